@@ -1,0 +1,2 @@
+//! Lands in this slice.
+fn main() {}

@@ -1,0 +1,7 @@
+//! The channel-agnostic core: `dispatch(deps, msg, io)`, the run registry, the tools, and the ports they need.
+//!
+//! Not here: HTTP, chat, vendor APIs, files and processes; those are adapters behind `ports`.
+//! Implements document 1 sections 1, 2.1, 6 and bot supplement sections 9 to 15.
+#![forbid(unsafe_code)]
+
+pub mod ports;

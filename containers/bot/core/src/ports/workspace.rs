@@ -1,0 +1,144 @@
+//! The workspace port: where an agent's tools act.
+//!
+//! Every path is relative to the workspace and confined to it by the adapter, also against symlinks and races.
+
+use std::{sync::Arc, time::Duration};
+
+use ars_types::{RefName, ThreadKey};
+use async_trait::async_trait;
+use tokio_util::sync::CancellationToken;
+
+/// Makes workspaces, one per thread; a follow-up of a thread gets the same one back.
+#[async_trait]
+pub trait WorkspaceProvider: Send + Sync {
+    /// Opens the thread's workspace, cloning the repository when the thread has none yet.
+    async fn open(
+        &self,
+        request: WorkspaceRequest<'_>,
+        cancel: &CancellationToken,
+    ) -> Result<Arc<dyn Workspace>, WorkspaceError>;
+}
+
+/// Which workspace.
+#[derive(Debug, Clone, Copy)]
+pub struct WorkspaceRequest<'a> {
+    /// The thread.
+    pub thread: &'a ThreadKey,
+    /// The repository, already allowed by the gates; `None` reuses the thread's, or makes an empty one.
+    pub repository: Option<&'a Repository>,
+    /// The ref to start from; the repository's default when absent.
+    pub git_ref: Option<&'a RefName>,
+}
+
+/// Where a repository comes from: already checked by configuration, still passed to git as one argument.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repository {
+    /// Its name in events and records, such as `owner/name` or the folder's name.
+    pub name: String,
+    /// Path or URL for `git clone`.
+    pub origin: String,
+}
+
+/// One thread's working tree.
+#[async_trait]
+pub trait Workspace: Send + Sync {
+    /// The repository's name, if the workspace has one.
+    fn repository(&self) -> Option<&str>;
+
+    /// The commit the tree stands on; `None` before a first commit.
+    async fn head(&self) -> Result<Option<String>, WorkspaceError>;
+
+    /// Uncommitted and new changes against the commit the thread started from, as a unified diff.
+    async fn diff(&self) -> Result<String, WorkspaceError>;
+
+    /// Runs a shell command of the model's. The whole process group dies at the timeout or on cancel.
+    async fn exec(
+        &self,
+        request: ExecRequest<'_>,
+        cancel: &CancellationToken,
+    ) -> Result<ExecOutcome, WorkspaceError>;
+
+    /// Reads a file, at most `limit` bytes of it; the second value is the file's whole size.
+    async fn read(&self, path: &str, limit: u64) -> Result<(Vec<u8>, u64), WorkspaceError>;
+
+    /// Replaces a file whole and atomically, making parent directories.
+    async fn write(&self, path: &str, content: &[u8]) -> Result<(), WorkspaceError>;
+
+    /// Files below `path` that git does not ignore, in byte order, at most `limit`; true when there were more.
+    async fn list(&self, path: &str, limit: usize) -> Result<(Vec<Entry>, bool), WorkspaceError>;
+
+    /// Lines that match a regular expression in files git does not ignore; true when there were more.
+    async fn search(
+        &self,
+        pattern: &str,
+        path: &str,
+        limit: usize,
+    ) -> Result<(Vec<SearchHit>, bool), WorkspaceError>;
+}
+
+/// A command to run.
+#[derive(Debug, Clone, Copy)]
+pub struct ExecRequest<'a> {
+    /// Passed to `bash -c` as one argument.
+    pub command: &'a str,
+    /// Kills the process group when it passes.
+    pub timeout: Duration,
+    /// Most bytes of output kept; the middle is dropped beyond it.
+    pub output_limit: usize,
+}
+
+/// What a command did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExecOutcome {
+    /// Exit code; 128 + signal when killed by one, 124 when timed out.
+    pub exit_code: i32,
+    /// Standard output and error in the order written, lossy UTF-8.
+    pub output: String,
+    /// The middle of the output was dropped.
+    pub truncated: bool,
+    /// The timeout killed it.
+    pub timed_out: bool,
+}
+
+/// One listed file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Relative path.
+    pub path: String,
+    /// Bytes.
+    pub size: u64,
+}
+
+/// One matching line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SearchHit {
+    /// Relative path.
+    pub path: String,
+    /// Line number from 1.
+    pub line: u64,
+    /// The line, shortened.
+    pub text: String,
+}
+
+/// Why a workspace did not do as asked.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkspaceError {
+    /// The path leaves the workspace, or is not a valid relative path.
+    #[error("path `{0}` is outside the workspace")]
+    PathEscape(String),
+    /// No such file.
+    #[error("no such file: {0}")]
+    NotFound(String),
+    /// The model's request cannot be met as it stands (a directory, a bad pattern).
+    #[error("{0}")]
+    Refused(String),
+    /// The repository could not be cloned or the ref does not exist; safe to show.
+    #[error("{0}")]
+    Clone(String),
+    /// The run was stopped.
+    #[error("cancelled")]
+    Cancelled,
+    /// The workspace itself is broken: infrastructure, not the command.
+    #[error("workspace failed: {0}")]
+    Infra(String),
+}

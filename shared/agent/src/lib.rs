@@ -1,0 +1,9 @@
+//! The agent loop as a sans-IO state machine, and the message model it shares with the model adapters.
+//!
+//! Not here: calling models, running tools, publishing events (`ars-bot-core` performs the actions).
+//! Implements bot supplement section 14.
+#![forbid(unsafe_code)]
+
+mod message;
+
+pub use message::{ModelTurn, Part, Role, StopReason, ToolContent, ToolSpec, Turn, Usage};

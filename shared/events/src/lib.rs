@@ -1,0 +1,9 @@
+//! Run events: what a run says while it works, how it is made safe to show, and how it is framed.
+//!
+//! Not here: the registry that numbers and stores events (`ars-bot-core`), and their diagnosis (`ars-friction`).
+//! Implements document 1 section 6 and bot supplement sections 9, 10 and 11.3.
+#![forbid(unsafe_code)]
+
+mod event;
+
+pub use event::{Actor, ActorKind, Event, EventBody, InputSource, NoteKind, SpanStatus};

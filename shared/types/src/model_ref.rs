@@ -1,0 +1,84 @@
+//! `<provider>/<model>` and the effort word (bot supplement sections 12.2 and 14).
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+
+use crate::{InvalidName, status::words};
+
+/// A model of a configured provider, split at the FIRST slash, so a model's own name may hold slashes.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ModelRef {
+    provider: String,
+    model: String,
+}
+
+impl ModelRef {
+    /// Parses `provider/model`; both parts must be non-empty and free of white space.
+    pub fn parse(text: &str) -> Result<Self, InvalidName> {
+        let refused = InvalidName { what: "model", rule: "be `provider/model`" };
+        let (provider, model) = text.split_once('/').ok_or(refused.clone())?;
+        if provider.is_empty() || model.is_empty() || text.contains(char::is_whitespace) {
+            return Err(refused);
+        }
+        Ok(Self { provider: provider.into(), model: model.into() })
+    }
+
+    /// The configured provider's name.
+    pub fn provider(&self) -> &str {
+        &self.provider
+    }
+
+    /// The model's name at that provider.
+    pub fn model(&self) -> &str {
+        &self.model
+    }
+}
+
+impl fmt::Display for ModelRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.provider, self.model)
+    }
+}
+
+impl Serialize for ModelRef {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for ModelRef {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::parse(&String::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
+}
+
+words!(
+    /// How hard a model should think (bot supplement section 6).
+    Effort {
+        /// Least.
+        Low = "low",
+        /// Middling.
+        Medium = "medium",
+        /// Thorough.
+        High = "high",
+        /// More than high, where the model has it.
+        Xhigh = "xhigh",
+        /// The most the model has.
+        Max = "max",
+    }
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_is_split_at_the_first_slash() {
+        let model = ModelRef::parse("openai/meta/llama-3").unwrap();
+        assert_eq!((model.provider(), model.model()), ("openai", "meta/llama-3"));
+        for bad in ["", "x", "/m", "p/", "p/m x"] {
+            assert!(ModelRef::parse(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Run history bodies (document 2 section 4.3, state-worker supplement section 5).
+//!
+//! Clients build and read these types. The store reads requests as JSON, because each field has its own refusal.
+
+use ars_types::{RunId, StoreKey, UnixMillis};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Routes, all POST with a bearer.
+pub mod route {
+    /// Writes a record.
+    pub const PUT: &str = "/runs/put";
+    /// Reads a record.
+    pub const GET: &str = "/runs/get";
+    /// Lists records.
+    pub const LIST: &str = "/runs/list";
+    /// Reads a page of events.
+    pub const EVENTS: &str = "/runs/events";
+}
+
+/// The one store key the bot uses (document 2 section 4.3).
+pub const DEFAULT_STORE: &str = "runs:default";
+
+/// Body of [`route::PUT`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PutRequest<R> {
+    /// The store.
+    pub store_key: StoreKey,
+    /// The record, whole.
+    pub record: R,
+    /// Proposed retention.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<Policy>,
+    /// When the proposal was decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy_updated_at: Option<UnixMillis>,
+}
+
+/// Retention, each field optional in a proposal.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Policy {
+    /// Days kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retention_days: Option<u64>,
+    /// Runs kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_runs: Option<u64>,
+    /// Bytes kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_bytes: Option<u64>,
+}
+
+/// Answer of [`route::PUT`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PutResponse {
+    /// Always true.
+    pub ok: bool,
+    /// Rows the policy keeps.
+    pub retained: u64,
+    /// The record survived.
+    pub stored: bool,
+    /// A different version existed before.
+    pub rewritten: bool,
+}
+
+/// Body of [`route::GET`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GetRequest {
+    /// The store.
+    pub store_key: StoreKey,
+    /// The run.
+    pub id: RunId,
+}
+
+/// Answer of [`route::GET`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GetResponse<R> {
+    /// The record; null when unknown, expired or hidden.
+    pub record: Option<R>,
+}
+
+/// Filters and cursor of [`route::LIST`]; the client adds the store key.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ListRequest {
+    /// Rows wanted; 50 when absent, at most 200.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+    /// Cursor: finished before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<UnixMillis>,
+    /// Cursor: among equal times, ids below.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before_id: Option<RunId>,
+    /// Finished at or after.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since_ms: Option<UnixMillis>,
+    /// Exactly this agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// Exactly this channel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<String>,
+    /// Who asks, as a predicate (state-worker supplement section 6); absent means all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub visible_to: Option<Value>,
+}
+
+/// Answer of [`route::LIST`].
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ListResponse {
+    /// Records without events, newest first, with `bytes`.
+    pub items: Vec<Value>,
+    /// Where the next page begins, when this one is full.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_before: Option<Cursor>,
+}
+
+/// A position in a list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Cursor {
+    /// The last row's finish.
+    pub finished_at: UnixMillis,
+    /// The last row's run.
+    pub id: RunId,
+}
+
+/// Body of [`route::EVENTS`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EventsRequest {
+    /// The store.
+    pub store_key: StoreKey,
+    /// The run.
+    pub id: RunId,
+    /// Only events after it.
+    #[serde(default)]
+    pub after_seq: u64,
+    /// Events wanted, 1 to 5000; 1000 when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+}
+
+/// Answer of [`route::EVENTS`]: `events` is null when the run is unknown.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EventsResponse {
+    /// Events in seq order.
+    pub events: Option<Vec<Value>>,
+    /// The last seq of the page, while more follow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_after_seq: Option<u64>,
+}
+
+/// A page of events of a run that exists.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct EventsPage {
+    /// Events in seq order.
+    pub events: Vec<Value>,
+    /// The last seq of the page, while more follow.
+    pub next_after_seq: Option<u64>,
+}

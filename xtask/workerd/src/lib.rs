@@ -1,0 +1,1 @@
+//! Lands in this slice.
