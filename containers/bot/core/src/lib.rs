@@ -4,4 +4,7 @@
 //! Implements document 1 sections 1, 2.1, 6 and bot supplement sections 9 to 15.
 #![forbid(unsafe_code)]
 
+pub mod message;
 pub mod ports;
+pub mod settings;
+pub mod tools;

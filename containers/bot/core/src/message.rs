@@ -1,0 +1,41 @@
+//! A request as the core sees it, whatever the channel (document 1 section 2.1).
+
+use ars_auth::Actor;
+use ars_events::InputSource;
+use ars_types::{Effort, ModelRef, RefName, ThreadKey, UnixMillis, Visibility};
+
+/// An inbound request, converted by a channel adapter.
+#[derive(Debug, Clone)]
+pub struct IncomingMessage {
+    /// Who asks, namespaced by platform (`http:<subject>`), with the grants the channel vouches for.
+    pub actor: Actor,
+    /// Namespaced channel, such as `http:default`.
+    pub channel_id: String,
+    /// The conversation.
+    pub thread_key: ThreadKey,
+    /// Who may see the channel.
+    pub visibility: Visibility,
+    /// What is asked, untrimmed.
+    pub text: String,
+    /// When the adapter accepted it.
+    pub received_at: UnixMillis,
+    /// Choices made outside the text, such as flags of the command line; they win over directives.
+    pub choices: Choices,
+    /// Where it was said.
+    pub source: Option<InputSource>,
+}
+
+/// What a request may choose for itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Choices {
+    /// The agent's name.
+    pub agent: Option<String>,
+    /// The model.
+    pub model: Option<ModelRef>,
+    /// The effort.
+    pub effort: Option<Effort>,
+    /// A configured repository's name, or a path or URL.
+    pub repository: Option<String>,
+    /// The ref to start from.
+    pub git_ref: Option<RefName>,
+}

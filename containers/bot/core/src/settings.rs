@@ -1,0 +1,33 @@
+//! The configuration the core works by, already parsed and checked by the composition root.
+
+use std::collections::BTreeMap;
+
+use ars_auth::{Grants, Restrictions};
+use ars_types::{Effort, ModelRef};
+
+use crate::ports::Repository;
+
+/// What the core needs to know of the installation.
+#[derive(Debug, Clone, Default)]
+pub struct Settings {
+    /// Agent of a request that names none; `general` when unset.
+    pub default_agent: Option<String>,
+    /// Model of a request that names none and whose agent has no model of its own.
+    pub default_model: Option<ModelRef>,
+    /// Model per agent.
+    pub models: BTreeMap<String, ModelRef>,
+    /// Effort per agent.
+    pub efforts: BTreeMap<String, Effort>,
+    /// Repositories a request may name, by slug or short name.
+    pub repositories: Vec<Repository>,
+    /// Repository of a coding request that names none and whose thread has none.
+    pub default_repository: Option<String>,
+    /// Agents and repositories closed to all but holders of a grant.
+    pub restrictions: Restrictions,
+    /// Grants added to actors by id.
+    pub grants: BTreeMap<String, Grants>,
+    /// Base of run links, without a trailing slash.
+    pub public_base_url: Option<String>,
+    /// Earlier turns of the thread are published as `context` events.
+    pub include_context: bool,
+}

@@ -1,0 +1,76 @@
+//! The tools an agent may call, one per file, and the trait they share (bot supplement section 15).
+//!
+//! A tool answers text and never fails for expected faults: bad arguments, a missing file, a failing command
+//! are answers the model can act on. Where it acts is a `Workspace`.
+
+use std::time::Duration;
+
+use ars_agent::{ToolContent, ToolSpec};
+use async_trait::async_trait;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::ports::Workspace;
+
+/// What running a tool can change; decides what may run in parallel and what a resume may run again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effects {
+    /// Changes nothing.
+    None,
+    /// Changes something, but running it twice equals running it once.
+    RerunSafe,
+    /// Anything else.
+    Mutating,
+}
+
+/// One tool.
+#[async_trait]
+pub trait Tool: Send + Sync {
+    /// What the model is told of it.
+    fn spec(&self) -> ToolSpec;
+
+    /// What it can change.
+    fn effects(&self) -> Effects;
+
+    /// One line for the event stream: `$ <command>` for bash, else the name and its target. Tolerates any input.
+    fn summary(&self, input: &Value) -> String;
+
+    /// Runs it. Broken arguments are answered with a text that names the field.
+    async fn run(&self, context: ToolContext<'_>, input: &Value) -> ToolOutput;
+}
+
+/// What a tool may use.
+#[derive(Clone, Copy)]
+pub struct ToolContext<'a> {
+    /// Where it acts; absent for agents without a repository.
+    pub workspace: Option<&'a dyn Workspace>,
+    /// Time left in the run.
+    pub remaining: Duration,
+    /// Fires when the run is stopped hard.
+    pub cancel: &'a CancellationToken,
+}
+
+/// What a tool said.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolOutput {
+    /// False when the tool failed, and for bash when the command exited non-zero.
+    pub ok: bool,
+    /// For the model.
+    pub content: Vec<ToolContent>,
+    /// The command's exit code, for bash.
+    pub exit_code: Option<i32>,
+    /// The sandbox or transport failed, not the command.
+    pub infra: bool,
+}
+
+impl ToolOutput {
+    /// A successful text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { ok: true, content: vec![ToolContent::Text { text: text.into() }], exit_code: None, infra: false }
+    }
+
+    /// A failure the model is told of.
+    pub fn refused(text: impl Into<String>) -> Self {
+        Self { ok: false, ..Self::text(text) }
+    }
+}
