@@ -14,8 +14,11 @@ pub struct ModelRequest<'a> {
     pub model: &'a str,
     /// The system prompt; empty for none.
     pub system: &'a str,
-    /// The tools on offer; empty for a tool-less call.
+    /// The tools on offer.
     pub tools: &'a [ToolSpec],
+    /// False for a closing call: the tools stay described (providers insist when the conversation holds calls,
+    /// and the prompt cache keeps) but must not be called.
+    pub may_call_tools: bool,
     /// The conversation, oldest first, ending with a user turn.
     pub turns: &'a [Turn],
     /// Output limit in tokens.

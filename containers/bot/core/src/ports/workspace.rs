@@ -11,6 +11,9 @@ use tokio_util::sync::CancellationToken;
 /// Makes workspaces, one per thread; a follow-up of a thread gets the same one back.
 #[async_trait]
 pub trait WorkspaceProvider: Send + Sync {
+    /// The repository of the thread's workspace, when the thread has one from an earlier run.
+    async fn repository_of(&self, thread: &ThreadKey) -> Result<Option<Repository>, WorkspaceError>;
+
     /// Opens the thread's workspace, cloning the repository when the thread has none yet.
     async fn open(
         &self,
