@@ -4,6 +4,10 @@
 //! Implements bot supplement section 14.
 #![forbid(unsafe_code)]
 
+mod budget;
 mod message;
+mod run_loop;
 
+pub use budget::{Budget, CLOSING_CALL_MS};
 pub use message::{ModelTurn, Part, Role, StopReason, ToolContent, ToolSpec, Turn, Usage};
+pub use run_loop::{Action, Ending, Input, Loop, ToolCall, ToolOutcome};
