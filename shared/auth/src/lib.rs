@@ -5,7 +5,18 @@
 #![forbid(unsafe_code)]
 
 mod actor;
+mod bearer;
+pub mod dashboard;
+mod denied;
+mod gates;
 mod restrict;
+mod secret;
+mod tokens;
 
-pub use actor::{Actor, Grants, Set};
+pub use actor::{Actor, Grants, Ingress, Set};
+pub use bearer::{bearer, strict_bearer};
+pub use denied::Denied;
+pub use gates::{can_run_agent, can_use_repo};
 pub use restrict::Restrictions;
+pub use secret::Secret;
+pub use tokens::{ParsedTokens, ShapeFault, TokenEntry, TokenMap};

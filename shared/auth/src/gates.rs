@@ -1,0 +1,86 @@
+//! The two gates every dispatch passes: may this actor run this agent, and use this repository?
+//!
+//! Not here: the policy table of the command registry. Implements bot supplement sections 7.2 and 7.3 (`restrict`).
+
+use crate::{Actor, Denied, Restrictions};
+
+/// The grant of every agent at once.
+const EVERY_AGENT: &str = "agent:run:*";
+
+/// An agent that is not restricted is open; a restricted one needs its grant, or that of every agent.
+pub fn can_run_agent(actor: &Actor, restrictions: &Restrictions, agent: &str) -> Result<(), Denied> {
+    let actions = &actor.grants.actions;
+    let open = !restrictions.agents.contains(agent);
+    if open || actions.contains(&format!("agent:run:{agent}")) || actions.contains(EVERY_AGENT) {
+        return Ok(());
+    }
+    Err(Denied::MissingGrant)
+}
+
+/// A repository that is not restricted is open; a restricted one must be on the actor's `repos` axis.
+///
+/// Slugs are lower case, but a request may spell one as the code host would accept it: a closed repository stays
+/// closed in any spelling.
+pub fn can_use_repo(actor: &Actor, restrictions: &Restrictions, repository: &str) -> Result<(), Denied> {
+    let open = !restrictions.repos.iter().any(|closed| closed.eq_ignore_ascii_case(repository));
+    let repos = &actor.grants.repos;
+    if open || repos.contains(repository) || repos.contains(&repository.to_ascii_lowercase()) {
+        return Ok(());
+    }
+    Err(Denied::MissingGrant)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Grants, Set};
+
+    fn actor(actions: &[&str], repos: &[&str]) -> Actor {
+        let grants = Grants { actions: Set::of(actions), channels: Set::default(), repos: Set::of(repos) };
+        Actor { id: "http:ann".into(), grants }
+    }
+
+    fn closed() -> Restrictions {
+        Restrictions { agents: ["coding".to_owned()].into(), repos: ["acme/site".to_owned()].into() }
+    }
+
+    #[test]
+    fn what_is_not_restricted_is_open_to_anybody() {
+        let nobody = actor(&[], &[]);
+        assert_eq!(can_run_agent(&nobody, &closed(), "general"), Ok(()));
+        assert_eq!(can_use_repo(&nobody, &closed(), "acme/docs"), Ok(()));
+        assert_eq!(can_run_agent(&nobody, &Restrictions::default(), "coding"), Ok(()));
+    }
+
+    #[test]
+    fn a_restricted_agent_needs_its_own_grant_or_that_of_every_agent() {
+        for grants in [["agent:run:coding"], ["agent:run:*"]] {
+            assert_eq!(can_run_agent(&actor(&grants, &[]), &closed(), "coding"), Ok(()));
+        }
+        for grants in
+            [vec![], vec!["dispatch"], vec!["agent:run:review"], vec!["*"], vec!["agent:*"], vec!["coding"]]
+        {
+            assert_eq!(
+                can_run_agent(&actor(&grants, &[]), &closed(), "coding"),
+                Err(Denied::MissingGrant),
+                "{grants:?}"
+            );
+        }
+        assert_eq!(can_run_agent(&Actor::cli_local(), &closed(), "coding"), Ok(()));
+    }
+
+    #[test]
+    fn a_restricted_repository_must_be_on_the_repos_axis() {
+        assert_eq!(can_use_repo(&actor(&[], &["acme/site"]), &closed(), "acme/site"), Ok(()));
+        assert_eq!(can_use_repo(&Actor::cli_local(), &closed(), "acme/site"), Ok(()));
+        for other in [actor(&["repo:write", "repo:use"], &[]), actor(&["acme/site"], &["acme/docs"])] {
+            assert_eq!(can_use_repo(&other, &closed(), "acme/site"), Err(Denied::MissingGrant));
+        }
+    }
+
+    #[test]
+    fn another_spelling_does_not_open_a_restricted_repository() {
+        assert_eq!(can_use_repo(&actor(&[], &[]), &closed(), "Acme/Site"), Err(Denied::MissingGrant));
+        assert_eq!(can_use_repo(&actor(&[], &["acme/site"]), &closed(), "Acme/Site"), Ok(()));
+    }
+}

@@ -1,0 +1,180 @@
+//! Tests of the token map, row by row of bot supplement section 1.
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+
+fn parse(value: &Value) -> TokenMap {
+    let parsed = TokenMap::parse(Some(&value.to_string()));
+    assert_eq!(parsed.fault, None);
+    parsed.map
+}
+
+fn entry(value: &Value) -> Option<TokenEntry> {
+    parse(&json!({ "t0": value })).authenticate("t0").cloned()
+}
+
+#[test]
+fn a_full_entry_is_read_as_written() {
+    let read =
+        entry(&json!({"subject": "ann", "channel": "ops", "scopes": ["dispatch", "runs:read"]})).unwrap();
+    let scopes = vec!["dispatch".to_owned(), "runs:read".to_owned()];
+    assert_eq!(read, TokenEntry { subject: "ann".into(), channel: Some("ops".into()), scopes });
+    assert!(read.has_scope("runs:read"));
+    assert!(!read.has_scope("runs:write"));
+}
+
+#[test]
+fn absent_scopes_mean_dispatch_and_empty_scopes_mean_nothing() {
+    assert_eq!(entry(&json!({"subject": "a"})).unwrap().scopes, ["dispatch"]);
+    let none = entry(&json!({"subject": "a", "scopes": []})).unwrap();
+    assert_eq!(none.scopes, [""; 0]);
+    assert!(!none.has_scope("dispatch"));
+}
+
+#[test]
+fn repeated_scopes_are_kept_once_in_order() {
+    let scopes = entry(&json!({"subject": "a", "scopes": ["b", "a", "b", "c", "a"]})).unwrap().scopes;
+    assert_eq!(scopes, ["b", "a", "c"]);
+}
+
+#[test]
+fn unknown_fields_are_ignored() {
+    assert!(entry(&json!({"subject": "a", "note": {"x": 1}})).is_some());
+}
+
+#[test]
+fn malformed_entries_are_skipped_and_their_neighbours_kept() {
+    let bad = [
+        json!(null),
+        json!("ann"),
+        json!(1),
+        json!(["ann"]),
+        json!({}),
+        json!({"subject": ""}),
+        json!({"subject": null}),
+        json!({"subject": 7}),
+        json!({"subject": "a", "channel": null}),
+        json!({"subject": "a", "channel": 1}),
+        json!({"subject": "a", "scopes": null}),
+        json!({"subject": "a", "scopes": "dispatch"}),
+        json!({"subject": "a", "scopes": {"0": "dispatch"}}),
+        json!({"subject": "a", "scopes": ["dispatch", ""]}),
+        json!({"subject": "a", "scopes": ["dispatch", 1]}),
+        json!({"subject": "a", "scopes": ["dispatch", null]}),
+    ];
+    for value in bad {
+        let map = parse(&json!({"bad": value, "good": {"subject": "g"}}));
+        assert_eq!(map.authenticate("bad"), None, "{value}");
+        assert_eq!(map.authenticate("good").unwrap().subject, "g", "{value}");
+    }
+}
+
+#[test]
+fn an_empty_token_is_skipped() {
+    let map = parse(&json!({"": {"subject": "a"}}));
+    assert!(map.is_empty());
+    assert_eq!(map.authenticate(""), None);
+}
+
+#[test]
+fn unset_and_blank_are_a_success_without_tokens() {
+    for text in [None, Some(""), Some(" \n\t ")] {
+        let parsed = TokenMap::parse(text);
+        assert!(parsed.map.is_empty());
+        assert_eq!(parsed.fault, None);
+    }
+    assert!(TokenMap::parse(Some("{}")).fault.is_none());
+}
+
+#[test]
+fn a_value_of_another_shape_is_rejected_without_echoing_it() {
+    let cases = [
+        ("{", "not valid JSON"),
+        ("s3cr3t", "not valid JSON"),
+        ("{\"s3cr3t\":{\"subject\":\"a\"}} x", "not valid JSON"),
+        ("[\"s3cr3t\"]", "a JSON array instead of an object"),
+        ("null", "a JSON null instead of an object"),
+        ("\"s3cr3t\"", "a JSON string instead of an object"),
+        ("4", "a JSON number instead of an object"),
+        ("true", "a JSON boolean instead of an object"),
+    ];
+    for (text, reason) in cases {
+        let parsed = TokenMap::parse(Some(text));
+        assert!(parsed.map.is_empty(), "{text}");
+        assert_eq!(parsed.fault.unwrap().to_string(), reason);
+    }
+    let deep = "[".repeat(1_000_000);
+    assert_eq!(TokenMap::parse(Some(&deep)).fault, Some(ShapeFault::NotJson));
+}
+
+#[test]
+fn a_repeated_name_counts_by_its_last_occurrence_even_when_malformed() {
+    let last = TokenMap::parse(Some(r#"{"t":{"subject":"a"},"t":{"subject":"b"}}"#)).map;
+    assert_eq!(last.authenticate("t").unwrap().subject, "b");
+    let malformed = TokenMap::parse(Some(r#"{"t":{"subject":"a"},"t":{"subject":"a","scopes":1}}"#)).map;
+    assert_eq!(malformed.authenticate("t"), None);
+    let field = TokenMap::parse(Some(r#"{"t":{"subject":"a","scopes":["x"],"scopes":[]}}"#)).map;
+    assert_eq!(field.authenticate("t").unwrap().scopes, [""; 0]);
+}
+
+#[test]
+fn only_the_exact_token_authenticates() {
+    let map = parse(&json!({"abc": {"subject": "a"}, "abcd": {"subject": "b"}}));
+    assert_eq!(map.authenticate("abc").unwrap().subject, "a");
+    assert_eq!(map.authenticate("abcd").unwrap().subject, "b");
+    for other in ["", "ab", "ABC", "abc ", "abcde"] {
+        assert_eq!(map.authenticate(other), None, "{other}");
+    }
+}
+
+#[test]
+fn a_subject_names_its_token_only_when_it_has_one() {
+    let map = parse(&json!({"t1": {"subject": "a"}, "t2": {"subject": "b"}, "t3": {"subject": "b"}}));
+    assert_eq!(map.token_of_subject("a").unwrap().expose(), "t1");
+    assert!(map.token_of_subject("b").is_none());
+    assert!(map.token_of_subject("c").is_none());
+    assert_eq!(map.secrets().count(), 3);
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let word = prop_oneof![Just(String::new()), Just("dispatch".to_owned()), "[a-z:*]{1,6}"];
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i32>().prop_map(Value::from),
+        word.prop_map(Value::from),
+    ];
+    let key = prop_oneof![Just("subject"), Just("channel"), Just("scopes"), Just("extra")];
+    leaf.prop_recursive(3, 24, 4, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::vec((key.clone(), inner), 0..4).prop_map(|fields| Value::Object(
+                fields.into_iter().map(|(k, v)| (k.to_owned(), v)).collect()
+            )),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn no_entry_ever_holds_a_scope_its_text_does_not_list(value in any_json()) {
+        let Some(read) = entry(&value) else { return Ok(()) };
+        match value.get("scopes") {
+            None => prop_assert_eq!(read.scopes, vec!["dispatch".to_owned()]),
+            Some(scopes) => {
+                let listed = scopes.as_array().expect("malformed scopes were accepted");
+                prop_assert!(listed.iter().all(|scope| scope.as_str().is_some_and(|scope| !scope.is_empty())));
+                prop_assert!(read.scopes.iter().all(|scope| listed.contains(&json!(scope))));
+            }
+        }
+    }
+
+    #[test]
+    fn no_text_makes_the_parser_fail_without_a_reason_or_yield_an_empty_subject(text in "\\PC{0,40}") {
+        let parsed = TokenMap::parse(Some(&text));
+        prop_assert!(parsed.fault.is_none() || parsed.map.is_empty());
+        prop_assert!(parsed.map.entries.iter().all(|(_, entry)| !entry.subject.is_empty()));
+    }
+}
