@@ -1,5 +1,7 @@
 //! The adapter against real SQLite: what every store above it relies on.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ars_sql::{Migration, Row, Sql, SqlError, Value, migrate};
