@@ -4,7 +4,16 @@
 //! Implements document 1 sections 1, 2.1, 6 and bot supplement sections 9 to 15.
 #![forbid(unsafe_code)]
 
+pub mod agents;
+mod dispatch;
+mod history;
 pub mod message;
 pub mod ports;
+pub mod registry;
+mod run;
+mod service;
 pub mod settings;
+mod threads;
 pub mod tools;
+
+pub use service::{Core, DRAIN_DEADLINE, Deps, Load};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ars_auth::{Grants, Restrictions};
-use ars_types::{Effort, ModelRef};
+use ars_types::{Effort, ModelRef, RunId};
 
 use crate::ports::Repository;
 
@@ -22,6 +22,8 @@ pub struct Settings {
     pub repositories: Vec<Repository>,
     /// Repository of a coding request that names none and whose thread has none.
     pub default_repository: Option<String>,
+    /// Prefixes of paths and URLs that any request may name directly; the machine's own user may name any.
+    pub allowed_origins: Vec<String>,
     /// Agents and repositories closed to all but holders of a grant.
     pub restrictions: Restrictions,
     /// Grants added to actors by id.
@@ -30,4 +32,11 @@ pub struct Settings {
     pub public_base_url: Option<String>,
     /// Earlier turns of the thread are published as `context` events.
     pub include_context: bool,
+}
+
+impl Settings {
+    /// A run's address: below the public base, or the path alone.
+    pub fn run_url(&self, run: &RunId) -> String {
+        format!("{}/runs/{run}", self.public_base_url.as_deref().unwrap_or_default().trim_end_matches('/'))
+    }
 }

@@ -8,7 +8,7 @@ mod workspace;
 
 pub use channel::{ChannelIo, HistoryTurn, ReplyError};
 pub use clock::Clock;
-pub use model::{ModelClient, ModelDelta, ModelError, ModelErrorKind, ModelRequest};
+pub use model::{ModelClient, ModelDelta, ModelError, ModelErrorKind, ModelRequest, Models, UnknownProvider};
 pub use run_store::{RunStore, StoreError, StoreErrorKind, Stored};
 pub use workspace::{
     Entry, ExecOutcome, ExecRequest, Repository, SearchHit, Workspace, WorkspaceError, WorkspaceProvider,

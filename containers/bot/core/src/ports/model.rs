@@ -1,9 +1,9 @@
 //! The model port: one call of one model, streamed.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use ars_agent::{ModelTurn, ToolSpec, Turn};
-use ars_types::Effort;
+use ars_types::{Effort, ModelRef};
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
@@ -25,6 +25,20 @@ pub struct ModelRequest<'a> {
     pub max_tokens: u32,
     /// How hard to think.
     pub effort: Option<Effort>,
+}
+
+/// Models by name.
+pub trait Models: Send + Sync {
+    /// The client that serves this model.
+    fn client(&self, model: &ModelRef) -> Result<Arc<dyn ModelClient>, UnknownProvider>;
+}
+
+/// A model of a provider that is not configured.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the model's provider is not configured. The providers are: {known}.")]
+pub struct UnknownProvider {
+    /// The configured ones, for the requester.
+    pub known: String,
 }
 
 /// What a model says while it still speaks.

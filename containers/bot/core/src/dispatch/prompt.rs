@@ -1,0 +1,77 @@
+//! The system prompt and the conversation of a run (bot supplement section 12.1, stage 13).
+
+use ars_agent::{Role, Turn};
+
+use crate::{agents::AgentSpec, ports::HistoryTurn};
+
+/// Most earlier turns fed to the model and published as context (bot supplement section 9).
+const MAX_CONTEXT_TURNS: usize = 20;
+/// Most bytes of them.
+const MAX_CONTEXT_BYTES: usize = 256 << 10;
+
+/// What the workspace looks like to the model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkspaceFacts {
+    /// The repository's name.
+    pub repository: String,
+    /// The commit the tree stands on.
+    pub head: Option<String>,
+}
+
+/// The agent's prompt and what is known of its workspace.
+pub fn system(agent: &AgentSpec, workspace: Option<&WorkspaceFacts>) -> String {
+    let mut prompt = agent.prompt.trim_end().to_owned();
+    if let Some(facts) = workspace {
+        prompt.push_str("\n\nRepository: ");
+        prompt.push_str(&facts.repository);
+        if let Some(head) = &facts.head {
+            prompt.push_str("\nCommit: ");
+            prompt.push_str(head);
+        }
+    }
+    prompt
+}
+
+/// The newest earlier turns that fit, oldest first.
+pub fn recent(history: &[HistoryTurn]) -> &[HistoryTurn] {
+    let mut bytes = 0;
+    let fitting = history.iter().rev().take(MAX_CONTEXT_TURNS).take_while(|turn| {
+        bytes += turn.text.len();
+        bytes <= MAX_CONTEXT_BYTES
+    });
+    &history[history.len() - fitting.count()..]
+}
+
+/// The conversation the loop begins with: providers insist that it starts with the user and holds no empty text.
+pub fn conversation(earlier: &[HistoryTurn], request: &str) -> Vec<Turn> {
+    let spoken = earlier.iter().filter(|turn| !turn.text.trim().is_empty());
+    let from_user = spoken.skip_while(|turn| turn.role == Role::Assistant);
+    let mut turns: Vec<Turn> = from_user.map(|turn| Turn::text(turn.role, turn.text.clone())).collect();
+    turns.push(Turn::text(Role::User, request));
+    turns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(role: Role, text: &str) -> HistoryTurn {
+        HistoryTurn { role, text: text.into() }
+    }
+
+    #[test]
+    fn only_the_newest_turns_that_fit_are_kept() {
+        let many: Vec<_> = (0..30).map(|n| said(Role::User, &n.to_string())).collect();
+        assert_eq!(recent(&many).len(), MAX_CONTEXT_TURNS);
+        assert_eq!(recent(&many)[0].text, "10");
+        let big = vec![said(Role::User, &"x".repeat(MAX_CONTEXT_BYTES)), said(Role::User, "y")];
+        assert_eq!(recent(&big).len(), 1);
+    }
+
+    #[test]
+    fn a_conversation_starts_with_the_user_and_ends_with_the_request() {
+        let earlier = [said(Role::Assistant, "hi"), said(Role::User, "a"), said(Role::Assistant, " ")];
+        let turns = conversation(&earlier, "b");
+        assert_eq!(turns, [Turn::text(Role::User, "a"), Turn::text(Role::User, "b")]);
+    }
+}

@@ -1,0 +1,7 @@
+//! Durable history of runs: what is written, when, and what happens when the store does not answer.
+
+mod record;
+mod writer;
+
+pub use record::{RunEnd, record};
+pub use writer::HistoryWriter;

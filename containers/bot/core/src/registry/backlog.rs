@@ -1,0 +1,116 @@
+//! A bounded stretch of a run's events: the newest ones, and the head that says what the run is about.
+//!
+//! Bounds from bot supplement section 11.1. Memory never grows with the length of a run.
+
+use std::{collections::VecDeque, sync::Arc};
+
+/// Most events kept.
+const MAX_EVENTS: usize = 5000;
+/// Most bytes of event JSON kept.
+const MAX_BYTES: usize = 4 << 20;
+/// Most bytes of the protected head: input, context and run_meta are never trimmed within it.
+const MAX_HEAD_BYTES: usize = 512 << 10;
+
+/// One kept event.
+#[derive(Debug, Clone)]
+pub struct Kept {
+    /// Its seq.
+    pub seq: u64,
+    /// Its JSON.
+    pub json: Arc<str>,
+}
+
+/// What is kept of a run's events.
+#[derive(Debug, Default)]
+pub struct Backlog {
+    head: Vec<Kept>,
+    head_bytes: usize,
+    head_closed: bool,
+    tail: VecDeque<Kept>,
+    tail_bytes: usize,
+}
+
+impl Backlog {
+    /// Adds the next event. Leading events belong to the protected head until one that does not.
+    pub fn push(&mut self, event: Kept, belongs_to_head: bool) {
+        let size = event.json.len();
+        self.head_closed |= !belongs_to_head || self.head_bytes + size > MAX_HEAD_BYTES;
+        if !self.head_closed {
+            self.head_bytes += size;
+            self.head.push(event);
+            return;
+        }
+        self.tail_bytes += size;
+        self.tail.push_back(event);
+        // The newest event stays whatever its size.
+        while self.tail.len() > 1 && (self.len() > MAX_EVENTS || self.head_bytes + self.tail_bytes > MAX_BYTES) {
+            if let Some(dropped) = self.tail.pop_front() {
+                self.tail_bytes -= dropped.json.len();
+            }
+        }
+    }
+
+    /// Everything kept after `seq`, in order.
+    pub fn after(&self, seq: u64) -> impl Iterator<Item = &Kept> {
+        let head_from = self.head.partition_point(|event| event.seq <= seq);
+        let tail_from = self.tail.partition_point(|event| event.seq <= seq);
+        self.head[head_from..].iter().chain(self.tail.range(tail_from..))
+    }
+
+    /// Events kept.
+    pub fn len(&self) -> usize {
+        self.head.len() + self.tail.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(seq: u64, size: usize) -> Kept {
+        Kept { seq, json: "x".repeat(size).into() }
+    }
+
+    fn seqs(backlog: &Backlog, after: u64) -> Vec<u64> {
+        backlog.after(after).map(|kept| kept.seq).collect()
+    }
+
+    #[test]
+    fn the_oldest_events_go_first_but_never_the_head() {
+        let mut backlog = Backlog::default();
+        backlog.push(event(1, 10), true);
+        for seq in 2..=MAX_EVENTS as u64 + 5 {
+            backlog.push(event(seq, 10), false);
+        }
+        let kept = seqs(&backlog, 0);
+        assert_eq!(kept.len(), MAX_EVENTS);
+        assert_eq!((kept[0], kept[1]), (1, 7));
+    }
+
+    #[test]
+    fn the_newest_event_stays_whatever_its_size() {
+        let mut backlog = Backlog::default();
+        backlog.push(event(1, 100), false);
+        backlog.push(event(2, MAX_BYTES * 2), false);
+        assert_eq!(seqs(&backlog, 0), [2]);
+    }
+
+    #[test]
+    fn a_reader_goes_on_after_the_last_seq_it_saw() {
+        let mut backlog = Backlog::default();
+        backlog.push(event(1, 1), true);
+        backlog.push(event(2, 1), true);
+        backlog.push(event(3, 1), false);
+        assert_eq!(seqs(&backlog, 0), [1, 2, 3]);
+        assert_eq!(seqs(&backlog, 1), [2, 3]);
+        assert_eq!(seqs(&backlog, 3), []);
+    }
+
+    #[test]
+    fn an_oversized_head_is_not_protected() {
+        let mut backlog = Backlog::default();
+        backlog.push(event(1, MAX_HEAD_BYTES + 1), true);
+        backlog.push(event(2, MAX_BYTES), true);
+        assert_eq!(seqs(&backlog, 0), [2]);
+    }
+}

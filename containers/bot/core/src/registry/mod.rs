@@ -1,0 +1,217 @@
+//! The run registry: every run of this process, live and just finished (bot supplement section 11.1).
+//!
+//! It numbers events, makes them safe to show, keeps a bounded backlog, and lets any number of viewers follow
+//! at their own pace: a viewer reads the backlog, so a slow one costs nothing and delays nobody.
+//! Not here: durable history (`history`), HTTP.
+
+mod backlog;
+mod run;
+mod subscription;
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use ars_events::{Actor, Redactor};
+use ars_types::{RunId, StopMode, ThreadKey, UnixMillis, Visibility};
+use subtle::ConstantTimeEq;
+use tokio::sync::broadcast;
+
+pub use run::{LiveRun, RunHandle, Stops};
+pub use subscription::{Frame, Subscription};
+
+use crate::ports::Clock;
+use run::Run;
+
+/// How long a finished run stays, so that its viewers see the end (bot supplement section 11.1).
+const FINISHED_STAY_MS: i64 = 60_000;
+/// Index changes a slow index viewer may fall behind before it is told to start over.
+const INDEX_BACKLOG: usize = 256;
+/// Random bytes in a capability token (bot supplement section 11.1).
+const TOKEN_BYTES: usize = 32;
+
+/// What is known of a run when it is created.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunFacts {
+    /// What it is about, for lists.
+    pub label: String,
+    /// The agent.
+    pub agent: String,
+    /// `provider/model`.
+    pub model: Option<String>,
+    /// Namespaced channel.
+    pub channel_id: String,
+    /// Namespaced user.
+    pub user_id: String,
+    /// The thread.
+    pub thread_key: ThreadKey,
+    /// Who may see the channel.
+    pub visibility: Visibility,
+    /// The repository.
+    pub repo: Option<String>,
+    /// When the request arrived.
+    pub received_at: UnixMillis,
+}
+
+/// A change of the index of runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum IndexChange {
+    /// The run was created or changed.
+    Upsert(RunId),
+    /// The run left the registry.
+    Removed(RunId),
+}
+
+/// What became of a request to stop a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StopOutcome {
+    /// The run was told.
+    Stopping,
+    /// It had already finished.
+    Finished,
+    /// There is no such run here, or the token does not open it.
+    Unknown,
+}
+
+/// The runs of this process. Cheap to clone.
+#[derive(Clone)]
+pub struct Registry {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    clock: Arc<dyn Clock>,
+    redactor: Arc<Redactor>,
+    runs: Mutex<HashMap<RunId, Arc<Run>>>,
+    index: broadcast::Sender<IndexChange>,
+}
+
+impl Registry {
+    /// An empty registry.
+    pub fn new(clock: Arc<dyn Clock>, redactor: Arc<Redactor>) -> Self {
+        let (index, _) = broadcast::channel(INDEX_BACKLOG);
+        Self { inner: Arc::new(Inner { clock, redactor, runs: Mutex::default(), index }) }
+    }
+
+    /// Creates a run; its events are published through the handle.
+    ///
+    /// Fails only when the operating system has no randomness to give.
+    pub fn create(&self, facts: RunFacts) -> Result<RunHandle, getrandom::Error> {
+        let id = mint_id();
+        let run = Arc::new(Run::new(id.clone(), mint_token()?, facts, self.inner.clock.now(), &self.inner.redactor));
+        self.lock().insert(id.clone(), Arc::clone(&run));
+        self.changed(IndexChange::Upsert(id));
+        Ok(RunHandle::new(run, self.clone()))
+    }
+
+    /// A run's state now, for whoever was let in by other means than the run's token.
+    pub fn get(&self, id: &RunId) -> Option<LiveRun> {
+        self.find(id).map(|run| run.view())
+    }
+
+    /// A run's state now, opened by its capability token. A wrong token and an unknown run look alike.
+    pub fn open(&self, id: &RunId, token: &str) -> Option<LiveRun> {
+        self.authorized(id, token).map(|run| run.view())
+    }
+
+    /// Every run of this process, newest first.
+    pub fn list(&self) -> Vec<LiveRun> {
+        self.evict();
+        let mut runs: Vec<LiveRun> = self.lock().values().map(|run| run.view()).collect();
+        runs.sort_by(|a, b| (b.started_at, &b.id).cmp(&(a.started_at, &a.id)));
+        runs
+    }
+
+    /// Follows a run's events after `after_seq`, opened by its capability token.
+    pub fn subscribe(&self, id: &RunId, token: &str, after_seq: u64) -> Option<Subscription> {
+        self.authorized(id, token).map(|run| Subscription::new(run, after_seq))
+    }
+
+    /// Follows changes of the index.
+    pub fn subscribe_index(&self) -> broadcast::Receiver<IndexChange> {
+        self.inner.index.subscribe()
+    }
+
+    /// Asks a run to stop, opened by its capability token; such a stop carries no actor.
+    pub fn stop_with_token(&self, id: &RunId, token: &str, mode: StopMode) -> StopOutcome {
+        self.authorized(id, token).map_or(StopOutcome::Unknown, |run| self.ask_stop(&run, mode, None))
+    }
+
+    /// Asks a run to stop on behalf of an actor that was let in by other means.
+    pub fn stop(&self, id: &RunId, mode: StopMode, actor: Actor) -> StopOutcome {
+        self.find(id).map_or(StopOutcome::Unknown, |run| self.ask_stop(&run, mode, Some(actor)))
+    }
+
+    /// Asks every live run to stop, as the process does before it exits.
+    pub fn stop_all(&self, mode: StopMode, actor: &Actor) {
+        let runs: Vec<_> = self.lock().values().cloned().collect();
+        for run in runs {
+            self.ask_stop(&run, mode, Some(actor.clone()));
+        }
+    }
+
+    fn ask_stop(&self, run: &Arc<Run>, mode: StopMode, actor: Option<Actor>) -> StopOutcome {
+        if !run.ask_stop(mode, actor, self.inner.clock.now()) {
+            return StopOutcome::Finished;
+        }
+        self.changed(IndexChange::Upsert(run.id().clone()));
+        StopOutcome::Stopping
+    }
+
+    fn authorized(&self, id: &RunId, token: &str) -> Option<Arc<Run>> {
+        self.find(id).filter(|run| bool::from(run.token().as_bytes().ct_eq(token.as_bytes())))
+    }
+
+    fn find(&self, id: &RunId) -> Option<Arc<Run>> {
+        self.evict();
+        self.lock().get(id).cloned()
+    }
+
+    /// Lazy: a finished run leaves when somebody looks after its stay is over. A live run never leaves.
+    fn evict(&self) {
+        let now = self.inner.clock.now();
+        let mut gone = Vec::new();
+        self.lock().retain(|id, run| {
+            let stays = run.finished_at().is_none_or(|at| now - at < FINISHED_STAY_MS);
+            if !stays {
+                gone.push(id.clone());
+            }
+            stays
+        });
+        for id in gone {
+            self.changed(IndexChange::Removed(id));
+        }
+    }
+
+    fn changed(&self, change: IndexChange) {
+        // Nobody watching the index is the usual case.
+        drop(self.inner.index.send(change));
+    }
+
+    fn now(&self) -> UnixMillis {
+        self.inner.clock.now()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<RunId, Arc<Run>>> {
+        self.inner.runs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn mint_id() -> RunId {
+    // A hyphenated UUID is 36 characters of the run id's alphabet; the loop is never taken twice.
+    loop {
+        if let Ok(id) = RunId::parse(uuid::Uuid::new_v4().to_string()) {
+            return id;
+        }
+    }
+}
+
+fn mint_token() -> Result<String, getrandom::Error> {
+    let mut bytes = [0; TOKEN_BYTES];
+    getrandom::fill(&mut bytes)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(test)]
+mod tests;

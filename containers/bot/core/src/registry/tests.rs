@@ -1,0 +1,182 @@
+//! Tests of the registry: numbering, following, stopping, and leaving.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use ars_events::{ActorKind, EventBody};
+use ars_types::RunStatus;
+
+use super::*;
+
+struct ManualClock(AtomicI64);
+
+impl Clock for ManualClock {
+    fn now(&self) -> UnixMillis {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+struct World {
+    clock: Arc<ManualClock>,
+    registry: Registry,
+}
+
+fn world() -> World {
+    let clock = Arc::new(ManualClock(AtomicI64::new(1000)));
+    let as_port: Arc<dyn Clock> = Arc::<ManualClock>::clone(&clock);
+    World { clock, registry: Registry::new(as_port, Arc::new(Redactor::new(vec!["canary-value".into()]))) }
+}
+
+fn facts() -> RunFacts {
+    RunFacts {
+        label: "general".into(),
+        agent: "general".into(),
+        model: None,
+        channel_id: "http:default".into(),
+        user_id: "http:ann".into(),
+        thread_key: ThreadKey::new("http", "default", "default"),
+        visibility: Visibility::Machine,
+        repo: None,
+        received_at: 900,
+    }
+}
+
+fn say(run: &RunHandle, text: &str) {
+    run.publish(EventBody::Assistant { text: text.into() });
+}
+
+fn actor() -> Actor {
+    Actor::new(ActorKind::Cli, "local")
+}
+
+fn seqs(frames: &[Frame]) -> Vec<u64> {
+    let seqs = frames.iter().filter_map(|frame| match frame {
+        Frame::Event { seq, .. } => Some(*seq),
+        _ => None,
+    });
+    seqs.collect()
+}
+
+#[tokio::test]
+async fn events_are_numbered_from_one_and_cleaned_of_secrets() {
+    let world = world();
+    let run = world.registry.create(facts()).unwrap();
+    say(&run, "a");
+    say(&run, "the canary-value is here");
+    let view = run.view();
+    assert_eq!(view.event_count, 2);
+    assert!(view.events[0].contains("\"seq\":1"));
+    assert!(!view.events[1].contains("canary-value"), "{}", view.events[1]);
+}
+
+#[tokio::test]
+async fn a_viewer_sees_the_past_then_the_present_then_the_end_exactly_once() {
+    let world = world();
+    let run = world.registry.create(facts()).unwrap();
+    let token = run.view().token;
+    say(&run, "a");
+    let mut viewer = world.registry.subscribe(run.id(), &token, 0).unwrap();
+    assert_eq!(seqs(&viewer.next().await.unwrap()), [1]);
+    let waiting = tokio::spawn(async move {
+        let frames = viewer.next().await.unwrap();
+        (viewer, frames)
+    });
+    say(&run, "b");
+    let (mut viewer, frames) = waiting.await.unwrap();
+    assert_eq!(seqs(&frames), [2]);
+    run.finish(RunStatus::Completed);
+    assert_eq!(viewer.next().await.unwrap(), [Frame::Finished { finished_at: 1000 }]);
+    run.seal(Some(true));
+    assert_eq!(viewer.next().await.unwrap(), [Frame::End { sealed_at: 1000, reply_ok: Some(true) }]);
+    assert_eq!(viewer.next().await, None);
+}
+
+#[tokio::test]
+async fn a_viewer_resumes_after_the_last_event_it_saw() {
+    let world = world();
+    let run = world.registry.create(facts()).unwrap();
+    for text in ["a", "b", "c"] {
+        say(&run, text);
+    }
+    let token = run.view().token;
+    let mut viewer = world.registry.subscribe(run.id(), &token, 2).unwrap();
+    assert_eq!(seqs(&viewer.next().await.unwrap()), [3]);
+}
+
+#[tokio::test]
+async fn a_viewer_that_fell_behind_is_told_what_it_missed() {
+    let world = world();
+    let run = world.registry.create(facts()).unwrap();
+    for _ in 0..5002 {
+        say(&run, "x");
+    }
+    let token = run.view().token;
+    let frames = world.registry.subscribe(run.id(), &token, 0).unwrap().next().await.unwrap();
+    assert_eq!(frames[0], Frame::Elided { from_seq: 1, to_seq: 2 });
+    assert_eq!(seqs(&frames)[0], 3);
+}
+
+#[tokio::test]
+async fn a_wrong_token_and_an_unknown_run_open_nothing() {
+    let world = world();
+    let run = world.registry.create(facts()).unwrap();
+    let other = RunId::parse("nobody").unwrap();
+    let token = run.view().token;
+    assert_eq!(token.len(), 64);
+    for (id, token) in [(run.id(), "wrong"), (run.id(), ""), (&other, token.as_str())] {
+        assert!(world.registry.open(id, token).is_none());
+        assert!(world.registry.subscribe(id, token, 0).is_none());
+        assert_eq!(world.registry.stop_with_token(id, token, StopMode::Soft), StopOutcome::Unknown);
+    }
+    assert!(world.registry.open(run.id(), &token).is_some());
+}
+
+#[tokio::test]
+async fn a_soft_stop_may_become_hard_and_never_goes_back() {
+    let world = world();
+    let run = world.registry.create(facts()).unwrap();
+    let stops = run.stops();
+    assert_eq!(world.registry.stop(run.id(), StopMode::Soft, actor()), StopOutcome::Stopping);
+    assert!(stops.soft.is_cancelled() && !stops.hard.is_cancelled());
+    assert_eq!(world.registry.stop(run.id(), StopMode::Hard, actor()), StopOutcome::Stopping);
+    assert!(stops.hard.is_cancelled());
+    world.registry.stop(run.id(), StopMode::Soft, actor());
+    assert_eq!(run.view().stop, Some(StopMode::Hard));
+    assert_eq!(run.view().event_count, 2);
+    run.finish(RunStatus::StoppedHard);
+    assert_eq!(world.registry.stop(run.id(), StopMode::Hard, actor()), StopOutcome::Finished);
+}
+
+#[tokio::test]
+async fn after_the_finish_only_span_records_count_and_after_the_seal_nothing() {
+    let world = world();
+    let run = world.registry.create(facts()).unwrap();
+    run.finish(RunStatus::Completed);
+    say(&run, "late");
+    let span = |id: &str| EventBody::SpanStart {
+        span_id: id.into(),
+        parent_span_id: None,
+        name: "post.reply".into(),
+        attrs: None,
+    };
+    run.publish(span("s1"));
+    run.seal(None);
+    run.publish(span("s2"));
+    assert_eq!(run.view().event_count, 1);
+}
+
+#[tokio::test]
+async fn a_finished_run_leaves_after_its_stay_and_a_live_one_never() {
+    let world = world();
+    let (done, live) = (world.registry.create(facts()).unwrap(), world.registry.create(facts()).unwrap());
+    let mut index = world.registry.subscribe_index();
+    done.finish(RunStatus::Completed);
+    done.seal(None);
+    world.clock.0.store(1000 + FINISHED_STAY_MS, Ordering::Relaxed);
+    assert!(world.registry.get(done.id()).is_none());
+    assert!(world.registry.get(live.id()).is_some());
+    let mut last = None;
+    while let Ok(change) = index.try_recv() {
+        last = Some(change);
+    }
+    assert_eq!(last, Some(IndexChange::Removed(done.id().clone())));
+}

@@ -1,0 +1,10 @@
+//! Running an agent: the driver performs what the loop decides.
+
+mod driver;
+mod spans;
+mod tool_calls;
+mod toolbox;
+
+pub use driver::{Driven, Driver, thrown};
+pub use spans::{Span, Spans};
+pub use toolbox::Toolbox;

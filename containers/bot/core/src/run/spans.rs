@@ -1,0 +1,70 @@
+//! Span records of a run: paired start and end events (document 1 section 6, bot supplement section 24).
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use ars_events::{EventBody, SpanStatus};
+use ars_types::UnixMillis;
+use serde_json::{Map, Value};
+
+use crate::registry::RunHandle;
+
+/// Mints a run's spans. Ids are counters: unique within the run, which is all a reader needs.
+#[derive(Debug, Default)]
+pub struct Spans {
+    minted: AtomicU64,
+}
+
+/// A span that has begun; ends when told to.
+#[derive(Debug, Clone)]
+pub struct Span {
+    id: String,
+    parent: Option<String>,
+    name: String,
+    started_at: UnixMillis,
+}
+
+impl Span {
+    /// Its id, to hang children on.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+}
+
+impl Spans {
+    /// Begins a span and publishes its start.
+    pub fn start(&self, run: &RunHandle, parent: Option<&str>, name: impl Into<String>, now: UnixMillis) -> Span {
+        let id = format!("s{}", self.minted.fetch_add(1, Ordering::Relaxed) + 1);
+        let span = Span { id, parent: parent.map(str::to_owned), name: name.into(), started_at: now };
+        let start = EventBody::SpanStart {
+            span_id: span.id.clone(),
+            parent_span_id: span.parent.clone(),
+            name: span.name.clone(),
+            attrs: None,
+        };
+        run.publish_at(start, now);
+        span
+    }
+
+    /// Publishes a span's end.
+    pub fn end(
+        &self,
+        run: &RunHandle,
+        span: Span,
+        error: Option<String>,
+        attrs: Option<Map<String, Value>>,
+        now: UnixMillis,
+    ) {
+        let status = if error.is_some() { SpanStatus::Error } else { SpanStatus::Ok };
+        let end = EventBody::SpanEnd {
+            span_id: span.id,
+            parent_span_id: span.parent,
+            name: span.name,
+            attrs,
+            started_at: span.started_at,
+            duration_ms: now.saturating_sub(span.started_at).max(0),
+            status,
+            error,
+        };
+        run.publish_at(end, now);
+    }
+}

@@ -1,0 +1,107 @@
+//! Running one turn's tool calls: consecutive side-effect-free ones together, others alone and in order.
+
+use std::time::Duration;
+
+use ars_agent::{ToolCall, ToolContent, ToolOutcome};
+use ars_events::EventBody;
+use futures::future::join_all;
+use tokio_util::sync::CancellationToken;
+
+use super::driver::Driver;
+use crate::tools::{Effects, Tool, ToolContext, ToolOutput};
+
+/// How long a tool may take to notice a hard stop before it is dropped.
+const STOP_GRACE: Duration = Duration::from_secs(5);
+/// Most characters of a bash call's command on the event (bot supplement section 9).
+const COMMAND_CAP: usize = 4000;
+/// Most characters of a result's output on the event (bot supplement section 9).
+const OUTPUT_CAP: usize = 8000;
+/// The tool whose calls carry their command and whose results carry an exit code.
+const SHELL_TOOL: &str = "bash";
+
+impl Driver<'_> {
+    /// Runs the calls and returns their outcomes in call order.
+    pub(super) async fn run_tools(
+        &self,
+        calls: Vec<ToolCall>,
+        remaining: Duration,
+        hard_stop: &CancellationToken,
+    ) -> Vec<ToolOutcome> {
+        let mut outcomes = Vec::with_capacity(calls.len());
+        for group in calls.chunk_by(|a, b| self.is_read_only(a) && self.is_read_only(b)) {
+            let running = group.iter().map(|call| self.run_tool(call, remaining, hard_stop));
+            outcomes.extend(join_all(running).await);
+        }
+        outcomes
+    }
+
+    fn is_read_only(&self, call: &ToolCall) -> bool {
+        self.tools.find(&call.name).is_some_and(|tool| tool.effects() == Effects::None)
+    }
+
+    async fn run_tool(&self, call: &ToolCall, remaining: Duration, hard_stop: &CancellationToken) -> ToolOutcome {
+        let tool = self.tools.find(&call.name);
+        let summary = tool.map_or_else(|| call.name.clone(), |tool| tool.summary(&call.input));
+        let command = (call.name == SHELL_TOOL)
+            .then(|| call.input.get("command").and_then(serde_json::Value::as_str))
+            .flatten()
+            .map(|command| self.redactor.clean(command, COMMAND_CAP));
+        self.run.publish(EventBody::ToolCall {
+            tool: call.name.clone(),
+            summary: self.redactor.clean(&summary, COMMAND_CAP),
+            call_id: Some(call.call_id.clone()),
+            command,
+        });
+        let name = format!("tool.{}", call.name);
+        let span = self.spans.start(self.run, Some(self.root.id()), name, self.clock.now());
+        let output = match tool {
+            Some(tool) => self.perform(tool, call, remaining, hard_stop).await,
+            None => self.tools.unknown(),
+        };
+        let error = (!output.ok).then(|| if output.infra { "infra" } else { "failed" }.to_owned());
+        self.spans.end(self.run, span, error, None, self.clock.now());
+        self.publish_result(call, &output);
+        ToolOutcome { call_id: call.call_id.clone(), ok: output.ok, infra: output.infra, content: output.content }
+    }
+
+    async fn perform(
+        &self,
+        tool: &dyn Tool,
+        call: &ToolCall,
+        remaining: Duration,
+        hard_stop: &CancellationToken,
+    ) -> ToolOutput {
+        let context = ToolContext { workspace: self.workspace.as_deref(), remaining, cancel: hard_stop };
+        let stopped = async {
+            hard_stop.cancelled().await;
+            tokio::time::sleep(STOP_GRACE).await;
+        };
+        tokio::select! {
+            output = tool.run(context, &call.input) => output,
+            () = stopped => ToolOutput::refused("stopped"),
+        }
+    }
+
+    fn publish_result(&self, call: &ToolCall, output: &ToolOutput) {
+        let text = text_of(&output.content);
+        let text = self.redactor.clean(&text, usize::MAX);
+        self.run.publish(EventBody::ToolResult {
+            tool: call.name.clone(),
+            ok: output.ok,
+            summary: ars_events::result_summary(&text),
+            call_id: Some(call.call_id.clone()),
+            exit_code: output.exit_code.map(i64::from),
+            output: (!text.is_empty()).then(|| ars_events::cap(&text, OUTPUT_CAP).into_owned()),
+            infra: output.infra.then_some(true),
+        });
+    }
+}
+
+/// The text of a result; other content is named, never carried in the stream.
+fn text_of(content: &[ToolContent]) -> String {
+    let pieces = content.iter().map(|piece| match piece {
+        ToolContent::Text { text } => text.clone(),
+        ToolContent::Image { media_type, .. } | ToolContent::Document { media_type, .. } => format!("({media_type})"),
+    });
+    pieces.collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,220 @@
+//! The core in-process: whole requests against a scripted model (documents 1 section 2.4 and 2 section 3.2).
+
+mod support;
+
+use std::sync::{Arc, atomic::Ordering};
+
+use ars_agent::{Part, Role, ToolContent};
+use ars_bot_core::ports::{ModelErrorKind, StoreErrorKind};
+use ars_events::{Actor, ActorKind};
+use ars_types::{RunStatus, StopMode};
+use serde_json::{Value, json};
+
+use support::{Collector, Move, bash, message, outline, said, world};
+
+#[tokio::test]
+async fn a_coding_request_runs_its_tools_answers_and_is_recorded() {
+    let world = world(vec![Move::Ask(vec![bash("make test")]), Move::Say("all green")]);
+    let io = world.ask("agent:coding repo:acme/app make it pass").await;
+    assert_eq!(*io.replies.lock().unwrap(), ["all green"]);
+    assert_eq!(*io.finished.lock().unwrap(), [RunStatus::Completed]);
+    let record = world.last_record();
+    assert_eq!(outline(&record), ["input", "run_meta", "tool_call bash", "tool_result bash", "answer"]);
+    assert_eq!((record.status, record.reply_ok, record.step_count), (RunStatus::Completed, Some(true), Some(2)));
+    assert_eq!((record.repo.as_deref(), record.agent.as_deref()), (Some("acme/app"), Some("coding")));
+    assert_eq!(record.event_count, record.events.len() as u64);
+    assert_eq!(record.diagnosis["verdict"], "no friction detected");
+    assert!(record.sealed_at >= Some(record.finished_at));
+}
+
+#[tokio::test]
+async fn events_are_numbered_without_gaps_and_spans_come_in_pairs() {
+    let world = world(vec![Move::Ask(vec![bash("a"), bash("b")]), Move::Say("done")]);
+    world.ask("agent:coding repo:acme/app x").await;
+    let events = world.last_record().events;
+    let seqs: Vec<_> = events.iter().map(|event| event["seq"].as_u64().unwrap()).collect();
+    assert_eq!(seqs, (1..=events.len() as u64).collect::<Vec<_>>());
+    let spans = |kind: &str| {
+        let mut ids: Vec<_> =
+            events.iter().filter(|event| event["type"] == kind).map(|event| event["spanId"].to_string()).collect();
+        ids.sort();
+        ids
+    };
+    assert_eq!(spans("span_start"), spans("span_end"));
+    assert!(events.iter().any(|event| event["name"] == "tool.bash"));
+}
+
+#[tokio::test]
+async fn a_provisional_record_comes_first_and_the_final_one_replaces_it() {
+    let world = world(vec![Move::Say("hi")]);
+    world.ask("hello").await;
+    let records = world.records();
+    assert_eq!(records.last().unwrap().status, RunStatus::Completed);
+    if let [tombstone, _] = records.as_slice() {
+        assert_eq!(tombstone.status, RunStatus::Interrupted);
+        assert_eq!(tombstone.finished_at, tombstone.started_at);
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_tool_and_broken_arguments_are_told_to_the_model_and_the_loop_goes_on() {
+    let calls = vec![("fly", json!({})), ("bash", Value::String("{\"command\": ".into())), ("bash", json!({"cmd": 1}))];
+    let world = world(vec![Move::Ask(calls), Move::Say("sorry")]);
+    let io = world.ask("agent:coding repo:acme/app x").await;
+    assert_eq!(*io.replies.lock().unwrap(), ["sorry"]);
+    let seen = world.model.seen.lock().unwrap();
+    let told = seen[1].last().unwrap().parts.iter().map(|part| match part {
+        Part::ToolResult { ok, content, .. } => match &content[0] {
+            ToolContent::Text { text } => (*ok, text.clone()),
+            other => panic!("{other:?}"),
+        },
+        other => panic!("{other:?}"),
+    });
+    let told: Vec<_> = told.collect();
+    assert!(told.iter().all(|(ok, _)| !ok));
+    assert!(told[0].1.contains("bash") && told[2].1.contains("command"), "{told:?}");
+}
+
+#[tokio::test]
+async fn neighbouring_reads_run_together_and_a_command_runs_alone() {
+    let read = |path: &str| ("read_file", json!({ "path": path }));
+    let world = world(vec![Move::Ask(vec![read("a"), read("b"), read("c"), bash("x")]), Move::Say("ok")]);
+    world.ask("agent:coding repo:acme/app x").await;
+    assert_eq!(world.workspace.most_reading.load(Ordering::SeqCst), 3);
+    let seen = world.model.seen.lock().unwrap();
+    let answered = seen[1].last().unwrap().parts.iter().map(|part| match part {
+        Part::ToolResult { call_id, .. } => call_id.clone(),
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(answered.collect::<Vec<_>>(), ["c0", "c1", "c2", "c3"]);
+}
+
+#[tokio::test]
+async fn an_unreachable_model_fails_the_run_clearly_and_the_record_is_kept() {
+    let world = world(vec![Move::Fail(ModelErrorKind::Unreachable)]);
+    let io = world.ask("hello").await;
+    assert!(io.replies.lock().unwrap()[0].contains("could not be reached"));
+    assert_eq!(*io.finished.lock().unwrap(), [RunStatus::Failed]);
+    assert_eq!(world.last_record().status, RunStatus::Failed);
+}
+
+#[tokio::test]
+async fn a_panic_fails_the_run_and_still_answers_and_records() {
+    let world = world(vec![Move::Panic]);
+    let io = world.ask("hello").await;
+    assert!(io.replies.lock().unwrap()[0].contains("internal error"));
+    assert_eq!(world.last_record().status, RunStatus::Failed);
+}
+
+#[tokio::test]
+async fn two_broken_sandboxes_in_a_row_end_the_run_with_what_was_found() {
+    let broken = || Move::Ask(vec![bash("break")]);
+    let world = world(vec![broken(), broken(), Move::Say("the tree is fine")]);
+    let io = world.ask("agent:coding repo:acme/app x").await;
+    assert!(io.replies.lock().unwrap()[0].ends_with("the tree is fine"));
+    let record = world.last_record();
+    assert!(outline(&record).contains(&"run_note sandbox_dead".to_owned()));
+    assert!(record.events.iter().any(|event| event["infra"] == json!(true)));
+}
+
+#[tokio::test]
+async fn a_reply_that_cannot_be_delivered_makes_the_record_failed() {
+    let world = world(vec![Move::Say("hi")]);
+    let io = Collector { broken: true, ..Collector::default() };
+    world.core.dispatch(message("hello"), &io).await;
+    world.settle().await;
+    assert_eq!((world.last_record().status, world.last_record().reply_ok), (RunStatus::Failed, Some(false)));
+}
+
+#[tokio::test]
+async fn a_hard_stop_ends_the_run_at_once_without_a_reply() {
+    let world = Arc::new(world(vec![Move::HangUntilStopped]));
+    let io = Arc::new(Collector::default());
+    let running = tokio::spawn({
+        let (world, io) = (Arc::clone(&world), Arc::clone(&io));
+        async move { world.core.dispatch(message("hello"), &*io).await }
+    });
+    world.model.called.notified().await;
+    world.core.registry().stop_all(StopMode::Hard, &Actor::new(ActorKind::Cli, "local"));
+    running.await.unwrap();
+    world.settle().await;
+    assert!(io.replies.lock().unwrap().is_empty());
+    let record = world.last_record();
+    assert_eq!((record.status, record.reply_ok), (RunStatus::StoppedHard, None));
+    assert!(outline(&record).ends_with(&["run_note stop_requested".into(), "run_note stopped".into()]));
+}
+
+#[tokio::test]
+async fn a_second_message_of_a_thread_is_pointed_to_the_live_run() {
+    let world = Arc::new(world(vec![Move::HangUntilStopped]));
+    let running = tokio::spawn({
+        let world = Arc::clone(&world);
+        async move { world.core.dispatch(message("hello"), &Collector::default()).await }
+    });
+    world.model.called.notified().await;
+    let second = Collector::default();
+    world.core.dispatch(message("and another"), &second).await;
+    assert!(second.replies.lock().unwrap()[0].contains("/runs/"));
+    assert!(second.started.lock().unwrap().is_empty());
+    world.core.registry().stop_all(StopMode::Hard, &Actor::new(ActorKind::Cli, "local"));
+    running.await.unwrap();
+}
+
+#[tokio::test]
+async fn refusals_before_the_run_are_one_reply_and_no_run() {
+    for (text, word) in [
+        ("agent:nobody x", "general, coding"),
+        ("effort:ultra x", "medium"),
+        ("agent:coding x", "acme/app"),
+        ("agent:coding repo:acme/none x", "acme/app"),
+        ("agent:coding repo:acme/broken x", "not a repository"),
+        ("model:other/m x", "scripted"),
+    ] {
+        let world = world(Vec::new());
+        let io = world.ask(text).await;
+        let replies = io.replies.lock().unwrap();
+        assert!(replies.len() == 1 && replies[0].contains(word), "{text}: {replies:?}");
+        assert!(io.started.lock().unwrap().is_empty() && world.records().is_empty(), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn earlier_turns_reach_the_model_and_the_stream() {
+    let world = world(vec![Move::Say("42")]);
+    let history = vec![said(Role::User, "my number is 41"), said(Role::Assistant, "noted")];
+    let io = Collector { history, ..Collector::default() };
+    world.core.dispatch(message("plus one?"), &io).await;
+    world.settle().await;
+    assert_eq!(world.model.seen.lock().unwrap()[0].len(), 3);
+    let record = world.last_record();
+    assert_eq!(outline(&record), ["input", "context", "context", "run_meta", "answer"]);
+    assert!(record.events.iter().any(|event| event["text"] == "user: my number is 41"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_is_down_for_a_while_gets_the_record_late() {
+    let world = world(vec![Move::Say("hi")]);
+    world.store.failures.lock().unwrap().extend([StoreErrorKind::Transient; 2]);
+    world.ask("hello").await;
+    assert_eq!(world.last_record().status, RunStatus::Completed);
+    assert_eq!(world.core.load().lost_records, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_stays_down_costs_the_record_but_not_the_answer() {
+    for kind in [StoreErrorKind::Transient, StoreErrorKind::Permanent, StoreErrorKind::RouteMissing] {
+        let world = world(vec![Move::Say("hi")]);
+        *world.store.down.lock().unwrap() = Some(kind);
+        let io = world.ask("hello").await;
+        assert_eq!(*io.replies.lock().unwrap(), ["hi"]);
+        assert_eq!(world.core.load().lost_records, 1);
+    }
+}
+
+#[tokio::test]
+async fn no_event_and_no_record_holds_a_configured_secret() {
+    let world = world(vec![Move::Ask(vec![bash("echo canary-value")]), Move::Say("it is canary-value")]);
+    world.ask("agent:coding repo:acme/app say canary-value").await;
+    let text = serde_json::to_string(&world.last_record()).unwrap();
+    assert!(!text.contains("canary-value"), "{text}");
+}

@@ -1,0 +1,329 @@
+//! Doubles for driving the core in-process: a scripted model, an in-memory store that can fail, a workspace whose
+//! commands are scripted, and a channel that collects.
+
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::Duration,
+};
+
+use ars_agent::{ModelTurn, Part, Role, StopReason, Turn, Usage};
+use ars_auth::{Actor, Grants};
+use ars_bot_core::{
+    Core, Deps,
+    message::{Choices, IncomingMessage},
+    ports::*,
+    settings::Settings,
+};
+use ars_events::Redactor;
+use ars_runs::RunRecord;
+use ars_types::{ModelRef, RunId, RunStatus, ThreadKey, UnixMillis, Visibility};
+use ars_wire::runs::{EventsPage, ListRequest, ListResponse};
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+/// A clock that moves one millisecond each time it is read.
+#[derive(Default)]
+pub struct TickingClock(AtomicI64);
+
+impl Clock for TickingClock {
+    fn now(&self) -> UnixMillis {
+        1_000_000 + self.0.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+/// What the scripted model does with one call.
+pub enum Move {
+    Say(&'static str),
+    Ask(Vec<(&'static str, Value)>),
+    Fail(ModelErrorKind),
+    HangUntilStopped,
+    Panic,
+}
+
+#[derive(Default)]
+pub struct ScriptedModel {
+    pub moves: Mutex<VecDeque<Move>>,
+    pub seen: Mutex<Vec<Vec<Turn>>>,
+    pub called: tokio::sync::Notify,
+}
+
+#[async_trait]
+impl ModelClient for ScriptedModel {
+    async fn turn(
+        &self,
+        request: ModelRequest<'_>,
+        _deltas: &(dyn Fn(ModelDelta) + Send + Sync),
+        cancel: &CancellationToken,
+    ) -> Result<ModelTurn, ModelError> {
+        self.seen.lock().unwrap().push(request.turns.to_vec());
+        self.called.notify_one();
+        let next = self.moves.lock().unwrap().pop_front().expect("the script has a move for every call");
+        let turn = |parts, stop| Ok(ModelTurn { parts, stop, usage: Usage::default() });
+        match next {
+            Move::Say(text) => turn(vec![Part::text(text)], StopReason::EndTurn),
+            Move::Ask(calls) => {
+                let parts = calls.into_iter().enumerate().map(|(index, (name, input))| Part::ToolCall {
+                    call_id: format!("c{index}"),
+                    name: name.into(),
+                    input,
+                    extra: serde_json::Map::default(),
+                });
+                turn(parts.collect(), StopReason::ToolUse)
+            }
+            Move::Fail(kind) => Err(ModelError { kind, message: "as scripted".into() }),
+            Move::HangUntilStopped => {
+                cancel.cancelled().await;
+                Err(ModelError { kind: ModelErrorKind::Cancelled, message: "stopped".into() })
+            }
+            Move::Panic => panic!("as scripted"),
+        }
+    }
+}
+
+pub struct OneModel(pub Arc<ScriptedModel>);
+
+impl Models for OneModel {
+    fn client(&self, model: &ModelRef) -> Result<Arc<dyn ModelClient>, UnknownProvider> {
+        if model.provider() == "scripted" {
+            let client: Arc<dyn ModelClient> = Arc::<ScriptedModel>::clone(&self.0);
+            return Ok(client);
+        }
+        Err(UnknownProvider { known: "scripted".into() })
+    }
+}
+
+/// Keeps every put in order; fails the next puts as scripted.
+#[derive(Default)]
+pub struct MemoryStore {
+    pub puts: Mutex<Vec<RunRecord>>,
+    pub failures: Mutex<VecDeque<StoreErrorKind>>,
+    pub down: Mutex<Option<StoreErrorKind>>,
+}
+
+#[async_trait]
+impl RunStore for MemoryStore {
+    async fn put(&self, record: &RunRecord) -> Result<Stored, StoreError> {
+        let scripted = self.failures.lock().unwrap().pop_front();
+        if let Some(kind) = scripted.or(*self.down.lock().unwrap()) {
+            return Err(StoreError { kind, message: "as scripted".into() });
+        }
+        self.puts.lock().unwrap().push(record.clone());
+        Ok(Stored { stored: true })
+    }
+
+    async fn get(&self, id: &RunId) -> Result<Option<RunRecord>, StoreError> {
+        Ok(self.puts.lock().unwrap().iter().rev().find(|record| record.id == *id).cloned())
+    }
+
+    async fn list(&self, _request: &ListRequest) -> Result<ListResponse, StoreError> {
+        Ok(ListResponse::default())
+    }
+
+    async fn events(&self, _id: &RunId, _after_seq: u64, _limit: u32) -> Result<Option<EventsPage>, StoreError> {
+        Ok(None)
+    }
+}
+
+/// A workspace whose commands answer with themselves; `exit N` exits with N, `break` breaks the sandbox. It counts
+/// how many reads are under way at once.
+#[derive(Default)]
+pub struct EchoWorkspace {
+    reading: AtomicI64,
+    pub most_reading: AtomicI64,
+}
+
+#[async_trait]
+impl Workspace for EchoWorkspace {
+    fn repository(&self) -> Option<&str> {
+        Some("acme/app")
+    }
+
+    async fn head(&self) -> Result<Option<String>, WorkspaceError> {
+        Ok(Some("abc123".into()))
+    }
+
+    async fn diff(&self) -> Result<String, WorkspaceError> {
+        Ok(String::new())
+    }
+
+    async fn exec(
+        &self,
+        request: ExecRequest<'_>,
+        _cancel: &CancellationToken,
+    ) -> Result<ExecOutcome, WorkspaceError> {
+        if request.command == "break" {
+            return Err(WorkspaceError::Infra("the pipe broke".into()));
+        }
+        let exit_code = request.command.strip_prefix("exit ").and_then(|code| code.parse().ok()).unwrap_or(0);
+        Ok(ExecOutcome { exit_code, output: request.command.to_owned(), truncated: false, timed_out: false })
+    }
+
+    async fn read(&self, path: &str, _limit: u64) -> Result<(Vec<u8>, u64), WorkspaceError> {
+        let reading = self.reading.fetch_add(1, Ordering::SeqCst) + 1;
+        self.most_reading.fetch_max(reading, Ordering::SeqCst);
+        tokio::task::yield_now().await;
+        self.reading.fetch_sub(1, Ordering::SeqCst);
+        Ok((path.as_bytes().to_vec(), path.len() as u64))
+    }
+
+    async fn write(&self, _path: &str, _content: &[u8]) -> Result<(), WorkspaceError> {
+        Ok(())
+    }
+
+    async fn list(&self, _path: &str, _limit: usize) -> Result<(Vec<Entry>, bool), WorkspaceError> {
+        Ok((Vec::new(), false))
+    }
+
+    async fn search(
+        &self,
+        _pattern: &str,
+        _path: &str,
+        _limit: usize,
+    ) -> Result<(Vec<SearchHit>, bool), WorkspaceError> {
+        Ok((Vec::new(), false))
+    }
+}
+
+pub struct OneWorkspace(pub Arc<EchoWorkspace>);
+
+#[async_trait]
+impl WorkspaceProvider for OneWorkspace {
+    async fn repository_of(&self, _thread: &ThreadKey) -> Result<Option<Repository>, WorkspaceError> {
+        Ok(None)
+    }
+
+    async fn open(
+        &self,
+        request: WorkspaceRequest<'_>,
+        _cancel: &CancellationToken,
+    ) -> Result<Arc<dyn Workspace>, WorkspaceError> {
+        if request.repository.is_some_and(|repository| repository.origin == "/broken") {
+            return Err(WorkspaceError::Clone("fatal: not a repository".into()));
+        }
+        let workspace: Arc<dyn Workspace> = Arc::<EchoWorkspace>::clone(&self.0);
+        Ok(workspace)
+    }
+}
+
+/// Collects what the core says.
+#[derive(Default)]
+pub struct Collector {
+    pub replies: Mutex<Vec<String>>,
+    pub started: Mutex<Vec<RunId>>,
+    pub finished: Mutex<Vec<RunStatus>>,
+    pub history: Vec<HistoryTurn>,
+    pub broken: bool,
+}
+
+#[async_trait]
+impl ChannelIo for Collector {
+    async fn reply(&self, text: &str) -> Result<(), ReplyError> {
+        if self.broken {
+            return Err(ReplyError("gone".into()));
+        }
+        self.replies.lock().unwrap().push(text.to_owned());
+        Ok(())
+    }
+
+    async fn history(&self) -> Vec<HistoryTurn> {
+        self.history.clone()
+    }
+
+    fn run_started(&self, id: &RunId) {
+        self.started.lock().unwrap().push(id.clone());
+    }
+
+    fn run_finished(&self, _id: &RunId, status: RunStatus) {
+        self.finished.lock().unwrap().push(status);
+    }
+}
+
+/// A core with its doubles in reach.
+pub struct World {
+    pub core: Core,
+    pub model: Arc<ScriptedModel>,
+    pub store: Arc<MemoryStore>,
+    pub workspace: Arc<EchoWorkspace>,
+}
+
+pub fn world(moves: Vec<Move>) -> World {
+    let model = Arc::new(ScriptedModel { moves: Mutex::new(moves.into()), ..ScriptedModel::default() });
+    let store = Arc::new(MemoryStore::default());
+    let workspace = Arc::new(EchoWorkspace::default());
+    let as_store: Arc<dyn RunStore> = Arc::<MemoryStore>::clone(&store);
+    let repository = |name: &str, origin: &str| Repository { name: name.into(), origin: origin.into() };
+    let settings = Settings {
+        default_model: ModelRef::parse("scripted/m").ok(),
+        repositories: vec![repository("acme/app", "/app"), repository("acme/broken", "/broken")],
+        include_context: true,
+        ..Settings::default()
+    };
+    let core = Core::new(Deps {
+        clock: Arc::new(TickingClock::default()),
+        models: Arc::new(OneModel(Arc::clone(&model))),
+        workspaces: Arc::new(OneWorkspace(Arc::clone(&workspace))),
+        store: as_store,
+        redactor: Arc::new(Redactor::new(vec!["canary-value".into()])),
+        settings,
+    });
+    World { core, model, store, workspace }
+}
+
+pub fn message(text: &str) -> IncomingMessage {
+    IncomingMessage {
+        actor: Actor { id: "http:ann".into(), grants: Grants::default() },
+        channel_id: "http:default".into(),
+        thread_key: ThreadKey::new("http", "default", "default"),
+        visibility: Visibility::Machine,
+        text: text.into(),
+        received_at: 1_000_000,
+        choices: Choices::default(),
+        source: None,
+    }
+}
+
+impl World {
+    /// Dispatches to the end, record included.
+    pub async fn ask(&self, text: &str) -> Collector {
+        let io = Collector::default();
+        self.core.dispatch(message(text), &io).await;
+        self.settle().await;
+        io
+    }
+
+    /// Waits until nothing is in flight.
+    pub async fn settle(&self) {
+        assert!(self.core.drain(Duration::from_secs(60)).await, "still in flight");
+    }
+
+    pub fn records(&self) -> Vec<RunRecord> {
+        self.store.puts.lock().unwrap().clone()
+    }
+
+    pub fn last_record(&self) -> RunRecord {
+        self.records().pop().expect("a record was written")
+    }
+}
+
+/// `type` or, for notes and tools, the telling field of each event that is not a span.
+pub fn outline(record: &RunRecord) -> Vec<String> {
+    let outline = record.events.iter().filter_map(|event| {
+        let kind = event["type"].as_str()?;
+        let detail = event["kind"].as_str().or(event["tool"].as_str());
+        (!kind.starts_with("span")).then(|| detail.map_or(kind.to_owned(), |detail| format!("{kind} {detail}")))
+    });
+    outline.collect()
+}
+
+pub fn bash(command: &str) -> (&'static str, Value) {
+    ("bash", json!({"command": command}))
+}
+
+pub fn said(role: Role, text: &str) -> HistoryTurn {
+    HistoryTurn { role, text: text.into() }
+}
