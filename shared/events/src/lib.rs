@@ -5,5 +5,12 @@
 #![forbid(unsafe_code)]
 
 mod event;
+mod redact;
+pub mod sse;
+mod summary;
+mod untrusted;
 
 pub use event::{Actor, ActorKind, Event, EventBody, InputSource, NoteKind, SpanStatus};
+pub use redact::{PLACEHOLDER, Redactor, clean, redact, redact_event};
+pub use summary::{COMMAND_MAX, LABEL_MAX, OUTPUT_MAX, cap, result_summary};
+pub use untrusted::wrap_untrusted;

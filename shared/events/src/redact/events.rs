@@ -1,0 +1,94 @@
+//! Redaction of a whole event: every string of it, wherever it stands (bot supplement sections 9 and 10).
+
+use serde_json::{Map, Value};
+
+use super::{PLACEHOLDER, Redactor, assignments::is_secret_name};
+use crate::{
+    EventBody, InputSource,
+    summary::{COMMAND_MAX, OUTPUT_MAX},
+};
+
+/// Most characters of a span's error (bot supplement section 24).
+const SPAN_ERROR_MAX: usize = 200;
+
+/// The event with every string cleaned, and those capped that have a cap.
+///
+/// The patterns name every field, so that a new one does not compile before it is decided upon here.
+pub(super) fn redact_event(redactor: &Redactor, mut body: EventBody) -> EventBody {
+    let clean = |text: &mut String| redactor.clean_in_place(text);
+    match &mut body {
+        EventBody::Input { text, source } => {
+            clean(text);
+            if let Some(InputSource { url, channel, user }) = source {
+                [url, channel, user].into_iter().flatten().for_each(clean);
+            }
+        }
+        EventBody::Context { text } | EventBody::Assistant { text } | EventBody::Answer { text } => {
+            clean(text);
+        }
+        EventBody::RunMeta { agent, model, effort, trace_id, repo, git_ref, head_sha } => {
+            clean(agent);
+            [model, effort, trace_id, repo, git_ref, head_sha].into_iter().flatten().for_each(clean);
+        }
+        EventBody::ToolCall { tool, summary, call_id, command } => {
+            [tool, summary].into_iter().chain(call_id).for_each(clean);
+            clean_and_cap(redactor, command, COMMAND_MAX);
+        }
+        EventBody::ToolResult { tool, ok: _, summary, call_id, exit_code: _, output, infra: _ } => {
+            [tool, summary].into_iter().chain(call_id).for_each(clean);
+            clean_and_cap(redactor, output, OUTPUT_MAX);
+        }
+        // An actor's id holds only the characters `Actor::new` keeps, but it may still be a configured secret.
+        EventBody::RunNote { kind: _, summary, mode: _, actor, from: _, to: _ } => {
+            clean(summary);
+            actor.iter_mut().for_each(|actor| clean(&mut actor.id));
+        }
+        EventBody::SpanStart { span_id, parent_span_id, name, attrs } => {
+            [span_id, name].into_iter().chain(parent_span_id).for_each(clean);
+            attrs.iter_mut().for_each(|attrs| clean_map(redactor, attrs));
+        }
+        EventBody::SpanEnd {
+            span_id,
+            parent_span_id,
+            name,
+            attrs,
+            started_at: _,
+            duration_ms: _,
+            status: _,
+            error,
+        } => {
+            [span_id, name].into_iter().chain(parent_span_id).for_each(clean);
+            clean_and_cap(redactor, error, SPAN_ERROR_MAX);
+            attrs.iter_mut().for_each(|attrs| clean_map(redactor, attrs));
+        }
+    }
+    body
+}
+
+fn clean_and_cap(redactor: &Redactor, text: &mut Option<String>, max: usize) {
+    if let Some(text) = text {
+        *text = redactor.clean(text, max);
+    }
+}
+
+/// A field's name may be what makes its value a secret, so a text is judged with its name.
+fn clean_map(redactor: &Redactor, map: &mut Map<String, Value>) {
+    let fields = std::mem::take(map).into_iter().map(|(mut name, mut value)| {
+        if is_secret_name(&name) && value.as_str().is_some_and(|text| !text.is_empty()) {
+            value = Value::from(PLACEHOLDER);
+        }
+        redactor.clean_in_place(&mut name);
+        clean_value(redactor, &mut value);
+        (name, value)
+    });
+    *map = fields.collect();
+}
+
+fn clean_value(redactor: &Redactor, value: &mut Value) {
+    match value {
+        Value::String(text) => redactor.clean_in_place(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| clean_value(redactor, item)),
+        Value::Object(map) => clean_map(redactor, map),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}

@@ -1,0 +1,76 @@
+//! Secrets that give themselves away by their form: the list of bot supplement section 10, one row each.
+//!
+//! Not here: `name = value` (`assignments`), which `x-access-token:` also is. Every row is linear on any input: the engine is, and no row can match
+//! a short text after having looked at a long one, which would make finding all matches quadratic.
+
+use std::{borrow::Cow, sync::LazyLock};
+
+use regex::Regex;
+
+use super::PLACEHOLDER;
+
+/// Pattern and replacement. Groups keep what is not secret.
+///
+/// Order matters: a header line is taken as a whole before a shape inside it could split it.
+const SHAPES: &[(&str, &str)] = &[
+    // PEM private key, whole.
+    (
+        r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?s:.)*?-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----",
+        "[redacted]",
+    ),
+    // Its bare header, with the lines of base64 after it: a key whose end was cut off.
+    (r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?:(?:\\[nr]|\s)*[A-Za-z0-9+/=]{16,})*", "[redacted]"),
+    // Authorization header, also as a JSON field and as an argument.
+    (
+        r#"(?i)(auth(?:orization)?\\?["']?[ \t]*[:=][ \t]*\\?["']?(?:bearer|basic|token)[ \t]+(?:token=)?\\?["']?)[^\s"'\\,;]+"#,
+        "${1}[redacted]",
+    ),
+    (r"(?i)((?-u:\b)bearer[ \t]+)[A-Za-z0-9._~+/=-]{12,}", "${1}[redacted]"),
+    // Cookie headers: as a JSON list, as a quoted argument, and as a line.
+    (
+        r#"(?i)(["'](?:set-)?cookie["'][ \t]*:[ \t]*)\[[^\]\n]*\]?|("(?:set-)?cookie:[ \t]*)[^"\n]+|('(?:set-)?cookie:[ \t]*)[^'\n]+|((?-u:\b)(?:set-)?cookie:[ \t]*)[^\s][^\n]*"#,
+        "${1}${2}${3}${4}[redacted]",
+    ),
+    // The password of `scheme://user:password@`. Up to the last `@` of the authority: passwords hold them too.
+    (r#"(://[^\s/:@"]*:)[^\s/"]+@"#, "${1}[redacted]@"),
+    // `-u user:password`, as curl takes it. What follows `-u https:` is not a password.
+    (
+        r#"((?:^|[\s"'(])(?:-u|--user|--proxy-user)(?:[ \t]+|=))(?:("[^"\n:]+:)/?[^"\n/][^"\n]*|('[^'\n:]+:)/?[^'\n/][^'\n]*|([^\s:"']+:)/?[^\s"'/][^\s"']*)"#,
+        "${1}${2}${3}${4}[redacted]",
+    ),
+    // Slack, GitHub, Anthropic, AWS, GCP, Stripe and webhook signing: prefixes nothing else has.
+    (
+        r"xox[a-z]-[A-Za-z0-9-]{8,}|xapp-[A-Za-z0-9-]{8,}|gh[pousr]_[A-Za-z0-9_]{10,}|github_pat_[A-Za-z0-9_]{10,}|sk-ant-[A-Za-z0-9_-]{8,}|A[KS]IA[0-9A-Z]{16,}|AIza[A-Za-z0-9_-]{35,}|[rsp]k_(?:live|test)_[A-Za-z0-9]{8,}|whsec_[A-Za-z0-9+/=]{8,}",
+        "[redacted]",
+    ),
+    // A prefix that also ends words (`task-`), so it must begin one, and what follows must be long.
+    (r"(^|[^A-Za-z0-9])sk-[A-Za-z0-9_-]{16,}", "${1}[redacted]"),
+];
+
+static COMPILED: LazyLock<Result<Vec<(Regex, &str)>, regex::Error>> = LazyLock::new(|| {
+    SHAPES.iter().map(|&(pattern, replacement)| Ok((Regex::new(pattern)?, replacement))).collect()
+});
+
+/// The text with every known shape replaced.
+pub(super) fn redact_shapes(text: &str) -> Cow<'_, str> {
+    // The patterns are constants and a test compiles them; were one broken all the same, nothing would be shown.
+    let Ok(shapes) = &*COMPILED else { return Cow::Owned(PLACEHOLDER.to_owned()) };
+    let mut text = Cow::Borrowed(text);
+    for (shape, replacement) in shapes {
+        if let Cow::Owned(replaced) = shape.replace_all(&text, *replacement) {
+            text = Cow::Owned(replaced);
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pattern_compiles_and_puts_the_placeholder() {
+        assert_eq!(COMPILED.as_ref().unwrap().len(), SHAPES.len());
+        assert!(SHAPES.iter().all(|(_, replacement)| replacement.contains(PLACEHOLDER)));
+    }
+}
