@@ -87,7 +87,17 @@ impl Core {
         let started_at = deps.clock.now();
         let drain_started_at = AtomicI64::new(0);
         let threads = Threads::default();
-        Self { inner: Arc::new(Inner { deps, registry, history, threads, in_flight, started_at, drain_started_at }) }
+        Self {
+            inner: Arc::new(Inner {
+                deps,
+                registry,
+                history,
+                threads,
+                in_flight,
+                started_at,
+                drain_started_at,
+            }),
+        }
     }
 
     /// Serves one request to its end: replies through `io`, never fails.
@@ -119,7 +129,8 @@ impl Core {
 
     /// What the process is doing.
     pub fn load(&self) -> Load {
-        let drain_started_at = Some(self.inner.drain_started_at.load(Ordering::Acquire)).filter(|at| *at != 0);
+        let drain_started_at =
+            Some(self.inner.drain_started_at.load(Ordering::Acquire)).filter(|at| *at != 0);
         Load {
             in_flight: *self.inner.in_flight.borrow(),
             draining: drain_started_at.is_some(),
@@ -132,7 +143,8 @@ impl Core {
     /// Marks the process as draining and waits until nothing is in flight; false when `limit` passed first.
     pub async fn drain(&self, limit: Duration) -> bool {
         let now = self.clock().now().max(1);
-        drop(self.inner.drain_started_at.compare_exchange(0, now, Ordering::AcqRel, Ordering::Acquire));
+        // A second drain keeps the first one's start.
+        let _ = self.inner.drain_started_at.compare_exchange(0, now, Ordering::AcqRel, Ordering::Acquire);
         let mut in_flight = self.inner.in_flight.subscribe();
         tokio::time::timeout(limit, in_flight.wait_for(|count| *count == 0)).await.is_ok()
     }

@@ -20,7 +20,10 @@ async fn a_coding_request_runs_its_tools_answers_and_is_recorded() {
     assert_eq!(*io.finished.lock().unwrap(), [RunStatus::Completed]);
     let record = world.last_record();
     assert_eq!(outline(&record), ["input", "run_meta", "tool_call bash", "tool_result bash", "answer"]);
-    assert_eq!((record.status, record.reply_ok, record.step_count), (RunStatus::Completed, Some(true), Some(2)));
+    assert_eq!(
+        (record.status, record.reply_ok, record.step_count),
+        (RunStatus::Completed, Some(true), Some(2))
+    );
     assert_eq!((record.repo.as_deref(), record.agent.as_deref()), (Some("acme/app"), Some("coding")));
     assert_eq!(record.event_count, record.events.len() as u64);
     assert_eq!(record.diagnosis["verdict"], "no friction detected");
@@ -35,8 +38,11 @@ async fn events_are_numbered_without_gaps_and_spans_come_in_pairs() {
     let seqs: Vec<_> = events.iter().map(|event| event["seq"].as_u64().unwrap()).collect();
     assert_eq!(seqs, (1..=events.len() as u64).collect::<Vec<_>>());
     let spans = |kind: &str| {
-        let mut ids: Vec<_> =
-            events.iter().filter(|event| event["type"] == kind).map(|event| event["spanId"].to_string()).collect();
+        let mut ids: Vec<_> = events
+            .iter()
+            .filter(|event| event["type"] == kind)
+            .map(|event| event["spanId"].to_string())
+            .collect();
         ids.sort();
         ids
     };
@@ -58,7 +64,11 @@ async fn a_provisional_record_comes_first_and_the_final_one_replaces_it() {
 
 #[tokio::test]
 async fn an_unknown_tool_and_broken_arguments_are_told_to_the_model_and_the_loop_goes_on() {
-    let calls = vec![("fly", json!({})), ("bash", Value::String("{\"command\": ".into())), ("bash", json!({"cmd": 1}))];
+    let calls = vec![
+        ("fly", json!({})),
+        ("bash", Value::String("{\"command\": ".into())),
+        ("bash", json!({"cmd": 1})),
+    ];
     let world = world(vec![Move::Ask(calls), Move::Say("sorry")]);
     let io = world.ask("agent:coding repo:acme/app x").await;
     assert_eq!(*io.replies.lock().unwrap(), ["sorry"]);

@@ -37,7 +37,11 @@ pub fn read(text: &str) -> Result<Directed, String> {
         kept.push_str(before.trim_end_matches([' ', '\t']));
         // One blank stands where the directive stood, unless a line break or an end already separates.
         rest = after.trim_start_matches([' ', '\t']);
-        if !kept.is_empty() && !kept.ends_with('\n') && !rest.is_empty() && !rest.starts_with(['\n', '\r']) {
+        if !kept.is_empty()
+            && !kept.ends_with(char::is_whitespace)
+            && !rest.is_empty()
+            && !rest.starts_with(['\n', '\r'])
+        {
             kept.push(' ');
         }
     }
@@ -108,7 +112,10 @@ mod tests {
 
     #[test]
     fn code_in_a_request_keeps_its_lines_and_blanks() {
-        assert_eq!(text_of("agent:coding fix\n\n    def f():\n        pass\n"), "fix\n\n    def f():\n        pass");
+        assert_eq!(
+            text_of("agent:coding fix\n\n    def f():\n        pass\n"),
+            "fix\n\n    def f():\n        pass"
+        );
         assert_eq!(text_of("fix\nref:main\n  x"), "fix\n\n  x");
         assert_eq!(text_of("  just   text \n"), "  just   text \n");
     }

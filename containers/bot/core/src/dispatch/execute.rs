@@ -170,7 +170,7 @@ fn facts(core: &Core, message: &IncomingMessage, prepared: &Prepared) -> RunFact
     }
 }
 
-/// The first events of a run: the request's span, the stages before the run, input, context, run_meta.
+/// The first events of a run: the request's span, the stages before the run, input, context, and what it runs with.
 fn publish_head(
     core: &Core,
     run: &RunHandle,

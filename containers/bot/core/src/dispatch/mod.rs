@@ -15,11 +15,7 @@ use ars_auth::Actor;
 use ars_types::UnixMillis;
 use tokio_util::sync::CancellationToken;
 
-use self::{
-    execute::Prepared,
-    plan::Plan,
-    prompt::WorkspaceFacts,
-};
+use self::{execute::Prepared, plan::Plan, prompt::WorkspaceFacts};
 use crate::{
     message::IncomingMessage,
     ports::{ChannelIo, HistoryTurn, Workspace, WorkspaceRequest},
@@ -76,7 +72,11 @@ async fn prepare(core: &Core, message: &IncomingMessage, io: &dyn ChannelIo) -> 
     let workspace = attach(core, message, &plan).await?;
     let facts = match &workspace {
         Some(workspace) => {
-            stages.push(Stage { name: "dispatch.workspace.attach", started_at: began, ended_at: core.clock().now() });
+            stages.push(Stage {
+                name: "dispatch.workspace.attach",
+                started_at: began,
+                ended_at: core.clock().now(),
+            });
             Some(WorkspaceFacts {
                 repository: workspace.repository().unwrap_or("(none)").to_owned(),
                 head: workspace.head().await.map_err(|error| refuse(&error))?,
@@ -98,7 +98,11 @@ fn with_configured_grants(actor: &Actor, core: &Core) -> Actor {
     }
 }
 
-async fn attach(core: &Core, message: &IncomingMessage, plan: &Plan) -> Result<Option<Arc<dyn Workspace>>, String> {
+async fn attach(
+    core: &Core,
+    message: &IncomingMessage,
+    plan: &Plan,
+) -> Result<Option<Arc<dyn Workspace>>, String> {
     if !plan.agent.needs_repository {
         return Ok(None);
     }

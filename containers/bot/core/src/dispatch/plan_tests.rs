@@ -51,7 +51,8 @@ fn a_request_without_any_model_is_told_what_to_set() {
 #[test]
 fn a_restricted_agent_needs_its_grant() {
     let mut settings = settings();
-    settings.restrictions = Restrictions { agents: BTreeSet::from(["general".to_owned()]), ..Default::default() };
+    settings.restrictions =
+        Restrictions { agents: BTreeSet::from(["general".to_owned()]), ..Default::default() };
     assert!(resolve(Choices::default(), &machine(), &settings, None).is_err());
     let mut holder = machine();
     holder.grants.actions = Set::Only(BTreeSet::from(["agent:run:general".to_owned()]));

@@ -22,7 +22,7 @@ pub fn record(run: &LiveRun, end: RunEnd) -> RunRecord {
     let events: Vec<Value> = run.events.iter().filter_map(|json| serde_json::from_str(json).ok()).collect();
     let diagnosis = ars_friction::analyze(&events, &ars_friction::Options::default());
     let facts = &run.facts;
-    let mut record = RunRecord {
+    let record = RunRecord {
         id: run.id.clone(),
         label: Some(facts.label.clone()),
         agent: Some(facts.agent.clone()),
@@ -47,6 +47,5 @@ pub fn record(run: &LiveRun, end: RunEnd) -> RunRecord {
         diagnosis: serde_json::to_value(diagnosis).unwrap_or_default(),
         extra: Map::new(),
     };
-    budget::fit(&mut record);
-    record
+    budget::fit(&record)
 }

@@ -74,7 +74,11 @@ impl HistoryWriter {
 }
 
 /// Puts with the retries that the failure's class deserves, unless told to stand down.
-async fn put(store: &dyn RunStore, record: &RunRecord, stand_down: &CancellationToken) -> Result<(), StoreError> {
+async fn put(
+    store: &dyn RunStore,
+    record: &RunRecord,
+    stand_down: &CancellationToken,
+) -> Result<(), StoreError> {
     let mut waits = RETRY_WAITS.iter();
     loop {
         if stand_down.is_cancelled() {

@@ -8,7 +8,7 @@ use std::{collections::VecDeque, sync::Arc};
 const MAX_EVENTS: usize = 5000;
 /// Most bytes of event JSON kept.
 const MAX_BYTES: usize = 4 << 20;
-/// Most bytes of the protected head: input, context and run_meta are never trimmed within it.
+/// Most bytes of the protected head: the input, the context and what the run runs with are never trimmed within it.
 const MAX_HEAD_BYTES: usize = 512 << 10;
 
 /// One kept event.
@@ -43,7 +43,9 @@ impl Backlog {
         self.tail_bytes += size;
         self.tail.push_back(event);
         // The newest event stays whatever its size.
-        while self.tail.len() > 1 && (self.len() > MAX_EVENTS || self.head_bytes + self.tail_bytes > MAX_BYTES) {
+        while self.tail.len() > 1
+            && (self.len() > MAX_EVENTS || self.head_bytes + self.tail_bytes > MAX_BYTES)
+        {
             if let Some(dropped) = self.tail.pop_front() {
                 self.tail_bytes -= dropped.json.len();
             }
@@ -103,7 +105,7 @@ mod tests {
         backlog.push(event(3, 1), false);
         assert_eq!(seqs(&backlog, 0), [1, 2, 3]);
         assert_eq!(seqs(&backlog, 1), [2, 3]);
-        assert_eq!(seqs(&backlog, 3), []);
+        assert!(seqs(&backlog, 3).is_empty());
     }
 
     #[test]

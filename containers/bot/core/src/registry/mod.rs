@@ -99,7 +99,13 @@ impl Registry {
     /// Fails only when the operating system has no randomness to give.
     pub fn create(&self, facts: RunFacts) -> Result<RunHandle, getrandom::Error> {
         let id = mint_id();
-        let run = Arc::new(Run::new(id.clone(), mint_token()?, facts, self.inner.clock.now(), &self.inner.redactor));
+        let run = Arc::new(Run::new(
+            id.clone(),
+            mint_token()?,
+            facts,
+            self.inner.clock.now(),
+            &self.inner.redactor,
+        ));
         self.lock().insert(id.clone(), Arc::clone(&run));
         self.changed(IndexChange::Upsert(id));
         Ok(RunHandle::new(run, self.clone()))

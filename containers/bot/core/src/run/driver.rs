@@ -116,7 +116,10 @@ impl Driver<'_> {
         let io = self.io;
         let on_delta = move |delta: ModelDelta| {
             if let ModelDelta::Retrying { attempt, wait } = delta {
-                io.status(&format!("the model is busy: attempt {attempt} failed, next in {} s", wait.as_secs()));
+                io.status(&format!(
+                    "the model is busy: attempt {attempt} failed, next in {} s",
+                    wait.as_secs()
+                ));
             }
         };
         let call = self.client.turn(request, &on_delta, hard_stop);
@@ -166,7 +169,11 @@ impl Driver<'_> {
 /// How a run that threw is reported.
 pub fn thrown() -> Driven {
     let answer = "❌ The run failed because of an internal error.".to_owned();
-    Driven { ending: Ending { status: RunStatus::Failed, answer: Some(answer) }, steps: 0, usage: Usage::default() }
+    Driven {
+        ending: Ending { status: RunStatus::Failed, answer: Some(answer) },
+        steps: 0,
+        usage: Usage::default(),
+    }
 }
 
 fn millis(ms: i64) -> Duration {

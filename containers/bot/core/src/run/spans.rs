@@ -32,7 +32,13 @@ impl Span {
 
 impl Spans {
     /// Begins a span and publishes its start.
-    pub fn start(&self, run: &RunHandle, parent: Option<&str>, name: impl Into<String>, now: UnixMillis) -> Span {
+    pub fn start(
+        &self,
+        run: &RunHandle,
+        parent: Option<&str>,
+        name: impl Into<String>,
+        now: UnixMillis,
+    ) -> Span {
         let id = format!("s{}", self.minted.fetch_add(1, Ordering::Relaxed) + 1);
         let span = Span { id, parent: parent.map(str::to_owned), name: name.into(), started_at: now };
         let start = EventBody::SpanStart {

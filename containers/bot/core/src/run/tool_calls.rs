@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ars_agent::{ToolCall, ToolContent, ToolOutcome};
-use ars_events::EventBody;
+use ars_events::{COMMAND_MAX, EventBody, OUTPUT_MAX};
 use futures::future::join_all;
 use tokio_util::sync::CancellationToken;
 
@@ -12,10 +12,8 @@ use crate::tools::{Effects, Tool, ToolContext, ToolOutput};
 
 /// How long a tool may take to notice a hard stop before it is dropped.
 const STOP_GRACE: Duration = Duration::from_secs(5);
-/// Most characters of a bash call's command on the event (bot supplement section 9).
-const COMMAND_CAP: usize = 4000;
-/// Most characters of a result's output on the event (bot supplement section 9).
-const OUTPUT_CAP: usize = 8000;
+/// Most characters of a call's one-line summary, as of a result's (bot supplement section 9).
+const SUMMARY_MAX: usize = 200;
 /// The tool whose calls carry their command and whose results carry an exit code.
 const SHELL_TOOL: &str = "bash";
 
@@ -39,16 +37,21 @@ impl Driver<'_> {
         self.tools.find(&call.name).is_some_and(|tool| tool.effects() == Effects::None)
     }
 
-    async fn run_tool(&self, call: &ToolCall, remaining: Duration, hard_stop: &CancellationToken) -> ToolOutcome {
+    async fn run_tool(
+        &self,
+        call: &ToolCall,
+        remaining: Duration,
+        hard_stop: &CancellationToken,
+    ) -> ToolOutcome {
         let tool = self.tools.find(&call.name);
         let summary = tool.map_or_else(|| call.name.clone(), |tool| tool.summary(&call.input));
         let command = (call.name == SHELL_TOOL)
             .then(|| call.input.get("command").and_then(serde_json::Value::as_str))
             .flatten()
-            .map(|command| self.redactor.clean(command, COMMAND_CAP));
+            .map(|command| self.redactor.clean(command, COMMAND_MAX));
         self.run.publish(EventBody::ToolCall {
             tool: call.name.clone(),
-            summary: self.redactor.clean(&summary, COMMAND_CAP),
+            summary: self.redactor.clean(&summary, SUMMARY_MAX),
             call_id: Some(call.call_id.clone()),
             command,
         });
@@ -61,7 +64,12 @@ impl Driver<'_> {
         let error = (!output.ok).then(|| if output.infra { "infra" } else { "failed" }.to_owned());
         self.spans.end(self.run, span, error, None, self.clock.now());
         self.publish_result(call, &output);
-        ToolOutcome { call_id: call.call_id.clone(), ok: output.ok, infra: output.infra, content: output.content }
+        ToolOutcome {
+            call_id: call.call_id.clone(),
+            ok: output.ok,
+            infra: output.infra,
+            content: output.content,
+        }
     }
 
     async fn perform(
@@ -91,7 +99,7 @@ impl Driver<'_> {
             summary: ars_events::result_summary(&text),
             call_id: Some(call.call_id.clone()),
             exit_code: output.exit_code.map(i64::from),
-            output: (!text.is_empty()).then(|| ars_events::cap(&text, OUTPUT_CAP).into_owned()),
+            output: (!text.is_empty()).then(|| ars_events::cap(&text, OUTPUT_MAX).into_owned()),
             infra: output.infra.then_some(true),
         });
     }
@@ -101,7 +109,9 @@ impl Driver<'_> {
 fn text_of(content: &[ToolContent]) -> String {
     let pieces = content.iter().map(|piece| match piece {
         ToolContent::Text { text } => text.clone(),
-        ToolContent::Image { media_type, .. } | ToolContent::Document { media_type, .. } => format!("({media_type})"),
+        ToolContent::Image { media_type, .. } | ToolContent::Document { media_type, .. } => {
+            format!("({media_type})")
+        }
     });
     pieces.collect::<Vec<_>>().join("\n")
 }

@@ -1,5 +1,11 @@
 //! Doubles for driving the core in-process: a scripted model, an in-memory store that can fail, a workspace whose
 //! commands are scripted, and a channel that collects.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a double that cannot go on fails its test"
+)]
 
 use std::{
     collections::VecDeque,
@@ -124,7 +130,12 @@ impl RunStore for MemoryStore {
         Ok(ListResponse::default())
     }
 
-    async fn events(&self, _id: &RunId, _after_seq: u64, _limit: u32) -> Result<Option<EventsPage>, StoreError> {
+    async fn events(
+        &self,
+        _id: &RunId,
+        _after_seq: u64,
+        _limit: u32,
+    ) -> Result<Option<EventsPage>, StoreError> {
         Ok(None)
     }
 }
@@ -315,7 +326,8 @@ pub fn outline(record: &RunRecord) -> Vec<String> {
     let outline = record.events.iter().filter_map(|event| {
         let kind = event["type"].as_str()?;
         let detail = event["kind"].as_str().or(event["tool"].as_str());
-        (!kind.starts_with("span")).then(|| detail.map_or(kind.to_owned(), |detail| format!("{kind} {detail}")))
+        (!kind.starts_with("span"))
+            .then(|| detail.map_or(kind.to_owned(), |detail| format!("{kind} {detail}")))
     });
     outline.collect()
 }
