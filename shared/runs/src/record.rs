@@ -4,6 +4,8 @@ use ars_types::{RunId, RunStatus, UnixMillis, Visibility};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::diagnosis;
+
 /// Version of records that hold span records.
 pub const SCHEMA_WITH_SPANS: u32 = 2;
 
@@ -70,6 +72,68 @@ pub struct RunRecord {
     pub extra: Map<String, Value>,
 }
 
+/// Numbers of a record, which a store takes with a fraction (state-worker supplement section 5.3).
+const NUMBERS: [&str; 6] =
+    ["startedAt", "finishedAt", "receivedAt", "sealedAt", "eventCount", "storedEventCount"];
+
+impl RunRecord {
+    /// Reads a record from a store's answer, whoever wrote it: fractions are rounded away and the diagnosis is made
+    /// what readers expect. The error says what is malformed.
+    pub fn from_stored(mut value: Value) -> Result<Self, String> {
+        for name in NUMBERS {
+            if let Some(number) = value.get_mut(name)
+                && let Some(fraction) = number.as_f64().filter(|_| number.is_f64())
+            {
+                *number = Value::from(fraction.round() as i64);
+            }
+        }
+        let mut record: Self = serde_json::from_value(value).map_err(|error| error.to_string())?;
+        diagnosis::check(&record.diagnosis, "diagnosis").map_err(|refusal| refusal.message)?;
+        diagnosis::normalise(&mut record.diagnosis);
+        Ok(record)
+    }
+}
+
 fn unknown_visibility() -> Visibility {
     Visibility::Unknown
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn stored() -> Value {
+        json!({
+            "id": "r", "channelId": "c", "userId": "u", "threadKey": "t", "startedAt": 1.5, "finishedAt": 2e3,
+            "status": "completed", "eventCount": 0.0, "storedEventCount": 0, "truncated": false, "events": [],
+            "diagnosis": { "findings": [], "eventCount": 0, "verdict": "", "byCategory": {} }, "later": [1],
+        })
+    }
+
+    #[test]
+    fn a_record_of_any_writer_is_read_and_unknown_fields_stay() {
+        let record = RunRecord::from_stored(stored()).unwrap();
+        assert_eq!((record.started_at, record.finished_at, record.event_count), (2, 2000, 0));
+        assert_eq!(record.channel_visibility, Visibility::Unknown);
+        assert_eq!(record.extra["later"], json!([1]));
+        assert_eq!(record.diagnosis["byCategory"]["retry"], json!({ "count": 0, "durationMs": 0 }));
+    }
+
+    #[test]
+    fn a_malformed_record_is_an_error() {
+        for (name, value) in [
+            ("id", json!("a b")),
+            ("status", json!("fine")),
+            ("channelVisibility", json!("open")),
+            ("eventCount", json!(-1)),
+            ("diagnosis", json!({})),
+            ("events", json!(null)),
+        ] {
+            let mut record = stored();
+            record[name] = value;
+            assert!(RunRecord::from_stored(record).is_err(), "{name}");
+        }
+    }
 }

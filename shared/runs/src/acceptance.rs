@@ -1,0 +1,96 @@
+//! Which records the store takes (state-worker supplement section 5.3).
+//!
+//! Only what readers depend on is checked: counts are not compared with the events, nor times with each other, and
+//! unknown fields and event types ride along.
+
+use ars_types::{RunId, RunStatus, Visibility};
+use serde_json::{Map, Value};
+
+use crate::{
+    diagnosis,
+    json::{number, whole},
+    refusal::Refusal,
+};
+
+/// What one field must be.
+type Rule = (fn(&Value) -> bool, &'static str);
+
+const TEXT: Rule = (Value::is_string, "must be a string");
+const NUMBER: Rule = (|value| number(value).is_some(), "must be a finite number");
+const FLAG: Rule = (Value::is_boolean, "must be a boolean");
+const COUNT: Rule =
+    (|value| whole(value).is_some_and(|count| count >= 0), "must be an integer of at least 0");
+const ID: Rule = (
+    |value| value.as_str().is_some_and(|id| RunId::parse(id).is_ok()),
+    "must be 1 to 64 letters, digits, `_` or `-`",
+);
+const STATUS: Rule = (
+    |value| value.as_str().and_then(RunStatus::parse).is_some(),
+    "must be completed, stopped_soft, stopped_hard, failed or interrupted",
+);
+const VISIBILITY: Rule = (
+    |value| value.as_str().and_then(Visibility::parse).is_some(),
+    "must be public, private, dm, machine or unknown when present",
+);
+
+/// Fields every record has.
+const REQUIRED: [(&str, Rule); 10] = [
+    ("id", ID),
+    ("channelId", TEXT),
+    ("userId", TEXT),
+    ("threadKey", TEXT),
+    ("startedAt", NUMBER),
+    ("finishedAt", NUMBER),
+    ("eventCount", NUMBER),
+    ("storedEventCount", NUMBER),
+    ("status", STATUS),
+    ("truncated", FLAG),
+];
+
+/// Fields a record may lack. A null is not an absence.
+const OPTIONAL: [(&str, Rule); 13] = [
+    ("label", TEXT),
+    ("agent", TEXT),
+    ("model", TEXT),
+    ("repo", TEXT),
+    ("activity", TEXT),
+    ("sourceUrl", TEXT),
+    ("userName", TEXT),
+    ("channelVisibility", VISIBILITY),
+    ("receivedAt", NUMBER),
+    ("sealedAt", NUMBER),
+    ("replyOk", FLAG),
+    ("stepCount", COUNT),
+    ("schema", COUNT),
+];
+
+/// Refuses a record that readers could not digest, naming the first field at fault.
+pub(crate) fn check(record: &Map<String, Value>) -> Result<(), Refusal> {
+    for (name, (holds, rule)) in REQUIRED {
+        if !record.get(name).is_some_and(holds) {
+            return Err(Refusal::field(format!("record.{name}"), rule));
+        }
+    }
+    for (name, (holds, rule)) in OPTIONAL {
+        if !record.get(name).is_none_or(holds) {
+            return Err(Refusal::field(format!("record.{name}"), rule));
+        }
+    }
+    check_events(record.get("events"))?;
+    diagnosis::check(record.get("diagnosis").unwrap_or(&Value::Null), "record.diagnosis")
+}
+
+fn check_events(events: Option<&Value>) -> Result<(), Refusal> {
+    let Some(Value::Array(events)) = events else {
+        return Err(Refusal::field("record.events", "must be an array"));
+    };
+    let typed = |event: &Value| {
+        event.as_object().is_some_and(|event| event.get("type").is_some_and(Value::is_string))
+    };
+    match events.iter().position(|event| !typed(event)) {
+        Some(index) => {
+            Err(Refusal::field(format!("record.events[{index}]"), "must be an object with a string type"))
+        }
+        None => Ok(()),
+    }
+}

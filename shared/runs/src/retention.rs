@@ -1,0 +1,155 @@
+//! Which runs a store keeps: the policy and its bounds, and the rule as a pure function (state-worker supplement
+//! sections 7.1 and 7.3).
+//!
+//! Not here: the SQL that applies the rule to a store (`store::trim`), which tests hold against this function.
+
+/// Milliseconds of a day.
+pub const DAY_MS: f64 = 86_400_000.0;
+
+/// How much history a store keeps. Always within its bounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Policy {
+    retention_days: i64,
+    max_runs: i64,
+    max_bytes: i64,
+}
+
+/// A field's default and its bounds (document 2 section 2.3).
+struct Bounds {
+    default: i64,
+    least: i64,
+    most: i64,
+}
+
+const DAYS: Bounds = Bounds { default: 30, least: 1, most: 365 };
+const RUNS: Bounds = Bounds { default: 5000, least: 1, most: 20_000 };
+const BYTES: Bounds = Bounds { default: 2 << 30, least: 16 << 20, most: 8 << 30 };
+
+impl Bounds {
+    /// Missing or not finite: the default. Fractions are floored, then the bounds apply.
+    fn fill(&self, value: Option<f64>) -> i64 {
+        let value = value.filter(|value| value.is_finite()).map(f64::floor);
+        value.map_or(self.default, |value| value.clamp(self.least as f64, self.most as f64) as i64)
+    }
+}
+
+impl Policy {
+    /// Fills what is missing and clamps the rest; nothing is refused here.
+    pub fn fill(retention_days: Option<f64>, max_runs: Option<f64>, max_bytes: Option<f64>) -> Self {
+        Self {
+            retention_days: DAYS.fill(retention_days),
+            max_runs: RUNS.fill(max_runs),
+            max_bytes: BYTES.fill(max_bytes),
+        }
+    }
+
+    /// Days a run is kept after it finished.
+    pub fn retention_days(&self) -> i64 {
+        self.retention_days
+    }
+
+    /// Most runs kept.
+    pub fn max_runs(&self) -> i64 {
+        self.max_runs
+    }
+
+    /// Most bytes kept.
+    pub fn max_bytes(&self) -> i64 {
+        self.max_bytes
+    }
+
+    /// The earliest finish that is kept; equal is kept.
+    pub fn cutoff(&self, now: i64) -> f64 {
+        now as f64 - self.retention_days as f64 * DAY_MS
+    }
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self::fill(None, None, None)
+    }
+}
+
+/// What the rule looks at.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// The run.
+    pub id: String,
+    /// When it finished.
+    pub finished_at: f64,
+    /// Size of the stored record.
+    pub bytes: i64,
+}
+
+/// The rows the policy keeps, newest first.
+///
+/// Every rule drops from the oldest end, so what is kept is always a run of the newest rows: one position in
+/// (finish, id) order tells the kept from the hidden.
+pub fn kept(mut rows: Vec<Row>, policy: &Policy, now: i64) -> Vec<Row> {
+    rows.retain(|row| row.finished_at >= policy.cutoff(now));
+    rows.sort_by(|a, b| b.finished_at.total_cmp(&a.finished_at).then_with(|| b.id.cmp(&a.id)));
+    rows.truncate(usize::try_from(policy.max_runs).unwrap_or(usize::MAX));
+    let mut total = 0;
+    let fitting = rows.iter().take_while(|row| {
+        total += row.bytes;
+        total <= policy.max_bytes
+    });
+    let fitting = fitting.count();
+    rows.truncate(fitting);
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: i64 = 1 << 20;
+
+    fn row(id: &str, finished_at: f64, bytes: i64) -> Row {
+        Row { id: id.into(), finished_at, bytes }
+    }
+
+    fn ids(rows: Vec<Row>, policy: &Policy, now: i64) -> Vec<String> {
+        kept(rows, policy, now).into_iter().map(|row| row.id).collect()
+    }
+
+    #[test]
+    fn a_policy_fills_floors_and_clamps() {
+        for (given, expected) in [
+            ((None, None, None), (30, 5000, 2048 * MIB)),
+            ((Some(7.9), Some(1.0), Some(f64::NAN)), (7, 1, 2048 * MIB)),
+            ((Some(0.0), Some(-5.0), Some(1.0)), (1, 1, 16 * MIB)),
+            ((Some(1e9), Some(f64::INFINITY), Some(1e18)), (365, 5000, 8192 * MIB)),
+            ((Some(365.0), Some(20_001.0), Some(16.0 * 1048576.0)), (365, 20_000, 16 * MIB)),
+        ] {
+            let policy = Policy::fill(given.0, given.1, given.2);
+            let found = (policy.retention_days(), policy.max_runs(), policy.max_bytes());
+            assert_eq!(found, expected, "{given:?}");
+        }
+    }
+
+    #[test]
+    fn a_run_exactly_as_old_as_the_policy_allows_is_kept() {
+        let policy = Policy::fill(Some(1.0), None, None);
+        let now = 200_000_000;
+        let cutoff = now as f64 - DAY_MS;
+        assert_eq!(ids(vec![row("a", cutoff, 1), row("b", cutoff - 0.5, 1)], &policy, now), ["a"]);
+    }
+
+    #[test]
+    fn the_newest_are_kept_and_equal_times_go_by_id() {
+        let policy = Policy::fill(None, Some(2.0), None);
+        let rows = vec![row("a", 5.0, 1), row("c", 5.0, 1), row("b", 5.0, 1)];
+        assert_eq!(ids(rows, &policy, 5), ["c", "b"]);
+    }
+
+    #[test]
+    fn bytes_cut_at_the_first_row_over_and_rescue_nothing_behind_it() {
+        let policy = Policy::fill(None, None, Some((16 * MIB) as f64));
+        let rows = vec![row("new", 3.0, 10 * MIB), row("big", 2.0, 7 * MIB), row("small", 1.0, 1)];
+        assert_eq!(ids(rows, &policy, 3), ["new"]);
+        let exact =
+            vec![row("new", 3.0, 10 * MIB), row("fits", 2.0, 6 * MIB), row("none", 1.0, 0), row("x", 0.0, 1)];
+        assert_eq!(ids(exact, &policy, 3), ["new", "fits", "none"]);
+    }
+}

@@ -1,0 +1,113 @@
+//! Runs without their events, newest first: `{ items, nextBefore? }` (state-worker supplement sections 5.5 and 6).
+//!
+//! Pages follow a (finish, id) position, never an offset, so a deep page costs what the first one does.
+
+use ars_sql::{Sql, Value};
+use ars_types::UnixMillis;
+use serde_json::Map;
+
+use super::{
+    RunStore,
+    horizon::{Horizon, VISIBLE},
+    page::{self, Order, Page},
+    request::{filter_text, finite, integer, run_id},
+};
+use crate::{
+    json::{number_text, parse_body},
+    refusal::{Refusal, StoreFailure},
+    visible_to::{self, Condition},
+};
+
+/// Rows of a page when the request does not say (document 2 section 8).
+const DEFAULT_LIMIT: i64 = 50;
+/// Rows of a page at most; more is quietly this (document 2 section 8).
+const MAX_LIMIT: i64 = 200;
+
+/// A valid request.
+struct Request {
+    limit: i64,
+    /// Only rows before this position.
+    before: Option<(f64, String)>,
+    since: Option<f64>,
+    agent: Option<String>,
+    channel: Option<String>,
+    visible_to: Option<visible_to::Filter>,
+}
+
+impl<S: Sql> RunStore<S> {
+    /// Answers `/runs/list`.
+    pub fn list(&self, body: &str, now: UnixMillis) -> Result<String, StoreFailure> {
+        let request = Request::read(&parse_body(body)?)?;
+        let mut horizon = Horizon::read(&self.sql, now)?;
+        if let Some(since) = request.since {
+            horizon = horizon.or_before(since);
+        }
+        let Some((rows, params)) = self.rows(&request, &horizon) else { return Ok(r#"{"items":[]}"#.into()) };
+        let page = page::read(&self.sql, &rows, Order::Descending, &params)?;
+        Ok(answer(&page, request.limit))
+    }
+
+    /// The statement of a page and its parameters; `None` when the predicate allows nothing.
+    fn rows(&self, request: &Request, horizon: &Horizon) -> Option<(String, Vec<Value>)> {
+        let mut params = horizon.params().to_vec();
+        let mut conditions = vec![VISIBLE.to_owned(), "json_valid(record)".to_owned()];
+        let mut bind = |value: Value| {
+            params.push(value);
+            format!("?{}", params.len())
+        };
+        if let Some((at, id)) = &request.before {
+            let (at, id) = (bind(Value::from(*at)), bind(Value::from(id.as_str())));
+            conditions.push(format!("(finished_at, id) < ({at}, {id})"));
+        }
+        for (column, wanted) in [("agent", &request.agent), ("channel_id", &request.channel)] {
+            if let Some(wanted) = wanted {
+                conditions.push(format!("{column} = {}", bind(Value::from(wanted.as_str()))));
+            }
+        }
+        let limit = bind(Value::from(request.limit));
+        if let Some(filter) = &request.visible_to {
+            let placeholder = format!("?{}", params.len() + 1);
+            match visible_to::condition(filter, &placeholder) {
+                Condition::Always => {}
+                Condition::Never => return None,
+                Condition::Where { sql, lists } => {
+                    params.push(Value::from(lists));
+                    conditions.push(sql);
+                }
+            }
+        }
+        let (item, conditions) = (&self.item, conditions.join(" AND "));
+        let rows = format!(
+            "SELECT finished_at AS place, id, json_set({item}, '$.bytes', bytes) AS text FROM runs \
+             WHERE {conditions} ORDER BY finished_at DESC, id DESC LIMIT {limit}"
+        );
+        Some((rows, params))
+    }
+}
+
+impl Request {
+    fn read(body: &Map<String, serde_json::Value>) -> Result<Self, Refusal> {
+        let limit = integer(body, "limit", 1..=i64::MAX, "must be an integer of at least 1")?;
+        let before = finite(body, "before")?;
+        let before_id = run_id(body, "beforeId")?;
+        Ok(Self {
+            limit: limit.unwrap_or(DEFAULT_LIMIT).min(MAX_LIMIT),
+            // Without an id, siblings of the same time are skipped: no id is below the empty one.
+            before: before.map(|at| (at, before_id.map(|id| id.to_string()).unwrap_or_default())),
+            since: finite(body, "sinceMs")?,
+            agent: filter_text(body, "agent")?,
+            channel: filter_text(body, "channel")?,
+            visible_to: body.get("visibleTo").map(visible_to::parse).transpose()?,
+        })
+    }
+}
+
+fn answer(page: &Page, limit: i64) -> String {
+    let next = match &page.last {
+        Some((at, id)) if page.count == limit => {
+            format!(r#","nextBefore":{{"finishedAt":{},"id":"{id}"}}"#, number_text(*at))
+        }
+        _ => String::new(),
+    };
+    format!(r#"{{"items":[{}]{next}}}"#, page.joined)
+}

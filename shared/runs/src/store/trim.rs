@@ -1,0 +1,82 @@
+//! Applies the retention to the rows on disk (state-worker supplement section 7.2).
+//!
+//! What a trim has no room to delete is hidden by the horizon and goes with a later put or the sweep.
+
+use ars_sql::{Sql, SqlError, Value};
+use ars_types::UnixMillis;
+
+use super::horizon::{Horizon, VISIBLE, policy};
+
+/// Rows deleted in one put (document 2 section 8). The sweep has no such fence.
+const FENCE: i64 = 500;
+/// As good as no fence.
+pub(super) const NO_FENCE: i64 = i64::MAX;
+/// No row is hidden by count or bytes. Every row that could lie below is expired.
+const NO_FLOOR: (f64, &str) = (-9_007_199_254_740_991.0, "");
+
+/// What is left.
+pub(super) struct Trimmed {
+    /// Rows the policy keeps.
+    pub retained: i64,
+    /// The record just written is among them.
+    pub survived: bool,
+}
+
+/// After a put of `id`: settles the horizon, deletes at most the fence, the record itself first if it is hidden, so
+/// that a put which says it was not stored leaves nothing.
+pub(super) fn after_put(sql: &impl Sql, id: &str, now: UnixMillis) -> Result<Trimmed, SqlError> {
+    let horizon = settle(sql, now)?;
+    let survived = is_visible(sql, &horizon, id)?;
+    if !survived {
+        sql.execute("DELETE FROM run_events WHERE run_id = ?", &[Value::from(id)])?;
+        sql.execute("DELETE FROM runs WHERE id = ?", &[Value::from(id)])?;
+    }
+    delete_hidden(sql, &horizon, FENCE - i64::from(!survived))?;
+    Ok(Trimmed { retained: count_visible(sql, &horizon)?, survived })
+}
+
+/// Works out which rows count and bytes exclude, and remembers the newest of them for readers.
+pub(super) fn settle(sql: &impl Sql, now: UnixMillis) -> Result<Horizon, SqlError> {
+    let policy = policy(sql)?;
+    let limits = [Value::from(policy.max_runs()), Value::from(policy.max_bytes())];
+    let totals = sql.query("SELECT count(*) > ?1 OR coalesce(sum(bytes), 0) > ?2 FROM runs", &limits)?;
+    let over = totals.first().is_some_and(|row| row.integer(0) == Ok(1));
+    let found = if over { sql.query(NEWEST_EXCLUDED, &limits)? } else { Vec::new() };
+    let (at, id) = match found.first() {
+        Some(row) => (row.real(0)?, row.text(1)?),
+        None => NO_FLOOR,
+    };
+    let floor = [Value::from(at), Value::from(id)];
+    sql.execute(
+        "UPDATE retention SET floor_at = ?1, floor_id = ?2 WHERE (floor_at, floor_id) <> (?1, ?2)",
+        &floor,
+    )?;
+    Horizon::read(sql, now)
+}
+
+/// The first row, from the newest, with which the rows so far are too many or too large.
+const NEWEST_EXCLUDED: &str = "SELECT finished_at, id FROM (\
+    SELECT finished_at, id, row_number() OVER newest AS nth, sum(bytes) OVER newest AS so_far FROM runs \
+    WINDOW newest AS (ORDER BY finished_at DESC, id DESC ROWS UNBOUNDED PRECEDING)) \
+    WHERE nth > ?1 OR so_far > ?2 ORDER BY finished_at DESC, id DESC LIMIT 1";
+
+/// Deletes hidden rows and their events, oldest first.
+pub(super) fn delete_hidden(sql: &impl Sql, horizon: &Horizon, fence: i64) -> Result<i64, SqlError> {
+    let victims = format!("SELECT id FROM runs WHERE NOT ({VISIBLE}) ORDER BY finished_at, id LIMIT ?3");
+    let [at, id] = horizon.params();
+    let params = [at, id, Value::from(fence)];
+    sql.execute(&format!("DELETE FROM run_events WHERE run_id IN ({victims})"), &params)?;
+    let deleted = sql.query(&format!("DELETE FROM runs WHERE id IN ({victims}) RETURNING 1"), &params)?;
+    Ok(i64::try_from(deleted.len()).unwrap_or(i64::MAX))
+}
+
+fn is_visible(sql: &impl Sql, horizon: &Horizon, id: &str) -> Result<bool, SqlError> {
+    let [at, floor] = horizon.params();
+    let statement = format!("SELECT 1 FROM runs WHERE id = ?3 AND {VISIBLE}");
+    Ok(!sql.query(&statement, &[at, floor, Value::from(id)])?.is_empty())
+}
+
+fn count_visible(sql: &impl Sql, horizon: &Horizon) -> Result<i64, SqlError> {
+    let rows = sql.query(&format!("SELECT count(*) FROM runs WHERE {VISIBLE}"), &horizon.params())?;
+    rows.first().ok_or_else(|| SqlError::Shape("a count without a row".into()))?.integer(0)
+}

@@ -1,0 +1,130 @@
+//! A predicate as a condition over the `runs` table.
+//!
+//! No id ever becomes SQL text: every list of the predicate travels in one bound JSON parameter, because the edge
+//! platform binds at most 100 values. `max` and `min` stand for OR and AND, because a chain of those operators is as
+//! deep as it is long and the edge platform allows 100 levels; a function's arguments are one level.
+
+use serde_json::{Value, json};
+
+use super::Filter;
+
+/// What a predicate comes to.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Condition {
+    /// It allows everything.
+    Always,
+    /// It allows nothing.
+    Never,
+    /// It depends on the row.
+    Where {
+        /// An expression of 0 or 1.
+        sql: String,
+        /// The JSON text to bind for the placeholder.
+        lists: String,
+    },
+}
+
+/// Compiles a predicate; `placeholder` is the parameter its lists will be bound to, such as `?5`.
+pub(crate) fn condition(filter: &Filter, placeholder: &str) -> Condition {
+    let mut compiler = Compiler { placeholder, lists: Vec::new() };
+    match compiler.node(filter) {
+        Node::Constant(true) => Condition::Always,
+        Node::Constant(false) => Condition::Never,
+        Node::Sql(sql) => Condition::Where { sql, lists: Value::Array(compiler.lists).to_string() },
+    }
+}
+
+enum Node {
+    Constant(bool),
+    Sql(String),
+}
+
+struct Compiler<'a> {
+    placeholder: &'a str,
+    lists: Vec<Value>,
+}
+
+impl Compiler<'_> {
+    fn node(&mut self, filter: &Filter) -> Node {
+        match filter {
+            Filter::All => Node::Constant(true),
+            Filter::None => Node::Constant(false),
+            Filter::ChannelsIn(channels) => self.listed("channel_id", json!(channels)),
+            Filter::UserIs(user) => self.listed("user_id", json!([user])),
+            // An absent repository is stored as empty text, which no list can hold.
+            Filter::ReposIn(repos) => self.listed("repo", json!(repos)),
+            Filter::VisibilityIn(words) => self.listed("visibility", json!(words)),
+            Filter::Or(of) => self.joined(of, "max", true),
+            Filter::And(of) if of.is_empty() => Node::Constant(false),
+            Filter::And(of) => self.joined(of, "min", false),
+        }
+    }
+
+    fn listed(&mut self, column: &str, list: Value) -> Node {
+        if list.as_array().is_some_and(Vec::is_empty) {
+            return Node::Constant(false);
+        }
+        let (placeholder, index) = (self.placeholder, self.lists.len());
+        self.lists.push(list);
+        Node::Sql(format!("{column} IN (SELECT value FROM json_each({placeholder}, '$[{index}]'))"))
+    }
+
+    /// Joins filters by `function`; one that is constantly `decisive` settles the whole. At most 100 are not
+    /// constant, as each names an id: a function takes that many arguments.
+    fn joined(&mut self, of: &[Filter], function: &str, decisive: bool) -> Node {
+        let mut parts = Vec::new();
+        for filter in of {
+            match self.node(filter) {
+                Node::Constant(value) if value == decisive => return Node::Constant(decisive),
+                Node::Constant(_) => {}
+                Node::Sql(sql) => parts.push(sql),
+            }
+        }
+        match parts.len() {
+            0 => Node::Constant(!decisive),
+            // With one argument `max` would be the aggregate.
+            1 => Node::Sql(parts.remove(0)),
+            _ => Node::Sql(format!("{function}({})", parts.join(", "))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn channel(id: &str) -> Filter {
+        Filter::ChannelsIn(vec![id.into()])
+    }
+
+    #[test]
+    fn constants_fold() {
+        let row = || channel("c");
+        for (filter, expected) in [
+            (Filter::All, Condition::Always),
+            (Filter::None, Condition::Never),
+            (Filter::ChannelsIn(vec![]), Condition::Never),
+            (Filter::Or(vec![]), Condition::Never),
+            (Filter::And(vec![]), Condition::Never),
+            (Filter::Or(vec![row(), Filter::All]), Condition::Always),
+            (Filter::And(vec![row(), Filter::None]), Condition::Never),
+            (Filter::And(vec![Filter::All, Filter::All]), Condition::Always),
+            (Filter::Or(vec![Filter::None, Filter::And(vec![])]), Condition::Never),
+        ] {
+            assert_eq!(condition(&filter, "?1"), expected, "{filter:?}");
+        }
+    }
+
+    #[test]
+    fn ids_travel_as_one_parameter_and_never_as_text_of_the_statement() {
+        let filter =
+            Filter::Or(vec![channel("x'); --"), Filter::And(vec![Filter::All, Filter::UserIs("u".into())])]);
+        let expected = Condition::Where {
+            sql: "max(channel_id IN (SELECT value FROM json_each(?4, '$[0]')), \
+                  user_id IN (SELECT value FROM json_each(?4, '$[1]')))"
+                .into(),
+            lists: r#"[["x'); --"],["u"]]"#.into(),
+        };
+        assert_eq!(condition(&filter, "?4"), expected);
+    }
+}

@@ -1,0 +1,214 @@
+//! `/runs/list` (state-worker supplement section 5.5).
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::support::{NOW, Store, ids, record, refusal, store, with};
+
+fn numbered(count: i64) -> Store {
+    let store = store();
+    for n in 0..count {
+        store.put(record(&format!("r{n:03}"), NOW - n));
+    }
+    store
+}
+
+#[test]
+fn an_item_is_the_record_without_events_and_with_its_size() {
+    let store = store();
+    let sent = with(
+        record("r1", NOW),
+        json!({ "label": "l", "replyOk": true, "later": 1, "channelVisibility": "dm" }),
+    );
+    store.put(sent.clone());
+    let item = store.list(json!({}))["items"][0].take();
+    let mut expected = store.get("r1");
+    expected.as_object_mut().unwrap().shift_remove("events");
+    assert_eq!(item, with(expected, json!({ "bytes": sent.to_string().len() })));
+}
+
+#[test]
+fn an_empty_store_answers_literally_this() {
+    assert_eq!(store().0.list(r#"{"storeKey":"runs:default"}"#, NOW).unwrap(), r#"{"items":[]}"#);
+}
+
+#[test]
+fn newest_come_first_and_equal_times_go_by_id_in_byte_order() {
+    let store = store();
+    for (id, at) in
+        [("b", NOW), ("B", NOW), ("a", NOW), ("_", NOW), ("-", NOW), ("z", NOW - 1), ("0", NOW + 1)]
+    {
+        store.put(record(id, at));
+    }
+    assert_eq!(store.listed(json!({})), ["0", "b", "a", "_", "B", "-", "z"]);
+}
+
+#[test]
+fn a_full_page_says_where_the_next_begins_even_when_it_is_the_last() {
+    let store = numbered(4);
+    let cursor = |id: &str, at: i64| json!({ "finishedAt": at, "id": id });
+    let first = store.list(json!({ "limit": 2 }));
+    assert_eq!(
+        (ids(&first), &first["nextBefore"]),
+        (vec!["r000".into(), "r001".into()], &cursor("r001", NOW - 1))
+    );
+    let last = store.list(json!({ "limit": 2, "before": NOW - 1, "beforeId": "r001" }));
+    assert_eq!(
+        (ids(&last), &last["nextBefore"]),
+        (vec!["r002".into(), "r003".into()], &cursor("r003", NOW - 3))
+    );
+    let beyond = store.list(json!({ "limit": 2, "before": NOW - 3, "beforeId": "r003" }));
+    assert_eq!(beyond, json!({ "items": [] }));
+    assert_eq!(store.list(json!({ "limit": 5 })).get("nextBefore"), None);
+}
+
+#[test]
+fn an_answer_with_a_cursor_ends_literally_so() {
+    let answer = numbered(2).0.list(r#"{"limit":1}"#, NOW).unwrap();
+    assert!(answer.ends_with(r#"],"nextBefore":{"finishedAt":1700000000000,"id":"r000"}}"#), "{answer}");
+}
+
+#[test]
+fn the_limit_is_50_unless_asked_and_quietly_at_most_200() {
+    let store = numbered(205);
+    for (limit, expected) in [
+        (json!({}), 50),
+        (json!({ "limit": 200 }), 200),
+        (json!({ "limit": 201 }), 200),
+        (json!({ "limit": 1e9 }), 200),
+    ] {
+        assert_eq!(store.listed(limit.clone()).len(), expected, "{limit}");
+    }
+}
+
+#[test]
+fn bounds_are_refused_by_name() {
+    let store = store();
+    for (request, named) in [
+        (json!({ "limit": 0 }), "limit "),
+        (json!({ "limit": -1 }), "limit "),
+        (json!({ "limit": 1.5 }), "limit "),
+        (json!({ "limit": "5" }), "limit "),
+        (json!({ "limit": null }), "limit "),
+        (json!({ "before": "1" }), "before "),
+        (json!({ "before": null }), "before "),
+        (json!({ "beforeId": "a b" }), "beforeId "),
+        (json!({ "beforeId": "" }), "beforeId "),
+        (json!({ "sinceMs": "1" }), "sinceMs "),
+        (json!({ "sinceMs": {} }), "sinceMs "),
+        (json!({ "agent": 1 }), "agent "),
+        (json!({ "agent": "é".repeat(201) }), "agent "),
+        (json!({ "channel": "c".repeat(201) }), "channel "),
+        (json!({ "channel": null }), "channel "),
+        (json!({ "visibleTo": null }), "visibleTo "),
+        (json!({ "visibleTo": { "kind": "any" } }), "visibleTo.kind "),
+    ] {
+        let refused = refusal(store.try_list(&request));
+        assert!(refused.message.starts_with(named) && refused.status == 400, "{request}: {refused}");
+    }
+    assert!(store.try_list(&json!({ "agent": "é".repeat(200), "channel": "" })).is_ok());
+    assert!(store.try_list(&json!({ "policy": "ignored on a read", "policyUpdatedAt": [] })).is_ok());
+}
+
+#[test]
+fn a_cursor_is_strictly_after() {
+    let store = store();
+    for id in ["a", "b", "c"] {
+        store.put(record(id, NOW));
+    }
+    store.put(record("old", NOW - 1));
+    for (request, expected) in [
+        (json!({ "before": NOW, "beforeId": "c" }), vec!["b", "a", "old"]),
+        (json!({ "before": NOW, "beforeId": "bb" }), vec!["b", "a", "old"]),
+        (json!({ "before": NOW }), vec!["old"]),
+        (json!({ "before": NOW as f64 - 0.5 }), vec!["old"]),
+        (json!({ "beforeId": "b" }), vec!["c", "b", "a", "old"]),
+        (json!({ "before": -1 }), vec![]),
+    ] {
+        assert_eq!(store.listed(request.clone()), expected, "{request}");
+    }
+}
+
+#[test]
+fn since_is_inclusive() {
+    let store = numbered(3);
+    assert_eq!(store.listed(json!({ "sinceMs": NOW - 1 })), ["r000", "r001"]);
+    assert_eq!(store.listed(json!({ "sinceMs": NOW as f64 - 0.5 })), ["r000"]);
+    assert_eq!(store.listed(json!({ "sinceMs": -1e300 })), ["r000", "r001", "r002"]);
+    assert_eq!(store.listed(json!({ "sinceMs": NOW + 1 })), Vec::<String>::new());
+}
+
+#[test]
+fn filters_are_exact_and_all_must_hold() {
+    let store = store();
+    for (id, changes) in [
+        ("a", json!({ "agent": "coding", "channelId": "C1" })),
+        ("b", json!({ "agent": "coding", "channelId": "C2" })),
+        ("c", json!({ "agent": "Coding", "channelId": "C1" })),
+        ("d", json!({ "channelId": "C1" })),
+    ] {
+        store.put(with(record(id, NOW), changes));
+    }
+    for (request, expected) in [
+        (json!({ "agent": "coding" }), vec!["b", "a"]),
+        (json!({ "channel": "C1" }), vec!["d", "c", "a"]),
+        (json!({ "agent": "coding", "channel": "C1" }), vec!["a"]),
+        (
+            json!({ "agent": "coding", "visibleTo": { "kind": "channels-in", "channelIds": ["C2"] } }),
+            vec!["b"],
+        ),
+        (json!({ "agent": "cod%" }), vec![]),
+    ] {
+        assert_eq!(store.listed(request.clone()), expected, "{request}");
+    }
+}
+
+#[test]
+fn a_page_too_large_for_one_value_still_comes_whole_and_in_order() {
+    let store = store();
+    for n in 0..6 {
+        store.put(with(record(&format!("r{n}"), NOW - n), json!({ "label": "x".repeat(500_000) })));
+    }
+    let page = store.list(json!({ "limit": 6 }));
+    assert_eq!(ids(&page), ["r0", "r1", "r2", "r3", "r4", "r5"]);
+    assert_eq!(page["nextBefore"]["id"], "r5");
+    assert!(page.to_string().len() > 3_000_000);
+}
+
+fn times() -> impl Strategy<Value = Vec<(u16, i64)>> {
+    prop::collection::vec((0_u16..60, 0_i64..12), 0..40)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn walking_the_pages_yields_every_run_once_newest_first(runs in times(), limit in 1_i64..9) {
+        let store = store();
+        let mut expected = std::collections::BTreeMap::new();
+        for (id, age) in runs {
+            let id = format!("r{id}");
+            store.put(record(&id, NOW - age));
+            expected.insert(id, NOW - age);
+        }
+        let mut expected: Vec<_> = expected.into_iter().map(|(id, at)| (at, id)).collect();
+        expected.sort_unstable_by(|a, b| b.cmp(a));
+        let mut walked = Vec::new();
+        let mut request = json!({ "limit": limit });
+        loop {
+            let page = store.list(request.clone());
+            let items = page["items"].as_array().unwrap();
+            prop_assert!(items.len() <= usize::try_from(limit).unwrap());
+            walked.extend(items.iter().map(|item| {
+                (item["finishedAt"].as_i64().unwrap(), item["id"].as_str().unwrap().to_owned())
+            }));
+            let next = &page["nextBefore"];
+            prop_assert_eq!(next.is_object(), items.len() == usize::try_from(limit).unwrap());
+            if next == &Value::Null {
+                break;
+            }
+            request = json!({ "limit": limit, "before": next["finishedAt"], "beforeId": next["id"] });
+        }
+        prop_assert_eq!(walked, expected);
+    }
+}

@@ -1,0 +1,233 @@
+//! Retention: what reads show, what a put deletes, who owns the policy (state-worker supplement section 7).
+
+use ars_runs::retention::Policy;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::support::{DAY, NOW, Store, events, record, refusal, store, with};
+
+fn put_with(store: &Store, record: Value, policy: Value, at: Value) -> Value {
+    store.try_put(&json!({ "record": record, "policy": policy, "policyUpdatedAt": at }), NOW).unwrap()
+}
+
+fn stored_policy(store: &Store) -> (f64, f64, f64, f64) {
+    use ars_sql::Sql;
+    let sql = "SELECT retention_days, max_runs, max_bytes, policy_updated_at FROM retention";
+    let row = &store.0.sql().query(sql, &[]).unwrap()[0];
+    (row.real(0).unwrap(), row.real(1).unwrap(), row.real(2).unwrap(), row.real(3).unwrap())
+}
+
+#[test]
+fn a_new_store_has_the_default_policy() {
+    let policy = Policy::default();
+    let expected = (policy.retention_days() as f64, policy.max_runs() as f64, policy.max_bytes() as f64, 0.0);
+    assert_eq!(stored_policy(&store()), expected);
+}
+
+#[test]
+fn each_field_of_a_policy_has_its_own_refusal() {
+    let store = store();
+    for (policy, at, named) in [
+        (json!({ "retentionDays": 0 }), json!(1), "policy.retentionDays "),
+        (json!({ "maxRuns": -1 }), json!(1), "policy.maxRuns "),
+        (json!({ "maxBytes": 1.5 }), json!(1), "policy.maxBytes "),
+        (json!({ "maxRuns": "5" }), json!(1), "policy.maxRuns "),
+        (json!({ "maxRuns": null }), json!(1), "policy.maxRuns "),
+        (json!([]), json!(1), "policy "),
+        (Value::Null, json!(1), "policy "),
+        (json!({}), json!(-1), "policyUpdatedAt "),
+        (json!({}), json!("1"), "policyUpdatedAt "),
+        (json!({}), Value::Null, "policyUpdatedAt "),
+    ] {
+        let body = json!({ "record": record("r", NOW), "policy": policy, "policyUpdatedAt": at });
+        let refused = refusal(store.try_put(&body, NOW));
+        assert!(refused.message.starts_with(named), "{body}: {refused}");
+    }
+    assert!(
+        refusal(store.try_put(&json!({ "record": record("r", NOW), "policy": {} }), NOW))
+            .message
+            .starts_with("policyUpdatedAt ")
+    );
+    assert_eq!(store.count("runs"), 0);
+    // A stamp without a policy says nothing, whatever it is.
+    assert!(store.try_put(&json!({ "record": record("r", NOW), "policyUpdatedAt": "x" }), NOW).is_ok());
+}
+
+#[test]
+fn a_policy_is_clamped_and_what_it_lacks_is_the_default() {
+    let store = store();
+    put_with(&store, record("r", NOW), json!({ "retentionDays": 400, "maxBytes": 1 }), json!(5));
+    assert_eq!(stored_policy(&store), (365.0, 5000.0, 16_777_216.0, 5.0));
+    put_with(&store, record("r", NOW), json!({}), json!(6));
+    assert_eq!(stored_policy(&store), (30.0, 5000.0, 2_147_483_648.0, 6.0));
+}
+
+#[test]
+fn only_a_newer_proposal_wins_and_none_from_the_future_locks_the_store() {
+    let store = store();
+    let days = |store: &Store| stored_policy(store).0;
+    let propose = |days: i64, at: i64| {
+        put_with(&store, record("r", NOW), json!({ "retentionDays": days }), json!(at));
+    };
+    propose(10, 100);
+    assert_eq!(days(&store), 10.0);
+    propose(20, 100);
+    assert_eq!(days(&store), 10.0, "an equal stamp is not newer");
+    propose(20, 99);
+    assert_eq!(days(&store), 10.0);
+    propose(20, NOW + 365 * DAY);
+    assert_eq!((days(&store), stored_policy(&store).3), (20.0, NOW as f64), "a stamp ahead counts as now");
+    let later =
+        json!({ "record": record("r", NOW), "policy": { "retentionDays": 30 }, "policyUpdatedAt": NOW + 1 });
+    store.try_put(&later, NOW + 1).unwrap();
+    assert_eq!(days(&store), 30.0, "an honest later one still wins");
+}
+
+#[test]
+fn a_put_outside_the_policy_says_so_and_leaves_no_hidden_row() {
+    let store = store();
+    let put = store.put(record("old", NOW - 31 * DAY));
+    assert_eq!(put, json!({ "ok": true, "retained": 0, "stored": false, "rewritten": false }));
+    assert_eq!((store.count("runs"), store.count("run_events")), (0, 0));
+    put_with(&store, record("a", NOW), json!({ "maxRuns": 1 }), json!(1));
+    let put = store.put(record("b", NOW - 1));
+    assert_eq!((&put["stored"], &put["retained"]), (&json!(false), &json!(1)));
+    assert_eq!(store.listed(json!({})), ["a"]);
+    // A version that no longer fits takes the earlier one with it.
+    let put = store.put(record("a", NOW - 31 * DAY));
+    assert_eq!((&put["stored"], &put["rewritten"]), (&json!(false), &json!(true)));
+    assert_eq!(store.count("runs"), 0);
+}
+
+#[test]
+fn what_a_policy_excludes_is_hidden_on_every_route_at_once_and_deleted_500_at_a_time() {
+    let store = store();
+    for n in 0..1_203_i64 {
+        store.put(with(record(&format!("r{n:04}"), NOW - n), json!({ "events": events([1]) })));
+    }
+    let put = put_with(&store, record("r0000", NOW), json!({ "maxRuns": 3 }), json!(1));
+    assert_eq!((&put["retained"], &put["stored"]), (&json!(3), &json!(true)));
+    assert_eq!(store.count("runs"), 703, "at most 500 are deleted in one put, the oldest");
+    for hidden in ["r0003", "r0702"] {
+        assert_eq!(store.get(hidden), Value::Null);
+        assert_eq!(store.events(json!({ "id": hidden })), json!({ "events": null }));
+    }
+    assert_eq!(store.listed(json!({ "limit": 200 })), ["r0000", "r0001", "r0002"]);
+    assert_eq!(store.listed(json!({ "before": NOW - 2, "beforeId": "r0002" })), Vec::<String>::new());
+    store.put(record("r0000", NOW));
+    assert_eq!((store.count("runs"), store.count("run_events")), (203, 203));
+    assert_eq!(store.0.sweep(NOW).unwrap(), 200);
+    assert_eq!((store.count("runs"), store.count("run_events")), (3, 3));
+    assert_eq!(store.listed(json!({})), ["r0000", "r0001", "r0002"]);
+}
+
+#[test]
+fn a_hidden_record_goes_even_when_the_fence_is_used_up_by_others() {
+    let store = store();
+    for n in 0..600_i64 {
+        store.put(record(&format!("r{n:03}"), NOW - 100 - n));
+    }
+    let put = put_with(&store, record("mine", NOW - 650), json!({ "maxRuns": 1 }), json!(1));
+    assert_eq!((&put["stored"], &put["retained"]), (&json!(false), &json!(1)));
+    assert_eq!(store.count("runs"), 101, "the record itself and 499 others");
+    // It is among the newest of the hidden: the fence alone would not have reached it.
+    let put = store.put(record("mine", NOW - 150));
+    assert_eq!(put["stored"], json!(false));
+    assert_eq!(store.get("mine"), Value::Null);
+}
+
+#[test]
+fn time_alone_hides_and_the_sweep_deletes() {
+    let store = store();
+    store.put(record("r", NOW));
+    let edge = NOW + 30 * DAY;
+    let listed = |now: i64| store.0.list("{}", now).unwrap() != r#"{"items":[]}"#;
+    assert!(listed(edge), "exactly as old as allowed");
+    assert!(!listed(edge + 1));
+    assert_eq!(store.0.get(r#"{"id":"r"}"#, edge + 1).unwrap(), r#"{"record":null}"#);
+    assert_eq!((store.0.sweep(edge).unwrap(), store.count("runs")), (0, 1));
+    assert_eq!((store.0.sweep(edge + 1).unwrap(), store.count("runs"), store.count("run_events")), (1, 0, 0));
+}
+
+#[test]
+fn the_sweep_deletes_events_of_no_run_and_spares_the_others() {
+    let store = store();
+    store.put(with(record("b", NOW), json!({ "events": events(1..=3) })));
+    for run in ["a", "c", "d"] {
+        store.execute("INSERT INTO run_events VALUES (?1, 1, '{\"type\":\"x\"}'), (?1, 2, 'broken')", &[run]);
+    }
+    assert_eq!(store.0.sweep(NOW).unwrap(), 0);
+    assert_eq!(store.count("run_events"), 3);
+    assert_eq!(store.get("b")["events"], events(1..=3));
+    let empty = crate::support::store();
+    assert_eq!(empty.0.sweep(NOW).unwrap(), 0);
+}
+
+#[test]
+fn a_wider_policy_brings_back_what_is_still_on_disk() {
+    let store = store();
+    for n in 0..600_i64 {
+        store.put(record(&format!("r{n:03}"), NOW - n));
+    }
+    put_with(&store, record("r000", NOW), json!({ "maxRuns": 1 }), json!(1));
+    assert_eq!(store.listed(json!({})).len(), 1);
+    put_with(&store, record("r000", NOW), json!({ "maxRuns": 50 }), json!(2));
+    assert_eq!(store.listed(json!({ "limit": 200 })).len(), 50);
+}
+
+#[test]
+fn bytes_count_too() {
+    let store = store();
+    let large = |id: &str, at: i64| with(record(id, at), json!({ "label": "x".repeat(1_500_000) }));
+    for n in 0..12 {
+        put_with(&store, large(&format!("r{n:02}"), NOW - n), json!({ "maxBytes": 1 }), json!(1));
+    }
+    // 16 MiB, the least a policy can be clamped to, holds eleven of them.
+    assert_eq!(store.listed(json!({})).len(), 11);
+    let put = store.put(large("new", NOW + 1));
+    assert_eq!((&put["retained"], &put["stored"]), (&json!(11), &json!(true)));
+    assert_eq!(store.listed(json!({ "limit": 2 })), ["new", "r00"]);
+}
+
+/// Runs by number and age, as they are put one after the other.
+fn history() -> impl Strategy<Value = Vec<(u8, i64, usize)>> {
+    prop::collection::vec((0_u8..30, 0_i64..40, 0_usize..3), 1..40)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn reads_show_exactly_what_the_policy_keeps(
+        runs in history(), days in 1_i64..40, max_runs in 1_i64..30, later in 0_i64..20,
+    ) {
+        use ars_runs::retention::{Row, kept};
+        let store = store();
+        let policy = Policy::fill(Some(days as f64), Some(max_runs as f64), Some(1.0));
+        let mut model: Vec<Row> = Vec::new();
+        for (number, age, size) in runs {
+            let (id, at) = (format!("r{number}"), NOW - age * DAY);
+            let sent = with(record(&id, at), json!({ "label": "x".repeat(size * 1_000_000) }));
+            let bytes = i64::try_from(sent.to_string().len()).unwrap();
+            let put = put_with(&store, sent, json!({ "retentionDays": days, "maxRuns": max_runs, "maxBytes": 1 }), json!(1));
+            model.retain(|row| row.id != id);
+            model.push(Row { id: id.clone(), finished_at: at as f64, bytes });
+            model = kept(model, &policy, NOW);
+            prop_assert_eq!(&put["retained"], &json!(model.len()));
+            prop_assert_eq!(&put["stored"], &json!(model.iter().any(|row| row.id == id)));
+        }
+        let at = NOW + later * DAY;
+        let visible: Vec<_> = kept(model, &policy, at).into_iter().map(|row| row.id).collect();
+        let page = crate::support::parse(&store.0.list(r#"{"limit":200}"#, at).unwrap());
+        prop_assert_eq!(crate::support::ids(&page), visible.clone());
+        for number in 0..30 {
+            let id = format!("r{number}");
+            let body = json!({ "id": id }).to_string();
+            let known = visible.contains(&id);
+            prop_assert_eq!(store.0.get(&body, at).unwrap() != r#"{"record":null}"#, known);
+            prop_assert_eq!(store.0.events(&body, at).unwrap() != r#"{"events":null}"#, known);
+        }
+        store.0.sweep(at).unwrap();
+        prop_assert_eq!(store.count("runs"), i64::try_from(visible.len()).unwrap());
+    }
+}
