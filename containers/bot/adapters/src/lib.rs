@@ -1,1 +1,6 @@
-//! Lands in this slice.
+//! Model vendors, stores and workspaces behind the core's ports.
+//!
+//! Not here: the ports themselves (`ars-bot-core`) and which adapter is used (the composition root).
+#![forbid(unsafe_code)]
+
+pub mod models;

@@ -1,0 +1,188 @@
+//! A message put together from its stream events.
+//!
+//! Blocks are kept as the JSON they arrived in. Only prose and calls of our tools are taken apart; everything else
+//! (thinking, server tools, kinds of a later API) stays whole and goes back as it came.
+
+use std::collections::BTreeMap;
+
+use ars_agent::{ModelTurn, Part, StopReason, Usage};
+use ars_bot_core::ports::ModelError;
+use serde_json::{Map, Value};
+
+use super::{
+    super::failure::{protocol, reported},
+    API,
+};
+
+/// What an event meant for the caller.
+#[derive(Debug, PartialEq)]
+pub(super) enum Step {
+    /// Nothing to show.
+    Quiet,
+    /// A piece of prose.
+    Text(String),
+    /// The message is whole.
+    Done(ModelTurn),
+}
+
+/// A message under construction.
+#[derive(Debug, Default)]
+pub(super) struct Assembly {
+    started: bool,
+    blocks: BTreeMap<u64, Growing>,
+    stop: Option<StopReason>,
+    usage: Usage,
+}
+
+#[derive(Debug, Default)]
+struct Growing {
+    block: Map<String, Value>,
+    arguments: String,
+}
+
+impl Assembly {
+    /// Takes one event in. Events and fields of a later API are passed over.
+    pub(super) fn take(&mut self, mut event: Value) -> Result<Step, ModelError> {
+        match event["type"].as_str().unwrap_or_default() {
+            "message_start" => {
+                self.started = true;
+                self.count(&event["message"]["usage"]);
+            }
+            "content_block_start" => {
+                let index = index(&event)?;
+                let Value::Object(block) = event["content_block"].take() else {
+                    return Err(protocol("a content block is not an object"));
+                };
+                self.blocks.insert(index, Growing { block, ..Growing::default() });
+            }
+            "content_block_delta" => {
+                let growing = self.blocks.get_mut(&index(&event)?);
+                let growing = growing.ok_or_else(|| protocol("a delta of a block that never started"))?;
+                return Ok(growing.grow(event["delta"].take()));
+            }
+            "message_delta" => {
+                self.count(&event["usage"]);
+                if let Some(reason) = event["delta"]["stop_reason"].as_str() {
+                    self.stop = Some(stop_reason(reason));
+                }
+            }
+            "message_stop" => return std::mem::take(self).finish().map(Step::Done),
+            "error" => return Err(reported(&event)),
+            _ => {}
+        }
+        Ok(Step::Quiet)
+    }
+
+    /// Counts are running totals; a field that is left out keeps its value.
+    fn count(&mut self, usage: &Value) {
+        for (name, total) in [
+            ("input_tokens", &mut self.usage.input_tokens),
+            ("output_tokens", &mut self.usage.output_tokens),
+            ("cache_read_input_tokens", &mut self.usage.cache_read_tokens),
+            ("cache_creation_input_tokens", &mut self.usage.cache_write_tokens),
+        ] {
+            if let Some(count) = usage[name].as_u64() {
+                *total = count;
+            }
+        }
+    }
+
+    fn finish(self) -> Result<ModelTurn, ModelError> {
+        let stop =
+            self.stop.filter(|_| self.started).ok_or_else(|| protocol("the message has no stop reason"))?;
+        let parts: Result<_, _> = self.blocks.into_values().map(Growing::finish).collect();
+        Ok(ModelTurn { parts: parts?, stop, usage: self.usage })
+    }
+}
+
+impl Growing {
+    fn grow(&mut self, delta: Value) -> Step {
+        let Value::Object(mut delta) = delta else {
+            return Step::Quiet;
+        };
+        let kind = delta.shift_remove("type").unwrap_or_default();
+        match kind.as_str().unwrap_or_default() {
+            "input_json_delta" => {
+                let more = delta.get("partial_json").and_then(Value::as_str);
+                self.arguments.push_str(more.unwrap_or_default());
+            }
+            "citations_delta" => {
+                let citation = delta.shift_remove("citation").unwrap_or_default();
+                extend(&mut self.block, "citations".into(), Value::Array(vec![citation]));
+            }
+            "text_delta" => {
+                let text = delta.get("text").and_then(Value::as_str).unwrap_or_default().to_owned();
+                self.extend(delta);
+                return Step::Text(text);
+            }
+            _ => self.extend(delta),
+        }
+        Step::Quiet
+    }
+
+    /// Every delta but the two above names the fields it lengthens; a kind unknown today most likely does too.
+    fn extend(&mut self, delta: Map<String, Value>) {
+        for (name, more) in delta {
+            extend(&mut self.block, name, more);
+        }
+    }
+
+    fn finish(mut self) -> Result<Part, ModelError> {
+        if !self.arguments.trim().is_empty() {
+            let parsed = serde_json::from_str(&self.arguments);
+            let input = parsed.unwrap_or_else(|_| Value::String(std::mem::take(&mut self.arguments)));
+            self.block.insert("input".into(), input);
+        }
+        match self.block.get("type").and_then(Value::as_str) {
+            Some("text") => {
+                let text = take_text(&mut self.block, "text")?;
+                self.block.shift_remove("type");
+                Ok(Part::Text { text, extra: self.block })
+            }
+            Some("tool_use") => {
+                let (call_id, name) =
+                    (take_text(&mut self.block, "id")?, take_text(&mut self.block, "name")?);
+                let input = self.block.shift_remove("input").filter(|input| !input.is_null());
+                let input = input.unwrap_or_else(|| Map::new().into());
+                self.block.shift_remove("type");
+                Ok(Part::ToolCall { call_id, name, input, extra: self.block })
+            }
+            _ => Ok(Part::Opaque { api: API.into(), block: Value::Object(self.block) }),
+        }
+    }
+}
+
+fn index(event: &Value) -> Result<u64, ModelError> {
+    event["index"].as_u64().ok_or_else(|| protocol("a content block has no index"))
+}
+
+fn extend(block: &mut Map<String, Value>, name: String, more: Value) {
+    match (block.get_mut(&name), more) {
+        (Some(Value::String(text)), Value::String(more)) => text.push_str(&more),
+        (Some(Value::Array(items)), Value::Array(more)) => items.extend(more),
+        (_, more) => drop(block.insert(name, more)),
+    }
+}
+
+fn take_text(block: &mut Map<String, Value>, name: &str) -> Result<String, ModelError> {
+    match block.shift_remove(name) {
+        Some(Value::String(text)) => Ok(text),
+        _ => Err(protocol("a content block lacks a field")),
+    }
+}
+
+fn stop_reason(word: &str) -> StopReason {
+    match word {
+        "end_turn" | "stop_sequence" => StopReason::EndTurn,
+        "tool_use" => StopReason::ToolUse,
+        // Either limit cuts the answer, and the requester is told so.
+        "max_tokens" | "model_context_window_exceeded" => StopReason::MaxTokens,
+        "refusal" => StopReason::Refusal,
+        "pause_turn" => StopReason::PauseTurn,
+        other => StopReason::Other(other.into()),
+    }
+}
+
+#[cfg(test)]
+#[path = "assemble_tests.rs"]
+mod tests;

@@ -1,0 +1,72 @@
+//! Which effort a model takes (bot supplement section 14: clamped on older Opus and Sonnet, omitted on Haiku).
+//!
+//! The API refuses a request whose effort the model does not know, and models of before the parameter refuse it
+//! altogether; there, `high` is what they do anyway.
+
+use ars_types::Effort;
+
+/// A model's major and minor version.
+type Version = (u32, u32);
+
+/// First versions that take effort at all, and that take `xhigh` and `max` too.
+const OPUS: [Version; 2] = [(4, 5), (4, 7)];
+const SONNET: [Version; 2] = [(4, 6), (5, 0)];
+
+/// The effort to send for `model`.
+pub(super) fn accepted(model: &str, wanted: Option<Effort>) -> Option<Effort> {
+    let wanted = wanted?;
+    let [takes_effort, takes_more] = match () {
+        () if model.contains("haiku") => return None,
+        () if model.contains("opus") => OPUS,
+        () if model.contains("sonnet") => SONNET,
+        () => return Some(wanted),
+    };
+    // A name without a version is an alias of the newest.
+    let Some(version) = version(model) else {
+        return Some(wanted);
+    };
+    match version {
+        old if old < takes_effort => None,
+        older if older < takes_more => Some(wanted.min(Effort::High)),
+        _ => Some(wanted),
+    }
+}
+
+/// Reads `claude-opus-4-7`, `claude-3-5-sonnet-20241022`, `claude-opus-4@20250514`: numbers of up to two digits.
+fn version(model: &str) -> Option<Version> {
+    let words = model.split(|c: char| !c.is_ascii_alphanumeric());
+    let mut numbers = words.filter(|word| word.len() <= 2).filter_map(|word| word.parse().ok());
+    let major = numbers.next()?;
+    Some((major, numbers.next().unwrap_or(0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use Effort::{High, Low, Max, Xhigh};
+
+    use super::*;
+
+    #[test]
+    fn effort_is_what_the_model_takes() {
+        for (model, wanted, sent) in [
+            ("claude-opus-5-5", Max, Some(Max)),
+            ("claude-opus-4-7", Xhigh, Some(Xhigh)),
+            ("claude-sonnet-5", Max, Some(Max)),
+            ("claude-sonnet-latest", Xhigh, Some(Xhigh)),
+            ("claude-fable-5-1", Max, Some(Max)),
+            ("claude-opus-4-6", Max, Some(High)),
+            ("claude-opus-4-5-20251101", Xhigh, Some(High)),
+            ("claude-sonnet-4-6", Xhigh, Some(High)),
+            ("claude-sonnet-4-6", Low, Some(Low)),
+            ("claude-sonnet-4-5-20250929", Xhigh, None),
+            ("claude-opus-4-20250514", High, None),
+            ("claude-opus-4@20250514", High, None),
+            ("claude-3-5-sonnet-20241022", Low, None),
+            ("claude-haiku-4-5", Low, None),
+            ("claude-haiku-5-5", Max, None),
+        ] {
+            assert_eq!(accepted(model, Some(wanted)), sent, "{model} {wanted}");
+        }
+        assert_eq!(accepted("claude-opus-5-5", None), None);
+    }
+}

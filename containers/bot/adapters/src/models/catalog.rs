@@ -1,0 +1,174 @@
+//! The configured providers, by name.
+
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+
+use ars_auth::Secret;
+use ars_bot_core::ports::{ModelClient, Models, UnknownProvider};
+use ars_types::ModelRef;
+use reqwest::Client;
+
+use super::{
+    Anthropic, OpenAi, Rehearsal, ScriptError, Transport, anthropic, openai,
+    transport::{Endpoint, EndpointError, SetupError},
+};
+
+/// What a provider speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProviderKind {
+    /// The Anthropic Messages API.
+    Anthropic,
+    /// `OpenAI`'s Chat Completions API, or a server like it.
+    OpenAiCompatible,
+    /// A script in a file.
+    Rehearsal,
+}
+
+/// One provider as configured.
+#[derive(Clone)]
+pub struct ProviderConfig {
+    /// What it speaks.
+    pub kind: ProviderKind,
+    /// Its key, where it needs one.
+    pub api_key: Option<Secret>,
+    /// Its base URL; the vendor's own when absent. `http` is allowed, for local servers.
+    pub base_url: Option<String>,
+    /// The script of a rehearsal.
+    pub script: Option<PathBuf>,
+}
+
+/// A provider that cannot be set up as configured. Values are never part of the words.
+#[derive(Debug, thiserror::Error)]
+pub enum CatalogError {
+    /// The base URL is not one.
+    #[error("providers.{provider}.baseUrl {source}")]
+    BaseUrl {
+        /// Whose.
+        provider: String,
+        /// What it must be.
+        source: EndpointError,
+    },
+    /// The client cannot be set up.
+    #[error("providers.{provider}.{source}")]
+    Setup {
+        /// Whose.
+        provider: String,
+        /// Which setting is wrong.
+        source: SetupError,
+    },
+    /// A rehearsal without a script.
+    #[error("providers.{provider}.script is missing")]
+    NoScript {
+        /// Whose.
+        provider: String,
+    },
+    /// A script that cannot be used.
+    #[error("providers.{provider}.script {source}")]
+    Script {
+        /// Whose.
+        provider: String,
+        /// Why not.
+        source: ScriptError,
+    },
+    /// No HTTP client, for want of TLS roots for instance.
+    #[error("the HTTP client cannot be set up")]
+    Http(#[source] reqwest::Error),
+}
+
+/// The configured providers. They share one HTTP client, and with it its connections.
+pub struct Catalog(BTreeMap<String, Arc<dyn ModelClient>>);
+
+impl Catalog {
+    /// Sets every provider up, reading the scripts of rehearsals. Nothing is connected yet.
+    pub fn new(
+        providers: BTreeMap<String, ProviderConfig>,
+        transport: Transport,
+    ) -> Result<Self, CatalogError> {
+        let http = transport.client().map_err(CatalogError::Http)?;
+        let clients = providers.into_iter().map(|(name, config)| {
+            let client = client(&name, config, &http, transport)?;
+            Ok((name, client))
+        });
+        Ok(Self(clients.collect::<Result<_, _>>()?))
+    }
+}
+
+impl Models for Catalog {
+    fn client(&self, model: &ModelRef) -> Result<Arc<dyn ModelClient>, UnknownProvider> {
+        self.0.get(model.provider()).cloned().ok_or_else(|| UnknownProvider {
+            known: self.0.keys().map(String::as_str).collect::<Vec<_>>().join(", "),
+        })
+    }
+}
+
+fn client(
+    name: &str,
+    config: ProviderConfig,
+    http: &Client,
+    transport: Transport,
+) -> Result<Arc<dyn ModelClient>, CatalogError> {
+    let provider = || name.to_owned();
+    let endpoint = |default: &str| {
+        let base_url = config.base_url.as_deref().unwrap_or(default);
+        Endpoint::parse(base_url).map_err(|source| CatalogError::BaseUrl { provider: provider(), source })
+    };
+    let refused = |source| CatalogError::Setup { provider: provider(), source };
+    Ok(match config.kind {
+        ProviderKind::Anthropic => {
+            let endpoint = endpoint(anthropic::DEFAULT_BASE_URL)?;
+            let client = Anthropic::new(http.clone(), &endpoint, config.api_key, transport.retry);
+            Arc::new(client.map_err(refused)?)
+        }
+        ProviderKind::OpenAiCompatible => {
+            let endpoint = endpoint(openai::DEFAULT_BASE_URL)?;
+            let client = OpenAi::new(http.clone(), &endpoint, config.api_key, transport.retry);
+            Arc::new(client.map_err(refused)?)
+        }
+        ProviderKind::Rehearsal => {
+            let script = config.script.ok_or_else(|| CatalogError::NoScript { provider: provider() })?;
+            let rehearsal = Rehearsal::load(&script);
+            Arc::new(rehearsal.map_err(|source| CatalogError::Script { provider: provider(), source })?)
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(
+        kind: ProviderKind,
+        key: Option<&str>,
+        base_url: Option<&str>,
+    ) -> BTreeMap<String, ProviderConfig> {
+        let api_key = Secret::parse(key.map(str::to_owned));
+        let config = ProviderConfig { kind, api_key, base_url: base_url.map(str::to_owned), script: None };
+        BTreeMap::from([("mine".to_owned(), config)])
+    }
+
+    #[test]
+    fn an_unknown_provider_is_answered_with_the_known_ones() {
+        let providers = config(ProviderKind::Anthropic, None, None);
+        let catalog = Catalog::new(providers, Transport::default()).unwrap();
+        assert!(catalog.client(&ModelRef::parse("mine/x").unwrap()).is_ok());
+        let unknown = catalog.client(&ModelRef::parse("other/x").unwrap()).err().unwrap();
+        assert_eq!(unknown.known, "mine");
+    }
+
+    #[test]
+    fn a_bad_provider_is_refused_by_its_field_and_never_by_its_value() {
+        let cases = [
+            (
+                config(ProviderKind::Anthropic, None, Some("https://u:sesame@h")),
+                "providers.mine.baseUrl must",
+            ),
+            (config(ProviderKind::OpenAiCompatible, None, Some("sesame")), "providers.mine.baseUrl must"),
+            (config(ProviderKind::Anthropic, Some("sesame\n2"), None), "providers.mine.apiKey must"),
+            (config(ProviderKind::OpenAiCompatible, Some("sesame\n2"), None), "providers.mine.apiKey must"),
+            (config(ProviderKind::Rehearsal, None, None), "providers.mine.script is missing"),
+        ];
+        for (providers, words) in cases {
+            let message = Catalog::new(providers, Transport::default()).err().unwrap().to_string();
+            assert!(message.starts_with(words) && !message.contains("sesame"), "{message}");
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Turns as messages: what both vendors' encoders share.
+
+use ars_agent::{Part, Role, Turn};
+
+/// One message of a request.
+#[derive(Debug, PartialEq)]
+pub(super) struct Message<'a> {
+    /// Who speaks.
+    pub(super) role: Role,
+    /// What is said; results of tools come first in a user's message, as every vendor wants them.
+    pub(super) parts: Vec<&'a Part>,
+}
+
+/// Joins neighbouring turns of one speaker, which vendors refuse or whose chat templates break on them, and leaves
+/// out prose that is blank, which Anthropic refuses.
+pub(super) fn messages(turns: &[Turn]) -> Vec<Message<'_>> {
+    let mut messages: Vec<Message<'_>> = Vec::new();
+    for turn in turns {
+        let parts = turn.parts.iter().filter(|part| !is_blank(part));
+        match messages.last_mut() {
+            Some(last) if last.role == turn.role => last.parts.extend(parts),
+            _ => messages.push(Message { role: turn.role, parts: parts.collect() }),
+        }
+    }
+    for message in &mut messages {
+        message
+            .parts
+            .sort_by_key(|part| message.role == Role::User && !matches!(part, Part::ToolResult { .. }));
+    }
+    messages
+}
+
+fn is_blank(part: &Part) -> bool {
+    matches!(part, Part::Text { text, .. } if text.trim().is_empty())
+}
+
+/// What stands in for a file that the vendor's API cannot take.
+pub(super) fn omitted(media_type: &str, name: Option<&str>) -> String {
+    let name = name.unwrap_or("unnamed");
+    format!("[file {name} ({media_type}) left out: this model's API does not take it]")
+}
+
+#[cfg(test)]
+mod tests {
+    use ars_agent::ToolContent;
+
+    use super::*;
+
+    #[test]
+    fn neighbours_of_one_speaker_become_one_message_with_results_first() {
+        let result = Part::ToolResult {
+            call_id: "c".into(),
+            ok: true,
+            content: vec![ToolContent::Text { text: "out".into() }],
+        };
+        let turns = [
+            Turn::text(Role::User, "a"),
+            Turn { role: Role::User, parts: vec![Part::text(" \n"), result.clone()] },
+            Turn::text(Role::Assistant, "b"),
+        ];
+        let joined = messages(&turns);
+        assert_eq!(joined.len(), 2);
+        assert_eq!(joined[0].parts, [&result, &Part::text("a")]);
+    }
+}

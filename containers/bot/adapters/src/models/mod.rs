@@ -1,0 +1,24 @@
+//! Model vendors behind the core's `ModelClient` port, and the catalogue that finds one by name.
+//!
+//! Not here: the conversation's form (`ars-agent`), which model a run uses (the core), reading the environment
+//! (the composition root passes it in). Implements bot supplement section 14 (providers) and section 27 (keys).
+
+mod anthropic;
+mod catalog;
+mod conversation;
+mod environment;
+mod failure;
+mod openai;
+mod rehearsal;
+mod retry;
+mod transport;
+
+pub use anthropic::Anthropic;
+pub use catalog::{Catalog, CatalogError, ProviderConfig, ProviderKind};
+pub use environment::{
+    DEFAULT_ANTHROPIC_MODEL, DEFAULT_OPENAI_MODEL, REHEARSAL_MODEL, default_model, providers_from_env,
+};
+pub use openai::OpenAi;
+pub use rehearsal::{Rehearsal, ScriptError};
+pub use retry::RetryPolicy;
+pub use transport::{CONNECT_TIMEOUT, Endpoint, EndpointError, IDLE_TIMEOUT, SetupError, Transport};

@@ -1,0 +1,129 @@
+//! A model call in genai's form.
+
+use ars_agent::{Part, Role, ToolContent, ToolSpec};
+use ars_bot_core::ports::ModelRequest;
+use genai::chat::{
+    ChatMessage, ChatOptions, ChatRequest, ContentPart, MessageContent, ReasoningEffort, Tool, ToolCall,
+    ToolChoice, ToolResponse,
+};
+use serde_json::json;
+
+use super::super::conversation::{Message, messages, omitted};
+
+/// Models that refuse tools on Chat Completions unless told not to reason (`reasoning_effort: none`).
+const NO_TOOLS_WHILE_REASONING: [&str; 2] = ["gpt-5.6", "gpt-6"];
+
+/// What genai is asked.
+pub(super) struct Call {
+    pub(super) chat: ChatRequest,
+    pub(super) options: ChatOptions,
+}
+
+/// The call.
+pub(super) fn encode(request: &ModelRequest<'_>) -> Call {
+    let mut chat = ChatRequest::new(Vec::new());
+    if !request.system.trim().is_empty() {
+        chat = chat.with_system(request.system);
+    }
+    for message in messages(request.turns) {
+        match message.role {
+            Role::Assistant => chat.messages.extend(assistant(&message)),
+            Role::User => chat.messages.extend(user(&message)),
+        }
+    }
+    let has_tools = !request.tools.is_empty();
+    let newest = NO_TOOLS_WHILE_REASONING.iter().any(|family| request.model.starts_with(family));
+    // Left to itself, genai reads an effort out of names such as `qwen-max`; a budget is an effort that it neither
+    // sends nor looks for. The name is set once more because genai cuts at `::`.
+    let effort = if has_tools && newest { ReasoningEffort::Zero } else { ReasoningEffort::Budget(0) };
+    let mut options = ChatOptions::default()
+        .with_max_tokens(request.max_tokens)
+        .with_capture_usage(true)
+        .with_capture_content(true)
+        .with_capture_tool_calls(true)
+        .with_reasoning_effort(effort)
+        .with_extra_body(json!({"model": request.model}));
+    if has_tools {
+        chat = chat.with_tools(request.tools.iter().map(tool));
+        if !request.may_call_tools {
+            options = options.with_tool_choice(ToolChoice::None);
+        }
+    }
+    Call { chat, options }
+}
+
+fn tool(spec: &ToolSpec) -> Tool {
+    Tool::new(spec.name.as_str())
+        .with_description(spec.description.as_str())
+        .with_schema(spec.input_schema.clone())
+}
+
+fn assistant(message: &Message<'_>) -> Option<ChatMessage> {
+    let parts = message.parts.iter().filter_map(|part| match part {
+        Part::Text { text, .. } => Some(ContentPart::from_text(text)),
+        Part::ToolCall { call_id, name, input, .. } => Some(ContentPart::ToolCall(ToolCall {
+            call_id: call_id.clone(),
+            fn_name: name.clone(),
+            fn_arguments: input.clone(),
+            thought_signatures: None,
+        })),
+        Part::Image { .. } | Part::Document { .. } | Part::ToolResult { .. } | Part::Opaque { .. } => None,
+    });
+    let parts: Vec<ContentPart> = parts.collect();
+    (!parts.is_empty()).then(|| ChatMessage::assistant(MessageContent::from_parts(parts)))
+}
+
+/// The results of tools, each its own message, and then what else was said, led by the images of the results.
+fn user(message: &Message<'_>) -> Vec<ChatMessage> {
+    let mut said = Vec::new();
+    let mut spoken = Vec::new();
+    for part in &message.parts {
+        match part {
+            Part::ToolResult { call_id, ok, content } => {
+                let (text, images) = result(call_id, *ok, content);
+                said.push(ChatMessage::tool(MessageContent::from(ToolResponse::new(call_id, text))));
+                spoken.extend(images);
+            }
+            Part::Text { text, .. } => spoken.push(ContentPart::from_text(text)),
+            Part::Image { media_type, data } => spoken.push(image(media_type, data)),
+            Part::Document { media_type, name, .. } => {
+                spoken.push(ContentPart::from_text(omitted(media_type, name.as_deref())));
+            }
+            Part::ToolCall { .. } | Part::Opaque { .. } => {}
+        }
+    }
+    if !spoken.is_empty() {
+        said.push(ChatMessage::user(MessageContent::from_parts(spoken)));
+    }
+    said
+}
+
+/// A result as text, and its images for the user's message.
+fn result(call_id: &str, ok: bool, content: &[ToolContent]) -> (String, Vec<ContentPart>) {
+    let mut lines: Vec<String> = Vec::new();
+    let mut images = Vec::new();
+    // The API has no field for a tool's failure.
+    if !ok {
+        lines.push("[the tool failed]".into());
+    }
+    for piece in content {
+        match piece {
+            ToolContent::Text { text } => lines.push(text.clone()),
+            ToolContent::Image { media_type, data } => {
+                lines.push("[image: see the next message]".into());
+                images.push(ContentPart::from_text(format!("[image from the result of {call_id}]")));
+                images.push(image(media_type, data));
+            }
+            ToolContent::Document { media_type, .. } => lines.push(omitted(media_type, None)),
+        }
+    }
+    (lines.join("\n"), images)
+}
+
+fn image(media_type: &str, data: &str) -> ContentPart {
+    if media_type.starts_with("image/") {
+        ContentPart::from_binary_base64(media_type, data, None)
+    } else {
+        ContentPart::from_text(omitted(media_type, None))
+    }
+}

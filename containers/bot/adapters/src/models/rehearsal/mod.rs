@@ -1,0 +1,159 @@
+//! The rehearsal model: no model at all, but a script that says and does the same things every time, so that a
+//! newcomer without a key sees real tools act. It is labelled as a rehearsal wherever its words appear.
+//!
+//! # The script
+//! A TOML file (or the same shape as JSON, in a file whose name ends in `.json`):
+//! ```toml
+//! [[turn]]                                   # one answer of the model
+//! text = "I look at the tests first."        # optional prose
+//! [[turn.call]]                              # optional tool calls, in order
+//! tool = "bash"
+//! input = { command = "cargo test" }
+//!
+//! [[turn]]
+//! when_last_result_contains = "FAILED"       # optional conditions; all that are given must hold
+//! text = "One fails; I fix it."
+//!
+//! [[turn]]
+//! when_last_result_lacks = "FAILED"
+//! when_request_contains = "test"
+//! text = "All tests pass."
+//! ```
+//! Each answer is the first turn, after the one used last, whose conditions hold: a turn whose condition does not
+//! hold is passed over for good. *Last result* is the text of the tool results just before the answer (empty when
+//! there are none), *request* the requester's latest words; a new request starts the script from the top.
+//!
+//! The place in the script is found by replaying the conversation, so the model has no state of its own, and a run
+//! that is resumed elsewhere goes on where it was. After the last turn it answers that the script has ended.
+
+mod script;
+
+use std::path::Path;
+
+use ars_agent::{ModelTurn, Part, Role, StopReason, ToolContent, Turn, Usage};
+use ars_bot_core::ports::{ModelClient, ModelDelta, ModelError, ModelErrorKind, ModelRequest};
+use async_trait::async_trait;
+use serde_json::Map;
+use tokio_util::sync::CancellationToken;
+
+pub use self::script::ScriptError;
+use self::script::{Script, Step};
+
+/// The label, and the opening of everything the script says.
+const LABEL: &str = "rehearsal";
+const MARKER: &str = "[rehearsal] ";
+const ENDED: &str = "The script has ended.";
+/// Said when a run is being wrapped up and the script still wants to act.
+const CUT_SHORT: &str = "The run is ending before the script has.";
+
+/// A scripted model.
+#[derive(Debug)]
+pub struct Rehearsal {
+    script: Script,
+}
+
+impl Rehearsal {
+    /// Reads the script of a file.
+    pub fn load(path: &Path) -> Result<Self, ScriptError> {
+        Ok(Self { script: Script::load(path)? })
+    }
+
+    fn answer(&self, turns: &[Turn], may_call_tools: bool) -> Vec<Part> {
+        let step = self.next(turns);
+        let text = match step {
+            None => ENDED,
+            Some(step) if !step.call.is_empty() && !may_call_tools => CUT_SHORT,
+            Some(step) => step.text.as_deref().unwrap_or_default(),
+        };
+        let mut parts = Vec::new();
+        if !text.is_empty() {
+            parts.push(Part::text(format!("{MARKER}{text}")));
+        }
+        let calls = step.filter(|_| may_call_tools).map(|step| step.call.as_slice()).unwrap_or_default();
+        // Ids need only differ within the conversation, and every answer makes it longer.
+        let calls = calls.iter().enumerate().map(|(index, call)| Part::ToolCall {
+            call_id: format!("{LABEL}_{}_{index}", turns.len()),
+            name: call.tool.clone(),
+            input: call.input.clone(),
+            extra: Map::new(),
+        });
+        parts.extend(calls);
+        parts
+    }
+
+    /// The step due, found by replaying what was answered since the requester last spoke.
+    fn next(&self, turns: &[Turn]) -> Option<&Step> {
+        let start = turns.iter().rposition(is_request).unwrap_or(0);
+        let request = turns.get(start).map(words).unwrap_or_default();
+        let mut steps = self.script.turn.iter();
+        let mut last_result = String::new();
+        for turn in turns.iter().skip(start + 1) {
+            match turn.role {
+                Role::Assistant => {
+                    steps.find(|step| step.applies(&request, &last_result))?;
+                }
+                Role::User => last_result = results(turn),
+            }
+        }
+        steps.find(|step| step.applies(&request, &last_result))
+    }
+}
+
+#[async_trait]
+impl ModelClient for Rehearsal {
+    async fn turn(
+        &self,
+        request: ModelRequest<'_>,
+        deltas: &(dyn Fn(ModelDelta) + Send + Sync),
+        cancel: &CancellationToken,
+    ) -> Result<ModelTurn, ModelError> {
+        if cancel.is_cancelled() {
+            return Err(ModelError {
+                kind: ModelErrorKind::Cancelled,
+                message: "the run was stopped".into(),
+            });
+        }
+        let parts = self.answer(request.turns, request.may_call_tools);
+        for part in &parts {
+            if let Part::Text { text, .. } = part {
+                deltas(ModelDelta::Text(text.clone()));
+            }
+        }
+        let calls = parts.iter().any(|part| matches!(part, Part::ToolCall { .. }));
+        let stop = if calls { StopReason::ToolUse } else { StopReason::EndTurn };
+        Ok(ModelTurn { parts, stop, usage: Usage::default() })
+    }
+
+    fn label(&self) -> Option<&str> {
+        Some(LABEL)
+    }
+}
+
+/// The requester's own words, as opposed to results of tools and hints added to them.
+fn is_request(turn: &Turn) -> bool {
+    turn.role == Role::User && !turn.parts.iter().any(|part| matches!(part, Part::ToolResult { .. }))
+}
+
+fn words(turn: &Turn) -> String {
+    let texts = turn.parts.iter().filter_map(|part| match part {
+        Part::Text { text, .. } => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+fn results(turn: &Turn) -> String {
+    let contents = turn.parts.iter().filter_map(|part| match part {
+        Part::ToolResult { content, .. } => Some(content),
+        _ => None,
+    });
+    let texts = contents.flatten().filter_map(|piece| match piece {
+        ToolContent::Text { text } => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

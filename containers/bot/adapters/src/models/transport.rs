@@ -1,0 +1,113 @@
+//! The HTTP client every vendor shares, its timeouts, and base URLs parsed once.
+
+use std::time::Duration;
+
+use reqwest::{Client, Url, redirect::Policy};
+
+use super::RetryPolicy;
+
+/// Longest wait for a connection.
+pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Longest silence of a provider. Local servers say nothing while they read a long prompt, so it is generous; the
+/// run's own time budget (bot supplement section 14) ends a call that takes too long.
+pub const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
+
+/// How calls travel.
+#[derive(Debug, Clone, Copy)]
+pub struct Transport {
+    /// Longest wait for a connection.
+    pub connect_timeout: Duration,
+    /// Longest silence.
+    pub idle_timeout: Duration,
+    /// When to try again.
+    pub retry: RetryPolicy,
+}
+
+impl Default for Transport {
+    fn default() -> Self {
+        Self { connect_timeout: CONNECT_TIMEOUT, idle_timeout: IDLE_TIMEOUT, retry: RetryPolicy::default() }
+    }
+}
+
+impl Transport {
+    /// The shared client. It follows no redirect, because a redirect would carry the key to another host.
+    pub fn client(&self) -> Result<Client, reqwest::Error> {
+        Client::builder()
+            .connect_timeout(self.connect_timeout)
+            .read_timeout(self.idle_timeout)
+            .redirect(Policy::none())
+            .user_agent(concat!("ars/", env!("CARGO_PKG_VERSION")))
+            .build()
+    }
+}
+
+/// A client that cannot be set up. It says which setting is wrong, never its value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum SetupError {
+    /// The key cannot travel in a header.
+    #[error("apiKey must be printable ASCII on one line")]
+    Key,
+    /// The library behind the client refuses.
+    #[error("kind cannot be set up")]
+    Library,
+}
+
+/// A provider's base URL: http or https, without credentials, query or fragment, and without a trailing slash.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Endpoint(Url);
+
+/// A base URL that is not one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be an http or https URL without credentials, query or fragment")]
+pub struct EndpointError;
+
+impl Endpoint {
+    /// Parses a configured base URL.
+    pub fn parse(text: &str) -> Result<Self, EndpointError> {
+        let url = Url::parse(text.trim().trim_end_matches('/')).map_err(|_| EndpointError)?;
+        let plain = matches!(url.scheme(), "http" | "https")
+            && url.username().is_empty()
+            && url.password().is_none()
+            && url.query().is_none()
+            && url.fragment().is_none();
+        if plain && url.has_host() { Ok(Self(url)) } else { Err(EndpointError) }
+    }
+
+    /// Where it leads, safe to show.
+    pub fn host(&self) -> String {
+        let host = self.0.host_str().unwrap_or_default();
+        self.0.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+    }
+
+    /// The base path's text, without a trailing slash.
+    pub(super) fn base(&self) -> &str {
+        self.0.as_str().trim_end_matches('/')
+    }
+
+    /// Whether the URL has no path of its own.
+    pub(super) fn is_bare(&self) -> bool {
+        self.0.path() == "/"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_base_url_is_http_without_extras() {
+        for good in ["http://localhost:11434", "https://api.example.com/v1/", " https://h/x \n"] {
+            assert!(Endpoint::parse(good).is_ok(), "{good}");
+        }
+        for bad in
+            ["", "localhost:8000", "ftp://h", "https://u:p@h", "https://h/?a=b", "https://h/#x", "file:///x"]
+        {
+            assert_eq!(Endpoint::parse(bad), Err(EndpointError), "{bad}");
+        }
+        let endpoint = Endpoint::parse("http://localhost:11434/").unwrap();
+        assert_eq!(
+            (endpoint.host().as_str(), endpoint.base()),
+            ("localhost:11434", "http://localhost:11434")
+        );
+    }
+}

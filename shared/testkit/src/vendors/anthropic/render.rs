@@ -1,0 +1,125 @@
+//! Answers in the form of the Messages API: one message, or the events of its stream.
+
+use serde_json::{Value, json};
+
+use crate::vendors::{
+    reply::{Block, Tokens, pieces},
+    server::Message,
+};
+
+/// The whole message.
+pub(super) fn whole(body: &Value, reply: &Message<'_>) -> Value {
+    let content: Vec<Value> =
+        reply.blocks.iter().enumerate().map(|(index, block)| finished(block, reply.number, index)).collect();
+    json!({
+        "id": format!("msg_{}", reply.number), "type": "message", "role": "assistant", "model": body["model"],
+        "content": content, "stop_reason": stop_reason(reply), "stop_sequence": null,
+        "usage": usage(reply.tokens, reply.tokens.output),
+    })
+}
+
+/// The events of the stream.
+pub(super) fn events(body: &Value, reply: &Message<'_>) -> Vec<String> {
+    let mut opening = whole(body, reply);
+    opening["content"] = json!([]);
+    opening["stop_reason"] = Value::Null;
+    opening["usage"] = usage(reply.tokens, 1);
+    let mut events = vec![json!({"type": "message_start", "message": opening}), json!({"type": "ping"})];
+    for (index, block) in reply.blocks.iter().enumerate() {
+        let (start, deltas) = growth(block, reply.number, index);
+        events.push(json!({"type": "content_block_start", "index": index, "content_block": start}));
+        let deltas = deltas.into_iter();
+        events.extend(
+            deltas.map(|delta| json!({"type": "content_block_delta", "index": index, "delta": delta})),
+        );
+        events.push(json!({"type": "content_block_stop", "index": index}));
+    }
+    events.push(json!({
+        "type": "message_delta", "delta": {"stop_reason": stop_reason(reply), "stop_sequence": null},
+        "usage": {"output_tokens": reply.tokens.output},
+    }));
+    events.push(json!({"type": "message_stop"}));
+    events.iter().map(event).collect()
+}
+
+/// One server-sent event.
+pub(super) fn event(data: &Value) -> String {
+    format!("event: {}\ndata: {data}\n\n", data["type"].as_str().unwrap_or_default())
+}
+
+fn usage(tokens: Tokens, output: u64) -> Value {
+    json!({
+        "input_tokens": tokens.input, "output_tokens": output,
+        "cache_read_input_tokens": tokens.cache_read, "cache_creation_input_tokens": tokens.cache_write,
+    })
+}
+
+fn stop_reason(reply: &Message<'_>) -> String {
+    let calls = |block: &Block| matches!(block, Block::Tool { .. } | Block::RawTool { .. });
+    let natural = if reply.blocks.iter().any(calls) { "tool_use" } else { "end_turn" };
+    reply.stop.unwrap_or(natural).to_owned()
+}
+
+fn tool_use(name: &str, input: &Value, number: u64, index: usize) -> Value {
+    json!({"type": "tool_use", "id": format!("toolu_{number}_{index}"), "name": name, "input": input})
+}
+
+fn finished(block: &Block, number: u64, index: usize) -> Value {
+    match block {
+        Block::Text(text) => json!({"type": "text", "text": text}),
+        Block::Cited { text, citation } => json!({"type": "text", "text": text, "citations": [citation]}),
+        Block::Thinking { text, signature } => {
+            json!({"type": "thinking", "thinking": text, "signature": signature})
+        }
+        Block::Tool { name, input } => tool_use(name, input, number, index),
+        Block::RawTool { name, arguments } => {
+            tool_use(name, &serde_json::from_str(arguments).unwrap_or_else(|_| json!({})), number, index)
+        }
+        Block::Raw(block) => block.clone(),
+        Block::Grown { start, .. } => start.clone(),
+    }
+}
+
+/// A block at its start, and the deltas that complete it.
+fn growth(block: &Block, number: u64, index: usize) -> (Value, Vec<Value>) {
+    let texts = |text: &str| -> Vec<Value> {
+        pieces(text).into_iter().map(|piece| json!({"type": "text_delta", "text": piece})).collect()
+    };
+    // The real API opens a call's arguments with an empty piece.
+    let arguments = |text: &str| -> Vec<Value> {
+        let pieces = std::iter::once(String::new()).chain(pieces(text));
+        pieces.map(|piece| json!({"type": "input_json_delta", "partial_json": piece})).collect()
+    };
+    match block {
+        Block::Text(text) => (json!({"type": "text", "text": ""}), texts(text)),
+        Block::Cited { text, citation } => {
+            let mut deltas = texts(text);
+            deltas.push(json!({"type": "citations_delta", "citation": citation}));
+            (json!({"type": "text", "text": "", "citations": []}), deltas)
+        }
+        Block::Thinking { text, signature } => {
+            let thoughts = pieces(text).into_iter();
+            let mut deltas: Vec<Value> =
+                thoughts.map(|piece| json!({"type": "thinking_delta", "thinking": piece})).collect();
+            deltas.push(json!({"type": "signature_delta", "signature": signature}));
+            (json!({"type": "thinking", "thinking": "", "signature": ""}), deltas)
+        }
+        Block::Tool { name, input } if input == &json!({}) => {
+            (tool_use(name, &json!({}), number, index), arguments(""))
+        }
+        Block::Tool { name, input } => {
+            (tool_use(name, &json!({}), number, index), arguments(&input.to_string()))
+        }
+        Block::RawTool { name, arguments: text } => {
+            (tool_use(name, &json!({}), number, index), arguments(text))
+        }
+        // A server tool's arguments are streamed as a client tool's are.
+        Block::Raw(raw) if raw["input"].is_object() => {
+            let mut start = raw.clone();
+            start["input"] = json!({});
+            (start, arguments(&raw["input"].to_string()))
+        }
+        Block::Raw(raw) => (raw.clone(), Vec::new()),
+        Block::Grown { start, deltas } => (start.clone(), deltas.clone()),
+    }
+}

@@ -1,0 +1,17 @@
+//! Fake model vendors on a real socket, answering from a script and checking every request.
+
+mod anthropic;
+mod body;
+mod openai;
+mod reply;
+mod server;
+
+pub use anthropic::Anthropic;
+pub use openai::OpenAi;
+pub use reply::{Block, Reply, Tokens};
+pub use server::{Captured, Fake, Vendor};
+
+/// The Anthropic Messages API.
+pub type FakeAnthropic = Fake<Anthropic>;
+/// The `OpenAI` Chat Completions API.
+pub type FakeOpenAi = Fake<OpenAi>;

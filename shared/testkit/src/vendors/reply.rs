@@ -1,0 +1,191 @@
+//! What a fake vendor answers to one request, in words both vendors can render.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// One scripted answer.
+#[derive(Debug, Clone)]
+pub struct Reply {
+    pub(super) content: Content,
+    pub(super) pace: Pace,
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Content {
+    Message { blocks: Vec<Block>, stop: Option<String>, tokens: Tokens },
+    Failure { status: u16, kind: String, message: String, headers: Vec<(String, String)> },
+}
+
+/// How a streamed answer travels; counts are of events.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Pace {
+    AtOnce,
+    Every(Duration),
+    EndAfter(usize),
+    CutAfter(usize),
+    HangAfter(usize),
+    FailAfter {
+        events: usize,
+        kind: String,
+        message: String,
+    },
+    /// No answer at all, not even a status.
+    Silent,
+}
+
+/// One block of an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Block {
+    /// Prose.
+    Text(String),
+    /// Prose with a citation (Anthropic only; elsewhere plain prose).
+    Cited {
+        /// The prose.
+        text: String,
+        /// The citation object.
+        citation: Value,
+    },
+    /// Thinking with its signature (Anthropic only; `OpenAI`-compatible servers send it as reasoning).
+    Thinking {
+        /// The thoughts.
+        text: String,
+        /// What proves them unchanged.
+        signature: String,
+    },
+    /// A tool call; the fake makes the id.
+    Tool {
+        /// The tool.
+        name: String,
+        /// The arguments.
+        input: Value,
+    },
+    /// A tool call whose argument text is sent as it is, valid JSON or not.
+    RawTool {
+        /// The tool.
+        name: String,
+        /// The argument text.
+        arguments: String,
+    },
+    /// A block as the vendor's JSON (Anthropic only).
+    Raw(Value),
+    /// A block that starts as `start` and grows by `deltas`, for kinds of a later API (Anthropic only).
+    Grown {
+        /// The block at its start.
+        start: Value,
+        /// The deltas.
+        deltas: Vec<Value>,
+    },
+}
+
+/// Tokens an answer claims to have cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tokens {
+    /// Fresh input.
+    pub input: u64,
+    /// Output.
+    pub output: u64,
+    /// Read from the prompt cache.
+    pub cache_read: u64,
+    /// Written to the prompt cache.
+    pub cache_write: u64,
+}
+
+impl Default for Tokens {
+    fn default() -> Self {
+        Self { input: 12, output: 7, cache_read: 3, cache_write: 5 }
+    }
+}
+
+impl Reply {
+    /// Prose, and the turn ends.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::blocks(vec![Block::Text(text.into())])
+    }
+
+    /// One tool call.
+    pub fn tool(name: impl Into<String>, input: Value) -> Self {
+        Self::blocks(vec![Block::Tool { name: name.into(), input }])
+    }
+
+    /// These blocks. The stop reason follows from them, unless [`Reply::stop`] sets one.
+    pub fn blocks(blocks: Vec<Block>) -> Self {
+        let content = Content::Message { blocks, stop: None, tokens: Tokens::default() };
+        Self { content, pace: Pace::AtOnce }
+    }
+
+    /// An error answer of this status; `kind` is the vendor's error type, such as `overloaded_error`.
+    pub fn error(status: u16, kind: impl Into<String>, message: impl Into<String>) -> Self {
+        let (kind, message) = (kind.into(), message.into());
+        Self { content: Content::Failure { status, kind, message, headers: Vec::new() }, pace: Pace::AtOnce }
+    }
+
+    /// Never answers, and holds the connection.
+    pub fn silent() -> Self {
+        Self { pace: Pace::Silent, ..Self::text("never sent") }
+    }
+
+    /// Adds a header to an error answer.
+    #[must_use]
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        if let Content::Failure { headers, .. } = &mut self.content {
+            headers.push((name.into(), value.into()));
+        }
+        self
+    }
+
+    /// Sets the stop reason, in the vendor's word.
+    #[must_use]
+    pub fn stop(mut self, reason: impl Into<String>) -> Self {
+        if let Content::Message { stop, .. } = &mut self.content {
+            *stop = Some(reason.into());
+        }
+        self
+    }
+
+    /// Sets the usage.
+    #[must_use]
+    pub fn tokens(mut self, spent: Tokens) -> Self {
+        if let Content::Message { tokens, .. } = &mut self.content {
+            *tokens = spent;
+        }
+        self
+    }
+
+    /// Waits this long before each event.
+    #[must_use]
+    pub fn every(self, pause: Duration) -> Self {
+        Self { pace: Pace::Every(pause), ..self }
+    }
+
+    /// Ends the stream tidily after this many events, as a proxy that lost its upstream does.
+    #[must_use]
+    pub fn end_after(self, events: usize) -> Self {
+        Self { pace: Pace::EndAfter(events), ..self }
+    }
+
+    /// Breaks the connection after this many events.
+    #[must_use]
+    pub fn cut_after(self, events: usize) -> Self {
+        Self { pace: Pace::CutAfter(events), ..self }
+    }
+
+    /// Sends this many events and then nothing, holding the connection.
+    #[must_use]
+    pub fn hang_after(self, events: usize) -> Self {
+        Self { pace: Pace::HangAfter(events), ..self }
+    }
+
+    /// Sends this many events and then the vendor's error event.
+    #[must_use]
+    pub fn fail_after(self, events: usize, kind: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { pace: Pace::FailAfter { events, kind: kind.into(), message: message.into() }, ..self }
+    }
+}
+
+/// Pieces of a text as a vendor might stream it, never splitting a character.
+pub(super) fn pieces(text: &str) -> Vec<String> {
+    const PIECE_CHARS: usize = 24;
+    let chars: Vec<char> = text.chars().collect();
+    chars.chunks(PIECE_CHARS).map(|piece| piece.iter().collect()).collect()
+}

@@ -1,0 +1,270 @@
+//! The server every fake vendor shares: script, capture, checks, and who hung up.
+
+use std::{
+    collections::VecDeque,
+    marker::PhantomData,
+    net::SocketAddr,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use axum::{
+    Router,
+    body::Body,
+    extract::{DefaultBodyLimit, State},
+    http::{HeaderMap, Response},
+    routing::post,
+};
+use bytes::Bytes;
+use serde_json::{Value, json};
+use tokio::{net::TcpListener, sync::watch, task::AbortHandle};
+
+use super::{
+    body::{Departure, hold, streamed},
+    reply::{Content, Pace, Reply},
+};
+
+/// Largest request Anthropic accepts; the others are no stricter.
+const BODY_BYTES: usize = 32 * 1024 * 1024;
+
+/// What differs between vendors.
+pub trait Vendor: Send + Sync + 'static {
+    /// The route.
+    const ROUTE: &'static str;
+
+    /// What is wrong with a request; empty when nothing is. `issued` are blocks that must come back unchanged.
+    fn check(headers: &HeaderMap, body: &Value, issued: &[Value]) -> Vec<String>;
+
+    /// How many answers the conversation holds since the requester last spoke.
+    fn answers_since_request(body: &Value) -> usize;
+
+    /// An answer as one JSON body, and the blocks of it that must come back unchanged.
+    fn whole(body: &Value, reply: &Message<'_>) -> (Value, Vec<Value>);
+
+    /// An answer as server-sent events.
+    fn events(body: &Value, reply: &Message<'_>) -> Vec<String>;
+
+    /// The body of an error answer.
+    fn failure(kind: &str, message: &str) -> Value;
+
+    /// An error as an event within a stream.
+    fn failure_event(kind: &str, message: &str) -> String;
+}
+
+/// A message to render.
+#[derive(Debug)]
+pub struct Message<'a> {
+    /// Unique in the fake; ids of the answer and of its calls derive from it.
+    pub number: u64,
+    /// What it says.
+    pub blocks: &'a [super::Block],
+    /// A stop reason other than the natural one.
+    pub stop: Option<&'a str>,
+    /// What it cost.
+    pub tokens: super::Tokens,
+}
+
+/// A request as it arrived.
+#[derive(Debug, Clone)]
+pub struct Captured {
+    /// Its headers.
+    pub headers: HeaderMap,
+    /// Its body.
+    pub body: Value,
+}
+
+impl Captured {
+    /// A header's text; empty when absent.
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+    }
+}
+
+type Answer = Box<dyn Fn(&Value) -> Option<Reply> + Send + Sync>;
+
+struct Shared {
+    answer: Answer,
+    queue: Mutex<VecDeque<Reply>>,
+    keep_requests: bool,
+    captured: Mutex<Vec<Captured>>,
+    arrived: watch::Sender<usize>,
+    violations: Mutex<Vec<String>>,
+    issued: Mutex<Vec<Value>>,
+    left: Arc<watch::Sender<usize>>,
+    number: AtomicU64,
+}
+
+/// A fake vendor on a port of its own, until dropped. Dropping it fails the test when a request broke the
+/// vendor's rules and nobody took the violations.
+pub struct Fake<V: Vendor> {
+    shared: Arc<Shared>,
+    address: SocketAddr,
+    serving: AbortHandle,
+    vendor: PhantomData<V>,
+}
+
+impl<V: Vendor> Fake<V> {
+    /// A fake that answers what [`Fake::push`] queued, one reply a request. A request beyond the script is a
+    /// violation.
+    pub async fn start() -> Self {
+        Self::serve(Box::new(|_| None), true).await
+    }
+
+    /// A fake that answers by looking at the request.
+    pub async fn answering(answer: impl Fn(&Value) -> Reply + Send + Sync + 'static) -> Self {
+        Self::serve(Box::new(move |body| Some(answer(body))), true).await
+    }
+
+    /// A fake for benchmarks: `bash {"command":"true"}` for this many turns of a conversation, then a final text.
+    /// It keeps no requests, so its memory does not grow with them.
+    pub async fn instant(tool_turns: usize) -> Self {
+        let answer = move |body: &Value| {
+            Some(match V::answers_since_request(body) {
+                done if done < tool_turns => Reply::tool("bash", json!({"command": "true"})),
+                _ => Reply::text("done"),
+            })
+        };
+        Self::serve(Box::new(answer), false).await
+    }
+
+    async fn serve(answer: Answer, keep_requests: bool) -> Self {
+        let shared = Arc::new(Shared {
+            answer,
+            queue: Mutex::default(),
+            keep_requests,
+            captured: Mutex::default(),
+            arrived: watch::Sender::default(),
+            violations: Mutex::default(),
+            issued: Mutex::default(),
+            left: Arc::default(),
+            number: AtomicU64::new(1),
+        });
+        let router = Router::new()
+            .route(V::ROUTE, post(handle::<V>))
+            .layer(DefaultBodyLimit::max(BODY_BYTES))
+            .with_state(shared.clone());
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a free port");
+        let address = listener.local_addr().expect("a bound socket has an address");
+        let task = tokio::spawn(async move { axum::serve(listener, router).await });
+        Self { shared, address, serving: task.abort_handle(), vendor: PhantomData }
+    }
+
+    /// Queues replies.
+    pub fn push(&self, replies: impl IntoIterator<Item = Reply>) {
+        self.shared.queue.lock().unwrap().extend(replies);
+    }
+
+    /// Base URL, without a path.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// The requests so far, in order of arrival.
+    pub fn requests(&self) -> Vec<Captured> {
+        self.shared.captured.lock().unwrap().clone()
+    }
+
+    /// How many requests arrived.
+    pub fn request_count(&self) -> usize {
+        *self.shared.arrived.borrow()
+    }
+
+    /// Waits until this many requests have arrived.
+    pub async fn wait_for_requests(&self, count: usize) {
+        let mut arrived = self.shared.arrived.subscribe();
+        arrived.wait_for(|now| *now >= count).await.expect("the fake outlives its waiters");
+    }
+
+    /// Waits until this many clients have hung up before their answer was complete.
+    pub async fn wait_for_disconnects(&self, count: usize) {
+        let mut left = self.shared.left.subscribe();
+        left.wait_for(|now| *now >= count).await.expect("the fake outlives its waiters");
+    }
+
+    /// The rules broken so far, forgotten by this call.
+    pub fn take_violations(&self) -> Vec<String> {
+        std::mem::take(&mut *self.shared.violations.lock().unwrap())
+    }
+
+    /// Fails the test when a request broke the vendor's rules.
+    pub fn assert_clean(&self) {
+        let broken = self.take_violations();
+        assert!(broken.is_empty(), "requests broke the vendor's rules: {broken:#?}");
+    }
+}
+
+impl<V: Vendor> Drop for Fake<V> {
+    fn drop(&mut self) {
+        self.serving.abort();
+        if !std::thread::panicking() {
+            self.assert_clean();
+        }
+    }
+}
+
+async fn handle<V: Vendor>(
+    State(shared): State<Arc<Shared>>,
+    headers: HeaderMap,
+    text: Bytes,
+) -> Response<Body> {
+    let Ok(body) = serde_json::from_slice::<Value>(&text) else {
+        shared.violations.lock().unwrap().push("the body is not JSON".into());
+        return json_response(400, &V::failure("invalid_request_error", "invalid JSON"));
+    };
+    let broken = V::check(&headers, &body, &shared.issued.lock().unwrap());
+    if shared.keep_requests {
+        shared.captured.lock().unwrap().push(Captured { headers, body: body.clone() });
+    }
+    shared.arrived.send_modify(|count| *count += 1);
+    if !broken.is_empty() {
+        let message = broken.join("; ");
+        shared.violations.lock().unwrap().extend(broken);
+        return json_response(400, &V::failure("invalid_request_error", &message));
+    }
+    let queued = shared.queue.lock().unwrap().pop_front();
+    let Some(reply) = queued.or_else(|| (shared.answer)(&body)) else {
+        shared.violations.lock().unwrap().push("no reply is scripted for this request".into());
+        return json_response(500, &V::failure("api_error", "no reply is scripted"));
+    };
+    render::<V>(&shared, &body, reply).await
+}
+
+async fn render<V: Vendor>(shared: &Shared, body: &Value, reply: Reply) -> Response<Body> {
+    let mut departure = Departure::watch(&shared.left);
+    let streaming = body["stream"] == json!(true);
+    match reply.content {
+        Content::Failure { status, kind, message, headers } => {
+            departure.served();
+            let mut response = json_response(status, &V::failure(&kind, &message));
+            for (name, value) in headers {
+                let name: axum::http::HeaderName = name.parse().expect("a scripted header name");
+                response.headers_mut().insert(name, value.parse().expect("a scripted header value"));
+            }
+            response
+        }
+        Content::Message { .. } if reply.pace == Pace::Silent => match hold(departure).await {},
+        Content::Message { blocks, stop, tokens } => {
+            let number = shared.number.fetch_add(1, Ordering::Relaxed);
+            let message = Message { number, blocks: &blocks, stop: stop.as_deref(), tokens };
+            let (whole, issued) = V::whole(body, &message);
+            shared.issued.lock().unwrap().extend(issued);
+            if !streaming {
+                departure.served();
+                return json_response(200, &whole);
+            }
+            let body = streamed(V::events(body, &message), reply.pace, V::failure_event, departure);
+            Response::builder().header("content-type", "text/event-stream").body(body).expect("fixed parts")
+        }
+    }
+}
+
+fn json_response(status: u16, body: &Value) -> Response<Body> {
+    Response::builder()
+        .status(status)
+        .header("content-type", "application/json")
+        .header("request-id", "req_fake")
+        .body(Body::from(body.to_string()))
+        .expect("fixed parts")
+}
