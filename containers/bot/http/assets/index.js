@@ -1,0 +1,78 @@
+// The index of runs, kept current by its feed. Rows are those the server rendered, changed in place.
+import { clockTime, el, localTimes, statusText } from "./dom.js";
+
+const list = document.getElementById("runs");
+const empty = document.getElementById("empty");
+const connection = document.getElementById("connection");
+const showsAll = list.dataset.all === "true";
+const isFirstPage = !new URLSearchParams(location.search).has("before");
+let opened = false;
+
+localTimes(document);
+if (isFirstPage) follow();
+
+function follow() {
+  const source = new EventSource("/runs?stream=1");
+  source.onopen = () => {
+    // What ended while the feed was away is not told, so an index of active runs starts over.
+    if (opened && !showsAll) list.replaceChildren();
+    opened = true;
+    connect("live", "Live");
+  };
+  source.onerror = () => connect("reconnecting", source.readyState === EventSource.CLOSED ? "Disconnected" : "Reconnecting…");
+  source.onmessage = ({ data }) => {
+    const change = JSON.parse(data);
+    if (change.type === "upsert") upsert(change.run);
+    else if (change.type === "removed") remove(change.id);
+    empty.hidden = list.childElementCount > 0;
+  };
+  setInterval(tick, 1000);
+}
+
+function connect(state, text) {
+  connection.dataset.state = state;
+  connection.textContent = text;
+}
+
+function find(id) {
+  return [...list.children].find((row) => row.dataset.id === id);
+}
+
+function upsert(run) {
+  const known = find(run.id);
+  // A run that finished before this page was opened is not news on the index of active runs.
+  if (!known && run.finishedAt !== undefined && !showsAll) return;
+  const row = render(run);
+  localTimes(row);
+  if (known) known.replaceWith(row);
+  else list.insertBefore(row, [...list.children].find((other) => comesAfter(other, run)) ?? null);
+}
+
+function comesAfter(row, run) {
+  return row.dataset.finished !== undefined || Number(row.dataset.started) <= run.startedAt;
+}
+
+/** A finished run that leaves the registry is history: it stays on the index of all runs. */
+function remove(id) {
+  if (!showsAll) find(id)?.remove();
+}
+
+function render(run) {
+  const facts = el("span", { class: "facts" });
+  if (run.model?.startsWith("rehearsal/")) facts.append(el("span", { class: "tag" }, "rehearsal"));
+  for (const fact of [run.agent, run.model, run.repo]) if (fact) facts.append(el("span", {}, fact));
+  const time = el("time", { datetime: new Date(run.startedAt).toISOString() });
+  const took = el("span", { class: "took" }, clockTime((run.finishedAt ?? Date.now()) - run.startedAt));
+  return el("li", { "data-id": run.id, "data-status": run.status, "data-started": run.startedAt, "data-finished": run.finishedAt },
+    el("a", { href: run.url },
+      el("span", { class: "status", "data-status": run.status }, statusText(run.status)),
+      el("span", { class: "label" }, run.label),
+      facts,
+      el("span", { class: "when" }, time, " ", took)));
+}
+
+function tick() {
+  for (const row of list.children) {
+    if (row.dataset.finished === undefined) row.querySelector(".took").textContent = clockTime(Date.now() - Number(row.dataset.started));
+  }
+}

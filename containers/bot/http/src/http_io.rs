@@ -1,0 +1,97 @@
+//! The way back to an HTTP caller: replies are collected, and the run is known as soon as the core creates it.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use ars_bot_core::ports::{ChannelIo, HistoryTurn, ReplyError};
+use ars_types::{RunId, RunStatus};
+use ars_wire::ingress::{Receipt, Reply};
+use async_trait::async_trait;
+use tokio::sync::watch;
+
+/// What joins several replies (bot supplement section 2).
+const BLANK_LINE: &str = "\n\n";
+
+/// Collects what the core says to one request.
+pub(crate) struct HttpIo {
+    history: Vec<HistoryTurn>,
+    said: Mutex<Said>,
+    started: watch::Sender<Option<RunId>>,
+}
+
+#[derive(Default)]
+struct Said {
+    replies: Vec<String>,
+    receipt: Option<Receipt>,
+}
+
+impl HttpIo {
+    /// Replays the history the caller sent.
+    pub(crate) fn new(history: Vec<HistoryTurn>) -> Self {
+        Self { history, said: Mutex::default(), started: watch::Sender::new(None) }
+    }
+
+    /// The id of the run, once the core has created one; waits for ever when it creates none.
+    pub(crate) fn started(&self) -> impl Future<Output = RunId> + Send + 'static {
+        let mut started = self.started.subscribe();
+        async move {
+            loop {
+                if let Some(id) = &*started.borrow_and_update() {
+                    return id.clone();
+                }
+                if started.changed().await.is_err() {
+                    return std::future::pending().await;
+                }
+            }
+        }
+    }
+
+    /// Everything said so far, as the body of a 200.
+    pub(crate) fn collected(&self) -> Reply {
+        let said = self.lock();
+        Reply { reply: said.replies.join(BLANK_LINE), run: said.receipt.clone() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Said> {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl ChannelIo for HttpIo {
+    async fn reply(&self, text: &str) -> Result<(), ReplyError> {
+        self.lock().replies.push(text.to_owned());
+        Ok(())
+    }
+
+    async fn history(&self) -> Vec<HistoryTurn> {
+        self.history.clone()
+    }
+
+    fn run_started(&self, id: &RunId) {
+        self.started.send_replace(Some(id.clone()));
+    }
+
+    fn run_finished(&self, id: &RunId, status: RunStatus) {
+        self.lock().receipt = Some(Receipt { id: id.clone(), status });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn replies_are_joined_by_one_blank_line_and_the_receipt_names_the_run() {
+        let io = HttpIo::new(Vec::new());
+        assert_eq!(io.collected(), Reply { reply: String::new(), run: None });
+        let id = RunId::parse("r1").unwrap();
+        let started = io.started();
+        io.run_started(&id);
+        assert_eq!(started.await, id);
+        io.reply("a").await.unwrap();
+        io.reply("b").await.unwrap();
+        io.run_finished(&id, RunStatus::Completed);
+        let run = Some(Receipt { id, status: RunStatus::Completed });
+        assert_eq!(io.collected(), Reply { reply: "a\n\nb".into(), run });
+    }
+}

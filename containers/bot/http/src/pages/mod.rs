@@ -1,0 +1,33 @@
+//! The pages: what they show, taken from a run's state or record, and their templates.
+
+mod index;
+mod outline;
+mod run;
+mod view;
+
+pub(crate) use index::{IndexPage, Row};
+pub(crate) use run::RunPage;
+pub(crate) use view::RunView;
+
+use axum::{http::StatusCode, response::Response};
+
+use crate::respond;
+
+/// What marks a model that is not one: a rehearsal is labelled wherever its words appear.
+const REHEARSAL: &str = "rehearsal/";
+
+/// Whether a model's words are a script's.
+fn is_rehearsal(model: Option<&str>) -> bool {
+    model.is_some_and(|model| model.starts_with(REHEARSAL))
+}
+
+/// The page as an answer.
+fn render(page: &impl askama::Template) -> Response {
+    match page.render() {
+        Ok(text) => respond::html(text),
+        Err(error) => {
+            tracing::error!(error = %error, "page not rendered");
+            respond::plain(StatusCode::INTERNAL_SERVER_ERROR, "The page could not be made.\n")
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! A run's transcript as plain text: what a page shows before, or without, its script.
+//!
+//! Reads events as JSON and skips what it does not know, as every reader of stored streams must.
+
+use serde_json::Value;
+
+/// The transcript in short.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Outline {
+    /// What was asked.
+    pub(super) request: Option<String>,
+    /// What happened, in order.
+    pub(super) items: Vec<Item>,
+    /// What was answered.
+    pub(super) answer: Option<String>,
+}
+
+/// One thing that happened.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Item {
+    /// The model's prose.
+    Prose(String),
+    /// A tool call, and what came of it.
+    Call {
+        /// Pairs it with its result.
+        call_id: Option<String>,
+        /// In one line.
+        summary: String,
+        /// What came of it: `ok` and its summary, once known.
+        result: Option<(bool, String)>,
+    },
+    /// A note, or a later message of the requester.
+    Note(String),
+}
+
+impl Outline {
+    /// Reads a run's events.
+    pub(super) fn of(events: &[Value]) -> Self {
+        let mut outline = Self::default();
+        for event in events {
+            outline.add(event);
+        }
+        outline
+    }
+
+    fn add(&mut self, event: &Value) {
+        let text = |name: &str| event.get(name).and_then(Value::as_str).map(str::to_owned);
+        match event.get("type").and_then(Value::as_str).unwrap_or_default() {
+            "input" if self.request.is_none() => self.request = text("text"),
+            "input" => self.items.extend(text("text").map(|said| Item::Note(format!("Follow-up: {said}")))),
+            "assistant" => self.items.extend(text("text").map(Item::Prose)),
+            "tool_call" => {
+                let summary = text("summary").or_else(|| text("tool")).unwrap_or_default();
+                self.items.push(Item::Call { call_id: text("callId"), summary, result: None });
+            }
+            "tool_result" => {
+                let ok = event.get("ok").and_then(Value::as_bool).unwrap_or(false);
+                self.settle(text("callId").as_deref(), ok, text("summary").unwrap_or_default());
+            }
+            "run_note" => self.items.extend(text("summary").map(Item::Note)),
+            "answer" => self.answer = text("text"),
+            _ => {}
+        }
+    }
+
+    /// Gives the result to its call, or to the oldest open one when it names none.
+    fn settle(&mut self, id: Option<&str>, ok: bool, summary: String) {
+        let open = self.items.iter_mut().find_map(|item| match item {
+            Item::Call { call_id, result: result @ None, .. } if id.is_none() || call_id.as_deref() == id => {
+                Some(result)
+            }
+            Item::Prose(_) | Item::Call { .. } | Item::Note(_) => None,
+        });
+        if let Some(result) = open {
+            *result = Some((ok, summary));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_transcript_is_told_in_order_and_unknown_events_are_skipped() {
+        let events = [
+            json!({"type": "span_start", "name": "x"}),
+            json!({"type": "input", "text": "ask"}),
+            json!({"type": "assistant", "text": "look"}),
+            json!({"type": "tool_call", "tool": "bash", "summary": "$ a", "callId": "1"}),
+            json!({"type": "tool_call", "tool": "bash", "summary": "$ b", "callId": "2"}),
+            json!({"type": "tool_result", "tool": "bash", "ok": false, "summary": "no", "callId": "2"}),
+            json!({"type": "run_note", "kind": "wrap_up", "summary": "hurry"}),
+            json!({"type": "input", "text": "more"}),
+            json!({"type": "something_new"}),
+            json!({"type": "answer", "text": "done"}),
+        ];
+        let call = |id: &str, summary: &str, result| Item::Call {
+            call_id: Some(id.into()),
+            summary: summary.into(),
+            result,
+        };
+        let items = vec![
+            Item::Prose("look".into()),
+            call("1", "$ a", None),
+            call("2", "$ b", Some((false, "no".into()))),
+            Item::Note("hurry".into()),
+            Item::Note("Follow-up: more".into()),
+        ];
+        let expected = Outline { request: Some("ask".into()), items, answer: Some("done".into()) };
+        assert_eq!(Outline::of(&events), expected);
+    }
+}

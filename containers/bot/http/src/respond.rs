@@ -1,0 +1,44 @@
+//! The shapes of answers, in one place: JSON, plain text, HTML.
+
+use ars_wire::ingress::ErrorBody;
+use axum::{
+    body::Body,
+    http::{HeaderValue, StatusCode, header},
+    response::Response,
+};
+use serde::Serialize;
+
+/// A JSON answer.
+pub(crate) fn json<T: Serialize>(status: StatusCode, body: &T) -> Response {
+    match serde_json::to_vec(body) {
+        Ok(bytes) => with_type(status, "application/json", bytes),
+        // Our bodies are plain data with string keys, so this is a bug of ours and told as one.
+        Err(error) => {
+            tracing::error!(error = %error, "answer has no JSON form");
+            with_type(StatusCode::INTERNAL_SERVER_ERROR, "application/json", r#"{"error":"internal error"}"#)
+        }
+    }
+}
+
+/// A JSON error with a word for programs.
+pub(crate) fn coded(status: StatusCode, error: &str, code: &str) -> Response {
+    json(status, &ErrorBody { error: error.into(), code: Some(code.into()), detail: None })
+}
+
+/// Plain text.
+pub(crate) fn plain(status: StatusCode, text: &'static str) -> Response {
+    with_type(status, "text/plain; charset=utf-8", text)
+}
+
+/// A page.
+pub(crate) fn html(text: String) -> Response {
+    with_type(StatusCode::OK, "text/html; charset=utf-8", text)
+}
+
+/// A body of a given type.
+pub(crate) fn with_type(status: StatusCode, media_type: &'static str, body: impl Into<Body>) -> Response {
+    let mut response = Response::new(body.into());
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+    response
+}

@@ -1,0 +1,63 @@
+//! Paths outside the route table: surfaces that have no route yet, and everything else.
+//!
+//! A surface's paths must not fall through to the health probe in any spelling, or a client would take its 200 for
+//! an answer (bot supplement section 4, "Ownership").
+
+use axum::{
+    extract::{Request, State},
+    http::StatusCode,
+    response::Response,
+};
+
+use percent_encoding::percent_decode_str;
+
+use super::healthz;
+use crate::{respond, state::HttpState};
+
+/// First segments that belong to surfaces, whether or not they are served.
+const SURFACES: [&str; 5] = ["api", "mcp", "residents", "costs", "admin"];
+
+/// Answers 404 below a surface and the probe elsewhere.
+pub(crate) async fn answer(State(state): State<HttpState>, request: Request) -> Response {
+    if belongs_to_a_surface(request.uri().path()) {
+        return respond::coded(StatusCode::NOT_FOUND, "no such route", "not_found");
+    }
+    healthz::probe(State(state)).await
+}
+
+/// Percent-decoded once, repeated slashes collapsed, letter case ignored.
+fn belongs_to_a_surface(path: &str) -> bool {
+    let decoded = percent_decode_str(path).decode_utf8_lossy();
+    let first = decoded.split('/').find(|segment| !segment.is_empty()).unwrap_or_default();
+    SURFACES.iter().any(|surface| first.eq_ignore_ascii_case(surface))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_surface_owns_its_paths_in_any_spelling() {
+        for path in [
+            "/api",
+            "/api/",
+            "//api//x",
+            "/API/x",
+            "/%61pi/x",
+            "/%2Fapi/x",
+            "/mcp",
+            "/mcp/connect/n",
+            "/residents/a/b",
+            "/costs",
+            "/costs/x.json",
+            "/admin/crash",
+            "/api/%zz",
+            "/%61pi/%zz%ff",
+        ] {
+            assert!(belongs_to_a_surface(path), "{path}");
+        }
+        for path in ["/", "", "/healthz", "/apis", "/x/api", "/run", "/%2561pi"] {
+            assert!(!belongs_to_a_surface(path), "{path}");
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! `GET /healthz`, and every path nobody else serves (document 1 sections 1.7 and 4.3, bot supplement 23).
+//!
+//! Not authenticated and never gated, so nothing secret is in it. Absent: `catchUp` and `slack.since` until there
+//! is a chat connection, `generation` until there is a ledger.
+
+use ars_bot_core::DRAIN_DEADLINE;
+use ars_wire::health::{BotHealth, Chat, Process};
+use axum::{
+    extract::State,
+    http::{HeaderValue, StatusCode, header},
+    response::Response,
+};
+
+use crate::{process, respond, state::HttpState, time::iso};
+
+/// The probe's answer.
+pub(crate) async fn probe(State(state): State<HttpState>) -> Response {
+    let mut response = respond::json(StatusCode::OK, &health(&state));
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+fn health(state: &HttpState) -> BotHealth {
+    let load = state.core.load();
+    let (rss_mb, heap_used_mb) = process::memory_mb();
+    BotHealth {
+        ok: true,
+        in_flight: load.in_flight,
+        draining: load.draining,
+        drain_deadline_ms: u64::try_from(DRAIN_DEADLINE.as_millis()).unwrap_or(u64::MAX),
+        build: (*state.build).clone(),
+        slack: Chat { connected: false },
+        process: Process { rss_mb, heap_used_mb, event_loop_lag_p99_ms: state.lag.p99_ms() },
+        started_at: iso(load.started_at),
+        drain_started_at: load.drain_started_at.map(iso),
+    }
+}

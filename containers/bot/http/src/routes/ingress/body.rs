@@ -1,0 +1,157 @@
+//! What an ingress body must hold, field by field (bot supplement section 2).
+//!
+//! Checked on the JSON itself, because each field has its own refusal and the order of the refusals is fixed.
+//! Unknown keys are ignored; `null` is a value of the wrong type, not an absence.
+
+use ars_agent::Role;
+use ars_bot_core::ports::HistoryTurn;
+use serde_json::{Map, Value};
+
+/// A valid body.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Body {
+    /// What is asked, untrimmed.
+    pub(super) text: String,
+    /// The channel the caller names; a pinned one wins over it.
+    pub(super) channel: Option<String>,
+    /// The conversation.
+    pub(super) thread: Option<String>,
+    /// Earlier turns, oldest first.
+    pub(super) history: Vec<HistoryTurn>,
+    /// Answer at the run's creation.
+    pub(super) is_async: bool,
+}
+
+/// The body, or a text that names what is wrong with it and never its content.
+pub(super) fn parse(bytes: &[u8]) -> Result<Body, String> {
+    let value: Value = serde_json::from_slice(bytes).map_err(|_| "the body must be valid JSON")?;
+    let Value::Object(fields) = value else { return Err("the body must be a JSON object".into()) };
+    Ok(Body {
+        text: text(&fields)?,
+        channel: optional_text(&fields, "channel")?,
+        thread: optional_text(&fields, "thread")?,
+        history: history(&fields)?,
+        is_async: is_async(&fields)?,
+    })
+}
+
+fn text(fields: &Map<String, Value>) -> Result<String, String> {
+    match fields.get("text") {
+        Some(Value::String(text)) if !text.trim().is_empty() => Ok(text.clone()),
+        _ => Err("text must be a non-blank string".into()),
+    }
+}
+
+fn optional_text(fields: &Map<String, Value>, name: &str) -> Result<Option<String>, String> {
+    match fields.get(name) {
+        None => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(_) => Err(format!("{name} must be a string")),
+    }
+}
+
+fn history(fields: &Map<String, Value>) -> Result<Vec<HistoryTurn>, String> {
+    match fields.get("history") {
+        None => Ok(Vec::new()),
+        Some(Value::Array(entries)) => {
+            entries.iter().enumerate().map(|(at, entry)| turn(at, entry)).collect()
+        }
+        Some(_) => Err("history must be an array".into()),
+    }
+}
+
+fn turn(at: usize, entry: &Value) -> Result<HistoryTurn, String> {
+    let Value::Object(fields) = entry else { return Err(format!("history[{at}] must be an object")) };
+    let role = match fields.get("role").and_then(Value::as_str) {
+        Some("user") => Role::User,
+        Some("assistant") => Role::Assistant,
+        _ => return Err(format!("history[{at}].role must be \"user\" or \"assistant\"")),
+    };
+    match fields.get("text") {
+        Some(Value::String(text)) => Ok(HistoryTurn { role, text: text.clone() }),
+        _ => Err(format!("history[{at}].text must be a string")),
+    }
+}
+
+fn is_async(fields: &Map<String, Value>) -> Result<bool, String> {
+    match fields.get("async") {
+        None => Ok(false),
+        Some(Value::Bool(is_async)) => Ok(*is_async),
+        Some(_) => Err("async must be a boolean".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_malformed_body_is_told_by_its_first_fault() {
+        let body = "the body must be";
+        let (role, turn_text) = ("history[0].role must be", "history[0].text must be a string");
+        for (json, expected) in [
+            ("", format!("{body} valid JSON")),
+            ("{", format!("{body} valid JSON")),
+            ("{} {}", format!("{body} valid JSON")),
+            ("\"text\"", format!("{body} a JSON object")),
+            ("[]", format!("{body} a JSON object")),
+            ("null", format!("{body} a JSON object")),
+            ("{}", "text must be a non-blank string".into()),
+            (r#"{"text":null}"#, "text must be a non-blank string".into()),
+            (r#"{"text":7,"channel":7}"#, "text must be a non-blank string".into()),
+            (r#"{"text":" \n\t"}"#, "text must be a non-blank string".into()),
+            (r#"{"text":"x","channel":null,"thread":1}"#, "channel must be a string".into()),
+            (r#"{"text":"x","thread":null,"history":1}"#, "thread must be a string".into()),
+            (r#"{"text":"x","history":null,"async":1}"#, "history must be an array".into()),
+            (r#"{"text":"x","history":{}}"#, "history must be an array".into()),
+            (r#"{"text":"x","history":[null]}"#, "history[0] must be an object".into()),
+            (r#"{"text":"x","history":[[]]}"#, "history[0] must be an object".into()),
+            (r#"{"text":"x","history":[{"text":"a"}]}"#, format!("{role} \"user\" or \"assistant\"")),
+            (
+                r#"{"text":"x","history":[{"role":"User","text":"a"}]}"#,
+                format!("{role} \"user\" or \"assistant\""),
+            ),
+            (r#"{"text":"x","history":[{"role":"user"}]}"#, turn_text.into()),
+            (r#"{"text":"x","history":[{"role":"user","text":null}],"async":1}"#, turn_text.into()),
+            (r#"{"text":"x","async":null}"#, "async must be a boolean".into()),
+            (r#"{"text":"x","async":"true"}"#, "async must be a boolean".into()),
+            (r#"{"text":"x","async":1}"#, "async must be a boolean".into()),
+        ] {
+            assert_eq!(parse(json.as_bytes()), Err(expected), "{json}");
+        }
+        assert!(parse(b"{\"text\":\"\xff\"}").is_err());
+        let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+        assert!(parse(deep.as_bytes()).is_err());
+    }
+
+    #[test]
+    fn a_refusal_never_repeats_what_was_sent() {
+        for json in [
+            r#"{"text":"x","history":[{"role":"canary","text":""}]}"#,
+            r#"{"text":"x","async":"canary"}"#,
+            r#"{"text":"x","channel":["canary"]}"#,
+            r#"{"canary"}"#,
+        ] {
+            assert!(!parse(json.as_bytes()).unwrap_err().contains("canary"), "{json}");
+        }
+    }
+
+    #[test]
+    fn a_full_body_is_taken_as_it_is_and_unknown_keys_are_ignored() {
+        let json = r#"{"text":" hi ","channel":"","thread":"t","async":true,"stranger":1,"history":[
+            {"role":"user","text":"","extra":1},{"role":"assistant","text":"b"}]}"#;
+        let history = vec![
+            HistoryTurn { role: Role::User, text: String::new() },
+            HistoryTurn { role: Role::Assistant, text: "b".into() },
+        ];
+        let expected = Body {
+            text: " hi ".into(),
+            channel: Some(String::new()),
+            thread: Some("t".into()),
+            history,
+            is_async: true,
+        };
+        assert_eq!(parse(json.as_bytes()), Ok(expected));
+        assert!(!parse(br#"{"text":"x","async":false}"#).unwrap().is_async);
+    }
+}

@@ -1,0 +1,133 @@
+//! `POST /ingress`: gate, body, dispatch, and the answer at the run's end or at its creation.
+
+use std::sync::Arc;
+
+use ars_auth::{Actor, Ingress, TokenEntry};
+use ars_bot_core::message::{Choices, IncomingMessage};
+use ars_events::InputSource;
+use ars_types::{RunId, ThreadKey, UnixMillis, Visibility};
+use ars_wire::ingress::Accepted;
+use axum::{
+    extract::{Request, State},
+    http::StatusCode,
+    response::Response,
+};
+use tokio::task::{JoinError, JoinHandle};
+
+use super::body::{self, Body};
+use crate::{
+    body::{BODY_CAP, read_capped},
+    gate::{Refusal, admit},
+    http_io::HttpIo,
+    respond,
+    state::HttpState,
+};
+
+/// The channel or thread of a request that names none (document 1 section 2.1).
+const DEFAULT: &str = "default";
+
+/// Every method arrives here, because the gate's first check is the method.
+pub(crate) async fn post(State(state): State<HttpState>, request: Request) -> Response {
+    serve(&state, request).await.unwrap_or_else(Refusal::into_response)
+}
+
+async fn serve(state: &HttpState, request: Request) -> Result<Response, Refusal> {
+    let (head, stream) = request.into_parts();
+    let entry = admit(&head.method, &head.headers, &state.tokens)?;
+    let bytes = read_capped(stream, BODY_CAP).await?;
+    let Body { text, channel, thread, history, is_async } = body::parse(&bytes).map_err(Refusal::BadBody)?;
+    drop(bytes);
+
+    let message = message(entry, text, channel, thread.as_deref(), state.core.clock().now());
+    let thread_key = message.thread_key.clone();
+    let io = Arc::new(HttpIo::new(history));
+    let started = io.started();
+    let dispatched = dispatch(state, message, &io);
+    if !is_async {
+        return collected(dispatched.await, &io);
+    }
+    tokio::select! {
+        // Both may be ready at once: then the run was created first.
+        biased;
+        run = started => Ok(accepted(state, run, &thread_key)),
+        ended = dispatched => collected(ended, &io),
+    }
+}
+
+/// A task of its own: the run goes on when the caller hangs up.
+fn dispatch(state: &HttpState, message: IncomingMessage, io: &Arc<HttpIo>) -> JoinHandle<()> {
+    let (core, io) = (state.core.clone(), Arc::clone(io));
+    tokio::spawn(async move { core.dispatch(message, &*io).await })
+}
+
+fn collected(ended: Result<(), JoinError>, io: &HttpIo) -> Result<Response, Refusal> {
+    match ended {
+        Ok(()) => Ok(respond::json(StatusCode::OK, &io.collected())),
+        Err(error) => {
+            tracing::error!(error = %error, "dispatch threw outside its own handling");
+            Err(Refusal::Internal)
+        }
+    }
+}
+
+fn accepted(state: &HttpState, run: RunId, thread_key: &ThreadKey) -> Response {
+    let run_url = state.core.settings().run_url(&run);
+    let body = Accepted { run_id: run, run_url, thread_key: thread_key.to_string() };
+    respond::json(StatusCode::ACCEPTED, &body)
+}
+
+/// A token acts as its own subject only, and in its pinned channel whatever the caller says.
+fn message(
+    entry: &TokenEntry,
+    text: String,
+    channel: Option<String>,
+    thread: Option<&str>,
+    received_at: UnixMillis,
+) -> IncomingMessage {
+    let platform = Ingress::Http.as_str();
+    let channel = entry.channel.clone().or(channel).unwrap_or_else(|| DEFAULT.into());
+    let thread_key = ThreadKey::new(platform, &channel, thread.unwrap_or(DEFAULT));
+    let actor = Actor::service(Ingress::Http, entry);
+    let channel_id = format!("{platform}:{channel}");
+    let source = InputSource { url: None, channel: Some(channel_id.clone()), user: Some(actor.id.clone()) };
+    IncomingMessage {
+        actor,
+        channel_id,
+        thread_key,
+        visibility: Visibility::Machine,
+        text,
+        received_at,
+        choices: Choices::default(),
+        source: Some(source),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sent(pinned: Option<&str>, channel: Option<&str>, thread: Option<&str>) -> IncomingMessage {
+        let entry = TokenEntry {
+            subject: "ann".into(),
+            channel: pinned.map(str::to_owned),
+            scopes: vec!["dispatch".into()],
+        };
+        message(&entry, " hi ".into(), channel.map(str::to_owned), thread, 5)
+    }
+
+    #[test]
+    fn the_subject_is_the_user_and_a_pinned_channel_wins() {
+        for (pinned, channel, thread, channel_id, thread_key) in [
+            (None, None, None, "http:default", "http:default:default"),
+            (None, Some("ops"), None, "http:ops", "http:ops:default"),
+            (Some("ci"), Some("ops"), Some("t1"), "http:ci", "http:ci:t1"),
+            (Some("ci"), None, None, "http:ci", "http:ci:default"),
+        ] {
+            let message = sent(pinned, channel, thread);
+            assert_eq!(message.actor.id, "http:ann");
+            assert_eq!((message.channel_id.as_str(), message.thread_key.as_str()), (channel_id, thread_key));
+            assert_eq!((message.visibility, message.text.as_str()), (Visibility::Machine, " hi "));
+            assert_eq!(message.received_at, 5);
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! `GET /runs/assets/<name>`: the pages' own styles and scripts, part of the binary.
+
+use axum::{extract::Path, http::StatusCode, response::Response};
+
+use super::run_ref::not_found;
+use crate::respond;
+
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+
+/// A file, or the 404 of everything below `/runs`.
+pub(crate) async fn asset(Path(name): Path<String>) -> Response {
+    let (media_type, text) = match name.as_str() {
+        "style.css" => ("text/css; charset=utf-8", include_str!("../../../assets/style.css")),
+        "run.js" => (SCRIPT, include_str!("../../../assets/run.js")),
+        "transcript.js" => (SCRIPT, include_str!("../../../assets/transcript.js")),
+        "call.js" => (SCRIPT, include_str!("../../../assets/call.js")),
+        "markdown.js" => (SCRIPT, include_str!("../../../assets/markdown.js")),
+        "dom.js" => (SCRIPT, include_str!("../../../assets/dom.js")),
+        "index.js" => (SCRIPT, include_str!("../../../assets/index.js")),
+        "favicon.svg" => ("image/svg+xml", include_str!("../../../assets/favicon.svg")),
+        _ => return not_found(),
+    };
+    respond::with_type(StatusCode::OK, media_type, text)
+}

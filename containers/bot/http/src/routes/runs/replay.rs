@@ -1,0 +1,86 @@
+//! The stream of a finished run: its kept events, a note at every gap, the end (bot supplement section 11.3).
+
+use ars_events::sse::frames;
+use serde_json::Value;
+
+/// The frames after a seq. The gaps' counts sum to published minus kept.
+pub(super) fn frames(events: &[Value], published: u64, after: u64) -> Vec<String> {
+    let mut out = Vec::with_capacity(events.len() + 1);
+    let mut last = 0;
+    for event in events {
+        // A stored event without a seq cannot be resumed after, so it is placed where it stands.
+        let seq = event.get("seq").and_then(Value::as_u64).unwrap_or(last + 1);
+        if seq > after {
+            out.extend(gap(last, seq - 1, after));
+            out.push(frames::event(seq, &event.to_string()));
+        }
+        last = last.max(seq);
+    }
+    out.extend(gap(last, published, after));
+    out.push(frames::end_stored());
+    out
+}
+
+/// What is missing after `last` up to `until`. A viewer who resumes was told of the gaps before its position.
+fn gap(last: u64, until: u64, after: u64) -> Option<String> {
+    let missing = until.saturating_sub(last);
+    if missing == 0 || until <= after {
+        return None;
+    }
+    let plural = if missing == 1 { "event was" } else { "events were" };
+    Some(frames::replay_note(&format!("{missing} {plural} not kept")))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn kept(seqs: &[u64]) -> Vec<Value> {
+        seqs.iter().map(|seq| json!({"type": "assistant", "text": "x", "seq": seq})).collect()
+    }
+
+    fn short(events: &[u64], published: u64, after: u64) -> Vec<String> {
+        let frames = frames(&kept(events), published, after);
+        let line = |frame: String| match frame.strip_prefix("id: ") {
+            Some(rest) => rest.lines().next().unwrap_or_default().to_owned(),
+            None => {
+                frame.trim_end().lines().last().unwrap_or_default().trim_start_matches("data: ").to_owned()
+            }
+        };
+        frames.into_iter().map(line).collect()
+    }
+
+    fn note(text: &str) -> String {
+        json!({"type": "replay_note", "summary": text}).to_string()
+    }
+
+    #[test]
+    fn a_whole_stream_is_its_events_and_the_end() {
+        assert_eq!(short(&[1, 2, 3], 3, 0), ["1", "2", "3", "{}"]);
+        assert_eq!(short(&[], 0, 0), ["{}"]);
+    }
+
+    #[test]
+    fn every_gap_is_told_where_it_is() {
+        let expected = [
+            "1".to_owned(),
+            note("3 events were not kept"),
+            "5".into(),
+            note("1 event was not kept"),
+            "{}".into(),
+        ];
+        assert_eq!(short(&[1, 5], 6, 0), expected);
+        assert_eq!(short(&[], 2, 0), [note("2 events were not kept"), "{}".into()]);
+    }
+
+    #[test]
+    fn a_resumed_stream_goes_on_exactly_after_its_position() {
+        assert_eq!(short(&[1, 2, 3], 3, 2), ["3", "{}"]);
+        assert_eq!(short(&[1, 2, 3], 3, 3), ["{}"]);
+        assert_eq!(short(&[1, 2, 3], 3, 99), ["{}"]);
+        assert_eq!(short(&[1, 5], 5, 1), [note("3 events were not kept"), "5".into(), "{}".into()]);
+        assert_eq!(short(&[1, 5], 5, 5), ["{}"]);
+    }
+}

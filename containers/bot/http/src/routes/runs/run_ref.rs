@@ -1,0 +1,37 @@
+//! The run a path names, and the one answer for a run that is not to be seen.
+
+use ars_types::RunId;
+use axum::{
+    extract::{FromRequestParts, State},
+    http::{StatusCode, request::Parts},
+    response::Response,
+};
+
+use crate::{params, respond, routes::healthz, state::HttpState};
+
+/// The run id of `/runs/<id>…` and the token of its query.
+pub(crate) struct RunRef {
+    /// The run.
+    pub(super) id: RunId,
+    /// Query `t`; empty when absent, which opens nothing.
+    pub(super) token: String,
+}
+
+impl FromRequestParts<HttpState> for RunRef {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Response> {
+        let segment = parts.uri.path().split('/').nth(2).unwrap_or_default();
+        // Malformed percent-encoding is not a run route at all.
+        let Some(text) = params::decode(segment) else {
+            return Err(healthz::probe(State(state.clone())).await);
+        };
+        let id = RunId::parse(text).map_err(|_| not_found())?;
+        Ok(Self { id, token: params::query(&parts.uri, "t").unwrap_or_default() })
+    }
+}
+
+/// Unknown run, wrong token, unfinished run, not readable: the same bytes, so that existence is not revealed.
+pub(super) fn not_found() -> Response {
+    respond::plain(StatusCode::NOT_FOUND, "Not found\n")
+}

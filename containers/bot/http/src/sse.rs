@@ -1,0 +1,118 @@
+//! An event stream as an HTTP answer: head, keepalives, and an end when the server closes.
+//!
+//! Frames are made by `ars_events::sse::frames`. The stream is pulled by the connection, so a slow viewer delays
+//! nobody, and a viewer who leaves drops everything the stream holds. Implements bot supplement section 11.3.
+
+use std::{convert::Infallible, pin::Pin};
+
+use ars_events::sse::frames;
+use axum::{
+    body::Body,
+    http::{HeaderMap, HeaderValue, StatusCode, header},
+    response::Response,
+};
+use bytes::Bytes;
+use futures::{Stream, StreamExt, stream};
+use tokio::time::{Instant, Interval, interval_at};
+use tokio_util::sync::CancellationToken;
+
+use crate::{respond, serve::Closing};
+
+/// A stream that has been opened.
+struct Opened<S> {
+    frames: Pin<Box<S>>,
+    keepalive: Interval,
+    closing: CancellationToken,
+}
+
+/// Answers with these frames. Each item may hold several.
+pub(crate) fn response<S>(frames: S, closing: Option<Closing>) -> Response
+where
+    S: Stream<Item = String> + Send + 'static,
+{
+    let every = frames::KEEPALIVE_EVERY;
+    let opened = Opened {
+        frames: Box::pin(frames),
+        keepalive: interval_at(Instant::now() + every, every),
+        closing: closing.map(|closing| closing.0).unwrap_or_default(),
+    };
+    let preamble = stream::once(async { Bytes::from_static(frames::PREAMBLE.as_bytes()) });
+    let body = preamble.chain(stream::unfold(opened, next)).map(Ok::<_, Infallible>);
+    let mut response =
+        respond::with_type(StatusCode::OK, "text/event-stream; charset=utf-8", Body::from_stream(body));
+    let headers = response.headers_mut();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response
+}
+
+async fn next<S: Stream<Item = String>>(mut opened: Opened<S>) -> Option<(Bytes, Opened<S>)> {
+    let text = tokio::select! {
+        // What is there is sent before the end.
+        biased;
+        frames = opened.frames.next() => frames?,
+        _ = opened.keepalive.tick() => frames::KEEPALIVE.to_owned(),
+        () = opened.closing.cancelled() => return None,
+    };
+    Some((Bytes::from(text), opened))
+}
+
+/// The seq after which a client resumes.
+pub(crate) fn last_event_id(headers: &HeaderMap) -> u64 {
+    let value = headers.get("last-event-id").and_then(|value| value.to_str().ok());
+    value.map_or(0, frames::parse_last_event_id)
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::BodyExt;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn an_idle_stream_is_kept_open_by_comments_until_the_server_closes() {
+        let closing = CancellationToken::new();
+        let mut body = response(stream::pending(), Some(Closing(closing.clone()))).into_body();
+        let mut text = String::new();
+        for _ in 0..3 {
+            let frame = body.frame().await.unwrap().unwrap().into_data().unwrap();
+            text.push_str(std::str::from_utf8(&frame).unwrap());
+        }
+        assert_eq!(text, [frames::PREAMBLE, frames::KEEPALIVE, frames::KEEPALIVE].concat());
+        closing.cancel();
+        assert!(body.frame().await.is_none());
+    }
+
+    #[tokio::test]
+    async fn a_viewer_who_leaves_drops_everything_the_stream_holds() {
+        let (held, released) = tokio::sync::oneshot::channel::<()>();
+        let held = std::sync::Mutex::new(Some(held));
+        let open = move || {
+            let held = held.lock().unwrap().take();
+            let frames = stream::unfold(held, |held| async move {
+                std::future::pending::<()>().await;
+                Some((String::new(), held))
+            });
+            std::future::ready(response(frames, None))
+        };
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let open = std::sync::Arc::new(open);
+        let router = axum::Router::new().route("/", axum::routing::get(move || open()));
+        let server = tokio::spawn(crate::serve(listener, router, std::future::pending()));
+        let mut viewer = reqwest::get(format!("http://{address}/")).await.unwrap();
+        assert_eq!(viewer.chunk().await.unwrap().unwrap(), frames::PREAMBLE);
+        drop(viewer);
+        // The sender is dropped with the stream.
+        let waited = tokio::time::timeout(std::time::Duration::from_secs(20), released).await;
+        assert!(waited.unwrap().is_err());
+        server.abort();
+    }
+
+    #[tokio::test]
+    async fn a_stream_ends_with_its_frames() {
+        let body = response(stream::iter(["a".to_owned(), "b".to_owned()]), None).into_body();
+        let bytes = body.collect().await.unwrap().to_bytes();
+        assert_eq!(bytes, format!("{}ab", frames::PREAMBLE));
+    }
+}

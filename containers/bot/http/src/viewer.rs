@@ -1,0 +1,128 @@
+//! Who looks at the run pages, and what they may see (bot supplement sections 7.2 and 8).
+//!
+//! Only the dashboard gate of mode `none`: no credential, so this machine only. Whoever sits at it can read the
+//! store's file and the process's memory anyway, so its viewer is granted every channel.
+
+use std::net::{IpAddr, SocketAddr};
+
+use ars_auth::{Actor, Denied, Grants, Set, dashboard::by_loopback};
+use ars_types::Visibility;
+use axum::{
+    extract::{ConnectInfo, Request, State},
+    http::{StatusCode, header},
+    middleware::Next,
+    response::Response,
+};
+
+use crate::{respond, state::HttpState};
+
+/// The action that lets a viewer stop runs.
+const WRITE: &str = "runs:write";
+
+/// Somebody the gate let in.
+#[derive(Debug, Clone)]
+pub(crate) struct Viewer {
+    actor: Actor,
+}
+
+/// Lets the viewer in, or answers 403.
+pub(crate) async fn gate(State(state): State<HttpState>, mut request: Request, next: Next) -> Response {
+    let settings = state.core.settings();
+    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
+    let host = request.headers().get(header::HOST).map(|host| host.to_str().unwrap_or_default());
+    match admit(peer, host, settings.public_base_url.as_deref()) {
+        Ok(actor) => {
+            let actor = match settings.grants.get(&actor.id) {
+                Some(extra) => actor.with(extra),
+                None => actor,
+            };
+            request.extensions_mut().insert(Viewer { actor });
+            next.run(request).await
+        }
+        Err(denied) => {
+            tracing::info!(route = "runs", reason = %denied, "viewer refused");
+            respond::plain(StatusCode::FORBIDDEN, "Forbidden\n")
+        }
+    }
+}
+
+/// An unknown peer is nobody. The `Host` header must name this machine too: a page of another site whose name was
+/// made to resolve to the loopback address would otherwise read what this one shows.
+fn admit(peer: Option<IpAddr>, host: Option<&str>, public_base_url: Option<&str>) -> Result<Actor, Denied> {
+    let actor = by_loopback(peer.ok_or(Denied::NotLoopback)?, public_base_url)?;
+    if let Some(host) = host {
+        by_loopback(IpAddr::from([127, 0, 0, 1]), Some(&format!("http://{host}")))?;
+    }
+    Ok(actor.with(&Grants { channels: Set::All, ..Grants::default() }))
+}
+
+impl Viewer {
+    /// For the audit line.
+    pub(crate) fn id(&self) -> &str {
+        &self.actor.id
+    }
+
+    /// Whether the viewer may read a run: a member of its channel, its own run, or a public one.
+    pub(crate) fn may_read(&self, channel: &str, visibility: Visibility, user: &str) -> bool {
+        self.is_member(channel, visibility) || user == self.actor.id
+    }
+
+    /// Whether the viewer may stop a run. Owning it is not enough.
+    pub(crate) fn may_write(&self, channel: &str, visibility: Visibility) -> bool {
+        self.actor.grants.actions.contains(WRITE) && self.is_member(channel, visibility)
+    }
+
+    fn is_member(&self, channel: &str, visibility: Visibility) -> bool {
+        visibility == Visibility::Public || self.actor.grants.channels.contains(channel)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn admitted(peer: Option<&str>, host: Option<&str>, url: Option<&str>) -> bool {
+        admit(peer.map(|peer| peer.parse().unwrap()), host, url).is_ok()
+    }
+
+    #[test]
+    fn only_this_machine_is_let_in_and_only_under_its_own_name() {
+        let here = Some("127.0.0.1");
+        for host in [None, Some("localhost:3000"), Some("127.0.0.1"), Some("[::1]:8080"), Some("LOCALHOST")] {
+            assert!(admitted(here, host, None), "{host:?}");
+        }
+        assert!(admitted(Some("::1"), None, Some("http://localhost:3000")));
+        for (peer, host, url) in [
+            (None, None, None),
+            (Some("10.0.0.7"), Some("localhost"), None),
+            (here, Some("rebound.example.com"), None),
+            (here, Some("localhost.example.com"), None),
+            (here, Some(""), Some("https://bot.example.com")),
+            (here, Some("localhost"), Some("https://bot.example.com")),
+            (here, Some("localhost@example.com"), None),
+        ] {
+            assert!(!admitted(peer, host, url), "{peer:?} {host:?} {url:?}");
+        }
+    }
+
+    #[test]
+    fn a_viewer_without_channels_sees_public_runs_and_its_own() {
+        let viewer = Viewer { actor: Actor::browser("access:ann") };
+        assert!(viewer.may_read("C1", Visibility::Public, "slack:U1"));
+        assert!(viewer.may_read("C1", Visibility::Dm, "access:ann"));
+        for hidden in [Visibility::Private, Visibility::Dm, Visibility::Machine, Visibility::Unknown] {
+            assert!(!viewer.may_read("C1", hidden, "slack:U1"), "{hidden}");
+        }
+        assert!(!viewer.may_write("C1", Visibility::Public));
+    }
+
+    #[test]
+    fn the_local_viewer_reads_every_run_and_stops_none_without_a_grant() {
+        let actor = admit(Some(IpAddr::from([127, 0, 0, 1])), None, None).unwrap();
+        let viewer = Viewer { actor };
+        assert!(viewer.may_read("http:default", Visibility::Machine, "http:ann"));
+        assert!(!viewer.may_write("http:default", Visibility::Machine));
+        let granted = viewer.actor.with(&Grants { actions: Set::of(&[WRITE]), ..Grants::default() });
+        assert!(Viewer { actor: granted }.may_write("http:default", Visibility::Machine));
+    }
+}

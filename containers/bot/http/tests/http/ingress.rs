@@ -1,0 +1,230 @@
+//! The ingress, from the caller's side.
+#![expect(clippy::unwrap_used, reason = "a test")]
+
+use ars_auth::Grants;
+use ars_bot_core::settings::Settings;
+use ars_types::{RunId, RunStatus};
+use reqwest::{Client, Method, Response, StatusCode};
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    time::timeout,
+};
+
+use super::{
+    support::Bot,
+    wire::{PATIENCE, exchange, rest},
+};
+
+async fn post(bot: &Bot, token: &str, body: impl Into<reqwest::Body>) -> Response {
+    Client::new().post(bot.url("/ingress")).bearer_auth(token).body(body).send().await.unwrap()
+}
+
+async fn told(response: Response) -> (u16, Value) {
+    assert_eq!(response.headers()["content-type"], "application/json");
+    (response.status().as_u16(), response.json().await.unwrap())
+}
+
+#[tokio::test]
+async fn refusals_have_the_bodies_of_the_specification() {
+    let (bot, closed) = (Bot::start().await, Bot::start_with("", Settings::default()).await);
+    let ask = json!({"text": "x"}).to_string();
+    let disabled = told(post(&closed, "good", ask.clone()).await).await;
+    assert_eq!((disabled.0, &disabled.1["error"]), (503, &json!("disabled")));
+    for token in ["nope", "goo", "goodd"] {
+        assert_eq!(told(post(&bot, token, ask.clone()).await).await, (401, json!({"error": "unauthorized"})));
+    }
+    let forbidden = told(post(&bot, "reader", ask.clone()).await).await;
+    assert_eq!(forbidden, (403, json!({"error": "forbidden", "code": "unauthorized"})));
+    for method in [Method::GET, Method::PUT, Method::DELETE, Method::OPTIONS] {
+        let response = Client::new().request(method.clone(), closed.url("/ingress")).send().await.unwrap();
+        assert_eq!(response.headers()["allow"], "POST");
+        assert_eq!(response.status(), StatusCode::METHOD_NOT_ALLOWED, "{method}");
+    }
+    let bad = told(post(&bot, "good", json!({"text": 7}).to_string()).await).await;
+    assert_eq!(bad, (400, json!({"error": "text must be a non-blank string"})));
+    assert!(bot.model.asked.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_request_is_answered_with_the_reply_and_the_receipt_of_its_run() {
+    let bot = Bot::start().await;
+    bot.script(&["forty-two"]);
+    let body = json!({"text": " what is it? ", "history": [
+        {"role": "user", "text": "earlier"}, {"role": "assistant", "text": "yes"}]});
+    let (status, answer) = told(post(&bot, "good", body.to_string()).await).await;
+    assert_eq!(
+        (status, &answer["reply"], &answer["run"]["status"]),
+        (200, &json!("forty-two"), &json!("completed"))
+    );
+    let id = RunId::parse(answer["run"]["id"].as_str().unwrap()).unwrap();
+    let run = bot.core.registry().get(&id).unwrap();
+    assert_eq!((run.facts.user_id.as_str(), run.facts.channel_id.as_str()), ("http:ann", "http:default"));
+    assert!(!answer.to_string().contains(&run.token));
+    assert!(bot.model.asked.lock().unwrap()[0].contains("earlier"));
+}
+
+#[tokio::test]
+async fn a_failed_run_is_a_200_with_its_status() {
+    let bot = Bot::start().await;
+    let (status, answer) = told(post(&bot, "good", json!({"text": "x"}).to_string()).await).await;
+    assert_eq!((status, &answer["run"]["status"]), (200, &json!("failed")));
+    assert!(!answer["reply"].as_str().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_request_without_a_run_has_no_receipt() {
+    let bot = Bot::start().await;
+    for is_async in [false, true] {
+        let body = json!({"text": "agent:nobody hello", "async": is_async});
+        let (status, answer) = told(post(&bot, "good", body.to_string()).await).await;
+        assert_eq!((status, answer.get("run")), (200, None));
+        assert!(answer["reply"].as_str().unwrap().contains("agent"));
+    }
+}
+
+#[tokio::test]
+async fn async_answers_at_the_creation_of_the_run_and_the_run_goes_on() {
+    let settings =
+        Settings { public_base_url: Some("https://bot.example.com/".into()), ..Settings::default() };
+    let bot = Bot::start_with(super::support::TOKENS, settings).await;
+    bot.model.gated.store(true, std::sync::atomic::Ordering::Relaxed);
+    bot.script(&["later"]);
+    let body = json!({"text": "x", "channel": "ignored", "thread": "t1", "async": true});
+    let (status, answer) = told(post(&bot, "pinned", body.to_string()).await).await;
+    let id = RunId::parse(answer["runId"].as_str().unwrap()).unwrap();
+    let expected = json!({"runId": id, "runUrl": format!("https://bot.example.com/runs/{id}"), "threadKey": "http:ci:t1"});
+    assert_eq!((status, answer), (202, expected));
+    assert_eq!(bot.core.registry().get(&id).unwrap().finished, None);
+    bot.model.gate.notify_one();
+    assert!(bot.core.drain(PATIENCE).await);
+    assert_eq!(bot.store.records.lock().unwrap()[id.as_str()].status, RunStatus::Completed);
+}
+
+#[tokio::test]
+async fn a_caller_who_hangs_up_does_not_stop_the_run() {
+    let bot = Bot::start().await;
+    bot.model.gated.store(true, std::sync::atomic::Ordering::Relaxed);
+    bot.script(&["said to nobody"]);
+    let mut stream = TcpStream::connect(bot.address).await.unwrap();
+    let body = json!({"text": "x"}).to_string();
+    let head = format!(
+        "POST /ingress HTTP/1.1\r\nhost: x\r\nauthorization: Bearer good\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
+    stream.write_all((head + &body).as_bytes()).await.unwrap();
+    timeout(PATIENCE, bot.model.called.notified()).await.unwrap();
+    drop(stream);
+    bot.model.gate.notify_one();
+    assert!(bot.core.drain(PATIENCE).await);
+    let records = bot.store.records.lock().unwrap();
+    assert_eq!(records.values().map(|record| record.status).collect::<Vec<_>>(), [RunStatus::Completed]);
+}
+
+#[tokio::test]
+async fn a_dispatch_that_throws_is_a_500_that_tells_nothing() {
+    let bot = Bot::start().await;
+    let body = json!({"text": "model:panic/now hello"});
+    let (status, answer) = told(post(&bot, "good", body.to_string()).await).await;
+    assert_eq!((status, answer), (500, json!({"error": "internal error"})));
+}
+
+#[tokio::test]
+async fn configured_grants_do_not_replace_the_dispatch_scope() {
+    let grants = [("http:bo".to_owned(), Grants { actions: ars_auth::Set::All, ..Grants::default() })];
+    let settings = Settings { grants: grants.into(), ..Settings::default() };
+    let bot = Bot::start_with(super::support::TOKENS, settings).await;
+    assert_eq!(post(&bot, "reader", json!({"text": "x"}).to_string()).await.status(), 403);
+}
+
+fn sized(bytes: usize) -> String {
+    let frame = json!({"text": ""}).to_string().len();
+    json!({"text": "x".repeat(bytes - frame)}).to_string()
+}
+
+#[tokio::test]
+async fn a_body_of_the_cap_passes_and_one_more_byte_does_not() {
+    let bot = Bot::start().await;
+    bot.script(&["read it"]);
+    assert_eq!(post(&bot, "good", sized(1_000_000)).await.status(), 200);
+    let response = post(&bot, "good", sized(1_000_001)).await;
+    assert_eq!(response.headers()["connection"], "close");
+    let (status, answer) = told(response).await;
+    assert_eq!(status, 413);
+    assert!(answer["error"].is_string() && answer.get("code").is_none());
+}
+
+#[tokio::test]
+async fn a_declared_length_over_the_cap_is_refused_before_a_byte_is_read() {
+    let bot = Bot::start().await;
+    let head =
+        "POST /ingress HTTP/1.1\r\nhost: x\r\nauthorization: Bearer good\r\ncontent-length: 1000001\r\n\r\n";
+    assert!(exchange(&bot, head.as_bytes()).await.starts_with("HTTP/1.1 413 "));
+}
+
+#[tokio::test]
+async fn an_unauthorised_upload_is_refused_without_being_read() {
+    let bot = Bot::start().await;
+    for (authorization, status) in
+        [("", "401"), ("authorization: Bearer nope\r\n", "401"), ("authorization: Bearer reader\r\n", "403")]
+    {
+        // `Expect` makes a server say whether it wants the body: it must not.
+        let head = format!(
+            "POST /ingress HTTP/1.1\r\nhost: x\r\n{authorization}expect: 100-continue\r\ncontent-length: 900000\r\n\r\n"
+        );
+        let answer = exchange(&bot, head.as_bytes()).await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn a_chunked_body_without_end_gets_its_413_promptly() {
+    let bot = Bot::start().await;
+    let stream = TcpStream::connect(bot.address).await.unwrap();
+    let (mut read, mut write) = stream.into_split();
+    let uploading = tokio::spawn(async move {
+        let head = "POST /ingress HTTP/1.1\r\nhost: x\r\nauthorization: Bearer good\r\ntransfer-encoding: chunked\r\n\r\n";
+        write.write_all(head.as_bytes()).await.unwrap();
+        let chunk = format!("2000\r\n{}\r\n", "x".repeat(0x2000));
+        let mut sent = 0_usize;
+        while write.write_all(chunk.as_bytes()).await.is_ok() {
+            sent += 0x2000;
+        }
+        sent
+    });
+    let mut answer = [0; 12];
+    timeout(PATIENCE, read.read_exact(&mut answer)).await.unwrap().unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 413");
+    let sent = timeout(PATIENCE, uploading).await.unwrap().unwrap();
+    // What the kernel buffers on both sides comes on top of what was read; the rest of the upload does not.
+    assert!(sent < 20_000_000, "{sent} bytes were taken");
+}
+
+#[tokio::test]
+async fn broken_framing_is_a_400_or_a_closed_connection() {
+    let bot = Bot::start().await;
+    let head = "POST /ingress HTTP/1.1\r\nhost: x\r\nauthorization: Bearer good\r\n";
+    for framing in [
+        "transfer-encoding: chunked\r\n\r\nzz\r\n",
+        "content-length: 5\r\ncontent-length: 6\r\n\r\n{}",
+        "content-length: nine\r\n\r\n{}",
+        "transfer-encoding: gzip\r\n\r\n{}",
+    ] {
+        let mut stream = TcpStream::connect(bot.address).await.unwrap();
+        stream.write_all(format!("{head}{framing}").as_bytes()).await.unwrap();
+        stream.shutdown().await.unwrap();
+        let answer = rest(&mut stream).await;
+        assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 400 "), "{framing:?}: {answer}");
+    }
+    assert!(bot.model.asked.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_body_may_be_of_any_content_type() {
+    let bot = Bot::start().await;
+    bot.script(&["fine"]);
+    let request = Client::new().post(bot.url("/ingress")).header("authorization", "bEARER \t good ");
+    let response = request.header("content-type", "text/plain").body(r#"{"text":"x"}"#).send().await.unwrap();
+    assert_eq!(response.status(), 200);
+}

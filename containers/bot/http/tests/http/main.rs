@@ -1,0 +1,8 @@
+//! The HTTP surface over real connections (docs/testing.md, layer 4): one binary, one file per subject.
+
+mod ingress;
+mod pages;
+mod probe;
+mod streams;
+mod support;
+mod wire;

@@ -1,0 +1,260 @@
+//! The index, the run pages, friction and stop.
+#![expect(clippy::unwrap_used, reason = "a test")]
+
+use std::sync::atomic::Ordering;
+
+use ars_auth::{Grants, Set};
+use ars_bot_core::settings::Settings;
+use ars_events::EventBody;
+use ars_types::{RunStatus, StopMode};
+use reqwest::{Client, Response};
+use serde_json::{Value, json};
+
+use super::support::{Bot, TOKENS, live_path, record, say};
+
+async fn get(bot: &Bot, path: &str) -> Response {
+    reqwest::get(bot.url(path)).await.unwrap()
+}
+
+async fn text(bot: &Bot, path: &str) -> (u16, String) {
+    let response = get(bot, path).await;
+    (response.status().as_u16(), response.text().await.unwrap())
+}
+
+async fn stop(bot: &Bot, path: &str) -> (u16, String) {
+    let response = Client::new().post(bot.url(path)).send().await.unwrap();
+    (response.status().as_u16(), response.text().await.unwrap())
+}
+
+#[tokio::test]
+async fn a_viewer_from_elsewhere_or_of_a_public_deployment_is_refused_everywhere() {
+    let settings =
+        Settings { public_base_url: Some("https://bot.example.com".into()), ..Settings::default() };
+    let bot = Bot::start_with(TOKENS, settings).await;
+    let run = bot.run("secret plan", "scripted/m");
+    let (id, token) = (run.id().clone(), run.view().token);
+    for path in ["/runs", "/runs/", "/runs?stream=1", "/runs/assets/style.css"] {
+        assert_eq!(text(&bot, path).await, (403, "Forbidden\n".into()), "{path}");
+    }
+    for route in ["", "/events", "/friction"] {
+        assert_eq!(text(&bot, &format!("/runs/{id}{route}?t={token}")).await.0, 403, "{route}");
+    }
+    assert_eq!(stop(&bot, &format!("/runs/{id}/stop?t={token}&mode=hard")).await.0, 403);
+    assert_eq!(bot.core.registry().get(&id).unwrap().stop, None);
+
+    let local = Bot::start().await;
+    let rebound =
+        Client::new().get(local.url("/runs")).header("host", "rebound.example.com").send().await.unwrap();
+    assert_eq!(rebound.status(), 403);
+}
+
+#[tokio::test]
+async fn pages_carry_their_headers() {
+    let bot = Bot::start().await;
+    let run = bot.run("x", "scripted/m");
+    for path in ["/runs".to_owned(), live_path(&run), "/runs/assets/run.js".into(), "/runs/unknown".into()] {
+        let response = get(&bot, &path).await;
+        let header = |name: &str| response.headers()[name].to_str().unwrap().to_owned();
+        assert!(
+            header("content-security-policy").starts_with("default-src 'none'; script-src 'self'"),
+            "{path}"
+        );
+        assert!(header("content-security-policy").contains("frame-ancestors 'none'"));
+        assert_eq!(header("x-frame-options"), "DENY");
+        assert_eq!(header("cache-control"), "no-store");
+        assert_eq!(header("x-robots-tag"), "noindex, nofollow");
+        assert_eq!(header("x-content-type-options"), "nosniff");
+        assert_eq!(header("referrer-policy"), "no-referrer");
+    }
+}
+
+#[tokio::test]
+async fn whatever_is_not_to_be_seen_has_one_answer() {
+    let bot = Bot::start().await;
+    let run = bot.run("live", "scripted/m");
+    let id = run.id();
+    let mut answers = Vec::new();
+    for route in ["", "/events", "/friction"] {
+        for path in [
+            format!("/runs/{id}{route}"),
+            format!("/runs/{id}{route}?t=wrong"),
+            format!("/runs/unknown{route}?t=x"),
+            format!("/runs/not%20an%20id{route}"),
+        ] {
+            let response = get(&bot, &path).await;
+            let headers = format!(
+                "{:?}",
+                response.headers().iter().filter(|(name, _)| *name != "date").collect::<Vec<_>>()
+            );
+            answers.push((response.status().as_u16(), headers, response.bytes().await.unwrap()));
+        }
+    }
+    for path in [
+        format!("/runs/{id}/stop?t=wrong&mode=hard"),
+        format!("/runs/{id}/stop?mode=soft"),
+        "/runs/unknown/stop?mode=soft".into(),
+    ] {
+        let response = Client::new().post(bot.url(&path)).send().await.unwrap();
+        let headers = format!(
+            "{:?}",
+            response.headers().iter().filter(|(name, _)| *name != "date").collect::<Vec<_>>()
+        );
+        answers.push((response.status().as_u16(), headers, response.bytes().await.unwrap()));
+    }
+    assert_eq!(answers[0].0, 404);
+    answers.dedup();
+    assert_eq!(answers.len(), 1, "{answers:?}");
+    // While the history is down, a live run still looks like an unknown one.
+    bot.store.down.store(true, Ordering::Relaxed);
+    assert_eq!(text(&bot, &format!("/runs/{id}")).await, text(&bot, "/runs/unknown").await);
+    assert_eq!(text(&bot, "/runs/unknown").await.0, 503);
+}
+
+#[tokio::test]
+async fn a_live_run_is_shown_to_its_token_and_a_finished_one_without() {
+    let bot = Bot::start().await;
+    let run = bot.run("fix the build", "scripted/m");
+    run.publish(EventBody::Input { text: "please fix".into(), source: None });
+    let (status, html) = text(&bot, &live_path(&run)).await;
+    assert_eq!(status, 200);
+    assert!(html.contains("data-mode=\"live\"") && html.contains("please fix"));
+    run.publish(EventBody::Answer { text: "fixed".into() });
+    run.finish(RunStatus::Completed);
+    let response = get(&bot, &format!("/runs/{}", run.id())).await;
+    assert_eq!(response.headers()["x-run-status"], "completed");
+    let html = response.text().await.unwrap();
+    assert!(html.contains("data-mode=\"history\"") && html.contains("fixed"));
+    // After its stay it comes from the history.
+    let id = run.id().to_string();
+    bot.store.insert(record(&id, 7000, &[json!({"type": "answer", "text": "stored answer", "seq": 1})]));
+    bot.clock.advance(60_000);
+    assert!(text(&bot, &format!("/runs/{id}")).await.1.contains("stored answer"));
+}
+
+#[tokio::test]
+async fn the_provisional_record_of_a_live_run_does_not_open_it() {
+    let bot = Bot::start().await;
+    let run = bot.run("live", "scripted/m");
+    bot.store.insert(record(run.id().as_str(), 7000, &[json!({"type": "input", "text": "hush", "seq": 1})]));
+    assert_eq!(text(&bot, &format!("/runs/{}", run.id())).await, (404, "Not found\n".into()));
+    assert!(!text(&bot, "/runs?all=1").await.1.contains(&format!("href=\"/runs/{}\"", run.id())));
+}
+
+#[tokio::test]
+async fn the_index_lists_active_runs_and_all_of_them_on_request() {
+    let bot = Bot::start().await;
+    let first = bot.run("first", "scripted/m");
+    bot.clock.advance(1000);
+    let second = bot.run("second <b>", "rehearsal/demo");
+    let done = bot.run("done", "scripted/m");
+    done.finish(RunStatus::Failed);
+    bot.store.insert(record("old", 7000, &[]));
+    let (_, html) = text(&bot, "/runs").await;
+    let at =
+        |html: &str, needle: &str| html.find(needle).unwrap_or_else(|| unreachable!("{needle} in {html}"));
+    assert!(
+        at(&html, &format!("{}?t={}", second.id(), second.view().token))
+            < at(&html, &format!("{}?t={}", first.id(), first.view().token))
+    );
+    assert!(html.contains("second &#60;b&#62;") && html.contains(">rehearsal<"));
+    assert!(!html.contains("label of old") && !html.contains(done.id().as_str()));
+    let (_, html) = text(&bot, "/runs/?all=1").await;
+    assert!(at(&html, first.id().as_str()) < at(&html, done.id().as_str()));
+    assert!(at(&html, done.id().as_str()) < at(&html, "label of old"));
+    assert!(!html.contains(&done.view().token));
+    assert!(!html.contains("Older runs"));
+}
+
+#[tokio::test]
+async fn older_pages_follow_and_a_missing_history_is_told() {
+    let bot = Bot::start().await;
+    for n in 0..60 {
+        bot.store.insert(record(&format!("r{n:02}"), 1000 + n / 3, &[]));
+    }
+    let mut path = "/runs?all=1".to_owned();
+    let mut seen = Vec::new();
+    loop {
+        let (_, html) = text(&bot, &path).await;
+        seen.extend(html.split("data-id=\"").skip(1).map(|rest| rest.split('"').next().unwrap().to_owned()));
+        let Some((before, _)) = html.split_once("\" rel=\"next\"") else { break };
+        path = before.rsplit_once("href=\"").unwrap().1.replace("&#38;", "&");
+    }
+    let expected: Vec<String> = (0..60).rev().map(|n| format!("r{n:02}")).collect();
+    assert_eq!(seen, expected);
+    bot.store.down.store(true, Ordering::Relaxed);
+    let (status, html) = text(&bot, "/runs?all=1").await;
+    assert!(status == 200 && html.contains("role=\"alert\""));
+}
+
+#[tokio::test]
+async fn friction_is_diagnosed_live_and_read_back_once_stored() {
+    let bot = Bot::start().await;
+    let run = bot.run("x", "scripted/m");
+    say(&run, "hm");
+    let (id, token) = (run.id().to_string(), run.view().token);
+    let body: Value = get(&bot, &format!("/runs/{id}/friction?t={token}")).await.json().await.unwrap();
+    assert_eq!((&body["id"], &body["finished"]), (&json!(id), &json!(false)));
+    assert!(body["diagnosis"]["verdict"].is_string());
+    bot.store.insert(record("old", 7000, &[]));
+    let body: Value = get(&bot, "/runs/old/friction").await.json().await.unwrap();
+    assert_eq!(body, json!({"id": "old", "finished": true, "diagnosis": {"verdict": "stored"}}));
+    let posted = Client::new().post(bot.url("/runs/old/friction")).send().await.unwrap();
+    assert_eq!((posted.status().as_u16(), posted.headers()["allow"].to_str().unwrap()), (405, "GET,HEAD"));
+}
+
+#[tokio::test]
+async fn a_run_is_stopped_through_its_token_and_only_while_it_runs() {
+    let bot = Bot::start().await;
+    let run = bot.run("x", "scripted/m");
+    let (id, token) = (run.id().clone(), run.view().token);
+    for query in ["", "mode=", "mode=Hard", "mode=both"] {
+        let (status, body) = stop(&bot, &format!("/runs/unknown/stop?t={token}&{query}")).await;
+        assert_eq!(status, 400, "{query}");
+        assert!(body.contains("mode"));
+    }
+    let (status, body) = stop(&bot, &format!("/runs/{id}/stop?t={token}&mode=soft")).await;
+    let body: Value = serde_json::from_str(&body).unwrap();
+    assert_eq!((status, body), (200, json!({"id": id, "mode": "soft", "state": "stopping"})));
+    assert!(run.stops().soft.is_cancelled() && !run.stops().hard.is_cancelled());
+    assert_eq!(stop(&bot, &format!("/runs/{id}/stop?t={token}&mode=hard")).await.0, 200);
+    assert_eq!(bot.core.registry().get(&id).unwrap().stop, Some(StopMode::Hard));
+    run.finish(RunStatus::StoppedHard);
+    assert_eq!(stop(&bot, &format!("/runs/{id}/stop?t={token}&mode=hard")).await.0, 409);
+    assert_eq!(stop(&bot, &format!("/runs/{id}/stop?mode=hard")).await, (404, "Not found\n".into()));
+    let got = get(&bot, &format!("/runs/{id}/stop?t={token}&mode=hard")).await;
+    assert_eq!((got.status().as_u16(), got.headers()["allow"].to_str().unwrap()), (405, "POST"));
+}
+
+#[tokio::test]
+async fn who_may_stop_runs_learns_that_one_has_finished() {
+    let grants = Grants { actions: Set::of(&["runs:write"]), ..Grants::default() };
+    let settings =
+        Settings { grants: [("access:loopback".to_owned(), grants)].into(), ..Settings::default() };
+    let bot = Bot::start_with(TOKENS, settings).await;
+    bot.store.insert(record("old", 7000, &[]));
+    assert_eq!(stop(&bot, "/runs/old/stop?mode=soft").await.0, 409);
+    assert_eq!(stop(&bot, "/runs/unknown/stop?mode=soft").await.0, 404);
+}
+
+#[tokio::test]
+async fn every_asset_a_page_names_is_served_and_nothing_else() {
+    let bot = Bot::start().await;
+    let run = bot.run("x", "scripted/m");
+    let mut wanted =
+        vec!["dom.js".to_owned(), "transcript.js".into(), "call.js".into(), "markdown.js".into()];
+    for path in ["/runs".to_owned(), live_path(&run)] {
+        let (_, html) = text(&bot, &path).await;
+        wanted.extend(
+            html.split("/runs/assets/").skip(1).map(|rest| rest.split('"').next().unwrap().to_owned()),
+        );
+    }
+    assert!(wanted.len() > 8);
+    for name in wanted {
+        let response = get(&bot, &format!("/runs/assets/{name}")).await;
+        assert_eq!(response.status(), 200, "{name}");
+        assert!(!response.text().await.unwrap().contains("innerHTML"), "{name}");
+    }
+    for name in ["x.js", "..%2Fsrc%2Flib.rs"] {
+        assert_ne!(text(&bot, &format!("/runs/assets/{name}")).await.0, 200, "{name}");
+    }
+}

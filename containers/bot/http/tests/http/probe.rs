@@ -1,0 +1,99 @@
+//! The health probe and the paths of nobody.
+#![expect(clippy::unwrap_used, reason = "a test")]
+
+use ars_bot_core::settings::Settings;
+use reqwest::Client;
+use serde_json::{Value, json};
+
+use super::{
+    support::Bot,
+    wire::{PATIENCE, exchange, until},
+};
+
+async fn get(bot: &Bot, path: &str) -> (u16, Value) {
+    let response = reqwest::get(bot.url(path)).await.unwrap();
+    (response.status().as_u16(), response.json().await.unwrap())
+}
+
+#[tokio::test]
+async fn the_probe_has_the_fields_of_the_specification_and_no_others() {
+    let bot = Bot::start().await;
+    let (status, body) = get(&bot, "/healthz").await;
+    assert_eq!(status, 200);
+    let keys: Vec<&String> = body.as_object().unwrap().keys().collect();
+    assert_eq!(
+        keys,
+        ["ok", "inFlight", "draining", "drainDeadlineMs", "build", "slack", "process", "startedAt"]
+    );
+    assert_eq!(body["build"], json!({"commit": "abc123"}));
+    assert_eq!(body["slack"], json!({"connected": false}));
+    assert_eq!((&body["ok"], &body["inFlight"], &body["draining"]), (&json!(true), &json!(0), &json!(false)));
+    assert_eq!(
+        (&body["drainDeadlineMs"], &body["startedAt"]),
+        (&json!(900_000), &json!("2025-10-09T08:53:20.000Z"))
+    );
+    for field in ["rssMb", "heapUsedMb"] {
+        assert!(body["process"][field].as_f64().unwrap() > 0.5, "{body}");
+    }
+    assert!(body["process"]["eventLoopLagP99Ms"].is_number());
+}
+
+#[tokio::test]
+async fn a_drain_shows_in_the_probe() {
+    let bot = Bot::start().await;
+    assert!(bot.core.drain(PATIENCE).await);
+    let (_, body) = get(&bot, "/healthz").await;
+    assert_eq!(
+        (&body["draining"], &body["drainStartedAt"]),
+        (&json!(true), &json!("2025-10-09T08:53:20.000Z"))
+    );
+}
+
+#[tokio::test]
+async fn paths_of_nobody_answer_the_probe_and_paths_of_surfaces_do_not() {
+    let settings =
+        Settings { public_base_url: Some("https://bot.example.com".into()), ..Settings::default() };
+    let bot = Bot::start_with("", settings).await;
+    for path in ["/", "/nothing/here", "/ingress/x", "/runsx", "/healthz/", "/%ff"] {
+        let (status, body) = get(&bot, path).await;
+        assert_eq!((status, &body["ok"]), (200, &json!(true)), "{path}");
+    }
+    for path in [
+        "/api",
+        "/api/runs.list",
+        "/API//x/",
+        "/%61pi/x",
+        "/mcp",
+        "/mcp/connect/x",
+        "/residents",
+        "/costs/a.json",
+        "/admin/crash",
+    ] {
+        let (status, body) = get(&bot, path).await;
+        assert_eq!((status, &body["code"]), (404, &json!("not_found")), "{path}");
+    }
+    let posted = Client::new().post(bot.url("/anything")).send().await.unwrap();
+    assert_eq!(posted.status(), 200);
+}
+
+#[tokio::test]
+async fn garbage_does_not_reach_a_route() {
+    let bot = Bot::start().await;
+    for bytes in ["\r\n\r\nnonsense\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/9.9\r\n\r\n"] {
+        let answer = exchange(&bot, bytes.as_bytes()).await;
+        assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 400 "), "{bytes:?}: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn a_shutdown_ends_streams_and_idle_connections() {
+    let mut bot = Bot::start().await;
+    let run = bot.run("going on", "scripted/m");
+    let mut stream = tokio::net::TcpStream::connect(bot.address).await.unwrap();
+    let head = "GET /runs?stream=1 HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    tokio::io::AsyncWriteExt::write_all(&mut stream, head.as_bytes()).await.unwrap();
+    let mut text = String::new();
+    until(&mut stream, &mut text, run.id().as_str()).await;
+    tokio::time::timeout(PATIENCE, bot.stop()).await.unwrap();
+    assert!(reqwest::get(bot.url("/healthz")).await.is_err());
+}

@@ -1,0 +1,281 @@
+//! A whole bot behind real HTTP on a free port: the real core and router, a model that says what the test tells it
+//! to, and a store in memory that can fail.
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a double that cannot go on fails its test")]
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    net::SocketAddr,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicI64, Ordering},
+    },
+};
+
+use ars_agent::{ModelTurn, Part, StopReason, Usage};
+use ars_auth::TokenMap;
+use ars_bot_core::{
+    Core, Deps,
+    ports::{
+        Clock, ModelClient, ModelDelta, ModelError, ModelErrorKind, ModelRequest, Models, Repository,
+        RunStore, StoreError, StoreErrorKind, Stored, UnknownProvider, Workspace, WorkspaceError,
+        WorkspaceProvider, WorkspaceRequest,
+    },
+    registry::{RunFacts, RunHandle},
+    settings::Settings,
+};
+use ars_bot_http::{HttpState, router, serve};
+use ars_events::{EventBody, Redactor};
+use ars_runs::RunRecord;
+use ars_types::{ModelRef, RunId, RunStatus, ThreadKey, UnixMillis, Visibility};
+use ars_wire::{
+    health::Build,
+    runs::{Cursor, EventsPage, ListRequest, ListResponse},
+};
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use tokio::{net::TcpListener, sync::Notify, task::JoinHandle};
+use tokio_util::sync::CancellationToken;
+
+/// `good` may dispatch, `pinned` only in channel `ci`, `reader` may not dispatch.
+pub const TOKENS: &str = r#"{
+    "good": {"subject": "ann"},
+    "pinned": {"subject": "bot", "channel": "ci"},
+    "reader": {"subject": "bo", "scopes": ["runs:read"]}
+}"#;
+
+/// A clock that tests move. It starts at a time the pages can show.
+pub struct ManualClock(AtomicI64);
+
+impl ManualClock {
+    pub fn advance(&self, ms: i64) {
+        self.0.fetch_add(ms, Ordering::Relaxed);
+    }
+}
+
+impl Clock for ManualClock {
+    fn now(&self) -> UnixMillis {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Says the next line of its script; waits for the test before each one when `gated`.
+#[derive(Default)]
+pub struct ScriptedModel {
+    pub lines: Mutex<VecDeque<&'static str>>,
+    pub gated: AtomicBool,
+    pub gate: Notify,
+    pub called: Notify,
+    pub asked: Mutex<Vec<String>>,
+}
+
+#[async_trait]
+impl ModelClient for ScriptedModel {
+    async fn turn(
+        &self,
+        request: ModelRequest<'_>,
+        _deltas: &(dyn Fn(ModelDelta) + Send + Sync),
+        cancel: &CancellationToken,
+    ) -> Result<ModelTurn, ModelError> {
+        self.asked.lock().unwrap().push(serde_json::to_string(request.turns).unwrap());
+        self.called.notify_one();
+        if self.gated.load(Ordering::Relaxed) {
+            tokio::select! {
+                () = self.gate.notified() => {}
+                () = cancel.cancelled() => {
+                    return Err(ModelError { kind: ModelErrorKind::Cancelled, message: "stopped".into() });
+                }
+            }
+        }
+        match self.lines.lock().unwrap().pop_front() {
+            Some(line) => Ok(ModelTurn {
+                parts: vec![Part::text(line)],
+                stop: StopReason::EndTurn,
+                usage: Usage::default(),
+            }),
+            None => Err(ModelError { kind: ModelErrorKind::Unreachable, message: "no line left".into() }),
+        }
+    }
+}
+
+/// Serves one model; panics when asked for the provider `panic`.
+struct OneModel(Arc<ScriptedModel>);
+
+impl Models for OneModel {
+    fn client(&self, model: &ModelRef) -> Result<Arc<dyn ModelClient>, UnknownProvider> {
+        assert_ne!(model.provider(), "panic", "as scripted");
+        let client: Arc<dyn ModelClient> = Arc::<ScriptedModel>::clone(&self.0);
+        Ok(client)
+    }
+}
+
+/// No request of these tests needs one.
+struct NoWorkspaces;
+
+#[async_trait]
+impl WorkspaceProvider for NoWorkspaces {
+    async fn repository_of(&self, _thread: &ThreadKey) -> Result<Option<Repository>, WorkspaceError> {
+        Ok(None)
+    }
+
+    async fn open(
+        &self,
+        _request: WorkspaceRequest<'_>,
+        _cancel: &CancellationToken,
+    ) -> Result<Arc<dyn Workspace>, WorkspaceError> {
+        Err(WorkspaceError::Refused("no workspaces here".into()))
+    }
+}
+
+/// Keeps records by id; answers nothing while `down`.
+#[derive(Default)]
+pub struct MemoryStore {
+    pub records: Mutex<BTreeMap<String, RunRecord>>,
+    pub down: AtomicBool,
+}
+
+impl MemoryStore {
+    fn up(&self) -> Result<(), StoreError> {
+        if self.down.load(Ordering::Relaxed) {
+            return Err(StoreError { kind: StoreErrorKind::Permanent, message: "as scripted".into() });
+        }
+        Ok(())
+    }
+
+    pub fn insert(&self, record: RunRecord) {
+        self.records.lock().unwrap().insert(record.id.to_string(), record);
+    }
+}
+
+#[async_trait]
+impl RunStore for MemoryStore {
+    async fn put(&self, record: &RunRecord) -> Result<Stored, StoreError> {
+        self.up()?;
+        self.insert(record.clone());
+        Ok(Stored { stored: true })
+    }
+
+    async fn get(&self, id: &RunId) -> Result<Option<RunRecord>, StoreError> {
+        self.up()?;
+        Ok(self.records.lock().unwrap().get(id.as_str()).cloned())
+    }
+
+    async fn list(&self, request: &ListRequest) -> Result<ListResponse, StoreError> {
+        self.up()?;
+        let mut rows: Vec<RunRecord> = self.records.lock().unwrap().values().cloned().collect();
+        rows.sort_by(|a, b| (b.finished_at, b.id.as_str()).cmp(&(a.finished_at, a.id.as_str())));
+        if let (Some(before), Some(id)) = (request.before, &request.before_id) {
+            rows.retain(|row| (row.finished_at, row.id.as_str()) < (before, id.as_str()));
+        }
+        let limit = request.limit.unwrap_or(50) as usize;
+        let more = rows.len() > limit;
+        rows.truncate(limit);
+        let last = rows.last().filter(|_| more);
+        let next_before = last.map(|row| Cursor { finished_at: row.finished_at, id: row.id.clone() });
+        let items = rows.iter().map(|row| {
+            let mut item = serde_json::to_value(row).unwrap();
+            item.as_object_mut().unwrap().remove("events");
+            item
+        });
+        Ok(ListResponse { items: items.collect(), next_before })
+    }
+
+    async fn events(&self, _id: &RunId, _after: u64, _limit: u32) -> Result<Option<EventsPage>, StoreError> {
+        self.up()?;
+        Ok(None)
+    }
+}
+
+/// A bot that listens, with its doubles in reach.
+pub struct Bot {
+    pub core: Core,
+    pub clock: Arc<ManualClock>,
+    pub model: Arc<ScriptedModel>,
+    pub store: Arc<MemoryStore>,
+    pub address: SocketAddr,
+    shutdown: CancellationToken,
+    server: Option<JoinHandle<()>>,
+}
+
+impl Bot {
+    /// A bot with the tokens of [`TOKENS`].
+    pub async fn start() -> Self {
+        Self::start_with(TOKENS, Settings::default()).await
+    }
+
+    /// A bot with these tokens and settings; the default model is the scripted one.
+    pub async fn start_with(tokens: &str, settings: Settings) -> Self {
+        let clock = Arc::new(ManualClock(AtomicI64::new(1_760_000_000_000)));
+        let model = Arc::new(ScriptedModel::default());
+        let store = Arc::new(MemoryStore::default());
+        let (as_clock, as_store): (Arc<dyn Clock>, Arc<dyn RunStore>) =
+            (Arc::<ManualClock>::clone(&clock), Arc::<MemoryStore>::clone(&store));
+        let core = Core::new(Deps {
+            clock: as_clock,
+            models: Arc::new(OneModel(Arc::clone(&model))),
+            workspaces: Arc::new(NoWorkspaces),
+            store: as_store,
+            redactor: Arc::new(Redactor::new(Vec::new())),
+            settings: Settings { default_model: ModelRef::parse("scripted/m").ok(), ..settings },
+        });
+        let tokens = Arc::new(TokenMap::parse(Some(tokens)).map);
+        let build = Build { commit: "abc123".into(), built_at: None };
+        let state = HttpState::new(core.clone(), tokens, build);
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let shutdown = CancellationToken::new();
+        let server = tokio::spawn(serve(listener, router(state), shutdown.clone().cancelled_owned()));
+        Self { core, clock, model, store, address, shutdown, server: Some(server) }
+    }
+
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    /// Ends the server as a deployment does, and waits for it.
+    pub async fn stop(&mut self) {
+        self.shutdown.cancel();
+        self.server.take().expect("stopped once").await.unwrap();
+    }
+
+    pub fn script(&self, lines: &[&'static str]) {
+        self.model.lines.lock().unwrap().extend(lines);
+    }
+
+    /// A run whose events the test publishes itself.
+    pub fn run(&self, label: &str, model: &str) -> RunHandle {
+        let facts = RunFacts {
+            label: label.into(),
+            agent: "coding".into(),
+            model: Some(model.into()),
+            channel_id: "http:default".into(),
+            user_id: "http:ann".into(),
+            thread_key: ThreadKey::new("http", "default", label),
+            visibility: Visibility::Machine,
+            repo: Some("acme/app".into()),
+            received_at: self.clock.now(),
+        };
+        self.core.registry().create(facts).unwrap()
+    }
+}
+
+/// The path of a live run's page, token included.
+pub fn live_path(run: &RunHandle) -> String {
+    format!("/runs/{}?t={}", run.id(), run.view().token)
+}
+
+/// Publishes prose.
+pub fn say(run: &RunHandle, text: &str) {
+    run.publish(EventBody::Assistant { text: text.into() });
+}
+
+/// A finished run as the history holds it.
+pub fn record(id: &str, finished_at: UnixMillis, events: &[Value]) -> RunRecord {
+    serde_json::from_value(json!({
+        "id": id, "label": format!("label of {id}"), "agent": "coding", "model": "scripted/m",
+        "channelId": "http:default", "userId": "http:ann", "threadKey": "http:default:default",
+        "channelVisibility": "machine", "startedAt": finished_at - 5000, "finishedAt": finished_at,
+        "status": RunStatus::Completed, "eventCount": events.len(), "storedEventCount": events.len(),
+        "truncated": false, "events": events, "diagnosis": {"verdict": "stored"},
+    }))
+    .unwrap()
+}

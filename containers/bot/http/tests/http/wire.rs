@@ -1,0 +1,39 @@
+//! Raw connections, for what an HTTP client library will not send or would hide.
+#![expect(clippy::unwrap_used, reason = "a test tool that cannot go on fails the test")]
+
+use std::time::Duration;
+
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    time::timeout,
+};
+
+use super::support::Bot;
+
+/// Longer than anything here takes; a test that waits this long has failed.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Sends the bytes and reads until the server closes.
+pub async fn exchange(bot: &Bot, bytes: &[u8]) -> String {
+    let mut stream = TcpStream::connect(bot.address).await.unwrap();
+    stream.write_all(bytes).await.unwrap();
+    rest(&mut stream).await
+}
+
+/// Reads until the server closes.
+pub async fn rest(stream: &mut TcpStream) -> String {
+    let mut answer = Vec::new();
+    timeout(PATIENCE, stream.read_to_end(&mut answer)).await.unwrap().unwrap();
+    String::from_utf8(answer).unwrap()
+}
+
+/// Reads until the text holds `mark`.
+pub async fn until(stream: &mut TcpStream, text: &mut String, mark: &str) {
+    let mut chunk = [0; 4096];
+    while !text.contains(mark) {
+        let read = timeout(PATIENCE, stream.read(&mut chunk)).await.unwrap().unwrap();
+        assert_ne!(read, 0, "closed before {mark:?}; so far: {text}");
+        text.push_str(std::str::from_utf8(&chunk[..read]).unwrap());
+    }
+}
