@@ -3,6 +3,16 @@
 //! A tool answers text and never fails for expected faults: bad arguments, a missing file, a failing command
 //! are answers the model can act on. Where it acts is a `Workspace`.
 
+mod args;
+mod bash;
+mod edit_file;
+mod list_files;
+mod read_file;
+mod search;
+mod toolset;
+mod update_status;
+mod write_file;
+
 use std::time::Duration;
 
 use ars_agent::{ToolContent, ToolSpec};
@@ -10,7 +20,9 @@ use async_trait::async_trait;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::ports::Workspace;
+use crate::ports::{Workspace, WorkspaceError};
+
+pub use toolset::Toolset;
 
 /// What running a tool can change; decides what may run in parallel and what a resume may run again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +62,13 @@ pub struct ToolContext<'a> {
     pub cancel: &'a CancellationToken,
 }
 
+impl<'a> ToolContext<'a> {
+    /// The workspace, or the answer of a tool that needs one where there is none.
+    fn workspace(&self) -> Result<&'a dyn Workspace, ToolOutput> {
+        self.workspace.ok_or_else(|| ToolOutput::refused("This run has no working tree."))
+    }
+}
+
 /// What a tool said.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolOutput {
@@ -66,11 +85,24 @@ pub struct ToolOutput {
 impl ToolOutput {
     /// A successful text.
     pub fn text(text: impl Into<String>) -> Self {
-        Self { ok: true, content: vec![ToolContent::Text { text: text.into() }], exit_code: None, infra: false }
+        Self {
+            ok: true,
+            content: vec![ToolContent::Text { text: text.into() }],
+            exit_code: None,
+            infra: false,
+        }
     }
 
     /// A failure the model is told of.
     pub fn refused(text: impl Into<String>) -> Self {
         Self { ok: false, ..Self::text(text) }
+    }
+}
+
+impl From<WorkspaceError> for ToolOutput {
+    /// A broken workspace is infrastructure; everything else the model can act on.
+    fn from(error: WorkspaceError) -> Self {
+        let infra = matches!(error, WorkspaceError::Infra(_));
+        Self { infra, ..Self::refused(error.to_string()) }
     }
 }

@@ -1,0 +1,62 @@
+//! Reading a call's arguments: a model is told which field is wrong and what was expected, never its own value.
+
+use serde_json::Value;
+
+use super::ToolOutput;
+
+/// One call's arguments.
+pub(super) struct Args<'a> {
+    input: &'a Value,
+}
+
+impl<'a> Args<'a> {
+    /// Arguments must be an object. Text that was not valid JSON arrives as a string.
+    pub(super) fn of(input: &'a Value) -> Result<Self, ToolOutput> {
+        match input {
+            Value::Object(_) => Ok(Self { input }),
+            Value::String(_) => {
+                Err(ToolOutput::refused("The arguments are not valid JSON. Send one JSON object."))
+            }
+            _ => Err(ToolOutput::refused("The arguments must be one JSON object.")),
+        }
+    }
+
+    /// A required text.
+    pub(super) fn text(&self, field: &str) -> Result<&'a str, ToolOutput> {
+        self.optional_text(field)?
+            .ok_or_else(|| ToolOutput::refused(format!("`{field}` is required and must be a string.")))
+    }
+
+    /// A text that may be left out.
+    pub(super) fn optional_text(&self, field: &str) -> Result<Option<&'a str>, ToolOutput> {
+        match self.input.get(field) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(_) => Err(ToolOutput::refused(format!("`{field}` must be a string."))),
+        }
+    }
+
+    /// A whole number, not negative, that may be left out.
+    pub(super) fn optional_count(&self, field: &str) -> Result<Option<u64>, ToolOutput> {
+        match self.input.get(field) {
+            None | Some(Value::Null) => Ok(None),
+            Some(value) => value.as_u64().map(Some).ok_or_else(|| {
+                ToolOutput::refused(format!("`{field}` must be a whole number, not negative."))
+            }),
+        }
+    }
+
+    /// A flag; absent is false.
+    pub(super) fn flag(&self, field: &str) -> Result<bool, ToolOutput> {
+        match self.input.get(field) {
+            None | Some(Value::Null) => Ok(false),
+            Some(Value::Bool(flag)) => Ok(*flag),
+            Some(_) => Err(ToolOutput::refused(format!("`{field}` must be true or false."))),
+        }
+    }
+}
+
+/// A text field of any input, for summaries: never fails.
+pub(super) fn peek<'a>(input: &'a Value, field: &str) -> &'a str {
+    input.get(field).and_then(Value::as_str).unwrap_or_default()
+}

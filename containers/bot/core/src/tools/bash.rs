@@ -1,0 +1,160 @@
+//! `bash`: runs a command in the workspace (bot supplement section 15).
+
+use std::time::Duration;
+
+use ars_agent::ToolSpec;
+use async_trait::async_trait;
+use serde_json::{Value, json};
+
+use super::{
+    Effects, Tool, ToolContext, ToolOutput,
+    args::{Args, peek},
+};
+use crate::ports::{ExecOutcome, ExecRequest};
+
+/// Timeout when the call names none (bot supplement section 15).
+const DEFAULT_TIMEOUT_MS: u64 = 300_000;
+/// Shortest timeout; shorter ones are raised to it.
+const MIN_TIMEOUT_MS: u64 = 1_000;
+/// Longest timeout; longer ones are cut to it.
+const MAX_TIMEOUT_MS: u64 = 1_200_000;
+/// Time kept back so that the run can still answer.
+const RESERVE: Duration = Duration::from_secs(60);
+/// Most characters of output the model is shown.
+const OUTPUT_CHARS: usize = 30_000;
+/// Bytes of output kept: enough for the characters shown, whatever their width.
+const OUTPUT_BYTES: usize = OUTPUT_CHARS * 4;
+/// What a shell says of a command that ran out of time.
+const TIMED_OUT: i32 = 124;
+
+/// The tool.
+pub(super) struct Bash;
+
+#[async_trait]
+impl Tool for Bash {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "bash".into(),
+            description:
+                "Runs a command with bash at the root of the working tree and returns its output. There is \
+                          no terminal and no input. The command and all it started are killed at the timeout."
+                    .into(),
+            input_schema: json!({
+                "type": "object",
+                "properties": {
+                    "command": {"type": "string", "description": "The command."},
+                    "timeoutMs": {
+                        "type": "integer", "minimum": MIN_TIMEOUT_MS, "maximum": MAX_TIMEOUT_MS,
+                        "description": "Milliseconds until it is killed; 300000 when left out."
+                    }
+                },
+                "required": ["command"],
+                "additionalProperties": false
+            }),
+        }
+    }
+
+    fn effects(&self) -> Effects {
+        Effects::Mutating
+    }
+
+    fn summary(&self, input: &Value) -> String {
+        format!("$ {}", peek(input, "command"))
+    }
+
+    async fn run(&self, context: ToolContext<'_>, input: &Value) -> ToolOutput {
+        match run(context, input).await {
+            Ok(output) | Err(output) => output,
+        }
+    }
+}
+
+async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, ToolOutput> {
+    let args = Args::of(input)?;
+    let command = args.text("command")?;
+    if command.trim().is_empty() {
+        return Err(ToolOutput::refused("`command` must not be blank."));
+    }
+    let wanted = args.optional_count("timeoutMs")?.unwrap_or(DEFAULT_TIMEOUT_MS);
+    let workspace = context.workspace()?;
+    let Some(timeout) = timeout(wanted, context.remaining) else {
+        let text = format!("exit {TIMED_OUT}:\nThe run has no time left for commands. Answer now.");
+        return Err(ToolOutput { exit_code: Some(TIMED_OUT), ..ToolOutput::refused(text) });
+    };
+    let request = ExecRequest { command, timeout, output_limit: OUTPUT_BYTES };
+    let outcome = workspace.exec(request, context.cancel).await.map_err(ToolOutput::from)?;
+    Ok(describe(&outcome, timeout))
+}
+
+/// The timeout within its bounds and the run's remaining time; `None` inside the reserve.
+fn timeout(wanted_ms: u64, remaining: Duration) -> Option<Duration> {
+    let available = remaining.checked_sub(RESERVE).filter(|left| !left.is_zero())?;
+    Some(Duration::from_millis(wanted_ms.clamp(MIN_TIMEOUT_MS, MAX_TIMEOUT_MS)).min(available))
+}
+
+/// A command that failed says so on its first line (bot supplement section 9, "Exit code").
+fn describe(outcome: &ExecOutcome, timeout: Duration) -> ToolOutput {
+    let shown = middle_cut(&outcome.output, OUTPUT_CHARS);
+    let mut text = String::new();
+    if outcome.exit_code != 0 {
+        text.push_str(&format!("exit {}:\n", outcome.exit_code));
+    }
+    if outcome.timed_out {
+        text.push_str(&format!("(killed after {} s)\n", timeout.as_secs()));
+    }
+    text.push_str(&shown);
+    if text.is_empty() {
+        text.push_str("(no output)");
+    }
+    let ok = outcome.exit_code == 0;
+    ToolOutput { ok, exit_code: Some(outcome.exit_code), ..ToolOutput::text(text) }
+}
+
+/// Keeps both ends: the cause is often said first and the outcome last.
+fn middle_cut(text: &str, max_chars: usize) -> String {
+    let total = text.chars().count();
+    if total <= max_chars {
+        return text.to_owned();
+    }
+    let half = max_chars / 2;
+    let head: String = text.chars().take(half).collect();
+    let tail: String = text.chars().skip(total - half).collect();
+    format!("{head}\n[… {} characters left out …]\n{tail}", total - 2 * half)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timeout_is_clamped_and_leaves_the_run_its_reserve() {
+        let long = Duration::from_secs(3600);
+        assert_eq!(timeout(1, long), Some(Duration::from_secs(1)));
+        assert_eq!(timeout(u64::MAX, long), Some(Duration::from_secs(1200)));
+        assert_eq!(timeout(300_000, Duration::from_secs(100)), Some(Duration::from_secs(40)));
+        assert_eq!(timeout(300_000, RESERVE), None);
+    }
+
+    #[test]
+    fn a_failed_command_says_its_exit_code_first() {
+        let outcome = ExecOutcome { exit_code: 2, output: "boom".into(), truncated: false, timed_out: false };
+        let output = describe(&outcome, RESERVE);
+        assert_eq!((output.ok, output.exit_code), (false, Some(2)));
+        assert_eq!(output, ToolOutput { ok: false, exit_code: Some(2), ..ToolOutput::text("exit 2:\nboom") });
+    }
+
+    #[test]
+    fn a_silent_success_is_not_an_empty_text() {
+        let outcome = ExecOutcome { exit_code: 0, output: String::new(), truncated: false, timed_out: false };
+        assert_eq!(
+            describe(&outcome, RESERVE),
+            ToolOutput { exit_code: Some(0), ..ToolOutput::text("(no output)") }
+        );
+    }
+
+    #[test]
+    fn long_output_keeps_both_ends() {
+        let cut = middle_cut(&format!("first{}last", "é".repeat(50)), 20);
+        assert!(cut.starts_with("first") && cut.ends_with("last") && cut.contains("39 characters left out"));
+    }
+}

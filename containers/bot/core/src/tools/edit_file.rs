@@ -1,0 +1,118 @@
+//! `edit_file`: replaces one exact stretch of a file (issue of the first slice; not in the supplement's table).
+
+use ars_agent::ToolSpec;
+use async_trait::async_trait;
+use serde_json::{Value, json};
+
+use super::{
+    Effects, Tool, ToolContext, ToolOutput,
+    args::{Args, peek},
+};
+
+/// Largest file that is edited in place.
+const MAX_BYTES: u64 = 8 << 20;
+
+/// The tool.
+pub(super) struct EditFile;
+
+#[async_trait]
+impl Tool for EditFile {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "edit_file".into(),
+            description:
+                "Replaces text in a file of the working tree. `old` must stand in the file exactly once, \
+                          white space included, unless `replaceAll` is true."
+                    .into(),
+            input_schema: json!({
+                "type": "object",
+                "properties": {
+                    "path": {"type": "string", "description": "Path relative to the working tree."},
+                    "old": {"type": "string", "description": "The text to replace, without line numbers."},
+                    "new": {"type": "string", "description": "What to put in its place."},
+                    "replaceAll": {"type": "boolean", "description": "Replace every occurrence."}
+                },
+                "required": ["path", "old", "new"],
+                "additionalProperties": false
+            }),
+        }
+    }
+
+    fn effects(&self) -> Effects {
+        Effects::Mutating
+    }
+
+    fn summary(&self, input: &Value) -> String {
+        format!("edit_file {}", peek(input, "path"))
+    }
+
+    async fn run(&self, context: ToolContext<'_>, input: &Value) -> ToolOutput {
+        match run(context, input).await {
+            Ok(output) | Err(output) => output,
+        }
+    }
+}
+
+async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, ToolOutput> {
+    let args = Args::of(input)?;
+    let (path, old, new) = (args.text("path")?, args.text("old")?, args.text("new")?);
+    let every = args.flag("replaceAll")?;
+    let workspace = context.workspace()?;
+    let (bytes, size) = workspace.read(path, MAX_BYTES).await.map_err(ToolOutput::from)?;
+    if size > MAX_BYTES {
+        return Err(ToolOutput::refused(format!(
+            "{path} has {size} bytes; files above {MAX_BYTES} are not edited."
+        )));
+    }
+    let text =
+        String::from_utf8(bytes).map_err(|_| ToolOutput::refused(format!("{path} is not UTF-8 text.")))?;
+    let (edited, count) =
+        replace(&text, old, new, every).map_err(|why| ToolOutput::refused(format!("{path}: {why}")))?;
+    workspace.write(path, edited.as_bytes()).await.map_err(ToolOutput::from)?;
+    Ok(ToolOutput::text(format!("Edited {path}: {count} replaced.")))
+}
+
+/// The edited text and how many places changed, or why nothing was changed.
+fn replace(text: &str, old: &str, new: &str, every: bool) -> Result<(String, usize), String> {
+    if old.is_empty() {
+        return Err("`old` must not be empty.".into());
+    }
+    if old == new {
+        return Err("`old` and `new` are the same.".into());
+    }
+    match text.matches(old).count() {
+        0 if text.replace("\r\n", "\n").contains(old) => {
+            Err("`old` was not found: the file's lines end with CRLF.".into())
+        }
+        0 => Err("`old` was not found. Read the file again: the text must match exactly.".into()),
+        1 => Ok((text.replacen(old, new, 1), 1)),
+        count if every => Ok((text.replace(old, new), count)),
+        count => Err(format!(
+            "`old` stands there {count} times. Take in more lines around it, or set `replaceAll`."
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::replace;
+
+    #[test]
+    fn one_exact_place_is_replaced() {
+        assert_eq!(replace("a b c", "b", "x", false), Ok(("a x c".into(), 1)));
+        assert_eq!(replace("b b", "b", "x", true), Ok(("x x".into(), 2)));
+    }
+
+    #[test]
+    fn anything_ambiguous_changes_nothing_and_says_why() {
+        for (text, old, new, word) in [
+            ("b b", "b", "x", "2 times"),
+            ("a", "b", "x", "not found"),
+            ("a\r\nb", "a\nb", "x", "CRLF"),
+            ("a", "", "x", "empty"),
+            ("a", "a", "a", "the same"),
+        ] {
+            assert!(replace(text, old, new, false).unwrap_err().contains(word), "{word}");
+        }
+    }
+}

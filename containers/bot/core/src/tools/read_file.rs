@@ -1,0 +1,152 @@
+//! `read_file`: shows a text file, an image or a PDF of the workspace (bot supplement section 15).
+
+use ars_agent::{ToolContent, ToolSpec};
+use async_trait::async_trait;
+use base64::Engine as _;
+use serde_json::{Value, json};
+
+use super::{
+    Effects, Tool, ToolContext, ToolOutput,
+    args::{Args, peek},
+};
+
+/// Most bytes of a text file that are read; the rest is reached with `offset`.
+const MAX_TEXT_BYTES: u64 = 8 << 20;
+/// Most characters shown at once, as for command output (bot supplement section 15, bash).
+const MAX_SHOWN_CHARS: usize = 30_000;
+/// Lines shown when the call does not say.
+const DEFAULT_LINES: usize = 2_000;
+/// Largest image passed to the model (bot supplement section 15, `web_fetch` limits).
+const MAX_IMAGE_BYTES: usize = 5 << 20;
+/// Largest PDF passed to the model (same row).
+const MAX_PDF_BYTES: usize = 10 << 20;
+
+/// The tool.
+pub(super) struct ReadFile;
+
+#[async_trait]
+impl Tool for ReadFile {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "read_file".into(),
+            description:
+                "Reads a file of the working tree. Text comes with line numbers; images and PDFs are shown."
+                    .into(),
+            input_schema: json!({
+                "type": "object",
+                "properties": {
+                    "path": {"type": "string", "description": "Path relative to the working tree."},
+                    "offset": {"type": "integer", "minimum": 1, "description": "First line to show, from 1."},
+                    "limit": {"type": "integer", "minimum": 1, "description": "Lines to show; 2000 when left out."}
+                },
+                "required": ["path"],
+                "additionalProperties": false
+            }),
+        }
+    }
+
+    fn effects(&self) -> Effects {
+        Effects::None
+    }
+
+    fn summary(&self, input: &Value) -> String {
+        format!("read_file {}", peek(input, "path"))
+    }
+
+    async fn run(&self, context: ToolContext<'_>, input: &Value) -> ToolOutput {
+        match run(context, input).await {
+            Ok(output) | Err(output) => output,
+        }
+    }
+}
+
+async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, ToolOutput> {
+    let args = Args::of(input)?;
+    let path = args.text("path")?;
+    let count = |field| {
+        Ok::<_, ToolOutput>(args.optional_count(field)?.map(|n| usize::try_from(n).unwrap_or(usize::MAX)))
+    };
+    let first = count("offset")?.unwrap_or(1).max(1);
+    let lines = count("limit")?.unwrap_or(DEFAULT_LINES).max(1);
+    let workspace = context.workspace()?;
+    let limit = MAX_TEXT_BYTES.max(MAX_PDF_BYTES as u64) + 1;
+    let (bytes, size) = workspace.read(path, limit).await.map_err(ToolOutput::from)?;
+    if let Some(content) = media(path, &bytes, size)? {
+        return Ok(ToolOutput { content: vec![content], ..ToolOutput::text("") });
+    }
+    if bytes.iter().take(8 << 10).any(|byte| *byte == 0) {
+        return Err(ToolOutput::refused(format!("{path} is a binary file of {size} bytes.")));
+    }
+    Ok(ToolOutput::text(numbered(&String::from_utf8_lossy(&bytes), first, lines, size > bytes.len() as u64)))
+}
+
+/// Images and PDFs by their first bytes; the name alone is not believed.
+fn media(path: &str, bytes: &[u8], size: u64) -> Result<Option<ToolContent>, ToolOutput> {
+    let media_type = match bytes {
+        [0x89, b'P', b'N', b'G', ..] => "image/png",
+        [0xff, 0xd8, 0xff, ..] => "image/jpeg",
+        [b'G', b'I', b'F', b'8', ..] => "image/gif",
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => "image/webp",
+        [b'%', b'P', b'D', b'F', b'-', ..] => "application/pdf",
+        _ => return Ok(None),
+    };
+    let pdf = media_type == "application/pdf";
+    let max = if pdf { MAX_PDF_BYTES } else { MAX_IMAGE_BYTES };
+    if size > max as u64 {
+        return Err(ToolOutput::refused(format!("{path} has {size} bytes; at most {max} can be shown.")));
+    }
+    let data = base64::engine::general_purpose::STANDARD.encode(bytes);
+    let media_type = media_type.to_owned();
+    Ok(Some(if pdf {
+        ToolContent::Document { media_type, data }
+    } else {
+        ToolContent::Image { media_type, data }
+    }))
+}
+
+fn numbered(text: &str, first: usize, limit: usize, cut: bool) -> String {
+    if text.is_empty() {
+        return "(the file is empty)".into();
+    }
+    let total = text.lines().count();
+    let mut shown = String::new();
+    let mut last = first - 1;
+    for (index, line) in text.lines().enumerate().skip(first - 1).take(limit) {
+        let numbered = format!("{:>5}\t{line}\n", index + 1);
+        if shown.len() + numbered.len() > MAX_SHOWN_CHARS && !shown.is_empty() {
+            break;
+        }
+        shown.push_str(&ars_events::cap(&numbered, MAX_SHOWN_CHARS));
+        last = index + 1;
+    }
+    if shown.is_empty() {
+        return format!("(the file has only {total} lines)");
+    }
+    if last < total || cut {
+        let more = if cut { "more than " } else { "" };
+        shown
+            .push_str(&format!("[lines {first} to {last} of {more}{total}; go on with offset {}]", last + 1));
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_numbered_and_the_rest_is_announced() {
+        assert_eq!(numbered("a\nb\nc\n", 2, 1, false), "    2\tb\n[lines 2 to 2 of 3; go on with offset 3]");
+        assert_eq!(numbered("a", 1, 10, false), "    1\ta\n");
+        assert_eq!(numbered("a", 9, 10, false), "(the file has only 1 lines)");
+        assert!(numbered(&"x".repeat(100_000), 1, 10, false).chars().count() < 31_000);
+    }
+
+    #[test]
+    fn images_are_known_by_their_bytes_and_capped() {
+        let png = [0x89, b'P', b'N', b'G', 0];
+        assert!(matches!(media("a.txt", &png, 5), Ok(Some(ToolContent::Image { .. }))));
+        assert!(media("a.png", &png, 6 << 20).is_err());
+        assert_eq!(media("a.png", b"text", 4), Ok(None));
+    }
+}

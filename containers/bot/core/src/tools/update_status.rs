@@ -1,0 +1,50 @@
+//! `update_status`: shows the requester a checklist (bot supplement section 15).
+//!
+//! The checklist reaches people through the call's event; the tool itself changes nothing.
+
+use ars_agent::ToolSpec;
+use async_trait::async_trait;
+use serde_json::{Value, json};
+
+use super::{
+    Effects, Tool, ToolContext, ToolOutput,
+    args::{Args, peek},
+};
+
+/// The tool.
+pub(super) struct UpdateStatus;
+
+#[async_trait]
+impl Tool for UpdateStatus {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "update_status".into(),
+            description: "Shows the requester what is pending, started and done. Does not use up a turn."
+                .into(),
+            input_schema: json!({
+                "type": "object",
+                "properties": {
+                    "checklist": {"type": "string", "description": "One item a line: `[ ]` pending, `[~]` started, `[x]` done."}
+                },
+                "required": ["checklist"],
+                "additionalProperties": false
+            }),
+        }
+    }
+
+    fn effects(&self) -> Effects {
+        Effects::RerunSafe
+    }
+
+    fn summary(&self, input: &Value) -> String {
+        format!("update_status {}", peek(input, "checklist").lines().collect::<Vec<_>>().join(" · "))
+    }
+
+    async fn run(&self, _context: ToolContext<'_>, input: &Value) -> ToolOutput {
+        match Args::of(input).and_then(|args| args.text("checklist")) {
+            Ok(text) if text.trim().is_empty() => ToolOutput::text("Ignored: the checklist is empty."),
+            Ok(_) => ToolOutput::text("Shown."),
+            Err(refused) => refused,
+        }
+    }
+}
