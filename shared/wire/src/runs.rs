@@ -18,6 +18,14 @@ pub mod route {
     pub const EVENTS: &str = "/runs/events";
 }
 
+/// Largest bodies in bytes; equal is accepted (state-worker supplement section 1.4).
+pub mod fence {
+    /// Of a route that carries a record.
+    pub const RECORD: usize = 2 * 1024 * 1024;
+    /// Of every other route.
+    pub const OTHER: usize = 512 * 1024;
+}
+
 /// The one store key the bot uses (document 2 section 4.3).
 pub const DEFAULT_STORE: &str = "runs:default";
 

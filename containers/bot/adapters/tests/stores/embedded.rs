@@ -1,0 +1,83 @@
+//! What only the store in this process does: files, and the sweep.
+
+use std::{path::Path, sync::Arc};
+
+use ars_bot_adapters::stores::EmbeddedRunStore;
+use ars_bot_core::ports::{RunStore, StoreErrorKind};
+use ars_sql::Sql;
+use ars_sql_native::NativeSql;
+use ars_wire::runs::ListRequest;
+
+use crate::fixture::{DAY, ManualClock, NOW, record, run};
+
+fn open(folder: &Path, now: i64) -> EmbeddedRunStore {
+    EmbeddedRunStore::open(folder, ManualClock::at(now), None).unwrap()
+}
+
+#[tokio::test]
+async fn runs_survive_a_restart_and_a_closed_store_leaves_one_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data/here");
+    let store = open(&data, NOW);
+    store.put(&record("r1", NOW)).await.unwrap();
+    drop(store);
+    let files: Vec<_> = std::fs::read_dir(&data).unwrap().map(|file| file.unwrap().file_name()).collect();
+    assert_eq!(files, ["store.sqlite3"], "the log was folded in");
+    assert_eq!(open(&data, NOW).get(&run("r1")).await.unwrap(), Some(record("r1", NOW)));
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        assert_eq!(data.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+    }
+}
+
+#[tokio::test]
+async fn what_expired_while_the_bot_was_away_is_swept_at_the_start() {
+    let folder = tempfile::tempdir().unwrap();
+    open(folder.path(), NOW).put(&record("r1", NOW)).await.unwrap();
+    let store = open(folder.path(), NOW + 31 * DAY);
+    // The sweep comes before the first answer.
+    store.list(&ListRequest::default()).await.unwrap();
+    let sql = NativeSql::open(&folder.path().join("store.sqlite3")).unwrap();
+    let rows = "SELECT (SELECT count(*) FROM runs) + (SELECT count(*) FROM run_events)";
+    assert_eq!(sql.query(rows, &[]).unwrap()[0].integer(0), Ok(0));
+}
+
+#[tokio::test]
+async fn a_store_that_fails_is_worth_another_try_and_never_claims_success() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path(), NOW);
+    store.put(&record("r1", NOW)).await.unwrap();
+    let sql = NativeSql::open(&folder.path().join("store.sqlite3")).unwrap();
+    sql.execute("ALTER TABLE run_events RENAME TO elsewhere", &[]).unwrap();
+    let error = store.put(&record("r2", NOW)).await.unwrap_err();
+    assert_eq!(error.kind, StoreErrorKind::Transient, "{error}");
+    sql.execute("ALTER TABLE elsewhere RENAME TO run_events", &[]).unwrap();
+    assert_eq!(store.get(&run("r2")).await.unwrap(), None);
+    assert!(store.put(&record("r2", NOW)).await.unwrap().stored);
+}
+
+#[test]
+fn a_data_directory_that_cannot_be_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    std::fs::write(&file, "not a directory").unwrap();
+    let open = |path: &Path| EmbeddedRunStore::open(path, ManualClock::at(NOW), None).err().unwrap();
+    assert_eq!(open(&file).kind, StoreErrorKind::Permanent);
+    std::fs::write(folder.path().join("store.sqlite3"), "not a database, but long enough to look like one")
+        .unwrap();
+    assert_eq!(open(folder.path()).kind, StoreErrorKind::Permanent);
+}
+
+#[tokio::test]
+async fn an_answer_nobody_waits_for_does_not_stop_the_work() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Arc::new(open(folder.path(), NOW));
+    let put = tokio::spawn({
+        let store = store.clone();
+        async move { store.put(&record("r1", NOW)).await }
+    });
+    put.abort();
+    drop(put.await);
+    assert!(store.put(&record("r2", NOW)).await.unwrap().stored);
+}
