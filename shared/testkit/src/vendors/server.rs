@@ -13,7 +13,7 @@ use std::{
 use axum::{
     Router,
     body::Body,
-    extract::{DefaultBodyLimit, State},
+    extract::{ConnectInfo, DefaultBodyLimit, State},
     http::{HeaderMap, Response},
     routing::post,
 };
@@ -69,6 +69,8 @@ pub struct Message<'a> {
 /// A request as it arrived.
 #[derive(Debug, Clone)]
 pub struct Captured {
+    /// The connection's other end; the same for requests that shared a connection.
+    pub peer: SocketAddr,
     /// Its headers.
     pub headers: HeaderMap,
     /// Its body.
@@ -144,7 +146,8 @@ impl<V: Vendor> Fake<V> {
         let router = Router::new()
             .route(V::ROUTE, post(handle::<V>))
             .layer(DefaultBodyLimit::max(BODY_BYTES))
-            .with_state(shared.clone());
+            .with_state(shared.clone())
+            .into_make_service_with_connect_info::<SocketAddr>();
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a free port");
         let address = listener.local_addr().expect("a bound socket has an address");
         let task = tokio::spawn(async move { axum::serve(listener, router).await });
@@ -206,6 +209,7 @@ impl<V: Vendor> Drop for Fake<V> {
 
 async fn handle<V: Vendor>(
     State(shared): State<Arc<Shared>>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
     headers: HeaderMap,
     text: Bytes,
 ) -> Response<Body> {
@@ -215,7 +219,7 @@ async fn handle<V: Vendor>(
     };
     let broken = V::check(&headers, &body, &shared.issued.lock().unwrap());
     if shared.keep_requests {
-        shared.captured.lock().unwrap().push(Captured { headers, body: body.clone() });
+        shared.captured.lock().unwrap().push(Captured { peer, headers, body: body.clone() });
     }
     shared.arrived.send_modify(|count| *count += 1);
     if !broken.is_empty() {

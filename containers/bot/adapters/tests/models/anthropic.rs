@@ -75,6 +75,18 @@ async fn a_conversation_round_trips_every_block_verbatim() {
 }
 
 #[tokio::test]
+async fn calls_share_one_connection() {
+    let fake = FakeAnthropic::start().await;
+    // The end of the body comes later than the end of the message.
+    fake.push([Reply::text("one").every(Duration::from_millis(5)), Reply::text("two")]);
+    let (conversation, client) = (Conversation::new(MODEL), client(&fake));
+    conversation.call(&*client).await.unwrap();
+    conversation.call(&*client).await.unwrap();
+    let peers: Vec<_> = fake.requests().into_iter().map(|request| request.peer).collect();
+    assert_eq!(peers[0], peers[1]);
+}
+
+#[tokio::test]
 async fn a_stored_conversation_is_sent_as_the_live_one() {
     let fake = FakeAnthropic::start().await;
     let thinking = Block::Thinking { text: "hm".into(), signature: "s".into() };

@@ -1,6 +1,11 @@
 //! What the tests of both vendors share: a client of a fake, and calls of it.
+#![expect(clippy::unwrap_used, reason = "helpers of tests: what fails here fails the test")]
 
-use std::{collections::BTreeMap, sync::Arc, sync::Mutex, time::Duration};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use ars_agent::{ModelTurn, Part, Role, ToolContent, ToolSpec, Turn};
 use ars_auth::Secret;

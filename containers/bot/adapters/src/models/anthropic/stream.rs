@@ -1,5 +1,7 @@
 //! The answer on the wire: server-sent events, read until the message is whole.
 
+use std::time::Duration;
+
 use ars_agent::ModelTurn;
 use ars_bot_core::ports::{ModelDelta, ModelError};
 use bytes::Bytes;
@@ -15,6 +17,8 @@ use super::{
 /// Most bytes of one answer: far above 128,000 tokens of output, and a bound on what a broken server can make us
 /// hold.
 const ANSWER_BYTES: usize = 64 * 1024 * 1024;
+/// Longest wait for the end of a body whose message is whole. Reading it lets the connection serve the next call.
+const TAIL_WAIT: Duration = Duration::from_millis(50);
 /// Most bytes of an error answer that are read.
 const ERROR_BYTES: usize = 64 * 1024;
 
@@ -43,7 +47,10 @@ pub(super) async fn read(
         match assembly.take(data)? {
             Step::Quiet => {}
             Step::Text(text) => deltas(ModelDelta::Text(text)),
-            Step::Done(turn) => return Ok(turn),
+            Step::Done(turn) => {
+                let _ = tokio::time::timeout(TAIL_WAIT, events.next()).await;
+                return Ok(turn);
+            }
         }
     }
     Err(protocol("the stream ended before the message did"))
