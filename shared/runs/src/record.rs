@@ -72,9 +72,17 @@ pub struct RunRecord {
     pub extra: Map<String, Value>,
 }
 
-/// Numbers of a record, which a store takes with a fraction (state-worker supplement section 5.3).
-const NUMBERS: [&str; 6] =
-    ["startedAt", "finishedAt", "receivedAt", "sealedAt", "eventCount", "storedEventCount"];
+/// Numbers of a record. A store takes them with a fraction or written as `2.0` (state-worker supplement section 5.3).
+const NUMBERS: [&str; 8] = [
+    "startedAt",
+    "finishedAt",
+    "receivedAt",
+    "sealedAt",
+    "eventCount",
+    "storedEventCount",
+    "stepCount",
+    "schema",
+];
 
 impl RunRecord {
     /// Reads a record from a store's answer, whoever wrote it: fractions are rounded away and the diagnosis is made
@@ -107,7 +115,7 @@ mod tests {
     fn stored() -> Value {
         json!({
             "id": "r", "channelId": "c", "userId": "u", "threadKey": "t", "startedAt": 1.5, "finishedAt": 2e3,
-            "status": "completed", "eventCount": 0.0, "storedEventCount": 0, "truncated": false, "events": [],
+            "status": "completed", "eventCount": 0.0, "storedEventCount": 0, "stepCount": 3.0, "truncated": false, "events": [],
             "diagnosis": { "findings": [], "eventCount": 0, "verdict": "", "byCategory": {} }, "later": [1],
         })
     }
@@ -116,6 +124,7 @@ mod tests {
     fn a_record_of_any_writer_is_read_and_unknown_fields_stay() {
         let record = RunRecord::from_stored(stored()).unwrap();
         assert_eq!((record.started_at, record.finished_at, record.event_count), (2, 2000, 0));
+        assert_eq!(record.step_count, Some(3));
         assert_eq!(record.channel_visibility, Visibility::Unknown);
         assert_eq!(record.extra["later"], json!([1]));
         assert_eq!(record.diagnosis["byCategory"]["retry"], json!({ "count": 0, "durationMs": 0 }));
