@@ -23,7 +23,8 @@ export class Call {
     const head = el("summary", {},
       this.icon, this.said, el("span", { class: "tool" }, this.tool), el("code", { class: "target" }, target(event)), this.end);
     this.node = el("details", { class: "call" }, head, this.body);
-    if (event.command) this.body.append(block("Command", event.command));
+    // The head shows the whole of a command unless its summary was cut.
+    if (event.command && event.command !== target(event)) this.body.append(block("Command", event.command));
     this.set("running");
   }
 

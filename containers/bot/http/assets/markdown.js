@@ -38,7 +38,7 @@ function blocks(lines, depth) {
     const line = lines[at];
     let block;
     if (line.trim() === "") at += 1;
-    else if (FENCE.test(line)) [block, at] = fence(lines, at);
+    else if (isFence(line)) [block, at] = fence(lines, at);
     else if (HEADING.test(line)) [block, at] = [heading(line), at + 1];
     else if (isRule(line)) [block, at] = [el("hr"), at + 1];
     else if (QUOTE.test(line)) [block, at] = quote(lines, at, depth);
@@ -48,6 +48,12 @@ function blocks(lines, depth) {
     if (block) out.push(block);
   }
   return out;
+}
+
+/** A line of backticks with more of them further on is inline code, not a fence. */
+function isFence(line) {
+  const found = FENCE.exec(line);
+  return found !== null && !(found[1][0] === "`" && line.includes("`", line.indexOf("`") + found[1].length));
 }
 
 function fence(lines, start) {
@@ -116,7 +122,7 @@ function belongs(lines, at, marker) {
 }
 
 function startsBlock(line) {
-  return FENCE.test(line) || HEADING.test(line) || QUOTE.test(line) || isRule(line);
+  return isFence(line) || HEADING.test(line) || QUOTE.test(line) || isRule(line);
 }
 
 function isTable(lines, at) {

@@ -11,6 +11,13 @@ const facts = document.getElementById("facts");
 const clock = document.getElementById("clock");
 const connection = document.getElementById("connection");
 const totals = { calls: 0, input: 0, output: 0 };
+const CONNECTION = {
+  "": "",
+  connecting: "Connecting…",
+  live: "Live",
+  reconnecting: "Reconnecting…",
+  lost: "Disconnected. Reload the page to try again.",
+};
 let lastSeq = 0;
 let finishedAt = null;
 
@@ -104,8 +111,6 @@ function keepAtEnd(change) {
   change();
   if (atEnd && page.scrollHeight > page.clientHeight) page.scrollTop = page.scrollHeight;
 }
-
-const CONNECTION = { connecting: "Connecting…", live: "Live", reconnecting: "Reconnecting…", lost: "Disconnected. Reload the page to try again.", "": "" };
 
 function connect(state) {
   connection.dataset.state = state;

@@ -18,6 +18,7 @@ pub fn router(state: HttpState) -> Router {
         // Viewers of the dashboard. A run's own routes also need its token, or a finished run.
         .route("/runs", get(routes::runs::index))
         .route("/runs/", get(routes::runs::index))
+        .route("/runs/docs", get(routes::runs::docs))
         .route("/runs/assets/{name}", get(routes::runs::asset))
         .route("/runs/{id}", get(routes::runs::page))
         .route("/runs/{id}/events", get(routes::runs::events))

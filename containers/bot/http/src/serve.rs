@@ -103,3 +103,28 @@ fn is_of_one_connection(error: &io::Error) -> bool {
         io::ErrorKind::ConnectionRefused | io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::{
+        io::{AsyncReadExt, AsyncWriteExt},
+        time::timeout,
+    };
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_head_that_trickles_in_is_cut_off() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = tokio::spawn(serve(listener, Router::new(), std::future::pending()));
+        for head in ["", "GET / HTTP/1.1\r\nhost: x\r\nslow: "] {
+            let mut stream = TcpStream::connect(address).await.unwrap();
+            stream.write_all(head.as_bytes()).await.unwrap();
+            let mut answer = Vec::new();
+            let closed = timeout(HEAD_DEADLINE * 2, stream.read_to_end(&mut answer)).await;
+            assert!(closed.is_ok() && !answer.starts_with(b"HTTP/1.1 2"), "{head:?}");
+        }
+        server.abort();
+    }
+}

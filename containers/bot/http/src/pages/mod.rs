@@ -1,10 +1,12 @@
 //! The pages: what they show, taken from a run's state or record, and their templates.
 
+mod docs;
 mod index;
 mod outline;
 mod run;
 mod view;
 
+pub(crate) use docs::DocsPage;
 pub(crate) use index::{IndexPage, Row};
 pub(crate) use run::RunPage;
 pub(crate) use view::RunView;

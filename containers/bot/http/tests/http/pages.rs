@@ -33,7 +33,7 @@ async fn a_viewer_from_elsewhere_or_of_a_public_deployment_is_refused_everywhere
     let bot = Bot::start_with(TOKENS, settings).await;
     let run = bot.run("secret plan", "scripted/m");
     let (id, token) = (run.id().clone(), run.view().token);
-    for path in ["/runs", "/runs/", "/runs?stream=1", "/runs/assets/style.css"] {
+    for path in ["/runs", "/runs/", "/runs?stream=1", "/runs/docs", "/runs/assets/style.css"] {
         assert_eq!(text(&bot, path).await, (403, "Forbidden\n".into()), "{path}");
     }
     for route in ["", "/events", "/friction"] {
@@ -52,7 +52,13 @@ async fn a_viewer_from_elsewhere_or_of_a_public_deployment_is_refused_everywhere
 async fn pages_carry_their_headers() {
     let bot = Bot::start().await;
     let run = bot.run("x", "scripted/m");
-    for path in ["/runs".to_owned(), live_path(&run), "/runs/assets/run.js".into(), "/runs/unknown".into()] {
+    for path in [
+        "/runs".to_owned(),
+        "/runs/docs".into(),
+        live_path(&run),
+        "/runs/assets/run.js".into(),
+        "/runs/unknown".into(),
+    ] {
         let response = get(&bot, &path).await;
         let header = |name: &str| response.headers()[name].to_str().unwrap().to_owned();
         assert!(

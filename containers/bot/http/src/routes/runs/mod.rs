@@ -4,6 +4,7 @@
 //! by the registry; without it only a finished run is shown.
 
 mod asset;
+mod docs;
 mod events;
 mod feed;
 mod friction;
@@ -15,6 +16,7 @@ mod run_ref;
 mod stop;
 
 pub(crate) use asset::asset;
+pub(crate) use docs::docs;
 pub(crate) use events::events;
 pub(crate) use friction::friction;
 pub(crate) use index::index;

@@ -1,0 +1,31 @@
+//! The short documentation that comes with the bot.
+
+use askama::Template;
+use axum::response::Response;
+
+use super::render;
+
+/// The page.
+#[derive(Template)]
+#[template(path = "docs.html")]
+pub(crate) struct DocsPage {
+    base: String,
+}
+
+impl DocsPage {
+    /// With examples that name this installation: by its public address, else by the name the viewer used.
+    pub(crate) fn new(public_base_url: Option<&str>, host: Option<&str>) -> Self {
+        let public =
+            public_base_url.map(|url| url.trim().trim_end_matches('/')).filter(|url| !url.is_empty());
+        let base = match public {
+            Some(url) => url.to_owned(),
+            None => format!("http://{}", host.unwrap_or("localhost")),
+        };
+        Self { base }
+    }
+
+    /// The page as an answer.
+    pub(crate) fn into_response(self) -> Response {
+        render(&self)
+    }
+}

@@ -1,0 +1,165 @@
+//! A browser under test: chromedriver as a child process, spoken to in the JSON of its protocol.
+//!
+//! Seven of the protocol's calls are needed, so this is the whole client; the libraries for it bring more code
+//! than the pages under test have.
+
+use std::{
+    process::Stdio,
+    time::{Duration, Instant},
+};
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use reqwest::{Client, Method};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::{
+    io::{AsyncBufReadExt, BufReader},
+    process::{Child, Command},
+};
+
+/// Longer than anything here takes on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Wait between two looks at the page.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Debian's browser; what it is started with keeps it off the network and out of the home directory.
+const CHROMIUM: &str = "/usr/bin/chromium";
+const FLAGS: [&str; 9] = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+];
+
+/// One browser with one page.
+pub struct Browser {
+    client: Client,
+    session: String,
+    // Dropped with the browser: the driver is killed and its files are deleted.
+    _driver: Child,
+    _profile: TempDir,
+}
+
+impl Browser {
+    /// Starts chromedriver on a port of its choice, and a browser with an empty profile.
+    pub async fn start() -> Self {
+        let profile = tempfile::tempdir().unwrap();
+        let mut driver = Command::new("chromedriver")
+            .arg("--port=0")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .kill_on_drop(true)
+            .spawn()
+            .expect("chromedriver is installed (apt package chromium-driver)");
+        let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines();
+        let port = loop {
+            let line = lines.next_line().await.unwrap().expect("chromedriver tells its port");
+            if let Some((_, port)) = line.split_once("started successfully on port ") {
+                break port.trim_end_matches('.').to_owned();
+            }
+        };
+        // Its output must not fill the pipe.
+        tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+        let client = Client::builder().no_proxy().build().unwrap();
+        let mut flags = FLAGS.map(str::to_owned).to_vec();
+        flags.push(format!("--user-data-dir={}", profile.path().display()));
+        let capabilities = json!({"capabilities": {"alwaysMatch": {
+            "browserName": "chrome",
+            "goog:chromeOptions": {"binary": CHROMIUM, "args": flags},
+            "goog:loggingPrefs": {"browser": "ALL"},
+        }}});
+        let base = format!("http://127.0.0.1:{port}/session");
+        let made: Value = client.post(&base).json(&capabilities).send().await.unwrap().json().await.unwrap();
+        let id = made["value"]["sessionId"].as_str().unwrap_or_else(|| panic!("no session: {made}"));
+        let session = format!("{base}/{id}");
+        Self { client, session, _driver: driver, _profile: profile }
+    }
+
+    async fn call(&self, method: Method, path: &str, body: Value) -> Value {
+        let request = self.client.request(method.clone(), format!("{}{path}", self.session));
+        let request = if method == Method::POST { request.json(&body) } else { request };
+        let answer: Value = request.send().await.unwrap().json().await.unwrap();
+        assert!(answer["value"]["error"].is_null(), "{path}: {answer}");
+        answer["value"].clone()
+    }
+
+    /// Goes to an address.
+    pub async fn open(&self, url: &str) {
+        self.call(Method::POST, "/url", json!({"url": url})).await;
+    }
+
+    /// The value of a JavaScript expression in the page.
+    pub async fn eval(&self, expression: &str) -> Value {
+        let script = format!("return ({expression});");
+        self.call(Method::POST, "/execute/sync", json!({"script": script, "args": []})).await
+    }
+
+    /// Waits until an expression is true.
+    pub async fn wait(&self, expression: &str) {
+        let until = Instant::now() + PATIENCE;
+        while self.eval(&format!("Boolean({expression})")).await != json!(true) {
+            if Instant::now() > until {
+                let (page, console) = (self.eval("document.body?.innerText").await, self.console().await);
+                panic!("never true: {expression}; the page says: {page}; the console says: {console:?}");
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    /// The text a reader sees of the first element a selector finds.
+    pub async fn text(&self, selector: &str) -> String {
+        let text = self.eval(&format!("document.querySelector({}).innerText", json!(selector))).await;
+        text.as_str().unwrap().to_owned()
+    }
+
+    /// Clicks the first element a selector finds.
+    pub async fn click(&self, selector: &str) {
+        self.eval(&format!("document.querySelector({}).click()", json!(selector))).await;
+    }
+
+    /// What the console said since the last call: errors, warnings, refusals of the content-security policy.
+    pub async fn console(&self) -> Vec<String> {
+        let entries = self.call(Method::POST, "/se/log", json!({"type": "browser"})).await;
+        let lines = entries
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|entry| format!("{}: {}", entry["level"], entry["message"]));
+        lines.collect()
+    }
+
+    /// Sends a command of the browser's own protocol.
+    pub async fn command(&self, name: &str, params: Value) -> Value {
+        self.call(Method::POST, "/goog/cdp/execute", json!({"cmd": name, "params": params})).await
+    }
+
+    /// Sets the page's width, and the colour scheme its reader prefers.
+    pub async fn look(&self, width: u32, scheme: &str) {
+        let size = json!({"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600});
+        self.command("Emulation.setDeviceMetricsOverride", size).await;
+        let features = json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]});
+        self.command("Emulation.setEmulatedMedia", features).await;
+    }
+
+    /// Runs scripts of pages, or not.
+    pub async fn scripts(&self, enabled: bool) {
+        self.command("Emulation.setScriptExecutionDisabled", json!({"value": !enabled})).await;
+    }
+
+    /// Writes a picture of the whole page.
+    pub async fn picture(&self, path: &std::path::Path) {
+        let params = json!({"captureBeyondViewport": true, "format": "png"});
+        let shot = self.command("Page.captureScreenshot", params).await;
+        std::fs::write(path, BASE64_STANDARD.decode(shot["data"].as_str().unwrap()).unwrap()).unwrap();
+    }
+
+    /// Closes the browser.
+    pub async fn close(self) {
+        self.call(Method::DELETE, "", Value::Null).await;
+    }
+}

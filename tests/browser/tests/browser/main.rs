@@ -1,0 +1,405 @@
+//! The run pages in a real Chromium: what a reader sees, what the console says, and that hostile text stays text.
+//!
+//! Set `ARS_PICTURES` to a directory to keep pictures of the pages.
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+
+mod driver;
+mod markdown;
+#[expect(dead_code, reason = "the tests of the HTTP surface use the rest of it")]
+#[path = "../../../../containers/bot/http/tests/http/support.rs"]
+mod support;
+
+use std::{
+    panic::{AssertUnwindSafe, resume_unwind},
+    path::PathBuf,
+};
+
+use ars_bot_core::registry::RunHandle;
+use ars_events::{EventBody, NoteKind};
+use ars_types::RunStatus;
+use futures::FutureExt;
+use serde_json::{Value, json};
+
+use self::{
+    driver::Browser,
+    support::{Bot, live_path, record, say},
+};
+
+/// Runs a test with a browser, and closes the browser also when the test fails: killing chromedriver alone would
+/// leave it running.
+async fn with_browser(test: impl AsyncFnOnce(&Browser)) {
+    let browser = Browser::start().await;
+    let outcome = AssertUnwindSafe(test(&browser)).catch_unwind().await;
+    browser.close().await;
+    if let Err(panic) = outcome {
+        resume_unwind(panic);
+    }
+}
+
+/// Where pictures go, when somebody wants them.
+fn pictures() -> Option<PathBuf> {
+    std::env::var_os("ARS_PICTURES").map(PathBuf::from)
+}
+
+/// Pictures of the page as it is: wide and narrow, light and dark.
+async fn picture(browser: &Browser, name: &str) {
+    let Some(directory) = pictures() else { return };
+    for (width, scheme) in [(1100, "light"), (1100, "dark"), (390, "light"), (390, "dark")] {
+        browser.look(width, scheme).await;
+        browser.picture(&directory.join(format!("{name}-{width}-{scheme}.png"))).await;
+    }
+    browser.look(1100, "light").await;
+}
+
+fn ask(run: &RunHandle, text: &str) {
+    run.publish(EventBody::Input { text: text.into(), source: None });
+}
+
+fn meta(run: &RunHandle, model: &str) {
+    run.publish(EventBody::RunMeta {
+        agent: "coding".into(),
+        model: Some(model.into()),
+        effort: Some("high".into()),
+        trace_id: None,
+        repo: Some("acme/app".into()),
+        git_ref: Some("main".into()),
+        head_sha: Some("8f2b1c94d0aa7e".into()),
+    });
+}
+
+fn call(run: &RunHandle, tool: &str, id: &str, summary: &str) {
+    run.publish(EventBody::ToolCall {
+        tool: tool.into(),
+        summary: summary.into(),
+        call_id: Some(id.into()),
+        command: summary.strip_prefix("$ ").map(str::to_owned),
+    });
+}
+
+fn result(run: &RunHandle, tool: &str, id: &str, exit: Option<i64>, output: &str) {
+    run.publish(EventBody::ToolResult {
+        tool: tool.into(),
+        ok: exit.unwrap_or(0) == 0,
+        summary: ars_events::result_summary(output),
+        call_id: Some(id.into()),
+        exit_code: exit,
+        output: Some(output.into()),
+        infra: None,
+    });
+}
+
+fn turn(bot: &Bot, run: &RunHandle, ms: i64, tokens: u64) {
+    let span = |name: &str| (name.to_owned(), "s1".to_owned());
+    let (name, span_id) = span("model.turn");
+    run.publish(EventBody::SpanStart {
+        span_id: span_id.clone(),
+        parent_span_id: None,
+        name: name.clone(),
+        attrs: None,
+    });
+    bot.clock.advance(ms);
+    let usage =
+        json!({"usage": {"inputTokens": tokens, "outputTokens": tokens / 20, "cacheReadTokens": tokens * 4}});
+    run.publish(EventBody::SpanEnd {
+        span_id,
+        parent_span_id: None,
+        name,
+        attrs: usage.as_object().cloned(),
+        started_at: 0,
+        duration_ms: ms,
+        status: ars_events::SpanStatus::Ok,
+        error: None,
+    });
+}
+
+const ANSWER: &str = "## What was wrong
+
+`add` in `src/lib.rs` subtracted **instead of adding**, so `adds_two` failed.
+
+## What I changed
+
+1. `src/lib.rs`: the operator, one character
+   - nothing else in the module was touched
+2. A test for *negative* numbers
+
+```rust
+pub fn add(a: i64, b: i64) -> i64 {
+    a + b
+}
+```
+
+| Test | Before | After |
+|---|---|---|
+| `adds_two` | failed | passed |
+| `adds_negative` | – | passed |
+
+> All 14 tests pass now.
+
+See https://doc.rust-lang.org/std/ops/trait.Add.html for the trait.";
+
+/// A coding run with everything a page shows.
+fn play(bot: &Bot, run: &RunHandle, model: &str) {
+    ask(
+        run,
+        "The test suite of the calculator fails since yesterday. Find out why, fix it,\nand add a test for negative numbers.",
+    );
+    run.publish(EventBody::Context { text: "user: please look at the calculator".into() });
+    run.publish(EventBody::Context { text: "assistant: Which part of it?".into() });
+    meta(run, model);
+    turn(bot, run, 1300, 2400);
+    say(run, "I will run the tests first to see **which** one fails.");
+    call(run, "bash", "c1", "$ cargo test --quiet 2>&1 | tail -40");
+    bot.clock.advance(4210);
+    result(
+        run,
+        "bash",
+        "c1",
+        Some(101),
+        "exit 101:\nrunning 13 tests\n............F\nfailures:\n\n---- adds_two stdout ----\nassertion `left == right` failed\n  left: 0\n right: 4\n",
+    );
+    turn(bot, run, 900, 3100);
+    say(run, "`adds_two` fails: the result is 0 where it should be 4. Reading the function and its callers.");
+    call(run, "read_file", "c2", "read_file src/lib.rs");
+    call(run, "search", "c3", "search add\\( in src");
+    bot.clock.advance(18);
+    result(run, "read_file", "c2", None, "pub fn add(a: i64, b: i64) -> i64 {\n    a - b\n}\n");
+    result(
+        run,
+        "search",
+        "c3",
+        None,
+        "src/lib.rs:1: pub fn add(a: i64, b: i64) -> i64 {\nsrc/main.rs:9:     println!(\"{}\", add(2, 2));",
+    );
+    turn(bot, run, 1100, 3600);
+    call(run, "edit_file", "c4", "edit_file src/lib.rs");
+    bot.clock.advance(7);
+    result(run, "edit_file", "c4", None, "replaced 1 occurrence");
+    run.publish(EventBody::note(NoteKind::WrapUp, "Time is running out; the agent was told to wrap up"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_live_run_is_followed_step_by_step_to_its_answer_and_then_read_from_the_history() {
+    with_browser(async |browser| {
+        let bot = Bot::start().await;
+        let run = bot.run(
+            "coding · acme/app · “The test suite of the calculator fails since yesterday”",
+            "scripted/m",
+        );
+        browser.look(1100, "light").await;
+        browser.open(&bot.url(&live_path(&run))).await;
+        browser.wait("document.getElementById('connection').textContent === 'Live'").await;
+        ask(&run, "please fix");
+        browser.wait("document.querySelector('.request .card')?.textContent === 'please fix'").await;
+        say(&run, "I look first");
+        browser.wait("document.querySelectorAll('.step').length === 1").await;
+        call(&run, "bash", "c1", "$ cargo test");
+        browser.wait("document.querySelector('.call[data-state=running]')").await;
+        assert_eq!(browser.text(".call .target").await, "cargo test");
+        bot.clock.advance(1300);
+        result(&run, "bash", "c1", Some(101), "boom\nat line 2");
+        browser.wait("document.querySelector('.call[data-state=failed]')").await;
+        assert_eq!(
+            browser.text(".call .end").await.split_whitespace().collect::<Vec<_>>(),
+            ["exit", "101", "1.3s"]
+        );
+        assert_eq!(browser.eval("document.querySelector('.call').open").await, json!(false));
+        browser.click(".call summary").await;
+        assert_eq!(browser.text(".call figure:last-child pre").await, "boom\nat line 2");
+        assert_eq!(browser.eval("document.getElementById('bar').hidden").await, json!(false));
+        run.publish(EventBody::Answer { text: "It is **fixed**.".into() });
+        browser.wait("document.querySelector('.answer strong')?.textContent === 'fixed'").await;
+        run.finish(RunStatus::Completed);
+        browser.wait("document.getElementById('status').textContent === 'Completed'").await;
+        assert_eq!(browser.eval("document.getElementById('bar').hidden").await, json!(true));
+        run.seal(Some(true));
+        browser.wait("document.getElementById('connection').textContent === ''").await;
+
+        browser.open(&bot.url(&format!("/runs/{}", run.id()))).await;
+        browser.wait("document.querySelector('.answer strong')").await;
+        assert_eq!(browser.text("#status").await, "Completed");
+        assert_eq!(browser.eval("document.querySelectorAll('.call').length").await, json!(1));
+        assert_eq!(
+            browser
+                .eval(
+                    "performance.getEntriesByType('resource').filter((r) => r.name.includes('events')).length"
+                )
+                .await,
+            json!(0)
+        );
+        assert_eq!(browser.console().await, Vec::<String>::new());
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_of_everything_is_shown_in_both_schemes_and_widths_without_a_sideways_scroll() {
+    with_browser(async |browser| {
+        let bot = Bot::start().await;
+        let run = bot.run(
+            "coding · acme/app · “The test suite of the calculator fails since yesterday. Find out why”",
+            "rehearsal/calculator",
+        );
+        play(&bot, &run, "rehearsal/calculator");
+        call(
+            &run,
+            "bash",
+            "c5",
+            "$ cargo test --quiet && cargo clippy --all-targets -- -D warnings && cargo fmt --check",
+        );
+        browser.look(1100, "light").await;
+        browser.open(&bot.url(&live_path(&run))).await;
+        browser.wait("document.querySelectorAll('.call').length === 5").await;
+        picture(browser, "live").await;
+        for width in [1100, 390, 320] {
+            browser.look(width, "light").await;
+            let overflow = "document.documentElement.scrollWidth > document.documentElement.clientWidth";
+            assert_eq!(browser.eval(overflow).await, json!(false), "{width}");
+        }
+        result(&run, "bash", "c5", Some(0), "14 passed");
+        run.publish(EventBody::Answer { text: ANSWER.into() });
+        run.finish(RunStatus::Completed);
+        browser.open(&bot.url(&format!("/runs/{}", run.id()))).await;
+        browser.wait("document.querySelector('.answer table')").await;
+        assert_eq!(browser.eval("document.querySelectorAll('.tag').length > 2").await, json!(true));
+        assert!(browser.text(".rehearsal-note").await.starts_with("Rehearsal."));
+        assert_eq!(
+            browser.text(".answer ol > li:first-child ul li").await,
+            "nothing else in the module was touched"
+        );
+        assert_eq!(
+            browser.eval("document.querySelector('.answer a').href").await,
+            json!("https://doc.rust-lang.org/std/ops/trait.Add.html")
+        );
+        browser.click(".call summary").await;
+        picture(browser, "history").await;
+        assert_eq!(browser.console().await, Vec::<String>::new());
+    })
+    .await;
+}
+
+const HOSTILE: &str = "<script>window.owned=1</script><img src=x onerror=window.owned=1> [click](javascript:window.owned=1) \
+    [data](data:text/html,<script>window.owned=1</script>) </script><!-- javascript:alert(1) & &lt;b&gt;";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hostile_text_stays_text_on_every_page() {
+    with_browser(async |browser| {
+        let bot = Bot::start().await;
+        let run = bot.run(HOSTILE, HOSTILE);
+        ask(&run, HOSTILE);
+        say(&run, HOSTILE);
+        call(&run, HOSTILE, "c1", HOSTILE);
+        result(&run, HOSTILE, "c1", None, HOSTILE);
+        run.publish(EventBody::note(NoteKind::Stopped, HOSTILE));
+        run.publish(EventBody::Answer { text: HOSTILE.into() });
+        let (live, id) = (live_path(&run), run.id().clone());
+        let mut stored = record("stored", 7000, &[]);
+        stored.label = Some(HOSTILE.into());
+        bot.store.insert(stored);
+        let innocent = "window.owned === undefined && !document.querySelector('main img, main script:not([type]), a[href^=javascript], a[href^=data]')";
+        for path in [live, "/runs".to_owned(), "/runs?all=1".into(), format!("/runs/{id}")] {
+            if path.ends_with(id.as_str()) {
+                run.finish(RunStatus::Completed);
+            }
+            browser.open(&bot.url(&path)).await;
+            let shown = "document.body.innerText.includes('<script>window.owned=1</script>')";
+            browser.wait(shown).await;
+            browser.wait("document.getElementById('runs') || document.querySelector('.answer .prose')").await;
+            assert_eq!(browser.eval(innocent).await, json!(true), "{path}");
+            assert_eq!(browser.console().await, Vec::<String>::new(), "{path}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_is_stopped_from_its_page() {
+    with_browser(async |browser| {
+        let bot = Bot::start().await;
+        let run = bot.run("long", "scripted/m");
+        browser.open(&bot.url(&live_path(&run))).await;
+        browser.wait("!document.getElementById('bar').hidden").await;
+        browser.click("#stop").await;
+        browser.wait("document.getElementById('status').textContent === 'Stopping'").await;
+        browser.wait("document.querySelector('.note')").await;
+        assert!(run.stops().soft.is_cancelled() && !run.stops().hard.is_cancelled());
+        browser.eval("window.confirm = () => true").await;
+        browser.click("#kill").await;
+        browser.wait("document.querySelectorAll('.note').length === 2").await;
+        assert!(run.stops().hard.is_cancelled());
+        run.finish(RunStatus::StoppedHard);
+        browser.wait("document.getElementById('status').textContent === 'Stopped hard'").await;
+        assert_eq!(browser.console().await, Vec::<String>::new());
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_index_follows_runs_as_they_come_and_end() {
+    with_browser(async |browser| {
+        let bot = Bot::start().await;
+        browser.look(1100, "light").await;
+        browser.open(&bot.url("/runs")).await;
+        browser.wait("document.getElementById('connection').textContent === 'Live'").await;
+        assert!(browser.text("#empty").await.contains("Nothing is running"));
+        picture(browser, "empty").await;
+        let first = bot.run("coding · acme/app · “Fix the flaky test of the parser”", "scripted/large");
+        bot.clock.advance(1000);
+        let second = bot.run("general · http:ops - http:ann · “Summarise the incident of last night for the people who were asleep”", "rehearsal/demo");
+        browser.wait("document.querySelectorAll('#runs li').length === 2").await;
+        let ids = browser.eval("[...document.querySelectorAll('#runs li')].map((row) => row.dataset.id)").await;
+        assert_eq!(ids, json!([second.id(), first.id()]));
+        assert_eq!(browser.eval("document.getElementById('empty').hidden").await, json!(true));
+        second.finish(RunStatus::Failed);
+        browser.wait("document.querySelector('#runs li .status').textContent === 'Failed'").await;
+        for (n, status) in [(1, RunStatus::Completed), (2, RunStatus::StoppedSoft), (3, RunStatus::Interrupted)] {
+            let mut stored = record(&format!("old{n}"), 1_759_999_000_000 - n * 86_400_000, &[]);
+            (stored.status, stored.label) = (status, Some(format!("coding · acme/app · “Earlier request number {n}”")));
+            bot.store.insert(stored);
+        }
+        browser.open(&bot.url("/runs?all=1")).await;
+        browser.wait("document.getElementById('connection').textContent === 'Live'").await;
+        assert_eq!(browser.eval("document.querySelectorAll('#runs li').length").await, json!(5));
+        picture(browser, "index").await;
+        browser.open(&bot.url("/runs/docs")).await;
+        picture(browser, "docs").await;
+        browser.open(&bot.url("/runs?all=1")).await;
+        browser.click(&format!("[data-id='{}'] a", first.id())).await;
+        browser.wait("location.search.startsWith('?t=') && document.getElementById('run')").await;
+        assert_eq!(browser.console().await, Vec::<String>::new());
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_scripts_a_page_is_a_readable_outline() {
+    with_browser(async |browser| {
+        let bot = Bot::start().await;
+        let run = bot.run("coding · “The test suite fails”", "scripted/m");
+        play(&bot, &run, "scripted/m");
+        run.publish(EventBody::Answer { text: ANSWER.into() });
+        run.finish(RunStatus::Completed);
+        browser.look(1100, "light").await;
+        browser.scripts(false).await;
+        browser.open(&bot.url(&format!("/runs/{}", run.id()))).await;
+        // With scripts off the driver cannot ask the page either, but the browser can.
+        let root = browser.command("DOM.getDocument", json!({"depth": -1})).await;
+        let text = texts(&root["root"]);
+        for part in
+            ["The test suite of the calculator", "cargo test --quiet", "What was wrong", "Without JavaScript"]
+        {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        if let Some(directory) = pictures() {
+            browser.picture(&directory.join("outline.png")).await;
+        }
+        browser.scripts(true).await;
+    })
+    .await;
+}
+
+/// Every text node below a node of the browser's own description of the page.
+fn texts(node: &Value) -> String {
+    let own = if node["nodeType"] == json!(3) { node["nodeValue"].as_str().unwrap_or_default() } else { "" };
+    let below = node["children"].as_array().into_iter().flatten().map(texts);
+    below.fold(own.to_owned(), |text, more| text + " " + &more)
+}
