@@ -5,3 +5,4 @@
 
 pub mod models;
 pub mod stores;
+pub mod workspace;

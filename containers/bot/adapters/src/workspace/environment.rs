@@ -1,0 +1,65 @@
+//! The environment of every child process: made from nothing, so that no secret of the service is in it.
+
+use std::{ffi::OsString, path::Path};
+
+/// Variables handed on as they are: where tools live, never what they may know.
+const HANDED_ON: &[&str] =
+    &["PATH", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN", "JAVA_HOME", "GOROOT", "PYENV_ROOT", "TZ"];
+/// Used when the service itself has no PATH.
+const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// What every child process is given.
+#[derive(Debug, Clone)]
+pub struct ChildEnvironment {
+    variables: Vec<(OsString, OsString)>,
+}
+
+impl ChildEnvironment {
+    /// Chooses from the service's own environment, which the composition root passes in.
+    pub fn from_service(own: impl Fn(&str) -> Option<OsString>) -> Self {
+        let mut variables: Vec<(OsString, OsString)> =
+            HANDED_ON.iter().filter_map(|name| Some((OsString::from(name), own(name)?))).collect();
+        if own("PATH").is_none() {
+            variables.push(("PATH".into(), DEFAULT_PATH.into()));
+        }
+        // The workspace's HOME is its own; a toolchain manager would not find its toolchains there.
+        if let (None, Some(home)) = (own("RUSTUP_HOME"), own("HOME")) {
+            let rustup = Path::new(&home).join(".rustup");
+            if rustup.is_dir() {
+                variables.push(("RUSTUP_HOME".into(), rustup.into_os_string()));
+            }
+        }
+        let fixed = [
+            ("LANG", "C.UTF-8"),
+            ("TERM", "dumb"),
+            ("GIT_TERMINAL_PROMPT", "0"),
+            ("GIT_CONFIG_NOSYSTEM", "1"),
+            ("GIT_AUTHOR_NAME", "Agent Request Service"),
+            ("GIT_AUTHOR_EMAIL", "agent@localhost"),
+            ("GIT_COMMITTER_NAME", "Agent Request Service"),
+            ("GIT_COMMITTER_EMAIL", "agent@localhost"),
+        ];
+        variables.extend(fixed.map(|(name, value)| (name.into(), value.into())));
+        Self { variables }
+    }
+
+    /// Gives a command this environment and nothing else.
+    pub(super) fn apply(&self, command: &mut std::process::Command, home: &Path) {
+        command.env_clear().envs(self.variables.iter().cloned()).env("HOME", home);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_listed_variables_are_handed_on() {
+        let own = |name: &str| Some(OsString::from(format!("value of {name}")));
+        let names: Vec<_> =
+            ChildEnvironment::from_service(own).variables.into_iter().map(|(name, _)| name).collect();
+        assert!(names.contains(&"PATH".into()));
+        assert!(!names.iter().any(|name| name.to_string_lossy().contains("TOKEN")));
+        assert!(!names.contains(&"ANTHROPIC_API_KEY".into()));
+    }
+}

@@ -1,0 +1,158 @@
+//! Reading and writing files beneath the tree.
+//!
+//! Every path is resolved by `cap-std`, on Linux by the kernel itself (`openat2` with `RESOLVE_BENEATH`): a
+//! symlink or `..` that leads out is refused at the moment of opening, so no race can swap one in afterwards.
+//! Symlinks that stay inside are followed; writing through one replaces the file it names, not the link.
+
+use std::{
+    io::{self, Read as _, Write as _},
+    path::{Component, Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use ars_bot_core::ports::WorkspaceError;
+use cap_std::{
+    ambient_authority,
+    fs::{Dir, File, OpenOptions, OpenOptionsExt as _},
+};
+
+/// Opening a FIFO or device must not wait for its other end.
+const NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+
+/// Makes names of temporary files distinct within the process.
+static TEMPORARY: AtomicU64 = AtomicU64::new(0);
+
+/// The tree, opened once.
+pub(super) struct Files {
+    root: PathBuf,
+    dir: Dir,
+}
+
+impl Files {
+    pub(super) fn open(root: &Path) -> io::Result<Self> {
+        let root = root.canonicalize()?;
+        let dir = Dir::open_ambient_dir(&root, ambient_authority())?;
+        Ok(Self { root, dir })
+    }
+
+    /// A caller's path relative to the tree. An absolute path inside the tree counts; nothing else absolute does.
+    pub(super) fn relative(&self, path: &str) -> Result<PathBuf, WorkspaceError> {
+        if path.is_empty() || path.contains('\0') {
+            return Err(WorkspaceError::Refused("the path must not be empty".into()));
+        }
+        let path = Path::new(path);
+        let inner = if path.is_absolute() { path.strip_prefix(&self.root).ok() } else { Some(path) };
+        let inner = inner.ok_or_else(|| escape(path))?;
+        let kept: PathBuf = inner.components().filter(|part| *part != Component::CurDir).collect();
+        Ok(if kept.as_os_str().is_empty() { PathBuf::from(".") } else { kept })
+    }
+
+    /// At most `limit` bytes of a regular file, and its whole size.
+    pub(super) fn read(&self, path: &str, limit: u64) -> Result<(Vec<u8>, u64), WorkspaceError> {
+        let relative = self.relative(path)?;
+        let (file, size) = self.open_regular(&relative)?;
+        let mut content = Vec::with_capacity(usize::try_from(size.min(limit)).unwrap_or(0));
+        file.take(limit).read_to_end(&mut content).map_err(|error| classify(&relative, &error))?;
+        let size = size.max(content.len() as u64);
+        Ok((content, size))
+    }
+
+    /// Opens a regular file without ever waiting for one that is not.
+    pub(super) fn open_regular(&self, relative: &Path) -> Result<(File, u64), WorkspaceError> {
+        let mut options = OpenOptions::new();
+        options.read(true).custom_flags(NONBLOCK);
+        let file = self.dir.open_with(relative, &options).map_err(|error| classify(relative, &error))?;
+        let metadata = file.metadata().map_err(|error| classify(relative, &error))?;
+        if metadata.is_dir() {
+            return Err(WorkspaceError::Refused(format!("{} is a directory", relative.display())));
+        }
+        if !metadata.is_file() {
+            return Err(WorkspaceError::Refused(format!("{} is not a regular file", relative.display())));
+        }
+        Ok((file, metadata.len()))
+    }
+
+    /// The size of what the path itself names, without following it; none when it is not a file or a link.
+    pub(super) fn listed_size(&self, relative: &Path) -> Option<u64> {
+        let metadata = self.dir.symlink_metadata(relative).ok()?;
+        (metadata.is_file() || metadata.is_symlink()).then(|| metadata.len())
+    }
+
+    /// Replaces a file whole: a temporary file in the same directory, then a rename.
+    pub(super) fn write(&self, path: &str, content: &[u8]) -> Result<(), WorkspaceError> {
+        let relative = self.relative(path)?;
+        let failed = |error: io::Error| classify(&relative, &error);
+        if let Some(parent) = relative.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+            match self.dir.open_dir(parent) {
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    self.dir.create_dir_all(parent).map_err(failed)?;
+                }
+                Err(error) => return Err(failed(error)),
+            }
+        }
+        let target = self.target(&relative)?;
+        let name =
+            target.file_name().ok_or_else(|| WorkspaceError::Refused(format!("{path} is a directory")))?;
+        let parent =
+            target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let parent = self.dir.open_dir(parent).map_err(failed)?;
+        let existing = parent.metadata(name).ok();
+        if existing.as_ref().is_some_and(|metadata| !metadata.is_file()) {
+            return Err(WorkspaceError::Refused(format!("{path} is not a regular file")));
+        }
+        let temporary = format!(".ars-{}-{}", std::process::id(), TEMPORARY.fetch_add(1, Ordering::Relaxed));
+        let written = write_new(&parent, &temporary, content)
+            .and_then(|file| match &existing {
+                Some(metadata) => file.set_permissions(metadata.permissions()),
+                None => Ok(()),
+            })
+            .and_then(|()| parent.rename(&temporary, &parent, name));
+        written.map_err(|error| {
+            // Half-written content never stays under any name.
+            let _ = parent.remove_file(&temporary);
+            failed(error)
+        })
+    }
+
+    /// Where a write really goes, with symlinks followed inside the tree; never into git's own files, which git
+    /// would act on later.
+    fn target(&self, relative: &Path) -> Result<PathBuf, WorkspaceError> {
+        let failed = |error: io::Error| classify(relative, &error);
+        let target = match self.dir.canonicalize(relative) {
+            Ok(target) => target,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let name = relative.file_name().ok_or_else(|| escape(relative))?;
+                let parent = relative.parent().filter(|parent| !parent.as_os_str().is_empty());
+                self.dir.canonicalize(parent.unwrap_or(Path::new("."))).map_err(failed)?.join(name)
+            }
+            Err(error) => return Err(failed(error)),
+        };
+        let is_git = |part: Component<'_>| part.as_os_str().eq_ignore_ascii_case(".git");
+        if target.components().next().is_some_and(is_git) {
+            return Err(WorkspaceError::Refused("files under .git are git's own: use git commands".into()));
+        }
+        Ok(target)
+    }
+}
+
+fn write_new(parent: &Dir, name: &str, content: &[u8]) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    let mut file = parent.open_with(name, &options)?;
+    file.write_all(content)?;
+    Ok(file)
+}
+
+fn escape(path: &Path) -> WorkspaceError {
+    WorkspaceError::PathEscape(path.display().to_string())
+}
+
+/// `cap-std` reports a path that leads out as a permission error that the operating system did not give.
+fn classify(path: &Path, error: &io::Error) -> WorkspaceError {
+    match error.kind() {
+        io::ErrorKind::NotFound => WorkspaceError::NotFound(path.display().to_string()),
+        io::ErrorKind::PermissionDenied if error.raw_os_error().is_none() => escape(path),
+        _ => WorkspaceError::Refused(format!("{}: {error}", path.display())),
+    }
+}
