@@ -1,0 +1,200 @@
+//! Who may depend on whom: the table of docs/ARCHITECTURE.md, as code.
+//!
+//! A crate's folder decides what it may use. Crates that only tests use follow the same table, with the native
+//! storage adapter and the test kit added; a crate that tests may use anything but other crates of tests.
+
+use crate::{Graph, Member, Violation};
+
+/// What shared logic must do without, directly and through others: it runs on both platforms, and does no I/O.
+const BANNED_IN_SHARED: [&str; 7] =
+    ["worker", "wasm-bindgen", "js-sys", "tokio", "axum", "reqwest", "rusqlite"];
+/// For tests only.
+const TESTKIT: &str = "shared/testkit";
+/// The native adapter of the storage port.
+const SQL_NATIVE: &str = "shared/sql-native";
+/// Vocabulary: everything may use it.
+const L0: &str = "shared/types";
+/// Contracts, each on its own.
+const L1: [&str; 4] = ["shared/wire", "shared/events", "shared/auth", "shared/sql"];
+/// What native crates may not bring into a Worker.
+const WORKER_ONLY: &str = "worker";
+
+/// Names dependencies that point the wrong way.
+pub fn check(graph: &Graph) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for member in &graph.members {
+        let from = member.folder.as_str();
+        for to in &member.uses {
+            if !may_use(from, to) {
+                found.push(format!("{from} may not depend on {to}"));
+            }
+        }
+        for to in &member.tests_use {
+            if !may_use(from, to) && !may_test_with(from, to) {
+                found.push(format!("the tests of {from} may not depend on {to}"));
+            }
+        }
+        found.extend(
+            banned(member).map(|name| format!("{from} may not depend on {name}, not even indirectly")),
+        );
+    }
+    found
+}
+
+fn may_use(from: &str, to: &str) -> bool {
+    if to.starts_with("tests/") {
+        return from.starts_with("tests/") && to.starts_with(from);
+    }
+    if to == TESTKIT {
+        return false;
+    }
+    let parts: Vec<_> = from.split('/').collect();
+    match parts.as_slice() {
+        ["shared", "types"] => false,
+        ["shared", "testkit"] => to.starts_with("shared/"),
+        ["shared", "sql-native"] => to == "shared/sql" || to == L0,
+        ["shared", _] if L1.contains(&from) => to == L0,
+        ["shared", "runs"] => is_l0_or_l1(to) || to == "shared/friction",
+        ["shared", _] => is_l0_or_l1(to),
+        ["durable-objects", "platform"] => ["shared/sql", "shared/wire", L0].contains(&to),
+        // The object of `run-store` is the shell of the logic that `runs` holds: shared, but never a peer object.
+        ["durable-objects", _] => to == "durable-objects/platform" || (is_logic(to) && to != SQL_NATIVE),
+        ["workers", _] => {
+            to.starts_with("durable-objects/") || [L0, "shared/wire", "shared/auth"].contains(&to)
+        }
+        ["containers", "bot", "core"] => is_logic(to) && to != SQL_NATIVE,
+        ["containers", "bot", "app"] => to.starts_with("containers/bot/") || is_logic(to),
+        ["containers", "bot", _] => to == "containers/bot/core" || is_logic(to),
+        ["xtask"] => to.starts_with("xtask/"),
+        ["xtask", _] => false,
+        ["tests", ..] => true,
+        _ => false,
+    }
+}
+
+/// What a crate's own tests may use besides.
+fn may_test_with(from: &str, to: &str) -> bool {
+    match to {
+        TESTKIT => true,
+        SQL_NATIVE => from.starts_with("shared/") || from.starts_with("containers/"),
+        // A store is tested with the analyzer whose findings it keeps, and the like.
+        _ => from.starts_with("shared/") && is_logic(to) || from.starts_with("containers/") && is_logic(to),
+    }
+}
+
+fn is_l0_or_l1(folder: &str) -> bool {
+    folder == L0 || L1.contains(&folder)
+}
+
+fn is_logic(folder: &str) -> bool {
+    folder.starts_with("shared/") && folder != TESTKIT
+}
+
+fn banned(member: &Member) -> impl Iterator<Item = &str> {
+    let from = member.folder.as_str();
+    let is_native = from.starts_with("containers/") || from.starts_with("xtask");
+    let is_pure = is_logic(from) && from != SQL_NATIVE;
+    let names: &[&str] = match () {
+        () if is_pure => &BANNED_IN_SHARED,
+        () if is_native => &[WORKER_ONLY],
+        () => &[],
+    };
+    names.iter().copied().filter(|name| member.foreign.contains(*name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::planted;
+
+    const FOLDERS: [&str; 18] = [
+        "shared/types",
+        "shared/wire",
+        "shared/sql",
+        "shared/runs",
+        "shared/friction",
+        "shared/agent",
+        "shared/sql-native",
+        "shared/testkit",
+        "durable-objects/platform",
+        "durable-objects/run-store",
+        "durable-objects/bot",
+        "workers/state",
+        "containers/bot/core",
+        "containers/bot/http",
+        "containers/bot/adapters",
+        "containers/bot/app",
+        "tests/workerd",
+        "xtask",
+    ];
+
+    fn breaches(from: &'static str, to: &'static str) -> Vec<Violation> {
+        let uses = [to];
+        let mut members: Vec<(&str, &[&str])> = vec![(from, &uses)];
+        members
+            .extend(FOLDERS.iter().filter(|folder| **folder != from).map(|folder| (*folder, &[] as &[&str])));
+        check(&planted(&members))
+    }
+
+    #[test]
+    fn each_wrong_direction_is_named() {
+        let wrong = [
+            ("shared/types", "shared/wire"),
+            ("shared/wire", "shared/sql"),
+            ("shared/friction", "shared/runs"),
+            ("shared/agent", "shared/runs"),
+            ("shared/runs", "shared/sql-native"),
+            ("shared/runs", "durable-objects/platform"),
+            ("durable-objects/run-store", "durable-objects/bot"),
+            ("durable-objects/platform", "shared/runs"),
+            ("workers/state", "containers/bot/core"),
+            ("workers/state", "shared/runs"),
+            ("containers/bot/core", "containers/bot/adapters"),
+            ("containers/bot/core", "shared/sql-native"),
+            ("containers/bot/http", "containers/bot/adapters"),
+            ("containers/bot/http", "containers/bot/app"),
+            ("containers/bot/app", "shared/testkit"),
+            ("containers/bot/app", "tests/workerd"),
+            ("containers/bot/app", "durable-objects/platform"),
+            ("xtask", "containers/bot/app"),
+        ];
+        for (from, to) in wrong {
+            assert_eq!(breaches(from, to), [format!("{from} may not depend on {to}")]);
+        }
+    }
+
+    #[test]
+    fn the_right_directions_are_not() {
+        let right = [
+            ("shared/wire", "shared/types"),
+            ("shared/runs", "shared/friction"),
+            ("shared/sql-native", "shared/sql"),
+            ("durable-objects/run-store", "shared/runs"),
+            ("workers/state", "durable-objects/run-store"),
+            ("containers/bot/http", "containers/bot/core"),
+            ("containers/bot/adapters", "shared/sql-native"),
+            ("containers/bot/app", "containers/bot/http"),
+            ("tests/workerd", "containers/bot/core"),
+        ];
+        for (from, to) in right {
+            assert!(breaches(from, to).is_empty(), "{from} -> {to}");
+        }
+    }
+
+    #[test]
+    fn the_test_kit_serves_tests_only() {
+        let mut graph = planted(&[("containers/bot/http", &[]), ("shared/testkit", &[])]);
+        graph.members[0].tests_use.insert("shared/testkit".into());
+        assert!(check(&graph).is_empty());
+        graph.members[0].tests_use.insert("containers/bot/app".into());
+        assert_eq!(check(&graph).len(), 1);
+    }
+
+    #[test]
+    fn a_platform_crate_in_shared_logic_is_named() {
+        assert_eq!(breaches("shared/agent", "tokio").len(), 1);
+        assert_eq!(breaches("containers/bot/core", "worker").len(), 1);
+        assert!(breaches("shared/sql-native", "rusqlite").is_empty());
+        assert!(breaches("shared/agent", "serde").is_empty());
+    }
+}

@@ -1,0 +1,63 @@
+//! Nothing in the tree says where packages come from: that is the machine's own configuration.
+
+use crate::{Tree, Violation, at};
+
+/// Hosts of public registries. Put together here, so that this file does not name them either.
+const REGISTRIES: [&str; 8] = [
+    concat!("registry.", "npmjs.org"),
+    concat!("registry.", "yarnpkg.com"),
+    concat!("static.", "crates.io"),
+    concat!("index.", "crates.io"),
+    concat!("files.", "pythonhosted.org"),
+    concat!("pypi.", "org"),
+    concat!("deb.", "debian.org"),
+    concat!("proxy.", "golang.org"),
+];
+/// How Cargo's lockfile spells the default registry, whatever stands in for it.
+const CARGO_DEFAULT: &str = concat!("registry+https://github.com/rust-lang/", "crates.io-index");
+
+/// Names registry hosts, and any address at all in the files that package managers read.
+pub fn check(tree: &Tree) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for file in &tree.files {
+        for (index, line) in file.text.lines().enumerate() {
+            let line = line.replace(CARGO_DEFAULT, "");
+            let registry = REGISTRIES.iter().any(|host| line.contains(host));
+            if registry || (is_for_package_managers(&file.path) && line.contains("://")) {
+                found.push(at(&file.path, index + 1, "names where packages come from"));
+            }
+        }
+    }
+    found
+}
+
+fn is_for_package_managers(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    ["Cargo.lock", "package-lock.json", ".npmrc", "config.toml", "pip.conf", "package.json"].contains(&name)
+        || (name.starts_with("requirements") && name.ends_with(".txt"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::planted;
+
+    #[test]
+    fn a_registry_host_is_named_wherever_it_stands() {
+        let text = format!("see https://{}/x\n", REGISTRIES[0]);
+        assert_eq!(check(&planted(&[("docs/a.md", &text)])).len(), 1);
+    }
+
+    #[test]
+    fn files_of_package_managers_hold_no_address_but_cargos_default() {
+        let mirror = "\"resolved\": \"https://mirror.example/a.tgz\"\n";
+        let cargo = format!("source = \"{CARGO_DEFAULT}\"\n");
+        let tree = planted(&[
+            ("package-lock.json", mirror),
+            ("Cargo.lock", &cargo),
+            ("docs/a.md", "https://mirror.example\n"),
+            ("tests/models/requirements.txt", "--index-url https://mirror.example\n"),
+        ]);
+        assert_eq!(check(&tree).len(), 2);
+    }
+}

@@ -1,0 +1,14 @@
+//! The rules, one a file.
+
+pub mod attributes;
+pub mod dependencies;
+pub mod durable_objects;
+pub mod emptiness;
+pub mod headers;
+pub mod hosts;
+pub mod manifests;
+pub mod migrations;
+pub mod purity;
+pub mod sizes;
+pub mod sleeps;
+pub mod sql_text;

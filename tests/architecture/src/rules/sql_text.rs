@@ -1,0 +1,80 @@
+//! The SQL of stores leaves transactions and settings to the storage port: the edge platform refuses `BEGIN`,
+//! `SAVEPOINT` and `PRAGMA`, and would only say so in production (style.md rule 13).
+
+use syn::visit::Visit;
+
+use crate::{Source, Tree, Violation, at};
+
+/// What only the storage port may say.
+const REFUSED: [&str; 5] = ["BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "PRAGMA"];
+/// The native adapter: it is the other side of the port.
+const ADAPTER: &str = "shared/sql-native/";
+
+/// Names such words in migrations and in texts of the crates that hold stores.
+pub fn check(tree: &Tree) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for file in tree.with_path(|path| path.starts_with("migrations/") && path.ends_with(".sql")) {
+        for (index, line) in file.text.lines().enumerate() {
+            let statement = line.split("--").next().unwrap_or_default().to_uppercase();
+            found.extend(refused(&statement).into_iter().map(|word| at(&file.path, index + 1, told(word))));
+        }
+    }
+    for source in &tree.sources {
+        let holds_stores =
+            ["shared/", "durable-objects/", "workers/"].iter().any(|root| source.path.starts_with(root));
+        if holds_stores && !source.path.starts_with(ADAPTER) {
+            Texts { source, found: &mut found }.visit_file(&source.syntax);
+        }
+    }
+    found
+}
+
+fn told(word: &str) -> String {
+    format!("`{word}` is refused by the edge platform: use the storage port")
+}
+
+/// The refused words that open a statement; elsewhere they are names, or the middle of something else.
+fn refused(text: &str) -> Vec<&'static str> {
+    let openings = text.split(';').filter_map(|statement| statement.split_whitespace().next());
+    openings.filter_map(|opening| REFUSED.into_iter().find(|word| *word == opening)).collect()
+}
+
+struct Texts<'a> {
+    source: &'a Source,
+    found: &'a mut Vec<Violation>,
+}
+
+impl<'ast> Visit<'ast> for Texts<'_> {
+    // Documentation is an attribute, and may speak of anything.
+    fn visit_attribute(&mut self, _: &'ast syn::Attribute) {}
+
+    fn visit_lit_str(&mut self, text: &'ast syn::LitStr) {
+        let line = text.span().start().line;
+        if !self.source.is_test_line(line) {
+            let words =
+                refused(&text.value()).into_iter().map(|word| at(&self.source.path, line, told(word)));
+            self.found.extend(words);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::planted;
+
+    #[test]
+    fn transactions_and_settings_in_store_sql_are_named() {
+        let text = "//! BEGIN\n/// PRAGMA\npub const A: &str = \"SELECT 1; BEGIN\";\n\
+            pub const B: &str = \"-----BEGIN KEY\";\n#[cfg(test)]\nmod t { const C: &str = \"PRAGMA x\"; }\n";
+        let tree = planted(&[
+            ("shared/runs/src/lib.rs", text),
+            ("shared/sql-native/src/lib.rs", text),
+            ("migrations/s/0001_a.sql", "-- BEGIN is not for here\npragma user_version = 1;\n"),
+        ]);
+        let found = check(&tree);
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(found[0].starts_with("migrations/s/0001_a.sql:2:"));
+        assert!(found[1].starts_with("shared/runs/src/lib.rs:3:"));
+    }
+}
