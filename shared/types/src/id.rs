@@ -136,6 +136,15 @@ impl ThreadKey {
         Self(format!("{platform}:{channel}:{thread}"))
     }
 
+    /// Reads a key back from its text; none when a part is missing.
+    pub fn from_text(text: &str) -> Option<Self> {
+        let mut parts = text.splitn(3, ':');
+        (parts.next().is_some_and(|platform| !platform.is_empty())
+            && parts.next().is_some()
+            && parts.next().is_some())
+        .then(|| Self(text.to_owned()))
+    }
+
     /// The key as text.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -1,6 +1,6 @@
 //! Local workspaces against real git, real processes and a real file system.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::{
     path::{Path, PathBuf},

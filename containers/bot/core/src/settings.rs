@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use ars_agent::Budget;
 use ars_auth::{Grants, Restrictions};
 use ars_types::{Effort, ModelRef, RunId};
 
@@ -18,6 +19,8 @@ pub struct Settings {
     pub models: BTreeMap<String, ModelRef>,
     /// Effort per agent.
     pub efforts: BTreeMap<String, Effort>,
+    /// Budget per agent, where it differs from the agent's own.
+    pub budgets: BTreeMap<String, Budget>,
     /// Repositories a request may name, by slug or short name.
     pub repositories: Vec<Repository>,
     /// Repository of a coding request that names none and whose thread has none.

@@ -114,6 +114,7 @@ async fn drive(
         root: &root,
         clock: core.clock(),
         agent: plan.agent,
+        budget: deps.settings.budgets.get(plan.agent.name).copied().unwrap_or(plan.agent.budget),
         model: &plan.model,
         client: &*prepared.client,
         effort: plan.effort,

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use ars_agent::{Action, Ending, Input, Loop, ModelTurn, Turn, Usage};
+use ars_agent::{Action, Budget, Ending, Input, Loop, ModelTurn, Turn, Usage};
 use ars_types::{Effort, ModelRef, RunStatus};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
@@ -29,6 +29,8 @@ pub struct Driver<'a> {
     pub clock: &'a dyn Clock,
     /// The agent.
     pub agent: &'static AgentSpec,
+    /// What the run may spend.
+    pub budget: Budget,
     /// The model's name.
     pub model: &'a ModelRef,
     /// The model.
@@ -62,7 +64,7 @@ impl Driver<'_> {
     /// Runs the agent on this conversation to its end.
     pub async fn run(&self, conversation: Vec<Turn>) -> Driven {
         let stops = self.run.stops();
-        let mut agent_loop = Loop::new(self.agent.budget, conversation, self.clock.now());
+        let mut agent_loop = Loop::new(self.budget, conversation, self.clock.now());
         let mut soft_stop_told = false;
         let mut input = Input::Start;
         loop {

@@ -1,0 +1,181 @@
+//! The command line (bot supplement section 28).
+
+use std::{net::SocketAddr, path::PathBuf};
+
+use ars_types::{Effort, ModelRef, RefName};
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+
+const ABOUT: &str = "Runs coding and general agents on behalf of people and machines.";
+const LONG_ABOUT: &str = "\
+Runs coding and general agents on behalf of people and machines.
+
+`ars ask` runs one request here and now: the steps on standard error, the answer on standard output. \
+`ars serve` takes requests over HTTP and shows every run on a page of its own, live. \
+Both keep a durable record of every run.";
+const AFTER_HELP: &str = "\
+Examples:
+  ars ask \"what is a lease?\"
+  ars ask --repo . \"the tests fail; find out why and mend it\"
+  ars ask --repo https://host/team/app --ref main --agent coding \"add a --json flag\"
+  ars serve --config ars.toml
+  ars watch http://127.0.0.1:8787/runs/ID?t=TOKEN
+
+Environment:
+  ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL   the provider `anthropic`
+  OPENAI_API_KEY, OPENAI_BASE_URL         the provider `openai` (any compatible server; some need no key)
+  SERVICE_INGRESS_TOKENS                  who may call POST /ingress: {\"<token>\":{\"subject\":\"me\"}}
+  PUBLIC_BASE_URL                         base of the links to run pages
+  MEMORY_TOKEN                            bearer of the state Worker
+  SERVICE_CONFIG, ARS_DATA_DIR, PORT      defaults of --config, --data-dir and the port of --listen
+  RUST_LOG                                what is logged (default: info)
+
+Exit codes: 0 done; 1 the run or the service failed; 2 the invocation was wrong; 130 stopped by Ctrl-C.";
+
+/// `ars`.
+#[derive(Debug, Parser)]
+#[command(name = "ars", version = VERSION, about = ABOUT, long_about = LONG_ABOUT, after_help = AFTER_HELP)]
+pub struct Args {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Version and commit.
+const VERSION: &str = match option_env!("ARS_BUILD_COMMIT") {
+    Some(commit) => commit,
+    None => env!("CARGO_PKG_VERSION"),
+};
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run one request here and now, and print its answer
+    Ask(Ask),
+    /// Take requests over HTTP until told to stop
+    Serve(Serve),
+    /// Follow a run's steps from the URL of its page
+    Watch(Watch),
+    /// Show what a thread's working tree has changed
+    Diff(Diff),
+    /// Print a completion script for a shell
+    Completions(Completions),
+}
+
+/// Where things are kept and how the service is set up; the same for every command that runs requests.
+#[derive(Debug, Clone, ClapArgs)]
+pub struct Setup {
+    /// Directory of runs and working trees
+    #[arg(long, value_name = "DIR", env = "ARS_DATA_DIR", default_value = ".ars")]
+    pub data_dir: PathBuf,
+    /// Configuration file (TOML)
+    #[arg(long, value_name = "FILE", env = "SERVICE_CONFIG")]
+    pub config: Option<PathBuf>,
+    /// Model of requests that name none
+    #[arg(long, value_name = "PROVIDER/NAME", value_parser = model)]
+    pub model: Option<ModelRef>,
+    /// Script of a rehearsal: a stand-in for a model that says and does the same things every time
+    #[arg(long, value_name = "FILE")]
+    pub rehearsal: Option<PathBuf>,
+}
+
+/// `ars ask`.
+#[derive(Debug, ClapArgs)]
+pub struct Ask {
+    /// The request; `-` reads it from standard input
+    pub text: String,
+    /// Repository to work on: a path, a URL, or a configured name
+    #[arg(long, value_name = "PATH|URL")]
+    pub repo: Option<String>,
+    /// Branch, tag or commit to start from
+    #[arg(long = "ref", value_name = "REF", value_parser = git_ref)]
+    pub git_ref: Option<RefName>,
+    /// Agent: general or coding (the default with --repo)
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
+    /// How hard the model thinks: low, medium, high, xhigh, max
+    #[arg(long, value_name = "LEVEL", value_parser = effort)]
+    pub effort: Option<Effort>,
+    /// Conversation to go on with; its working tree is found again
+    #[arg(long, value_name = "KEY")]
+    pub thread: Option<String>,
+    /// Print one JSON object {reply, run} instead of the answer, and no steps
+    #[arg(long)]
+    pub json: bool,
+    /// Shared settings.
+    #[command(flatten)]
+    pub setup: Setup,
+}
+
+/// `ars serve`.
+#[derive(Debug, ClapArgs)]
+pub struct Serve {
+    /// Address to listen on; port 0 takes a free one. The default port is PORT, else 8787
+    #[arg(long, value_name = "ADDR")]
+    pub listen: Option<SocketAddr>,
+    /// Where run records go
+    #[arg(long, value_enum, value_name = "WHERE")]
+    pub store: Option<Store>,
+    /// Address of the state Worker, for `--store worker`
+    #[arg(long, value_name = "URL")]
+    pub state_url: Option<String>,
+    /// Shared settings.
+    #[command(flatten)]
+    pub setup: Setup,
+}
+
+/// Where run records go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Store {
+    /// A database in the data directory
+    Embedded,
+    /// The state Worker
+    Worker,
+}
+
+/// `ars watch`.
+#[derive(Debug, ClapArgs)]
+pub struct Watch {
+    /// URL of the run's page, with its token
+    pub url: String,
+}
+
+/// `ars diff`.
+#[derive(Debug, ClapArgs)]
+pub struct Diff {
+    /// The thread's key, such as `http:default:default`
+    pub thread: String,
+    /// Directory of runs and working trees
+    #[arg(long, value_name = "DIR", env = "ARS_DATA_DIR", default_value = ".ars")]
+    pub data_dir: PathBuf,
+}
+
+/// `ars completions`.
+#[derive(Debug, ClapArgs)]
+pub struct Completions {
+    /// The shell
+    pub shell: clap_complete::Shell,
+}
+
+fn model(text: &str) -> Result<ModelRef, String> {
+    ModelRef::parse(text).map_err(|refused| refused.to_string())
+}
+
+fn git_ref(text: &str) -> Result<RefName, String> {
+    RefName::parse(text).map_err(|refused| refused.to_string())
+}
+
+fn effort(text: &str) -> Result<Effort, String> {
+    Effort::parse(text).ok_or_else(|| "must be low, medium, high, xhigh or max".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::Args;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Args::command().debug_assert();
+    }
+}

@@ -1,0 +1,24 @@
+//! `ars diff <thread>`: what a thread's working tree has changed since it was made.
+
+use std::process::ExitCode;
+
+use ars_bot_core::ports::{WorkspaceProvider as _, WorkspaceRequest};
+use ars_types::ThreadKey;
+use tokio_util::sync::CancellationToken;
+
+use super::Failure;
+use crate::{args::Diff, compose};
+
+/// Prints the diff; nothing when nothing has changed.
+pub async fn run(args: Diff) -> Result<ExitCode, Failure> {
+    let workspaces = compose::workspaces(&args.data_dir)?;
+    let thread = ThreadKey::from_text(&args.thread)
+        .ok_or_else(|| Failure::InvalidInput("the thread must be `platform:channel:thread`".into()))?;
+    if workspaces.repository_of(&thread).await?.is_none() {
+        return Err(Failure::InvalidInput("that thread has no working tree in this data directory".into()));
+    }
+    let request = WorkspaceRequest { thread: &thread, repository: None, git_ref: None };
+    let workspace = workspaces.open(request, &CancellationToken::new()).await?;
+    print!("{}", workspace.diff().await?);
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,150 @@
+//! The configuration file: TOML, strict (bot supplement section 26; docs/ars.example.toml shows every key).
+//!
+//! An unknown key, a word outside its set or a malformed name is an error that says where and what was expected,
+//! never what stood there: a key pasted into the wrong place must not reach a log.
+
+mod grants;
+mod history;
+mod providers;
+mod settings;
+
+use std::{collections::BTreeMap, path::Path};
+
+use ars_types::{Effort, ModelRef};
+use serde::Deserialize;
+
+pub use self::history::{HistoryStore, RunHistory};
+pub use self::providers::configured as providers;
+
+/// The file as written.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct File {
+    /// Owner of shared memory, once there is memory.
+    pub organization: Option<String>,
+    /// Providers by name.
+    pub providers: BTreeMap<String, providers::Provider>,
+    /// What a request that names nothing gets.
+    pub defaults: Defaults,
+    /// Budgets by agent.
+    pub agents: BTreeMap<String, AgentBudget>,
+    /// Repositories a request may name.
+    pub repositories: Vec<RepositoryEntry>,
+    /// What requests may do for themselves.
+    pub requests: Requests,
+    /// Grants added to actors.
+    pub grants: BTreeMap<String, grants::Entry>,
+    /// What is closed to all but holders of a grant.
+    pub restrict: grants::Restrict,
+    /// Run records.
+    pub run_history: RunHistory,
+}
+
+/// `[defaults]`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Defaults {
+    /// Agent.
+    pub agent: Option<String>,
+    /// Model of every agent that has none of its own.
+    pub model: Option<ModelRef>,
+    /// Model by agent.
+    pub models: BTreeMap<String, ModelRef>,
+    /// Effort by agent.
+    pub efforts: BTreeMap<String, Effort>,
+    /// Repository of a coding request that names none.
+    pub repository: Option<String>,
+}
+
+/// `[agents.<name>]`.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct AgentBudget {
+    /// Model turns.
+    pub turns: Option<u32>,
+    /// Minutes.
+    pub minutes: Option<u32>,
+}
+
+/// `[[repositories]]`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RepositoryEntry {
+    /// What requests call it.
+    pub name: String,
+    /// Path or URL for git.
+    pub origin: String,
+}
+
+/// `[requests]`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Requests {
+    /// Prefixes of paths and URLs that requests may name directly.
+    pub allow_origins: Vec<String>,
+}
+
+/// A configuration that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("the configuration file cannot be read")]
+    Unreadable(#[source] std::io::Error),
+    /// It is not TOML of the expected shape.
+    #[error("line {line}{key}: {problem}")]
+    Malformed {
+        /// Where.
+        line: usize,
+        /// Which key, when the line names one.
+        key: String,
+        /// What was expected.
+        problem: String,
+    },
+    /// A value is outside what is allowed.
+    #[error("{key}: {problem}")]
+    Invalid {
+        /// Which key.
+        key: String,
+        /// What was expected.
+        problem: String,
+    },
+}
+
+impl ConfigError {
+    fn invalid(key: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self::Invalid { key: key.into(), problem: problem.into() }
+    }
+}
+
+/// Reads and checks a file.
+pub fn load(path: &Path) -> Result<File, ConfigError> {
+    parse(&std::fs::read_to_string(path).map_err(ConfigError::Unreadable)?)
+}
+
+/// Checks a text.
+pub fn parse(text: &str) -> Result<File, ConfigError> {
+    toml::from_str(text).map_err(|error| malformed(text, &error))
+}
+
+fn malformed(text: &str, error: &toml::de::Error) -> ConfigError {
+    let start = error.span().map_or(0, |span| span.start.min(text.len()));
+    let line = text[..start].matches('\n').count() + 1;
+    let source = text.lines().nth(line - 1).unwrap_or_default();
+    let key = source.split_once('=').map(|(key, _)| format!(", `{}`", key.trim())).unwrap_or_default();
+    ConfigError::Malformed { line, key, problem: without_values(error.message()) }
+}
+
+/// Serde quotes the offending value; what it expected follows. Names of fields are not values.
+fn without_values(message: &str) -> String {
+    if message.starts_with("unknown field") || message.starts_with("missing field") {
+        return message.to_owned();
+    }
+    match message.split_once(", expected ") {
+        Some((_, expected)) => format!("expected {expected}"),
+        None => message.to_owned(),
+    }
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

@@ -1,0 +1,101 @@
+//! From the file to what the core works by.
+
+use std::collections::BTreeMap;
+
+use ars_agent::Budget;
+use ars_bot_core::{agents, ports::Repository, settings::Settings};
+use ars_types::ModelRef;
+
+use super::{ConfigError, File, grants};
+
+/// Milliseconds of a minute.
+const MINUTE_MS: i64 = 60_000;
+
+impl File {
+    /// The core's settings. `model` is the default model when the file names none.
+    pub fn settings(
+        &self,
+        model: Option<ModelRef>,
+        public_base_url: Option<String>,
+    ) -> Result<Settings, ConfigError> {
+        let defaults = &self.defaults;
+        if let Some(agent) = &defaults.agent {
+            known_agent("defaults.agent", agent)?;
+        }
+        defaults.models.keys().try_for_each(|agent| known_agent("defaults.models", agent))?;
+        defaults.efforts.keys().try_for_each(|agent| known_agent("defaults.efforts", agent))?;
+        let repositories = self.repositories()?;
+        if let Some(name) = &defaults.repository
+            && !repositories.iter().any(|repository| repository.name == *name)
+        {
+            return Err(ConfigError::invalid("defaults.repository", "is not one of [[repositories]]"));
+        }
+        Ok(Settings {
+            default_agent: defaults.agent.clone(),
+            default_model: model,
+            models: defaults.models.clone(),
+            efforts: defaults.efforts.clone(),
+            budgets: self.budgets()?,
+            repositories,
+            default_repository: defaults.repository.clone(),
+            allowed_origins: self
+                .requests
+                .allow_origins
+                .iter()
+                .filter(|prefix| !prefix.is_empty())
+                .cloned()
+                .collect(),
+            restrictions: grants::restrictions(&self.restrict)?,
+            grants: grants::grants(&self.grants)?,
+            public_base_url: public_base_url.map(|url| url.trim_end_matches('/').to_owned()),
+            include_context: self.run_history.include_context,
+        })
+    }
+
+    fn repositories(&self) -> Result<Vec<Repository>, ConfigError> {
+        let mut repositories: Vec<Repository> = Vec::with_capacity(self.repositories.len());
+        for entry in &self.repositories {
+            if entry.name.is_empty() || entry.name.contains(char::is_whitespace) {
+                return Err(ConfigError::invalid(
+                    "repositories.name",
+                    "must be a word, such as `owner/name`",
+                ));
+            }
+            if entry.origin.is_empty() {
+                return Err(ConfigError::invalid("repositories.origin", "must be a path or URL"));
+            }
+            if repositories.iter().any(|repository| repository.name == entry.name) {
+                return Err(ConfigError::invalid(
+                    "repositories.name",
+                    format!("`{}` stands there twice", entry.name),
+                ));
+            }
+            repositories.push(Repository { name: entry.name.clone(), origin: entry.origin.clone() });
+        }
+        Ok(repositories)
+    }
+
+    fn budgets(&self) -> Result<BTreeMap<String, Budget>, ConfigError> {
+        let budgets = self.agents.iter().map(|(name, wanted)| {
+            known_agent("agents", name)?;
+            if wanted.turns == Some(0) || wanted.minutes == Some(0) {
+                return Err(ConfigError::invalid(format!("agents.{name}"), "a budget must be at least 1"));
+            }
+            let own =
+                agents::find(name).map_or(Budget { turns: 1, time_ms: MINUTE_MS }, |agent| agent.budget);
+            let budget = Budget {
+                turns: wanted.turns.unwrap_or(own.turns),
+                time_ms: wanted.minutes.map_or(own.time_ms, |minutes| i64::from(minutes) * MINUTE_MS),
+            };
+            Ok((name.clone(), budget))
+        });
+        budgets.collect()
+    }
+}
+
+fn known_agent(key: &str, agent: &str) -> Result<(), ConfigError> {
+    match agents::find(agent) {
+        Some(_) => Ok(()),
+        None => Err(ConfigError::invalid(key, format!("the agents are: {}", agents::names()))),
+    }
+}

@@ -1,0 +1,75 @@
+//! Tests of the configuration file.
+
+use super::*;
+
+fn problem(text: &str) -> String {
+    match parse(text) {
+        Err(error) => error.to_string(),
+        Ok(file) => {
+            let checked =
+                file.settings(None, None).map(drop).and_then(|()| file.run_history.policy().map(drop));
+            checked.map_or_else(|error| error.to_string(), |()| "fine".into())
+        }
+    }
+}
+
+#[test]
+fn the_example_file_is_valid_and_an_empty_one_too() {
+    let example = include_str!("../../../../../docs/ars.example.toml");
+    assert_eq!(problem(example), "fine");
+    assert_eq!(problem(""), "fine");
+}
+
+#[test]
+fn every_mistake_is_named_by_its_key() {
+    for (text, words) in [
+        ("organisation = \"x\"", vec!["line 1", "organisation"]),
+        ("[defaults]\nagent = \"painter\"", vec!["defaults.agent", "general, coding"]),
+        ("[defaults.models]\ncoding = \"gpt\"", vec!["line 2", "coding", "provider/model"]),
+        ("[defaults.efforts]\ncoding = \"lots\"", vec!["line 2", "coding", "medium"]),
+        ("[defaults]\nrepository = \"a/b\"", vec!["defaults.repository", "repositories"]),
+        ("[[repositories]]\nname = \"a/b\"", vec!["origin"]),
+        ("[restrict]\nagents = [\"painter\"]", vec!["restrict.agents"]),
+        ("[restrict]\nrepos = [\"Painter\"]", vec!["restrict.repos", "owner/name"]),
+        ("[grants.\"cli:local\"]\nactions = \"all\"", vec!["grants", "slack"]),
+        ("[grants.\"http:*\"]\nactions = \"all\"", vec!["grants"]),
+        ("[run_history]\nmax_runs = 0", vec!["run_history.max_runs", "at least 1"]),
+        ("[agents.coding]\nturns = 0", vec!["agents.coding"]),
+        ("[providers.a]\ntype = \"telepathy\"", vec!["line 2", "type", "anthropic"]),
+    ] {
+        let problem = problem(text);
+        assert!(words.iter().all(|word| problem.contains(word)), "{text}: {problem}");
+    }
+}
+
+#[test]
+fn a_secret_in_the_wrong_place_is_not_echoed() {
+    for text in [
+        "[defaults]\nmodel = \"sk-ant-secret\"",
+        "[agents.coding]\nturns = \"sk-ant-secret\"",
+        "[providers.a]\ntype = \"sk-ant-secret\"",
+        "[grants.\"http:a\"]\nactions = \"sk-ant-secret\"",
+        "[defaults]\nmodel = sk-ant-secret",
+    ] {
+        let problem = problem(text);
+        assert!(!problem.contains("secret") && problem != "fine", "{text}: {problem}");
+    }
+}
+
+#[test]
+fn a_key_variable_that_is_not_set_is_an_error_and_later_providers_win() {
+    let file = parse("[providers.anthropic]\ntype = \"anthropic\"\napi_key_env = \"MY_KEY\"").unwrap();
+    let unset = providers(&file, None, |_| None).err().unwrap().to_string();
+    assert!(unset.contains("providers.anthropic.api_key_env"), "{unset}");
+    let set = |name: &str| (name == "MY_KEY" || name == "ANTHROPIC_API_KEY").then(|| name.to_owned());
+    let providers = providers(&file, Some("script.toml".into()), set).unwrap();
+    assert_eq!(providers["anthropic"].api_key.as_ref().unwrap().expose(), "MY_KEY");
+    assert!(providers.contains_key("rehearsal"));
+}
+
+#[test]
+fn an_agents_budget_can_be_changed_in_part() {
+    let file = parse("[agents.coding]\nturns = 250").unwrap();
+    let budget = file.settings(None, None).unwrap().budgets["coding"];
+    assert_eq!((budget.turns, budget.time_ms), (250, 45 * 60_000));
+}

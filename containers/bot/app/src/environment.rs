@@ -1,0 +1,25 @@
+//! The process environment: the one place that reads it (bot supplement section 27).
+
+use std::ffi::OsString;
+
+/// Names used in more than one place.
+pub mod name {
+    /// The ingress token map.
+    pub const INGRESS_TOKENS: &str = "SERVICE_INGRESS_TOKENS";
+    /// Base of run links.
+    pub const PUBLIC_BASE_URL: &str = "PUBLIC_BASE_URL";
+    /// Bearer of the state Worker, unless the configuration names another variable.
+    pub const MEMORY_TOKEN: &str = "MEMORY_TOKEN";
+    /// Default port.
+    pub const PORT: &str = "PORT";
+}
+
+/// A variable, when it is set, not blank and text.
+pub fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.trim().is_empty())
+}
+
+/// A variable as the operating system has it.
+pub fn raw(name: &str) -> Option<OsString> {
+    std::env::var_os(name)
+}

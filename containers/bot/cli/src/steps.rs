@@ -1,0 +1,99 @@
+//! A run's events as lines of a terminal, one step each.
+//!
+//! Events were cleaned of control sequences and secrets when they were published; here they are only arranged.
+
+use serde_json::Value;
+
+use crate::Style;
+
+/// Most characters of a line.
+const LINE_CHARS: usize = 160;
+
+/// Turns events into lines.
+#[derive(Debug, Clone, Copy)]
+pub struct Steps {
+    style: Style,
+}
+
+impl Steps {
+    /// Lines in this style.
+    pub fn new(style: Style) -> Self {
+        Self { style }
+    }
+
+    /// The lines of one event, as JSON; none for kinds that are not steps, such as spans and later kinds.
+    pub fn lines(&self, event: &Value) -> Option<String> {
+        let text = |field: &str| event.get(field).and_then(Value::as_str).unwrap_or_default();
+        let style = self.style;
+        Some(match text("type") {
+            "run_meta" => {
+                let facts =
+                    [text("agent"), text("model"), text("repo")].into_iter().filter(|fact| !fact.is_empty());
+                style.dim(&format!("· {}", facts.collect::<Vec<_>>().join(" · ")))
+            }
+            "assistant" => {
+                text("text").lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+            }
+            "tool_call" => format!("{} {}", style.bold("▸"), short(text("summary"))),
+            "tool_result" => self.result(event, text("summary")),
+            "run_note" => style.dim(&format!("! {}", short(text("summary")))),
+            _ => return None,
+        })
+    }
+
+    fn result(&self, event: &Value, summary: &str) -> String {
+        let ok = event.get("ok").and_then(Value::as_bool).unwrap_or(true);
+        let mark = if ok { self.style.good("✓") } else { self.style.bad("✗") };
+        let exit = event.get("exitCode").and_then(Value::as_i64).filter(|code| *code != 0);
+        let exit = exit.map(|code| format!("exit {code} ")).unwrap_or_default();
+        format!("  {mark} {exit}{}", self.style.dim(&short(summary)))
+    }
+}
+
+fn short(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    if line.chars().count() <= LINE_CHARS {
+        return line.to_owned();
+    }
+    let kept: String = line.chars().take(LINE_CHARS - 1).collect();
+    format!("{kept}…")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn each_step_is_one_line_and_spans_are_none() {
+        let steps = Steps::new(Style::Plain);
+        let line = |event| steps.lines(&event);
+        assert_eq!(
+            line(json!({"type": "tool_call", "tool": "bash", "summary": "$ make\ntest"})),
+            Some("▸ $ make".into())
+        );
+        assert_eq!(
+            line(json!({"type": "tool_result", "ok": false, "exitCode": 2, "summary": "boom"})),
+            Some("  ✗ exit 2 boom".into())
+        );
+        assert_eq!(
+            line(json!({"type": "run_meta", "agent": "coding", "model": "a/b"})),
+            Some("· coding · a/b".into())
+        );
+        assert_eq!(line(json!({"type": "span_end", "name": "tool.bash"})), None);
+        assert_eq!(line(json!({"type": "a_later_kind"})), None);
+        assert_eq!(
+            line(json!({"type": "tool_call", "summary": "x".repeat(500)})).map(|l| l.chars().count()),
+            Some(162)
+        );
+    }
+
+    #[test]
+    fn colour_is_only_used_when_asked_for() {
+        let event = json!({"type": "tool_result", "ok": true, "summary": "fine"});
+        assert!(!Steps::new(Style::Plain).lines(&event).unwrap_or_default().contains('\x1b'));
+        assert!(Steps::new(Style::Colour).lines(&event).unwrap_or_default().contains('\x1b'));
+        assert_eq!(Style::choose(true, true), Style::Plain);
+    }
+}

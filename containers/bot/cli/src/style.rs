@@ -1,0 +1,44 @@
+//! Colour, when the terminal wants it.
+
+/// How text may be decorated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    /// ANSI colours.
+    Colour,
+    /// Plain text.
+    Plain,
+}
+
+impl Style {
+    /// Colour on a terminal, unless `NO_COLOR` is set.
+    pub fn choose(on_terminal: bool, no_color: bool) -> Self {
+        if on_terminal && !no_color { Self::Colour } else { Self::Plain }
+    }
+
+    /// Dimmed text.
+    pub fn dim(self, text: &str) -> String {
+        self.wrap(text, "2")
+    }
+
+    /// Text that stands out.
+    pub fn bold(self, text: &str) -> String {
+        self.wrap(text, "1")
+    }
+
+    /// Good news.
+    pub fn good(self, text: &str) -> String {
+        self.wrap(text, "32")
+    }
+
+    /// Bad news.
+    pub fn bad(self, text: &str) -> String {
+        self.wrap(text, "31")
+    }
+
+    fn wrap(self, text: &str, code: &str) -> String {
+        match self {
+            Self::Colour => format!("\x1b[{code}m{text}\x1b[0m"),
+            Self::Plain => text.to_owned(),
+        }
+    }
+}
