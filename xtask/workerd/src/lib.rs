@@ -1,1 +1,37 @@
-//! Lands in this slice.
+//! Sets up what the edge needs on a developer's machine, builds Workers, and runs them on workerd.
+//!
+//! For `cargo xtask` and the tests only; nothing here is deployed. Native, blocking, without an async runtime.
+//! Not here: the Workers' own settings, which come from their `wrangler.toml` (one source of truth).
+#![forbid(unsafe_code)]
+
+mod build;
+mod cache;
+mod command;
+mod config;
+mod npm;
+mod process;
+mod tools;
+mod wrangler;
+
+use std::path::{Path, PathBuf};
+
+pub use build::{Built, WORKER_GZIP_LIMIT, build_state_worker, build_worker};
+pub use cache::cache_dir;
+pub use npm::{NpmTools, ensure_npm};
+pub use process::{Settings, Workerd};
+pub use tools::{CargoTools, ensure_cargo_tools, ensure_rust_target};
+pub use wrangler::{ObjectBinding, Wrangler};
+
+/// Receives one line whenever a long step has something to tell.
+pub type Progress<'a> = &'a dyn Fn(&str);
+
+/// The checkout this binary was built from.
+pub fn repo_root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().nth(2).unwrap_or(here).to_owned()
+}
+
+/// The state Worker's crate.
+pub fn state_worker_dir() -> PathBuf {
+    repo_root().join("workers/state")
+}

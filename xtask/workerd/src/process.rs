@@ -1,0 +1,204 @@
+//! One running workerd: started on a data directory, ready when it answers, gone when dropped.
+//!
+//! Bare `workerd serve`: one process, no Node, at full speed (docs/platform.md).
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufRead, BufReader, Write};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, bail};
+use rustix::process::{Pid, Signal, kill_process_group};
+use serde::Deserialize;
+
+use crate::{Built, NpmTools, Wrangler, config};
+
+/// Longest wait for a port and a first answer; a loaded machine needs under a second.
+const START_LIMIT: Duration = Duration::from_secs(20);
+/// Bytes of workerd's log that a failed start repeats.
+const LOG_TAIL_BYTES: usize = 4_000;
+
+/// What to run, and where it keeps its state. No `Debug`: it holds secrets.
+#[derive(Clone)]
+pub struct Settings {
+    /// The runtime.
+    pub workerd: PathBuf,
+    /// The built Worker's modules.
+    pub modules: PathBuf,
+    /// The Worker's settings.
+    pub wrangler: Wrangler,
+    /// Where objects, configuration and log are kept. Starting again on it continues with its data.
+    pub data_dir: PathBuf,
+    /// Names and values of the Worker's secrets. They travel in workerd's environment: not in its arguments, not
+    /// in a file.
+    pub secrets: Vec<(String, String)>,
+    /// The port on 127.0.0.1; 0 lets the system choose.
+    pub port: u16,
+}
+
+impl Settings {
+    /// Settings of a Worker that was built, with a port of the system's choice and no secrets.
+    pub fn new(npm: &NpmTools, built: &Built, data_dir: impl Into<PathBuf>) -> Result<Self> {
+        Ok(Self {
+            workerd: npm.workerd.clone(),
+            modules: built.modules.clone(),
+            wrangler: Wrangler::read(&built.crate_dir.join("wrangler.toml"))?,
+            data_dir: data_dir.into(),
+            secrets: Vec::new(),
+            port: 0,
+        })
+    }
+
+    /// Adds a secret.
+    pub fn secret(mut self, name: &str, value: &str) -> Self {
+        self.secrets.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    fn log_path(&self) -> PathBuf {
+        self.data_dir.join("workerd.log")
+    }
+}
+
+/// A running workerd. Dropping it kills its process group at once: what it acknowledged is on disk
+/// (docs/platform.md, durability), so a gentler end would only be slower.
+#[derive(Debug)]
+pub struct Workerd {
+    child: Child,
+    address: SocketAddr,
+    log: PathBuf,
+}
+
+impl Workerd {
+    /// Starts workerd and waits until `GET /healthz` answers.
+    pub fn start(settings: &Settings) -> Result<Self> {
+        let log = settings.log_path();
+        start(settings).with_context(|| format!("workerd did not start; end of its log:\n{}", tail(&log)))
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Its base URL, without a slash at the end.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// The file that takes what the runtime and the Worker print.
+    pub fn log_path(&self) -> &Path {
+        &self.log
+    }
+
+    /// Kills it with SIGKILL, as dropping does, under a name that says so.
+    pub fn kill9(self) {
+        drop(self);
+    }
+
+    /// Whether the process still runs.
+    pub fn is_running(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+}
+
+impl Drop for Workerd {
+    fn drop(&mut self) {
+        if let Some(group) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
+            // It may be gone already; then there is nothing to kill and the wait returns at once.
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        let _ = self.child.wait();
+    }
+}
+
+fn start(settings: &Settings) -> Result<Workerd> {
+    let objects = settings.data_dir.join("objects");
+    fs::create_dir_all(&objects).with_context(|| format!("cannot create {}", objects.display()))?;
+    let objects = objects.canonicalize()?;
+    let names: Vec<_> = settings.secrets.iter().map(|(name, _)| name.as_str()).collect();
+    let config = settings.data_dir.join("workerd.capnp");
+    let text = config::capnp(&settings.wrangler, &names, settings.port, &objects)?;
+    OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&config)
+        .and_then(|mut file| file.write_all(text.as_bytes()))
+        .with_context(|| format!("cannot write {}", config.display()))?;
+
+    let log_path = settings.log_path();
+    let log = OpenOptions::new().create(true).append(true).mode(0o600).open(&log_path)?;
+    let mut child = Command::new(&settings.workerd)
+        .arg("serve")
+        // Standard output carries the port, then whatever the Worker prints there.
+        .arg("--control-fd=1")
+        .arg("-I")
+        .arg(&settings.modules)
+        .arg(&config)
+        .env_clear()
+        .envs(settings.secrets.iter().map(|(name, value)| (name, value)))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(log.try_clone()?)
+        .process_group(0)
+        .spawn()
+        .with_context(|| format!("cannot start {}", settings.workerd.display()))?;
+    let stdout = child.stdout.take();
+    // From here on an early return drops, and thereby kills, what was started.
+    let mut workerd = Workerd { child, address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), log: log_path };
+    let port = port(stdout.context("workerd has no standard output")?, log)?;
+    workerd.address.set_port(port);
+    ready(&workerd.url())?;
+    Ok(workerd)
+}
+
+#[derive(Deserialize)]
+struct Listening {
+    event: String,
+    socket: String,
+    port: u16,
+}
+
+/// Waits for the report of the port; a thread keeps moving what follows into the log.
+fn port(stdout: ChildStdout, mut log: File) -> Result<u16> {
+    let (tell, told) = mpsc::channel();
+    thread::spawn(move || {
+        for line in BufReader::new(stdout).lines() {
+            let Ok(line) = line else { return };
+            match serde_json::from_str::<Listening>(&line) {
+                Ok(found) if found.event == "listen" && found.socket == config::SOCKET => {
+                    // The waiting side may have given up.
+                    let _ = tell.send(found.port);
+                }
+                // A full disk must not stop workerd from being read.
+                _ => drop(writeln!(log, "{line}")),
+            }
+        }
+    });
+    told.recv_timeout(START_LIMIT).map_err(|error| match error {
+        mpsc::RecvTimeoutError::Timeout => anyhow!("no port within {START_LIMIT:?}"),
+        mpsc::RecvTimeoutError::Disconnected => anyhow!("it ended before it listened"),
+    })
+}
+
+fn ready(url: &str) -> Result<()> {
+    let agent: ureq::Agent = ureq::Agent::config_builder().timeout_global(Some(START_LIMIT)).build().into();
+    let status = agent.get(format!("{url}/healthz")).call().context("GET /healthz")?.status();
+    if !status.is_success() {
+        bail!("GET /healthz answered {status}");
+    }
+    Ok(())
+}
+
+fn tail(log: &Path) -> String {
+    let bytes = fs::read(log).unwrap_or_default();
+    String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(LOG_TAIL_BYTES)..]).into_owned()
+}

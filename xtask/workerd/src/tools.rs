@@ -1,0 +1,119 @@
+//! The tools that come from crates, each kept under the cache by name and version.
+//!
+//! They are compiled once per machine (minutes) and found again by path, so an update of a pin never meets a
+//! stale binary, and two checkouts with different pins do not fight.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result};
+
+use crate::cache::{Lock, cache_dir};
+use crate::{Progress, command, repo_root};
+
+/// Must be the version of the `wasm-bindgen` crate: the two share a private format.
+const WASM_BINDGEN: &str = "0.2.130";
+/// Pairs with the `worker` crate.
+const WORKER_BUILD: &str = "0.8.7";
+
+/// What a Worker is compiled for.
+pub(crate) const WASM_TARGET: &str = "wasm32-unknown-unknown";
+
+/// Paths of the tools.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CargoTools {
+    /// `wasm-bindgen`.
+    pub wasm_bindgen: PathBuf,
+    /// `worker-build`.
+    pub worker_build: PathBuf,
+}
+
+/// Installs what is missing of the tools; seconds become minutes only the first time on a machine.
+pub fn ensure_cargo_tools(progress: Progress<'_>) -> Result<CargoTools> {
+    let cache = cache_dir()?;
+    Ok(CargoTools {
+        wasm_bindgen: ensure(&cache, "wasm-bindgen-cli", WASM_BINDGEN, "wasm-bindgen", progress)?,
+        worker_build: ensure(&cache, "worker-build", WORKER_BUILD, "worker-build", progress)?,
+    })
+}
+
+/// Adds the standard library of the Workers' target to the pinned toolchain.
+pub fn ensure_rust_target(progress: Progress<'_>) -> Result<()> {
+    let out = Command::new("rustc")
+        .args(["--target", WASM_TARGET, "--print", "target-libdir"])
+        .current_dir(repo_root())
+        .stderr(Stdio::null())
+        .output()
+        .context("rustc cannot be started")?;
+    if Path::new(String::from_utf8_lossy(&out.stdout).trim()).is_dir() {
+        return Ok(());
+    }
+    let mut add = Command::new("rustup");
+    add.args(["target", "add", WASM_TARGET]).current_dir(repo_root());
+    command::run(add, "rust target", progress)
+}
+
+/// The versions that shape a build's output.
+pub(crate) fn pins() -> String {
+    format!("wasm-bindgen {WASM_BINDGEN}, worker-build {WORKER_BUILD}")
+}
+
+fn ensure(cache: &Path, krate: &str, version: &str, binary: &str, progress: Progress<'_>) -> Result<PathBuf> {
+    let home = cache.join("tools").join(format!("{krate}-{version}"));
+    let path = home.join("bin").join(binary);
+    if path.is_file() {
+        return Ok(path);
+    }
+    let _lock = Lock::acquire(&cache.join("tools"))?;
+    if path.is_file() {
+        return Ok(path);
+    }
+    progress(&format!("{krate} {version}: installing (minutes, once per machine)"));
+    // Built aside and renamed, so that an interrupted installation is never taken for a finished one.
+    let unfinished = cache.join("tools").join(format!(".unfinished-{krate}-{version}"));
+    discard(&unfinished)?;
+    let mut install = Command::new("cargo");
+    install
+        .args(["install", krate, "--version", &format!("={version}"), "--root"])
+        .arg(&unfinished)
+        .arg("--target-dir")
+        .arg(cache.join("tools-target"))
+        .current_dir(repo_root());
+    command::run(install, krate, progress)?;
+    discard(&home)?;
+    fs::rename(&unfinished, &home).with_context(|| format!("cannot keep {krate} in {}", home.display()))?;
+    Ok(path)
+}
+
+fn discard(dir: &Path) -> Result<()> {
+    match fs::remove_dir_all(dir) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("cannot remove {}", dir.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_installed_tool_is_found_by_its_version_and_nothing_is_run() {
+        let cache = tempfile::tempdir().unwrap();
+        let bin = cache.path().join("tools/some-tool-1.2.3/bin");
+        fs::create_dir_all(&bin).unwrap();
+        fs::write(bin.join("tool"), "").unwrap();
+        let found = ensure(cache.path(), "some-tool", "1.2.3", "tool", &|line| panic!("{line}")).unwrap();
+        assert_eq!(found, bin.join("tool"));
+    }
+
+    #[test]
+    fn the_pin_of_wasm_bindgen_is_the_one_of_the_lockfile() {
+        let lock = fs::read_to_string(repo_root().join("Cargo.lock")).unwrap();
+        for (name, version) in [("wasm-bindgen", WASM_BINDGEN), ("worker", WORKER_BUILD)] {
+            assert!(lock.contains(&format!("name = \"{name}\"\nversion = \"{version}\"")), "{name}");
+        }
+    }
+}

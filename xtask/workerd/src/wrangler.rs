@@ -1,0 +1,123 @@
+//! Reads the part of a Worker's `wrangler.toml` that a local runtime needs too.
+//!
+//! Deployment settings stand only there; the local configuration is derived, so the two cannot drift apart.
+//! There is no default environment to deploy by accident: bindings are read from `[env.production]`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+
+/// A Worker's settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wrangler {
+    /// The Worker's name.
+    pub name: String,
+    /// The runtime's behaviour is that of this day.
+    pub compatibility_date: String,
+    /// Behaviours switched on before their day.
+    pub compatibility_flags: Vec<String>,
+    /// Durable Object bindings.
+    pub objects: Vec<ObjectBinding>,
+}
+
+/// One Durable Object namespace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ObjectBinding {
+    /// The name the Worker knows it by.
+    pub binding: String,
+    /// The exported class.
+    pub class: String,
+    /// Whether its storage is SQLite.
+    pub sqlite: bool,
+}
+
+impl Wrangler {
+    /// Reads a `wrangler.toml`.
+    pub fn read(path: &Path) -> Result<Self> {
+        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        Self::parse(&text).with_context(|| format!("{} is not as expected", path.display()))
+    }
+
+    fn parse(text: &str) -> Result<Self> {
+        let mut file: File = toml::from_str(text)?;
+        let production = file.env.remove("production").context("[env.production] is missing")?;
+        let sqlite: Vec<_> = production.migrations.into_iter().flat_map(|m| m.new_sqlite_classes).collect();
+        let objects = production.durable_objects.bindings.into_iter().map(|found| ObjectBinding {
+            sqlite: sqlite.contains(&found.class_name),
+            binding: found.name,
+            class: found.class_name,
+        });
+        Ok(Self {
+            name: file.name,
+            compatibility_date: file.compatibility_date,
+            compatibility_flags: file.compatibility_flags,
+            objects: objects.collect(),
+        })
+    }
+}
+
+#[derive(Deserialize)]
+struct File {
+    name: String,
+    compatibility_date: String,
+    #[serde(default)]
+    compatibility_flags: Vec<String>,
+    env: BTreeMap<String, Environment>,
+}
+
+#[derive(Deserialize)]
+struct Environment {
+    #[serde(default)]
+    durable_objects: Objects,
+    #[serde(default)]
+    migrations: Vec<Migration>,
+}
+
+#[derive(Default, Deserialize)]
+struct Objects {
+    bindings: Vec<Binding>,
+}
+
+#[derive(Deserialize)]
+struct Binding {
+    name: String,
+    class_name: String,
+}
+
+#[derive(Deserialize)]
+struct Migration {
+    #[serde(default)]
+    new_sqlite_classes: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bindings_and_storage_kinds_come_from_production() {
+        let text = "name = 'w'\ncompatibility_date = '2026-07-30'\n[env.production]\n\
+            [[env.production.durable_objects.bindings]]\nname = 'A'\nclass_name = 'Alpha'\n\
+            [[env.production.durable_objects.bindings]]\nname = 'B'\nclass_name = 'Beta'\n\
+            [[env.production.migrations]]\ntag = 'v1'\nnew_sqlite_classes = ['Alpha']\n";
+        let wrangler = Wrangler::parse(text).unwrap();
+        let object = |binding: &str, class: &str, sqlite| ObjectBinding {
+            binding: binding.into(),
+            class: class.into(),
+            sqlite,
+        };
+        assert_eq!(wrangler.objects, [object("A", "Alpha", true), object("B", "Beta", false)]);
+        assert!(wrangler.compatibility_flags.is_empty());
+    }
+
+    #[test]
+    fn the_state_worker_cannot_be_deployed_without_naming_an_environment() {
+        let text = std::fs::read_to_string(crate::state_worker_dir().join("wrangler.toml")).unwrap();
+        let file: toml::Table = toml::from_str(&text).unwrap();
+        // wrangler has no entry point at the top level, so a deployment without `-e` is an error.
+        assert!(!file.contains_key("main") && file["env"]["production"].get("main").is_some());
+        assert!(Wrangler::parse(&text).unwrap().objects.iter().all(|object| object.sqlite));
+    }
+}
