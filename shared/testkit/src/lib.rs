@@ -1,7 +1,7 @@
 //! Test tools: fake model vendors that behave like the real ones, and refuse what the real ones refuse.
 //!
-//! Not here: anything a shipped binary needs; crates name this one as a dev-dependency only (the benchmark in
-//! `xtask` is the exception). Each fake is itself checked by its vendor's official client (`tests/models`).
+//! Not here: anything a shipped binary needs; crates name this one as a dev-dependency only (the benchmark runs its
+//! example `instant_model` as a process). Each fake is itself checked by its vendor's official client (`tests/models`).
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test tool that cannot go on fails the test")]
 #![forbid(unsafe_code)]
 

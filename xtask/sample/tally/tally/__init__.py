@@ -1,0 +1,1 @@
+"""Who paid, who owes whom."""

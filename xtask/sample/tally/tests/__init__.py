@@ -1,0 +1,1 @@
+"""Tests, run by `python3 -m unittest`."""

@@ -1,0 +1,129 @@
+//! Calls of cargo from within a program that cargo started.
+
+use std::collections::VecDeque;
+use std::io::{BufRead, BufReader, Read};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::thread;
+
+use anyhow::{Context, Result, bail};
+use ars_workerd::repo_root;
+use serde::Deserialize;
+
+use crate::terminal::Step;
+
+/// Lines of a failed build that its error repeats.
+const TAIL_LINES: usize = 60;
+
+/// A call of cargo at the root, without what the outer cargo set for this program: build scripts that watch those
+/// variables would run again each time.
+pub fn command(subcommand: &str) -> Command {
+    let mut cargo = Command::new("cargo");
+    cargo.arg(subcommand).current_dir(repo_root()).stdin(Stdio::null());
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") || text == "CARGO_CRATE_NAME"
+        {
+            cargo.env_remove(&name);
+        }
+    }
+    cargo
+}
+
+/// What to build, and what to call it.
+#[derive(Debug, Clone, Copy)]
+pub struct Target<'a> {
+    /// The package.
+    pub package: &'a str,
+    /// `--bin` or `--example`.
+    pub kind: &'a str,
+    /// The binary's or example's name.
+    pub name: &'a str,
+    /// The profile.
+    pub profile: &'a str,
+}
+
+/// Builds an executable and tells where cargo put it.
+pub fn build(target: Target<'_>, step: &Step) -> Result<PathBuf> {
+    let mut child = command("build")
+        .args(["--package", target.package, target.kind, target.name, "--profile", target.profile])
+        .arg("--message-format=json-render-diagnostics")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .context("cargo cannot be started")?;
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let artifacts = thread::spawn(move || executables(stdout));
+    let tail = follow(stderr, step);
+    let status = child.wait()?;
+    let executables = artifacts.join().unwrap_or_default();
+    if !status.success() {
+        bail!("{} does not build ({status})\n{}", target.package, Vec::from(tail).join("\n"));
+    }
+    let found = executables.into_iter().find(|(name, _)| name == target.name);
+    found.map(|(_, path)| path).with_context(|| format!("cargo named no executable `{}`", target.name))
+}
+
+#[derive(Deserialize)]
+struct Message {
+    target: Option<MessageTarget>,
+    executable: Option<PathBuf>,
+}
+
+#[derive(Deserialize)]
+struct MessageTarget {
+    name: String,
+}
+
+fn executables(stdout: Option<impl Read>) -> Vec<(String, PathBuf)> {
+    let lines = stdout.into_iter().flat_map(|out| BufReader::new(out).lines()).map_while(Result::ok);
+    let messages = lines.filter_map(|line| serde_json::from_str::<Message>(&line).ok());
+    messages.filter_map(|message| Some((message.target?.name, message.executable?))).collect()
+}
+
+fn follow(stderr: Option<impl Read>, step: &Step) -> VecDeque<String> {
+    let mut tail = VecDeque::with_capacity(TAIL_LINES);
+    for line in stderr.into_iter().flat_map(|err| BufReader::new(err).lines()).map_while(Result::ok) {
+        step.tell(&line);
+        if tail.len() == TAIL_LINES {
+            tail.pop_front();
+        }
+        tail.push_back(line);
+    }
+    tail
+}
+
+/// A crate of the workspace, as far as choosing among them goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    /// The package's name.
+    pub name: String,
+    /// Its folder from the root.
+    pub folder: String,
+}
+
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<Package>,
+    workspace_root: PathBuf,
+}
+
+#[derive(Deserialize)]
+struct Package {
+    name: String,
+    manifest_path: PathBuf,
+}
+
+/// The crates of the workspace.
+pub fn members() -> Result<Vec<Member>> {
+    let output = command("metadata").args(["--no-deps", "--format-version", "1"]).output()?;
+    if !output.status.success() {
+        bail!("cargo metadata: {}", String::from_utf8_lossy(&output.stderr).trim());
+    }
+    let metadata: Metadata = serde_json::from_slice(&output.stdout).context("cargo metadata")?;
+    let member = |package: Package| {
+        let folder = package.manifest_path.parent()?.strip_prefix(&metadata.workspace_root).ok()?;
+        Some(Member { folder: folder.to_string_lossy().into_owned(), name: package.name })
+    };
+    Ok(metadata.packages.into_iter().filter_map(member).collect())
+}

@@ -1,0 +1,173 @@
+//! The bot as a process: started, found, watched, and stopped with its runs recorded.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow, ensure};
+use ars_workerd::repo_root;
+use rustix::process::{Pid, Signal, kill_process_group};
+use serde::Deserialize;
+
+use super::data_dir::DataDir;
+use super::http;
+use super::options::{Options, Store};
+use super::secrets::{INGRESS_TOKENS, MEMORY_TOKEN, Secrets};
+use super::signals::Signals;
+use crate::cargo::Target;
+
+/// The bot's binary.
+pub const TARGET: Target<'_> = Target { package: "ars", kind: "--bin", name: "ars", profile: "dev" };
+/// The script of the rehearsal, from the root.
+const REHEARSAL: &str = "xtask/sample/rehearsal.toml";
+
+/// Longest wait for the bot to listen.
+const START_LIMIT: Duration = Duration::from_secs(20);
+/// Longest wait for stopped runs to be recorded: a little more than the bot gives itself.
+const STOP_LIMIT: Duration = Duration::from_secs(50);
+/// How often a process that is to end is looked at.
+const LOOK: Duration = Duration::from_millis(20);
+/// Bytes of the log that an error repeats.
+const TAIL_BYTES: usize = 2_000;
+
+/// What a start needs.
+pub struct Launch<'a> {
+    /// The binary.
+    pub ars: &'a Path,
+    /// The command line of `up`.
+    pub options: &'a Options,
+    /// Where everything is kept.
+    pub data: &'a DataDir,
+    /// The tokens.
+    pub secrets: &'a Secrets,
+    /// The state Worker's address, when there is one.
+    pub state_url: Option<String>,
+    /// The configuration.
+    pub config: &'a Path,
+}
+
+/// The running bot; killed when dropped before it was stopped.
+pub struct Bot {
+    child: Child,
+    url: String,
+    log: PathBuf,
+}
+
+impl Bot {
+    /// Starts the bot and waits until it answers.
+    pub fn start(launch: &Launch<'_>) -> Result<Self> {
+        let log_path = launch.data.log();
+        let log = OpenOptions::new().create(true).append(true).mode(0o600).open(&log_path)?;
+        let mut child = command(launch)
+            .stdout(Stdio::piped())
+            .stderr(log.try_clone()?)
+            // Its own group: Ctrl-C reaches it through this program, once, and its tools die with it.
+            .process_group(0)
+            .spawn()
+            .with_context(|| format!("cannot start {}", launch.ars.display()))?;
+        let stdout = child.stdout.take();
+        let mut bot = Self { child, url: String::new(), log: log_path };
+        let url = stdout.context("the bot has no standard output").and_then(|stdout| listening(stdout, log));
+        bot.url =
+            url.with_context(|| format!("the bot did not start; end of its log:\n{}", bot.log_tail()))?;
+        ensure!(http::is_healthy(&bot.url), "the bot listens at {} but GET /healthz fails", bot.url);
+        Ok(bot)
+    }
+
+    /// Its address.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// How it ended, if it has.
+    pub fn exited(&mut self) -> Result<Option<ExitStatus>> {
+        Ok(self.child.try_wait()?)
+    }
+
+    /// The end of what it logged.
+    pub fn log_tail(&self) -> String {
+        let bytes = fs::read(&self.log).unwrap_or_default();
+        String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(TAIL_BYTES)..]).into_owned()
+    }
+
+    /// Has it stop what is in flight, record it, and leave. Killed when that takes too long, or the user insists.
+    pub fn stop(mut self, signals: &Signals) {
+        self.signal(Signal::INT);
+        let began = Instant::now();
+        while let Ok(None) = self.child.try_wait() {
+            if signals.insists() || began.elapsed() > STOP_LIMIT {
+                eprintln!("the bot is killed: what it was recording may be lost");
+                return;
+            }
+            thread::sleep(LOOK);
+        }
+    }
+
+    fn signal(&self, signal: Signal) {
+        if let Some(group) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
+            // It may have ended by itself.
+            let _ = kill_process_group(group, signal);
+        }
+    }
+}
+
+impl Drop for Bot {
+    fn drop(&mut self) {
+        if let Ok(None) = self.child.try_wait() {
+            self.signal(Signal::KILL);
+            let _ = self.child.wait();
+        }
+    }
+}
+
+fn command(launch: &Launch<'_>) -> Command {
+    let mut ars = Command::new(launch.ars);
+    ars.arg("serve")
+        .args(["--listen", &format!("127.0.0.1:{}", launch.options.bot_port())])
+        .arg("--data-dir")
+        .arg(launch.data.bot())
+        .args(["--store", if launch.options.store == Store::Worker { "worker" } else { "embedded" }])
+        .arg("--config")
+        .arg(launch.config)
+        .arg("--rehearsal")
+        .arg(repo_root().join(REHEARSAL))
+        .env(INGRESS_TOKENS, &launch.secrets.ingress)
+        .stdin(Stdio::null());
+    if let Some(model) = &launch.options.model {
+        ars.args(["--model", model]);
+    }
+    if let Some(url) = &launch.state_url {
+        ars.args(["--state-url", url]).env(MEMORY_TOKEN, &launch.secrets.state);
+    }
+    ars
+}
+
+#[derive(Deserialize)]
+struct Listening {
+    listening: String,
+}
+
+/// Waits for the line that names the address; a thread keeps moving what follows into the log.
+fn listening(stdout: ChildStdout, mut log: File) -> Result<String> {
+    let (tell, told) = mpsc::channel();
+    thread::spawn(move || {
+        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+            match serde_json::from_str::<Listening>(&line) {
+                // The waiting side may have given up.
+                Ok(found) => drop(tell.send(found.listening)),
+                // A full disk must not stop the bot from being read.
+                Err(_) => drop(writeln!(log, "{line}")),
+            }
+        }
+    });
+    told.recv_timeout(START_LIMIT).map_err(|error| match error {
+        mpsc::RecvTimeoutError::Timeout => anyhow!("it did not listen within {START_LIMIT:?}"),
+        mpsc::RecvTimeoutError::Disconnected => anyhow!("it ended before it listened"),
+    })
+}

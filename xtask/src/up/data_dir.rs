@@ -1,0 +1,126 @@
+//! The directory of one installation: who uses it, and what lies where in it.
+
+use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
+use std::io::{Read, Seek, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use ars_workerd::repo_root;
+
+/// A data directory that no other `up` uses, for as long as this value lives.
+pub struct DataDir {
+    path: PathBuf,
+    _lock: File,
+}
+
+impl DataDir {
+    /// Takes the directory, or says who has it.
+    pub fn claim(wanted: Option<&Path>) -> Result<Self> {
+        let path = wanted.map_or_else(|| repo_root().join(".ars"), Path::to_owned);
+        fs::create_dir_all(&path).with_context(|| format!("cannot create {}", path.display()))?;
+        let path = path.canonicalize()?;
+        // Tokens, transcripts and working trees are the user's own.
+        fs::set_permissions(&path, Permissions::from_mode(0o700))
+            .with_context(|| format!("cannot make {} private", path.display()))?;
+        let lock = lock(&path)?;
+        Ok(Self { path, _lock: lock })
+    }
+
+    /// The directory.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Where the bot keeps its own.
+    pub fn bot(&self) -> PathBuf {
+        self.path.join("bot")
+    }
+
+    /// Where workerd keeps the Durable Objects.
+    pub fn state(&self) -> PathBuf {
+        self.path.join("state")
+    }
+
+    /// What the bot logs.
+    pub fn log(&self) -> PathBuf {
+        self.path.join("bot.log")
+    }
+
+    /// Another file or folder.
+    pub fn join(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+}
+
+fn lock(path: &Path) -> Result<File> {
+    let place = path.join("up.lock");
+    let mut file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(&place)
+        .with_context(|| format!("cannot open {}", place.display()))?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            let mut owner = String::new();
+            // The number is a courtesy; without it the refusal is as clear.
+            let _ = file.read_to_string(&mut owner);
+            let owner = owner.trim();
+            let owner = if owner.is_empty() { String::new() } else { format!(" (process {owner})") };
+            bail!(
+                "{} is in use by another `cargo xtask up`{owner}: stop it, or choose another --data-dir",
+                path.display()
+            );
+        }
+        Err(TryLockError::Error(error)) => {
+            return Err(error).with_context(|| format!("cannot lock {}", place.display()));
+        }
+    }
+    file.set_len(0)?;
+    file.rewind()?;
+    writeln!(file, "{}", std::process::id())?;
+    Ok(file)
+}
+
+/// Writes a file that only the user may read, whole or not at all.
+pub fn write_private(path: &Path, text: &str) -> Result<()> {
+    let unfinished = path.with_extension(format!("unfinished-{}", std::process::id()));
+    let write = || -> std::io::Result<()> {
+        let mut options = OpenOptions::new();
+        let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&unfinished, path)
+    };
+    write().with_context(|| format!("cannot write {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_has_one_user_at_a_time() {
+        let dir = tempfile::tempdir().unwrap();
+        let place = dir.path().join("data");
+        let wanted = Some(place.as_path());
+        let first = DataDir::claim(wanted).unwrap();
+        let refused = DataDir::claim(wanted).err().unwrap().to_string();
+        assert!(refused.contains(&format!("process {}", std::process::id())), "{refused}");
+        drop(first);
+        assert!(DataDir::claim(wanted).is_ok());
+    }
+
+    #[test]
+    fn what_is_written_is_the_users_own() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("ready.json");
+        write_private(&path, "{}").unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+}

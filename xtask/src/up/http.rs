@@ -1,0 +1,81 @@
+//! The little HTTP that `up` and `bench` speak to the bot.
+
+use std::io::{BufRead, BufReader};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+use ureq::Agent;
+
+/// Longest wait for an answer that takes no work.
+const ANSWER_LIMIT: Duration = Duration::from_secs(30);
+/// Longest look for a run in the index.
+const FEED_LIMIT: Duration = Duration::from_secs(20);
+
+fn agent() -> Agent {
+    // A refusal is an answer too. The feed never ends by itself, so only the wait for its head is bounded.
+    let config =
+        Agent::config_builder().http_status_as_error(false).timeout_recv_response(Some(ANSWER_LIMIT));
+    config.build().into()
+}
+
+/// Whether the bot answers its probe.
+pub fn is_healthy(bot: &str) -> bool {
+    agent().get(format!("{bot}/healthz")).call().is_ok_and(|answer| answer.status().is_success())
+}
+
+/// How many requests the bot is busy with, their records included.
+pub fn in_flight(bot: &str) -> Result<u64> {
+    let mut answer = agent().get(format!("{bot}/healthz")).call().context("GET /healthz")?;
+    let health: Value = serde_json::from_str(&answer.body_mut().read_to_string()?).context("GET /healthz")?;
+    health["inFlight"].as_u64().context("GET /healthz answered without inFlight")
+}
+
+/// Posts a request to the ingress.
+pub fn dispatch(bot: &str, token: &str, body: &Value) -> Result<(u16, Value)> {
+    let mut answer = agent()
+        .post(format!("{bot}/ingress"))
+        .header("authorization", format!("Bearer {token}"))
+        .header("content-type", "application/json")
+        .send(body.to_string())
+        .context("POST /ingress")?;
+    let status = answer.status().as_u16();
+    let text = answer.body_mut().read_to_string().context("POST /ingress")?;
+    Ok((status, serde_json::from_str(&text).unwrap_or(Value::String(text))))
+}
+
+/// The address of a run's live page, which carries the run's own token: only the index tells it.
+pub fn live_page(bot: &str, run: &str) -> Result<Option<String>> {
+    let began = Instant::now();
+    let feed = agent().get(format!("{bot}/runs?stream=1")).call().context("GET /runs?stream=1")?;
+    for line in BufReader::new(feed.into_body().into_reader()).lines() {
+        let line = line.context("the stream of the index broke off")?;
+        if let Some(url) = line.strip_prefix("data:").and_then(|data| url_of(data, run)) {
+            return Ok(Some(format!("{bot}{url}")));
+        }
+        // Keep-alives see to it that this is looked at.
+        if began.elapsed() > FEED_LIMIT {
+            break;
+        }
+    }
+    Ok(None)
+}
+
+fn url_of(data: &str, run: &str) -> Option<String> {
+    let change: Value = serde_json::from_str(data.trim()).ok()?;
+    let row = change.get("run").filter(|row| row["id"] == run)?;
+    Some(row["url"].as_str()?.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_runs_own_row_is_taken() {
+        let row = r#" {"type":"upsert","run":{"id":"r1","url":"/runs/r1?t=x"}}"#;
+        assert_eq!(url_of(row, "r1").as_deref(), Some("/runs/r1?t=x"));
+        assert_eq!(url_of(row, "r2"), None);
+        assert_eq!(url_of(r#"{"type":"removed","id":"r1"}"#, "r1"), None);
+    }
+}

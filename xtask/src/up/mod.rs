@@ -1,0 +1,160 @@
+//! `cargo xtask up`: from nothing to a service that shows its main job, and keeps serving until it is stopped.
+//!
+//! Order: build, start the state Worker, start the bot, say that it is ready, demonstrate, serve. Whatever ends it
+//! (Ctrl-C, SIGTERM, a part that dies, a step that fails) everything that was started is stopped, in reverse.
+
+mod bot;
+mod config;
+mod data_dir;
+mod demo;
+pub mod http;
+mod options;
+mod ready;
+mod sample;
+mod secrets;
+mod signals;
+mod state;
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+
+use self::bot::{Bot, Launch};
+use self::data_dir::DataDir;
+use self::demo::Demo;
+pub use self::options::Options;
+use self::options::Store;
+use self::secrets::{Secrets, Token};
+use self::signals::Signals;
+use self::state::State;
+use crate::cargo;
+use crate::terminal::Step;
+
+/// How often the parts are looked at while serving.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Ended by a signal, as wanted: nothing to report.
+#[derive(Debug)]
+pub struct Interrupted;
+
+impl std::fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("interrupted")
+    }
+}
+
+impl std::error::Error for Interrupted {}
+
+/// Starts everything and serves.
+pub fn run(options: &Options) -> Result<()> {
+    let signals = Signals::listen()?;
+    let done = start(options, &signals);
+    match done {
+        // A signal during set-up ends whatever was running; its error is only the echo of that.
+        Err(_) if signals.told() => Err(Interrupted.into()),
+        done => done,
+    }
+}
+
+fn start(options: &Options, signals: &Signals) -> Result<()> {
+    let began = Instant::now();
+    ready::withdraw(options)?;
+    let data = DataDir::claim(options.data_dir.as_deref())?;
+    let secrets = Secrets::load(&data)?;
+    let sample = sample::make(&data)?;
+    let config = config::write(options, &data, &sample)?;
+
+    let step = Step::begin("bot");
+    let ars = cargo::build(bot::TARGET, &step)?;
+    step.done("built");
+    let mut state = match options.store {
+        Store::Worker => Some(State::start(options, &data, &secrets)?),
+        Store::Embedded => None,
+    };
+    let step = Step::begin("service");
+    let state_url = state.as_ref().map(State::url);
+    let mut bot = Bot::start(&Launch {
+        ars: &ars,
+        options,
+        data: &data,
+        secrets: &secrets,
+        state_url,
+        config: &config,
+    })?;
+    step.done("answers");
+    signals.serving()?;
+    ready::announce(options, &bot, state.as_ref(), &secrets)?;
+    tell(&bot, state.as_ref(), &data, began);
+
+    let demo = (!options.no_demo).then(|| Demo {
+        ars,
+        bot: bot.url().to_owned(),
+        data: data.bot(),
+        is_rehearsal: options.is_rehearsal(set),
+    });
+    talk(demo, bot.url(), secrets.caller().cloned(), signals.clone());
+    let ended = watch(signals, &mut bot, state.as_mut());
+    bot.stop(signals);
+    // The bot first: what it still records goes to the state Worker.
+    drop(state);
+    ended
+}
+
+/// An environment variable that is not blank.
+fn set(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.trim().is_empty())
+}
+
+fn tell(bot: &Bot, state: Option<&State>, data: &DataDir, began: Instant) {
+    println!("\nready in {:.1} s\n", began.elapsed().as_secs_f64());
+    println!("  runs      {}/runs", bot.url());
+    println!("  ingress   {}/ingress", bot.url());
+    if let Some(state) = state {
+        println!("  state     {}  (workerd, log: {})", state.url(), state.log().display());
+    }
+    println!("  data      {}", data.path().display());
+    println!("  log       {}", data.log().display());
+}
+
+/// Demonstrates and invites, beside the watch over the parts. The thread ends with the process.
+fn talk(demo: Option<Demo>, bot: &str, caller: Option<Token>, signals: Signals) {
+    let bot = bot.to_owned();
+    thread::spawn(move || {
+        if let Some(demo) = demo {
+            demo.show(caller.as_ref(), &signals);
+        }
+        if !signals.told() {
+            println!("\n{}\nServing until Ctrl-C.", invitation(&bot, caller.as_ref()));
+        }
+    });
+}
+
+fn invitation(bot: &str, caller: Option<&Token>) -> String {
+    let Some(caller) = caller else {
+        return "No configured token may dispatch: give one the scope `dispatch`.\n".to_owned();
+    };
+    let body =
+        format!("{{\"text\":\"agent:coding repo:{} {}\",\"thread\":\"mine\"}}", sample::NAME, demo::REQUEST);
+    format!(
+        "Talk to it:\n\n  curl -sS {bot}/ingress -H 'Authorization: Bearer {}' \\\n    -d '{body}'\n",
+        caller.token
+    )
+}
+
+/// Serves until a signal comes or a part dies.
+fn watch(signals: &Signals, bot: &mut Bot, mut state: Option<&mut State>) -> Result<()> {
+    while !signals.told() {
+        if let Some(status) = bot.exited()? {
+            bail!("the bot ended by itself ({status}); end of its log:\n{}", bot.log_tail());
+        }
+        if let Some(state) = state.as_deref_mut()
+            && !state.is_running()
+        {
+            bail!("the state Worker ended by itself; its log: {}", state.log().display());
+        }
+        thread::sleep(LOOK);
+    }
+    eprintln!("\nstopping (again to stop at once)");
+    Ok(())
+}

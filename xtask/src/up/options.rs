@@ -1,0 +1,100 @@
+//! The command line of `up`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+/// Options of `cargo xtask up`.
+#[derive(Debug, Args)]
+pub struct Options {
+    /// Once everything answers, write one JSON object with addresses and tokens to this file
+    #[arg(long, value_name = "FILE")]
+    pub ready_file: Option<PathBuf>,
+    /// Do not demonstrate the main job
+    #[arg(long)]
+    pub no_demo: bool,
+    /// Where run records go: the state Worker on workerd, or a database of the bot's own (needs no Node)
+    #[arg(long, value_enum, default_value = "worker", value_name = "WHERE")]
+    pub store: Store,
+    /// The bot listens on this port and the state Worker on the next; free ports when left out
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=65534))]
+    pub port_base: Option<u16>,
+    /// Keeps everything this command makes; `.ars` in the checkout when left out
+    #[arg(long, value_name = "DIR")]
+    pub data_dir: Option<PathBuf>,
+    /// The bot's configuration
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Model of requests that name none
+    #[arg(long, value_name = "PROVIDER/NAME")]
+    pub model: Option<String>,
+}
+
+/// Where run records go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Store {
+    /// The state Worker.
+    Worker,
+    /// The bot's own database.
+    Embedded,
+}
+
+impl Options {
+    /// Whether the bot will fall back on the rehearsal: nothing names a model.
+    pub fn is_rehearsal(&self, variable: impl Fn(&str) -> Option<String>) -> bool {
+        let set = |name: &str| variable(name).is_some();
+        // A compatible server of one's own has no default model, so its address alone chooses none.
+        let openai = set("OPENAI_API_KEY") && !set("OPENAI_BASE_URL");
+        let vendor = set("ANTHROPIC_API_KEY") || set("ANTHROPIC_BASE_URL") || openai;
+        match &self.model {
+            Some(model) => model.starts_with("rehearsal/"),
+            None => self.config.is_none() && !vendor,
+        }
+    }
+
+    /// The bot's port; 0 lets the system choose.
+    pub fn bot_port(&self) -> u16 {
+        self.port_base.unwrap_or(0)
+    }
+
+    /// The state Worker's port.
+    pub fn state_port(&self) -> u16 {
+        self.port_base.map_or(0, |base| base + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        options: Options,
+    }
+
+    fn options(line: &[&str]) -> Options {
+        Line::try_parse_from([&["up"], line].concat()).unwrap().options
+    }
+
+    #[test]
+    fn the_rehearsal_plays_only_when_nothing_names_a_model() {
+        let plays = |line: &[&str], set: &[&str]| {
+            options(line).is_rehearsal(|name| set.contains(&name).then(|| "x".to_owned()))
+        };
+        assert!(plays(&[], &[]) && plays(&["--model", "rehearsal/script"], &["ANTHROPIC_API_KEY"]));
+        assert!(plays(&[], &["OPENAI_BASE_URL"]));
+        assert!(!plays(&[], &["ANTHROPIC_BASE_URL"]) && !plays(&[], &["OPENAI_API_KEY"]));
+        assert!(!plays(&["--model", "openai/llama"], &[]) && !plays(&["--config", "ars.toml"], &[]));
+    }
+
+    #[test]
+    fn ports_count_up_from_the_base_or_are_free_ones() {
+        let ports = |line: &[&str]| (options(line).bot_port(), options(line).state_port());
+        assert_eq!(ports(&["--port-base", "8787"]), (8787, 8788));
+        assert_eq!(ports(&[]), (0, 0));
+        assert!(Line::try_parse_from(["up", "--port-base", "65535"]).is_err());
+    }
+}

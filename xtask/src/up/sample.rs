@@ -1,0 +1,198 @@
+//! The sample project: a small real one, with its history and a test that fails for a reason worth finding.
+//!
+//! Its files are in `xtask/sample/tally`, its commits here; the last adds the test. Made anew at every start and put
+//! in place when it differs from what is there; what was there is kept aside.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+
+use super::data_dir::DataDir;
+
+/// What requests call it.
+pub const NAME: &str = "sample/tally";
+
+/// One commit: what it says, and the files it adds or changes.
+struct Commit {
+    message: &'static str,
+    date: &'static str,
+    files: &'static [(&'static str, &'static str)],
+}
+
+/// The text of a file of the sample.
+macro_rules! file {
+    ($path:literal) => {
+        ($path, include_str!(concat!("../../sample/tally/", $path)))
+    };
+}
+
+const COMMITS: [Commit; 5] = [
+    Commit {
+        message: "Read and write amounts of money",
+        date: "2026-01-05T09:00:00Z",
+        files: &[
+            file!(".gitignore"),
+            file!("tally/__init__.py"),
+            file!("tally/money.py"),
+            file!("tests/__init__.py"),
+            file!("tests/test_money.py"),
+        ],
+    },
+    Commit {
+        message: "Divide an amount among people",
+        date: "2026-01-06T10:30:00Z",
+        files: &[file!("tally/split.py")],
+    },
+    Commit {
+        message: "Settle what everybody paid",
+        date: "2026-01-08T14:10:00Z",
+        files: &[file!("tally/ledger.py"), file!("tests/test_ledger.py")],
+    },
+    Commit {
+        message: "Settle from the command line",
+        date: "2026-01-09T11:45:00Z",
+        files: &[file!("tally/__main__.py"), file!("README.md")],
+    },
+    Commit {
+        message: "Ask that no cent is lost when an amount is divided",
+        date: "2026-01-12T16:20:00Z",
+        files: &[file!("tests/test_split.py")],
+    },
+];
+
+/// Makes the project, and tells where its repository is.
+pub fn make(data: &DataDir) -> Result<PathBuf> {
+    let folder = data.join("sample");
+    let place = folder.join("tally");
+    let made = folder.join(".making");
+    if made.exists() {
+        fs::remove_dir_all(&made)?;
+    }
+    create(&made).context("the sample project cannot be made")?;
+    if place.exists() {
+        let found = git(&place, &["rev-parse", "HEAD"], None).unwrap_or_default();
+        if found == git(&made, &["rev-parse", "HEAD"], None)? {
+            fs::remove_dir_all(&made)?;
+            return Ok(place);
+        }
+        let aside = (1..).map(|n| folder.join(format!("tally-before-{n}"))).find(|path| !path.exists());
+        fs::rename(&place, aside.context("no name is free")?)?;
+    }
+    fs::rename(&made, &place)?;
+    Ok(place)
+}
+
+fn create(root: &Path) -> Result<()> {
+    fs::create_dir_all(root)?;
+    git(root, &["init", "--quiet", "--initial-branch=main"], None)?;
+    for commit in &COMMITS {
+        for (path, text) in commit.files {
+            let path = root.join(path);
+            fs::create_dir_all(path.parent().unwrap_or(root))?;
+            fs::write(path, text)?;
+        }
+        git(root, &["add", "--all"], None)?;
+        git(root, &["commit", "--quiet", "--message", commit.message], Some(commit.date))?;
+    }
+    Ok(())
+}
+
+/// git as every machine has it: without the user's own settings, hooks or signatures. Dates are given, so that the
+/// same files are the same commits everywhere.
+fn git(root: &Path, arguments: &[&str], date: Option<&str>) -> Result<String> {
+    let mut git = Command::new("git");
+    git.args([
+        "-c",
+        "core.hooksPath=/dev/null",
+        "-c",
+        "user.name=Sample Author",
+        "-c",
+        "user.email=sample@localhost",
+    ])
+    .args(arguments)
+    .current_dir(root)
+    .env("GIT_CONFIG_GLOBAL", "/dev/null")
+    .env("GIT_CONFIG_NOSYSTEM", "1")
+    .env("GIT_CEILING_DIRECTORIES", root.parent().unwrap_or(root))
+    .stdin(Stdio::null());
+    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
+        git.env_remove(name);
+    }
+    if let Some(date) = date {
+        git.env("GIT_AUTHOR_DATE", date).env("GIT_COMMITTER_DATE", date);
+    }
+    let output = git.output().context("git cannot be started")?;
+    ensure!(
+        output.status.success(),
+        "git {}: {}",
+        arguments[0],
+        String::from_utf8_lossy(&output.stderr).trim()
+    );
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made() -> (tempfile::TempDir, DataDir, PathBuf) {
+        let dir = tempfile::tempdir().unwrap();
+        let data = DataDir::claim(Some(dir.path())).unwrap();
+        let place = make(&data).unwrap();
+        (dir, data, place)
+    }
+
+    fn unittest(place: &Path) -> (bool, String) {
+        let mut python = Command::new("python3");
+        let output = python.args(["-B", "-m", "unittest"]).current_dir(place).output().unwrap();
+        (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+    }
+
+    #[test]
+    fn it_has_a_history_and_one_test_that_fails() {
+        let (_dir, _data, place) = made();
+        assert_eq!(git(&place, &["rev-list", "--count", "HEAD"], None).unwrap(), COMMITS.len().to_string());
+        assert_eq!(git(&place, &["status", "--porcelain"], None).unwrap(), "");
+        let (passed, said) = unittest(&place);
+        assert!(
+            !passed && said.contains("test_no_cent_is_lost") && said.contains("FAILED (failures=1)"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn the_rehearsals_edit_makes_its_tests_pass() {
+        let (_dir, _data, place) = made();
+        let script: toml::Table = include_str!("../../sample/rehearsal.toml").parse().unwrap();
+        let turns = script["turn"].as_array().unwrap().iter();
+        let mut calls =
+            turns.flat_map(|turn| turn.get("call").and_then(|calls| calls.as_array()).into_iter().flatten());
+        let edit = &calls.find(|call| call["tool"].as_str() == Some("edit_file")).unwrap()["input"];
+        let (file, old, new) = (
+            place.join(edit["path"].as_str().unwrap()),
+            edit["old"].as_str().unwrap(),
+            edit["new"].as_str().unwrap(),
+        );
+        let text = fs::read_to_string(&file).unwrap();
+        assert_eq!(text.matches(old).count(), 1);
+        fs::write(&file, text.replace(old, new)).unwrap();
+        let (passed, said) = unittest(&place);
+        assert!(passed, "{said}");
+    }
+
+    #[test]
+    fn it_is_made_alike_and_what_a_user_committed_is_kept_aside() {
+        let (_dir, data, place) = made();
+        let head = git(&place, &["rev-parse", "HEAD"], None).unwrap();
+        fs::write(place.join("untracked"), "mine").unwrap();
+        make(&data).unwrap();
+        assert!(place.join("untracked").exists(), "an equal sample is left as it is");
+        git(&place, &["add", "--all"], None).unwrap();
+        git(&place, &["commit", "--quiet", "--message", "mine"], None).unwrap();
+        make(&data).unwrap();
+        assert_eq!(git(&place, &["rev-parse", "HEAD"], None).unwrap(), head);
+        assert!(data.join("sample/tally-before-1/untracked").exists());
+    }
+}

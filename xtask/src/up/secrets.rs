@@ -1,0 +1,193 @@
+//! The tokens of an installation: made once, kept in its data directory; the environment's own win.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::ErrorKind;
+
+use anyhow::{Context, Result, anyhow};
+use ars_auth::TokenMap;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::data_dir::{DataDir, write_private};
+
+/// The bot's variable.
+pub const INGRESS_TOKENS: &str = "SERVICE_INGRESS_TOKENS";
+/// The state Worker's, and the bot's to reach it.
+pub const MEMORY_TOKEN: &str = "MEMORY_TOKEN";
+
+/// Random bytes of a token.
+const TOKEN_BYTES: usize = 24;
+/// What lets a token start runs.
+const DISPATCH: &str = "dispatch";
+/// The file, in the data directory.
+const FILE: &str = "secrets.json";
+
+/// A token of the ingress, and whom it stands for. No `Debug`: it holds a secret.
+#[derive(Clone, Serialize)]
+pub struct Token {
+    /// The bearer.
+    pub token: String,
+    /// Whom it stands for.
+    pub subject: String,
+    /// The channel it is pinned to.
+    pub channel: Option<String>,
+    /// What it may do.
+    pub scopes: Vec<String>,
+}
+
+/// All tokens. No `Debug`: it holds secrets.
+pub struct Secrets {
+    /// Opens the state Worker.
+    pub state: String,
+    /// The ingress token map as the bot reads it.
+    pub ingress: String,
+    /// The tokens of that map, by name.
+    pub tokens: BTreeMap<String, Token>,
+}
+
+/// What is kept in the file.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Kept {
+    state: String,
+    ingress: BTreeMap<String, String>,
+}
+
+/// The tokens that are made: one for each way a caller can be limited.
+const MADE: [(&str, Option<&str>, &[&str]); 3] =
+    [("demo", None, &[DISPATCH]), ("pinned", Some("pinned"), &[DISPATCH]), ("reader", None, &["runs:read"])];
+
+impl Secrets {
+    /// Reads the kept tokens, makes what is missing, and lets the environment overrule.
+    pub fn load(data: &DataDir) -> Result<Self> {
+        Self::choose(kept(data)?, super::set(INGRESS_TOKENS), super::set(MEMORY_TOKEN))
+    }
+
+    fn choose(kept: Kept, own_ingress: Option<String>, own_state: Option<String>) -> Result<Self> {
+        let state = own_state.unwrap_or(kept.state);
+        if let Some(ingress) = own_ingress {
+            let parsed = TokenMap::parse(Some(&ingress));
+            if let Some(fault) = parsed.fault {
+                return Err(anyhow!("{INGRESS_TOKENS} is {fault}"));
+            }
+            return Ok(Self { state, tokens: listed(&parsed.map), ingress });
+        }
+        let made = MADE.iter().filter_map(|(name, channel, scopes)| {
+            let token = kept.ingress.get(*name)?.clone();
+            let scopes = scopes.iter().map(|scope| (*scope).to_owned()).collect();
+            let channel = channel.map(str::to_owned);
+            Some(((*name).to_owned(), Token { token, subject: (*name).to_owned(), channel, scopes }))
+        });
+        let tokens: BTreeMap<_, _> = made.collect();
+        let ingress = Value::Object(tokens.values().map(entry).collect::<Map<_, _>>()).to_string();
+        Ok(Self { state, ingress, tokens })
+    }
+
+    /// A token that may start runs, in any channel if there is one.
+    pub fn caller(&self) -> Option<&Token> {
+        let may = || self.tokens.values().filter(|token| token.scopes.iter().any(|scope| scope == DISPATCH));
+        may().find(|token| token.channel.is_none()).or_else(|| may().next())
+    }
+}
+
+fn kept(data: &DataDir) -> Result<Kept> {
+    let path = data.join(FILE);
+    let mut kept: Kept = match fs::read_to_string(&path) {
+        Ok(text) => serde_json::from_str(&text).with_context(|| format!("{} is damaged", path.display()))?,
+        Err(error) if error.kind() == ErrorKind::NotFound => Kept::default(),
+        Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
+    };
+    let mut grown = false;
+    let missing = MADE.iter().filter(|(name, ..)| !kept.ingress.contains_key(*name)).collect::<Vec<_>>();
+    for (name, ..) in missing {
+        kept.ingress.insert((*name).to_owned(), random()?);
+        grown = true;
+    }
+    if kept.state.is_empty() {
+        kept.state = random()?;
+        grown = true;
+    }
+    if grown {
+        write_private(&path, &serde_json::to_string_pretty(&kept)?)?;
+    }
+    Ok(kept)
+}
+
+fn random() -> Result<String> {
+    let mut bytes = [0; TOKEN_BYTES];
+    getrandom::fill(&mut bytes).map_err(|error| anyhow!("no randomness: {error}"))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// The entries the bot will accept, by subject; subjects that share one are told apart by a number.
+fn listed(map: &TokenMap) -> BTreeMap<String, Token> {
+    let mut tokens = BTreeMap::new();
+    for secret in map.secrets() {
+        let Some(entry) = map.authenticate(secret.expose()) else { continue };
+        let names =
+            (1..).map(|n| if n == 1 { entry.subject.clone() } else { format!("{}-{n}", entry.subject) });
+        let name = names.into_iter().find(|name| !tokens.contains_key(name)).unwrap_or_default();
+        let token = Token {
+            token: secret.expose().to_owned(),
+            subject: entry.subject.clone(),
+            channel: entry.channel.clone(),
+            scopes: entry.scopes.clone(),
+        };
+        tokens.insert(name, token);
+    }
+    tokens
+}
+
+fn entry(token: &Token) -> (String, Value) {
+    let mut entry = json!({"subject": token.subject, "scopes": token.scopes});
+    if let Some(channel) = &token.channel {
+        entry["channel"] = json!(channel);
+    }
+    (token.token.clone(), entry)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn data() -> (tempfile::TempDir, DataDir) {
+        let dir = tempfile::tempdir().unwrap();
+        let data = DataDir::claim(Some(dir.path())).unwrap();
+        (dir, data)
+    }
+
+    #[test]
+    fn tokens_are_made_once_and_kept() {
+        let (_dir, data) = data();
+        let load = || Secrets::choose(kept(&data).unwrap(), None, None).unwrap();
+        let (first, second) = (load(), load());
+        assert_eq!((&first.state, &first.ingress), (&second.state, &second.ingress));
+        assert_eq!(first.state.len(), 2 * TOKEN_BYTES);
+        let parsed = TokenMap::parse(Some(&first.ingress)).map;
+        let pinned = parsed.authenticate(&first.tokens["pinned"].token).unwrap();
+        assert_eq!((pinned.subject.as_str(), pinned.channel.as_deref()), ("pinned", Some("pinned")));
+        assert!(!parsed.authenticate(&first.tokens["reader"].token).unwrap().has_scope(DISPATCH));
+        assert_eq!(first.caller().unwrap().subject, "demo");
+    }
+
+    #[test]
+    fn the_environments_own_tokens_win_and_are_listed_as_the_bot_reads_them() {
+        let own = r#"{"t1":{"subject":"ann"},"t2":{"subject":"ann","channel":"ops","scopes":["runs:read"]},"t3":{"scopes":[]}}"#;
+        let secrets = Secrets::choose(Kept::default(), Some(own.into()), Some("own".into())).unwrap();
+        assert_eq!((secrets.state.as_str(), secrets.ingress.as_str()), ("own", own));
+        assert_eq!(secrets.tokens.keys().collect::<Vec<_>>(), ["ann", "ann-2"]);
+        assert_eq!(secrets.caller().unwrap().token, "t1");
+        let reader = serde_json::to_value(&secrets.tokens["ann-2"]).unwrap();
+        assert_eq!(
+            reader,
+            json!({"token": "t2", "subject": "ann", "channel": "ops", "scopes": ["runs:read"]})
+        );
+    }
+
+    #[test]
+    fn a_map_that_is_none_is_refused_without_repeating_it() {
+        let refused = Secrets::choose(Kept::default(), Some("[\"secret\"]".into()), None).err().unwrap();
+        assert!(!refused.to_string().contains("secret") && refused.to_string().contains(INGRESS_TOKENS));
+    }
+}

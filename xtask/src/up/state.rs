@@ -1,0 +1,47 @@
+//! The state Worker: built to wasm, and run on workerd with its Durable Objects on disk.
+
+use std::path::Path;
+
+use anyhow::Result;
+use ars_workerd::{Settings, Workerd, build_state_worker, ensure_npm};
+
+use super::data_dir::DataDir;
+use super::options::Options;
+use super::secrets::{MEMORY_TOKEN, Secrets};
+use crate::terminal::Step;
+
+/// The running Worker; stopped when dropped.
+pub struct State {
+    workerd: Workerd,
+}
+
+impl State {
+    /// Builds what is not built, and starts.
+    pub fn start(options: &Options, data: &DataDir, secrets: &Secrets) -> Result<Self> {
+        let step = Step::begin("tools of the edge");
+        let npm = ensure_npm(&|line| step.tell(line))?;
+        step.done("");
+        let step = Step::begin("state Worker");
+        let built = build_state_worker(&|line| step.tell(line))?;
+        let mut settings = Settings::new(&npm, &built, data.state())?.secret(MEMORY_TOKEN, &secrets.state);
+        settings.port = options.state_port();
+        let workerd = Workerd::start(&settings)?;
+        step.done(&format!("{} kB compressed, answers", built.gzip_bytes / 1000));
+        Ok(Self { workerd })
+    }
+
+    /// Its address.
+    pub fn url(&self) -> String {
+        self.workerd.url()
+    }
+
+    /// Where it logs.
+    pub fn log(&self) -> &Path {
+        self.workerd.log_path()
+    }
+
+    /// Whether it still runs.
+    pub fn is_running(&mut self) -> bool {
+        self.workerd.is_running()
+    }
+}

@@ -1,0 +1,84 @@
+//! `cargo xtask check` and `cargo xtask test`: the stages, in order.
+//!
+//! What fails fast comes first, and the test runner last, so that its own closing line is the last one printed.
+
+mod platforms;
+mod stage;
+
+use std::process::{Command, Stdio};
+
+use anyhow::Result;
+use ars_workerd as edge;
+
+use self::platforms::Platforms;
+use self::stage::stage;
+use crate::cargo::{command, members};
+use crate::terminal::Step;
+
+/// Warnings of these are errors, for `rustdoc` as for clippy.
+const DENY: [&str; 3] = ["--", "--deny", "warnings"];
+/// The crate that holds the rules of the tree.
+const ARCHITECTURE: &str = "ars-tests-architecture";
+
+/// The quick part.
+pub fn check() -> Result<()> {
+    let platforms = Platforms::of(&members()?);
+    edge::ensure_rust_target(&|line| eprintln!("{line}"))?;
+    lints(&platforms)?;
+    stage("rules of the tree", command("test").args(["--quiet", "--package", ARCHITECTURE]))
+}
+
+/// Everything.
+pub fn test() -> Result<()> {
+    let platforms = Platforms::of(&members()?);
+    set_up()?;
+    lints(&platforms)?;
+    docs(&platforms)?;
+    let doc_tests = ["--doc", "--quiet"];
+    stage("examples in the documentation", command("test").args(doc_tests).args(platforms.native_args()))?;
+    stage("tests", runner().args(platforms.native_args()))
+}
+
+fn set_up() -> Result<()> {
+    let step = Step::begin("tools");
+    edge::ensure_rust_target(&|line| step.tell(line))?;
+    edge::ensure_npm(&|line| step.tell(line))?;
+    edge::ensure_cargo_tools(&|line| step.tell(line))?;
+    step.done("");
+    // The tests would build it too, but silently.
+    let step = Step::begin("state Worker");
+    let built = edge::build_state_worker(&|line| step.tell(line))?;
+    step.done(&format!("{} kB compressed", built.gzip_bytes / 1000));
+    Ok(())
+}
+
+fn lints(platforms: &Platforms) -> Result<()> {
+    stage("format", command("fmt").args(["--all", "--check"]))?;
+    stage("lints", command("clippy").args(platforms.native_args()).arg("--all-targets").args(DENY))?;
+    stage("lints, wasm32", command("clippy").args(platforms.wasm_args()).arg("--lib").args(DENY))
+}
+
+fn docs(platforms: &Platforms) -> Result<()> {
+    let flags = ("RUSTDOCFLAGS", "--deny warnings");
+    let doc = || {
+        let mut doc = command("doc");
+        doc.args(["--no-deps", "--document-private-items"]).env(flags.0, flags.1);
+        doc
+    };
+    stage("documentation", doc().args(platforms.native_args()))?;
+    stage("documentation, wasm32", doc().args(platforms.wasm_only_args()))
+}
+
+/// nextest runs each test in a process of its own and says which is slow; plain cargo does without.
+fn runner() -> Command {
+    let mut probe = Command::new("cargo");
+    let present = probe.args(["nextest", "--version"]).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    if present.is_ok_and(|status| status.success()) {
+        let mut nextest = command("nextest");
+        nextest.args(["run", "--no-fail-fast"]);
+        return nextest;
+    }
+    let mut test = command("test");
+    test.args(["--no-fail-fast", "--lib", "--bins", "--tests", "--examples"]);
+    test
+}
