@@ -10,15 +10,27 @@ use tracing_subscriber::{EnvFilter, fmt::MakeWriter};
 
 use crate::environment;
 
-/// What is logged when `RUST_LOG` does not say. `genai` logs bodies of failed streams; the adapter reports them
-/// itself, without.
-const DEFAULT_FILTER: &str = "info,genai=off";
+/// Never logged: it would log bodies of failed streams; the adapter reports them itself, without.
+const SILENCED: &str = "genai=off";
+
+/// What is logged when `RUST_LOG` does not say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    /// A server's log.
+    Everything,
+    /// Beside a person's answer: only what broke.
+    Errors,
+}
 
 /// Sends logs to standard error from now on.
-pub fn start(redactor: Arc<Redactor>) {
-    let filter = environment::variable("RUST_LOG").map(|wanted| format!("{wanted},genai=off"));
-    let filter = EnvFilter::try_new(filter.as_deref().unwrap_or(DEFAULT_FILTER))
-        .unwrap_or_else(|_| EnvFilter::new(DEFAULT_FILTER));
+pub fn start(redactor: Arc<Redactor>, level: Level) {
+    let default = match level {
+        Level::Everything => "info",
+        Level::Errors => "error",
+    };
+    let wanted = environment::variable("RUST_LOG").unwrap_or_else(|| default.to_owned());
+    let filter = EnvFilter::try_new(format!("{wanted},{SILENCED}"))
+        .unwrap_or_else(|_| EnvFilter::new(format!("{default},{SILENCED}")));
     let subscriber = tracing_subscriber::fmt()
         .json()
         .flatten_event(true)

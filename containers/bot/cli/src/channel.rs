@@ -41,6 +41,11 @@ impl CliChannel {
         Outcome { reply: state.replies.join("\n\n"), run: state.run.clone() }
     }
 
+    /// No run will start any more: whoever waits for one is told so.
+    pub fn close(&self) {
+        self.with(|state| state.started = None);
+    }
+
     fn with(&self, change: impl FnOnce(&mut State)) {
         change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
     }

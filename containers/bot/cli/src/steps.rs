@@ -44,9 +44,7 @@ impl Steps {
     fn result(&self, event: &Value, summary: &str) -> String {
         let ok = event.get("ok").and_then(Value::as_bool).unwrap_or(true);
         let mark = if ok { self.style.good("✓") } else { self.style.bad("✗") };
-        let exit = event.get("exitCode").and_then(Value::as_i64).filter(|code| *code != 0);
-        let exit = exit.map(|code| format!("exit {code} ")).unwrap_or_default();
-        format!("  {mark} {exit}{}", self.style.dim(&short(summary)))
+        format!("  {mark} {}", self.style.dim(&short(summary)))
     }
 }
 
@@ -74,8 +72,8 @@ mod tests {
             Some("▸ $ make".into())
         );
         assert_eq!(
-            line(json!({"type": "tool_result", "ok": false, "exitCode": 2, "summary": "boom"})),
-            Some("  ✗ exit 2 boom".into())
+            line(json!({"type": "tool_result", "ok": false, "exitCode": 2, "summary": "exit 2:"})),
+            Some("  ✗ exit 2:".into())
         );
         assert_eq!(
             line(json!({"type": "run_meta", "agent": "coding", "model": "a/b"})),

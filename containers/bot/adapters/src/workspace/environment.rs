@@ -32,6 +32,8 @@ impl ChildEnvironment {
         let fixed = [
             ("LANG", "C.UTF-8"),
             ("TERM", "dumb"),
+            // An edit within the second of the last run would be hidden by a stale cache, and caches litter the tree.
+            ("PYTHONDONTWRITEBYTECODE", "1"),
             ("GIT_TERMINAL_PROMPT", "0"),
             ("GIT_CONFIG_NOSYSTEM", "1"),
             ("GIT_AUTHOR_NAME", "Agent Request Service"),

@@ -41,7 +41,7 @@ const INTERRUPTED: u8 = 130;
 pub async fn run(args: Ask) -> Result<ExitCode, Failure> {
     let text = request_text(args.text)?;
     let plan = compose::plan(args.setup, &TokenMap::default())?;
-    logging::start(plan.redactor.clone());
+    logging::start(plan.redactor.clone(), logging::Level::Errors);
     if !plan.has_model() {
         return Err(Failure::InvalidInput(
             "no model is configured: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or give --config or --rehearsal".into(),
@@ -73,6 +73,7 @@ pub async fn run(args: Ask) -> Result<ExitCode, Failure> {
             core.registry().stop_all(StopMode::Hard, &ars_events::Actor::new(ActorKind::Cli, "local"));
             dispatch.await;
         }
+        channel.close();
         if let Some(watcher) = watcher {
             // The steps are a courtesy; a watcher that broke takes nothing from the answer.
             drop(watcher.await);

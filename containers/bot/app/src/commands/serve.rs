@@ -37,7 +37,7 @@ const INTERRUPTED: u8 = 130;
 pub async fn run(args: Serve) -> Result<ExitCode, Failure> {
     let parsed = TokenMap::parse(environment::variable(name::INGRESS_TOKENS).as_deref());
     let plan = compose::plan(args.setup, &parsed.map)?;
-    logging::start(Arc::clone(&plan.redactor));
+    logging::start(Arc::clone(&plan.redactor), logging::Level::Everything);
     if let Some(fault) = parsed.fault {
         tracing::error!(variable = name::INGRESS_TOKENS, reason = %fault, "no ingress tokens: the endpoints are disabled");
     } else if parsed.map.is_empty() {
