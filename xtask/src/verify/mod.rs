@@ -11,7 +11,7 @@ use anyhow::Result;
 use ars_workerd as edge;
 
 use self::platforms::Platforms;
-use self::stage::stage;
+use self::stage::{last_stage, stage};
 use crate::cargo::{command, members};
 use crate::terminal::Step;
 
@@ -19,6 +19,9 @@ use crate::terminal::Step;
 const DENY: [&str; 3] = ["--", "--deny", "warnings"];
 /// The crate that holds the rules of the tree.
 const ARCHITECTURE: &str = "ars-tests-architecture";
+
+/// The Worker that shows what the platform does.
+const PLATFORM_WORKER: &str = "tests/workerd/fixture";
 
 /// The quick part.
 pub fn check() -> Result<()> {
@@ -36,7 +39,8 @@ pub fn test() -> Result<()> {
     docs(&platforms)?;
     let doc_tests = ["--doc", "--quiet"];
     stage("examples in the documentation", command("test").args(doc_tests).args(platforms.native_args()))?;
-    stage("tests", runner().args(platforms.native_args()))
+    workers()?;
+    last_stage("tests", runner().args(platforms.native_args()))
 }
 
 fn set_up() -> Result<()> {
@@ -45,10 +49,17 @@ fn set_up() -> Result<()> {
     edge::ensure_npm(&|line| step.tell(line))?;
     edge::ensure_cargo_tools(&|line| step.tell(line))?;
     step.done("");
-    // The tests would build it too, but silently.
+    Ok(())
+}
+
+/// The Workers that tests run. They would build them too, but silently and against their own time limits.
+fn workers() -> Result<()> {
     let step = Step::begin("state Worker");
     let built = edge::build_state_worker(&|line| step.tell(line))?;
     step.done(&format!("{} kB compressed", built.gzip_bytes / 1000));
+    let step = Step::begin("Worker of the platform's tests");
+    edge::build_worker(&edge::repo_root().join(PLATFORM_WORKER), &|line| step.tell(line))?;
+    step.done("");
     Ok(())
 }
 

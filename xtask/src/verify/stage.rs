@@ -1,11 +1,20 @@
-//! One stage: announced, run in view, and named when it fails.
+//! One stage: announced, run in view, timed, and named when it fails.
 
 use std::process::Command;
+use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
 /// Runs a stage to its end.
 pub fn stage(name: &str, command: &mut Command) -> Result<()> {
+    let began = Instant::now();
+    last_stage(name, command)?;
+    eprintln!("✓ {name} ({:.1} s)", began.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// Runs the last stage: what it says of itself at its end stays the last line.
+pub fn last_stage(name: &str, command: &mut Command) -> Result<()> {
     eprintln!("\n▸ {name}");
     let status = command.status().with_context(|| format!("stage `{name}` cannot be started"))?;
     if !status.success() {

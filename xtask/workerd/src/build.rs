@@ -8,15 +8,15 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use flate2::{Compression, write::GzEncoder};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use crate::cache::Lock;
 use crate::{
-    CargoTools, NpmTools, Progress, command, ensure_cargo_tools, ensure_npm, ensure_rust_target, npm, repo_root,
-    state_worker_dir, tools,
+    CargoTools, NpmTools, Progress, command, ensure_cargo_tools, ensure_npm, ensure_rust_target, npm,
+    repo_root, state_worker_dir, tools,
 };
 
 /// Most a Worker may weigh, compressed, its glue included: our own bound for start-up time, far under the
@@ -60,7 +60,7 @@ pub fn build_worker(crate_dir: &Path, progress: Progress<'_>) -> Result<Built> {
 
     progress(&format!("{name}: compiling to wasm"));
     compile(crate_dir, progress)?;
-    let wasm = repo_root().join("target").join(tools::WASM_TARGET).join(PROFILE).join(format!("{name}.wasm"));
+    let wasm = target_dir(crate_dir)?.join(tools::WASM_TARGET).join(PROFILE).join(format!("{name}.wasm"));
     let stamp = stamp(crate_dir, &wasm)?;
     let stamp_path = modules.join(STAMP);
     let complete = MODULES.iter().all(|module| modules.join(module).is_file());
@@ -87,7 +87,12 @@ fn compile(crate_dir: &Path, progress: Progress<'_>) -> Result<()> {
     command::run(own_environment(cargo), "cargo", progress)
 }
 
-fn pack(crate_dir: &Path, cargo_tools: &CargoTools, npm_tools: &NpmTools, progress: Progress<'_>) -> Result<()> {
+fn pack(
+    crate_dir: &Path,
+    cargo_tools: &CargoTools,
+    npm_tools: &NpmTools,
+    progress: Progress<'_>,
+) -> Result<()> {
     let mut build = Command::new(&cargo_tools.worker_build);
     build
         .args(["--profile", PROFILE])
@@ -103,7 +108,8 @@ fn pack(crate_dir: &Path, cargo_tools: &CargoTools, npm_tools: &NpmTools, progre
 fn own_environment(mut command: Command) -> Command {
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
-        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") || text == "CARGO_CRATE_NAME" {
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") || text == "CARGO_CRATE_NAME"
+        {
             command.env_remove(&name);
         }
     }
@@ -124,6 +130,20 @@ fn library_name(crate_dir: &Path) -> Result<String> {
     let path = crate_dir.join("Cargo.toml");
     let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
     Ok(toml::from_str::<Manifest>(&text)?.package.name.replace('-', "_"))
+}
+
+#[derive(Deserialize)]
+struct Metadata {
+    target_directory: PathBuf,
+}
+
+/// Where cargo puts what it builds: the environment and its configuration may say.
+fn target_dir(crate_dir: &Path) -> Result<PathBuf> {
+    let mut cargo = Command::new("cargo");
+    cargo.args(["metadata", "--no-deps", "--offline", "--format-version", "1"]).current_dir(crate_dir);
+    let output = own_environment(cargo).output().context("cargo cannot be started")?;
+    ensure!(output.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&output.stderr).trim());
+    Ok(serde_json::from_slice::<Metadata>(&output.stdout).context("cargo metadata")?.target_directory)
 }
 
 /// Everything the packing depends on: the wasm, the crate's packing settings, and the tools' versions.

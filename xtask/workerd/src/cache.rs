@@ -41,7 +41,10 @@ mod tests {
     fn the_own_variable_wins_over_the_desktops_which_wins_over_home() {
         let all = |name: &str| Some(PathBuf::from(format!("/{name}")));
         assert_eq!(choose(all), Some("/ARS_CACHE".into()));
-        assert_eq!(choose(|n| (n != "ARS_CACHE").then(|| all(n)).flatten()), Some("/XDG_CACHE_HOME/ars".into()));
+        assert_eq!(
+            choose(|n| (n != "ARS_CACHE").then(|| all(n)).flatten()),
+            Some("/XDG_CACHE_HOME/ars".into())
+        );
         assert_eq!(choose(|n| (n == "HOME").then(|| all(n)).flatten()), Some("/HOME/.cache/ars".into()));
         assert_eq!(choose(|_| None), None);
     }

@@ -17,7 +17,13 @@ pub(crate) fn capnp(wrangler: &Wrangler, secrets: &[&str], port: u16, objects: &
     let bindings = wrangler
         .objects
         .iter()
-        .map(|object| Ok(format!("(name = {}, durableObjectNamespace = {})", text(&object.binding)?, text(&object.class)?)))
+        .map(|object| {
+            Ok(format!(
+                "(name = {}, durableObjectNamespace = {})",
+                text(&object.binding)?,
+                text(&object.class)?
+            ))
+        })
         .chain(secrets.iter().map(|name| Ok(format!("(name = {0}, fromEnvironment = {0})", text(name)?))))
         .collect::<Result<Vec<_>>>()?
         .join(",\n    ");
@@ -26,11 +32,16 @@ pub(crate) fn capnp(wrangler: &Wrangler, secrets: &[&str], port: u16, objects: &
         .iter()
         .map(|object| {
             let key = text(&format!("{}-{}", wrangler.name, object.class))?;
-            Ok(format!("(className = {}, uniqueKey = {key}, enableSql = {})", text(&object.class)?, object.sqlite))
+            Ok(format!(
+                "(className = {}, uniqueKey = {key}, enableSql = {})",
+                text(&object.class)?,
+                object.sqlite
+            ))
         })
         .collect::<Result<Vec<_>>>()?
         .join(",\n    ");
-    let flags = wrangler.compatibility_flags.iter().map(|flag| text(flag)).collect::<Result<Vec<_>>>()?.join(", ");
+    let flags =
+        wrangler.compatibility_flags.iter().map(|flag| text(flag)).collect::<Result<Vec<_>>>()?.join(", ");
     let date = text(&wrangler.compatibility_date)?;
     let directory = text(&objects.to_string_lossy())?;
     Ok(format!(

@@ -82,7 +82,10 @@ mod tests {
     #[test]
     fn the_lockfile_names_no_host() {
         let lock = fs::read_to_string(repo_root().join("package-lock.json")).unwrap();
-        assert!(!lock.contains("\"resolved\"") && !lock.contains("://"), "npm recorded where packages came from");
+        assert!(
+            !lock.contains("\"resolved\"") && !lock.contains("://"),
+            "npm recorded where packages came from"
+        );
     }
 
     #[test]

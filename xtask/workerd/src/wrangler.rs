@@ -36,7 +36,8 @@ pub struct ObjectBinding {
 impl Wrangler {
     /// Reads a `wrangler.toml`.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let text =
+            std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
         Self::parse(&text).with_context(|| format!("{} is not as expected", path.display()))
     }
 
