@@ -77,12 +77,6 @@ pub fn build_worker(crate_dir: &Path, progress: Progress<'_>) -> Result<Built> {
     Ok(Built { crate_dir: crate_dir.to_owned(), modules, gzip_bytes, reused })
 }
 
-/// Where cargo, called in `crate_dir`, puts what it builds.
-fn target_dir(crate_dir: &Path) -> PathBuf {
-    let own = std::env::var_os("CARGO_TARGET_DIR").filter(|dir| !dir.is_empty());
-    own.map_or_else(|| repo_root().join("target"), |dir| crate_dir.join(dir))
-}
-
 fn compile(crate_dir: &Path, progress: Progress<'_>) -> Result<()> {
     let mut cargo = Command::new("cargo");
     cargo
