@@ -3,8 +3,12 @@
 //! Order of sacrifice: the tails of huge texts, then timing spans from the middle outwards, then events from the
 //! middle. The head that says what was asked, and the end that says how it went, are what readers need most.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    io,
+};
 
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::record::RunRecord;
@@ -18,8 +22,8 @@ pub const MAX_RECORD_BYTES: usize = 1_572_864;
 const ELLIPSIS: char = '…';
 
 /// The record within its budget. One that fits already comes back as it was.
-pub fn fit(record: &RunRecord) -> RunRecord {
-    let mut fitted = record.clone();
+pub fn fit(record: RunRecord) -> RunRecord {
+    let mut fitted = record;
     fitted.events.iter_mut().for_each(shorten);
     if size(&fitted) <= MAX_RECORD_BYTES {
         return fitted;
@@ -28,21 +32,36 @@ pub fn fit(record: &RunRecord) -> RunRecord {
     // What the record takes beside its events, at the most it can come to: the count only loses digits.
     fitted.truncated = true;
     let room = MAX_RECORD_BYTES.saturating_sub(size(&fitted));
-    let sizes = events.iter().map(|event| event.to_string().len() + 1).collect::<Vec<_>>();
+    let sizes = events.iter().map(|event| size(event) + 1).collect::<Vec<_>>();
     let kept = ends_that_fit(&sizes, without_spans(&events, &sizes, room), room);
     fitted.events = events.into_iter().zip(kept).filter_map(|(event, kept)| kept.then_some(event)).collect();
     fitted.stored_event_count = fitted.events.len() as u64;
     fitted
 }
 
-fn size(record: &RunRecord) -> usize {
+/// Bytes of a value's JSON, counted without writing it anywhere.
+fn size(value: &impl Serialize) -> usize {
+    let mut count = Count(0);
     // Every part of a record can be written as JSON.
-    serde_json::to_string(record).map_or(usize::MAX, |text| text.len())
+    serde_json::to_writer(&mut count, value).map_or(usize::MAX, |()| count.0)
+}
+
+struct Count(usize);
+
+impl io::Write for Count {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Shortens the text of an event that is too large, or its summary when it has no text.
 fn shorten(event: &mut Value) {
-    let size = event.to_string().len();
+    let size = size(event);
     let Some(field) = ["text", "summary"].into_iter().find(|field| event[field].is_string()) else { return };
     let (true, Value::String(text)) = (size > MAX_EVENT_BYTES, &mut event[field]) else { return };
     let rest = size - text.chars().map(escaped).sum::<usize>();

@@ -47,5 +47,5 @@ pub fn record(run: &LiveRun, end: RunEnd) -> RunRecord {
         diagnosis: serde_json::to_value(diagnosis).unwrap_or_default(),
         extra: Map::new(),
     };
-    budget::fit(&record)
+    budget::fit(record)
 }
