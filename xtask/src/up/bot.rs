@@ -63,6 +63,10 @@ impl Bot {
     /// Starts the bot and waits until it answers.
     pub fn start(launch: &Launch<'_>) -> Result<Self> {
         let log_path = launch.data.log();
+        // The log of the start before is kept: it may tell why there was another.
+        if log_path.exists() {
+            fs::rename(&log_path, log_path.with_extension("log.old"))?;
+        }
         let log = OpenOptions::new().create(true).append(true).mode(0o600).open(&log_path)?;
         let mut child = command(launch)
             .stdout(Stdio::piped())

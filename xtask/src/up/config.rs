@@ -21,7 +21,7 @@ actions = [\"runs:write\"]
 /// Tells which file the bot is to read. A user's file that needs nothing added is read as it is.
 pub fn write(options: &Options, data: &DataDir, sample: &Path) -> Result<PathBuf> {
     let text = match &options.config {
-        Some(own) if options.no_demo => return Ok(own.clone()),
+        Some(own) if !options.offers_sample() => return Ok(own.clone()),
         Some(own) => fs::read_to_string(own).with_context(|| format!("cannot read {}", own.display()))?,
         None => OWN.to_owned(),
     };

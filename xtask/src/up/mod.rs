@@ -8,6 +8,7 @@ mod config;
 mod data_dir;
 mod demo;
 pub mod http;
+mod leftovers;
 mod options;
 mod ready;
 mod sample;
@@ -61,6 +62,7 @@ fn start(options: &Options, signals: &Signals) -> Result<()> {
     let began = Instant::now();
     ready::withdraw(options)?;
     let data = DataDir::claim(options.data_dir.as_deref())?;
+    leftovers::end(&data)?;
     let secrets = Secrets::load(&data)?;
     let sample = sample::make(&data)?;
     let config = config::write(options, &data, &sample)?;
@@ -87,13 +89,18 @@ fn start(options: &Options, signals: &Signals) -> Result<()> {
     ready::announce(options, &bot, state.as_ref(), &secrets)?;
     tell(&bot, state.as_ref(), &data, began);
 
+    let guide = Guide {
+        bot: bot.url().to_owned(),
+        caller: secrets.caller().cloned(),
+        knows_sample: options.offers_sample(),
+    };
     let demo = (!options.no_demo).then(|| Demo {
         ars,
         bot: bot.url().to_owned(),
         data: data.bot(),
         is_rehearsal: options.is_rehearsal(set),
     });
-    talk(demo, bot.url(), secrets.caller().cloned(), signals.clone());
+    talk(demo, guide, signals.clone());
     let ended = watch(signals, &mut bot, state.as_mut());
     bot.stop(signals);
     // The bot first: what it still records goes to the state Worker.
@@ -118,28 +125,39 @@ fn tell(bot: &Bot, state: Option<&State>, data: &DataDir, began: Instant) {
 }
 
 /// Demonstrates and invites, beside the watch over the parts. The thread ends with the process.
-fn talk(demo: Option<Demo>, bot: &str, caller: Option<Token>, signals: Signals) {
-    let bot = bot.to_owned();
+fn talk(demo: Option<Demo>, guide: Guide, signals: Signals) {
     thread::spawn(move || {
         if let Some(demo) = demo {
-            demo.show(caller.as_ref(), &signals);
+            demo.show(guide.caller.as_ref(), &signals);
         }
         if !signals.told() {
-            println!("\n{}\nServing until Ctrl-C.", invitation(&bot, caller.as_ref()));
+            println!("\n{}\nServing until Ctrl-C.", guide.invitation());
         }
     });
 }
 
-fn invitation(bot: &str, caller: Option<&Token>) -> String {
-    let Some(caller) = caller else {
-        return "No configured token may dispatch: give one the scope `dispatch`.\n".to_owned();
-    };
-    let body =
-        format!("{{\"text\":\"agent:coding repo:{} {}\",\"thread\":\"mine\"}}", sample::NAME, demo::REQUEST);
-    format!(
-        "Talk to it:\n\n  curl -sS {bot}/ingress -H 'Authorization: Bearer {}' \\\n    -d '{body}'\n",
-        caller.token
-    )
+/// What a user needs to go on.
+struct Guide {
+    bot: String,
+    caller: Option<Token>,
+    knows_sample: bool,
+}
+
+impl Guide {
+    fn invitation(&self) -> String {
+        let Some(caller) = &self.caller else {
+            return "No configured token may dispatch: give one the scope `dispatch`.\n".to_owned();
+        };
+        let text = if self.knows_sample {
+            format!("agent:coding repo:{} {}", sample::NAME, demo::REQUEST)
+        } else {
+            "What can you do?".to_owned()
+        };
+        format!(
+            "Talk to it:\n\n  curl -sS {}/ingress -H 'Authorization: Bearer {}' \\\n    -d '{{\"text\":\"{text}\",\"thread\":\"mine\"}}'\n",
+            self.bot, caller.token
+        )
+    }
 }
 
 /// Serves until a signal comes or a part dies.
@@ -148,10 +166,11 @@ fn watch(signals: &Signals, bot: &mut Bot, mut state: Option<&mut State>) -> Res
         if let Some(status) = bot.exited()? {
             bail!("the bot ended by itself ({status}); end of its log:\n{}", bot.log_tail());
         }
-        if let Some(state) = state.as_deref_mut()
-            && !state.is_running()
-        {
-            bail!("the state Worker ended by itself; its log: {}", state.log().display());
+        if let Some(ended) = state.take_if(|state| !state.is_running()) {
+            let log = ended.log().display();
+            eprintln!(
+                "\nThe state Worker ended by itself (log: {log}). The bot serves on; its records are lost."
+            );
         }
         thread::sleep(LOOK);
     }

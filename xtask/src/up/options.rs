@@ -52,6 +52,11 @@ impl Options {
         }
     }
 
+    /// Whether the sample repository is added to the configuration.
+    pub fn offers_sample(&self) -> bool {
+        self.config.is_none() || !self.no_demo
+    }
+
     /// The bot's port; 0 lets the system choose.
     pub fn bot_port(&self) -> u16 {
         self.port_base.unwrap_or(0)

@@ -1,0 +1,82 @@
+//! What an `up` that was killed outright left running. Whoever holds the lock of a data directory is its only user,
+//! so a bot or a workerd that still works in it belongs to nobody.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::data_dir::DataDir;
+
+/// Longest wait for them to leave.
+const LIMIT: Duration = Duration::from_secs(10);
+/// Time between two looks.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Ends them.
+pub fn end(data: &DataDir) -> Result<()> {
+    let began = Instant::now();
+    loop {
+        let found = working_in(data.path());
+        if found.is_empty() {
+            return Ok(());
+        }
+        ensure!(began.elapsed() < LIMIT, "{} is still used by processes {found:?}", data.path().display());
+        // What they acknowledged is on disk, and nobody is left to read what they would still say.
+        for pid in found {
+            eprintln!("ending process {pid}, left behind by a killed `cargo xtask up`");
+            if let Some(pid) = Pid::from_raw(pid) {
+                // It may have ended by itself.
+                let _ = kill_process(pid, Signal::KILL);
+            }
+        }
+        thread::sleep(LOOK);
+    }
+}
+
+/// Processes that were started on the directory, by their arguments.
+fn working_in(data: &Path) -> Vec<i32> {
+    let places = [data.join("bot"), data.join("state/workerd.capnp")];
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let started = processes.filter_map(|entry| {
+        let pid = entry.file_name().to_str()?.parse().ok()?;
+        let line = fs::read(entry.path().join("cmdline")).ok()?;
+        let arguments: Vec<_> = line.split(|byte| *byte == 0).map(OsStr::from_bytes).collect();
+        let serves = arguments.contains(&OsStr::new("serve"));
+        (serves && places.iter().any(|place| arguments.contains(&place.as_os_str()))).then_some(pid)
+    });
+    started.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    #[test]
+    fn only_what_works_in_the_directory_is_ended() {
+        let dir = tempfile::tempdir().unwrap();
+        let data = DataDir::claim(Some(dir.path())).unwrap();
+        let start = |folder: &str| {
+            let mut shell = Command::new("sh");
+            // A process that looks like a bot by its arguments, and ends with its input.
+            shell.args(["-c", "read _", "ars", "serve", "--data-dir"]).arg(data.join(folder));
+            shell.stdin(Stdio::piped()).spawn().unwrap()
+        };
+        let (mut left, mut other) = (start("bot"), start("elsewhere"));
+        assert_eq!(working_in(data.path()), [i32::try_from(left.id()).unwrap()]);
+        // Reaped beside, as the system does for what has no parent any more.
+        let reaper = thread::spawn(move || left.wait().unwrap());
+        end(&data).unwrap();
+        assert!(!reaper.join().unwrap().success());
+        assert!(other.try_wait().unwrap().is_none());
+        drop(other.stdin.take());
+        other.wait().unwrap();
+    }
+}
