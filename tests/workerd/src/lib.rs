@@ -1,1 +1,92 @@
-//! Harness.
+//! Starts Workers on workerd for tests: built once per test program, each start in a fresh directory and on a port
+//! of the system's choice.
+//!
+//! Not here: what is tested (`tests/platform.rs` for the platform, `tests/state_worker.rs` for the shipped Worker).
+#![forbid(unsafe_code)]
+#![expect(clippy::expect_used, reason = "test support: a broken set-up ends the test with its cause")]
+
+mod client;
+
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use ars_workerd::{
+    Built, NpmTools, Settings, Workerd, build_state_worker, build_worker, ensure_npm, repo_root,
+};
+use tempfile::TempDir;
+
+pub use client::{Answer, Client, raw_status};
+
+/// The bearer of a [`state_worker`].
+pub const TOKEN: &str = "a-token-of-tests";
+
+/// A running Worker in a directory of its own.
+pub struct Running {
+    /// Speaks to it.
+    pub client: Client,
+    workerd: Option<Workerd>,
+    settings: Settings,
+    _data: TempDir,
+}
+
+impl Running {
+    /// Starts in a fresh directory. `configure` may add secrets.
+    pub fn start(built: &Built, configure: impl FnOnce(Settings) -> Settings) -> Self {
+        let data = tempfile::tempdir().expect("a temporary directory");
+        let settings = Settings::new(npm(), built, data.path()).expect("readable settings");
+        let settings = configure(settings);
+        let workerd = Workerd::start(&settings).expect("workerd starts");
+        Self { client: Client::new(workerd.address()), workerd: Some(workerd), settings, _data: data }
+    }
+
+    /// Kills it with SIGKILL and starts it again on the same directory.
+    pub fn kill_and_restart(&mut self) {
+        self.kill();
+        self.restart();
+    }
+
+    /// Kills it with SIGKILL.
+    pub fn kill(&mut self) {
+        if let Some(workerd) = self.workerd.take() {
+            workerd.kill9();
+        }
+    }
+
+    /// Starts it again on the same directory.
+    pub fn restart(&mut self) {
+        let workerd = Workerd::start(&self.settings).expect("workerd starts again");
+        self.client = Client::new(workerd.address());
+        self.workerd = Some(workerd);
+    }
+
+    /// What it and its Worker have printed so far.
+    pub fn log(&self) -> String {
+        let path: Option<PathBuf> = self.workerd.as_ref().map(|workerd| workerd.log_path().to_owned());
+        path.and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default()
+    }
+}
+
+/// The Worker of `fixture/`, running.
+pub fn fixture() -> Running {
+    static BUILT: OnceLock<Built> = OnceLock::new();
+    let dir = repo_root().join("tests/workerd/fixture");
+    let built =
+        BUILT.get_or_init(|| build_worker(&dir, &|line| eprintln!("{line}")).expect("the fixture builds"));
+    Running::start(built, |settings| settings)
+}
+
+/// The state Worker as it is deployed, running, with [`TOKEN`] as its secret.
+pub fn state_worker() -> Running {
+    Running::start(state_worker_build(), |settings| settings.secret("MEMORY_TOKEN", TOKEN))
+}
+
+/// The state Worker's build.
+pub fn state_worker_build() -> &'static Built {
+    static BUILT: OnceLock<Built> = OnceLock::new();
+    BUILT.get_or_init(|| build_state_worker(&|line| eprintln!("{line}")).expect("the state Worker builds"))
+}
+
+fn npm() -> &'static NpmTools {
+    static NPM: OnceLock<NpmTools> = OnceLock::new();
+    NPM.get_or_init(|| ensure_npm(&|line| eprintln!("{line}")).expect("npm packages"))
+}

@@ -1,0 +1,78 @@
+//! What the `worker` crate does not bind, or binds with a cost, declared as it is in JavaScript.
+//!
+//! Nothing here interprets a value; the modules beside it do.
+
+use js_sys::{Array, Object, Promise, Uint8Array};
+use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
+
+#[wasm_bindgen]
+extern "C" {
+    /// `ctx.storage` of a Durable Object.
+    pub(crate) type Storage;
+
+    #[wasm_bindgen(method, getter)]
+    pub(crate) fn sql(this: &Storage) -> SqlStorage;
+
+    /// Runs the callback in a transaction: committed when it returns, rolled back when it throws.
+    #[wasm_bindgen(method, catch, js_name = transactionSync)]
+    pub(crate) fn transaction_sync(
+        this: &Storage,
+        body: &mut dyn FnMut() -> Result<JsValue, JsValue>,
+    ) -> Result<JsValue, JsValue>;
+
+    /// `ctx.storage.sql`.
+    pub(crate) type SqlStorage;
+
+    #[wasm_bindgen(method, catch, variadic)]
+    pub(crate) fn exec(this: &SqlStorage, query: &str, bindings: &Array) -> Result<Cursor, JsValue>;
+
+    /// What a statement yields.
+    pub(crate) type Cursor;
+
+    #[wasm_bindgen(method, catch)]
+    pub(crate) fn raw(this: &Cursor) -> Result<RawRows, JsValue>;
+
+    /// Rows as arrays, without column names.
+    pub(crate) type RawRows;
+
+    #[wasm_bindgen(method, catch, js_name = toArray)]
+    pub(crate) fn to_array(this: &RawRows) -> Result<Array, JsValue>;
+
+    /// The body of a request, a byte stream.
+    pub(crate) type BodyStream;
+
+    #[wasm_bindgen(method, catch, js_name = getReader)]
+    pub(crate) fn get_reader(this: &BodyStream, options: &Object) -> Result<BodyReader, JsValue>;
+
+    /// A reader that fills a buffer the caller brings.
+    pub(crate) type BodyReader;
+
+    /// Settles when at least `least` bytes are in the buffer, or the stream has ended.
+    #[wasm_bindgen(method, catch, js_name = readAtLeast)]
+    pub(crate) fn read_at_least(
+        this: &BodyReader,
+        least: u32,
+        buffer: &Uint8Array,
+    ) -> Result<Promise, JsValue>;
+
+    #[wasm_bindgen(method, catch)]
+    pub(crate) fn cancel(this: &BodyReader) -> Result<Promise, JsValue>;
+
+    /// One answer of a reader.
+    pub(crate) type Chunk;
+
+    #[wasm_bindgen(method, getter)]
+    pub(crate) fn value(this: &Chunk) -> Option<Uint8Array>;
+
+    #[wasm_bindgen(method, getter)]
+    pub(crate) fn done(this: &Chunk) -> bool;
+}
+
+/// A thrown value as text for logs.
+pub(crate) fn describe(thrown: &JsValue) -> String {
+    let message = js_sys::Reflect::get(thrown, &JsValue::from_str("message")).ok();
+    message
+        .and_then(|message| message.as_string())
+        .or_else(|| thrown.as_string())
+        .unwrap_or_else(|| "an unnamed JavaScript error".to_owned())
+}

@@ -1,0 +1,90 @@
+//! The storage port over a Durable Object's SQLite.
+//!
+//! Integers cross as JavaScript numbers, which SQLite then sees as doubles: columns need INTEGER affinity, and
+//! SQL text must not take a parameter's type for granted (docs/platform.md).
+
+use ars_sql::{Row, Sql, SqlError, Value};
+use js_sys::Array;
+use wasm_bindgen::{JsCast, JsValue};
+use worker::State;
+
+use crate::raw;
+
+/// Largest integer a JavaScript number holds exactly.
+const MAX_SAFE_INTEGER: i64 = (1 << 53) - 1;
+
+/// SQLite of one Durable Object.
+pub struct DoSql {
+    storage: raw::Storage,
+    sql: raw::SqlStorage,
+}
+
+impl DoSql {
+    /// The storage of the object whose state this is.
+    pub fn new(state: &State) -> Result<Self, SqlError> {
+        let storage = state.as_raw().storage().map_err(|thrown| engine(&thrown))?;
+        let storage: raw::Storage = JsValue::from(storage).unchecked_into();
+        Ok(Self { sql: storage.sql(), storage })
+    }
+}
+
+impl Sql for DoSql {
+    fn query(&self, sql: &str, params: &[Value]) -> Result<Vec<Row>, SqlError> {
+        let bindings = params.iter().map(to_js).collect::<Result<Array, _>>()?;
+        let cursor = self.sql.exec(sql, &bindings).map_err(|thrown| engine(&thrown))?;
+        let rows = cursor.raw().and_then(|rows| rows.to_array()).map_err(|thrown| engine(&thrown))?;
+        rows.iter().map(row).collect()
+    }
+
+    fn transaction<T, E: From<SqlError>>(&self, body: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+        let mut body = Some(body);
+        let mut outcome = None;
+        // Throwing is the only way to roll back; the Rust error waits in `outcome` meanwhile.
+        let ended = self.storage.transaction_sync(&mut || {
+            outcome = body.take().map(|body| body());
+            match outcome {
+                Some(Ok(_)) => Ok(JsValue::UNDEFINED),
+                Some(Err(_)) | None => Err(JsValue::from_str("rolled back")),
+            }
+        });
+        match (outcome, ended) {
+            (Some(Ok(value)), Ok(_)) => Ok(value),
+            (Some(Err(error)), _) => Err(error),
+            // The body was content and the commit was not.
+            (Some(Ok(_)), Err(thrown)) | (None, Err(thrown)) => Err(engine(&thrown).into()),
+            (None, Ok(_)) => Err(SqlError::Engine("the transaction did not run".to_owned()).into()),
+        }
+    }
+}
+
+fn row(columns: JsValue) -> Result<Row, SqlError> {
+    let columns: Array = columns.unchecked_into();
+    columns.iter().map(|column| from_js(&column)).collect::<Result<_, _>>().map(Row::new)
+}
+
+fn to_js(value: &Value) -> Result<JsValue, SqlError> {
+    Ok(match value {
+        Value::Null => JsValue::NULL,
+        Value::Integer(number) if (-MAX_SAFE_INTEGER..=MAX_SAFE_INTEGER).contains(number) => {
+            JsValue::from_f64(*number as f64)
+        }
+        Value::Integer(_) => return Err(SqlError::Shape("an integer beyond 2^53 was bound".to_owned())),
+        Value::Real(number) => JsValue::from_f64(*number),
+        Value::Text(text) => JsValue::from_str(text),
+    })
+}
+
+fn from_js(value: &JsValue) -> Result<Value, SqlError> {
+    if value.is_null() || value.is_undefined() {
+        return Ok(Value::Null);
+    }
+    if let Some(number) = value.as_f64() {
+        let whole = number.fract() == 0.0 && number.abs() <= MAX_SAFE_INTEGER as f64;
+        return Ok(if whole { Value::Integer(number as i64) } else { Value::Real(number) });
+    }
+    value.as_string().map(Value::Text).ok_or_else(|| SqlError::Shape("a column is a blob".to_owned()))
+}
+
+fn engine(thrown: &JsValue) -> SqlError {
+    SqlError::Engine(raw::describe(thrown))
+}

@@ -1,0 +1,96 @@
+//! A small HTTP client: JSON in and out, and a raw form for requests no proper client would send.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use serde_json::Value;
+use ureq::http::{HeaderValue, Request};
+
+/// Longest wait for an answer: far above any, far below a test runner's patience.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Speaks to one Worker, keeping connections open between requests.
+#[derive(Clone)]
+pub struct Client {
+    agent: ureq::Agent,
+    address: SocketAddr,
+}
+
+/// An answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// The HTTP status.
+    pub status: u16,
+    /// The `Content-Type` header.
+    pub content_type: String,
+    /// The body: JSON, or a string holding what is not.
+    pub body: Value,
+}
+
+impl Client {
+    /// A client of the Worker at `address`.
+    pub fn new(address: SocketAddr) -> Self {
+        let config =
+            ureq::Agent::config_builder().http_status_as_error(false).timeout_global(Some(PATIENCE)).build();
+        Self { agent: config.into(), address }
+    }
+
+    /// Where it speaks to.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Sends any method with any headers.
+    pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
+        self.try_send(method, path, headers, body).expect("an answer")
+    }
+
+    /// As [`Client::send`], for a Worker that may be gone.
+    pub fn try_send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> Result<Answer, ureq::Error> {
+        let url = format!("http://{}{path}", self.address);
+        let mut request = Request::builder().method(method).uri(url);
+        for (name, value) in headers {
+            request = request.header(*name, HeaderValue::from_str(value).expect("a header value"));
+        }
+        let config = self.agent.configure_request(request.body(body).expect("a request"));
+        let mut response = self.agent.run(config.allow_non_standard_methods(true).build())?;
+        let content_type = response.headers().get("content-type");
+        let content_type = content_type.and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
+        let text = response.body_mut().with_config().limit(64 << 20).read_to_string()?;
+        let body = serde_json::from_str(&text).unwrap_or(Value::String(text));
+        Ok(Answer { status: response.status().as_u16(), content_type, body })
+    }
+
+    /// GET, without a credential.
+    pub fn get(&self, path: &str) -> Answer {
+        self.send("GET", path, &[], b"")
+    }
+
+    /// POST with a bearer.
+    pub fn post(&self, path: &str, token: &str, body: &Value) -> Answer {
+        self.post_bytes(path, token, body.to_string().as_bytes())
+    }
+
+    /// POST of bytes that may not be JSON.
+    pub fn post_bytes(&self, path: &str, token: &str, body: &[u8]) -> Answer {
+        self.send("POST", path, &[("authorization", &format!("Bearer {token}"))], body)
+    }
+}
+
+/// Sends a request as it is written and answers its status.
+pub fn raw_status(address: SocketAddr, request: &str) -> u16 {
+    let mut stream = TcpStream::connect(address).expect("a connection");
+    stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+    stream.write_all(request.as_bytes()).expect("sent");
+    let mut head = [0; 12];
+    stream.read_exact(&mut head).expect("a status line");
+    let head = String::from_utf8_lossy(&head);
+    head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status")
+}

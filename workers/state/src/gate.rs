@@ -1,0 +1,217 @@
+//! What is let in: the checks 0 to 5 of state-worker supplement section 1.1, in that order, as one pure function.
+//!
+//! The order is part of the contract, because each check has its own status. Not here: the body (checks 6 and 7).
+
+use ars_auth::{Secret, strict_bearer};
+use ars_do_run_store::Verb;
+use ars_wire::health;
+
+/// Longest body of a route that carries a record (section 1.4).
+const RECORD_FENCE: usize = 2 * 1024 * 1024;
+/// Longest body of every other route (section 1.4).
+const FENCE: usize = 512 * 1024;
+
+/// Every route that asks something of a store, with its body's fence. Whatever is not here is 404.
+const ROUTES: [Route; 4] = [
+    Route { verb: Verb::Put, fence: RECORD_FENCE },
+    Route { verb: Verb::Get, fence: FENCE },
+    Route { verb: Verb::List, fence: FENCE },
+    Route { verb: Verb::Events, fence: FENCE },
+];
+
+/// One route.
+struct Route {
+    verb: Verb,
+    fence: usize,
+}
+
+/// What the gate sees of a request.
+pub struct Head<'a> {
+    /// The method, as sent.
+    pub method: &'a str,
+    /// The path, without a query.
+    pub path: &'a str,
+    /// The `Authorization` header.
+    pub authorization: Option<&'a str>,
+    /// The `Content-Length` header.
+    pub content_length: Option<&'a str>,
+}
+
+/// A request that was let in.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Admitted {
+    /// The health probe.
+    Health,
+    /// A call, with the length its body was declared to have.
+    Call {
+        /// What is asked.
+        verb: Verb,
+        /// Within the route's fence.
+        length: usize,
+    },
+}
+
+/// Why a request was not let in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// No such route.
+    NotFound,
+    /// The route is there, for POST.
+    MethodNotAllowed,
+    /// No valid bearer.
+    Unauthorized,
+    /// No length, or one that is not plain digits.
+    LengthRequired,
+    /// Longer than the route takes.
+    TooLarge {
+        /// What it takes.
+        fence: usize,
+    },
+}
+
+impl Refusal {
+    /// Its HTTP status.
+    pub const fn status(self) -> u16 {
+        match self {
+            Self::NotFound => 404,
+            Self::MethodNotAllowed => 405,
+            Self::Unauthorized => 401,
+            Self::LengthRequired => 411,
+            Self::TooLarge { .. } => 413,
+        }
+    }
+
+    /// Its text (section 1.3).
+    pub fn message(self) -> String {
+        match self {
+            Self::NotFound => "not found".to_owned(),
+            Self::MethodNotAllowed => "method not allowed".to_owned(),
+            Self::Unauthorized => "unauthorized".to_owned(),
+            Self::LengthRequired => "a numeric Content-Length is needed".to_owned(),
+            Self::TooLarge { fence } => format!("the body may have at most {fence} bytes"),
+        }
+    }
+}
+
+/// Decides. `secret` is what the Worker was given; without one nothing is authorized.
+pub fn admit(head: &Head<'_>, secret: Option<&Secret>) -> Result<Admitted, Refusal> {
+    if head.method == "GET" && head.path == health::ROUTE {
+        return Ok(Admitted::Health);
+    }
+    let route = Verb::of(head.path).and_then(|verb| ROUTES.iter().find(|route| route.verb == verb));
+    let route = route.ok_or(Refusal::NotFound)?;
+    if head.method != "POST" {
+        return Err(Refusal::MethodNotAllowed);
+    }
+    let presented = head.authorization.and_then(strict_bearer);
+    if !presented.zip(secret).is_some_and(|(token, secret)| secret.matches(token.as_bytes())) {
+        return Err(Refusal::Unauthorized);
+    }
+    let digits = head.content_length.map(str::trim).unwrap_or_default();
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(Refusal::LengthRequired);
+    }
+    // More digits than a number holds is a length beyond any fence.
+    match digits.parse() {
+        Ok(length) if length <= route.fence => Ok(Admitted::Call { verb: route.verb, length }),
+        _ => Err(Refusal::TooLarge { fence: route.fence }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: Head<'_> = Head {
+        method: "POST",
+        path: "/runs/put",
+        authorization: Some("Bearer s3cret"),
+        content_length: Some("2"),
+    };
+
+    fn gate(head: &Head<'_>) -> Result<Admitted, Refusal> {
+        admit(head, Secret::parse(Some("s3cret".to_owned())).as_ref())
+    }
+
+    #[test]
+    fn every_route_is_open_to_a_complete_request() {
+        for verb in Verb::ALL {
+            assert_eq!(gate(&Head { path: verb.path(), ..GOOD }), Ok(Admitted::Call { verb, length: 2 }));
+        }
+    }
+
+    #[test]
+    fn each_check_comes_before_all_that_follow_it() {
+        // Section 1.1: a request that fails a check and every later one is answered by the first.
+        let nothing = Head { method: "GET", path: "/nowhere", authorization: None, content_length: None };
+        assert_eq!(gate(&nothing), Err(Refusal::NotFound));
+        let known = Head { path: "/runs/put", ..nothing };
+        assert_eq!(gate(&known), Err(Refusal::MethodNotAllowed));
+        let posted = Head { method: "POST", ..known };
+        assert_eq!(gate(&posted), Err(Refusal::Unauthorized));
+        let too_long = Head { content_length: Some("99999999"), ..posted };
+        assert_eq!(gate(&too_long), Err(Refusal::Unauthorized));
+        let authorized = Head { authorization: GOOD.authorization, ..posted };
+        assert_eq!(gate(&authorized), Err(Refusal::LengthRequired));
+        let declared = Head { content_length: Some("99999999"), ..authorized };
+        assert_eq!(gate(&declared), Err(Refusal::TooLarge { fence: RECORD_FENCE }));
+    }
+
+    #[test]
+    fn health_is_exactly_a_get_of_its_path() {
+        let health = Head { method: "GET", path: "/healthz", authorization: None, content_length: None };
+        assert_eq!(admit(&health, None), Ok(Admitted::Health));
+        for (method, path) in [("POST", "/healthz"), ("HEAD", "/healthz"), ("GET", "/healthz/")] {
+            assert_eq!(gate(&Head { method, path, ..health }), Err(Refusal::NotFound), "{method} {path}");
+        }
+    }
+
+    #[test]
+    fn only_the_very_token_in_the_strict_form_is_a_credential() {
+        for authorization in [
+            "",
+            "s3cret",
+            "Basic s3cret",
+            "bearer s3cret",
+            "Bearer",
+            "Bearer ",
+            "Bearer s3cre",
+            "Bearer s3crett",
+        ] {
+            let head = Head { authorization: Some(authorization), ..GOOD };
+            assert_eq!(gate(&head), Err(Refusal::Unauthorized), "{authorization:?}");
+        }
+    }
+
+    #[test]
+    fn without_a_secret_nobody_is_authorized() {
+        for secret in [None, Some(String::new())] {
+            let secret = Secret::parse(secret);
+            for authorization in ["Bearer ", "Bearer s3cret", ""] {
+                let head = Head { authorization: Some(authorization), ..GOOD };
+                assert_eq!(admit(&head, secret.as_ref()), Err(Refusal::Unauthorized));
+            }
+        }
+    }
+
+    #[test]
+    fn a_length_is_plain_digits_and_at_most_the_fence() {
+        let put = |length| gate(&Head { content_length: length, ..GOOD });
+        for length in
+            [None, Some(""), Some("  "), Some("0x10"), Some("1e3"), Some("1.0"), Some("+1"), Some("-1")]
+        {
+            assert_eq!(put(length), Err(Refusal::LengthRequired), "{length:?}");
+        }
+        assert_eq!(put(Some(" 7 ")), Ok(Admitted::Call { verb: Verb::Put, length: 7 }));
+        assert_eq!(put(Some("2097152")), Ok(Admitted::Call { verb: Verb::Put, length: 2_097_152 }));
+        let refused = Err(Refusal::TooLarge { fence: 2_097_152 });
+        for length in ["2097153", "99999999999999999999999999"] {
+            assert_eq!(put(Some(length)), refused, "{length}");
+        }
+        for path in ["/runs/get", "/runs/list", "/runs/events"] {
+            let at = |length| gate(&Head { path, content_length: Some(length), ..GOOD });
+            assert!(at("524288").is_ok(), "{path}");
+            assert_eq!(at("524289"), Err(Refusal::TooLarge { fence: 524_288 }), "{path}");
+        }
+    }
+}

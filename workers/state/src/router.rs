@@ -1,0 +1,52 @@
+//! From the gate to the objects.
+
+use ars_auth::Secret;
+use ars_do_run_store::{Verb, ask};
+use ars_platform::{BodyError, internal, json, read_body, refuse};
+use ars_wire::health::StateHealth;
+use worker::{Env, Request, Response, Result};
+
+use crate::gate::{Admitted, Head, admit};
+
+/// The secret every route but health asks for.
+const SECRET: &str = "MEMORY_TOKEN";
+/// What this Worker serves, in the order of state-worker supplement section 1.6.
+const FEATURES: [&str; 1] = ["runs"];
+
+/// Answers one request.
+pub async fn handle(request: Request, env: &Env) -> Result<Response> {
+    let headers = request.headers();
+    let (authorization, content_length) = (headers.get("authorization")?, headers.get("content-length")?);
+    let head = Head {
+        // As sent: the `worker` crate takes a method it does not know for GET.
+        method: &request.inner().method(),
+        path: &request.path(),
+        authorization: authorization.as_deref(),
+        content_length: content_length.as_deref(),
+    };
+    let secret = Secret::parse(env.secret(SECRET).ok().map(|secret| secret.to_string()));
+    match admit(&head, secret.as_ref()) {
+        Ok(Admitted::Health) => health(),
+        Ok(Admitted::Call { verb, length }) => call(&request, env, verb, length).await,
+        Err(refusal) => refuse(refusal.status(), &refusal.message()),
+    }
+}
+
+fn health() -> Result<Response> {
+    let features = FEATURES.map(str::to_owned).to_vec();
+    json(200, serde_json::to_vec(&StateHealth { ok: true, features })?)
+}
+
+async fn call(request: &Request, env: &Env, verb: Verb, length: usize) -> Result<Response> {
+    let body = match read_body(request, length).await {
+        Ok(body) => body,
+        Err(BodyError::TooLong { limit }) => {
+            return refuse(413, &format!("the body goes on after its {limit} bytes"));
+        }
+        Err(BodyError::Broken(_)) => return refuse(400, "body could not be read"),
+    };
+    match ask(env, verb, &body).await {
+        Ok(answer) => Ok(answer),
+        Err(error) => internal(&error),
+    }
+}
