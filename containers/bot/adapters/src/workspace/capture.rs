@@ -1,33 +1,49 @@
-//! Bounded memory of a command's output: both ends, and a count of what fell out of the middle.
+//! Bounded memory of a program's output, however much it writes.
 
 use std::collections::VecDeque;
 
-/// Keeps the first and the last half of a limit.
+/// Keeps the start of what is pushed, perhaps the end too, and counts what fell out between.
 pub(super) struct Capture {
-    half: usize,
+    head_limit: usize,
+    tail_limit: usize,
     head: Vec<u8>,
     tail: VecDeque<u8>,
     total: u64,
 }
 
 impl Capture {
-    pub(super) fn new(limit: usize) -> Self {
-        Self { half: limit / 2, head: Vec::new(), tail: VecDeque::new(), total: 0 }
+    /// For people and models: a cause is often said first and the outcome last.
+    pub(super) fn both_ends(limit: usize) -> Self {
+        Self::new(limit - limit / 2, limit / 2)
+    }
+
+    /// For data, which is only of use as an unbroken piece.
+    pub(super) fn start(limit: usize) -> Self {
+        Self::new(limit, 0)
+    }
+
+    fn new(head_limit: usize, tail_limit: usize) -> Self {
+        Self { head_limit, tail_limit, head: Vec::new(), tail: VecDeque::new(), total: 0 }
     }
 
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
-        let (first, rest) = bytes.split_at(bytes.len().min(self.half - self.head.len()));
+        let (first, rest) = bytes.split_at(bytes.len().min(self.head_limit - self.head.len()));
         self.head.extend_from_slice(first);
-        let rest = &rest[rest.len().saturating_sub(self.half)..];
-        let overflow = (self.tail.len() + rest.len()).saturating_sub(self.half);
+        let rest = &rest[rest.len().saturating_sub(self.tail_limit)..];
+        let overflow = (self.tail.len() + rest.len()).saturating_sub(self.tail_limit);
         self.tail.drain(..overflow);
         self.tail.extend(rest);
     }
 
-    /// The text, lossy, and whether the middle was dropped.
-    pub(super) fn finish(mut self) -> (String, bool) {
-        let dropped = self.total - (self.head.len() + self.tail.len()) as u64;
+    /// Bytes that were not kept.
+    pub(super) fn dropped(&self) -> u64 {
+        self.total - (self.head.len() + self.tail.len()) as u64
+    }
+
+    /// The text, lossy, with a note where the middle was dropped, and whether it was.
+    pub(super) fn into_text(mut self) -> (String, bool) {
+        let dropped = self.dropped();
         let tail = self.tail.make_contiguous();
         if dropped == 0 {
             self.head.extend_from_slice(tail);
@@ -35,6 +51,11 @@ impl Capture {
         }
         let (head, tail) = (String::from_utf8_lossy(&self.head), String::from_utf8_lossy(tail));
         (format!("{head}\n[… {dropped} bytes left out …]\n{tail}"), true)
+    }
+
+    /// The bytes of the start.
+    pub(super) fn into_start(self) -> Vec<u8> {
+        self.head
     }
 }
 
@@ -49,18 +70,28 @@ mod tests {
         #[test]
         fn the_pieces_do_not_matter(pieces in proptest::collection::vec("[a-z]{0,9}", 0..20)) {
             let whole = pieces.concat();
-            let mut in_pieces = Capture::new(20);
+            let mut in_pieces = Capture::both_ends(20);
             pieces.iter().for_each(|piece| in_pieces.push(piece.as_bytes()));
-            let mut at_once = Capture::new(20);
+            let mut at_once = Capture::both_ends(20);
             at_once.push(whole.as_bytes());
-            let (kept, truncated) = in_pieces.finish();
-            prop_assert_eq!((kept.clone(), truncated), at_once.finish());
+            let (kept, truncated) = in_pieces.into_text();
+            prop_assert_eq!((kept.clone(), truncated), at_once.into_text());
             prop_assert_eq!(truncated, whole.len() > 20);
             if truncated {
                 prop_assert!(kept.starts_with(&whole[..10]) && kept.ends_with(&whole[whole.len() - 10..]));
             } else {
                 prop_assert_eq!(kept, whole);
             }
+        }
+
+        /// The start of data is a prefix of it, and every byte is either kept or counted.
+        #[test]
+        fn a_start_is_an_unbroken_prefix(pieces in proptest::collection::vec("[a-z]{0,9}", 0..20)) {
+            let whole = pieces.concat();
+            let mut capture = Capture::start(7);
+            pieces.iter().for_each(|piece| capture.push(piece.as_bytes()));
+            prop_assert_eq!(capture.dropped(), whole.len().saturating_sub(7) as u64);
+            prop_assert_eq!(capture.into_start(), &whole.as_bytes()[..whole.len().min(7)]);
         }
     }
 }

@@ -1,6 +1,8 @@
 //! The environment of every child process: made from nothing, so that no secret of the service is in it.
 
-use std::{ffi::OsString, path::Path};
+use std::{ffi::OsString, path::Path, process::Command};
+
+use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
 /// Variables handed on as they are: where tools live, never what they may know.
 const HANDED_ON: &[&str] =
@@ -32,8 +34,6 @@ impl ChildEnvironment {
         let fixed = [
             ("LANG", "C.UTF-8"),
             ("TERM", "dumb"),
-            // An edit within the second of the last run would be hidden by a stale cache, and caches litter the tree.
-            ("PYTHONDONTWRITEBYTECODE", "1"),
             ("GIT_TERMINAL_PROMPT", "0"),
             ("GIT_CONFIG_NOSYSTEM", "1"),
             ("GIT_AUTHOR_NAME", "Agent Request Service"),
@@ -45,9 +45,22 @@ impl ChildEnvironment {
         Self { variables }
     }
 
-    /// Gives a command this environment and nothing else.
-    pub(super) fn apply(&self, command: &mut std::process::Command, home: &Path) {
-        command.env_clear().envs(self.variables.iter().cloned()).env("HOME", home);
+    /// Gives a command this environment and nothing else. `place` is the workspace's own folder.
+    pub(super) fn apply(&self, command: &mut Command, place: &Path) {
+        command
+            .env_clear()
+            .envs(self.variables.iter().cloned())
+            .env("HOME", place.join("home"))
+            // A tree that lost its `.git` must not be taken for a part of a repository further up.
+            .env("GIT_CEILING_DIRECTORIES", place);
+    }
+}
+
+/// Closes what `/proc` shows of this process to others of its user, its environment above all: commands run as the
+/// same user. One that may trace any process (root outside a container) is not kept out by this.
+pub(super) fn conceal_this_process() {
+    if let Err(error) = set_dumpable_behavior(DumpableBehavior::NotDumpable) {
+        tracing::warn!(error = %error, "commands may read this process's environment");
     }
 }
 
@@ -63,5 +76,11 @@ mod tests {
         assert!(names.contains(&"PATH".into()));
         assert!(!names.iter().any(|name| name.to_string_lossy().contains("TOKEN")));
         assert!(!names.contains(&"ANTHROPIC_API_KEY".into()));
+    }
+
+    #[test]
+    fn a_concealed_process_stays_so() {
+        conceal_this_process();
+        assert_eq!(rustix::process::dumpable_behavior().ok(), Some(DumpableBehavior::NotDumpable));
     }
 }

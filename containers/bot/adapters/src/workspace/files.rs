@@ -2,9 +2,11 @@
 //!
 //! Every path is resolved by `cap-std`, on Linux by the kernel itself (`openat2` with `RESOLVE_BENEATH`): a
 //! symlink or `..` that leads out is refused at the moment of opening, so no race can swap one in afterwards.
-//! Symlinks that stay inside are followed; writing through one replaces the file it names, not the link.
+//! Symlinks that stay inside are followed; writing through one replaces the file it names, not the link, unless it
+//! names nothing.
 
 use std::{
+    ffi::OsStr,
     io::{self, Read as _, Write as _},
     path::{Component, Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering},
@@ -13,11 +15,16 @@ use std::{
 use ars_bot_core::ports::WorkspaceError;
 use cap_std::{
     ambient_authority,
-    fs::{Dir, File, OpenOptions, OpenOptionsExt as _},
+    fs::{Dir, DirEntry, File, OpenOptions, OpenOptionsExt as _},
 };
 
 /// Opening a FIFO or device must not wait for its other end.
 const NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+
+/// Symlinks that lead in a circle; the standard library has no stable name for it.
+const LINK_LOOP: i32 = rustix::io::Errno::LOOP.raw_os_error();
+/// A socket or a device without a driver was opened.
+const NO_DEVICE: i32 = rustix::io::Errno::NXIO.raw_os_error();
 
 /// Makes names of temporary files distinct within the process.
 static TEMPORARY: AtomicU64 = AtomicU64::new(0);
@@ -72,6 +79,21 @@ impl Files {
         Ok((file, metadata.len()))
     }
 
+    /// Where an existing path leads, with symlinks and `..` followed inside the tree.
+    pub(super) fn resolve(&self, path: &str) -> Result<PathBuf, WorkspaceError> {
+        let relative = self.relative(path)?;
+        let resolved = self.dir.canonicalize(&relative).map_err(|error| classify(&relative, &error))?;
+        Ok(if resolved.as_os_str().is_empty() { PathBuf::from(".") } else { resolved })
+    }
+
+    /// What a folder holds, and which of it are folders themselves; none when the path is not a readable folder.
+    pub(super) fn entries(&self, folder: &Path) -> Option<Vec<(PathBuf, bool)>> {
+        let entries = self.dir.read_dir(folder).ok()?.flatten();
+        let within = folder.strip_prefix(".").unwrap_or(folder);
+        let is_folder = |entry: &DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+        Some(entries.map(|entry| (within.join(entry.file_name()), is_folder(&entry))).collect())
+    }
+
     /// The size of what the path itself names, without following it; none when it is not a file or a link.
     pub(super) fn listed_size(&self, relative: &Path) -> Option<u64> {
         let metadata = self.dir.symlink_metadata(relative).ok()?;
@@ -81,6 +103,7 @@ impl Files {
     /// Replaces a file whole: a temporary file in the same directory, then a rename.
     pub(super) fn write(&self, path: &str, content: &[u8]) -> Result<(), WorkspaceError> {
         let relative = self.relative(path)?;
+        not_gits_own(&relative)?;
         let failed = |error: io::Error| classify(&relative, &error);
         if let Some(parent) = relative.parent().filter(|parent| !parent.as_os_str().is_empty()) {
             match self.dir.open_dir(parent) {
@@ -128,12 +151,22 @@ impl Files {
             }
             Err(error) => return Err(failed(error)),
         };
-        let is_git = |part: Component<'_>| part.as_os_str().eq_ignore_ascii_case(".git");
-        if target.components().next().is_some_and(is_git) {
-            return Err(WorkspaceError::Refused("files under .git are git's own: use git commands".into()));
-        }
+        not_gits_own(&target)?;
         Ok(target)
     }
+}
+
+/// Whether a name is that of git's own folder, on file systems that do not tell case apart too.
+pub(super) fn is_git(name: &OsStr) -> bool {
+    name.eq_ignore_ascii_case(".git")
+}
+
+/// Git acts on what stands in its own files, in a repository inside the tree as much as in the tree's.
+fn not_gits_own(path: &Path) -> Result<(), WorkspaceError> {
+    if path.components().any(|part| is_git(part.as_os_str())) {
+        return Err(WorkspaceError::Refused("files under .git are git's own: use git commands".into()));
+    }
+    Ok(())
 }
 
 fn write_new(parent: &Dir, name: &str, content: &[u8]) -> io::Result<File> {
@@ -150,9 +183,27 @@ fn escape(path: &Path) -> WorkspaceError {
 
 /// `cap-std` reports a path that leads out as a permission error that the operating system did not give.
 fn classify(path: &Path, error: &io::Error) -> WorkspaceError {
+    use io::ErrorKind as Kind;
+    let said = || format!("{}: {error}", path.display());
     match error.kind() {
-        io::ErrorKind::NotFound => WorkspaceError::NotFound(path.display().to_string()),
-        io::ErrorKind::PermissionDenied if error.raw_os_error().is_none() => escape(path),
-        _ => WorkspaceError::Refused(format!("{}: {error}", path.display())),
+        Kind::NotFound => WorkspaceError::NotFound(path.display().to_string()),
+        Kind::PermissionDenied if error.raw_os_error().is_none() => escape(path),
+        // What another path, or another moment, would have avoided.
+        Kind::PermissionDenied
+        | Kind::NotADirectory
+        | Kind::IsADirectory
+        | Kind::AlreadyExists
+        | Kind::DirectoryNotEmpty
+        | Kind::InvalidFilename
+        | Kind::InvalidInput
+        | Kind::FileTooLarge
+        | Kind::ResourceBusy
+        | Kind::ExecutableFileBusy
+        | Kind::Interrupted
+        | Kind::WouldBlock => WorkspaceError::Refused(said()),
+        _ if error.raw_os_error() == Some(LINK_LOOP) || error.raw_os_error() == Some(NO_DEVICE) => {
+            WorkspaceError::Refused(said())
+        }
+        _ => WorkspaceError::Infra(said()),
     }
 }

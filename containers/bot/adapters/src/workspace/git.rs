@@ -1,85 +1,157 @@
 //! Git as the service calls it: the git program with an argv of its own making.
 //!
-//! Nothing a repository carries may run a program during these calls: hooks, file system monitors and helper
-//! transports are off, and no prompt can wait for an answer.
+//! These calls name the repository themselves (no search upwards), read no configuration of a user or machine, run
+//! no hook, monitor or credential helper, speak only the transports the call was given, and cannot wait at a
+//! prompt. A filter that an agent's own command wrote into `.git/config` still runs when files are compared: with
+//! no more rights than that command had.
 
 use std::{ffi::OsStr, path::Path, process::Command, time::Duration};
 
-use ars_bot_core::ports::{ExecOutcome, WorkspaceError};
+use ars_bot_core::ports::WorkspaceError;
 use tokio_util::sync::CancellationToken;
 
-use super::{environment::ChildEnvironment, process};
+use super::{capture::Capture, environment::ChildEnvironment, process};
 
 /// Given before every subcommand.
 const SAFE_SETTINGS: &[&str] = &[
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
-    "protocol.ext.allow=never",
+    "core.sshCommand=ssh -o BatchMode=yes",
     "credential.helper=",
     "advice.detachedHead=false",
     "gc.auto=0",
+    "maintenance.auto=false",
 ];
+/// Transports of calls that need none; no transport has this name.
+pub(super) const NO_TRANSPORT: &str = "none";
 /// Longest clone (document 2 section 8, "Object-storage transfer timeout" is the nearest of its kind).
 pub(super) const CLONE_TIMEOUT: Duration = Duration::from_secs(5 * 60);
 /// Longest of any other call.
 pub(super) const CALL_TIMEOUT: Duration = Duration::from_secs(60);
-/// Most bytes of output kept of a call that yields data.
-pub(super) const DATA_LIMIT: usize = 32 << 20;
+/// Most bytes kept of what git says on standard error.
+const WORDS_LIMIT: usize = 8 << 10;
 /// Lines of git's own words that a refusal quotes.
 const QUOTED_LINES: usize = 4;
+/// Most characters of them.
+const QUOTED_CHARS: usize = 600;
 
-/// Git in one directory.
+/// Git in one workspace's folder.
 pub(super) struct Git<'a> {
     pub(super) environment: &'a ChildEnvironment,
-    pub(super) home: &'a Path,
-    pub(super) directory: &'a Path,
+    /// The folder that holds `tree`.
+    pub(super) place: &'a Path,
+    /// Cuts a call short.
+    pub(super) cancel: &'a CancellationToken,
+}
+
+/// One call's limits.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    pub(super) time: Duration,
+    /// Bytes of output kept, from its start.
+    pub(super) output: usize,
+}
+
+/// For calls that answer a line or nothing.
+pub(super) const SHORT: Limits = Limits { time: CALL_TIMEOUT, output: 64 << 10 };
+
+/// What a call said.
+pub(super) struct Answer {
+    pub(super) exit_code: i32,
+    pub(super) output: Vec<u8>,
+    /// Bytes of output beyond the limit.
+    pub(super) dropped: u64,
+    timed_out: bool,
+    errors: String,
 }
 
 impl Git<'_> {
-    /// The command with these arguments, ready to be given more environment.
-    pub(super) fn command<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Command {
-        let mut command = Command::new("git");
-        self.environment.apply(&mut command, self.home);
-        for setting in SAFE_SETTINGS {
-            command.arg("-c").arg(setting);
-        }
-        command.arg("--literal-pathspecs").args(arguments).current_dir(self.directory);
+    /// A call outside any repository, in the workspace's folder, that may speak these transports.
+    pub(super) fn outside<S: AsRef<OsStr>>(&self, transports: &str, arguments: &[S]) -> Command {
+        let mut command = self.base(transports);
+        command.args(arguments).current_dir(self.place);
         command
     }
 
-    /// Runs a call; a non-zero exit is an outcome, not an error.
-    pub(super) async fn call<S: AsRef<OsStr>>(
-        &self,
-        arguments: &[S],
-        limit: Duration,
-        cancel: &CancellationToken,
-    ) -> Result<ExecOutcome, WorkspaceError> {
-        process::run(self.command(arguments), limit, DATA_LIMIT, cancel).await
+    /// A call in the tree.
+    pub(super) fn inside<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Command {
+        let tree = self.place.join("tree");
+        let mut command = self.base(NO_TRANSPORT);
+        command.arg("--git-dir").arg(tree.join(".git")).arg("--work-tree").arg(&tree);
+        command.arg("--literal-pathspecs").args(arguments).current_dir(tree);
+        command
     }
 
-    /// Runs a call that must succeed.
-    pub(super) async fn must<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Result<String, WorkspaceError> {
-        let outcome = self.call(arguments, CALL_TIMEOUT, &CancellationToken::new()).await?;
-        succeeded(outcome)
+    fn base(&self, transports: &str) -> Command {
+        let mut command = Command::new("git");
+        self.environment.apply(&mut command, self.place);
+        command
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_ALLOW_PROTOCOL", transports)
+            .env("GIT_NO_LAZY_FETCH", "1")
+            .env("GIT_OPTIONAL_LOCKS", "0");
+        for setting in SAFE_SETTINGS {
+            command.arg("-c").arg(setting);
+        }
+        command
+    }
+
+    /// Runs a call; a non-zero exit is an answer, not an error.
+    pub(super) async fn run(&self, command: Command, limits: Limits) -> Result<Answer, WorkspaceError> {
+        let mut output = Capture::start(limits.output);
+        let mut errors = Capture::both_ends(WORDS_LIMIT);
+        let ended = process::run(command, limits.time, &mut output, Some(&mut errors), self.cancel).await?;
+        Ok(Answer {
+            exit_code: ended.exit_code,
+            dropped: output.dropped(),
+            output: output.into_start(),
+            timed_out: ended.timed_out,
+            errors: errors.into_text().0,
+        })
+    }
+
+    /// The commit the tree stands on; `None` before a first commit, and without a usable repository.
+    pub(super) async fn head(&self) -> Result<Option<String>, WorkspaceError> {
+        let command = self.inside(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]);
+        let answer = self.run(command, SHORT).await?;
+        Ok((answer.exit_code == 0).then(|| String::from_utf8_lossy(&answer.output).trim().to_owned()))
     }
 }
 
-/// The output of a call that succeeded.
-pub(super) fn succeeded(outcome: ExecOutcome) -> Result<String, WorkspaceError> {
-    if outcome.exit_code == 0 {
-        return Ok(outcome.output);
+impl Answer {
+    /// The answer of a call that must succeed.
+    pub(super) fn succeeded(self) -> Result<Self, WorkspaceError> {
+        if self.exit_code == 0 {
+            return Ok(self);
+        }
+        Err(WorkspaceError::Infra(format!("git: {}", self.own_words())))
     }
-    Err(WorkspaceError::Infra(format!("git: {}", own_words(&outcome))))
+
+    /// Git's last words: bounded, on one line, without what could be a credential in a URL.
+    pub(super) fn own_words(&self) -> String {
+        if self.timed_out {
+            return "it took too long".into();
+        }
+        let lines: Vec<&str> = self.errors.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let words = without_userinfo(&lines[lines.len().saturating_sub(QUOTED_LINES)..].join(" "));
+        words.chars().filter(|letter| !letter.is_control()).take(QUOTED_CHARS).collect()
+    }
 }
 
-/// Git's last words, without what could be a credential in a URL.
-pub(super) fn own_words(outcome: &ExecOutcome) -> String {
-    if outcome.timed_out {
-        return "it took too long".into();
+/// The transports a clone of this origin may use, read as git reads it; redirects may lead to https.
+pub(super) fn transports_of(origin: &str) -> &'static str {
+    match origin.split_once("://") {
+        Some(("http" | "https", _)) => "http:https",
+        Some(("ssh", _)) => "ssh",
+        Some(("git", _)) => "git",
+        Some(("file", _)) => "file",
+        // `helper::address` would run a program of that name.
+        Some(_) => NO_TRANSPORT,
+        None if origin.contains("::") => NO_TRANSPORT,
+        // `host:path`: a colon before any slash.
+        None if origin.split('/').next().is_some_and(|start| start.contains(':')) => "ssh",
+        None => "file",
     }
-    let lines: Vec<&str> = outcome.output.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let words = lines[lines.len().saturating_sub(QUOTED_LINES)..].join(" ");
-    without_userinfo(&words)
 }
 
 /// Cuts `user:password@` out of every URL.
@@ -89,7 +161,7 @@ pub(super) fn without_userinfo(text: &str) -> String {
     while let Some(start) = rest.find("://") {
         let (before, after) = rest.split_at(start + 3);
         clean.push_str(before);
-        let authority = after.find(|c: char| c == '/' || c == '\'' || c == '"' || c.is_whitespace());
+        let authority = after.find(|c: char| matches!(c, '/' | '\'' | '"') || c.is_whitespace());
         let authority = &after[..authority.unwrap_or(after.len())];
         rest = match authority.rfind('@') {
             Some(at) => &after[at + 1..],
@@ -102,7 +174,7 @@ pub(super) fn without_userinfo(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::without_userinfo;
+    use super::*;
 
     #[test]
     fn credentials_are_cut_out_of_urls() {
@@ -111,5 +183,32 @@ mod tests {
             "fatal: repository 'https://host/x.git/' not found at ssh://h"
         );
         assert_eq!(without_userinfo("mail a@b"), "mail a@b");
+    }
+
+    #[test]
+    fn an_origin_may_only_use_its_own_transport() {
+        for (origin, transports) in [
+            ("https://host/x", "http:https"),
+            ("ssh://git@host/x", "ssh"),
+            ("git@host:x", "ssh"),
+            ("file:///srv/x", "file"),
+            ("/srv/x", "file"),
+            ("./a:b", "file"),
+            ("ext::sh -c true", NO_TRANSPORT),
+            ("ext::sh -c true https://host/", NO_TRANSPORT),
+            ("fd::7", NO_TRANSPORT),
+            ("ftp://host/x", NO_TRANSPORT),
+        ] {
+            assert_eq!(transports_of(origin), transports, "{origin}");
+        }
+    }
+
+    #[test]
+    fn gits_words_are_quoted_bounded_and_on_one_line() {
+        let errors = format!("first\n\u{1b}[31mfatal: 'https://u:p@h/x'\n{}\n", "x".repeat(5_000));
+        let answer = Answer { exit_code: 1, output: Vec::new(), dropped: 0, timed_out: false, errors };
+        let words = answer.own_words();
+        assert!(words.contains("fatal: 'https://h/x'") && !words.contains('\u{1b}'), "{words}");
+        assert_eq!(words.chars().count(), QUOTED_CHARS);
     }
 }

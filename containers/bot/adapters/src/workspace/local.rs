@@ -7,50 +7,37 @@ use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    environment::ChildEnvironment,
-    files::Files,
-    git::{CALL_TIMEOUT, DATA_LIMIT, Git, own_words, succeeded},
+    capture::Capture, diff, environment::ChildEnvironment, files::Files, git::Git, names, names::Names,
     process, search,
 };
-
-/// Git's name for a tree without files.
-const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
-/// Most bytes of a diff.
-const DIFF_LIMIT: usize = 1 << 20;
 
 /// The tree, the home of its commands, and what it began as.
 pub(super) struct LocalWorkspace {
     pub(super) environment: Arc<ChildEnvironment>,
-    pub(super) tree: PathBuf,
-    pub(super) home: PathBuf,
+    /// The folder that holds `tree` and `home`.
+    pub(super) place: PathBuf,
     pub(super) files: Arc<Files>,
     pub(super) repository: Option<String>,
     pub(super) base: Option<String>,
 }
 
 impl LocalWorkspace {
-    fn git(&self) -> Git<'_> {
-        Git { environment: &self.environment, home: &self.home, directory: &self.tree }
+    fn git<'a>(&'a self, cancel: &'a CancellationToken) -> Git<'a> {
+        Git { environment: &self.environment, place: &self.place, cancel }
     }
 
-    /// Git's names below a path, sorted.
-    async fn names(&self, path: &str) -> Result<Vec<String>, WorkspaceError> {
-        let relative = self.files.relative(path)?;
-        let mut arguments = vec!["ls-files", "--cached", "--others", "--exclude-standard", "-z", "--"];
-        let text = relative.to_string_lossy();
-        if text != "." {
-            arguments.push(&text);
+    /// The names at and below a path that git does not ignore.
+    async fn names(&self, path: &str, abandoned: &CancellationToken) -> Result<Names, WorkspaceError> {
+        let path = path.to_owned();
+        let within = self.blocking(move |files| files.resolve(&path)).await?;
+        let never = CancellationToken::new();
+        match names::from_git(&self.git(&never), &within).await? {
+            Some(names) => Ok(names),
+            None => {
+                let abandoned = abandoned.clone();
+                self.blocking(move |files| Ok(names::from_walk(files, &within, &abandoned))).await
+            }
         }
-        let outcome = self.git().call(&arguments, CALL_TIMEOUT, &CancellationToken::new()).await?;
-        if outcome.exit_code != 0 && outcome.output.contains("outside repository") {
-            return Err(WorkspaceError::PathEscape(path.to_owned()));
-        }
-        let output = succeeded(outcome)?;
-        let mut names: Vec<String> =
-            output.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect();
-        names.sort_unstable();
-        names.dedup();
-        Ok(names)
     }
 
     async fn blocking<T: Send + 'static>(
@@ -70,35 +57,11 @@ impl Workspace for LocalWorkspace {
     }
 
     async fn head(&self) -> Result<Option<String>, WorkspaceError> {
-        let arguments = ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"];
-        let outcome = self.git().call(&arguments, CALL_TIMEOUT, &CancellationToken::new()).await?;
-        Ok((outcome.exit_code == 0).then(|| outcome.output.trim().to_owned()))
+        self.git(&CancellationToken::new()).head().await
     }
 
     async fn diff(&self) -> Result<String, WorkspaceError> {
-        // An index of its own: the agent's staged changes stay as they are.
-        let folder = tempfile::tempdir()
-            .map_err(|error| WorkspaceError::Infra(format!("temporary folder: {error}")))?;
-        let index = folder.path().join("index");
-        let base = self.base.as_deref().unwrap_or(EMPTY_TREE);
-        let steps: [&[&str]; 3] = [
-            &["read-tree", base],
-            &["add", "--all"],
-            &["diff", "--cached", "--no-color", "--no-ext-diff", "--no-textconv", base],
-        ];
-        let mut output = String::new();
-        for arguments in steps {
-            let mut command = self.git().command(arguments);
-            command.env("GIT_INDEX_FILE", &index);
-            let outcome =
-                process::run(command, CALL_TIMEOUT, DIFF_LIMIT.min(DATA_LIMIT), &CancellationToken::new())
-                    .await?;
-            if outcome.exit_code != 0 {
-                return Err(WorkspaceError::Infra(format!("git: {}", own_words(&outcome))));
-            }
-            output = outcome.output;
-        }
-        Ok(output)
+        diff::since(&self.git(&CancellationToken::new()), self.base.as_deref()).await
     }
 
     async fn exec(
@@ -107,9 +70,12 @@ impl Workspace for LocalWorkspace {
         cancel: &CancellationToken,
     ) -> Result<ExecOutcome, WorkspaceError> {
         let mut command = Command::new("bash");
-        self.environment.apply(&mut command, &self.home);
-        command.arg("-c").arg(request.command).current_dir(&self.tree);
-        process::run(command, request.timeout, request.output_limit, cancel).await
+        self.environment.apply(&mut command, &self.place);
+        command.arg("-c").arg(request.command).current_dir(self.place.join("tree"));
+        let mut output = Capture::both_ends(request.output_limit);
+        let ended = process::run(command, request.timeout, &mut output, None, cancel).await?;
+        let (output, truncated) = output.into_text();
+        Ok(ExecOutcome { exit_code: ended.exit_code, output, truncated, timed_out: ended.timed_out })
     }
 
     async fn read(&self, path: &str, limit: u64) -> Result<(Vec<u8>, u64), WorkspaceError> {
@@ -123,8 +89,11 @@ impl Workspace for LocalWorkspace {
     }
 
     async fn list(&self, path: &str, limit: usize) -> Result<(Vec<Entry>, bool), WorkspaceError> {
-        let names = self.names(path).await?;
-        self.blocking(move |files| Ok(search::list(files, &names, limit))).await
+        // A caller that stops waiting stops the thread that works for it.
+        let abandoned = CancellationToken::new();
+        let _guard = abandoned.clone().drop_guard();
+        let names = self.names(path, &abandoned).await?;
+        self.blocking(move |files| Ok(search::list(files, &names, limit, &abandoned))).await
     }
 
     async fn search(
@@ -133,8 +102,10 @@ impl Workspace for LocalWorkspace {
         path: &str,
         limit: usize,
     ) -> Result<(Vec<SearchHit>, bool), WorkspaceError> {
-        let names = self.names(path).await?;
-        let pattern = pattern.to_owned();
-        self.blocking(move |files| search::search(files, &names, &pattern, limit)).await
+        let pattern = search::compile(pattern)?;
+        let abandoned = CancellationToken::new();
+        let _guard = abandoned.clone().drop_guard();
+        let names = self.names(path, &abandoned).await?;
+        self.blocking(move |files| Ok(search::search(files, &names, &pattern, limit, &abandoned))).await
     }
 }

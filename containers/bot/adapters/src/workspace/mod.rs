@@ -7,10 +7,14 @@
 //! Implements the ports of `ars-bot-core`, bot supplement section 15.
 
 mod capture;
+mod diff;
 mod environment;
 mod files;
 mod git;
 mod local;
+mod making;
+mod meta;
+mod names;
 mod process;
 mod provider;
 mod search;

@@ -1,130 +1,168 @@
-//! Running a command as a process group that dies whole.
+//! Running a program as a process group that dies whole.
 //!
-//! Standard output and error share one pipe, so that their order is the order of writing. A grandchild that keeps
-//! the pipe open cannot hold the caller: once the command itself has exited, the rest of the group gets a short
-//! while to finish writing and is then killed.
+//! A grandchild that keeps the pipe open cannot hold the caller: once the program itself has exited, the rest of
+//! its group gets a short while to finish writing and is then killed. The group is killed before its leader is
+//! reaped, so its number cannot yet belong to anyone else. A process that leaves the group (`setsid`) outlives it:
+//! holding those is the container's work, not a process group's.
 
 use std::{
-    os::{fd::OwnedFd, unix::process::CommandExt as _},
+    io,
+    os::{
+        fd::OwnedFd,
+        unix::process::{CommandExt as _, ExitStatusExt as _},
+    },
+    pin::pin,
     process::{Command, ExitStatus, Stdio},
     time::Duration,
 };
 
-use ars_bot_core::ports::{ExecOutcome, WorkspaceError};
-use rustix::process::{Pid, Signal, kill_process_group};
-use tokio::{io::AsyncReadExt as _, net::unix::pipe, process::Child, time::timeout};
+use ars_bot_core::ports::WorkspaceError;
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use tokio::{
+    io::{AsyncReadExt as _, Interest, unix::AsyncFd},
+    net::unix::pipe,
+    process::Child,
+    time::timeout,
+};
 use tokio_util::sync::CancellationToken;
 
 use super::capture::Capture;
 
-/// How long the pipe may stay open after the command itself has exited.
+/// How long the pipe may stay open after the program itself has exited, and again after its group was killed.
 const LINGER: Duration = Duration::from_millis(250);
 /// What a shell says of a command that ran out of time.
 const TIMED_OUT: i32 = 124;
 /// A shell adds the signal's number to this.
 const SIGNAL_BASE: i32 = 128;
-/// Bytes read at once.
-const CHUNK: usize = 16 << 10;
+/// Bytes read at once: a pipe's usual capacity.
+const CHUNK: usize = 64 << 10;
 
-/// A process group that is killed when dropped, whatever happens to the future that waits for it.
-struct Group {
-    leader: Pid,
+/// How a program ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Ended {
+    /// 128 + signal when killed by one, 124 when timed out.
+    pub(super) exit_code: i32,
+    /// The time limit killed it.
+    pub(super) timed_out: bool,
 }
 
-impl Drop for Group {
-    fn drop(&mut self) {
-        // No such group means that all of it has exited.
-        let _ = kill_process_group(self.leader, Signal::KILL);
-    }
-}
-
-enum End {
-    Exited(ExitStatus),
-    TimedOut,
-    Cancelled,
-}
-
-/// Runs a prepared command to its end, its timeout, or the cancellation.
+/// Runs a prepared command to its end, its time limit, or the cancellation.
+///
+/// Without `errors`, standard error shares the pipe of standard output: their order is the order of writing.
 pub(super) async fn run(
     mut command: Command,
     limit: Duration,
-    output_limit: usize,
+    output: &mut Capture,
+    errors: Option<&mut Capture>,
     cancel: &CancellationToken,
-) -> Result<ExecOutcome, WorkspaceError> {
-    let (mut output, writer) = shared_pipe()?;
-    let also_writer = writer.try_clone().map_err(|error| infra("pipe", &error))?;
-    command.stdin(Stdio::null()).stdout(writer).stderr(also_writer).process_group(0);
+) -> Result<Ended, WorkspaceError> {
+    let (out, writer) = pipe()?;
+    let (err, error_writer) = match errors {
+        Some(_) => pipe().map(|(reader, writer)| (Some(reader), writer))?,
+        None => (None, writer.try_clone().map_err(|error| infra("pipe", &error))?),
+    };
+    command.stdin(Stdio::null()).stdout(writer).stderr(error_writer).process_group(0);
+    // The conversion also drops this process's copies of the writing ends, so that reading can end.
     let mut child = tokio::process::Command::from(command)
         .kill_on_drop(true)
         .spawn()
         .map_err(|error| infra("the command could not be started", &error))?;
-    let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed())).map(|leader| Group { leader });
+    let group = Group::of(&child);
 
-    let mut capture = Capture::new(output_limit);
-    let end = tokio::select! {
-        status = wait_and_read(&mut child, &mut output, &mut capture) => {
-            End::Exited(status.map_err(|error| infra("waiting for the command", &error))?)
-        }
-        () = tokio::time::sleep(limit) => End::TimedOut,
-        () = cancel.cancelled() => End::Cancelled,
-    };
-    drop(group);
-    let exit_code = match end {
-        End::Exited(status) => exit_code(status),
-        End::TimedOut | End::Cancelled => {
-            drop(child.wait().await);
-            TIMED_OUT
-        }
-    };
-    if matches!(end, End::Cancelled) {
-        return Err(WorkspaceError::Cancelled);
-    }
-    let (output, truncated) = capture.finish();
-    Ok(ExecOutcome { exit_code, output, truncated, timed_out: matches!(end, End::TimedOut) })
-}
-
-fn shared_pipe() -> Result<(pipe::Receiver, std::io::PipeWriter), WorkspaceError> {
-    let (reader, writer) = std::io::pipe().map_err(|error| infra("pipe", &error))?;
-    let reader =
-        pipe::Receiver::from_owned_fd(OwnedFd::from(reader)).map_err(|error| infra("pipe", &error))?;
-    Ok((reader, writer))
-}
-
-/// Reads while the command runs; after its exit, until the pipe closes or the linger is over.
-async fn wait_and_read(
-    child: &mut Child,
-    output: &mut pipe::Receiver,
-    capture: &mut Capture,
-) -> std::io::Result<ExitStatus> {
-    let mut chunk = vec![0; CHUNK];
-    let mut open = true;
-    let status = loop {
-        tokio::select! {
-            status = child.wait() => break status?,
-            read = output.read(&mut chunk), if open => match read? {
-                0 => open = false,
-                count => capture.push(&chunk[..count]),
-            },
-        }
-    };
-    let rest = async {
-        while open {
-            match output.read(&mut chunk).await {
-                Ok(0) | Err(_) => open = false,
-                Ok(count) => capture.push(&chunk[..count]),
+    let mut reading = pin!(async {
+        let errors = async {
+            if let (Some(reader), Some(capture)) = (err, errors) {
+                drain(reader, capture).await;
+            }
+        };
+        tokio::join!(drain(out, output), errors);
+    });
+    let mut read_all = false;
+    let end = {
+        let mut exited = pin!(exited(&mut child));
+        let mut alarm = pin!(tokio::time::sleep(limit));
+        loop {
+            tokio::select! {
+                () = &mut reading, if !read_all => read_all = true,
+                done = &mut exited => break done.map(|()| End::Exited),
+                () = &mut alarm => break Ok(End::TimedOut),
+                () = cancel.cancelled() => break Ok(End::Cancelled),
             }
         }
     };
-    // A group that still holds the pipe is killed by the caller; what it wrote so far is kept.
-    let _ = timeout(LINGER, rest).await;
-    Ok(status)
+    if !read_all && matches!(end, Ok(End::Exited)) {
+        read_all = timeout(LINGER, &mut reading).await.is_ok();
+    }
+    drop(group);
+    if !read_all && !matches!(end, Ok(End::Cancelled)) {
+        // What the group wrote before it died is still in the pipe. Only one that left the group can hold it open.
+        let _ = timeout(LINGER, &mut reading).await;
+    }
+    let status = child.wait().await.map_err(|error| infra("waiting for the command", &error))?;
+    match end.map_err(|error| infra("waiting for the command", &error))? {
+        End::Exited => Ok(Ended { exit_code: exit_code(status), timed_out: false }),
+        End::TimedOut => Ok(Ended { exit_code: TIMED_OUT, timed_out: true }),
+        End::Cancelled => Err(WorkspaceError::Cancelled),
+    }
+}
+
+enum End {
+    Exited,
+    TimedOut,
+    Cancelled,
+}
+
+/// A process group that is killed when dropped, whatever happens to the future that waits for it.
+struct Group {
+    leader: Option<Pid>,
+}
+
+impl Group {
+    fn of(child: &Child) -> Self {
+        Self { leader: child.id().and_then(|id| Pid::from_raw(id.cast_signed())) }
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if let Some(leader) = self.leader {
+            // No such group means that all of it has exited.
+            let _ = kill_process_group(leader, Signal::KILL);
+        }
+    }
+}
+
+/// Waits until the program has exited, without reaping it where the kernel can tell (`pidfd`, Linux 5.3).
+#[expect(
+    deprecated,
+    reason = "sound for an OwnedFd, which always is the one file it owns; its successor is unsafe to call"
+)]
+async fn exited(child: &mut Child) -> io::Result<()> {
+    let pid = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+    match pid.map(|pid| pidfd_open(pid, PidfdFlags::empty())) {
+        Some(Ok(handle)) => AsyncFd::with_interest(handle, Interest::READABLE)?.readable().await.map(drop),
+        Some(Err(_)) | None => child.wait().await.map(drop),
+    }
+}
+
+async fn drain(mut reader: pipe::Receiver, capture: &mut Capture) {
+    let mut chunk = vec![0; CHUNK];
+    while let Ok(count @ 1..) = reader.read(&mut chunk).await {
+        capture.push(&chunk[..count]);
+    }
+}
+
+fn pipe() -> Result<(pipe::Receiver, io::PipeWriter), WorkspaceError> {
+    let failed = |error: io::Error| infra("pipe", &error);
+    let (reader, writer) = io::pipe().map_err(failed)?;
+    let reader = pipe::Receiver::from_owned_fd(OwnedFd::from(reader)).map_err(failed)?;
+    Ok((reader, writer))
 }
 
 fn exit_code(status: ExitStatus) -> i32 {
-    use std::os::unix::process::ExitStatusExt as _;
     status.code().or_else(|| status.signal().map(|signal| SIGNAL_BASE + signal)).unwrap_or(SIGNAL_BASE)
 }
 
-fn infra(what: &str, error: &std::io::Error) -> WorkspaceError {
+fn infra(what: &str, error: &io::Error) -> WorkspaceError {
     WorkspaceError::Infra(format!("{what}: {error}"))
 }

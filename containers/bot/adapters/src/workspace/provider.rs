@@ -11,29 +11,22 @@ use std::{
 };
 
 use ars_bot_core::ports::{Repository, Workspace, WorkspaceError, WorkspaceProvider, WorkspaceRequest};
-use ars_types::{RefName, ThreadKey};
+use ars_types::ThreadKey;
 use async_trait::async_trait;
-use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    environment::ChildEnvironment,
+    environment::{ChildEnvironment, conceal_this_process},
     files::Files,
-    git::{CLONE_TIMEOUT, Git, own_words, without_userinfo},
+    git::Git,
     local::LocalWorkspace,
+    making,
+    meta::Meta,
 };
 
 /// Characters of a thread's digest in its folder's name: 128 bits.
 const DIGEST_CHARS: usize = 32;
-
-/// What a workspace began as.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct Meta {
-    repository: Option<String>,
-    origin: Option<String>,
-    base: Option<String>,
-}
 
 /// The workspaces under one folder.
 pub struct GitWorkspaces {
@@ -43,8 +36,11 @@ pub struct GitWorkspaces {
 }
 
 impl GitWorkspaces {
-    /// Workspaces under `root`, which is made when needed.
+    /// Workspaces under `root`, an absolute path, which is made when needed.
+    ///
+    /// From here on the process is closed to inspection by others of its user: the commands to come are such.
     pub fn new(root: PathBuf, environment: ChildEnvironment) -> Self {
+        conceal_this_process();
         Self { root, environment: Arc::new(environment), opening: Mutex::default() }
     }
 
@@ -61,47 +57,29 @@ impl GitWorkspaces {
         Arc::clone(opening.entry(name.to_owned()).or_default())
     }
 
+    /// Makes the workspace beside its place and moves it there.
     async fn make(
         &self,
         place: &Path,
         request: WorkspaceRequest<'_>,
         cancel: &CancellationToken,
     ) -> Result<Meta, WorkspaceError> {
-        std::fs::create_dir_all(&self.root).map_err(|error| infra(&error))?;
-        let making = tempfile::Builder::new()
-            .prefix(".making-")
-            .tempdir_in(&self.root)
-            .map_err(|error| infra(&error))?;
-        let home = making.path().join("home");
-        std::fs::create_dir(&home).map_err(|error| infra(&error))?;
-        let git = Git { environment: &self.environment, home: &home, directory: making.path() };
-        match request.repository {
-            Some(repository) => clone(&git, repository, cancel).await?,
-            None => drop(git.must(&["init", "--quiet", "--", "tree"]).await?),
-        }
-        let tree = making.path().join("tree");
-        let git = Git { directory: &tree, ..git };
-        if let (Some(git_ref), Some(_)) = (request.git_ref, request.repository) {
-            check_out(&git, git_ref, cancel).await?;
-        }
-        let head =
-            git.call(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"], CLONE_TIMEOUT, cancel).await?;
-        let meta = Meta {
-            repository: request.repository.map(|repository| repository.name.clone()),
-            origin: request.repository.map(|repository| repository.origin.clone()),
-            base: (head.exit_code == 0).then(|| head.output.trim().to_owned()),
-        };
-        let text = serde_json::to_vec(&meta).map_err(|error| WorkspaceError::Infra(error.to_string()))?;
-        std::fs::write(making.path().join("meta.json"), text).map_err(|error| infra(&error))?;
-        std::fs::rename(making.path(), place).map_err(|error| infra(&error))?;
-        Ok(meta)
+        let making = making::folder_in(self.root.clone()).await?;
+        let git = Git { environment: &self.environment, place: making.path(), cancel };
+        let made = making::fill(&git, request).await;
+        let moved = made.and_then(|meta| {
+            std::fs::rename(making.path(), place).map_err(|error| infra(&error)).map(|()| meta)
+        });
+        // What is left of a failure may be large.
+        drop(tokio::task::spawn_blocking(move || drop(making)).await);
+        moved
     }
 }
 
 #[async_trait]
 impl WorkspaceProvider for GitWorkspaces {
     async fn repository_of(&self, thread: &ThreadKey) -> Result<Option<Repository>, WorkspaceError> {
-        let meta = read_meta(&self.root.join(folder_name(thread)))?;
+        let meta = Meta::read(&self.root.join(folder_name(thread)))?;
         Ok(meta.and_then(|meta| Some(Repository { name: meta.repository?, origin: meta.origin? })))
     }
 
@@ -112,21 +90,22 @@ impl WorkspaceProvider for GitWorkspaces {
     ) -> Result<Arc<dyn Workspace>, WorkspaceError> {
         let name = folder_name(request.thread);
         let lock = self.lock_of(&name);
-        let _alone = lock.lock().await;
+        let _alone = tokio::select! {
+            alone = lock.lock() => alone,
+            () = cancel.cancelled() => return Err(WorkspaceError::Cancelled),
+        };
         let place = self.root.join(&name);
-        let meta = match read_meta(&place)? {
+        let meta = match Meta::read(&place)? {
             Some(meta) => {
-                same_repository(&meta, request.repository)?;
+                meta.must_fit(request)?;
                 meta
             }
             None => self.make(&place, request, cancel).await?,
         };
-        let tree = place.join("tree");
-        let files = Files::open(&tree).map_err(|error| infra(&error))?;
+        let files = Files::open(&place.join("tree")).map_err(|error| infra(&error))?;
         Ok(Arc::new(LocalWorkspace {
             environment: Arc::clone(&self.environment),
-            tree,
-            home: place.join("home"),
+            place,
             files: Arc::new(files),
             repository: meta.repository,
             base: meta.base,
@@ -140,56 +119,6 @@ fn folder_name(thread: &ThreadKey) -> String {
     hex[..DIGEST_CHARS].to_owned()
 }
 
-fn read_meta(place: &Path) -> Result<Option<Meta>, WorkspaceError> {
-    match std::fs::read(place.join("meta.json")) {
-        Ok(text) => serde_json::from_slice(&text)
-            .map(Some)
-            .map_err(|_| WorkspaceError::Infra("the workspace's meta.json is damaged".into())),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(infra(&error)),
-    }
-}
-
-fn same_repository(meta: &Meta, wanted: Option<&Repository>) -> Result<(), WorkspaceError> {
-    match wanted {
-        Some(wanted) if meta.origin.as_deref() != Some(&wanted.origin) => {
-            let own = meta.repository.as_deref().unwrap_or("no repository");
-            Err(WorkspaceError::Refused(format!(
-                "this thread works on {own}; its tree may hold unsaved work. Use another thread for another repository."
-            )))
-        }
-        _ => Ok(()),
-    }
-}
-
-async fn clone(
-    git: &Git<'_>,
-    repository: &Repository,
-    cancel: &CancellationToken,
-) -> Result<(), WorkspaceError> {
-    // Own copies of the objects: an agent must not be able to touch the origin's files through a hard link.
-    let arguments = ["clone", "--quiet", "--no-hardlinks", "--end-of-options", &repository.origin, "tree"];
-    let outcome = git.call(&arguments, CLONE_TIMEOUT, cancel).await?;
-    if outcome.exit_code == 0 {
-        return Ok(());
-    }
-    let origin = without_userinfo(&repository.origin);
-    Err(WorkspaceError::Clone(format!("{origin} could not be cloned: {}", own_words(&outcome))))
-}
-
-/// A branch of the origin, a tag, or a commit.
-async fn check_out(
-    git: &Git<'_>,
-    git_ref: &RefName,
-    cancel: &CancellationToken,
-) -> Result<(), WorkspaceError> {
-    let outcome = git.call(&["checkout", "--quiet", git_ref.as_str(), "--"], CLONE_TIMEOUT, cancel).await?;
-    if outcome.exit_code == 0 {
-        return Ok(());
-    }
-    Err(WorkspaceError::Clone(format!("{git_ref} could not be checked out: {}", own_words(&outcome))))
-}
-
-fn infra(error: &io::Error) -> WorkspaceError {
+pub(super) fn infra(error: &io::Error) -> WorkspaceError {
     WorkspaceError::Infra(error.to_string())
 }

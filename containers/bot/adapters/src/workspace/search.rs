@@ -1,6 +1,6 @@
-//! Listing and searching the files that git does not ignore.
+//! Listing files and searching in them.
 //!
-//! Names come from git, contents through the confined directory: a symlink in the list can lead nowhere outside.
+//! Contents are opened through the confined directory: a symlink among the names can lead nowhere outside.
 
 use std::{
     io::Read as _,
@@ -10,8 +10,9 @@ use std::{
 
 use ars_bot_core::ports::{Entry, SearchHit, WorkspaceError};
 use regex::bytes::{Regex, RegexBuilder};
+use tokio_util::sync::CancellationToken;
 
-use super::files::Files;
+use super::{files::Files, names::Names};
 
 /// Largest compiled pattern; a larger one is refused.
 const PATTERN_SIZE: usize = 1 << 20;
@@ -22,50 +23,63 @@ const LINE_CHARS: usize = 300;
 /// A search ends here with what it has.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
 
-/// The existing files among git's names, in byte order, at most `limit`; true when there were more.
-pub(super) fn list(files: &Files, names: &[String], limit: usize) -> (Vec<Entry>, bool) {
+/// The existing files among the names, in byte order, at most `limit`; true when there were more.
+pub(super) fn list(
+    files: &Files,
+    names: &Names,
+    limit: usize,
+    abandoned: &CancellationToken,
+) -> (Vec<Entry>, bool) {
     let mut entries = Vec::new();
-    for name in names {
+    for name in &names.names {
         // A file that is deleted but not yet committed is still one of git's names.
-        let Some(size) = files.listed_size(Path::new(name)) else { continue };
-        if entries.len() == limit {
+        let Some(size) = files.listed_size(name) else { continue };
+        if entries.len() == limit || abandoned.is_cancelled() {
             return (entries, true);
         }
-        entries.push(Entry { path: name.clone(), size });
+        entries.push(Entry { path: name.to_string_lossy().into_owned(), size });
     }
-    (entries, false)
+    (entries, names.cut)
+}
+
+/// The caller's pattern, within bounds; matching takes time linear in the text, whatever the pattern.
+pub(super) fn compile(pattern: &str) -> Result<Regex, WorkspaceError> {
+    RegexBuilder::new(pattern)
+        .size_limit(PATTERN_SIZE)
+        .build()
+        .map_err(|error| WorkspaceError::Refused(format!("`pattern` is not a regular expression: {error}")))
 }
 
 /// Matching lines, at most `limit`; true when there were more or time ran out.
 pub(super) fn search(
     files: &Files,
-    names: &[String],
-    pattern: &str,
+    names: &Names,
+    pattern: &Regex,
     limit: usize,
-) -> Result<(Vec<SearchHit>, bool), WorkspaceError> {
-    let pattern = RegexBuilder::new(pattern).size_limit(PATTERN_SIZE).build().map_err(|error| {
-        WorkspaceError::Refused(format!("`pattern` is not a regular expression: {error}"))
-    })?;
+    abandoned: &CancellationToken,
+) -> (Vec<SearchHit>, bool) {
     let until = Instant::now() + TIME_LIMIT;
     let mut hits = Vec::new();
-    for name in names {
-        if Instant::now() > until {
-            return Ok((hits, true));
+    for name in &names.names {
+        if Instant::now() > until || abandoned.is_cancelled() {
+            return (hits, true);
         }
-        let Some(content) = text_of(files, Path::new(name)) else { continue };
-        for (index, line) in matching_lines(&content, &pattern) {
+        let Some(content) = text_of(files, name) else { continue };
+        for (index, line) in lines(&content).enumerate().filter(|(_, line)| pattern.is_match(line)) {
             if hits.len() == limit {
-                return Ok((hits, true));
+                return (hits, true);
             }
-            let text: String = String::from_utf8_lossy(line).trim_end().chars().take(LINE_CHARS).collect();
-            hits.push(SearchHit { path: name.clone(), line: index as u64 + 1, text });
+            let text = String::from_utf8_lossy(line).chars().take(LINE_CHARS).collect();
+            hits.push(SearchHit { path: name.to_string_lossy().into_owned(), line: index as u64 + 1, text });
         }
     }
-    Ok((hits, false))
+    (hits, names.cut)
 }
 
-fn matching_lines<'a>(content: &'a [u8], pattern: &'a Regex) -> impl Iterator<Item = (usize, &'a [u8])> {
-    content.split(|byte| *byte == b'\n').enumerate().filter(|(_, line)| pattern.is_match(line))
+/// Lines without their ends, whichever convention they follow; none after the last end.
+fn lines(content: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let content = content.strip_suffix(b"\n").unwrap_or(content);
+    content.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line))
 }
 
 /// The content of a file worth searching; binaries, specials and what leads outside are passed over.
@@ -77,4 +91,23 @@ fn text_of(files: &Files, relative: &Path) -> Option<Vec<u8>> {
     let mut content = Vec::with_capacity(usize::try_from(size).ok()?);
     file.take(MAX_FILE_BYTES).read_to_end(&mut content).ok()?;
     (!content.contains(&0)).then_some(content)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_that_would_grow_too_large_is_refused() {
+        assert!(compile("a{2}").is_ok());
+        for pattern in ["(", r"(\pL{1000}){1000}"] {
+            assert!(matches!(compile(pattern), Err(WorkspaceError::Refused(_))), "{pattern}");
+        }
+    }
+
+    #[test]
+    fn lines_end_by_either_convention() {
+        assert_eq!(lines(b"a\r\nb\n\nc").collect::<Vec<_>>(), [&b"a"[..], b"b", b"", b"c"]);
+        assert_eq!(lines(b"a\n").count(), 1);
+    }
 }

@@ -1,0 +1,73 @@
+//! What a thread's tree has changed since it began.
+//!
+//! Git compares the files on disk with the first commit, by way of an index of its own: the agent's staged changes
+//! stay as they are, and nothing is written into its repository.
+
+use ars_bot_core::ports::WorkspaceError;
+
+use super::git::{CALL_TIMEOUT, Git, Limits, SHORT};
+
+/// Git's name for a tree without files.
+const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+/// Most bytes of a diff.
+const DIFF_LIMIT: usize = 1 << 20;
+/// Git's exit code when it passed over what it could not add, such as a repository without commits inside the tree.
+const PASSED_OVER: i32 = 1;
+
+/// Committed, uncommitted and new files against `base`, as a unified diff; binary files are named only.
+pub(super) async fn since(git: &Git<'_>, base: Option<&str>) -> Result<String, WorkspaceError> {
+    let folder =
+        tempfile::tempdir().map_err(|error| WorkspaceError::Infra(format!("temporary folder: {error}")))?;
+    let index = folder.path().join("index");
+    let call = async |arguments: &[&str], limits| {
+        let mut command = git.inside(arguments);
+        command.env("GIT_INDEX_FILE", &index);
+        git.run(command, limits).await
+    };
+    let head = git.head().await?;
+    // From the commit the tree stands on, so that files the agent committed against the ignore rules are seen.
+    call(&["read-tree", head.as_deref().unwrap_or("--empty")], SHORT).await?.succeeded()?;
+    // Names only: the contents of new files are compared where they are, not copied into the object store.
+    let added = call(&["add", "--intent-to-add", "--ignore-errors", "--", "."], SHORT).await?;
+    if added.exit_code != PASSED_OVER {
+        added.succeeded()?;
+    }
+    let arguments = [
+        "diff",
+        "--no-color",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--submodule=short",
+        "--src-prefix=a/",
+        "--dst-prefix=b/",
+        base.unwrap_or(EMPTY_TREE),
+        "--",
+    ];
+    let answer = call(&arguments, Limits { time: CALL_TIMEOUT, output: DIFF_LIMIT }).await?.succeeded()?;
+    Ok(readable(answer.output, answer.dropped))
+}
+
+/// A diff that was cut ends with its last whole line and says how much is missing.
+fn readable(mut bytes: Vec<u8>, mut dropped: u64) -> String {
+    if dropped > 0 {
+        let kept = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+        dropped += (bytes.len() - kept) as u64;
+        bytes.truncate(kept);
+    }
+    let mut text = String::from_utf8_lossy(&bytes).into_owned();
+    if dropped > 0 {
+        text.push_str(&format!("[… {dropped} more bytes of this diff are not shown …]\n"));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::readable;
+
+    #[test]
+    fn a_cut_diff_ends_with_a_whole_line_and_says_so() {
+        assert_eq!(readable(b"+a\n+b\n".to_vec(), 0), "+a\n+b\n");
+        assert_eq!(readable(b"+a\n+bcd".to_vec(), 5), "+a\n[… 9 more bytes of this diff are not shown …]\n");
+    }
+}

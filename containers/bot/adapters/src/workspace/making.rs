@@ -1,0 +1,101 @@
+//! Making one workspace: clone, ref, and what is kept of its beginning.
+
+use std::{
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime},
+};
+
+use ars_bot_core::ports::{Repository, WorkspaceError, WorkspaceRequest};
+use ars_types::RefName;
+use tempfile::TempDir;
+
+use super::{
+    git::{CLONE_TIMEOUT, Git, Limits, NO_TRANSPORT, SHORT, transports_of, without_userinfo},
+    meta::Meta,
+    provider::infra,
+};
+
+/// Starts the name of a workspace that is still being made.
+const PREFIX: &str = ".making-";
+/// A workspace in the making this old belongs to a process that died: the git calls of one end within minutes.
+const ABANDONED_AFTER: Duration = Duration::from_secs(60 * 60);
+
+/// A new folder beside the workspaces; removed with all it holds unless it is moved away.
+pub(super) async fn folder_in(root: PathBuf) -> Result<TempDir, WorkspaceError> {
+    let made = tokio::task::spawn_blocking(move || {
+        std::fs::create_dir_all(&root)?;
+        sweep(&root);
+        let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(&root)?;
+        std::fs::create_dir(folder.path().join("home"))?;
+        Ok(folder)
+    });
+    let broke_off = || WorkspaceError::Infra("making the workspace's folder broke off".into());
+    made.await.map_err(|_| broke_off())?.map_err(|error: std::io::Error| infra(&error))
+}
+
+/// Removes what processes that died in the middle left behind. What cannot be removed now is tried again.
+fn sweep(root: &Path) {
+    let Ok(entries) = std::fs::read_dir(root) else { return };
+    for entry in entries.flatten() {
+        let age = || SystemTime::now().duration_since(entry.metadata().ok()?.modified().ok()?).ok();
+        if entry.file_name().to_string_lossy().starts_with(PREFIX)
+            && age().is_some_and(|age| age > ABANDONED_AFTER)
+        {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// Fills git's folder with `tree` and `meta.json`.
+pub(super) async fn fill(git: &Git<'_>, request: WorkspaceRequest<'_>) -> Result<Meta, WorkspaceError> {
+    match request.repository {
+        Some(repository) => {
+            clone(git, repository).await?;
+            if let Some(git_ref) = request.git_ref {
+                check_out(git, git_ref).await?;
+            }
+        }
+        None => {
+            let command = git.outside(NO_TRANSPORT, &["init", "--quiet", "--", "tree"]);
+            git.run(command, SHORT).await?.succeeded()?;
+        }
+    }
+    let meta = Meta {
+        repository: request.repository.map(|repository| repository.name.clone()),
+        origin: request.repository.map(|repository| without_userinfo(&repository.origin)),
+        git_ref: request.git_ref.map(ToString::to_string),
+        base: git.head().await?,
+    };
+    meta.write(git.place)?;
+    Ok(meta)
+}
+
+async fn clone(git: &Git<'_>, repository: &Repository) -> Result<(), WorkspaceError> {
+    let origin = &repository.origin;
+    let clean = without_userinfo(origin);
+    // Own copies of the objects: an agent must not be able to touch the origin's files through a hard link.
+    let arguments = ["clone", "--quiet", "--no-hardlinks", "--end-of-options", origin, "tree"];
+    let command = git.outside(transports_of(origin), &arguments);
+    let answer = git.run(command, Limits { time: CLONE_TIMEOUT, ..SHORT }).await?;
+    if answer.exit_code != 0 {
+        let words = answer.own_words();
+        return Err(WorkspaceError::Clone(format!("{clean} could not be cloned: {words}")));
+    }
+    if clean != *origin {
+        // Git keeps the address it cloned from where the agent can read it.
+        let command = git.inside(&["remote", "set-url", "--", "origin", &clean]);
+        git.run(command, SHORT).await?.succeeded()?;
+    }
+    Ok(())
+}
+
+/// A branch of the origin, a tag, or a commit.
+async fn check_out(git: &Git<'_>, git_ref: &RefName) -> Result<(), WorkspaceError> {
+    let command = git.inside(&["checkout", "--quiet", git_ref.as_str(), "--"]);
+    let answer = git.run(command, Limits { time: CLONE_TIMEOUT, ..SHORT }).await?;
+    if answer.exit_code == 0 {
+        return Ok(());
+    }
+    let words = answer.own_words();
+    Err(WorkspaceError::Clone(format!("{git_ref} could not be checked out: {words}")))
+}

@@ -1,0 +1,80 @@
+//! Which files a listing or search looks at: those git does not ignore, or all of them where git cannot say.
+
+use std::{
+    ffi::{OsStr, OsString},
+    os::unix::ffi::{OsStrExt as _, OsStringExt as _},
+    path::{Path, PathBuf},
+};
+
+use ars_bot_core::ports::WorkspaceError;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    files::{Files, is_git},
+    git::{CALL_TIMEOUT, Git, Limits},
+};
+
+/// Most bytes of names: some 400,000 files.
+const NAMES_LIMIT: usize = 32 << 20;
+/// Most files found by walking.
+const WALK_LIMIT: usize = 100_000;
+
+/// Names relative to the tree, in byte order.
+pub(super) struct Names {
+    pub(super) names: Vec<PathBuf>,
+    /// There are more than these.
+    pub(super) cut: bool,
+}
+
+/// Tracked and new files; none when the tree is not, or no longer, a git repository.
+pub(super) async fn from_git(git: &Git<'_>, within: &Path) -> Result<Option<Names>, WorkspaceError> {
+    let mut arguments =
+        ["ls-files", "--cached", "--others", "--exclude-standard", "-z", "--"].map(OsStr::new).to_vec();
+    if within != Path::new(".") {
+        arguments.push(within.as_os_str());
+    }
+    let limits = Limits { time: CALL_TIMEOUT, output: NAMES_LIMIT };
+    let answer = git.run(git.inside(&arguments), limits).await?;
+    if answer.exit_code != 0 {
+        return Ok(None);
+    }
+    let mut parts: Vec<&[u8]> = answer.output.split(|byte| *byte == 0).collect();
+    // After the last separator stands nothing, or the stump of a name that was cut.
+    parts.pop();
+    let mut names: Vec<_> =
+        parts.into_iter().map(|name| PathBuf::from(OsString::from_vec(name.to_vec()))).collect();
+    sort(&mut names);
+    // A file in conflict has several entries.
+    names.dedup();
+    Ok(Some(Names { names, cut: answer.dropped > 0 }))
+}
+
+/// Every file below, git's own left out; symlinks are named, not followed.
+pub(super) fn from_walk(files: &Files, within: &Path, abandoned: &CancellationToken) -> Names {
+    let mut names = Vec::new();
+    let mut open = vec![within.to_path_buf()];
+    while let Some(folder) = open.pop() {
+        let Some(entries) = files.entries(&folder) else {
+            names.push(folder);
+            continue;
+        };
+        for (path, is_folder) in entries {
+            if names.len() >= WALK_LIMIT || abandoned.is_cancelled() {
+                sort(&mut names);
+                return Names { names, cut: true };
+            }
+            match path.file_name() {
+                Some(name) if is_git(name) => {}
+                _ if is_folder => open.push(path),
+                _ => names.push(path),
+            }
+        }
+    }
+    sort(&mut names);
+    Names { names, cut: false }
+}
+
+/// Byte order, as git has it; paths by themselves compare part by part.
+fn sort(names: &mut [PathBuf]) {
+    names.sort_unstable_by(|a, b| a.as_os_str().as_bytes().cmp(b.as_os_str().as_bytes()));
+}
