@@ -1,6 +1,6 @@
 //! The command line (bot supplement section 28).
 
-use std::{net::SocketAddr, path::PathBuf};
+use std::{net::SocketAddr, path::PathBuf, sync::LazyLock};
 
 use ars_types::{Effort, ModelRef, RefName};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
@@ -20,31 +20,31 @@ Examples:
   ars serve --config ars.toml
   ars watch http://127.0.0.1:8787/runs/ID?t=TOKEN
 
-Environment:
+Environment (secrets come from nowhere else):
   ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL   the provider `anthropic`
   OPENAI_API_KEY, OPENAI_BASE_URL         the provider `openai` (any compatible server; some need no key)
   SERVICE_INGRESS_TOKENS                  who may call POST /ingress: {\"<token>\":{\"subject\":\"me\"}}
   PUBLIC_BASE_URL                         base of the links to run pages
   MEMORY_TOKEN                            bearer of the state Worker
   SERVICE_CONFIG, ARS_DATA_DIR, PORT      defaults of --config, --data-dir and the port of --listen
-  RUST_LOG                                what is logged (default: info)
+  RUST_LOG                                what is logged (default: `info` for serve, `error` elsewhere)
+  NO_COLOR                                no colour, on a terminal neither
 
-Exit codes: 0 done; 1 the run or the service failed; 2 the invocation was wrong; 130 stopped by Ctrl-C.";
+Exit codes: 0 done; 1 the run or the service failed; 2 the invocation or the configuration is wrong;
+130 stopped by Ctrl-C (a second one leaves at once).";
 
 /// `ars`.
 #[derive(Debug, Parser)]
-#[command(name = "ars", version = VERSION, about = ABOUT, long_about = LONG_ABOUT, after_help = AFTER_HELP)]
+#[command(name = "ars", version = VERSION.as_str(), about = ABOUT, long_about = LONG_ABOUT, after_help = AFTER_HELP)]
 pub struct Args {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// Version and commit.
-const VERSION: &str = match option_env!("ARS_BUILD_COMMIT") {
-    Some(commit) => commit,
-    None => env!("CARGO_PKG_VERSION"),
-};
+/// Release and commit.
+static VERSION: LazyLock<String> =
+    LazyLock::new(|| format!("{} ({})", env!("CARGO_PKG_VERSION"), crate::build_stamp::COMMIT));
 
 /// What to do.
 #[derive(Debug, Subcommand)]
@@ -64,18 +64,27 @@ pub enum Command {
 /// Where things are kept and how the service is set up; the same for every command that runs requests.
 #[derive(Debug, Clone, ClapArgs)]
 pub struct Setup {
-    /// Directory of runs and working trees
-    #[arg(long, value_name = "DIR", env = "ARS_DATA_DIR", default_value = ".ars")]
-    pub data_dir: PathBuf,
+    /// Where runs and working trees are kept.
+    #[command(flatten)]
+    pub data: Data,
     /// Configuration file (TOML)
-    #[arg(long, value_name = "FILE", env = "SERVICE_CONFIG")]
+    #[arg(long, value_name = "FILE", env = "SERVICE_CONFIG", hide_env_values = true)]
     pub config: Option<PathBuf>,
-    /// Model of requests that name none
+    /// Model of requests that name none; wins over the configuration
     #[arg(long, value_name = "PROVIDER/NAME", value_parser = model)]
     pub model: Option<ModelRef>,
-    /// Script of a rehearsal: a stand-in for a model that says and does the same things every time
+    /// Script of a rehearsal: a stand-in for a model, `rehearsal/script`, that says and does the same things every
+    /// time. `ask` uses it unless --model names another; `serve` when no other model is configured
     #[arg(long, value_name = "FILE")]
     pub rehearsal: Option<PathBuf>,
+}
+
+/// Where runs and working trees are kept.
+#[derive(Debug, Clone, ClapArgs)]
+pub struct Data {
+    /// Directory of runs and working trees; by default `ars` in the user's data directory, such as ~/.local/share/ars
+    #[arg(long = "data-dir", value_name = "DIR", env = "ARS_DATA_DIR", hide_env_values = true)]
+    pub dir: Option<PathBuf>,
 }
 
 /// `ars ask`.
@@ -83,13 +92,14 @@ pub struct Setup {
 pub struct Ask {
     /// The request; `-` reads it from standard input
     pub text: String,
-    /// Repository to work on: a path, a URL, or a configured name
+    /// Repository to work on: a path, a URL, or a configured name. The coding agent takes the one around the current
+    /// directory when none is named; it works on a copy
     #[arg(long, value_name = "PATH|URL")]
     pub repo: Option<String>,
     /// Branch, tag or commit to start from
     #[arg(long = "ref", value_name = "REF", value_parser = git_ref)]
     pub git_ref: Option<RefName>,
-    /// Agent: general or coding (the default with --repo)
+    /// Agent: general, or coding (the default with --repo)
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
     /// How hard the model thinks: low, medium, high, xhigh, max
@@ -112,10 +122,10 @@ pub struct Serve {
     /// Address to listen on; port 0 takes a free one. The default port is PORT, else 8787
     #[arg(long, value_name = "ADDR")]
     pub listen: Option<SocketAddr>,
-    /// Where run records go
+    /// Where run records go; wins over the configuration
     #[arg(long, value_enum, value_name = "WHERE")]
     pub store: Option<Store>,
-    /// Address of the state Worker, for `--store worker`
+    /// Address of the state Worker; implies `--store worker`. Its bearer is `MEMORY_TOKEN`
     #[arg(long, value_name = "URL")]
     pub state_url: Option<String>,
     /// Shared settings.
@@ -144,9 +154,9 @@ pub struct Watch {
 pub struct Diff {
     /// The thread's key, such as `http:default:default`
     pub thread: String,
-    /// Directory of runs and working trees
-    #[arg(long, value_name = "DIR", env = "ARS_DATA_DIR", default_value = ".ars")]
-    pub data_dir: PathBuf,
+    /// Where it is kept.
+    #[command(flatten)]
+    pub data: Data,
 }
 
 /// `ars completions`.

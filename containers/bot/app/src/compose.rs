@@ -1,14 +1,16 @@
 //! Putting the parts together: the core with its models, store and workspaces.
 
 use std::{
+    collections::BTreeMap,
+    net::Ipv4Addr,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow};
 use ars_auth::{Secret, TokenMap};
 use ars_bot_adapters::{
-    models::{Catalog, ProviderConfig, Transport, default_model},
+    models::{Catalog, Endpoint, ProviderConfig, REHEARSAL_MODEL, Transport, default_model},
     stores::{EmbeddedRunStore, Proposal, WorkerRunStore},
     workspace::{ChildEnvironment, GitWorkspaces},
 };
@@ -21,7 +23,7 @@ use ars_events::Redactor;
 use ars_types::ModelRef;
 
 use crate::{
-    args::{Setup, Store},
+    args::{Data, Setup, Store},
     clock::SystemClock,
     commands::Failure,
     config::{self, File, HistoryStore},
@@ -36,7 +38,7 @@ pub struct Plan {
     pub settings: Settings,
     /// Cleans what is shown of every configured secret.
     pub redactor: Arc<Redactor>,
-    providers: std::collections::BTreeMap<String, ProviderConfig>,
+    providers: BTreeMap<String, ProviderConfig>,
     data_dir: PathBuf,
     store_token: Option<Secret>,
 }
@@ -47,19 +49,22 @@ pub fn plan(setup: Setup, tokens: &TokenMap) -> Result<Plan, Failure> {
     let file = match &setup.config {
         Some(path) => config::load(path).map_err(|error| match error {
             config::ConfigError::Unreadable(source) => {
-                Failure::InvalidInput(format!("configuration {}: {source}", path.display()))
+                Failure::Unavailable(anyhow!("configuration {}: {source}", path.display()))
             }
             error => invalid(error),
         })?,
         None => File::default(),
     };
     let providers = config::providers(&file, setup.rehearsal, environment::variable).map_err(invalid)?;
+    let of_the_flag = setup.model.is_some();
     let model = setup.model.or_else(|| file.defaults.model.clone()).or_else(|| default_model(&providers));
     if let Some(model) = &model {
         known_provider(model, &providers)?;
     }
-    let base_url = environment::variable(name::PUBLIC_BASE_URL);
-    let settings = file.settings(model, base_url).map_err(invalid)?;
+    let mut settings = file.settings(model, public_base_url()?).map_err(invalid)?;
+    if of_the_flag {
+        settings.models.clear();
+    }
     for model in settings.models.values() {
         known_provider(model, &providers)?;
     }
@@ -68,13 +73,31 @@ pub fn plan(setup: Setup, tokens: &TokenMap) -> Result<Plan, Failure> {
     let keys = providers.values().filter_map(|provider| provider.api_key.as_ref());
     let secrets = keys.chain(tokens.secrets()).chain(store_token.as_ref());
     let redactor = Arc::new(Redactor::new(secrets.map(|secret| secret.expose().to_owned())));
-    Ok(Plan { file, settings, redactor, providers, data_dir: setup.data_dir, store_token })
+    Ok(Plan { file, settings, redactor, providers, data_dir: data_dir(setup.data)?, store_token })
 }
 
-fn known_provider(
-    model: &ModelRef,
-    providers: &std::collections::BTreeMap<String, ProviderConfig>,
-) -> Result<(), Failure> {
+/// The model that `--rehearsal` adds.
+pub fn rehearsal_model() -> Option<ModelRef> {
+    ModelRef::parse(&format!("{}/{REHEARSAL_MODEL}", config::REHEARSAL)).ok()
+}
+
+/// The directory of runs and working trees, as an absolute path.
+pub fn data_dir(data: Data) -> Result<PathBuf, Failure> {
+    let dir = data.dir.or_else(environment::user_data_dir).ok_or_else(|| {
+        Failure::InvalidInput("there is no home directory: name a data directory with --data-dir".into())
+    })?;
+    std::path::absolute(&dir).context("the data directory").map_err(Failure::Unavailable)
+}
+
+fn public_base_url() -> Result<Option<String>, Failure> {
+    let Some(url) = environment::variable(name::PUBLIC_BASE_URL) else { return Ok(None) };
+    match Endpoint::parse(&url) {
+        Ok(_) => Ok(Some(url.trim().to_owned())),
+        Err(problem) => Err(Failure::InvalidInput(format!("{} {problem}", name::PUBLIC_BASE_URL))),
+    }
+}
+
+fn known_provider(model: &ModelRef, providers: &BTreeMap<String, ProviderConfig>) -> Result<(), Failure> {
     if providers.contains_key(model.provider()) {
         return Ok(());
     }
@@ -101,7 +124,7 @@ impl Plan {
         let store = self.open_store(store, state_url)?;
         let catalog = Catalog::new(self.providers, Transport::default())
             .map_err(|error| Failure::InvalidInput(format!("configuration: {error}")))?;
-        let workspaces = Arc::new(workspaces(&self.data_dir)?);
+        let workspaces = Arc::new(workspaces(&self.data_dir));
         let provider: Arc<GitWorkspaces> = Arc::clone(&workspaces);
         let core = Core::new(Deps {
             clock: Arc::new(SystemClock),
@@ -125,13 +148,18 @@ impl Plan {
             history.policy().map_err(|error| Failure::InvalidInput(format!("configuration: {error}")))?;
         let proposal = policy.map(|policy| Proposal { policy, updated_at: SystemClock.now() });
         let to_worker = match wanted {
+            Some(Store::Embedded) if state_url.is_some() => {
+                let words = "--state-url is the state Worker's: it does not go with --store embedded";
+                return Err(Failure::InvalidInput(words.into()));
+            }
             Some(store) => store == Store::Worker,
-            None => history.store == Some(HistoryStore::Worker),
+            None => state_url.is_some() || history.store == Some(HistoryStore::Worker),
         };
         if !to_worker {
-            let store = EmbeddedRunStore::open(&self.data_dir, Arc::new(SystemClock), proposal)
-                .with_context(|| format!("the store in {} could not be opened", self.data_dir.display()))?;
-            return Ok(Arc::new(store));
+            let store = EmbeddedRunStore::open(&self.data_dir, Arc::new(SystemClock), proposal);
+            let store = store
+                .with_context(|| format!("the data directory {} cannot be used", self.data_dir.display()));
+            return Ok(Arc::new(store.map_err(Failure::Unavailable)?));
         }
         let url = state_url
             .or_else(|| history.worker.as_ref().map(|worker| worker.base_url.clone()))
@@ -157,19 +185,22 @@ impl Plan {
 }
 
 /// The workspaces of a data directory.
-pub fn workspaces(data_dir: &Path) -> Result<GitWorkspaces, Failure> {
+pub fn workspaces(data_dir: &Path) -> GitWorkspaces {
     let environment = ChildEnvironment::from_service(environment::raw);
-    let data_dir = std::path::absolute(data_dir).context("the data directory")?;
-    Ok(GitWorkspaces::new(data_dir.join("workspaces"), environment))
+    GitWorkspaces::new(data_dir.join("workspaces"), environment)
 }
 
-/// A bearer may travel to it: encrypted, or within this machine.
+/// A bearer may travel to it: encrypted, or within this machine. Judged on the parsed URL, because in
+/// `http://127.0.0.1:80@elsewhere` the host is not what it looks like.
 fn is_private(url: &str) -> bool {
-    let local = ["http://127.0.0.1", "http://localhost", "http://[::1]"];
-    let is_local = |prefix: &&str| {
-        url.strip_prefix(*prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '/']))
+    let Ok(url) = reqwest::Url::parse(url) else { return false };
+    let bare = url.username().is_empty() && url.password().is_none();
+    let is_local = match url.host_str() {
+        Some("localhost" | "[::1]") => true,
+        Some(host) => host.parse::<Ipv4Addr>().is_ok_and(|address| address.is_loopback()),
+        None => false,
     };
-    url.starts_with("https://") || local.iter().any(is_local)
+    bare && (url.scheme() == "https" || (url.scheme() == "http" && is_local))
 }
 
 #[cfg(test)]
@@ -181,7 +212,15 @@ mod tests {
         for url in ["https://x.example", "http://127.0.0.1:8788", "http://localhost", "http://[::1]:1/"] {
             assert!(is_private(url), "{url}");
         }
-        for url in ["http://x.example", "http://127.0.0.1.example", "http://localhost@x", "ftp://x", ""] {
+        for url in [
+            "http://x.example",
+            "http://127.0.0.1.example",
+            "http://localhost@x.example",
+            "http://127.0.0.1:80@x.example",
+            "https://u:p@x.example",
+            "ftp://127.0.0.1",
+            "",
+        ] {
             assert!(!is_private(url), "{url}");
         }
     }

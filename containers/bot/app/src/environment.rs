@@ -1,6 +1,6 @@
 //! The process environment: the one place that reads it (bot supplement section 27).
 
-use std::ffi::OsString;
+use std::{ffi::OsString, path::PathBuf};
 
 /// Names used in more than one place.
 pub mod name {
@@ -22,4 +22,12 @@ pub fn variable(name: &str) -> Option<String> {
 /// A variable as the operating system has it.
 pub fn raw(name: &str) -> Option<OsString> {
     std::env::var_os(name)
+}
+
+/// `ars` in the user's data directory, as desktops lay it out; none without a home.
+pub fn user_data_dir() -> Option<PathBuf> {
+    // A relative path there is to be ignored, says the XDG base directory specification.
+    let absolute = |name: &str| raw(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let data = absolute("XDG_DATA_HOME").or_else(|| Some(absolute("HOME")?.join(".local/share")))?;
+    Some(data.join("ars"))
 }

@@ -3,21 +3,24 @@
 //! The only place where adapters meet the core. Not here: what any part does.
 
 mod args;
+mod build_stamp;
 mod clock;
 mod commands;
 mod compose;
 mod config;
 mod environment;
 mod logging;
+mod shutdown;
 mod signals;
 
 use std::process::ExitCode;
 
+use anyhow::anyhow;
 use clap::Parser as _;
 
 use crate::{
     args::{Args, Command},
-    commands::{ask, completions, diff, serve, watch},
+    commands::{Failure, ask, completions, diff, serve, watch},
 };
 
 /// Threads that run tasks: the bot waits far more than it computes.
@@ -26,18 +29,14 @@ const WORKER_THREADS: usize = 2;
 fn main() -> ExitCode {
     // Two crypto providers in one process would panic at the first call; this is the one.
     if rustls::crypto::aws_lc_rs::default_provider().install_default().is_err() {
-        eprintln!("error (internal): the TLS provider was already chosen");
-        return ExitCode::FAILURE;
+        return Failure::Internal(anyhow!("the TLS provider was already chosen")).report();
     }
     let args = Args::parse();
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(WORKER_THREADS).enable_all().build();
     let runtime = match runtime {
         Ok(runtime) => runtime,
-        Err(error) => {
-            eprintln!("error (internal): {error}");
-            return ExitCode::FAILURE;
-        }
+        Err(error) => return Failure::Internal(error.into()).report(),
     };
     let code = runtime.block_on(run(args.command));
     // A blocking read of standard input must not hold the exit.
@@ -51,7 +50,7 @@ async fn run(command: Command) -> ExitCode {
         Command::Ask(args) => ask::run(args).await,
         Command::Watch(args) => watch::run(args).await,
         Command::Diff(args) => diff::run(args).await,
-        Command::Completions(args) => Ok(completions::run(&args)),
+        Command::Completions(args) => completions::run(&args),
     };
     done.unwrap_or_else(|failure| failure.report())
 }

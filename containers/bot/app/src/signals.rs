@@ -30,4 +30,8 @@ impl Signals {
             _ = self.interrupt.recv() => Told::Stop,
         }
     }
+    /// Waits for SIGINT.
+    pub async fn told_to_stop(&mut self) {
+        self.interrupt.recv().await;
+    }
 }

@@ -1,8 +1,10 @@
-//! The channel of one `ars ask`: collects the reply and tells who watches when the run starts.
+//! The channel of one `ars ask`: collects the reply, passes on what the core says meanwhile, and tells who watches
+//! when the run starts.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ars_bot_core::ports::{ChannelIo, HistoryTurn, ReplyError};
+use ars_events::Redactor;
 use ars_types::{RunId, RunStatus};
 use async_trait::async_trait;
 use tokio::sync::oneshot;
@@ -10,7 +12,7 @@ use tokio::sync::oneshot;
 /// What came of the request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// Every reply, joined by one blank line.
+    /// Every reply, joined by one blank line; safe for a terminal.
     pub reply: String,
     /// The run and how it ended; absent when the request was refused before a run.
     pub run: Option<(RunId, Option<RunStatus>)>,
@@ -18,7 +20,9 @@ pub struct Outcome {
 
 /// The channel.
 pub struct CliChannel {
+    redactor: Arc<Redactor>,
     state: Mutex<State>,
+    on_status: fn(&str),
 }
 
 struct State {
@@ -28,33 +32,35 @@ struct State {
 }
 
 impl CliChannel {
-    /// A channel, and what fires when its run is created.
-    pub fn new() -> (Self, oneshot::Receiver<RunId>) {
+    /// A channel, and what fires when its run is created. `on_status` is given short words on progress.
+    pub fn new(redactor: Arc<Redactor>, on_status: fn(&str)) -> (Self, oneshot::Receiver<RunId>) {
         let (started, when_started) = oneshot::channel();
         let state = State { replies: Vec::new(), run: None, started: Some(started) };
-        (Self { state: Mutex::new(state) }, when_started)
+        (Self { redactor, state: Mutex::new(state), on_status }, when_started)
     }
 
-    /// What came of the request, once it was dispatched to its end.
+    /// What came of the request so far; all of it once it was dispatched to its end.
     pub fn outcome(&self) -> Outcome {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.lock();
         Outcome { reply: state.replies.join("\n\n"), run: state.run.clone() }
     }
 
     /// No run will start any more: whoever waits for one is told so.
     pub fn close(&self) {
-        self.with(|state| state.started = None);
+        self.lock().started = None;
     }
 
-    fn with(&self, change: impl FnOnce(&mut State)) {
-        change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[async_trait]
 impl ChannelIo for CliChannel {
+    /// The answer is the model's: to a terminal it goes as clean as to the run's page.
     async fn reply(&self, text: &str) -> Result<(), ReplyError> {
-        self.with(|state| state.replies.push(text.to_owned()));
+        let text = self.redactor.clean(text, usize::MAX);
+        self.lock().replies.push(text);
         Ok(())
     }
 
@@ -63,17 +69,40 @@ impl ChannelIo for CliChannel {
         Vec::new()
     }
 
+    fn status(&self, text: &str) {
+        (self.on_status)(&self.redactor.clean(text, usize::MAX));
+    }
+
     fn run_started(&self, id: &RunId) {
-        self.with(|state| {
-            state.run = Some((id.clone(), None));
-            if let Some(started) = state.started.take() {
-                // Nobody watches a run that is asked for with `--json`.
-                drop(started.send(id.clone()));
-            }
-        });
+        let mut state = self.lock();
+        state.run = Some((id.clone(), None));
+        if let Some(started) = state.started.take() {
+            // Nobody watches a run that is asked for with `--json`.
+            drop(started.send(id.clone()));
+        }
     }
 
     fn run_finished(&self, id: &RunId, status: RunStatus) {
-        self.with(|state| state.run = Some((id.clone(), Some(status))));
+        self.lock().run = Some((id.clone(), Some(status)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn replies_are_cleaned_and_joined_and_the_run_is_told_once() {
+        let redactor = Arc::new(Redactor::new(["hunter22".to_owned()]));
+        let (channel, started) = CliChannel::new(redactor, |_| {});
+        assert_eq!(channel.outcome(), Outcome::default());
+        let id = RunId::parse("r1").unwrap();
+        channel.run_started(&id);
+        assert_eq!(started.await.unwrap(), id);
+        channel.reply("a\u{1b}[31mb").await.unwrap();
+        channel.reply("hunter22").await.unwrap();
+        channel.run_finished(&id, RunStatus::Completed);
+        let run = Some((id, Some(RunStatus::Completed)));
+        assert_eq!(channel.outcome(), Outcome { reply: "ab\n\n[redacted]".into(), run });
     }
 }

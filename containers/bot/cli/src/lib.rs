@@ -1,12 +1,16 @@
-//! The command-line channel: a transport between a terminal and the core, and how a run's steps look in one.
+//! The command-line channel: a transport between a terminal and the core, and how a run looks in one.
 //!
 //! Not here: parsing arguments and composing the core (`ars`, the app). Implements bot supplement section 28.
 #![forbid(unsafe_code)]
 
+mod changes;
 mod channel;
+mod output;
 mod steps;
 mod style;
 
+pub use changes::Changes;
 pub use channel::{CliChannel, Outcome};
+pub use output::{print, tell};
 pub use steps::Steps;
 pub use style::Style;

@@ -44,8 +44,21 @@ impl Steps {
     fn result(&self, event: &Value, summary: &str) -> String {
         let ok = event.get("ok").and_then(Value::as_bool).unwrap_or(true);
         let mark = if ok { self.style.good("✓") } else { self.style.bad("✗") };
-        format!("  {mark} {}", self.style.dim(&short(summary)))
+        let detail = match event.get("exitCode").and_then(Value::as_i64) {
+            Some(code) if code != 0 => failed_command(code, event),
+            Some(_) | None => summary.to_owned(),
+        };
+        format!("  {mark} {}", self.style.dim(&short(&detail)))
     }
+}
+
+/// The exit code and the first line the command itself wrote: the output opens with a line that only repeats the code.
+fn failed_command(code: i64, event: &Value) -> String {
+    let output = event.get("output").and_then(Value::as_str).unwrap_or_default();
+    let mut lines = output.lines().map(str::trim).filter(|line| !line.is_empty());
+    let repeats_the_code = |line: &str| line.strip_prefix("exit ").is_some_and(|rest| rest.ends_with(':'));
+    let own = lines.find(|line| !repeats_the_code(line));
+    own.map_or_else(|| format!("exit {code}"), |line| format!("exit {code}: {line}"))
 }
 
 fn short(text: &str) -> String {
@@ -73,7 +86,13 @@ mod tests {
         );
         assert_eq!(
             line(json!({"type": "tool_result", "ok": false, "exitCode": 2, "summary": "exit 2:"})),
-            Some("  ✗ exit 2:".into())
+            Some("  ✗ exit 2".into())
+        );
+        assert_eq!(
+            line(
+                json!({"type": "tool_result", "ok": false, "exitCode": 2, "output": "exit 2:\n\n boom\nmore"})
+            ),
+            Some("  ✗ exit 2: boom".into())
         );
         assert_eq!(
             line(json!({"type": "run_meta", "agent": "coding", "model": "a/b"})),

@@ -16,4 +16,5 @@ pub mod settings;
 mod threads;
 pub mod tools;
 
+pub use dispatch::directives;
 pub use service::{Core, DRAIN_DEADLINE, Deps, Load};

@@ -11,7 +11,7 @@ use crate::{args::Diff, compose};
 
 /// Prints the diff; nothing when nothing has changed.
 pub async fn run(args: Diff) -> Result<ExitCode, Failure> {
-    let workspaces = compose::workspaces(&args.data_dir)?;
+    let workspaces = compose::workspaces(&compose::data_dir(args.data)?);
     let thread = ThreadKey::from_text(&args.thread)
         .ok_or_else(|| Failure::InvalidInput("the thread must be `platform:channel:thread`".into()))?;
     if workspaces.repository_of(&thread).await?.is_none() {
@@ -19,6 +19,6 @@ pub async fn run(args: Diff) -> Result<ExitCode, Failure> {
     }
     let request = WorkspaceRequest { thread: &thread, repository: None, git_ref: None };
     let workspace = workspaces.open(request, &CancellationToken::new()).await?;
-    print!("{}", workspace.diff().await?);
+    ars_bot_cli::print(&workspace.diff().await?)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -8,8 +8,10 @@ pub mod watch;
 
 use std::process::ExitCode;
 
-/// The invocation was wrong.
+/// The invocation or the configuration is wrong (bot supplement section 28).
 const USAGE: u8 = 2;
+/// A shell says this of a process that Ctrl-C ended.
+const INTERRUPTED: u8 = 130;
 
 /// A failure as the command line reports it: `error (<code>): <message>` on standard error.
 #[derive(Debug)]
@@ -18,24 +20,28 @@ pub enum Failure {
     InvalidInput(String),
     /// The service refused the request before a run, in its own words.
     Refused(String),
-    /// Anything else.
-    Other(anyhow::Error),
+    /// The run failed; in its own words.
+    Failed(String),
+    /// Something the command needs is not there: a file, a directory, an address.
+    Unavailable(anyhow::Error),
+    /// A bug, or a machine at its limits.
+    Internal(anyhow::Error),
 }
 
 impl Failure {
     /// Prints it and says how to exit.
     pub fn report(self) -> ExitCode {
+        let (code, message) = match &self {
+            Self::InvalidInput(message) => ("invalid_input", message.clone()),
+            Self::Refused(words) => ("refused", words.clone()),
+            Self::Failed(words) => ("failed", words.clone()),
+            Self::Unavailable(error) => ("unavailable", format!("{error:#}")),
+            Self::Internal(error) => ("internal", format!("{error:#}")),
+        };
+        ars_bot_cli::tell(&format!("error ({code}): {message}"));
         match self {
-            Self::InvalidInput(message) => {
-                eprintln!("error (invalid_input): {message}");
-                ExitCode::from(USAGE)
-            }
-            Self::Refused(words) => {
-                eprintln!("error (refused): {words}");
-                ExitCode::FAILURE
-            }
-            Self::Other(error) => {
-                eprintln!("error (internal): {error:#}");
+            Self::InvalidInput(_) => ExitCode::from(USAGE),
+            Self::Refused(_) | Self::Failed(_) | Self::Unavailable(_) | Self::Internal(_) => {
                 ExitCode::FAILURE
             }
         }
@@ -44,6 +50,11 @@ impl Failure {
 
 impl<E: Into<anyhow::Error>> From<E> for Failure {
     fn from(error: E) -> Self {
-        Self::Other(error.into())
+        Self::Internal(error.into())
     }
+}
+
+/// The command ended because of Ctrl-C.
+fn interrupted() -> ExitCode {
+    ExitCode::from(INTERRUPTED)
 }

@@ -2,7 +2,7 @@
 
 use std::{io::IsTerminal as _, process::ExitCode};
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 use ars_bot_cli::{Steps, Style};
 use ars_events::sse::Decoder;
 use futures::StreamExt as _;
@@ -16,17 +16,17 @@ pub async fn run(args: Watch) -> Result<ExitCode, Failure> {
     let url = events_url(&args.url).ok_or_else(|| {
         Failure::InvalidInput("the URL must be that of a run's page: …/runs/<id>?t=<token>".into())
     })?;
-    let response =
-        reqwest::Client::new().get(url).send().await.context("the service could not be reached")?;
+    let response = reqwest::Client::new().get(url).send().await;
+    let response = response.context("the service could not be reached").map_err(Failure::Unavailable)?;
     if !response.status().is_success() {
-        return Err(anyhow::anyhow!("the service answered {}", response.status()).into());
+        return Err(Failure::Unavailable(anyhow!("the service answered {}", response.status())));
     }
     let style = Style::choose(std::io::stdout().is_terminal(), environment::raw("NO_COLOR").is_some());
     let steps = Steps::new(style);
     let mut decoder = Decoder::default();
     let mut body = response.bytes_stream();
     while let Some(bytes) = body.next().await {
-        for frame in decoder.push(&bytes.context("the stream broke off")?) {
+        for frame in decoder.push(&bytes.context("the stream broke off").map_err(Failure::Unavailable)?) {
             match frame.event.as_deref() {
                 Some("end") => return Ok(ExitCode::SUCCESS),
                 Some(_) => {}
@@ -34,7 +34,7 @@ pub async fn run(args: Watch) -> Result<ExitCode, Failure> {
             }
         }
     }
-    Err(anyhow::anyhow!("the stream ended before the run").into())
+    Err(Failure::Unavailable(anyhow!("the stream ended before the run")))
 }
 
 fn show(steps: &Steps, data: &str) -> anyhow::Result<()> {
@@ -42,9 +42,9 @@ fn show(steps: &Steps, data: &str) -> anyhow::Result<()> {
         bail!("the service sent an event that is not JSON")
     };
     if event["type"] == "answer" {
-        println!("\n{}", event["text"].as_str().unwrap_or_default());
+        ars_bot_cli::print(&format!("\n{}\n", event["text"].as_str().unwrap_or_default()))?;
     } else if let Some(lines) = steps.lines(&event) {
-        println!("{lines}");
+        ars_bot_cli::print(&format!("{lines}\n"))?;
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ use ars_types::{Effort, ModelRef};
 use serde::Deserialize;
 
 pub use self::history::{HistoryStore, RunHistory};
-pub use self::providers::configured as providers;
+pub use self::providers::{REHEARSAL, configured as providers};
 
 /// The file as written.
 #[derive(Debug, Default, Deserialize)]
@@ -130,14 +130,17 @@ fn malformed(text: &str, error: &toml::de::Error) -> ConfigError {
     let start = error.span().map_or(0, |span| span.start.min(text.len()));
     let line = text[..start].matches('\n').count() + 1;
     let source = text.lines().nth(line - 1).unwrap_or_default();
-    let key = source.split_once('=').map(|(key, _)| format!(", `{}`", key.trim())).unwrap_or_default();
+    // Within a list or a long text, what stands before a `=` may be anything, such as the beginning of a secret.
+    let is_key = |key: &&str| key.chars().all(|c| c.is_ascii_lowercase() || "_.".contains(c));
+    let key = source.split_once('=').map(|(key, _)| key.trim()).filter(is_key);
+    let key = key.map(|key| format!(", `{key}`")).unwrap_or_default();
     ConfigError::Malformed { line, key, problem: without_values(error.message()) }
 }
 
 /// Serde quotes the offending value; what it expected follows. Names of fields are not values.
 fn without_values(message: &str) -> String {
     if message.starts_with("unknown field") || message.starts_with("missing field") {
-        return message.to_owned();
+        return ars_events::redact(message).into_owned();
     }
     match message.split_once(", expected ") {
         Some((_, expected)) => format!("expected {expected}"),

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, path::PathBuf};
 
 use ars_auth::Secret;
-use ars_bot_adapters::models::{ProviderConfig, ProviderKind, providers_from_env};
+use ars_bot_adapters::models::{Endpoint, ProviderConfig, ProviderKind, providers_from_env};
 use serde::Deserialize;
 
 use super::{ConfigError, File};
@@ -38,8 +38,55 @@ pub enum Kind {
     Rehearsal,
 }
 
+impl Kind {
+    /// The name under which the environment describes the vendor.
+    fn conventional_name(self) -> &'static str {
+        match self {
+            Self::Anthropic => "anthropic",
+            Self::OpenaiCompatible => "openai",
+            Self::Rehearsal => REHEARSAL,
+        }
+    }
+}
+
+impl Provider {
+    /// What the entry leaves out comes from the vendor's conventional variables, unless it names an address: the
+    /// vendor's key is never sent to another host.
+    fn configured(
+        &self,
+        name: &str,
+        conventional: &BTreeMap<String, ProviderConfig>,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<ProviderConfig, ConfigError> {
+        let invalid =
+            |key: &str, problem: &str| ConfigError::invalid(format!("providers.{name}.{key}"), problem);
+        let conventional = match &self.base_url {
+            None => conventional.get(self.kind.conventional_name()),
+            Some(url) => {
+                Endpoint::parse(url).map_err(|problem| invalid("base_url", &problem.to_string()))?;
+                None
+            }
+        };
+        let api_key = match &self.api_key_env {
+            None => conventional.and_then(|vendor| vendor.api_key.clone()),
+            Some(key) => {
+                let unset = || invalid("api_key_env", "names a variable that is not set in the environment");
+                Some(Secret::parse(variable(key)).ok_or_else(unset)?)
+            }
+        };
+        let base_url =
+            self.base_url.clone().or_else(|| conventional.and_then(|vendor| vendor.base_url.clone()));
+        let kind = match self.kind {
+            Kind::Anthropic => ProviderKind::Anthropic,
+            Kind::OpenaiCompatible => ProviderKind::OpenAiCompatible,
+            Kind::Rehearsal => ProviderKind::Rehearsal,
+        };
+        Ok(ProviderConfig { kind, api_key, base_url, script: self.script.clone() })
+    }
+}
+
 /// Name of the rehearsal that `--rehearsal` adds.
-const REHEARSAL: &str = "rehearsal";
+pub const REHEARSAL: &str = "rehearsal";
 
 /// The providers of the environment, then of the file, then the rehearsal of the command line; later ones win.
 pub fn configured(
@@ -52,22 +99,8 @@ pub fn configured(
         if name.is_empty() || name.contains(['/', ' ']) {
             return Err(ConfigError::invalid("providers", "a provider's name must not hold `/` or blanks"));
         }
-        let api_key = match &provider.api_key_env {
-            None => None,
-            Some(variable_name) => Some(Secret::parse(variable(variable_name)).ok_or_else(|| {
-                ConfigError::invalid(
-                    format!("providers.{name}.api_key_env"),
-                    "names a variable that is not set in the environment",
-                )
-            })?),
-        };
-        let kind = match provider.kind {
-            Kind::Anthropic => ProviderKind::Anthropic,
-            Kind::OpenaiCompatible => ProviderKind::OpenAiCompatible,
-            Kind::Rehearsal => ProviderKind::Rehearsal,
-        };
-        let (base_url, script) = (provider.base_url.clone(), provider.script.clone());
-        providers.insert(name.clone(), ProviderConfig { kind, api_key, base_url, script });
+        let config = provider.configured(name, &providers_from_env(&variable), &variable)?;
+        providers.insert(name.clone(), config);
     }
     if let Some(script) = rehearsal {
         let kind = ProviderKind::Rehearsal;

@@ -50,6 +50,9 @@ fn a_secret_in_the_wrong_place_is_not_echoed() {
         "[providers.a]\ntype = \"sk-ant-secret\"",
         "[grants.\"http:a\"]\nactions = \"sk-ant-secret\"",
         "[defaults]\nmodel = sk-ant-secret",
+        "[requests]\nallow_origins = [\n  \"secret=\",\n  1,\n]",
+        "[requests]\nallow_origins = [\n  7, \"secret=\",\n]",
+        "sk-ant-api03-0123456789abcdefghijklmnopqrstuvwxyz = 1",
     ] {
         let problem = problem(text);
         assert!(!problem.contains("secret") && problem != "fine", "{text}: {problem}");
@@ -65,6 +68,31 @@ fn a_key_variable_that_is_not_set_is_an_error_and_later_providers_win() {
     let providers = providers(&file, Some("script.toml".into()), set).unwrap();
     assert_eq!(providers["anthropic"].api_key.as_ref().unwrap().expose(), "MY_KEY");
     assert!(providers.contains_key("rehearsal"));
+}
+
+#[test]
+fn what_an_entry_leaves_out_is_the_vendors_own_but_its_key_never_goes_elsewhere() {
+    let text = "[providers.anthropic]\ntype = \"anthropic\"\n[providers.mine]\ntype = \"anthropic\"\n\
+        [providers.gateway]\ntype = \"anthropic\"\nbase_url = \"https://gateway.example\"\n";
+    let set = |name: &str| match name {
+        "ANTHROPIC_API_KEY" => Some("key".to_owned()),
+        "ANTHROPIC_BASE_URL" => Some("https://proxy.example".to_owned()),
+        _ => None,
+    };
+    let providers = providers(&parse(text).unwrap(), None, set).unwrap();
+    for name in ["anthropic", "mine"] {
+        assert_eq!(providers[name].api_key.as_ref().unwrap().expose(), "key");
+        assert_eq!(providers[name].base_url.as_deref(), Some("https://proxy.example"));
+    }
+    assert!(providers["gateway"].api_key.is_none());
+    assert_eq!(providers["gateway"].base_url.as_deref(), Some("https://gateway.example"));
+}
+
+#[test]
+fn an_address_that_is_none_is_named_by_its_key() {
+    let file = parse("[providers.a]\ntype = \"anthropic\"\nbase_url = \"https://u:secret@h\"").unwrap();
+    let problem = providers(&file, None, |_| None).err().unwrap().to_string();
+    assert!(problem.starts_with("providers.a.base_url") && !problem.contains("secret"), "{problem}");
 }
 
 #[test]

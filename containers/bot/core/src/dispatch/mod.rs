@@ -3,7 +3,7 @@
 //! A refusal before the run is created is one reply and no run. From the creation on, whatever happens ends in a
 //! finished run, a reply attempt and a record.
 
-mod directives;
+pub mod directives;
 mod execute;
 mod plan;
 mod prompt;

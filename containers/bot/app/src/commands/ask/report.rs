@@ -1,0 +1,48 @@
+//! What is told at the end: the answer on standard output, where the work is on standard error.
+
+use std::process::ExitCode;
+
+use ars_bot_adapters::workspace::GitWorkspaces;
+use ars_bot_cli::{Changes, Outcome, print, tell};
+use ars_bot_core::ports::{WorkspaceProvider as _, WorkspaceRequest};
+use ars_types::{RunStatus, ThreadKey};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use crate::commands::Failure;
+
+/// Prints the answer, or fails with the reason why there is none. With `json`, both are one object.
+pub fn report(outcome: &Outcome, json: bool) -> Result<ExitCode, Failure> {
+    let Some((id, status)) = &outcome.run else {
+        return Err(Failure::Refused(outcome.reply.clone()));
+    };
+    let answered = matches!(status, Some(RunStatus::Completed | RunStatus::StoppedSoft));
+    if json {
+        let run = json!({ "id": id, "status": status });
+        print(&format!("{}\n", json!({ "reply": outcome.reply, "run": run })))?;
+        return Ok(if answered { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+    }
+    if !answered {
+        return Err(Failure::Failed(outcome.reply.clone()));
+    }
+    if !outcome.reply.is_empty() {
+        print(&format!("{}\n", outcome.reply))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Where a run has worked and how much it changed, when the thread has a working tree.
+pub async fn work(workspaces: &GitWorkspaces, thread: &ThreadKey, outcome: &Outcome) {
+    let has_tree = workspaces.repository_of(thread).await.is_ok_and(|own| own.is_some());
+    if !has_tree || outcome.run.is_none() {
+        return;
+    }
+    tell(&format!("working tree: {}", workspaces.tree_of(thread).display()));
+    let request = WorkspaceRequest { thread, repository: None, git_ref: None };
+    let Ok(workspace) = workspaces.open(request, &CancellationToken::new()).await else { return };
+    let Ok(diff) = workspace.diff().await else { return };
+    tell(&match Changes::of(&diff) {
+        changes if changes == Changes::default() => "nothing changed".to_owned(),
+        changes => changes.to_string(),
+    });
+}

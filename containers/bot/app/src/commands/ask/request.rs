@@ -1,0 +1,148 @@
+//! What is asked, by flags, by directives in the text, and by where the user stands.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use ars_auth::Actor;
+use ars_bot_adapters::workspace::GitWorkspaces;
+use ars_bot_cli::tell;
+use ars_bot_core::{
+    Core, agents, directives,
+    message::{Choices, IncomingMessage},
+    ports::{Clock as _, WorkspaceProvider as _},
+    settings::Settings,
+};
+use ars_types::{ModelRef, ThreadKey, Visibility};
+use tokio::io::AsyncReadExt as _;
+
+use crate::{args::Ask, clock::SystemClock, commands::Failure, compose};
+
+/// The agent of a request that names a repository and no agent.
+const REPOSITORY_AGENT: &str = "coding";
+
+/// A request that is well-formed.
+pub struct Request {
+    choices: Choices,
+    /// The agent works on a repository and nobody named one.
+    lacks_repository: bool,
+    thread: Option<String>,
+}
+
+/// The request's text; `-` stands for standard input.
+pub async fn text(given: String) -> Result<String, Failure> {
+    let text = if given == "-" {
+        let mut piped = String::new();
+        let read = tokio::io::stdin().read_to_string(&mut piped).await;
+        read.context("standard input").map_err(Failure::Unavailable)?;
+        piped
+    } else {
+        given
+    };
+    if text.trim().is_empty() {
+        return Err(Failure::InvalidInput("the request must not be blank".into()));
+    }
+    Ok(text)
+}
+
+impl Request {
+    /// Checks flags and directives. Flags win over directives, as they do in the core.
+    pub fn read(args: &Ask, text: &str, settings: &Settings) -> Result<Self, Failure> {
+        let directed = directives::read(text).map_err(Failure::InvalidInput)?.choices;
+        let names_repository = args.repo.is_some() || directed.repository.is_some();
+        let agent = match (&args.agent, &directed.agent) {
+            (Some(name), _) => Some(name.clone()),
+            (None, Some(_)) => None,
+            (None, None) => names_repository.then(|| REPOSITORY_AGENT.to_owned()),
+        };
+        let effective = agent.as_ref().or(directed.agent.as_ref()).or(settings.default_agent.as_ref());
+        let effective = match effective {
+            Some(name) => Some(agents::find(name).ok_or_else(unknown_agent)?),
+            None => None,
+        };
+        let needs_repository = effective.is_some_and(|agent| agent.needs_repository);
+        Ok(Self {
+            choices: Choices {
+                agent,
+                model: model(args),
+                effort: args.effort,
+                repository: args.repo.as_deref().map(|repo| origin(repo, settings)).transpose()?,
+                git_ref: args.git_ref.clone(),
+            },
+            lacks_repository: needs_repository && !names_repository,
+            thread: args.thread.clone(),
+        })
+    }
+
+    /// The message, with a repository when the agent needs one: the thread's own, the one around the current
+    /// directory, or the configured default.
+    pub async fn into_message(
+        mut self,
+        text: String,
+        core: &Core,
+        workspaces: &GitWorkspaces,
+    ) -> Result<IncomingMessage, Failure> {
+        let received_at = SystemClock.now();
+        let thread = self.thread.unwrap_or_else(|| received_at.to_string());
+        let thread_key = ThreadKey::new("cli", "local", &thread);
+        if self.lacks_repository && workspaces.repository_of(&thread_key).await?.is_none() {
+            match enclosing_repository() {
+                Some(root) => {
+                    tell(&format!("working on a copy of {}", root.display()));
+                    self.choices.repository = Some(as_text(root)?);
+                }
+                None if core.settings().default_repository.is_some() => {}
+                None => {
+                    let words = "which repository? Name one with --repo, or ask from within one";
+                    return Err(Failure::InvalidInput(words.into()));
+                }
+            }
+        }
+        Ok(IncomingMessage {
+            actor: Actor::cli_local(),
+            channel_id: "cli:local".into(),
+            thread_key,
+            visibility: Visibility::Private,
+            text,
+            received_at,
+            choices: self.choices,
+            source: None,
+        })
+    }
+}
+
+fn unknown_agent() -> Failure {
+    Failure::InvalidInput(format!("there is no such agent. The agents are: {}", agents::names()))
+}
+
+/// Who hands over a script wants it played, whatever keys are set.
+fn model(args: &Ask) -> Option<ModelRef> {
+    args.setup
+        .model
+        .clone()
+        .or_else(|| args.setup.rehearsal.as_ref().and_then(|_| compose::rehearsal_model()))
+}
+
+/// A configured name and a URL stay as they are; a path is made absolute, because git runs elsewhere.
+fn origin(repo: &str, settings: &Settings) -> Result<String, Failure> {
+    if settings.repositories.iter().any(|known| known.name == repo) {
+        return Ok(repo.to_owned());
+    }
+    match Path::new(repo).canonicalize() {
+        Ok(path) => as_text(path),
+        // `https://host/x` and `host:x`.
+        Err(_) if repo.contains(':') => Ok(repo.to_owned()),
+        Err(_) => Err(Failure::InvalidInput(
+            "--repo is neither a path here, nor a URL, nor a configured name".into(),
+        )),
+    }
+}
+
+fn as_text(path: PathBuf) -> Result<String, Failure> {
+    let refused = |_| Failure::InvalidInput("the repository's path must be UTF-8".into());
+    path.into_os_string().into_string().map_err(refused)
+}
+
+fn enclosing_repository() -> Option<PathBuf> {
+    let here = std::env::current_dir().ok()?;
+    here.ancestors().find(|folder| folder.join(".git").exists()).map(Path::to_path_buf)
+}

@@ -1,0 +1,103 @@
+//! How the server ends (bot supplement section 23): SIGTERM waits for what is in flight while the probe shows the
+//! drain; SIGINT stops it; a second SIGINT leaves at once.
+
+use std::time::Duration;
+
+use ars_bot_core::{Core, DRAIN_DEADLINE, registry::IndexChange};
+use ars_events::{Actor, ActorKind};
+use ars_types::StopMode;
+use tokio::{sync::broadcast::error::RecvError, task::JoinHandle};
+use tokio_util::sync::CancellationToken;
+
+use crate::signals::{Signals, Told};
+
+/// How long stopped runs may take to be recorded: the history writer's attempts, waits and time-outs.
+const STOP_LIMIT: Duration = Duration::from_secs(45);
+
+/// How the server ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wound {
+    /// Nothing was in flight any more.
+    Down,
+    /// The drain's deadline passed first.
+    Late,
+    /// What was in flight was stopped.
+    Stopped,
+}
+
+/// Ends what is in flight as the signal asks, then the server.
+pub async fn wind_down(
+    core: &Core,
+    signals: &mut Signals,
+    told: Told,
+    closing: CancellationToken,
+    server: JoinHandle<()>,
+) -> Wound {
+    tracing::info!(in_flight = core.load().in_flight, ?told, "shutting down");
+    let drained = match told {
+        Told::Stop => None,
+        // The probe answers during the drain, so the server goes on.
+        Told::Drain => tokio::select! {
+            drained = core.drain(DRAIN_DEADLINE) => Some(drained),
+            () = signals.told_to_stop() => None,
+        },
+    };
+    closing.cancel();
+    let Some(drained) = drained else {
+        tokio::select! {
+            () = stop(core, server) => {}
+            () = signals.told_to_stop() => tracing::error!(in_flight = core.load().in_flight, "told again: leaving at once"),
+        }
+        return Wound::Stopped;
+    };
+    if !drained {
+        tracing::error!(in_flight = core.load().in_flight, "the drain's deadline passed");
+        return Wound::Late;
+    }
+    // What came in between the drain's end and the listener's is waited for too.
+    tokio::select! {
+        drained = finish(core, server, DRAIN_DEADLINE) => if drained { Wound::Down } else { Wound::Late },
+        () = signals.told_to_stop() => Wound::Stopped,
+    }
+}
+
+/// Stops every run, those included that requests still on their way begin, and waits for their records.
+async fn stop(core: &Core, server: JoinHandle<()>) {
+    let actor = Actor::new(ActorKind::Cli, "signal");
+    let mut index = core.registry().subscribe_index();
+    core.registry().stop_all(StopMode::Hard, &actor);
+    let finished = finish(core, server, STOP_LIMIT);
+    tokio::pin!(finished);
+    loop {
+        tokio::select! {
+            done = &mut finished => {
+                if !done {
+                    tracing::error!(in_flight = core.load().in_flight, "stopped runs were not recorded in time");
+                }
+                return;
+            }
+            change = index.recv() => match change {
+                Ok(IndexChange::Upsert(id)) => {
+                    // A stop shows in the index as well: only runs that were not told yet are told.
+                    if core.registry().get(&id).is_some_and(|run| run.stop.is_none()) {
+                        core.registry().stop(&id, StopMode::Hard, actor.clone());
+                    }
+                }
+                Ok(IndexChange::Removed(_)) => {}
+                Err(RecvError::Lagged(_)) => core.registry().stop_all(StopMode::Hard, &actor),
+                // The registry lives as long as the core.
+                Err(RecvError::Closed) => return,
+            },
+        }
+    }
+}
+
+/// Waits for the server's end, then for what it left in flight; false when the limit passed first.
+async fn finish(core: &Core, server: JoinHandle<()>, limit: Duration) -> bool {
+    let all = async {
+        // A server that panicked has nothing left to close.
+        drop(server.await);
+        core.drain(limit).await
+    };
+    tokio::time::timeout(limit, all).await.unwrap_or(false)
+}

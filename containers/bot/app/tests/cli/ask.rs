@@ -1,0 +1,187 @@
+//! `ars ask` from the request to its record.
+
+use ars_testkit::{FakeAnthropic, Reply};
+use serde_json::{Value, json};
+
+use crate::support::{CANARY, Machine, events, run, run_with_input};
+
+const REHEARSAL: &str = r#"
+[[turn]]
+text = "I mend the greeting."
+[[turn.call]]
+tool = "edit_file"
+input = { path = "greeting.txt", old = "helo", new = "hello" }
+
+[[turn]]
+[[turn.call]]
+tool = "bash"
+input = { command = "cat greeting.txt; false" }
+
+[[turn]]
+text = "The greeting is right now."
+"#;
+
+#[tokio::test]
+async fn a_request_edits_a_copy_of_the_repository_and_only_its_answer_is_on_stdout() {
+    let machine = Machine::new();
+    let (project, script) = (machine.project(), machine.file("script.toml", REHEARSAL));
+    let (project, script) = (project.to_str().unwrap(), script.to_str().unwrap());
+    let ended =
+        run(&mut machine.ars(&["ask", "mend the greeting", "--repo", project, "--rehearsal", script])).await;
+    ended.assert_code(0);
+    assert_eq!(ended.stdout, "[rehearsal] The greeting is right now.\n");
+
+    let steps = &ended.stderr;
+    for step in [
+        "rehearsal/script",
+        "I mend the greeting.",
+        "edit_file greeting.txt",
+        "$ cat greeting.txt",
+        "exit 1",
+        "hello",
+    ] {
+        assert!(steps.contains(step), "{step:?} in {steps}");
+    }
+    assert!(!steps.contains('\u{1b}'), "colour is for terminals: {steps}");
+    assert!(steps.contains("1 file changed") && steps.contains("+1 -1"), "{steps}");
+
+    let tree = steps.lines().find_map(|line| line.strip_prefix("working tree: ")).unwrap();
+    assert_eq!(std::fs::read_to_string(format!("{tree}/greeting.txt")).unwrap(), "hello\n");
+    assert_eq!(std::fs::read_to_string(format!("{project}/greeting.txt")).unwrap(), "helo\n");
+
+    let record = machine.record().await;
+    assert_eq!(record["status"], "completed");
+    assert_eq!(record["replyOk"], json!(true));
+    assert_eq!((record["agent"].as_str(), record["repo"].as_str()), (Some("coding"), Some("project")));
+    assert_eq!(
+        (record["userId"].as_str(), record["channelId"].as_str()),
+        (Some("cli:local"), Some("cli:local"))
+    );
+    assert!(record["threadKey"].as_str().unwrap().starts_with("cli:"));
+    assert_eq!(record["channelVisibility"], "private");
+    let exits: Vec<_> =
+        events(&record, "tool_result").iter().map(|event| event["exitCode"].clone()).collect();
+    assert_eq!(exits, [Value::Null, json!(1)]);
+}
+
+#[tokio::test]
+async fn a_thread_finds_its_working_tree_again_without_naming_it() {
+    let machine = Machine::new();
+    let (project, script) = (machine.project(), machine.file("script.toml", REHEARSAL));
+    let (project, script) = (project.to_str().unwrap(), script.to_str().unwrap());
+    let thread = ["--thread", "greeting", "--agent", "coding", "--rehearsal"];
+    let first = [&["ask", "mend it", "--repo", project], &thread[..], &[script]].concat();
+    run(&mut machine.ars(&first)).await.assert_code(0);
+    // In another repository: the thread's own wins over the current directory's.
+    let other = machine.path("elsewhere");
+    std::fs::create_dir(other.join(".git")).unwrap();
+    let look = "[[turn]]\n[[turn.call]]\ntool = \"bash\"\ninput = { command = \"cat greeting.txt\" }\n[[turn]]\ntext = \"seen\"\n";
+    let look = machine.file("look.toml", look);
+    let second = [&["ask", "look"], &thread[..], &[look.to_str().unwrap()]].concat();
+    let ended = run(&mut machine.ars(&second)).await;
+    ended.assert_code(0);
+    assert!(ended.stderr.contains("hello"), "{ended:#?}");
+}
+
+#[tokio::test]
+async fn a_coding_request_without_a_repository_takes_the_one_around_it_and_says_so() {
+    let machine = Machine::new();
+    let (project, script) = (machine.project(), machine.file("script.toml", REHEARSAL));
+    let arguments = ["ask", "mend it", "--agent", "coding", "--rehearsal", script.to_str().unwrap()];
+    let ended = run(machine.ars(&arguments).current_dir(project.join("src"))).await;
+    ended.assert_code(0);
+    let root = project.canonicalize().unwrap();
+    assert!(ended.stderr.contains(root.to_str().unwrap()), "{ended:#?}");
+    assert_eq!(machine.record().await["repo"], "project");
+}
+
+#[tokio::test]
+async fn json_is_one_object_with_the_reply_and_the_run() {
+    let machine = Machine::new();
+    let fake = FakeAnthropic::start().await;
+    fake.push([Reply::text("forty-two")]);
+    let ended = run(&mut machine.ars_with(&fake.url(), &["ask", "what is it?", "--json"])).await;
+    ended.assert_code(0);
+    let answer: Value = serde_json::from_str(&ended.stdout).unwrap();
+    let record = machine.record().await;
+    assert_eq!(answer, json!({"reply": "forty-two", "run": {"id": record["id"], "status": "completed"}}));
+}
+
+#[tokio::test]
+async fn a_dash_reads_the_request_from_standard_input() {
+    let machine = Machine::new();
+    let fake = FakeAnthropic::start().await;
+    fake.push([Reply::text("yes")]);
+    let ended = run_with_input(&mut machine.ars_with(&fake.url(), &["ask", "-"]), "is it\nraining?\n").await;
+    ended.assert_code(0);
+    assert_eq!(ended.stdout, "yes\n");
+    let sent = fake.requests()[0].body.to_string();
+    assert!(sent.contains("is it\\nraining?"), "{sent}");
+}
+
+#[tokio::test]
+async fn the_model_of_the_command_line_wins_over_the_configured_ones() {
+    let machine = Machine::new();
+    let fake = FakeAnthropic::start().await;
+    fake.push([Reply::text("done")]);
+    let config =
+        "[defaults]\nmodel = \"anthropic/of-all\"\n[defaults.models]\ngeneral = \"anthropic/of-the-agent\"\n";
+    let config = machine.file("ars.toml", config);
+    let arguments = ["ask", "hi", "--config", config.to_str().unwrap(), "--model", "anthropic/of-the-flag"];
+    run(&mut machine.ars_with(&fake.url(), &arguments)).await.assert_code(0);
+    assert_eq!(fake.requests()[0].body["model"], "of-the-flag");
+}
+
+#[tokio::test]
+async fn a_rehearsal_is_never_played_by_a_real_model() {
+    let machine = Machine::new();
+    let fake = FakeAnthropic::start().await;
+    let script = machine.file("script.toml", "[[turn]]\ntext = \"as rehearsed\"\n");
+    let arguments = ["ask", "hi", "--rehearsal", script.to_str().unwrap()];
+    let ended = run(&mut machine.ars_with(&fake.url(), &arguments)).await;
+    ended.assert_code(0);
+    assert_eq!((ended.stdout.as_str(), fake.request_count()), ("[rehearsal] as rehearsed\n", 0));
+}
+
+#[tokio::test]
+async fn an_answer_reaches_the_terminal_without_control_sequences_or_secrets() {
+    let machine = Machine::new();
+    let fake = FakeAnthropic::start().await;
+    fake.push([Reply::text(format!("a\u{1b}[2J\u{1b}]0;title\u{7}b {CANARY}-key c"))]);
+    let ended = run(&mut machine.ars_with(&fake.url(), &["ask", "hi"])).await;
+    ended.assert_code(0);
+    assert_eq!(ended.stdout, "ab [redacted] c\n");
+}
+
+#[tokio::test]
+async fn an_agents_shell_sees_none_of_the_services_secrets() {
+    let machine = Machine::new();
+    let project = machine.project();
+    let fake = FakeAnthropic::start().await;
+    fake.push([
+        Reply::tool("bash", json!({"command": "env; cat /proc/self/environ /proc/$PPID/cmdline"})),
+        Reply::text("done"),
+    ]);
+    let mut ars = machine.ars_with(&fake.url(), &["ask", "look around", "--repo", project.to_str().unwrap()]);
+    for name in ["OPENAI_API_KEY", "MEMORY_TOKEN", "SERVICE_INGRESS_TOKENS", "GH_TOKEN", "ANYTHING_ELSE"] {
+        ars.env(name, format!("{CANARY}-{name}"));
+    }
+    let ended = run(&mut ars).await;
+    ended.assert_code(0);
+    let seen = fake.requests()[1].body["messages"].to_string();
+    assert!(seen.contains("PATH=") && !seen.contains(CANARY), "{seen}");
+    assert!(!ended.stderr.contains(CANARY), "{ended:#?}");
+}
+
+#[tokio::test]
+async fn a_reader_that_leaves_early_is_no_failure_of_the_run() {
+    let machine = Machine::new();
+    let fake = FakeAnthropic::start().await;
+    fake.push([Reply::text("a long answer\n".repeat(20_000))]);
+    let mut child = machine.ars_with(&fake.url(), &["ask", "hi"]).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().await.unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(!stderr.contains("panicked"), "{stderr}");
+    assert_eq!(machine.record().await["status"], "completed");
+}

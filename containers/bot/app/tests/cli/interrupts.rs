@@ -1,0 +1,65 @@
+//! Ctrl-C during `ars ask`.
+
+use ars_testkit::{FakeAnthropic, Reply};
+use rustix::process::Signal;
+use serde_json::json;
+
+use crate::support::{Machine, Running, events};
+
+#[tokio::test]
+async fn ctrl_c_while_the_model_speaks_hangs_up_and_records_the_stop() {
+    let machine = Machine::new();
+    let fake = FakeAnthropic::start().await;
+    fake.push([Reply::silent()]);
+    let ars = Running::start(&mut machine.ars_with(&fake.url(), &["ask", "hi"]));
+    fake.wait_for_requests(1).await;
+    ars.signal(Signal::INT);
+    let ended = ars.ended().await;
+    ended.assert_code(130);
+    assert_eq!(ended.stdout, "");
+    fake.wait_for_disconnects(1).await;
+    let record = machine.record().await;
+    assert_eq!(record["status"], "stopped_hard");
+    let notes: Vec<_> = events(&record, "run_note").iter().map(|note| note["kind"].clone()).collect();
+    assert!(notes.contains(&json!("stop_requested")), "{notes:?}");
+}
+
+#[tokio::test]
+async fn ctrl_c_while_a_command_runs_kills_it_and_records_the_stop() {
+    let machine = Machine::new();
+    let project = machine.project();
+    let fake = FakeAnthropic::start().await;
+    let pid_file = machine.path("pid");
+    let command = format!("echo $$ > {}.new; mv {0}.new {0}; sleep 1000", pid_file.display());
+    fake.push([Reply::tool("bash", json!({ "command": command }))]);
+    let arguments = ["ask", "wait", "--repo", project.to_str().unwrap()];
+    let ars = Running::start(&mut machine.ars_with(&fake.url(), &arguments));
+    let pid = loop {
+        if let Ok(pid) = std::fs::read_to_string(&pid_file) {
+            break pid;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    };
+    ars.signal(Signal::INT);
+    ars.ended().await.assert_code(130);
+    assert_eq!(machine.record().await["status"], "stopped_hard");
+    let alive = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
+    assert!(alive.map_or(true, |stat| stat.contains(") Z ")), "the command outlived the run");
+}
+
+#[tokio::test]
+async fn ctrl_c_before_the_run_has_begun_ends_it_without_one() {
+    let machine = Machine::new();
+    let fake = FakeAnthropic::start().await;
+    let project = machine.project();
+    let mut ars = machine.ars_with(&fake.url(), &["ask", "hi", "--repo", project.to_str().unwrap()]);
+    let clone = machine.gate_clones(&mut ars);
+    let ars = Running::start(&mut ars);
+    clone.wait_until_begun().await;
+    ars.signal(Signal::INT);
+    ars.ended().await.assert_code(130);
+    assert_eq!(fake.request_count(), 0);
+    assert_eq!(machine.records().await.len(), 0);
+    let left = std::fs::read_dir(machine.path("data/workspaces")).unwrap().count();
+    assert_eq!(left, 0, "half a clone is left behind");
+}

@@ -1,0 +1,11 @@
+//! The built binary, run as a user runs it: a real git repository, real processes and signals, a fake vendor or a
+//! rehearsal for the model, and the embedded store read back from its file.
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
+
+mod ask;
+mod interrupts;
+mod refusals;
+mod serve;
+mod shutdown;
+mod support;
+mod surface;

@@ -1,0 +1,89 @@
+//! What `ars ask` says and how it exits when it cannot do as asked.
+
+use ars_testkit::FakeAnthropic;
+
+use crate::support::{Machine, events, nobody, run, run_with_input};
+
+#[tokio::test]
+async fn an_unreachable_model_fails_the_run_says_so_and_keeps_the_record() {
+    let machine = Machine::new();
+    let ended = run(&mut machine.ars_with(&nobody(), &["ask", "hi"])).await;
+    ended.assert_refused(1, "failed", &["anthropic/", "could not be reached"]);
+    let record = machine.record().await;
+    assert_eq!(record["status"], "failed");
+    assert_eq!(events(&record, "input")[0]["text"], "hi");
+}
+
+#[tokio::test]
+async fn without_a_model_it_says_what_to_set() {
+    let machine = Machine::new();
+    let ended = run(&mut machine.ars(&["ask", "hi"])).await;
+    ended.assert_refused(2, "invalid_input", &["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "--rehearsal"]);
+    assert!(!machine.path("data").exists(), "nothing is made before the request is known to be possible");
+}
+
+#[tokio::test]
+async fn an_unknown_agent_is_refused_with_the_known_ones() {
+    let machine = Machine::new();
+    let fake = FakeAnthropic::start().await;
+    let ended = run(&mut machine.ars_with(&fake.url(), &["ask", "hi", "--agent", "painter"])).await;
+    ended.assert_refused(2, "invalid_input", &["general", "coding"]);
+    let ended = run(&mut machine.ars_with(&fake.url(), &["ask", "agent:painter hi"])).await;
+    ended.assert_refused(2, "invalid_input", &["general", "coding"]);
+    assert_eq!(fake.request_count(), 0);
+    assert_eq!(machine.records().await.len(), 0);
+}
+
+#[tokio::test]
+async fn a_blank_request_is_refused() {
+    let machine = Machine::new();
+    let fake = FakeAnthropic::start().await;
+    for (text, input) in [("", ""), (" \n", ""), ("-", " \n\t")] {
+        let ended = run_with_input(&mut machine.ars_with(&fake.url(), &["ask", text]), input).await;
+        ended.assert_refused(2, "invalid_input", &["blank"]);
+    }
+}
+
+#[tokio::test]
+async fn a_repository_that_cannot_be_cloned_is_refused_in_gits_words() {
+    let machine = Machine::new();
+    let fake = FakeAnthropic::start().await;
+    let plain = machine.path("elsewhere");
+    let ended =
+        run(&mut machine.ars_with(&fake.url(), &["ask", "hi", "--repo", plain.to_str().unwrap()])).await;
+    ended.assert_refused(1, "refused", &["could not be cloned"]);
+    assert_eq!(fake.request_count(), 0);
+}
+
+#[tokio::test]
+async fn a_coding_request_outside_a_repository_is_asked_for_one() {
+    let machine = Machine::new();
+    let fake = FakeAnthropic::start().await;
+    let ended = run(&mut machine.ars_with(&fake.url(), &["ask", "hi", "--agent", "coding"])).await;
+    ended.assert_refused(2, "invalid_input", &["--repo"]);
+}
+
+#[tokio::test]
+async fn a_configuration_fault_names_the_key_and_not_the_value() {
+    let machine = Machine::new();
+    let fake = FakeAnthropic::start().await;
+    let config = machine.file("ars.toml", "[defaults]\nmodel = \"sk-ant-pasted-by-mistake\"\n");
+    let ended =
+        run(&mut machine.ars_with(&fake.url(), &["ask", "hi", "--config", config.to_str().unwrap()])).await;
+    ended.assert_refused(2, "invalid_input", &["line 2", "model", "provider/model"]);
+    assert!(!ended.stderr.contains("pasted"), "{ended:#?}");
+    let ended = run(&mut machine.ars_with(&fake.url(), &["ask", "hi", "--config", "nowhere.toml"])).await;
+    ended.assert_refused(1, "unavailable", &["nowhere.toml"]);
+}
+
+#[tokio::test]
+async fn a_data_directory_that_cannot_be_made_fails_before_the_model_is_called() {
+    let machine = Machine::new();
+    let fake = FakeAnthropic::start().await;
+    let file = machine.file("a-file", "");
+    let inside = file.join("data");
+    let ended =
+        run(&mut machine.ars_with(&fake.url(), &["ask", "hi", "--data-dir", inside.to_str().unwrap()])).await;
+    ended.assert_refused(1, "unavailable", &["data directory"]);
+    assert_eq!(fake.request_count(), 0);
+}

@@ -1,0 +1,120 @@
+//! `ars serve` from its first line to an answered request.
+
+use ars_testkit::{FakeAnthropic, Reply};
+use serde_json::{Value, json};
+
+use crate::support::{CANARY, Machine, Server, nobody, run};
+
+#[tokio::test]
+async fn it_says_where_it_listens_and_answers_a_request_with_its_run() {
+    let machine = Machine::new();
+    let fake = FakeAnthropic::start().await;
+    fake.push([Reply::text("at your service")]);
+    let server =
+        Server::start(&mut machine.ars_with(&fake.url(), &["serve", "--listen", "127.0.0.1:0"])).await;
+    let (status, body) = server.ask(&json!({"text": "hi"})).await;
+    assert_eq!((status, &body["reply"]), (200, &json!("at your service")));
+
+    let health = server.health().await;
+    assert_eq!((&health["ok"], &health["draining"]), (&json!(true), &json!(false)));
+    let commit = option_env!("ARS_BUILD_COMMIT").unwrap_or("unknown");
+    assert_eq!(health["build"]["commit"], commit);
+
+    let ended = server.terminate().await;
+    ended.assert_code(0);
+    assert_eq!(ended.stdout, "", "only the one line of the start");
+    let record = machine.record().await;
+    assert_eq!(body["run"], json!({"id": record["id"], "status": "completed"}));
+    assert_eq!(record["userId"], "http:ann");
+}
+
+#[tokio::test]
+async fn every_line_of_its_log_is_json_and_none_holds_a_secret() {
+    let machine = Machine::new();
+    let fake = FakeAnthropic::start().await;
+    fake.push([Reply::error(
+        400,
+        "invalid_request_error",
+        format!("bad key {CANARY}-key and {CANARY}-token"),
+    )]);
+    let mut ars = machine.ars_with(&fake.url(), &["serve", "--listen", "127.0.0.1:0"]);
+    let server = Server::start(ars.env("RUST_LOG", "trace")).await;
+    let (status, body) = server.ask(&json!({"text": "hi"})).await;
+    assert_eq!((status, &body["run"]["status"]), (200, &json!("failed")));
+    let ended = server.terminate().await;
+    assert!(ended.stderr.contains("model call failed"), "{ended:#?}");
+    for line in ended.stderr.lines() {
+        assert!(serde_json::from_str::<Value>(line).is_ok_and(|line| line.is_object()), "{line}");
+        assert!(!line.contains(CANARY), "{line}");
+    }
+}
+
+#[tokio::test]
+async fn without_a_model_it_starts_and_tells_the_requester() {
+    let machine = Machine::new();
+    let server = Server::start(&mut machine.ars(&["serve", "--listen", "127.0.0.1:0"])).await;
+    let (status, body) = server.ask(&json!({"text": "hi"})).await;
+    assert_eq!((status, &body["run"]), (200, &Value::Null));
+    assert!(body["reply"].as_str().unwrap().contains("ANTHROPIC_API_KEY"), "{body}");
+    server.terminate().await.assert_code(0);
+}
+
+#[tokio::test]
+async fn a_broken_token_map_disables_the_ingress_and_only_its_shape_is_logged() {
+    let machine = Machine::new();
+    let mut ars = machine.ars(&["serve", "--listen", "127.0.0.1:0"]);
+    let server = Server::start_as_is(ars.env("SERVICE_INGRESS_TOKENS", format!("[\"{CANARY}\"]"))).await;
+    let (status, _) = server.ask(&json!({"text": "hi"})).await;
+    assert_eq!(status, 503);
+    let ended = server.terminate().await;
+    assert!(ended.stderr.contains("a JSON array instead of an object"), "{ended:#?}");
+    assert!(!ended.stderr.contains(CANARY), "{ended:#?}");
+}
+
+#[tokio::test]
+async fn a_state_worker_that_is_down_costs_the_record_and_not_the_answer() {
+    let machine = Machine::new();
+    let fake = FakeAnthropic::start().await;
+    fake.push([Reply::text("all the same")]);
+    let worker = nobody();
+    let arguments = ["serve", "--listen", "127.0.0.1:0", "--store", "worker", "--state-url", &worker];
+    let mut ars = machine.ars_with(&fake.url(), &arguments);
+    let mut server = Server::start(ars.env("MEMORY_TOKEN", format!("{CANARY}-memory"))).await;
+    let (status, body) = server.ask(&json!({"text": "hi"})).await;
+    assert_eq!((status, &body["reply"]), (200, &json!("all the same")));
+    let line = server.running.wait_for("run record lost").await;
+    assert!(line.contains(body["run"]["id"].as_str().unwrap()), "{line}");
+    let ended = server.terminate().await;
+    ended.assert_code(0);
+    assert!(!ended.stderr.contains(CANARY), "{ended:#?}");
+}
+
+#[tokio::test]
+async fn a_start_that_cannot_work_is_an_error_that_names_what_is_wrong() {
+    let machine = Machine::new();
+    let config = |name: &str, text: &str| machine.file(name, text).to_str().unwrap().to_owned();
+    let worker = config(
+        "worker.toml",
+        "[run_history]\nstore = \"worker\"\n[run_history.worker]\nbase_url = \"https://state.example\"\n",
+    );
+    let no_address = config("no_address.toml", "[run_history]\nstore = \"worker\"\n");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = taken.local_addr().unwrap().to_string();
+    for (arguments, code, error, words) in [
+        (vec!["--config", &worker], 2, "invalid_input", vec!["MEMORY_TOKEN"]),
+        (vec!["--config", &no_address], 2, "invalid_input", vec!["--state-url"]),
+        (vec!["--store", "worker"], 2, "invalid_input", vec!["--state-url"]),
+        (vec!["--state-url", "http://state.example"], 2, "invalid_input", vec!["https"]),
+        (vec!["--state-url", "http://127.0.0.1:80@state.example"], 2, "invalid_input", vec!["https"]),
+        (vec!["--listen", &taken], 1, "unavailable", vec![&taken]),
+    ] {
+        let arguments = [&["serve"], &arguments[..]].concat();
+        // A free port, unless the case is about the address.
+        let ended = run(machine.ars(&arguments).env("PORT", "0")).await;
+        ended.assert_refused(code, error, &words);
+    }
+    let ended = run(machine.ars(&["serve"]).env("PORT", "http")).await;
+    ended.assert_refused(2, "invalid_input", &["PORT"]);
+    let ended = run(machine.ars(&["serve"]).env("PORT", "0").env("PUBLIC_BASE_URL", "bot.example")).await;
+    ended.assert_refused(2, "invalid_input", &["PUBLIC_BASE_URL"]);
+}

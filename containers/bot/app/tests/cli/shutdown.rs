@@ -1,0 +1,136 @@
+//! How `ars serve` ends: SIGTERM waits for what is in flight, SIGINT stops it, and both leave records.
+
+use ars_testkit::{FakeAnthropic, Reply};
+use rustix::process::Signal;
+use serde_json::json;
+use tokio::sync::Notify;
+
+use crate::support::{Machine, Server};
+
+const SERVE: [&str; 3] = ["serve", "--listen", "127.0.0.1:0"];
+
+#[tokio::test]
+async fn sigterm_shows_the_drain_waits_for_the_run_and_leaves_its_record() {
+    let machine = Machine::new();
+    let (model, gate) = gated_model().await;
+    let server = Server::start(&mut machine.ars_with(&model, &SERVE)).await;
+    let (status, accepted) = server.ask(&json!({"text": "take your time", "async": true})).await;
+    assert_eq!(status, 202, "{accepted}");
+    server.running.signal(Signal::TERM);
+    let health = server.health_when(|health| health["draining"] == json!(true)).await;
+    assert!(health["drainStartedAt"].is_string() && health["inFlight"] == json!(1), "{health}");
+    gate.notify_one();
+    let ended = server.running.ended().await;
+    ended.assert_code(0);
+    let record = machine.record().await;
+    assert_eq!((&record["id"], &record["status"]), (&accepted["runId"], &json!("completed")));
+}
+
+#[tokio::test]
+async fn sigint_stops_live_runs_at_once_and_records_that_they_were_stopped() {
+    let machine = Machine::new();
+    let fake = FakeAnthropic::start().await;
+    fake.push([Reply::silent(), Reply::silent()]);
+    let server = Server::start(&mut machine.ars_with(&fake.url(), &SERVE)).await;
+    let waiting = server.ask_later(&json!({"text": "one", "thread": "one"}));
+    fake.wait_for_requests(1).await;
+    let (status, _) = server.ask(&json!({"text": "two", "thread": "two", "async": true})).await;
+    assert_eq!(status, 202);
+    fake.wait_for_requests(2).await;
+    server.running.signal(Signal::INT);
+    let (status, body) = waiting.await.unwrap();
+    assert_eq!((status, &body["run"]["status"]), (200, &json!("stopped_hard")));
+    server.running.ended().await.assert_code(130);
+    let records = machine.records().await;
+    assert_eq!(records.len(), 2);
+    for record in records {
+        assert_eq!(record["status"], "stopped_hard");
+        let events = record["events"].as_array().unwrap();
+        let asked = events.iter().find(|event| event["kind"] == "stop_requested").unwrap();
+        assert_eq!(asked["actor"], json!({"kind": "cli", "id": "signal"}));
+    }
+    fake.wait_for_disconnects(2).await;
+}
+
+#[tokio::test]
+async fn sigint_during_a_drain_stops_what_the_drain_waits_for() {
+    let machine = Machine::new();
+    let fake = FakeAnthropic::start().await;
+    fake.push([Reply::silent()]);
+    let server = Server::start(&mut machine.ars_with(&fake.url(), &SERVE)).await;
+    assert_eq!(server.ask(&json!({"text": "hi", "async": true})).await.0, 202);
+    fake.wait_for_requests(1).await;
+    server.running.signal(Signal::TERM);
+    server.health_when(|health| health["draining"] == json!(true)).await;
+    server.running.signal(Signal::INT);
+    server.running.ended().await.assert_code(130);
+    assert_eq!(machine.record().await["status"], "stopped_hard");
+}
+
+#[tokio::test]
+async fn a_run_that_begins_while_sigint_is_handled_is_stopped_too() {
+    let machine = Machine::new();
+    let fake = FakeAnthropic::answering(|_| Reply::silent()).await;
+    let project = machine.project();
+    let config = format!("[[repositories]]\nname = \"project\"\norigin = {project:?}\n");
+    let config = machine.file("ars.toml", &config);
+    let arguments = [&SERVE[..], &["--config", config.to_str().unwrap()]].concat();
+    let mut ars = machine.ars_with(&fake.url(), &arguments);
+    // The clone waits, so that the run is not created yet when the signal comes.
+    let clone = machine.gate_clones(&mut ars);
+    let mut server = Server::start(&mut ars).await;
+    let waiting = server.ask_later(&json!({"text": "agent:coding repo:project hi"}));
+    clone.wait_until_begun().await;
+    server.running.signal(Signal::INT);
+    server.running.wait_for("shutting down").await;
+    clone.open();
+    let (status, body) = waiting.await.unwrap();
+    assert_eq!((status, &body["run"]["status"]), (200, &json!("stopped_hard")), "{body}");
+    server.running.ended().await.assert_code(130);
+    assert_eq!(machine.record().await["status"], "stopped_hard");
+}
+
+#[tokio::test]
+async fn a_second_sigint_leaves_at_once() {
+    let machine = Machine::new();
+    let fake = FakeAnthropic::start().await;
+    // The state Worker accepts and never answers, so the records of stopped runs are pending for a long while.
+    let worker = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", worker.local_addr().unwrap());
+    fake.push([Reply::silent()]);
+    let arguments = [&SERVE[..], &["--state-url", &url]].concat();
+    let mut ars = machine.ars_with(&fake.url(), &arguments);
+    let mut server = Server::start(ars.env("MEMORY_TOKEN", "state-token")).await;
+    assert_eq!(server.ask(&json!({"text": "hi", "async": true})).await.0, 202);
+    fake.wait_for_requests(1).await;
+    let began = std::time::Instant::now();
+    server.running.signal(Signal::INT);
+    server.running.wait_for("shutting down").await;
+    server.running.signal(Signal::INT);
+    let ended = server.running.ended().await;
+    ended.assert_code(130);
+    // The record's time-out alone is ten seconds.
+    assert!(began.elapsed() < std::time::Duration::from_secs(5), "{:?}", began.elapsed());
+}
+
+/// A model that answers when told to.
+async fn gated_model() -> (String, std::sync::Arc<Notify>) {
+    let gate = std::sync::Arc::new(Notify::new());
+    let fake = FakeAnthropic::start().await;
+    fake.push([Reply::text("done at last")]);
+    let upstream = fake.url().trim_start_matches("http://").to_owned();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let opened = std::sync::Arc::clone(&gate);
+    tokio::spawn(async move {
+        // Lives as long as the test, and ends with its runtime.
+        let _fake = fake;
+        while let Ok((mut client, _)) = listener.accept().await {
+            opened.notified().await;
+            let mut server = tokio::net::TcpStream::connect(&upstream).await.unwrap();
+            // Either side may hang up.
+            drop(tokio::io::copy_bidirectional(&mut client, &mut server).await);
+        }
+    });
+    (url, gate)
+}

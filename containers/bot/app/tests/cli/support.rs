@@ -1,0 +1,352 @@
+//! A user's machine in a folder: home, data directory, a sample project, and the binary with a clean environment.
+
+use std::{
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+    process::Stdio,
+    sync::Arc,
+    time::Duration,
+};
+
+use ars_bot_adapters::stores::EmbeddedRunStore;
+use ars_bot_core::ports::{Clock, RunStore as _};
+use ars_types::{RunId, UnixMillis};
+use ars_wire::runs::ListRequest;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, Lines},
+    process::{Child, ChildStderr, ChildStdout, Command},
+    task::JoinHandle,
+    time::timeout,
+};
+
+/// Longest a step of a test may take; only a hang reaches it.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+/// What an agent's shell must never see.
+pub const CANARY: &str = "canary-7f3a9c51e2";
+/// The ingress token of [`Server::start`].
+const TOKEN: &str = "canary-7f3a9c51e2-token";
+
+/// One user's machine.
+pub struct Machine {
+    folder: TempDir,
+}
+
+/// How a command ended.
+#[derive(Debug)]
+pub struct Ended {
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+/// A command under way, whose standard error is read line by line.
+pub struct Running {
+    child: Child,
+    stdout: Lines<BufReader<ChildStdout>>,
+    stderr: Lines<BufReader<ChildStderr>>,
+    /// Lines of standard error read so far.
+    pub said: Vec<String>,
+}
+
+struct WallClock;
+
+impl Clock for WallClock {
+    fn now(&self) -> UnixMillis {
+        std::time::SystemTime::now()
+            .duration_since(std::time::UNIX_EPOCH)
+            .ok()
+            .and_then(|since| UnixMillis::try_from(since.as_millis()).ok())
+            .unwrap()
+    }
+}
+
+impl Machine {
+    pub fn new() -> Self {
+        let machine = Self { folder: tempfile::tempdir().unwrap() };
+        for folder in ["home", "elsewhere"] {
+            std::fs::create_dir(machine.folder.path().join(folder)).unwrap();
+        }
+        machine
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Writes a file and returns its path.
+    pub fn file(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// A small project whose greeting is wrong.
+    pub fn project(&self) -> PathBuf {
+        let project = self.path("project");
+        std::fs::create_dir_all(project.join("src")).unwrap();
+        std::fs::write(project.join("greeting.txt"), "helo\n").unwrap();
+        git(&project, &["init", "-q"]);
+        git(&project, &["add", "."]);
+        git(&project, &["commit", "-qm", "first"]);
+        project
+    }
+
+    /// `ars`, with nothing of this process's environment but the way to its tools, in a folder that is no repository.
+    pub fn ars(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ars"));
+        command
+            .args(arguments)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap())
+            .env("HOME", self.path("home"))
+            .env("ARS_DATA_DIR", self.path("data"))
+            .current_dir(self.path("elsewhere"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        command
+    }
+
+    /// `ars` with an Anthropic model behind this address.
+    pub fn ars_with(&self, model_url: &str, arguments: &[&str]) -> Command {
+        let mut command = self.ars(arguments);
+        command.env("ANTHROPIC_API_KEY", format!("{CANARY}-key")).env("ANTHROPIC_BASE_URL", model_url);
+        command
+    }
+
+    /// Makes every clone of this command wait, by a `git` before the real one on its way to its tools.
+    pub fn gate_clones(&self, command: &mut Command) -> Gate {
+        let (begun, open) = (self.path("clone-begun"), self.path("clone-open"));
+        let bin = self.path("bin");
+        std::fs::create_dir(&bin).unwrap();
+        let script = format!(
+            "#!/bin/sh\nPATH=${{PATH#*:}}\ncase \" $* \" in *\" clone \"*) touch '{}'; while [ ! -e '{}' ]; do sleep 0.01; done ;; esac\nexec git \"$@\"\n",
+            begun.display(),
+            open.display()
+        );
+        let git = self.file("bin/git", &script);
+        std::fs::set_permissions(git, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let mut path = bin.into_os_string();
+        path.push(":");
+        path.push(std::env::var_os("PATH").unwrap());
+        command.env("PATH", path);
+        Gate { begun, open }
+    }
+
+    /// The store's records, newest first, whole.
+    pub async fn records(&self) -> Vec<Value> {
+        let store = EmbeddedRunStore::open(&self.path("data"), Arc::new(WallClock), None).unwrap();
+        let page = store.list(&ListRequest::default()).await.unwrap();
+        let mut records = Vec::new();
+        for item in page.items {
+            let id = RunId::parse(item["id"].as_str().unwrap()).unwrap();
+            records.push(serde_json::to_value(store.get(&id).await.unwrap().unwrap()).unwrap());
+        }
+        records
+    }
+
+    /// The only record.
+    pub async fn record(&self) -> Value {
+        let mut records = self.records().await;
+        assert_eq!(records.len(), 1, "{records:#?}");
+        records.remove(0)
+    }
+}
+
+/// Clones that wait.
+pub struct Gate {
+    begun: PathBuf,
+    open: PathBuf,
+}
+
+impl Gate {
+    pub async fn wait_until_begun(&self) {
+        let begun = async {
+            while !self.begun.exists() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        timeout(PATIENCE, begun).await.expect("a clone begins");
+    }
+
+    pub fn open(&self) {
+        std::fs::write(&self.open, "").unwrap();
+    }
+}
+
+/// Runs a command to its end.
+pub async fn run(command: &mut Command) -> Ended {
+    let output = timeout(PATIENCE, command.output()).await.expect("the command ends").unwrap();
+    Ended {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// Runs a command with this on its standard input.
+pub async fn run_with_input(command: &mut Command, input: &str) -> Ended {
+    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(input.as_bytes()).await.unwrap();
+    drop(stdin);
+    let output = timeout(PATIENCE, child.wait_with_output()).await.expect("the command ends").unwrap();
+    Ended {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+impl Running {
+    pub fn start(command: &mut Command) -> Self {
+        let mut child = command.spawn().unwrap();
+        let stdout = BufReader::new(child.stdout.take().unwrap()).lines();
+        let stderr = BufReader::new(child.stderr.take().unwrap()).lines();
+        Self { child, stdout, stderr, said: Vec::new() }
+    }
+
+    /// The next line of standard output.
+    pub async fn line(&mut self) -> String {
+        let line = timeout(PATIENCE, self.stdout.next_line()).await.expect("a line comes");
+        line.unwrap().expect("standard output goes on")
+    }
+
+    /// Reads standard error until a line has these words.
+    pub async fn wait_for(&mut self, words: &str) -> String {
+        loop {
+            let line = timeout(PATIENCE, self.stderr.next_line()).await;
+            let line = line.unwrap_or_else(|_| panic!("no {words:?} in {:#?}", self.said)).unwrap();
+            let line = line.unwrap_or_else(|| panic!("no {words:?} in {:#?}", self.said));
+            self.said.push(line.clone());
+            if line.contains(words) {
+                return line;
+            }
+        }
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        let id = self.child.id().expect("the process still runs");
+        kill_process(Pid::from_raw(id.cast_signed()).unwrap(), signal).unwrap();
+    }
+
+    /// Waits for the end.
+    pub async fn ended(mut self) -> Ended {
+        let rest = async {
+            let mut stdout = String::new();
+            while let Some(line) = self.stdout.next_line().await.unwrap() {
+                stdout.push_str(&line);
+                stdout.push('\n');
+            }
+            let mut rest = String::new();
+            self.stderr.into_inner().read_to_string(&mut rest).await.unwrap();
+            (stdout, rest, self.child.wait().await.unwrap())
+        };
+        let (stdout, rest, status) = timeout(PATIENCE, rest).await.expect("the process ends");
+        self.said.push(rest);
+        Ended { code: status.code(), stdout, stderr: self.said.join("\n") }
+    }
+}
+
+impl Ended {
+    /// Fails unless it ended with this code.
+    #[track_caller]
+    pub fn assert_code(&self, code: i32) {
+        assert_eq!(self.code, Some(code), "{self:#?}");
+    }
+
+    /// Fails unless it was refused with this code and error code, saying these words, with nothing on standard output.
+    #[track_caller]
+    pub fn assert_refused(&self, code: i32, error: &str, words: &[&str]) {
+        self.assert_code(code);
+        assert_eq!(self.stdout, "", "{self:#?}");
+        let prefix = format!("error ({error}): ");
+        let line = self.stderr.lines().find(|line| line.starts_with(&prefix));
+        let line = line.unwrap_or_else(|| panic!("no {prefix:?} in {self:#?}"));
+        assert!(words.iter().all(|word| line.contains(word)), "{words:?} in {line}");
+    }
+}
+
+fn git(directory: &Path, arguments: &[&str]) {
+    let identity = ["-c", "user.name=t", "-c", "user.email=t@localhost", "-c", "init.defaultBranch=main"];
+    let status =
+        std::process::Command::new("git").args(identity).args(arguments).current_dir(directory).status();
+    assert!(status.unwrap().success(), "{arguments:?}");
+}
+
+/// `ars serve` under way.
+pub struct Server {
+    pub running: Running,
+    url: String,
+    client: reqwest::Client,
+}
+
+impl Server {
+    /// Starts it with one ingress token.
+    pub async fn start(command: &mut Command) -> Self {
+        let tokens = format!(r#"{{"{TOKEN}":{{"subject":"ann"}}}}"#);
+        Self::start_as_is(command.env("SERVICE_INGRESS_TOKENS", tokens)).await
+    }
+
+    /// Starts it and reads where it listens.
+    pub async fn start_as_is(command: &mut Command) -> Self {
+        let mut running = Running::start(command);
+        let line: Value = serde_json::from_str(&running.line().await).unwrap();
+        let url = line["listening"].as_str().unwrap().to_owned();
+        assert_eq!(line, serde_json::json!({ "listening": url }));
+        Self { running, url, client: reqwest::Client::new() }
+    }
+
+    /// Posts a request to the ingress.
+    pub async fn ask(&self, body: &Value) -> (u16, Value) {
+        self.ask_later(body).await.unwrap()
+    }
+
+    /// Posts a request to the ingress in a task of its own.
+    pub fn ask_later(&self, body: &Value) -> JoinHandle<(u16, Value)> {
+        let request = self.client.post(format!("{}/ingress", self.url)).bearer_auth(TOKEN).json(body);
+        tokio::spawn(async move {
+            let response = timeout(PATIENCE, request.send()).await.expect("an answer comes").unwrap();
+            (response.status().as_u16(), response.json().await.unwrap())
+        })
+    }
+
+    pub async fn health(&self) -> Value {
+        self.client.get(format!("{}/healthz", self.url)).send().await.unwrap().json().await.unwrap()
+    }
+
+    /// Polls the probe until it shows what is waited for.
+    pub async fn health_when(&self, holds: impl Fn(&Value) -> bool) -> Value {
+        let polled = async {
+            loop {
+                let health = self.health().await;
+                if holds(&health) {
+                    return health;
+                }
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        timeout(PATIENCE, polled).await.expect("the probe shows it")
+    }
+
+    /// Asks it to end.
+    pub async fn terminate(self) -> Ended {
+        self.running.signal(Signal::TERM);
+        self.running.ended().await
+    }
+}
+
+/// The texts of a record's events of one kind.
+pub fn events<'a>(record: &'a Value, kind: &str) -> Vec<&'a Value> {
+    record["events"].as_array().unwrap().iter().filter(|event| event["type"] == kind).collect()
+}
+
+/// An address where nothing listens.
+pub fn nobody() -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    format!("http://{}", listener.local_addr().unwrap())
+}

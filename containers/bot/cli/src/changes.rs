@@ -1,0 +1,85 @@
+//! How much a unified diff changes, counted as git does.
+
+use std::fmt;
+
+/// Files and lines of a diff.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// Files that differ.
+    pub files: usize,
+    /// Lines added.
+    pub added: usize,
+    /// Lines removed.
+    pub removed: usize,
+}
+
+impl Changes {
+    /// Counts a diff in git's form. A line of content may look like a header (`--- a` removed is `---- a`), so lines
+    /// count only within hunks, whose lengths their headers tell.
+    pub fn of(diff: &str) -> Self {
+        let mut changes = Self::default();
+        let (mut old_left, mut new_left) = (0_usize, 0_usize);
+        for line in diff.lines() {
+            if old_left == 0 && new_left == 0 {
+                changes.files += usize::from(line.starts_with("diff --git "));
+                (old_left, new_left) = hunk(line).unwrap_or_default();
+                continue;
+            }
+            match line.as_bytes().first() {
+                Some(b'+') => {
+                    changes.added += 1;
+                    new_left = new_left.saturating_sub(1);
+                }
+                Some(b'-') => {
+                    changes.removed += 1;
+                    old_left = old_left.saturating_sub(1);
+                }
+                // "No newline at end of file" belongs to the line before it.
+                Some(b'\\') => {}
+                Some(_) | None => {
+                    old_left = old_left.saturating_sub(1);
+                    new_left = new_left.saturating_sub(1);
+                }
+            }
+        }
+        changes
+    }
+}
+
+/// The old and new length of `@@ -1,2 +1,3 @@`; a length that is left out is one.
+fn hunk(line: &str) -> Option<(usize, usize)> {
+    let (old, rest) = line.strip_prefix("@@ -")?.split_once(" +")?;
+    let (new, _) = rest.split_once(" @@")?;
+    let length = |range: &str| range.split_once(',').map_or(Some(1), |(_, length)| length.parse().ok());
+    Some((length(old)?, length(new)?))
+}
+
+impl fmt::Display for Changes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { files, added, removed } = self;
+        let plural = if *files == 1 { "" } else { "s" };
+        write!(f, "{files} file{plural} changed, +{added} -{removed}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_counted_within_hunks_only() {
+        let diff = "diff --git a/x b/x\nindex 1..2 100644\n--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@ fn\n a\n-- old\n+++ new\n c\n\
+            @@ -9 +9,2 @@\n-z\n+z\n+y\n\\ No newline at end of file\n\
+            diff --git a/new b/new\nnew file mode 100644\n--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+diff --git a/q b/q\n";
+        let changes = Changes::of(diff);
+        assert_eq!(changes, Changes { files: 2, added: 4, removed: 2 });
+        assert_eq!(changes.to_string(), "2 files changed, +4 -2");
+    }
+
+    #[test]
+    fn files_without_lines_count_as_files() {
+        let diff = "diff --git a/x b/y\nsimilarity index 100%\nrename from x\nrename to y\n";
+        assert_eq!(Changes::of(diff).to_string(), "1 file changed, +0 -0");
+        assert_eq!(Changes::of(""), Changes::default());
+    }
+}
