@@ -20,6 +20,8 @@ pub enum Failure {
     InvalidInput(String),
     /// The service refused the request before a run, in its own words.
     Refused(String),
+    /// Somebody else is at work there.
+    Conflict(String),
     /// The run failed; in its own words.
     Failed(String),
     /// Something the command needs is not there: a file, a directory, an address.
@@ -34,6 +36,7 @@ impl Failure {
         let (code, message) = match &self {
             Self::InvalidInput(message) => ("invalid_input", message.clone()),
             Self::Refused(words) => ("refused", words.clone()),
+            Self::Conflict(message) => ("conflict", message.clone()),
             Self::Failed(words) => ("failed", words.clone()),
             Self::Unavailable(error) => ("unavailable", format!("{error:#}")),
             Self::Internal(error) => ("internal", format!("{error:#}")),
@@ -41,9 +44,11 @@ impl Failure {
         ars_bot_cli::tell(&format!("error ({code}): {message}"));
         match self {
             Self::InvalidInput(_) => ExitCode::from(USAGE),
-            Self::Refused(_) | Self::Failed(_) | Self::Unavailable(_) | Self::Internal(_) => {
-                ExitCode::FAILURE
-            }
+            Self::Refused(_)
+            | Self::Conflict(_)
+            | Self::Failed(_)
+            | Self::Unavailable(_)
+            | Self::Internal(_) => ExitCode::FAILURE,
         }
     }
 }

@@ -1,8 +1,11 @@
 //! What `ars ask` says and how it exits when it cannot do as asked.
 
-use ars_testkit::FakeAnthropic;
+use ars_sql::Sql as _;
+use ars_sql_native::NativeSql;
+use ars_testkit::{FakeAnthropic, Reply};
+use rustix::process::Signal;
 
-use crate::support::{Machine, events, nobody, run, run_with_input};
+use crate::support::{Machine, Running, events, gated, nobody, run, run_with_input};
 
 #[tokio::test]
 async fn an_unreachable_model_fails_the_run_says_so_and_keeps_the_record() {
@@ -74,6 +77,43 @@ async fn a_configuration_fault_names_the_key_and_not_the_value() {
     assert!(!ended.stderr.contains("pasted"), "{ended:#?}");
     let ended = run(&mut machine.ars_with(&fake.url(), &["ask", "hi", "--config", "nowhere.toml"])).await;
     ended.assert_refused(1, "unavailable", &["nowhere.toml"]);
+}
+
+#[tokio::test]
+async fn a_record_that_is_lost_is_said_so_and_the_answer_is_still_given() {
+    let machine = Machine::new();
+    let fake = FakeAnthropic::start().await;
+    let (gate, url) = gated(&fake.url()).await;
+    fake.push([Reply::text("all the same")]);
+    let ars = Running::start(&mut machine.ars_with(&url, &["ask", "hi"]));
+    gate.wait_until_begun().await;
+    // The store breaks while the run is under way.
+    let sql = NativeSql::open(&machine.path("data/store.sqlite3")).unwrap();
+    sql.query("ALTER TABLE runs RENAME TO gone", &[]).unwrap();
+    gate.open();
+    let ended = ars.ended().await;
+    ended.assert_code(1);
+    assert_eq!(ended.stdout, "all the same\n");
+    assert!(
+        ended.stderr.contains("error (unavailable): the run's record could not be written"),
+        "{ended:#?}"
+    );
+}
+
+#[tokio::test]
+async fn a_thread_that_another_command_works_in_is_a_conflict() {
+    let machine = Machine::new();
+    let fake = FakeAnthropic::start().await;
+    fake.push([Reply::silent()]);
+    let arguments = ["ask", "hi", "--thread", "one"];
+    let first = Running::start(&mut machine.ars_with(&fake.url(), &arguments));
+    fake.wait_for_requests(1).await;
+    let second = run(&mut machine.ars_with(&fake.url(), &arguments)).await;
+    second.assert_refused(1, "conflict", &["thread"]);
+    first.signal(Signal::INT);
+    first.ended().await.assert_code(130);
+    fake.push([Reply::text("free again")]);
+    run(&mut machine.ars_with(&fake.url(), &arguments)).await.assert_code(0);
 }
 
 #[tokio::test]

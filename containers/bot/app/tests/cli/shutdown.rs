@@ -3,23 +3,24 @@
 use ars_testkit::{FakeAnthropic, Reply};
 use rustix::process::Signal;
 use serde_json::json;
-use tokio::sync::Notify;
 
-use crate::support::{Machine, Server};
+use crate::support::{Machine, Server, gated};
 
 const SERVE: [&str; 3] = ["serve", "--listen", "127.0.0.1:0"];
 
 #[tokio::test]
 async fn sigterm_shows_the_drain_waits_for_the_run_and_leaves_its_record() {
     let machine = Machine::new();
-    let (model, gate) = gated_model().await;
+    let fake = FakeAnthropic::start().await;
+    fake.push([Reply::text("done at last")]);
+    let (gate, model) = gated(&fake.url()).await;
     let server = Server::start(&mut machine.ars_with(&model, &SERVE)).await;
     let (status, accepted) = server.ask(&json!({"text": "take your time", "async": true})).await;
     assert_eq!(status, 202, "{accepted}");
     server.running.signal(Signal::TERM);
     let health = server.health_when(|health| health["draining"] == json!(true)).await;
     assert!(health["drainStartedAt"].is_string() && health["inFlight"] == json!(1), "{health}");
-    gate.notify_one();
+    gate.open();
     let ended = server.running.ended().await;
     ended.assert_code(0);
     let record = machine.record().await;
@@ -111,26 +112,4 @@ async fn a_second_sigint_leaves_at_once() {
     ended.assert_code(130);
     // The record's time-out alone is ten seconds.
     assert!(began.elapsed() < std::time::Duration::from_secs(5), "{:?}", began.elapsed());
-}
-
-/// A model that answers when told to.
-async fn gated_model() -> (String, std::sync::Arc<Notify>) {
-    let gate = std::sync::Arc::new(Notify::new());
-    let fake = FakeAnthropic::start().await;
-    fake.push([Reply::text("done at last")]);
-    let upstream = fake.url().trim_start_matches("http://").to_owned();
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    let opened = std::sync::Arc::clone(&gate);
-    tokio::spawn(async move {
-        // Lives as long as the test, and ends with its runtime.
-        let _fake = fake;
-        while let Ok((mut client, _)) = listener.accept().await {
-            opened.notified().await;
-            let mut server = tokio::net::TcpStream::connect(&upstream).await.unwrap();
-            // Either side may hang up.
-            drop(tokio::io::copy_bidirectional(&mut client, &mut server).await);
-        }
-    });
-    (url, gate)
 }

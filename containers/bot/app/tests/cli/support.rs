@@ -17,7 +17,9 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, Lines},
+    net::{TcpListener, TcpStream},
     process::{Child, ChildStderr, ChildStdout, Command},
+    sync::watch,
     task::JoinHandle,
     time::timeout,
 };
@@ -178,6 +180,44 @@ impl Gate {
     }
 }
 
+/// An address that passes connections on, each once the gate is open.
+pub async fn gated(to: &str) -> (TcpGate, String) {
+    let to = to.trim_start_matches("http://").to_owned();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let gate = TcpGate { begun: watch::Sender::new(false), opened: watch::Sender::new(false) };
+    let (begun, mut opened) = (gate.begun.clone(), gate.opened.subscribe());
+    tokio::spawn(async move {
+        while let Ok((mut client, _)) = listener.accept().await {
+            begun.send_replace(true);
+            if opened.wait_for(|open| *open).await.is_err() {
+                return;
+            }
+            let mut server = TcpStream::connect(&to).await.unwrap();
+            // Either side may hang up.
+            drop(tokio::io::copy_bidirectional(&mut client, &mut server).await);
+        }
+    });
+    (gate, url)
+}
+
+/// Connections that wait.
+pub struct TcpGate {
+    begun: watch::Sender<bool>,
+    opened: watch::Sender<bool>,
+}
+
+impl TcpGate {
+    pub async fn wait_until_begun(&self) {
+        let mut begun = self.begun.subscribe();
+        timeout(PATIENCE, begun.wait_for(|begun| *begun)).await.expect("somebody connects").unwrap();
+    }
+
+    pub fn open(&self) {
+        self.opened.send_replace(true);
+    }
+}
+
 /// Runs a command to its end.
 pub async fn run(command: &mut Command) -> Ended {
     let output = timeout(PATIENCE, command.output()).await.expect("the command ends").unwrap();
@@ -313,6 +353,11 @@ impl Server {
             let response = timeout(PATIENCE, request.send()).await.expect("an answer comes").unwrap();
             (response.status().as_u16(), response.json().await.unwrap())
         })
+    }
+
+    /// The address below which everything is.
+    pub fn url(&self) -> &str {
+        &self.url
     }
 
     pub async fn health(&self) -> Value {

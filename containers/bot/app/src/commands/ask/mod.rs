@@ -2,6 +2,7 @@
 
 mod report;
 mod request;
+mod thread_lock;
 mod watch;
 
 use std::{process::ExitCode, sync::Arc, time::Duration};
@@ -13,7 +14,7 @@ use ars_bot_core::{Core, message::IncomingMessage};
 use ars_events::{Actor, ActorKind};
 use ars_types::StopMode;
 
-use self::{report::report, request::Request};
+use self::{report::report, request::Request, thread_lock::ThreadLock};
 use super::{Failure, interrupted};
 use crate::{
     args::{Ask, Store},
@@ -44,6 +45,8 @@ pub async fn run(args: Ask) -> Result<ExitCode, Failure> {
     let (core, workspaces) = plan.build(Some(Store::Embedded), None)?;
     let message = request.into_message(text, &core, &workspaces).await?;
     let thread = message.thread_key.clone();
+    // A thread that nobody named is nobody else's.
+    let _held = args.thread.is_some().then(|| ThreadLock::take(&workspaces, &thread)).transpose()?;
 
     let on_status: fn(&str) = if args.json { |_| {} } else { tell };
     let (channel, started) = CliChannel::new(redactor, on_status);

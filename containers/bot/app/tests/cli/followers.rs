@@ -1,0 +1,56 @@
+//! `ars watch` and `ars diff`: what a run did, from outside.
+
+use ars_testkit::{FakeAnthropic, Reply};
+use serde_json::json;
+
+use crate::support::{Machine, Server, nobody, run};
+
+#[tokio::test]
+async fn watch_shows_the_steps_and_the_answer_from_the_runs_page() {
+    let machine = Machine::new();
+    let fake = FakeAnthropic::start().await;
+    fake.push([Reply::tool("update_status", json!({"text": "thinking"})), Reply::text("it is done")]);
+    let server =
+        Server::start(&mut machine.ars_with(&fake.url(), &["serve", "--listen", "127.0.0.1:0"])).await;
+    let (_, body) = server.ask(&json!({"text": "hi"})).await;
+    let page = format!("{}/runs/{}", server.url(), body["run"]["id"].as_str().unwrap());
+    let ended = run(&mut machine.ars(&["watch", &page])).await;
+    ended.assert_code(0);
+    let (steps, answer) = ended.stdout.split_once("\n\n").unwrap();
+    assert_eq!(answer, "it is done\n");
+    assert!(steps.contains("general") && steps.contains("update_status"), "{steps}");
+    let unknown = format!("{}/runs/none", server.url());
+    run(&mut machine.ars(&["watch", &unknown])).await.assert_refused(1, "unavailable", &["404"]);
+    server.terminate().await.assert_code(0);
+}
+
+#[tokio::test]
+async fn watch_says_what_is_wrong_with_its_address() {
+    let machine = Machine::new();
+    let nowhere = format!("{}/runs/a", nobody());
+    run(&mut machine.ars(&["watch", &nowhere])).await.assert_refused(1, "unavailable", &["reached"]);
+    let no_page = ["watch", "http://127.0.0.1:1/elsewhere"];
+    run(&mut machine.ars(&no_page)).await.assert_refused(2, "invalid_input", &["/runs/<id>"]);
+}
+
+#[tokio::test]
+async fn diff_shows_what_a_threads_tree_has_changed() {
+    let machine = Machine::new();
+    let project = machine.project();
+    let fake = FakeAnthropic::start().await;
+    fake.push([
+        Reply::tool("write_file", json!({"path": "greeting.txt", "content": "hello\n"})),
+        Reply::text("done"),
+    ]);
+    let arguments = ["ask", "mend it", "--thread", "one", "--repo", project.to_str().unwrap()];
+    run(&mut machine.ars_with(&fake.url(), &arguments)).await.assert_code(0);
+    let ended = run(&mut machine.ars(&["diff", "cli:local:one"])).await;
+    ended.assert_code(0);
+    assert!(ended.stdout.contains("-helo\n+hello\n"), "{}", ended.stdout);
+    run(&mut machine.ars(&["diff", "cli:local:two"])).await.assert_refused(
+        2,
+        "invalid_input",
+        &["working tree"],
+    );
+    run(&mut machine.ars(&["diff", "one"])).await.assert_refused(2, "invalid_input", &["platform"]);
+}
