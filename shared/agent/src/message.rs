@@ -163,6 +163,20 @@ pub enum StopReason {
     Other(String),
 }
 
+impl StopReason {
+    /// The word on events and in records.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::EndTurn => "end_turn",
+            Self::ToolUse => "tool_use",
+            Self::MaxTokens => "max_tokens",
+            Self::Refusal => "refusal",
+            Self::PauseTurn => "pause_turn",
+            Self::Other(word) => word,
+        }
+    }
+}
+
 /// Tokens of one call or a whole run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -147,7 +147,7 @@ impl Driver<'_> {
     fn model_attrs(&self, turn: &ModelTurn) -> Map<String, Value> {
         let mut attrs = Map::new();
         attrs.insert("model".into(), json!(self.model));
-        attrs.insert("stopReason".into(), json!(format!("{:?}", turn.stop)));
+        attrs.insert("stopReason".into(), json!(turn.stop.as_str()));
         attrs.insert("usage".into(), json!(turn.usage));
         attrs
     }
