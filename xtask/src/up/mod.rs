@@ -21,6 +21,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 
+pub use self::bot::TARGET as BOT;
 use self::bot::{Bot, Launch};
 use self::data_dir::DataDir;
 use self::demo::Demo;
@@ -102,10 +103,11 @@ fn start(options: &Options, signals: &Signals) -> Result<()> {
     });
     talk(demo, guide, signals.clone());
     let ended = watch(signals, &mut bot, state.as_mut());
+    let withdrawn = ready::withdraw(options);
     bot.stop(signals);
     // The bot first: what it still records goes to the state Worker.
     drop(state);
-    ended
+    ended.and(withdrawn)
 }
 
 /// An environment variable that is not blank.

@@ -12,7 +12,7 @@ use super::options::Options;
 use super::secrets::Secrets;
 use super::state::State;
 
-/// Removes the file of an earlier start: whoever waits for it must not find that one.
+/// Removes the file, of an earlier start or because this one ends: whoever waits for it must not find that one.
 pub fn withdraw(options: &Options) -> Result<()> {
     let Some(path) = &options.ready_file else { return Ok(()) };
     match fs::remove_file(path) {

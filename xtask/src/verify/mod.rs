@@ -12,7 +12,7 @@ use ars_workerd as edge;
 
 use self::platforms::Platforms;
 use self::stage::{last_stage, stage};
-use crate::cargo::{command, members};
+use crate::cargo::{self, command, members};
 use crate::terminal::Step;
 
 /// Warnings of these are errors, for `rustdoc` as for clippy.
@@ -39,7 +39,7 @@ pub fn test() -> Result<()> {
     docs(&platforms)?;
     let doc_tests = ["--doc", "--quiet"];
     stage("examples in the documentation", command("test").args(doc_tests).args(platforms.native_args()))?;
-    workers()?;
+    subjects()?;
     last_stage("tests", runner().args(platforms.native_args()))
 }
 
@@ -52,8 +52,11 @@ fn set_up() -> Result<()> {
     Ok(())
 }
 
-/// The Workers that tests run. They would build them too, but silently and against their own time limits.
-fn workers() -> Result<()> {
+/// What tests start. They would build it too, but silently and against their own time limits.
+fn subjects() -> Result<()> {
+    let step = Step::begin("bot");
+    cargo::build(crate::up::BOT, &step)?;
+    step.done("");
     let step = Step::begin("state Worker");
     let built = edge::build_state_worker(&|line| step.tell(line))?;
     step.done(&format!("{} kB compressed", built.gzip_bytes / 1000));

@@ -1,0 +1,158 @@
+//! `cargo xtask up` as a user meets it: it demonstrates, serves, refuses, stops, and leaves nothing behind.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail their test")]
+
+mod support;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use rustix::process::{Signal, kill_process};
+use serde_json::json;
+
+use crate::support::{Up, data, listens, post};
+
+/// A request that the rehearsal knows.
+const MEND: &str = "agent:coding repo:sample/tally The test suite fails. Mend it.";
+
+#[test]
+fn the_main_job_is_shown_and_the_service_serves_on_until_it_is_stopped() {
+    let data = data();
+    let mut up = Up::start(data.path(), &["--store", "embedded"]);
+    let shown = up.output_until("Serving until Ctrl-C");
+    for part in [
+        "REHEARSAL: no model is configured",
+        "▸ $ python3 -m unittest",
+        "✗ exit 1",
+        "▸ edit_file tally/split.py",
+        "[rehearsal] **Why it failed.**",
+        "+    share, rest = divmod(total, len(people))",
+        "the run's page: http://127.0.0.1:",
+        "curl -sS http://127.0.0.1:",
+    ] {
+        assert!(shown.contains(part), "{part:?} is missing in:\n{shown}");
+    }
+
+    let ready = up.ready();
+    assert!(ready.get("state").is_none());
+    let bot = ready["bot"]["url"].as_str().unwrap();
+    let ask = |name: &str| {
+        post(
+            &format!("{bot}/ingress"),
+            &ready["tokens"][name]["token"],
+            &json!({"text": MEND, "thread": name}),
+        )
+    };
+    let (status, answer) = ask("demo");
+    assert_eq!((status, &answer["run"]["status"]), (200, &json!("completed")), "{answer}");
+    assert_eq!(ask("reader").0, 403);
+
+    let (refused, why) = Up::start(data.path(), &["--store", "embedded", "--no-demo"]).end();
+    assert!(!refused.success() && why.contains("is in use by another `cargo xtask up`"), "{why}");
+    assert!(listens(&ready["bot"]["url"]), "the refused one must leave the first alone");
+
+    let ready_file = up.ready_file();
+    up.signal(Signal::TERM);
+    let (status, said) = up.end();
+    assert!(status.success(), "{said}");
+    assert!(!listens(&ready["bot"]["url"]) && !ready_file.exists());
+}
+
+#[test]
+fn records_are_kept_by_the_state_worker_and_survive_a_second_start() {
+    let data = data();
+    let mut up = Up::start(data.path(), &["--no-demo"]);
+    let ready = up.ready();
+    let (bot, state) = (ready["bot"]["url"].as_str().unwrap(), ready["state"]["url"].as_str().unwrap());
+    let asked = post(&format!("{bot}/ingress"), &ready["tokens"]["demo"]["token"], &json!({"text": MEND}));
+    assert_eq!(asked.0, 200, "{}", asked.1);
+    let run = asked.1["run"]["id"].as_str().unwrap().to_owned();
+    assert_eq!(post(&format!("{state}/runs/list"), &json!("wrong"), &json!({})).0, 401);
+    up.signal(Signal::INT);
+    assert!(up.end().0.success());
+    assert!(!listens(&ready["bot"]["url"]) && !listens(&ready["state"]["url"]));
+
+    let mut up = Up::start(data.path(), &["--no-demo"]);
+    let again = up.ready();
+    assert_eq!(again["tokens"], ready["tokens"]);
+    assert_eq!(again["state"]["token"], ready["state"]["token"]);
+    let page = format!("{}/runs/{run}", again["bot"]["url"].as_str().unwrap());
+    let page = ureq::get(page).call().unwrap().body_mut().read_to_string().unwrap();
+    assert!(page.contains("Mend it."), "{page}");
+
+    // Without the Worker the bot still answers, and what that means is said.
+    kill_process(up.child_that_is("workerd"), Signal::KILL).unwrap();
+    up.wait_until_said("The state Worker ended by itself");
+    let bot = again["bot"]["url"].as_str().unwrap();
+    let asked = post(&format!("{bot}/ingress"), &ready["tokens"]["demo"]["token"], &json!({"text": "hello"}));
+    assert_eq!(asked.1["run"]["status"], "completed", "{}", asked.1);
+    up.signal(Signal::INT);
+    let (status, said) = up.end();
+    assert!(status.success(), "{said}");
+}
+
+#[test]
+fn a_bot_that_dies_ends_the_command_with_a_failure() {
+    let data = data();
+    let mut up = Up::start(data.path(), &["--store", "embedded", "--no-demo"]);
+    up.ready();
+    kill_process(up.child_that_is("ars"), Signal::KILL).unwrap();
+    let (status, said) = up.end();
+    assert_eq!(status.code(), Some(1));
+    assert!(said.contains("the bot ended by itself"), "{said}");
+}
+
+#[test]
+fn what_a_killed_start_left_running_is_ended_by_the_next() {
+    let data = data();
+    let mut killed = Up::start(data.path(), &["--store", "embedded", "--no-demo"]);
+    let before = killed.ready();
+    killed.signal(Signal::KILL);
+    assert!(!killed.end().0.success());
+    assert!(listens(&before["bot"]["url"]), "the bot was left behind");
+    let mut next = Up::start(data.path(), &["--store", "embedded", "--no-demo"]);
+    next.ready();
+    assert!(!listens(&before["bot"]["url"]));
+    next.signal(Signal::INT);
+    assert!(next.end().1.contains("left behind"));
+}
+
+#[test]
+fn the_embedded_store_does_without_node_and_the_environments_tokens_win() {
+    let (data, shims) = (data(), data());
+    let tools = ["node", "npm", "npx", "worker-build", "wasm-bindgen"];
+    let path = tools.map(|tool| shim(shims.path(), tool, "touch called; exit 1"))[0].clone();
+    let own = r#"{"own-token":{"subject":"ann","channel":"ops"}}"#;
+    let mut up = Up::start_with(data.path(), &["--store", "embedded", "--no-demo"], |command| {
+        command.env("PATH", path).env("SERVICE_INGRESS_TOKENS", own);
+    });
+    let expected =
+        json!({"ann": {"token": "own-token", "subject": "ann", "channel": "ops", "scopes": ["dispatch"]}});
+    assert_eq!(up.ready()["tokens"], expected);
+    up.signal(Signal::INT);
+    assert!(up.end().0.success());
+    assert!(!shims.path().join("called").exists());
+}
+
+#[test]
+fn a_signal_during_set_up_ends_the_tools_it_runs() {
+    let (data, shims) = (data(), data());
+    // A build that never ends.
+    let path = shim(shims.path(), "cargo", "mkfifo never; echo building >&2; read _ < never");
+    let up = Up::start_with(data.path(), &["--store", "embedded"], |command| {
+        command.env("PATH", path);
+    });
+    let building = up.child_that_is("cargo");
+    up.signal(Signal::TERM);
+    let (status, said) = up.end();
+    assert_eq!(status.code(), Some(130), "{said}");
+    assert!(rustix::process::test_kill_process(building).is_err(), "the build was left running");
+}
+
+/// Puts a script before a tool of that name; answers the PATH on which it is found.
+fn shim(folder: &Path, tool: &str, script: &str) -> String {
+    let place = folder.join(tool);
+    fs::write(&place, format!("#!/bin/sh\ncd {}\n{script}\n", folder.display())).unwrap();
+    fs::set_permissions(&place, fs::Permissions::from_mode(0o755)).unwrap();
+    format!("{}:{}", folder.display(), std::env::var("PATH").unwrap())
+}
