@@ -1,7 +1,7 @@
 //! What a thread's tree has changed since it began.
 //!
 //! Git compares the files on disk with the first commit, by way of an index of its own: the agent's staged changes
-//! stay as they are, and nothing is written into its repository.
+//! stay as they are, and no content is written into its repository.
 
 use ars_bot_core::ports::WorkspaceError;
 

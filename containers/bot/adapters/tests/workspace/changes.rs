@@ -1,0 +1,98 @@
+//! What a thread's tree has changed.
+
+use crate::support::{must, world};
+
+#[tokio::test]
+async fn the_diff_shows_all_work_and_leaves_the_repository_alone() {
+    let world = world();
+    let workspace = world.open().await;
+    workspace.write("src/lib.txt", b"one\n2\nthree\n").await.unwrap();
+    workspace.write("new.txt", b"new\n").await.unwrap();
+    must(&*workspace, "git add src/lib.txt && git commit -qm mine && echo x > ignored").await;
+    must(&*workspace, "echo staged > staged.txt && git add staged.txt && echo later >> staged.txt").await;
+    must(&*workspace, "rm .gitignore && printf 'ignored\\n' > .git/info/exclude").await;
+    // All that git keeps; the object of an empty file stands for names git was told of.
+    let state =
+        "git status --porcelain; find .git -type f | grep -v objects/e6/9de29 | sort | xargs sha256sum";
+    let before = must(&*workspace, state).await;
+    let diff = workspace.diff().await.unwrap();
+    assert_eq!(must(&*workspace, state).await, before);
+    for part in ["-two\n+2\n", "+++ b/new.txt\n", "+new\n", "+staged\n+later\n", "deleted file mode"] {
+        assert!(diff.contains(part), "{part}: {diff}");
+    }
+    assert!(!diff.contains("b/ignored"));
+}
+
+#[tokio::test]
+async fn a_diff_is_the_same_whatever_the_repository_prefers() {
+    let world = world();
+    let workspace = world.open().await;
+    workspace.write("src/lib.txt", b"one\n2\nthree\n").await.unwrap();
+    let plain = workspace.diff().await.unwrap();
+    assert!(plain.starts_with("diff --git a/src/lib.txt b/src/lib.txt\n"), "{plain}");
+    let prefer = "git config diff.noprefix true; git config color.ui always; git config diff.mnemonicPrefix true; \
+                  git config core.bare true";
+    must(&*workspace, prefer).await;
+    assert_eq!(workspace.diff().await.unwrap(), plain);
+}
+
+#[tokio::test]
+async fn a_diff_applies_to_the_commit_the_tree_began_at() {
+    let world = world();
+    let workspace = world.open().await;
+    must(
+        &*workspace,
+        "echo 2 >> src/lib.txt; mkdir d; echo ü > 'd/ü x'; git rm -q .gitignore; git commit -qam x",
+    )
+    .await;
+    let diff = workspace.diff().await.unwrap();
+    let other = world.open_from("other", &world.folder.path().join("origin")).await.unwrap();
+    other.write("../x.patch", diff.as_bytes()).await.unwrap_err();
+    other.write("x.patch", diff.as_bytes()).await.unwrap();
+    must(&*other, "git apply x.patch && rm x.patch").await;
+    assert_eq!(other.diff().await.unwrap(), diff);
+}
+
+#[tokio::test]
+async fn files_committed_against_the_ignore_rules_are_work_too() {
+    let world = world();
+    let workspace = world.open().await;
+    must(&*workspace, "echo forced > ignored && git add -f ignored && git commit -qm forced").await;
+    assert!(workspace.diff().await.unwrap().contains("+forced"));
+}
+
+#[tokio::test]
+async fn repositories_inside_the_tree_do_not_break_the_diff() {
+    let world = world();
+    let workspace = world.open().await;
+    must(
+        &*workspace,
+        "git init -q bare-of-commits; git init -q full; cd full; git commit -q --allow-empty -m x",
+    )
+    .await;
+    workspace.write("new.txt", b"new\n").await.unwrap();
+    let diff = workspace.diff().await.unwrap();
+    assert!(diff.contains("+new") && diff.contains("b/full"), "{diff}");
+}
+
+#[tokio::test]
+async fn a_merge_in_conflict_is_shown_as_it_stands_on_disk() {
+    let world = world();
+    let workspace = world.open().await;
+    must(&*workspace, "git checkout -qb mine && echo mine > src/lib.txt && git commit -qam mine").await;
+    must(&*workspace, "git checkout -q main && echo yours > src/lib.txt && git commit -qam yours").await;
+    must(&*workspace, "git merge mine >/dev/null 2>&1; git ls-files -u | grep -q lib.txt").await;
+    let diff = workspace.diff().await.unwrap();
+    assert!(diff.contains("+<<<<<<< HEAD") && diff.contains("+mine"), "{diff}");
+}
+
+#[tokio::test]
+async fn binaries_are_named_and_a_huge_diff_is_cut_at_a_line() {
+    let world = world();
+    let workspace = world.open().await;
+    must(&*workspace, "printf 'a\\0b' > a.bin; printf 'caf\\351\\n' > latin1.txt; seq 1000000 > z.txt").await;
+    let diff = workspace.diff().await.unwrap();
+    assert!(diff.contains("Binary files /dev/null and b/a.bin differ"));
+    assert!(diff.contains("+caf\u{fffd}"));
+    assert!(diff.len() < (1 << 20) + 200 && diff.ends_with(" are not shown …]\n"));
+}

@@ -1,0 +1,141 @@
+//! Running commands: output, exit codes, and the end of whatever was started.
+
+use std::time::Duration;
+
+use ars_bot_core::ports::{ExecRequest, WorkspaceError};
+use futures::{future::join_all, poll};
+use tokio_util::sync::CancellationToken;
+
+use crate::support::{PATIENCE, assert_dies, exec, exec_for, is_alive, must, text, until, world};
+
+#[tokio::test]
+async fn output_is_interleaved_as_written_and_the_exit_code_is_told() {
+    let world = world();
+    let workspace = world.open().await;
+    let outcome = exec(&*workspace, "for i in 1 2 3; do echo o$i; echo e$i >&2; done; exit 3").await;
+    assert_eq!((outcome.output.as_str(), outcome.exit_code), ("o1\ne1\no2\ne2\no3\ne3\n", 3));
+    assert_eq!(exec(&*workspace, "kill -TERM $$").await.exit_code, 128 + 15);
+    assert_eq!(exec(&*workspace, "no-such-program-here").await.exit_code, 127);
+    assert_eq!(exec(&*workspace, "printf 'a\\377b é'").await.output, "a\u{fffd}b é");
+}
+
+#[tokio::test]
+async fn a_command_starts_in_the_tree_and_has_no_input() {
+    let world = world();
+    let workspace = world.open().await;
+    let outcome = exec(&*workspace, "pwd; cat; tty; echo done").await;
+    assert_eq!(
+        outcome.output,
+        format!("{}\nnot a tty\ndone\n", world.tree().canonicalize().unwrap().display())
+    );
+}
+
+#[tokio::test]
+async fn a_timeout_kills_the_whole_process_group_and_keeps_what_it_wrote() {
+    let world = world();
+    let workspace = world.open().await;
+    // Deaf to polite signals, as is what they start.
+    let command = "trap '' TERM INT HUP; (trap '' TERM; sleep 600) & echo $!; sleep 600";
+    let outcome = exec_for(&*workspace, command, 1).await;
+    assert!(outcome.timed_out && outcome.exit_code == 124);
+    assert_dies(&outcome.output).await;
+}
+
+#[tokio::test]
+async fn a_background_process_neither_holds_the_answer_nor_outlives_the_command() {
+    let world = world();
+    let workspace = world.open().await;
+    let outcome =
+        tokio::time::timeout(PATIENCE, exec_for(&*workspace, "sleep 600 & echo $!", 600)).await.unwrap();
+    assert_eq!((outcome.exit_code, outcome.timed_out), (0, false));
+    assert_dies(&outcome.output).await;
+}
+
+#[tokio::test]
+async fn a_process_that_left_the_group_cannot_hold_the_answer_either() {
+    let world = world();
+    let workspace = world.open().await;
+    let outcome = tokio::time::timeout(PATIENCE, exec_for(&*workspace, "setsid sleep 600 & echo $!", 600))
+        .await
+        .unwrap();
+    assert_eq!(outcome.exit_code, 0);
+    // This one does live on (the module says so); the test ends what it started.
+    assert!(is_alive(&outcome.output));
+    must(&*workspace, &format!("kill -KILL {}", outcome.output)).await;
+    assert_dies(&outcome.output).await;
+}
+
+#[tokio::test]
+async fn a_cancelled_command_dies_at_once() {
+    let world = world();
+    let workspace = world.open().await;
+    let cancel = CancellationToken::new();
+    let command = "sleep 600 & echo $! > pid; sleep 600";
+    let request = ExecRequest { command, timeout: Duration::from_secs(600), output_limit: 100 };
+    let (outcome, pid) = tokio::join!(workspace.exec(request, &cancel), async {
+        until("the command runs", async || {
+            text(&*workspace, "pid").await.is_some_and(|pid| pid.ends_with('\n'))
+        })
+        .await;
+        cancel.cancel();
+        text(&*workspace, "pid").await.unwrap()
+    });
+    assert!(matches!(outcome, Err(WorkspaceError::Cancelled)));
+    assert_dies(&pid).await;
+}
+
+#[tokio::test]
+async fn a_command_nobody_waits_for_any_more_dies_too() {
+    let world = world();
+    let workspace = world.open().await;
+    let cancel = CancellationToken::new();
+    let command = "sleep 600 & echo $$ $! > pids; sleep 600";
+    let request = ExecRequest { command, timeout: Duration::from_secs(600), output_limit: 100 };
+    let mut running = workspace.exec(request, &cancel);
+    until("the command runs", async || {
+        assert!(poll!(&mut running).is_pending());
+        text(&*workspace, "pids").await.is_some_and(|pids| pids.ends_with('\n'))
+    })
+    .await;
+    drop(running);
+    for pid in text(&*workspace, "pids").await.unwrap().split_whitespace() {
+        assert_dies(pid).await;
+    }
+}
+
+#[tokio::test]
+async fn a_flood_of_output_is_kept_at_both_ends_only_and_never_in_memory() {
+    let world = world();
+    let workspace = world.open().await;
+    let before = peak_memory();
+    let outcome = exec(&*workspace, "echo first; head -c 1000000000 /dev/zero; echo last").await;
+    let grown = peak_memory() - before;
+    assert!(outcome.truncated && outcome.exit_code == 0);
+    assert!(outcome.output.starts_with("first\n") && outcome.output.ends_with("last\n"));
+    assert!(outcome.output.contains("999990011 bytes left out"), "{:?}", outcome.output.get(5000..5100));
+    // The other tests of this process share the figure; a kept flood would be ten times as much.
+    assert!(grown < 100 << 10, "{grown} KiB");
+}
+
+/// Most memory this process ever held, in KiB.
+fn peak_memory() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commands_of_one_tree_run_side_by_side_without_mixing() {
+    let world = world();
+    let workspace = world.open().await;
+    let outcomes = join_all((0..16).map(|n| {
+        let workspace = &workspace;
+        async move {
+            let command = format!("for i in $(seq 100); do echo {n}; done; exit {n}");
+            (n, exec(&**workspace, &command).await)
+        }
+    }));
+    for (n, outcome) in outcomes.await {
+        assert_eq!((outcome.exit_code, outcome.output), (n, format!("{n}\n").repeat(100)));
+    }
+}

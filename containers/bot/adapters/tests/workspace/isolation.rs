@@ -1,0 +1,93 @@
+//! What commands, and git acting for the service, must not see or do.
+
+use std::collections::BTreeSet;
+
+use crate::support::{CANARY, exec, git, must, world};
+
+#[tokio::test]
+async fn a_command_has_an_environment_of_its_own_and_nothing_else() {
+    let world = world();
+    let workspace = world.open().await;
+    let output = must(&*workspace, "env -u SHLVL -u _ -u OLDPWD").await;
+    let names: BTreeSet<_> = output.lines().filter_map(|line| Some(line.split_once('=')?.0)).collect();
+    let expected = [
+        "GIT_AUTHOR_EMAIL",
+        "GIT_AUTHOR_NAME",
+        "GIT_CEILING_DIRECTORIES",
+        "GIT_COMMITTER_EMAIL",
+        "GIT_COMMITTER_NAME",
+        "GIT_CONFIG_NOSYSTEM",
+        "GIT_TERMINAL_PROMPT",
+        "HOME",
+        "LANG",
+        "PATH",
+        "PWD",
+        "TERM",
+    ];
+    assert_eq!(names, BTreeSet::from(expected));
+    assert!(!output.contains(CANARY), "{output}");
+    let home = world.tree().parent().unwrap().join("home");
+    assert_eq!(must(&*workspace, "cd && pwd").await.trim(), home.canonicalize().unwrap().to_str().unwrap());
+}
+
+#[tokio::test]
+async fn nothing_a_repository_or_a_home_configures_runs_when_the_service_calls_git() {
+    let world = world();
+    let workspace = world.open().await;
+    let mark = world.folder.path().join("owned");
+    let run = format!("touch {}; false", mark.display());
+    let hooks = "for hook in pre-commit post-checkout post-index-change fsmonitor-watchman; do \
+                 printf '#!/bin/sh\\n$RUN\\n' > .git/hooks/$hook; chmod +x .git/hooks/$hook; done";
+    let configure = format!(
+        "RUN='{run}'; export RUN; {}; \
+         for where in --local --global; do \
+           for key in core.fsmonitor core.sshCommand core.pager diff.external diff.evil.textconv diff.evil.command \
+             credential.helper core.editor gpg.program pager.diff; do \
+             git config $where $key \"$RUN\"; \
+           done; git config $where core.hooksPath \"$PWD/.git/hooks\"; \
+         done; echo '* diff=evil' > .gitattributes",
+        hooks.replace("$RUN", &run)
+    );
+    must(&*workspace, &configure).await;
+    let _ = std::fs::remove_file(&mark);
+    workspace.write("src/lib.txt", b"changed\n").await.unwrap();
+
+    assert!(workspace.diff().await.unwrap().contains("+changed"));
+    assert!(workspace.head().await.unwrap().is_some());
+    assert!(!workspace.list(".", 10).await.unwrap().0.is_empty());
+    assert!(!workspace.search("changed", ".", 10).await.unwrap().0.is_empty());
+    assert!(!mark.exists());
+    // The trap was armed: the agent's own git springs it.
+    exec(&*workspace, "git status").await;
+    assert!(mark.exists());
+}
+
+#[tokio::test]
+async fn a_tree_that_lost_its_repository_is_not_taken_for_part_of_one_further_up() {
+    let world = world();
+    git(world.folder.path(), &["init", "-q"]);
+    std::fs::write(world.folder.path().join("private.txt"), "two").unwrap();
+    let workspace = world.open().await;
+    must(&*workspace, "rm -rf .git").await;
+    let outcome = exec(&*workspace, "git status").await;
+    assert!(outcome.exit_code != 0 && outcome.output.contains("not a git repository"), "{}", outcome.output);
+    assert_eq!(workspace.head().await.unwrap(), None);
+    assert!(workspace.diff().await.is_err());
+    let (files, _) = workspace.list(".", 100).await.unwrap();
+    let names: Vec<_> = files.iter().map(|file| file.path.as_str()).collect();
+    assert_eq!(names, [".gitignore", "src/lib.txt"]);
+}
+
+#[tokio::test]
+async fn a_work_tree_configured_to_be_elsewhere_shows_nothing_of_it() {
+    let world = world();
+    let outside = world.folder.path().join("outside");
+    std::fs::create_dir(&outside).unwrap();
+    std::fs::write(outside.join("private.txt"), CANARY).unwrap();
+    let workspace = world.open().await;
+    must(&*workspace, &format!("git config core.worktree {}", outside.display())).await;
+    assert!(!workspace.diff().await.unwrap().contains(CANARY));
+    let (files, _) = workspace.list(".", 100).await.unwrap();
+    assert!(files.iter().all(|file| !file.path.contains("private")));
+    assert!(workspace.search(CANARY, ".", 10).await.unwrap().0.is_empty());
+}

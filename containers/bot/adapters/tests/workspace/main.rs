@@ -1,0 +1,12 @@
+//! Local workspaces against real git, real processes and a real file system.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod changes;
+mod commands;
+mod files;
+mod isolation;
+mod listing;
+mod opening;
+mod servers;
+mod support;

@@ -1,0 +1,215 @@
+//! Making, finding and refusing workspaces.
+
+use std::{
+    path::Path,
+    time::{Duration, SystemTime},
+};
+
+use ars_bot_core::ports::{WorkspaceError, WorkspaceProvider as _, WorkspaceRequest};
+use futures::future::join_all;
+use tokio::io::AsyncReadExt as _;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    servers,
+    support::{CANARY, PATIENCE, exec, must, text, thread, world},
+};
+
+#[tokio::test]
+async fn a_thread_gets_its_tree_back_with_unsaved_work() {
+    let world = world();
+    let origin = world.origin();
+    let first = world.open_from("t", &origin).await.unwrap();
+    first.write("notes/a.txt", b"draft").await.unwrap();
+    let again = world.open_from("t", &origin).await.unwrap();
+    assert_eq!(text(&*again, "notes/a.txt").await.as_deref(), Some("draft"));
+    let other = world.open_from("other", &origin).await.unwrap();
+    assert!(matches!(other.read("notes/a.txt", 100).await, Err(WorkspaceError::NotFound(_))));
+    assert_eq!(world.provider.repository_of(&thread("t")).await.unwrap().unwrap().name, "acme/app");
+    assert_eq!(world.provider.repository_of(&thread("new")).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_tree_is_never_replaced_by_another_repository_or_another_ref() {
+    let world = world();
+    let origin = world.origin();
+    let place = origin.display().to_string();
+    let never = CancellationToken::new();
+    let open = async |origin: &str, git_ref| world.open_at("t", origin, git_ref, &never).await;
+    open(&place, Some("topic")).await.unwrap().write("draft", b"unsaved").await.unwrap();
+
+    let refused = open("/elsewhere", None).await.err().unwrap();
+    assert!(matches!(refused, WorkspaceError::Refused(text) if text.contains("acme/app")));
+    let refused = open(&place, Some("main")).await.err().unwrap();
+    assert!(matches!(refused, WorkspaceError::Refused(text) if text.contains("topic")));
+
+    for git_ref in [Some("topic"), None] {
+        let again = open(&place, git_ref).await.unwrap();
+        assert_eq!(text(&*again, "draft").await.as_deref(), Some("unsaved"));
+    }
+}
+
+#[tokio::test]
+async fn a_branch_a_tag_and_a_commit_can_be_checked_out_and_nothing_else() {
+    let world = world();
+    let origin = world.origin().display().to_string();
+    let never = CancellationToken::new();
+    let open =
+        async |thread: &str, git_ref: &str| world.open_at(thread, &origin, Some(git_ref), &never).await;
+
+    let topic = open("branch", "topic").await.unwrap();
+    assert!(text(&*topic, "topic.txt").await.is_some());
+    let head = topic.head().await.unwrap().unwrap();
+    assert_eq!(open("commit", &head).await.unwrap().head().await.unwrap().unwrap(), head);
+    let tag = open("tag", "v1").await.unwrap();
+    assert!(text(&*tag, "topic.txt").await.is_none());
+    // A file's name is not a ref, whatever checkout would make of it elsewhere.
+    for unknown in ["nowhere", "src"] {
+        let error = open("unknown", unknown).await.err().unwrap();
+        assert!(matches!(&error, WorkspaceError::Clone(text) if text.contains(unknown)), "{error}");
+    }
+    // Nothing half-made stays behind: the next attempt starts afresh.
+    assert_eq!(world.places().len(), 3);
+    assert!(open("unknown", "main").await.is_ok());
+}
+
+#[tokio::test]
+async fn a_repository_that_cannot_be_cloned_is_said_so_in_gits_words() {
+    let world = world();
+    let error = world.open_from("t", Path::new("/nowhere/at all")).await.err().unwrap();
+    let text = error.to_string();
+    assert!(matches!(error, WorkspaceError::Clone(_)));
+    assert!(text.contains("/nowhere/at all") && text.contains("does not exist"), "{text}");
+    assert!(world.places().is_empty());
+}
+
+#[tokio::test]
+async fn an_origin_is_never_taken_for_an_option_or_a_program() {
+    let world = world();
+    let mark = world.folder.path().join("owned");
+    let mark_text = mark.display();
+    for origin in [
+        format!("--upload-pack=touch {mark_text}"),
+        format!("-u touch {mark_text}"),
+        format!("ext::sh -c 'touch {mark_text}'"),
+        format!("ssh://-oProxyCommand=touch {mark_text}/x"),
+        format!("$(touch {mark_text})"),
+        String::new(),
+    ] {
+        let error = world.open_from("t", Path::new(&origin)).await.err().unwrap();
+        assert!(matches!(error, WorkspaceError::Clone(_)), "{origin}: {error}");
+        assert!(!mark.exists(), "{origin}");
+    }
+}
+
+#[tokio::test]
+async fn credentials_in_an_origin_reach_git_and_nothing_else() {
+    let world = world();
+    let address = servers::with_password(&world.origin(), &format!("bot:{CANARY}")).await;
+    let url = format!("http://bot:{CANARY}@{address}");
+    let never = CancellationToken::new();
+    let workspace = world.open_at("t", &url, None, &never).await.unwrap();
+    assert!(text(&*workspace, "src/lib.txt").await.is_some());
+
+    let kept = must(&*workspace, "cat .git/config ../meta.json; git remote -v").await;
+    assert!(kept.contains(&address) && !kept.contains(CANARY), "{kept}");
+    let own = world.provider.repository_of(&thread("t")).await.unwrap().unwrap();
+    assert_eq!(own.origin, format!("http://{address}"));
+    // The thread is found again by the configured origin, and by its own.
+    for origin in [&url, &own.origin] {
+        assert!(world.open_at("t", origin, None, &never).await.is_ok());
+    }
+
+    let wrong = format!("http://bot:wrong-{CANARY}@{address}");
+    let error = world.open_at("other", &wrong, None, &never).await.err().unwrap().to_string();
+    assert!(error.contains(&address) && !error.contains(CANARY), "{error}");
+}
+
+#[tokio::test]
+async fn a_cancelled_clone_dies_with_its_connection_and_leaves_nothing() {
+    let world = world();
+    let (listener, url) = servers::silent().await;
+    let cancel = CancellationToken::new();
+    let (opened, ()) = tokio::join!(world.open_at("t", &url, None, &cancel), async {
+        let (mut connection, _) = listener.accept().await.unwrap();
+        let mut request = [0; 8];
+        connection.read_exact(&mut request).await.unwrap();
+        assert_eq!(&request, b"GET /rep");
+        // Whoever waits behind the clone can leave too.
+        let impatient = CancellationToken::new();
+        impatient.cancel();
+        let behind = world.open_at("t", &url, None, &impatient).await.err().unwrap();
+        assert!(matches!(behind, WorkspaceError::Cancelled));
+        cancel.cancel();
+        let ended = tokio::time::timeout(PATIENCE, connection.read_to_end(&mut Vec::new())).await;
+        assert!(ended.is_ok(), "git still holds its connection");
+    });
+    assert!(matches!(opened.err().unwrap(), WorkspaceError::Cancelled));
+    assert!(world.places().is_empty());
+}
+
+#[tokio::test]
+async fn concurrent_openings_of_one_thread_share_one_tree() {
+    let world = world();
+    let origin = world.origin();
+    let opened = join_all((0..8).map(|_| world.open_from("t", &origin))).await;
+    opened[0].as_ref().unwrap().write("mark", b"x").await.unwrap();
+    for workspace in &opened {
+        assert!(text(&**workspace.as_ref().unwrap(), "mark").await.is_some());
+    }
+    assert_eq!(world.places().len(), 1);
+}
+
+#[tokio::test]
+async fn a_workspace_without_a_repository_is_an_empty_tree_to_start_one_in() {
+    let world = world();
+    let thread = thread("t");
+    let request = WorkspaceRequest { thread: &thread, repository: None, git_ref: None };
+    let workspace = world.provider.open(request, &CancellationToken::new()).await.unwrap();
+    assert_eq!((workspace.repository(), workspace.head().await.unwrap()), (None, None));
+    workspace.write("a.txt", b"new\n").await.unwrap();
+    assert!(workspace.diff().await.unwrap().contains("+new"));
+    assert_eq!(exec(&*workspace, "git add . && git commit -qm first").await.exit_code, 0);
+    assert!(workspace.head().await.unwrap().is_some());
+    assert!(workspace.diff().await.unwrap().contains("+new"));
+    let origin = world.origin();
+    assert!(matches!(world.open_from("t", &origin).await, Err(WorkspaceError::Refused(_))));
+}
+
+#[tokio::test]
+async fn an_origin_without_commits_is_a_tree_without_a_head() {
+    let world = world();
+    let origin = world.folder.path().join("empty");
+    std::fs::create_dir(&origin).unwrap();
+    crate::support::git(&origin, &["init", "-q"]);
+    let workspace = world.open_from("t", &origin).await.unwrap();
+    assert_eq!(workspace.head().await.unwrap(), None);
+    workspace.write("a.txt", b"new\n").await.unwrap();
+    assert!(workspace.diff().await.unwrap().contains("+new"));
+}
+
+#[tokio::test]
+async fn a_damaged_record_is_a_fault_and_the_tree_stays() {
+    let world = world();
+    let workspace = world.open().await;
+    workspace.write("draft", b"unsaved").await.unwrap();
+    std::fs::write(world.tree().join("../meta.json"), "{").unwrap();
+    let origin = world.folder.path().join("origin");
+    assert!(matches!(world.open_from("t", &origin).await, Err(WorkspaceError::Infra(_))));
+    assert_eq!(std::fs::read_to_string(world.tree().join("draft")).unwrap(), "unsaved");
+}
+
+#[tokio::test]
+async fn what_a_crash_left_half_made_is_removed_once_nobody_can_be_making_it() {
+    let world = world();
+    let root = world.folder.path().join("workspaces");
+    for (name, age) in [(".making-old", Duration::from_secs(2 * 60 * 60)), (".making-new", Duration::ZERO)] {
+        std::fs::create_dir_all(root.join(name)).unwrap();
+        std::fs::write(root.join(name).join("stump"), "x").unwrap();
+        let folder = std::fs::File::open(root.join(name)).unwrap();
+        folder.set_modified(SystemTime::now() - age).unwrap();
+    }
+    world.open().await;
+    assert!(!root.join(".making-old").exists());
+    assert!(root.join(".making-new").exists());
+}

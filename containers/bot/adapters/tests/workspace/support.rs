@@ -1,0 +1,148 @@
+//! A folder with an origin and workspaces, and how the tests wait: for a condition, never for a time.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+    sync::Arc,
+    time::Duration,
+};
+
+use ars_bot_adapters::workspace::{ChildEnvironment, GitWorkspaces};
+use ars_bot_core::ports::{
+    ExecOutcome, ExecRequest, Repository, Workspace, WorkspaceError, WorkspaceProvider, WorkspaceRequest,
+};
+use ars_types::{RefName, ThreadKey};
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+/// What no child process and no file of a workspace may hold.
+pub const CANARY: &str = "canary-secret";
+/// A condition that does not come about within this fails the test.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+pub struct World {
+    pub folder: TempDir,
+    pub provider: GitWorkspaces,
+}
+
+pub fn world() -> World {
+    let folder = tempfile::tempdir().unwrap();
+    let provider = GitWorkspaces::new(folder.path().join("workspaces"), environment());
+    World { folder, provider }
+}
+
+/// Of a service whose every variable but PATH and where tools live is secret.
+fn environment() -> ChildEnvironment {
+    ChildEnvironment::from_service(|name| match name {
+        "PATH" => std::env::var_os("PATH"),
+        "HOME" | "RUSTUP_HOME" | "RUSTUP_TOOLCHAIN" | "JAVA_HOME" | "GOROOT" | "PYENV_ROOT" | "TZ" => None,
+        _ => Some(CANARY.into()),
+    })
+}
+
+pub fn git(directory: &Path, arguments: &[&str]) {
+    let identity = ["-c", "user.name=t", "-c", "user.email=t@localhost", "-c", "init.defaultBranch=main"];
+    let status = Command::new("git").args(identity).args(arguments).current_dir(directory).status().unwrap();
+    assert!(status.success(), "{arguments:?}");
+}
+
+pub fn thread(name: &str) -> ThreadKey {
+    ThreadKey::new("test", "c", name)
+}
+
+impl World {
+    /// A repository with `src/lib.txt` on `main`, `topic.txt` besides on `topic`, and the tag `v1` on `main`.
+    pub fn origin(&self) -> PathBuf {
+        let origin = self.folder.path().join("origin");
+        std::fs::create_dir_all(origin.join("src")).unwrap();
+        git(&origin, &["init", "-q"]);
+        std::fs::write(origin.join("src/lib.txt"), "one\ntwo\nthree\n").unwrap();
+        std::fs::write(origin.join(".gitignore"), "ignored\n").unwrap();
+        git(&origin, &["add", "."]);
+        git(&origin, &["commit", "-qm", "first"]);
+        git(&origin, &["tag", "v1"]);
+        git(&origin, &["checkout", "-qb", "topic"]);
+        std::fs::write(origin.join("topic.txt"), "topic\n").unwrap();
+        git(&origin, &["add", "."]);
+        git(&origin, &["commit", "-qm", "second"]);
+        git(&origin, &["checkout", "-q", "main"]);
+        origin
+    }
+
+    pub async fn open_at(
+        &self,
+        name: &str,
+        origin: &str,
+        git_ref: Option<&str>,
+        cancel: &CancellationToken,
+    ) -> Result<Arc<dyn Workspace>, WorkspaceError> {
+        let repository = Repository { name: "acme/app".into(), origin: origin.to_owned() };
+        let git_ref = git_ref.map(|text| RefName::parse(text).unwrap());
+        let request = WorkspaceRequest {
+            thread: &thread(name),
+            repository: Some(&repository),
+            git_ref: git_ref.as_ref(),
+        };
+        self.provider.open(request, cancel).await
+    }
+
+    pub async fn open_from(&self, name: &str, origin: &Path) -> Result<Arc<dyn Workspace>, WorkspaceError> {
+        self.open_at(name, &origin.display().to_string(), None, &CancellationToken::new()).await
+    }
+
+    pub async fn open(&self) -> Arc<dyn Workspace> {
+        let origin = self.origin();
+        self.open_from("t", &origin).await.unwrap()
+    }
+
+    pub fn tree(&self) -> PathBuf {
+        self.provider.tree_of(&thread("t"))
+    }
+
+    /// What stands beside each other under the workspaces' root.
+    pub fn places(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.folder.path().join("workspaces")).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    }
+}
+
+pub async fn exec_for(workspace: &dyn Workspace, command: &str, seconds: u64) -> ExecOutcome {
+    let request = ExecRequest { command, timeout: Duration::from_secs(seconds), output_limit: 10_000 };
+    workspace.exec(request, &CancellationToken::new()).await.unwrap()
+}
+
+pub async fn exec(workspace: &dyn Workspace, command: &str) -> ExecOutcome {
+    exec_for(workspace, command, 60).await
+}
+
+/// Runs a command that must succeed.
+pub async fn must(workspace: &dyn Workspace, command: &str) -> String {
+    let outcome = exec(workspace, command).await;
+    assert_eq!(outcome.exit_code, 0, "{command}: {}", outcome.output);
+    outcome.output
+}
+
+pub async fn text(workspace: &dyn Workspace, path: &str) -> Option<String> {
+    let (content, _) = workspace.read(path, 1 << 20).await.ok()?;
+    Some(String::from_utf8(content).unwrap())
+}
+
+pub async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+    let wait = async {
+        while !holds().await {
+            tokio::task::yield_now().await;
+        }
+    };
+    assert!(tokio::time::timeout(PATIENCE, wait).await.is_ok(), "never: {what}");
+}
+
+pub fn is_alive(pid: &str) -> bool {
+    // A zombie has ended; only its parent has not asked yet.
+    std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()))
+        .is_ok_and(|stat| !stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('Z')))
+}
+
+pub async fn assert_dies(pid: &str) {
+    assert!(pid.trim().parse::<u32>().is_ok(), "not a pid: {pid}");
+    until("the process dies", async || !is_alive(pid)).await;
+}
