@@ -82,6 +82,11 @@ fn tests_wait_for_conditions() {
 }
 
 #[test]
+fn nothing_is_left_for_later() {
+    holds(&rules::unfinished::check(&tree()));
+}
+
+#[test]
 fn no_file_says_where_packages_come_from() {
     holds(&rules::hosts::check(&tree()));
 }

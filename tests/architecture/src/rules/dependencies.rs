@@ -64,7 +64,8 @@ fn may_use(from: &str, to: &str) -> bool {
         }
         ["containers", "bot", "core"] => is_logic(to) && to != SQL_NATIVE,
         ["containers", "bot", "app"] => to.starts_with("containers/bot/") || is_logic(to),
-        ["containers", "bot", _] => to == "containers/bot/core" || is_logic(to),
+        ["containers", "bot", "adapters"] => to == "containers/bot/core" || is_logic(to),
+        ["containers", "bot", _] => to == "containers/bot/core" || (is_logic(to) && to != SQL_NATIVE),
         // It knows the service from outside; what it shares is vocabulary, such as the token map.
         ["xtask"] => to.starts_with("xtask/") || is_l0_or_l1(to),
         ["xtask", _] => false,
@@ -154,6 +155,7 @@ mod tests {
             ("containers/bot/core", "shared/sql-native"),
             ("containers/bot/http", "containers/bot/adapters"),
             ("containers/bot/http", "containers/bot/app"),
+            ("containers/bot/http", "shared/sql-native"),
             ("containers/bot/app", "shared/testkit"),
             ("containers/bot/app", "tests/workerd"),
             ("containers/bot/app", "durable-objects/platform"),

@@ -12,3 +12,4 @@ pub mod purity;
 pub mod sizes;
 pub mod sleeps;
 pub mod sql_text;
+pub mod unfinished;
