@@ -1,23 +1,34 @@
 //! Reading a call's arguments: a model is told which field is wrong and what was expected, never its own value.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::ToolOutput;
 
+/// Most characters of an unknown field's name that are said back.
+const NAME_CHARS: usize = 40;
+
 /// One call's arguments.
 pub(super) struct Args<'a> {
-    input: &'a Value,
+    fields: &'a Map<String, Value>,
 }
 
 impl<'a> Args<'a> {
-    /// Arguments must be an object. Text that was not valid JSON arrives as a string.
-    pub(super) fn of(input: &'a Value) -> Result<Self, ToolOutput> {
-        match input {
-            Value::Object(_) => Ok(Self { input }),
+    /// Arguments must be an object of known fields. Text that was not valid JSON arrives as a string.
+    pub(super) fn of(input: &'a Value, known: &[&str]) -> Result<Self, ToolOutput> {
+        let fields = match input {
+            Value::Object(fields) => fields,
             Value::String(_) => {
-                Err(ToolOutput::refused("The arguments are not valid JSON. Send one JSON object."))
+                return Err(ToolOutput::refused("The arguments are not valid JSON. Send one JSON object."));
             }
-            _ => Err(ToolOutput::refused("The arguments must be one JSON object.")),
+            _ => return Err(ToolOutput::refused("The arguments must be one JSON object.")),
+        };
+        match fields.keys().find(|name| !known.contains(&name.as_str())) {
+            Some(name) => Err(ToolOutput::refused(format!(
+                "There is no field `{}`. The fields are: {}.",
+                ars_events::cap(name, NAME_CHARS),
+                known.join(", ")
+            ))),
+            None => Ok(Self { fields }),
         }
     }
 
@@ -29,7 +40,7 @@ impl<'a> Args<'a> {
 
     /// A text that may be left out.
     pub(super) fn optional_text(&self, field: &str) -> Result<Option<&'a str>, ToolOutput> {
-        match self.input.get(field) {
+        match self.fields.get(field) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
             Some(_) => Err(ToolOutput::refused(format!("`{field}` must be a string."))),
@@ -38,7 +49,7 @@ impl<'a> Args<'a> {
 
     /// A whole number, not negative, that may be left out.
     pub(super) fn optional_count(&self, field: &str) -> Result<Option<u64>, ToolOutput> {
-        match self.input.get(field) {
+        match self.fields.get(field) {
             None | Some(Value::Null) => Ok(None),
             Some(value) => value.as_u64().map(Some).ok_or_else(|| {
                 ToolOutput::refused(format!("`{field}` must be a whole number, not negative."))
@@ -48,7 +59,7 @@ impl<'a> Args<'a> {
 
     /// A flag; absent is false.
     pub(super) fn flag(&self, field: &str) -> Result<bool, ToolOutput> {
-        match self.input.get(field) {
+        match self.fields.get(field) {
             None | Some(Value::Null) => Ok(false),
             Some(Value::Bool(flag)) => Ok(*flag),
             Some(_) => Err(ToolOutput::refused(format!("`{field}` must be true or false."))),
@@ -59,4 +70,9 @@ impl<'a> Args<'a> {
 /// A text field of any input, for summaries: never fails.
 pub(super) fn peek<'a>(input: &'a Value, field: &str) -> &'a str {
     input.get(field).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// A text of several lines on one, for summaries.
+pub(super) fn one_line(text: &str) -> String {
+    text.trim().lines().map(str::trim_end).collect::<Vec<_>>().join(" ⏎ ")
 }

@@ -1,6 +1,6 @@
 //! `bash`: runs a command in the workspace (bot supplement section 15).
 
-use std::time::Duration;
+use std::{borrow::Cow, time::Duration};
 
 use ars_agent::ToolSpec;
 use async_trait::async_trait;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{
     Effects, Tool, ToolContext, ToolOutput,
-    args::{Args, peek},
+    args::{Args, one_line, peek},
 };
 use crate::ports::{ExecOutcome, ExecRequest};
 
@@ -24,6 +24,8 @@ const RESERVE: Duration = Duration::from_secs(60);
 const OUTPUT_CHARS: usize = 30_000;
 /// Bytes of output kept: enough for the characters shown, whatever their width.
 const OUTPUT_BYTES: usize = OUTPUT_CHARS * 4;
+/// Characters of these kept for the note of what was cut.
+const NOTE_CHARS: usize = 60;
 /// What a shell says of a command that ran out of time.
 const TIMED_OUT: i32 = 124;
 
@@ -59,7 +61,7 @@ impl Tool for Bash {
     }
 
     fn summary(&self, input: &Value) -> String {
-        format!("$ {}", peek(input, "command"))
+        format!("$ {}", one_line(peek(input, "command")))
     }
 
     async fn run(&self, context: ToolContext<'_>, input: &Value) -> ToolOutput {
@@ -70,7 +72,7 @@ impl Tool for Bash {
 }
 
 async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, ToolOutput> {
-    let args = Args::of(input)?;
+    let args = Args::of(input, &["command", "timeoutMs"])?;
     let command = args.text("command")?;
     if command.trim().is_empty() {
         return Err(ToolOutput::refused("`command` must not be blank."));
@@ -94,15 +96,15 @@ fn timeout(wanted_ms: u64, remaining: Duration) -> Option<Duration> {
 
 /// A command that failed says so on its first line (bot supplement section 9, "Exit code").
 fn describe(outcome: &ExecOutcome, timeout: Duration) -> ToolOutput {
-    let shown = middle_cut(&outcome.output, OUTPUT_CHARS);
     let mut text = String::new();
     if outcome.exit_code != 0 {
         text.push_str(&format!("exit {}:\n", outcome.exit_code));
     }
     if outcome.timed_out {
-        text.push_str(&format!("(killed after {} s)\n", timeout.as_secs()));
+        text.push_str(&format!("(killed with all it had started after {} s)\n", timeout.as_secs()));
     }
-    text.push_str(&shown);
+    let left = OUTPUT_CHARS - text.chars().count();
+    text.push_str(&middle_cut(&outcome.output, left, outcome.truncated));
     if text.is_empty() {
         text.push_str("(no output)");
     }
@@ -110,16 +112,21 @@ fn describe(outcome: &ExecOutcome, timeout: Duration) -> ToolOutput {
     ToolOutput { ok, exit_code: Some(outcome.exit_code), ..ToolOutput::text(text) }
 }
 
-/// Keeps both ends: the cause is often said first and the outcome last.
-fn middle_cut(text: &str, max_chars: usize) -> String {
+/// Keeps both ends: the cause is often said first and the outcome last. What the workspace `already` cut is far more
+/// than is cut here, so no number is given then.
+fn middle_cut(text: &str, max_chars: usize, already: bool) -> Cow<'_, str> {
     let total = text.chars().count();
     if total <= max_chars {
-        return text.to_owned();
+        return Cow::Borrowed(text);
     }
-    let half = max_chars / 2;
+    let half = max_chars.saturating_sub(NOTE_CHARS) / 2;
     let head: String = text.chars().take(half).collect();
     let tail: String = text.chars().skip(total - half).collect();
-    format!("{head}\n[… {} characters left out …]\n{tail}", total - 2 * half)
+    let note = match already {
+        true => "most of the output is left out".to_owned(),
+        false => format!("{} characters left out", total - 2 * half),
+    };
+    Cow::Owned(format!("{head}\n[… {note} …]\n{tail}"))
 }
 
 #[cfg(test)]
@@ -153,8 +160,23 @@ mod tests {
     }
 
     #[test]
-    fn long_output_keeps_both_ends() {
-        let cut = middle_cut(&format!("first{}last", "é".repeat(50)), 20);
-        assert!(cut.starts_with("first") && cut.ends_with("last") && cut.contains("39 characters left out"));
+    fn long_output_keeps_both_ends_and_says_how_much_is_missing() {
+        let long = format!("first{}last", "é".repeat(500));
+        let cut = middle_cut(&long, 100, false);
+        assert!(cut.starts_with("first") && cut.ends_with("last"));
+        assert!(cut.contains("469 characters left out") && cut.chars().count() <= 100, "{cut}");
+        let cut = middle_cut(&long, 100, true);
+        assert!(cut.contains("most of the output is left out") && cut.chars().count() <= 100, "{cut}");
+        assert_eq!(middle_cut("short", 5, true), "short");
+    }
+
+    #[test]
+    fn a_timed_out_flood_says_both_within_the_limit() {
+        let output = "x".repeat(OUTPUT_BYTES);
+        let outcome = ExecOutcome { exit_code: TIMED_OUT, output, truncated: true, timed_out: true };
+        let output = describe(&outcome, Duration::from_secs(7));
+        let [ars_agent::ToolContent::Text { text }] = &output.content[..] else { panic!("{output:?}") };
+        assert!(text.starts_with("exit 124:\n(killed with all it had started after 7 s)\nxxx"));
+        assert!(text.chars().count() <= OUTPUT_CHARS);
     }
 }

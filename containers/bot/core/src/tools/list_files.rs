@@ -49,10 +49,11 @@ impl Tool for ListFiles {
 }
 
 async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, ToolOutput> {
-    let path = Args::of(input)?.optional_text("path")?.unwrap_or(".");
+    let args = Args::of(input, &["path"])?;
+    let path = args.optional_text("path")?.unwrap_or(".");
     let (files, more) = context.workspace()?.list(path, MAX_FILES).await.map_err(ToolOutput::from)?;
     if files.is_empty() {
-        return Ok(ToolOutput::text("(no files)"));
+        return Ok(ToolOutput::text("(no files that git does not ignore)"));
     }
     let mut text: String =
         files.iter().map(|file| format!("{} ({} bytes)\n", file.path, file.size)).collect();

@@ -9,6 +9,8 @@ mod edit_file;
 mod list_files;
 mod read_file;
 mod search;
+#[cfg(test)]
+mod tests;
 mod toolset;
 mod update_status;
 mod write_file;
@@ -102,7 +104,13 @@ impl ToolOutput {
 impl From<WorkspaceError> for ToolOutput {
     /// A broken workspace is infrastructure; everything else the model can act on.
     fn from(error: WorkspaceError) -> Self {
-        let infra = matches!(error, WorkspaceError::Infra(_));
-        Self { infra, ..Self::refused(error.to_string()) }
+        match error {
+            WorkspaceError::Infra(_) => Self { infra: true, ..Self::refused(error.to_string()) },
+            WorkspaceError::Cancelled => Self::refused("stopped"),
+            WorkspaceError::PathEscape(_)
+            | WorkspaceError::NotFound(_)
+            | WorkspaceError::Refused(_)
+            | WorkspaceError::Clone(_) => Self::refused(error.to_string()),
+        }
     }
 }

@@ -10,8 +10,8 @@ use super::{
     args::{Args, peek},
 };
 
-/// Most bytes of a text file that are read; the rest is reached with `offset`.
-const MAX_TEXT_BYTES: u64 = 8 << 20;
+/// Most bytes of any file that are read: one more than the largest that is shown whole.
+const READ_BYTES: u64 = MAX_PDF_BYTES as u64 + 1;
 /// Most characters shown at once, as for command output (bot supplement section 15, bash).
 const MAX_SHOWN_CHARS: usize = 30_000;
 /// Lines shown when the call does not say.
@@ -61,7 +61,7 @@ impl Tool for ReadFile {
 }
 
 async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, ToolOutput> {
-    let args = Args::of(input)?;
+    let args = Args::of(input, &["path", "offset", "limit"])?;
     let path = args.text("path")?;
     let count = |field| {
         Ok::<_, ToolOutput>(args.optional_count(field)?.map(|n| usize::try_from(n).unwrap_or(usize::MAX)))
@@ -69,15 +69,18 @@ async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, Tool
     let first = count("offset")?.unwrap_or(1).max(1);
     let lines = count("limit")?.unwrap_or(DEFAULT_LINES).max(1);
     let workspace = context.workspace()?;
-    let limit = MAX_TEXT_BYTES.max(MAX_PDF_BYTES as u64) + 1;
-    let (bytes, size) = workspace.read(path, limit).await.map_err(ToolOutput::from)?;
+    let (bytes, size) = workspace.read(path, READ_BYTES).await.map_err(ToolOutput::from)?;
     if let Some(content) = media(path, &bytes, size)? {
         return Ok(ToolOutput { content: vec![content], ..ToolOutput::text("") });
     }
     if bytes.iter().take(8 << 10).any(|byte| *byte == 0) {
         return Err(ToolOutput::refused(format!("{path} is a binary file of {size} bytes.")));
     }
-    Ok(ToolOutput::text(numbered(&String::from_utf8_lossy(&bytes), first, lines, size > bytes.len() as u64)))
+    let mut shown = numbered(&String::from_utf8_lossy(&bytes), first, lines);
+    if size > bytes.len() as u64 {
+        shown.push_str(&format!("\n[the file has {size} bytes; only the first {} are read]", bytes.len()));
+    }
+    Ok(ToolOutput::text(shown))
 }
 
 /// Images and PDFs by their first bytes; the name alone is not believed.
@@ -104,7 +107,8 @@ fn media(path: &str, bytes: &[u8], size: u64) -> Result<Option<ToolContent>, Too
     }))
 }
 
-fn numbered(text: &str, first: usize, limit: usize, cut: bool) -> String {
+/// The lines from `first`, at most `limit` of them and within the characters shown at once.
+fn numbered(text: &str, first: usize, limit: usize) -> String {
     if text.is_empty() {
         return "(the file is empty)".into();
     }
@@ -122,10 +126,8 @@ fn numbered(text: &str, first: usize, limit: usize, cut: bool) -> String {
     if shown.is_empty() {
         return format!("(the file has only {total} lines)");
     }
-    if last < total || cut {
-        let more = if cut { "more than " } else { "" };
-        shown
-            .push_str(&format!("[lines {first} to {last} of {more}{total}; go on with offset {}]", last + 1));
+    if last < total {
+        shown.push_str(&format!("[lines {first} to {last} of {total}; go on with offset {}]", last + 1));
     }
     shown
 }
@@ -136,10 +138,10 @@ mod tests {
 
     #[test]
     fn lines_are_numbered_and_the_rest_is_announced() {
-        assert_eq!(numbered("a\nb\nc\n", 2, 1, false), "    2\tb\n[lines 2 to 2 of 3; go on with offset 3]");
-        assert_eq!(numbered("a", 1, 10, false), "    1\ta\n");
-        assert_eq!(numbered("a", 9, 10, false), "(the file has only 1 lines)");
-        assert!(numbered(&"x".repeat(100_000), 1, 10, false).chars().count() < 31_000);
+        assert_eq!(numbered("a\nb\nc\n", 2, 1), "    2\tb\n[lines 2 to 2 of 3; go on with offset 3]");
+        assert_eq!(numbered("a", 1, 10), "    1\ta\n");
+        assert_eq!(numbered("a", 9, 10), "(the file has only 1 lines)");
+        assert!(numbered(&"x".repeat(100_000), 1, 10).chars().count() < 31_000);
     }
 
     #[test]

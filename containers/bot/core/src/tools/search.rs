@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{
     Effects, Tool, ToolContext, ToolOutput,
-    args::{Args, peek},
+    args::{Args, one_line, peek},
 };
 
 /// Matches shown at once.
@@ -41,7 +41,7 @@ impl Tool for Search {
     }
 
     fn summary(&self, input: &Value) -> String {
-        format!("search {} {}", peek(input, "pattern"), peek(input, "path")).trim_end().to_owned()
+        one_line(&format!("search {} {}", peek(input, "pattern"), peek(input, "path")))
     }
 
     async fn run(&self, context: ToolContext<'_>, input: &Value) -> ToolOutput {
@@ -52,18 +52,24 @@ impl Tool for Search {
 }
 
 async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, ToolOutput> {
-    let args = Args::of(input)?;
+    let args = Args::of(input, &["pattern", "path"])?;
     let pattern = args.text("pattern")?;
     let path = args.optional_text("path")?.unwrap_or(".");
     let (hits, more) =
         context.workspace()?.search(pattern, path, MAX_HITS).await.map_err(ToolOutput::from)?;
     if hits.is_empty() {
-        return Ok(ToolOutput::text("(no matches)"));
+        return Ok(ToolOutput::text(match more {
+            true => "(the search was cut short before it found a match; narrow the path)",
+            false => "(no matches)",
+        }));
     }
     let mut text: String =
         hits.iter().map(|hit| format!("{}:{}: {}\n", hit.path, hit.line, hit.text)).collect();
     if more {
-        text.push_str(&format!("[only the first {MAX_HITS} matches; narrow the pattern or the path]"));
+        text.push_str(&format!(
+            "[there may be more than these {}; narrow the pattern or the path]",
+            hits.len()
+        ));
     }
     Ok(ToolOutput::text(text))
 }

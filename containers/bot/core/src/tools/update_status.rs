@@ -41,7 +41,7 @@ impl Tool for UpdateStatus {
     }
 
     async fn run(&self, _context: ToolContext<'_>, input: &Value) -> ToolOutput {
-        match Args::of(input).and_then(|args| args.text("checklist")) {
+        match Args::of(input, &["checklist"]).and_then(|args| args.text("checklist")) {
             Ok(text) if text.trim().is_empty() => ToolOutput::text("Ignored: the checklist is empty."),
             Ok(_) => ToolOutput::text("Shown."),
             Err(refused) => refused,

@@ -47,7 +47,7 @@ impl Tool for WriteFile {
 }
 
 async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, ToolOutput> {
-    let args = Args::of(input)?;
+    let args = Args::of(input, &["path", "content"])?;
     let (path, content) = (args.text("path")?, args.text("content")?);
     context.workspace()?.write(path, content.as_bytes()).await.map_err(ToolOutput::from)?;
     Ok(ToolOutput::text(format!("Wrote {path}: {} lines, {} bytes.", content.lines().count(), content.len())))
