@@ -97,7 +97,7 @@ impl Bot {
     /// The end of what it logged.
     pub fn log_tail(&self) -> String {
         let bytes = fs::read(&self.log).unwrap_or_default();
-        String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(TAIL_BYTES)..]).into_owned()
+        String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(TAIL_BYTES)..]).trim_end().to_owned()
     }
 
     /// Has it stop what is in flight, record it, and leave. Killed when that takes too long, or the user insists.

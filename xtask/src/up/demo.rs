@@ -1,7 +1,7 @@
 //! The main job, once, in front of the user: a coding request on the sample project, followed live.
 
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -73,18 +73,24 @@ impl Demo {
         let page = format!("{}/runs/{run}", self.bot);
         let live = http::live_page(&self.bot, run)?.unwrap_or_else(|| page.clone());
         println!("watch it in a browser: {live}\n");
-        self.ars(&["watch", &live])?;
+        let watched = self.ars(&["watch", &live]).status().context("ars watch")?;
+        ensure!(watched.success(), "ars watch ended with {watched}");
         println!("\n── what it changed ──────────────────────────────────────────────────────────");
-        self.ars(&["diff", text(&answer, "threadKey")?, "--data-dir", &self.data.to_string_lossy()])?;
+        let mut diff =
+            self.ars(&["diff", text(&answer, "threadKey")?, "--data-dir", &self.data.to_string_lossy()]);
+        let diff = diff.output().context("ars diff")?;
+        ensure!(diff.status.success(), "ars diff: {}", String::from_utf8_lossy(&diff.stderr).trim());
+        let changed = String::from_utf8_lossy(&diff.stdout);
+        println!("{}", if changed.is_empty() { "nothing" } else { changed.trim_end() });
         println!("─────────────────────────────────────────────────────────────────────────────");
         println!("the run's page: {page}");
         Ok(())
     }
 
-    fn ars(&self, arguments: &[&str]) -> Result<()> {
-        let status = Command::new(&self.ars).args(arguments).status().context("ars")?;
-        ensure!(status.success(), "ars {} ended with {status}", arguments[0]);
-        Ok(())
+    fn ars(&self, arguments: &[&str]) -> Command {
+        let mut ars = Command::new(&self.ars);
+        ars.args(arguments).stdin(Stdio::null());
+        ars
     }
 }
 

@@ -62,6 +62,7 @@ pub fn run(options: &Options) -> Result<()> {
 fn start(options: &Options, signals: &Signals) -> Result<()> {
     let began = Instant::now();
     ready::withdraw(options)?;
+    options.check_ports()?;
     let data = DataDir::claim(options.data_dir.as_deref())?;
     leftovers::end(&data)?;
     let secrets = Secrets::load(&data)?;

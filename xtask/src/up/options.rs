@@ -1,7 +1,9 @@
 //! The command line of `up`.
 
+use std::net::{Ipv4Addr, TcpListener};
 use std::path::PathBuf;
 
+use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 
 /// Options of `cargo xtask up`.
@@ -57,6 +59,17 @@ impl Options {
         self.config.is_none() || !self.no_demo
     }
 
+    /// Refuses ports that somebody has, before anything is built for them.
+    pub fn check_ports(&self) -> Result<()> {
+        let Some(base) = self.port_base else { return Ok(()) };
+        let needed = if self.store == Store::Worker { base..=base + 1 } else { base..=base };
+        for port in needed {
+            TcpListener::bind((Ipv4Addr::LOCALHOST, port))
+                .with_context(|| format!("port {port} cannot be had (--port-base)"))?;
+        }
+        Ok(())
+    }
+
     /// The bot's port; 0 lets the system choose.
     pub fn bot_port(&self) -> u16 {
         self.port_base.unwrap_or(0)
@@ -101,5 +114,14 @@ mod tests {
         assert_eq!(ports(&["--port-base", "8787"]), (8787, 8788));
         assert_eq!(ports(&[]), (0, 0));
         assert!(Line::try_parse_from(["up", "--port-base", "65535"]).is_err());
+    }
+
+    #[test]
+    fn a_port_that_is_taken_is_refused() {
+        let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let port = taken.local_addr().unwrap().port();
+        let base = port.to_string();
+        let refused = options(&["--port-base", &base]).check_ports().unwrap_err().to_string();
+        assert!(refused.contains(&base), "{refused}");
     }
 }
