@@ -9,6 +9,8 @@ use ureq::http::{HeaderValue, Request};
 
 /// Longest wait for an answer: far above any, far below a test runner's patience.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// Wait for an answer that may never come: far above the milliseconds any answer takes.
+const IMPATIENCE: Duration = Duration::from_secs(3);
 
 /// Speaks to one Worker, keeping connections open between requests.
 #[derive(Clone)]
@@ -31,8 +33,17 @@ pub struct Answer {
 impl Client {
     /// A client of the Worker at `address`.
     pub fn new(address: SocketAddr) -> Self {
+        Self::waiting(address, PATIENCE)
+    }
+
+    /// The same for a request that may never be answered.
+    pub fn impatient(&self) -> Self {
+        Self::waiting(self.address, IMPATIENCE)
+    }
+
+    fn waiting(address: SocketAddr, limit: Duration) -> Self {
         let config =
-            ureq::Agent::config_builder().http_status_as_error(false).timeout_global(Some(PATIENCE)).build();
+            ureq::Agent::config_builder().http_status_as_error(false).timeout_global(Some(limit)).build();
         Self { agent: config.into(), address }
     }
 

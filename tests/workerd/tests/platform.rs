@@ -1,0 +1,102 @@
+//! What the code relies on of the edge platform, shown on the real runtime (docs/platform.md names each of these).
+//!
+//! Through the fixture Worker; the shipped one is tested in `state_worker.rs`.
+
+use ars_tests_workerd::{Client, fixture};
+use serde_json::{Value, json};
+
+fn ask(client: &Client, path: &str) -> Value {
+    let answer = client.post_bytes(path, "", b"");
+    assert_eq!(answer.status, 200, "{path}: {answer:?}");
+    answer.body
+}
+
+#[test]
+fn a_transaction_commits_everything() {
+    let worker = fixture();
+    assert_eq!(ask(&worker.client, "/object/commit"), json!(["ok", 2]));
+}
+
+#[test]
+fn a_transaction_that_fails_leaves_nothing_and_returns_its_own_error() {
+    let worker = fixture();
+    assert_eq!(ask(&worker.client, "/object/rollback"), json!(["on purpose", 0]));
+    assert_eq!(ask(&worker.client, "/object/rollback-of-sqlite"), json!(["engine", 0]));
+    // And the object goes on working.
+    assert_eq!(ask(&worker.client, "/object/commit"), json!(["ok", 2]));
+}
+
+#[test]
+fn sql_text_cannot_begin_a_transaction() {
+    let worker = fixture();
+    assert_eq!(ask(&worker.client, "/object/begin"), json!("refused"));
+}
+
+#[test]
+fn full_text_search_ranks_by_bm25() {
+    let worker = fixture();
+    assert_eq!(ask(&worker.client, "/object/search"), json!(["about", "passing"]));
+}
+
+#[test]
+fn values_cross_unchanged_and_a_parameter_is_a_double_until_a_column_makes_it_an_integer() {
+    let worker = fixture();
+    let expected =
+        json!({ "unchanged": true, "column": "integer", "parameter": "real", "beyondRefused": true });
+    assert_eq!(ask(&worker.client, "/object/values"), expected);
+}
+
+#[test]
+fn an_alarm_wakes_the_object() {
+    let worker = fixture();
+    ask(&worker.client, "/object/alarm/set");
+    assert_eq!(ask(&worker.client, "/object/alarm/wait"), json!(1));
+}
+
+#[test]
+fn an_alarm_that_was_set_before_a_kill_rings_after_the_restart() {
+    let mut worker = fixture();
+    // Far enough ahead that it cannot ring before the kill, near enough to wait for.
+    ask(&worker.client, "/object/alarm/set-ahead");
+    assert_eq!(ask(&worker.client, "/object/alarm/rung"), json!(0));
+    worker.kill_and_restart();
+    assert_eq!(ask(&worker.client, "/object/alarm/wait"), json!(1));
+}
+
+#[test]
+fn a_panic_in_an_object_leaves_the_worker_answering_and_the_data_intact() {
+    let worker = fixture();
+    assert_eq!(ask(&worker.client, "/object/note"), json!(1));
+    // The shim starts the wasm instance anew, and the Worker's half of the request lived in the old one: the caller
+    // gets an error or, here, no answer at all. It never gets a success, and the next caller is served.
+    let answer = worker.client.impatient().try_send("POST", "/object/panic", &[], b"");
+    assert!(!answer.is_ok_and(|answer| answer.status == 200));
+    // What the handler wrote before it panicked is there too: a panic is no rollback.
+    assert_eq!(ask(&worker.client, "/object/notes"), json!(2));
+    assert_eq!(ask(&worker.client, "/object/note"), json!(3));
+}
+
+#[test]
+fn a_panic_in_a_worker_leaves_it_and_its_objects_answering() {
+    let worker = fixture();
+    assert_eq!(ask(&worker.client, "/object/note"), json!(1));
+    assert_eq!(worker.client.get("/worker/panic").status, 500);
+    assert_eq!(worker.client.get("/healthz").status, 200);
+    assert_eq!(ask(&worker.client, "/object/notes"), json!(1));
+}
+
+#[test]
+fn reading_a_body_stops_at_the_limit_whatever_was_declared() {
+    let worker = fixture();
+    let read = |limit: usize, length: usize| {
+        let answer = worker.client.post_bytes(&format!("/worker/read/{limit}"), "", &vec![b'x'; length]);
+        (answer.status, answer.body)
+    };
+    for length in [0, 1, 4096, 4097, 1_000_000] {
+        assert_eq!(read(length, length), (200, json!(length)));
+        assert_eq!(read(length + 10, length), (200, json!(length)));
+    }
+    for length in [1, 4096, 3_000_000] {
+        assert_eq!(read(length - 1, length).0, 413);
+    }
+}

@@ -1,0 +1,67 @@
+//! Records and calls for the tests beside.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use ars_tests_workerd::{Answer, Client, TOKEN};
+use serde_json::{Value, json};
+
+/// The store the bot uses.
+pub const STORE: &str = "runs:default";
+
+/// Milliseconds since the epoch.
+pub fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    u64::try_from(since.as_millis()).unwrap()
+}
+
+/// A finished run with this many events.
+pub fn record(id: &str, finished_at: u64, events: u64) -> Value {
+    let stored: Vec<_> = (1..=events)
+        .map(|seq| json!({ "seq": seq, "type": "text", "text": format!("line {seq} ✓") }))
+        .collect();
+    json!({
+        "id": id,
+        "label": "a run of tests",
+        "agent": "coding",
+        "model": "rehearsal/tests",
+        "channelId": "http:tests",
+        "userId": "http:alice",
+        "threadKey": "http:tests:1",
+        "channelVisibility": "machine",
+        "startedAt": finished_at - 1000,
+        "finishedAt": finished_at,
+        "status": "completed",
+        "eventCount": events,
+        "storedEventCount": events,
+        "truncated": false,
+        "events": stored,
+        "diagnosis": { "verdict": "fine", "eventCount": events, "findings": [], "byCategory": {} },
+        "ofALaterVersion": { "kept": true },
+    })
+}
+
+/// A call with the right bearer and the usual store; it must succeed.
+pub fn call(client: &Client, path: &str, body: Value) -> Value {
+    let answer = try_call(client, path, body);
+    assert_eq!(
+        (answer.status, answer.content_type.as_str()),
+        (200, "application/json"),
+        "{path}: {answer:?}"
+    );
+    answer.body
+}
+
+/// A call with the right bearer and, unless the body names another, the usual store.
+pub fn try_call(client: &Client, path: &str, mut body: Value) -> Answer {
+    if let Some(body) = body.as_object_mut() {
+        body.entry("storeKey").or_insert_with(|| json!(STORE));
+    }
+    client.post(path, TOKEN, &body)
+}
+
+/// Puts a record that must be stored.
+pub fn put(client: &Client, record: &Value) -> Value {
+    let answer = call(client, "/runs/put", json!({ "record": record }));
+    assert_eq!(answer["stored"], true, "{answer}");
+    answer
+}
