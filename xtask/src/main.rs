@@ -30,6 +30,8 @@ enum Task {
     Test,
     /// Check what takes seconds: format, lints, the rules of the tree
     Check,
+    /// Build the state Worker; what its wrangler configuration calls before a deploy
+    BuildState,
     /// Measure
     Bench {
         #[command(subcommand)]
@@ -45,6 +47,7 @@ fn main() -> ExitCode {
         Task::Up(options) => up::run(&options),
         Task::Test => verify::test(),
         Task::Check => verify::check(),
+        Task::BuildState => build_state(),
         Task::Bench { what } => bench::run(&what),
     };
     match done {
@@ -54,5 +57,30 @@ fn main() -> ExitCode {
             eprintln!("xtask: {error:#}");
             ExitCode::FAILURE
         }
+    }
+}
+
+fn build_state() -> anyhow::Result<()> {
+    let step = terminal::Step::begin("state Worker");
+    ars_workerd::ensure_rust_target(&|line| step.tell(line))?;
+    ars_workerd::ensure_npm(&|line| step.tell(line))?;
+    ars_workerd::ensure_cargo_tools(&|line| step.tell(line))?;
+    let built = ars_workerd::build_state_worker(&|line| step.tell(line))?;
+    step.done(&format!("{} kB compressed", built.gzip_bytes / 1000));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::Args;
+
+    #[test]
+    fn the_build_command_of_the_worker_is_a_task_of_this_program() {
+        let configuration = include_str!("../../workers/state/wrangler.toml");
+        let line = configuration.lines().find_map(|line| line.strip_prefix("command = \"cargo xtask "));
+        let task = line.map(|rest| rest.trim_end_matches('"'));
+        assert!(Args::command().get_subcommands().any(|known| Some(known.get_name()) == task), "{task:?}");
     }
 }

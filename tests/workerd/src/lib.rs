@@ -1,7 +1,7 @@
 //! Starts Workers on workerd for tests: built once per test program, each start in a fresh directory and on a port
 //! of the system's choice.
 //!
-//! Not here: what is tested (`tests/platform.rs` for the platform, `tests/state_worker.rs` for the shipped Worker).
+//! Not here: what is tested (`tests/platform.rs` for the platform, `tests/state_worker/main.rs` for the shipped Worker).
 #![forbid(unsafe_code)]
 #![expect(clippy::expect_used, reason = "test support: a broken set-up ends the test with its cause")]
 

@@ -1,6 +1,6 @@
 //! What the code relies on of the edge platform, shown on the real runtime (docs/platform.md names each of these).
 //!
-//! Through the fixture Worker; the shipped one is tested in `state_worker.rs`.
+//! Through the fixture Worker; the shipped one is tested in `state_worker/main.rs`.
 
 use ars_tests_workerd::{Client, fixture};
 use serde_json::{Value, json};

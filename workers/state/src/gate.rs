@@ -4,19 +4,14 @@
 
 use ars_auth::{Secret, strict_bearer};
 use ars_do_run_store::Verb;
-use ars_wire::health;
-
-/// Longest body of a route that carries a record (section 1.4).
-const RECORD_FENCE: usize = 2 * 1024 * 1024;
-/// Longest body of every other route (section 1.4).
-const FENCE: usize = 512 * 1024;
+use ars_wire::{health, runs::fence};
 
 /// Every route that asks something of a store, with its body's fence. Whatever is not here is 404.
 const ROUTES: [Route; 4] = [
-    Route { verb: Verb::Put, fence: RECORD_FENCE },
-    Route { verb: Verb::Get, fence: FENCE },
-    Route { verb: Verb::List, fence: FENCE },
-    Route { verb: Verb::Events, fence: FENCE },
+    Route { verb: Verb::Put, fence: fence::RECORD },
+    Route { verb: Verb::Get, fence: fence::OTHER },
+    Route { verb: Verb::List, fence: fence::OTHER },
+    Route { verb: Verb::Events, fence: fence::OTHER },
 ];
 
 /// One route.
@@ -154,7 +149,7 @@ mod tests {
         let authorized = Head { authorization: GOOD.authorization, ..posted };
         assert_eq!(gate(&authorized), Err(Refusal::LengthRequired));
         let declared = Head { content_length: Some("99999999"), ..authorized };
-        assert_eq!(gate(&declared), Err(Refusal::TooLarge { fence: RECORD_FENCE }));
+        assert_eq!(gate(&declared), Err(Refusal::TooLarge { fence: fence::RECORD }));
     }
 
     #[test]

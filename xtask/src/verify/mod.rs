@@ -2,6 +2,7 @@
 //!
 //! What fails fast comes first, and the test runner last, so that its own closing line is the last one printed.
 
+mod debian;
 mod platforms;
 mod stage;
 
@@ -49,7 +50,7 @@ fn set_up() -> Result<()> {
     edge::ensure_npm(&|line| step.tell(line))?;
     edge::ensure_cargo_tools(&|line| step.tell(line))?;
     step.done("");
-    Ok(())
+    debian::ensure()
 }
 
 /// What tests start. They would build it too, but silently and against their own time limits.

@@ -61,7 +61,13 @@ fn the_main_job_is_shown_and_the_service_serves_on_until_it_is_stopped() {
 #[test]
 fn records_are_kept_by_the_state_worker_and_survive_a_second_start() {
     let data = data();
-    let mut up = Up::start(data.path(), &["--no-demo"]);
+    // The command of the README, whole: Worker, bot, demonstration.
+    let mut up = Up::start(data.path(), &[]);
+    let shown = up.output_until("Serving until Ctrl-C");
+    assert!(
+        shown.contains("[rehearsal] **Why it failed.**") && shown.contains("the run's page: "),
+        "{shown}"
+    );
     let ready = up.ready();
     let (bot, state) = (ready["bot"]["url"].as_str().unwrap(), ready["state"]["url"].as_str().unwrap());
     let asked = post(&format!("{bot}/ingress"), &ready["tokens"]["demo"]["token"], &json!({"text": MEND}));
