@@ -1,15 +1,23 @@
 //! From the gate to the objects.
 
+use std::{pin::pin, time::Duration};
+
 use ars_auth::Secret;
 use ars_do_run_store::{Verb, ask};
 use ars_platform::{BodyError, internal, json, read_body, refuse};
-use ars_wire::health::StateHealth;
-use worker::{Env, Request, Response, Result};
+use ars_wire::{health::StateHealth, runs::fence};
+use futures::future::select;
+use worker::{Delay, Env, Request, Response, Result};
 
-use crate::gate::{Admitted, Head, admit};
+use crate::gate::{Admitted, Head, Refusal, admit};
 
 /// The secret every route but health asks for.
 const SECRET: &str = "MEMORY_TOKEN";
+/// Longest refused body that is taken in, so that its sender hears of the refusal: twice the largest fence. Only
+/// callers with the bearer get this far.
+const LINGER: usize = 2 * fence::RECORD;
+/// Longest wait for it.
+const LINGER_TIME: Duration = Duration::from_secs(1);
 /// What this Worker serves, in the order of state-worker supplement section 1.6.
 const FEATURES: [&str; 1] = ["runs"];
 
@@ -28,7 +36,23 @@ pub async fn handle(request: Request, env: &Env) -> Result<Response> {
     match admit(&head, secret.as_ref()) {
         Ok(Admitted::Health) => health(),
         Ok(Admitted::Call { verb, length }) => call(&request, env, verb, length).await,
-        Err(refusal) => refuse(refusal.status(), &refusal.message()),
+        Err(refusal) => {
+            if let Refusal::TooLarge { .. } = refusal {
+                let_finish(&request, content_length.as_deref()).await;
+            }
+            refuse(refusal.status(), &refusal.message())
+        }
+    }
+}
+
+/// Takes in a body that is only somewhat too long before it is refused. A sender reads no answer until it has sent
+/// everything, and the runtime cuts a connection whose body nobody reads: the 413 would be lost.
+async fn let_finish(request: &Request, declared: Option<&str>) {
+    let declared = declared.and_then(|length| length.trim().parse::<usize>().ok());
+    if let Some(length) = declared.filter(|length| *length <= LINGER) {
+        // Best effort: the refusal stands whatever became of the body.
+        let (read, waited) = (pin!(read_body(request, length)), pin!(Delay::from(LINGER_TIME)));
+        drop(select(read, waited).await);
     }
 }
 
