@@ -1,24 +1,24 @@
-//! The Durable Object that keeps the finished runs of one store (document 2 section 4.3, state-worker supplement
-//! sections 5 and 7), and how a Worker reaches it.
+//! The Durable Object that keeps the finished runs of one store and the ledger of its live ones (document 2 sections
+//! 2.3, 2.4, 3.3, 4.3; state-worker supplement sections 5, 7 and 9).
 //!
 //! - **Key:** the store key of the request's body, such as `runs:default`; a new key makes a new, empty object.
-//! - **Tables:** those of `migrations/run-store`, brought up to date when the object wakes.
-//! - **Invariants:** everything lies in SQLite, so the object may be evicted or its isolate lost at any line; the
-//!   alarm is set whenever a put has succeeded, and again after every sweep.
-//! - **Routes:** the paths of `ars_wire::runs::route`, POST, body and answer in JSON: 200 with the store's answer,
-//!   400 with a refusal that names the field, 500 with a fixed body for a fault, 404 for a path that is not a verb.
-//!   The checks before validation (section 1.1, 0 to 5) are the Worker's.
-//! - **Alarm:** the sweep, every six hours.
-//! - **Atomicity:** a request's body is read before its store operation begins, and the operation is one
-//!   synchronous span in which nothing else of the object runs; a put is one transaction of the storage port.
+//! - **Tables:** those of `migrations/run-store`: `runs`, `run_events`, `retention` and `live_*`.
+//! - **Invariants**, in the order the ledger's verbs keep them (`ars_runs`, `ledger`): at most one live run per
+//!   thread; a fenced writer changes nothing; the right to reply is granted once; an acknowledged event stays; a
+//!   finished run leaves no live row. And of finished runs: what the retention excludes is hidden at once.
+//! - **Routes:** the paths of `RunVerb`: `/runs/put` to `/runs/inbox`. 409 carries the ledger's reasons.
+//! - **Alarm:** the sweep, every six hours from the first put or finish on.
+//! - **Atomicity:** every answer is one synchronous span (`StoreObject`); a put, finish, append, claim or reclaim is
+//!   one transaction of the storage port, and every other ledger write is one statement that names its condition.
 //!
 //! Not here: SQL and validation (`ars-runs`), JavaScript (`ars-platform`), the exported class (the Worker's newtype).
 #![forbid(unsafe_code)]
 
-mod ask;
-mod object;
-mod verb;
+use ars_platform::{DoSql, StoreObject};
+use ars_runs::RunStore;
 
-pub use ask::{BINDING, ask};
-pub use object::RunStoreObject;
-pub use verb::Verb;
+/// The namespace's name in the Worker's settings.
+pub const BINDING: &str = "RUN_STORE";
+
+/// A run store as a Durable Object.
+pub type RunStoreObject = StoreObject<RunStore<DoSql>>;

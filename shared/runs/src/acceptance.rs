@@ -3,14 +3,15 @@
 //! Only what readers depend on is checked: counts are not compared with the events, nor times with each other, and
 //! unknown fields and event types ride along.
 
-use ars_types::{RunId, RunStatus, Visibility};
 use serde_json::{Map, Value};
 
-use crate::{
-    diagnosis,
+use ars_store::{
+    Refusal,
     json::{number, whole},
-    refusal::Refusal,
 };
+use ars_types::{RunId, RunStatus, Visibility};
+
+use crate::diagnosis;
 
 /// What one field must be.
 type Rule = (fn(&Value) -> bool, &'static str);

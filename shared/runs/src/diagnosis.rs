@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::{json::number, refusal::Refusal};
+use ars_store::{Refusal, json::number};
 
 /// The categories readers see, in their order (section 8.2); a test holds them against the analyzer's.
 pub const CATEGORIES: [&str; 8] = [
@@ -119,7 +119,7 @@ mod tests {
             let mut diagnosis = good();
             diagnosis[part] = value;
             let refusal = check(&diagnosis, "d").unwrap_err();
-            assert!(refusal.message.starts_with(named), "{refusal}");
+            assert!(refusal.to_string().starts_with(named), "{refusal}");
         }
         for not_an_object in [json!(null), json!([]), json!("x")] {
             assert!(check(&not_an_object, "d").is_err());

@@ -1,21 +1,22 @@
-//! Run history: the record, its byte budget, its retention, and its store over the storage port.
+//! Runs, finished and live: the record, its byte budget, its retention; the store of records, the ledger of live
+//! runs and their transcripts over the storage port.
 //!
 //! The same code is the embedded store of the bot and the inside of the run-store Durable Object.
-//! Not here: connections, HTTP, clocks. Implements document 2 sections 2.3, 3.2, 4.3 and state-worker
-//! supplement sections 5 to 8.1.
+//! Not here: connections, HTTP, clocks. Implements document 2 sections 2.3, 2.4, 3.2, 3.3, 4.3
+//! and state-worker supplement sections 5 to 8.1, 9 and 10.1.
 #![forbid(unsafe_code)]
 
 pub mod budget;
 pub mod diagnosis;
-pub mod json;
 pub mod retention;
 pub mod visible_to;
 
 mod acceptance;
+mod ledger;
 mod record;
-mod refusal;
 mod store;
+mod transcript;
 
 pub use record::{RunRecord, SCHEMA_WITH_SPANS};
-pub use refusal::{Refusal, StoreFailure};
-pub use store::{MIGRATIONS, RunStore, SWEEP_EVERY_MS, store_key_of};
+pub use store::{MIGRATIONS, RunStore, SWEEP_EVERY_MS};
+pub use transcript::{TRANSCRIPT_MIGRATIONS, TranscriptStore};

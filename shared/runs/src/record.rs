@@ -96,7 +96,7 @@ impl RunRecord {
             }
         }
         let mut record: Self = serde_json::from_value(value).map_err(|error| error.to_string())?;
-        diagnosis::check(&record.diagnosis, "diagnosis").map_err(|refusal| refusal.message)?;
+        diagnosis::check(&record.diagnosis, "diagnosis").map_err(|refusal| refusal.to_string())?;
         diagnosis::normalise(&mut record.diagnosis);
         Ok(record)
     }

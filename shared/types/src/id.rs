@@ -59,6 +59,8 @@ macro_rules! name {
 
 /// Longest run id, document 2 section 2.3.
 const RUN_ID_MAX: usize = 64;
+/// Longest generation, state-worker supplement section 9.1.
+const GENERATION_MAX: usize = 128;
 /// Longest store key, state-worker supplement section 1.5.
 const STORE_KEY_MAX_CHARS: usize = 200;
 /// Longest ref name, document 2 section 2.1 (one character, then up to 199).
@@ -75,6 +77,16 @@ name!(
     "be 1 to 64 letters, digits, `_` or `-`",
     |text| (1..=RUN_ID_MAX).contains(&text.len())
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+);
+
+name!(
+    /// One life of a bot process, the fencing token of its ledger writes: `^[A-Za-z0-9_.:-]{1,128}$` (state-worker
+    /// supplement section 9.1).
+    Generation,
+    "generation",
+    "be 1 to 128 letters, digits, `_`, `.`, `:` or `-`",
+    |text| (1..=GENERATION_MAX).contains(&text.len())
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.:-".contains(&b))
 );
 
 name!(
@@ -168,6 +180,16 @@ mod tests {
         }
         for bad in ["", "a b", "a/b", "é", &"x".repeat(65)] {
             assert!(RunId::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn generations_follow_their_pattern() {
+        for good in ["20260101T000000Z-0a1b2c3d", "a.b:c_d", &"x".repeat(128)] {
+            assert!(Generation::parse(good).is_ok(), "{good}");
+        }
+        for bad in ["", "a b", "a/b", "é", &"x".repeat(129)] {
+            assert!(Generation::parse(bad).is_err(), "{bad}");
         }
     }
 

@@ -8,7 +8,7 @@ mod id;
 mod model_ref;
 mod status;
 
-pub use id::{InvalidName, RefName, RepoSlug, RunId, StoreKey, ThreadKey};
+pub use id::{Generation, InvalidName, RefName, RepoSlug, RunId, StoreKey, ThreadKey};
 pub use model_ref::{Effort, ModelRef};
 pub use status::{RunStatus, StopMode, Visibility};
 

@@ -7,3 +7,4 @@
 pub mod health;
 pub mod ingress;
 pub mod runs;
+pub mod state;

@@ -6,30 +6,10 @@ use ars_types::{RunId, StoreKey, UnixMillis};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Routes, all POST with a bearer.
-pub mod route {
-    /// Writes a record.
-    pub const PUT: &str = "/runs/put";
-    /// Reads a record.
-    pub const GET: &str = "/runs/get";
-    /// Lists records.
-    pub const LIST: &str = "/runs/list";
-    /// Reads a page of events.
-    pub const EVENTS: &str = "/runs/events";
-}
-
-/// Largest bodies in bytes; equal is accepted (state-worker supplement section 1.4).
-pub mod fence {
-    /// Of a route that carries a record.
-    pub const RECORD: usize = 2 * 1024 * 1024;
-    /// Of every other route.
-    pub const OTHER: usize = 512 * 1024;
-}
-
 /// The one store key the bot uses (document 2 section 4.3).
 pub const DEFAULT_STORE: &str = "runs:default";
 
-/// Body of [`route::PUT`].
+/// Body of `/runs/put`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PutRequest<R> {
@@ -60,7 +40,7 @@ pub struct Policy {
     pub max_bytes: Option<u64>,
 }
 
-/// Answer of [`route::PUT`].
+/// Answer of `/runs/put`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PutResponse {
     /// Always true.
@@ -73,7 +53,7 @@ pub struct PutResponse {
     pub rewritten: bool,
 }
 
-/// Body of [`route::GET`].
+/// Body of `/runs/get`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GetRequest {
@@ -83,14 +63,14 @@ pub struct GetRequest {
     pub id: RunId,
 }
 
-/// Answer of [`route::GET`].
+/// Answer of `/runs/get`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GetResponse<R> {
     /// The record; null when unknown, expired or hidden.
     pub record: Option<R>,
 }
 
-/// Filters and cursor of [`route::LIST`]; the client adds the store key.
+/// Filters and cursor of `/runs/list`; the client adds the store key.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ListRequest {
@@ -117,7 +97,7 @@ pub struct ListRequest {
     pub visible_to: Option<Value>,
 }
 
-/// Answer of [`route::LIST`].
+/// Answer of `/runs/list`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ListResponse {
@@ -138,7 +118,7 @@ pub struct Cursor {
     pub id: RunId,
 }
 
-/// Body of [`route::EVENTS`].
+/// Body of `/runs/events`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EventsRequest {
@@ -154,7 +134,7 @@ pub struct EventsRequest {
     pub limit: Option<u32>,
 }
 
-/// Answer of [`route::EVENTS`]: `events` is null when the run is unknown.
+/// Answer of `/runs/events`: `events` is null when the run is unknown.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EventsResponse {

@@ -3,22 +3,7 @@
 //! The order is part of the contract, because each check has its own status. Not here: the body (checks 6 and 7).
 
 use ars_auth::{Secret, strict_bearer};
-use ars_do_run_store::Verb;
-use ars_wire::{health, runs::fence};
-
-/// Every route that asks something of a store, with its body's fence. Whatever is not here is 404.
-const ROUTES: [Route; 4] = [
-    Route { verb: Verb::Put, fence: fence::RECORD },
-    Route { verb: Verb::Get, fence: fence::OTHER },
-    Route { verb: Verb::List, fence: fence::OTHER },
-    Route { verb: Verb::Events, fence: fence::OTHER },
-];
-
-/// One route.
-struct Route {
-    verb: Verb,
-    fence: usize,
-}
+use ars_wire::{health, state::Route};
 
 /// What the gate sees of a request.
 pub struct Head<'a> {
@@ -40,7 +25,7 @@ pub enum Admitted {
     /// A call, with the length its body was declared to have.
     Call {
         /// What is asked.
-        verb: Verb,
+        route: Route,
         /// Within the route's fence.
         length: usize,
     },
@@ -93,8 +78,7 @@ pub fn admit(head: &Head<'_>, secret: Option<&Secret>) -> Result<Admitted, Refus
     if head.method == "GET" && head.path == health::ROUTE {
         return Ok(Admitted::Health);
     }
-    let route = Verb::of(head.path).and_then(|verb| ROUTES.iter().find(|route| route.verb == verb));
-    let route = route.ok_or(Refusal::NotFound)?;
+    let route = Route::of(head.path).ok_or(Refusal::NotFound)?;
     if head.method != "POST" {
         return Err(Refusal::MethodNotAllowed);
     }
@@ -108,13 +92,15 @@ pub fn admit(head: &Head<'_>, secret: Option<&Secret>) -> Result<Admitted, Refus
     }
     // More digits than a number holds is a length beyond any fence.
     match digits.parse() {
-        Ok(length) if length <= route.fence => Ok(Admitted::Call { verb: route.verb, length }),
-        _ => Err(Refusal::TooLarge { fence: route.fence }),
+        Ok(length) if length <= route.fence() => Ok(Admitted::Call { route, length }),
+        _ => Err(Refusal::TooLarge { fence: route.fence() }),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use ars_wire::state::{RunVerb, fence};
+
     use super::*;
 
     const GOOD: Head<'_> = Head {
@@ -124,14 +110,16 @@ mod tests {
         content_length: Some("2"),
     };
 
+    const PUT: Route = Route::Runs(RunVerb::Put);
+
     fn gate(head: &Head<'_>) -> Result<Admitted, Refusal> {
         admit(head, Secret::parse(Some("s3cret".to_owned())).as_ref())
     }
 
     #[test]
     fn every_route_is_open_to_a_complete_request() {
-        for verb in Verb::ALL {
-            assert_eq!(gate(&Head { path: verb.path(), ..GOOD }), Ok(Admitted::Call { verb, length: 2 }));
+        for route in Route::all() {
+            assert_eq!(gate(&Head { path: route.path(), ..GOOD }), Ok(Admitted::Call { route, length: 2 }));
         }
     }
 
@@ -197,16 +185,17 @@ mod tests {
         {
             assert_eq!(put(length), Err(Refusal::LengthRequired), "{length:?}");
         }
-        assert_eq!(put(Some(" 7 ")), Ok(Admitted::Call { verb: Verb::Put, length: 7 }));
-        assert_eq!(put(Some("2097152")), Ok(Admitted::Call { verb: Verb::Put, length: 2_097_152 }));
+        assert_eq!(put(Some(" 7 ")), Ok(Admitted::Call { route: PUT, length: 7 }));
+        assert_eq!(put(Some("2097152")), Ok(Admitted::Call { route: PUT, length: 2_097_152 }));
         let refused = Err(Refusal::TooLarge { fence: 2_097_152 });
         for length in ["2097153", "99999999999999999999999999"] {
             assert_eq!(put(Some(length)), refused, "{length}");
         }
-        for path in ["/runs/get", "/runs/list", "/runs/events"] {
-            let at = |length| gate(&Head { path, content_length: Some(length), ..GOOD });
-            assert!(at("524288").is_ok(), "{path}");
-            assert_eq!(at("524289"), Err(Refusal::TooLarge { fence: 524_288 }), "{path}");
+        for route in Route::all() {
+            let at = |length| gate(&Head { path: route.path(), content_length: Some(length), ..GOOD });
+            let fence = route.fence();
+            assert!(at(&fence.to_string()).is_ok(), "{route:?}");
+            assert_eq!(at(&(fence + 1).to_string()), Err(Refusal::TooLarge { fence }), "{route:?}");
         }
     }
 }

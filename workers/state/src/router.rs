@@ -3,13 +3,19 @@
 use std::{pin::pin, time::Duration};
 
 use ars_auth::Secret;
-use ars_do_run_store::{Verb, ask};
-use ars_platform::{BodyError, internal, json, read_body, refuse};
-use ars_wire::{health::StateHealth, runs::fence};
+use ars_platform::{BodyError, ask, internal, json, read_body, refuse};
+use ars_store::key_of;
+use ars_wire::{
+    health::StateHealth,
+    state::{Route, fence},
+};
 use futures::future::select;
 use worker::{Delay, Env, Request, Response, Result};
 
-use crate::gate::{Admitted, Head, Refusal, admit};
+use crate::{
+    gate::{Admitted, Head, Refusal, admit},
+    objects::binding,
+};
 
 /// The secret every route but health asks for.
 const SECRET: &str = "MEMORY_TOKEN";
@@ -35,7 +41,7 @@ pub async fn handle(request: Request, env: &Env) -> Result<Response> {
     let secret = Secret::parse(env.secret(SECRET).ok().map(|secret| secret.to_string()));
     match admit(&head, secret.as_ref()) {
         Ok(Admitted::Health) => health(),
-        Ok(Admitted::Call { verb, length }) => call(&request, env, verb, length).await,
+        Ok(Admitted::Call { route, length }) => call(&request, env, route, length).await,
         Err(refusal) => {
             if let Refusal::TooLarge { .. } = refusal {
                 let_finish(&request, content_length.as_deref()).await;
@@ -61,7 +67,7 @@ fn health() -> Result<Response> {
     json(200, serde_json::to_vec(&StateHealth { ok: true, features })?)
 }
 
-async fn call(request: &Request, env: &Env, verb: Verb, length: usize) -> Result<Response> {
+async fn call(request: &Request, env: &Env, route: Route, length: usize) -> Result<Response> {
     let body = match read_body(request, length).await {
         Ok(body) => body,
         Err(BodyError::TooLong { limit }) => {
@@ -69,7 +75,13 @@ async fn call(request: &Request, env: &Env, verb: Verb, length: usize) -> Result
         }
         Err(BodyError::Broken(_)) => return refuse(400, "body could not be read"),
     };
-    match ask(env, verb, &body).await {
+    let Ok(text) = std::str::from_utf8(&body) else { return refuse(400, "body must be UTF-8") };
+    // A body without a usable key is refused here: there is no object to ask.
+    let key = match key_of(text, route.key()) {
+        Ok(key) => key,
+        Err(refusal) => return json(refusal.status(), refusal.body()),
+    };
+    match ask(env, binding(route), key.as_str(), route.path(), &body).await {
         Ok(answer) => Ok(answer),
         Err(error) => internal(&error),
     }

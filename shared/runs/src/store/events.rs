@@ -1,17 +1,17 @@
 //! A page of one run's events, `{ events, nextAfterSeq? }` (state-worker supplement section 5.5).
 
 use ars_sql::{Sql, SqlError, Value};
+use ars_store::{
+    StoreFailure,
+    json::{MAX_SAFE, number_text, parse_body},
+    request::{integer, required_run_id},
+};
 use ars_types::{RunId, UnixMillis};
 
 use super::{
     RunStore,
     horizon::{Horizon, VISIBLE},
     page::{self, Order, Page},
-    request::{integer, required_run_id},
-};
-use crate::{
-    json::{MAX_SAFE, number_text, parse_body},
-    refusal::StoreFailure,
 };
 
 /// Events of a page when the request does not say (document 2 section 8).
@@ -49,7 +49,8 @@ impl<S: Sql> RunStore<S> {
         Ok(format!(r#"{{"events":[{}]{next}}}"#, page.joined))
     }
 
-    fn is_visible(&self, id: &RunId, now: UnixMillis) -> Result<bool, SqlError> {
+    /// Whether readers see the run.
+    pub(crate) fn is_visible(&self, id: &RunId, now: UnixMillis) -> Result<bool, SqlError> {
         let [at, floor] = Horizon::read(&self.sql, now)?.params();
         let statement = format!("SELECT 1 FROM runs WHERE id = ?3 AND {VISIBLE}");
         Ok(!self.sql.query(&statement, &[at, floor, Value::from(id.as_str())])?.is_empty())

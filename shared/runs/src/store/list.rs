@@ -3,6 +3,11 @@
 //! Pages follow a (finish, id) position, never an offset, so a deep page costs what the first one does.
 
 use ars_sql::{Sql, Value};
+use ars_store::{
+    Refusal, StoreFailure,
+    json::{number_text, parse_body},
+    request::{finite, integer, run_id, short_text},
+};
 use ars_types::UnixMillis;
 use serde_json::Map;
 
@@ -10,18 +15,16 @@ use super::{
     RunStore,
     horizon::{Horizon, VISIBLE},
     page::{self, Order, Page},
-    request::{filter_text, finite, integer, run_id},
 };
-use crate::{
-    json::{number_text, parse_body},
-    refusal::{Refusal, StoreFailure},
-    visible_to::{self, Condition},
-};
+use crate::visible_to::{self, Condition};
 
 /// Rows of a page when the request does not say (document 2 section 8).
 const DEFAULT_LIMIT: i64 = 50;
 /// Rows of a page at most; more is quietly this (document 2 section 8).
 const MAX_LIMIT: i64 = 200;
+
+/// Longest `agent` and `channel` filter (section 5.2).
+const MAX_FILTER_CHARS: usize = 200;
 
 /// A valid request.
 struct Request {
@@ -95,8 +98,8 @@ impl Request {
             // Without an id, siblings of the same time are skipped: no id is below the empty one.
             before: before.map(|at| (at, before_id.map(|id| id.to_string()).unwrap_or_default())),
             since: finite(body, "sinceMs")?,
-            agent: filter_text(body, "agent")?,
-            channel: filter_text(body, "channel")?,
+            agent: short_text(body, "agent", MAX_FILTER_CHARS)?,
+            channel: short_text(body, "channel", MAX_FILTER_CHARS)?,
             visible_to: body.get("visibleTo").map(visible_to::parse).transpose()?,
         })
     }

@@ -1,25 +1,30 @@
-//! The run store: put, get, list and events over the storage port (state-worker supplement sections 5 and 7).
+//! The run store over the storage port: finished runs here (state-worker supplement sections 5 and 7), live ones in
+//! `ledger`, in one database because a finish writes both.
 //!
-//! Every operation takes the request's JSON text and returns the answer's, so the shell around it is the same for a
-//! Durable Object and the bot, and a hot request crosses the wasm boundary once each way. The shell has done the
-//! checks before validation (section 1.1, 0 to 5) and has chosen the store by `store_key_of`; a store does not look
-//! at the key again. Each operation is one synchronous span: nothing awaits between its first read and last write.
-//!
-//! Not here: ledger, transcripts, summaries and deletion.
+//! - **Tables:** `runs` and `run_events`, which finished and live runs share; `retention`, one row; `live_*`.
+//! - **Invariants:** a put or finish is one transaction; what the retention excludes is hidden at once and deleted in
+//!   bounded steps; the events of a live run are never deleted.
 
+mod delete;
+mod event_batch;
 mod events;
 mod get;
 mod horizon;
 mod list;
 mod page;
 mod put;
-mod request;
+mod put_request;
+mod summary;
 mod sweep;
 mod trim;
 
-use ars_sql::{Migration, MigrationError, Sql, migrate};
+use ars_sql::{Migration, MigrationError, Sql, SqlError, migrate};
+use ars_store::{Store, StoreFailure};
+use ars_types::UnixMillis;
+use ars_wire::state::RunVerb;
 
-pub use request::store_key_of;
+pub(crate) use event_batch::{EventBatch, seq_of};
+pub(crate) use put_request::Put;
 
 use crate::diagnosis::CATEGORIES;
 
@@ -27,24 +32,63 @@ use crate::diagnosis::CATEGORIES;
 pub const SWEEP_EVERY_MS: i64 = 6 * 60 * 60 * 1000;
 
 /// The store's history, `migrations/run-store/`.
-pub const MIGRATIONS: &[Migration] =
-    &[Migration { name: "0001_runs", sql: include_str!("../../../../migrations/run-store/0001_runs.sql") }];
+pub const MIGRATIONS: &[Migration] = &[
+    Migration { name: "0001_runs", sql: include_str!("../../../../migrations/run-store/0001_runs.sql") },
+    Migration { name: "0002_ledger", sql: include_str!("../../../../migrations/run-store/0002_ledger.sql") },
+];
 
-/// Finished runs on one SQLite database.
+/// Finished and live runs on one SQLite database.
 pub struct RunStore<S> {
     sql: S,
     /// SQL of what readers see of `record`; see [`item_sql`].
     item: String,
 }
 
-impl<S: Sql> RunStore<S> {
-    /// Brings the database up to date and opens the store on it.
-    pub fn open(sql: S) -> Result<Self, MigrationError> {
+impl<S: Sql> Store<S> for RunStore<S> {
+    type Verb = RunVerb;
+
+    const SWEEP_EVERY_MS: Option<i64> = Some(SWEEP_EVERY_MS);
+
+    fn open(sql: S) -> Result<Self, MigrationError> {
         migrate(&sql, MIGRATIONS)?;
         Ok(Self { sql, item: item_sql() })
     }
 
-    /// The database, for a shell that keeps more than runs in it.
+    fn answer(&self, verb: RunVerb, body: &str, now: UnixMillis) -> Result<String, StoreFailure> {
+        match verb {
+            RunVerb::Put => self.put(body, now),
+            RunVerb::Get => self.get(body, now),
+            RunVerb::Summary => self.summary(body, now),
+            RunVerb::List => self.list(body, now),
+            RunVerb::Events => self.events(body, now),
+            RunVerb::Delete => self.delete(body),
+            RunVerb::Claim => self.claim(body, now),
+            RunVerb::Live => self.live(body),
+            RunVerb::Step => self.step(body),
+            RunVerb::Heartbeat => self.heartbeat(body, now),
+            RunVerb::Append => self.append(body),
+            RunVerb::State => self.state(body),
+            RunVerb::Stop => self.stop(body, now),
+            RunVerb::Handoff => self.handoff(body),
+            RunVerb::Finishing => self.finishing(body),
+            RunVerb::Finish => self.finish(body, now),
+            RunVerb::Reclaim => self.reclaim(body, now),
+            RunVerb::LiveEvents => self.live_events(body, now),
+            RunVerb::Inbox => self.inbox(body),
+        }
+    }
+
+    fn arms_sweep(verb: RunVerb) -> bool {
+        matches!(verb, RunVerb::Put | RunVerb::Finish)
+    }
+
+    fn sweep(&self, now: UnixMillis) -> Result<i64, SqlError> {
+        self.sweep_hidden(now)
+    }
+}
+
+impl<S> RunStore<S> {
+    /// The database, for what else is kept in it.
     pub fn sql(&self) -> &S {
         &self.sql
     }

@@ -5,18 +5,19 @@ use ars_types::UnixMillis;
 
 use super::{RunStore, trim};
 
-/// Events of runs that have no row. Walks from run to run along the key instead of reading every event.
-/// When live runs put their events here too, theirs must be spared (supplement section 13).
+/// Events of runs that have no row and do not live. Walks from run to run along the key instead of reading every
+/// event.
 const DELETE_ORPHANS: &str = "WITH RECURSIVE held (run_id) AS (\
     SELECT min(run_id) FROM run_events \
     UNION ALL \
     SELECT (SELECT min(run_id) FROM run_events WHERE run_id > held.run_id) FROM held WHERE run_id IS NOT NULL) \
     DELETE FROM run_events WHERE run_id IN (\
-    SELECT run_id FROM held WHERE run_id IS NOT NULL AND run_id NOT IN (SELECT id FROM runs))";
+    SELECT run_id FROM held WHERE run_id IS NOT NULL AND run_id NOT IN (SELECT id FROM runs) \
+    AND run_id NOT IN (SELECT run_id FROM live_runs))";
 
 impl<S: Sql> RunStore<S> {
     /// Deletes every run the policy hides, and events of no run. Answers how many runs went.
-    pub fn sweep(&self, now: UnixMillis) -> Result<i64, SqlError> {
+    pub(super) fn sweep_hidden(&self, now: UnixMillis) -> Result<i64, SqlError> {
         self.sql.transaction(|| {
             let horizon = trim::settle(&self.sql, now)?;
             let deleted = trim::delete_hidden(&self.sql, &horizon, trim::NO_FENCE)?;

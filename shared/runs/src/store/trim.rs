@@ -14,6 +14,9 @@ pub(super) const NO_FENCE: i64 = i64::MAX;
 /// No row is hidden by count or bytes. Every row that could lie below is expired.
 const NO_FLOOR: (f64, &str) = (-9_007_199_254_740_991.0, "");
 
+/// Events that no record may take along: those of a live run are the ledger's, whatever becomes of its tombstone.
+pub(super) const NOT_LIVE: &str = "run_id NOT IN (SELECT run_id FROM live_runs)";
+
 /// What is left.
 pub(super) struct Trimmed {
     /// Rows the policy keeps.
@@ -28,7 +31,8 @@ pub(super) fn after_put(sql: &impl Sql, id: &str, now: UnixMillis) -> Result<Tri
     let horizon = settle(sql, now)?;
     let survived = is_visible(sql, &horizon, id)?;
     if !survived {
-        sql.execute("DELETE FROM run_events WHERE run_id = ?", &[Value::from(id)])?;
+        let events = format!("DELETE FROM run_events WHERE run_id = ? AND {NOT_LIVE}");
+        sql.execute(&events, &[Value::from(id)])?;
         sql.execute("DELETE FROM runs WHERE id = ?", &[Value::from(id)])?;
     }
     delete_hidden(sql, &horizon, FENCE - i64::from(!survived))?;
@@ -65,7 +69,8 @@ pub(super) fn delete_hidden(sql: &impl Sql, horizon: &Horizon, fence: i64) -> Re
     let victims = format!("SELECT id FROM runs WHERE NOT ({VISIBLE}) ORDER BY finished_at, id LIMIT ?3");
     let [at, id] = horizon.params();
     let params = [at, id, Value::from(fence)];
-    sql.execute(&format!("DELETE FROM run_events WHERE run_id IN ({victims})"), &params)?;
+    let events = format!("DELETE FROM run_events WHERE run_id IN ({victims}) AND {NOT_LIVE}");
+    sql.execute(&events, &params)?;
     let deleted = sql.query(&format!("DELETE FROM runs WHERE id IN ({victims}) RETURNING 1"), &params)?;
     Ok(i64::try_from(deleted.len()).unwrap_or(i64::MAX))
 }

@@ -4,7 +4,7 @@ use ars_types::Visibility;
 use serde_json::{Map, Value};
 
 use super::Filter;
-use crate::refusal::Refusal;
+use ars_store::Refusal;
 
 /// Filters below the root, at most (section 6).
 const MAX_DEPTH: usize = 8;
@@ -146,7 +146,7 @@ mod tests {
             json!({ "kind": "and", "of": [{ "kind": "all" }, null] }),
         ] {
             let refusal = parse(&bad).unwrap_err();
-            assert!(refusal.message.starts_with("visibleTo") && refusal.status == 400, "{bad}");
+            assert!(refusal.to_string().starts_with("visibleTo") && refusal.status() == 400, "{bad}");
         }
     }
 

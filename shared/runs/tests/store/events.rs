@@ -73,7 +73,7 @@ fn bounds_are_refused_by_name() {
         (json!({ "id": "a b" }), "id "),
     ] {
         let refused = refusal(store.try_events(&with(json!({ "id": "r" }), request.clone())));
-        assert!(refused.message.starts_with(named) && refused.status == 400, "{request}: {refused}");
+        assert!(refused.to_string().starts_with(named) && refused.status() == 400, "{request}: {refused}");
     }
 }
 

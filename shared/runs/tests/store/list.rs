@@ -104,7 +104,7 @@ fn bounds_are_refused_by_name() {
         (json!({ "visibleTo": { "kind": "any" } }), "visibleTo.kind "),
     ] {
         let refused = refusal(store.try_list(&request));
-        assert!(refused.message.starts_with(named) && refused.status == 400, "{request}: {refused}");
+        assert!(refused.to_string().starts_with(named) && refused.status() == 400, "{request}: {refused}");
     }
     assert!(store.try_list(&json!({ "agent": "é".repeat(200), "channel": "" })).is_ok());
     assert!(store.try_list(&json!({ "policy": "ignored on a read", "policyUpdatedAt": [] })).is_ok());

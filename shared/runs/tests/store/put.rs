@@ -1,8 +1,10 @@
 //! `/runs/put` (state-worker supplement sections 5.2 to 5.4).
 
-use ars_runs::{RunStore, StoreFailure};
+use ars_runs::RunStore;
 use ars_sql::{Row, Sql, SqlError, Value as Bound};
 use ars_sql_native::NativeSql;
+use ars_store::Store as _;
+use ars_store::StoreFailure;
 use serde_json::{Value, json};
 
 use crate::support::{DAY, NOW, events, record, refusal, store, with, without};
@@ -54,16 +56,16 @@ fn each_field_of_a_record_has_its_own_refusal() {
         for value in values {
             let body = json!({ "record": with(record("r", NOW), json!({ field: value })) });
             let refusal = refusal(store.try_put(&body, NOW));
-            assert_eq!(refusal.status, 400);
+            assert_eq!(refusal.status(), 400);
             assert!(
-                refusal.message.starts_with(&format!("record.{named} ")),
+                refusal.to_string().starts_with(&format!("record.{named} ")),
                 "{refusal} for {named} = {value}"
             );
         }
     }
     for required in ["id", "channelId", "finishedAt", "status", "truncated", "events", "diagnosis"] {
         let body = json!({ "record": without(record("r", NOW), required) });
-        assert!(refusal(store.try_put(&body, NOW)).message.starts_with(&format!("record.{required} ")));
+        assert!(refusal(store.try_put(&body, NOW)).to_string().starts_with(&format!("record.{required} ")));
     }
     assert_eq!(store.count("runs"), 0, "a refused put leaves nothing");
 }
@@ -73,10 +75,10 @@ fn the_body_and_the_record_must_be_objects() {
     let store = store();
     for body in ["", "{", "null", "[]", "\"x\"", "1", "{\"record\":1e400}"] {
         let refusal = refusal(store.0.put(body, NOW));
-        assert!(refusal.message.starts_with("body "), "{body}: {refusal}");
+        assert!(refusal.to_string().starts_with("body "), "{body}: {refusal}");
     }
     for body in ["{}", r#"{"record":null}"#, r#"{"record":[]}"#] {
-        assert!(refusal(store.0.put(body, NOW)).message.starts_with("record must"), "{body}");
+        assert!(refusal(store.0.put(body, NOW)).to_string().starts_with("record must"), "{body}");
     }
 }
 
@@ -247,11 +249,11 @@ fn a_text_that_outgrows_a_row_when_written_anew_is_refused() {
     let numbers = format!("[{}]", vec!["1e5"; 400_000].join(","));
     let body = json!({ "record": with(record("r", NOW), json!({ "x": "HERE" })) }).to_string();
     let refused = refusal(store.0.put(&body.replace("\"HERE\"", &numbers), NOW));
-    assert!(refused.message.starts_with("record must take"), "{refused}");
+    assert!(refused.to_string().starts_with("record must take"), "{refused}");
     let body =
         json!({ "record": with(record("r", NOW), json!({ "events": [{ "type": "x", "x": "HERE" }] })) });
     let refused = refusal(store.0.put(&body.to_string().replace("\"HERE\"", &numbers), NOW));
-    assert!(refused.message.starts_with("record.events[0] must take"), "{refused}");
+    assert!(refused.to_string().starts_with("record.events[0] must take"), "{refused}");
 }
 
 /// Fails the nth statement inside a transaction.

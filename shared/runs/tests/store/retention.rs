@@ -1,6 +1,7 @@
 //! Retention: what reads show, what a put deletes, who owns the policy (state-worker supplement section 7).
 
 use ars_runs::retention::Policy;
+use ars_store::Store as _;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -41,11 +42,11 @@ fn each_field_of_a_policy_has_its_own_refusal() {
     ] {
         let body = json!({ "record": record("r", NOW), "policy": policy, "policyUpdatedAt": at });
         let refused = refusal(store.try_put(&body, NOW));
-        assert!(refused.message.starts_with(named), "{body}: {refused}");
+        assert!(refused.to_string().starts_with(named), "{body}: {refused}");
     }
     assert!(
         refusal(store.try_put(&json!({ "record": record("r", NOW), "policy": {} }), NOW))
-            .message
+            .to_string()
             .starts_with("policyUpdatedAt ")
     );
     assert_eq!(store.count("runs"), 0);

@@ -3,6 +3,7 @@
 use ars_runs::{MIGRATIONS, RunStore};
 use ars_sql::{Migration, Row, Sql, migrate};
 use ars_sql_native::NativeSql;
+use ars_store::Store as _;
 use serde_json::json;
 
 use crate::support::{NOW, Store, record};

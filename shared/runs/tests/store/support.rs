@@ -1,8 +1,10 @@
 //! A store in memory and records to put into it.
 
-use ars_runs::{Refusal, RunStore, StoreFailure};
+use ars_runs::RunStore;
 use ars_sql::{Sql, Value as Bound};
 use ars_sql_native::NativeSql;
+use ars_store::Store as _;
+use ars_store::{Refusal, StoreFailure};
 use serde_json::{Map, Value, json};
 
 /// The store's clock in tests: far from 0, so that a policy of a year still reaches back to positive times.

@@ -96,6 +96,8 @@ fn a_predicate_too_many_or_malformed_is_refused_not_widened() {
     for predicate in
         [json!({ "kind": "channels-in", "channelIds": ids }), json!({ "kind": "and" }), json!([])]
     {
-        assert!(refusal(store.try_list(&json!({ "visibleTo": predicate }))).message.starts_with("visibleTo"));
+        assert!(
+            refusal(store.try_list(&json!({ "visibleTo": predicate }))).to_string().starts_with("visibleTo")
+        );
     }
 }

@@ -16,6 +16,8 @@ const SQL_NATIVE: &str = "shared/sql-native";
 const L0: &str = "shared/types";
 /// Contracts, each on its own.
 const L1: [&str; 4] = ["shared/wire", "shared/events", "shared/auth", "shared/sql"];
+/// What the stores share, on top of the contracts it needs.
+const STORE: &str = "shared/store";
 /// What native crates may not bring into a Worker.
 const WORKER_ONLY: &str = "worker";
 
@@ -54,13 +56,14 @@ fn may_use(from: &str, to: &str) -> bool {
         ["shared", "testkit"] => to.starts_with("shared/"),
         ["shared", "sql-native"] => to == "shared/sql" || to == L0,
         ["shared", _] if L1.contains(&from) => to == L0,
+        ["shared", "store"] => [L0, "shared/sql", "shared/wire"].contains(&to),
         ["shared", "runs"] => is_l0_or_l1(to) || to == "shared/friction",
         ["shared", _] => is_l0_or_l1(to),
-        ["durable-objects", "platform"] => ["shared/sql", "shared/wire", L0].contains(&to),
+        ["durable-objects", "platform"] => ["shared/sql", "shared/wire", STORE, L0].contains(&to),
         // The object of `run-store` is the shell of the logic that `runs` holds: shared, but never a peer object.
         ["durable-objects", _] => to == "durable-objects/platform" || (is_logic(to) && to != SQL_NATIVE),
         ["workers", _] => {
-            to.starts_with("durable-objects/") || [L0, "shared/wire", "shared/auth"].contains(&to)
+            to.starts_with("durable-objects/") || [L0, "shared/wire", "shared/auth", STORE].contains(&to)
         }
         ["containers", "bot", "core"] => is_logic(to) && to != SQL_NATIVE,
         ["containers", "bot", "app"] => to.starts_with("containers/bot/") || is_logic(to),
@@ -85,7 +88,7 @@ fn may_test_with(from: &str, to: &str) -> bool {
 }
 
 fn is_l0_or_l1(folder: &str) -> bool {
-    folder == L0 || L1.contains(&folder)
+    folder == L0 || folder == STORE || L1.contains(&folder)
 }
 
 fn is_logic(folder: &str) -> bool {
@@ -109,10 +112,11 @@ mod tests {
     use super::*;
     use crate::graph::planted;
 
-    const FOLDERS: [&str; 18] = [
+    const FOLDERS: [&str; 19] = [
         "shared/types",
         "shared/wire",
         "shared/sql",
+        "shared/store",
         "shared/runs",
         "shared/friction",
         "shared/agent",
@@ -143,6 +147,8 @@ mod tests {
         let wrong = [
             ("shared/types", "shared/wire"),
             ("shared/wire", "shared/sql"),
+            ("shared/store", "shared/runs"),
+            ("shared/sql", "shared/store"),
             ("shared/friction", "shared/runs"),
             ("shared/agent", "shared/runs"),
             ("shared/runs", "shared/sql-native"),
@@ -170,6 +176,8 @@ mod tests {
     fn the_right_directions_are_not() {
         let right = [
             ("shared/wire", "shared/types"),
+            ("shared/store", "shared/sql"),
+            ("shared/runs", "shared/store"),
             ("shared/runs", "shared/friction"),
             ("shared/sql-native", "shared/sql"),
             ("durable-objects/run-store", "shared/runs"),

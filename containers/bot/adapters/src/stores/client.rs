@@ -3,55 +3,25 @@
 //! Answers are read as if a stranger had written them: what is malformed is an error, not a guess.
 
 use ars_bot_core::ports::{RunStore, StoreError, StoreErrorKind, Stored};
-use ars_runs::{RunRecord, diagnosis, json};
+use ars_runs::{RunRecord, diagnosis};
+use ars_store::json;
 use ars_types::{RunId, StoreKey, UnixMillis};
 use ars_wire::runs::{
     DEFAULT_STORE, EventsPage, EventsRequest, EventsResponse, GetRequest, GetResponse, ListRequest,
-    ListResponse, Policy, PutRequest, PutResponse, fence, route,
+    ListResponse, Policy, PutRequest, PutResponse,
 };
+use ars_wire::state::{RunVerb, Verb as _};
 use async_trait::async_trait;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
-/// What the store is asked to do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operation {
-    /// Write a record.
-    Put,
-    /// Read a record.
-    Get,
-    /// Read a page of records.
-    List,
-    /// Read a page of events.
-    Events,
-}
-
-impl Operation {
-    pub(super) const fn route(self) -> &'static str {
-        match self {
-            Self::Put => route::PUT,
-            Self::Get => route::GET,
-            Self::List => route::LIST,
-            Self::Events => route::EVENTS,
-        }
-    }
-
-    /// What every answer holds, be it null.
-    const fn answer_key(self) -> &'static str {
-        match self {
-            Self::Put => "ok",
-            Self::Get => "record",
-            Self::List => "items",
-            Self::Events => "events",
-        }
-    }
-
-    /// Largest body, in bytes.
-    const fn fence(self) -> usize {
-        match self {
-            Self::Put => fence::RECORD,
-            Self::Get | Self::List | Self::Events => fence::OTHER,
-        }
+/// What every answer holds, be it null.
+const fn answer_key(verb: RunVerb) -> &'static str {
+    match verb {
+        RunVerb::Get => "record",
+        RunVerb::List => "items",
+        RunVerb::Events => "events",
+        _ => "ok",
     }
 }
 
@@ -59,7 +29,7 @@ impl Operation {
 #[async_trait]
 pub trait Exchange: Send + Sync {
     /// The answer of a 200, or the failure in its class.
-    async fn exchange(&self, operation: Operation, body: String) -> Result<String, StoreError>;
+    async fn exchange(&self, verb: RunVerb, body: String) -> Result<String, StoreError>;
 }
 
 /// The retention this bot is configured with; the store takes it over if it was decided after the one it has.
@@ -86,19 +56,19 @@ impl<E: Exchange> Client<E> {
 
     async fn call<A: DeserializeOwned>(
         &self,
-        operation: Operation,
+        verb: RunVerb,
         request: &impl Serialize,
     ) -> Result<A, StoreError> {
         let body = serde_json::to_string(request).map_err(|error| permanent(format!("request: {error}")))?;
-        if body.len() > operation.fence() {
+        if body.len() > verb.fence() {
             return Err(permanent(format!("a body of {} bytes is over the store's limit", body.len())));
         }
-        let answer = self.exchange.exchange(operation, body).await?;
+        let answer = self.exchange.exchange(verb, body).await?;
         let answer = json::parse(&answer).map_err(malformed)?;
         // A null is how the store says "no such run"; nothing at all says nothing.
-        match answer.get(operation.answer_key()) {
+        match answer.get(answer_key(verb)) {
             Some(_) => serde_json::from_value(answer).map_err(malformed),
-            None => Err(malformed(format_args!("no {}", operation.answer_key()))),
+            None => Err(malformed(format_args!("no {}", answer_key(verb)))),
         }
     }
 }
@@ -112,7 +82,7 @@ impl<E: Exchange> RunStore for Client<E> {
             policy: self.proposal.map(|proposal| proposal.policy),
             policy_updated_at: self.proposal.map(|proposal| proposal.updated_at),
         };
-        match self.call(Operation::Put, &request).await? {
+        match self.call(RunVerb::Put, &request).await? {
             PutResponse { ok: true, stored, .. } => Ok(Stored { stored }),
             PutResponse { ok: false, .. } => Err(malformed("ok is false")),
         }
@@ -120,7 +90,7 @@ impl<E: Exchange> RunStore for Client<E> {
 
     async fn get(&self, id: &RunId) -> Result<Option<RunRecord>, StoreError> {
         let request = GetRequest { store_key: self.store_key.clone(), id: id.clone() };
-        let answer: GetResponse<Value> = self.call(Operation::Get, &request).await?;
+        let answer: GetResponse<Value> = self.call(RunVerb::Get, &request).await?;
         let Some(record) = answer.record else { return Ok(None) };
         let record = RunRecord::from_stored(record).map_err(malformed)?;
         if &record.id == id { Ok(Some(record)) } else { Err(malformed("another run")) }
@@ -135,7 +105,7 @@ impl<E: Exchange> RunStore for Client<E> {
             request: &'a ListRequest,
         }
         let request = Keyed { store_key: &self.store_key, request };
-        let mut answer: ListResponse = self.call(Operation::List, &request).await?;
+        let mut answer: ListResponse = self.call(RunVerb::List, &request).await?;
         answer.items.iter_mut().try_for_each(read_item)?;
         Ok(answer)
     }
@@ -147,7 +117,7 @@ impl<E: Exchange> RunStore for Client<E> {
             after_seq,
             limit: Some(limit),
         };
-        let EventsResponse { events, next_after_seq } = self.call(Operation::Events, &request).await?;
+        let EventsResponse { events, next_after_seq } = self.call(RunVerb::Events, &request).await?;
         let Some(events) = events else { return Ok(None) };
         let whole = |event: &Value| event["type"].is_string() && event["seq"].is_number();
         if events.iter().all(whole) {

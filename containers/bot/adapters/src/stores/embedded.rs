@@ -16,13 +16,14 @@ use std::{
 };
 
 use ars_bot_core::ports::{Clock, StoreError};
-use ars_runs::{SWEEP_EVERY_MS, StoreFailure};
+use ars_runs::{RunStore, SWEEP_EVERY_MS};
 use ars_sql_native::NativeSql;
-use ars_types::UnixMillis;
+use ars_store::{Store as _, StoreFailure};
+use ars_wire::state::RunVerb;
 use async_trait::async_trait;
 use tokio::sync::oneshot;
 
-use super::client::{Client, Exchange, Operation, Proposal, by_status, chain, permanent};
+use super::client::{Client, Exchange, Proposal, by_status, chain, permanent};
 
 /// The store's file within the data directory.
 const FILE: &str = "store.sqlite3";
@@ -41,7 +42,7 @@ impl EmbeddedRunStore {
     ) -> Result<Self, StoreError> {
         make_private(data_dir).map_err(|error| permanent(format!("data directory: {error}")))?;
         let sql = NativeSql::open(&data_dir.join(FILE)).map_err(|error| permanent(error.to_string()))?;
-        let store = ars_runs::RunStore::open(sql).map_err(|error| permanent(chain(&error)))?;
+        let store = RunStore::open(sql).map_err(|error| permanent(chain(&error)))?;
         let (jobs, queue) = mpsc::channel();
         let thread =
             thread::Builder::new().name("run-store".into()).spawn(move || serve(&store, &queue, &*clock));
@@ -58,7 +59,7 @@ pub struct Embedded {
 }
 
 struct Job {
-    operation: Operation,
+    verb: RunVerb,
     body: String,
     /// Nobody may be waiting any more; the work is done all the same, as it is behind HTTP.
     reply: oneshot::Sender<Result<String, StoreFailure>>,
@@ -66,13 +67,13 @@ struct Job {
 
 #[async_trait]
 impl Exchange for Embedded {
-    async fn exchange(&self, operation: Operation, body: String) -> Result<String, StoreError> {
+    async fn exchange(&self, verb: RunVerb, body: String) -> Result<String, StoreError> {
         let gone = || permanent("the store's thread has ended");
         let (reply, answer) = oneshot::channel();
         let jobs = self.jobs.as_ref().ok_or_else(gone)?;
-        jobs.send(Job { operation, body, reply }).map_err(|_| gone())?;
+        jobs.send(Job { verb, body, reply }).map_err(|_| gone())?;
         answer.await.map_err(|_| gone())?.map_err(|failure| match failure {
-            StoreFailure::Refusal(refusal) => by_status(refusal.status, &refusal.message),
+            StoreFailure::Refusal(refusal) => by_status(refusal.status(), &refusal.to_string()),
             // What the state Worker answers to a fault of its own.
             StoreFailure::Fault(fault) => by_status(500, &fault.to_string()),
         })
@@ -90,7 +91,7 @@ impl Drop for Embedded {
 }
 
 /// The thread: requests as they come, and the sweep at the start and every six hours (section 11).
-fn serve(store: &ars_runs::RunStore<NativeSql>, queue: &mpsc::Receiver<Job>, clock: &dyn Clock) {
+fn serve(store: &RunStore<NativeSql>, queue: &mpsc::Receiver<Job>, clock: &dyn Clock) {
     let every = Duration::from_millis(SWEEP_EVERY_MS.unsigned_abs());
     let mut sweep_at = Instant::now();
     loop {
@@ -102,28 +103,14 @@ fn serve(store: &ars_runs::RunStore<NativeSql>, queue: &mpsc::Receiver<Job>, clo
         }
         match queue.recv_timeout(left) {
             // The asker may have gone.
-            Ok(job) => drop(job.reply.send(answer(store, job.operation, &job.body, clock.now()))),
+            Ok(job) => drop(job.reply.send(store.answer(job.verb, &job.body, clock.now()))),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
         }
     }
 }
 
-fn answer(
-    store: &ars_runs::RunStore<NativeSql>,
-    operation: Operation,
-    body: &str,
-    now: UnixMillis,
-) -> Result<String, StoreFailure> {
-    match operation {
-        Operation::Put => store.put(body, now),
-        Operation::Get => store.get(body, now),
-        Operation::List => store.list(body, now),
-        Operation::Events => store.events(body, now),
-    }
-}
-
-fn sweep(store: &ars_runs::RunStore<NativeSql>, now: UnixMillis) {
+fn sweep(store: &RunStore<NativeSql>, now: i64) {
     match store.sweep(now) {
         Ok(removed) => tracing::debug!(removed, "run history swept"),
         Err(error) => tracing::error!(error = %error, "run history not swept"),

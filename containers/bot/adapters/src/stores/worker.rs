@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use ars_auth::Secret;
 use ars_bot_core::ports::{StoreError, StoreErrorKind};
+use ars_wire::state::{RunVerb, Verb as _};
 use async_trait::async_trait;
 use reqwest::{
     Response,
@@ -14,7 +15,7 @@ use reqwest::{
 };
 use serde_json::Value;
 
-use super::client::{Client, Exchange, Operation, Proposal, by_status, chain, permanent};
+use super::client::{Client, Exchange, Proposal, by_status, chain, permanent};
 
 /// From the first byte sent to the last one read (document 2 section 8).
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -48,10 +49,10 @@ pub struct Worker {
 
 #[async_trait]
 impl Exchange for Worker {
-    async fn exchange(&self, operation: Operation, body: String) -> Result<String, StoreError> {
+    async fn exchange(&self, verb: RunVerb, body: String) -> Result<String, StoreError> {
         let request = self
             .client
-            .post(format!("{}{}", self.base_url, operation.route()))
+            .post(format!("{}{}", self.base_url, verb.path()))
             .header(AUTHORIZATION, self.bearer.clone())
             .header(CONTENT_TYPE, "application/json")
             .body(body);

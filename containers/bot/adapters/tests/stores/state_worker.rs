@@ -8,10 +8,11 @@ use std::{
 };
 
 use ars_bot_core::ports::Clock;
-use ars_runs::{RunStore, StoreFailure, store_key_of};
+use ars_runs::RunStore;
 use ars_sql_native::NativeSql;
+use ars_store::{Store as _, StoreFailure, key_of};
 use ars_types::StoreKey;
-use ars_wire::runs::{fence, route};
+use ars_wire::state::{RunVerb, Verb as _};
 use axum::{
     Router,
     body::to_bytes,
@@ -64,23 +65,20 @@ async fn handle(State(worker): State<Arc<Worker>>, request: Request) -> Response
 impl Worker {
     async fn answer(&self, request: Request) -> Result<String, (StatusCode, String)> {
         let (parts, body) = request.into_parts();
-        let fence = self.gate(&parts)?;
-        let body = String::from_utf8(to_bytes(body, fence).await.unwrap().into()).unwrap();
-        self.serve(parts.uri.path(), &body).map_err(|failure| match failure {
+        let verb = self.gate(&parts)?;
+        let body = String::from_utf8(to_bytes(body, verb.fence()).await.unwrap().into()).unwrap();
+        self.serve(verb, &body).map_err(|failure| match failure {
             StoreFailure::Refusal(refusal) => {
-                (StatusCode::from_u16(refusal.status).unwrap(), refusal.message)
+                (StatusCode::from_u16(refusal.status()).unwrap(), refusal.to_string())
             }
             StoreFailure::Fault(_) => (StatusCode::INTERNAL_SERVER_ERROR, "internal error".into()),
         })
     }
 
-    /// The checks before the body is read; yields the fence of the route.
-    fn gate(&self, parts: &Parts) -> Result<usize, (StatusCode, String)> {
-        let fence = match parts.uri.path() {
-            route::PUT => fence::RECORD,
-            route::GET | route::LIST | route::EVENTS => fence::OTHER,
-            _ => return Err((StatusCode::NOT_FOUND, "not found".into())),
-        };
+    /// The checks before the body is read.
+    fn gate(&self, parts: &Parts) -> Result<RunVerb, (StatusCode, String)> {
+        let verb = RunVerb::of(parts.uri.path()).ok_or((StatusCode::NOT_FOUND, "not found".into()))?;
+        let fence = verb.fence();
         if parts.method != Method::POST {
             return Err((StatusCode::METHOD_NOT_ALLOWED, "method not allowed".into()));
         }
@@ -95,20 +93,14 @@ impl Worker {
         if length.parse::<usize>().map_or(true, |length| length > fence) {
             return Err((StatusCode::PAYLOAD_TOO_LARGE, format!("at most {fence} bytes")));
         }
-        Ok(fence)
+        Ok(verb)
     }
 
-    fn serve(&self, path: &str, body: &str) -> Result<String, StoreFailure> {
-        let key = store_key_of(body)?;
+    fn serve(&self, verb: RunVerb, body: &str) -> Result<String, StoreFailure> {
+        let key = key_of(body, RunVerb::KEY)?;
         let mut stores = self.stores.lock().unwrap();
         let store =
             stores.entry(key).or_insert_with(|| RunStore::open(NativeSql::in_memory().unwrap()).unwrap());
-        let now = self.clock.now();
-        match path {
-            route::PUT => store.put(body, now),
-            route::GET => store.get(body, now),
-            route::LIST => store.list(body, now),
-            _ => store.events(body, now),
-        }
+        store.answer(verb, body, self.clock.now())
     }
 }

@@ -7,10 +7,10 @@
 
 use serde_json::{Map, Value};
 
-use crate::refusal::Refusal;
+use crate::Refusal;
 
 /// 2^53 - 1, the largest integer every party holds exactly.
-pub(crate) const MAX_SAFE: f64 = 9_007_199_254_740_991.0;
+pub const MAX_SAFE: f64 = 9_007_199_254_740_991.0;
 
 /// Parses a text, mending lone surrogates.
 pub fn parse(text: &str) -> Result<Value, serde_json::Error> {
@@ -21,7 +21,7 @@ pub fn parse(text: &str) -> Result<Value, serde_json::Error> {
 }
 
 /// Parses a request body, which must be an object.
-pub(crate) fn parse_body(text: &str) -> Result<Map<String, Value>, Refusal> {
+pub fn parse_body(text: &str) -> Result<Map<String, Value>, Refusal> {
     match parse(text) {
         Ok(Value::Object(body)) => Ok(body),
         Ok(_) => Err(Refusal::field("body", "must be a JSON object")),
@@ -30,18 +30,18 @@ pub(crate) fn parse_body(text: &str) -> Result<Map<String, Value>, Refusal> {
 }
 
 /// A JSON number as a double. Every number that parses is finite.
-pub(crate) fn number(value: &Value) -> Option<f64> {
+pub fn number(value: &Value) -> Option<f64> {
     value.as_f64()
 }
 
 /// An integer as JavaScript sees one: no fraction. Saturates at ±(2^53 - 1).
-pub(crate) fn whole(value: &Value) -> Option<i64> {
+pub fn whole(value: &Value) -> Option<i64> {
     let number = number(value)?;
     (number.fract() == 0.0).then(|| number.clamp(-MAX_SAFE, MAX_SAFE) as i64)
 }
 
 /// The JSON text of a double: an integer when it is one.
-pub(crate) fn number_text(number: f64) -> String {
+pub fn number_text(number: f64) -> String {
     if number.fract() == 0.0 && number.abs() <= MAX_SAFE {
         (number as i64).to_string()
     } else {

@@ -1,0 +1,26 @@
+-- The conversations of live runs (state-worker supplement section 10). On the edge an object holds one run's; an
+-- embedded store holds all of them, hence the key's first column.
+
+-- The generation that may write.
+CREATE TABLE transcript_owners (
+  run_id TEXT PRIMARY KEY,
+  gen TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- One row a content part. `json` is opaque. Parts may be large, so the table keeps its row ids.
+CREATE TABLE transcript_rows (
+  run_id TEXT NOT NULL,
+  idx INTEGER NOT NULL,
+  part INTEGER NOT NULL,
+  json TEXT NOT NULL,
+  PRIMARY KEY (run_id, idx, part)
+) STRICT;
+
+-- What parts refer to, stored once.
+CREATE TABLE transcript_attachments (
+  run_id TEXT NOT NULL,
+  ref TEXT NOT NULL,
+  media_type TEXT NOT NULL,
+  data TEXT NOT NULL,
+  PRIMARY KEY (run_id, ref)
+) STRICT;

@@ -1,0 +1,45 @@
+//! Appends events to a live run (state-worker supplement sections 9.3 and 9.4).
+//!
+//! An event replaces what has its seq, so a repeated batch is harmless; a batch with one bad event is refused whole.
+
+use serde_json::Value as Json;
+
+use ars_sql::Sql;
+use ars_store::{Refusal, StoreFailure};
+
+use super::{OK, request::OwnerWrite};
+use crate::{
+    RunStore,
+    store::{EventBatch, seq_of},
+};
+
+/// Bytes of one event's JSON (section 9.1).
+const MAX_EVENT: usize = 65_536;
+
+impl<S: Sql> RunStore<S> {
+    /// Answers `/runs/append`.
+    pub(crate) fn append(&self, body: &str) -> Result<String, StoreFailure> {
+        let write = OwnerWrite::read(body)?;
+        let Some(Json::Array(events)) = write.body.get("events") else {
+            return Err(Refusal::field("events", "must be an array").into());
+        };
+        let mut batch = EventBatch::default();
+        for (index, event) in events.iter().enumerate() {
+            let seq = seq_of(event).ok_or_else(|| {
+                Refusal::field(format!("events[{index}].seq"), "must be an integer of at least 1")
+            })?;
+            let text = event.to_string();
+            if text.len() > MAX_EVENT {
+                return Err(
+                    Refusal::field(format!("events[{index}]"), "must take at most 65536 bytes").into()
+                );
+            }
+            batch.push(seq, &text);
+        }
+        self.sql().transaction(|| {
+            self.check_owner(&write)?;
+            Ok::<_, StoreFailure>(self.write_events(write.run.as_str(), batch)?)
+        })?;
+        Ok(OK.to_owned())
+    }
+}

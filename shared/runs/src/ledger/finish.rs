@@ -1,0 +1,38 @@
+//! Writes a run's record and ends the live run in one transaction: `{ ok, stored }` (state-worker supplement
+//! section 9.4).
+//!
+//! The record is written as a put writes it, and its events take the place of those appended. A repeated finish is
+//! `unknown-run`; its caller falls back to a put, which is idempotent.
+
+use ars_sql::{Sql, SqlError, Value};
+use ars_store::{Refusal, StoreFailure};
+use ars_types::{RunId, UnixMillis};
+
+use super::request::OwnerWrite;
+use crate::{RunStore, store::Put};
+
+impl<S: Sql> RunStore<S> {
+    /// Answers `/runs/finish`.
+    pub(crate) fn finish(&self, body: &str, now: UnixMillis) -> Result<String, StoreFailure> {
+        let mut write = OwnerWrite::read(body)?;
+        let put = Put::read(&mut write.body, now)?;
+        if put.id() != write.run.as_str() {
+            return Err(Refusal::field("record.id", "must be the run's").into());
+        }
+        let stored = self.sql().transaction(|| {
+            self.check_owner(&write)?;
+            self.end(&write.run)?;
+            Ok::<_, StoreFailure>(self.write_final(&put, now)?)
+        })?;
+        Ok(format!(r#"{{"ok":true,"stored":{stored}}}"#))
+    }
+
+    /// Removes everything of a live run but its events.
+    fn end(&self, id: &RunId) -> Result<(), SqlError> {
+        for table in ["live_runs", "live_specs", "live_steps", "live_inbox", "live_jobs"] {
+            let statement = format!("DELETE FROM {table} WHERE run_id = ?");
+            self.sql().execute(&statement, &[Value::from(id.as_str())])?;
+        }
+        Ok(())
+    }
+}

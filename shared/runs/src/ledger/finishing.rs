@@ -1,0 +1,23 @@
+//! Takes the right to reply, once (state-worker supplement sections 9.3 and 9.4): from `live`, or from a handoff the
+//! owner outran.
+
+use ars_sql::Sql;
+use ars_store::StoreFailure;
+
+use super::{
+    OK,
+    fence::{generation, run},
+    request::OwnerWrite,
+};
+use crate::RunStore;
+
+impl<S: Sql> RunStore<S> {
+    /// Answers `/runs/finishing`. A second call is fenced, its own generation's too.
+    pub(crate) fn finishing(&self, body: &str) -> Result<String, StoreFailure> {
+        let write = OwnerWrite::read(body)?;
+        let statement = "UPDATE live_runs SET phase = 'finishing' \
+                         WHERE run_id = ?1 AND owner_gen = ?2 AND phase <> 'finishing' RETURNING 1";
+        self.owned(&write, statement, &[run(&write), generation(&write)])?;
+        Ok(OK.to_owned())
+    }
+}

@@ -1,0 +1,41 @@
+//! Offers an owner's live runs to the next generation: `{ marked }` (state-worker supplement section 9.3).
+
+use std::collections::HashSet;
+
+use serde_json::{Value as Json, json};
+
+use ars_sql::{Sql, SqlError, Value};
+use ars_store::{Refusal, StoreFailure, json::parse_body};
+use ars_types::RunId;
+
+use super::request::generation;
+use crate::RunStore;
+
+impl<S: Sql> RunStore<S> {
+    /// Answers `/runs/handoff`. Runs that are unknown, another's, or past `live` are just not marked.
+    pub(crate) fn handoff(&self, body: &str) -> Result<String, StoreFailure> {
+        let body = parse_body(body)?;
+        let generation = generation(&body)?;
+        let ids = run_ids(body.get("runIds"))?;
+        let statement = "UPDATE live_runs SET phase = 'handoff' WHERE owner_gen = ?1 AND phase = 'live' \
+                         AND run_id IN (SELECT value FROM json_each(?2)) RETURNING run_id";
+        let params = [Value::from(generation.as_str()), Value::from(json!(ids).to_string())];
+        let rows = self.sql().query(statement, &params)?;
+        let mut found =
+            rows.into_iter().map(|row| row.into_text(0)).collect::<Result<HashSet<_>, SqlError>>()?;
+        // In the request's order, each once.
+        let marked: Vec<_> = ids.into_iter().filter(|id| found.remove(id)).collect();
+        Ok(json!({ "marked": marked }).to_string())
+    }
+}
+
+fn run_ids(ids: Option<&Json>) -> Result<Vec<String>, Refusal> {
+    let Some(Json::Array(ids)) = ids else { return Err(Refusal::field("runIds", "must be an array")) };
+    let parse = |(index, id): (usize, &Json)| {
+        let id = id.as_str().and_then(|id| RunId::parse(id).ok()).map(|id| id.to_string());
+        id.ok_or_else(|| {
+            Refusal::field(format!("runIds[{index}]"), "must be 1 to 64 letters, digits, `_` or `-`")
+        })
+    };
+    ids.iter().enumerate().map(parse).collect()
+}

@@ -1,0 +1,24 @@
+//! Extends the owner's lease from the store's clock and tells of a stop: `{ ok, stop, phase }` (state-worker
+//! supplement section 9.3).
+
+use ars_sql::{Sql, Value};
+use ars_store::StoreFailure;
+use ars_types::UnixMillis;
+
+use super::{
+    fence::{generation, run},
+    request::{OwnerWrite, lease_ms},
+};
+use crate::RunStore;
+
+impl<S: Sql> RunStore<S> {
+    /// Answers `/runs/heartbeat`.
+    pub(crate) fn heartbeat(&self, body: &str, now: UnixMillis) -> Result<String, StoreFailure> {
+        let write = OwnerWrite::read(body)?;
+        let until = now.saturating_add(lease_ms(&write.body)?);
+        let statement = "UPDATE live_runs SET lease_until = ?3 WHERE run_id = ?1 AND owner_gen = ?2 \
+                         RETURNING json_object('ok', json('true'), 'stop', stop, 'phase', phase)";
+        let row = self.owned(&write, statement, &[run(&write), generation(&write), Value::from(until)])?;
+        Ok(row.into_text(0)?)
+    }
+}

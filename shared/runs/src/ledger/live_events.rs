@@ -1,0 +1,20 @@
+//! The events appended to a run, in seq order: `{ events }` (state-worker supplement section 9.3).
+//!
+//! Of a run that has finished it tells what readers of its record would see, and of an unknown one nothing.
+
+use ars_sql::Sql;
+use ars_store::{StoreFailure, json::parse_body, request::required_run_id};
+use ars_types::UnixMillis;
+
+use crate::RunStore;
+
+impl<S: Sql> RunStore<S> {
+    /// Answers `/runs/live-events`.
+    pub(crate) fn live_events(&self, body: &str, now: UnixMillis) -> Result<String, StoreFailure> {
+        let id = required_run_id(&parse_body(body)?, "runId")?;
+        if !self.is_live(id.as_str())? && !self.is_visible(&id, now)? {
+            return Ok(r#"{"events":[]}"#.to_owned());
+        }
+        Ok(format!(r#"{{"events":[{}]}}"#, self.all_events(&id)?))
+    }
+}

@@ -1,0 +1,74 @@
+//! Takes over what other generations handed off or let lapse: `{ runs }`, each `{ row, reclaimedFrom, lastStep,
+//! inbox, jobs }` (state-worker supplement sections 9.3 and 9.4).
+//!
+//! A caller's own runs are never taken. Reading and taking are one transaction, so two reclaiming generations never
+//! get the same run.
+
+use ars_sql::{Row, Sql, SqlError, Value};
+use ars_store::{StoreFailure, json::parse_body, request::finite};
+use ars_types::UnixMillis;
+
+use super::{
+    request::{generation, lease_ms},
+    row::{TABLES, row_sql},
+};
+use crate::RunStore;
+
+/// What may be taken by generation ?1 at time ?2.
+const LEFT_BEHIND: &str = "owner_gen <> ?1 AND (phase = 'handoff' OR lease_until <= ?2)";
+
+impl<S: Sql> RunStore<S> {
+    /// Answers `/runs/reclaim`.
+    pub(crate) fn reclaim(&self, body: &str, now: UnixMillis) -> Result<String, StoreFailure> {
+        let body = parse_body(body)?;
+        let (generation, lease_ms) = (generation(&body)?, lease_ms(&body)?);
+        let now = finite(&body, "now")?.unwrap_or(now as f64);
+        let (generation, at) = (Value::from(generation.as_str()), Value::from(now));
+        let until = Value::from(now + lease_ms as f64);
+
+        let runs = self.sql().transaction(|| {
+            let taken = format!(
+                "SELECT run_id, phase FROM live_runs WHERE {LEFT_BEHIND} ORDER BY started_at, run_id"
+            );
+            let taken = self.sql().query(&taken, &[generation.clone(), at.clone()])?;
+            let take = format!(
+                "UPDATE live_runs SET owner_gen = ?1, lease_until = ?3, phase = 'live' WHERE {LEFT_BEHIND}"
+            );
+            self.sql().execute(&take, &[generation, at, until])?;
+            taken.iter().map(|row| self.reclaimed(row)).collect::<Result<Vec<_>, SqlError>>()
+        })?;
+        Ok(format!(r#"{{"runs":[{}]}}"#, runs.join(",")))
+    }
+
+    /// A run as it is now, with what it was taken from and what its new owner needs.
+    fn reclaimed(&self, taken: &Row) -> Result<String, SqlError> {
+        let statement = format!("SELECT {} FROM {TABLES} WHERE live.run_id = ?1", row_sql());
+        let row = self.texts(&statement, taken)?;
+        let step =
+            self.texts("SELECT record FROM live_steps WHERE run_id = ?1 ORDER BY step DESC LIMIT 1", taken)?;
+        let step = if step.is_empty() { "null" } else { &step };
+        let inbox = self.texts(
+            "SELECT json_object('seq', seq, 'message', json(message)) FROM live_inbox WHERE run_id = ?1 \
+             AND seq > coalesce((SELECT record ->> '$.inboxConsumedSeq' FROM live_steps WHERE run_id = ?1 \
+             ORDER BY step DESC LIMIT 1), 0) ORDER BY seq",
+            taken,
+        )?;
+        let jobs = self.texts(
+            "SELECT json_object('kind', kind, 'payload', json(payload)) FROM live_jobs WHERE run_id = ?1 \
+             ORDER BY kind",
+            taken,
+        )?;
+        let phase = taken.text(1)?;
+        Ok(format!(
+            r#"{{"row":{row},"reclaimedFrom":"{phase}","lastStep":{step},"inbox":[{inbox}],"jobs":[{jobs}]}}"#
+        ))
+    }
+
+    /// The texts that a statement about a run yields, separated by commas. They come row by row: each may be
+    /// large, and one value of SQLite has its limit.
+    fn texts(&self, statement: &str, run: &Row) -> Result<String, SqlError> {
+        let rows = self.sql().query(statement, &[Value::from(run.text(0)?)])?;
+        let texts = rows.into_iter().map(|row| row.into_text(0)).collect::<Result<Vec<_>, _>>()?;
+        Ok(texts.join(","))
+    }
+}

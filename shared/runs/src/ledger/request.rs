@@ -1,0 +1,48 @@
+//! Fields of ledger requests (state-worker supplement sections 9.1 and 9.3).
+
+use serde_json::{Map, Value};
+
+use ars_store::{
+    Refusal,
+    json::parse_body,
+    request::{integer, required_run_id},
+};
+use ars_types::{Generation, RunId};
+
+/// Shortest and longest lease a caller may ask for, in milliseconds (section 9.1).
+const LEASE_MS: std::ops::RangeInclusive<i64> = 1000..=3_600_000;
+
+/// A body, and the run and generation that every owner write names.
+pub(super) struct OwnerWrite {
+    pub body: Map<String, Value>,
+    pub run: RunId,
+    pub generation: Generation,
+}
+
+impl OwnerWrite {
+    pub(super) fn read(body: &str) -> Result<Self, Refusal> {
+        let body = parse_body(body)?;
+        let (run, generation) = (required_run_id(&body, "runId")?, generation(&body)?);
+        Ok(Self { body, run, generation })
+    }
+}
+
+/// The generation of the caller.
+pub(crate) fn generation(body: &Map<String, Value>) -> Result<Generation, Refusal> {
+    let generation = body.get("gen").and_then(Value::as_str).and_then(|text| Generation::parse(text).ok());
+    generation.ok_or_else(|| Refusal::field("gen", "must be 1 to 128 letters, digits, `_`, `.`, `:` or `-`"))
+}
+
+/// How long a lease is to last.
+pub(super) fn lease_ms(body: &Map<String, Value>) -> Result<i64, Refusal> {
+    let rule = "must be an integer from 1000 to 3600000";
+    integer(body, "leaseMs", LEASE_MS, rule)?.ok_or_else(|| Refusal::field("leaseMs", rule))
+}
+
+/// The JSON text of an object that must be there.
+pub(super) fn object(body: &Map<String, Value>, name: &str) -> Result<String, Refusal> {
+    match body.get(name) {
+        Some(object @ Value::Object(_)) => Ok(object.to_string()),
+        _ => Err(Refusal::field(name, "must be an object")),
+    }
+}

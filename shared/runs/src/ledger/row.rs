@@ -1,0 +1,21 @@
+//! A live run as it travels: `runId, threadKey, ownerGen, leaseUntil, startedAt, phase, stop, meta, card, system,
+//! tools, state` (state-worker supplement section 9.2).
+
+/// SQL of a row's JSON, over `live_runs AS live JOIN live_specs AS spec`.
+pub(super) fn row_sql() -> String {
+    format!(
+        "json_object('runId', live.run_id, 'threadKey', live.thread_key, 'ownerGen', live.owner_gen, \
+         'leaseUntil', {}, 'startedAt', {}, 'phase', live.phase, 'stop', live.stop, 'meta', json(spec.meta), \
+         'card', json(spec.card), 'system', spec.system, 'tools', json(spec.tools), 'state', json(live.state))",
+        time_sql("live.lease_until"),
+        time_sql("live.started_at"),
+    )
+}
+
+/// Both tables of a live run.
+pub(super) const TABLES: &str = "live_runs AS live JOIN live_specs AS spec ON spec.run_id = live.run_id";
+
+/// A time without the `.0` that SQLite gives a double.
+fn time_sql(column: &str) -> String {
+    format!("iif({column} = CAST({column} AS INTEGER), CAST({column} AS INTEGER), {column})")
+}

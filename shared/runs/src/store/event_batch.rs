@@ -1,0 +1,63 @@
+//! Events on their way into the table that finished and live runs share.
+//!
+//! They go in as few JSON texts, each an object from seq to event that SQLite takes apart: binding them one by one
+//! would cross the boundary for each.
+
+use ars_sql::{Sql, SqlError, Value};
+use ars_store::json::{MAX_SAFE, number, whole};
+use serde_json::Value as Json;
+
+use super::RunStore;
+
+/// Bytes of events handed to SQLite in one parameter; a larger event goes alone.
+const MAX_BATCH: usize = 1_000_000;
+
+/// Events by seq, as texts for SQLite.
+#[derive(Default)]
+pub(crate) struct EventBatch {
+    full: Vec<String>,
+    open: String,
+}
+
+impl EventBatch {
+    /// Adds an event; of two with one seq the later counts.
+    pub(crate) fn push(&mut self, seq: i64, event: &str) {
+        if !self.open.is_empty() && self.open.len() + event.len() > MAX_BATCH {
+            self.open.push('}');
+            self.full.push(std::mem::take(&mut self.open));
+        }
+        self.open.push(if self.open.is_empty() { '{' } else { ',' });
+        self.open.push('"');
+        self.open.push_str(&seq.to_string());
+        self.open.push_str("\":");
+        self.open.push_str(event);
+    }
+
+    fn into_texts(mut self) -> Vec<String> {
+        if !self.open.is_empty() {
+            self.open.push('}');
+            self.full.push(self.open);
+        }
+        self.full
+    }
+}
+
+impl<S: Sql> RunStore<S> {
+    /// Writes events over those of the same seqs.
+    pub(crate) fn write_events(&self, run: &str, batch: EventBatch) -> Result<(), SqlError> {
+        for text in batch.into_texts() {
+            self.sql().execute(
+                "INSERT OR REPLACE INTO run_events (run_id, seq, event) \
+                 SELECT ?1, CAST(key AS INTEGER), value FROM json_each(?2)",
+                &[Value::from(run), Value::from(text)],
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// The seq an event carries, if it can be a key.
+pub(crate) fn seq_of(event: &Json) -> Option<i64> {
+    let seq = event.get("seq")?;
+    whole(seq).filter(|whole| *whole >= 1 && number(seq).is_some_and(|number| number <= MAX_SAFE))
+}

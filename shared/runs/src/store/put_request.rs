@@ -1,0 +1,157 @@
+//! A record as a request brings it, checked and taken apart for storing (state-worker supplement sections 5.2 to 5.4).
+
+use serde_json::{Map, Value as Json};
+
+use ars_store::{
+    Refusal,
+    json::{number, whole},
+    request::finite,
+};
+use ars_types::UnixMillis;
+
+use super::event_batch::{EventBatch, seq_of};
+use crate::{acceptance, retention::Policy};
+
+/// How far ahead of the store's clock a run may claim to have finished (section 5.4).
+const MAX_AHEAD_MS: i64 = 24 * 60 * 60 * 1000;
+/// Bytes of one stored text; what the edge platform takes in one row (docs/platform.md), less the row's other columns.
+const MAX_TEXT: usize = 2_100_000;
+
+/// A record, taken apart for storing.
+pub(crate) struct Put {
+    /// Without its events.
+    pub(super) record: Json,
+    pub(super) id: String,
+    pub(super) finished_at: f64,
+    pub(super) event_count: f64,
+    /// The JSON text of `record`.
+    pub(super) text: String,
+    /// Events by their keys, ascending.
+    pub(super) events: Vec<(i64, String)>,
+    /// Size of the whole record's JSON.
+    pub(super) bytes: i64,
+    pub(super) proposal: Option<Proposal>,
+}
+
+/// A proposed policy.
+pub(super) struct Proposal {
+    pub(super) policy: Policy,
+    pub(super) updated_at: f64,
+}
+
+impl Put {
+    /// Takes the record out of a body.
+    pub(crate) fn read(body: &mut Map<String, Json>, now: UnixMillis) -> Result<Self, Refusal> {
+        let Some(Json::Object(mut record)) = body.shift_remove("record") else {
+            return Err(Refusal::field("record", "must be an object"));
+        };
+        acceptance::check(&record)?;
+        let proposal = Proposal::read(body)?;
+        for name in ["finishedAt", "receivedAt", "sealedAt"] {
+            clamp(&mut record, name, now + MAX_AHEAD_MS);
+        }
+        let events = match record.shift_remove("events") {
+            Some(Json::Array(events)) => keyed(events),
+            _ => Vec::new(),
+        };
+        let record = Json::Object(record);
+        let text = record.to_string();
+        check_sizes(&text, &events)?;
+        let of = |name: &str| record.get(name).and_then(number).unwrap_or_default();
+        Ok(Self {
+            id: record.get("id").and_then(Json::as_str).unwrap_or_default().to_owned(),
+            finished_at: of("finishedAt"),
+            event_count: of("eventCount"),
+            bytes: whole_size(&text, &events),
+            record,
+            text,
+            events,
+            proposal,
+        })
+    }
+
+    /// The record's run.
+    pub(crate) fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// What tells two versions of a stored run apart.
+    pub(super) fn version(&self) -> (f64, f64, f64) {
+        (self.event_count, self.finished_at, self.bytes as f64)
+    }
+
+    pub(super) fn batch(&self) -> EventBatch {
+        let mut batch = EventBatch::default();
+        for (seq, event) in &self.events {
+            batch.push(*seq, event);
+        }
+        batch
+    }
+}
+
+impl Proposal {
+    fn read(body: &Map<String, Json>) -> Result<Option<Self>, Refusal> {
+        let policy = match body.get("policy") {
+            // A stamp without a policy says nothing, whatever it is.
+            None => return Ok(None),
+            Some(Json::Object(policy)) => policy,
+            Some(_) => return Err(Refusal::field("policy", "must be an object")),
+        };
+        let field = |name: &str| match policy.get(name).map(whole) {
+            None => Ok(None),
+            Some(Some(value)) if value >= 1 => Ok(Some(value as f64)),
+            Some(_) => Err(Refusal::field(format!("policy.{name}"), "must be an integer of at least 1")),
+        };
+        let policy = Policy::fill(field("retentionDays")?, field("maxRuns")?, field("maxBytes")?);
+        match finite(body, "policyUpdatedAt") {
+            Ok(Some(updated_at)) if updated_at >= 0.0 => Ok(Some(Self { policy, updated_at })),
+            _ => Err(Refusal::field("policyUpdatedAt", "must be a number of at least 0 beside a policy")),
+        }
+    }
+}
+
+fn clamp(record: &mut Map<String, Json>, name: &str, latest: UnixMillis) {
+    if let Some(time) = record.get_mut(name)
+        && number(time).is_some_and(|time| time > latest as f64)
+    {
+        *time = Json::from(latest);
+    }
+}
+
+/// Gives every event its key: its own seq when all are positive integers and rise, else its position from 1.
+fn keyed(events: Vec<Json>) -> Vec<(i64, String)> {
+    let seqs: Option<Vec<i64>> = events.iter().map(seq_of).collect();
+    let own = seqs.filter(|seqs| seqs.is_sorted_by(|a, b| a < b));
+    let position = |(index, mut event): (usize, Json)| {
+        let seq = match &own {
+            Some(seqs) => seqs[index],
+            None => {
+                let seq = index as i64 + 1;
+                event["seq"] = Json::from(seq);
+                seq
+            }
+        };
+        (seq, event.to_string())
+    };
+    events.into_iter().enumerate().map(position).collect()
+}
+
+/// A stored text larger than a row can be is the caller's fault: JSON may grow when it is written anew.
+fn check_sizes(text: &str, events: &[(i64, String)]) -> Result<(), Refusal> {
+    if text.len() > MAX_TEXT {
+        return Err(Refusal::field("record", "must take at most 2100000 bytes without its events"));
+    }
+    match events.iter().position(|(_, event)| event.len() > MAX_TEXT) {
+        Some(index) => {
+            Err(Refusal::field(format!("record.events[{index}]"), "must take at most 2100000 bytes"))
+        }
+        None => Ok(()),
+    }
+}
+
+fn whole_size(text: &str, events: &[(i64, String)]) -> i64 {
+    let key = r#","events":[]"#.len();
+    let commas = events.len().saturating_sub(1);
+    let events: usize = events.iter().map(|(_, event)| event.len()).sum();
+    i64::try_from(text.len() + key + commas + events).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,18 @@
+//! One run without its events: `{ summary }`, null when unknown, expired or hidden (state-worker supplement
+//! section 5.5). No event row is touched.
+
+use ars_sql::Sql;
+use ars_store::{StoreFailure, json::parse_body, request::required_run_id};
+use ars_types::UnixMillis;
+
+use super::RunStore;
+
+impl<S: Sql> RunStore<S> {
+    /// Answers `/runs/summary`.
+    pub fn summary(&self, body: &str, now: UnixMillis) -> Result<String, StoreFailure> {
+        let id = required_run_id(&parse_body(body)?, "id")?;
+        let listed = format!("json_set({}, '$.bytes', bytes)", self.item);
+        let summary = self.item(&listed, &id, now)?;
+        Ok(format!(r#"{{"summary":{}}}"#, summary.as_deref().unwrap_or("null")))
+    }
+}

@@ -1,0 +1,55 @@
+//! The transcript of a live run: what its conversation was, for a generation that resumes it (document 2 section 2.4,
+//! state-worker supplement section 10.1).
+//!
+//! - **Key:** the run's id. On the edge an object holds one run; an embedded store holds all of them.
+//! - **Tables:** those of `migrations/run-transcript`.
+//! - **Invariants:** only the owner set last may write, and a write lands whole or not at all; whoever clears leaves
+//!   nothing, not even the owner, so a late write is refused.
+//!
+//! Not here: how parts are encoded, and whether a transcript is whole enough to resume (the bot's).
+
+mod clear;
+mod owner;
+mod read;
+mod write;
+
+use ars_sql::{Migration, MigrationError, Sql, migrate};
+use ars_store::{Store, StoreFailure};
+use ars_types::UnixMillis;
+use ars_wire::state::TranscriptVerb;
+
+/// The store's history, `migrations/run-transcript/`.
+pub const TRANSCRIPT_MIGRATIONS: &[Migration] = &[Migration {
+    name: "0001_transcript",
+    sql: include_str!("../../../../migrations/run-transcript/0001_transcript.sql"),
+}];
+
+/// What most verbs answer.
+const OK: &str = r#"{"ok":true}"#;
+
+/// Transcripts on one SQLite database.
+pub struct TranscriptStore<S> {
+    sql: S,
+}
+
+impl<S: Sql> Store<S> for TranscriptStore<S> {
+    type Verb = TranscriptVerb;
+
+    fn open(sql: S) -> Result<Self, MigrationError> {
+        migrate(&sql, TRANSCRIPT_MIGRATIONS)?;
+        Ok(Self { sql })
+    }
+
+    fn answer(&self, verb: TranscriptVerb, body: &str, _now: UnixMillis) -> Result<String, StoreFailure> {
+        match verb {
+            TranscriptVerb::Owner => self.owner(body),
+            TranscriptVerb::Write => self.write(body),
+            TranscriptVerb::Read => self.read(body),
+            TranscriptVerb::Clear => self.clear(body),
+        }
+    }
+
+    fn is_empty_after(verb: TranscriptVerb) -> bool {
+        verb == TranscriptVerb::Clear
+    }
+}

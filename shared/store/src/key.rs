@@ -1,0 +1,130 @@
+//! Which store a body is for (state-worker supplement section 1.5).
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+
+use ars_types::{RunId, StoreKey};
+use ars_wire::state::Key;
+
+use crate::Refusal;
+
+/// The name of the one store of a kind that has only one.
+const SINGLE: &str = "default";
+
+/// The name of the store a body is for, without reading the rest: the shell picks the store by it, the store reads
+/// the body.
+pub fn key_of(body: &str, key: Key) -> Result<StoreKey, Refusal> {
+    let (field, rule) = match key {
+        Key::Named(field) => (field, "must be 1 to 200 characters without white space or control characters"),
+        Key::Run(field) => (field, "must be 1 to 64 letters, digits, `_` or `-`"),
+        Key::Single => return StoreKey::parse(SINGLE).map_err(|_| Refusal::field("key", "must be valid")),
+    };
+    let mut deserializer = serde_json::Deserializer::from_str(body);
+    let found = deserializer.deserialize_map(KeyOnly(field));
+    let found = found.and_then(|found| deserializer.end().map(|()| found));
+    let found = found.map_err(|_| Refusal::field("body", "must be a JSON object"))?;
+    let allowed = |name: &String| !matches!(key, Key::Run(_)) || RunId::parse(name.as_str()).is_ok();
+    let name = found.filter(allowed).and_then(|name| StoreKey::parse(name).ok());
+    name.ok_or_else(|| Refusal::field(field, rule))
+}
+
+/// Keeps one key of an object and skips the rest.
+struct KeyOnly(&'static str);
+
+impl<'de> Visitor<'de> for KeyOnly {
+    type Value = Option<String>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut found = None;
+        while let Some(is_it) = map.next_key_seed(Name(self.0))? {
+            if is_it {
+                let value: &serde_json::value::RawValue = map.next_value()?;
+                // A key of another type is no key; a later one of the same name counts instead.
+                found = serde_json::from_str(value.get()).ok();
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Whether an object's key is this one. Read as bytes: a key may hold half a surrogate pair, which no text can.
+struct Name(&'static str);
+
+impl<'de> DeserializeSeed<'de> for Name {
+    type Value = bool;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
+        deserializer.deserialize_bytes(self)
+    }
+}
+
+impl Visitor<'_> for Name {
+    type Value = bool;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a key")
+    }
+
+    fn visit_bytes<E>(self, key: &[u8]) -> Result<bool, E> {
+        Ok(key == self.0.as_bytes())
+    }
+
+    fn visit_str<E>(self, key: &str) -> Result<bool, E> {
+        Ok(key == self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STORE: Key = Key::Named("storeKey");
+
+    #[test]
+    fn the_key_is_found_wherever_it_stands() {
+        for body in [
+            r#"{"storeKey":"runs:default"}"#,
+            r#" {"record":{"storeKey":"other","deep":[[[{}]]]},"storeKey":"runs:default"} "#,
+            r#"{"storeKey":"first","storeKey":"runs:default"}"#,
+            r#"{"storeKey":1,"storeKey":"runs:default","x\ud800":"\ud800"}"#,
+            r#"{"store\u004bey":"runs:default"}"#,
+        ] {
+            assert_eq!(key_of(body, STORE).unwrap().as_str(), "runs:default", "{body}");
+        }
+    }
+
+    #[test]
+    fn a_missing_or_malformed_key_is_named_and_a_broken_body_is_said_to_be_one() {
+        for (body, named) in [
+            ("{}", "storeKey "),
+            (r#"{"storeKey":null}"#, "storeKey "),
+            (r#"{"storeKey":""}"#, "storeKey "),
+            (r#"{"storeKey":"a b"}"#, "storeKey "),
+            (r#"{"storeKey":"a\u0000"}"#, "storeKey "),
+            (r#"{"storeKey":"a","storeKey":2}"#, "storeKey "),
+            ("", "body "),
+            (r#"["runs:default"]"#, "body "),
+            (r#""runs:default""#, "body "),
+            (r#"{"storeKey":"a"} x"#, "body "),
+            (r#"{"storeKey":"a",}"#, "body "),
+        ] {
+            let refusal = key_of(body, STORE).unwrap_err();
+            assert!(refusal.to_string().starts_with(named) && refusal.status() == 400, "{body}: {refusal}");
+        }
+    }
+
+    #[test]
+    fn a_run_names_its_store_by_its_id_and_a_single_store_needs_no_name() {
+        let run = |body| key_of(body, Key::Run("runId"));
+        assert_eq!(run(r#"{"runId":"r-1"}"#).unwrap().as_str(), "r-1");
+        assert!(run(r#"{"runId":"r:1"}"#).unwrap_err().to_string().starts_with("runId "));
+        assert_eq!(key_of("[]", Key::Single).unwrap().as_str(), "default");
+    }
+}
