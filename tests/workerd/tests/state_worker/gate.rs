@@ -42,7 +42,7 @@ fn each_check_answers_before_the_next() {
 fn unknown_paths_are_not_found_before_anything_else() {
     let worker = state_worker();
     for path in
-        ["/", "/runs", "/runs/put/", "/runs/inbox/read", "/runs/claim", "/retrieve", "/healthz/", "//healthz"]
+        ["/", "/runs", "/runs/put/", "/runs/inbox/read", "/runs/abandon", "/config/get", "/healthz/", "//healthz"]
     {
         for method in ["GET", "POST", "DELETE"] {
             assert_eq!(worker.client.send(method, path, &[], b"").status, 404, "{method} {path}");
