@@ -1,24 +1,44 @@
 //! JSON answers (state-worker supplement 1.3: `application/json` on every one).
 
-use worker::{Headers, Response, Result, console_error};
+use std::cell::OnceCell;
+
+use js_sys::{Object, Reflect, Uint8Array};
+use wasm_bindgen::JsValue;
+use worker::console_error;
+
+use crate::raw::Response;
 
 /// The body of every answer to a fault: its cause is for the log alone.
 pub const INTERNAL_BODY: &str = r#"{"error":"internal"}"#;
 
-/// An answer whose body is JSON text already. Bytes are copied as they are; a string would be transcoded.
-pub fn json(status: u16, body: impl Into<Vec<u8>>) -> Result<Response> {
-    let headers = Headers::new();
-    headers.set("content-type", "application/json")?;
-    Ok(Response::from_bytes(body.into())?.with_status(status).with_headers(headers))
+/// Longest text that goes out as a JavaScript string. The runtime transcodes a string again; bytes are only copied,
+/// but making them an object costs more than a short text does.
+const MAX_TEXT: usize = 32 * 1024;
+
+thread_local! {
+    /// What every success is made with; an object of its own for each would cost as much as its body.
+    static OK: OnceCell<JsValue> = const { OnceCell::new() };
+}
+
+/// An answer whose body is JSON text already.
+pub fn json(status: u16, body: &str) -> Response {
+    let text = match body.len() {
+        ..=MAX_TEXT => JsValue::from_str(body),
+        _ => Uint8Array::from(body.as_bytes()).into(),
+    };
+    match status {
+        200 => Response::new(&text, &OK.with(|ok| ok.get_or_init(|| init(200)).clone())),
+        _ => Response::new(&text, &init(status)),
+    }
 }
 
 /// The answer to a caller's fault: a single key `error` with short text.
-pub fn refuse(status: u16, message: &str) -> Result<Response> {
-    json(status, serde_json::json!({ "error": message }).to_string())
+pub fn refuse(status: u16, message: &str) -> Response {
+    json(status, &serde_json::json!({ "error": message }).to_string())
 }
 
 /// Logs a fault of ours, once, and answers it with a fixed body.
-pub fn internal(fault: &dyn std::error::Error) -> Result<Response> {
+pub fn internal(fault: &dyn std::error::Error) -> Response {
     let mut chain = fault.to_string();
     let mut source = fault.source();
     while let Some(cause) = source {
@@ -27,4 +47,14 @@ pub fn internal(fault: &dyn std::error::Error) -> Result<Response> {
     }
     console_error!("fault: {chain}");
     json(500, INTERNAL_BODY)
+}
+
+/// The second argument of `new Response`.
+fn init(status: u16) -> JsValue {
+    let (init, headers) = (Object::new(), Object::new());
+    // Setting a property of an object made here cannot fail.
+    let _ = Reflect::set(&headers, &"content-type".into(), &"application/json".into());
+    let _ = Reflect::set(&init, &"headers".into(), &headers);
+    let _ = Reflect::set(&init, &"status".into(), &status.into());
+    init.into()
 }

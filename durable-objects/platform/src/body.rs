@@ -5,9 +5,8 @@
 
 use js_sys::{Object, Reflect, Uint8Array, futures::JsFuture};
 use wasm_bindgen::{JsCast, JsValue};
-use worker::Request;
 
-use crate::raw;
+use crate::raw::{self, Request};
 
 /// Why a body could not be had.
 #[derive(Debug, thiserror::Error)]
@@ -27,8 +26,7 @@ pub enum BodyError {
 ///
 /// The buffer is `limit` bytes large from the start: pass the declared length, once it is known to be acceptable.
 pub async fn read_body(request: &Request, limit: usize) -> Result<Vec<u8>, BodyError> {
-    let Some(stream) = request.inner().body() else { return Ok(Vec::new()) };
-    let stream: raw::BodyStream = JsValue::from(stream).unchecked_into();
+    let Some(stream) = request.body() else { return Ok(Vec::new()) };
     let options = Object::new();
     Reflect::set(&options, &"mode".into(), &"byob".into()).map_err(|thrown| broken(&thrown))?;
     let reader = stream.get_reader(&options).map_err(|thrown| broken(&thrown))?;

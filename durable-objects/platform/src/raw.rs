@@ -8,7 +8,8 @@ use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 #[wasm_bindgen]
 extern "C" {
     /// `ctx.storage` of a Durable Object.
-    pub(crate) type Storage;
+    #[derive(Clone)]
+    pub type Storage;
 
     #[wasm_bindgen(method, getter)]
     pub(crate) fn sql(this: &Storage) -> SqlStorage;
@@ -19,6 +20,15 @@ extern "C" {
         this: &Storage,
         body: &mut dyn FnMut() -> Result<JsValue, JsValue>,
     ) -> Result<JsValue, JsValue>;
+
+    #[wasm_bindgen(method, catch, js_name = getAlarm)]
+    pub(crate) fn get_alarm(this: &Storage) -> Result<Promise, JsValue>;
+
+    #[wasm_bindgen(method, catch, js_name = setAlarm)]
+    pub(crate) fn set_alarm(this: &Storage, at_ms: f64) -> Result<Promise, JsValue>;
+
+    #[wasm_bindgen(method, catch, js_name = deleteAll)]
+    pub(crate) fn delete_all(this: &Storage) -> Result<Promise, JsValue>;
 
     /// `ctx.storage.sql`.
     pub(crate) type SqlStorage;
@@ -38,7 +48,18 @@ extern "C" {
     #[wasm_bindgen(method, catch, js_name = toArray)]
     pub(crate) fn to_array(this: &RawRows) -> Result<Array, JsValue>;
 
-    /// The body of a request, a byte stream.
+    /// A request.
+    pub type Request;
+
+    /// Its address, absolute.
+    #[wasm_bindgen(method, getter)]
+    pub fn url(this: &Request) -> String;
+
+    /// Its body, a byte stream.
+    #[wasm_bindgen(method, getter)]
+    pub(crate) fn body(this: &Request) -> Option<BodyStream>;
+
+    /// The body of a request.
     pub(crate) type BodyStream;
 
     #[wasm_bindgen(method, catch, js_name = getReader)]
@@ -66,6 +87,12 @@ extern "C" {
 
     #[wasm_bindgen(method, getter)]
     pub(crate) fn done(this: &Chunk) -> bool;
+
+    /// An answer.
+    pub type Response;
+
+    #[wasm_bindgen(constructor)]
+    pub(crate) fn new(body: &JsValue, init: &JsValue) -> Response;
 }
 
 /// A thrown value as text for logs.

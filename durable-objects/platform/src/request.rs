@@ -1,14 +1,27 @@
-//! Requests from a Worker to its objects.
+//! A request's address.
 
-use js_sys::Uint8Array;
-use worker::{Method, Request, RequestInit, Result};
+/// The path of an address as the runtime writes it: an absolute one, in which `?` and `#` stand for themselves only
+/// at their places.
+pub fn path_of(url: &str) -> &str {
+    let host = url.find("://").map_or(0, |at| at + 3);
+    let path = url[host..].find('/').map_or("/", |at| &url[host + at..]);
+    path.find(['?', '#']).map_or(path, |end| &path[..end])
+}
 
-/// The host is never looked up: a stub decides where its requests go.
-const HOST: &str = "https://object";
+#[cfg(test)]
+mod tests {
+    use super::path_of;
 
-/// A POST with these bytes as its body.
-pub fn post(path: &str, body: &[u8]) -> Result<Request> {
-    let mut init = RequestInit::new();
-    init.with_method(Method::Post).with_body(Some(Uint8Array::from(body).into()));
-    Request::new_with_init(&format!("{HOST}{path}"), &init)
+    #[test]
+    fn a_path_begins_after_the_host_and_ends_before_the_query() {
+        for (url, path) in [
+            ("http://127.0.0.1:8080/runs/put", "/runs/put"),
+            ("https://state.example/healthz?probe=1", "/healthz"),
+            ("https://state.example/", "/"),
+            ("https://state.example", "/"),
+            ("https://object/a%3Fb#c", "/a%3Fb"),
+        ] {
+            assert_eq!(path_of(url), path, "{url}");
+        }
+    }
 }

@@ -6,7 +6,6 @@
 use ars_sql::{Row, Sql, SqlError, Value};
 use js_sys::Array;
 use wasm_bindgen::{JsCast, JsValue};
-use worker::State;
 
 use crate::raw;
 
@@ -20,11 +19,9 @@ pub struct DoSql {
 }
 
 impl DoSql {
-    /// The storage of the object whose state this is.
-    pub fn new(state: &State) -> Result<Self, SqlError> {
-        let storage = state.as_raw().storage().map_err(|thrown| engine(&thrown))?;
-        let storage: raw::Storage = JsValue::from(storage).unchecked_into();
-        Ok(Self { sql: storage.sql(), storage })
+    /// The storage of one object.
+    pub fn new(storage: raw::Storage) -> Self {
+        Self { sql: storage.sql(), storage }
     }
 }
 

@@ -11,25 +11,25 @@
 //!
 //! Not here: what a store does; which class a Worker exports.
 
-use std::{
-    cell::{Cell, RefCell},
-    rc::Rc,
-};
-
 use ars_sql::{MigrationError, SqlError};
-use ars_store::{Refusal, Store, StoreFailure};
+use ars_store::{Store, StoreFailure};
 use ars_wire::state::Verb;
-use worker::{Request, Response, Result, State, console_error};
+use js_sys::{
+    Promise,
+    futures::{JsFuture, spawn_local},
+};
+use wasm_bindgen::JsValue;
+use worker::console_error;
 
-use crate::{Alarm, DoSql, answer, clock::now};
+use crate::{Alarm, DoSql, Response, Storage, answer, clock::now, raw::describe, request::path_of};
 
 /// A store as a Durable Object; a Worker wraps it in the class it exports.
 pub struct StoreObject<T> {
-    state: State,
+    storage: Storage,
     /// Empty while the database cannot be opened, and after it was given up; the next request opens it.
-    store: RefCell<Option<Rc<T>>>,
-    /// Whether this instance knows the alarm to be set: from then on each sweep sets the next.
-    armed: Cell<bool>,
+    store: Option<T>,
+    /// Whether this instance has seen to the alarm: from then on each sweep sets the next.
+    armed: bool,
 }
 
 /// A fault of ours. The text is for the log.
@@ -43,8 +43,8 @@ enum Fault {
 
 impl<T: Store<DoSql>> StoreObject<T> {
     /// Wakes the object and brings its tables up to date.
-    pub fn new(state: State) -> Self {
-        let object = Self { state, store: RefCell::new(None), armed: Cell::new(false) };
+    pub fn new(storage: Storage) -> Self {
+        let mut object = Self { storage, store: None, armed: false };
         // A constructor cannot answer; the first request will, by trying again.
         if let Err(fault) = object.store() {
             console_error!("{fault} when waking");
@@ -52,82 +52,69 @@ impl<T: Store<DoSql>> StoreObject<T> {
         object
     }
 
-    /// Answers one request.
-    pub async fn fetch(&self, mut request: Request) -> Result<Response> {
-        let Some(verb) = T::Verb::of(&request.path()) else { return answer::refuse(404, "not found") };
-        let Ok(body) = String::from_utf8(request.bytes().await?) else {
-            return answer::refuse(400, "body must be UTF-8");
-        };
-        // From here to the answer nothing awaits, so no other request of this object comes between.
-        match self.answer(verb, &body) {
+    /// Answers one request. Nothing awaits in here, so no other request of this object comes between.
+    pub fn answer(&mut self, url: &str, body: Vec<u8>) -> Response {
+        let Some(verb) = T::Verb::of(path_of(url)) else { return answer::refuse(404, "not found") };
+        let Ok(body) = String::from_utf8(body) else { return answer::refuse(400, "body must be UTF-8") };
+        match self.store().map(|store| store.answer(verb, &body, now())) {
             Ok(Ok(text)) => {
-                if T::is_empty_after(verb) {
-                    self.give_up().await;
-                } else if T::arms_sweep(verb) && !self.armed.get() {
-                    self.arm().await;
-                }
-                answer::json(200, text)
+                self.follow_up(verb);
+                answer::json(200, &text)
             }
-            Ok(Err(refusal)) => answer::json(refusal.status(), refusal.body()),
+            Ok(Err(StoreFailure::Refusal(refusal))) => answer::json(refusal.status(), &refusal.body()),
+            Ok(Err(StoreFailure::Fault(fault))) => answer::internal(&Fault::Storage(fault)),
             Err(fault) => answer::internal(&fault),
         }
     }
 
     /// Sweeps, and sets the next alarm even after a sweep that failed: reads hide what it would have deleted, so
-    /// the only harm is disk space until the next one.
-    pub async fn alarm(&self) -> Result<Response> {
-        let swept = self.store().and_then(|store| Ok(store.sweep(now())?));
-        if let Some(every) = T::SWEEP_EVERY_MS {
-            Alarm::new(&self.state).set(now() + every).await?;
+    /// the only harm is disk space until the next one. Throws when the alarm cannot be set.
+    pub fn alarm(&mut self) -> Result<(), JsValue> {
+        if let Err(fault) = self.store().and_then(|store| Ok(store.sweep(now())?)) {
+            answer::internal(&fault);
         }
-        match swept {
-            Ok(deleted) => answer::json(200, format!(r#"{{"deleted":{deleted}}}"#)),
-            Err(fault) => answer::internal(&fault),
-        }
-    }
-
-    fn answer(
-        &self,
-        verb: T::Verb,
-        body: &str,
-    ) -> std::result::Result<std::result::Result<String, Refusal>, Fault> {
-        match self.store()?.answer(verb, body, now()) {
-            Ok(text) => Ok(Ok(text)),
-            Err(StoreFailure::Refusal(refusal)) => Ok(Err(refusal)),
-            Err(StoreFailure::Fault(fault)) => Err(fault.into()),
+        match T::SWEEP_EVERY_MS {
+            Some(every) => Alarm::new(self.storage.clone()).set(now() + every).map(drop),
+            None => Ok(()),
         }
     }
 
-    fn store(&self) -> std::result::Result<Rc<T>, Fault> {
-        if let Some(store) = &*self.store.borrow() {
-            return Ok(Rc::clone(store));
-        }
-        let store = Rc::new(T::open(DoSql::new(&self.state)?)?);
-        Ok(Rc::clone(self.store.borrow_mut().insert(store)))
-    }
-
-    /// Sets the alarm unless it is set. What it follows is already durable, so a failure is ours to log and not
-    /// the caller's to hear; the next request tries again.
-    async fn arm(&self) {
-        let Some(every) = T::SWEEP_EVERY_MS else { return };
-        let alarm = Alarm::new(&self.state);
-        let armed = match alarm.due().await {
-            Ok(Some(_)) => Ok(()),
-            Ok(None) => alarm.set(now() + every).await,
-            Err(error) => Err(error),
+    fn store(&mut self) -> Result<&T, Fault> {
+        let store = match self.store.take() {
+            Some(store) => store,
+            None => T::open(DoSql::new(self.storage.clone()))?,
         };
-        match armed {
-            Ok(()) => self.armed.set(true),
-            Err(error) => console_error!("fault: the sweep's alarm was not set: {error}"),
-        }
+        Ok(self.store.insert(store))
     }
 
-    /// Gives up the database of a store that holds nothing, so that the object ceases to exist. What matters is
-    /// deleted already; a failure leaves an empty database, which the log tells.
-    async fn give_up(&self) {
-        self.store.replace(None);
-        if let Err(error) = self.state.storage().delete_all().await {
-            console_error!("fault: an empty database was not given up: {error}");
+    /// What a success leaves to be done. It is durable already, so a failure here is ours to log and not the
+    /// caller's to hear; the next request, or the next instance, tries again.
+    fn follow_up(&mut self, verb: T::Verb) {
+        if T::is_empty_after(verb) {
+            // The object ceases to exist with its database.
+            self.store = None;
+            watch("an empty database was not given up", self.storage.delete_all());
+        } else if let Some(every) = T::SWEEP_EVERY_MS.filter(|_| !self.armed && T::arms_sweep(verb)) {
+            self.armed = true;
+            let alarm = Alarm::new(self.storage.clone());
+            spawn_local(async move {
+                if let Err(thrown) = alarm.set_if_unset(now() + every).await {
+                    console_error!("fault: the sweep's alarm was not set: {}", describe(&thrown));
+                }
+            });
         }
     }
+}
+
+/// Logs what becomes of a promise that nobody waits for.
+fn watch(what: &'static str, promised: Result<Promise, JsValue>) {
+    spawn_local(async move {
+        let done = match promised {
+            Ok(promise) => JsFuture::from(promise).await.map(drop),
+            Err(thrown) => Err(thrown),
+        };
+        if let Err(thrown) = done {
+            console_error!("fault: {what}: {}", describe(&thrown));
+        }
+    });
 }

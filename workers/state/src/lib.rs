@@ -1,23 +1,18 @@
-//! The state Worker: run history behind one bearer (document 2 sections 4.3, 5, 7; state-worker supplement 1).
+//! The state Worker: memory, friction, schedules and runs behind one bearer (document 2 sections 4.2, 4.3, 5, 7;
+//! state-worker supplement 1).
 //!
-//! Thin: the gate decides what is let in, the router passes it on, the objects keep it.
-//! Not here: storage (`ars-do-run-store`), validation (`ars-runs`).
+//! Thin: the gate decides what is let in, the router names the object that keeps it, and `entry.js` passes it on.
+//! Not here: storage (`durable-objects/`), validation (`shared/`).
 #![forbid(unsafe_code)]
 
 mod gate;
 mod objects;
 mod router;
 
-use worker::{Context, Env, Request, Response, Result, event};
+use wasm_bindgen::prelude::wasm_bindgen;
 
-/// Once per isolate: a panic is told in the log with its place.
-#[event(start)]
-fn start() {
+/// Once per instance: a panic is told in the log with its place.
+#[wasm_bindgen(start)]
+pub fn start() {
     console_error_panic_hook::set_once();
-}
-
-/// Every request.
-#[event(fetch)]
-async fn fetch(request: Request, env: Env, _context: Context) -> Result<Response> {
-    router::handle(request, &env).await
 }

@@ -1,10 +1,11 @@
-//! The Durable Object classes this Worker exports, each a newtype around its library's struct, and which of them
-//! keeps what a route asks for.
+//! The Durable Object classes this Worker exports, each a newtype around its library's object, and which of them
+//! keeps what a route asks for. `entry.js` makes them the runtime's.
 
 use ars_do_run_store::RunStoreObject;
 use ars_do_run_transcript::RunTranscriptObject;
+use ars_platform::{Response, Storage};
 use ars_wire::state::Route;
-use worker::{DurableObject, Env, Request, Response, Result, State, durable_object};
+use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 /// The namespace of the objects that answer a route.
 pub const fn binding(route: Route) -> &'static str {
@@ -15,34 +16,39 @@ pub const fn binding(route: Route) -> &'static str {
     }
 }
 
-/// Finished and live runs of one store.
-#[durable_object(alarm)]
-pub struct RunStore(RunStoreObject);
+/// A class as `runtime.js` expects it.
+macro_rules! object {
+    ($(#[$doc:meta])* $name:ident, $object:ty) => {
+        $(#[$doc])*
+        #[wasm_bindgen]
+        pub struct $name($object);
 
-impl DurableObject for RunStore {
-    fn new(state: State, _env: Env) -> Self {
-        Self(RunStoreObject::new(state))
-    }
+        #[wasm_bindgen]
+        impl $name {
+            /// Wakes the object.
+            #[wasm_bindgen(constructor)]
+            pub fn new(storage: Storage) -> Self {
+                Self(<$object>::new(storage))
+            }
 
-    async fn fetch(&self, request: Request) -> Result<Response> {
-        self.0.fetch(request).await
-    }
+            /// Answers one request.
+            pub fn answer(&mut self, url: &str, body: Vec<u8>) -> Response {
+                self.0.answer(url, body)
+            }
 
-    async fn alarm(&self) -> Result<Response> {
-        self.0.alarm().await
-    }
+            /// The alarm rang.
+            pub fn alarm(&mut self) -> Result<(), JsValue> {
+                self.0.alarm()
+            }
+        }
+    };
 }
 
-/// The transcript of one live run.
-#[durable_object(fetch)]
-pub struct RunTranscript(RunTranscriptObject);
-
-impl DurableObject for RunTranscript {
-    fn new(state: State, _env: Env) -> Self {
-        Self(RunTranscriptObject::new(state))
-    }
-
-    async fn fetch(&self, request: Request) -> Result<Response> {
-        self.0.fetch(request).await
-    }
+object! {
+    /// Finished and live runs of one store.
+    RunStore, RunStoreObject
+}
+object! {
+    /// The transcript of one live run.
+    RunTranscript, RunTranscriptObject
 }

@@ -1,24 +1,25 @@
-//! From the gate to the objects.
+//! From the gate to the objects, as three steps between which `entry.js` awaits: the head of a request is admitted, its
+//! body names a store, and a body that is too long is heard out before it is refused.
 
 use std::{pin::pin, time::Duration};
 
 use ars_auth::Secret;
-use ars_platform::{BodyError, ask, internal, json, read_body, refuse};
+use ars_platform::{Request, Response, json, path_of, read_body, refuse};
 use ars_store::key_of;
 use ars_wire::{
     health::StateHealth,
     state::{Route, fence},
 };
 use futures::future::select;
-use worker::{Delay, Env, Request, Response, Result};
+use js_sys::{Array, Object, Reflect};
+use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
+use worker::Delay;
 
 use crate::{
-    gate::{Admitted, Head, Refusal, admit},
+    gate::{Admitted, Head, Refusal, admit as gate},
     objects::binding,
 };
 
-/// The secret every route but health asks for.
-const SECRET: &str = "MEMORY_TOKEN";
 /// Longest refused body that is taken in, so that its sender hears of the refusal: twice the largest fence. Only
 /// callers with the bearer get this far.
 const LINGER: usize = 2 * fence::RECORD;
@@ -27,62 +28,87 @@ const LINGER_TIME: Duration = Duration::from_secs(1);
 /// What this Worker serves, in the order of state-worker supplement section 1.6.
 const FEATURES: [&str; 1] = ["runs"];
 
-/// Answers one request.
-pub async fn handle(request: Request, env: &Env) -> Result<Response> {
-    let headers = request.headers();
-    let (authorization, content_length) = (headers.get("authorization")?, headers.get("content-length")?);
+/// Every route's `{ binding, url }`, in the order of the numbers that [`admit`] gives.
+#[wasm_bindgen]
+pub fn routes() -> Array {
+    Route::all()
+        .map(|route| {
+            let entry = Object::new();
+            // Setting a property of an object made here cannot fail. The host is never looked up.
+            let _ = Reflect::set(&entry, &"binding".into(), &binding(route).into());
+            let _ = Reflect::set(&entry, &"url".into(), &format!("https://object{}", route.path()).into());
+            entry
+        })
+        .collect()
+}
+
+/// Decides by a request's head: a route's number, or the answer; `undefined` for a body that is too long.
+#[wasm_bindgen]
+#[expect(clippy::needless_pass_by_value, reason = "what wasm-bindgen makes of a text that may be missing")]
+pub fn admit(
+    method: &str,
+    url: &str,
+    authorization: Option<String>,
+    content_length: Option<String>,
+    secret: Option<String>,
+) -> JsValue {
     let head = Head {
-        // As sent: the `worker` crate takes a method it does not know for GET.
-        method: &request.inner().method(),
-        path: &request.path(),
+        method,
+        path: path_of(url),
         authorization: authorization.as_deref(),
         content_length: content_length.as_deref(),
     };
-    let secret = Secret::parse(env.secret(SECRET).ok().map(|secret| secret.to_string()));
-    match admit(&head, secret.as_ref()) {
-        Ok(Admitted::Health) => health(),
-        Ok(Admitted::Call { route, length }) => call(&request, env, route, length).await,
-        Err(refusal) => {
-            if let Refusal::TooLarge { .. } = refusal {
-                let_finish(&request, content_length.as_deref()).await;
-            }
-            refuse(refusal.status(), &refusal.message())
+    match gate(&head, Secret::parse(secret).as_ref()) {
+        Ok(Admitted::Health) => health().into(),
+        Ok(Admitted::Call { route, .. }) => {
+            Route::all().position(|known| known == route).map_or(JsValue::UNDEFINED, JsValue::from)
         }
+        Err(Refusal::TooLarge { .. }) => JsValue::UNDEFINED,
+        Err(refusal) => refuse(refusal.status(), &refusal.message()).into(),
+    }
+}
+
+/// Names the object that keeps what an admitted request asks for: a string, or the refusal.
+#[wasm_bindgen]
+pub fn store_name(route: usize, body: &[u8]) -> JsValue {
+    let Some(route) = Route::all().nth(route) else { return refuse(404, "not found").into() };
+    // The runtime ends a body where its head said it would; this is for a head that did not come over the wire.
+    if body.len() > route.fence() {
+        return refuse_length(route).into();
+    }
+    let Ok(text) = std::str::from_utf8(body) else { return refuse(400, "body must be UTF-8").into() };
+    // A body without a usable key is refused here: there is no object to ask.
+    match key_of(text, route.key()) {
+        Ok(key) => JsValue::from_str(key.as_str()),
+        Err(refusal) => json(refusal.status(), &refusal.body()).into(),
     }
 }
 
 /// Takes in a body that is only somewhat too long before it is refused. A sender reads no answer until it has sent
 /// everything, and the runtime cuts a connection whose body nobody reads: the 413 would be lost.
-async fn let_finish(request: &Request, declared: Option<&str>) {
+#[wasm_bindgen(wasm_bindgen_futures = ::worker::wasm_bindgen_futures, js_sys = ::worker::js_sys)]
+pub async fn refuse_too_large(request: Request, declared: Option<String>) -> JsValue {
     let declared = declared.and_then(|length| length.trim().parse::<usize>().ok());
     if let Some(length) = declared.filter(|length| *length <= LINGER) {
         // Best effort: the refusal stands whatever became of the body.
-        let (read, waited) = (pin!(read_body(request, length)), pin!(Delay::from(LINGER_TIME)));
+        let (read, waited) = (pin!(read_body(&request, length)), pin!(Delay::from(LINGER_TIME)));
         drop(select(read, waited).await);
+    }
+    match Route::of(path_of(&request.url())) {
+        Some(route) => refuse_length(route).into(),
+        None => refuse(404, "not found").into(),
     }
 }
 
-fn health() -> Result<Response> {
-    let features = FEATURES.map(str::to_owned).to_vec();
-    json(200, serde_json::to_vec(&StateHealth { ok: true, features })?)
+fn refuse_length(route: Route) -> Response {
+    let refusal = Refusal::TooLarge { fence: route.fence() };
+    refuse(refusal.status(), &refusal.message())
 }
 
-async fn call(request: &Request, env: &Env, route: Route, length: usize) -> Result<Response> {
-    let body = match read_body(request, length).await {
-        Ok(body) => body,
-        Err(BodyError::TooLong { limit }) => {
-            return refuse(413, &format!("the body goes on after its {limit} bytes"));
-        }
-        Err(BodyError::Broken(_)) => return refuse(400, "body could not be read"),
-    };
-    let Ok(text) = std::str::from_utf8(&body) else { return refuse(400, "body must be UTF-8") };
-    // A body without a usable key is refused here: there is no object to ask.
-    let key = match key_of(text, route.key()) {
-        Ok(key) => key,
-        Err(refusal) => return json(refusal.status(), refusal.body()),
-    };
-    match ask(env, binding(route), key.as_str(), route.path(), &body).await {
-        Ok(answer) => Ok(answer),
-        Err(error) => internal(&error),
+fn health() -> Response {
+    let features = FEATURES.map(str::to_owned).to_vec();
+    match serde_json::to_string(&StateHealth { ok: true, features }) {
+        Ok(body) => json(200, &body),
+        Err(error) => ars_platform::internal(&error),
     }
 }

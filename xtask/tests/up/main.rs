@@ -126,7 +126,7 @@ fn what_a_killed_start_left_running_is_ended_by_the_next() {
 #[test]
 fn the_embedded_store_does_without_node_and_the_environments_tokens_win() {
     let (data, shims) = (data(), data());
-    let tools = ["node", "npm", "npx", "worker-build", "wasm-bindgen"];
+    let tools = ["node", "npm", "npx", "wasm-bindgen"];
     let path = tools.map(|tool| shim(shims.path(), tool, "touch called; exit 1"))[0].clone();
     let own = r#"{"own-token":{"subject":"ann","channel":"ops"}}"#;
     let mut up = Up::start_with(data.path(), &["--store", "embedded", "--no-demo"], |command| {

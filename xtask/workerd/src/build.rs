@@ -14,9 +14,10 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use crate::cache::Lock;
+use crate::pack::{MODULES, pack, sources};
 use crate::{
-    CargoTools, NpmTools, Progress, command, ensure_cargo_tools, ensure_npm, ensure_rust_target, npm,
-    repo_root, state_worker_dir, tools,
+    Progress, command, ensure_cargo_tools, ensure_npm, ensure_rust_target, npm, repo_root, state_worker_dir,
+    tools,
 };
 
 /// Most a Worker may weigh, compressed, its glue included: our own bound for start-up time, far under the
@@ -27,8 +28,6 @@ pub const WORKER_GZIP_LIMIT: u64 = 300_000;
 const PROFILE: &str = "worker";
 /// Names what `build/` was packed from.
 const STAMP: &str = ".ars-stamp";
-/// What a build consists of.
-const MODULES: [&str; 2] = ["index.js", "index_bg.wasm"];
 
 /// A Worker, ready to run or deploy.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,7 +68,7 @@ pub fn build_worker(crate_dir: &Path, progress: Progress<'_>) -> Result<Built> {
         progress(&format!("{name}: packing"));
         // Without a stamp an interrupted packing is done again.
         fs::write(&stamp_path, "")?;
-        pack(crate_dir, &cargo_tools, &npm_tools, progress)?;
+        pack(crate_dir, &wasm, &modules, (&cargo_tools, &npm_tools), progress)?;
         fs::write(&stamp_path, stamp)?;
     }
     let gzip_bytes = gzip_bytes(&modules)?;
@@ -82,26 +81,9 @@ fn compile(crate_dir: &Path, progress: Progress<'_>) -> Result<()> {
     cargo
         .args(["build", "--lib", "--profile", PROFILE, "--target", tools::WASM_TARGET])
         .current_dir(crate_dir)
-        // As worker-build sets it: its own call of cargo must find everything done.
+        // Bindings to futures come from js-sys, as the `worker` crate expects.
         .env("WASM_BINDGEN_USE_JS_SYS", "1");
     command::run(own_environment(cargo), "cargo", progress)
-}
-
-fn pack(
-    crate_dir: &Path,
-    cargo_tools: &CargoTools,
-    npm_tools: &NpmTools,
-    progress: Progress<'_>,
-) -> Result<()> {
-    let mut build = Command::new(&cargo_tools.worker_build);
-    build
-        .args(["--profile", PROFILE])
-        .current_dir(crate_dir)
-        // Left unset, each of these is downloaded.
-        .env("WASM_BINDGEN_BIN", &cargo_tools.wasm_bindgen)
-        .env("WASM_OPT_BIN", &npm_tools.wasm_opt)
-        .env("ESBUILD_BIN", &npm_tools.esbuild);
-    command::run(own_environment(build), "worker-build", progress)
 }
 
 /// Drops what an outer cargo sets for the program it runs: a nested cargo would take it for its own settings.
@@ -146,10 +128,11 @@ fn target_dir(crate_dir: &Path) -> Result<PathBuf> {
     Ok(serde_json::from_slice::<Metadata>(&output.stdout).context("cargo metadata")?.target_directory)
 }
 
-/// Everything the packing depends on: the wasm, the crate's packing settings, and the tools' versions.
+/// Everything the packing depends on: the wasm, the JavaScript in front of it, and the tools' versions.
 fn stamp(crate_dir: &Path, wasm: &Path) -> Result<String> {
     let mut hash = Sha256::new();
-    for path in [wasm, &crate_dir.join("Cargo.toml"), &repo_root().join("package-lock.json")] {
+    let [runtime, entry] = sources(crate_dir);
+    for path in [wasm, &runtime, &entry, &repo_root().join("package-lock.json")] {
         let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
         hash.update(Sha256::digest(&bytes));
     }

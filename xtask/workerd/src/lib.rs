@@ -9,6 +9,7 @@ mod cache;
 mod command;
 mod config;
 mod npm;
+mod pack;
 mod process;
 mod tools;
 mod wrangler;

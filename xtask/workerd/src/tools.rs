@@ -14,8 +14,6 @@ use crate::{Progress, command, repo_root};
 
 /// Must be the version of the `wasm-bindgen` crate: the two share a private format.
 const WASM_BINDGEN: &str = "0.2.130";
-/// Pairs with the `worker` crate.
-const WORKER_BUILD: &str = "0.8.7";
 
 /// What a Worker is compiled for.
 pub(crate) const WASM_TARGET: &str = "wasm32-unknown-unknown";
@@ -25,8 +23,6 @@ pub(crate) const WASM_TARGET: &str = "wasm32-unknown-unknown";
 pub struct CargoTools {
     /// `wasm-bindgen`.
     pub wasm_bindgen: PathBuf,
-    /// `worker-build`.
-    pub worker_build: PathBuf,
 }
 
 /// Installs what is missing of the tools; seconds become minutes only the first time on a machine.
@@ -34,7 +30,6 @@ pub fn ensure_cargo_tools(progress: Progress<'_>) -> Result<CargoTools> {
     let cache = cache_dir()?;
     Ok(CargoTools {
         wasm_bindgen: ensure(&cache, "wasm-bindgen-cli", WASM_BINDGEN, "wasm-bindgen", progress)?,
-        worker_build: ensure(&cache, "worker-build", WORKER_BUILD, "worker-build", progress)?,
     })
 }
 
@@ -56,7 +51,7 @@ pub fn ensure_rust_target(progress: Progress<'_>) -> Result<()> {
 
 /// The versions that shape a build's output.
 pub(crate) fn pins() -> String {
-    format!("wasm-bindgen {WASM_BINDGEN}, worker-build {WORKER_BUILD}")
+    format!("wasm-bindgen {WASM_BINDGEN}")
 }
 
 fn ensure(cache: &Path, krate: &str, version: &str, binary: &str, progress: Progress<'_>) -> Result<PathBuf> {
@@ -112,8 +107,6 @@ mod tests {
     #[test]
     fn the_pin_of_wasm_bindgen_is_the_one_of_the_lockfile() {
         let lock = fs::read_to_string(repo_root().join("Cargo.lock")).unwrap();
-        for (name, version) in [("wasm-bindgen", WASM_BINDGEN), ("worker", WORKER_BUILD)] {
-            assert!(lock.contains(&format!("name = \"{name}\"\nversion = \"{version}\"")), "{name}");
-        }
+        assert!(lock.contains(&format!("name = \"wasm-bindgen\"\nversion = \"{WASM_BINDGEN}\"")));
     }
 }
