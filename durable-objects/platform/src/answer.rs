@@ -2,18 +2,14 @@
 
 use std::cell::OnceCell;
 
-use js_sys::{Object, Reflect, Uint8Array};
+use js_sys::{Object, Reflect};
 use wasm_bindgen::JsValue;
 use worker::console_error;
 
-use crate::raw::Response;
+use crate::{Text, raw::Response};
 
 /// The body of every answer to a fault: its cause is for the log alone.
 pub const INTERNAL_BODY: &str = r#"{"error":"internal"}"#;
-
-/// Longest text that goes out as a JavaScript string. The runtime transcodes a string again; bytes are only copied,
-/// but making them an object costs more than a short text does.
-const MAX_TEXT: usize = 32 * 1024;
 
 thread_local! {
     /// What every success is made with; an object of its own for each would cost as much as its body.
@@ -22,14 +18,19 @@ thread_local! {
 
 /// An answer whose body is JSON text already.
 pub fn json(status: u16, body: &str) -> Response {
-    let text = match body.len() {
-        ..=MAX_TEXT => JsValue::from_str(body),
-        _ => Uint8Array::from(body.as_bytes()).into(),
-    };
     match status {
-        200 => Response::new(&text, &OK.with(|ok| ok.get_or_init(|| init(200)).clone())),
-        _ => Response::new(&text, &init(status)),
+        200 => success(&JsValue::from_str(body)),
+        _ => Response::new(&JsValue::from_str(body), &init(status)),
     }
+}
+
+/// A success whose body is JSON text already, wherever it is.
+pub fn text(body: Text) -> Response {
+    success(&body.into_js())
+}
+
+fn success(body: &JsValue) -> Response {
+    Response::new(body, &OK.with(|ok| ok.get_or_init(|| init(200)).clone()))
 }
 
 /// The answer to a caller's fault: a single key `error` with short text.

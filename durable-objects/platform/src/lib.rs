@@ -22,5 +22,5 @@ pub use body::{BodyError, read_body};
 pub use clock::now;
 pub use raw::{Request, Response, Storage};
 pub use request::path_of;
-pub use sql::DoSql;
+pub use sql::{DoSql, Text};
 pub use store_object::StoreObject;

@@ -12,6 +12,22 @@ use crate::raw;
 /// Largest integer a JavaScript number holds exactly.
 const MAX_SAFE_INTEGER: i64 = (1 << 53) - 1;
 
+/// A JavaScript string: what SQLite gave, or an answer made in Rust.
+pub struct Text(JsValue);
+
+impl Text {
+    /// For the answer's body.
+    pub(crate) fn into_js(self) -> JsValue {
+        self.0
+    }
+}
+
+impl From<String> for Text {
+    fn from(text: String) -> Self {
+        Self(JsValue::from_str(&text))
+    }
+}
+
 /// SQLite of one Durable Object.
 pub struct DoSql {
     storage: raw::Storage,
@@ -23,14 +39,29 @@ impl DoSql {
     pub fn new(storage: raw::Storage) -> Self {
         Self { sql: storage.sql(), storage }
     }
+
+    fn rows(&self, sql: &str, params: &[Value]) -> Result<Array, SqlError> {
+        let bindings = params.iter().map(to_js).collect::<Result<Array, _>>()?;
+        let cursor = self.sql.exec(sql, &bindings).map_err(|thrown| engine(&thrown))?;
+        cursor.raw().and_then(|rows| rows.to_array()).map_err(|thrown| engine(&thrown))
+    }
 }
 
 impl Sql for DoSql {
+    type Text = Text;
+
     fn query(&self, sql: &str, params: &[Value]) -> Result<Vec<Row>, SqlError> {
-        let bindings = params.iter().map(to_js).collect::<Result<Array, _>>()?;
-        let cursor = self.sql.exec(sql, &bindings).map_err(|thrown| engine(&thrown))?;
-        let rows = cursor.raw().and_then(|rows| rows.to_array()).map_err(|thrown| engine(&thrown))?;
-        rows.iter().map(row).collect()
+        self.rows(sql, params)?.iter().map(row).collect()
+    }
+
+    fn text(&self, sql: &str, params: &[Value]) -> Result<Option<Text>, SqlError> {
+        let rows = self.rows(sql, params)?;
+        let column = rows.get(0).dyn_into::<Array>().map_or(JsValue::UNDEFINED, |row| row.get(0));
+        match column {
+            none if none.is_null() || none.is_undefined() => Ok(None),
+            text if text.is_string() => Ok(Some(Text(text))),
+            _ => Err(SqlError::Shape("column 0 is not text".to_owned())),
+        }
     }
 
     fn transaction<T, E: From<SqlError>>(&self, body: impl FnOnce() -> Result<T, E>) -> Result<T, E> {

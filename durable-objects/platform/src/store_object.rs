@@ -59,7 +59,7 @@ impl<T: Store<DoSql>> StoreObject<T> {
         match self.store().map(|store| store.answer(verb, &body, now())) {
             Ok(Ok(text)) => {
                 self.follow_up(verb);
-                answer::json(200, &text)
+                answer::text(text)
             }
             Ok(Err(StoreFailure::Refusal(refusal))) => answer::json(refusal.status(), &refusal.body()),
             Ok(Err(StoreFailure::Fault(fault))) => answer::internal(&Fault::Storage(fault)),

@@ -54,6 +54,8 @@ impl NativeSql {
 }
 
 impl Sql for NativeSql {
+    type Text = String;
+
     fn query(&self, sql: &str, params: &[Value]) -> Result<Vec<Row>, SqlError> {
         limits::refuse_transaction_words(sql)?;
         let mut statement = self.connection.prepare_cached(sql).map_err(engine)?;
@@ -66,6 +68,13 @@ impl Sql for NativeSql {
             found.push(Row::new((0..columns).map(column).collect::<Result<_, _>>()?));
         }
         Ok(found)
+    }
+
+    fn text(&self, sql: &str, params: &[Value]) -> Result<Option<String>, SqlError> {
+        match self.query(sql, params)?.into_iter().next() {
+            Some(row) if !row.is_null(0) => row.into_text(0).map(Some),
+            _ => Ok(None),
+        }
     }
 
     fn transaction<T, E: From<SqlError>>(&self, body: impl FnOnce() -> Result<T, E>) -> Result<T, E> {

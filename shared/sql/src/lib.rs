@@ -27,8 +27,15 @@ pub enum SqlError {
 /// Statements use `?` or `?N` parameters, at most 100 of them, and never `BEGIN`, `SAVEPOINT` or `PRAGMA`
 /// (docs/platform.md: the edge platform refuses them).
 pub trait Sql {
+    /// A text on its way from the database to a caller. On the edge it stays what SQLite gave: taking it into Rust
+    /// and out again would copy and transcode it twice.
+    type Text: From<String>;
+
     /// Runs one statement and returns every row it yields (none for a write without `RETURNING`).
     fn query(&self, sql: &str, params: &[Value]) -> Result<Vec<Row>, SqlError>;
+
+    /// Runs one statement and answers the first column of its first row; `None` when there is no row or it is NULL.
+    fn text(&self, sql: &str, params: &[Value]) -> Result<Option<Self::Text>, SqlError>;
 
     /// Runs `body` so that either everything it wrote is durable or nothing is: an `Err` rolls back.
     ///

@@ -23,7 +23,7 @@ pub trait Store<S: Sql>: Sized {
     fn open(sql: S) -> Result<Self, MigrationError>;
 
     /// Answers a request's body with the answer's.
-    fn answer(&self, verb: Self::Verb, body: &str, now: UnixMillis) -> Result<String, StoreFailure>;
+    fn answer(&self, verb: Self::Verb, body: &str, now: UnixMillis) -> Result<S::Text, StoreFailure>;
 
     /// Whether a request of this kind may leave something for the sweep.
     fn arms_sweep(_verb: Self::Verb) -> bool {

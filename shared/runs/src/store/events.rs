@@ -3,33 +3,29 @@
 use ars_sql::{Sql, SqlError, Value};
 use ars_store::{
     StoreFailure,
-    json::{MAX_SAFE, number_text, parse_body},
+    json::parse_body,
     request::{integer, required_run_id},
 };
 use ars_types::{RunId, UnixMillis};
 
 use super::{
     RunStore,
-    horizon::{Horizon, VISIBLE},
-    page::{self, Order, Page},
+    horizon::VISIBLE,
+    page::{Page, joined},
 };
 
 /// Events of a page when the request does not say (document 2 section 8).
 const DEFAULT_LIMIT: i64 = 1000;
 /// Events of a page at most (document 2 section 8). More is refused, unlike the list's limit.
 const MAX_LIMIT: i64 = 5000;
-/// Every event of a run.
-pub(super) const ALL: i64 = MAX_SAFE as i64;
-
 /// A row that is no event is skipped: bad JSON, or no type. The cases nest because only CASE is sure not to look
 /// into what the test before it has ruled out.
-const ROWS: &str = "SELECT seq AS place, '' AS id, CASE WHEN json_valid(event) THEN \
-                    CASE WHEN json_type(event, '$.type') = 'text' THEN event END END AS text \
-                    FROM run_events WHERE run_id = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3";
+pub(super) const EVENT: &str = "CASE WHEN json_valid(event) THEN \
+                     CASE WHEN json_type(event, '$.type') = 'text' THEN event END END AS text";
 
 impl<S: Sql> RunStore<S> {
     /// Answers `/runs/events`.
-    pub fn events(&self, body: &str, now: UnixMillis) -> Result<String, StoreFailure> {
+    pub fn events(&self, body: &str, now: UnixMillis) -> Result<S::Text, StoreFailure> {
         let body = parse_body(body)?;
         let id = required_run_id(&body, "id")?;
         let after =
@@ -37,33 +33,30 @@ impl<S: Sql> RunStore<S> {
         let limit = integer(&body, "limit", 1..=MAX_LIMIT, "must be an integer from 1 to 5000")?;
         let limit = limit.unwrap_or(DEFAULT_LIMIT);
         if !self.is_visible(&id, now)? {
-            return Ok(r#"{"events":null}"#.into());
+            return Ok(S::Text::from(r#"{"events":null}"#.to_owned()));
         }
-        let page = read(&self.sql, &id, after, limit)?;
-        let next = match page.last {
-            Some((last, _)) if page.count == limit && has_event_after(&self.sql, &id, last)? => {
-                format!(r#","nextAfterSeq":{}"#, number_text(last))
-            }
-            _ => String::new(),
-        };
-        Ok(format!(r#"{{"events":[{}]{next}}}"#, page.joined))
+        let rows = format!(
+            "SELECT seq AS place, '' AS id, {EVENT} FROM run_events \
+             WHERE run_id = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3"
+        );
+        let page = Page { rows: &rows, order: "place", before: r#"'{"events":['"#, after: AFTER };
+        let params = [Value::from(id.as_str()), Value::from(after), Value::from(limit)];
+        Ok(page.answer(&self.sql, &params)?)
     }
 
     /// Whether readers see the run.
     pub(crate) fn is_visible(&self, id: &RunId, now: UnixMillis) -> Result<bool, SqlError> {
-        let [at, floor] = Horizon::read(&self.sql, now)?.params();
-        let statement = format!("SELECT 1 FROM runs WHERE id = ?3 AND {VISIBLE}");
-        Ok(!self.sql.query(&statement, &[at, floor, Value::from(id.as_str())])?.is_empty())
+        let statement = format!("SELECT 1 FROM runs WHERE id = ?2 AND {VISIBLE}");
+        Ok(!self.sql.query(&statement, &[Value::from(now), Value::from(id.as_str())])?.is_empty())
+    }
+
+    /// Every event of a run, in seq order, separated by commas.
+    pub(crate) fn all_events(&self, id: &RunId) -> Result<String, SqlError> {
+        let statement = format!("SELECT {EVENT} FROM run_events WHERE run_id = ?1 ORDER BY seq");
+        joined(self.sql.query(&statement, &[Value::from(id.as_str())])?.iter(), 0)
     }
 }
 
-/// Events after a seq, in seq order.
-pub(super) fn read(sql: &impl Sql, id: &RunId, after: i64, limit: i64) -> Result<Page, SqlError> {
-    let params = [Value::from(id.as_str()), Value::from(after), Value::from(limit)];
-    page::read(sql, ROWS, Order::Ascending, &params)
-}
-
-fn has_event_after(sql: &impl Sql, id: &RunId, seq: f64) -> Result<bool, SqlError> {
-    let statement = "SELECT 1 FROM run_events WHERE run_id = ?1 AND seq > ?2 LIMIT 1";
-    Ok(!sql.query(statement, &[Value::from(id.as_str()), Value::from(seq)])?.is_empty())
-}
+/// SQL of what follows the events: the last seq, when the page is full and more events are there.
+const AFTER: &str = "iif(count = ?3 AND EXISTS (SELECT 1 FROM run_events WHERE run_id = ?1 AND seq > place), \
+    '],\"nextAfterSeq\":' || CAST(place AS INTEGER) || '}', ']}')";

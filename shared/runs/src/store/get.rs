@@ -4,32 +4,47 @@ use ars_sql::{Sql, SqlError, Value};
 use ars_store::{StoreFailure, json::parse_body, request::required_run_id};
 use ars_types::{RunId, UnixMillis};
 
-use super::{
-    RunStore, events,
-    horizon::{Horizon, VISIBLE},
-};
+use super::{RunStore, events::EVENT, horizon::VISIBLE, page::MAX_JOINED};
 
 impl<S: Sql> RunStore<S> {
     /// Answers `/runs/get`.
-    pub fn get(&self, body: &str, now: UnixMillis) -> Result<String, StoreFailure> {
+    pub fn get(&self, body: &str, now: UnixMillis) -> Result<S::Text, StoreFailure> {
         let id = required_run_id(&parse_body(body)?, "id")?;
-        let Some(item) = self.item(&self.item, &id, now)? else { return Ok(r#"{"record":null}"#.into()) };
-        let events = self.all_events(&id)?;
+        match self.sql.text(&self.get, &[Value::from(now), Value::from(id.as_str())])? {
+            Some(answer) => Ok(answer),
+            None => Ok(S::Text::from(self.row_by_row(&id, now)?)),
+        }
+    }
+
+    /// The same answer, for a record whose events are too large for one value of SQLite.
+    fn row_by_row(&self, id: &RunId, now: UnixMillis) -> Result<String, SqlError> {
+        let Some(item) = self.item(&self.item, id, now)? else { return Ok(NULL.to_owned()) };
         // The item is an object with members, so its last character is its closing brace.
         let members = item.strip_suffix('}').unwrap_or(&item);
-        Ok(format!(r#"{{"record":{members},"events":[{events}]}}}}"#))
+        Ok(format!(r#"{{"record":{members},"events":[{}]}}}}"#, self.all_events(id)?))
     }
 
     /// `item`, as SQL, of a run that readers see.
     pub(super) fn item(&self, item: &str, id: &RunId, now: UnixMillis) -> Result<Option<String>, SqlError> {
-        let statement = format!("SELECT {item} FROM runs WHERE id = ?3 AND {VISIBLE} AND json_valid(record)");
-        let [at, floor] = Horizon::read(&self.sql, now)?.params();
-        let rows = self.sql.query(&statement, &[at, floor, Value::from(id.as_str())])?;
+        let statement = format!("SELECT {item} FROM runs WHERE id = ?2 AND {VISIBLE} AND json_valid(record)");
+        let rows = self.sql.query(&statement, &[Value::from(now), Value::from(id.as_str())])?;
         rows.into_iter().next().map(|row| row.into_text(0)).transpose()
     }
+}
 
-    /// Every event of a run, in seq order, separated by commas.
-    pub(crate) fn all_events(&self, id: &RunId) -> Result<String, SqlError> {
-        Ok(events::read(&self.sql, id, 0, events::ALL)?.joined)
-    }
+/// The answer about a run that readers do not see.
+const NULL: &str = r#"{"record":null}"#;
+
+/// The whole answer in one statement: NULL when it is too large for that. The sizes are looked at before anything is
+/// joined, because a value beyond the limit is an error.
+pub(super) fn get_sql(item: &str) -> String {
+    format!(
+        "SELECT CASE WHEN item IS NULL THEN '{NULL}' WHEN octet_length(item) + (SELECT \
+         coalesce(sum(octet_length(event)), 0) FROM run_events WHERE run_id = ?2) <= {MAX_JOINED} THEN \
+         '{{\"record\":' || substr(item, 1, length(item) - 1) || ',\"events\":[' || (SELECT \
+         coalesce(group_concat(text, ',' ORDER BY seq), '') FROM \
+         (SELECT seq, {EVENT} FROM run_events WHERE run_id = ?2)) || ']}}}}' END \
+         FROM (SELECT 1) LEFT JOIN (SELECT {item} AS item FROM runs \
+         WHERE id = ?2 AND {VISIBLE} AND json_valid(record))"
+    )
 }

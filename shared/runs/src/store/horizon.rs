@@ -4,40 +4,23 @@
 //! (finish, id) order. Age is judged by the reader's clock; count and bytes move only when a write does, and the
 //! newest row they exclude is kept as the `floor` of the `retention` table.
 
-use ars_sql::{Sql, SqlError, Value};
-use ars_types::UnixMillis;
+use ars_sql::{Sql, SqlError};
 
-use crate::retention::{DAY_MS, Policy};
+use crate::retention::Policy;
 
-/// The condition of a row that readers see, on parameters 1 and 2.
-pub(super) const VISIBLE: &str = "(finished_at, id) > (?1, ?2)";
-
-/// The newest position that is hidden.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Horizon {
-    at: f64,
-    id: String,
+/// SQL of the newest hidden position, when parameter 1 is the time. No run's id is empty, so a run that finished just
+/// at the age limit is past it. One position for all three limits, because an index can be searched from it.
+macro_rules! horizon {
+    () => {
+        "(SELECT max(oldest, floor_at), iif(oldest > floor_at, '', floor_id) FROM \
+         (SELECT floor_at, floor_id, ?1 - 86400000 * retention_days AS oldest FROM retention))"
+    };
 }
 
-impl Horizon {
-    /// Of the store as it stands.
-    pub fn read(sql: &impl Sql, now: UnixMillis) -> Result<Self, SqlError> {
-        let rows = sql.query("SELECT retention_days, floor_at, floor_id FROM retention", &[])?;
-        let row = rows.first().ok_or_else(no_policy)?;
-        let floor = Self { at: row.real(1)?, id: row.text(2)?.to_owned() };
-        Ok(floor.or_before(now as f64 - row.real(0)? * DAY_MS))
-    }
-
-    /// Also hides what finished before `cutoff`. No run's id is empty, so a run at the cutoff itself is visible.
-    pub fn or_before(self, cutoff: f64) -> Self {
-        if cutoff > self.at { Self { at: cutoff, id: String::new() } } else { self }
-    }
-
-    /// Values for [`VISIBLE`].
-    pub fn params(&self) -> [Value; 2] {
-        [Value::from(self.at), Value::from(self.id.as_str())]
-    }
-}
+/// The condition of a row that readers see.
+pub(super) const VISIBLE: &str = concat!("(finished_at, id) > ", horizon!());
+/// The condition of every other row.
+pub(super) const HIDDEN: &str = concat!("(finished_at, id) <= ", horizon!());
 
 /// The accepted policy.
 pub(super) fn policy(sql: &impl Sql) -> Result<Policy, SqlError> {

@@ -5,17 +5,13 @@
 use ars_sql::{Sql, Value};
 use ars_store::{
     Refusal, StoreFailure,
-    json::{number_text, parse_body},
+    json::parse_body,
     request::{finite, integer, run_id, short_text},
 };
 use ars_types::UnixMillis;
 use serde_json::Map;
 
-use super::{
-    RunStore,
-    horizon::{Horizon, VISIBLE},
-    page::{self, Order, Page},
-};
+use super::{RunStore, horizon::VISIBLE, page::Page};
 use crate::visible_to::{self, Condition};
 
 /// Rows of a page when the request does not say (document 2 section 8).
@@ -39,20 +35,23 @@ struct Request {
 
 impl<S: Sql> RunStore<S> {
     /// Answers `/runs/list`.
-    pub fn list(&self, body: &str, now: UnixMillis) -> Result<String, StoreFailure> {
+    pub fn list(&self, body: &str, now: UnixMillis) -> Result<S::Text, StoreFailure> {
         let request = Request::read(&parse_body(body)?)?;
-        let mut horizon = Horizon::read(&self.sql, now)?;
-        if let Some(since) = request.since {
-            horizon = horizon.or_before(since);
-        }
-        let Some((rows, params)) = self.rows(&request, &horizon) else { return Ok(r#"{"items":[]}"#.into()) };
-        let page = page::read(&self.sql, &rows, Order::Descending, &params)?;
-        Ok(answer(&page, request.limit))
+        let Some((rows, params)) = self.rows(&request, now) else {
+            return Ok(S::Text::from(r#"{"items":[]}"#.to_owned()));
+        };
+        let page = Page {
+            rows: &rows,
+            order: "place DESC, id DESC",
+            before: r#"'{"items":['"#,
+            after: &after(request.limit),
+        };
+        Ok(page.answer(&self.sql, &params)?)
     }
 
     /// The statement of a page and its parameters; `None` when the predicate allows nothing.
-    fn rows(&self, request: &Request, horizon: &Horizon) -> Option<(String, Vec<Value>)> {
-        let mut params = horizon.params().to_vec();
+    fn rows(&self, request: &Request, now: UnixMillis) -> Option<(String, Vec<Value>)> {
+        let mut params = vec![Value::from(now)];
         let mut conditions = vec![VISIBLE.to_owned(), "json_valid(record)".to_owned()];
         let mut bind = |value: Value| {
             params.push(value);
@@ -61,6 +60,9 @@ impl<S: Sql> RunStore<S> {
         if let Some((at, id)) = &request.before {
             let (at, id) = (bind(Value::from(*at)), bind(Value::from(id.as_str())));
             conditions.push(format!("(finished_at, id) < ({at}, {id})"));
+        }
+        if let Some(since) = request.since {
+            conditions.push(format!("finished_at >= {}", bind(Value::from(since))));
         }
         for (column, wanted) in [("agent", &request.agent), ("channel_id", &request.channel)] {
             if let Some(wanted) = wanted {
@@ -105,12 +107,11 @@ impl Request {
     }
 }
 
-fn answer(page: &Page, limit: i64) -> String {
-    let next = match &page.last {
-        Some((at, id)) if page.count == limit => {
-            format!(r#","nextBefore":{{"finishedAt":{},"id":"{id}"}}"#, number_text(*at))
-        }
-        _ => String::new(),
-    };
-    format!(r#"{{"items":[{}]{next}}}"#, page.joined)
+/// SQL of what follows the items: where the next page begins, when this one is full. Seventeen digits tell any two
+/// doubles apart.
+fn after(limit: i64) -> String {
+    format!(
+        "iif(count = {limit}, '],\"nextBefore\":{{\"finishedAt\":' || iif(place = CAST(place AS INTEGER), \
+         CAST(place AS INTEGER), printf('%!.17g', place)) || ',\"id\":\"' || id || '\"}}}}', ']}}')"
+    )
 }

@@ -42,6 +42,8 @@ pub struct RunStore<S> {
     sql: S,
     /// SQL of what readers see of `record`; see [`item_sql`].
     item: String,
+    /// The statement of a get.
+    get: String,
 }
 
 impl<S: Sql> Store<S> for RunStore<S> {
@@ -51,16 +53,17 @@ impl<S: Sql> Store<S> for RunStore<S> {
 
     fn open(sql: S) -> Result<Self, MigrationError> {
         migrate(&sql, MIGRATIONS)?;
-        Ok(Self { sql, item: item_sql() })
+        let item = item_sql();
+        Ok(Self { sql, get: get::get_sql(&item), item })
     }
 
-    fn answer(&self, verb: RunVerb, body: &str, now: UnixMillis) -> Result<String, StoreFailure> {
-        match verb {
+    fn answer(&self, verb: RunVerb, body: &str, now: UnixMillis) -> Result<S::Text, StoreFailure> {
+        let answer = match verb {
             RunVerb::Put => self.put(body, now),
-            RunVerb::Get => self.get(body, now),
+            RunVerb::Get => return self.get(body, now),
             RunVerb::Summary => self.summary(body, now),
-            RunVerb::List => self.list(body, now),
-            RunVerb::Events => self.events(body, now),
+            RunVerb::List => return self.list(body, now),
+            RunVerb::Events => return self.events(body, now),
             RunVerb::Delete => self.delete(body),
             RunVerb::Claim => self.claim(body, now),
             RunVerb::Live => self.live(body),
@@ -75,7 +78,8 @@ impl<S: Sql> Store<S> for RunStore<S> {
             RunVerb::Reclaim => self.reclaim(body, now),
             RunVerb::LiveEvents => self.live_events(body, now),
             RunVerb::Inbox => self.inbox(body),
-        }
+        };
+        answer.map(S::Text::from)
     }
 
     fn arms_sweep(verb: RunVerb) -> bool {

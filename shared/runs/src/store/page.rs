@@ -1,80 +1,76 @@
-//! One page of JSON texts as one text.
+//! One page of JSON texts as one answer.
 //!
-//! A page is joined inside SQLite and crosses the boundary once. Only a page near the platform's limit of one value
-//! comes row by row instead.
+//! The whole answer is put together inside SQLite and goes out as it is; a hot read is one statement. Only a page near
+//! the platform's limit of one value comes row by row instead.
 
-use ars_sql::{Sql, SqlError, Value};
+use ars_sql::{Row, Sql, SqlError, Value};
 
 /// Bytes of texts joined inside SQLite. The edge platform allows 2 MB for one value; a page has at most as many
 /// commas as its texts have 20 bytes each, the least an event takes.
-const MAX_JOINED: i64 = 1_900_000;
+pub(super) const MAX_JOINED: i64 = 1_900_000;
 
-/// How a page's statement orders its rows.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Order {
-    /// Newest runs first.
-    Descending,
-    /// Events by seq.
-    Ascending,
+/// A statement that yields a page's rows, and how an answer is made of them.
+pub(super) struct Page<'a> {
+    /// Yields `place`, `id` and `text`, in `order` already. A row whose text is NULL is read, but says nothing.
+    pub rows: &'a str,
+    /// How `rows` are ordered.
+    pub order: &'a str,
+    /// SQL of what stands before the texts.
+    pub before: &'a str,
+    /// SQL of what stands behind them, over `count`, and `place` and `id` of the last row.
+    pub after: &'a str,
 }
 
-impl Order {
-    const fn sql(self) -> &'static str {
-        match self {
-            Self::Descending => "place DESC, id DESC",
-            Self::Ascending => "place",
+impl Page<'_> {
+    /// The answer.
+    pub(super) fn answer<S: Sql>(&self, sql: &S, params: &[Value]) -> Result<S::Text, SqlError> {
+        let Self { rows, order, before, after } = self;
+        // Beside the lone `max`, SQLite takes bare columns from the row that holds the maximum: here the last one. A
+        // named subquery used several times would read more plainly, but SQLite counts the tables of every use
+        // against the platform's limits, and a predicate may hold a hundred.
+        let statement = format!(
+            "SELECT iif(coalesce(so_far, 0) > {MAX_JOINED}, NULL, {before} || coalesce(joined, '') || {after}) \
+             FROM (SELECT count(*) AS count, max(nth), place, id, so_far, \
+             group_concat(iif(so_far > {MAX_JOINED}, NULL, text), ',' ORDER BY nth) AS joined FROM (\
+             SELECT place, id, text, row_number() OVER page AS nth, \
+             sum(coalesce(octet_length(text), 0)) OVER page AS so_far FROM ({rows}) \
+             WINDOW page AS (ORDER BY {order} ROWS UNBOUNDED PRECEDING)))"
+        );
+        match sql.text(&statement, params)? {
+            Some(answer) => Ok(answer),
+            None => self.row_by_row(sql, params),
         }
     }
-}
 
-/// A page.
-pub(super) struct Page {
-    /// Rows read, those without a text included.
-    pub count: i64,
-    /// `place` and `id` of the last row; `None` when there is none.
-    pub last: Option<(f64, String)>,
-    /// The texts, separated by commas.
-    pub joined: String,
-}
-
-/// Reads the page that `rows` yields: a statement with columns `place`, `id` and `text`, in `order` already. A row
-/// whose text is NULL is read, but says nothing.
-///
-/// Beside the lone `max`, SQLite takes bare columns from the row that holds the maximum: here the last one. A named
-/// subquery used several times would read more plainly, but SQLite counts the tables of every use against the
-/// platform's limits, and a predicate may hold a hundred.
-pub(super) fn read(sql: &impl Sql, rows: &str, order: Order, params: &[Value]) -> Result<Page, SqlError> {
-    let order = order.sql();
-    let statement = format!(
-        "SELECT count(*), max(nth), place, id, so_far, \
-         group_concat(CASE WHEN so_far <= {MAX_JOINED} THEN text END, ',' ORDER BY nth) FROM (\
-         SELECT place, id, text, row_number() OVER page AS nth, \
-         sum(coalesce(octet_length(text), 0)) OVER page AS so_far FROM ({rows}) \
-         WINDOW page AS (ORDER BY {order} ROWS UNBOUNDED PRECEDING))"
-    );
-    let found = sql.query(&statement, params)?.into_iter().next();
-    let row = found.ok_or_else(|| SqlError::Shape("a count without a row".into()))?;
-    let count = row.integer(0)?;
-    if count == 0 {
-        return Ok(Page { count, last: None, joined: String::new() });
+    fn row_by_row<S: Sql>(&self, sql: &S, params: &[Value]) -> Result<S::Text, SqlError> {
+        let rows = sql.query(self.rows, params)?;
+        let (place, id) = match rows.last() {
+            Some(last) => (Value::from(last.real(0)?), Value::from(last.text(1)?)),
+            None => (Value::Null, Value::Null),
+        };
+        let count = Value::from(i64::try_from(rows.len()).unwrap_or(i64::MAX));
+        let (Self { before, after, .. }, next) = (self, params.len() + 1);
+        let frame = format!(
+            "SELECT {before}, {after} FROM (SELECT ?{next} AS count, ?{} AS place, ?{} AS id)",
+            next + 1,
+            next + 2
+        );
+        let found = sql.query(&frame, &[params, &[count, place, id]].concat())?;
+        let frame = found.first().ok_or_else(|| SqlError::Shape("a frame without a row".into()))?;
+        let answer = format!("{}{}{}", frame.text(0)?, joined(rows.iter(), 2)?, frame.text(1)?);
+        Ok(S::Text::from(answer))
     }
-    let last = Some((row.real(2)?, row.text(3)?.to_owned()));
-    let joined = match row.integer(4)? {
-        too_large if too_large > MAX_JOINED => one_by_one(sql, rows, params)?,
-        _ if row.is_null(5) => String::new(),
-        _ => row.into_text(5)?,
-    };
-    Ok(Page { count, last, joined })
 }
 
-fn one_by_one(sql: &impl Sql, rows: &str, params: &[Value]) -> Result<String, SqlError> {
+/// The texts of a column, separated by commas; NULLs are left out.
+pub(super) fn joined<'a>(rows: impl Iterator<Item = &'a Row>, column: usize) -> Result<String, SqlError> {
     let mut joined = String::new();
-    for row in sql.query(rows, params)? {
-        if !row.is_null(2) {
+    for row in rows {
+        if !row.is_null(column) {
             if !joined.is_empty() {
                 joined.push(',');
             }
-            joined.push_str(row.text(2)?);
+            joined.push_str(row.text(column)?);
         }
     }
     Ok(joined)

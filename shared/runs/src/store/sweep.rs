@@ -19,8 +19,8 @@ impl<S: Sql> RunStore<S> {
     /// Deletes every run the policy hides, and events of no run. Answers how many runs went.
     pub(super) fn sweep_hidden(&self, now: UnixMillis) -> Result<i64, SqlError> {
         self.sql.transaction(|| {
-            let horizon = trim::settle(&self.sql, now)?;
-            let deleted = trim::delete_hidden(&self.sql, &horizon, trim::NO_FENCE)?;
+            trim::settle(&self.sql)?;
+            let deleted = trim::delete_hidden(&self.sql, trim::NO_FENCE, now)?;
             self.sql.execute(DELETE_ORPHANS, &[])?;
             Ok(deleted)
         })

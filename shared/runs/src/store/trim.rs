@@ -5,7 +5,7 @@
 use ars_sql::{Sql, SqlError, Value};
 use ars_types::UnixMillis;
 
-use super::horizon::{Horizon, VISIBLE, policy};
+use super::horizon::{HIDDEN, VISIBLE, policy};
 
 /// Rows deleted in one put (document 2 section 8). The sweep has no such fence.
 const FENCE: i64 = 500;
@@ -28,19 +28,19 @@ pub(super) struct Trimmed {
 /// After a put of `id`: settles the horizon, deletes at most the fence, the record itself first if it is hidden, so
 /// that a put which says it was not stored leaves nothing.
 pub(super) fn after_put(sql: &impl Sql, id: &str, now: UnixMillis) -> Result<Trimmed, SqlError> {
-    let horizon = settle(sql, now)?;
-    let survived = is_visible(sql, &horizon, id)?;
+    settle(sql)?;
+    let survived = is_visible(sql, id, now)?;
     if !survived {
         let events = format!("DELETE FROM run_events WHERE run_id = ? AND {NOT_LIVE}");
         sql.execute(&events, &[Value::from(id)])?;
         sql.execute("DELETE FROM runs WHERE id = ?", &[Value::from(id)])?;
     }
-    delete_hidden(sql, &horizon, FENCE - i64::from(!survived))?;
-    Ok(Trimmed { retained: count_visible(sql, &horizon)?, survived })
+    delete_hidden(sql, FENCE - i64::from(!survived), now)?;
+    Ok(Trimmed { retained: count_visible(sql, now)?, survived })
 }
 
 /// Works out which rows count and bytes exclude, and remembers the newest of them for readers.
-pub(super) fn settle(sql: &impl Sql, now: UnixMillis) -> Result<Horizon, SqlError> {
+pub(super) fn settle(sql: &impl Sql) -> Result<(), SqlError> {
     let policy = policy(sql)?;
     let limits = [Value::from(policy.max_runs()), Value::from(policy.max_bytes())];
     let totals = sql.query("SELECT count(*) > ?1 OR coalesce(sum(bytes), 0) > ?2 FROM runs", &limits)?;
@@ -54,8 +54,7 @@ pub(super) fn settle(sql: &impl Sql, now: UnixMillis) -> Result<Horizon, SqlErro
     sql.execute(
         "UPDATE retention SET floor_at = ?1, floor_id = ?2 WHERE (floor_at, floor_id) <> (?1, ?2)",
         &floor,
-    )?;
-    Horizon::read(sql, now)
+    )
 }
 
 /// The first row, from the newest, with which the rows so far are too many or too large.
@@ -65,23 +64,21 @@ const NEWEST_EXCLUDED: &str = "SELECT finished_at, id FROM (\
     WHERE nth > ?1 OR so_far > ?2 ORDER BY finished_at DESC, id DESC LIMIT 1";
 
 /// Deletes hidden rows and their events, oldest first.
-pub(super) fn delete_hidden(sql: &impl Sql, horizon: &Horizon, fence: i64) -> Result<i64, SqlError> {
-    let victims = format!("SELECT id FROM runs WHERE NOT ({VISIBLE}) ORDER BY finished_at, id LIMIT ?3");
-    let [at, id] = horizon.params();
-    let params = [at, id, Value::from(fence)];
+pub(super) fn delete_hidden(sql: &impl Sql, fence: i64, now: UnixMillis) -> Result<i64, SqlError> {
+    let victims = format!("SELECT id FROM runs WHERE {HIDDEN} ORDER BY finished_at, id LIMIT ?2");
+    let params = [Value::from(now), Value::from(fence)];
     let events = format!("DELETE FROM run_events WHERE run_id IN ({victims}) AND {NOT_LIVE}");
     sql.execute(&events, &params)?;
     let deleted = sql.query(&format!("DELETE FROM runs WHERE id IN ({victims}) RETURNING 1"), &params)?;
     Ok(i64::try_from(deleted.len()).unwrap_or(i64::MAX))
 }
 
-fn is_visible(sql: &impl Sql, horizon: &Horizon, id: &str) -> Result<bool, SqlError> {
-    let [at, floor] = horizon.params();
-    let statement = format!("SELECT 1 FROM runs WHERE id = ?3 AND {VISIBLE}");
-    Ok(!sql.query(&statement, &[at, floor, Value::from(id)])?.is_empty())
+fn is_visible(sql: &impl Sql, id: &str, now: UnixMillis) -> Result<bool, SqlError> {
+    let statement = format!("SELECT 1 FROM runs WHERE id = ?2 AND {VISIBLE}");
+    Ok(!sql.query(&statement, &[Value::from(now), Value::from(id)])?.is_empty())
 }
 
-fn count_visible(sql: &impl Sql, horizon: &Horizon) -> Result<i64, SqlError> {
-    let rows = sql.query(&format!("SELECT count(*) FROM runs WHERE {VISIBLE}"), &horizon.params())?;
+fn count_visible(sql: &impl Sql, now: UnixMillis) -> Result<i64, SqlError> {
+    let rows = sql.query(&format!("SELECT count(*) FROM runs WHERE {VISIBLE}"), &[Value::from(now)])?;
     rows.first().ok_or_else(|| SqlError::Shape("a count without a row".into()))?.integer(0)
 }

@@ -40,13 +40,14 @@ impl<S: Sql> Store<S> for TranscriptStore<S> {
         Ok(Self { sql })
     }
 
-    fn answer(&self, verb: TranscriptVerb, body: &str, _now: UnixMillis) -> Result<String, StoreFailure> {
-        match verb {
+    fn answer(&self, verb: TranscriptVerb, body: &str, _now: UnixMillis) -> Result<S::Text, StoreFailure> {
+        let answer = match verb {
             TranscriptVerb::Owner => self.owner(body),
             TranscriptVerb::Write => self.write(body),
             TranscriptVerb::Read => self.read(body),
             TranscriptVerb::Clear => self.clear(body),
-        }
+        };
+        answer.map(S::Text::from)
     }
 
     fn is_empty_after(verb: TranscriptVerb) -> bool {

@@ -263,6 +263,12 @@ struct Failing {
 }
 
 impl Sql for &Failing {
+    type Text = String;
+
+    fn text(&self, sql: &str, params: &[ars_sql::Value]) -> Result<Option<String>, SqlError> {
+        self.sql.text(sql, params)
+    }
+
     fn query(&self, sql: &str, params: &[Bound]) -> Result<Vec<Row>, SqlError> {
         match self.left.get() {
             Some(0) => return Err(SqlError::Engine("the disk is full".into())),

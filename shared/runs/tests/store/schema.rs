@@ -87,6 +87,7 @@ fn a_list_searches_along_its_index_from_the_cursor() {
     };
     for condition in [
         "(finished_at, id) > (1, 'a')",
+        "(finished_at, id) > (SELECT max(floor_at, 1), floor_id FROM retention)",
         "(finished_at, id) > (1, 'a') AND (finished_at, id) < (2, 'b') AND agent = 'x'",
     ] {
         let plan = plan(condition);
