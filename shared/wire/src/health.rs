@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 /// `GET /healthz` of both the bot and the Workers.
 pub const ROUTE: &str = "/healthz";
 
+/// What the state Worker serves.
+pub const STATE_FEATURES: [&str; 1] = ["runs"];
+
 /// What the state Worker can do, in the order of its health body (state-worker supplement 1.6 names four; a
 /// feature is listed when its routes are served).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,7 +5,6 @@
 //! Not here: storage (`durable-objects/`), validation (`shared/`).
 #![forbid(unsafe_code)]
 
-mod gate;
 mod objects;
 mod router;
 

@@ -5,9 +5,12 @@ use std::{pin::pin, time::Duration};
 
 use ars_auth::Secret;
 use ars_platform::{Request, Response, json, path_of, read_body, refuse};
-use ars_store::key_of;
+use ars_store::{
+    gate::{Admitted, Denial, Head, admit as gate},
+    key_of,
+};
 use ars_wire::{
-    health::StateHealth,
+    health::{STATE_FEATURES, StateHealth},
     state::{Route, fence},
 };
 use futures::future::select;
@@ -15,18 +18,13 @@ use js_sys::{Array, Object, Reflect};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 use worker::Delay;
 
-use crate::{
-    gate::{Admitted, Head, Refusal, admit as gate},
-    objects::binding,
-};
+use crate::objects::binding;
 
 /// Longest refused body that is taken in, so that its sender hears of the refusal: twice the largest fence. Only
 /// callers with the bearer get this far.
 const LINGER: usize = 2 * fence::RECORD;
 /// Longest wait for it.
 const LINGER_TIME: Duration = Duration::from_secs(1);
-/// What this Worker serves, in the order of state-worker supplement section 1.6.
-const FEATURES: [&str; 1] = ["runs"];
 
 /// Every route's `{ binding, url }`, in the order of the numbers that [`admit`] gives.
 #[wasm_bindgen]
@@ -63,8 +61,8 @@ pub fn admit(
         Ok(Admitted::Call { route, .. }) => {
             Route::all().position(|known| known == route).map_or(JsValue::UNDEFINED, JsValue::from)
         }
-        Err(Refusal::TooLarge { .. }) => JsValue::UNDEFINED,
-        Err(refusal) => refuse(refusal.status(), &refusal.message()).into(),
+        Err(Denial::TooLarge { .. }) => JsValue::UNDEFINED,
+        Err(denial) => refuse(denial.status(), &denial.message()).into(),
     }
 }
 
@@ -101,12 +99,12 @@ pub async fn refuse_too_large(request: Request, declared: Option<String>) -> JsV
 }
 
 fn refuse_length(route: Route) -> Response {
-    let refusal = Refusal::TooLarge { fence: route.fence() };
-    refuse(refusal.status(), &refusal.message())
+    let denial = Denial::TooLarge { fence: route.fence() };
+    refuse(denial.status(), &denial.message())
 }
 
 fn health() -> Response {
-    let features = FEATURES.map(str::to_owned).to_vec();
+    let features = STATE_FEATURES.map(str::to_owned).to_vec();
     match serde_json::to_string(&StateHealth { ok: true, features }) {
         Ok(body) => json(200, &body),
         Err(error) => ars_platform::internal(&error),

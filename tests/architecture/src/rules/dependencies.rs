@@ -56,7 +56,7 @@ fn may_use(from: &str, to: &str) -> bool {
         ["shared", "testkit"] => to.starts_with("shared/"),
         ["shared", "sql-native"] => to == "shared/sql" || to == L0,
         ["shared", _] if L1.contains(&from) => to == L0,
-        ["shared", "store"] => [L0, "shared/sql", "shared/wire"].contains(&to),
+        ["shared", "store"] => [L0, "shared/sql", "shared/wire", "shared/auth"].contains(&to),
         ["shared", "runs"] => is_l0_or_l1(to) || to == "shared/friction",
         ["shared", _] => is_l0_or_l1(to),
         ["durable-objects", "platform"] => ["shared/sql", "shared/wire", STORE, L0].contains(&to),

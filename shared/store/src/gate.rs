@@ -1,6 +1,7 @@
 //! What is let in: the checks 0 to 5 of state-worker supplement section 1.1, in that order, as one pure function.
 //!
-//! The order is part of the contract, because each check has its own status. Not here: the body (checks 6 and 7).
+//! The order is part of the contract, because each check has its own status. It stands here and not in the Worker so
+//! that the Worker's stand-in for tests asks the very same questions. Not here: the body (checks 6 and 7).
 
 use ars_auth::{Secret, strict_bearer};
 use ars_wire::{health, state::Route};
@@ -33,7 +34,7 @@ pub enum Admitted {
 
 /// Why a request was not let in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refusal {
+pub enum Denial {
     /// No such route.
     NotFound,
     /// The route is there, for POST.
@@ -49,7 +50,7 @@ pub enum Refusal {
     },
 }
 
-impl Refusal {
+impl Denial {
     /// Its HTTP status.
     pub const fn status(self) -> u16 {
         match self {
@@ -74,26 +75,26 @@ impl Refusal {
 }
 
 /// Decides. `secret` is what the Worker was given; without one nothing is authorized.
-pub fn admit(head: &Head<'_>, secret: Option<&Secret>) -> Result<Admitted, Refusal> {
+pub fn admit(head: &Head<'_>, secret: Option<&Secret>) -> Result<Admitted, Denial> {
     if head.method == "GET" && head.path == health::ROUTE {
         return Ok(Admitted::Health);
     }
-    let route = Route::of(head.path).ok_or(Refusal::NotFound)?;
+    let route = Route::of(head.path).ok_or(Denial::NotFound)?;
     if head.method != "POST" {
-        return Err(Refusal::MethodNotAllowed);
+        return Err(Denial::MethodNotAllowed);
     }
     let presented = head.authorization.and_then(strict_bearer);
     if !presented.zip(secret).is_some_and(|(token, secret)| secret.matches(token.as_bytes())) {
-        return Err(Refusal::Unauthorized);
+        return Err(Denial::Unauthorized);
     }
     let digits = head.content_length.map(str::trim).unwrap_or_default();
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(Refusal::LengthRequired);
+        return Err(Denial::LengthRequired);
     }
     // More digits than a number holds is a length beyond any fence.
     match digits.parse() {
         Ok(length) if length <= route.fence() => Ok(Admitted::Call { route, length }),
-        _ => Err(Refusal::TooLarge { fence: route.fence() }),
+        _ => Err(Denial::TooLarge { fence: route.fence() }),
     }
 }
 
@@ -103,7 +104,7 @@ mod tests {
 
     use super::*;
 
-    const GOOD: Head<'_> = Head {
+    const COMPLETE: Head<'_> = Head {
         method: "POST",
         path: "/runs/put",
         authorization: Some("Bearer s3cret"),
@@ -112,14 +113,17 @@ mod tests {
 
     const PUT: Route = Route::Runs(RunVerb::Put);
 
-    fn gate(head: &Head<'_>) -> Result<Admitted, Refusal> {
+    fn gate(head: &Head<'_>) -> Result<Admitted, Denial> {
         admit(head, Secret::parse(Some("s3cret".to_owned())).as_ref())
     }
 
     #[test]
     fn every_route_is_open_to_a_complete_request() {
         for route in Route::all() {
-            assert_eq!(gate(&Head { path: route.path(), ..GOOD }), Ok(Admitted::Call { route, length: 2 }));
+            assert_eq!(
+                gate(&Head { path: route.path(), ..COMPLETE }),
+                Ok(Admitted::Call { route, length: 2 })
+            );
         }
     }
 
@@ -127,17 +131,17 @@ mod tests {
     fn each_check_comes_before_all_that_follow_it() {
         // Section 1.1: a request that fails a check and every later one is answered by the first.
         let nothing = Head { method: "GET", path: "/nowhere", authorization: None, content_length: None };
-        assert_eq!(gate(&nothing), Err(Refusal::NotFound));
+        assert_eq!(gate(&nothing), Err(Denial::NotFound));
         let known = Head { path: "/runs/put", ..nothing };
-        assert_eq!(gate(&known), Err(Refusal::MethodNotAllowed));
+        assert_eq!(gate(&known), Err(Denial::MethodNotAllowed));
         let posted = Head { method: "POST", ..known };
-        assert_eq!(gate(&posted), Err(Refusal::Unauthorized));
+        assert_eq!(gate(&posted), Err(Denial::Unauthorized));
         let too_long = Head { content_length: Some("99999999"), ..posted };
-        assert_eq!(gate(&too_long), Err(Refusal::Unauthorized));
-        let authorized = Head { authorization: GOOD.authorization, ..posted };
-        assert_eq!(gate(&authorized), Err(Refusal::LengthRequired));
+        assert_eq!(gate(&too_long), Err(Denial::Unauthorized));
+        let authorized = Head { authorization: COMPLETE.authorization, ..posted };
+        assert_eq!(gate(&authorized), Err(Denial::LengthRequired));
         let declared = Head { content_length: Some("99999999"), ..authorized };
-        assert_eq!(gate(&declared), Err(Refusal::TooLarge { fence: fence::RECORD }));
+        assert_eq!(gate(&declared), Err(Denial::TooLarge { fence: fence::RECORD }));
     }
 
     #[test]
@@ -145,7 +149,7 @@ mod tests {
         let health = Head { method: "GET", path: "/healthz", authorization: None, content_length: None };
         assert_eq!(admit(&health, None), Ok(Admitted::Health));
         for (method, path) in [("POST", "/healthz"), ("HEAD", "/healthz"), ("GET", "/healthz/")] {
-            assert_eq!(gate(&Head { method, path, ..health }), Err(Refusal::NotFound), "{method} {path}");
+            assert_eq!(gate(&Head { method, path, ..health }), Err(Denial::NotFound), "{method} {path}");
         }
     }
 
@@ -161,8 +165,8 @@ mod tests {
             "Bearer s3cre",
             "Bearer s3crett",
         ] {
-            let head = Head { authorization: Some(authorization), ..GOOD };
-            assert_eq!(gate(&head), Err(Refusal::Unauthorized), "{authorization:?}");
+            let head = Head { authorization: Some(authorization), ..COMPLETE };
+            assert_eq!(gate(&head), Err(Denial::Unauthorized), "{authorization:?}");
         }
     }
 
@@ -171,31 +175,33 @@ mod tests {
         for secret in [None, Some(String::new())] {
             let secret = Secret::parse(secret);
             for authorization in ["Bearer ", "Bearer s3cret", ""] {
-                let head = Head { authorization: Some(authorization), ..GOOD };
-                assert_eq!(admit(&head, secret.as_ref()), Err(Refusal::Unauthorized));
+                let head = Head { authorization: Some(authorization), ..COMPLETE };
+                assert_eq!(admit(&head, secret.as_ref()), Err(Denial::Unauthorized));
             }
         }
     }
 
     #[test]
     fn a_length_is_plain_digits_and_at_most_the_fence() {
-        let put = |length| gate(&Head { content_length: length, ..GOOD });
+        let put = |length| gate(&Head { content_length: length, ..COMPLETE });
         for length in
             [None, Some(""), Some("  "), Some("0x10"), Some("1e3"), Some("1.0"), Some("+1"), Some("-1")]
         {
-            assert_eq!(put(length), Err(Refusal::LengthRequired), "{length:?}");
+            assert_eq!(put(length), Err(Denial::LengthRequired), "{length:?}");
         }
         assert_eq!(put(Some(" 7 ")), Ok(Admitted::Call { route: PUT, length: 7 }));
         assert_eq!(put(Some("2097152")), Ok(Admitted::Call { route: PUT, length: 2_097_152 }));
-        let refused = Err(Refusal::TooLarge { fence: 2_097_152 });
+        let refused = Err(Denial::TooLarge { fence: 2_097_152 });
         for length in ["2097153", "99999999999999999999999999"] {
             assert_eq!(put(Some(length)), refused, "{length}");
         }
         for route in Route::all() {
-            let at = |length| gate(&Head { path: route.path(), content_length: Some(length), ..GOOD });
             let fence = route.fence();
-            assert!(at(&fence.to_string()).is_ok(), "{route:?}");
-            assert_eq!(at(&(fence + 1).to_string()), Err(Refusal::TooLarge { fence }), "{route:?}");
+            let at = |length: usize| {
+                gate(&Head { path: route.path(), content_length: Some(&length.to_string()), ..COMPLETE })
+            };
+            assert!(at(fence).is_ok(), "{route:?}");
+            assert_eq!(at(fence + 1), Err(Denial::TooLarge { fence }), "{route:?}");
         }
     }
 }
