@@ -5,6 +5,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
+use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 
 /// A name that does not match its pattern. Never carries the offending text: it may be a secret pasted by mistake.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -96,7 +97,7 @@ name!(
     "be 1 to 200 characters without white space or control characters",
     |text| !text.is_empty()
         && text.chars().count() <= STORE_KEY_MAX_CHARS
-        && !text.chars().any(|c| c.is_whitespace() || c.is_control())
+        && text.chars().all(is_plain)
 );
 
 name!(
@@ -133,6 +134,12 @@ name!(
         })
     }
 );
+
+/// Neither white space nor of the Unicode category C: control and format characters, private use, unassigned.
+fn is_plain(c: char) -> bool {
+    c.is_ascii_graphic()
+        || !c.is_ascii() && !c.is_whitespace() && c.general_category_group() != GeneralCategoryGroup::Other
+}
 
 /// Names one conversation: `<platform>:<channel>:<thread>` (document 1 section 2.1).
 ///
@@ -214,12 +221,14 @@ mod tests {
     }
 
     #[test]
-    fn store_keys_refuse_blanks_and_controls() {
-        for good in ["runs:default", "ü", &"é".repeat(200)] {
+    fn store_keys_refuse_blanks_and_everything_of_category_c() {
+        for good in ["runs:default", "!~", "ü", "e\u{301}", "\u{fffd}", "\u{1f600}", &"é".repeat(200)] {
             assert!(StoreKey::parse(good).is_ok(), "{good}");
         }
-        for bad in ["", "a b", "a\u{0}", "a\u{7f}", "a\u{a0}b", &"x".repeat(201)] {
-            assert!(StoreKey::parse(bad).is_err(), "{bad:?}");
+        let blanks = [" ", "a b", "a\t", "a\u{a0}b", "a\u{2028}", "a\u{3000}"];
+        let others = ["\u{0}", "\u{7f}", "\u{85}", "\u{ad}", "\u{200b}", "\u{feff}", "\u{e000}", "\u{378}"];
+        for bad in blanks.iter().chain(&others).chain(&["", &"x".repeat(201)]) {
+            assert!(StoreKey::parse(*bad).is_err(), "{bad:?}");
         }
     }
 
