@@ -7,6 +7,7 @@
 
 pub mod json;
 pub mod request;
+pub mod split;
 
 mod key;
 mod refusal;
