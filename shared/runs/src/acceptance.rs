@@ -11,7 +11,7 @@ use ars_store::{
 };
 use ars_types::{RunId, RunStatus, Visibility};
 
-use crate::diagnosis;
+use crate::{diagnosis, store::EventText};
 
 /// What one field must be.
 type Rule = (fn(&Value) -> bool, &'static str);
@@ -66,7 +66,7 @@ const OPTIONAL: [(&str, Rule); 13] = [
 ];
 
 /// Refuses a record that readers could not digest, naming the first field at fault.
-pub(crate) fn check(record: &Map<String, Value>) -> Result<(), Refusal> {
+pub(crate) fn check(record: &Map<String, Value>, events: Option<&[EventText<'_>]>) -> Result<(), Refusal> {
     for (name, (holds, rule)) in REQUIRED {
         if !record.get(name).is_some_and(holds) {
             return Err(Refusal::field(format!("record.{name}"), rule));
@@ -77,18 +77,13 @@ pub(crate) fn check(record: &Map<String, Value>) -> Result<(), Refusal> {
             return Err(Refusal::field(format!("record.{name}"), rule));
         }
     }
-    check_events(record.get("events"))?;
+    check_events(events)?;
     diagnosis::check(record.get("diagnosis").unwrap_or(&Value::Null), "record.diagnosis")
 }
 
-fn check_events(events: Option<&Value>) -> Result<(), Refusal> {
-    let Some(Value::Array(events)) = events else {
-        return Err(Refusal::field("record.events", "must be an array"));
-    };
-    let typed = |event: &Value| {
-        event.as_object().is_some_and(|event| event.get("type").is_some_and(Value::is_string))
-    };
-    match events.iter().position(|event| !typed(event)) {
+fn check_events(events: Option<&[EventText<'_>]>) -> Result<(), Refusal> {
+    let events = events.ok_or_else(|| Refusal::field("record.events", "must be an array"))?;
+    match events.iter().position(|event| !event.is_typed) {
         Some(index) => {
             Err(Refusal::field(format!("record.events[{index}]"), "must be an object with a string type"))
         }

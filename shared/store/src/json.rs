@@ -36,7 +36,11 @@ pub fn number(value: &Value) -> Option<f64> {
 
 /// An integer as JavaScript sees one: no fraction. Saturates at ±(2^53 - 1).
 pub fn whole(value: &Value) -> Option<i64> {
-    let number = number(value)?;
+    whole_number(number(value)?)
+}
+
+/// The same of a number.
+pub fn whole_number(number: f64) -> Option<i64> {
     (number.fract() == 0.0).then(|| number.clamp(-MAX_SAFE, MAX_SAFE) as i64)
 }
 

@@ -8,6 +8,7 @@
 pub mod gate;
 pub mod json;
 pub mod request;
+pub mod split;
 
 mod key;
 mod refusal;

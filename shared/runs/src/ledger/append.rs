@@ -2,15 +2,13 @@
 //!
 //! An event replaces what has its seq, so a repeated batch is harmless; a batch with one bad event is refused whole.
 
-use serde_json::Value as Json;
-
 use ars_sql::Sql;
 use ars_store::{Refusal, StoreFailure};
 
 use super::{OK, request::OwnerWrite};
 use crate::{
     RunStore,
-    store::{EventBatch, seq_of},
+    store::{EventBatch, EventBody},
 };
 
 /// Bytes of one event's JSON (section 9.1).
@@ -19,22 +17,19 @@ const MAX_EVENT: usize = 65_536;
 impl<S: Sql> RunStore<S> {
     /// Answers `/runs/append`.
     pub(crate) fn append(&self, body: &str) -> Result<String, StoreFailure> {
-        let write = OwnerWrite::read(body)?;
-        let Some(Json::Array(events)) = write.body.get("events") else {
-            return Err(Refusal::field("events", "must be an array").into());
-        };
+        let EventBody { fields, events } = EventBody::read(body, &["events"])?;
+        let write = OwnerWrite::of(fields)?;
+        let events = events.ok_or_else(|| Refusal::field("events", "must be an array"))?;
         let mut batch = EventBatch::default();
         for (index, event) in events.iter().enumerate() {
-            let seq = seq_of(event).ok_or_else(|| {
+            let seq = event.seq.ok_or_else(|| {
                 Refusal::field(format!("events[{index}].seq"), "must be an integer of at least 1")
             })?;
-            let text = event.to_string();
-            if text.len() > MAX_EVENT {
-                return Err(
-                    Refusal::field(format!("events[{index}]"), "must take at most 65536 bytes").into()
-                );
+            if event.text.len() > MAX_EVENT {
+                let event = format!("events[{index}]");
+                return Err(Refusal::field(event, "must take at most 65536 bytes").into());
             }
-            batch.push(seq, &text);
+            batch.push(seq, &event.text);
         }
         self.sql().transaction(|| {
             self.check_owner(&write)?;

@@ -9,13 +9,17 @@ use ars_store::{Refusal, StoreFailure};
 use ars_types::{RunId, UnixMillis};
 
 use super::request::OwnerWrite;
-use crate::{RunStore, store::Put};
+use crate::{
+    RunStore,
+    store::{EventBody, Put},
+};
 
 impl<S: Sql> RunStore<S> {
     /// Answers `/runs/finish`.
     pub(crate) fn finish(&self, body: &str, now: UnixMillis) -> Result<String, StoreFailure> {
-        let mut write = OwnerWrite::read(body)?;
-        let put = Put::read(&mut write.body, now)?;
+        let EventBody { fields, events } = EventBody::read(body, &Put::EVENTS)?;
+        let mut write = OwnerWrite::of(fields)?;
+        let put = Put::read(&mut write.body, events, now)?;
         if put.id() != write.run.as_str() {
             return Err(Refusal::field("record.id", "must be the run's").into());
         }

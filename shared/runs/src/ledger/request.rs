@@ -21,7 +21,10 @@ pub(super) struct OwnerWrite {
 
 impl OwnerWrite {
     pub(super) fn read(body: &str) -> Result<Self, Refusal> {
-        let body = parse_body(body)?;
+        Self::of(parse_body(body)?)
+    }
+
+    pub(super) fn of(body: Map<String, Value>) -> Result<Self, Refusal> {
         let (run, generation) = (required_run_id(&body, "runId")?, generation(&body)?);
         Ok(Self { body, run, generation })
     }

@@ -4,8 +4,6 @@
 //! would cross the boundary for each.
 
 use ars_sql::{Sql, SqlError, Value};
-use ars_store::json::{MAX_SAFE, number, whole};
-use serde_json::Value as Json;
 
 use super::RunStore;
 
@@ -54,10 +52,4 @@ impl<S: Sql> RunStore<S> {
         }
         Ok(())
     }
-}
-
-/// The seq an event carries, if it can be a key.
-pub(crate) fn seq_of(event: &Json) -> Option<i64> {
-    let seq = event.get("seq")?;
-    whole(seq).filter(|whole| *whole >= 1 && number(seq).is_some_and(|number| number <= MAX_SAFE))
 }

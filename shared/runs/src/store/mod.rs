@@ -7,6 +7,7 @@
 
 mod delete;
 mod event_batch;
+mod event_text;
 mod events;
 mod get;
 mod horizon;
@@ -23,7 +24,8 @@ use ars_store::{Store, StoreFailure};
 use ars_types::UnixMillis;
 use ars_wire::state::RunVerb;
 
-pub(crate) use event_batch::{EventBatch, seq_of};
+pub(crate) use event_batch::EventBatch;
+pub(crate) use event_text::{EventBody, EventText};
 pub(crate) use put_request::Put;
 
 use crate::diagnosis::CATEGORIES;

@@ -3,12 +3,13 @@
 //! All in one transaction: a failure anywhere leaves nothing, not even the policy that came along.
 
 use ars_sql::{Sql, SqlError, Value};
-use ars_store::{StoreFailure, json::parse_body};
+use ars_store::StoreFailure;
 use ars_types::{UnixMillis, Visibility};
 use serde_json::Value as Json;
 
 use super::{
     RunStore,
+    event_text::EventBody,
     put_request::{Proposal, Put},
     trim::{self, Trimmed},
 };
@@ -16,13 +17,14 @@ use super::{
 impl<S: Sql> RunStore<S> {
     /// Answers `/runs/put`.
     pub fn put(&self, body: &str, now: UnixMillis) -> Result<String, StoreFailure> {
-        let put = Put::read(&mut parse_body(body)?, now)?;
+        let EventBody { mut fields, events } = EventBody::read(body, &Put::EVENTS)?;
+        let put = Put::read(&mut fields, events, now)?;
         let (rewritten, trimmed) = self.sql.transaction(|| self.write(&put, now))?;
         let Trimmed { retained, survived } = trimmed;
         Ok(format!(r#"{{"ok":true,"retained":{retained},"stored":{survived},"rewritten":{rewritten}}}"#))
     }
 
-    fn write(&self, put: &Put, now: UnixMillis) -> Result<(bool, Trimmed), SqlError> {
+    fn write(&self, put: &Put<'_>, now: UnixMillis) -> Result<(bool, Trimmed), SqlError> {
         let earlier = self.version(&put.id)?;
         self.write_row(put, now)?;
         let is_other = earlier != Some(put.version());
@@ -37,7 +39,7 @@ impl<S: Sql> RunStore<S> {
     }
 
     /// Writes the record that ends a run: its events replace all others. Answers whether it survived.
-    pub(crate) fn write_final(&self, put: &Put, now: UnixMillis) -> Result<bool, SqlError> {
+    pub(crate) fn write_final(&self, put: &Put<'_>, now: UnixMillis) -> Result<bool, SqlError> {
         self.write_row(put, now)?;
         self.delete_events(&put.id)?;
         self.write_events(&put.id, put.batch())?;
@@ -69,7 +71,7 @@ impl<S: Sql> RunStore<S> {
     }
 
     /// Writes what lists and readers see of a run beside its events; the policy that came along goes first.
-    fn write_row(&self, put: &Put, now: UnixMillis) -> Result<(), SqlError> {
+    fn write_row(&self, put: &Put<'_>, now: UnixMillis) -> Result<(), SqlError> {
         if let Some(proposal) = &put.proposal {
             self.propose(proposal, now)?;
         }

@@ -9,7 +9,7 @@ use ars_store::{
 };
 use ars_types::UnixMillis;
 
-use super::event_batch::{EventBatch, seq_of};
+use super::{event_batch::EventBatch, event_text::EventText};
 use crate::{acceptance, retention::Policy};
 
 /// How far ahead of the store's clock a run may claim to have finished (section 5.4).
@@ -18,7 +18,7 @@ const MAX_AHEAD_MS: i64 = 24 * 60 * 60 * 1000;
 const MAX_TEXT: usize = 2_100_000;
 
 /// A record, taken apart for storing.
-pub(crate) struct Put {
+pub(crate) struct Put<'a> {
     /// Without its events.
     pub(super) record: Json,
     pub(super) id: String,
@@ -26,8 +26,8 @@ pub(crate) struct Put {
     pub(super) event_count: f64,
     /// The JSON text of `record`.
     pub(super) text: String,
-    /// Events by their keys, ascending.
-    pub(super) events: Vec<(i64, String)>,
+    /// Ascending by their seqs, which all of them have.
+    pub(super) events: Vec<EventText<'a>>,
     /// Size of the whole record's JSON.
     pub(super) bytes: i64,
     pub(super) proposal: Option<Proposal>,
@@ -39,21 +39,26 @@ pub(super) struct Proposal {
     pub(super) updated_at: f64,
 }
 
-impl Put {
+impl<'a> Put<'a> {
+    /// Where a body has the events.
+    pub(crate) const EVENTS: [&'static str; 2] = ["record", "events"];
+
     /// Takes the record out of a body.
-    pub(crate) fn read(body: &mut Map<String, Json>, now: UnixMillis) -> Result<Self, Refusal> {
-        let Some(Json::Object(mut record)) = body.shift_remove("record") else {
+    pub(crate) fn read(
+        fields: &mut Map<String, Json>,
+        events: Option<Vec<EventText<'a>>>,
+        now: UnixMillis,
+    ) -> Result<Self, Refusal> {
+        let Some(Json::Object(mut record)) = fields.shift_remove("record") else {
             return Err(Refusal::field("record", "must be an object"));
         };
-        acceptance::check(&record)?;
-        let proposal = Proposal::read(body)?;
+        acceptance::check(&record, events.as_deref())?;
+        let proposal = Proposal::read(fields)?;
         for name in ["finishedAt", "receivedAt", "sealedAt"] {
             clamp(&mut record, name, now + MAX_AHEAD_MS);
         }
-        let events = match record.shift_remove("events") {
-            Some(Json::Array(events)) => keyed(events),
-            _ => Vec::new(),
-        };
+        record.shift_remove("events");
+        let events = keyed(events.unwrap_or_default());
         let record = Json::Object(record);
         let text = record.to_string();
         check_sizes(&text, &events)?;
@@ -82,8 +87,8 @@ impl Put {
 
     pub(super) fn batch(&self) -> EventBatch {
         let mut batch = EventBatch::default();
-        for (seq, event) in &self.events {
-            batch.push(*seq, event);
+        for event in &self.events {
+            batch.push(event.seq.unwrap_or_default(), &event.text);
         }
         batch
     }
@@ -119,29 +124,20 @@ fn clamp(record: &mut Map<String, Json>, name: &str, latest: UnixMillis) {
 }
 
 /// Gives every event its key: its own seq when all are positive integers and rise, else its position from 1.
-fn keyed(events: Vec<Json>) -> Vec<(i64, String)> {
-    let seqs: Option<Vec<i64>> = events.iter().map(seq_of).collect();
-    let own = seqs.filter(|seqs| seqs.is_sorted_by(|a, b| a < b));
-    let position = |(index, mut event): (usize, Json)| {
-        let seq = match &own {
-            Some(seqs) => seqs[index],
-            None => {
-                let seq = index as i64 + 1;
-                event["seq"] = Json::from(seq);
-                seq
-            }
-        };
-        (seq, event.to_string())
-    };
-    events.into_iter().enumerate().map(position).collect()
+fn keyed(events: Vec<EventText<'_>>) -> Vec<EventText<'_>> {
+    let rise = events.is_sorted_by(|a, b| a.seq < b.seq);
+    if rise && events.first().is_none_or(|first| first.seq.is_some()) {
+        return events;
+    }
+    (1..).zip(events).map(|(position, event)| event.with_seq(position)).collect()
 }
 
 /// A stored text larger than a row can be is the caller's fault: JSON may grow when it is written anew.
-fn check_sizes(text: &str, events: &[(i64, String)]) -> Result<(), Refusal> {
+fn check_sizes(text: &str, events: &[EventText<'_>]) -> Result<(), Refusal> {
     if text.len() > MAX_TEXT {
         return Err(Refusal::field("record", "must take at most 2100000 bytes without its events"));
     }
-    match events.iter().position(|(_, event)| event.len() > MAX_TEXT) {
+    match events.iter().position(|event| event.text.len() > MAX_TEXT) {
         Some(index) => {
             Err(Refusal::field(format!("record.events[{index}]"), "must take at most 2100000 bytes"))
         }
@@ -149,9 +145,9 @@ fn check_sizes(text: &str, events: &[(i64, String)]) -> Result<(), Refusal> {
     }
 }
 
-fn whole_size(text: &str, events: &[(i64, String)]) -> i64 {
+fn whole_size(text: &str, events: &[EventText<'_>]) -> i64 {
     let key = r#","events":[]"#.len();
     let commas = events.len().saturating_sub(1);
-    let events: usize = events.iter().map(|(_, event)| event.len()).sum();
+    let events: usize = events.iter().map(|event| event.text.len()).sum();
     i64::try_from(text.len() + key + commas + events).unwrap_or(i64::MAX)
 }

@@ -1,0 +1,147 @@
+//! The events of a request, each as the text it will be stored as.
+//!
+//! They are most of what hot requests carry, so a body that can be split is: its events are looked at and never taken
+//! apart. Any other body is read as a tree, whole, and its events are written anew; the two ways give the same.
+
+use std::borrow::Cow;
+
+use ars_store::{
+    Refusal,
+    json::{MAX_SAFE, number, parse_body, whole_number},
+    split::{glance, is_plain, split},
+};
+use serde_json::{Map, Value as Json};
+
+/// A body, and the events at some place in it.
+pub(crate) struct EventBody<'a> {
+    /// The body; where the events were, an empty list or nothing.
+    pub fields: Map<String, Json>,
+    /// The events; `None` when there is no list at their place.
+    pub events: Option<Vec<EventText<'a>>>,
+}
+
+/// One entry of a list of events, which may still turn out to be none.
+pub(crate) struct EventText<'a> {
+    /// Its JSON.
+    pub text: Cow<'a, str>,
+    /// Its seq, if that can be a key.
+    pub seq: Option<i64>,
+    /// It is an object with a type, which is a text.
+    pub is_typed: bool,
+}
+
+impl<'a> EventBody<'a> {
+    /// Reads a body whose events are where `path` leads, key by key.
+    pub(crate) fn read(body: &'a str, path: &[&str]) -> Result<Self, Refusal> {
+        if let Some(read) = Self::split(body, path) {
+            return Ok(read);
+        }
+        let mut fields = parse_body(body)?;
+        let events = match take(&mut fields, path) {
+            Some(Json::Array(events)) => Some(events.iter().map(EventText::written).collect()),
+            _ => None,
+        };
+        Ok(Self { fields, events })
+    }
+
+    fn split(body: &'a str, path: &[&str]) -> Option<Self> {
+        let split = split(body, path)?;
+        let events = split.list.iter().map(|raw| EventText::as_it_is(raw.get())).collect::<Option<_>>()?;
+        Some(Self { fields: split.rest, events: Some(events) })
+    }
+}
+
+impl<'a> EventText<'a> {
+    /// `None`: it has to be written anew.
+    fn as_it_is(text: &'a str) -> Option<Self> {
+        let glance = glance(text).filter(|_| is_plain(text))?;
+        Some(Self { text: text.into(), seq: glance.seq.and_then(key), is_typed: glance.is_typed })
+    }
+
+    fn written(event: &Json) -> Self {
+        Self {
+            text: event.to_string().into(),
+            seq: event.get("seq").and_then(number).and_then(key),
+            is_typed: event.get("type").is_some_and(Json::is_string),
+        }
+    }
+
+    /// The same event with another seq.
+    pub(super) fn with_seq(self, seq: i64) -> Self {
+        let text = match serde_json::from_str(&self.text) {
+            Ok(Json::Object(mut event)) => {
+                event.insert("seq".into(), Json::from(seq));
+                Json::Object(event).to_string().into()
+            }
+            _ => self.text,
+        };
+        Self { text, seq: Some(seq), is_typed: self.is_typed }
+    }
+}
+
+/// A seq that can be a key: an integer of at least 1 that every party holds exactly.
+fn key(seq: f64) -> Option<i64> {
+    whole_number(seq).filter(|whole| *whole >= 1 && seq <= MAX_SAFE)
+}
+
+/// Takes out what is at the end of a path.
+fn take(object: &mut Map<String, Json>, path: &[&str]) -> Option<Json> {
+    match path {
+        [name] => object.shift_remove(*name),
+        [name, rest @ ..] => take(object.get_mut(*name)?.as_object_mut()?, rest),
+        [] => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PATH: [&str; 2] = ["record", "events"];
+
+    fn read(events: &str) -> Option<Vec<(String, Option<i64>, bool)>> {
+        let body = format!(r#"{{"record":{{"events":{events},"id":"r"}},"storeKey":"s"}}"#);
+        let body = EventBody::read(&body, &PATH).unwrap();
+        assert_eq!((&body.fields["record"]["id"], &body.fields["storeKey"]), (&"r".into(), &"s".into()));
+        let one = |event: EventText<'_>| (event.text.into_owned(), event.seq, event.is_typed);
+        body.events.map(|events| events.into_iter().map(one).collect())
+    }
+
+    #[test]
+    fn a_plain_event_is_kept_as_it_is_and_any_other_is_written_anew() {
+        for (event, text, seq) in [
+            (r#"{"type":"x","seq":2,"n":1.50}"#, r#"{"type":"x","seq":2,"n":1.50}"#, Some(2)),
+            (r#"{ "type": "x", "seq": 2 }"#, r#"{"type":"x","seq":2}"#, Some(2)),
+            (r#"{"type":"\u00e9"}"#, r#"{"type":"é"}"#, None),
+            (r#"{"type":"a\ud83d"}"#, "{\"type\":\"a\u{FFFD}\"}", None),
+            (r#"{"type":"x","type":"y","seq":1,"seq":3}"#, r#"{"type":"y","seq":3}"#, Some(3)),
+            (r#"{"type":"x","seq":0.5}"#, r#"{"type":"x","seq":0.5}"#, None),
+            (r#"{"type":"x","seq":1e300}"#, r#"{"type":"x","seq":1e300}"#, None),
+        ] {
+            assert_eq!(read(&format!("[{event}]")).unwrap(), [(text.to_owned(), seq, true)], "{event}");
+        }
+    }
+
+    #[test]
+    fn one_event_that_is_not_plain_has_all_of_them_read_alike() {
+        let events = read(r#"[{"type":"x","n":1.50},7,{"type":"\u0041"}]"#).unwrap();
+        let texts: Vec<_> = events.iter().map(|(text, _, typed)| (text.as_str(), *typed)).collect();
+        assert_eq!(texts, [(r#"{"type":"x","n":1.5}"#, true), ("7", false), (r#"{"type":"A"}"#, true)]);
+    }
+
+    #[test]
+    fn without_a_list_there_are_no_events() {
+        assert!(read("{}").is_none() && read("null").is_none());
+        assert!(EventBody::read(r#"{"record":7}"#, &PATH).unwrap().events.is_none());
+        assert!(EventBody::read("{}", &PATH).unwrap().events.is_none());
+    }
+
+    #[test]
+    fn numbers_beyond_a_double_and_depths_beyond_a_reader_are_refused_in_events_too() {
+        let deep = format!("{}{}", "[".repeat(125), "]".repeat(125));
+        for bad in ["1e400", deep.as_str()] {
+            let body = format!(r#"{{"record":{{"events":[{{"type":"x","n":{bad}}}]}}}}"#);
+            assert!(EventBody::read(&body, &PATH).is_err(), "{bad}");
+        }
+    }
+}
