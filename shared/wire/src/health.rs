@@ -18,6 +18,13 @@ pub struct StateHealth {
     pub features: Vec<String>,
 }
 
+impl StateHealth {
+    /// Of a Worker that answers.
+    pub fn up() -> Self {
+        Self { ok: true, features: STATE_FEATURES.map(str::to_owned).to_vec() }
+    }
+}
+
 /// The bot's health.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -10,7 +10,7 @@ use ars_store::{
     key_of,
 };
 use ars_wire::{
-    health::{STATE_FEATURES, StateHealth},
+    health::StateHealth,
     state::{Route, fence},
 };
 use futures::future::select;
@@ -104,8 +104,7 @@ fn refuse_length(route: Route) -> Response {
 }
 
 fn health() -> Response {
-    let features = STATE_FEATURES.map(str::to_owned).to_vec();
-    match serde_json::to_string(&StateHealth { ok: true, features }) {
+    match serde_json::to_string(&StateHealth::up()) {
         Ok(body) => json(200, &body),
         Err(error) => ars_platform::internal(&error),
     }

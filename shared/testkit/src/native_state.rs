@@ -1,0 +1,132 @@
+//! The state Worker in process: its own gate, its own stores, one in-memory database for each object the edge would
+//! have (document 2 sections 4.2 and 4.3).
+//!
+//! What differs from the edge is only what is not the service's own: the runtime's HTTP, isolates and alarms. Held
+//! equal to the built Worker by `tests/contract`. Not here: a socket; who wants one puts a server in front.
+
+use std::collections::{HashMap, hash_map::Entry};
+
+use ars_auth::Secret;
+use ars_runs::{RunStore, TranscriptStore};
+use ars_sql_native::NativeSql;
+use ars_store::{
+    Store, StoreFailure,
+    gate::{Admitted, Head, admit},
+    key_of,
+};
+use ars_types::{StoreKey, UnixMillis};
+use ars_wire::{health::StateHealth, state::Route};
+
+/// What the Worker says of a fault of its own (`ars_platform::INTERNAL_BODY`).
+const INTERNAL_BODY: &str = r#"{"error":"internal"}"#;
+
+/// Every store of the state Worker, by the names of their objects.
+pub struct NativeState {
+    secret: Option<Secret>,
+    runs: Objects<RunStore<NativeSql>>,
+    transcripts: Objects<TranscriptStore<NativeSql>>,
+}
+
+impl NativeState {
+    /// A Worker without data that takes this bearer; without one, nothing but its health.
+    pub fn new(token: Option<&str>) -> Self {
+        Self {
+            secret: Secret::parse(token.map(str::to_owned)),
+            runs: Objects::default(),
+            transcripts: Objects::default(),
+        }
+    }
+
+    /// Answers a request as the Worker would: status and JSON text.
+    pub fn answer(&mut self, head: &Head<'_>, body: &[u8], now: UnixMillis) -> (u16, String) {
+        match admit(head, self.secret.as_ref()) {
+            Ok(Admitted::Health) => (200, serde_json::to_string(&StateHealth::up()).unwrap()),
+            Ok(Admitted::Call { route, .. }) => match std::str::from_utf8(body) {
+                Ok(body) => self.call(route, body, now),
+                Err(_) => refuse(400, "body must be UTF-8"),
+            },
+            Err(denial) => refuse(denial.status(), &denial.message()),
+        }
+    }
+
+    /// Answers a call that the gate has let in.
+    pub fn call(&mut self, route: Route, body: &str, now: UnixMillis) -> (u16, String) {
+        let name = match key_of(body, route.key()) {
+            Ok(name) => name,
+            Err(refusal) => return (refusal.status(), refusal.body()),
+        };
+        match route {
+            Route::Runs(verb) => self.runs.answer(name, verb, body, now),
+            Route::Transcript(verb) => self.transcripts.answer(name, verb, body, now),
+            Route::Memory(_) | Route::Friction(_) | Route::Schedules(_) => refuse(404, "not found"),
+        }
+    }
+}
+
+/// Stores of one kind, each on a database of its own.
+struct Objects<T>(HashMap<StoreKey, T>);
+
+impl<T> Default for Objects<T> {
+    fn default() -> Self {
+        Self(HashMap::new())
+    }
+}
+
+impl<T: Store<NativeSql>> Objects<T> {
+    fn answer(&mut self, name: StoreKey, verb: T::Verb, body: &str, now: UnixMillis) -> (u16, String) {
+        let mut object = match self.0.entry(name) {
+            Entry::Occupied(object) => object,
+            Entry::Vacant(place) => place.insert_entry(T::open(NativeSql::in_memory().unwrap()).unwrap()),
+        };
+        match object.get_mut().answer(verb, body, now) {
+            Ok(text) => {
+                if T::is_empty_after(verb) {
+                    object.remove();
+                }
+                (200, text)
+            }
+            Err(StoreFailure::Refusal(refusal)) => (refusal.status(), refusal.body()),
+            Err(StoreFailure::Fault(fault)) => {
+                eprintln!("fault: {fault}");
+                (500, INTERNAL_BODY.to_owned())
+            }
+        }
+    }
+}
+
+fn refuse(status: u16, message: &str) -> (u16, String) {
+    (status, serde_json::json!({ "error": message }).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use ars_wire::state::{RunVerb, TranscriptVerb};
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn each_name_is_a_store_of_its_own_and_a_cleared_one_is_gone() {
+        let mut state = NativeState::new(None);
+        let mut call = |verb, run: &str| {
+            let body = json!({ "runId": run, "gen": "g", "rows": [], "attachments": [] });
+            state.call(Route::Transcript(verb), &body.to_string(), 1_700_000_000_000).0
+        };
+        assert_eq!(call(TranscriptVerb::Owner, "a"), 200);
+        assert_eq!(call(TranscriptVerb::Write, "a"), 200);
+        assert_eq!(call(TranscriptVerb::Write, "b"), 409);
+        assert_eq!(call(TranscriptVerb::Clear, "a"), 200);
+        let left: Vec<_> = state.transcripts.0.keys().map(StoreKey::as_str).collect();
+        assert_eq!(left, ["b"]);
+    }
+
+    #[test]
+    fn nothing_passes_the_gate_that_the_worker_would_not_let_in() {
+        let mut state = NativeState::new(Some("t"));
+        let head = Head { method: "POST", path: "/runs/get", authorization: None, content_length: Some("2") };
+        assert_eq!(state.answer(&head, b"{}", 0).0, 401);
+        let head = Head { authorization: Some("Bearer t"), ..head };
+        assert_eq!(state.answer(&head, b"\xff\xff", 0).0, 400);
+        assert_eq!(state.call(Route::Runs(RunVerb::Get), r#"{"storeKey":"s","id":"r"}"#, 0).0, 200);
+    }
+}
