@@ -31,10 +31,17 @@ impl<S: Sql> RunStore<S> {
             }
             batch.push(seq, &event.text);
         }
-        self.sql().transaction(|| {
+        let is_one = batch.is_one();
+        let append = || {
             self.check_owner(&write)?;
             Ok::<_, StoreFailure>(self.write_events(write.run.as_str(), batch)?)
-        })?;
+        };
+        // Nothing comes between the two statements, and the second is atomic; only more than two need a transaction.
+        if is_one {
+            append()?
+        } else {
+            self.sql().transaction(append)?
+        }
         Ok(OK.to_owned())
     }
 }

@@ -31,6 +31,11 @@ impl EventBatch {
         self.open.push_str(event);
     }
 
+    /// Whether one statement writes it.
+    pub(crate) fn is_one(&self) -> bool {
+        self.full.is_empty()
+    }
+
     fn into_texts(mut self) -> Vec<String> {
         if !self.open.is_empty() {
             self.open.push('}');

@@ -37,6 +37,7 @@ pub const SWEEP_EVERY_MS: i64 = 6 * 60 * 60 * 1000;
 pub const MIGRATIONS: &[Migration] = &[
     Migration { name: "0001_runs", sql: include_str!("../../../../migrations/run-store/0001_runs.sql") },
     Migration { name: "0002_ledger", sql: include_str!("../../../../migrations/run-store/0002_ledger.sql") },
+    Migration { name: "0003_totals", sql: include_str!("../../../../migrations/run-store/0003_totals.sql") },
 ];
 
 /// Finished and live runs on one SQLite database.

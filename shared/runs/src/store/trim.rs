@@ -2,7 +2,7 @@
 //!
 //! What a trim has no room to delete is hidden by the horizon and goes with a later put or the sweep.
 
-use ars_sql::{Sql, SqlError, Value};
+use ars_sql::{Row, Sql, SqlError, Value};
 use ars_types::UnixMillis;
 
 use super::horizon::{HIDDEN, VISIBLE, policy};
@@ -41,27 +41,42 @@ pub(super) fn after_put(sql: &impl Sql, id: &str, now: UnixMillis) -> Result<Tri
 
 /// Works out which rows count and bytes exclude, and remembers the newest of them for readers.
 pub(super) fn settle(sql: &impl Sql) -> Result<(), SqlError> {
-    let policy = policy(sql)?;
-    let limits = [Value::from(policy.max_runs()), Value::from(policy.max_bytes())];
-    let totals = sql.query("SELECT count(*) > ?1 OR coalesce(sum(bytes), 0) > ?2 FROM runs", &limits)?;
-    let over = totals.first().is_some_and(|row| row.integer(0) == Ok(1));
-    let found = if over { sql.query(NEWEST_EXCLUDED, &limits)? } else { Vec::new() };
-    let (at, id) = match found.first() {
-        Some(row) => (row.real(0)?, row.text(1)?),
-        None => NO_FLOOR,
+    let (at, id) = match newest_excluded(sql)? {
+        Some(row) => (row.real(0)?, row.into_text(1)?),
+        None => (NO_FLOOR.0, NO_FLOOR.1.to_owned()),
     };
-    let floor = [Value::from(at), Value::from(id)];
     sql.execute(
         "UPDATE retention SET floor_at = ?1, floor_id = ?2 WHERE (floor_at, floor_id) <> (?1, ?2)",
-        &floor,
+        &[Value::from(at), Value::from(id)],
     )
 }
 
-/// The first row, from the newest, with which the rows so far are too many or too large.
-const NEWEST_EXCLUDED: &str = "SELECT finished_at, id FROM (\
-    SELECT finished_at, id, row_number() OVER newest AS nth, sum(bytes) OVER newest AS so_far FROM runs \
-    WINDOW newest AS (ORDER BY finished_at DESC, id DESC ROWS UNBOUNDED PRECEDING)) \
-    WHERE nth > ?1 OR so_far > ?2 ORDER BY finished_at DESC, id DESC LIMIT 1";
+/// The last row, from the oldest, that has to go until those behind it are few and small enough. What is kept is the
+/// longest run of newest rows within both limits, so this is the same line drawn from the other end, where a put
+/// that goes over a limit finds it within a row or two.
+fn newest_excluded(sql: &impl Sql) -> Result<Option<Row>, SqlError> {
+    let policy = policy(sql)?;
+    let limits = [Value::from(policy.max_runs()), Value::from(policy.max_bytes())];
+    let over = "SELECT 1 FROM retention WHERE run_count > ?1 OR run_bytes > ?2";
+    if sql.query(over, &limits)?.is_empty() {
+        return Ok(None);
+    }
+    for depth in [FENCE, NO_FENCE] {
+        let found = sql.query(EXCLUDED, &[limits[0].clone(), limits[1].clone(), Value::from(depth)])?;
+        if let Some(row) = found.into_iter().next() {
+            return Ok(Some(row));
+        }
+    }
+    // Dropping everything always ends within the limits, if the totals are true.
+    Err(SqlError::Shape("the totals of runs do not add up".into()))
+}
+
+/// Looks at the oldest ?3 rows.
+const EXCLUDED: &str = "SELECT finished_at, id FROM (\
+    SELECT finished_at, id, row_number() OVER oldest AS nth, sum(bytes) OVER oldest AS gone FROM \
+    (SELECT finished_at, id, bytes FROM runs ORDER BY finished_at, id LIMIT ?3) \
+    WINDOW oldest AS (ORDER BY finished_at, id ROWS UNBOUNDED PRECEDING)), retention \
+    WHERE run_count - nth <= ?1 AND run_bytes - gone <= ?2 ORDER BY finished_at, id LIMIT 1";
 
 /// Deletes hidden rows and their events, oldest first.
 pub(super) fn delete_hidden(sql: &impl Sql, fence: i64, now: UnixMillis) -> Result<i64, SqlError> {
@@ -78,7 +93,9 @@ fn is_visible(sql: &impl Sql, id: &str, now: UnixMillis) -> Result<bool, SqlErro
     Ok(!sql.query(&statement, &[Value::from(now), Value::from(id)])?.is_empty())
 }
 
+/// From the totals, so that only hidden rows are counted: those that no trim has got to yet.
 fn count_visible(sql: &impl Sql, now: UnixMillis) -> Result<i64, SqlError> {
-    let rows = sql.query(&format!("SELECT count(*) FROM runs WHERE {VISIBLE}"), &[Value::from(now)])?;
+    let statement = format!("SELECT run_count - (SELECT count(*) FROM runs WHERE {HIDDEN}) FROM retention");
+    let rows = sql.query(&statement, &[Value::from(now)])?;
     rows.first().ok_or_else(|| SqlError::Shape("a count without a row".into()))?.integer(0)
 }

@@ -232,3 +232,57 @@ proptest! {
         prop_assert_eq!(store.count("runs"), i64::try_from(visible.len()).unwrap());
     }
 }
+
+/// Rows as puts would leave them, a second apart, the newest at `NOW`.
+fn fill(store: &crate::support::Store, runs: i64) {
+    store.execute(
+        &format!(
+            "INSERT INTO runs SELECT printf('run-%05d', n), {NOW} - ({runs} - n) * 1000, 1, 1000, '', 'C1', 'U1', \
+             '', 'unknown', {NOW}, json_object('id', printf('run-%05d', n)) FROM \
+             (WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < {runs}) SELECT n FROM c)"
+        ),
+        &[],
+    );
+    store.execute("INSERT INTO run_events SELECT id, 1, '{\"type\":\"x\"}' FROM runs", &[]);
+}
+
+#[test]
+fn twenty_thousand_runs_are_trimmed_a_little_at_a_time_and_hidden_at_once() {
+    let store = store();
+    let largest = json!({ "retentionDays": 365, "maxRuns": 20_000 });
+    let put = |id: &str, policy: &Value, at: i64| {
+        let body = json!({ "record": record(id, NOW + at), "policy": policy, "policyUpdatedAt": at });
+        store.try_put(&body, NOW + at).unwrap()
+    };
+    fill(&store, 20_000);
+    // One over: the oldest goes with the put.
+    assert_eq!(put("new-1", &largest, 1)["retained"], 20_000);
+    assert_eq!((store.count("runs"), store.get("run-00001")), (20_000, Value::Null));
+
+    // Most of them over, by count: hidden in the very answer, deleted 500 at a time.
+    let fewer = json!({ "retentionDays": 365, "maxRuns": 5000 });
+    assert_eq!(put("new-2", &fewer, 2)["retained"], 5000);
+    assert_eq!(store.count("runs"), 20_001 - 500);
+    assert_eq!(
+        (store.get("run-15002"), store.get("run-15003")["id"].clone()),
+        (Value::Null, json!("run-15003"))
+    );
+    assert_eq!(put("new-3", &fewer, 3)["retained"], 5000);
+    assert_eq!((store.count("runs"), store.count("run_events")), (19_502 - 500, 19_502 - 500));
+
+    // By bytes: what is left is what fits, counted from the newest.
+    let smaller = json!({ "retentionDays": 365, "maxRuns": 20_000, "maxBytes": 16 * 1024 * 1024 });
+    store.execute("UPDATE runs SET bytes = 1048576 WHERE id < 'run'", &[]);
+    store.execute("UPDATE retention SET run_bytes = (SELECT sum(bytes) FROM runs)", &[]);
+    assert_eq!(put("new-4", &smaller, 4)["retained"], 4 + (13 * 1_048_576 - 1000) / 1000);
+
+    // By age, with the clock alone.
+    let day = json!({ "retentionDays": 1, "maxRuns": 20_000 });
+    put("new-5", &day, 5);
+    assert_eq!(store.try_list(&json!({})).map(|page| page["items"].as_array().unwrap().len()), Ok(50));
+    let later = store.0.list("{}", NOW + 2 * DAY).unwrap();
+    assert_eq!(later, r#"{"items":[]}"#);
+    let left = store.count("runs");
+    assert_eq!(store.0.sweep(NOW + 2 * DAY).unwrap(), left);
+    assert_eq!((store.count("runs"), store.count("run_events")), (0, 0));
+}
