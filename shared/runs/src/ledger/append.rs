@@ -38,9 +38,9 @@ impl<S: Sql> RunStore<S> {
         };
         // Nothing comes between the two statements, and the second is atomic; only more than two need a transaction.
         if is_one {
-            append()?
+            append()?;
         } else {
-            self.sql().transaction(append)?
+            self.sql().transaction(append)?;
         }
         Ok(OK.to_owned())
     }
