@@ -10,10 +10,12 @@ pub mod json;
 pub mod request;
 pub mod split;
 
+mod joined;
 mod key;
 mod refusal;
 mod store;
 
+pub use joined::Joined;
 pub use key::key_of;
 pub use refusal::{Refusal, StoreFailure};
 pub use store::Store;

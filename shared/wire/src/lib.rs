@@ -4,7 +4,11 @@
 //! (`ars-runs` and friends), and events (`ars-events`).
 #![forbid(unsafe_code)]
 
+pub mod friction;
 pub mod health;
 pub mod ingress;
 pub mod runs;
+pub mod schedules;
 pub mod state;
+
+mod millis;

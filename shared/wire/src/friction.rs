@@ -1,0 +1,106 @@
+//! Friction ledger bodies (state-worker supplement section 3).
+//!
+//! Clients build and read these types. The store reads requests as JSON, because each field has its own refusal.
+
+use ars_types::{StoreKey, UnixMillis};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::millis::rounded;
+
+/// The ledger of runs that belong to no repository; a repository's is `friction:<owner/name>`.
+pub const DEFAULT_LEDGER: &str = "friction:default";
+
+/// Body of `/friction/record`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RecordRequest {
+    /// The ledger.
+    pub ledger_key: StoreKey,
+    /// What to keep, in place of what the run had.
+    pub record: FrictionRecord,
+}
+
+/// What slowed one run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FrictionRecord {
+    /// The run. Any text of 1 to 200 characters: a ledger is not held to the grammar of run ids.
+    pub run_id: String,
+    /// When it finished.
+    #[serde(deserialize_with = "rounded")]
+    pub finished_at: UnixMillis,
+    /// What it was about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// The agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// What slowed it, as whichever analyzer wrote it.
+    pub diagnosis: Value,
+}
+
+/// Answer of `/friction/record`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordResponse {
+    /// Always true.
+    pub ok: bool,
+    /// Records the ledger now holds.
+    pub retained: u64,
+}
+
+/// Body of `/friction/recent`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RecentRequest {
+    /// The ledger.
+    pub ledger_key: StoreKey,
+    /// Records wanted, 1 to 1000; 500 when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+    /// Finished at or after.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since_ms: Option<UnixMillis>,
+}
+
+/// Answer of `/friction/recent`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct RecentResponse {
+    /// The newest records, oldest first.
+    pub records: Vec<FrictionRecord>,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn absent_fields_are_not_written_as_null() {
+        let request = RecordRequest {
+            ledger_key: StoreKey::parse(DEFAULT_LEDGER).unwrap(),
+            record: FrictionRecord {
+                run_id: "r".into(),
+                finished_at: 5,
+                label: None,
+                agent: Some("coding".into()),
+                diagnosis: json!({}),
+            },
+        };
+        let record = json!({ "runId": "r", "finishedAt": 5, "agent": "coding", "diagnosis": {} });
+        let body = json!({ "ledgerKey": "friction:default", "record": record });
+        assert_eq!(serde_json::to_value(&request).unwrap(), body);
+        let recent = RecentRequest { ledger_key: request.ledger_key, limit: Some(3), since_ms: None };
+        let body = json!({ "ledgerKey": "friction:default", "limit": 3 });
+        assert_eq!(serde_json::to_value(recent).unwrap(), body);
+    }
+
+    #[test]
+    fn a_record_of_another_writer_is_read_whatever_its_numbers_look_like() {
+        let text = r#"{"records":[{"runId":"r","finishedAt":1.7e3,"diagnosis":{},"later":1},
+            {"runId":"s","finishedAt":2.5,"diagnosis":null}]}"#;
+        let read: RecentResponse = serde_json::from_str(text).unwrap();
+        assert_eq!(read.records.iter().map(|record| record.finished_at).collect::<Vec<_>>(), [1700, 3]);
+    }
+}

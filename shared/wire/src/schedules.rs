@@ -1,0 +1,116 @@
+//! Schedule bodies (state-worker supplement section 4).
+//!
+//! Clients build and read these types. The store reads requests as JSON, because each field has its own refusal.
+
+use ars_types::UnixMillis;
+use serde::{Deserialize, Serialize};
+
+use crate::millis::rounded;
+
+/// Body of `/schedules/record`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordRequest {
+    /// What to keep.
+    pub firing: Firing,
+}
+
+/// What came of one time a schedule fired.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Firing {
+    /// The schedule's name.
+    pub schedule: String,
+    /// When it fired.
+    #[serde(deserialize_with = "rounded")]
+    pub fired_at: UnixMillis,
+    /// The run it led to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<String>,
+    /// What came of it.
+    pub outcome: Outcome,
+    /// One line more for humans.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+}
+
+/// What came of a firing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// The run answered.
+    Completed,
+    /// The run threw, or its reply could not be delivered.
+    Failed,
+    /// The run was stopped softly.
+    StoppedSoft,
+    /// The run was stopped at once.
+    StoppedHard,
+    /// Ingress took the request, and no run came of it.
+    #[serde(rename = "no-run")]
+    NoRun,
+    /// Ingress did not take the request.
+    #[serde(rename = "ingress-error")]
+    IngressError,
+    /// There is no token to fire with: nothing was sent.
+    Misconfigured,
+}
+
+/// Answer of `/schedules/record`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordResponse {
+    /// Always true.
+    pub ok: bool,
+    /// Firings now kept of this schedule.
+    pub retained: u64,
+}
+
+/// Body of `/schedules/latest`: nothing is asked for in particular.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LatestRequest {}
+
+/// Answer of `/schedules/latest`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LatestResponse {
+    /// The newest firing of each schedule, by name.
+    pub firings: Vec<Firing>,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_outcomes_are_the_words_of_the_specification() {
+        use Outcome::{Completed, Failed, IngressError, Misconfigured, NoRun, StoppedHard, StoppedSoft};
+        for (outcome, word) in [
+            (Completed, "completed"),
+            (Failed, "failed"),
+            (StoppedSoft, "stopped_soft"),
+            (StoppedHard, "stopped_hard"),
+            (NoRun, "no-run"),
+            (IngressError, "ingress-error"),
+            (Misconfigured, "misconfigured"),
+        ] {
+            assert_eq!(serde_json::to_value(outcome).unwrap(), word);
+            assert_eq!(serde_json::from_value::<Outcome>(json!(word)).unwrap(), outcome);
+        }
+        assert!(serde_json::from_value::<Outcome>(json!("interrupted")).is_err());
+    }
+
+    #[test]
+    fn a_firing_travels_without_the_fields_it_lacks() {
+        let firing = Firing {
+            schedule: "nightly".into(),
+            fired_at: 1_700_000_000_000,
+            run_id: None,
+            outcome: Outcome::NoRun,
+            detail: None,
+        };
+        let travelling = r#"{"schedule":"nightly","firedAt":1700000000000,"outcome":"no-run"}"#;
+        assert_eq!(serde_json::to_string(&firing).unwrap(), travelling);
+        assert_eq!(serde_json::from_str::<Firing>(travelling).unwrap(), firing);
+        assert_eq!(serde_json::to_string(&LatestRequest {}).unwrap(), "{}");
+    }
+}
