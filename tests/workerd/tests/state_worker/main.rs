@@ -6,6 +6,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod contract;
+mod crash;
 mod durability;
 mod gate;
 mod records;
