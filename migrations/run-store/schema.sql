@@ -1,7 +1,7 @@
 -- The whole current schema: what every step applied in order leaves behind. A test compares the two.
 
 -- `record` is the record without its events. The columns before it are what lists filter and order by; an absent
--- agent or repository is empty text, which no filter can name.
+-- agent or repository is empty text, which no filter can name. `plain` is 1 when readers see it just as it is.
 CREATE TABLE runs (
   id TEXT PRIMARY KEY,
   finished_at REAL NOT NULL,
@@ -13,7 +13,8 @@ CREATE TABLE runs (
   repo TEXT NOT NULL,
   visibility TEXT NOT NULL,
   stored_at INTEGER NOT NULL,
-  record TEXT NOT NULL
+  record TEXT NOT NULL,
+  plain INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 -- Covers the whole search of a list: the table is only read for rows that are answered.

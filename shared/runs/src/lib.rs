@@ -13,6 +13,7 @@ pub mod visible_to;
 
 mod acceptance;
 mod ledger;
+mod plain;
 mod record;
 mod store;
 mod transcript;

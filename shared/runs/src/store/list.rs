@@ -81,10 +81,11 @@ impl<S: Sql> RunStore<S> {
                 }
             }
         }
-        let (item, conditions) = (&self.item, conditions.join(" AND "));
+        let conditions = conditions.join(" AND ");
         let rows = format!(
-            "SELECT finished_at AS place, id, json_set({item}, '$.bytes', bytes) AS text FROM runs \
-             WHERE {conditions} ORDER BY finished_at DESC, id DESC LIMIT {limit}"
+            "SELECT finished_at AS place, id, {} AS text FROM runs \
+             WHERE {conditions} ORDER BY finished_at DESC, id DESC LIMIT {limit}",
+            self.listed
         );
         Some((rows, params))
     }

@@ -28,7 +28,7 @@ pub(crate) use event_batch::EventBatch;
 pub(crate) use event_text::{EventBody, EventText};
 pub(crate) use put_request::Put;
 
-use crate::diagnosis::CATEGORIES;
+use crate::{diagnosis::CATEGORIES, plain::PLAIN};
 
 /// How often a shell calls [`RunStore::sweep`] (section 7.2): from the first put on, and again after each sweep.
 pub const SWEEP_EVERY_MS: i64 = 6 * 60 * 60 * 1000;
@@ -38,6 +38,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { name: "0001_runs", sql: include_str!("../../../../migrations/run-store/0001_runs.sql") },
     Migration { name: "0002_ledger", sql: include_str!("../../../../migrations/run-store/0002_ledger.sql") },
     Migration { name: "0003_totals", sql: include_str!("../../../../migrations/run-store/0003_totals.sql") },
+    Migration { name: "0004_plain", sql: include_str!("../../../../migrations/run-store/0004_plain.sql") },
 ];
 
 /// Finished and live runs on one SQLite database.
@@ -45,6 +46,8 @@ pub struct RunStore<S> {
     sql: S,
     /// SQL of what readers see of `record`; see [`item_sql`].
     item: String,
+    /// The same with `bytes`, as lists have it.
+    listed: String,
     /// The statement of a get.
     get: String,
 }
@@ -57,7 +60,7 @@ impl<S: Sql> Store<S> for RunStore<S> {
     fn open(sql: S) -> Result<Self, MigrationError> {
         migrate(&sql, MIGRATIONS)?;
         let item = item_sql();
-        Ok(Self { sql, get: get::get_sql(&item), item })
+        Ok(Self { sql, get: get::get_sql(&item), listed: listed_sql(&item), item })
     }
 
     fn answer(&self, verb: RunVerb, body: &str, now: UnixMillis) -> Result<S::Text, StoreFailure> {
@@ -101,8 +104,18 @@ impl<S> RunStore<S> {
     }
 }
 
+/// An item with the size of its record, as lists have it. A plain record is an object with members, so its last
+/// character is its closing brace.
+fn listed_sql(item: &str) -> String {
+    format!(
+        "iif(plain = {PLAIN}, substr(record, 1, length(record) - 1) || ',\"bytes\":' || bytes || '}}', \
+         json_set({item}, '$.bytes', bytes))"
+    )
+}
+
 /// A stored record as readers see it (sections 5.5 and 8.1): a visibility always, and exactly the current
-/// categories, so that a record is stored as it came and an analyzer's new category needs no rewriting of rows.
+/// categories, so that a record is stored as it came and an analyzer's new category needs no rewriting of rows. A
+/// record that is like that already is not taken apart.
 fn item_sql() -> String {
     let term = |category: &str, term: &str| {
         format!("json(coalesce(record -> '$.diagnosis.byCategory.{category}.{term}', '0'))")
@@ -113,7 +126,6 @@ fn item_sql() -> String {
     };
     let totals = CATEGORIES.iter().map(total).collect::<Vec<_>>().join(", ");
     format!(
-        "json_set(json_insert(record, '$.channelVisibility', visibility), \
-         '$.diagnosis.byCategory', json_object({totals}))"
+        "iif(plain = {PLAIN}, record, json_set(json_insert(record, '$.channelVisibility', visibility), '$.diagnosis.byCategory', json_object({totals})))"
     )
 }

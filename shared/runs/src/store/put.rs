@@ -79,7 +79,7 @@ impl<S: Sql> RunStore<S> {
         let visibility = put.record.get("channelVisibility").and_then(Json::as_str);
         self.sql.execute(
             "REPLACE INTO runs (id, finished_at, event_count, bytes, agent, channel_id, user_id, repo, visibility, \
-             stored_at, record) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+             stored_at, record, plain) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             &[
                 Value::from(put.id.as_str()),
                 Value::from(put.finished_at),
@@ -92,6 +92,7 @@ impl<S: Sql> RunStore<S> {
                 Value::from(visibility.unwrap_or(Visibility::Unknown.as_str())),
                 Value::from(now),
                 Value::from(put.text.as_str()),
+                Value::from(put.plain),
             ],
         )
     }

@@ -10,7 +10,11 @@ use ars_store::{
 use ars_types::UnixMillis;
 
 use super::{event_batch::EventBatch, event_text::EventText};
-use crate::{acceptance, retention::Policy};
+use crate::{
+    acceptance,
+    plain::{PLAIN, is_plain},
+    retention::Policy,
+};
 
 /// How far ahead of the store's clock a run may claim to have finished (section 5.4).
 const MAX_AHEAD_MS: i64 = 24 * 60 * 60 * 1000;
@@ -21,6 +25,8 @@ const MAX_TEXT: usize = 2_100_000;
 pub(crate) struct Put<'a> {
     /// Without its events.
     pub(super) record: Json,
+    /// Whether readers see it just so.
+    pub(super) plain: i64,
     pub(super) id: String,
     pub(super) finished_at: f64,
     pub(super) event_count: f64,
@@ -59,6 +65,7 @@ impl<'a> Put<'a> {
         }
         record.shift_remove("events");
         let events = keyed(events.unwrap_or_default());
+        let plain = if is_plain(&record) { PLAIN } else { 0 };
         let record = Json::Object(record);
         let text = record.to_string();
         check_sizes(&text, &events)?;
@@ -69,6 +76,7 @@ impl<'a> Put<'a> {
             event_count: of("eventCount"),
             bytes: whole_size(&text, &events),
             record,
+            plain,
             text,
             events,
             proposal,

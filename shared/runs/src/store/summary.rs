@@ -11,8 +11,7 @@ impl<S: Sql> RunStore<S> {
     /// Answers `/runs/summary`.
     pub fn summary(&self, body: &str, now: UnixMillis) -> Result<String, StoreFailure> {
         let id = required_run_id(&parse_body(body)?, "id")?;
-        let listed = format!("json_set({}, '$.bytes', bytes)", self.item);
-        let summary = self.item(&listed, &id, now)?;
+        let summary = self.item(&self.listed, &id, now)?;
         Ok(format!(r#"{{"summary":{}}}"#, summary.as_deref().unwrap_or("null")))
     }
 }
