@@ -1,9 +1,9 @@
 //! Tests of the analyzer: each row of state-worker supplement section 8.2.
 
-use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
+use crate::{Category, SeqRange, Severity, Totals, work};
 
 fn call(at: i64, tool: &str, summary: &str, id: &str) -> Value {
     json!({"type": "tool_call", "tool": tool, "summary": summary, "callId": id, "at": at})
@@ -144,23 +144,126 @@ fn the_verdict_names_the_category_with_most_time_and_its_share() {
     assert_eq!(diagnose(&events).verdict, "slow tools (2): 2m 00s, 100% of tool time");
 }
 
-proptest! {
-    /// Any JSON is diagnosed without failing, and equal events give an equal diagnosis.
-    #[test]
-    fn any_stream_is_diagnosed_the_same_way_twice(
-        kinds in proptest::collection::vec((0usize..6, 0i64..200_000, any::<bool>()), 0..40),
-    ) {
-        let events: Vec<Value> = kinds.into_iter().map(|(kind, at, flag)| match kind {
-            0 => call(at, "bash", "$ make", "a"),
-            1 => result(at, "bash", flag, "a"),
-            2 => json!({"type": "run_note", "kind": "wrap_up", "at": at}),
-            3 => json!({"type": "later_kind", "at": at}),
-            4 => json!([at]),
-            _ => json!({"type": "span_end", "name": "model.turn", "startedAt": at, "durationMs": at}),
-        }).collect();
-        let diagnosis = diagnose(&events);
-        prop_assert_eq!(&diagnosis, &diagnose(&events));
-        let counted: u64 = Category::ALL.iter().map(|category| diagnosis.by_category.of(*category).count).sum();
-        prop_assert_eq!(counted, diagnosis.findings.len() as u64);
+#[test]
+fn a_retry_takes_as_long_as_the_call_it_repeats() {
+    let events = [
+        call(0, "bash", "$ make", "a"),
+        result(5, "bash", false, "a"),
+        call(10, "bash", "$ make", "b"),
+        result(17, "bash", true, "b"),
+    ];
+    let diagnosis = diagnose(&events);
+    assert_eq!(diagnosis.by_category.retry.duration_ms, 7);
+    assert_eq!(diagnosis.findings[1].interval, Some(Interval { start: 10, end: 17 }));
+}
+
+#[test]
+fn nothing_untimed_is_slow_even_when_everything_timed_is() {
+    let mut events = vec![call(0, "bash", "$ npm ci", "a"), result(0, "bash", true, "a")];
+    for event in &mut events {
+        event.as_object_mut().unwrap().remove("at");
     }
+    let all = Options { slow_tool_ms: 0, slow_model_turn_ms: 0, ..Options::default() };
+    let severities: Vec<_> = analyze(&events, &all).findings.iter().map(|finding| finding.severity).collect();
+    assert_eq!(severities, [Severity::Low]);
+}
+
+#[test]
+fn narrative_side_facts_and_spans_are_not_counted_and_context_and_spans_never_move_the_clock() {
+    let mut events = vec![json!({"type": "input", "at": 10})];
+    for kind in ["assistant", "run_meta", "skill_use", "review_artifact", "pr_description", "pr_opened"] {
+        events.push(json!({"type": kind, "at": 15}));
+    }
+    for kind in ["context", "span_start", "span_end", "turn", "mcp_tool_use"] {
+        events.push(json!({"type": kind, "at": 99}));
+    }
+    events.push(json!({"type": "answer", "at": 20}));
+    events.push(json!({"type": "of_a_later_age", "at": 99}));
+    let diagnosis = diagnose(&events);
+    assert_eq!((diagnosis.event_count, diagnosis.run_ms), (3, Some(10)));
+}
+
+#[test]
+fn the_window_is_the_run_and_the_end_of_a_wrap_up() {
+    let events =
+        [json!({"type": "run_note", "kind": "wrap_up", "at": 10}), json!({"type": "answer", "at": 30})];
+    let window = Some(Interval { start: 0, end: 50 });
+    let diagnosis = analyze(&events, &Options { window, ..Options::default() });
+    assert_eq!((diagnosis.run_ms, diagnosis.by_category.wrap_up.duration_ms), (Some(50), 40));
+    assert_eq!(diagnosis.verdict, "wrapping up (1): 40ms, 80% of the run");
+    assert!(diagnosis.shape.is_some());
+    let running = Options { window, finished: false, ..Options::default() };
+    assert_eq!(analyze(&events, &running).shape, None);
+}
+
+#[test]
+fn a_legacy_streams_turns_come_from_turn_events_else_from_gaps() {
+    let told = [
+        json!({"type": "input", "at": 0}),
+        json!({"type": "turn", "startedAt": 0, "durationMs": 70_000, "at": 70_000}),
+        call(80_000, "bash", "$ ls", "a"),
+        result(80_001, "bash", true, "a"),
+    ];
+    assert_eq!(found(&told), [(Category::SlowModelTurn, Severity::Medium, 2)]);
+    assert_eq!(diagnose(&told).model_time_ms, Some(70_000));
+    let gaps = [
+        json!({"type": "input", "at": 0}),
+        json!({"type": "assistant", "at": 60_000}),
+        call(60_001, "bash", "$ ls", "a"),
+        result(60_002, "bash", true, "a"),
+        json!({"type": "answer", "at": 60_005}),
+    ];
+    assert_eq!(found(&gaps), [(Category::SlowModelTurn, Severity::Medium, 1)]);
+    assert_eq!(diagnose(&gaps).model_time_ms, Some(60_003));
+    let recorded = Options { schema: Some(2), ..Options::default() };
+    assert_eq!(analyze(&gaps, &recorded).model_time_ms, None);
+}
+
+#[test]
+fn a_stream_that_misses_events_says_so() {
+    let seqs =
+        |seqs: &[u64]| -> Vec<_> { seqs.iter().map(|seq| json!({"type": "input", "seq": seq})).collect() };
+    assert!(!diagnose(&seqs(&[1, 2, 3])).truncated_input);
+    assert!(diagnose(&seqs(&[1, 3])).truncated_input);
+    assert!(diagnose(&seqs(&[2, 3])).truncated_input);
+    assert!(diagnose(&[json!({"type": "run_note", "kind": "spans_dropped"})]).truncated_input);
+    let elided = Some(SeqRange { from: 1, to: 1 });
+    assert!(analyze(&[], &Options { elided, ..Options::default() }).truncated_input);
+    assert!(analyze(&[], &Options { head_trimmed: true, ..Options::default() }).truncated_input);
+    let text = serde_json::to_string(&diagnose(&[])).unwrap();
+    assert!(!text.contains("truncatedInput") && !text.contains("shape"), "{text}");
+}
+
+/// A run of `size` of everything that could tempt a pass to look back: calls that never answer or answer out of
+/// order, deep and circular spans, overlapping times, gaps.
+fn hostile(size: i64) -> Vec<Value> {
+    let mut events = Vec::new();
+    for i in 0..size {
+        events.push(call(i, "bash", &format!("$ make {}", i % 7), &format!("c{i}")));
+        events.push(json!({"type": "tool_call", "tool": "bash", "summary": "$ npm ci", "at": i}));
+        events.push(json!({"type": "span_start", "spanId": format!("s{i}"), "parentSpanId": format!("s{}", (i + 1) % size),
+            "name": "tool.bash", "at": size - i, "seq": 3 * i}));
+        events.push(
+            json!({"type": "span_end", "spanId": format!("t{i}"), "parentSpanId": format!("t{}", i - 1),
+            "name": "model.turn", "startedAt": i, "durationMs": size - i, "at": i}),
+        );
+    }
+    for i in (0..size).rev() {
+        events.push(result(2 * size, "bash", i % 2 == 0, &format!("c{i}")));
+        events.push(json!({"type": "tool_result", "tool": "bash", "ok": false, "at": 3 * size}));
+        events.push(json!({"type": "run_note", "kind": "wrap_up", "at": i}));
+    }
+    events
+}
+
+#[test]
+fn twice_the_events_take_at_most_twice_the_steps() {
+    let steps = |size| {
+        let events = hostile(size);
+        let options = Options { window: Some(Interval { start: 0, end: 3 * size }), ..Options::default() };
+        work::steps_of(|| drop(analyze(&events, &options)))
+    };
+    let (once, twice) = (steps(400), steps(800));
+    assert!(once > 400 * 5, "the steps are counted: {once}");
+    assert!(twice <= 2 * once + 100, "{once} steps became {twice}");
 }

@@ -2,8 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::intervals::Interval;
+
 /// What kind of friction a finding is; each has exactly one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Category {
     /// A tool took long and succeeded.
@@ -42,6 +44,20 @@ impl Category {
         matches!(self, Self::SlowTool | Self::FailedTool | Self::Retry | Self::SetupInstall)
     }
 
+    /// Its name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::SlowTool => "slow_tool",
+            Self::SlowModelTurn => "slow_model_turn",
+            Self::FailedTool => "failed_tool",
+            Self::Retry => "retry",
+            Self::SetupInstall => "setup_install",
+            Self::WrapUp => "wrap_up",
+            Self::BudgetHit => "budget_hit",
+            Self::InfraFailure => "infra_failure",
+        }
+    }
+
     /// In words, for the verdict.
     pub(crate) const fn words(self) -> &'static str {
         match self {
@@ -67,22 +83,6 @@ pub enum Severity {
     Medium,
     /// Worth fixing.
     High,
-}
-
-/// A stretch of time, in epoch milliseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Interval {
-    /// From.
-    pub start: i64,
-    /// To.
-    pub end: i64,
-}
-
-impl Interval {
-    /// Its length in milliseconds.
-    pub const fn ms(self) -> i64 {
-        self.end - self.start
-    }
 }
 
 /// One thing that slowed the run.
@@ -171,7 +171,7 @@ pub struct Diagnosis {
     pub tool_calls: u64,
     /// Whether events carry times; without them nothing is ever found slow.
     pub has_timings: bool,
-    /// First to last timed content event.
+    /// The window when that is known, else from the first to the last timed content event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_ms: Option<i64>,
     /// Time in tools.
@@ -186,4 +186,32 @@ pub struct Diagnosis {
     pub findings: Vec<Finding>,
     /// One line.
     pub verdict: String,
+    /// The stream was known to miss events: findings may be missing too, or be mistaken.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub truncated_input: bool,
+    /// Where a finished run's time went.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shape: Option<Shape>,
+}
+
+/// Where a finished run's time went (section 8.3). The other seven terms sum to the window.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Shape {
+    /// Received (else started) to finished.
+    pub window_ms: i64,
+    /// Before the agent began.
+    pub getting_ready_ms: i64,
+    /// Model turns.
+    pub thinking_ms: i64,
+    /// Tools.
+    pub tools_ms: i64,
+    /// After the agent ended.
+    pub finishing_up_ms: i64,
+    /// Seen, and none of the above.
+    pub overhead_ms: i64,
+    /// Nobody has the events of this time any more.
+    pub not_recorded_ms: i64,
+    /// The events of this time exist and were not given.
+    pub not_loaded_ms: i64,
 }

@@ -1,72 +1,146 @@
 //! Recognizing commands that install or clone (state-worker supplement section 8.2, `setup_install`).
 
-/// Words that may stand before the program proper.
-const WRAPPERS: &[&str] = &["sudo", "corepack", "env", "time", "exec", "command"];
-
-/// Program and the subcommands of it that install or fetch.
-const INSTALLERS: &[(&str, &[&str])] = &[
-    ("npm", &["i", "install", "ci", "add"]),
-    ("pnpm", &["i", "install", "add", "fetch"]),
-    ("yarn", &["install", "add"]),
-    ("bun", &["i", "install", "add"]),
-    ("pip", &["install", "download"]),
-    ("pip3", &["install", "download"]),
-    ("pipx", &["install"]),
-    ("uv", &["sync", "add", "pip"]),
-    ("poetry", &["install", "add"]),
-    ("conda", &["install", "create"]),
-    ("cargo", &["install", "fetch"]),
-    ("rustup", &["install", "target", "toolchain", "component"]),
-    ("go", &["get", "install", "mod"]),
-    ("gem", &["install"]),
-    ("bundle", &["install"]),
-    ("composer", &["install", "require"]),
-    ("apt", &["install", "update"]),
-    ("apt-get", &["install", "update"]),
-    ("apk", &["add"]),
-    ("dnf", &["install"]),
-    ("yum", &["install"]),
-    ("brew", &["install"]),
-    ("git", &["clone"]),
-    ("playwright", &["install"]),
+/// Words that may stand before the program proper. Shell keywords among them open a segment of their own.
+const WRAPPERS: &[&str] = &[
+    "sudo", "corepack", "env", "time", "exec", "command", "nohup", "npx", "if", "then", "else", "elif", "do",
+    "while", "until", "!", "{",
 ];
 
-/// Whether any segment of a shell command begins with an install or clone.
-pub(crate) fn is_install(command: &str) -> bool {
-    blank_quotes(command).split(['&', '|', ';', '\n', '(']).any(segment_installs)
+/// Options that take the next word, of wrappers and of installers.
+const OPTIONS_WITH_VALUE: &[&str] = &[
+    "-C",
+    "-c",
+    "-u",
+    "-g",
+    "-w",
+    "-F",
+    "--prefix",
+    "--cwd",
+    "--dir",
+    "--workspace",
+    "--filter",
+    "--config",
+    "--git-dir",
+    "--work-tree",
+];
+
+/// Commands that install or fetch: a program and the words after it, options left out.
+const INSTALLERS: &[&str] = &[
+    "npm i",
+    "npm install",
+    "npm ci",
+    "npm add", //
+    "pnpm i",
+    "pnpm install",
+    "pnpm add",
+    "pnpm fetch", //
+    "yarn install",
+    "yarn add",
+    "bun i",
+    "bun install",
+    "bun add",
+    "deno install", //
+    "pip install",
+    "pip download",
+    "pip3 install",
+    "pip3 download",
+    "pipx install", //
+    "uv sync",
+    "uv add",
+    "uv pip install",
+    "uv pip sync",
+    "uv tool install", //
+    "poetry install",
+    "poetry add",
+    "conda install",
+    "conda create", //
+    "cargo install",
+    "cargo fetch", //
+    "rustup install",
+    "rustup target add",
+    "rustup toolchain install",
+    "rustup component add", //
+    "go get",
+    "go install",
+    "go mod download",
+    "gem install",
+    "bundle install", //
+    "composer install",
+    "composer require", //
+    "apt install",
+    "apt update",
+    "apt-get install",
+    "apt-get update", //
+    "apk add",
+    "dnf install",
+    "yum install",
+    "brew install",
+    "playwright install", //
+    "git clone",
+    "gh repo clone",
+];
+
+/// Programs that install when nothing is said.
+const BARE_INSTALLERS: &[&str] = &["yarn", "bundle"];
+
+/// The install or clone that the first such segment of a shell command begins with, without its options.
+pub(crate) fn installer(command: &str) -> Option<&'static str> {
+    let joined = blank_quotes(command).replace("\\\n", " ");
+    joined.split(['&', '|', ';', '\n', '(', ')', '`']).find_map(of_segment)
 }
 
-fn segment_installs(segment: &str) -> bool {
-    let mut words = segment
-        .split_whitespace()
-        .skip_while(|word| WRAPPERS.contains(word) || (word.contains('=') && !word.starts_with('-')));
-    let Some(mut program) = words.next() else { return false };
-    if matches!(program, "python" | "python3") {
-        let (Some("-m"), Some(module)) = (words.next(), words.next()) else { return false };
-        program = module;
+fn of_segment(segment: &str) -> Option<&'static str> {
+    let is_assignment = |word: &str| word.contains('=') && !word.starts_with('-');
+    let mut words = Plain(segment.split_whitespace())
+        .skip_while(|word| WRAPPERS.contains(word) || is_assignment(word))
+        .peekable();
+    let mut program = words.next()?.rsplit('/').next()?;
+    // `-m` is an option and gone already, which leaves `python -m pip install` as `python pip install`. A script
+    // of that name would be run from a path or end in `.py`.
+    if program.starts_with("python") {
+        program = words.next()?;
     }
-    if program == "npx" {
-        program = words.next().unwrap_or_default();
+    if words.peek().is_none() {
+        return BARE_INSTALLERS.iter().find(|bare| **bare == program).copied();
     }
-    let program = program.rsplit('/').next().unwrap_or_default();
-    // Options before the subcommand are skipped; a bare `yarn` installs.
-    let subcommand = words.find(|word| !word.starts_with('-'));
-    INSTALLERS.iter().any(|(name, subcommands)| {
-        *name == program
-            && match subcommand {
-                Some(subcommand) => subcommands.contains(&subcommand),
-                None => *name == "yarn",
-            }
+    let rest: Vec<_> = words.take(LONGEST_INSTALLER - 1).collect();
+    INSTALLERS.iter().copied().find(|installer| {
+        let mut wanted = installer.split(' ');
+        wanted.next() == Some(program) && wanted.zip(0..).all(|(word, at)| rest.get(at) == Some(&word))
     })
+}
+
+/// Words of the longest of `INSTALLERS`.
+const LONGEST_INSTALLER: usize = 3;
+
+/// The words of a segment that are no options nor values of options.
+struct Plain<'a>(std::str::SplitWhitespace<'a>);
+
+impl<'a> Iterator for Plain<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        loop {
+            let word = self.0.next()?;
+            if OPTIONS_WITH_VALUE.contains(&word) {
+                self.0.next();
+            } else if !word.starts_with('-') {
+                return Some(word);
+            }
+        }
+    }
 }
 
 /// Quoted text is an argument, never a command: it becomes one neutral word.
 fn blank_quotes(command: &str) -> String {
     let mut blanked = String::with_capacity(command.len());
     let mut quote = None;
-    for c in command.chars() {
+    let mut chars = command.chars();
+    while let Some(c) = chars.next() {
         match quote {
             Some(open) if c == open => quote = None,
+            // In double quotes a backslash keeps the next quote from closing them.
+            Some('"') if c == '\\' => drop(chars.next()),
             Some(_) => {}
             None if c == '"' || c == '\'' => {
                 quote = Some(c);
@@ -80,31 +154,56 @@ fn blank_quotes(command: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::is_install;
+    use super::*;
 
     #[test]
     fn installs_and_clones_are_recognized_wherever_a_segment_begins() {
-        for command in [
-            "npm ci",
-            "cd app && npm install --no-audit",
-            "sudo apt-get -y install jq",
-            "CI=1 pnpm i",
-            "python3 -m pip install -r requirements.txt",
-            "git clone https://example.test/x y",
-            "true; /usr/bin/pip3 install x",
-            "yarn",
-            "corepack yarn install",
+        for (command, expected) in [
+            ("npm ci", "npm ci"),
+            ("cd app && npm install --no-audit", "npm install"),
+            ("npm --prefix web ci", "npm ci"),
+            ("sudo apt-get -y install jq", "apt-get install"),
+            ("sudo -u ann -E pip install x", "pip install"),
+            ("CI=1 pnpm i", "pnpm i"),
+            ("python3 -m pip install -r requirements.txt", "pip install"),
+            ("/usr/bin/python3.12 -m pip --quiet install x", "pip install"),
+            ("git -C /srv clone https://example.test/x y", "git clone"),
+            ("true; /usr/bin/pip3 install x", "pip3 install"),
+            ("yarn", "yarn"),
+            ("yarn --frozen-lockfile", "yarn"),
+            ("corepack yarn install", "yarn install"),
+            ("uv pip install x", "uv pip install"),
+            ("if ! npm ci; then exit 1; fi", "npm ci"),
+            ("(cd a; npm ci)", "npm ci"),
+            ("npm \\\n  ci", "npm ci"),
+            ("echo \"a \\\" b\" && cargo fetch", "cargo fetch"),
         ] {
-            assert!(is_install(command), "{command}");
+            assert_eq!(installer(command), Some(expected), "{command}");
         }
     }
 
     #[test]
     fn other_commands_and_quoted_words_are_not() {
-        for command in
-            ["npm test", "echo 'npm install'", "git status", "grep \"; git clone\" x", "", "pip --version"]
-        {
-            assert!(!is_install(command), "{command}");
+        for command in [
+            "npm test",
+            "echo 'npm install'",
+            "git status",
+            "grep \"; git clone\" x",
+            "grep \"a\\\"; npm ci\" x",
+            "",
+            "pip --version",
+            "uv pip list",
+            "yarn test",
+            "python install.py",
+            "rustup target list",
+            "echo npm install",
+        ] {
+            assert_eq!(installer(command), None, "{command}");
         }
+    }
+
+    #[test]
+    fn no_installer_is_longer_than_what_is_compared() {
+        assert!(INSTALLERS.iter().all(|installer| installer.split(' ').count() <= LONGEST_INSTALLER));
     }
 }

@@ -29,10 +29,10 @@ pub(crate) fn verdict(diagnosis: &Diagnosis) -> String {
 }
 
 /// `800ms`, `1.3s`, `5m 04s` (bot supplement section 24).
-fn duration(ms: i64) -> String {
+pub(crate) fn duration(ms: i64) -> String {
     match ms {
         ..1000 => format!("{ms}ms"),
-        1000..60_000 => format!("{:.1}s", ms as f64 / 1000.0),
+        1000..60_000 => format!("{}.{}s", ms / 1000, ms % 1000 / 100),
         _ => format!("{}m {:02}s", ms / 60_000, ms / 1000 % 60),
     }
 }
@@ -43,6 +43,9 @@ mod tests {
 
     #[test]
     fn durations_are_written_as_people_read_them() {
-        assert_eq!([800, 1300, 304_000].map(duration), ["800ms", "1.3s", "5m 04s"]);
+        assert_eq!(
+            [800, 1300, 59_999, 60_000, 304_000].map(duration),
+            ["800ms", "1.3s", "59.9s", "1m 00s", "5m 04s"]
+        );
     }
 }

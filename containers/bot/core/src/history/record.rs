@@ -1,5 +1,6 @@
 //! Building a run's record from its state in the registry (document 2 section 2.3).
 
+use ars_friction::{Interval, Options, analyze};
 use ars_runs::{RunRecord, SCHEMA_WITH_SPANS, budget};
 use ars_types::{RunStatus, UnixMillis};
 use serde_json::{Map, Value};
@@ -20,8 +21,11 @@ pub struct RunEnd {
 /// The record of a run, within the byte budget.
 pub fn record(run: &LiveRun, end: RunEnd) -> RunRecord {
     let events: Vec<Value> = run.events.iter().filter_map(|json| serde_json::from_str(json).ok()).collect();
-    let diagnosis = ars_friction::analyze(&events, &ars_friction::Options::default());
     let facts = &run.facts;
+    // What the requester waited: from the request, before there was a run, to its end (bot supplement section 24).
+    let window = Interval { start: facts.received_at, end: end.finished_at };
+    let options = Options { window: Some(window), schema: Some(SCHEMA_WITH_SPANS), ..Options::default() };
+    let diagnosis = analyze(&events, &options);
     let record = RunRecord {
         id: run.id.clone(),
         label: Some(facts.label.clone()),

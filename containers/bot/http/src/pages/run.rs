@@ -95,6 +95,7 @@ mod tests {
             channel_id: "http:default".into(),
             user_id: "http:ann".into(),
             visibility: Visibility::Machine,
+            received_at: None,
             started_at: 1_700_000_000_000,
             finished: Some((1_700_000_061_000, RunStatus::StoppedSoft)),
             stop: None,

@@ -24,6 +24,8 @@ pub(crate) struct RunView {
     pub(crate) user_id: String,
     /// Who may see the channel.
     pub(crate) visibility: Visibility,
+    /// When its request was received.
+    pub(crate) received_at: Option<UnixMillis>,
     /// When it was created.
     pub(crate) started_at: UnixMillis,
     /// When and how it finished.
@@ -51,6 +53,7 @@ impl RunView {
             channel_id: facts.channel_id,
             user_id: facts.user_id,
             visibility: facts.visibility,
+            received_at: Some(facts.received_at),
             started_at: run.started_at,
             finished: run.finished,
             stop: run.stop,
@@ -72,6 +75,7 @@ impl RunView {
             channel_id: record.channel_id,
             user_id: record.user_id,
             visibility: record.channel_visibility,
+            received_at: record.received_at,
             started_at: record.started_at,
             finished: Some((record.finished_at, record.status)),
             stop: None,

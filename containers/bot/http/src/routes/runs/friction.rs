@@ -1,5 +1,6 @@
 //! `GET /runs/<id>/friction`: what slowed a run (document 1 section 4.4, document 2 section 2.6).
 
+use ars_friction::{Interval, Options, analyze};
 use ars_types::RunId;
 use axum::{Extension, extract::State, http::StatusCode, response::Response};
 use serde::Serialize;
@@ -30,8 +31,10 @@ pub(crate) async fn friction(
     };
     let finished = view.finished.is_some();
     let diagnosis = view.diagnosis.unwrap_or_else(|| {
-        let options = ars_friction::Options::default();
-        serde_json::to_value(ars_friction::analyze(&view.events, &options)).unwrap_or_default()
+        let start = view.received_at.unwrap_or(view.started_at);
+        let window = view.finished.map(|(end, _)| Interval { start, end });
+        let options = Options { finished, window, ..Options::default() };
+        serde_json::to_value(analyze(&view.events, &options)).unwrap_or_default()
     });
     respond::json(StatusCode::OK, &Friction { id: view.id, finished, diagnosis })
 }

@@ -1,0 +1,258 @@
+//! Pairs tool calls with their results (state-worker supplement section 8.2, "Pairing").
+//!
+//! By call id or span when both sides name one, else the oldest open call of the same tool. A result that names an
+//! unknown id never takes a call that has another: its own call was lost with a trimmed head.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use crate::{
+    install::installer,
+    intervals::Interval,
+    reading::{CallKey, Event, Seen},
+    spans::{Span, SpanTime},
+    work,
+};
+
+/// The tool whose calls are shell commands.
+const SHELL_TOOL: &str = "bash";
+/// Stands before the command in the summary of a shell call (bot supplement section 9).
+const PROMPT: &str = "$ ";
+
+/// A tool call and what came of it; or a result whose call is not in the stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Call<'a> {
+    /// The event that anchors it.
+    pub(crate) index: usize,
+    /// Whether the call itself was seen.
+    pub(crate) called: bool,
+    pub(crate) at: Option<i64>,
+    pub(crate) tool: &'a str,
+    pub(crate) summary: &'a str,
+    /// Its command installs or clones.
+    pub(crate) installs: bool,
+    /// It repeats one that had failed.
+    pub(crate) retry: bool,
+    pub(crate) outcome: Option<Outcome>,
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Outcome {
+    pub(crate) ok: bool,
+    pub(crate) infra: bool,
+    pub(crate) interval: Option<Interval>,
+}
+
+/// What an open call can be found by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Key<'a> {
+    Call(&'a str),
+    Span(&'a str),
+    /// A call that names neither id nor span.
+    Nameless(&'a str),
+    /// Any call of the tool.
+    Tool(&'a str),
+}
+
+/// Every call of the stream in order, with orphaned results where they came.
+pub(crate) fn pair<'a>(events: &[Event<'a>], spans: &[Span<'a>]) -> Vec<Call<'a>> {
+    let mut pairing = Pairing::new(spans);
+    for (index, event) in events.iter().enumerate() {
+        match event.seen {
+            Seen::Call { tool, summary, id, command } => {
+                pairing.call(index, event.at, tool, summary, id, command);
+            }
+            Seen::Result { tool, ok, infra, id } => {
+                pairing.result(index, event.at, tool, Outcome { ok, infra, interval: None }, id);
+            }
+            _ => {}
+        }
+    }
+    pairing.calls
+}
+
+struct Pairing<'a> {
+    calls: Vec<Call<'a>>,
+    /// The span each call named, for its times.
+    named_span: Vec<Option<&'a str>>,
+    open: HashMap<Key<'a>, VecDeque<usize>>,
+    failed: HashSet<(&'a str, &'a str)>,
+    span_times: HashMap<&'a str, Interval>,
+}
+
+impl<'a> Pairing<'a> {
+    fn new(spans: &[Span<'a>]) -> Self {
+        let of_a_tool = |span: &&Span<'a>| span.name.starts_with("tool.") || span.name.starts_with("mcp.");
+        let timed = spans.iter().filter(of_a_tool).filter_map(|span| match span.time {
+            SpanTime::Ended(interval, _) => Some((span.id, interval)),
+            SpanTime::Open(_) | SpanTime::Untimed => None,
+        });
+        Self {
+            calls: Vec::new(),
+            named_span: Vec::new(),
+            open: HashMap::new(),
+            failed: HashSet::new(),
+            span_times: timed.collect(),
+        }
+    }
+
+    fn call(
+        &mut self,
+        index: usize,
+        at: Option<i64>,
+        tool: &'a str,
+        summary: &'a str,
+        id: CallKey<'a>,
+        command: Option<&'a str>,
+    ) {
+        let position = self.calls.len();
+        let shell = (tool == SHELL_TOOL).then(|| command.or(summary.strip_prefix(PROMPT))).flatten();
+        self.calls.push(Call {
+            index,
+            called: true,
+            at,
+            tool,
+            summary,
+            installs: shell.is_some_and(|command| installer(command).is_some()),
+            retry: self.failed.contains(&(tool, summary)),
+            outcome: None,
+        });
+        self.named_span.push(id.span);
+        let nameless = (id == CallKey::default()).then_some(Key::Nameless(tool));
+        let keys = [id.call.map(Key::Call), id.span.map(Key::Span), nameless, Some(Key::Tool(tool))];
+        for key in keys.into_iter().flatten() {
+            self.open.entry(key).or_default().push_back(position);
+        }
+    }
+
+    fn result(
+        &mut self,
+        index: usize,
+        at: Option<i64>,
+        tool: &'a str,
+        mut outcome: Outcome,
+        id: CallKey<'a>,
+    ) {
+        let position = self.find(tool, id).unwrap_or_else(|| {
+            self.calls.push(Call {
+                index,
+                called: false,
+                at: None,
+                tool,
+                summary: "",
+                installs: false,
+                retry: false,
+                outcome: None,
+            });
+            self.named_span.push(None);
+            self.calls.len() - 1
+        });
+        let call = &mut self.calls[position];
+        let measured = id
+            .span
+            .into_iter()
+            .chain(self.named_span[position])
+            .find_map(|span| self.span_times.get(span).copied());
+        outcome.interval = measured.or_else(|| Interval::between(call.at, at));
+        call.outcome = Some(outcome);
+        if call.called && (!outcome.ok || outcome.infra) {
+            self.failed.insert((call.tool, call.summary));
+        }
+    }
+
+    fn find(&mut self, tool: &'a str, id: CallKey<'a>) -> Option<usize> {
+        if id == CallKey::default() {
+            return self.oldest(Key::Tool(tool));
+        }
+        let by_call = id.call.and_then(|call| self.oldest(Key::Call(call)));
+        let by_span = || id.span.and_then(|span| self.oldest(Key::Span(span)));
+        by_call.or_else(by_span).or_else(|| self.oldest(Key::Nameless(tool)))
+    }
+
+    /// The oldest open call of a key. Answered ones are dropped on the way, each once for each of its keys.
+    fn oldest(&mut self, key: Key<'a>) -> Option<usize> {
+        let queue = self.open.get_mut(&key)?;
+        while let Some(position) = queue.pop_front() {
+            work::step();
+            if self.calls[position].outcome.is_none() {
+                return Some(position);
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::{reading, spans};
+
+    fn paired(events: &[Value]) -> Vec<(usize, bool, Option<bool>)> {
+        let events: Vec<_> = events.iter().map(reading::read).collect();
+        let calls = pair(&events, &spans::read(&events));
+        calls.into_iter().map(|call| (call.index, call.called, call.outcome.map(|end| end.ok))).collect()
+    }
+
+    fn call(id: &Value) -> Value {
+        with(json!({"type": "tool_call", "tool": "bash", "summary": "$ ls"}), id)
+    }
+
+    fn result(ok: bool, id: &Value) -> Value {
+        with(json!({"type": "tool_result", "tool": "bash", "ok": ok}), id)
+    }
+
+    fn with(mut event: Value, id: &Value) -> Value {
+        for (name, value) in id.as_object().unwrap() {
+            event[name] = value.clone();
+        }
+        event
+    }
+
+    #[test]
+    fn ids_pair_in_any_order() {
+        let (a, b) = (json!({"callId": "a"}), json!({"callId": "b"}));
+        let events = [call(&a), call(&b), result(false, &b), result(true, &a)];
+        assert_eq!(paired(&events), [(0, true, Some(true)), (1, true, Some(false))]);
+    }
+
+    #[test]
+    fn spans_pair_where_there_is_no_call_id() {
+        let (a, b) = (json!({"spanId": "s1"}), json!({"spanId": "s2"}));
+        let events = [call(&a), call(&b), result(false, &b), result(true, &a)];
+        assert_eq!(paired(&events), [(0, true, Some(true)), (1, true, Some(false))]);
+    }
+
+    #[test]
+    fn nameless_results_take_the_oldest_open_call_of_their_tool() {
+        let none = &json!({});
+        let events = [
+            call(&json!({"callId": "a"})),
+            call(none),
+            result(true, &json!({"callId": "a"})),
+            result(false, none),
+        ];
+        assert_eq!(paired(&events), [(0, true, Some(true)), (1, true, Some(false))]);
+        let events = [call(&json!({"callId": "a"})), result(false, none)];
+        assert_eq!(paired(&events), [(0, true, Some(false))]);
+    }
+
+    #[test]
+    fn a_result_of_a_lost_call_takes_nobody_elses() {
+        let events = [call(&json!({"callId": "a"})), result(false, &json!({"callId": "lost"}))];
+        assert_eq!(paired(&events), [(0, true, None), (1, false, Some(false))]);
+    }
+
+    #[test]
+    fn a_span_measures_better_than_the_stamps() {
+        let events = [
+            with(call(&json!({"spanId": "s1"})), &json!({"at": 0})),
+            json!({"type": "span_end", "spanId": "s1", "name": "tool.bash", "startedAt": 5, "durationMs": 10}),
+            with(result(true, &json!({"spanId": "s1"})), &json!({"at": 100})),
+        ];
+        let events: Vec<_> = events.iter().map(reading::read).collect();
+        let calls = pair(&events, &spans::read(&events));
+        assert_eq!(calls[0].outcome.unwrap().interval, Some(Interval { start: 5, end: 15 }));
+    }
+}
