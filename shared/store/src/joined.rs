@@ -13,7 +13,7 @@ const MAX_JOINED: i64 = 1_900_000;
 pub struct Joined<'a> {
     /// The answer's one key.
     pub name: &'a str,
-    /// A statement that yields the column `text` first, and what `order` speaks of.
+    /// A statement that yields the column `text`, and what `order` speaks of. A row whose text is NULL says nothing.
     pub rows: &'a str,
     /// The order of the texts: columns of `rows`.
     pub order: &'a str,
@@ -37,7 +37,8 @@ impl Joined<'_> {
 
     fn row_by_row<S: Sql>(&self, sql: &S, params: &[Value]) -> Result<String, SqlError> {
         let Self { name, rows, order } = self;
-        let found = sql.query(&format!("SELECT text FROM ({rows}) ORDER BY {order}"), params)?;
+        let found =
+            sql.query(&format!("SELECT text FROM ({rows}) WHERE text IS NOT NULL ORDER BY {order}"), params)?;
         let texts = found.iter().map(|row| row.text(0)).collect::<Result<Vec<_>, _>>()?;
         Ok(format!(r#"{{"{name}":[{}]}}"#, texts.join(",")))
     }
@@ -57,7 +58,8 @@ mod tests {
     #[test]
     fn texts_come_as_they_are_and_in_order() {
         assert_eq!(answer("SELECT '{}' AS text, 1 AS place WHERE 0"), r#"{"list":[]}"#);
-        let rows = r#"SELECT '{"a": 1.0}' AS text, 1 AS place UNION ALL SELECT '"é"', 2"#;
+        let rows =
+            r#"SELECT '{"a": 1.0}' AS text, 1 AS place UNION ALL SELECT '"é"', 3 UNION ALL SELECT NULL, 2"#;
         assert_eq!(answer(rows), r#"{"list":["é",{"a": 1.0}]}"#);
     }
 
@@ -67,7 +69,8 @@ mod tests {
         for (rows, bytes) in [(19, 99_990), (19, 100_000), (20, 100_000), (50, 200_000)] {
             let rows_sql = format!(
                 "WITH RECURSIVE n(place) AS (SELECT 1 UNION ALL SELECT place + 1 FROM n WHERE place < {rows}) \
-                 SELECT '\"' || place || replace(hex(zeroblob({})), '00', 'xy') || '\"' AS text, place FROM n",
+                 SELECT '\"' || place || replace(hex(zeroblob({})), '00', 'xy') || '\"' AS text, place FROM n \
+                 UNION ALL SELECT NULL, 2.5",
                 bytes / 2
             );
             let filler = "xy".repeat(bytes / 2);

@@ -1,0 +1,115 @@
+//! One field of a cron expression: a list of numbers, ranges and `*`, the latter two with steps (state-worker
+//! supplement section 4).
+
+use std::{fmt, ops::RangeInclusive};
+
+/// A field, by its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Field {
+    /// 0 to 59.
+    Minute,
+    /// 0 to 23.
+    Hour,
+    /// 1 to 31.
+    DayOfMonth,
+    /// 1 to 12.
+    Month,
+    /// 0, a Sunday, to 7, a Sunday too.
+    DayOfWeek,
+}
+
+/// Why a text is no cron expression. Names the field, never what it says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum CronError {
+    /// Too few fields, or too many.
+    #[error("cron must be five fields: minute, hour, day of month, month, day of week")]
+    Fields,
+    /// Something that is neither a number, nor a range, nor `*`, nor a step of these.
+    #[error("{0} must be a list of numbers, ranges and `*`")]
+    Malformed(Field),
+    /// A number the field does not have.
+    #[error("{0} must be from {first} to {last}", first = .0.allowed().start(), last = .0.allowed().end())]
+    OutOfRange(Field),
+    /// A range whose end is before its start.
+    #[error("{0} must have ranges that run upwards")]
+    Backwards(Field),
+    /// A step behind a number.
+    #[error("{0} must have steps behind `*` or a range only")]
+    LoneStep(Field),
+    /// A step of nothing, or no number.
+    #[error("{0} must have steps of at least 1")]
+    Step(Field),
+}
+
+impl fmt::Display for Field {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Minute => "minute",
+            Self::Hour => "hour",
+            Self::DayOfMonth => "day of month",
+            Self::Month => "month",
+            Self::DayOfWeek => "day of week",
+        })
+    }
+}
+
+impl Field {
+    const fn allowed(self) -> RangeInclusive<u32> {
+        match self {
+            Self::Minute => 0..=59,
+            Self::Hour => 0..=23,
+            Self::DayOfMonth => 1..=31,
+            Self::Month => 1..=12,
+            Self::DayOfWeek => 0..=7,
+        }
+    }
+
+    /// The set of numbers that a text stands for, a bit each.
+    pub(super) fn read(self, text: &str) -> Result<u64, CronError> {
+        let set = text.split(',').try_fold(0, |set, part| Ok(set | self.part(part)?))?;
+        match self {
+            // The second name of Sunday becomes the first.
+            Self::DayOfWeek => Ok((set | set >> 7) & 0b111_1111),
+            Self::Minute | Self::Hour | Self::DayOfMonth | Self::Month => Ok(set),
+        }
+    }
+
+    fn part(self, text: &str) -> Result<u64, CronError> {
+        let (span, step) = match text.split_once('/') {
+            Some((span, step)) => (span, Some(step)),
+            None => (text, None),
+        };
+        let range = match span.split_once('-') {
+            Some((first, last)) => self.number(first)?..=self.number(last)?,
+            None if span == "*" => self.allowed(),
+            None => {
+                let number = self.number(span)?;
+                if step.is_some() {
+                    return Err(CronError::LoneStep(self));
+                }
+                number..=number
+            }
+        };
+        if range.is_empty() {
+            return Err(CronError::Backwards(self));
+        }
+        let step = match step.map(digits) {
+            None => 1,
+            Some(Some(step)) if step >= 1 => step,
+            Some(_) => return Err(CronError::Step(self)),
+        };
+        Ok(range.step_by(step as usize).fold(0, |set, number| set | 1 << number))
+    }
+
+    fn number(self, text: &str) -> Result<u32, CronError> {
+        let number = digits(text).ok_or(CronError::Malformed(self))?;
+        if self.allowed().contains(&number) { Ok(number) } else { Err(CronError::OutOfRange(self)) }
+    }
+}
+
+/// A number written in digits alone. One that is too large for its type is too large for every field, and steps over
+/// every range.
+fn digits(text: &str) -> Option<u32> {
+    let plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    plain.then(|| text.parse().unwrap_or(u32::MAX))
+}

@@ -1,0 +1,193 @@
+//! What a firing comes to, read off ingress's answer (state-worker supplement section 4, document 1 section 2.3).
+//!
+//! Not here: asking ingress, and storing what came of it.
+
+use serde::Deserialize;
+
+use ars_types::{RunStatus, UnixMillis};
+use ars_wire::{
+    ingress::{ErrorBody, Receipt},
+    schedules::{Firing, Outcome},
+};
+
+/// Characters of a detail, its ellipsis included (section 4).
+pub const MAX_DETAIL_CHARS: usize = 300;
+
+/// The thread a firing speaks in, its own.
+pub fn thread(schedule: &str, fired_at: UnixMillis) -> String {
+    format!("{schedule}-{fired_at}")
+}
+
+/// What an answer of ingress comes to.
+pub fn answered(schedule: &str, fired_at: UnixMillis, status: u16, body: &str) -> Firing {
+    if !(200..300).contains(&status) {
+        let said = serde_json::from_str::<ErrorBody>(body).map(|body| body.error);
+        let said = said.as_deref().unwrap_or(body);
+        let detail = detail(&format!("HTTP {status} {said}"));
+        return Firing { detail, ..of(schedule, fired_at, Outcome::IngressError) };
+    }
+    match serde_json::from_str(body) {
+        Ok(Answer { run: Some(run) }) => match outcome(run.status) {
+            Some(outcome) => Firing { run_id: Some(run.id.to_string()), ..of(schedule, fired_at, outcome) },
+            None => of(schedule, fired_at, Outcome::NoRun),
+        },
+        Ok(Answer { run: None }) | Err(_) => of(schedule, fired_at, Outcome::NoRun),
+    }
+}
+
+/// Ingress could not be asked; `reason` says why.
+pub fn unanswered(schedule: &str, fired_at: UnixMillis, reason: &str) -> Firing {
+    Firing { detail: detail(reason), ..of(schedule, fired_at, Outcome::IngressError) }
+}
+
+/// Nothing was sent, for want of a token; `reason` says whose.
+pub fn misconfigured(schedule: &str, fired_at: UnixMillis, reason: &str) -> Firing {
+    Firing { detail: detail(reason), ..of(schedule, fired_at, Outcome::Misconfigured) }
+}
+
+/// The part of an answer that a firing is after.
+#[derive(Deserialize)]
+struct Answer {
+    #[serde(default)]
+    run: Option<Receipt>,
+}
+
+fn of(schedule: &str, fired_at: UnixMillis, outcome: Outcome) -> Firing {
+    Firing { schedule: schedule.to_owned(), fired_at, run_id: None, outcome, detail: None }
+}
+
+/// A receipt is written by the process that ran the run, so it never says `interrupted`.
+const fn outcome(status: RunStatus) -> Option<Outcome> {
+    match status {
+        RunStatus::Completed => Some(Outcome::Completed),
+        RunStatus::Failed => Some(Outcome::Failed),
+        RunStatus::StoppedSoft => Some(Outcome::StoppedSoft),
+        RunStatus::StoppedHard => Some(Outcome::StoppedHard),
+        RunStatus::Interrupted => None,
+    }
+}
+
+/// One line of at most [`MAX_DETAIL_CHARS`]; nothing when there is nothing to say. Looks no further into a long text
+/// than it has to.
+fn detail(text: &str) -> Option<String> {
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        // A character is at most four bytes.
+        line.extend(word.chars().take(MAX_DETAIL_CHARS + 1));
+        if line.len() > MAX_DETAIL_CHARS * 4 {
+            break;
+        }
+    }
+    if let Some((cut, _)) = line.char_indices().nth(MAX_DETAIL_CHARS - 1)
+        && line.chars().nth(MAX_DETAIL_CHARS).is_some()
+    {
+        line.truncate(cut);
+        line.push('…');
+    }
+    (!line.is_empty()).then_some(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn came_to(status: u16, body: &str) -> (Outcome, Option<String>, Option<String>) {
+        let firing = answered("nightly", 7, status, body);
+        assert_eq!((firing.schedule.as_str(), firing.fired_at), ("nightly", 7));
+        (firing.outcome, firing.run_id, firing.detail)
+    }
+
+    #[test]
+    fn a_receipt_gives_the_outcome_and_the_run() {
+        for (status, outcome) in [
+            ("completed", Outcome::Completed),
+            ("failed", Outcome::Failed),
+            ("stopped_soft", Outcome::StoppedSoft),
+            ("stopped_hard", Outcome::StoppedHard),
+        ] {
+            let body = format!(r#"{{"reply":"done","run":{{"id":"r-1","status":"{status}"}}}}"#);
+            for http in [200, 202, 299] {
+                assert_eq!(came_to(http, &body), (outcome, Some("r-1".to_owned()), None), "{http} {status}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_good_answer_without_a_whole_receipt_is_no_run() {
+        for body in [
+            "",
+            "fine",
+            "null",
+            "[]",
+            r#"{"reply":"no"}"#,
+            r#"{"reply":"no","run":null}"#,
+            r#"{"run":{"id":"r-1"}}"#,
+            r#"{"run":{"id":"","status":"completed"}}"#,
+            r#"{"run":{"id":"r-1","status":"interrupted"}}"#,
+            r#"{"run":{"id":"r-1","status":"later"}}"#,
+            r#"{"runId":"r-1","runUrl":"/runs/r-1","threadKey":"t"}"#,
+        ] {
+            assert_eq!(came_to(200, body), (Outcome::NoRun, None, None), "{body}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_is_told_in_one_line() {
+        for (status, body, told) in [
+            (401, r#"{"error":"unauthorized"}"#, "HTTP 401 unauthorized"),
+            (400, r#"{"error":"text\n  is  missing ","code":"bad_request"}"#, "HTTP 400 text is missing"),
+            (502, "<h1>Bad\tgateway</h1>\n", "HTTP 502 <h1>Bad gateway</h1>"),
+            (500, r#"{"error":5}"#, r#"HTTP 500 {"error":5}"#),
+            (503, "", "HTTP 503"),
+            (304, "", "HTTP 304"),
+            (
+                199,
+                r#"{"run":{"id":"r","status":"completed"}}"#,
+                r#"HTTP 199 {"run":{"id":"r","status":"completed"}}"#,
+            ),
+        ] {
+            assert_eq!(came_to(status, body), (Outcome::IngressError, None, Some(told.to_owned())));
+        }
+    }
+
+    #[test]
+    fn what_was_not_sent_or_not_answered_says_so() {
+        let firing = misconfigured("nightly", 7, "no token for\tcron");
+        assert_eq!(
+            (firing.outcome, firing.detail.as_deref()),
+            (Outcome::Misconfigured, Some("no token for cron"))
+        );
+        let firing = unanswered("nightly", 7, " ");
+        assert_eq!((firing.outcome, firing.detail), (Outcome::IngressError, None));
+    }
+
+    #[test]
+    fn a_firing_has_a_thread_of_its_own() {
+        assert_eq!(thread("nightly", 1_700_000_000_000), "nightly-1700000000000");
+    }
+
+    #[test]
+    fn a_detail_is_cut_where_it_would_be_too_long() {
+        assert_eq!(detail(&"é".repeat(300)), Some("é".repeat(300)));
+        assert_eq!(detail(&"é".repeat(301)), Some("é".repeat(299) + "…"));
+        assert_eq!(detail(&"ab ".repeat(5000)), Some("ab ".repeat(99) + "ab…"));
+    }
+
+    proptest! {
+        #[test]
+        fn a_detail_is_the_collapsed_text_or_its_beginning(text in r"([a-zé\u{1F600}]{0,40}[ \t\n\u{a0}]{0,3}){0,30}") {
+            let collapsed = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            let expected = match collapsed.chars().count() {
+                0 => None,
+                1..=300 => Some(collapsed),
+                _ => Some(collapsed.chars().take(299).chain(['…']).collect()),
+            };
+            prop_assert_eq!(detail(&text), expected);
+        }
+    }
+}

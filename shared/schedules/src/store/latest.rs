@@ -1,0 +1,30 @@
+//! The newest firing of each schedule, by name: `{ firings }` (state-worker supplement section 4).
+
+use serde::de::IgnoredAny;
+
+use ars_sql::Sql;
+use ars_store::{Joined, Refusal, StoreFailure};
+
+use super::ScheduleStore;
+
+/// Hops along the index from name to name, and reads one row of each schedule instead of all. A row that cannot be read
+/// is skipped; the one before it takes its place.
+const LATEST: Joined<'_> = Joined {
+    name: "firings",
+    rows: "WITH RECURSIVE names(schedule) AS (SELECT min(schedule) FROM firings UNION ALL \
+        SELECT (SELECT min(firings.schedule) FROM firings WHERE firings.schedule > names.schedule) \
+        FROM names WHERE schedule IS NOT NULL) \
+        SELECT (SELECT firing FROM firings WHERE firings.schedule = names.schedule AND json_valid(firing) \
+        ORDER BY fired_at DESC, nth DESC LIMIT 1) AS text, schedule FROM names",
+    order: "schedule",
+};
+
+impl<S: Sql> ScheduleStore<S> {
+    /// Answers `/schedules/latest`, whatever the body says, as long as it is JSON.
+    pub(super) fn latest(&self, body: &str) -> Result<S::Text, StoreFailure> {
+        if serde_json::from_str::<IgnoredAny>(body).is_err() {
+            return Err(Refusal::field("body", "must be valid JSON").into());
+        }
+        Ok(LATEST.answer(&self.sql, &[])?)
+    }
+}

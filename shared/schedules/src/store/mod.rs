@@ -1,0 +1,54 @@
+//! The store of firings over the storage port (state-worker supplement section 4).
+//!
+//! - **Key:** none, there is one store for all schedules.
+//! - **Tables:** those of `migrations/schedules`.
+//! - **Invariants:** a firing is never changed; a schedule never has more than [`MAX_FIRINGS`], the newest by (time,
+//!   order of writing); a firing is answered as it was given.
+//!
+//! Not here: which schedules there are. One that was renamed keeps its firings under its old name.
+
+mod entry;
+mod latest;
+mod record;
+
+use ars_sql::{Migration, MigrationError, Sql, migrate};
+use ars_store::{Store, StoreFailure};
+use ars_types::UnixMillis;
+use ars_wire::state::ScheduleVerb;
+
+/// The store's history, `migrations/schedules/`.
+pub const MIGRATIONS: &[Migration] = &[Migration {
+    name: "0001_firings",
+    sql: include_str!("../../../../migrations/schedules/0001_firings.sql"),
+}];
+
+/// Firings kept of one schedule (section 4).
+pub const MAX_FIRINGS: i64 = 100;
+
+/// Firings of all schedules on one SQLite database.
+pub struct ScheduleStore<S> {
+    sql: S,
+}
+
+impl<S: Sql> Store<S> for ScheduleStore<S> {
+    type Verb = ScheduleVerb;
+
+    fn open(sql: S) -> Result<Self, MigrationError> {
+        migrate(&sql, MIGRATIONS)?;
+        Ok(Self { sql })
+    }
+
+    fn answer(&self, verb: ScheduleVerb, body: &str, _now: UnixMillis) -> Result<S::Text, StoreFailure> {
+        match verb {
+            ScheduleVerb::Record => self.record(body).map(S::Text::from),
+            ScheduleVerb::Latest => self.latest(body),
+        }
+    }
+}
+
+impl<S> ScheduleStore<S> {
+    /// The database, for what else is kept in it.
+    pub fn sql(&self) -> &S {
+        &self.sql
+    }
+}

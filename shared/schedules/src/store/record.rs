@@ -1,0 +1,37 @@
+//! Adds a firing: `{ ok, retained }`, what is now kept of its schedule (state-worker supplement section 4).
+
+use ars_sql::{Sql, SqlError, Value};
+use ars_store::{StoreFailure, json::parse_body};
+
+use super::{MAX_FIRINGS, ScheduleStore, entry::Entry};
+
+/// Drops what is beyond the bound: a row at most, as every write leaves no more than the bound. It may be the row just
+/// written, when that comes late.
+const TRIM: &str = "DELETE FROM firings WHERE nth IN (SELECT nth FROM firings \
+    WHERE schedule = ?1 ORDER BY fired_at DESC, nth DESC LIMIT -1 OFFSET ?2)";
+
+impl<S: Sql> ScheduleStore<S> {
+    /// Answers `/schedules/record`.
+    pub(super) fn record(&self, body: &str) -> Result<String, StoreFailure> {
+        let body = parse_body(body)?;
+        let entry = Entry::read(&body)?;
+        let retained = self.sql.transaction(|| self.add(entry))?;
+        Ok(format!(r#"{{"ok":true,"retained":{retained}}}"#))
+    }
+
+    /// Answers how many firings are now kept of the schedule.
+    fn add(&self, entry: Entry<'_>) -> Result<i64, SqlError> {
+        let Entry { schedule, fired_at, text } = entry;
+        let schedule = Value::from(schedule);
+        self.sql.execute(
+            "INSERT INTO firings (schedule, fired_at, firing) VALUES (?, ?, ?)",
+            &[schedule.clone(), Value::from(fired_at), Value::from(text)],
+        )?;
+        self.sql.execute(TRIM, &[schedule.clone(), Value::from(MAX_FIRINGS)])?;
+        let count = "SELECT count(*) FROM firings WHERE schedule = ?";
+        match self.sql.query(count, &[schedule])?.first() {
+            Some(row) => row.integer(0),
+            None => Err(SqlError::Shape("a count without a row".into())),
+        }
+    }
+}

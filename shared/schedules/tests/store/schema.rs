@@ -1,0 +1,64 @@
+//! The steps in `migrations/schedules` (migrations/README.md).
+
+use ars_schedules::{MIGRATIONS, ScheduleStore};
+use ars_sql::{Migration, Row, Sql, migrate};
+use ars_sql_native::NativeSql;
+use ars_store::Store as _;
+
+use crate::support::{Store, firing};
+
+const SCHEMA: &str = include_str!("../../../../migrations/schedules/schema.sql");
+
+fn everything(sql: &NativeSql) -> Vec<Row> {
+    sql.query("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name", &[]).unwrap()
+}
+
+#[test]
+fn all_steps_add_up_to_the_schema() {
+    let stepped = NativeSql::in_memory().unwrap();
+    migrate(&stepped, MIGRATIONS).unwrap();
+    let whole = NativeSql::in_memory().unwrap();
+    migrate(&whole, &[Migration { name: "schema", sql: SCHEMA }]).unwrap();
+    assert_eq!(everything(&stepped), everything(&whole));
+}
+
+#[test]
+fn every_file_of_the_folder_is_a_step_in_order() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../migrations/schedules");
+    let mut files: Vec<_> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name != "schema.sql")
+        .collect();
+    files.sort();
+    let steps: Vec<_> = MIGRATIONS.iter().map(|step| format!("{}.sql", step.name)).collect();
+    assert_eq!(files, steps);
+}
+
+#[test]
+fn a_newer_store_serves_an_older_binary() {
+    let newer = NativeSql::in_memory().unwrap();
+    let later = Migration { name: "9999_later", sql: "ALTER TABLE firings ADD COLUMN later TEXT;\n" };
+    migrate(&newer, &[MIGRATIONS, &[later]].concat()).unwrap();
+    let older = Store(ScheduleStore::open(newer).unwrap());
+    assert_eq!(older.record(&firing("a", 1.0))["retained"], 1);
+}
+
+#[test]
+fn a_write_looks_along_the_index_and_a_read_hops_along_it() {
+    let store = crate::support::store();
+    let plan = |sql: &str| {
+        let rows = store.0.sql().query(&format!("EXPLAIN QUERY PLAN {sql}"), &[]).unwrap();
+        rows.into_iter().map(|row| row.into_text(3).unwrap()).collect::<Vec<_>>().join("; ")
+    };
+    for sql in [
+        "SELECT nth FROM firings WHERE schedule = 'a' ORDER BY fired_at DESC, nth DESC LIMIT -1 OFFSET 100",
+        "SELECT count(*) FROM firings WHERE schedule = 'a'",
+        "SELECT min(schedule) FROM firings WHERE schedule > 'a'",
+        "SELECT firing FROM firings WHERE schedule = 'a' AND json_valid(firing) ORDER BY fired_at DESC, nth DESC",
+    ] {
+        let plan = plan(sql);
+        assert!(plan.starts_with("SEARCH firings USING") && plan.contains("firings_newest"), "{plan}");
+        assert!(!plan.contains("TEMP B-TREE"), "{plan}");
+    }
+}

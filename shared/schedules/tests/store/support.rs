@@ -1,0 +1,65 @@
+//! A store in memory and firings to record in it.
+
+use serde_json::{Value, json};
+
+use ars_schedules::ScheduleStore;
+use ars_sql::{Sql as _, Value as Bound};
+use ars_sql_native::NativeSql;
+use ars_store::{Refusal, Store as _, StoreFailure};
+use ars_wire::state::ScheduleVerb;
+
+pub struct Store(pub ScheduleStore<NativeSql>);
+
+pub fn store() -> Store {
+    Store(ScheduleStore::open(NativeSql::in_memory().unwrap()).unwrap())
+}
+
+/// The least firing that is accepted.
+pub fn firing(schedule: &str, fired_at: f64) -> Value {
+    json!({ "schedule": schedule, "firedAt": fired_at, "outcome": "completed" })
+}
+
+impl Store {
+    pub fn ask(&self, verb: ScheduleVerb, body: &str) -> Result<Value, StoreFailure> {
+        // The store's own clock plays no part.
+        self.0.answer(verb, body, 0).map(|text| serde_json::from_str(&text).unwrap())
+    }
+
+    pub fn record(&self, firing: &Value) -> Value {
+        self.ask(ScheduleVerb::Record, &json!({ "firing": firing }).to_string()).unwrap()
+    }
+
+    pub fn refused(&self, body: &str) -> String {
+        match self.ask(ScheduleVerb::Record, body) {
+            Err(StoreFailure::Refusal(Refusal::Field(message))) => message,
+            other => panic!("{body} should be refused, and came to {other:?}"),
+        }
+    }
+
+    /// The newest firings, as text: a firing is answered as it was given.
+    pub fn latest(&self) -> String {
+        self.0.answer(ScheduleVerb::Latest, "{}", 0).unwrap()
+    }
+
+    pub fn details(&self) -> Vec<String> {
+        let latest: Value = serde_json::from_str(&self.latest()).unwrap();
+        let detail = |firing: &Value| firing["detail"].as_str().unwrap().to_owned();
+        latest["firings"].as_array().unwrap().iter().map(detail).collect()
+    }
+
+    pub fn count(&self) -> i64 {
+        self.0.sql().query("SELECT count(*) FROM firings", &[]).unwrap()[0].integer(0).unwrap()
+    }
+
+    pub fn execute(&self, sql: &str, params: &[&str]) {
+        let params: Vec<_> = params.iter().map(|text| Bound::from(*text)).collect();
+        self.0.sql().execute(sql, &params).unwrap();
+    }
+}
+
+/// `base` with the fields of `changes` in place of its own.
+pub fn with(base: &Value, changes: &Value) -> Value {
+    let mut base = base.clone();
+    base.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+    base
+}
