@@ -1,0 +1,101 @@
+//! What a run has said stays said while it is live.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ars_testkit::ledger::{Event, Name, Observer, Operation, Outcome, World, sequences};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::{CASES, ask, hold, holds, live, row};
+use crate::model::cases;
+use crate::native::Native;
+
+proptest! {
+    #![proptest_config(cases(CASES))]
+
+    #[test]
+    fn every_acknowledged_event_is_stored_exactly_once_and_in_order(
+        sequence in sequences(&World::crashing().without_history()),
+    ) {
+        hold(&World::crashing().without_history(), &sequence, Acknowledged::default())?;
+    }
+
+    #[test]
+    fn no_record_deletion_retention_or_sweep_takes_an_event_from_a_live_run(
+        sequence in sequences(&World::crashing()),
+    ) {
+        hold(&World::crashing(), &sequence, NothingTaken::default())?;
+    }
+}
+
+/// The events of a run as readers see them.
+fn shown(native: &mut Native, run: Name, now: i64) -> Vec<(i64, Value)> {
+    let answer = ask(native, "/runs/live-events", json!({ "runId": run }), now);
+    let events = answer["events"].as_array().unwrap().iter().cloned();
+    events.map(|event| (event["seq"].as_i64().unwrap(), event)).collect()
+}
+
+/// What live runs have had acknowledged, by seq. One without a type is nothing that is shown.
+#[derive(Default)]
+struct Acknowledged(BTreeMap<Name, BTreeMap<i64, Option<Value>>>);
+
+impl Observer<Native> for Acknowledged {
+    fn after(
+        &mut self,
+        native: &mut Native,
+        operation: &Operation,
+        now: i64,
+        outcome: &Outcome,
+    ) -> Result<(), String> {
+        if let (Operation::Append { writer, events }, Outcome::Answered(200, _)) = (operation, outcome) {
+            let shows = |event: &Event| event.is_typed().then(|| event.json());
+            let events = events.iter().map(|event| (event.seq, shows(event)));
+            self.0.entry(writer.run).or_default().extend(events);
+        }
+        let rows = live(native, now);
+        self.0.retain(|run, _| row(&rows, run).is_some());
+        for (run, acknowledged) in &self.0 {
+            let shown = shown(native, run, now);
+            let in_order = shown.is_sorted_by(|(one, _), (next, _)| one < next);
+            holds(in_order, || format!("{run} shows {shown:?}"))?;
+            let shown: BTreeMap<_, _> = shown.into_iter().collect();
+            let lost = acknowledged.iter().find(|(seq, event)| shown.get(seq) != event.as_ref());
+            holds(lost.is_none(), || format!("{run} shows {shown:?}, and not {lost:?}"))?;
+        }
+        Ok(())
+    }
+}
+
+/// The seqs of live runs: an append may replace one, nothing else may touch it.
+#[derive(Default)]
+struct NothingTaken(BTreeMap<Name, BTreeSet<i64>>);
+
+impl NothingTaken {
+    fn look(native: &mut Native, now: i64) -> BTreeMap<Name, BTreeSet<i64>> {
+        let rows = live(native, now);
+        let live = World::RUNS.iter().filter(|run| row(&rows, run).is_some());
+        live.map(|run| (*run, shown(native, run, now).into_iter().map(|(seq, _)| seq).collect())).collect()
+    }
+}
+
+impl Observer<Native> for NothingTaken {
+    fn before(&mut self, native: &mut Native, _: &Operation, now: i64) {
+        self.0 = Self::look(native, now);
+    }
+
+    fn after(
+        &mut self,
+        native: &mut Native,
+        operation: &Operation,
+        now: i64,
+        _: &Outcome,
+    ) -> Result<(), String> {
+        if matches!(operation, Operation::Append { .. }) {
+            return Ok(());
+        }
+        let after = Self::look(native, now);
+        let taken =
+            self.0.iter().find(|(run, seqs)| after.get(*run).is_some_and(|now| !now.is_superset(seqs)));
+        holds(taken.is_none(), || format!("of {taken:?} there is left {after:?}"))
+    }
+}

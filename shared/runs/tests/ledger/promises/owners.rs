@@ -1,0 +1,144 @@
+//! Who owns a run, and what nobody else can do to it.
+
+use std::collections::HashSet;
+
+use ars_sql::Row;
+use ars_testkit::ledger::{Observer, Operation, Outcome, World, sequences};
+use proptest::prelude::*;
+use serde_json::Value;
+
+use super::{CASES, hold, holds, live, row};
+use crate::model::cases;
+use crate::native::Native;
+
+proptest! {
+    #![proptest_config(cases(CASES))]
+
+    #[test]
+    fn at_most_one_run_is_live_on_a_thread(sequence in sequences(&World::crashing())) {
+        hold(&World::crashing(), &sequence, OneRunPerThread)?;
+    }
+
+    #[test]
+    fn a_refused_or_rolled_back_request_changes_nothing(sequence in sequences(&World::crashing())) {
+        hold(&World::crashing(), &sequence, RefusedIsNothing::default())?;
+    }
+
+    #[test]
+    fn finishing_is_granted_once(sequence in sequences(&World::crashing().without_history())) {
+        hold(&World::crashing().without_history(), &sequence, FinishingOnce::default())?;
+    }
+
+    #[test]
+    fn reclaim_takes_what_others_left_and_never_an_own_run(
+        sequence in sequences(&World::crashing().without_history()),
+    ) {
+        hold(&World::crashing().without_history(), &sequence, OthersLeft::default())?;
+    }
+}
+
+struct OneRunPerThread;
+
+impl Observer<Native> for OneRunPerThread {
+    fn after(&mut self, native: &mut Native, _: &Operation, now: i64, _: &Outcome) -> Result<(), String> {
+        let rows = live(native, now);
+        let threads: HashSet<_> = rows.iter().map(|row| row["threadKey"].as_str()).collect();
+        holds(threads.len() == rows.len(), || format!("live: {rows:?}"))
+    }
+}
+
+/// A refusal is a 400, a 409, or `ok: false`.
+#[derive(Default)]
+struct RefusedIsNothing(Vec<(String, Vec<Row>)>);
+
+impl Observer<Native> for RefusedIsNothing {
+    fn before(&mut self, native: &mut Native, _: &Operation, _: i64) {
+        self.0 = native.dump();
+    }
+
+    fn after(&mut self, native: &mut Native, _: &Operation, _: i64, outcome: &Outcome) -> Result<(), String> {
+        let nothing = match outcome {
+            Outcome::Answered(status, body) => *status != 200 || body["ok"] == false,
+            Outcome::Lost { kept } => !kept,
+        };
+        let now = native.dump();
+        holds(!nothing || self.0 == now, || format!("{outcome:?}\nbefore {:?}\nafter  {now:?}", self.0))
+    }
+}
+
+/// A run in `finishing` refuses another finishing, and leaves the phase only by a reclaim or its end.
+#[derive(Default)]
+struct FinishingOnce(Vec<Value>);
+
+impl Observer<Native> for FinishingOnce {
+    fn before(&mut self, native: &mut Native, _: &Operation, now: i64) {
+        self.0 = live(native, now);
+    }
+
+    fn after(
+        &mut self,
+        native: &mut Native,
+        operation: &Operation,
+        now: i64,
+        outcome: &Outcome,
+    ) -> Result<(), String> {
+        let rows = live(native, now);
+        if let (Operation::Finishing { writer }, Outcome::Answered(200, _)) = (operation, outcome) {
+            let before = row(&self.0, writer.run).map(|row| &row["phase"]);
+            let granted = before.is_some_and(|phase| phase == "live" || phase == "handoff");
+            let taken = row(&rows, writer.run).is_some_and(|row| row["phase"] == "finishing");
+            holds(granted && taken, || format!("granted out of {before:?}"))?;
+        }
+        let reclaim = matches!(operation, Operation::Reclaim { .. });
+        for finishing in self.0.iter().filter(|row| row["phase"] == "finishing") {
+            let after = rows.iter().find(|row| row["runId"] == finishing["runId"]);
+            let stays = after.is_none_or(|row| row["phase"] == "finishing");
+            holds(stays || reclaim, || format!("finishing was left: {after:?}"))?;
+        }
+        Ok(())
+    }
+}
+
+/// A reclaim takes every run that another generation handed off or let lapse, and no other.
+#[derive(Default)]
+struct OthersLeft(Vec<Value>);
+
+impl Observer<Native> for OthersLeft {
+    fn before(&mut self, native: &mut Native, _: &Operation, now: i64) {
+        self.0 = live(native, now);
+    }
+
+    fn after(
+        &mut self,
+        native: &mut Native,
+        operation: &Operation,
+        now: i64,
+        outcome: &Outcome,
+    ) -> Result<(), String> {
+        let rows = live(native, now);
+        let Operation::Reclaim { generation, now: asked, .. } = operation else {
+            let moved = |row: &&Value| self.0.iter().any(|before| changed_hands(before, row));
+            return holds(!rows.iter().any(|row| moved(&row)), || {
+                "a run changed hands without a reclaim".into()
+            });
+        };
+        let Outcome::Answered(200, answer) = outcome else { return Ok(()) };
+        let taken: HashSet<_> =
+            answer["runs"].as_array().into_iter().flatten().map(|run| run["row"]["runId"].as_str()).collect();
+        let asked = asked.unwrap_or(now);
+        for before in &self.0 {
+            let lapsed = before["leaseUntil"].as_i64().is_some_and(|until| until <= asked);
+            let left = before["ownerGen"] != *generation && (before["phase"] == "handoff" || lapsed);
+            let took = taken.contains(&before["runId"].as_str());
+            holds(left == took, || format!("taken: {took}, left behind: {left}: {before}"))?;
+        }
+        let mine = |row: &&Value| row["ownerGen"] == *generation && row["phase"] == "live";
+        let owned = rows.iter().filter(|row| taken.contains(&row["runId"].as_str())).all(|row| mine(&row));
+        holds(owned, || format!("a reclaimed run is not the reclaimer's: {rows:?}"))
+    }
+}
+
+/// The same run and claim with another owner.
+fn changed_hands(before: &Value, after: &Value) -> bool {
+    before["runId"] == after["runId"] && before["ownerGen"] != after["ownerGen"]
+}

@@ -1,0 +1,138 @@
+//! What the random sequences come to: a promise that is never put to the test would always hold.
+
+use std::collections::BTreeMap;
+
+use ars_testkit::ledger::{Observer, Operation, Outcome, World, play, sequences};
+use proptest::strategy::{Strategy as _, ValueTree as _};
+use proptest::test_runner::TestRunner;
+
+use crate::native::Native;
+
+/// Sequences looked at.
+const SEQUENCES: usize = 500;
+/// Least occurrences of each situation among them.
+const LEAST: usize = 10;
+
+#[test]
+fn the_sequences_come_to_every_situation_the_promises_are_about() {
+    let mut tally = Tally::default();
+    for world in [World::crashing(), World::of_transcripts()] {
+        let (mut runner, strategy) = (TestRunner::deterministic(), sequences(&world));
+        for _ in 0..SEQUENCES {
+            let sequence = strategy.new_tree(&mut runner).unwrap().current();
+            play(&mut Native::new(), &mut tally, &world, &sequence).unwrap();
+        }
+    }
+    for situation in SITUATIONS {
+        let times = tally.0.get(*situation).copied().unwrap_or_default();
+        assert!(times >= LEAST, "{situation}: {times} times; there were {:#?}", tally.0);
+    }
+}
+
+const SITUATIONS: &[&str] = &[
+    "claim ok",
+    "claim thread-live",
+    "claim 400",
+    "claim kept",
+    "claim undone",
+    "heartbeat ok",
+    "heartbeat fenced",
+    "heartbeat unknown-run",
+    "append ok",
+    "append fenced",
+    "append unknown-run",
+    "append 400",
+    "append kept",
+    "append undone",
+    "step ok",
+    "step fenced",
+    "step 400",
+    "state ok",
+    "state fenced",
+    "inbox ok",
+    "inbox false",
+    "stop ok",
+    "stop false",
+    "stop 400",
+    "handoff ok",
+    "finishing ok",
+    "finishing fenced",
+    "finishing kept",
+    "finish ok",
+    "finish fenced",
+    "finish unknown-run",
+    "finish 400",
+    "finish kept",
+    "finish undone",
+    "reclaim ok",
+    "reclaim kept",
+    "reclaim undone",
+    "reclaimed from live",
+    "reclaimed from handoff",
+    "reclaimed from finishing",
+    "reclaimed with a step",
+    "reclaimed with messages",
+    "put ok",
+    "put not stored",
+    "put rewritten",
+    "delete ok",
+    "transcript/owner ok",
+    "transcript/write ok",
+    "transcript/write fenced",
+    "transcript/write unknown-run",
+    "transcript/write kept",
+    "transcript/write undone",
+    "transcript/clear ok",
+];
+
+/// How often each situation was met.
+#[derive(Default)]
+struct Tally(BTreeMap<String, usize>);
+
+impl Tally {
+    fn count(&mut self, situation: String) {
+        *self.0.entry(situation).or_default() += 1;
+    }
+}
+
+impl Observer<Native> for Tally {
+    fn after(
+        &mut self,
+        _: &mut Native,
+        operation: &Operation,
+        _: i64,
+        outcome: &Outcome,
+    ) -> Result<(), String> {
+        let path = operation.path().unwrap_or("sweep").trim_start_matches("/runs/");
+        let body = match outcome {
+            Outcome::Lost { kept } => {
+                self.count(format!("{path} {}", if *kept { "kept" } else { "undone" }));
+                return Ok(());
+            }
+            Outcome::Answered(_, body) => body,
+        };
+        let word = match (outcome, body["reason"].as_str(), &body["ok"]) {
+            (Outcome::Answered(400, _), ..) => "400",
+            (_, Some(reason), _) => reason,
+            (_, None, ok) if ok == false => "false",
+            _ => "ok",
+        };
+        self.count(format!("{path} {word}"));
+        for flag in ["stored", "rewritten"].into_iter().filter(|flag| body[flag] == (*flag == "rewritten")) {
+            self.count(format!("{path} {}{flag}", if flag == "stored" { "not " } else { "" }));
+        }
+        for run in
+            body["runs"].as_array().into_iter().flatten().filter(|run| run["reclaimedFrom"].is_string())
+        {
+            self.count(format!("reclaimed from {}", run["reclaimedFrom"].as_str().unwrap_or_default()));
+            for (found, what) in
+                [(run["lastStep"].is_object(), "a step"), (run["inbox"][0].is_object(), "messages")]
+            {
+                if found {
+                    self.count(format!("reclaimed with {what}"));
+                }
+            }
+        }
+        Ok(())
+    }
+}

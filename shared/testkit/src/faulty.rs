@@ -1,0 +1,204 @@
+//! A storage adapter that fails where it is told to: at a statement, before a commit or after it.
+//!
+//! It stands between a store and its real adapter, so what is rolled back or kept is the real database's doing. Not
+//! here: which request meets which fault, and what the store must then hold (`ledger`).
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use ars_sql::{Row, Sql, SqlError, Value};
+
+/// Where a request is to fail. Counted from 0 within the request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// This statement is not run.
+    Statement(u32),
+    /// What would be this commit is rolled back.
+    BeforeCommit(u32),
+    /// This commit is made, and its maker is told that it failed.
+    AfterCommit(u32),
+}
+
+impl Fault {
+    /// Whether what the request wrote up to here stays.
+    pub const fn keeps(self) -> bool {
+        matches!(self, Self::AfterCommit(_))
+    }
+}
+
+/// An adapter over another. Clones share it: a store opened on a clone finds what was committed.
+///
+/// A commit is the end of a transaction, or of a statement outside one, that changed a row. One that changed none is
+/// not counted: nobody can tell whether it happened.
+pub struct Faulty<S> {
+    shared: Rc<Shared<S>>,
+}
+
+struct Shared<S> {
+    inner: S,
+    fault: Cell<Option<Fault>>,
+    statements: Cell<u32>,
+    commits: Cell<u32>,
+    inside: Cell<bool>,
+    fired: Cell<bool>,
+}
+
+impl<S> Clone for Faulty<S> {
+    fn clone(&self) -> Self {
+        Self { shared: Rc::clone(&self.shared) }
+    }
+}
+
+impl<S: Sql> Faulty<S> {
+    /// An adapter that does not fail yet.
+    pub fn new(inner: S) -> Self {
+        let cell = || Cell::new(0);
+        let (fault, inside, fired) = (Cell::new(None), Cell::new(false), Cell::new(false));
+        let shared = Shared { inner, fault, statements: cell(), commits: cell(), inside, fired };
+        Self { shared: Rc::new(shared) }
+    }
+
+    /// Makes the next request fail here, should it come this far.
+    pub fn arm(&self, fault: Fault) {
+        self.shared.fault.set(Some(fault));
+        self.shared.statements.set(0);
+        self.shared.commits.set(0);
+        self.shared.fired.set(false);
+    }
+
+    /// Ends the failing; whether it had begun.
+    pub fn disarm(&self) -> bool {
+        self.shared.fault.set(None);
+        self.shared.fired.replace(false)
+    }
+
+    fn statement<T>(&self, run: impl FnOnce() -> Result<T, SqlError>) -> Result<T, SqlError> {
+        if self.shared.fault.get().is_none() {
+            return run();
+        }
+        let statement = self.shared.statements.replace(self.shared.statements.get() + 1);
+        if self.reaches(Fault::Statement(statement)) {
+            return Err(fault("at a statement"));
+        }
+        if self.shared.inside.get() { run() } else { self.committing(run) }
+    }
+
+    fn reaches(&self, fault: Fault) -> bool {
+        let reached = self.shared.fault.get() == Some(fault);
+        if reached {
+            self.shared.fired.set(true);
+        }
+        reached
+    }
+
+    /// Rows changed since the database was opened, those of rolled-back transactions included.
+    fn changes(&self) -> Result<i64, SqlError> {
+        let rows = self.shared.inner.query("SELECT total_changes()", &[])?;
+        rows.first().map_or_else(|| Err(SqlError::Shape("no row".into())), |row| row.integer(0))
+    }
+
+    fn committing<T, E: From<SqlError>>(&self, body: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+        let mut after = false;
+        let value = self.shared.inner.transaction(|| {
+            let before = self.changes()?;
+            self.shared.inside.set(true);
+            let done = body();
+            self.shared.inside.set(false);
+            let value = done?;
+            if self.changes()? != before {
+                let commit = self.shared.commits.replace(self.shared.commits.get() + 1);
+                if self.reaches(Fault::BeforeCommit(commit)) {
+                    return Err(E::from(fault("before the commit")));
+                }
+                after = self.reaches(Fault::AfterCommit(commit));
+            }
+            Ok(value)
+        })?;
+        if after { Err(E::from(fault("after the commit"))) } else { Ok(value) }
+    }
+}
+
+impl<S: Sql> Sql for Faulty<S> {
+    type Text = S::Text;
+
+    fn query(&self, sql: &str, params: &[Value]) -> Result<Vec<Row>, SqlError> {
+        self.statement(|| self.shared.inner.query(sql, params))
+    }
+
+    fn text(&self, sql: &str, params: &[Value]) -> Result<Option<S::Text>, SqlError> {
+        self.statement(|| self.shared.inner.text(sql, params))
+    }
+
+    fn transaction<T, E: From<SqlError>>(&self, body: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+        if self.shared.fault.get().is_none() {
+            return self.shared.inner.transaction(body);
+        }
+        self.committing(body)
+    }
+}
+
+fn fault(place: &str) -> SqlError {
+    SqlError::Engine(format!("a fault of the test, {place}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use ars_sql_native::NativeSql;
+
+    use super::*;
+
+    const TABLE: &str = "CREATE TABLE t (x INTEGER) STRICT";
+    const INSERT: &str = "INSERT INTO t VALUES (1)";
+
+    fn table() -> Faulty<NativeSql> {
+        let sql = Faulty::new(NativeSql::in_memory().unwrap());
+        sql.execute(TABLE, &[]).unwrap();
+        sql
+    }
+
+    fn rows(sql: &Faulty<NativeSql>) -> usize {
+        sql.query("SELECT x FROM t", &[]).unwrap().len()
+    }
+
+    fn insert_twice(sql: &Faulty<NativeSql>) -> Result<(), SqlError> {
+        sql.transaction(|| {
+            sql.execute(INSERT, &[])?;
+            sql.execute(INSERT, &[])
+        })
+    }
+
+    #[test]
+    fn before_the_commit_nothing_stays_and_after_it_everything() {
+        for (fault, left) in
+            [(Fault::Statement(1), 0), (Fault::BeforeCommit(0), 0), (Fault::AfterCommit(0), 2)]
+        {
+            let sql = table();
+            sql.arm(fault);
+            assert!(insert_twice(&sql).is_err(), "{fault:?}");
+            assert!(sql.disarm(), "{fault:?}");
+            assert_eq!(rows(&sql), left, "{fault:?}");
+            insert_twice(&sql).unwrap();
+            assert_eq!(rows(&sql), left + 2, "{fault:?}");
+        }
+    }
+
+    #[test]
+    fn a_statement_of_its_own_is_a_commit_if_it_writes() {
+        for (fault, left) in [(Fault::BeforeCommit(0), 0), (Fault::AfterCommit(0), 1)] {
+            let sql = table();
+            sql.arm(fault);
+            assert_eq!(sql.query("SELECT x FROM t", &[]), Ok(Vec::new()), "a read is no commit");
+            assert!(sql.execute(INSERT, &[]).is_err(), "{fault:?}");
+            assert!(sql.disarm());
+            assert_eq!(rows(&sql), left, "{fault:?}");
+        }
+    }
+
+    #[test]
+    fn a_fault_beyond_the_request_never_fires() {
+        let sql = table();
+        sql.arm(Fault::AfterCommit(1));
+        insert_twice(&sql).unwrap();
+        assert!(!sql.disarm());
+    }
+}

@@ -1,0 +1,90 @@
+//! What sequences are made of: who, when, how often, and how much goes wrong.
+
+use super::payload::Name;
+
+const DAY_MS: i64 = 86_400_000;
+/// 2023-11-14: far enough from 0 that no jump leads before it.
+const NATIVE_BASE: i64 = 1_700_000_000_000;
+
+/// What a sequence may be made of.
+#[derive(Debug, Clone)]
+pub struct World {
+    /// The clock's start.
+    pub base: i64,
+    pub(super) requests: std::ops::Range<usize>,
+    pub(super) leases: &'static [i64],
+    /// Moves of the clock; most moments make none.
+    pub(super) jumps: &'static [i64],
+    /// When a reclaim says it is, counted from the base; otherwise it leaves that to the server.
+    pub(super) reclaims: &'static [i64],
+    /// When a record says its run ended, counted from the base.
+    pub(super) endings: &'static [i64],
+    /// Of a hundred moments.
+    pub(super) crashes: u32,
+    pub(super) sweeps: bool,
+    /// How often ledger, history and transcripts are asked.
+    pub(super) weights: [u32; 3],
+}
+
+impl World {
+    /// The runs of every sequence.
+    pub const RUNS: &'static [Name] = &["r1", "r2", "r3"];
+
+    /// A native store, its clock in the sequence's hands, without crashes.
+    pub fn calm() -> Self {
+        Self {
+            base: NATIVE_BASE,
+            requests: 1..80,
+            leases: &[1000, 30_000, 3_600_000],
+            jumps: &[
+                1,
+                999,
+                1000,
+                30_000,
+                -1000,
+                -30_000,
+                3_600_000,
+                -3_600_000,
+                2 * DAY_MS,
+                40 * DAY_MS,
+                -40 * DAY_MS,
+            ],
+            reclaims: &[0, 30_000, -30_000, DAY_MS, 100 * DAY_MS],
+            endings: &[0, -10, 5, -DAY_MS, -29 * DAY_MS, -40 * DAY_MS, 3 * DAY_MS],
+            crashes: 0,
+            sweeps: true,
+            weights: [10, 3, 0],
+        }
+    }
+
+    /// The same, dying at one request in five.
+    pub fn crashing() -> Self {
+        Self { crashes: 20, ..Self::calm() }
+    }
+
+    /// Mostly transcripts, dying at one request in ten.
+    pub fn of_transcripts() -> Self {
+        Self { crashes: 10, weights: [1, 1, 10], ..Self::calm() }
+    }
+
+    /// The deployed Worker, which goes by its own clock: every lease is far from ending or long over, and every
+    /// record far from the edge of its retention.
+    pub fn on_the_edge(base: i64) -> Self {
+        Self {
+            base,
+            requests: 1..40,
+            leases: &[1_800_000, 3_600_000],
+            jumps: &[],
+            reclaims: &[-DAY_MS, DAY_MS, 2 * DAY_MS],
+            endings: &[-10, -1000, -DAY_MS, -40 * DAY_MS],
+            crashes: 1,
+            sweeps: false,
+            weights: [10, 3, 2],
+        }
+    }
+
+    /// Requests of the ledger only.
+    pub fn without_history(self) -> Self {
+        Self { weights: [1, 0, 0], ..self }
+    }
+}
