@@ -104,6 +104,7 @@ fn notes_become_findings_and_a_wrap_up_lasts_to_the_end() {
 fn a_call_without_a_result_is_a_failure_only_when_the_stream_is_complete() {
     let events = [call(0, "bash", "$ ls", "a")];
     assert_eq!(found(&events), [(Category::InfraFailure, Severity::High, 0)]);
+    assert_eq!(diagnose(&events).findings[0].summary, "bash never answered: $ ls");
     let running = Options { finished: false, ..Options::default() };
     assert!(analyze(&events, &running).findings.is_empty());
 }
@@ -232,6 +233,52 @@ fn a_stream_that_misses_events_says_so() {
     assert!(analyze(&[], &Options { head_trimmed: true, ..Options::default() }).truncated_input);
     let text = serde_json::to_string(&diagnose(&[])).unwrap();
     assert!(!text.contains("truncatedInput") && !text.contains("shape"), "{text}");
+}
+
+#[test]
+fn a_call_that_infrastructure_failed_has_failed_and_a_result_without_its_call_names_none() {
+    let mut broken = result(1, "bash", true, "a");
+    broken["infra"] = json!(true);
+    let again =
+        [call(0, "bash", "$ ls", "a"), broken, call(2, "bash", "$ ls", "b"), result(3, "bash", true, "b")];
+    assert_eq!(
+        found(&again),
+        [(Category::InfraFailure, Severity::High, 0), (Category::Retry, Severity::Low, 2)]
+    );
+    let orphaned = [result(1, "bash", false, "lost"), call(2, "bash", "", "b"), result(3, "bash", true, "b")];
+    assert_eq!(found(&orphaned), [(Category::FailedTool, Severity::Medium, 0)]);
+    assert_eq!(diagnose(&orphaned).tool_calls, 1);
+}
+
+#[test]
+fn times_that_overlap_count_once_for_the_run_and_each_for_its_tools() {
+    let wrap_up = |at: i64| json!({"type": "run_note", "kind": "wrap_up", "at": at});
+    let run = [wrap_up(0), wrap_up(40), json!({"type": "answer", "at": 100})];
+    assert_eq!(diagnose(&run).by_category.wrap_up.duration_ms, 100);
+    let tools = [
+        call(0, "bash", "$ npm ci", "a"),
+        call(0, "bash", "$ npm ci", "b"),
+        result(30, "bash", true, "a"),
+        result(50, "bash", true, "b"),
+    ];
+    assert_eq!(diagnose(&tools).by_category.setup_install.duration_ms, 80);
+    assert_eq!(diagnose(&tools).verdict, "set-up and installs (2): 80ms, 100% of tool time");
+}
+
+#[test]
+fn the_verdict_falls_back_on_count_and_then_on_order() {
+    let note = |kind: &str| json!({"type": "run_note", "kind": kind});
+    let (wrap_up, dead, time) = (note("wrap_up"), note("sandbox_dead"), note("time_budget_exhausted"));
+    assert_eq!(diagnose(&[dead.clone(), wrap_up.clone()]).verdict, "wrapping up (1)");
+    assert_eq!(diagnose(&[dead, wrap_up, time.clone(), time]).verdict, "budgets used up (2)");
+}
+
+#[test]
+fn what_no_clock_could_give_is_no_time_and_no_duration_is_negative() {
+    let hostile = [call(i64::MIN, "bash", "$ ls", "a"), result(i64::MAX, "bash", true, "a")];
+    assert!(!diagnose(&hostile).has_timings);
+    let turn = json!({"type": "span_end", "name": "model.turn", "startedAt": 50, "durationMs": -9});
+    assert_eq!(diagnose(&[turn]).model_time_ms, Some(0));
 }
 
 /// A run of `size` of everything that could tempt a pass to look back: calls that never answer or answer out of

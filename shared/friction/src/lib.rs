@@ -7,6 +7,8 @@
 //! Not here: fetching runs and filing issues about patterns, which are the caller's.
 #![forbid(unsafe_code)]
 
+pub mod records;
+
 mod analyze;
 mod calls;
 mod claims;

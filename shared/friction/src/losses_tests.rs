@@ -68,3 +68,25 @@ fn seqs_that_repeat_or_go_back_are_no_gap() {
     let events = [event(1, 10), event(2, 20), event(1, 5), event(2, 6), event(3, 30), event(u64::MAX, 40)];
     assert_eq!(losses(&events, Options::default()), (vec![(30, 40)], vec![]));
 }
+
+#[test]
+fn gaps_without_a_stamp_between_them_are_one_and_lost_when_either_is() {
+    let unstamped = |seq: u64| json!({"type": "input", "seq": seq});
+    let elided = Options { elided: Some(SeqRange { from: 1, to: 4 }), ..Options::default() };
+    assert_eq!(losses(&[event(1, 10), unstamped(3), event(5, 50)], elided), (vec![], vec![(10, 50)]));
+    assert_eq!(losses(&[event(1, 10), unstamped(3), event(9, 50)], elided), (vec![(10, 50)], vec![]));
+    let elided = Options { elided: Some(SeqRange { from: 6, to: 8 }), ..Options::default() };
+    assert_eq!(losses(&[event(1, 10), unstamped(5), event(9, 50)], elided), (vec![(10, 50)], vec![]));
+}
+
+#[test]
+fn what_the_seqs_say_of_the_head_stands_above_the_callers_word() {
+    let elided = Some(SeqRange { from: 1, to: 4 });
+    let both = Options { elided, head_trimmed: true, ..Options::default() };
+    assert_eq!(losses(&[event(5, 50)], both), (vec![], vec![(0, 50)]));
+}
+
+#[test]
+fn a_gap_across_a_clock_that_went_back_takes_no_time() {
+    assert_eq!(losses(&[event(1, 50), event(5, 20)], Options::default()), (vec![(50, 50)], vec![]));
+}

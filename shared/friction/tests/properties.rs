@@ -137,6 +137,7 @@ proptest! {
         prop_assert_eq!(counted, diagnosis.findings.len() as u64);
         prop_assert!(diagnosis.findings.is_sorted_by_key(|finding| finding.event_index));
         prop_assert!(diagnosis.findings.iter().all(|finding| finding.event_index < events.len()));
+        prop_assert!(diagnosis.findings.iter().all(|finding| finding.duration_ms.is_none_or(|ms| ms >= 0)));
         // A call is one thing, and may be a retry besides.
         let mut of_calls: Vec<_> = diagnosis.findings.iter()
             .filter(|finding| finding.tool.is_some() && finding.category != Category::Retry)
