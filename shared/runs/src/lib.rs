@@ -7,7 +7,6 @@
 #![forbid(unsafe_code)]
 
 pub mod budget;
-pub mod diagnosis;
 pub mod retention;
 pub mod visible_to;
 
@@ -18,6 +17,7 @@ mod record;
 mod store;
 mod transcript;
 
+pub use ars_friction::records::diagnosis;
 pub use record::{RunRecord, SCHEMA_WITH_SPANS};
 pub use store::{MIGRATIONS, RunStore, SWEEP_EVERY_MS};
 pub use transcript::{TRANSCRIPT_MIGRATIONS, TranscriptStore};

@@ -1,6 +1,7 @@
-//! The stored diagnosis: the check a record must pass and what readers see (state-worker supplement section 8.1).
+//! The stored diagnosis: the checks a record must pass and what readers see (state-worker supplement sections 3
+//! and 8.1).
 //!
-//! Not here: how a diagnosis is made (`ars-friction`). The check is structural on purpose, and categories are read
+//! Not here: how a diagnosis is made (`analyze`). The checks are structural on purpose, and categories are read
 //! leniently: a diagnosis of an earlier or later analyzer stays readable.
 
 use serde_json::{Map, Value, json};
@@ -31,8 +32,35 @@ const SHAPE_TERMS: [&str; 8] = [
     "notLoadedMs",
 ];
 
-/// Refuses a diagnosis that readers could not digest; `field` is its name in the refusal.
+/// Refuses a diagnosis that readers of run records could not digest (section 8.1); `field` is its name in the refusal.
 pub fn check(diagnosis: &Value, field: &str) -> Result<(), Refusal> {
+    const TOTALS: &str = "must be an object of totals with a numeric count and durationMs";
+    let total = |value: &Value| {
+        value.as_object().is_some_and(|total| has_number(total, "count") && has_number(total, "durationMs"))
+    };
+    let diagnosis = outline(diagnosis, field, total, TOTALS)?;
+    let whole_shape = |shape: &Value| {
+        shape.as_object().is_some_and(|shape| SHAPE_TERMS.iter().all(|term| has_number(shape, term)))
+    };
+    if !diagnosis.get("shape").is_none_or(whole_shape) {
+        let rule = "must be an object with its eight numeric terms when present";
+        return Err(Refusal::field(format!("{field}.shape"), rule));
+    }
+    Ok(())
+}
+
+/// Refuses a diagnosis that a ledger does not take (section 3): totals may hold anything, and `shape` is not looked at.
+pub(super) fn check_outline(diagnosis: &Value, field: &str) -> Result<(), Refusal> {
+    outline(diagnosis, field, Value::is_object, "must be an object of objects").map(drop)
+}
+
+/// What both checks ask; they differ in what a total is.
+fn outline<'a>(
+    diagnosis: &'a Value,
+    field: &str,
+    total: impl Fn(&Value) -> bool,
+    totals_rule: &str,
+) -> Result<&'a Map<String, Value>, Refusal> {
     let refuse = |part: &str, rule: &str| Err(Refusal::field(format!("{field}{part}"), rule));
     let Value::Object(diagnosis) = diagnosis else { return refuse("", "must be an object") };
     if !diagnosis.get("findings").is_some_and(Value::is_array) {
@@ -47,19 +75,10 @@ pub fn check(diagnosis: &Value, field: &str) -> Result<(), Refusal> {
     if diagnosis.contains_key("runMs") && !has_number(diagnosis, "runMs") {
         return refuse(".runMs", "must be a number when present");
     }
-    let total = |value: &Value| {
-        value.as_object().is_some_and(|total| has_number(total, "count") && has_number(total, "durationMs"))
-    };
     if !diagnosis.get("byCategory").and_then(Value::as_object).is_some_and(|by| by.values().all(total)) {
-        return refuse(".byCategory", "must be an object of totals with a numeric count and durationMs");
+        return refuse(".byCategory", totals_rule);
     }
-    let whole_shape = |shape: &Value| {
-        shape.as_object().is_some_and(|shape| SHAPE_TERMS.iter().all(|term| has_number(shape, term)))
-    };
-    if !diagnosis.get("shape").is_none_or(whole_shape) {
-        return refuse(".shape", "must be an object with its eight numeric terms when present");
-    }
-    Ok(())
+    Ok(diagnosis)
 }
 
 /// Makes `byCategory` exactly the current categories: missing ones zero, unknown ones gone, totals without extras.
@@ -86,16 +105,14 @@ mod tests {
 
     #[test]
     fn the_categories_are_the_analyzers() {
-        let words: Vec<_> = ars_friction::Category::ALL
-            .iter()
-            .map(|category| serde_json::to_value(category).unwrap())
-            .collect();
+        let words: Vec<_> =
+            crate::Category::ALL.iter().map(|category| serde_json::to_value(category).unwrap()).collect();
         assert_eq!(words, CATEGORIES);
     }
 
     #[test]
     fn what_the_analyzer_makes_is_accepted_and_already_normal() {
-        let made = ars_friction::analyze(&[], &ars_friction::Options::default());
+        let made = crate::analyze(&[], &crate::Options::default());
         let mut made = serde_json::to_value(made).unwrap();
         assert_eq!(check(&made, "diagnosis"), Ok(()));
         let before = made.clone();
@@ -124,6 +141,31 @@ mod tests {
         for not_an_object in [json!(null), json!([]), json!("x")] {
             assert!(check(&not_an_object, "d").is_err());
         }
+    }
+
+    #[test]
+    fn a_ledger_looks_no_further_than_the_outline() {
+        let mut diagnosis = good();
+        diagnosis["byCategory"] = json!({ "retry": {}, "of a later age": { "count": null } });
+        diagnosis["shape"] = json!(null);
+        assert_eq!(check_outline(&diagnosis, "d"), Ok(()));
+        assert!(check(&diagnosis, "d").is_err());
+        for (part, value, named) in [
+            ("findings", json!(null), "d.findings "),
+            ("eventCount", json!(null), "d.eventCount "),
+            ("verdict", json!(1), "d.verdict "),
+            ("runMs", json!("1"), "d.runMs "),
+            ("byCategory", json!({ "retry": 1 }), "d.byCategory "),
+            ("byCategory", json!({ "retry": null }), "d.byCategory "),
+            ("byCategory", json!({ "retry": [] }), "d.byCategory "),
+            ("byCategory", json!([]), "d.byCategory "),
+        ] {
+            let mut diagnosis = good();
+            diagnosis[part] = value;
+            let refusal = check_outline(&diagnosis, "d").unwrap_err();
+            assert!(refusal.to_string().starts_with(named), "{refusal}");
+        }
+        assert!(check_outline(&json!([]), "d").is_err());
     }
 
     #[test]

@@ -1,0 +1,40 @@
+//! The newest records since a time, oldest first: `{ records }` (state-worker supplement section 3).
+
+use ars_sql::{Sql, Value};
+use ars_store::{
+    Joined, Refusal, StoreFailure,
+    json::parse_body,
+    request::{finite, integer},
+};
+
+use super::{FrictionStore, ledger};
+
+/// Records wanted when the request does not say.
+const DEFAULT_LIMIT: i64 = 500;
+/// Records that may be asked for. It is more than a ledger holds, so that the bound may rise.
+const MAX_LIMIT: i64 = 1000;
+
+/// Walks the index from its newest end. A row that cannot be read is skipped, and another takes its place.
+const NEWEST: Joined<'_> = Joined {
+    name: "records",
+    rows: "SELECT record AS text, finished_at, run_id FROM friction_records \
+        WHERE ledger_key = ?1 AND finished_at >= ?2 AND json_valid(record) \
+        ORDER BY finished_at DESC, run_id DESC LIMIT ?3",
+    order: "finished_at, run_id",
+};
+
+impl<S: Sql> FrictionStore<S> {
+    /// Answers `/friction/recent`.
+    pub(super) fn recent(&self, body: &str) -> Result<S::Text, StoreFailure> {
+        let body = parse_body(body)?;
+        let ledger = ledger(&body)?;
+        let limit = integer(&body, "limit", 1..=MAX_LIMIT, "must be an integer from 1 to 1000")?;
+        let since = match finite(&body, "sinceMs")? {
+            Some(since) if since < 0.0 => return Err(Refusal::field("sinceMs", "must be at least 0").into()),
+            since => since.unwrap_or(f64::MIN),
+        };
+        let limit = Value::from(limit.unwrap_or(DEFAULT_LIMIT));
+        let params = [Value::from(ledger), Value::from(since), limit];
+        Ok(NEWEST.answer(&self.sql, &params)?)
+    }
+}

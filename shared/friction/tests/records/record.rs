@@ -1,0 +1,137 @@
+//! `/friction/record` (state-worker supplement section 3).
+
+use serde_json::json;
+
+use ars_wire::state::FrictionVerb::Record;
+
+use crate::support::{LEDGER, record, store, with};
+
+#[test]
+fn a_run_has_one_record_and_the_last_one_counts() {
+    let store = store();
+    assert_eq!(store.record(&record("a", 1.0)), 1);
+    assert_eq!(store.record(&record("b", 2.0)), 2);
+    assert_eq!(store.record(&with(&record("a", 3.0), &json!({ "label": "again" }))), 2);
+    let recent = store.recent(&json!({}));
+    assert_eq!(recent["records"][1]["label"], "again");
+    assert_eq!(store.runs(&json!({})), ["b", "a"]);
+}
+
+#[test]
+fn ledgers_know_nothing_of_each_other() {
+    let store = store();
+    assert_eq!(store.record_in("friction:acme/app", &record("a", 1.0)), 1);
+    assert_eq!(store.record_in("friction:acme/tool", &record("a", 2.0)), 1);
+    assert_eq!(store.record(&record("b", 3.0)), 1);
+    assert_eq!(store.runs(&json!({})), ["b"]);
+    assert_eq!(store.runs(&json!({ "ledgerKey": "friction:acme/app" })), ["a"]);
+}
+
+#[test]
+fn the_widest_record_is_accepted() {
+    let store = store();
+    for change in [
+        json!({ "runId": "é".repeat(200) }),
+        json!({ "runId": " any text\n\u{0}" }),
+        json!({ "finishedAt": -1.5 }),
+        json!({ "label": "", "agent": "" }),
+        json!({ "later": { "rides": ["along", null] } }),
+        json!({ "diagnosis": {
+            "findings": [null, 1], "eventCount": -0.5, "verdict": "", "runMs": 0,
+            "byCategory": { "of a later age": { "count": "many" }, "retry": {} }, "shape": null,
+        } }),
+    ] {
+        store.record(&with(&record("a", 1.0), &change));
+    }
+    assert_eq!(store.count(), 3);
+}
+
+#[test]
+fn what_breaks_a_rule_is_refused_and_named_and_leaves_nothing() {
+    let store = store();
+    for (change, named) in [
+        (json!({ "runId": "" }), "record.runId "),
+        (json!({ "runId": "é".repeat(201) }), "record.runId "),
+        (json!({ "runId": 1 }), "record.runId "),
+        (json!({ "runId": null }), "record.runId "),
+        (json!({ "finishedAt": "1" }), "record.finishedAt "),
+        (json!({ "finishedAt": null }), "record.finishedAt "),
+        (json!({ "label": null }), "record.label "),
+        (json!({ "label": 1 }), "record.label "),
+        (json!({ "agent": ["x"] }), "record.agent "),
+        (json!({ "diagnosis": null }), "record.diagnosis "),
+        (json!({ "diagnosis": [] }), "record.diagnosis "),
+    ] {
+        let body = json!({ "ledgerKey": LEDGER, "record": with(&record("a", 1.0), &change) });
+        assert!(store.refused(Record, &body).starts_with(named), "{change}");
+    }
+    for (part, value) in [
+        ("findings", json!({})),
+        ("eventCount", json!("1")),
+        ("verdict", json!(null)),
+        ("byCategory", json!([])),
+        ("byCategory", json!({ "retry": 1 })),
+        ("byCategory", json!({ "retry": [] })),
+        ("byCategory", json!({ "retry": null })),
+        ("runMs", json!(null)),
+        ("runMs", json!("1")),
+    ] {
+        let mut record = record("a", 1.0);
+        record["diagnosis"][part] = value.clone();
+        let told = store.refused(Record, &json!({ "ledgerKey": LEDGER, "record": record }));
+        assert!(told.starts_with(&format!("record.diagnosis.{part} ")), "{part} {value}: {told}");
+    }
+    for missing in ["runId", "finishedAt", "diagnosis"] {
+        let mut record = record("a", 1.0);
+        record.as_object_mut().unwrap().shift_remove(missing);
+        let told = store.refused(Record, &json!({ "ledgerKey": LEDGER, "record": record }));
+        assert!(told.starts_with(&format!("record.{missing} ")), "{missing}: {told}");
+    }
+    for (body, named) in [
+        (json!([]), "body "),
+        (json!(null), "body "),
+        (json!({ "record": record("a", 1.0) }), "ledgerKey "),
+        (json!({ "ledgerKey": 1, "record": record("a", 1.0) }), "ledgerKey "),
+        (json!({ "ledgerKey": LEDGER }), "record "),
+        (json!({ "ledgerKey": LEDGER, "record": null }), "record "),
+        (json!({ "ledgerKey": LEDGER, "record": [] }), "record "),
+    ] {
+        assert!(store.refused(Record, &body).starts_with(named), "{body}");
+    }
+    assert_eq!(store.count(), 0);
+}
+
+#[test]
+fn a_record_may_have_65536_characters_and_no_more() {
+    let store = store();
+    let bare = with(&record("a", 1.0), &json!({ "label": "" })).to_string().chars().count();
+    for (character, written) in [("x", 1), ("é", 1), ("\u{1F600}", 1), ("\"", 2)] {
+        let of = |characters: usize| {
+            let left = characters - bare;
+            let label = character.repeat(left / written) + &"x".repeat(left % written);
+            with(&record("a", 1.0), &json!({ "label": label }))
+        };
+        assert_eq!(of(65_536).to_string().chars().count(), 65_536);
+        assert_eq!(store.record(&of(65_536)), 1, "{character}");
+        let told = store.refused(Record, &json!({ "ledgerKey": LEDGER, "record": of(65_537) }));
+        assert!(told.starts_with("record "), "{told}");
+    }
+}
+
+#[test]
+fn a_ledger_holds_the_newest_five_hundred() {
+    let store = store();
+    store.record_in("friction:other", &record("a", 0.0));
+    for nth in 0..500 {
+        assert_eq!(store.record(&record(&format!("r{nth:03}"), 10.0)), nth + 1);
+    }
+    assert_eq!(store.record(&record("r499", 10.0)), 500);
+    // Of equal times the run with the lesser name is the older one.
+    assert_eq!(store.record(&record("r500", 10.0)), 500);
+    assert_eq!(store.runs(&json!({}))[0], "r001");
+    // A record that comes too late is older than all that are kept.
+    assert_eq!(store.record(&record("z", 9.999)), 500);
+    assert_eq!(store.record(&record("r000", 10.0)), 500);
+    assert_eq!(store.runs(&json!({}))[0], "r001");
+    assert_eq!(store.count(), 501);
+}

@@ -1,0 +1,61 @@
+//! The steps in `migrations/friction-ledger` (migrations/README.md).
+
+use ars_friction::records::{FrictionStore, MIGRATIONS};
+use ars_sql::{Migration, Row, Sql, migrate};
+use ars_sql_native::NativeSql;
+use ars_store::Store as _;
+
+use crate::support::{Store, record};
+
+const SCHEMA: &str = include_str!("../../../../migrations/friction-ledger/schema.sql");
+
+fn everything(sql: &NativeSql) -> Vec<Row> {
+    sql.query("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name", &[]).unwrap()
+}
+
+#[test]
+fn all_steps_add_up_to_the_schema() {
+    let stepped = NativeSql::in_memory().unwrap();
+    migrate(&stepped, MIGRATIONS).unwrap();
+    let whole = NativeSql::in_memory().unwrap();
+    migrate(&whole, &[Migration { name: "schema", sql: SCHEMA }]).unwrap();
+    assert_eq!(everything(&stepped), everything(&whole));
+}
+
+#[test]
+fn every_file_of_the_folder_is_a_step_in_order() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../migrations/friction-ledger");
+    let mut files: Vec<_> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name != "schema.sql")
+        .collect();
+    files.sort();
+    let steps: Vec<_> = MIGRATIONS.iter().map(|step| format!("{}.sql", step.name)).collect();
+    assert_eq!(files, steps);
+}
+
+#[test]
+fn a_newer_store_serves_an_older_binary() {
+    let newer = NativeSql::in_memory().unwrap();
+    let later =
+        Migration { name: "9999_later", sql: "ALTER TABLE friction_records ADD COLUMN later TEXT;\n" };
+    migrate(&newer, &[MIGRATIONS, &[later]].concat()).unwrap();
+    let older = Store(FrictionStore::open(newer).unwrap());
+    assert_eq!(older.record(&record("a", 1.0)), 1);
+}
+
+#[test]
+fn reads_and_the_bound_walk_along_the_index() {
+    let store = crate::support::store();
+    for columns in ["rowid", "record"] {
+        let sql = format!(
+            "EXPLAIN QUERY PLAN SELECT {columns} FROM friction_records WHERE ledger_key = 'a' \
+             AND finished_at >= 1 ORDER BY finished_at DESC, run_id DESC LIMIT 500"
+        );
+        let rows = store.0.sql().query(&sql, &[]).unwrap();
+        let plan: Vec<_> = rows.into_iter().map(|row| row.into_text(3).unwrap()).collect();
+        let plan = plan.join("; ");
+        assert!(plan.contains("friction_records_newest") && !plan.contains("TEMP B-TREE"), "{plan}");
+    }
+}
