@@ -26,3 +26,5 @@ export default {
 
 export const RunStore = objectClass("RunStore");
 export const RunTranscript = objectClass("RunTranscript");
+export const FrictionLedger = objectClass("FrictionLedger");
+export const Schedules = objectClass("Schedules");

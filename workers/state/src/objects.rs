@@ -1,8 +1,10 @@
 //! The Durable Object classes this Worker exports, each a newtype around its library's object, and which of them
 //! keeps what a route asks for. `entry.js` makes them the runtime's.
 
+use ars_do_friction_ledger::FrictionLedgerObject;
 use ars_do_run_store::RunStoreObject;
 use ars_do_run_transcript::RunTranscriptObject;
+use ars_do_schedules::SchedulesObject;
 use ars_platform::{Response, Storage};
 use ars_wire::state::Route;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
@@ -12,7 +14,9 @@ pub const fn binding(route: Route) -> &'static str {
     match route {
         Route::Runs(_) => ars_do_run_store::BINDING,
         Route::Transcript(_) => ars_do_run_transcript::BINDING,
-        Route::Memory(_) | Route::Friction(_) | Route::Schedules(_) => "SOON",
+        Route::Friction(_) => ars_do_friction_ledger::BINDING,
+        Route::Schedules(_) => ars_do_schedules::BINDING,
+        Route::Memory(_) => "SOON",
     }
 }
 
@@ -51,4 +55,12 @@ object! {
 object! {
     /// The transcript of one live run.
     RunTranscript, RunTranscriptObject
+}
+object! {
+    /// The newest diagnoses of one friction ledger.
+    FrictionLedger, FrictionLedgerObject
+}
+object! {
+    /// What became of every schedule's newest firings.
+    Schedules, SchedulesObject
 }
