@@ -1,6 +1,8 @@
 //! The native store and its transcripts as a subject: asked as the Worker's shell asks them, and opened again on the
 //! same databases after a crash.
 
+use std::cell::RefCell;
+
 use ars_runs::{RunStore, TranscriptStore};
 use ars_sql::{Row, Sql as _};
 use ars_sql_native::NativeSql;
@@ -12,48 +14,46 @@ use serde_json::{Value, json};
 
 type Sql = Faulty<NativeSql>;
 
+/// A table and its rows.
+pub type Table = (String, Vec<Row>);
+
+thread_local! {
+    /// Databases of finished sequences. Making one and preparing its statements takes longer than a sequence does.
+    static SPARE: RefCell<Vec<Databases>> = const { RefCell::new(Vec::new()) };
+}
+
 /// One run store and one embedded transcript store, in memory.
 pub struct Native {
     runs: RunStore<Sql>,
     transcripts: TranscriptStore<Sql>,
-    runs_sql: Sql,
-    transcripts_sql: Sql,
+    databases: Databases,
+}
+
+#[derive(Clone)]
+struct Databases {
+    runs: Sql,
+    transcripts: Sql,
 }
 
 impl Native {
+    /// An empty store.
     pub fn new() -> Self {
-        let sql = || Faulty::new(NativeSql::in_memory().unwrap());
-        let (runs_sql, transcripts_sql) = (sql(), sql());
+        let databases = SPARE.with_borrow_mut(Vec::pop).map_or_else(Databases::new, Databases::emptied);
         Self {
-            runs: RunStore::open(runs_sql.clone()).unwrap(),
-            transcripts: TranscriptStore::open(transcripts_sql.clone()).unwrap(),
-            runs_sql,
-            transcripts_sql,
+            runs: RunStore::open(databases.runs.clone()).unwrap(),
+            transcripts: TranscriptStore::open(databases.transcripts.clone()).unwrap(),
+            databases,
         }
-    }
-
-    /// Every row of every table of the run store but these, by table.
-    pub fn dump_without(&self, left_out: &[&str]) -> Vec<(String, Vec<Row>)> {
-        let tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'";
-        let names =
-            self.runs_sql.query(tables, &[]).unwrap().into_iter().map(|row| row.into_text(0).unwrap());
-        let all = |name: &str| self.runs_sql.query(&format!("SELECT * FROM {name}"), &[]).unwrap();
-        names
-            .filter(|name| !left_out.contains(&name.as_str()))
-            .map(|name| (name.clone(), all(&name)))
-            .collect()
     }
 
     /// Every row of every table.
-    pub fn dump(&self) -> Vec<(String, Vec<Row>)> {
-        let mut rows = self.dump_without(&[]);
-        let transcripts = |table| self.transcripts_sql.query(&format!("SELECT * FROM {table}"), &[]).unwrap();
-        let tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'";
-        for table in self.transcripts_sql.query(tables, &[]).unwrap() {
-            let table = table.into_text(0).unwrap();
-            rows.push((table.clone(), transcripts(table)));
-        }
-        rows
+    pub fn dump(&self) -> Vec<Table> {
+        [self.dump_of_runs(), tables(&self.databases.transcripts)].concat()
+    }
+
+    /// The same without transcripts, which the ledger does not know.
+    pub fn dump_of_runs(&self) -> Vec<Table> {
+        tables(&self.databases.runs)
     }
 
     fn answer(&self, path: &str, body: &str, now: i64) -> Result<String, StoreFailure> {
@@ -69,9 +69,61 @@ impl Native {
     }
 
     fn open_again(&mut self) {
-        self.runs = RunStore::open(self.runs_sql.clone()).unwrap();
-        self.transcripts = TranscriptStore::open(self.transcripts_sql.clone()).unwrap();
+        self.runs = RunStore::open(self.databases.runs.clone()).unwrap();
+        self.transcripts = TranscriptStore::open(self.databases.transcripts.clone()).unwrap();
     }
+}
+
+impl Drop for Native {
+    fn drop(&mut self) {
+        // A sequence that panicked may have left a fault or a transaction behind.
+        if !std::thread::panicking() {
+            SPARE.with_borrow_mut(|spare| spare.push(self.databases.clone()));
+        }
+    }
+}
+
+impl Databases {
+    fn new() -> Self {
+        let sql = || Faulty::new(NativeSql::in_memory().unwrap());
+        Self { runs: sql(), transcripts: sql() }
+    }
+
+    /// As they were when first opened: what a new store holds, such as its history and its policy, no sequence changes.
+    fn emptied(self) -> Self {
+        for sql in [&self.runs, &self.transcripts] {
+            for (table, _) in
+                tables(sql).iter().filter(|(table, _)| !IN_A_NEW_STORE.contains(&table.as_str()))
+            {
+                sql.execute(&format!("DELETE FROM {table}"), &[]).unwrap();
+            }
+        }
+        self
+    }
+}
+
+/// Tables that have rows from the beginning.
+const IN_A_NEW_STORE: [&str; 2] = ["_migrations", "retention"];
+
+fn tables(sql: &Sql) -> Vec<Table> {
+    let names = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'";
+    let names = sql.query(names, &[]).unwrap().into_iter().map(|row| row.into_text(0).unwrap());
+    names.map(|name| (name.clone(), sql.query(&format!("SELECT * FROM {name}"), &[]).unwrap())).collect()
+}
+
+#[test]
+fn a_store_is_empty_whatever_was_in_the_one_before() {
+    let fresh = Native::new().dump();
+    let record = json!({
+        "id": "r1", "channelId": "C", "userId": "U", "threadKey": "t", "startedAt": 1, "finishedAt": 1,
+        "status": "completed", "eventCount": 0, "storedEventCount": 0, "truncated": false, "events": [],
+        "diagnosis": { "findings": [], "eventCount": 0, "verdict": "", "byCategory": {} },
+    });
+    let mut native = Native::new();
+    assert_eq!(native.call("/runs/put", &json!({ "storeKey": "k", "record": record }), 1).0, 200);
+    assert_ne!(native.dump(), fresh);
+    drop(native);
+    assert_eq!(Native::new().dump(), fresh);
 }
 
 impl Subject for Native {
@@ -86,10 +138,10 @@ impl Subject for Native {
     }
 
     fn call_and_crash(&mut self, path: &str, body: &Value, now: i64, fault: Fault) -> Outcome {
-        self.runs_sql.arm(fault);
-        self.transcripts_sql.arm(fault);
+        self.databases.runs.arm(fault);
+        self.databases.transcripts.arm(fault);
         let (status, answer) = self.call(path, body, now);
-        let fired = self.runs_sql.disarm() | self.transcripts_sql.disarm();
+        let fired = self.databases.runs.disarm() | self.databases.transcripts.disarm();
         self.open_again();
         if fired {
             assert_eq!(status, 500, "{path} answered {answer} over a fault ({fault:?})");

@@ -69,8 +69,6 @@ fn audit(world: &World) -> Vec<Operation> {
         operations.extend([
             Operation::LiveEvents { run },
             Operation::Get { run },
-            Operation::Summary { run },
-            Operation::Events { run, after: 0, limit: 5000 },
             Operation::TranscriptRead { run },
         ]);
     }

@@ -47,7 +47,9 @@ impl Observer<Native> for Acknowledged {
         now: i64,
         outcome: &Outcome,
     ) -> Result<(), String> {
-        if let (Operation::Append { writer, events }, Outcome::Answered(200, _)) = (operation, outcome) {
+        // An answer that was lost is given when the bot repeats the request; until then its events are there too.
+        let done = matches!(outcome, Outcome::Answered(200, _) | Outcome::Lost { kept: true });
+        if let (Operation::Append { writer, events }, true) = (operation, done) {
             let shows = |event: &Event| event.is_typed().then(|| event.json());
             let events = events.iter().map(|event| (event.seq, shows(event)));
             self.0.entry(writer.run).or_default().extend(events);

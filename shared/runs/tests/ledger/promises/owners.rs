@@ -2,14 +2,13 @@
 
 use std::collections::HashSet;
 
-use ars_sql::Row;
 use ars_testkit::ledger::{Observer, Operation, Outcome, World, sequences};
 use proptest::prelude::*;
 use serde_json::Value;
 
 use super::{CASES, hold, holds, live, row};
 use crate::model::cases;
-use crate::native::Native;
+use crate::native::{Native, Table};
 
 proptest! {
     #![proptest_config(cases(CASES))]
@@ -49,7 +48,7 @@ impl Observer<Native> for OneRunPerThread {
 
 /// A refusal is a 400, a 409, or `ok: false`.
 #[derive(Default)]
-struct RefusedIsNothing(Vec<(String, Vec<Row>)>);
+struct RefusedIsNothing(Vec<Table>);
 
 impl Observer<Native> for RefusedIsNothing {
     fn before(&mut self, native: &mut Native, _: &Operation, _: i64) {
