@@ -7,6 +7,7 @@
 pub mod friction;
 pub mod health;
 pub mod ingress;
+pub mod memory;
 pub mod runs;
 pub mod schedules;
 pub mod state;
