@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json};
 use ars_sql::{Sql, SqlError, Value};
 use ars_store::{
     Refusal, StoreFailure,
-    json::{MAX_SAFE, parse_body, whole},
+    json::{MAX_SAFE, number, parse_body, whole},
     request::required_run_id,
 };
 use ars_types::RunId;
@@ -97,8 +97,11 @@ fn list<'a, T>(
 
 fn part(row: &Json) -> Result<Part<'_>, Refusal> {
     let index = |name: &str| {
-        let number = row.get(name).and_then(whole).filter(|number| (0..=MAX_SAFE as i64).contains(number));
-        number.ok_or_else(|| Refusal::field(name, "must be an integer of at least 0"))
+        let is_exact = |value: &&Json| number(value).is_some_and(|number| (0.0..=MAX_SAFE).contains(&number));
+        row.get(name)
+            .filter(is_exact)
+            .and_then(whole)
+            .ok_or_else(|| Refusal::field(name, "must be an integer of at least 0"))
     };
     let part = Part { idx: index("idx")?, part: index("part")?, json: text(row, "json")? };
     if part.json.len() > MAX_PART {
