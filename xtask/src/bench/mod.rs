@@ -1,8 +1,9 @@
-//! `cargo xtask bench`: what a turn of the agent loop costs.
+//! `cargo xtask bench`: what a turn of the agent loop costs, and how the state Worker compares.
 
 mod model;
 mod process;
 mod report;
+mod state;
 mod turns;
 
 use anyhow::Result;
@@ -20,11 +21,14 @@ pub enum What {
         #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
         runs: u32,
     },
+    /// The state Worker against its TypeScript twin and against SQLite in process
+    State(state::Options),
 }
 
 /// Measures.
 pub fn run(what: &What) -> Result<()> {
     match what {
         What::Loop { turns, runs } => turns::run(turns, *runs),
+        What::State(options) => state::run(options),
     }
 }

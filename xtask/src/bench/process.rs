@@ -39,11 +39,36 @@ impl Usage {
     }
 }
 
-/// Most memory the process has held, in kB (`VmHWM`).
+/// Most memory the process has held, in kB.
 pub fn peak_kb(pid: u32) -> Result<u64> {
+    status_kb(pid, "VmHWM:")
+}
+
+/// Memory the process holds, in kB.
+pub fn resident_kb(pid: u32) -> Result<u64> {
+    status_kb(pid, "VmRSS:")
+}
+
+fn status_kb(pid: u32, field: &'static str) -> Result<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    line.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).context("VmHWM")
+    let line = status.lines().find_map(|line| line.strip_prefix(field));
+    line.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).context(field)
+}
+
+/// How long a core has worked on anything, to the tick (`/proc/stat`).
+pub fn core_busy(core: usize) -> Result<Duration> {
+    let stat = fs::read_to_string("/proc/stat")?;
+    busy(&stat, core).context("/proc/stat")
+}
+
+fn busy(stat: &str, core: usize) -> Option<Duration> {
+    let name = format!("cpu{core}");
+    let mut fields =
+        stat.lines().map(str::split_whitespace).find(|fields| fields.clone().next() == Some(&name))?;
+    let ticks: Vec<u64> = fields.by_ref().skip(1).map_while(|field| field.parse().ok()).collect();
+    // user, nice, system, (idle, iowait), irq, softirq, steal; guests are counted in user.
+    let [user, nice, system, _, _, irq, soft, steal] = *ticks.first_chunk()?;
+    Some(TICK * u32::try_from(user + nice + system + irq + soft + steal).ok()?)
 }
 
 fn on_cpu(schedstat: &str) -> Option<Duration> {
@@ -66,6 +91,8 @@ mod tests {
         assert_eq!(on_cpu("1500000 20 3\n"), Some(Duration::from_micros(1500)));
         let stat = "7 (a b) S 1 7 7 0 -1 0 0 0 0 0 11 12 13 14 20 0";
         assert_eq!(waited_for(stat), Some(TICK * 27));
+        let stat = "cpu  9 9 9 9 9 9 9 9 9 9\ncpu0 1 2 3 50 60 4 5 6 0 0\ncpu1 9 9 9 9 9 9 9 9 9 9\n";
+        assert_eq!(busy(stat, 0), Some(TICK * 21));
     }
 
     #[test]

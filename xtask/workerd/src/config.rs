@@ -12,8 +12,14 @@ use crate::Wrangler;
 /// The one socket's name, in the configuration and in workerd's report of its port.
 pub(crate) const SOCKET: &str = "http";
 
-/// The configuration's text. Modules are embedded from the import path.
-pub(crate) fn capnp(wrangler: &Wrangler, secrets: &[&str], port: u16, objects: &Path) -> Result<String> {
+/// The configuration's text. Modules are embedded from the import path; the first is the entry.
+pub(crate) fn capnp(
+    wrangler: &Wrangler,
+    modules: &[&str],
+    secrets: &[&str],
+    port: u16,
+    objects: &Path,
+) -> Result<String> {
     let bindings = wrangler
         .objects
         .iter()
@@ -40,6 +46,14 @@ pub(crate) fn capnp(wrangler: &Wrangler, secrets: &[&str], port: u16, objects: &
         })
         .collect::<Result<Vec<_>>>()?
         .join(",\n    ");
+    let modules = modules
+        .iter()
+        .map(|name| {
+            let kind = if name.ends_with(".wasm") { "wasm" } else { "esModule" };
+            Ok(format!("(name = {}, {kind} = embed {})", text(name)?, text(&format!("/{name}"))?))
+        })
+        .collect::<Result<Vec<_>>>()?
+        .join(",\n    ");
     let flags =
         wrangler.compatibility_flags.iter().map(|flag| text(flag)).collect::<Result<Vec<_>>>()?.join(", ");
     let date = text(&wrangler.compatibility_date)?;
@@ -56,8 +70,7 @@ const config :Workerd.Config = (
 );
 const worker :Workerd.Worker = (
   modules = [
-    (name = "index.js", esModule = embed "/index.js"),
-    (name = "index_bg.wasm", wasm = embed "/index_bg.wasm"),
+    {modules}
   ],
   compatibilityDate = {date},
   compatibilityFlags = [{flags}],

@@ -17,7 +17,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde::Deserialize;
 
-use crate::{Built, NpmTools, Wrangler, config};
+use crate::{Built, NpmTools, Wrangler, config, pack::MODULES};
 
 /// Longest wait for a port and a first answer; a loaded machine needs under a second.
 const START_LIMIT: Duration = Duration::from_secs(20);
@@ -40,6 +40,8 @@ pub struct Settings {
     pub secrets: Vec<(String, String)>,
     /// The port on 127.0.0.1; 0 lets the system choose.
     pub port: u16,
+    /// The only core it may run on, for measurements; `None` leaves that to the system.
+    pub core: Option<usize>,
 }
 
 impl Settings {
@@ -52,6 +54,7 @@ impl Settings {
             data_dir: data_dir.into(),
             secrets: Vec::new(),
             port: 0,
+            core: None,
         })
     }
 
@@ -102,6 +105,11 @@ impl Workerd {
         drop(self);
     }
 
+    /// Its process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Whether the process still runs.
     pub fn is_running(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
@@ -124,7 +132,9 @@ fn start(settings: &Settings) -> Result<Workerd> {
     let objects = objects.canonicalize()?;
     let names: Vec<_> = settings.secrets.iter().map(|(name, _)| name.as_str()).collect();
     let config = settings.data_dir.join("workerd.capnp");
-    let text = config::capnp(&settings.wrangler, &names, settings.port, &objects)?;
+    // A Worker without wasm is one module.
+    let modules: Vec<_> = MODULES.into_iter().filter(|name| settings.modules.join(name).is_file()).collect();
+    let text = config::capnp(&settings.wrangler, &modules, &names, settings.port, &objects)?;
     OpenOptions::new()
         .write(true)
         .create(true)
@@ -136,7 +146,7 @@ fn start(settings: &Settings) -> Result<Workerd> {
 
     let log_path = settings.log_path();
     let log = OpenOptions::new().create(true).append(true).mode(0o600).open(&log_path)?;
-    let mut child = Command::new(&settings.workerd)
+    let mut child = program(settings)
         .arg("serve")
         // Standard output carries the port, then whatever the Worker prints there.
         .arg("--control-fd=1")
@@ -158,6 +168,18 @@ fn start(settings: &Settings) -> Result<Workerd> {
     workerd.address.set_port(port);
     ready(&workerd.url())?;
     Ok(workerd)
+}
+
+/// The runtime, on its core if it has one: `taskset` becomes what it starts, so the process is the same.
+fn program(settings: &Settings) -> Command {
+    match settings.core {
+        None => Command::new(&settings.workerd),
+        Some(core) => {
+            let mut taskset = Command::new("taskset");
+            taskset.arg("--cpu-list").arg(core.to_string()).arg(&settings.workerd);
+            taskset
+        }
+    }
 }
 
 #[derive(Deserialize)]
