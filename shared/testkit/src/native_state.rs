@@ -7,7 +7,9 @@
 use std::collections::{HashMap, hash_map::Entry};
 
 use ars_auth::Secret;
+use ars_friction::records::FrictionStore;
 use ars_runs::{RunStore, TranscriptStore};
+use ars_schedules::ScheduleStore;
 use ars_sql_native::NativeSql;
 use ars_store::{
     Store, StoreFailure,
@@ -25,6 +27,8 @@ pub struct NativeState {
     secret: Option<Secret>,
     runs: Objects<RunStore<NativeSql>>,
     transcripts: Objects<TranscriptStore<NativeSql>>,
+    friction: Objects<FrictionStore<NativeSql>>,
+    schedules: Objects<ScheduleStore<NativeSql>>,
 }
 
 impl NativeState {
@@ -34,6 +38,8 @@ impl NativeState {
             secret: Secret::parse(token.map(str::to_owned)),
             runs: Objects::default(),
             transcripts: Objects::default(),
+            friction: Objects::default(),
+            schedules: Objects::default(),
         }
     }
 
@@ -58,7 +64,9 @@ impl NativeState {
         match route {
             Route::Runs(verb) => self.runs.answer(name, verb, body, now),
             Route::Transcript(verb) => self.transcripts.answer(name, verb, body, now),
-            Route::Memory(_) | Route::Friction(_) | Route::Schedules(_) => refuse(404, "not found"),
+            Route::Friction(verb) => self.friction.answer(name, verb, body, now),
+            Route::Schedules(verb) => self.schedules.answer(name, verb, body, now),
+            Route::Memory(_) => refuse(404, "not found"),
         }
     }
 }

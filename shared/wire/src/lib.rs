@@ -7,9 +7,15 @@
 pub mod friction;
 pub mod health;
 pub mod ingress;
+pub mod ledger;
 pub mod memory;
 pub mod runs;
 pub mod schedules;
 pub mod state;
+pub mod transcript;
 
 mod millis;
+mod moment;
+mod whole;
+
+pub use moment::Moment;

@@ -6,15 +6,26 @@ use ars_types::{RunId, StoreKey, UnixMillis};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::Moment;
+
 /// The one store key the bot uses (document 2 section 4.3).
 pub const DEFAULT_STORE: &str = "runs:default";
 
-/// Body of `/runs/put`.
+/// Body of a route of the run store: the route's own fields beside the store's key.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Keyed<'a, B> {
+    /// The store.
+    pub store_key: &'a StoreKey,
+    /// The route's own fields.
+    #[serde(flatten)]
+    pub body: B,
+}
+
+/// Fields of `/runs/put`, and of `/runs/finish` beside the writer's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PutRequest<R> {
-    /// The store.
-    pub store_key: StoreKey,
     /// The record, whole.
     pub record: R,
     /// Proposed retention.
@@ -53,24 +64,40 @@ pub struct PutResponse {
     pub rewritten: bool,
 }
 
-/// Body of `/runs/get`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct GetRequest {
-    /// The store.
-    pub store_key: StoreKey,
+/// Field of `/runs/get`, `/runs/summary` and `/runs/delete`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct GetRequest<'a> {
     /// The run.
-    pub id: RunId,
+    pub id: &'a RunId,
 }
 
 /// Answer of `/runs/get`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(bound(deserialize = "R: Deserialize<'de>"))]
 pub struct GetResponse<R> {
-    /// The record; null when unknown, expired or hidden.
+    /// The record; null when unknown, expired or hidden, but never absent.
+    #[serde(deserialize_with = "Option::deserialize")]
     pub record: Option<R>,
 }
 
-/// Filters and cursor of `/runs/list`; the client adds the store key.
+/// Answer of `/runs/summary`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SummaryResponse {
+    /// The record without events, with `bytes`; null when unknown, expired or hidden, but never absent.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub summary: Option<Value>,
+}
+
+/// Answer of `/runs/delete`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeleteResponse {
+    /// Always true.
+    pub ok: bool,
+    /// There was such a record.
+    pub deleted: bool,
+}
+
+/// Filters and cursor of `/runs/list`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ListRequest {
@@ -79,13 +106,13 @@ pub struct ListRequest {
     pub limit: Option<u32>,
     /// Cursor: finished before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub before: Option<UnixMillis>,
+    pub before: Option<Moment>,
     /// Cursor: among equal times, ids below.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before_id: Option<RunId>,
     /// Finished at or after.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub since_ms: Option<UnixMillis>,
+    pub since_ms: Option<Moment>,
     /// Exactly this agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
@@ -113,24 +140,21 @@ pub struct ListResponse {
 #[serde(rename_all = "camelCase")]
 pub struct Cursor {
     /// The last row's finish.
-    pub finished_at: UnixMillis,
+    pub finished_at: Moment,
     /// The last row's run.
     pub id: RunId,
 }
 
-/// Body of `/runs/events`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// Fields of `/runs/events`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct EventsRequest {
-    /// The store.
-    pub store_key: StoreKey,
+pub struct EventsRequest<'a> {
     /// The run.
-    pub id: RunId,
+    pub id: &'a RunId,
     /// Only events after it.
-    #[serde(default)]
     pub after_seq: u64,
     /// Events wanted, 1 to 5000; 1000 when absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }
 
@@ -139,6 +163,7 @@ pub struct EventsRequest {
 #[serde(rename_all = "camelCase")]
 pub struct EventsResponse {
     /// Events in seq order.
+    #[serde(deserialize_with = "Option::deserialize")]
     pub events: Option<Vec<Value>>,
     /// The last seq of the page, while more follow.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -11,7 +11,7 @@ use anyhow::{Context as _, anyhow};
 use ars_auth::{Secret, TokenMap};
 use ars_bot_adapters::{
     models::{Catalog, Endpoint, ProviderConfig, REHEARSAL_MODEL, Transport, default_model},
-    stores::{EmbeddedRunStore, Proposal, WorkerRunStore},
+    stores::{EmbeddedStores, Proposal, WorkerStores},
     workspace::{ChildEnvironment, GitWorkspaces},
 };
 use ars_bot_core::{
@@ -156,7 +156,7 @@ impl Plan {
             None => state_url.is_some() || history.store == Some(HistoryStore::Worker),
         };
         if !to_worker {
-            let store = EmbeddedRunStore::open(&self.data_dir, Arc::new(SystemClock), proposal);
+            let store = EmbeddedStores::open(&self.data_dir, Arc::new(SystemClock), proposal);
             let store = store
                 .with_context(|| format!("the data directory {} cannot be used", self.data_dir.display()));
             return Ok(Arc::new(store.map_err(Failure::Unavailable)?));
@@ -180,7 +180,7 @@ impl Plan {
                     .into(),
             )
         })?;
-        Ok(Arc::new(WorkerRunStore::connect(&url, token, proposal)?))
+        Ok(Arc::new(WorkerStores::connect(&url, token, proposal)?))
     }
 }
 

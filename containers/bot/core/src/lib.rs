@@ -10,6 +10,7 @@ mod history;
 pub mod message;
 pub mod ports;
 pub mod registry;
+pub mod retry;
 mod run;
 mod service;
 pub mod settings;

@@ -1,13 +1,16 @@
-//! Run history behind the core's port: the state Worker, or the same store embedded in this process.
+//! The stores behind the core's ports: the state Worker, or the same stores embedded in this process.
 //!
 //! Both are one client over two ways of exchanging a JSON text for another, so callers cannot tell them apart.
-//! Not here: retries and the byte budget (the core's history writer). Implements document 2 section 7 and
-//! state-worker supplement section 11 (run store).
+//! Not here: retries (`ars_bot_core::retry`) and the byte budget of records. Implements document 2 section 7 and
+//! state-worker supplement sections 11 and 12.
 
 mod client;
 mod embedded;
+mod exchange;
+mod failure;
 mod worker;
 
-pub use client::Proposal;
-pub use embedded::EmbeddedRunStore;
-pub use worker::WorkerRunStore;
+pub use client::{Client, Proposal};
+pub use embedded::{Embedded, EmbeddedStores};
+pub use exchange::{Answer, Exchange};
+pub use worker::{Worker, WorkerStores};

@@ -1,42 +1,41 @@
-//! The run store behind the state Worker's HTTP routes.
+//! The stores behind the state Worker's HTTP routes.
 //!
 //! Not here: retries. A redirect is not followed: the bearer belongs to one host.
 
 use std::time::Duration;
 
 use ars_auth::Secret;
-use ars_bot_core::ports::{StoreError, StoreErrorKind};
-use ars_wire::state::{RunVerb, Verb as _};
+use ars_bot_core::ports::StoreError;
+use ars_wire::state::Route;
 use async_trait::async_trait;
 use reqwest::{
     Response,
     header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue},
     redirect,
 };
-use serde_json::Value;
 
-use super::client::{Client, Exchange, Proposal, by_status, chain, permanent};
+use super::{
+    client::{Client, Proposal},
+    exchange::{Answer, Exchange},
+    failure::{chain, malformed, permanent, transient},
+};
 
-/// From the first byte sent to the last one read (document 2 section 8).
+/// From the first byte sent to the last one read (document 2 section 8, "Store timeouts").
 const TIMEOUT: Duration = Duration::from_secs(10);
+/// The same for memory, which a run waits for before it starts.
+const MEMORY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Bytes of an answer read at most: a full page of the largest records' items fits several times over.
 const MAX_ANSWER: usize = 64 * 1024 * 1024;
-/// Characters of a refusal's text kept for the log.
-const MAX_REASON_CHARS: usize = 200;
 
-/// The run store behind the state Worker.
-pub type WorkerRunStore = Client<Worker>;
+const TOO_LARGE: &str = "the answer is too large";
 
-impl WorkerRunStore {
+/// The stores behind the state Worker.
+pub type WorkerStores = Client<Worker>;
+
+impl WorkerStores {
     /// A client of the Worker at `base_url`, such as `https://state.example`.
     pub fn connect(base_url: &str, token: &Secret, proposal: Option<Proposal>) -> Result<Self, StoreError> {
-        let client = reqwest::Client::builder().timeout(TIMEOUT).redirect(redirect::Policy::none()).build();
-        let client = client.map_err(|error| permanent(format!("HTTP client: {}", chain(&error))))?;
-        let bearer = HeaderValue::from_str(&format!("Bearer {}", token.expose()));
-        let mut bearer = bearer.map_err(|_| permanent("the state token cannot be sent in a header"))?;
-        bearer.set_sensitive(true);
-        let base_url = base_url.trim_end_matches('/').to_owned();
-        Self::new(Worker { client, base_url, bearer }, proposal)
+        Self::over(Worker::at(base_url, token)?, proposal)
     }
 }
 
@@ -47,43 +46,69 @@ pub struct Worker {
     bearer: HeaderValue,
 }
 
+impl Worker {
+    /// The Worker at `base_url`, which takes this bearer.
+    pub fn at(base_url: &str, token: &Secret) -> Result<Self, StoreError> {
+        let client = reqwest::Client::builder().redirect(redirect::Policy::none()).build();
+        let client = client.map_err(|error| permanent(format!("HTTP client: {}", chain(&error))))?;
+        let bearer = HeaderValue::from_str(&format!("Bearer {}", token.expose()));
+        let mut bearer = bearer.map_err(|_| permanent("the state token cannot be sent in a header"))?;
+        bearer.set_sensitive(true);
+        let base_url = base_url.trim_end_matches('/').to_owned();
+        Ok(Self { client, base_url, bearer })
+    }
+
+    /// Takes out what a server that repeats headers may have said: refusals end up in logs.
+    fn without_bearer(&self, text: String) -> String {
+        let bearer = self.bearer.to_str().ok().and_then(|header| header.strip_prefix("Bearer "));
+        match bearer.filter(|bearer| text.contains(bearer)) {
+            Some(bearer) => text.replace(bearer, "[bearer]"),
+            None => text,
+        }
+    }
+}
+
 #[async_trait]
 impl Exchange for Worker {
-    async fn exchange(&self, verb: RunVerb, body: String) -> Result<String, StoreError> {
+    async fn exchange(&self, route: Route, body: String) -> Result<Answer, StoreError> {
         let request = self
             .client
-            .post(format!("{}{}", self.base_url, verb.path()))
+            .post(format!("{}{}", self.base_url, route.path()))
+            .timeout(timeout(route))
             .header(AUTHORIZATION, self.bearer.clone())
             .header(CONTENT_TYPE, "application/json")
             .body(body);
-        let response = request.send().await.map_err(|error| network(&error))?;
+        let response = request.send().await.map_err(network)?;
         let status = response.status().as_u16();
         // A body that breaks off makes the answer no answer, whatever its status said.
         let text = read(response).await?;
-        if status == 200 { Ok(text) } else { Err(by_status(status, &reason(&text))) }
+        Ok(Answer { status, text: if status == 200 { text } else { self.without_bearer(text) } })
+    }
+}
+
+const fn timeout(route: Route) -> Duration {
+    match route {
+        Route::Memory(_) => MEMORY_TIMEOUT,
+        Route::Friction(_) | Route::Schedules(_) | Route::Runs(_) | Route::Transcript(_) => TIMEOUT,
     }
 }
 
 async fn read(mut response: Response) -> Result<String, StoreError> {
+    if response.content_length().is_some_and(|length| length > MAX_ANSWER as u64) {
+        return Err(permanent(TOO_LARGE));
+    }
     let mut bytes = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(|error| network(&error))? {
+    while let Some(chunk) = response.chunk().await.map_err(network)? {
         if bytes.len() + chunk.len() > MAX_ANSWER {
-            return Err(permanent("the answer is too large"));
+            return Err(permanent(TOO_LARGE));
         }
         bytes.extend_from_slice(&chunk);
     }
-    String::from_utf8(bytes).map_err(|_| permanent("malformed answer: not UTF-8"))
+    String::from_utf8(bytes).map_err(|_| malformed("not UTF-8"))
 }
 
 /// A request that could not be made at all is ours; everything else is the network, and worth another try.
-fn network(error: &reqwest::Error) -> StoreError {
-    let kind = if error.is_builder() { StoreErrorKind::Permanent } else { StoreErrorKind::Transient };
-    StoreError { kind, message: chain(error) }
-}
-
-/// The `error` of an error body, for the log; it names a field, never a value.
-fn reason(text: &str) -> String {
-    let body = serde_json::from_str::<Value>(text).unwrap_or_default();
-    let error = body["error"].as_str().unwrap_or("no reason given");
-    error.chars().filter(|char| !char.is_control()).take(MAX_REASON_CHARS).collect()
+fn network(error: reqwest::Error) -> StoreError {
+    let error = error.without_url();
+    if error.is_builder() { permanent(chain(&error)) } else { transient(chain(&error)) }
 }

@@ -2,16 +2,26 @@
 
 use std::{path::Path, sync::Arc};
 
-use ars_bot_adapters::stores::EmbeddedRunStore;
+use ars_bot_adapters::stores::{Embedded, EmbeddedStores};
 use ars_bot_core::ports::{RunStore, StoreErrorKind};
 use ars_sql::Sql;
 use ars_sql_native::NativeSql;
 use ars_wire::runs::ListRequest;
 
-use crate::fixture::{DAY, ManualClock, NOW, record, run};
+use crate::{
+    clock::{ManualClock, NOW},
+    suite::{DAY, Fixture, record, run},
+};
 
-fn open(folder: &Path, now: i64) -> EmbeddedRunStore {
-    EmbeddedRunStore::open(folder, ManualClock::at(now), None).unwrap()
+/// Stores in a directory of their own.
+pub async fn fixture() -> Fixture {
+    let folder = tempfile::tempdir().unwrap();
+    let stores = Embedded::open(folder.path(), ManualClock::at(NOW)).unwrap();
+    Fixture::over(Arc::new(stores), NOW, folder)
+}
+
+fn open(folder: &Path, now: i64) -> EmbeddedStores {
+    EmbeddedStores::open(folder, ManualClock::at(now), None).unwrap()
 }
 
 #[tokio::test]
@@ -44,6 +54,16 @@ async fn what_expired_while_the_bot_was_away_is_swept_at_the_start() {
 }
 
 #[tokio::test]
+async fn a_run_too_old_is_hidden_before_it_is_swept() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = ManualClock::at(NOW);
+    let store = EmbeddedStores::open(folder.path(), clock.clone(), None).unwrap();
+    store.put(&record("r1", NOW)).await.unwrap();
+    clock.set(NOW + 30 * DAY + 1);
+    assert_eq!(store.get(&run("r1")).await.unwrap(), None);
+}
+
+#[tokio::test]
 async fn a_store_that_fails_is_worth_another_try_and_never_claims_success() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path(), NOW);
@@ -51,7 +71,8 @@ async fn a_store_that_fails_is_worth_another_try_and_never_claims_success() {
     let sql = NativeSql::open(&folder.path().join("store.sqlite3")).unwrap();
     sql.execute("ALTER TABLE run_events RENAME TO elsewhere", &[]).unwrap();
     let error = store.put(&record("r2", NOW)).await.unwrap_err();
-    assert_eq!(error.kind, StoreErrorKind::Transient, "{error}");
+    // To the word what the state Worker says.
+    assert_eq!((error.kind, error.message.as_str()), (StoreErrorKind::Transient, "500: internal"));
     sql.execute("ALTER TABLE elsewhere RENAME TO run_events", &[]).unwrap();
     assert_eq!(store.get(&run("r2")).await.unwrap(), None);
     assert!(store.put(&record("r2", NOW)).await.unwrap().stored);
@@ -62,7 +83,7 @@ fn a_data_directory_that_cannot_be_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     std::fs::write(&file, "not a directory").unwrap();
-    let open = |path: &Path| EmbeddedRunStore::open(path, ManualClock::at(NOW), None).err().unwrap();
+    let open = |path: &Path| EmbeddedStores::open(path, ManualClock::at(NOW), None).err().unwrap();
     assert_eq!(open(&file).kind, StoreErrorKind::Permanent);
     std::fs::write(folder.path().join("store.sqlite3"), "not a database, but long enough to look like one")
         .unwrap();

@@ -1,9 +1,20 @@
-//! The run store's two adapters: one suite over both, and what only one of them can do wrong.
+//! The stores' two adapters: one suite over both, and what only one of them can do wrong.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod clock;
 mod embedded;
-mod fixture;
+mod scripted;
 mod state_worker;
 mod suite;
 mod worker;
+
+/// Every case against the stores in this process.
+mod over_embedded {
+    crate::suite! { crate::embedded::fixture() }
+}
+
+/// Every case against the state Worker over HTTP.
+mod over_worker {
+    crate::suite! { crate::worker::fixture() }
+}

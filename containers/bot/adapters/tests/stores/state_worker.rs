@@ -1,35 +1,30 @@
-//! A stand-in for the state Worker: the same store behind the same order of checks (state-worker supplement 1.1).
+//! The state Worker on a socket of this process: its own gate and stores (`ars_testkit::NativeState`), and a clock
+//! that stands still.
 //!
-//! The real one runs on workerd, in tests/workerd.
+//! The one that is deployed runs the same suite on workerd, in `tests/workerd`.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex},
-};
+use std::sync::{Arc, Mutex};
 
-use ars_bot_core::ports::Clock;
-use ars_runs::RunStore;
-use ars_sql_native::NativeSql;
-use ars_store::{Store as _, StoreFailure, key_of};
-use ars_types::StoreKey;
-use ars_wire::state::{RunVerb, Verb as _};
+use ars_bot_core::ports::Clock as _;
+use ars_store::gate::Head;
+use ars_testkit::NativeState;
 use axum::{
     Router,
     body::to_bytes,
     extract::{Request, State},
-    http::{Method, StatusCode, header, request::Parts},
+    http::{HeaderName, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use serde_json::json;
 use tokio::{net::TcpListener, task::JoinHandle};
 
-use crate::fixture::ManualClock;
+use crate::clock::ManualClock;
 
-struct Worker {
-    token: String,
+/// More than any fence: what is too long is the gate's to refuse.
+const ANY_BODY: usize = 4 * 1024 * 1024;
+
+struct Shared {
+    state: Mutex<NativeState>,
     clock: Arc<ManualClock>,
-    /// One isolated store per key, as one Durable Object each.
-    stores: Mutex<HashMap<StoreKey, RunStore<NativeSql>>>,
 }
 
 /// A running server; it ends with the value.
@@ -42,8 +37,8 @@ impl StateWorker {
     pub async fn start(token: &str, clock: Arc<ManualClock>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let worker = Worker { token: token.to_owned(), clock, stores: Mutex::default() };
-        let app = Router::new().fallback(handle).with_state(Arc::new(worker));
+        let shared = Shared { state: Mutex::new(NativeState::new(Some(token))), clock };
+        let app = Router::new().fallback(handle).with_state(Arc::new(shared));
         let task = tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
         Self { url, task }
     }
@@ -55,52 +50,17 @@ impl Drop for StateWorker {
     }
 }
 
-async fn handle(State(worker): State<Arc<Worker>>, request: Request) -> Response {
-    match worker.answer(request).await {
-        Ok(text) => ([(header::CONTENT_TYPE, "application/json")], text).into_response(),
-        Err((status, message)) => (status, json!({ "error": message }).to_string()).into_response(),
-    }
-}
-
-impl Worker {
-    async fn answer(&self, request: Request) -> Result<String, (StatusCode, String)> {
-        let (parts, body) = request.into_parts();
-        let verb = self.gate(&parts)?;
-        let body = String::from_utf8(to_bytes(body, verb.fence()).await.unwrap().into()).unwrap();
-        self.serve(verb, &body).map_err(|failure| match failure {
-            StoreFailure::Refusal(refusal) => {
-                (StatusCode::from_u16(refusal.status()).unwrap(), refusal.to_string())
-            }
-            StoreFailure::Fault(_) => (StatusCode::INTERNAL_SERVER_ERROR, "internal error".into()),
-        })
-    }
-
-    /// The checks before the body is read.
-    fn gate(&self, parts: &Parts) -> Result<RunVerb, (StatusCode, String)> {
-        let verb = RunVerb::of(parts.uri.path()).ok_or((StatusCode::NOT_FOUND, "not found".into()))?;
-        let fence = verb.fence();
-        if parts.method != Method::POST {
-            return Err((StatusCode::METHOD_NOT_ALLOWED, "method not allowed".into()));
-        }
-        let header = |name| parts.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        if header(header::AUTHORIZATION) != format!("Bearer {}", self.token) {
-            return Err((StatusCode::UNAUTHORIZED, "unauthorized".into()));
-        }
-        let length = header(header::CONTENT_LENGTH).trim();
-        if length.is_empty() || !length.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Err((StatusCode::LENGTH_REQUIRED, "a numeric Content-Length is needed".into()));
-        }
-        if length.parse::<usize>().map_or(true, |length| length > fence) {
-            return Err((StatusCode::PAYLOAD_TOO_LARGE, format!("at most {fence} bytes")));
-        }
-        Ok(verb)
-    }
-
-    fn serve(&self, verb: RunVerb, body: &str) -> Result<String, StoreFailure> {
-        let key = key_of(body, RunVerb::KEY)?;
-        let mut stores = self.stores.lock().unwrap();
-        let store =
-            stores.entry(key).or_insert_with(|| RunStore::open(NativeSql::in_memory().unwrap()).unwrap());
-        store.answer(verb, body, self.clock.now())
-    }
+async fn handle(State(shared): State<Arc<Shared>>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let body = to_bytes(body, ANY_BODY).await.unwrap();
+    let header = |name: HeaderName| parts.headers.get(name).and_then(|value| value.to_str().ok());
+    let head = Head {
+        method: parts.method.as_str(),
+        path: parts.uri.path(),
+        authorization: header(header::AUTHORIZATION),
+        content_length: header(header::CONTENT_LENGTH),
+    };
+    let (status, text) = shared.state.lock().unwrap().answer(&head, &body, shared.clock.now());
+    let json = [(header::CONTENT_TYPE, "application/json")];
+    (StatusCode::from_u16(status).unwrap(), json, text).into_response()
 }

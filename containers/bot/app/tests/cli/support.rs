@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use ars_bot_adapters::stores::EmbeddedRunStore;
+use ars_bot_adapters::stores::EmbeddedStores;
 use ars_bot_core::ports::{Clock, RunStore as _};
 use ars_types::{RunId, UnixMillis};
 use ars_wire::runs::ListRequest;
@@ -141,7 +141,7 @@ impl Machine {
 
     /// The store's records, newest first, whole.
     pub async fn records(&self) -> Vec<Value> {
-        let store = EmbeddedRunStore::open(&self.path("data"), Arc::new(WallClock), None).unwrap();
+        let store = EmbeddedStores::open(&self.path("data"), Arc::new(WallClock), None).unwrap();
         let page = store.list(&ListRequest::default()).await.unwrap();
         let mut records = Vec::new();
         for item in page.items {

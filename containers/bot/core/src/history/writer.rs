@@ -3,22 +3,19 @@
 //! A final write never loses to a provisional one: once it is due, the provisional write stands down, and the
 //! final put begins only when the provisional attempt under way has settled (state-worker supplement 10.4).
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
 };
 
 use ars_runs::RunRecord;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::ports::{RunStore, StoreError, StoreErrorKind};
-
-/// Waits before the second and third attempt (document 2 section 7), each taken times 0.5 to 1.5.
-const RETRY_WAITS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(4)];
+use crate::{
+    ports::{RunStore, StoreError},
+    retry::Policy,
+};
 
 /// The writer of one process; counts what was lost.
 #[derive(Clone)]
@@ -79,32 +76,11 @@ async fn put(
     record: &RunRecord,
     stand_down: &CancellationToken,
 ) -> Result<(), StoreError> {
-    let mut waits = RETRY_WAITS.iter();
-    loop {
+    let attempt = || async {
         if stand_down.is_cancelled() {
             return Ok(());
         }
-        let error = match store.put(record).await {
-            Ok(_) => return Ok(()),
-            Err(error) => error,
-        };
-        let wait = match (error.kind, waits.next()) {
-            (StoreErrorKind::Transient, Some(wait)) => jittered(*wait),
-            _ => return Err(error),
-        };
-        tracing::warn!(run = %record.id, error = %error, wait_ms = wait.as_millis() as u64, "run record not written yet");
-        tokio::select! {
-            () = tokio::time::sleep(wait) => {}
-            () = stand_down.cancelled() => return Ok(()),
-        }
-    }
-}
-
-/// The wait times 0.5 to 1.5; without randomness, the wait as it is.
-fn jittered(wait: Duration) -> Duration {
-    let mut byte = [0];
-    match getrandom::fill(&mut byte) {
-        Ok(()) => wait.mul_f64(0.5 + f64::from(byte[0]) / 255.0),
-        Err(_) => wait,
-    }
+        store.put(record).await.map(drop)
+    };
+    Policy::RECORD.run_hurried(&record.id, stand_down, attempt).await
 }

@@ -2,14 +2,24 @@
 
 mod channel;
 mod clock;
+mod friction;
+mod ledger;
 mod model;
 mod run_store;
+mod schedules;
+mod store_error;
+mod transcript;
 mod workspace;
 
 pub use channel::{ChannelIo, HistoryTurn, ReplyError};
 pub use clock::Clock;
+pub use friction::FrictionRecords;
+pub use ledger::{Claim, Ledger, Owned, Stop};
 pub use model::{ModelClient, ModelDelta, ModelError, ModelErrorKind, ModelRequest, Models, UnknownProvider};
-pub use run_store::{RunStore, StoreError, StoreErrorKind, Stored};
+pub use run_store::{RunStore, Stored};
+pub use schedules::Schedules;
+pub use store_error::{StoreError, StoreErrorKind};
+pub use transcript::Transcripts;
 pub use workspace::{
     Entry, ExecOutcome, ExecRequest, Repository, SearchHit, Workspace, WorkspaceError, WorkspaceProvider,
     WorkspaceRequest,

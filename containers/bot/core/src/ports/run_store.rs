@@ -4,6 +4,9 @@ use ars_runs::RunRecord;
 use ars_types::RunId;
 use ars_wire::runs::{EventsPage, ListRequest, ListResponse};
 use async_trait::async_trait;
+use serde_json::Value;
+
+use super::StoreError;
 
 /// Durable run history.
 #[async_trait]
@@ -14,37 +17,22 @@ pub trait RunStore: Send + Sync {
     /// The whole record; `None` when unknown, expired or hidden.
     async fn get(&self, id: &RunId) -> Result<Option<RunRecord>, StoreError>;
 
+    /// The record without its events and with `bytes`, as lists show it; `None` when unknown, expired or hidden.
+    async fn summary(&self, id: &RunId) -> Result<Option<Value>, StoreError>;
+
     /// A page of records without events, newest first.
     async fn list(&self, request: &ListRequest) -> Result<ListResponse, StoreError>;
 
     /// A page of one run's events; `None` when the run is unknown.
     async fn events(&self, id: &RunId, after_seq: u64, limit: u32) -> Result<Option<EventsPage>, StoreError>;
+
+    /// Removes a record and its events; false when there was none.
+    async fn delete(&self, id: &RunId) -> Result<bool, StoreError>;
 }
 
-/// What became of a put.
+/// What became of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stored {
     /// The record survived the retention policy.
     pub stored: bool,
-}
-
-/// A store that did not do as asked.
-#[derive(Debug, Clone, thiserror::Error)]
-#[error("run store: {message}")]
-pub struct StoreError {
-    /// What a retry would do.
-    pub kind: StoreErrorKind,
-    /// For logs.
-    pub message: String,
-}
-
-/// Classes of failure (document 2 section 7).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StoreErrorKind {
-    /// The store does not have the route: an older deploy. Never retried.
-    RouteMissing,
-    /// 5xx, 408, 429, network: retried.
-    Transient,
-    /// Any other refusal: retrying changes nothing.
-    Permanent,
 }

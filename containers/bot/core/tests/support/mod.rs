@@ -126,8 +126,16 @@ impl RunStore for MemoryStore {
         Ok(self.puts.lock().unwrap().iter().rev().find(|record| record.id == *id).cloned())
     }
 
+    async fn summary(&self, _id: &RunId) -> Result<Option<Value>, StoreError> {
+        Ok(None)
+    }
+
     async fn list(&self, _request: &ListRequest) -> Result<ListResponse, StoreError> {
         Ok(ListResponse::default())
+    }
+
+    async fn delete(&self, _id: &RunId) -> Result<bool, StoreError> {
+        Ok(false)
     }
 
     async fn events(

@@ -2,7 +2,7 @@
 
 use ars_bot_core::registry::LiveRun;
 use ars_types::{RunId, RunStatus, UnixMillis, Visibility};
-use ars_wire::runs::Cursor;
+use ars_wire::{Moment, runs::Cursor};
 use askama::Template;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
@@ -36,7 +36,7 @@ pub(crate) struct Row {
     started_at: UnixMillis,
     /// Absent while the run is live.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) finished_at: Option<UnixMillis>,
+    pub(crate) finished_at: Option<Moment>,
     /// Whose run it is; not shown.
     #[serde(skip)]
     access: (String, Visibility, String),
@@ -55,8 +55,8 @@ struct Stored {
     user_id: String,
     channel_visibility: Option<Visibility>,
     status: RunStatus,
-    started_at: UnixMillis,
-    finished_at: UnixMillis,
+    started_at: Moment,
+    finished_at: Moment,
 }
 
 impl Row {
@@ -76,7 +76,7 @@ impl Row {
             repo: facts.repo.clone(),
             status: status_word(run.finished.map(|(_, status)| status), run.stop),
             started_at: run.started_at,
-            finished_at: run.finished.map(|(at, _)| at),
+            finished_at: run.finished.map(|(at, _)| Moment::from(at)),
             access: (facts.channel_id.clone(), facts.visibility, facts.user_id.clone()),
         }
     }
@@ -92,7 +92,7 @@ impl Row {
             model: stored.model,
             repo: stored.repo,
             status: stored.status.as_str(),
-            started_at: stored.started_at,
+            started_at: stored.started_at.rounded(),
             finished_at: Some(stored.finished_at),
             access: (
                 stored.channel_id,
@@ -109,8 +109,8 @@ impl Row {
     }
 
     /// Position among finished runs; greater is newer (bot supplement section 6.1, "List order").
-    pub(crate) fn order(&self) -> (UnixMillis, &str) {
-        (self.finished_at.unwrap_or(UnixMillis::MAX), self.id.as_str())
+    pub(crate) fn order(&self) -> (Moment, &str) {
+        (self.finished_at.unwrap_or(Moment::from(UnixMillis::MAX)), self.id.as_str())
     }
 
     fn rehearsal(&self) -> bool {
@@ -126,7 +126,7 @@ impl Row {
     }
 
     fn took(&self, now: UnixMillis) -> String {
-        duration(self.finished_at.unwrap_or(now) - self.started_at)
+        duration(self.finished_at.map_or(now, Moment::rounded).saturating_sub(self.started_at))
     }
 }
 
@@ -189,13 +189,17 @@ mod tests {
         assert_eq!(row.access.1, Visibility::Unknown);
         assert_eq!((row.label.as_str(), row.url.as_str()), ("r1", "/runs/r1"));
         assert!(Row::of_stored(json!({"id": "r1"})).is_none());
+        let row = Row::of_stored(json!({"id": "r1", "channelId": "c", "userId": "u", "status": "failed",
+            "startedAt": 1.25, "finishedAt": 2e3}))
+        .unwrap();
+        assert_eq!((row.started_at, row.finished_at), (1, Some(Moment::from(2000))));
     }
 
     #[test]
     fn a_page_of_all_runs_links_to_the_next_one_and_says_when_the_history_is_missing() {
-        let older = Some(Cursor { finished_at: 7, id: RunId::parse("r9").unwrap() });
+        let older = Some(Cursor { finished_at: Moment::new(7.5).unwrap(), id: RunId::parse("r9").unwrap() });
         let html = IndexPage::all(Vec::new(), Vec::new(), older, true, 0).render().unwrap();
-        assert!(html.contains("/runs?all=1&#38;before=7&#38;beforeId=r9"), "{html}");
+        assert!(html.contains("/runs?all=1&#38;before=7.5&#38;beforeId=r9"), "{html}");
         assert!(html.contains("role=\"alert\""));
     }
 }

@@ -28,6 +28,7 @@ use ars_events::{EventBody, Redactor};
 use ars_runs::RunRecord;
 use ars_types::{ModelRef, RunId, RunStatus, ThreadKey, UnixMillis, Visibility};
 use ars_wire::{
+    Moment,
     health::Build,
     runs::{Cursor, EventsPage, ListRequest, ListResponse},
 };
@@ -159,18 +160,28 @@ impl RunStore for MemoryStore {
         Ok(self.records.lock().unwrap().get(id.as_str()).cloned())
     }
 
+    async fn summary(&self, _id: &RunId) -> Result<Option<Value>, StoreError> {
+        self.up()?;
+        Ok(None)
+    }
+
+    async fn delete(&self, _id: &RunId) -> Result<bool, StoreError> {
+        self.up()?;
+        Ok(false)
+    }
+
     async fn list(&self, request: &ListRequest) -> Result<ListResponse, StoreError> {
         self.up()?;
         let mut rows: Vec<RunRecord> = self.records.lock().unwrap().values().cloned().collect();
         rows.sort_by(|a, b| (b.finished_at, b.id.as_str()).cmp(&(a.finished_at, a.id.as_str())));
         if let (Some(before), Some(id)) = (request.before, &request.before_id) {
-            rows.retain(|row| (row.finished_at, row.id.as_str()) < (before, id.as_str()));
+            rows.retain(|row| (Moment::from(row.finished_at), row.id.as_str()) < (before, id.as_str()));
         }
         let limit = request.limit.unwrap_or(50) as usize;
         let more = rows.len() > limit;
         rows.truncate(limit);
         let last = rows.last().filter(|_| more);
-        let next_before = last.map(|row| Cursor { finished_at: row.finished_at, id: row.id.clone() });
+        let next_before = last.map(|row| Cursor { finished_at: row.finished_at.into(), id: row.id.clone() });
         let items = rows.iter().map(|row| {
             let mut item = serde_json::to_value(row).unwrap();
             item.as_object_mut().unwrap().remove("events");

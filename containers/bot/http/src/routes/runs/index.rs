@@ -1,7 +1,10 @@
 //! `GET /runs`: active runs; with `all=1` finished ones too; with `stream=1` the changes as they happen.
 
-use ars_types::{RunId, UnixMillis};
-use ars_wire::runs::{Cursor, ListRequest};
+use ars_types::RunId;
+use ars_wire::{
+    Moment,
+    runs::{Cursor, ListRequest},
+};
 use axum::{Extension, extract::State, http::Uri, response::Response};
 
 use super::feed;
@@ -36,7 +39,7 @@ pub(crate) async fn index(
 
 /// Both halves of the cursor, or none: a malformed one is ignored.
 fn cursor(uri: &Uri) -> Option<Cursor> {
-    let finished_at: UnixMillis = params::query(uri, "before")?.parse().ok().filter(|at| *at >= 0)?;
+    let finished_at = Moment::parse(&params::query(uri, "before")?).filter(|at| *at >= Moment::from(0))?;
     let id = RunId::parse(params::query(uri, "beforeId")?).ok()?;
     Some(Cursor { finished_at, id })
 }
@@ -114,7 +117,7 @@ mod tests {
 
     use super::*;
 
-    fn row(id: &str, finished_at: i64) -> Row {
+    fn row(id: &str, finished_at: f64) -> Row {
         let item = json!({"id": id, "status": "completed", "channelId": "c", "userId": "u",
             "startedAt": 1, "finishedAt": finished_at});
         Row::of_stored(item).unwrap()
@@ -126,16 +129,16 @@ mod tests {
 
     #[test]
     fn rows_are_newest_first_and_each_run_once() {
-        let active = [row("live", 1)];
-        let stored = vec![row("b", 5), row("a", 5), row("live", 1), row("done", 9)];
-        let (rows, older) = merge(&active, vec![row("done", 9)], stored, None);
+        let active = [row("live", 1.0)];
+        let stored = vec![row("b", 5.0), row("a", 5.0), row("live", 1.0), row("done", 9.0)];
+        let (rows, older) = merge(&active, vec![row("done", 9.0)], stored, None);
         assert_eq!(ids(&rows), ["done", "b", "a"]);
         assert_eq!(older, None);
     }
 
     #[test]
     fn pages_follow_each_other_without_gap_or_overlap() {
-        let all: Vec<Row> = (0..60).map(|n| row(&format!("r{n:02}"), i64::from(n / 2))).collect();
+        let all: Vec<Row> = (0..60).map(|n| row(&format!("r{n:02}"), f64::from(n / 2) / 4.0)).collect();
         let mut seen = Vec::new();
         let mut cursor: Option<Cursor> = None;
         loop {
@@ -170,7 +173,11 @@ mod tests {
         ] {
             assert_eq!(cursor(&format!("/runs{query}").parse().unwrap()), None, "{query}");
         }
-        let expected = Cursor { finished_at: 5, id: RunId::parse("a").unwrap() };
-        assert_eq!(cursor(&"/runs?before=5&beforeId=a".parse().unwrap()), Some(expected));
+        for before in ["5", "5.25"] {
+            let finished_at = Moment::parse(before).unwrap();
+            let expected = Cursor { finished_at, id: RunId::parse("a").unwrap() };
+            let uri = format!("/runs?before={before}&beforeId=a").parse().unwrap();
+            assert_eq!(cursor(&uri), Some(expected));
+        }
     }
 }

@@ -1,0 +1,163 @@
+//! The ledger of live runs (state-worker supplement sections 9 and 11).
+//!
+//! A finish clears the run's transcript, and a reclaim makes the caller the owner of each transcript it takes over:
+//! both belong together in every caller's eyes, and are two objects only on the edge.
+
+use ars_bot_core::{
+    ports::{Claim, Ledger, Owned, Stop, StoreError, Stored, Transcripts as _},
+    retry::Policy,
+};
+use ars_runs::RunRecord;
+use ars_types::{Generation, RunId, StopMode};
+use ars_wire::{
+    Moment,
+    ledger::{
+        self, Beat, ClaimRequest, Conflict, Events, FinishResponse, HandoffRequest, HandoffResponse,
+        InboxResponse, Lease, LiveRun, Message, NewRun, Nothing, OfRun, Owner, OwnerWrite, ReclaimRequest,
+        Reclaimed, RunsResponse, State, Step, StepRecord, StopResponse,
+    },
+    state::{Route, RunVerb},
+};
+use async_trait::async_trait;
+use futures::{StreamExt as _, stream};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Map, Value, value::RawValue};
+
+use super::{Client, Exchange, malformed, runs::check_events, unexpected};
+
+/// Transcripts that change hands at once after a reclaim.
+const OWNERS_AT_ONCE: usize = 8;
+
+#[async_trait]
+impl<E: Exchange> Ledger for Client<E> {
+    async fn claim(&self, run: &NewRun) -> Result<Claim, StoreError> {
+        let request = self.keyed(ClaimRequest { run });
+        match self.order::<Nothing>(Route::Runs(RunVerb::Claim), &request).await? {
+            Ok(Nothing {}) => Ok(Claim::Granted),
+            Err(Conflict::ThreadLive { live }) => Ok(Claim::ThreadLive(live)),
+            Err(conflict) => Err(unexpected(&conflict)),
+        }
+    }
+
+    async fn live(&self) -> Result<Vec<LiveRun>, StoreError> {
+        let answer = self.ask(Route::Runs(RunVerb::Live), &self.keyed(Nothing {})).await?;
+        let RunsResponse { runs } = answer;
+        Ok(runs)
+    }
+
+    async fn step(&self, owner: &Owner, record: &StepRecord) -> Result<Owned, StoreError> {
+        self.owner_write(RunVerb::Step, owner, Step { record }).await.map(done)
+    }
+
+    async fn heartbeat(&self, owner: &Owner, lease_ms: u32) -> Result<Owned<Beat>, StoreError> {
+        self.owner_write(RunVerb::Heartbeat, owner, Lease { lease_ms }).await
+    }
+
+    async fn append(&self, owner: &Owner, events: &[Box<RawValue>]) -> Result<Owned, StoreError> {
+        self.owner_write(RunVerb::Append, owner, Events { events }).await.map(done)
+    }
+
+    async fn state(&self, owner: &Owner, state: &Map<String, Value>) -> Result<Owned, StoreError> {
+        self.owner_write(RunVerb::State, owner, State { state }).await.map(done)
+    }
+
+    async fn finishing(&self, owner: &Owner) -> Result<Owned, StoreError> {
+        self.owner_write(RunVerb::Finishing, owner, Nothing {}).await.map(done)
+    }
+
+    async fn finish(&self, owner: &Owner, record: &RunRecord) -> Result<Owned<Stored>, StoreError> {
+        let finished = self.owner_write(RunVerb::Finish, owner, self.put_request(record)).await?;
+        let finished = finished.map(|FinishResponse { stored }| Stored { stored });
+        if matches!(finished, Owned::Done(_))
+            && let Err(error) = self.clear(&owner.run_id).await
+        {
+            // The record has everything; what stays behind is only space.
+            tracing::warn!(run = %owner.run_id, error = %error, "transcript not cleared");
+        }
+        Ok(finished)
+    }
+
+    async fn stop(&self, run: &RunId, mode: StopMode) -> Result<Stop, StoreError> {
+        let request = self.keyed(OfRun { run_id: run, what: ledger::Stop { mode } });
+        match self.ask(Route::Runs(RunVerb::Stop), &request).await? {
+            StopResponse { ok: true, owner_live: Some(owner_live) } => Ok(Stop::Asked { owner_live }),
+            StopResponse { ok: false, .. } => Ok(Stop::NotLive),
+            StopResponse { ok: true, owner_live: None } => Err(malformed("ok without ownerLive")),
+        }
+    }
+
+    async fn inbox(&self, run: &RunId, message: &Map<String, Value>) -> Result<Option<u64>, StoreError> {
+        let request = self.keyed(OfRun { run_id: run, what: Message { message } });
+        match self.ask(Route::Runs(RunVerb::Inbox), &request).await? {
+            InboxResponse { ok: true, seq: Some(seq) } => Ok(Some(seq)),
+            InboxResponse { ok: false, .. } => Ok(None),
+            InboxResponse { ok: true, seq: None } => Err(malformed("ok without seq")),
+        }
+    }
+
+    async fn handoff(&self, generation: &Generation, runs: &[RunId]) -> Result<Vec<RunId>, StoreError> {
+        let request = self.keyed(HandoffRequest { generation, run_ids: runs });
+        let HandoffResponse { marked } = self.ask(Route::Runs(RunVerb::Handoff), &request).await?;
+        Ok(marked)
+    }
+
+    async fn reclaim(
+        &self,
+        generation: &Generation,
+        lease_ms: u32,
+        now: Option<Moment>,
+    ) -> Result<Vec<Reclaimed>, StoreError> {
+        let request = self.keyed(ReclaimRequest { generation, lease_ms, now });
+        let answer = self.ask(Route::Runs(RunVerb::Reclaim), &request).await?;
+        let RunsResponse { runs } = answer;
+        let runs = stream::iter(runs).map(|run| self.with_transcript(run)).buffered(OWNERS_AT_ONCE);
+        Ok(runs.filter_map(std::future::ready).collect().await)
+    }
+
+    async fn live_events(&self, run: &RunId) -> Result<Vec<Value>, StoreError> {
+        let request = self.keyed(OfRun { run_id: run, what: Nothing {} });
+        let answer: Events<Vec<Value>> = self.ask(Route::Runs(RunVerb::LiveEvents), &request).await?;
+        let Events { events } = answer;
+        check_events(&events)?;
+        Ok(events)
+    }
+}
+
+impl<E: Exchange> Client<E> {
+    async fn owner_write<A: DeserializeOwned>(
+        &self,
+        verb: RunVerb,
+        owner: &Owner,
+        what: impl Serialize,
+    ) -> Result<Owned<A>, StoreError> {
+        let request = self.keyed(OwnerWrite { owner, what });
+        owned(self.order(Route::Runs(verb), &request).await?)
+    }
+
+    /// A run taken over, once its transcript is too; none when that failed.
+    async fn with_transcript(&self, run: Reclaimed) -> Option<Reclaimed> {
+        let owner = Owner { run_id: run.row.run_id.clone(), generation: run.row.owner_gen.clone() };
+        match Policy::STATE.run(&owner.run_id, || self.set_owner(&owner)).await {
+            Ok(()) => Some(run),
+            Err(error) => {
+                tracing::error!(run = %owner.run_id, error = %error, "transcript of a reclaimed run not taken over");
+                None
+            }
+        }
+    }
+}
+
+/// A write's outcome, or why the fence did not let it pass.
+pub(super) fn owned<A>(outcome: Result<A, Conflict>) -> Result<Owned<A>, StoreError> {
+    match outcome {
+        Ok(done) => Ok(Owned::Done(done)),
+        Err(Conflict::Fenced) => Ok(Owned::Fenced),
+        Err(Conflict::UnknownRun) => Ok(Owned::UnknownRun),
+        Err(conflict @ Conflict::ThreadLive { .. }) => Err(unexpected(&conflict)),
+    }
+}
+
+/// The outcome of a write that has nothing to tell.
+pub(super) fn done(outcome: Owned<Nothing>) -> Owned {
+    outcome.map(|Nothing {}| ())
+}

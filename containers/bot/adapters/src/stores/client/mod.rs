@@ -1,0 +1,140 @@
+//! Every port of the stores, over one exchange of JSON texts.
+//!
+//! Answers are read as if a stranger had written them: what is malformed is an error, not a guess. A conflict is a
+//! result. Ids and keys are types that cannot be wrong, so a bad one never leaves the process. Not here: retries
+//! (`ars_bot_core::retry`) and the byte budget of records (`ars_runs::budget`).
+
+mod friction;
+mod ledger;
+mod runs;
+mod schedules;
+mod transcript;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ars_bot_core::ports::{StoreError, StoreErrorKind};
+use ars_runs::RunRecord;
+use ars_store::json;
+use ars_types::{StoreKey, UnixMillis};
+use ars_wire::{
+    ledger::Conflict,
+    runs::{DEFAULT_STORE, Keyed, Policy, PutRequest},
+    state::Route,
+};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use super::{
+    exchange::{Answer, Exchange},
+    failure::{malformed, permanent, refused},
+};
+
+/// The retention this bot is configured with; the store takes it over if it was decided after the one it has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Proposal {
+    /// What to keep.
+    pub policy: Policy,
+    /// When the configuration was read.
+    pub updated_at: UnixMillis,
+}
+
+/// Every store's port, over an exchange.
+pub struct Client<E> {
+    exchange: E,
+    store_key: StoreKey,
+    proposal: Option<Proposal>,
+    /// A route was not there.
+    is_degraded: AtomicBool,
+}
+
+impl<E: Exchange> Client<E> {
+    /// A client over an exchange.
+    pub fn over(exchange: E, proposal: Option<Proposal>) -> Result<Self, StoreError> {
+        let store_key = StoreKey::parse(DEFAULT_STORE).map_err(|error| permanent(error.to_string()))?;
+        Ok(Self { exchange, store_key, proposal, is_degraded: AtomicBool::new(false) })
+    }
+
+    /// Whether the store turned out to be older than this bot: it lacks a route that was asked for.
+    pub fn is_degraded(&self) -> bool {
+        self.is_degraded.load(Ordering::Relaxed)
+    }
+
+    /// Asks for what may not conflict.
+    async fn ask<A: DeserializeOwned>(
+        &self,
+        route: Route,
+        request: &impl Serialize,
+    ) -> Result<A, StoreError> {
+        let Answer { status, text } = self.send(route, request).await?;
+        if status != 200 {
+            return Err(refused(status, &text));
+        }
+        serde_json::from_value(parse(&text)?).map_err(malformed)
+    }
+
+    /// Asks for something to be done, whose answer says `ok: true`, or how things are against it.
+    async fn order<A: DeserializeOwned>(
+        &self,
+        route: Route,
+        request: &impl Serialize,
+    ) -> Result<Result<A, Conflict>, StoreError> {
+        let Answer { status, text } = self.send(route, request).await?;
+        let answer = parse(&text)?;
+        if answer["ok"] != (status == 200) {
+            return Err(malformed(format_args!("{status} with another ok")));
+        }
+        match status {
+            200 => serde_json::from_value(answer).map(Ok).map_err(malformed),
+            _ => serde_json::from_value(answer).map(Err).map_err(malformed),
+        }
+    }
+
+    /// The same of what nothing can be against.
+    async fn command<A: DeserializeOwned>(
+        &self,
+        route: Route,
+        request: &impl Serialize,
+    ) -> Result<A, StoreError> {
+        self.order(route, request).await?.map_err(|conflict| unexpected(&conflict))
+    }
+
+    fn keyed<B>(&self, body: B) -> Keyed<'_, B> {
+        Keyed { store_key: &self.store_key, body }
+    }
+
+    /// A record with the retention it is to be kept by.
+    fn put_request<'a>(&self, record: &'a RunRecord) -> PutRequest<&'a RunRecord> {
+        PutRequest {
+            record,
+            policy: self.proposal.map(|proposal| proposal.policy),
+            policy_updated_at: self.proposal.map(|proposal| proposal.updated_at),
+        }
+    }
+
+    /// The answer of a 200 or 409; any other is a failure in its class.
+    async fn send(&self, route: Route, request: &impl Serialize) -> Result<Answer, StoreError> {
+        let body = serde_json::to_string(request).map_err(|error| permanent(format!("request: {error}")))?;
+        if body.len() > route.fence() {
+            return Err(permanent(format!("a body of {} bytes is over the store's limit", body.len())));
+        }
+        let answer = self.exchange.exchange(route, body).await?;
+        if matches!(answer.status, 200 | 409) {
+            return Ok(answer);
+        }
+        let error = refused(answer.status, &answer.text);
+        if error.kind == StoreErrorKind::RouteMissing && !self.is_degraded.swap(true, Ordering::Relaxed) {
+            tracing::warn!(route = route.path(), "the state Worker lacks a route: deploy it before the bot");
+        }
+        Err(error)
+    }
+}
+
+/// Half a surrogate pair that another writer left behind does no harm.
+fn parse(text: &str) -> Result<Value, StoreError> {
+    json::parse(text).map_err(malformed)
+}
+
+/// A conflict where the route has none of this kind.
+fn unexpected(conflict: &Conflict) -> StoreError {
+    malformed(format_args!("a conflict out of place: {conflict:?}"))
+}

@@ -1,0 +1,80 @@
+//! Run history (state-worker supplement sections 5 and 11).
+
+use ars_bot_core::ports::{RunStore, StoreError, Stored};
+use ars_runs::{RunRecord, diagnosis};
+use ars_types::RunId;
+use ars_wire::{
+    runs::{
+        DeleteResponse, EventsPage, EventsRequest, EventsResponse, GetRequest, GetResponse, ListRequest,
+        ListResponse, PutResponse, SummaryResponse,
+    },
+    state::{Route, RunVerb},
+};
+use async_trait::async_trait;
+use serde_json::{Value, json};
+
+use super::{Client, Exchange, malformed};
+
+#[async_trait]
+impl<E: Exchange> RunStore for Client<E> {
+    async fn put(&self, record: &RunRecord) -> Result<Stored, StoreError> {
+        let request = self.keyed(self.put_request(record));
+        let PutResponse { stored, .. } = self.command(Route::Runs(RunVerb::Put), &request).await?;
+        Ok(Stored { stored })
+    }
+
+    async fn get(&self, id: &RunId) -> Result<Option<RunRecord>, StoreError> {
+        let answer: GetResponse<Value> =
+            self.ask(Route::Runs(RunVerb::Get), &self.keyed(GetRequest { id })).await?;
+        let Some(record) = answer.record else { return Ok(None) };
+        let record = RunRecord::from_stored(record).map_err(malformed)?;
+        if &record.id == id { Ok(Some(record)) } else { Err(malformed("another run")) }
+    }
+
+    async fn summary(&self, id: &RunId) -> Result<Option<Value>, StoreError> {
+        let answer: SummaryResponse =
+            self.ask(Route::Runs(RunVerb::Summary), &self.keyed(GetRequest { id })).await?;
+        let Some(mut summary) = answer.summary else { return Ok(None) };
+        read_item(&mut summary)?;
+        if summary["id"] == id.as_str() { Ok(Some(summary)) } else { Err(malformed("another run")) }
+    }
+
+    async fn list(&self, request: &ListRequest) -> Result<ListResponse, StoreError> {
+        let mut answer: ListResponse = self.ask(Route::Runs(RunVerb::List), &self.keyed(request)).await?;
+        answer.items.iter_mut().try_for_each(read_item)?;
+        Ok(answer)
+    }
+
+    async fn events(&self, id: &RunId, after_seq: u64, limit: u32) -> Result<Option<EventsPage>, StoreError> {
+        let request = EventsRequest { id, after_seq, limit: Some(limit) };
+        let answer = self.ask(Route::Runs(RunVerb::Events), &self.keyed(request)).await?;
+        let EventsResponse { events, next_after_seq } = answer;
+        let Some(events) = events else { return Ok(None) };
+        check_events(&events)?;
+        Ok(Some(EventsPage { events, next_after_seq }))
+    }
+
+    async fn delete(&self, id: &RunId) -> Result<bool, StoreError> {
+        let request = self.keyed(GetRequest { id });
+        let DeleteResponse { deleted, .. } = self.command(Route::Runs(RunVerb::Delete), &request).await?;
+        Ok(deleted)
+    }
+}
+
+/// Checks an item by the rules of a record, and makes its diagnosis what readers expect.
+fn read_item(item: &mut Value) -> Result<(), StoreError> {
+    let mut record = item.clone();
+    let Value::Object(fields) = &mut record else { return Err(malformed("an item that is no object")) };
+    fields.insert("events".into(), json!([]));
+    RunRecord::from_stored(record).map_err(malformed)?;
+    if let Some(stored) = item.get_mut("diagnosis") {
+        diagnosis::normalise(stored);
+    }
+    Ok(())
+}
+
+/// Events always have a type and carry their seq (section 5.5).
+pub(super) fn check_events(events: &[Value]) -> Result<(), StoreError> {
+    let is_whole = |event: &Value| event["type"].is_string() && event["seq"].is_number();
+    if events.iter().all(is_whole) { Ok(()) } else { Err(malformed("an event without a type or seq")) }
+}

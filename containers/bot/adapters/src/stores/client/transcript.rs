@@ -1,0 +1,43 @@
+//! Transcripts of live runs (state-worker supplement section 10.1).
+
+use ars_bot_core::ports::{Owned, StoreError, Transcripts};
+use ars_types::RunId;
+use ars_wire::{
+    ledger::{Nothing, Owner},
+    state::{Route, TranscriptVerb},
+    transcript::{Attachment, OfRun, Part, Transcript, WriteRequest},
+};
+use async_trait::async_trait;
+
+use super::{
+    Client, Exchange,
+    ledger::{done, owned},
+};
+
+#[async_trait]
+impl<E: Exchange> Transcripts for Client<E> {
+    async fn set_owner(&self, owner: &Owner) -> Result<(), StoreError> {
+        let Nothing {} = self.command(Route::Transcript(TranscriptVerb::Owner), owner).await?;
+        Ok(())
+    }
+
+    async fn write(
+        &self,
+        owner: &Owner,
+        parts: &[Part],
+        attachments: &[Attachment],
+    ) -> Result<Owned, StoreError> {
+        let request = WriteRequest { owner, rows: parts, attachments };
+        owned(self.order(Route::Transcript(TranscriptVerb::Write), &request).await?).map(done)
+    }
+
+    async fn read(&self, run: &RunId) -> Result<Transcript, StoreError> {
+        self.ask(Route::Transcript(TranscriptVerb::Read), &OfRun { run_id: run }).await
+    }
+
+    async fn clear(&self, run: &RunId) -> Result<(), StoreError> {
+        let request = OfRun { run_id: run };
+        let Nothing {} = self.command(Route::Transcript(TranscriptVerb::Clear), &request).await?;
+        Ok(())
+    }
+}

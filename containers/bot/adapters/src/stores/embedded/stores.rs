@@ -1,0 +1,82 @@
+//! Every store of the state Worker on files of this data directory, asked and answering as the Worker does.
+//!
+//! One file holds runs, transcripts, friction ledgers and schedules, each on a connection of its own; none of them
+//! mixes what belongs to different keys. Memory has a file for each scope (`scopes`).
+
+use std::path::Path;
+
+use ars_bot_core::ports::StoreError;
+use ars_friction::records::FrictionStore;
+use ars_runs::{RunStore, TranscriptStore};
+use ars_schedules::ScheduleStore;
+use ars_sql_native::NativeSql;
+use ars_store::{Refusal, Store, StoreFailure, key_of};
+use ars_types::UnixMillis;
+use ars_wire::state::Route;
+
+use super::super::{
+    exchange::Answer,
+    failure::{chain, permanent},
+};
+
+/// The file of all stores but memory.
+const FILE: &str = "store.sqlite3";
+/// What the state Worker says of a fault of its own.
+const INTERNAL_BODY: &str = r#"{"error":"internal"}"#;
+
+/// The stores, opened.
+pub(super) struct Stores {
+    runs: RunStore<NativeSql>,
+    transcripts: TranscriptStore<NativeSql>,
+    friction: FrictionStore<NativeSql>,
+    schedules: ScheduleStore<NativeSql>,
+}
+
+impl Stores {
+    pub(super) fn open(data_dir: &Path) -> Result<Self, StoreError> {
+        let file = data_dir.join(FILE);
+        Ok(Self {
+            runs: open(&file)?,
+            transcripts: open(&file)?,
+            friction: open(&file)?,
+            schedules: open(&file)?,
+        })
+    }
+
+    pub(super) fn answer(&mut self, route: Route, body: &str, now: UnixMillis) -> Answer {
+        if let Route::Memory(_) = route {
+            return Answer { status: 404, text: r#"{"error":"not found"}"#.to_owned() };
+        }
+        match self.try_answer(route, body, now) {
+            Ok(text) => Answer { status: 200, text },
+            Err(StoreFailure::Refusal(refusal)) => Answer { status: refusal.status(), text: refusal.body() },
+            Err(StoreFailure::Fault(fault)) => {
+                tracing::error!(route = route.path(), error = %fault, "store failed");
+                Answer { status: 500, text: INTERNAL_BODY.to_owned() }
+            }
+        }
+    }
+
+    fn try_answer(&mut self, route: Route, body: &str, now: UnixMillis) -> Result<String, StoreFailure> {
+        key_of(body, route.key())?;
+        match route {
+            Route::Memory(_) => Err(Refusal::field("route", "is not served").into()),
+            Route::Friction(verb) => self.friction.answer(verb, body, now),
+            Route::Schedules(verb) => self.schedules.answer(verb, body, now),
+            Route::Runs(verb) => self.runs.answer(verb, body, now),
+            Route::Transcript(verb) => self.transcripts.answer(verb, body, now),
+        }
+    }
+
+    pub(super) fn sweep(&self, now: UnixMillis) {
+        match self.runs.sweep(now) {
+            Ok(removed) => tracing::debug!(removed, "run history swept"),
+            Err(error) => tracing::error!(error = %error, "run history not swept"),
+        }
+    }
+}
+
+fn open<T: Store<NativeSql>>(file: &Path) -> Result<T, StoreError> {
+    let sql = NativeSql::open(file).map_err(|error| permanent(error.to_string()))?;
+    T::open(sql).map_err(|error| permanent(chain(&error)))
+}

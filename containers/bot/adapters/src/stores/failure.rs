@@ -1,0 +1,38 @@
+//! Failures of a store's client, by class and in words (document 2 section 7, state-worker supplement section 11).
+
+use ars_bot_core::ports::{StoreError, StoreErrorKind};
+use serde_json::Value;
+
+/// Characters of a refusal's text kept for the log.
+const MAX_REASON_CHARS: usize = 200;
+
+pub(super) fn permanent(message: impl Into<String>) -> StoreError {
+    StoreError { kind: StoreErrorKind::Permanent, message: message.into() }
+}
+
+pub(super) fn transient(message: impl Into<String>) -> StoreError {
+    StoreError { kind: StoreErrorKind::Transient, message: message.into() }
+}
+
+pub(super) fn malformed(what: impl std::fmt::Display) -> StoreError {
+    permanent(format!("malformed answer: {what}"))
+}
+
+/// An answer that is neither a result nor a conflict. Its body's `error` names a field, never a value.
+pub(super) fn refused(status: u16, text: &str) -> StoreError {
+    let kind = match status {
+        404 => StoreErrorKind::RouteMissing,
+        408 | 429 | 500..=599 => StoreErrorKind::Transient,
+        _ => StoreErrorKind::Permanent,
+    };
+    let body = serde_json::from_str::<Value>(text).unwrap_or_default();
+    let reason = body["error"].as_str().unwrap_or("no reason given");
+    let reason: String = reason.chars().filter(|char| !char.is_control()).take(MAX_REASON_CHARS).collect();
+    StoreError { kind, message: format!("{status}: {reason}") }
+}
+
+/// An error and what caused it, in one line.
+pub(super) fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+}

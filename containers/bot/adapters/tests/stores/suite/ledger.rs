@@ -1,0 +1,271 @@
+//! The ledger of live runs, whichever store it is in.
+
+use ars_bot_core::ports::{Claim, Owned, Stop, StoreError};
+use ars_types::StopMode;
+use ars_wire::{
+    Moment,
+    ledger::{Beat, Call, Card, Holder, LEASE_MS, NewRun, Owner, Phase, StepRecord},
+    transcript::{Part, Transcript},
+};
+use serde_json::{Map, Value, json, value::RawValue};
+
+use super::{Fixture, generation, owner, refusal, run};
+
+fn object(value: Value) -> Map<String, Value> {
+    serde_json::from_value(value).unwrap()
+}
+
+fn events(events: &[Value]) -> Vec<Box<RawValue>> {
+    events.iter().map(|event| RawValue::from_string(event.to_string()).unwrap()).collect()
+}
+
+fn new_run(fixture: &Fixture, id: &str, thread: &str, name: &str) -> NewRun {
+    NewRun {
+        run_id: run(id),
+        thread_key: thread.into(),
+        generation: generation(name),
+        lease_ms: LEASE_MS,
+        started_at: Moment::new(fixture.now as f64 - 0.25).unwrap(),
+        meta: object(json!({ "agent": "coding", "channelId": "C1", "later": [1] })),
+        card: Some(Card { channel: "C1".into(), ts: "1.2".into() }),
+        system: "Be brief. 🦀".into(),
+        tools: vec![json!({ "name": "bash" })],
+        state: None,
+    }
+}
+
+/// A live run `r1` on the thread `t1`, owned by `g1`.
+async fn live(fixture: &Fixture) -> Owner {
+    assert_eq!(fixture.ledger.claim(&new_run(fixture, "r1", "t1", "g1")).await.unwrap(), Claim::Granted);
+    owner("r1", "g1")
+}
+
+fn step(step: u64, inbox_consumed_seq: u64) -> StepRecord {
+    let in_flight = vec![Call { call_id: "c1".into(), tool: "bash".into() }];
+    let extra = object(json!({ "later": true }));
+    StepRecord {
+        step,
+        seq: 7,
+        in_flight,
+        inbox_consumed_seq,
+        remaining_ms: 5000,
+        extra,
+        ..StepRecord::default()
+    }
+}
+
+pub async fn a_claim_is_granted_and_may_be_repeated(fixture: Fixture) {
+    live(&fixture).await;
+    live(&fixture).await;
+    assert_eq!(fixture.ledger.live().await.unwrap().len(), 1);
+}
+
+pub async fn a_taken_thread_names_who_holds_it(fixture: Fixture) {
+    live(&fixture).await;
+    let started_at = Moment::new(fixture.now as f64 - 0.25).unwrap();
+    let holder = Holder { run_id: run("r1"), agent: Some("coding".into()), started_at };
+    for (id, name) in [("r2", "g1"), ("r1", "g2")] {
+        let claim = fixture.ledger.claim(&new_run(&fixture, id, "t1", name)).await.unwrap();
+        assert_eq!(claim, Claim::ThreadLive(holder.clone()), "{id} {name}");
+    }
+    let mut nameless = new_run(&fixture, "r3", "t3", "g1");
+    nameless.meta.remove("agent");
+    fixture.ledger.claim(&nameless).await.unwrap();
+    let claim = fixture.ledger.claim(&new_run(&fixture, "r4", "t3", "g1")).await.unwrap();
+    assert_eq!(claim, Claim::ThreadLive(Holder { run_id: run("r3"), agent: None, started_at }));
+}
+
+pub async fn a_live_run_is_shown_as_it_was_claimed(fixture: Fixture) {
+    let mut later = new_run(&fixture, "r2", "t2", "g1");
+    later.started_at = Moment::from(fixture.now + 1);
+    later.card = None;
+    later.state = Some(object(json!({ "plan": [] })));
+    fixture.ledger.claim(&later).await.unwrap();
+    let claimed = new_run(&fixture, "r1", "t1", "g1");
+    fixture.ledger.claim(&claimed).await.unwrap();
+    let rows = fixture.ledger.live().await.unwrap();
+    let [first, second] = &rows[..] else { panic!("{rows:?}") };
+    assert_eq!(
+        (&first.run_id, &first.thread_key, &first.owner_gen),
+        (&run("r1"), &claimed.thread_key, &generation("g1"))
+    );
+    assert_eq!((first.started_at, first.phase, first.stop), (claimed.started_at, Phase::Live, None));
+    assert_eq!((&first.meta, &first.card), (&claimed.meta, &claimed.card));
+    assert_eq!((&first.system, &first.tools, first.state.len()), (&claimed.system, &claimed.tools, 0));
+    assert!(first.lease_until >= Moment::from(fixture.now + i64::from(LEASE_MS)));
+    assert_eq!((&second.run_id, &second.card, &second.state), (&run("r2"), &None, &later.state.unwrap()));
+}
+
+/// Every owner write that does not end the run, as its outcome without what it tells.
+async fn owner_writes(fixture: &Fixture, owner: &Owner) -> Vec<Result<Owned, StoreError>> {
+    let ledger = &fixture.ledger;
+    vec![
+        ledger.step(owner, &step(1, 0)).await,
+        ledger.heartbeat(owner, LEASE_MS).await.map(|beat| beat.map(drop)),
+        ledger.append(owner, &events(&[json!({ "seq": 1, "type": "input" })])).await,
+        ledger.append(owner, &[]).await,
+        ledger.state(owner, &object(json!({ "a": 1 }))).await,
+        ledger.finishing(owner).await,
+    ]
+}
+
+pub async fn an_owner_writes_and_nobody_else(fixture: Fixture) {
+    let mine = live(&fixture).await;
+    let (row, events) =
+        (fixture.ledger.live().await.unwrap(), fixture.ledger.live_events(&run("r1")).await.unwrap());
+    let stranger = owner("r1", "g2");
+    for outcome in owner_writes(&fixture, &stranger).await {
+        assert_eq!(outcome.unwrap(), Owned::Fenced);
+    }
+    let finish = fixture.ledger.finish(&stranger, &fixture.record("r1")).await.unwrap();
+    assert_eq!(finish, Owned::Fenced);
+    assert_eq!(fixture.ledger.live().await.unwrap(), row, "a fenced writer changes nothing");
+    assert_eq!(fixture.ledger.live_events(&run("r1")).await.unwrap(), events);
+    assert_eq!(fixture.runs.get(&run("r1")).await.unwrap(), None);
+    for outcome in owner_writes(&fixture, &mine).await {
+        assert_eq!(outcome.unwrap(), Owned::Done(()));
+    }
+    assert_eq!(fixture.ledger.live().await.unwrap()[0].state, object(json!({ "a": 1 })));
+}
+
+pub async fn an_unknown_run_is_a_result_and_no_error(fixture: Fixture) {
+    for outcome in owner_writes(&fixture, &owner("no", "g1")).await {
+        assert_eq!(outcome.unwrap(), Owned::UnknownRun);
+    }
+    let finish = fixture.ledger.finish(&owner("no", "g1"), &fixture.record("no")).await.unwrap();
+    assert_eq!(finish, Owned::UnknownRun);
+    assert_eq!(fixture.ledger.stop(&run("no"), StopMode::Soft).await.unwrap(), Stop::NotLive);
+    assert_eq!(fixture.ledger.inbox(&run("no"), &Map::new()).await.unwrap(), None);
+    assert_eq!(fixture.ledger.handoff(&generation("g1"), &[run("no")]).await.unwrap(), []);
+    assert_eq!(fixture.ledger.live_events(&run("no")).await.unwrap(), Vec::<Value>::new());
+    assert_eq!(fixture.ledger.live().await.unwrap(), []);
+    assert_eq!(fixture.ledger.reclaim(&generation("g2"), LEASE_MS, None).await.unwrap(), []);
+}
+
+pub async fn a_stop_reaches_the_owner_by_its_heartbeat(fixture: Fixture) {
+    let mine = live(&fixture).await;
+    let beat = |stop, phase| Owned::Done(Beat { stop, phase });
+    assert_eq!(fixture.ledger.heartbeat(&mine, LEASE_MS).await.unwrap(), beat(None, Phase::Live));
+    for mode in [StopMode::Soft, StopMode::Hard] {
+        let asked = fixture.ledger.stop(&run("r1"), mode).await.unwrap();
+        assert_eq!(asked, Stop::Asked { owner_live: true });
+        let heard = fixture.ledger.heartbeat(&mine, LEASE_MS).await.unwrap();
+        assert_eq!(heard, beat(Some(mode), Phase::Live));
+    }
+    fixture.ledger.finishing(&mine).await.unwrap();
+    let heard = fixture.ledger.heartbeat(&mine, LEASE_MS).await.unwrap();
+    assert_eq!(heard, beat(Some(StopMode::Hard), Phase::Finishing));
+}
+
+pub async fn followups_are_numbered_within_their_run(fixture: Fixture) {
+    live(&fixture).await;
+    fixture.ledger.claim(&new_run(&fixture, "r2", "t2", "g1")).await.unwrap();
+    let message = object(json!({ "text": "also this" }));
+    for (id, seq) in [("r1", 1), ("r1", 2), ("r2", 1)] {
+        assert_eq!(fixture.ledger.inbox(&run(id), &message).await.unwrap(), Some(seq));
+    }
+}
+
+pub async fn the_right_to_reply_is_granted_once(fixture: Fixture) {
+    let mine = live(&fixture).await;
+    assert_eq!(fixture.ledger.finishing(&mine).await.unwrap(), Owned::Done(()));
+    assert_eq!(fixture.ledger.finishing(&mine).await.unwrap(), Owned::Fenced);
+}
+
+pub async fn appended_events_are_kept_once_and_in_order(fixture: Fixture) {
+    let mine = live(&fixture).await;
+    let event = |seq: u64, text: &str| json!({ "type": "text", "seq": seq, "text": text });
+    let batch = events(&[event(1, "one 🦀"), event(3, "three")]);
+    for batch in [&batch, &batch, &events(&[event(2, "two"), event(3, "three again")])] {
+        assert_eq!(fixture.ledger.append(&mine, batch).await.unwrap(), Owned::Done(()));
+    }
+    let kept = [event(1, "one 🦀"), event(2, "two"), event(3, "three again")];
+    assert_eq!(fixture.ledger.live_events(&run("r1")).await.unwrap(), kept);
+}
+
+pub async fn one_bad_event_refuses_the_batch(fixture: Fixture) {
+    let mine = live(&fixture).await;
+    let good = json!({ "type": "text", "seq": 1 });
+    let large = json!({ "type": "text", "seq": 2, "text": "x".repeat(65_536) });
+    for (bad, told) in [
+        (json!({ "type": "text" }), "400: events[1].seq must be an integer of at least 1"),
+        (large, "400: events[1] must take at most 65536 bytes"),
+    ] {
+        let batch = events(&[good.clone(), bad]);
+        assert_eq!(refusal(fixture.ledger.append(&mine, &batch).await), told);
+    }
+    assert_eq!(fixture.ledger.live_events(&run("r1")).await.unwrap(), Vec::<Value>::new());
+}
+
+pub async fn a_finished_run_is_history_and_its_thread_is_free(fixture: Fixture) {
+    let mine = live(&fixture).await;
+    fixture.transcripts.set_owner(&mine).await.unwrap();
+    let part = Part { idx: 0, part: 0, json: "{}".into() };
+    fixture.transcripts.write(&mine, std::slice::from_ref(&part), &[]).await.unwrap();
+    fixture.ledger.append(&mine, &events(&[json!({ "type": "text", "seq": 9 })])).await.unwrap();
+    let record = fixture.record("r1");
+    let finished = fixture.ledger.finish(&mine, &record).await.unwrap();
+    assert!(matches!(finished, Owned::Done(stored) if stored.stored), "{finished:?}");
+    assert_eq!(
+        fixture.runs.get(&run("r1")).await.unwrap(),
+        Some(record.clone()),
+        "its events are the record's"
+    );
+    assert_eq!(fixture.ledger.live().await.unwrap(), []);
+    assert_eq!(fixture.transcripts.read(&run("r1")).await.unwrap(), Transcript::default());
+    assert_eq!(fixture.transcripts.write(&mine, &[part], &[]).await.unwrap(), Owned::UnknownRun);
+    assert_eq!(fixture.ledger.finish(&mine, &record).await.unwrap(), Owned::UnknownRun);
+    assert_eq!(fixture.ledger.claim(&new_run(&fixture, "r2", "t1", "g1")).await.unwrap(), Claim::Granted);
+}
+
+pub async fn a_finish_with_another_runs_record_is_refused(fixture: Fixture) {
+    let mine = live(&fixture).await;
+    let refused = refusal(fixture.ledger.finish(&mine, &fixture.record("r2")).await);
+    assert_eq!(refused, "400: record.id must be the run's");
+    assert_eq!(fixture.ledger.live().await.unwrap().len(), 1);
+}
+
+pub async fn what_was_handed_off_is_reclaimed_with_all_a_new_owner_needs(fixture: Fixture) {
+    let old = live(&fixture).await;
+    fixture.transcripts.set_owner(&old).await.unwrap();
+    for text in ["one", "two", "three"] {
+        fixture.ledger.inbox(&run("r1"), &object(json!({ "text": text }))).await.unwrap();
+    }
+    for record in [step(0, 0), step(2, 1), step(1, 0)] {
+        fixture.ledger.step(&old, &record).await.unwrap();
+    }
+    fixture.ledger.stop(&run("r1"), StopMode::Soft).await.unwrap();
+    let marked = fixture.ledger.handoff(&generation("g1"), &[run("no"), run("r1")]).await.unwrap();
+    assert_eq!(marked, [run("r1")]);
+
+    let taken = fixture.ledger.reclaim(&generation("g2"), LEASE_MS, None).await.unwrap();
+    let [taken] = &taken[..] else { panic!("{taken:?}") };
+    assert_eq!((taken.row.run_id.as_str(), taken.row.owner_gen.as_str()), ("r1", "g2"));
+    assert_eq!((taken.row.phase, taken.reclaimed_from), (Phase::Live, Phase::Handoff));
+    assert_eq!((taken.row.stop, &taken.last_step), (Some(StopMode::Soft), &Some(step(2, 1))));
+    let inbox: Vec<_> = taken.inbox.iter().map(|left| (left.seq, &left.message["text"])).collect();
+    assert_eq!(inbox, [(2, &json!("two")), (3, &json!("three"))]);
+    assert_eq!(taken.jobs, []);
+
+    let new = owner("r1", "g2");
+    assert_eq!(fixture.ledger.heartbeat(&old, LEASE_MS).await.unwrap(), Owned::Fenced);
+    assert_eq!(fixture.transcripts.write(&old, &[], &[]).await.unwrap(), Owned::Fenced);
+    assert_eq!(fixture.transcripts.write(&new, &[], &[]).await.unwrap(), Owned::Done(()));
+}
+
+pub async fn a_lapsed_lease_is_reclaimed_and_an_own_run_never(fixture: Fixture) {
+    live(&fixture).await;
+    let lapsed = Some(Moment::from(fixture.now + 10 * i64::from(LEASE_MS)));
+    for (name, now, taken) in [("g2", None, 0), ("g1", lapsed, 0), ("g2", lapsed, 1), ("g2", lapsed, 0)] {
+        let runs = fixture.ledger.reclaim(&generation(name), LEASE_MS, now).await.unwrap();
+        assert_eq!(runs.len(), taken, "{name} at {now:?}");
+        assert!(runs.iter().all(|run| run.reclaimed_from == Phase::Live && run.last_step.is_none()));
+    }
+}
+
+pub async fn a_claim_over_the_fence_never_leaves_the_process(fixture: Fixture) {
+    let mut large = new_run(&fixture, "r1", "t1", "g1");
+    large.system = "x".repeat(524_288);
+    assert!(refusal(fixture.ledger.claim(&large).await).contains("over the store's limit"));
+    assert_eq!(fixture.ledger.live().await.unwrap(), []);
+}

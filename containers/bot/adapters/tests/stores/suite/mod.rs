@@ -1,0 +1,172 @@
+//! What callers may rely on, whichever stores they were given: cases over a [`Fixture`], run by `suite!`.
+//!
+//! The same file is part of `tests/workerd`, where the stores are those of the Worker as it is deployed. So nothing
+//! here moves a clock: times are told from the fixture's.
+
+pub mod friction;
+pub mod ledger;
+pub mod runs;
+pub mod schedules;
+pub mod transcripts;
+
+use std::{any::Any, sync::Arc};
+
+use ars_bot_adapters::stores::{Answer, Client, Exchange, Proposal};
+use ars_bot_core::ports::{
+    FrictionRecords, Ledger, RunStore, Schedules, StoreError, StoreErrorKind, Transcripts,
+};
+use ars_runs::RunRecord;
+use ars_types::{Generation, RunId, StoreKey};
+use ars_wire::{ledger::Owner, runs::Policy, state::Route};
+use serde_json::{Value, json};
+
+pub const DAY: i64 = 86_400_000;
+
+/// Stores, and what they stand on for as long as they are used.
+pub struct Fixture {
+    pub runs: Arc<dyn RunStore>,
+    pub ledger: Arc<dyn Ledger>,
+    pub transcripts: Arc<dyn Transcripts>,
+    pub friction: Arc<dyn FrictionRecords>,
+    pub schedules: Arc<dyn Schedules>,
+    /// What the stores' clock says, or said a moment ago.
+    pub now: i64,
+    exchange: Arc<dyn Exchange>,
+    _ground: Box<dyn Any + Send>,
+}
+
+impl Fixture {
+    pub fn over(exchange: Arc<dyn Exchange>, now: i64, ground: impl Any + Send) -> Self {
+        let policy = Policy { retention_days: Some(10), max_runs: Some(40), max_bytes: None };
+        let proposal = Proposal { policy, updated_at: now };
+        let client = Arc::new(Client::over(exchange.clone(), Some(proposal)).unwrap());
+        Self {
+            runs: client.clone(),
+            ledger: client.clone(),
+            transcripts: client.clone(),
+            friction: client.clone(),
+            schedules: client,
+            now,
+            exchange,
+            _ground: Box::new(ground),
+        }
+    }
+
+    /// Asks as another writer would, with any JSON.
+    async fn raw(&self, path: &str, body: Value) -> Answer {
+        self.exchange.exchange(Route::of(path).unwrap(), body.to_string()).await.unwrap()
+    }
+
+    fn record(&self, id: &str) -> RunRecord {
+        record(id, self.now)
+    }
+}
+
+pub fn run(id: &str) -> RunId {
+    RunId::parse(id).unwrap()
+}
+
+fn key(key: &str) -> StoreKey {
+    StoreKey::parse(key).unwrap()
+}
+
+fn generation(name: &str) -> Generation {
+    Generation::parse(name).unwrap()
+}
+
+fn owner(id: &str, name: &str) -> Owner {
+    Owner { run_id: run(id), generation: generation(name) }
+}
+
+/// The text of a failure that no retry mends.
+fn refusal<T: std::fmt::Debug>(result: Result<T, StoreError>) -> String {
+    let error = result.unwrap_err();
+    assert_eq!(error.kind, StoreErrorKind::Permanent, "{error}");
+    error.message
+}
+
+pub fn record(id: &str, finished_at: i64) -> RunRecord {
+    RunRecord::from_stored(json!({
+        "id": id, "label": "a run", "agent": "coding", "channelId": "C1", "userId": "U1", "threadKey": "t:C1:1",
+        "channelVisibility": "machine", "startedAt": finished_at - 10, "finishedAt": finished_at,
+        "status": "completed", "eventCount": 3, "storedEventCount": 3, "truncated": false,
+        "events": [{ "type": "input", "text": "hello 🦀", "seq": 1 }, { "type": "of a later age", "x": [1], "seq": 2 },
+                   { "type": "answer", "text": "done\u{0}", "seq": 5 }],
+        "diagnosis": { "findings": [], "eventCount": 1, "verdict": "fine", "byCategory": {} },
+        "later": { "kept": true },
+    }))
+    .unwrap()
+}
+
+/// Runs every case over a fixture of its own.
+#[macro_export]
+macro_rules! suite {
+    ($fixture:expr) => {
+        $crate::cases! { $fixture,
+            runs: [
+                a_record_is_read_back_as_it_was_put,
+                an_unknown_run_is_none_everywhere,
+                a_later_record_of_a_run_replaces_it_whole,
+                a_summary_is_the_record_without_its_events,
+                a_deleted_run_is_gone_and_deleting_it_again_is_no_error,
+                lists_page_filter_and_show_sizes,
+                a_list_is_walked_across_times_with_any_fraction,
+                a_predicate_hides_what_it_does_not_allow,
+                events_come_in_pages,
+                a_run_too_old_is_not_stored_and_says_so,
+                the_proposed_policy_is_kept,
+                a_refused_request_is_permanent_and_named_alike,
+                a_record_over_the_fence_is_permanent,
+                writes_at_once_are_all_kept,
+            ],
+            ledger: [
+                a_claim_is_granted_and_may_be_repeated,
+                a_taken_thread_names_who_holds_it,
+                a_live_run_is_shown_as_it_was_claimed,
+                an_owner_writes_and_nobody_else,
+                an_unknown_run_is_a_result_and_no_error,
+                a_stop_reaches_the_owner_by_its_heartbeat,
+                followups_are_numbered_within_their_run,
+                the_right_to_reply_is_granted_once,
+                appended_events_are_kept_once_and_in_order,
+                one_bad_event_refuses_the_batch,
+                a_finished_run_is_history_and_its_thread_is_free,
+                a_finish_with_another_runs_record_is_refused,
+                what_was_handed_off_is_reclaimed_with_all_a_new_owner_needs,
+                a_lapsed_lease_is_reclaimed_and_an_own_run_never,
+                a_claim_over_the_fence_never_leaves_the_process,
+            ],
+            transcripts: [
+                only_the_owner_writes,
+                parts_and_attachments_are_read_back_in_order,
+                what_is_written_again_is_replaced,
+                a_cleared_transcript_has_nothing_and_takes_nothing,
+                a_part_too_large_is_refused_and_nothing_lands,
+            ],
+            friction: [
+                a_run_has_one_record_the_last_one,
+                the_newest_records_come_oldest_first,
+                ledgers_do_not_mix,
+                a_malformed_diagnosis_is_refused_by_name,
+            ],
+            schedules: [
+                firings_are_kept_and_the_newest_of_each_schedule_is_shown,
+                a_late_arrival_is_kept_and_never_the_newest,
+                a_firing_with_too_long_a_detail_is_refused_by_name,
+            ],
+        }
+    };
+}
+
+/// One module of tests for each port.
+#[macro_export]
+macro_rules! cases {
+    ($fixture:expr, $($port:ident: [$($case:ident),+ $(,)?],)+) => {
+        $(mod $port {
+            $(#[tokio::test]
+            async fn $case() {
+                $crate::suite::$port::$case($fixture.await).await;
+            })+
+        })+
+    };
+}

@@ -1,0 +1,187 @@
+//! When a store is asked again, and how long to wait before (document 2 section 7, state-worker supplement section
+//! 11).
+//!
+//! Only what another attempt may mend is tried again: an overloaded or unreachable store. A conflict is an answer and
+//! never comes here. Not here: what a caller does who has waited in vain.
+
+mod ledger;
+
+use std::time::Duration;
+
+use ars_types::RunId;
+use backon::Retryable as _;
+use tokio_util::sync::CancellationToken;
+
+use crate::ports::{StoreError, StoreErrorKind};
+
+pub use ledger::Retrying;
+
+/// The waits between the attempts of one kind of request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Policy {
+    waits: &'static [Duration],
+    spread: Spread,
+}
+
+/// Whether clients that failed together come back together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Spread {
+    /// Each wait as it is: a few tenths of a second before something that a run waits for.
+    None,
+    /// Each wait times 0.5 to 1.5.
+    Half,
+}
+
+impl Policy {
+    /// A run's record: nobody waits for it.
+    pub const RECORD: Self =
+        Self { waits: &[Duration::from_secs(1), Duration::from_secs(4)], spread: Spread::Half };
+    /// A claim: the run waits for it.
+    pub const CLAIM: Self =
+        Self { waits: &[Duration::from_millis(200), Duration::from_millis(800)], spread: Spread::None };
+    /// A step record: the step's tools wait for it.
+    pub const STEP: Self = Self { waits: &[Duration::from_millis(200)], spread: Spread::None };
+    /// The dispatcher's state: the next change of it makes up for a lost one.
+    pub const STATE: Self = Self::STEP;
+
+    /// Attempts until one succeeds, a failure stands, or the waits are used up. `run` is for the log.
+    pub async fn run<T, F, A>(self, run: &RunId, attempt: A) -> Result<T, StoreError>
+    where
+        F: Future<Output = Result<T, StoreError>>,
+        A: FnMut() -> F,
+    {
+        self.run_hurried(run, &CancellationToken::new(), attempt).await
+    }
+
+    /// The same, with waits that end at once when `hurry` is cancelled. An attempt under way is never dropped.
+    pub(crate) async fn run_hurried<T, F, A>(
+        self,
+        run: &RunId,
+        hurry: &CancellationToken,
+        attempt: A,
+    ) -> Result<T, StoreError>
+    where
+        F: Future<Output = Result<T, StoreError>>,
+        A: FnMut() -> F,
+    {
+        let waits: Vec<_> = self.waits.iter().map(|wait| self.spread.of(*wait)).collect();
+        let hurry = hurry.clone();
+        let sleep = move |wait| {
+            let hurry = hurry.clone();
+            async move {
+                tokio::select! {
+                    () = tokio::time::sleep(wait) => {}
+                    () = hurry.cancelled() => {}
+                }
+            }
+        };
+        attempt
+            .retry(waits.into_iter())
+            .sleep(sleep)
+            .when(|error| error.kind == StoreErrorKind::Transient)
+            .notify(|error, wait| {
+                let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+                tracing::warn!(run = %run, error = %error, wait_ms, "store not written yet");
+            })
+            .await
+    }
+}
+
+impl Spread {
+    /// The wait to take; without randomness, as it is.
+    fn of(self, wait: Duration) -> Duration {
+        let mut byte = [0];
+        match (self, getrandom::fill(&mut byte)) {
+            (Self::Half, Ok(())) => wait.mul_f64(0.5 + f64::from(byte[0]) / 255.0),
+            _ => wait,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use tokio::{sync::Notify, time::Instant};
+
+    use super::*;
+
+    /// Fails so often, then succeeds; yields the result, the attempts made and the milliseconds waited.
+    async fn play(
+        policy: Policy,
+        kind: StoreErrorKind,
+        failures: usize,
+    ) -> (Result<(), StoreError>, usize, u128) {
+        let attempts = AtomicUsize::new(0);
+        let began = Instant::now();
+        let run = RunId::parse("r").unwrap();
+        let result = policy.run(&run, || async {
+            if attempts.fetch_add(1, Ordering::Relaxed) < failures {
+                return Err(StoreError { kind, message: "as scripted".into() });
+            }
+            Ok(())
+        });
+        let result = result.await;
+        (result, attempts.into_inner(), began.elapsed().as_millis())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_claim_waits_200_and_800_milliseconds_and_a_step_200() {
+        use StoreErrorKind::Transient;
+        assert_eq!(play(Policy::CLAIM, Transient, 1).await, (Ok(()), 2, 200));
+        assert_eq!(play(Policy::CLAIM, Transient, 2).await, (Ok(()), 3, 1000));
+        let (result, attempts, waited) = play(Policy::CLAIM, Transient, 3).await;
+        assert_eq!((result.unwrap_err().kind, attempts, waited), (Transient, 3, 1000));
+        for policy in [Policy::STEP, Policy::STATE] {
+            let (result, attempts, waited) = play(policy, Transient, 9).await;
+            assert_eq!((result.unwrap_err().kind, attempts, waited), (Transient, 2, 200));
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_record_is_tried_three_times_within_the_spread_of_its_waits() {
+        for _ in 0..50 {
+            let (result, attempts, waited) = play(Policy::RECORD, StoreErrorKind::Transient, 1).await;
+            assert_eq!((result, attempts), (Ok(()), 2));
+            assert!((500..=1500).contains(&waited), "{waited}");
+            let (result, attempts, waited) = play(Policy::RECORD, StoreErrorKind::Transient, 3).await;
+            assert_eq!((result.is_err(), attempts), (true, 3));
+            assert!((2500..=7500).contains(&waited), "{waited}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_another_attempt_cannot_mend_is_not_tried_again() {
+        for kind in [StoreErrorKind::Permanent, StoreErrorKind::RouteMissing] {
+            for policy in [Policy::RECORD, Policy::CLAIM, Policy::STEP] {
+                let (result, attempts, waited) = play(policy, kind, 9).await;
+                assert_eq!((result.unwrap_err().kind, attempts, waited), (kind, 1, 0));
+            }
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_hurry_ends_the_wait_and_not_the_attempt() {
+        let (hurry, attempts) = (CancellationToken::new(), AtomicUsize::new(0));
+        let began = Instant::now();
+        let run = RunId::parse("r").unwrap();
+        let (failed, under_way, go_on) = (Notify::new(), Notify::new(), Notify::new());
+        let attempt = || async {
+            if attempts.fetch_add(1, Ordering::Relaxed) == 0 {
+                failed.notify_one();
+                return Err(StoreError { kind: StoreErrorKind::Transient, message: String::new() });
+            }
+            under_way.notify_one();
+            go_on.notified().await;
+            Ok("settled")
+        };
+        let hurrying = async {
+            failed.notified().await;
+            hurry.cancel();
+            under_way.notified().await;
+            go_on.notify_one();
+        };
+        let (done, ()) = tokio::join!(Policy::RECORD.run_hurried(&run, &hurry, attempt), hurrying);
+        assert_eq!((done, began.elapsed().as_millis()), (Ok("settled"), 0));
+    }
+}
