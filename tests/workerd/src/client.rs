@@ -1,6 +1,6 @@
 //! A small HTTP client: JSON in and out, and a raw form for requests no proper client would send.
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
@@ -95,13 +95,34 @@ impl Client {
     }
 }
 
-/// Sends a request as it is written and answers its status.
-pub fn raw_status(address: SocketAddr, request: &str) -> u16 {
+/// Sends a request as it is written, on a connection of its own, and no more. The status is 0 when the connection
+/// ends without an answer.
+pub fn raw_answer(address: SocketAddr, request: &[u8]) -> Answer {
     let mut stream = TcpStream::connect(address).expect("a connection");
     stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
-    stream.write_all(request.as_bytes()).expect("sent");
-    let mut head = [0; 12];
-    stream.read_exact(&mut head).expect("a status line");
-    let head = String::from_utf8_lossy(&head);
-    head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status")
+    stream.write_all(request).expect("sent");
+    stream.shutdown(std::net::Shutdown::Write).expect("nothing more to send");
+    read_answer(&mut BufReader::new(stream)).expect("an answer")
+}
+
+/// Reads one answer whose head declares the length of its body.
+fn read_answer(stream: &mut impl BufRead) -> std::io::Result<Answer> {
+    let mut line = String::new();
+    stream.read_line(&mut line)?;
+    let status = line.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
+    let (mut length, mut content_type) = (0, String::new());
+    loop {
+        line.clear();
+        stream.read_line(&mut line)?;
+        let Some((name, value)) = line.trim_end().split_once(": ") else { break };
+        match name.to_ascii_lowercase().as_str() {
+            "content-length" => length = value.parse().unwrap_or(0),
+            "content-type" => content_type = value.to_owned(),
+            _ => {}
+        }
+    }
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body)?;
+    let text = String::from_utf8_lossy(&body).into_owned();
+    Ok(Answer { status, content_type, body: serde_json::from_str(&text).unwrap_or(Value::String(text)) })
 }

@@ -1,7 +1,8 @@
 //! Starts Workers on workerd for tests: built once per test program, each start in a fresh directory and on a port
 //! of the system's choice.
 //!
-//! Not here: what is tested (`tests/platform.rs` for the platform, `tests/state_worker/main.rs` for the shipped Worker).
+//! Not here: what is tested (`tests/platform.rs` for the platform, `tests/state_worker/main.rs` and `tests/contract` for
+//! the shipped Worker).
 #![forbid(unsafe_code)]
 #![expect(clippy::expect_used, reason = "test support: a broken set-up ends the test with its cause")]
 
@@ -15,7 +16,7 @@ use ars_workerd::{
 };
 use tempfile::TempDir;
 
-pub use client::{Answer, Client, raw_status};
+pub use client::{Answer, Client, raw_answer};
 
 /// The bearer of a [`state_worker`].
 pub const TOKEN: &str = "a-token-of-tests";

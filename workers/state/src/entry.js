@@ -13,7 +13,10 @@ export default {
       const admitted = wasm.admit(request.method, request.url, authorization, length, env.MEMORY_TOKEN);
       // A number is a route. Anything else is an answer already, or the promise of one.
       if (typeof admitted !== "number") return await (admitted ?? wasm.refuse_too_large(request, length));
-      const body = new Uint8Array(await request.arrayBuffer());
+      const bytes = await request.arrayBuffer().catch(() => undefined);
+      // Its sender broke off. That is no fault of ours, and nobody may be there to hear of it.
+      if (!bytes) return wasm.refuse_cut_off();
+      const body = new Uint8Array(bytes);
       const name = wasm.store_name(admitted, body);
       if (typeof name !== "string") return name;
       const { binding, url } = routes[admitted];

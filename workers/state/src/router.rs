@@ -82,6 +82,12 @@ pub fn store_name(route: usize, body: &[u8]) -> JsValue {
     }
 }
 
+/// Refuses a body that ended before its declared length.
+#[wasm_bindgen]
+pub fn refuse_cut_off() -> Response {
+    refuse(400, "body must be as long as its Content-Length says")
+}
+
 /// Takes in a body that is only somewhat too long before it is refused. A sender reads no answer until it has sent
 /// everything, and the runtime cuts a connection whose body nobody reads: the 413 would be lost.
 #[wasm_bindgen(wasm_bindgen_futures = ::worker::wasm_bindgen_futures, js_sys = ::worker::js_sys)]

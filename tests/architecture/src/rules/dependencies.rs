@@ -1,7 +1,8 @@
 //! Who may depend on whom: the table of docs/ARCHITECTURE.md, as code.
 //!
 //! A crate's folder decides what it may use. Crates that only tests use follow the same table, with the native
-//! storage adapter and the test kit added; a crate that tests may use anything but other crates of tests.
+//! storage adapter and the test kit added; a crate of tests may use anything but other crates of tests, except for
+//! the one that runs Workers.
 
 use crate::{Graph, Member, Violation};
 
@@ -10,6 +11,8 @@ const BANNED_IN_SHARED: [&str; 7] =
     ["worker", "wasm-bindgen", "js-sys", "tokio", "axum", "reqwest", "rusqlite"];
 /// For tests only.
 const TESTKIT: &str = "shared/testkit";
+/// Starts Workers for tests.
+const WORKERD: &str = "tests/workerd";
 /// The native adapter of the storage port.
 const SQL_NATIVE: &str = "shared/sql-native";
 /// Vocabulary: everything may use it.
@@ -45,10 +48,10 @@ pub fn check(graph: &Graph) -> Vec<Violation> {
 
 fn may_use(from: &str, to: &str) -> bool {
     if to.starts_with("tests/") {
-        return from.starts_with("tests/") && to.starts_with(from);
+        return from.starts_with("tests/") && (to.starts_with(from) || to == WORKERD);
     }
     if to == TESTKIT {
-        return false;
+        return from.starts_with("tests/");
     }
     let parts: Vec<_> = from.split('/').collect();
     match parts.as_slice() {

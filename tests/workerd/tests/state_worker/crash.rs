@@ -168,13 +168,16 @@ fn check(client: &Client, kept: &Acknowledged) {
         // The batch that was under way at the kill may be there too, whole.
         let whole = seqs.len() as u64 / EVENTS;
         assert!(
-            seqs.len() as u64 % EVENTS == 0 && (*batches..=batches + 1).contains(&whole),
+            (seqs.len() as u64).is_multiple_of(EVENTS) && (*batches..=batches + 1).contains(&whole),
             "{run}: {whole}"
         );
 
         let read = call(client, "/runs/transcript/read", json!({ "runId": run }));
         let rows = read["rows"].as_array().unwrap();
-        assert!(rows.len() % 2 == 0 && rows.len() as u64 / 2 >= *steps, "{run}: half a transcript write");
+        assert!(
+            rows.len().is_multiple_of(2) && rows.len() as u64 / 2 >= *steps,
+            "{run}: half a transcript write"
+        );
     }
 }
 

@@ -1,13 +1,11 @@
-//! The state Worker's contract for run history, on the real runtime (document 2 sections 4.3, 5, 7, 8;
-//! state-worker supplement sections 1 and 5).
+//! What only the deployed whole can show: that what was acknowledged stays, under kills and many writers, and that it
+//! is small (document 2 sections 3.3 and 4.3).
 //!
-//! The store's own rules are tested natively in `shared/runs`; here is what only the deployed whole can show.
+//! What each route answers is in `tests/contract`.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-mod contract;
 mod crash;
 mod durability;
-mod gate;
 mod records;
 mod size;

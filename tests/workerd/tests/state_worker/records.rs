@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use ars_tests_workerd::{Answer, Client, TOKEN};
+use ars_tests_workerd::{Client, TOKEN};
 use serde_json::{Value, json};
 
 /// The store the bot uses.
@@ -41,22 +41,13 @@ pub fn record(id: &str, finished_at: u64, events: u64) -> Value {
 }
 
 /// A call with the right bearer and the usual store; it must succeed.
-pub fn call(client: &Client, path: &str, body: Value) -> Value {
-    let answer = try_call(client, path, body);
-    assert_eq!(
-        (answer.status, answer.content_type.as_str()),
-        (200, "application/json"),
-        "{path}: {answer:?}"
-    );
-    answer.body
-}
-
-/// A call with the right bearer and, unless the body names another, the usual store.
-pub fn try_call(client: &Client, path: &str, mut body: Value) -> Answer {
+pub fn call(client: &Client, path: &str, mut body: Value) -> Value {
     if let Some(body) = body.as_object_mut() {
         body.entry("storeKey").or_insert_with(|| json!(STORE));
     }
-    client.post(path, TOKEN, &body)
+    let answer = client.post(path, TOKEN, &body);
+    assert_eq!(answer.status, 200, "{path}: {answer:?}");
+    answer.body
 }
 
 /// Puts a record that must be stored.

@@ -1,0 +1,107 @@
+//! Asks a table of a subject and writes down the answers.
+
+use serde_json::Value;
+
+use crate::{
+    Answer, Case, Length, Sent, Subject, TOKEN, Table, WRONG,
+    case::{Call, Expected},
+    layout::layout,
+    manners,
+    redact::{Redactor, base, fold_records},
+    sheet::Sheet,
+    subject::now,
+};
+
+/// The answers to all cases of the table that `make` makes, in their order. `make` is given the base of all times.
+pub fn answers(make: impl Fn(i64) -> Table, subject: &mut impl Subject) -> String {
+    let base = base();
+    let table = make(base);
+    let mut sheet = Sheet::of(table.route.path());
+    manners::check(table.route, subject, &mut sheet);
+    let mut redactor = Redactor::new(base);
+    for case in &table.cases {
+        ask(case, &mut redactor, subject, &mut sheet);
+    }
+    sheet.finish()
+}
+
+fn ask(case: &Case, redactor: &mut Redactor, subject: &mut impl Subject, sheet: &mut Sheet) {
+    let mut last = 0;
+    let mut send = |call: &Call| {
+        // No two requests of a case fall in one millisecond, so that what is newer is newer by the clock.
+        while now() <= last {
+            std::hint::spin_loop();
+        }
+        let text = call.text(&case.key);
+        redactor.note(&text);
+        let answer = post(subject, call.route.path(), &text);
+        last = now();
+        let told = if case.whole { tell_whole(redactor, &answer) } else { tell(redactor, &answer) };
+        (answer, told)
+    };
+    for call in &case.given {
+        let (answer, _) = send(call);
+        assert_eq!(answer.status, 200, "{}: before it, {}: {answer:?}", case.name, call.route.path());
+    }
+    let (answer, said) = send(&case.call);
+    check(case, &answer);
+    let seen: Vec<_> = case.then.iter().map(|call| (call.route.path(), send(call).1)).collect();
+    sheet.add(&case.name, &said, &seen);
+}
+
+/// Sends a body with the bearer.
+pub(crate) fn post(subject: &mut impl Subject, path: &str, body: &str) -> Answer {
+    let bearer = format!("Bearer {TOKEN}");
+    let sent = Sent {
+        method: "POST",
+        path,
+        authorization: Some(&bearer),
+        length: Length::True,
+        body: body.as_bytes(),
+    };
+    subject.send(&sent)
+}
+
+fn check(case: &Case, answer: &Answer) {
+    let name = &case.name;
+    match &case.expected {
+        Expected::Ok => assert_eq!(answer.status, 200, "{name}: {answer:?}"),
+        Expected::Refused(field) => {
+            assert_eq!(answer.status, 400, "{name}: {answer:?}");
+            let error = error(answer);
+            let named =
+                error.strip_prefix(field.as_str()).is_some_and(|rest| rest.starts_with([' ', '.', '[']));
+            assert!(named, "{name}: {error}");
+        }
+        Expected::Conflict(reason) => {
+            assert_eq!(answer.status, 409, "{name}: {answer:?}");
+            assert_eq!(
+                (&answer.body["ok"], &answer.body["reason"]),
+                (&false.into(), &(*reason).into()),
+                "{name}"
+            );
+        }
+    }
+    if answer.status != 200 {
+        let text = answer.body.to_string();
+        assert!(!text.contains(WRONG) && !text.contains(TOKEN), "{name}: {text}");
+    }
+}
+
+/// The text of an error body, which holds nothing else.
+pub(crate) fn error(answer: &Answer) -> &str {
+    let fields = answer.body.as_object().expect("an object");
+    assert_eq!(fields.len(), 1, "{answer:?}");
+    fields.get("error").and_then(Value::as_str).expect("an error text")
+}
+
+/// Status and body in words.
+pub(crate) fn tell(redactor: &Redactor, answer: &Answer) -> String {
+    let mut body = redactor.apply(&answer.body);
+    fold_records(&mut body);
+    format!("{} {}", answer.status, layout(&body, 4))
+}
+
+fn tell_whole(redactor: &Redactor, answer: &Answer) -> String {
+    format!("{} {}", answer.status, layout(&redactor.apply(&answer.body), 4))
+}

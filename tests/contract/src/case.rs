@@ -1,0 +1,188 @@
+//! Tables of cases: a route, and for each case its name, what happened before, what is asked, what is expected, and
+//! how one sees what it did.
+
+use std::collections::HashSet;
+
+use ars_wire::state::{Key, Route};
+use serde_json::{Value, json};
+
+use crate::layout;
+
+/// Characters of the name in a case's key, which may be a run's id: with the digest they are fewer than 64.
+const KEY_WORDS: usize = 40;
+
+/// The cases of one route.
+pub struct Table {
+    pub(crate) route: Route,
+    pub(crate) cases: Vec<Case>,
+    keys: HashSet<String>,
+}
+
+/// One case. Each has a store of its own, or a run where the run names the store.
+pub struct Case {
+    pub(crate) name: String,
+    pub(crate) key: String,
+    pub(crate) given: Vec<Call>,
+    pub(crate) call: Call,
+    pub(crate) expected: Expected,
+    pub(crate) then: Vec<Call>,
+    /// Whether records are told with all of their fields.
+    pub(crate) whole: bool,
+}
+
+/// A request to a route, with the bearer.
+#[derive(Clone)]
+pub(crate) struct Call {
+    pub route: Route,
+    pub body: Body,
+}
+
+#[derive(Clone)]
+pub(crate) enum Body {
+    /// JSON; the field that names the store is filled in unless it is there.
+    Json(Value),
+    /// Text as it is, but for `$KEY`.
+    Text(String),
+}
+
+pub(crate) enum Expected {
+    /// 200.
+    Ok,
+    /// 400 about this field.
+    Refused(String),
+    /// 409 for this reason.
+    Conflict(&'static str),
+}
+
+/// A case whose request is still to come.
+pub struct Draft<'a> {
+    table: &'a mut Table,
+    name: String,
+    given: Vec<Call>,
+}
+
+impl Table {
+    /// Without cases.
+    pub fn of(path: &str) -> Self {
+        Self { route: route(path), cases: Vec::new(), keys: HashSet::new() }
+    }
+
+    /// The route.
+    pub fn route(&self) -> Route {
+        self.route
+    }
+
+    /// How many cases it holds.
+    pub fn len(&self) -> usize {
+        self.cases.len()
+    }
+
+    /// Whether it holds none.
+    pub fn is_empty(&self) -> bool {
+        self.cases.is_empty()
+    }
+
+    /// Begins a case. No two of a table have one name.
+    pub fn case(&mut self, name: impl Into<String>) -> Draft<'_> {
+        Draft { table: self, name: name.into(), given: Vec::new() }
+    }
+
+    /// One case for each value that a field must not have; `body` makes the request of such a value.
+    pub fn refuses(&mut self, field: &str, values: &[Value], body: impl Fn(Value) -> Value) {
+        for value in values {
+            self.case(format!("{field} may not be {}", layout::short(value)))
+                .refused(field, body(value.clone()));
+        }
+    }
+}
+
+impl<'a> Draft<'a> {
+    /// What was asked before, with success.
+    pub fn given(mut self, path: &str, body: Value) -> Self {
+        self.given.push(Call { route: route(path), body: Body::Json(body) });
+        self
+    }
+
+    /// What was asked before, several times the same route.
+    pub fn given_each(self, path: &str, bodies: impl IntoIterator<Item = Value>) -> Self {
+        bodies.into_iter().fold(self, |draft, body| draft.given(path, body))
+    }
+
+    /// The request succeeds.
+    pub fn ok(self, body: Value) -> &'a mut Case {
+        self.expect(Body::Json(body), Expected::Ok)
+    }
+
+    /// The request, as this text, succeeds.
+    pub fn ok_text(self, body: impl Into<String>) -> &'a mut Case {
+        self.expect(Body::Text(body.into()), Expected::Ok)
+    }
+
+    /// The request is refused, and the refusal begins with the field's name.
+    pub fn refused(self, field: &str, body: Value) -> &'a mut Case {
+        self.expect(Body::Json(body), Expected::Refused(field.to_owned()))
+    }
+
+    /// The request, as this text, is refused.
+    pub fn refused_text(self, field: &str, body: impl Into<String>) -> &'a mut Case {
+        self.expect(Body::Text(body.into()), Expected::Refused(field.to_owned()))
+    }
+
+    /// The request is sound and the state is against it.
+    pub fn conflict(self, reason: &'static str, body: Value) -> &'a mut Case {
+        self.expect(Body::Json(body), Expected::Conflict(reason))
+    }
+
+    fn expect(self, body: Body, expected: Expected) -> &'a mut Case {
+        let Self { table, name, given } = self;
+        let key = key_of(&name);
+        assert!(table.keys.insert(key.clone()), "two cases are named {name}");
+        let call = Call { route: table.route, body };
+        table.cases.push(Case { name, key, given, call, expected, then: Vec::new(), whole: false });
+        table.cases.last_mut().expect("the case just added")
+    }
+}
+
+impl Case {
+    /// Its records are told with all of their fields, usual ones too.
+    pub fn whole(&mut self) -> &mut Self {
+        self.whole = true;
+        self
+    }
+
+    /// What is asked afterwards to see what the request did.
+    pub fn then(&mut self, path: &str, body: Value) -> &mut Self {
+        self.then.push(Call { route: route(path), body: Body::Json(body) });
+        self
+    }
+}
+
+impl Call {
+    /// The body as it goes out, for a store of this name.
+    pub fn text(&self, key: &str) -> String {
+        match &self.body {
+            Body::Text(text) => text.replace("$KEY", key),
+            Body::Json(body) => {
+                let mut body = body.clone();
+                if let (Value::Object(fields), Key::Named(field) | Key::Run(field)) =
+                    (&mut body, self.route.key())
+                {
+                    fields.entry(field).or_insert_with(|| json!(key));
+                }
+                body.to_string()
+            }
+        }
+    }
+}
+
+fn route(path: &str) -> Route {
+    Route::of(path).unwrap_or_else(|| panic!("no route {path}"))
+}
+
+/// Words of the name and its digest: a key for a store, and an id for a run.
+fn key_of(name: &str) -> String {
+    let words: Vec<_> =
+        name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let words: String = words.join("-").chars().take(KEY_WORDS).collect();
+    format!("{words}-{}", layout::digest(name))
+}

@@ -1,0 +1,155 @@
+//! Who is asked: the stores in this process, or the built Worker on the real runtime.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use ars_store::gate::Head;
+use ars_testkit::NativeState;
+use ars_tests_workerd::{Running, raw_answer, state_worker, state_worker_build};
+use serde_json::Value;
+
+pub use ars_tests_workerd::TOKEN;
+
+/// A request as it goes over the wire.
+#[derive(Debug, Clone, Copy)]
+pub struct Sent<'a> {
+    /// The method.
+    pub method: &'a str,
+    /// The path, perhaps with a query.
+    pub path: &'a str,
+    /// The `Authorization` header.
+    pub authorization: Option<&'a str>,
+    /// What it says of its length.
+    pub length: Length,
+    /// The body.
+    pub body: &'a [u8],
+}
+
+/// What a request says of its length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Length {
+    /// What it is.
+    True,
+    /// Nothing; over a socket the body travels in chunks.
+    Undeclared,
+    /// This many bytes, of which over a socket not one follows: the answer cannot depend on them.
+    Unsent(usize),
+}
+
+/// An answer; every one is JSON.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// The HTTP status.
+    pub status: u16,
+    /// The body.
+    pub body: Value,
+}
+
+/// A state Worker without data.
+pub trait Subject {
+    /// Answers one request.
+    fn send(&mut self, sent: &Sent<'_>) -> Answer;
+}
+
+/// The gate and the stores in this process.
+pub struct Native(NativeState);
+
+impl Native {
+    /// With [`TOKEN`] as its secret.
+    pub fn start() -> Self {
+        Self(NativeState::new(Some(TOKEN)))
+    }
+
+    /// Without a secret.
+    pub fn without_secret() -> Self {
+        Self(NativeState::new(None))
+    }
+}
+
+impl Subject for Native {
+    fn send(&mut self, sent: &Sent<'_>) -> Answer {
+        let length = match sent.length {
+            Length::True => Some(sent.body.len()),
+            Length::Undeclared => None,
+            Length::Unsent(length) => Some(length),
+        };
+        let length = length.map(|length| length.to_string());
+        let head = Head {
+            method: sent.method,
+            path: sent.path.split('?').next().unwrap_or_default(),
+            authorization: sent.authorization,
+            content_length: length.as_deref(),
+        };
+        let (status, body) = self.0.answer(&head, sent.body, now());
+        Answer { status, body: serde_json::from_str(&body).expect("every answer is JSON") }
+    }
+}
+
+/// The built Worker.
+pub struct Workerd(Running);
+
+impl Workerd {
+    /// With [`TOKEN`] as its secret.
+    pub fn start() -> Self {
+        Self(state_worker())
+    }
+
+    /// Without a secret.
+    pub fn without_secret() -> Self {
+        Self(Running::start(state_worker_build(), |settings| settings))
+    }
+
+    /// Sends bytes as they are, on a connection of their own: the status of the first answer, 0 when there is none.
+    pub fn send_raw(&mut self, request: &[u8]) -> u16 {
+        raw_answer(self.0.client.address(), request).status
+    }
+
+    /// What it has logged.
+    pub fn log(&self) -> String {
+        self.0.log()
+    }
+}
+
+impl Subject for Workerd {
+    fn send(&mut self, sent: &Sent<'_>) -> Answer {
+        let client = &self.0.client;
+        let answer = match sent.length {
+            Length::True => {
+                let header = sent.authorization.map(|value| ("authorization", value));
+                client.send(sent.method, sent.path, header.as_slice(), sent.body)
+            }
+            Length::Undeclared => raw_answer(client.address(), &in_chunks(sent)),
+            Length::Unsent(length) => {
+                let head = format!("{}Content-Length: {length}\r\n\r\n", head(sent));
+                raw_answer(client.address(), head.as_bytes())
+            }
+        };
+        assert_eq!(answer.content_type, "application/json", "of {} {}", sent.method, sent.path);
+        assert!(!answer.body.is_string(), "no JSON: {answer:?}");
+        Answer { status: answer.status, body: answer.body }
+    }
+}
+
+/// Milliseconds since the epoch.
+pub(crate) fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock after 1970");
+    i64::try_from(since.as_millis()).expect("a clock before the end of time")
+}
+
+/// The head of a request, but for its length and its end.
+fn head(sent: &Sent<'_>) -> String {
+    let authorization = sent.authorization.map(|value| format!("Authorization: {value}\r\n"));
+    let authorization = authorization.unwrap_or_default();
+    format!("{} {} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{authorization}", sent.method, sent.path)
+}
+
+fn in_chunks(sent: &Sent<'_>) -> Vec<u8> {
+    let mut request = format!("{}Transfer-Encoding: chunked\r\n\r\n", head(sent)).into_bytes();
+    // A chunk of no bytes is the last.
+    if !sent.body.is_empty() {
+        request.extend(format!("{:x}\r\n", sent.body.len()).into_bytes());
+        request.extend(sent.body);
+        request.extend(b"\r\n");
+    }
+    request.extend(b"0\r\n\r\n");
+    request
+}

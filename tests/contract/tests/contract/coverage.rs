@@ -1,0 +1,44 @@
+//! No route without cases, and no snapshot without a route.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use ars_wire::{health::STATE_FEATURES, state::Route};
+
+use crate::TABLES;
+
+/// A table with fewer cases says nothing that is not said of every route.
+const FEWEST_CASES: usize = 3;
+
+#[test]
+fn every_served_route_has_a_table_of_cases() {
+    let tables: Vec<_> = TABLES.iter().map(|(_, make)| make(0)).collect();
+    for route in Route::all().filter(|route| STATE_FEATURES.contains(&feature(*route))) {
+        let cases = tables.iter().filter(|table| table.route() == route).map(|table| table.len());
+        assert!(cases.sum::<usize>() >= FEWEST_CASES, "{} has no cases", route.path());
+    }
+}
+
+/// What the health body calls it when it is served.
+fn feature(route: Route) -> &'static str {
+    match route {
+        Route::Memory(_) => "memory",
+        Route::Friction(_) => "friction",
+        Route::Schedules(_) => "schedules",
+        Route::Runs(_) | Route::Transcript(_) => "runs",
+    }
+}
+
+#[test]
+fn every_snapshot_belongs_to_a_table_of_its_name() {
+    let names = TABLES.iter().map(|(name, make)| {
+        assert_eq!(*name, make(0).route().path().trim_start_matches('/').replace(['/', '-'], "_"));
+        format!("{name}.snap")
+    });
+    let expected: BTreeSet<_> =
+        names.chain(["any_path.snap", "without_secret.snap"].map(str::to_owned)).collect();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/contract/snapshots");
+    let found =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    assert_eq!(found.collect::<BTreeSet<_>>(), expected);
+}

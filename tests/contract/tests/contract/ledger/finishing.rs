@@ -1,0 +1,43 @@
+//! `/runs/finishing` (sections 9.3 and 9.4).
+
+use serde_json::json;
+
+use ars_tests_contract::Table;
+
+use super::{HOUR, claimed, fenced, owned};
+
+pub fn table(now: i64) -> Table {
+    let mut table = fenced("/runs/finishing", &json!({}));
+    let finishing = || owned(json!({}));
+    table
+        .case("a live run may finish")
+        .given("/runs/claim", claimed())
+        .ok(finishing())
+        .then("/runs/live", json!({}));
+    table
+        .case("the right to reply is granted once")
+        .given("/runs/claim", claimed())
+        .given("/runs/finishing", finishing())
+        .conflict("fenced", finishing())
+        .then("/runs/live", json!({}));
+    table
+        .case("an owner may outrun its own handoff")
+        .given("/runs/claim", claimed())
+        .given("/runs/handoff", json!({ "gen": "g1", "runIds": ["r"] }))
+        .ok(finishing())
+        .then("/runs/live", json!({}));
+    table
+        .case("an owner whose lease has lapsed may finish")
+        .given("/runs/claim", claimed())
+        .given("/runs/handoff", json!({ "gen": "g1", "runIds": ["r"] }))
+        .given("/runs/reclaim", json!({ "gen": "g2", "leaseMs": HOUR, "now": now - 10 * HOUR }))
+        .ok(json!({ "runId": "r", "gen": "g2" }));
+    table
+        .case("a run taken over from finishing may finish again")
+        .given("/runs/claim", claimed())
+        .given("/runs/finishing", finishing())
+        .given("/runs/reclaim", json!({ "gen": "g2", "leaseMs": HOUR, "now": now + 10 * HOUR }))
+        .ok(json!({ "runId": "r", "gen": "g2" }))
+        .then("/runs/finishing", finishing());
+    table
+}

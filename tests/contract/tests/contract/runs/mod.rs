@@ -1,0 +1,19 @@
+//! Finished runs (state-worker supplement sections 5 to 7).
+
+pub mod delete;
+pub mod events;
+pub mod get;
+pub mod list;
+pub mod put;
+pub mod summary;
+
+mod visible_to;
+
+use serde_json::{Value, json};
+
+use ars_tests_contract::WRONG;
+
+/// What no field that is a run id may be.
+fn wrong_ids() -> Vec<Value> {
+    vec![json!(null), json!(7), json!(""), json!(WRONG), json!("x".repeat(65)), json!("a/b"), json!("é")]
+}

@@ -1,0 +1,45 @@
+//! `/schedules/latest` (section 4). The firings of all cases are in one store: each sees those of the cases before.
+
+use serde_json::json;
+
+use ars_tests_contract::{Table, WRONG, records::with};
+
+use super::{firing, recorded};
+
+pub fn table(now: i64) -> Table {
+    let mut table = Table::of("/schedules/latest");
+    table.case("before any firing there is none").ok(json!({}));
+    for text in ["[]", "null", "7", "\"text\"", "{\"limit\":0}"] {
+        table.case(format!("any JSON will do: {text}")).ok_text(text);
+    }
+    table
+        .case("a firing is told as it came")
+        .given(
+            "/schedules/record",
+            recorded(with(firing("m", now - 1000), json!({ "runId": "r", "detail": "\u{1f600} \"\n" }))),
+        )
+        .ok(json!({}));
+    table
+        .case("the newest of each schedule, by the order of their names' bytes")
+        .given_each(
+            "/schedules/record",
+            [
+                firing("b", now - 3000),
+                firing("a b", now - 1),
+                firing("B", now - 2000),
+                firing("\u{e9}", now - 5),
+                firing("b", now - 500),
+            ]
+            .map(recorded),
+        )
+        .ok(json!({}));
+    table
+        .case("an older firing that comes late is never the newest")
+        .given("/schedules/record", recorded(with(firing("m", now - 9000), json!({ "detail": "late" }))))
+        .ok(json!({}));
+    table
+        .case("of equal times the later one written is the newest")
+        .given("/schedules/record", recorded(with(firing("m", now - 1000), json!({ "detail": "second" }))))
+        .ok(json!({ "schedule": WRONG }));
+    table
+}
