@@ -13,6 +13,8 @@ const TICK: Duration = Duration::from_millis(10);
 pub struct Usage {
     /// CPU of its own threads, user and system, to the nanosecond (`task/*/schedstat`).
     pub own: Duration,
+    /// How long its own threads were ready to run and had to wait for a core.
+    pub delayed: Duration,
     /// CPU of the children it has waited for, to the tick (`stat`).
     pub children: Duration,
 }
@@ -20,20 +22,24 @@ pub struct Usage {
 impl Usage {
     /// Reads it. Threads that have ended are not counted: the bot's outlive a measurement.
     pub fn of(pid: u32) -> Result<Self> {
-        let mut own = Duration::ZERO;
+        let (mut own, mut delayed) = (Duration::ZERO, Duration::ZERO);
         for task in fs::read_dir(format!("/proc/{pid}/task"))? {
             // A thread may end between the listing and the reading.
             let text = fs::read_to_string(task?.path().join("schedstat")).unwrap_or_default();
-            own += on_cpu(&text).unwrap_or_default();
+            if let Some((ran, waited)) = scheduled(&text) {
+                own += ran;
+                delayed += waited;
+            }
         }
         let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
-        Ok(Self { own, children: waited_for(&stat).context("/proc/<pid>/stat")? })
+        Ok(Self { own, delayed, children: waited_for(&stat).context("/proc/<pid>/stat")? })
     }
 
     /// What was used since.
     pub fn since(self, earlier: Self) -> Self {
         Self {
             own: self.own.saturating_sub(earlier.own),
+            delayed: self.delayed.saturating_sub(earlier.delayed),
             children: self.children.saturating_sub(earlier.children),
         }
     }
@@ -55,24 +61,10 @@ fn status_kb(pid: u32, field: &'static str) -> Result<u64> {
     line.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).context(field)
 }
 
-/// How long a core has worked on anything, to the tick (`/proc/stat`).
-pub fn core_busy(core: usize) -> Result<Duration> {
-    let stat = fs::read_to_string("/proc/stat")?;
-    busy(&stat, core).context("/proc/stat")
-}
-
-fn busy(stat: &str, core: usize) -> Option<Duration> {
-    let name = format!("cpu{core}");
-    let mut fields =
-        stat.lines().map(str::split_whitespace).find(|fields| fields.clone().next() == Some(&name))?;
-    let ticks: Vec<u64> = fields.by_ref().skip(1).map_while(|field| field.parse().ok()).collect();
-    // user, nice, system, (idle, iowait), irq, softirq, steal; guests are counted in user.
-    let [user, nice, system, _, _, irq, soft, steal] = *ticks.first_chunk()?;
-    Some(TICK * u32::try_from(user + nice + system + irq + soft + steal).ok()?)
-}
-
-fn on_cpu(schedstat: &str) -> Option<Duration> {
-    Some(Duration::from_nanos(schedstat.split_whitespace().next()?.parse().ok()?))
+/// How long a thread ran, and how long it was ready and did not.
+fn scheduled(schedstat: &str) -> Option<(Duration, Duration)> {
+    let mut nanos = schedstat.split_whitespace().map_while(|field| field.parse().ok());
+    Some((Duration::from_nanos(nanos.next()?), Duration::from_nanos(nanos.next()?)))
 }
 
 fn waited_for(stat: &str) -> Option<Duration> {
@@ -88,11 +80,10 @@ mod tests {
 
     #[test]
     fn the_kernels_figures_are_read() {
-        assert_eq!(on_cpu("1500000 20 3\n"), Some(Duration::from_micros(1500)));
+        let micros = Duration::from_micros;
+        assert_eq!(scheduled("1500000 20000 3\n"), Some((micros(1500), micros(20))));
         let stat = "7 (a b) S 1 7 7 0 -1 0 0 0 0 0 11 12 13 14 20 0";
         assert_eq!(waited_for(stat), Some(TICK * 27));
-        let stat = "cpu  9 9 9 9 9 9 9 9 9 9\ncpu0 1 2 3 50 60 4 5 6 0 0\ncpu1 9 9 9 9 9 9 9 9 9 9\n";
-        assert_eq!(busy(stat, 0), Some(TICK * 21));
     }
 
     #[test]

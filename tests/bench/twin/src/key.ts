@@ -3,7 +3,7 @@
 import { badField } from "./answer";
 import type { JsonObject } from "./json";
 
-const KEY = /^[^\s\p{Cc}]+$/u;
+const KEY = /^[^\s\p{C}]+$/u;
 const MAX_CHARS = 200;
 
 export function storeKey(body: JsonObject, field: string): string {

@@ -36,6 +36,20 @@ fn records(history: History) -> Vec<Ask> {
         put(record)
     };
     let mut asks: Vec<_> = (0..30).map(|nth| put(record(nth))).collect();
+    // Some that readers see otherwise than they came.
+    asks.extend((30..34).map(|nth| {
+        let mut record = record(nth);
+        record["diagnosis"]["byCategory"] = json!({
+            "retry": { "count": nth, "durationMs": 1.5, "more": true }, "later": { "count": 1, "durationMs": 1 },
+        });
+        match nth {
+            30 => record["diagnosis"]["shape"] = json!({}),
+            31 => drop(record.as_object_mut().and_then(|record| record.remove("channelVisibility"))),
+            32 => record["bytes"] = json!(5),
+            _ => {}
+        }
+        put(record)
+    }));
     asks.extend([
         // The same, another version of it, and one from the future.
         put(record(3)),

@@ -48,14 +48,14 @@ pub struct Contest {
     filled: HashSet<Ask>,
     /// The largest share of its core that this process has used in one slice.
     busiest: f64,
-    /// The share of the Workers' core that went to others, slice by slice.
-    others: Vec<f64>,
+    /// The share of the time that the Worker's threads waited for their core, slice by slice.
+    delayed: Vec<f64>,
 }
 
 impl Contest {
     /// Nothing is filled yet.
     pub fn new(sides: [Side; 2], floor: Floor, plan: Plan, history: History) -> Self {
-        Self { sides, plan, floor, history, filled: HashSet::new(), busiest: 0.0, others: Vec::new() }
+        Self { sides, plan, floor, history, filled: HashSet::new(), busiest: 0.0, delayed: Vec::new() }
     }
 
     /// Measures one row.
@@ -117,16 +117,16 @@ impl Contest {
     /// How it was measured, and how far it can be trusted.
     pub fn note(&self) -> String {
         let Plan { runs, pairs, .. } = self.plan;
-        let mean = self.others.iter().sum::<f64>() / self.others.len().max(1) as f64;
+        let mean = self.delayed.iter().sum::<f64>() / self.delayed.len().max(1) as f64;
         format!(
             "Bare workerd for both, on one core; the load on another, at most {} % busy. {pairs} pairs of slices a \
              row, in alternating order; {runs} finished runs.\nRates and latencies over HTTP/1.1, kept alive; CPU is \
              that of all the runtime's threads (schedstat), for each request. rusqlite is the same store in process, \
-             without HTTP.\nOther processes took {} % of the Workers' core, in one slice {} %: the more, the less \
-             rates and latencies mean.",
+             without HTTP.\nThe Workers' threads waited for their core {} % of the time, in one slice {} %: for \
+             each other, and for whatever else ran.",
             percent(self.busiest),
             percent(mean),
-            percent(self.others.iter().copied().fold(0.0, f64::max)),
+            percent(self.delayed.iter().copied().fold(0.0, f64::max)),
         )
     }
 
@@ -139,7 +139,7 @@ impl Contest {
     fn note_shares(&mut self, slice: &Slice) {
         let share = |time: Duration| time.as_secs_f64() / slice.wall.as_secs_f64();
         self.busiest = self.busiest.max(share(slice.generator));
-        self.others.push(share(slice.others));
+        self.delayed.push(share(slice.delayed));
     }
 }
 

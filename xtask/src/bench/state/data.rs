@@ -126,13 +126,16 @@ fn events(count: usize) -> Vec<Value> {
     (1..=count).filter_map(|seq| event(seq).ok()).collect()
 }
 
+/// As the analyzer makes one: with every category.
 fn diagnosis() -> Value {
+    let total = |count: u32, duration_ms: u32| json!({ "count": count, "durationMs": duration_ms });
     json!({
         "eventCount": 41, "toolCalls": 12, "hasTimings": true, "runMs": 184_000, "toolTimeMs": 91_000,
         "modelTimeMs": 80_500,
         "byCategory": {
-            "slow_tool": { "count": 1, "durationMs": 61_000 }, "failed_tool": { "count": 2, "durationMs": 4_200 },
-            "retry": { "count": 1, "durationMs": 0 }, "setup_install": { "count": 1, "durationMs": 18_000 },
+            "slow_tool": total(1, 61_000), "slow_model_turn": total(0, 0), "failed_tool": total(2, 4_200),
+            "retry": total(1, 0), "setup_install": total(1, 18_000), "wrap_up": total(0, 0),
+            "budget_hit": total(0, 0), "infra_failure": total(0, 0),
         },
         "findings": [
             { "category": "slow_tool", "severity": "high", "summary": "bash took 61 s: cargo test --workspace",

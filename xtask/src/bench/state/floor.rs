@@ -1,7 +1,7 @@
 //! The floor: the same stores on rusqlite, in a process of their own (`tests/bench`), built for release.
 
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
@@ -31,10 +31,14 @@ pub struct Floor {
     _data: TempDir,
 }
 
+/// Builds it.
+pub fn build(step: &Step) -> Result<PathBuf> {
+    cargo::build(TARGET, step)
+}
+
 impl Floor {
-    /// Builds and starts it on the core of the Workers, with its databases under `dir`.
-    pub fn start(dir: &Path, step: &Step) -> Result<Self> {
-        let binary = cargo::build(TARGET, step)?;
+    /// Starts it on the core of the Workers, with its databases under `dir`.
+    pub fn start(binary: &Path, dir: &Path) -> Result<Self> {
         let data = tempfile::tempdir_in(dir)?;
         let mut child = Command::new("taskset")
             .arg("--cpu-list")

@@ -9,7 +9,7 @@ use anyhow::{Result, anyhow, ensure};
 
 use super::connection::Connection;
 use super::request::Source;
-use crate::bench::process::{Usage, core_busy};
+use crate::bench::process::Usage;
 
 /// The core that the measured Workers share; one of them is idle whenever the other is measured.
 pub const WORKER_CORE: usize = 0;
@@ -25,8 +25,8 @@ pub struct Slice {
     pub cpu: Duration,
     /// CPU of this process, which makes the load.
     pub generator: Duration,
-    /// Time that the Worker's core gave to others.
-    pub others: Duration,
+    /// How long the Worker's threads were ready and waited for their core, for each other or for other processes.
+    pub delayed: Duration,
 }
 
 impl Slice {
@@ -41,7 +41,7 @@ impl Slice {
         self.wall += other.wall;
         self.cpu += other.cpu;
         self.generator += other.generator;
-        self.others += other.others;
+        self.delayed += other.delayed;
     }
 
     /// CPU of the Worker for each request.
@@ -108,28 +108,26 @@ pub struct Measured {
 pub struct Meter {
     pid: u32,
     began: Instant,
-    cpu: Duration,
+    used: Usage,
     generator: Duration,
-    core: Duration,
 }
 
 impl Meter {
     /// Starts them.
     pub fn start(pid: u32) -> Result<Self> {
-        let (cpu, generator, core) = (Usage::of(pid)?.own, own_cpu()?, core_busy(WORKER_CORE)?);
-        Ok(Self { pid, cpu, generator, core, began: Instant::now() })
+        Ok(Self { pid, used: Usage::of(pid)?, generator: own_cpu()?, began: Instant::now() })
     }
 
     /// Reads them.
     pub fn stop(self, latencies: Vec<Duration>) -> Result<Slice> {
         let wall = self.began.elapsed();
-        let cpu = Usage::of(self.pid)?.own.saturating_sub(self.cpu);
+        let used = Usage::of(self.pid)?.since(self.used);
         Ok(Slice {
             latencies,
             wall,
-            cpu,
+            cpu: used.own,
+            delayed: used.delayed,
             generator: own_cpu()?.saturating_sub(self.generator),
-            others: core_busy(WORKER_CORE)?.saturating_sub(self.core).saturating_sub(cpu),
         })
     }
 }

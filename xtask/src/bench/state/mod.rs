@@ -21,6 +21,7 @@ mod twin;
 mod whole;
 
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -28,6 +29,7 @@ use clap::Args;
 
 use self::contest::{Contest, Plan};
 use self::data::History;
+use self::floor::Floor;
 use crate::terminal::Step;
 
 /// The core the load is made on.
@@ -54,7 +56,7 @@ impl Options {
             Plan {
                 runs: 2000,
                 pairs: 2,
-                warm_up: ms(60),
+                warm_up: ms(150),
                 light: ms(120),
                 full: ms(350),
                 flush: ms(2000),
@@ -85,10 +87,12 @@ pub fn run(options: &Options) -> Result<()> {
     let plan = options.plan();
     let history = History::new(plan.runs)?;
     let step = Step::begin("builds");
-    let floor = floor::Floor::start(&options.dir, &step)?;
-    let sides = side::start(&options.dir, &step)?;
+    let floor = floor::build(&step)?;
+    let mut sides = side::build(&options.dir, &step)?;
     step.done("");
-    own_core()?;
+    settle()?;
+    let floor = Floor::start(&floor, &options.dir)?;
+    sides.iter_mut().try_for_each(side::Side::start)?;
 
     let step = Step::begin("both Workers answer alike");
     let count = equal::check(&sides, &cases::all(history))?;
@@ -109,10 +113,14 @@ pub fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Keeps this process off the measured Workers' core.
-fn own_core() -> Result<()> {
+/// Keeps this process off the measured Workers' core and, where that is allowed, it and what it starts ahead of others.
+fn settle() -> Result<()> {
     let cores = std::thread::available_parallelism()?.get();
     ensure!(cores > OWN_CORE, "two cores are needed: one for the Workers, one for the load");
+    // Only root may, and a nice value would not do: it counts within a session only. Without it the note below the
+    // table tells how much others disturbed.
+    let pid = std::process::id().to_string();
+    let _ = Command::new("chrt").args(["--rr", "--pid", "1", &pid]).stderr(Stdio::null()).status();
     let mut set = rustix::thread::CpuSet::new();
     set.set(OWN_CORE);
     rustix::thread::sched_setaffinity(None, &set).context("cannot stay on one core")

@@ -26,8 +26,8 @@ pub struct Side {
     _data: TempDir,
 }
 
-/// Builds and starts both, with their data under `dir`: the state Worker, then its twin.
-pub fn start(dir: &Path, step: &Step) -> Result<[Side; 2]> {
+/// Builds both, with their data under `dir`: the state Worker, then its twin.
+pub fn build(dir: &Path, step: &Step) -> Result<[Side; 2]> {
     let npm = ensure_npm(&|line| step.tell(line))?;
     let built = build_state_worker(&|line| step.tell(line))?;
     let (ours, theirs) = (tempfile::tempdir_in(dir)?, tempfile::tempdir_in(dir)?);
@@ -50,13 +50,12 @@ pub fn start(dir: &Path, step: &Step) -> Result<[Side; 2]> {
 impl Side {
     fn new(name: &'static str, settings: Settings, data: TempDir) -> Result<Self> {
         let gzip_bytes = gzip_bytes(&settings.modules)?;
-        let running = Workerd::start(&settings).with_context(|| format!("the {name} Worker"))?;
-        Ok(Self { name, gzip_bytes, settings, running: Some(running), _data: data })
+        Ok(Self { name, gzip_bytes, settings, running: None, _data: data })
     }
 
     /// What load needs to know of it.
     pub fn measured(&self) -> Result<Measured> {
-        let running = self.running.as_ref().context("the Worker was stopped")?;
+        let running = self.running.as_ref().context("the Worker does not run")?;
         Ok(Measured { address: running.address(), pid: running.pid() })
     }
 
@@ -82,9 +81,10 @@ impl Side {
         drop(self.running.take());
     }
 
-    /// Starts it again on its data.
-    pub fn start_again(&mut self) -> Result<()> {
-        self.running = Some(Workerd::start(&self.settings)?);
+    /// Starts it, on the data it has.
+    pub fn start(&mut self) -> Result<()> {
+        let running = Workerd::start(&self.settings).with_context(|| format!("the {} Worker", self.name))?;
+        self.running = Some(running);
         Ok(())
     }
 }

@@ -103,7 +103,7 @@ struct Memory {
 /// Starts the Worker anew and sends it so many requests of every kind.
 fn watch(side: &mut Side, requests: usize) -> Result<Memory> {
     side.kill();
-    side.start_again()?;
+    side.start()?;
     let runs: Vec<_> = (0..CLIENTS).map(|client| format!("memory-{client}")).collect();
     for run in &runs {
         side.must(&claim(run))?;
@@ -138,7 +138,7 @@ fn mixed(run: &str) -> Source {
 fn restart(side: &mut Side, read: &Ask) -> Result<Duration> {
     side.kill();
     let began = Instant::now();
-    side.start_again()?;
+    side.start()?;
     side.must(read)?;
     Ok(began.elapsed())
 }

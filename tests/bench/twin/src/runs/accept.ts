@@ -61,13 +61,16 @@ const OPTIONAL: [string, Rule][] = [
   ["schema", COUNT],
 ];
 
-/** A record as far as it is checked; unknown fields ride along. */
-export interface Accepted extends JsonObject {
+/** A record without its events, as far as it is checked; unknown fields ride along. */
+export interface Listed extends JsonObject {
   id: string;
   channelId: string;
   userId: string;
   finishedAt: number;
   eventCount: number;
+}
+
+export interface Accepted extends Listed {
   events: JsonObject[];
 }
 

@@ -2,7 +2,7 @@
 
 import { finite, integer, type JsonObject, runId, shortText } from "../json";
 import { VISIBLE } from "./horizon";
-import { ITEM } from "./item";
+import { LISTED } from "./item";
 import { answerPage } from "./page";
 import { compile, parseFilter } from "./visible-to";
 
@@ -37,7 +37,7 @@ export function list(sql: SqlStorage, body: JsonObject, now: number): string {
     }
   }
   const page = {
-    rows: `SELECT finished_at AS place, id, json_set(${ITEM}, '$.bytes', bytes) AS text FROM runs
+    rows: `SELECT finished_at AS place, id, ${LISTED} AS text FROM runs
       WHERE ${conditions.join(" AND ")} ORDER BY finished_at DESC, id DESC LIMIT ${limitParam}`,
     order: "place DESC, id DESC",
     before: `'{"items":['`,

@@ -3,8 +3,9 @@
 import { badField } from "../answer";
 import { type Json, type JsonObject, utf8Length } from "../json";
 import { isLive } from "../ledger/fence";
-import { accept, type Accepted } from "./accept";
+import { accept, type Listed } from "./accept";
 import { inBatches, type KeyedEvent, seqOf, writeBatches } from "./event-batch";
+import { plainness } from "./item";
 import { type Proposal, propose, readProposal } from "./policy";
 import { trimAfterPut } from "./trim";
 
@@ -14,7 +15,7 @@ const MAX_AHEAD_MS = 24 * 60 * 60 * 1000;
 const MAX_TEXT = 2_100_000;
 
 interface Put {
-  record: Omit<Accepted, "events">;
+  record: Listed;
   /** The JSON text of `record`. */
   text: string;
   events: KeyedEvent[];
@@ -71,7 +72,8 @@ function write(sql: SqlStorage, put: Put, now: number) {
     .toArray();
   writeRow(sql, put, now);
   const isOther =
-    earlier?.event_count !== record.eventCount ||
+    earlier === undefined ||
+    earlier.event_count !== record.eventCount ||
     earlier.finished_at !== record.finishedAt ||
     earlier.bytes !== put.bytes;
   if (isOther) {
@@ -88,7 +90,7 @@ function writeRow(sql: SqlStorage, { record, text, bytes, proposal }: Put, now: 
   const textOf = (value: Json | undefined) => (typeof value === "string" ? value : "");
   sql.exec(
     `REPLACE INTO runs (id, finished_at, event_count, bytes, agent, channel_id, user_id, repo, visibility,
-     stored_at, record) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+     stored_at, record, plain) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     record.id,
     record.finishedAt,
     record.eventCount,
@@ -100,5 +102,6 @@ function writeRow(sql: SqlStorage, { record, text, bytes, proposal }: Put, now: 
     textOf(record.channelVisibility) || "unknown",
     now,
     text,
+    plainness(record),
   );
 }

@@ -3,6 +3,7 @@
 import ledgerSql from "../../../../../migrations/run-store/0002_ledger.sql";
 import runsSql from "../../../../../migrations/run-store/0001_runs.sql";
 import totalsSql from "../../../../../migrations/run-store/0003_totals.sql";
+import plainSql from "../../../../../migrations/run-store/0004_plain.sql";
 import type { Env } from "../gate";
 import { append } from "../ledger/append";
 import { claim } from "../ledger/claim";
@@ -27,6 +28,7 @@ export class RunStore extends StoreObject {
       { name: "0001_runs", sql: runsSql },
       { name: "0002_ledger", sql: ledgerSql },
       { name: "0003_totals", sql: totalsSql },
+      { name: "0004_plain", sql: plainSql },
     ]);
     const { storage } = ctx;
     this.verbs = new Map<string, Verb>([
