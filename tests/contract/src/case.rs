@@ -41,7 +41,7 @@ pub(crate) struct Call {
 pub(crate) enum Body {
     /// JSON; the field that names the store is filled in unless it is there.
     Json(Value),
-    /// Text as it is, but for `$KEY`.
+    /// Text as it is, but for `$KEY`, which stands for the case's key.
     Text(String),
 }
 
