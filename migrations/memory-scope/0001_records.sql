@@ -1,0 +1,30 @@
+-- What is remembered in one scope (state-worker supplement section 2). A database holds one scope, because a full-text
+-- rank compares a record with all others of the database.
+
+-- Rows are never deleted: `n` counts up from 0, and no id is given twice. `record` is what was accepted, as JSON, and
+-- never changes. A row that is active, and no other, has `normalized`, by which an equal text is found, and `tokens`,
+-- by which queries find it: its words in lower case, a space between them.
+CREATE TABLE memory_records (
+  n INTEGER PRIMARY KEY,
+  status TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  last_used_at INTEGER,
+  use_count INTEGER NOT NULL,
+  record TEXT NOT NULL,
+  normalized TEXT,
+  tokens TEXT
+) STRICT;
+
+CREATE INDEX memory_records_active ON memory_records (n) WHERE status = 'active';
+CREATE INDEX memory_records_equal ON memory_records (normalized, n) WHERE status = 'active';
+CREATE INDEX memory_records_stale ON memory_records (coalesce(last_used_at, created_at), created_at, n) WHERE status = 'active';
+
+-- The full-text index holds what is active. It keeps no texts of its own. The tokens are ASCII, so its tokenizer finds
+-- in them exactly the words that were joined.
+CREATE VIEW memory_active AS SELECT n, tokens FROM memory_records WHERE status = 'active';
+CREATE VIRTUAL TABLE memory_index USING fts5(tokens, content = 'memory_active', content_rowid = 'n', tokenize = 'ascii');
+
+CREATE TRIGGER memory_records_born AFTER INSERT ON memory_records WHEN new.status = 'active' BEGIN
+  INSERT INTO memory_index (rowid, tokens) VALUES (new.n, new.tokens); END;
+CREATE TRIGGER memory_records_dead AFTER UPDATE OF status ON memory_records WHEN old.status = 'active' BEGIN
+  INSERT INTO memory_index (memory_index, rowid, tokens) VALUES ('delete', old.n, old.tokens); END;

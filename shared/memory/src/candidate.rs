@@ -1,0 +1,292 @@
+//! A candidate as a request brings it, checked (state-worker supplement section 2.2).
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+use serde_json::{Map, Value as Json};
+
+use ars_store::{Refusal, json::number, request::is_short};
+
+use crate::{normalize, tokens};
+
+/// Candidates of one request (section 2.1).
+pub(crate) const MAX_CANDIDATES: usize = 50;
+/// Characters of a text (document 2 section 8).
+const MAX_TEXT_CHARS: usize = 4000;
+/// Characters of a thread's key, a run's id, or a record's (section 2.2).
+const MAX_NAME_CHARS: usize = 200;
+/// Keywords of a candidate (section 2.2).
+const MAX_KEYWORDS: usize = 20;
+/// Characters of a keyword (section 2.2).
+const MAX_KEYWORD_CHARS: usize = 64;
+
+/// What a record can be (section 2.2).
+const KINDS: [&str; 2] = ["fact", "summary"];
+
+/// A candidate that the store takes.
+#[derive(Debug)]
+pub(crate) struct Candidate<'a> {
+    /// What it says, for telling equal texts.
+    pub(crate) normalized: String,
+    /// What is kept of it as it came.
+    pub(crate) record: Record<'a>,
+}
+
+/// What never changes of a record, and is no matter of the store. Anything else that a candidate brings is dropped.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Record<'a> {
+    kind: &'a str,
+    text: &'a str,
+    keywords: Vec<Keyword<'a>>,
+    source_thread_key: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source_run_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confidence: Option<&'a Json>,
+    /// The empty text is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) supersedes: Option<&'a str>,
+}
+
+/// A keyword that was given, or a token in lower case.
+type Keyword<'a> = Cow<'a, str>;
+
+impl<'a> Candidate<'a> {
+    /// Reads the list of candidates of a body. One that breaks a rule refuses them all.
+    pub(crate) fn read_all(body: &'a Map<String, Json>) -> Result<Vec<Self>, Refusal> {
+        let entries = body.get("records").and_then(Json::as_array);
+        let Some(entries) = entries.filter(|entries| entries.len() <= MAX_CANDIDATES) else {
+            return Err(Refusal::field("records", "must be an array of at most 50 candidates"));
+        };
+        entries.iter().enumerate().map(|(index, entry)| Self::read(entry, index)).collect()
+    }
+
+    fn read(entry: &'a Json, index: usize) -> Result<Self, Refusal> {
+        let Json::Object(fields) = entry else {
+            return Err(Refusal::field(format!("records[{index}]"), "must be an object"));
+        };
+        let fields = Fields { fields, index };
+        let kind = fields
+            .required("kind", MAX_NAME_CHARS, "must be fact or summary", |kind| KINDS.contains(&kind))?;
+        let normalized = fields.get("text").and_then(Json::as_str).map(normalize).unwrap_or_default();
+        let rule = "must be a string of at most 4000 characters, not blank";
+        let text = fields.required("text", MAX_TEXT_CHARS, rule, |_| !normalized.is_empty())?;
+        let rule = "must be a string of 1 to 200 characters";
+        let source_thread_key =
+            fields.required("sourceThreadKey", MAX_NAME_CHARS, rule, |key| !key.is_empty())?;
+        let record = Record {
+            kind,
+            text,
+            keywords: fields.keywords(text)?,
+            source_thread_key,
+            source_run_id: fields.name("sourceRunId")?,
+            confidence: fields.confidence()?,
+            supersedes: fields.name("supersedes")?.filter(|id| !id.is_empty()),
+        };
+        Ok(Self { normalized, record })
+    }
+
+    /// What queries find it by, a space between them: the tokens of its text, then of its keywords.
+    pub(crate) fn tokens(&self) -> String {
+        let texts = std::iter::once(self.record.text).chain(self.record.keywords.iter().map(AsRef::as_ref));
+        let mut joined = String::new();
+        for token in texts.flat_map(tokens) {
+            if !joined.is_empty() {
+                joined.push(' ');
+            }
+            joined.push_str(&token);
+        }
+        joined
+    }
+}
+
+/// The fields of one candidate, which refusals name it by.
+struct Fields<'a> {
+    fields: &'a Map<String, Json>,
+    index: usize,
+}
+
+impl<'a> Fields<'a> {
+    fn get(&self, name: &str) -> Option<&'a Json> {
+        self.fields.get(name)
+    }
+
+    fn refuse(&self, name: &str, rule: &str) -> Refusal {
+        Refusal::field(format!("records[{}].{name}", self.index), rule)
+    }
+
+    fn required(
+        &self,
+        name: &str,
+        max_chars: usize,
+        rule: &str,
+        is_valid: impl Fn(&str) -> bool,
+    ) -> Result<&'a str, Refusal> {
+        let text = self.get(name).filter(|value| is_short(value, max_chars)).and_then(Json::as_str);
+        text.filter(|text| is_valid(text)).ok_or_else(|| self.refuse(name, rule))
+    }
+
+    /// An optional name; it may be empty.
+    fn name(&self, name: &str) -> Result<Option<&'a str>, Refusal> {
+        if self.get(name).is_none() {
+            return Ok(None);
+        }
+        let rule = "must be a string of at most 200 characters when present";
+        self.required(name, MAX_NAME_CHARS, rule, |_| true).map(Some)
+    }
+
+    fn confidence(&self) -> Result<Option<&'a Json>, Refusal> {
+        let is_valid = |value: &Json| number(value).is_some_and(|number| (0.0..=1.0).contains(&number));
+        match self.get("confidence") {
+            Some(value) if !is_valid(value) => {
+                Err(self.refuse("confidence", "must be a number from 0 to 1 when present"))
+            }
+            valid => Ok(valid),
+        }
+    }
+
+    /// The keywords; without any, the text's tokens.
+    fn keywords(&self, text: &'a str) -> Result<Vec<Keyword<'a>>, Refusal> {
+        let rule = "must be an array of at most 20 strings of 1 to 64 characters when present";
+        let refuse = || self.refuse("keywords", rule);
+        let given = match self.get("keywords") {
+            None => &[][..],
+            Some(Json::Array(given)) if given.len() <= MAX_KEYWORDS => given,
+            Some(_) => return Err(refuse()),
+        };
+        let read = |value: &'a Json| {
+            let keyword =
+                value.as_str().filter(|text| !text.is_empty() && is_short(value, MAX_KEYWORD_CHARS));
+            keyword.map(Keyword::Borrowed).ok_or_else(refuse)
+        };
+        let keywords: Vec<_> = given.iter().map(read).collect::<Result<_, _>>()?;
+        Ok(if keywords.is_empty() { tokens(text).collect() } else { keywords })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// The record of one candidate, or the refusal's text.
+    fn read(candidate: &Json) -> Result<Json, String> {
+        let body = json!({ "records": [candidate] });
+        let read = Candidate::read_all(body.as_object().unwrap());
+        read.map(|read| serde_json::to_value(&read[0].record).unwrap()).map_err(|refusal| refusal.to_string())
+    }
+
+    fn with(field: &str, value: Json) -> Json {
+        let mut candidate =
+            json!({ "kind": "fact", "text": "Deploys run on Fridays", "sourceThreadKey": "t:C1:1" });
+        candidate[field] = value;
+        candidate
+    }
+
+    #[test]
+    fn a_record_is_the_known_fields_as_they_came() {
+        let whole = json!({
+            "kind": "summary", "text": "  Deploys\nrun ", "keywords": ["CI time", "é"], "sourceThreadKey": "t:C1:1",
+            "sourceRunId": "", "confidence": 0.75, "supersedes": "mem:org:acme:3",
+        });
+        let mut more = whole.clone();
+        more["status"] = json!("superseded");
+        more["useCount"] = json!(7);
+        assert_eq!(read(&more), Ok(whole));
+    }
+
+    #[test]
+    fn without_keywords_the_tokens_of_the_text_are_them() {
+        let expected = json!(["deploys", "run", "on", "fridays"]);
+        assert_eq!(read(&with("kind", json!("fact"))).unwrap()["keywords"], expected);
+        assert_eq!(read(&with("keywords", json!([]))).unwrap()["keywords"], expected);
+        assert_eq!(read(&with("text", json!("A b, a!"))).unwrap()["keywords"], json!(["a", "b", "a"]));
+    }
+
+    #[test]
+    fn the_empty_text_supersedes_nothing() {
+        assert_eq!(read(&with("supersedes", json!(""))).unwrap().get("supersedes"), None);
+    }
+
+    #[test]
+    fn queries_find_a_record_by_its_text_and_then_its_keywords() {
+        let body = json!({ "records": [with("keywords", json!(["CI time", "ünï"]))] });
+        let read = Candidate::read_all(body.as_object().unwrap()).unwrap();
+        assert_eq!(read[0].tokens(), "deploys run on fridays ci time n");
+        assert_eq!(read[0].normalized, "deploys run on fridays");
+    }
+
+    #[test]
+    fn what_is_just_within_a_limit_is_taken() {
+        for (field, value) in [
+            ("text", json!("é".repeat(4000))),
+            ("sourceThreadKey", json!("é".repeat(200))),
+            ("sourceRunId", json!("é".repeat(200))),
+            ("supersedes", json!("é".repeat(200))),
+            ("keywords", json!(vec!["é".repeat(64); 20])),
+            ("confidence", json!(0)),
+            ("confidence", json!(1.0)),
+        ] {
+            let candidate = with(field, value.clone());
+            assert_eq!(read(&candidate).unwrap()[field], value, "{field}");
+        }
+    }
+
+    #[test]
+    fn a_broken_rule_names_its_field_and_never_the_value() {
+        for (field, values) in [
+            ("kind", vec![json!("Fact"), json!("secret"), json!(""), json!(null), json!(1)]),
+            ("text", vec![json!(""), json!(" \n"), json!("secret".repeat(667)), json!(null), json!(["x"])]),
+            ("sourceThreadKey", vec![json!(""), json!("s".repeat(201)), json!(null), json!(1)]),
+            ("sourceRunId", vec![json!("s".repeat(201)), json!(null), json!(1)]),
+            ("supersedes", vec![json!("s".repeat(201)), json!(null), json!(1)]),
+            ("confidence", vec![json!(-0.1), json!(1.1), json!("1"), json!(null), json!(true)]),
+            (
+                "keywords",
+                vec![
+                    json!("secret"),
+                    json!(null),
+                    json!([""]),
+                    json!([1]),
+                    json!(["s".repeat(65)]),
+                    json!(vec!["s"; 21]),
+                ],
+            ),
+        ] {
+            for value in values {
+                let refusal = read(&with(field, value.clone())).unwrap_err();
+                assert!(refusal.starts_with(&format!("records[0].{field} must ")), "{refusal}");
+                assert!(!refusal.contains("secret"), "{refusal}");
+            }
+        }
+        for missing in ["kind", "text", "sourceThreadKey"] {
+            let mut candidate = with("kind", json!("fact"));
+            candidate.as_object_mut().unwrap().remove(missing);
+            assert!(read(&candidate).unwrap_err().starts_with(&format!("records[0].{missing} ")));
+        }
+        for candidate in [json!(null), json!([]), json!("secret")] {
+            assert_eq!(read(&candidate).unwrap_err(), "records[0] must be an object");
+        }
+    }
+
+    #[test]
+    fn the_list_has_at_most_50_candidates_and_one_that_is_wrong_refuses_them_all() {
+        let read = |records: Json| {
+            let body = json!({ "records": records });
+            Candidate::read_all(body.as_object().unwrap())
+                .map(|read| read.len())
+                .map_err(|refusal| refusal.to_string())
+        };
+        let good = with("kind", json!("fact"));
+        assert_eq!(read(json!([])), Ok(0));
+        assert_eq!(read(json!(vec![&good; 50])), Ok(50));
+        for records in [json!(vec![&good; 51]), json!(null), json!({}), json!("x")] {
+            assert!(read(records).unwrap_err().starts_with("records must "));
+        }
+        assert!(Candidate::read_all(&Map::new()).unwrap_err().to_string().starts_with("records must "));
+        let refusal = read(json!([good, good, with("kind", json!("rumour"))])).unwrap_err();
+        assert!(refusal.starts_with("records[2].kind "), "{refusal}");
+    }
+}

@@ -1,0 +1,49 @@
+//! Active records, newest first: `{ records }` (state-worker supplement section 2.6). Does not count as use.
+
+use ars_sql::{Sql, Value};
+use ars_store::{Joined, StoreFailure, json::parse_body};
+
+use super::{MemoryStore, NO_RECORDS, any_of, request, travelling};
+use crate::record_id;
+
+/// All of them.
+const NEWEST: Joined<'_> = Joined {
+    name: "records",
+    rows: concat!(
+        "SELECT n, ",
+        travelling!(),
+        " FROM memory_records WHERE status = 'active' ORDER BY n DESC LIMIT ?3"
+    ),
+    order: "n DESC",
+};
+
+/// Those that a query matches.
+const MATCHING: Joined<'_> = Joined {
+    name: "records",
+    rows: concat!(
+        "SELECT n, ",
+        travelling!(),
+        " FROM (SELECT rowid AS n FROM memory_index WHERE memory_index MATCH ?4 ORDER BY rowid DESC LIMIT ?3) \
+         CROSS JOIN memory_records USING (n)"
+    ),
+    order: "n DESC",
+};
+
+impl<S: Sql> MemoryStore<S> {
+    /// Answers `/list`.
+    pub(super) fn list(&self, body: &str) -> Result<S::Text, StoreFailure> {
+        let body = parse_body(body)?;
+        let scope_key = request::scope_key(&body)?;
+        let limit = request::limit(&body)?;
+        let mut params =
+            vec![Value::from(record_id::prefix(scope_key)), Value::from(scope_key), Value::from(limit)];
+        match request::query(&body)? {
+            None => Ok(NEWEST.answer(&self.sql, &params)?),
+            Some(query) if query.is_empty() => Ok(S::Text::from(NO_RECORDS.to_owned())),
+            Some(query) => {
+                params.push(Value::from(any_of(&query.chosen())));
+                Ok(MATCHING.answer(&self.sql, &params)?)
+            }
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! `/forget` (state-worker supplement section 2.6).
+
+use ars_wire::state::MemoryVerb;
+use serde_json::json;
+
+use crate::support::{NOW, candidate, id, ids, refusal, store};
+
+#[test]
+fn a_record_is_forgotten_once() {
+    let store = store();
+    store.write_texts(&["alpha", "beta"]);
+    assert!(store.forget(&id(0)));
+    assert!(!store.forget(&id(0)));
+    assert_eq!(ids(&store.list(json!({}))), [id(1)]);
+    store.assert_index_in_step();
+}
+
+#[test]
+fn an_id_that_names_no_active_record_of_this_scope_forgets_nothing() {
+    let store = store();
+    store.write_texts(&["alpha"]);
+    for other in
+        ["mem:org:acme:1", "mem:org:other:0", "mem:org:acme:00", "mem:org:acme", "0", "x", "mem:org:acme:-0"]
+    {
+        assert!(!store.forget(other), "{other}");
+    }
+    assert_eq!(store.list(json!({})).len(), 1);
+}
+
+#[test]
+fn what_is_said_again_after_it_was_forgotten_is_a_new_record() {
+    let store = store();
+    store.write_texts(&["alpha"]);
+    store.forget(&id(0));
+    assert_eq!(store.write(&[candidate("alpha")]), [1, 0, 0, 0]);
+    let listed = store.list(json!({}));
+    assert_eq!((ids(&listed), &listed[0]["useCount"]), (vec![id(1).as_str()], &json!(0)));
+}
+
+#[test]
+fn the_row_stays() {
+    let store = store();
+    store.write_texts(&["alpha"]);
+    store.forget(&id(0));
+    let rows = store.rows("SELECT status, record ->> 'text' FROM memory_records", &[]);
+    assert_eq!((rows[0].text(0), rows[0].text(1)), (Ok("forgotten"), Ok("alpha")));
+}
+
+#[test]
+fn a_broken_rule_names_the_id() {
+    let store = store();
+    for body in [
+        json!({}),
+        json!({ "id": null }),
+        json!({ "id": 0 }),
+        json!({ "id": "" }),
+        json!({ "id": "sec ret" }),
+        json!({ "id": "secret\u{0}" }),
+        json!({ "id": "secret\u{200b}" }),
+        json!({ "id": "s".repeat(201) }),
+    ] {
+        let refusal = refusal(store.ask(MemoryVerb::Forget, body.clone(), NOW));
+        let text = refusal.to_string();
+        assert!(
+            refusal.status() == 400 && text.starts_with("id must ") && !text.contains("ret"),
+            "{body}: {text}"
+        );
+    }
+    assert!(!store.forget(&"s".repeat(200)));
+}

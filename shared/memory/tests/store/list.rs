@@ -1,0 +1,89 @@
+//! `/list` (state-worker supplement section 2.6).
+
+use ars_wire::state::MemoryVerb;
+use serde_json::json;
+
+use crate::support::{NOW, candidate, id, ids, refusal, store, texts, with};
+
+#[test]
+fn the_newest_come_first_and_the_limit_cuts_after_the_filter() {
+    let store = store();
+    store.write_texts(&["alpha one", "beta two", "alpha three", "beta four"]);
+    let listed = |body| texts(&store.list(body)).iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(listed(json!({})), ["beta four", "alpha three", "beta two", "alpha one"]);
+    assert_eq!(listed(json!({ "limit": 2 })), ["beta four", "alpha three"]);
+    assert_eq!(listed(json!({ "limit": 1, "query": "alpha" })), ["alpha three"]);
+    assert_eq!(listed(json!({ "query": "two ALPHA" })), ["alpha three", "beta two", "alpha one"]);
+    assert_eq!(listed(json!({ "query": "alph" })), [""; 0]);
+}
+
+#[test]
+fn a_query_without_tokens_lists_nothing() {
+    let store = store();
+    store.write_texts(&["alpha", "?!"]);
+    for query in ["", "?!", "é"] {
+        assert!(store.list(json!({ "query": query })).is_empty(), "{query:?}");
+    }
+}
+
+#[test]
+fn keywords_are_searched_too() {
+    let store = store();
+    store.write(&[with(candidate("alpha"), json!({ "keywords": ["CI time"] })), candidate("beta")]);
+    assert_eq!(texts(&store.list(json!({ "query": "time" }))), ["alpha"]);
+}
+
+#[test]
+fn listing_is_no_use() {
+    let store = store();
+    store.write_texts(&["alpha"]);
+    for body in [json!({}), json!({ "query": "alpha" })] {
+        store.list(body);
+    }
+    let record = &store.list(json!({}))[0];
+    assert_eq!((&record["useCount"], record.get("lastUsedAt")), (&json!(0), None));
+}
+
+#[test]
+fn only_active_records_are_listed() {
+    let store = store();
+    store.write_texts(&["alpha one", "alpha two", "alpha three"]);
+    store.forget(&id(2));
+    store.write(&[with(candidate("alpha four"), json!({ "supersedes": id(0) }))]);
+    for body in [json!({}), json!({ "query": "alpha" })] {
+        let listed = store.list(body);
+        assert_eq!(ids(&listed), [id(3), id(1)]);
+        assert!(listed.iter().all(|record| record["status"] == "active"));
+    }
+}
+
+#[test]
+fn a_broken_rule_names_its_field() {
+    let store = store();
+    for (body, field) in [
+        (json!({}), "limit"),
+        (json!({ "limit": "5" }), "limit"),
+        (json!({ "limit": 0 }), "limit"),
+        (json!({ "limit": 51 }), "limit"),
+        (json!({ "limit": 2.5 }), "limit"),
+        (json!({ "limit": 5, "query": null }), "query"),
+        (json!({ "limit": 5, "query": 7 }), "query"),
+        (json!({ "limit": 5, "query": "x".repeat(4001) }), "query"),
+    ] {
+        let refusal = refusal(store.ask(MemoryVerb::List, body.clone(), NOW));
+        assert!(
+            refusal.status() == 400 && refusal.to_string().starts_with(&format!("{field} must ")),
+            "{body}"
+        );
+    }
+    assert!(store.ask(MemoryVerb::List, json!({ "limit": 50, "query": "é".repeat(4000) }), NOW).is_ok());
+}
+
+#[test]
+fn a_page_is_found_along_an_index_however_many_records_are_gone() {
+    let store = store();
+    let plan =
+        "EXPLAIN QUERY PLAN SELECT n FROM memory_records WHERE status = 'active' ORDER BY n DESC LIMIT 5";
+    let steps: Vec<_> = store.rows(plan, &[]).into_iter().map(|row| row.into_text(3).unwrap()).collect();
+    assert!(steps.len() == 1 && steps[0].contains("memory_records_active"), "{steps:?}");
+}

@@ -1,0 +1,12 @@
+//! The memory store on real SQLite, natively: the same code and SQL as inside the Durable Object.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
+mod forget;
+mod list;
+mod model;
+mod properties;
+mod retrieve;
+mod schema;
+mod support;
+mod write;

@@ -1,0 +1,246 @@
+//! `/write` (state-worker supplement sections 2.2, 2.3 and 2.5).
+
+use ars_wire::state::MemoryVerb;
+use serde_json::{Value, json};
+
+use crate::support::{NOW, Store, candidate, id, ids, refusal, store, superseding, texts, with};
+
+/// Ids and use counts, newest first.
+fn uses(store: &Store) -> Vec<(String, i64)> {
+    let read =
+        |record: &Value| (record["id"].as_str().unwrap().to_owned(), record["useCount"].as_i64().unwrap());
+    store.list(json!({})).iter().map(read).collect()
+}
+
+#[test]
+fn an_empty_batch_is_a_batch() {
+    assert_eq!(store().write(&[]), [0, 0, 0, 0]);
+}
+
+#[test]
+fn an_equal_text_counts_as_a_use_but_not_as_a_retrieval() {
+    let store = store();
+    store.write_texts(&["CI runs  nightly"]);
+    assert_eq!(
+        store.write_at(json!({ "records": [candidate(" ci\tRUNS nightly ")] }), NOW + 5),
+        [0, 1, 0, 0]
+    );
+    let record = &store.list(json!({}))[0];
+    assert_eq!((&record["useCount"], record.get("lastUsedAt")), (&json!(1), None));
+    assert_eq!(record["text"], "CI runs  nightly");
+    assert_eq!(store.write(&[candidate("CI runs nightly.")]), [1, 0, 0, 0]);
+}
+
+#[test]
+fn texts_that_differ_only_behind_a_nul_are_different() {
+    let store = store();
+    assert_eq!(
+        store.write(&[candidate("a\u{0}b"), candidate("a\u{0}c"), candidate("A\u{0}b")]),
+        [2, 1, 0, 0]
+    );
+    assert_eq!(store.write(&[candidate("a"), candidate("a\u{0}C")]), [1, 1, 0, 0]);
+    assert_eq!(texts(&store.list(json!({}))), ["a", "a\u{0}c", "a\u{0}b"]);
+}
+
+#[test]
+fn an_equal_text_takes_no_number() {
+    let store = store();
+    let batch = ["alpha", "alpha", "beta"].map(candidate);
+    assert_eq!(store.write(&batch), [2, 1, 0, 0]);
+    assert_eq!(uses(&store), [(id(1), 0), (id(0), 1)]);
+}
+
+#[test]
+fn a_superseded_record_gives_its_place_to_the_new_one() {
+    let store = store();
+    store.write_texts(&["CI runs nightly"]);
+    assert_eq!(store.write(&[superseding("CI runs hourly", &id(0))]), [1, 0, 1, 0]);
+    let listed = store.list(json!({}));
+    assert_eq!((ids(&listed), &listed[0]["supersedes"]), (vec![id(1).as_str()], &json!(id(0))));
+    let status = store.rows("SELECT status FROM memory_records WHERE n = 0", &[]);
+    assert_eq!(status[0].text(0), Ok("superseded"));
+}
+
+#[test]
+fn superseding_a_record_with_its_own_text_is_a_restatement() {
+    let store = store();
+    store.write_texts(&["alpha"]);
+    assert_eq!(store.write(&[superseding(" ALPHA", &id(0))]), [0, 1, 0, 0]);
+    assert_eq!(uses(&store), [(id(0), 1)]);
+}
+
+#[test]
+fn superseding_is_not_swallowed_by_another_record_with_the_same_text() {
+    let store = store();
+    store.write_texts(&["alpha", "beta"]);
+    assert_eq!(store.write(&[superseding("alpha", &id(1))]), [1, 0, 1, 0]);
+    assert_eq!(texts(&store.list(json!({}))), ["alpha", "alpha"]);
+    // The one inserted first takes the bump, until it is gone.
+    store.write(&[candidate("alpha")]);
+    assert_eq!(uses(&store), [(id(2), 0), (id(0), 1)]);
+    assert_eq!(store.write(&[superseding("gamma", &id(0)), candidate("alpha")]), [1, 1, 1, 0]);
+    assert_eq!(uses(&store), [(id(3), 0), (id(2), 1)]);
+}
+
+#[test]
+fn superseding_what_is_not_there_inserts_whatever_else_says_it() {
+    let store = store();
+    store.write_texts(&["alpha", "beta"]);
+    store.forget(&id(1));
+    for target in [id(1), id(7), "mem:org:other:0".into(), "mem:org:acme:00".into(), "anything at all".into()]
+    {
+        assert_eq!(store.write(&[superseding("alpha", &target)]), [1, 0, 0, 0], "{target}");
+        assert_eq!(store.list(json!({}))[0]["supersedes"], target);
+    }
+    assert_eq!(store.list(json!({})).len(), 6);
+}
+
+#[test]
+fn the_empty_text_supersedes_nothing() {
+    let store = store();
+    store.write_texts(&["alpha"]);
+    assert_eq!(store.write(&[superseding("alpha", ""), superseding("beta", "")]), [1, 1, 0, 0]);
+    assert_eq!(store.list(json!({}))[0].get("supersedes"), None);
+}
+
+#[test]
+fn later_candidates_see_earlier_ones() {
+    let store = store();
+    let batch = [
+        superseding("early", &id(1)),
+        candidate("alpha"),
+        superseding("beta", &id(1)),
+        candidate("alpha"),
+        superseding("BETA", &id(2)),
+        superseding("alpha", &id(1)),
+        candidate("alpha"),
+    ];
+    assert_eq!(store.write(&batch), [5, 2, 1, 0]);
+    assert_eq!(uses(&store), [(id(4), 0), (id(3), 1), (id(2), 1), (id(0), 0)]);
+    assert_eq!(texts(&store.list(json!({}))), ["alpha", "alpha", "beta", "early"]);
+    store.assert_index_in_step();
+}
+
+#[test]
+fn one_batch_has_one_time_of_birth() {
+    let store = store();
+    let batch = ["a", "b"].map(candidate);
+    store.write_at(json!({ "records": batch }), NOW + 3);
+    let listed = store.list(json!({}));
+    assert!(listed.iter().all(|record| record["createdAt"] == json!(NOW + 3) && record["useCount"] == 0));
+}
+
+#[test]
+fn beyond_the_cap_the_stalest_go() {
+    let store = store();
+    for (at, text) in [(0, "one"), (1, "two"), (2, "three"), (3, "four")] {
+        store.write_at(json!({ "records": [candidate(text)] }), NOW + at);
+    }
+    store.retrieve_at("one", 1, NOW + 9);
+    let add =
+        |text: &str, cap: i64| store.write_at(json!({ "records": [candidate(text)], "cap": cap }), NOW + 4);
+    assert_eq!(add("five", 5), [1, 0, 0, 0]);
+    assert_eq!(add("six", 4), [1, 0, 0, 2]);
+    assert_eq!(texts(&store.list(json!({}))), ["six", "five", "four", "one"]);
+    // Even a batch that adds nothing leaves no more than its cap.
+    assert_eq!(store.write_at(json!({ "records": [], "cap": 1 }), NOW + 4), [0, 0, 0, 3]);
+    assert_eq!(texts(&store.list(json!({}))), ["one"]);
+    store.assert_index_in_step();
+    assert_eq!(store.write(&[candidate("six")]), [1, 0, 0, 0]);
+}
+
+#[test]
+fn of_equally_stale_records_the_older_goes() {
+    let store = store();
+    store.write_at(json!({ "records": [candidate("younger")] }), NOW + 5);
+    store.write_at(json!({ "records": [candidate("older")] }), NOW);
+    store.retrieve_at("older", 1, NOW + 5);
+    assert_eq!(store.write_at(json!({ "records": [], "cap": 1 }), NOW), [0, 0, 0, 1]);
+    assert_eq!(texts(&store.list(json!({}))), ["younger"]);
+}
+
+#[test]
+fn a_scope_keeps_500_records_unless_told_otherwise() {
+    let store = store();
+    for batch in 0..11 {
+        let texts: Vec<_> = (0..50).map(|n| candidate(&format!("text {batch} {n}"))).collect();
+        let evicted = if batch == 10 { 50 } else { 0 };
+        assert_eq!(store.write_at(json!({ "records": texts }), NOW + batch), [50, 0, 0, evicted]);
+    }
+    let count = || store.rows("SELECT count(*) FROM memory_active", &[])[0].integer(0).unwrap();
+    assert_eq!(count(), ars_memory::DEFAULT_CAP);
+    store.write_at(json!({ "records": [candidate("one more")], "cap": 10_000 }), NOW);
+    assert_eq!(count(), 501);
+}
+
+#[test]
+fn ids_are_never_given_twice() {
+    let store = store();
+    store.write_texts(&["alpha", "beta"]);
+    store.forget(&id(0));
+    store.forget(&id(1));
+    store.write_texts(&["alpha"]);
+    assert_eq!(ids(&store.list(json!({}))), [id(2)]);
+    store.write_at(json!({ "records": [candidate("gamma")], "cap": 1 }), NOW + 1);
+    store.forget(&id(3));
+    store.write_texts(&["gamma"]);
+    assert_eq!(ids(&store.list(json!({}))), [id(4)]);
+}
+
+#[test]
+fn a_batch_with_one_bad_candidate_leaves_nothing() {
+    let store = store();
+    store.write_texts(&["alpha"]);
+    let batch =
+        [candidate("beta"), candidate("alpha"), with(candidate("gamma"), json!({ "kind": "rumour" }))];
+    let refusal = refusal(store.ask(MemoryVerb::Write, json!({ "records": batch }), NOW));
+    assert_eq!(
+        (refusal.status(), refusal.to_string()),
+        (400, "records[2].kind must be fact or summary".to_owned())
+    );
+    assert_eq!(uses(&store), [(id(0), 0)]);
+}
+
+#[test]
+fn a_batch_that_fails_midway_leaves_nothing() {
+    let store = store();
+    store.write_texts(&["alpha", "beta"]);
+    let broken = "CREATE TRIGGER broken BEFORE UPDATE OF status ON memory_records WHEN new.status = 'evicted' \
+                  BEGIN SELECT raise(ABORT, 'broken'); END";
+    store.rows(broken, &[]);
+    let before = store.list(json!({}));
+    let batch = [candidate("alpha"), superseding("gamma", &id(1)), candidate("delta")];
+    assert!(store.ask(MemoryVerb::Write, json!({ "records": batch, "cap": 1 }), NOW).is_err());
+    store.rows("DROP TRIGGER broken", &[]);
+    assert_eq!(store.list(json!({})), before);
+    store.assert_index_in_step();
+}
+
+#[test]
+fn a_broken_rule_names_its_field() {
+    let store = store();
+    let read = |body: Value| refusal(store.ask(MemoryVerb::Write, body, NOW));
+    for cap in [json!(0), json!(10_001), json!(1.5), json!("5"), json!(null)] {
+        let refusal = read(json!({ "records": [], "cap": cap }));
+        assert!(refusal.status() == 400 && refusal.to_string().starts_with("cap must "), "{cap}");
+    }
+    assert!(read(json!({})).to_string().starts_with("records must "));
+    assert!(read(json!({ "records": vec![candidate("x"); 51] })).to_string().starts_with("records must "));
+    for cap in [json!(1), json!(10_000), json!(2.0)] {
+        assert!(store.ask(MemoryVerb::Write, json!({ "records": [], "cap": cap }), NOW).is_ok());
+    }
+    assert_eq!(store.write(&vec![candidate("x"); 50]), [1, 49, 0, 0]);
+}
+
+#[test]
+fn the_largest_batch_is_taken() {
+    let store = store();
+    // A body of half a mebibyte: single letters become a keyword each, and some letters grow in lower case.
+    let letters: Vec<_> = (0..50).map(|n| candidate(&format!("{n} {}", "a b c d ".repeat(499)))).collect();
+    assert_eq!(store.write(&letters), [50, 0, 0, 0]);
+    let growing: Vec<_> = (0..50).map(|n| candidate(&format!("{n} {}", "İ".repeat(3997)))).collect();
+    assert_eq!(store.write(&growing), [50, 0, 0, 0]);
+    let escaped: Vec<_> = (0..50).map(|n| candidate(&format!("{n} {}", "\u{1}".repeat(1700)))).collect();
+    assert_eq!(store.write(&escaped), [50, 0, 0, 0]);
+    assert_eq!(store.write(&[letters[7].clone(), growing[7].clone(), escaped[7].clone()]), [0, 3, 0, 0]);
+}
