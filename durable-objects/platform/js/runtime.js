@@ -7,22 +7,65 @@ import * as wasm from "./index.js";
 // How often the wasm instance was started anew. What an earlier one made is not to be touched again.
 let life = 0;
 
-// Answers a request that broke down. A trap, which is how a panic ends, leaves the instance's memory in an unknown
-// state: the next request gets a new one. Everything true lies in SQLite, so nothing is lost with it.
-export function rescue(error) {
-  console.error(`fault: ${error?.stack ?? error}`);
-  if (error instanceof WebAssembly.RuntimeError) {
-    wasm.__wbg_reset_state();
-    life += 1;
+// Calls into Rust. Rust never throws on purpose where it matters: an exception is a trap, which is how a panic ends, or
+// has crossed Rust's frames without ending their borrows. Either way the instance's memory is in an unknown state, and
+// the next call gets a new one. Everything true lies in SQLite, so nothing is lost with it.
+export function inRust(call) {
+  try {
+    return call();
+  } catch (error) {
+    startAnew();
+    throw error;
   }
-  return new Response('{"error":"internal"}', {
-    status: 500,
+}
+
+function startAnew() {
+  wasm.__wbg_reset_state();
+  life += 1;
+}
+
+// Answers a request that broke down.
+export function rescue(error) {
+  tell(error);
+  return answer(500, "internal");
+}
+
+function tell(error) {
+  console.error(`fault: ${error?.stack ?? error}`);
+}
+
+// A refusal that no Rust is needed for.
+export function answer(status, error) {
+  return new Response(JSON.stringify({ error }), {
+    status,
     headers: { "content-type": "application/json" },
   });
 }
 
-// What a panic outside of any request leaves behind: in a task that Rust spawned.
-addEventListener("error", (event) => rescue(event.error));
+// What a panic outside of any call leaves behind: in a task that Rust spawned.
+addEventListener("error", (event) => {
+  tell(event.error);
+  startAnew();
+});
+
+// Takes in a body that will be refused, up to so many bytes and milliseconds. A sender reads no answer until it has
+// sent everything, and the runtime cuts a connection whose body nobody reads: the refusal would be lost.
+export async function hearOut(request, most, patience) {
+  const reader = request.body?.getReader();
+  const late = new Promise((resolve) => setTimeout(resolve, patience));
+  for (let left = most; reader && left >= 0; ) {
+    // Best effort: the refusal stands whatever became of the body.
+    const read = await Promise.race([reader.read().catch(() => undefined), late]);
+    if (!read || read.done) return;
+    left -= read.value.byteLength;
+  }
+}
+
+// The whole body, or nothing when its sender broke off: that is no fault of ours, and nobody may be there to hear.
+export async function bodyOf(request) {
+  const bytes = await request.arrayBuffer().catch(() => undefined);
+  return bytes && new Uint8Array(bytes);
+}
 
 // A Durable Object class over the Rust class of this name, which is made of the object's storage and answers a
 // request's address and body at once.
@@ -34,23 +77,28 @@ export function objectClass(name) {
 
     constructor(context) {
       this.#storage = context.storage;
-      this.#wake();
-    }
-
-    #wake() {
-      this.#inner = new wasm[name](this.#storage);
-      this.#life = life;
+      try {
+        this.#awake();
+      } catch (error) {
+        // A constructor cannot answer; the first request will, by trying again.
+        tell(error);
+      }
     }
 
     #awake() {
-      if (this.#life !== life) this.#wake();
+      if (this.#life !== life) {
+        this.#inner = inRust(() => new wasm[name](this.#storage));
+        this.#life = life;
+      }
       return this.#inner;
     }
 
     async fetch(request) {
+      const body = await bodyOf(request);
+      if (!body) return answer(400, "body could not be read");
       try {
-        const body = new Uint8Array(await request.arrayBuffer());
-        return this.#awake().answer(request.url, body);
+        const inner = this.#awake();
+        return inRust(() => inner.answer(request.url, body));
       } catch (error) {
         return rescue(error);
       }
@@ -58,7 +106,8 @@ export function objectClass(name) {
 
     // The platform repeats an alarm whose handler throws.
     async alarm() {
-      await this.#awake().alarm();
+      const inner = this.#awake();
+      inRust(() => inner.alarm());
     }
   };
 }

@@ -1,5 +1,4 @@
-//! The edge platform behind Rust types: SQLite storage, transactions, alarms, capped bodies, JSON answers,
-//! time, and the shell that makes a store an object.
+//! The edge platform behind Rust types: SQLite storage, transactions, alarms, JSON answers, time, and the shell that makes a store an object.
 //!
 //! `js/runtime.js` is the other half of that shell: it awaits, so that Rust need not.
 //!
@@ -9,7 +8,6 @@
 
 mod alarm;
 mod answer;
-mod body;
 mod clock;
 mod raw;
 mod request;
@@ -18,9 +16,8 @@ mod store_object;
 
 pub use alarm::Alarm;
 pub use answer::{INTERNAL_BODY, internal, json, refuse};
-pub use body::{BodyError, read_body};
 pub use clock::now;
-pub use raw::{Request, Response, Storage};
+pub use raw::{Response, Storage};
 pub use request::path_of;
 pub use sql::{DoSql, Text};
 pub use store_object::StoreObject;

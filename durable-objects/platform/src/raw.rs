@@ -2,7 +2,7 @@
 //!
 //! Nothing here interprets a value; the modules beside it do.
 
-use js_sys::{Array, Object, Promise, Uint8Array};
+use js_sys::{Array, Promise};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 #[wasm_bindgen]
@@ -47,46 +47,6 @@ extern "C" {
 
     #[wasm_bindgen(method, catch, js_name = toArray)]
     pub(crate) fn to_array(this: &RawRows) -> Result<Array, JsValue>;
-
-    /// A request.
-    pub type Request;
-
-    /// Its address, absolute.
-    #[wasm_bindgen(method, getter)]
-    pub fn url(this: &Request) -> String;
-
-    /// Its body, a byte stream.
-    #[wasm_bindgen(method, getter)]
-    pub(crate) fn body(this: &Request) -> Option<BodyStream>;
-
-    /// The body of a request.
-    pub(crate) type BodyStream;
-
-    #[wasm_bindgen(method, catch, js_name = getReader)]
-    pub(crate) fn get_reader(this: &BodyStream, options: &Object) -> Result<BodyReader, JsValue>;
-
-    /// A reader that fills a buffer the caller brings.
-    pub(crate) type BodyReader;
-
-    /// Settles when at least `least` bytes are in the buffer, or the stream has ended.
-    #[wasm_bindgen(method, catch, js_name = readAtLeast)]
-    pub(crate) fn read_at_least(
-        this: &BodyReader,
-        least: u32,
-        buffer: &Uint8Array,
-    ) -> Result<Promise, JsValue>;
-
-    #[wasm_bindgen(method, catch)]
-    pub(crate) fn cancel(this: &BodyReader) -> Result<Promise, JsValue>;
-
-    /// One answer of a reader.
-    pub(crate) type Chunk;
-
-    #[wasm_bindgen(method, getter)]
-    pub(crate) fn value(this: &Chunk) -> Option<Uint8Array>;
-
-    #[wasm_bindgen(method, getter)]
-    pub(crate) fn done(this: &Chunk) -> bool;
 
     /// An answer.
     pub type Response;

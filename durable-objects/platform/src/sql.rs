@@ -75,6 +75,13 @@ impl Sql for DoSql {
                 Some(Err(_)) | None => Err(JsValue::from_str("rolled back")),
             }
         });
+        // A trap in the body, which is how a panic ends, comes out as an exception too. It is not to be survived: the
+        // instance is broken, and whoever called into it starts it anew (`js/runtime.js`).
+        if let Err(thrown) = &ended
+            && thrown.has_type::<js_sys::WebAssembly::RuntimeError>()
+        {
+            wasm_bindgen::throw_val(thrown.clone());
+        }
         match (outcome, ended) {
             (Some(Ok(value)), Ok(_)) => Ok(value),
             (Some(Err(error)), _) => Err(error),

@@ -11,25 +11,27 @@
 //!
 //! Not here: what a store does; which class a Worker exports.
 
+use std::{cell::Cell, rc::Rc};
+
 use ars_sql::{MigrationError, SqlError};
 use ars_store::{Store, StoreFailure};
 use ars_wire::state::Verb;
-use js_sys::{
-    Promise,
-    futures::{JsFuture, spawn_local},
-};
+use js_sys::futures::{JsFuture, spawn_local};
 use wasm_bindgen::JsValue;
 use worker::console_error;
 
 use crate::{Alarm, DoSql, Response, Storage, answer, clock::now, raw::describe, request::path_of};
+
+/// Until the next sweep, when one had more to delete than it may at once.
+const SOON_MS: i64 = 1000;
 
 /// A store as a Durable Object; a Worker wraps it in the class it exports.
 pub struct StoreObject<T> {
     storage: Storage,
     /// Empty while the database cannot be opened, and after it was given up; the next request opens it.
     store: Option<T>,
-    /// Whether this instance has seen to the alarm: from then on each sweep sets the next.
-    armed: bool,
+    /// Whether this instance knows the alarm to be set: from then on each sweep sets the next.
+    armed: Rc<Cell<bool>>,
 }
 
 /// A fault of ours. The text is for the log.
@@ -44,7 +46,7 @@ enum Fault {
 impl<T: Store<DoSql>> StoreObject<T> {
     /// Wakes the object and brings its tables up to date.
     pub fn new(storage: Storage) -> Self {
-        let mut object = Self { storage, store: None, armed: false };
+        let mut object = Self { storage, store: None, armed: Rc::default() };
         // A constructor cannot answer; the first request will, by trying again.
         if let Err(fault) = object.store() {
             console_error!("{fault} when waking");
@@ -58,10 +60,16 @@ impl<T: Store<DoSql>> StoreObject<T> {
         let Ok(body) = String::from_utf8(body) else { return answer::refuse(400, "body must be UTF-8") };
         match self.store().map(|store| store.answer(verb, &body, now())) {
             Ok(Ok(text)) => {
-                self.follow_up(verb);
+                if !T::is_filled_by(verb) {
+                    self.give_up_if_empty();
+                }
+                self.arm(verb);
                 answer::text(text)
             }
-            Ok(Err(StoreFailure::Refusal(refusal))) => answer::json(refusal.status(), &refusal.body()),
+            Ok(Err(StoreFailure::Refusal(refusal))) => {
+                self.give_up_if_empty();
+                answer::json(refusal.status(), &refusal.body())
+            }
             Ok(Err(StoreFailure::Fault(fault))) => answer::internal(&Fault::Storage(fault)),
             Err(fault) => answer::internal(&fault),
         }
@@ -70,13 +78,16 @@ impl<T: Store<DoSql>> StoreObject<T> {
     /// Sweeps, and sets the next alarm even after a sweep that failed: reads hide what it would have deleted, so
     /// the only harm is disk space until the next one. Throws when the alarm cannot be set.
     pub fn alarm(&mut self) -> Result<(), JsValue> {
-        if let Err(fault) = self.store().and_then(|store| Ok(store.sweep(now())?)) {
-            answer::internal(&fault);
-        }
-        match T::SWEEP_EVERY_MS {
-            Some(every) => Alarm::new(self.storage.clone()).set(now() + every).map(drop),
-            None => Ok(()),
-        }
+        let Some(every) = T::SWEEP_EVERY_MS else { return Ok(()) };
+        let next = match self.store().and_then(|store| Ok(store.sweep(now())?)) {
+            Ok(deleted) if deleted >= T::SWEEP_AT_MOST => SOON_MS,
+            Ok(_) => every,
+            Err(fault) => {
+                answer::internal(&fault);
+                every
+            }
+        };
+        Alarm::new(self.storage.clone()).set(now() + next).map(drop)
     }
 
     fn store(&mut self) -> Result<&T, Fault> {
@@ -87,34 +98,38 @@ impl<T: Store<DoSql>> StoreObject<T> {
         Ok(self.store.insert(store))
     }
 
-    /// What a success leaves to be done. It is durable already, so a failure here is ours to log and not the
-    /// caller's to hear; the next request, or the next instance, tries again.
-    fn follow_up(&mut self, verb: T::Verb) {
-        if T::is_empty_after(verb) {
-            // The object ceases to exist with its database.
-            self.store = None;
-            watch("an empty database was not given up", self.storage.delete_all());
-        } else if let Some(every) = T::SWEEP_EVERY_MS.filter(|_| !self.armed && T::arms_sweep(verb)) {
-            self.armed = true;
-            let alarm = Alarm::new(self.storage.clone());
-            spawn_local(async move {
-                if let Err(thrown) = alarm.set_if_unset(now() + every).await {
+    /// Sets the alarm after a request that may leave something for the sweep, unless it is set. What it follows is
+    /// durable already, so a failure is ours to log and not the caller's to hear; the next such request tries again.
+    fn arm(&mut self, verb: T::Verb) {
+        let Some(every) = T::SWEEP_EVERY_MS.filter(|_| !self.armed.get() && T::arms_sweep(verb)) else {
+            return;
+        };
+        let (alarm, armed) = (Alarm::new(self.storage.clone()), Rc::clone(&self.armed));
+        spawn_local(async move {
+            match alarm.set_if_unset(now() + every).await {
+                Ok(()) => armed.set(true),
+                Err(thrown) => {
                     console_error!("fault: the sweep's alarm was not set: {}", describe(&thrown));
                 }
-            });
-        }
+            }
+        });
     }
-}
 
-/// Logs what becomes of a promise that nobody waits for.
-fn watch(what: &'static str, promised: Result<Promise, JsValue>) {
-    spawn_local(async move {
-        let done = match promised {
-            Ok(promise) => JsFuture::from(promise).await.map(drop),
-            Err(thrown) => Err(thrown),
-        };
-        if let Err(thrown) = done {
-            console_error!("fault: {what}: {}", describe(&thrown));
+    /// Gives up the database of a store that holds nothing: the object ceases to exist, as if nobody had asked.
+    fn give_up_if_empty(&mut self) {
+        if !self.store.as_ref().is_some_and(|store| store.is_empty().unwrap_or(false)) {
+            return;
         }
-    });
+        self.store = None;
+        let given_up = self.storage.delete_all();
+        spawn_local(async move {
+            let done = match given_up {
+                Ok(promise) => JsFuture::from(promise).await.map(drop),
+                Err(thrown) => Err(thrown),
+            };
+            if let Err(thrown) = done {
+                console_error!("fault: an empty database was not given up: {}", describe(&thrown));
+            }
+        });
+    }
 }

@@ -2,8 +2,8 @@
 //!
 //! A client that cuts a text in UTF-16 may leave half a surrogate pair behind, escaped as `\ud83d`. Rust strings
 //! and SQLite cannot hold that half, so it is read as U+FFFD, as browsers do. Duplicate keys: the last one counts.
-//! Numbers beyond a double are refused. Everything stored is written anew from what was read, so SQLite, Rust and
-//! JavaScript take it apart alike.
+//! Numbers beyond a double are refused. What is stored is written anew from what was read, or shown to need no
+//! rewriting ([`crate::split`]), so SQLite, Rust and JavaScript take it apart alike.
 
 use serde_json::{Map, Value};
 

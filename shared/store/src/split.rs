@@ -59,6 +59,8 @@ impl<'a> Visitor<'a> for At<'_, '_, 'a> {
         let mut object = Map::new();
         while let Some(key) = map.next_key::<String>()? {
             let value = if Some(&key.as_str()) == self.path.first() {
+                // Of two keys of one name the last counts, whether it leads to a list or not.
+                *self.list = None;
                 map.next_value_seed(At { path: &self.path[1..], list: &mut *self.list })?
             } else {
                 map.next_value()?
@@ -221,6 +223,7 @@ mod tests {
     fn of_two_keys_of_one_name_the_last_counts() {
         let found = split(r#"{"list":[1],"x":1,"list":[2,3],"x":2}"#, &["list"]).unwrap();
         assert_eq!((found.list.len(), &found.rest["x"]), (2, &json!(2)));
+        assert!(split(r#"{"a":{"list":[1]},"a":{}}"#, &["a", "list"]).is_none());
     }
 
     #[test]

@@ -18,6 +18,8 @@ pub trait Store<S: Sql>: Sized {
     /// How often the shell calls [`Store::sweep`]: counted from the first request that [`Store::arms_sweep`], and
     /// again after each sweep. `None`: never.
     const SWEEP_EVERY_MS: Option<i64> = None;
+    /// As many as one sweep deletes at most: when it has, there may be more, and the shell soon calls it again.
+    const SWEEP_AT_MOST: i64 = i64::MAX;
 
     /// Brings the database up to date and opens the store on it.
     fn open(sql: S) -> Result<Self, MigrationError>;
@@ -35,8 +37,14 @@ pub trait Store<S: Sql>: Sized {
         Ok(0)
     }
 
-    /// Whether a store that has answered this holds nothing any more, so that a shell may give up its database.
-    fn is_empty_after(_verb: Self::Verb) -> bool {
-        false
+    /// Whether there is something in a store that has answered this. After any other answer, a refusal too, the shell
+    /// asks whether it [`Store::is_empty`].
+    fn is_filled_by(_verb: Self::Verb) -> bool {
+        true
+    }
+
+    /// Whether the store holds nothing, so that a shell may give up its database.
+    fn is_empty(&self) -> Result<bool, SqlError> {
+        Ok(false)
     }
 }

@@ -86,13 +86,12 @@ impl<T: Store<NativeSql>> Objects<T> {
             Entry::Occupied(object) => object,
             Entry::Vacant(place) => place.insert_entry(T::open(NativeSql::in_memory().unwrap()).unwrap()),
         };
-        match object.get_mut().answer(verb, body, now) {
-            Ok(text) => {
-                if T::is_empty_after(verb) {
-                    object.remove();
-                }
-                (200, text)
-            }
+        let answer = object.get_mut().answer(verb, body, now);
+        if (answer.is_err() || !T::is_filled_by(verb)) && object.get().is_empty().unwrap() {
+            object.remove();
+        }
+        match answer {
+            Ok(text) => (200, text),
             Err(StoreFailure::Refusal(refusal)) => (refusal.status(), refusal.body()),
             Err(StoreFailure::Fault(fault)) => {
                 eprintln!("fault: {fault}");

@@ -102,17 +102,19 @@ fn a_panic_in_a_worker_leaves_it_and_its_objects_answering() {
 }
 
 #[test]
-fn reading_a_body_stops_at_the_limit_whatever_was_declared() {
+fn a_panic_in_a_transaction_rolls_it_back_and_the_object_answers_in_a_new_instance() {
     let worker = fixture();
-    let read = |limit: usize, length: usize| {
-        let answer = worker.client.post_bytes(&format!("/worker/read/{limit}"), "", &vec![b'x'; length]);
-        (answer.status, answer.body)
-    };
-    for length in [0, 1, 4096, 4097, 1_000_000] {
-        assert_eq!(read(length, length), (200, json!(length)));
-        assert_eq!(read(length + 10, length), (200, json!(length)));
-    }
-    for length in [1, 4096, 3_000_000] {
-        assert_eq!(read(length - 1, length).0, 413);
-    }
+    assert_eq!(ask(&worker.client, "/object/note"), json!(1));
+    let answer = worker.client.post_bytes("/object/panic-in-transaction", "", b"");
+    assert_eq!((answer.status, &answer.body["error"]), (500, &json!("internal")));
+    assert_eq!(ask(&worker.client, "/object/note"), json!(2));
+}
+
+#[test]
+fn a_panic_at_an_alarm_leaves_the_object_answering_and_the_alarm_rings_again() {
+    let worker = fixture();
+    ask(&worker.client, "/object/alarm/panic");
+    // Each look is a request to the object that has panicked, or is about to.
+    rings(&worker.client);
+    assert!(worker.log().contains("on purpose"), "{}", worker.log());
 }

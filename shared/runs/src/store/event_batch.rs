@@ -48,12 +48,21 @@ impl EventBatch {
 impl<S: Sql> RunStore<S> {
     /// Writes events over those of the same seqs.
     pub(crate) fn write_events(&self, run: &str, batch: EventBatch) -> Result<(), SqlError> {
+        self.insert_events("REPLACE", run, batch)
+    }
+
+    /// Writes events where there are none of the same seqs.
+    pub(super) fn fill_in_events(&self, run: &str, batch: EventBatch) -> Result<(), SqlError> {
+        self.insert_events("IGNORE", run, batch)
+    }
+
+    fn insert_events(&self, on_conflict: &str, run: &str, batch: EventBatch) -> Result<(), SqlError> {
+        let statement = format!(
+            "INSERT OR {on_conflict} INTO run_events (run_id, seq, event) \
+             SELECT ?1, CAST(key AS INTEGER), value FROM json_each(?2)"
+        );
         for text in batch.into_texts() {
-            self.sql().execute(
-                "INSERT OR REPLACE INTO run_events (run_id, seq, event) \
-                 SELECT ?1, CAST(key AS INTEGER), value FROM json_each(?2)",
-                &[Value::from(run), Value::from(text)],
-            )?;
+            self.sql().execute(&statement, &[Value::from(run), Value::from(text)])?;
         }
         Ok(())
     }

@@ -69,6 +69,10 @@ impl<S: Sql> RunStore<S> {
                 conditions.push(format!("{column} = {}", bind(Value::from(wanted.as_str()))));
             }
         }
+        if request.agent.as_deref() == Some("") {
+            // The column says the same of a run without an agent; its record does not.
+            conditions.push("json_type(record, '$.agent') = 'text'".to_owned());
+        }
         let limit = bind(Value::from(request.limit));
         if let Some(filter) = &request.visible_to {
             let placeholder = format!("?{}", params.len() + 1);

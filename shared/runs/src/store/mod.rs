@@ -56,6 +56,7 @@ impl<S: Sql> Store<S> for RunStore<S> {
     type Verb = RunVerb;
 
     const SWEEP_EVERY_MS: Option<i64> = Some(SWEEP_EVERY_MS);
+    const SWEEP_AT_MOST: i64 = sweep::AT_MOST;
 
     fn open(sql: S) -> Result<Self, MigrationError> {
         migrate(&sql, MIGRATIONS)?;

@@ -29,11 +29,13 @@ impl<S: Sql> RunStore<S> {
         self.write_row(put, now)?;
         let is_other = earlier != Some(put.version());
         if is_other {
-            // The events of a live run are the ledger's: some were acknowledged after this record was made.
-            if !self.is_live(&put.id)? {
+            // The events of a live run are the ledger's, whoever puts a record of it: they were acknowledged.
+            if self.is_live(&put.id)? {
+                self.fill_in_events(&put.id, put.batch())?;
+            } else {
                 self.delete_events(&put.id)?;
+                self.write_events(&put.id, put.batch())?;
             }
-            self.write_events(&put.id, put.batch())?;
         }
         Ok((earlier.is_some() && is_other, trim::after_put(&self.sql, &put.id, now)?))
     }

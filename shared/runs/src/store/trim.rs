@@ -7,10 +7,10 @@ use ars_types::UnixMillis;
 
 use super::horizon::{HIDDEN, VISIBLE, policy};
 
-/// Rows deleted in one put (document 2 section 8). The sweep has no such fence.
+/// Rows deleted in one put (document 2 section 8).
 const FENCE: i64 = 500;
-/// As good as no fence.
-pub(super) const NO_FENCE: i64 = i64::MAX;
+/// As good as no limit.
+const EVERY_ROW: i64 = i64::MAX;
 /// No row is hidden by count or bytes. Every row that could lie below is expired.
 const NO_FLOOR: (f64, &str) = (-9_007_199_254_740_991.0, "");
 
@@ -61,14 +61,25 @@ fn newest_excluded(sql: &impl Sql) -> Result<Option<Row>, SqlError> {
     if sql.query(over, &limits)?.is_empty() {
         return Ok(None);
     }
-    for depth in [FENCE, NO_FENCE] {
+    for depth in [FENCE, EVERY_ROW] {
         let found = sql.query(EXCLUDED, &[limits[0].clone(), limits[1].clone(), Value::from(depth)])?;
         if let Some(row) = found.into_iter().next() {
             return Ok(Some(row));
         }
     }
-    // Dropping everything always ends within the limits, if the totals are true.
-    Err(SqlError::Shape("the totals of runs do not add up".into()))
+    // Dropping everything always ends within the limits, unless the totals were wrong: then there is too little to
+    // drop. Put right, they leave nothing to be dropped, or the next put finds it.
+    recount(sql)?;
+    Ok(None)
+}
+
+/// Counts and adds up once more. The triggers keep the totals; this is for what they never saw.
+pub(super) fn recount(sql: &impl Sql) -> Result<(), SqlError> {
+    sql.execute(
+        "UPDATE retention SET run_count = (SELECT count(*) FROM runs), \
+         run_bytes = (SELECT coalesce(sum(bytes), 0) FROM runs)",
+        &[],
+    )
 }
 
 /// Looks at the oldest ?3 rows.

@@ -13,7 +13,7 @@ mod owner;
 mod read;
 mod write;
 
-use ars_sql::{Migration, MigrationError, Sql, migrate};
+use ars_sql::{Migration, MigrationError, Sql, SqlError, migrate};
 use ars_store::{Store, StoreFailure};
 use ars_types::UnixMillis;
 use ars_wire::state::TranscriptVerb;
@@ -50,7 +50,12 @@ impl<S: Sql> Store<S> for TranscriptStore<S> {
         answer.map(S::Text::from)
     }
 
-    fn is_empty_after(verb: TranscriptVerb) -> bool {
-        verb == TranscriptVerb::Clear
+    fn is_filled_by(verb: TranscriptVerb) -> bool {
+        matches!(verb, TranscriptVerb::Owner | TranscriptVerb::Write)
+    }
+
+    /// Without an owner there are no rows either: nothing is written before there is one, and all go together.
+    fn is_empty(&self) -> Result<bool, SqlError> {
+        Ok(self.sql.query("SELECT 1 FROM transcript_owners LIMIT 1", &[])?.is_empty())
     }
 }

@@ -54,9 +54,12 @@ impl Compiler<'_> {
             // An absent repository is stored as empty text, which no list can hold.
             Filter::ReposIn(repos) => self.listed("repo", json!(repos)),
             Filter::VisibilityIn(words) => self.listed("visibility", json!(words)),
-            Filter::Or(of) => self.joined(of, "max", true),
+            Filter::Or(of) => self.any(of),
             Filter::And(of) if of.is_empty() => Node::Constant(false),
-            Filter::And(of) => self.joined(of, "min", false),
+            Filter::And(of) => {
+                let nodes = of.iter().map(|filter| self.node(filter)).collect();
+                joined(nodes, "min", false)
+            }
         }
     }
 
@@ -69,23 +72,43 @@ impl Compiler<'_> {
         Node::Sql(format!("{column} IN (SELECT value FROM json_each({placeholder}, '$[{index}]'))"))
     }
 
-    /// Joins filters by `function`; one that is constantly `decisive` settles the whole. At most 100 are not
-    /// constant, as each names an id: a function takes that many arguments.
-    fn joined(&mut self, of: &[Filter], function: &str, decisive: bool) -> Node {
-        let mut parts = Vec::new();
+    /// The alternatives of an OR, with the lists of each column as one: SQLite looks into one list at once, and into a
+    /// hundred one by one.
+    fn any(&mut self, of: &[Filter]) -> Node {
+        let mut lists =
+            [("channel_id", vec![]), ("user_id", vec![]), ("repo", vec![]), ("visibility", vec![])];
+        let [(_, channels), (_, users), (_, repos), (_, words)] = &mut lists;
+        let mut nodes = Vec::new();
         for filter in of {
-            match self.node(filter) {
-                Node::Constant(value) if value == decisive => return Node::Constant(decisive),
-                Node::Constant(_) => {}
-                Node::Sql(sql) => parts.push(sql),
+            match filter {
+                Filter::ChannelsIn(more) => channels.extend(more.iter().map(|id| json!(id))),
+                Filter::UserIs(user) => users.push(json!(user)),
+                Filter::ReposIn(more) => repos.extend(more.iter().map(|slug| json!(slug))),
+                Filter::VisibilityIn(more) => words.extend(more.iter().map(|word| json!(word))),
+                Filter::All | Filter::None | Filter::Or(_) | Filter::And(_) => nodes.push(self.node(filter)),
             }
         }
-        match parts.len() {
-            0 => Node::Constant(!decisive),
-            // With one argument `max` would be the aggregate.
-            1 => Node::Sql(parts.remove(0)),
-            _ => Node::Sql(format!("{function}({})", parts.join(", "))),
+        nodes.extend(lists.map(|(column, list)| self.listed(column, Value::Array(list))));
+        joined(nodes, "max", true)
+    }
+}
+
+/// Joins conditions by `function`; one that is constantly `decisive` settles the whole. At most 100 are not constant,
+/// as each names an id: a function takes that many arguments.
+fn joined(nodes: Vec<Node>, function: &str, decisive: bool) -> Node {
+    let mut parts = Vec::new();
+    for node in nodes {
+        match node {
+            Node::Constant(value) if value == decisive => return Node::Constant(decisive),
+            Node::Constant(_) => {}
+            Node::Sql(sql) => parts.push(sql),
         }
+    }
+    match parts.len() {
+        0 => Node::Constant(!decisive),
+        // With one argument `max` would be the aggregate.
+        1 => Node::Sql(parts.remove(0)),
+        _ => Node::Sql(format!("{function}({})", parts.join(", "))),
     }
 }
 
@@ -120,11 +143,21 @@ mod tests {
         let filter =
             Filter::Or(vec![channel("x'); --"), Filter::And(vec![Filter::All, Filter::UserIs("u".into())])]);
         let expected = Condition::Where {
-            sql: "max(channel_id IN (SELECT value FROM json_each(?4, '$[0]')), \
-                  user_id IN (SELECT value FROM json_each(?4, '$[1]')))"
+            sql: "max(user_id IN (SELECT value FROM json_each(?4, '$[0]')), \
+                  channel_id IN (SELECT value FROM json_each(?4, '$[1]')))"
                 .into(),
-            lists: r#"[["x'); --"],["u"]]"#.into(),
+            lists: r#"[["u"],["x'); --"]]"#.into(),
         };
         assert_eq!(condition(&filter, "?4"), expected);
+    }
+
+    #[test]
+    fn alternatives_of_one_column_become_one_list() {
+        let users = ["a", "b", "c"].map(|user| Filter::UserIs(user.into()));
+        let expected = Condition::Where {
+            sql: "user_id IN (SELECT value FROM json_each(?1, '$[0]'))".into(),
+            lists: r#"[["a","b","c"]]"#.into(),
+        };
+        assert_eq!(condition(&Filter::Or(users.to_vec()), "?1"), expected);
     }
 }

@@ -212,3 +212,11 @@ proptest! {
         prop_assert_eq!(walked, expected);
     }
 }
+
+#[test]
+fn an_empty_agent_is_an_agent_and_not_the_lack_of_one() {
+    let store = store();
+    store.put(record("without", NOW));
+    store.put(with(record("empty", NOW), json!({ "agent": "" })));
+    assert_eq!(store.listed(json!({ "agent": "" })), ["empty"]);
+}

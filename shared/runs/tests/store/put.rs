@@ -314,3 +314,12 @@ fn a_put_that_fails_at_any_statement_leaves_everything_as_it_was() {
     assert!(failures >= 10, "the put has at least its ten statements, {failures} were failed");
     assert_ne!(state(), before);
 }
+
+#[test]
+fn totals_that_are_wrong_are_put_right_and_no_put_fails_for_them() {
+    let store = store();
+    store.put(record("one", NOW));
+    store.execute("UPDATE retention SET run_count = 9000, run_bytes = 9", &[]);
+    assert_eq!(store.put(record("two", NOW))["stored"], true);
+    assert_eq!(store.put(record("three", NOW))["retained"], 3);
+}
