@@ -8,6 +8,7 @@ use std::collections::{HashMap, hash_map::Entry};
 
 use ars_auth::Secret;
 use ars_friction::records::FrictionStore;
+use ars_memory::MemoryStore;
 use ars_runs::{RunStore, TranscriptStore};
 use ars_schedules::ScheduleStore;
 use ars_sql_native::NativeSql;
@@ -27,6 +28,7 @@ pub struct NativeState {
     secret: Option<Secret>,
     runs: Objects<RunStore<NativeSql>>,
     transcripts: Objects<TranscriptStore<NativeSql>>,
+    memory: Objects<MemoryStore<NativeSql>>,
     friction: Objects<FrictionStore<NativeSql>>,
     schedules: Objects<ScheduleStore<NativeSql>>,
 }
@@ -38,6 +40,7 @@ impl NativeState {
             secret: Secret::parse(token.map(str::to_owned)),
             runs: Objects::default(),
             transcripts: Objects::default(),
+            memory: Objects::default(),
             friction: Objects::default(),
             schedules: Objects::default(),
         }
@@ -66,7 +69,7 @@ impl NativeState {
             Route::Transcript(verb) => self.transcripts.answer(name, verb, body, now),
             Route::Friction(verb) => self.friction.answer(name, verb, body, now),
             Route::Schedules(verb) => self.schedules.answer(name, verb, body, now),
-            Route::Memory(_) => refuse(404, "not found"),
+            Route::Memory(verb) => self.memory.answer(name, verb, body, now),
         }
     }
 }
@@ -122,9 +125,11 @@ mod tests {
         assert_eq!(call(TranscriptVerb::Owner, "a"), 200);
         assert_eq!(call(TranscriptVerb::Write, "a"), 200);
         assert_eq!(call(TranscriptVerb::Write, "b"), 409);
+        assert_eq!(call(TranscriptVerb::Owner, "c"), 200);
         assert_eq!(call(TranscriptVerb::Clear, "a"), 200);
+        // What was refused left nothing behind either.
         let left: Vec<_> = state.transcripts.0.keys().map(StoreKey::as_str).collect();
-        assert_eq!(left, ["b"]);
+        assert_eq!(left, ["c"]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 pub const ROUTE: &str = "/healthz";
 
 /// What the state Worker serves.
-pub const STATE_FEATURES: [&str; 1] = ["runs"];
+pub const STATE_FEATURES: [&str; 4] = ["memory", "friction", "schedules", "runs"];
 
 /// What the state Worker can do, in the order of its health body (state-worker supplement 1.6 names four; a
 /// feature is listed when its routes are served).

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
+use ars_memory::MemoryStore;
 use ars_runs::RunStore;
 use ars_sql_native::NativeSql;
 use ars_store::{Store, key_of};
@@ -33,7 +34,7 @@ struct Order {
 
 fn main() -> Result<()> {
     let folder = std::env::args_os().nth(1).context("the folder for the databases is missing")?;
-    let mut floor = Floor { folder: folder.into(), runs: HashMap::new() };
+    let mut floor = Floor { folder: folder.into(), runs: HashMap::new(), memory: HashMap::new() };
     let mut out = std::io::stdout().lock();
     for line in std::io::stdin().lock().lines() {
         let nanos = floor.carry_out(&serde_json::from_str(&line?)?)?;
@@ -46,6 +47,7 @@ fn main() -> Result<()> {
 struct Floor {
     folder: PathBuf,
     runs: HashMap<String, RunStore<NativeSql>>,
+    memory: HashMap<String, MemoryStore<NativeSql>>,
 }
 
 impl Floor {
@@ -55,7 +57,8 @@ impl Floor {
         let name = key_of(first, route.key())?.to_string();
         match route {
             Route::Runs(verb) => measure(opened(&mut self.runs, &self.folder, &name)?, verb, order),
-            Route::Memory(_) | Route::Friction(_) | Route::Schedules(_) | Route::Transcript(_) => {
+            Route::Memory(verb) => measure(opened(&mut self.memory, &self.folder, &name)?, verb, order),
+            Route::Friction(_) | Route::Schedules(_) | Route::Transcript(_) => {
                 bail!("{} is not measured", order.path)
             }
         }

@@ -4,7 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use ars_store::gate::Head;
 use ars_testkit::NativeState;
-use ars_tests_workerd::{Running, raw_answer, state_worker, state_worker_build};
+use ars_tests_workerd::{Running, raw_answer, state_worker_build};
 use serde_json::Value;
 
 pub use ars_tests_workerd::TOKEN;
@@ -56,12 +56,12 @@ pub struct Native(NativeState);
 impl Native {
     /// With [`TOKEN`] as its secret.
     pub fn start() -> Self {
-        Self(NativeState::new(Some(TOKEN)))
+        Self::with_secret(Some(TOKEN))
     }
 
-    /// Without a secret.
-    pub fn without_secret() -> Self {
-        Self(NativeState::new(None))
+    /// With this secret, or none.
+    pub fn with_secret(secret: Option<&str>) -> Self {
+        Self(NativeState::new(secret))
     }
 }
 
@@ -90,12 +90,15 @@ pub struct Workerd(Running);
 impl Workerd {
     /// With [`TOKEN`] as its secret.
     pub fn start() -> Self {
-        Self(state_worker())
+        Self::with_secret(Some(TOKEN))
     }
 
-    /// Without a secret.
-    pub fn without_secret() -> Self {
-        Self(Running::start(state_worker_build(), |settings| settings))
+    /// With this secret, or none.
+    pub fn with_secret(secret: Option<&str>) -> Self {
+        Self(Running::start(state_worker_build(), |settings| match secret {
+            Some(secret) => settings.secret("MEMORY_TOKEN", secret),
+            None => settings,
+        }))
     }
 
     /// Sends bytes as they are, on a connection of their own: the status of the first answer, 0 when there is none.

@@ -34,5 +34,6 @@ export default {
 
 export const RunStore = objectClass("RunStore");
 export const RunTranscript = objectClass("RunTranscript");
+export const MemoryScope = objectClass("MemoryScope");
 export const FrictionLedger = objectClass("FrictionLedger");
 export const Schedules = objectClass("Schedules");

@@ -2,6 +2,7 @@
 //! keeps what a route asks for. `entry.js` makes them the runtime's.
 
 use ars_do_friction_ledger::FrictionLedgerObject;
+use ars_do_memory_scope::MemoryScopeObject;
 use ars_do_run_store::RunStoreObject;
 use ars_do_run_transcript::RunTranscriptObject;
 use ars_do_schedules::SchedulesObject;
@@ -14,9 +15,9 @@ pub const fn binding(route: Route) -> &'static str {
     match route {
         Route::Runs(_) => ars_do_run_store::BINDING,
         Route::Transcript(_) => ars_do_run_transcript::BINDING,
+        Route::Memory(_) => ars_do_memory_scope::BINDING,
         Route::Friction(_) => ars_do_friction_ledger::BINDING,
         Route::Schedules(_) => ars_do_schedules::BINDING,
-        Route::Memory(_) => "SOON",
     }
 }
 
@@ -55,6 +56,10 @@ object! {
 object! {
     /// The transcript of one live run.
     RunTranscript, RunTranscriptObject
+}
+object! {
+    /// The memory of one scope.
+    MemoryScope, MemoryScopeObject
 }
 object! {
     /// The newest diagnoses of one friction ledger.

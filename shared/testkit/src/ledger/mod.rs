@@ -4,7 +4,7 @@
 //!   transcripts; [`sequences`] makes random ones.
 //! - [`Model`]: what each must answer, from the specification alone: document 2 sections 2.4, 3.2, 3.3, 4.3 and
 //!   state-worker supplement sections 5.3 to 5.5, 7 (the default policy), 9, 10.1. Plain maps, no SQL.
-//! - [`play`]: sends a sequence to a [`Subject`], with crashes, while an [`Observer`] watches; [`Twin`] is the
+//! - [`play()`]: sends a sequence to a [`Subject`], with crashes, while an [`Observer`] watches; [`Twin`] is the
 //!   observer that holds the subject to the model.
 //!
 //! Not here: subjects (the tests of `ars-runs` and of the Worker have theirs).

@@ -1,6 +1,5 @@
 //! The observer that holds a subject to the model.
 
-use super::expected::Expected;
 use super::model::Model;
 use super::operation::Operation;
 use super::play::{Observer, Outcome, Subject};
@@ -24,46 +23,48 @@ impl Twin {
         Self { slack_ms, ..Self::default() }
     }
 
-    /// Reads everything a subject shows, and what a reclaim shows last.
+    /// Reads everything a subject shows, and then what a reclaim shows, which ends the sequence.
     pub fn audit<S: Subject>(&mut self, subject: &mut S, world: &World, scripted: i64) -> Result<(), String> {
-        for operation in audit(world) {
-            let (now, Some(path)) = (subject.now(scripted), operation.path()) else { continue };
-            let (status, body) = subject.call(path, &operation.body(), now);
-            let expected = self.model.apply(&operation, now);
-            let checked = expected.check(status, &body, self.slack_ms);
-            checked.map_err(|error| format!("audit: {operation:?}\n{error}"))?;
-        }
-        Ok(())
+        let now = subject.now(scripted);
+        self.compare(subject, now)?;
+        let far = Some(world.base + FAR_MS);
+        self.ask(subject, &Operation::Reclaim { generation: AUDITOR, lease_ms: 1000, now: far }, now)
     }
 
-    fn check(&mut self, operation: &Operation, now: i64, outcome: &Outcome) -> Result<(), String> {
-        match outcome {
-            Outcome::Answered(status, body) => {
-                let expected: Expected = self.model.apply(operation, now);
-                expected.check(*status, body, self.slack_ms)
-            }
-            Outcome::Lost { kept: true } => {
-                self.model.apply(operation, now);
-                Ok(())
-            }
-            Outcome::Lost { kept: false } => Ok(()),
-        }
+    /// Reads everything a subject shows.
+    fn compare<S: Subject>(&mut self, subject: &mut S, now: i64) -> Result<(), String> {
+        reads().iter().try_for_each(|operation| self.ask(subject, operation, now))
+    }
+
+    fn ask<S: Subject>(&mut self, subject: &mut S, operation: &Operation, now: i64) -> Result<(), String> {
+        let Some(path) = operation.path() else { return Ok(()) };
+        let (status, body) = subject.call(path, &operation.body(), now);
+        let checked = self.model.apply(operation, now).check(status, &body, self.slack_ms);
+        checked.map_err(|error| format!("then {operation:?}\n{error}"))
     }
 }
 
 impl<S: Subject> Observer<S> for Twin {
     fn after(
         &mut self,
-        _subject: &mut S,
+        subject: &mut S,
         operation: &Operation,
         now: i64,
         outcome: &Outcome,
     ) -> Result<(), String> {
-        self.check(operation, now, outcome)
+        match outcome {
+            Outcome::Answered(status, body) => {
+                return self.model.apply(operation, now).check(*status, body, self.slack_ms);
+            }
+            Outcome::Lost { kept: true } => drop(self.model.apply(operation, now)),
+            Outcome::Lost { kept: false } => {}
+        }
+        // Before the request is repeated, which would mend what was written by half.
+        self.compare(subject, now)
     }
 }
 
-fn audit(world: &World) -> Vec<Operation> {
+fn reads() -> Vec<Operation> {
     let mut operations = vec![Operation::Live, Operation::List { limit: None }];
     for &run in World::RUNS {
         operations.extend([
@@ -72,7 +73,5 @@ fn audit(world: &World) -> Vec<Operation> {
             Operation::TranscriptRead { run },
         ]);
     }
-    let now = Some(world.base + FAR_MS);
-    operations.push(Operation::Reclaim { generation: AUDITOR, lease_ms: 1000, now });
     operations
 }

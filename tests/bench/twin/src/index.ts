@@ -8,6 +8,7 @@ import { failure, json } from "./answer";
 import { parseBody } from "./json";
 import { storeKey } from "./key";
 
+export { MemoryScope } from "./memory/store";
 export { RunStore } from "./runs/store";
 
 export default {

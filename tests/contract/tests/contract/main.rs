@@ -12,6 +12,7 @@ use ars_tests_contract::{Native, Subject, Table, Workerd, answers, of_any_path};
 mod coverage;
 mod friction;
 mod ledger;
+mod memory;
 mod runs;
 mod schedules;
 mod transcripts;
@@ -38,6 +39,10 @@ macro_rules! routes {
 }
 
 routes! {
+    retrieve: memory::retrieve::table,
+    write: memory::write::table,
+    list: memory::list::table,
+    forget: memory::forget::table,
     friction_record: friction::record::table,
     friction_recent: friction::recent::table,
     schedules_record: schedules::record::table,
@@ -97,11 +102,15 @@ fn on_workerd_health_unknown_paths_and_credentials_come_before_any_route() {
 }
 
 #[test]
-fn in_process_without_a_secret_nothing_but_health_is_open() {
-    snapshot("without_secret", &of_any_path(&mut Native::without_secret()));
+fn in_process_without_a_secret_or_with_an_empty_one_nothing_but_health_is_open() {
+    for secret in [None, Some("")] {
+        snapshot("without_secret", &of_any_path(&mut Native::with_secret(secret)));
+    }
 }
 
 #[test]
-fn on_workerd_without_a_secret_nothing_but_health_is_open() {
-    snapshot("without_secret", &of_any_path(&mut Workerd::without_secret()));
+fn on_workerd_without_a_secret_or_with_an_empty_one_nothing_but_health_is_open() {
+    for secret in [None, Some("")] {
+        snapshot("without_secret", &of_any_path(&mut Workerd::with_secret(secret)));
+    }
 }

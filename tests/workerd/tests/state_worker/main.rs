@@ -7,5 +7,6 @@
 
 mod crash;
 mod durability;
+mod ledger;
 mod records;
 mod size;

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::data::History;
+use super::memory;
 use super::request::Ask;
 
 /// A store of its own: what is asked here leaves the measured ones alone.
@@ -13,6 +14,7 @@ pub fn all(history: History) -> Vec<Ask> {
     let mut asks = records(history);
     asks.extend(lists());
     asks.extend(ledger());
+    asks.extend(remembered());
     asks
 }
 
@@ -176,4 +178,51 @@ fn ledger() -> Vec<Ask> {
         // A tombstone, under which the ledger's events show.
         ask("/runs/events", json!({ "id": "r1" })),
     ]
+}
+
+fn remembered() -> Vec<Ask> {
+    const SCOPE: &str = "bench:equal";
+    let fact = |text: &str| json!({ "kind": "fact", "text": text, "sourceThreadKey": "t" });
+    let write = |records: Value| Ask::json("/write", &json!({ "scopeKey": SCOPE, "records": records }));
+    let with = |name: &str, value: Value| {
+        let mut changed = fact("Said with care");
+        changed[name] = value;
+        write(json!([fact("Beside another"), changed]))
+    };
+    let find = |query: &str, limit: u32| {
+        Ask::json("/retrieve", &json!({ "scopeKey": SCOPE, "query": query, "limit": limit }))
+    };
+    let mut asks = memory::fill(SCOPE, 40);
+    asks.extend([
+        write(json!([])),
+        // Said again, twice in one batch, and replaced; by a record of its own batch too.
+        write(json!([fact("Release on Tuesday"), fact("  release  ON tuesday"), fact("Größe zählt: 10 MB")])),
+        write(json!([fact("release on tuesday"), fact("release on Monday")])),
+        with("supersedes", json!("mem:bench:equal:40")),
+        with("supersedes", json!("mem:bench:equal:40")),
+        with("supersedes", json!("mem:other:1")),
+        with("supersedes", json!("")),
+        with("keywords", json!(["Deploy Day", "ÄÖ"])),
+        with("kind", json!("rumour")),
+        with("text", json!(" \n ")),
+        with("text", json!("x".repeat(4001))),
+        with("sourceThreadKey", json!("")),
+        with("keywords", json!([""])),
+        with("sourceRunId", json!(1)),
+        with("confidence", json!(1.01)),
+        Ask::json("/write", &json!({ "scopeKey": SCOPE, "records": [1] })),
+        Ask::json("/write", &json!({ "scopeKey": SCOPE, "records": [], "cap": 0 })),
+        Ask::json("/write", &json!({ "scopeKey": SCOPE, "records": [fact("One too many")], "cap": 5 })),
+        Ask::json("/write", &json!({ "records": [] })),
+        find("tuesday release", 5),
+        find("monday", 50),
+        find("\"tuesday\" OR NEAR(release) * text:", 5),
+        find("?!", 5),
+        find("", 5),
+        find("deploy", 5),
+        find("x", 0),
+        find(&"x".repeat(4001), 5),
+        Ask::json("/retrieve", &json!({ "scopeKey": SCOPE, "limit": 5 })),
+    ]);
+    asks
 }

@@ -22,8 +22,6 @@ pub struct Plan {
     pub runs: usize,
     /// Slices of each Worker in a row.
     pub pairs: usize,
-    /// What each gets before the first, so that what is compiled as it runs is compiled.
-    pub warm_up: Duration,
     /// One slice of a row that is one of many.
     pub light: Duration,
     /// One slice of a row of its own.
@@ -63,8 +61,9 @@ impl Contest {
         self.provide(&row.needs)?;
         let mut clients = [row.sources()?, row.sources()?];
         let length = if row.weight == Weight::Full { self.plan.full } else { self.plan.light };
+        // One slice that does not count: what is compiled as it runs is compiled then.
         for (side, clients) in clients.iter_mut().enumerate() {
-            self.slice(side, clients, self.plan.warm_up)?;
+            self.slice(side, clients, length)?;
         }
         let mut pairs = Vec::new();
         for pair in 0..self.plan.pairs {

@@ -76,6 +76,7 @@ fn raw_requests() -> Vec<String> {
     let bearer = format!("Authorization: Bearer {TOKEN}\r\n");
     let length = |length: &str| format!("{bearer}Content-Length: {length}\r\n");
     vec![
+        "GET /healthz HTTP/1.1\r\nHost: bench\r\n\r\n".to_owned(),
         "GET /nowhere HTTP/1.1\r\nHost: bench\r\n\r\n".to_owned(),
         "GET /runs/get HTTP/1.1\r\nHost: bench\r\n\r\n".to_owned(),
         post("/healthz", "Content-Length: 0\r\n"),

@@ -13,6 +13,7 @@ mod fill;
 mod floor;
 mod flush;
 mod load;
+mod memory;
 mod report;
 mod request;
 mod rows;
@@ -56,7 +57,6 @@ impl Options {
             Plan {
                 runs: 2000,
                 pairs: 2,
-                warm_up: ms(150),
                 light: ms(120),
                 full: ms(350),
                 flush: ms(2000),
@@ -67,7 +67,6 @@ impl Options {
             Plan {
                 runs: 20_000,
                 pairs: 4,
-                warm_up: ms(300),
                 light: ms(350),
                 full: ms(1500),
                 flush: ms(6000),

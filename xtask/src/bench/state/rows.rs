@@ -4,6 +4,7 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::data::{self, History, LARGE_RUN, PAGED, RUNS};
+use super::memory;
 use super::request::{Ask, Source, always, appends};
 
 /// The store of live runs.
@@ -67,6 +68,7 @@ pub fn all(history: History) -> Vec<Row> {
         }
     }
     rows.extend(records(history));
+    rows.extend(remembered());
     rows
 }
 
@@ -121,6 +123,18 @@ fn records(history: History) -> Vec<Row> {
         full("get of a 1.5 MiB record", Needs::History, move || Ok(always(get.clone()))),
         full("put of a small record", Needs::History, move || Ok(history.puts_over())),
         full("put of a 1.5 MiB record", Needs::History, move || history.puts_large()),
+    ]
+}
+
+fn remembered() -> Vec<Row> {
+    let filled = |scope, count| Needs::These(memory::fill(scope, count));
+    vec![
+        full("retrieve at 500 records", filled("bench:500", 500), || Ok(memory::retrievals("bench:500"))),
+        // No scope keeps more than 10,000 active: of 20,000 the older half is evicted.
+        full("retrieve at 20,000 records", filled("bench:20000", 20_000), || {
+            Ok(memory::retrievals("bench:20000"))
+        }),
+        full("write of 5 records at 500", filled("bench:500", 500), || Ok(memory::writes("bench:500", 500))),
     ]
 }
 

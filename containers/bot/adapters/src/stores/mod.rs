@@ -8,9 +8,11 @@ mod client;
 mod embedded;
 mod exchange;
 mod failure;
+mod no_memory;
 mod worker;
 
 pub use client::{Client, Proposal};
 pub use embedded::{Embedded, EmbeddedStores};
 pub use exchange::{Answer, Exchange};
+pub use no_memory::NoMemory;
 pub use worker::{Worker, WorkerStores};

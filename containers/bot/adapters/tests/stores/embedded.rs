@@ -3,10 +3,12 @@
 use std::{path::Path, sync::Arc};
 
 use ars_bot_adapters::stores::{Embedded, EmbeddedStores};
-use ars_bot_core::ports::{RunStore, StoreErrorKind};
+use ars_bot_core::ports::{Memory, RunStore, StoreErrorKind};
 use ars_sql::Sql;
 use ars_sql_native::NativeSql;
-use ars_wire::runs::ListRequest;
+use ars_types::StoreKey;
+use ars_wire::{memory::Candidate, runs::ListRequest};
+use serde_json::json;
 
 use crate::{
     clock::{ManualClock, NOW},
@@ -47,7 +49,7 @@ async fn what_expired_while_the_bot_was_away_is_swept_at_the_start() {
     open(folder.path(), NOW).put(&record("r1", NOW)).await.unwrap();
     let store = open(folder.path(), NOW + 31 * DAY);
     // The sweep comes before the first answer.
-    store.list(&ListRequest::default()).await.unwrap();
+    RunStore::list(&store, &ListRequest::default()).await.unwrap();
     let sql = NativeSql::open(&folder.path().join("store.sqlite3")).unwrap();
     let rows = "SELECT (SELECT count(*) FROM runs) + (SELECT count(*) FROM run_events)";
     assert_eq!(sql.query(rows, &[]).unwrap()[0].integer(0), Ok(0));
@@ -76,6 +78,48 @@ async fn a_store_that_fails_is_worth_another_try_and_never_claims_success() {
     sql.execute("ALTER TABLE elsewhere RENAME TO run_events", &[]).unwrap();
     assert_eq!(store.get(&run("r2")).await.unwrap(), None);
     assert!(store.put(&record("r2", NOW)).await.unwrap().stored);
+}
+
+fn fact(text: &str) -> Candidate {
+    serde_json::from_value(json!({ "kind": "fact", "text": text, "sourceThreadKey": "t" })).unwrap()
+}
+
+#[tokio::test]
+async fn each_scope_of_memory_is_a_file_of_its_own_that_does_not_show_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path(), NOW);
+    // More than are open at once, so that some are closed and opened again.
+    let scopes: Vec<_> = (0..40).map(|n| StoreKey::parse(format!("user:../n{n}")).unwrap()).collect();
+    for _ in 0..2 {
+        for scope in &scopes {
+            store.write(scope, &[fact(&format!("{scope} likes tea"))]).await.unwrap();
+        }
+    }
+    drop(store);
+    let files = std::fs::read_dir(folder.path().join("memory")).unwrap();
+    let names: Vec<_> = files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+    let is_digest =
+        |name: &String| name.len() == "0".repeat(64).len() + ".sqlite3".len() && name.ends_with(".sqlite3");
+    assert!(names.len() == 40 && names.iter().all(is_digest), "{names:?}");
+    let store = open(folder.path(), NOW);
+    for scope in &scopes {
+        let kept = Memory::list(&store, scope, None, 5).await.unwrap();
+        assert_eq!((kept.len(), kept[0].use_count), (1, 1), "{scope}");
+    }
+}
+
+#[tokio::test]
+async fn a_scope_whose_file_is_broken_costs_no_other_its_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let (broken, sound) = (StoreKey::parse("org:broken").unwrap(), StoreKey::parse("org:sound").unwrap());
+    open(folder.path(), NOW).write(&broken, &[fact("tea")]).await.unwrap();
+    let file = std::fs::read_dir(folder.path().join("memory")).unwrap().next().unwrap().unwrap().path();
+    std::fs::write(file, "not a database, but long enough to look like one").unwrap();
+    let store = open(folder.path(), NOW);
+    assert_eq!(store.retrieve(&broken, "tea", 5).await, []);
+    assert_eq!(store.write(&broken, &[fact("tea")]).await.unwrap_err().kind, StoreErrorKind::Transient);
+    store.write(&sound, &[fact("tea")]).await.unwrap();
+    assert_eq!(store.retrieve(&sound, "tea", 5).await.len(), 1);
 }
 
 #[test]

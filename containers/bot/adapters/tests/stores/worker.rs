@@ -5,8 +5,9 @@ use std::sync::Arc;
 use ars_auth::Secret;
 use ars_bot_adapters::stores::{Worker, WorkerStores};
 use ars_bot_core::ports::{
-    Ledger as _, RunStore as _, Schedules as _, StoreError, StoreErrorKind, Transcripts as _,
+    Ledger as _, Memory, RunStore as _, Schedules as _, StoreError, StoreErrorKind, Transcripts as _,
 };
+use ars_types::StoreKey;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
@@ -189,6 +190,9 @@ async fn a_store_that_does_not_answer_in_time_is_given_up() {
         assert_eq!(patience(response, async |store| store.live().await).await, 10);
         assert_eq!(patience(response, async |store| store.clear(&run("r1")).await).await, 10);
         assert_eq!(patience(response, async |store| store.latest().await).await, 10);
+        let scope = StoreKey::parse("org:acme").unwrap();
+        assert_eq!(patience(response, async |store| Memory::list(store, &scope, None, 5).await).await, 5);
+        assert_eq!(patience(response, async |store| store.forget(&scope, "mem:org:acme:0").await).await, 5);
     }
 }
 

@@ -1,7 +1,8 @@
 //! Finished runs, as far as live ones touch them (sections 5.3 to 5.5, 7 with the default policy).
 //!
 //! One decision stands above the text: the events of a live run outlive what happens to its record. A provisional
-//! put, delayed behind an append, adds its events and takes none away; deleting or trimming that record leaves them.
+//! put, delayed behind an append, adds the events that are missing and changes none; deleting or trimming that record
+//! leaves them.
 
 use std::collections::BTreeMap;
 
@@ -59,7 +60,10 @@ impl Model {
         if !same {
             let events = numbered(&record.events);
             if self.live.contains_key(record.id) {
-                self.events.entry(record.id).or_default().extend(events);
+                let kept = self.events.entry(record.id).or_default();
+                for (seq, event) in events {
+                    kept.entry(seq).or_insert(event);
+                }
             } else {
                 self.events.insert(record.id, events);
             }

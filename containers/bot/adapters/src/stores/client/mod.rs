@@ -6,6 +6,7 @@
 
 mod friction;
 mod ledger;
+mod memory;
 mod runs;
 mod schedules;
 mod transcript;
@@ -43,6 +44,7 @@ pub struct Client<E> {
     exchange: E,
     store_key: StoreKey,
     proposal: Option<Proposal>,
+    memory_cap: Option<u32>,
     /// A route was not there.
     is_degraded: AtomicBool,
 }
@@ -51,7 +53,15 @@ impl<E: Exchange> Client<E> {
     /// A client over an exchange.
     pub fn over(exchange: E, proposal: Option<Proposal>) -> Result<Self, StoreError> {
         let store_key = StoreKey::parse(DEFAULT_STORE).map_err(|error| permanent(error.to_string()))?;
-        Ok(Self { exchange, store_key, proposal, is_degraded: AtomicBool::new(false) })
+        let is_degraded = AtomicBool::new(false);
+        Ok(Self { exchange, store_key, proposal, memory_cap: None, is_degraded })
+    }
+
+    /// Sends this cap on a scope's records with every write to memory, 1 to 10000.
+    #[must_use]
+    pub fn with_memory_cap(mut self, records: u32) -> Self {
+        self.memory_cap = Some(records);
+        self
     }
 
     /// Whether the store turned out to be older than this bot: it lacks a route that was asked for.

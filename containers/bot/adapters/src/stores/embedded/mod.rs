@@ -4,6 +4,7 @@
 //! the sweep that an alarm does there. Every answer is given after its commit. Not here: SQL (`ars-runs` and its
 //! neighbours) and the connections' settings (`ars-sql-native`).
 
+mod scopes;
 mod stores;
 mod thread;
 

@@ -10,13 +10,16 @@ use ars_friction::records::FrictionStore;
 use ars_runs::{RunStore, TranscriptStore};
 use ars_schedules::ScheduleStore;
 use ars_sql_native::NativeSql;
-use ars_store::{Refusal, Store, StoreFailure, key_of};
+use ars_store::{Store, StoreFailure, key_of};
 use ars_types::UnixMillis;
 use ars_wire::state::Route;
 
-use super::super::{
-    exchange::Answer,
-    failure::{chain, permanent},
+use super::{
+    super::{
+        exchange::Answer,
+        failure::{chain, permanent},
+    },
+    scopes::Scopes,
 };
 
 /// The file of all stores but memory.
@@ -30,6 +33,7 @@ pub(super) struct Stores {
     transcripts: TranscriptStore<NativeSql>,
     friction: FrictionStore<NativeSql>,
     schedules: ScheduleStore<NativeSql>,
+    memory: Scopes,
 }
 
 impl Stores {
@@ -40,13 +44,11 @@ impl Stores {
             transcripts: open(&file)?,
             friction: open(&file)?,
             schedules: open(&file)?,
+            memory: Scopes::within(data_dir),
         })
     }
 
     pub(super) fn answer(&mut self, route: Route, body: &str, now: UnixMillis) -> Answer {
-        if let Route::Memory(_) = route {
-            return Answer { status: 404, text: r#"{"error":"not found"}"#.to_owned() };
-        }
         match self.try_answer(route, body, now) {
             Ok(text) => Answer { status: 200, text },
             Err(StoreFailure::Refusal(refusal)) => Answer { status: refusal.status(), text: refusal.body() },
@@ -58,9 +60,9 @@ impl Stores {
     }
 
     fn try_answer(&mut self, route: Route, body: &str, now: UnixMillis) -> Result<String, StoreFailure> {
-        key_of(body, route.key())?;
+        let key = key_of(body, route.key())?;
         match route {
-            Route::Memory(_) => Err(Refusal::field("route", "is not served").into()),
+            Route::Memory(verb) => self.memory.of(&key)?.answer(verb, body, now),
             Route::Friction(verb) => self.friction.answer(verb, body, now),
             Route::Schedules(verb) => self.schedules.answer(verb, body, now),
             Route::Runs(verb) => self.runs.answer(verb, body, now),

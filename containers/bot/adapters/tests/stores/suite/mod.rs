@@ -5,6 +5,7 @@
 
 pub mod friction;
 pub mod ledger;
+pub mod memory;
 pub mod runs;
 pub mod schedules;
 pub mod transcripts;
@@ -13,7 +14,7 @@ use std::{any::Any, sync::Arc};
 
 use ars_bot_adapters::stores::{Answer, Client, Exchange, Proposal};
 use ars_bot_core::ports::{
-    FrictionRecords, Ledger, RunStore, Schedules, StoreError, StoreErrorKind, Transcripts,
+    FrictionRecords, Ledger, Memory, RunStore, Schedules, StoreError, StoreErrorKind, Transcripts,
 };
 use ars_runs::RunRecord;
 use ars_types::{Generation, RunId, StoreKey};
@@ -27,6 +28,7 @@ pub struct Fixture {
     pub runs: Arc<dyn RunStore>,
     pub ledger: Arc<dyn Ledger>,
     pub transcripts: Arc<dyn Transcripts>,
+    pub memory: Arc<dyn Memory>,
     pub friction: Arc<dyn FrictionRecords>,
     pub schedules: Arc<dyn Schedules>,
     /// What the stores' clock says, or said a moment ago.
@@ -39,11 +41,13 @@ impl Fixture {
     pub fn over(exchange: Arc<dyn Exchange>, now: i64, ground: impl Any + Send) -> Self {
         let policy = Policy { retention_days: Some(10), max_runs: Some(40), max_bytes: None };
         let proposal = Proposal { policy, updated_at: now };
-        let client = Arc::new(Client::over(exchange.clone(), Some(proposal)).unwrap());
+        let client = Client::over(exchange.clone(), Some(proposal)).unwrap().with_memory_cap(5);
+        let client = Arc::new(client);
         Self {
             runs: client.clone(),
             ledger: client.clone(),
             transcripts: client.clone(),
+            memory: client.clone(),
             friction: client.clone(),
             schedules: client,
             now,
@@ -142,6 +146,15 @@ macro_rules! suite {
                 what_is_written_again_is_replaced,
                 a_cleared_transcript_has_nothing_and_takes_nothing,
                 a_part_too_large_is_refused_and_nothing_lands,
+            ],
+            memory: [
+                what_was_written_is_found_and_counted_as_used,
+                a_list_is_newest_first_and_no_use,
+                what_is_said_again_superseded_or_forgotten_is_one_record_or_none,
+                scopes_do_not_mix,
+                a_scope_keeps_no_more_than_the_cap,
+                one_bad_candidate_refuses_the_batch_by_name,
+                no_query_and_no_id_is_too_odd,
             ],
             friction: [
                 a_run_has_one_record_the_last_one,

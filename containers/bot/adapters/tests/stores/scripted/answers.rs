@@ -1,92 +1,20 @@
-//! What the client makes of answers and failures, whoever gave them: classes, malformed answers, retries.
+//! Classes of failure, malformed answers, and conflicts, for every route.
 
-use std::{
-    collections::VecDeque,
-    sync::{Arc, Mutex},
+use ars_bot_core::ports::{
+    FrictionRecords, Ledger, Memory, RunStore, Schedules, StoreError, StoreErrorKind, Transcripts,
 };
-
-use ars_bot_adapters::stores::{Answer, Client, Exchange};
-use ars_bot_core::{
-    ports::{
-        Claim, FrictionRecords, Ledger, Owned, RunStore, Schedules, StoreError, StoreErrorKind, Stored,
-        Transcripts,
-    },
-    retry::Retrying,
-};
-use ars_types::{Generation, RunId, StopMode, StoreKey};
+use ars_types::{RunId, StopMode};
 use ars_wire::{
-    Moment,
-    ledger::{LEASE_MS, NewRun, Owner, StepRecord},
+    ledger::{LEASE_MS, StepRecord},
     runs::ListRequest,
-    state::Route,
+    state::{MemoryVerb, Route},
 };
-use async_trait::async_trait;
-use serde_json::{Map, Value, json};
-use tokio::time::Instant;
+use serde_json::{Map, json};
 
+use super::{candidate, generation, ledger_key, new_run, owner, scene};
 use crate::suite::{record, run};
 
-/// Gives the answers it was given, in turn; then it fails as a network does.
-#[derive(Default)]
-struct Scripted {
-    answers: Mutex<VecDeque<(u16, String)>>,
-    asked: Mutex<Vec<&'static str>>,
-}
-
-#[async_trait]
-impl Exchange for Scripted {
-    async fn exchange(&self, route: Route, _body: String) -> Result<Answer, StoreError> {
-        self.asked.lock().unwrap().push(route.path());
-        match self.answers.lock().unwrap().pop_front() {
-            Some((status, text)) => Ok(Answer { status, text }),
-            None => Err(StoreError { kind: StoreErrorKind::Transient, message: "unreachable".into() }),
-        }
-    }
-}
-
-impl Scripted {
-    fn asked(&self) -> Vec<&'static str> {
-        std::mem::take(&mut self.asked.lock().unwrap())
-    }
-}
-
-type Scene = (Arc<Client<Arc<Scripted>>>, Arc<Scripted>);
-
-fn scene(answers: &[(u16, &str)]) -> Scene {
-    let exchange = Arc::new(Scripted::default());
-    let answers = answers.iter().map(|(status, text)| (*status, (*text).to_owned()));
-    *exchange.answers.lock().unwrap() = answers.collect();
-    (Arc::new(Client::over(exchange.clone(), None).unwrap()), exchange)
-}
-
-fn owner() -> Owner {
-    Owner { run_id: run("r1"), generation: generation() }
-}
-
-fn generation() -> Generation {
-    Generation::parse("g1").unwrap()
-}
-
-fn ledger_key() -> StoreKey {
-    StoreKey::parse("friction:default").unwrap()
-}
-
-fn new_run() -> NewRun {
-    NewRun {
-        run_id: run("r1"),
-        thread_key: "t1".into(),
-        generation: generation(),
-        lease_ms: LEASE_MS,
-        started_at: Moment::from(5),
-        meta: Map::new(),
-        card: None,
-        system: String::new(),
-        tools: Vec::new(),
-        state: None,
-    }
-}
-
-/// Asks every route but memory's once, with `answer` for each; yields what went wrong, by path.
+/// Asks every route once but for a retrieval, which never fails, with `answer` for each; yields what went wrong, by path.
 async fn ask_everything(status: u16, text: &str) -> Vec<(&'static str, Result<(), StoreError>)> {
     let id: &RunId = &run("r1");
     let (whole, owner, generation) = (record("r1", 5), owner(), generation());
@@ -135,6 +63,12 @@ async fn ask_everything(status: u16, text: &str) -> Vec<(&'static str, Result<()
         |client| Ledger::state(client, &owner, &empty),
         |client| Ledger::inbox(client, id, &empty),
     );
+    let candidates = [candidate()];
+    each!(
+        |client| Memory::write(client, &key, &candidates),
+        |client| Memory::list(client, &key, None, 5),
+        |client| Memory::forget(client, &key, "mem:x:0"),
+    );
     outcomes
 }
 
@@ -163,8 +97,8 @@ async fn every_route_is_asked_and_its_failures_have_their_class() {
         }
         let mut paths: Vec<_> = outcomes.iter().map(|(path, _)| *path).collect();
         paths.sort_unstable();
-        let mut all: Vec<_> =
-            Route::all().filter(|route| !matches!(route, Route::Memory(_))).map(Route::path).collect();
+        let is_fallible = |route: &Route| *route != Route::Memory(MemoryVerb::Retrieve);
+        let mut all: Vec<_> = Route::all().filter(is_fallible).map(Route::path).collect();
         all.sort_unstable();
         assert_eq!(paths, all);
     }
@@ -239,7 +173,7 @@ async fn what_an_answer_holds_must_be_what_was_asked_for() {
         r#"{"items":[],"nextBefore":{}}"#,
     ] {
         let (client, _) = scene(&[(200, text)]);
-        let error = client.list(&ListRequest::default()).await.unwrap_err();
+        let error = RunStore::list(&*client, &ListRequest::default()).await.unwrap_err();
         assert_eq!(error.kind, StoreErrorKind::Permanent, "{text}");
     }
     for text in [r#"{"events":[{}]}"#, r#"{"events":[{"type":"x"}]}"#, r#"{"events":[],"nextAfterSeq":-1}"#] {
@@ -274,102 +208,4 @@ async fn a_missing_route_marks_the_client_as_degraded() {
     client.live().await.unwrap_err();
     client.live().await.unwrap();
     assert!(client.is_degraded(), "what was missing once is missing until the store is deployed");
-}
-
-const OK: (u16, &str) = (200, r#"{"ok":true}"#);
-const BUSY: (u16, &str) = (503, "{}");
-
-/// The outcome through the retries, the attempts, and the milliseconds they took.
-async fn retried<T>(
-    answers: &[(u16, &str)],
-    call: impl AsyncFn(&Retrying) -> Result<T, StoreError>,
-) -> (Result<T, StoreErrorKind>, usize, u128) {
-    let (client, exchange) = scene(answers);
-    let began = Instant::now();
-    let result = call(&Retrying::new(client)).await;
-    (result.map_err(|error| error.kind), exchange.asked().len(), began.elapsed().as_millis())
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_claim_is_tried_three_times_and_a_step_or_state_twice() {
-    use StoreErrorKind::Transient;
-    let claim = async |ledger: &Retrying| ledger.claim(&new_run()).await;
-    assert_eq!(retried(&[BUSY, OK], claim).await, (Ok(Claim::Granted), 2, 200));
-    assert_eq!(retried(&[BUSY, BUSY, OK], claim).await, (Ok(Claim::Granted), 3, 1000));
-    assert_eq!(retried(&[], claim).await, (Err(Transient), 3, 1000));
-    let step = async |ledger: &Retrying| ledger.step(&owner(), &StepRecord::default()).await;
-    assert_eq!(retried(&[BUSY, OK], step).await, (Ok(Owned::Done(())), 2, 200));
-    assert_eq!(retried(&[BUSY, BUSY, OK], step).await, (Err(Transient), 2, 200));
-    let state = async |ledger: &Retrying| ledger.state(&owner(), &Map::new()).await;
-    assert_eq!(retried(&[BUSY, OK], state).await, (Ok(Owned::Done(())), 2, 200));
-    assert_eq!(retried(&[], state).await, (Err(Transient), 2, 200));
-}
-
-#[tokio::test(start_paused = true)]
-async fn conflicts_refusals_and_missing_routes_are_not_tried_again() {
-    let step = async |ledger: &Retrying| ledger.step(&owner(), &StepRecord::default()).await;
-    let fenced = (409, r#"{"ok":false,"reason":"fenced"}"#);
-    assert_eq!(retried(&[fenced, OK], step).await, (Ok(Owned::Fenced), 1, 0));
-    for (status, kind) in [
-        (400, StoreErrorKind::Permanent),
-        (404, StoreErrorKind::RouteMissing),
-        (413, StoreErrorKind::Permanent),
-    ] {
-        assert_eq!(retried(&[(status, "{}"), OK], step).await, (Err(kind), 1, 0));
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn the_other_routes_go_through_once() {
-    let mut once = Vec::new();
-    macro_rules! each {
-        ($($call:expr),+ $(,)?) => {$(
-            let (result, attempts, waited) = retried(&[], $call).await;
-            once.push((result.map(drop), attempts, waited));
-        )+};
-    }
-    let whole = record("r1", 5);
-    each!(
-        async |ledger: &Retrying| ledger.live().await,
-        async |ledger: &Retrying| ledger.heartbeat(&owner(), LEASE_MS).await,
-        async |ledger: &Retrying| ledger.append(&owner(), &[]).await,
-        async |ledger: &Retrying| ledger.finishing(&owner()).await,
-        async |ledger: &Retrying| ledger.finish(&owner(), &whole).await,
-        async |ledger: &Retrying| ledger.stop(&run("r1"), StopMode::Soft).await,
-        async |ledger: &Retrying| ledger.inbox(&run("r1"), &Map::new()).await,
-        async |ledger: &Retrying| ledger.handoff(&generation(), &[]).await,
-        async |ledger: &Retrying| ledger.reclaim(&generation(), LEASE_MS, None).await,
-        async |ledger: &Retrying| ledger.live_events(&run("r1")).await,
-    );
-    assert!(once.iter().all(|outcome| *outcome == (Err(StoreErrorKind::Transient), 1, 0)), "{once:?}");
-}
-
-#[tokio::test]
-async fn a_transcript_that_cannot_be_cleared_does_not_spoil_the_finish() {
-    let (client, exchange) = scene(&[(200, r#"{"ok":true,"stored":true}"#), BUSY]);
-    let finished = client.finish(&owner(), &record("r1", 5)).await.unwrap();
-    assert_eq!(finished, Owned::Done(Stored { stored: true }));
-    assert_eq!(exchange.asked(), ["/runs/finish", "/runs/transcript/clear"]);
-    let (client, exchange) = scene(&[(409, r#"{"ok":false,"reason":"fenced"}"#)]);
-    assert_eq!(client.finish(&owner(), &record("r1", 5)).await.unwrap(), Owned::Fenced);
-    assert_eq!(exchange.asked(), ["/runs/finish"], "whose transcript it is now may need it");
-}
-
-fn reclaimed(id: &str) -> Value {
-    json!({
-        "row": { "runId": id, "threadKey": id, "ownerGen": "g1", "leaseUntil": 9.5, "startedAt": 5, "phase": "live",
-            "stop": null, "meta": {}, "card": null, "system": "", "tools": [], "state": {} },
-        "reclaimedFrom": "handoff", "lastStep": null, "inbox": [], "jobs": [{ "kind": "reflect", "payload": [1] }],
-    })
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_run_whose_transcript_does_not_change_hands_is_left_out_of_a_reclaim() {
-    let runs = json!({ "runs": [reclaimed("r1"), reclaimed("r2")] }).to_string();
-    let (client, exchange) = scene(&[(200, &runs), OK, BUSY, BUSY]);
-    let taken = client.reclaim(&generation(), LEASE_MS, None).await.unwrap();
-    let ids: Vec<_> = taken.iter().map(|run| run.row.run_id.as_str()).collect();
-    assert_eq!((ids, exchange.asked().len()), (vec!["r1"], 4), "each owner is tried twice");
-    assert_eq!(taken[0].row.lease_until, Moment::new(9.5).unwrap());
-    assert_eq!(taken[0].jobs[0].kind, "reflect");
 }

@@ -1,0 +1,80 @@
+//! Memory (state-worker supplement sections 2 and 12).
+
+use ars_bot_core::ports::{Memory, StoreError, Written};
+use ars_types::StoreKey;
+use ars_wire::{
+    memory::{
+        Candidate, ForgetRequest, ForgetResponse, ListRequest, MemoryRecord, RecordsResponse,
+        RetrieveRequest, Status, WriteRequest, WriteResponse,
+    },
+    state::{MemoryVerb, Route},
+};
+use async_trait::async_trait;
+use serde_json::Value;
+
+use super::{Client, Exchange};
+
+/// Characters of a query that are sent; the store takes 4000 (section 12).
+const MAX_QUERY_CHARS: usize = 3900;
+
+#[async_trait]
+impl<E: Exchange> Memory for Client<E> {
+    async fn retrieve(&self, scope: &StoreKey, query: &str, limit: u32) -> Vec<MemoryRecord> {
+        let request = RetrieveRequest { scope_key: scope.clone(), query: cut(query), limit };
+        match self.ask(Route::Memory(MemoryVerb::Retrieve), &request).await {
+            Ok(answer) => sound(scope, answer),
+            Err(error) => {
+                tracing::warn!(error = %error, "memory not retrieved: the run goes on without");
+                Vec::new()
+            }
+        }
+    }
+
+    async fn write(&self, scope: &StoreKey, candidates: &[Candidate]) -> Result<Written, StoreError> {
+        if candidates.is_empty() {
+            return Ok(Written::default());
+        }
+        let (scope_key, records) = (scope.clone(), candidates.to_vec());
+        let request = WriteRequest { scope_key, records, cap: self.memory_cap };
+        let answer = self.command(Route::Memory(MemoryVerb::Write), &request).await?;
+        let WriteResponse { inserted, deduped, superseded, evicted, .. } = answer;
+        Ok(Written { inserted, deduped, superseded, evicted })
+    }
+
+    async fn list(
+        &self,
+        scope: &StoreKey,
+        query: Option<&str>,
+        limit: u32,
+    ) -> Result<Vec<MemoryRecord>, StoreError> {
+        let request = ListRequest { scope_key: scope.clone(), limit, query: query.map(cut) };
+        Ok(sound(scope, self.ask(Route::Memory(MemoryVerb::List), &request).await?))
+    }
+
+    async fn forget(&self, scope: &StoreKey, id: &str) -> Result<bool, StoreError> {
+        // An id has the grammar of a key, so anything else names no record and never leaves the process.
+        if StoreKey::parse(id).is_err() {
+            return Ok(false);
+        }
+        let request = ForgetRequest { scope_key: scope.clone(), id: id.to_owned() };
+        let ForgetResponse { forgotten, .. } =
+            self.command(Route::Memory(MemoryVerb::Forget), &request).await?;
+        Ok(forgotten)
+    }
+}
+
+fn cut(query: &str) -> String {
+    query.chars().take(MAX_QUERY_CHARS).collect()
+}
+
+/// The records that are sound and of this scope: one that is not costs no other.
+fn sound(scope: &StoreKey, answer: RecordsResponse<Value>) -> Vec<MemoryRecord> {
+    let given = answer.records.len();
+    let records = answer.records.into_iter().filter_map(|record| serde_json::from_value(record).ok());
+    let is_ours = |record: &MemoryRecord| &record.scope_key == scope && record.status == Status::Active;
+    let records: Vec<_> = records.filter(is_ours).collect();
+    if records.len() < given {
+        tracing::warn!(dropped = given - records.len(), "malformed memory records dropped");
+    }
+    records
+}

@@ -1,0 +1,114 @@
+//! What is tried again and after how long, and what several requests of one call make of each other's failures.
+
+use ars_bot_core::{
+    ports::{Claim, Ledger, Owned, StoreError, StoreErrorKind, Stored},
+    retry::Retrying,
+};
+use ars_types::StopMode;
+use ars_wire::{
+    Moment,
+    ledger::{LEASE_MS, StepRecord},
+};
+use serde_json::{Map, Value, json};
+use tokio::time::Instant;
+
+use super::{generation, new_run, owner, scene};
+use crate::suite::{record, run};
+
+const OK: (u16, &str) = (200, r#"{"ok":true}"#);
+const BUSY: (u16, &str) = (503, "{}");
+
+/// The outcome through the retries, the attempts, and the milliseconds they took.
+async fn retried<T>(
+    answers: &[(u16, &str)],
+    call: impl AsyncFn(&Retrying) -> Result<T, StoreError>,
+) -> (Result<T, StoreErrorKind>, usize, u128) {
+    let (client, exchange) = scene(answers);
+    let began = Instant::now();
+    let result = call(&Retrying::new(client)).await;
+    (result.map_err(|error| error.kind), exchange.asked().len(), began.elapsed().as_millis())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_claim_is_tried_three_times_and_a_step_or_state_twice() {
+    use StoreErrorKind::Transient;
+    let claim = async |ledger: &Retrying| ledger.claim(&new_run()).await;
+    assert_eq!(retried(&[BUSY, OK], claim).await, (Ok(Claim::Granted), 2, 200));
+    assert_eq!(retried(&[BUSY, BUSY, OK], claim).await, (Ok(Claim::Granted), 3, 1000));
+    assert_eq!(retried(&[], claim).await, (Err(Transient), 3, 1000));
+    let step = async |ledger: &Retrying| ledger.step(&owner(), &StepRecord::default()).await;
+    assert_eq!(retried(&[BUSY, OK], step).await, (Ok(Owned::Done(())), 2, 200));
+    assert_eq!(retried(&[BUSY, BUSY, OK], step).await, (Err(Transient), 2, 200));
+    let state = async |ledger: &Retrying| ledger.state(&owner(), &Map::new()).await;
+    assert_eq!(retried(&[BUSY, OK], state).await, (Ok(Owned::Done(())), 2, 200));
+    assert_eq!(retried(&[], state).await, (Err(Transient), 2, 200));
+}
+
+#[tokio::test(start_paused = true)]
+async fn conflicts_refusals_and_missing_routes_are_not_tried_again() {
+    let step = async |ledger: &Retrying| ledger.step(&owner(), &StepRecord::default()).await;
+    let fenced = (409, r#"{"ok":false,"reason":"fenced"}"#);
+    assert_eq!(retried(&[fenced, OK], step).await, (Ok(Owned::Fenced), 1, 0));
+    for (status, kind) in [
+        (400, StoreErrorKind::Permanent),
+        (404, StoreErrorKind::RouteMissing),
+        (413, StoreErrorKind::Permanent),
+    ] {
+        assert_eq!(retried(&[(status, "{}"), OK], step).await, (Err(kind), 1, 0));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_other_routes_go_through_once() {
+    let mut once = Vec::new();
+    macro_rules! each {
+        ($($call:expr),+ $(,)?) => {$(
+            let (result, attempts, waited) = retried(&[], $call).await;
+            once.push((result.map(drop), attempts, waited));
+        )+};
+    }
+    let whole = record("r1", 5);
+    each!(
+        async |ledger: &Retrying| ledger.live().await,
+        async |ledger: &Retrying| ledger.heartbeat(&owner(), LEASE_MS).await,
+        async |ledger: &Retrying| ledger.append(&owner(), &[]).await,
+        async |ledger: &Retrying| ledger.finishing(&owner()).await,
+        async |ledger: &Retrying| ledger.finish(&owner(), &whole).await,
+        async |ledger: &Retrying| ledger.stop(&run("r1"), StopMode::Soft).await,
+        async |ledger: &Retrying| ledger.inbox(&run("r1"), &Map::new()).await,
+        async |ledger: &Retrying| ledger.handoff(&generation(), &[]).await,
+        async |ledger: &Retrying| ledger.reclaim(&generation(), LEASE_MS, None).await,
+        async |ledger: &Retrying| ledger.live_events(&run("r1")).await,
+    );
+    assert!(once.iter().all(|outcome| *outcome == (Err(StoreErrorKind::Transient), 1, 0)), "{once:?}");
+}
+
+#[tokio::test]
+async fn a_transcript_that_cannot_be_cleared_does_not_spoil_the_finish() {
+    let (client, exchange) = scene(&[(200, r#"{"ok":true,"stored":true}"#), BUSY]);
+    let finished = client.finish(&owner(), &record("r1", 5)).await.unwrap();
+    assert_eq!(finished, Owned::Done(Stored { stored: true }));
+    assert_eq!(exchange.asked(), ["/runs/finish", "/runs/transcript/clear"]);
+    let (client, exchange) = scene(&[(409, r#"{"ok":false,"reason":"fenced"}"#)]);
+    assert_eq!(client.finish(&owner(), &record("r1", 5)).await.unwrap(), Owned::Fenced);
+    assert_eq!(exchange.asked(), ["/runs/finish"], "whose transcript it is now may need it");
+}
+
+fn reclaimed(id: &str) -> Value {
+    json!({
+        "row": { "runId": id, "threadKey": id, "ownerGen": "g1", "leaseUntil": 9.5, "startedAt": 5, "phase": "live",
+            "stop": null, "meta": {}, "card": null, "system": "", "tools": [], "state": {} },
+        "reclaimedFrom": "handoff", "lastStep": null, "inbox": [], "jobs": [{ "kind": "reflect", "payload": [1] }],
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_whose_transcript_does_not_change_hands_is_left_out_of_a_reclaim() {
+    let runs = json!({ "runs": [reclaimed("r1"), reclaimed("r2")] }).to_string();
+    let (client, exchange) = scene(&[(200, &runs), OK, BUSY, BUSY]);
+    let taken = client.reclaim(&generation(), LEASE_MS, None).await.unwrap();
+    let ids: Vec<_> = taken.iter().map(|run| run.row.run_id.as_str()).collect();
+    assert_eq!((ids, exchange.asked().len()), (vec!["r1"], 4), "each owner is tried twice");
+    assert_eq!(taken[0].row.lease_until, Moment::new(9.5).unwrap());
+    assert_eq!(taken[0].jobs[0].kind, "reflect");
+}

@@ -1,0 +1,202 @@
+//! `/retrieve` (sections 2.1, 2.3 and 2.4).
+
+use serde_json::{Value, json};
+
+use ars_tests_contract::{
+    Table,
+    records::{with, without},
+};
+
+use super::{all, fact, facts, keyed, records, wrong_limits, wrong_queries};
+
+pub fn table(_now: i64) -> Table {
+    let mut table = Table::of("/retrieve");
+    let sound = || asking("a", 5);
+    for field in ["query", "limit"] {
+        table.case(format!("{field} must be there")).refused(field, without(sound(), field));
+    }
+    table.refuses("query", &wrong_queries(), |query| with(sound(), json!({ "query": query })));
+    table.refuses("limit", &wrong_limits(), |limit| with(sound(), json!({ "limit": limit })));
+    table.case("an empty scope has nothing").ok(sound());
+    table
+        .case("a query of 4000 characters")
+        .given("/write", facts(&["a"]))
+        .ok(asking(&"\u{e9}".repeat(4000), 50));
+    tokens(&mut table);
+    hostile(&mut table);
+    order(&mut table);
+    many(&mut table);
+    use_and_death(&mut table);
+    table
+}
+
+fn asking(query: &str, limit: u32) -> Value {
+    json!({ "query": query, "limit": limit })
+}
+
+fn tokens(table: &mut Table) {
+    let mut asked = |name: &str, texts: &[&str], query: &str| {
+        table.case(name).given("/write", facts(texts)).ok(asking(query, 50));
+    };
+    let one = ["Deploys run at 9:30, na\u{ef}vely."];
+    asked("an empty query matches nothing", &one, "");
+    asked("a query of punctuation matches nothing", &one, " ?! \u{2014} \u{e9}\u{1f600} ");
+    asked("case does not matter", &one, "DEPLOYS");
+    asked("a token matches whole, not by its beginning", &one, "deploy");
+    asked("nor by its end", &one, "ploys");
+    asked("digits are tokens", &one, "30");
+    asked("letters beyond ASCII split tokens", &one, "vely");
+    asked("and split them in the query, too", &one, "\u{ef}vely\u{ef}");
+    asked("they are no tokens by themselves", &one, "na\u{ef}");
+    asked("an accent is not read as its letter", &["cafe"], "caf\u{e9}");
+    asked("a letter is not read as its accent", &["caf\u{e9}s"], "cafes");
+    asked("digits beyond ASCII are no tokens", &["\u{664}\u{665} x"], "\u{664}\u{665}");
+    asked("a hyphen and an underscore split tokens", &["snake_case kebab-case"], "case");
+    asked("a token of a single letter is one", &["a"], "A");
+    asked("any one of the query's tokens is enough", &one, "nothing of deploys");
+    table
+        .case("keywords match as the text does, whole tokens of them")
+        .given("/write", records([keyed("text", &["release train", "CI/CD"]), keyed("other", &["trains"])]))
+        .ok(asking("train cd", 50));
+    table
+        .case("no keywords, then the text's own tokens, and empty ones are none")
+        .given("/write", records([keyed("alpha", &[]), fact("beta alpha")]))
+        .ok(asking("alpha", 50));
+}
+
+/// Nothing of a query is syntax.
+fn hostile(table: &mut Table) {
+    let queries = [
+        "\"",
+        "\"alpha\" \"",
+        "alpha OR",
+        "NOT alpha",
+        "NEAR(alpha beta)",
+        "alph*",
+        "^alpha",
+        "text:alpha",
+        "-alpha",
+        "{alpha beta}: x",
+        "alpha\u{0}beta",
+        "'; DROP TABLE memories; --",
+        "(alpha",
+        "alpha + beta",
+        "or and not near",
+    ];
+    for query in queries {
+        table
+            .case(format!("a query is text: {query:?}"))
+            .given("/write", facts(&["alpha beta", "near or not", "drop table"]))
+            .ok(asking(query, 50));
+    }
+}
+
+/// Section 2.4, steps 5 and 6.
+fn order(table: &mut Table) {
+    table
+        .case("who has more of the query's tokens comes first")
+        .given("/write", facts(&["alpha", "alpha beta gamma", "gamma alpha"]))
+        .ok(asking("alpha beta gamma", 50));
+    table
+        .case("a token that the query repeats counts as often")
+        .given("/write", facts(&["beta gamma", "alpha", "alpha beta"]))
+        .ok(asking("alpha alpha alpha beta gamma", 50));
+    table
+        .case("a token that the record repeats counts once")
+        .given("/write", facts(&["alpha alpha alpha", "alpha beta"]))
+        .ok(asking("alpha beta", 50));
+    table
+        .case("of equal matches the newer comes first")
+        .given_each("/write", ["alpha one", "alpha two", "alpha three"].map(|text| facts(&[text])))
+        .ok(asking("alpha", 50));
+    table
+        .case("of equal matches the one used last comes first")
+        .given_each("/write", ["alpha one", "alpha two", "alpha three"].map(|text| facts(&[text])))
+        .given("/retrieve", asking("one", 1))
+        .ok(asking("alpha", 50));
+    table
+        .case("of equal matches of one time the better rank of the full text comes first")
+        .given("/write", facts(&["alpha and many other words that make it long", "alpha", "alpha alpha"]))
+        .ok(asking("alpha", 50));
+    table
+        .case("more of the query outweighs what is newer")
+        .given("/write", facts(&["alpha beta"]))
+        .given("/write", facts(&["alpha"]))
+        .ok(asking("alpha beta", 50));
+}
+
+/// Section 2.4, steps 3 and 4: more tokens, and more rows, than are looked at.
+fn many(table: &mut Table) {
+    let words =
+        |range: std::ops::Range<u32>| range.map(|n| format!("word{n:02}")).collect::<Vec<_>>().join(" ");
+    table
+        .case("with twenty-four distinct tokens all are looked for")
+        .given("/write", facts(&["tiny", "word00"]))
+        .ok(asking(&format!("{} tiny", words(0..23)), 50));
+    table
+        .case("of twenty-five the shortest is not looked for")
+        .given("/write", facts(&["tiny", "word00"]))
+        .ok(asking(&format!("tiny {}", words(0..24)), 50));
+    table
+        .case("of twenty-five of one length the last is not looked for")
+        .given("/write", facts(&["word24", "word23"]))
+        .ok(asking(&words(0..25), 50));
+    table
+        .case("a token that is not looked for counts in the score all the same")
+        .given("/write", facts(&["word00 word01", "word00 tiny word02"]))
+        .ok(asking(&format!("tiny {}", words(0..24)), 50));
+    table
+        .case("the limit cuts after the order, and only what is told is used")
+        .given("/write", facts(&["alpha", "alpha beta", "alpha beta gamma"]))
+        .ok(asking("alpha beta gamma", 2))
+        .then("/list", all());
+    table
+        .case("fifty at most")
+        .given("/write", records((0..50).map(|n| fact(&format!("alpha {n}")))))
+        .given("/write", facts(&["alpha beta"]))
+        .ok(asking("alpha beta", 50));
+    table
+        .case("of more than fifty matches the fifty best of the full text are looked at, or five times the limit")
+        .given("/write", records((0..50).map(|n| fact(&format!("alpha {n}")))))
+        .given("/write", records((50..100).map(|n| fact(&format!("alpha {n}")))))
+        .ok(asking("alpha", 1))
+        .then("/retrieve", asking("alpha", 20));
+}
+
+/// Section 2.4, step 7, and what is never told.
+fn use_and_death(table: &mut Table) {
+    table
+        .case("what is told is told as used now")
+        .given("/write", facts(&["alpha"]))
+        .ok(asking("alpha", 1))
+        .then("/retrieve", asking("alpha", 1))
+        .then("/list", all());
+    table
+        .case("what does not match is not used")
+        .given("/write", facts(&["alpha", "beta"]))
+        .ok(asking("alpha", 50))
+        .then("/list", all());
+    let scoped = |scope: &str, body: Value| with(body, json!({ "scopeKey": scope }));
+    table
+        .case("a forgotten record is never told")
+        .given("/write", scoped("s:f", facts(&["alpha", "alpha beta"])))
+        .given("/forget", json!({ "scopeKey": "s:f", "id": "mem:s:f:1" }))
+        .ok(scoped("s:f", asking("alpha beta", 50)));
+    table
+        .case("a superseded record is never told, its successor with its pointer is")
+        .given("/write", scoped("s:s", facts(&["alpha"])))
+        .given(
+            "/write",
+            scoped("s:s", records([with(fact("alpha beta"), json!({ "supersedes": "mem:s:s:0" }))])),
+        )
+        .ok(scoped("s:s", asking("alpha", 50)));
+    table
+        .case("an evicted record is never told")
+        .given("/write", facts(&["alpha"]))
+        .given("/write", with(facts(&["alpha beta"]), json!({ "cap": 1 })))
+        .ok(asking("alpha", 50));
+    table
+        .case("another scope's record is never told")
+        .given("/write", scoped("org:secret", facts(&["alpha"])))
+        .ok(asking("alpha", 50));
+}
