@@ -70,10 +70,17 @@ impl Stores {
         }
     }
 
-    pub(super) fn sweep(&self, now: UnixMillis) {
+    /// Sweeps; true when there may be more to sweep at once.
+    pub(super) fn sweep(&self, now: UnixMillis) -> bool {
         match self.runs.sweep(now) {
-            Ok(removed) => tracing::debug!(removed, "run history swept"),
-            Err(error) => tracing::error!(error = %error, "run history not swept"),
+            Ok(removed) => {
+                tracing::debug!(removed, "run history swept");
+                removed >= RunStore::<NativeSql>::SWEEP_AT_MOST
+            }
+            Err(error) => {
+                tracing::error!(error = %error, "run history not swept");
+                false
+            }
         }
     }
 }

@@ -13,6 +13,9 @@ use tokio::sync::oneshot;
 
 use super::{super::exchange::Answer, stores::Stores};
 
+/// From a sweep that left something to the next: requests go between.
+const SOON: Duration = Duration::from_millis(100);
+
 /// One request.
 pub(super) struct Job {
     pub(super) route: Route,
@@ -28,8 +31,8 @@ pub(super) fn serve(mut stores: Stores, queue: &Receiver<Job>, clock: &dyn Clock
     loop {
         let left = sweep_at.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            stores.sweep(clock.now());
-            sweep_at = Instant::now() + every;
+            let wait = if stores.sweep(clock.now()) { SOON } else { every };
+            sweep_at = Instant::now() + wait;
             continue;
         }
         match queue.recv_timeout(left) {
