@@ -5,9 +5,12 @@
 #![forbid(unsafe_code)]
 
 mod budget;
+mod effects;
 mod message;
+pub mod resume;
 mod run_loop;
 
 pub use budget::{Budget, CLOSING_CALL_MS};
+pub use effects::Effects;
 pub use message::{ModelTurn, Part, Role, StopReason, ToolContent, ToolSpec, Turn, Usage};
 pub use run_loop::{Action, Ending, Input, Loop, ToolCall, ToolOutcome};

@@ -24,18 +24,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::ports::{Workspace, WorkspaceError};
 
+pub use ars_agent::Effects;
 pub use toolset::Toolset;
-
-/// What running a tool can change; decides what may run in parallel and what a resume may run again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effects {
-    /// Changes nothing.
-    None,
-    /// Changes something, but running it twice equals running it once.
-    RerunSafe,
-    /// Anything else.
-    Mutating,
-}
 
 /// One tool.
 #[async_trait]

@@ -1,0 +1,257 @@
+//! What becomes of a run taken over from another process (document 2 section 3.3, state-worker supplement sections 9.5
+//! and 10.3).
+//!
+//! Not here: whether its agent, channel and thread still allow it to go on, which the caller knows; those close a run
+//! as interrupted too.
+
+use ars_types::{RunStatus, StopMode};
+use ars_wire::{
+    ledger::{Call, Phase, Reclaimed, StepRecord},
+    transcript::Transcript,
+};
+use serde_json::Value;
+use thiserror::Error;
+
+use super::{
+    assemble::{Assembled, Gap, assemble},
+    attempts::Attempts,
+    settlement::Settlement,
+};
+use crate::{Effects, Part, Role, ToolCall, Turn};
+
+/// Field of the run's state: how it ended, written before it takes `finishing`.
+pub const FINAL_STATUS: &str = "finalStatus";
+/// Field of the run's state, there when the run went on although a step could not be stored. What is stored is then
+/// behind what was done.
+pub const UNRESUMABLE: &str = "unresumable";
+/// The tool whose calls alone do not use up a turn.
+const STATUS_TOOL: &str = "update_status";
+/// Turns of one step: the results of the step before, and the answer that makes the next calls.
+const TURNS_OF_A_STEP: u64 = 2;
+
+/// What to do with a run taken over.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Decision {
+    /// It is over: finish it with this status, without a reply.
+    Close {
+        /// The status.
+        status: RunStatus,
+        /// Why, for the log and the card.
+        reason: Reason,
+    },
+    /// It goes on where its last record stands.
+    Resume(Resume),
+    /// Its next step was stored and its record was not, so none of its calls ran: all of them run now.
+    RunStep(RunStep),
+}
+
+/// Where a run goes on. Store `attempts` in the state before anything else.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Resume {
+    /// The conversation.
+    pub turns: Vec<Turn>,
+    /// The calls in flight, settled; their results are the next user turn. With none, the model is called.
+    pub settle: Vec<Settlement>,
+    /// Where the loop stood: step, iteration, turn, time left, and the last follow-up taken.
+    pub record: StepRecord,
+    /// This attempt, counted.
+    pub attempts: Attempts,
+}
+
+/// The step that a run goes on with. Store `attempts` in the state, then `record`, and only then run the calls.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunStep {
+    /// The conversation.
+    pub turns: Vec<Turn>,
+    /// What the last turn calls for. None of it ran.
+    pub calls: Vec<ToolCall>,
+    /// The record that was lost. Follow-ups up to its `inbox_consumed_seq` are in the conversation, so of the inbox
+    /// that came with the run only those after it count.
+    pub record: StepRecord,
+    /// This attempt, counted.
+    pub attempts: Attempts,
+}
+
+/// Why a run is over.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Reason {
+    /// It was taken while it replied.
+    #[error("the run had ended and was about to reply")]
+    Ended,
+    /// It had ended, and whether it replied is not known. A second reply would be worse than none.
+    #[error("the run had ended; whether it replied is not known")]
+    MaybeReplied,
+    /// Somebody had asked for a hard stop.
+    #[error("the run had been asked to stop at once")]
+    Stopped,
+    /// It was claimed without the specification that a resume needs.
+    #[error("this kind of run cannot be resumed")]
+    NoSpecification,
+    /// It went on without storing a step.
+    #[error("the run went on after a step that could not be stored")]
+    Unresumable,
+    /// It has no step record.
+    #[error("killed before its conversation was stored")]
+    NoStepRecord,
+    /// The conversation is not whole.
+    #[error("the stored conversation is not whole: {0}")]
+    Gap(Gap),
+    /// There is no conversation.
+    #[error("no conversation is stored")]
+    NoTurns,
+    /// The conversation and the record are of different moments.
+    #[error("{stored} turns are stored, the last step has {recorded}")]
+    Turns {
+        /// Turns stored.
+        stored: u64,
+        /// Turns of the record.
+        recorded: u64,
+    },
+    /// The calls in flight are not those that the conversation ends on.
+    #[error("the calls in flight are not those of the last stored turn")]
+    Calls,
+    /// No call is in flight, and the conversation does not end on a user turn.
+    #[error("the stored conversation ends on neither a request nor results")]
+    NothingToAnswer,
+    /// The next step was stored and calls for nothing.
+    #[error("the last stored turn calls for nothing")]
+    NothingToRun,
+    /// It was resumed too often without getting on.
+    #[error("resumed at step {step} too often without progress")]
+    NoProgress {
+        /// The step.
+        step: u64,
+    },
+}
+
+/// Decides on a run taken over, with its transcript. `effects` knows the tools of the new process: nothing for a
+/// tool that is not there, bridged tools among them.
+pub fn decide(
+    run: &Reclaimed,
+    transcript: Transcript,
+    effects: impl Fn(&str) -> Option<Effects>,
+) -> Decision {
+    if run.reclaimed_from == Phase::Finishing {
+        let status = final_status(run).unwrap_or(RunStatus::Completed);
+        return Decision::Close { status, reason: Reason::Ended };
+    }
+    match go_on(run, transcript, effects) {
+        Ok(decision) => decision,
+        Err(reason) => Decision::Close { status: closed_as(&reason), reason },
+    }
+}
+
+fn go_on(
+    run: &Reclaimed,
+    transcript: Transcript,
+    effects: impl Fn(&str) -> Option<Effects>,
+) -> Result<Decision, Reason> {
+    refuse_by_row(run)?;
+    let record = run.last_step.as_ref().ok_or(Reason::NoStepRecord)?;
+    let Assembled { turns, gap, inbox_consumed } = assemble(transcript);
+    if let Some(gap) = gap {
+        return Err(Reason::Gap(gap));
+    }
+    let attempts = Attempts::after(&run.row.state, record.step, run.reclaimed_from);
+    let (stored, recorded) = (turns.len() as u64, record.turn_index);
+    let decision = match stored {
+        0 => return Err(Reason::NoTurns),
+        _ if stored == recorded => {
+            let settle = settle(&turns, &record.in_flight, effects)?;
+            Decision::Resume(Resume { turns, settle, record: record.clone(), attempts })
+        }
+        _ if stored == recorded.saturating_add(TURNS_OF_A_STEP) => {
+            let calls = last_calls(&turns).filter(|calls| !calls.is_empty()).ok_or(Reason::NothingToRun)?;
+            let record = lost_record(record, stored, &calls, inbox_consumed);
+            Decision::RunStep(RunStep { turns, calls, record, attempts })
+        }
+        _ => return Err(Reason::Turns { stored, recorded }),
+    };
+    if attempts.is_too_many() {
+        return Err(Reason::NoProgress { step: attempts.step });
+    }
+    Ok(decision)
+}
+
+/// What the row alone says against going on.
+fn refuse_by_row(run: &Reclaimed) -> Result<(), Reason> {
+    let has = |field| run.row.state.get(field).is_some_and(|value| !value.is_null());
+    // A process that took the run from `finishing` and died before closing it leaves it `live`, with its status.
+    if has(FINAL_STATUS) {
+        return Err(Reason::MaybeReplied);
+    }
+    if run.row.stop == Some(StopMode::Hard) {
+        return Err(Reason::Stopped);
+    }
+    if run.row.system.is_empty() {
+        return Err(Reason::NoSpecification);
+    }
+    if has(UNRESUMABLE) {
+        return Err(Reason::Unresumable);
+    }
+    Ok(())
+}
+
+fn final_status(run: &Reclaimed) -> Option<RunStatus> {
+    run.row.state.get(FINAL_STATUS).and_then(Value::as_str).and_then(RunStatus::parse)
+}
+
+fn closed_as(reason: &Reason) -> RunStatus {
+    if *reason == Reason::Stopped { RunStatus::StoppedHard } else { RunStatus::Interrupted }
+}
+
+/// Settles the calls in flight, which must be those of the last turn; without any, the last turn must be the user's.
+fn settle(
+    turns: &[Turn],
+    in_flight: &[Call],
+    effects: impl Fn(&str) -> Option<Effects>,
+) -> Result<Vec<Settlement>, Reason> {
+    if in_flight.is_empty() {
+        let ends_on_user = turns.last().is_some_and(|turn| turn.role == Role::User);
+        return if ends_on_user { Ok(Vec::new()) } else { Err(Reason::NothingToAnswer) };
+    }
+    let calls = last_calls(turns).ok_or(Reason::Calls)?;
+    let mut made: Vec<_> = calls.iter().map(|call| call.call_id.as_str()).collect();
+    let mut recorded: Vec<_> = in_flight.iter().map(|call| call.call_id.as_str()).collect();
+    made.sort_unstable();
+    recorded.sort_unstable();
+    if made != recorded {
+        return Err(Reason::Calls);
+    }
+    let settled = calls.into_iter().map(|call| {
+        let effects = effects(&call.name);
+        Settlement::of(call, effects)
+    });
+    Ok(settled.collect())
+}
+
+/// The calls of the last turn, if it is the model's.
+fn last_calls(turns: &[Turn]) -> Option<Vec<ToolCall>> {
+    let turn = turns.last().filter(|turn| turn.role == Role::Assistant)?;
+    let calls = turn.parts.iter().filter_map(|part| match part {
+        Part::ToolCall { call_id, name, input, .. } => {
+            Some(ToolCall { call_id: call_id.clone(), name: name.clone(), input: input.clone() })
+        }
+        Part::Text { .. }
+        | Part::Image { .. }
+        | Part::Document { .. }
+        | Part::ToolResult { .. }
+        | Part::Opaque { .. } => None,
+    });
+    Some(calls.collect())
+}
+
+fn lost_record(before: &StepRecord, stored: u64, calls: &[ToolCall], inbox_consumed: u64) -> StepRecord {
+    let is_status_only = calls.iter().all(|call| call.name == STATUS_TOOL);
+    let in_flight =
+        calls.iter().map(|call| Call { call_id: call.call_id.clone(), tool: call.name.clone() }).collect();
+    StepRecord {
+        step: before.step + 1,
+        turn_index: stored,
+        in_flight,
+        inbox_consumed_seq: before.inbox_consumed_seq.max(inbox_consumed),
+        turn: before.turn + u64::from(!is_status_only),
+        iteration: before.iteration + 1,
+        ..before.clone()
+    }
+}

@@ -1,0 +1,256 @@
+//! Turns as transcript rows and attachments (state-worker supplement section 10.2).
+//!
+//! What does not fit is refused by its place and never cut: a shortened conversation would look whole to a resume.
+//! Not here: how rows are spread over requests (`pack`).
+
+use ars_wire::transcript::{Attachment, Part as Row};
+use serde::Serialize;
+use serde_json::Value;
+use thiserror::Error;
+
+use super::{
+    pack::REQUEST_BYTES,
+    row::{DATA_REF, Written, size},
+};
+use crate::{Part, Role, ToolContent, Turn};
+
+/// Base64 characters above which data is an attachment (state-worker supplement section 9.1).
+const INLINE_CHARS: usize = 1_000_000;
+/// Bytes of one row's JSON (state-worker supplement section 9.1).
+const MAX_ROW: usize = 1_500_000;
+
+/// What a transcript cannot hold. Nothing of the conversation is in the message.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum EncodeError {
+    /// A part is too large.
+    #[error("part {part} of turn {turn} takes {bytes} bytes, more than a transcript row holds")]
+    PartTooLarge {
+        /// Its turn.
+        turn: u64,
+        /// Its place in the turn.
+        part: u64,
+        /// What it takes, as JSON or as JSON within a request.
+        bytes: usize,
+    },
+    /// Data is too large.
+    #[error("attachment {name} takes {bytes} bytes, more than a transcript attachment holds")]
+    AttachmentTooLarge {
+        /// The attachment's name, which tells the turn and the part.
+        name: String,
+        /// What it takes.
+        bytes: usize,
+    },
+}
+
+/// Turns in the form of the wire.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Encoded {
+    /// Rows, in order.
+    pub rows: Vec<Row>,
+    /// What the rows refer to.
+    pub attachments: Vec<Attachment>,
+}
+
+/// The rows of `turns`, the first of which is turn `first` of the run's conversation.
+///
+/// Turns are numbered from the run's start, whatever the model is still shown of them: a compacted conversation is
+/// stored as it was. `inbox_consumed` is the last follow-up that these turns, or those before, hold.
+pub fn encode(first: u64, turns: &[Turn], inbox_consumed: u64) -> Result<Encoded, EncodeError> {
+    let mut encoded = Encoded::default();
+    let last = turns.len().saturating_sub(1);
+    for (offset, turn) in turns.iter().enumerate() {
+        let consumed = if offset == last { inbox_consumed } else { 0 };
+        encoded.turn(first + offset as u64, turn, consumed)?;
+    }
+    Ok(encoded)
+}
+
+impl Encoded {
+    fn turn(&mut self, idx: u64, turn: &Turn, inbox_consumed: u64) -> Result<(), EncodeError> {
+        if turn.parts.is_empty() {
+            return self.row((idx, 0), &Written { role: turn.role, part: None::<&Part>, inbox_consumed });
+        }
+        let last = turn.parts.len() - 1;
+        for (number, part) in turn.parts.iter().enumerate() {
+            let consumed = if number == last { inbox_consumed } else { 0 };
+            self.part((idx, number as u64), turn.role, part, consumed)?;
+        }
+        Ok(())
+    }
+
+    fn part(
+        &mut self,
+        place: (u64, u64),
+        role: Role,
+        part: &Part,
+        inbox_consumed: u64,
+    ) -> Result<(), EncodeError> {
+        let name = format!("t{}p{}", place.0, place.1);
+        match part {
+            Part::Image { media_type, data } | Part::Document { media_type, data, .. } if is_large(data) => {
+                let mut light = emptied(part);
+                refer(&mut light, "", &name);
+                self.attach(name, media_type, data)?;
+                self.row(place, &Written { role, part: Some(light), inbox_consumed })
+            }
+            Part::ToolResult { content, .. } if content.iter().any(|piece| large(piece).is_some()) => {
+                let mut light = emptied(part);
+                for (number, piece) in content.iter().enumerate() {
+                    let Some((media_type, data)) = large(piece) else { continue };
+                    let name = format!("{name}c{number}");
+                    refer(&mut light, &format!("/content/{number}"), &name);
+                    self.attach(name, media_type, data)?;
+                }
+                self.row(place, &Written { role, part: Some(light), inbox_consumed })
+            }
+            Part::Text { .. }
+            | Part::Image { .. }
+            | Part::Document { .. }
+            | Part::ToolCall { .. }
+            | Part::ToolResult { .. }
+            | Part::Opaque { .. } => self.row(place, &Written { role, part: Some(part), inbox_consumed }),
+        }
+    }
+
+    fn row<P: Serialize>(
+        &mut self,
+        (turn, part): (u64, u64),
+        written: &Written<P>,
+    ) -> Result<(), EncodeError> {
+        let too_large = |bytes| EncodeError::PartTooLarge { turn, part, bytes };
+        // Only a map with keys that are no strings could fail, and a part has none.
+        let json = serde_json::to_string(written).map_err(|_| too_large(usize::MAX))?;
+        if json.len() > MAX_ROW {
+            return Err(too_large(json.len()));
+        }
+        let row = Row { idx: turn, part, json };
+        // A row is text within a request's text: what is escaped in it is escaped again.
+        let travelling = size(&row);
+        if travelling > REQUEST_BYTES {
+            return Err(too_large(travelling));
+        }
+        self.rows.push(row);
+        Ok(())
+    }
+
+    fn attach(&mut self, name: String, media_type: &str, data: &str) -> Result<(), EncodeError> {
+        let attachment = Attachment { name, media_type: media_type.to_owned(), data: data.to_owned() };
+        let bytes = size(&attachment);
+        // A request holds one attachment, and the store's row a little more than a request.
+        if bytes > REQUEST_BYTES {
+            return Err(EncodeError::AttachmentTooLarge { name: attachment.name, bytes });
+        }
+        self.attachments.push(attachment);
+        Ok(())
+    }
+}
+
+fn is_large(data: &str) -> bool {
+    data.len() > INLINE_CHARS
+}
+
+fn large(piece: &ToolContent) -> Option<(&str, &str)> {
+    match piece {
+        ToolContent::Image { media_type, data } | ToolContent::Document { media_type, data } => {
+            is_large(data).then_some((media_type, data))
+        }
+        ToolContent::Text { .. } => None,
+    }
+}
+
+/// The part as JSON, large data left out.
+fn emptied(part: &Part) -> Value {
+    let mut light = part.clone();
+    match &mut light {
+        Part::Image { data, .. } | Part::Document { data, .. } => data.clear(),
+        Part::ToolResult { content, .. } => content.iter_mut().for_each(|piece| match piece {
+            ToolContent::Image { data, .. } | ToolContent::Document { data, .. } if is_large(data) => {
+                data.clear();
+            }
+            ToolContent::Image { .. } | ToolContent::Document { .. } | ToolContent::Text { .. } => {}
+        }),
+        Part::Text { .. } | Part::ToolCall { .. } | Part::Opaque { .. } => {}
+    }
+    serde_json::to_value(light).unwrap_or_default()
+}
+
+/// Names the attachment that holds the data of the object at this JSON pointer.
+fn refer(part: &mut Value, pointer: &str, name: &str) {
+    if let Some(Value::Object(fields)) = part.pointer_mut(pointer) {
+        fields.insert(DATA_REF.to_owned(), Value::from(name));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn image(chars: usize) -> Part {
+        Part::Image { media_type: "image/png".into(), data: "A".repeat(chars) }
+    }
+
+    fn encoded(parts: Vec<Part>) -> Result<Encoded, EncodeError> {
+        encode(4, &[Turn { role: Role::User, parts }], 0)
+    }
+
+    #[test]
+    fn the_text_of_a_row_is_pinned() {
+        let turns = [Turn::text(Role::User, "hi"), Turn { role: Role::Assistant, parts: vec![] }];
+        let encoded = encode(2, &turns, 7).unwrap();
+        let row = |idx, json: &str| Row { idx, part: 0, json: json.into() };
+        assert_eq!(
+            encoded.rows,
+            [
+                row(2, r#"{"role":"user","part":{"kind":"text","text":"hi"}}"#),
+                row(3, r#"{"role":"assistant","part":null,"inboxConsumedSeq":7}"#),
+            ]
+        );
+    }
+
+    #[test]
+    fn data_is_an_attachment_from_one_character_above_a_million() {
+        assert!(encoded(vec![image(INLINE_CHARS)]).unwrap().attachments.is_empty());
+        let encoded = encoded(vec![Part::text("look"), image(INLINE_CHARS + 1)]).unwrap();
+        assert_eq!(encoded.attachments[0].name, "t4p1");
+        assert_eq!(encoded.attachments[0].data.len(), INLINE_CHARS + 1);
+        assert_eq!(
+            encoded.rows[1].json,
+            r#"{"role":"user","part":{"kind":"image","mediaType":"image/png","data":"","dataRef":"t4p1"}}"#
+        );
+    }
+
+    #[test]
+    fn each_large_piece_of_a_tool_result_has_a_name_of_its_own() {
+        let piece = |chars: usize| ToolContent::Document {
+            media_type: "application/pdf".into(),
+            data: "A".repeat(chars),
+        };
+        let content =
+            vec![piece(INLINE_CHARS + 1), ToolContent::Text { text: "x".into() }, piece(5), piece(1_000_002)];
+        let part = Part::ToolResult { call_id: "c".into(), ok: true, content };
+        let encoded = encoded(vec![part]).unwrap();
+        let names: Vec<_> = encoded.attachments.iter().map(|attachment| attachment.name.as_str()).collect();
+        assert_eq!(names, ["t4p0c0", "t4p0c3"]);
+        assert!(encoded.rows[0].json.contains(r#""data":"AAAAA"}"#));
+    }
+
+    #[test]
+    fn a_part_too_large_is_refused_by_its_place() {
+        let refused = encoded(vec![Part::text("x"), Part::text("y".repeat(MAX_ROW))]).unwrap_err();
+        assert!(matches!(refused, EncodeError::PartTooLarge { turn: 4, part: 1, bytes } if bytes > MAX_ROW));
+        let words = refused.to_string();
+        assert!(words.starts_with("part 1 of turn 4 takes 15000"), "{words}");
+        // Small enough as a row, but every quote takes four bytes in a request.
+        let quotes = encoded(vec![Part::text("\"".repeat(MAX_ROW / 2 - 100))]).unwrap_err();
+        assert!(
+            matches!(quotes, EncodeError::PartTooLarge { turn: 4, part: 0, bytes } if bytes > REQUEST_BYTES)
+        );
+    }
+
+    #[test]
+    fn data_that_no_request_holds_is_refused_by_its_name() {
+        let refused = encoded(vec![image(REQUEST_BYTES)]).unwrap_err();
+        assert!(matches!(refused, EncodeError::AttachmentTooLarge { name, .. } if name == "t4p0"));
+        assert_eq!(encoded(vec![image(REQUEST_BYTES - 100)]).unwrap().attachments.len(), 1);
+    }
+}

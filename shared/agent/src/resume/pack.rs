@@ -1,0 +1,96 @@
+//! Rows and attachments spread over requests (state-worker supplement section 10.2).
+
+use ars_wire::{
+    state::fence,
+    transcript::{Attachment, Part as Row},
+};
+
+use super::{encode::Encoded, row::size};
+
+/// Bytes of rows in one request: the route's fence, less 4 KiB for what else is in the body.
+pub(super) const REQUEST_BYTES: usize = fence::RECORD - 4096;
+
+/// What one request of `/runs/transcript/write` carries.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Batch {
+    /// Rows.
+    pub rows: Vec<Row>,
+    /// At most one attachment.
+    pub attachments: Vec<Attachment>,
+}
+
+/// The requests of one step, to be sent in this order, each after the one before was acknowledged.
+///
+/// Attachments go first, so that a row never refers to what is not there. Rows go last one first: a write that broke
+/// off between two requests leaves a gap, and never a turn that looks whole with its last parts missing.
+pub fn pack(encoded: Encoded) -> Vec<Batch> {
+    let alone = |attachment| Batch { rows: Vec::new(), attachments: vec![attachment] };
+    let mut batches: Vec<_> = encoded.attachments.into_iter().map(alone).collect();
+    let (mut open, mut taken) = (Batch::default(), 0);
+    for row in encoded.rows.into_iter().rev() {
+        // One more for the comma.
+        let bytes = size(&row) + 1;
+        if !open.rows.is_empty() && taken + bytes > REQUEST_BYTES {
+            batches.push(std::mem::take(&mut open));
+            taken = 0;
+        }
+        open.rows.push(row);
+        taken += bytes;
+    }
+    if !open.rows.is_empty() {
+        batches.push(open);
+    }
+    batches
+}
+
+#[cfg(test)]
+mod tests {
+    use ars_types::{Generation, RunId};
+    use ars_wire::{ledger::Owner, transcript::WriteRequest};
+
+    use super::*;
+    use crate::{Part, Role, Turn, resume::encode};
+
+    fn turn(parts: Vec<Part>) -> Turn {
+        Turn { role: Role::User, parts }
+    }
+
+    fn text(length: usize) -> Part {
+        Part::text("\n".repeat(length))
+    }
+
+    #[test]
+    fn every_request_keeps_within_the_fence_and_nothing_is_left_out() {
+        let image = Part::Image { media_type: "image/png".into(), data: "A".repeat(1_900_000) };
+        let turns = [
+            turn(vec![text(600_000), text(300_000)]),
+            turn(vec![image, text(10), text(690_000)]),
+            turn(vec![text(1)]),
+        ];
+        let encoded = encode(0, &turns, 0).unwrap();
+        let batches = pack(encoded.clone());
+        let owner = Owner {
+            run_id: RunId::parse("r".repeat(64)).unwrap(),
+            generation: Generation::parse("g".repeat(128)).unwrap(),
+        };
+        for batch in &batches {
+            let request = WriteRequest { owner: &owner, rows: &batch.rows, attachments: &batch.attachments };
+            assert!(size(&request) <= fence::RECORD);
+            assert!(batch.attachments.is_empty() || batch.rows.is_empty() && batch.attachments.len() == 1);
+        }
+        assert!(batches.len() > 2 && !batches[0].attachments.is_empty());
+        let mut rows: Vec<_> = batches.into_iter().flat_map(|batch| batch.rows).collect();
+        rows.reverse();
+        assert_eq!(rows, encoded.rows);
+    }
+
+    #[test]
+    fn the_last_row_goes_first_and_small_rows_go_together() {
+        let encoded = encode(0, &[turn(vec![text(1), text(2)]), turn(vec![text(3)])], 0).unwrap();
+        let batches = pack(encoded);
+        assert_eq!(batches.len(), 1);
+        let places: Vec<_> = batches[0].rows.iter().map(|row| (row.idx, row.part)).collect();
+        assert_eq!(places, [(1, 0), (0, 1), (0, 0)]);
+        assert!(pack(Encoded::default()).is_empty());
+    }
+}

@@ -1,0 +1,203 @@
+//! What becomes of each call that was under way when a run lost its process (state-worker supplement section 10.3).
+//!
+//! A call runs again only where that cannot do harm. Everywhere else the model is told that nobody knows what the call
+//! did. Not here: running calls.
+
+use ars_events::{EventBody, NoteKind};
+
+use crate::{Effects, ToolCall, ToolContent, ToolOutcome};
+
+/// Tools that change something and may run again all the same. The list is closed: a tool's own word is not enough.
+const RERUN_SAFE: [&str; 5] =
+    ["write_file", "update_status", "submit_verdict", "submit_pr_description", "submit_dispositions"];
+
+/// What the model is told of a call with unknown effects.
+const UNKNOWN: &str = "Note from the service: the process that ran this call was replaced before the call's result \
+    was stored. The call may have had its effect, a part of it, or none. Check the present state before you repeat it.";
+
+/// How a call is settled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Settle {
+    /// It runs again, without a second `tool_call` event.
+    RunAgain,
+    /// It does not run again; the model is told to check what it did.
+    Unknown,
+    /// Its tool is not there any more.
+    Gone,
+}
+
+/// A call that was under way, and how it is settled.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settlement {
+    /// The call as the model made it.
+    pub call: ToolCall,
+    /// How.
+    pub how: Settle,
+}
+
+impl Settlement {
+    /// Settles a call of a tool with these effects; none when the tool is not there.
+    pub(super) fn of(call: ToolCall, effects: Option<Effects>) -> Self {
+        let how = match effects {
+            None => Settle::Gone,
+            Some(Effects::None) => Settle::RunAgain,
+            Some(Effects::RerunSafe | Effects::Mutating) if RERUN_SAFE.contains(&call.name.as_str()) => {
+                Settle::RunAgain
+            }
+            Some(Effects::RerunSafe | Effects::Mutating) => Settle::Unknown,
+        };
+        Self { call, how }
+    }
+
+    /// The result the model gets in place of the call's own; of a call to be run again, what it gets if that comes to
+    /// nothing.
+    pub fn synthetic(&self) -> ToolOutcome {
+        let text = match self.how {
+            Settle::RunAgain | Settle::Unknown => UNKNOWN.to_owned(),
+            Settle::Gone => format!(
+                "Note from the service: the tool {} is unavailable since this run moved to another process.",
+                self.call.name
+            ),
+        };
+        ToolOutcome {
+            call_id: self.call.call_id.clone(),
+            ok: false,
+            infra: false,
+            content: vec![ToolContent::Text { text }],
+        }
+    }
+}
+
+/// Exactly one result per call, in call order: that of the second run where there is one, else the synthetic one.
+pub fn outcomes(settlements: &[Settlement], mut reran: Vec<ToolOutcome>) -> Vec<ToolOutcome> {
+    let mut settled = Vec::with_capacity(settlements.len());
+    for settlement in settlements {
+        let own = reran.iter().position(|outcome| {
+            settlement.how == Settle::RunAgain && outcome.call_id == settlement.call.call_id
+        });
+        settled.push(own.map_or_else(|| settlement.synthetic(), |index| reran.remove(index)));
+    }
+    settled
+}
+
+/// The `resumed` note of a run with these calls in flight.
+pub fn resumed_note(settlements: &[Settlement]) -> EventBody {
+    let of = |how| settlements.iter().filter(|settlement| settlement.how == how).count();
+    let told = [
+        (of(Settle::RunAgain), "run again"),
+        (of(Settle::Unknown), "with unknown effects"),
+        (of(Settle::Gone), "of tools no longer available"),
+    ];
+    let told: Vec<_> =
+        told.iter().filter(|(count, _)| *count > 0).map(|(count, how)| format!("{count} {how}")).collect();
+    let flight = match settlements.len() {
+        0 => "no call was in flight".to_owned(),
+        count => format!("{} in flight: {}", calls(count), told.join(", ")),
+    };
+    EventBody::note(NoteKind::Resumed, format!("resumed in another process; {flight}"))
+}
+
+/// The `resumed` note of a run whose last step had not begun.
+pub fn fresh_note(run: &[ToolCall]) -> EventBody {
+    let summary = format!("resumed in another process; {} had not begun and run now", calls(run.len()));
+    EventBody::note(NoteKind::Resumed, summary)
+}
+
+fn calls(count: usize) -> String {
+    match count {
+        1 => "1 call".to_owned(),
+        count => format!("{count} calls"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn call(id: &str, name: &str) -> ToolCall {
+        ToolCall { call_id: id.into(), name: name.into(), input: json!({ "path": "a" }) }
+    }
+
+    fn outcome(id: &str) -> ToolOutcome {
+        let content = vec![ToolContent::Text { text: format!("result of {id}") }];
+        ToolOutcome { call_id: id.into(), ok: true, infra: false, content }
+    }
+
+    fn words(outcome: &ToolOutcome) -> &str {
+        match &outcome.content[0] {
+            ToolContent::Text { text } => text,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_call_runs_again_only_without_effects_or_on_the_closed_list() {
+        let table = [
+            ("read_file", Some(Effects::None), Settle::RunAgain),
+            ("web_fetch", Some(Effects::None), Settle::RunAgain),
+            ("write_file", Some(Effects::RerunSafe), Settle::RunAgain),
+            ("update_status", Some(Effects::RerunSafe), Settle::RunAgain),
+            ("submit_verdict", Some(Effects::RerunSafe), Settle::RunAgain),
+            ("submit_pr_description", Some(Effects::RerunSafe), Settle::RunAgain),
+            ("submit_dispositions", Some(Effects::Mutating), Settle::RunAgain),
+            ("edit_file", Some(Effects::Mutating), Settle::Unknown),
+            ("bash", Some(Effects::Mutating), Settle::Unknown),
+            ("calls_itself_safe", Some(Effects::RerunSafe), Settle::Unknown),
+            ("write_file", None, Settle::Gone),
+            ("mcp_tool", None, Settle::Gone),
+        ];
+        for (name, effects, how) in table {
+            assert_eq!(Settlement::of(call("c", name), effects).how, how, "{name}");
+        }
+    }
+
+    #[test]
+    fn every_call_gets_one_result_in_call_order() {
+        let settle = |id, name, effects| Settlement::of(call(id, name), effects);
+        let settlements = [
+            settle("1", "bash", Some(Effects::Mutating)),
+            settle("2", "read_file", Some(Effects::None)),
+            settle("3", "gone", None),
+            settle("4", "write_file", Some(Effects::RerunSafe)),
+            settle("5", "read_file", Some(Effects::None)),
+        ];
+        // The last never came back, and two results belong to no call that ran again.
+        let reran = vec![outcome("4"), outcome("1"), outcome("2"), outcome("9")];
+        let settled = outcomes(&settlements, reran);
+        let ids: Vec<_> = settled.iter().map(|outcome| outcome.call_id.as_str()).collect();
+        assert_eq!(ids, ["1", "2", "3", "4", "5"]);
+        let ok: Vec<_> = settled.iter().map(|outcome| outcome.ok).collect();
+        assert_eq!(ok, [false, true, false, true, false]);
+        assert_eq!(words(&settled[1]), "result of 2");
+        assert!(words(&settled[0]).contains("Check the present state"));
+        assert!(words(&settled[2]).contains("the tool gone is unavailable"));
+        assert_eq!(words(&settled[4]), words(&settled[0]));
+        assert!(settled.iter().all(|outcome| !outcome.infra));
+    }
+
+    #[test]
+    fn the_note_counts_the_calls() {
+        let summary = |note| match note {
+            EventBody::RunNote { kind: NoteKind::Resumed, summary, .. } => summary,
+            other => panic!("{other:?}"),
+        };
+        let settle = |how| Settlement { call: call("c", "t"), how };
+        let mixed = [Settle::Unknown, Settle::RunAgain, Settle::Gone, Settle::RunAgain].map(settle);
+        assert_eq!(summary(resumed_note(&[])), "resumed in another process; no call was in flight");
+        assert_eq!(
+            summary(resumed_note(&mixed)),
+            "resumed in another process; 4 calls in flight: 2 run again, 1 with unknown effects, \
+             1 of tools no longer available"
+        );
+        assert_eq!(
+            summary(resumed_note(&mixed[..1])),
+            "resumed in another process; 1 call in flight: 1 with unknown effects"
+        );
+        assert_eq!(
+            summary(fresh_note(&[call("c", "t")])),
+            "resumed in another process; 1 call had not begun and run now"
+        );
+    }
+}
