@@ -21,6 +21,9 @@ pub use client::{Answer, Client, raw_answer};
 /// The bearer of a [`state_worker`].
 pub const TOKEN: &str = "a-token-of-tests";
 
+/// The file in which the runtime keeps what is not an object's own.
+const ALARMS: &str = "metadata";
+
 /// A running Worker in a directory of its own.
 pub struct Running {
     /// Speaks to it.
@@ -58,6 +61,27 @@ impl Running {
         let workerd = Workerd::start(&self.settings).expect("workerd starts again");
         self.client = Client::new(workerd.address());
         self.workerd = Some(workerd);
+    }
+
+    /// The database of the one object of a class of which there is one; for when it is stopped.
+    pub fn database_of(&self, class: &str) -> PathBuf {
+        let is_objects = |path: &PathBuf| {
+            path.extension().is_some_and(|extension| extension == "sqlite")
+                && path.file_stem() != Some(ALARMS.as_ref())
+        };
+        let found = std::fs::read_dir(self.namespace(class)).expect("a directory of a class's objects");
+        let found: Vec<_> = found.map(|entry| entry.expect("an entry").path()).filter(is_objects).collect();
+        let [database] = found.as_slice() else { panic!("not one object of {class}: {found:?}") };
+        database.clone()
+    }
+
+    /// Where the runtime keeps the alarms of a class's objects; for when it is stopped.
+    pub fn alarms_of(&self, class: &str) -> PathBuf {
+        self.namespace(class).join(ALARMS).with_extension("sqlite")
+    }
+
+    fn namespace(&self, class: &str) -> PathBuf {
+        self.settings.data_dir.join("objects").join(format!("{}-{class}", self.settings.wrangler.name))
     }
 
     /// What it and its Worker have printed so far.

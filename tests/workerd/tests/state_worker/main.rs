@@ -10,3 +10,4 @@ mod durability;
 mod ledger;
 mod records;
 mod size;
+mod sweep;
