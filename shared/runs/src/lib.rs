@@ -11,6 +11,7 @@ pub mod retention;
 pub mod visible_to;
 
 mod acceptance;
+mod closing;
 mod ledger;
 mod plain;
 mod record;
@@ -18,6 +19,7 @@ mod store;
 mod transcript;
 
 pub use ars_friction::records::diagnosis;
+pub use closing::{Closing, closing_record};
 pub use record::{RunRecord, SCHEMA_WITH_SPANS};
 pub use store::{MIGRATIONS, RunStore, SWEEP_EVERY_MS};
 pub use transcript::{TRANSCRIPT_MIGRATIONS, TranscriptStore};

@@ -84,7 +84,7 @@ type Attachments = HashMap<String, String>;
 
 fn turn(idx: u64, rows: BTreeMap<u64, String>, attachments: &Attachments) -> Result<(Turn, u64), Gap> {
     let mut turn: Option<Turn> = None;
-    let mut inbox_consumed = 0;
+    let (mut seen, mut counted, mut inbox_consumed) = (0, 0, 0);
     for (expected, (number, json)) in (0..).zip(rows) {
         if number != expected {
             return Err(Gap::Part { turn: idx, part: expected });
@@ -95,7 +95,9 @@ fn turn(idx: u64, rows: BTreeMap<u64, String>, attachments: &Attachments) -> Res
         if turn.role != row.role {
             return Err(unreadable());
         }
-        inbox_consumed = inbox_consumed.max(row.inbox_consumed);
+        inbox_consumed = inbox_consumed.max(row.inbox_consumed_seq);
+        counted = counted.max(row.parts);
+        seen += 1;
         let Some(mut part) = row.part else { continue };
         // Most rows refer to nothing and are read once; a text that only mentions the word is read twice.
         if holds_data(&part) && json.contains(DATA_REF) {
@@ -103,6 +105,9 @@ fn turn(idx: u64, rows: BTreeMap<u64, String>, attachments: &Attachments) -> Res
             fill(&mut part, references, attachments).map_err(|name| Gap::Attachment { turn: idx, name })?;
         }
         turn.parts.push(part);
+    }
+    if seen < counted {
+        return Err(Gap::Part { turn: idx, part: seen });
     }
     turn.map(|turn| (turn, inbox_consumed)).ok_or(Gap::Turn(idx))
 }
@@ -167,6 +172,11 @@ mod tests {
         assert_eq!(
             of(vec![text(0, 2), text(0, 0), text(2, 1)], vec![]),
             (0, Some(Gap::Part { turn: 0, part: 1 }))
+        );
+        let counted = r#"{"role":"user","part":{"kind":"text","text":"x"},"parts":3}"#;
+        assert_eq!(
+            of(vec![row(0, 0, counted), text(0, 1), text(1, 0)], vec![]),
+            (0, Some(Gap::Part { turn: 0, part: 2 }))
         );
         assert_eq!(of(vec![text(0, 0), row(1, 0, "{")], vec![]), (1, unreadable.clone()));
         assert_eq!(of(vec![text(0, 0), row(1, 0, r#"{"role":"user"}"#)], vec![]), (1, unreadable.clone()));

@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use super::{
     pack::REQUEST_BYTES,
-    row::{DATA_REF, Written, size},
+    row::{DATA_REF, Marks, Written, size},
 };
 use crate::{Part, Role, ToolContent, Turn};
 
@@ -67,31 +67,29 @@ pub fn encode(first: u64, turns: &[Turn], inbox_consumed: u64) -> Result<Encoded
 
 impl Encoded {
     fn turn(&mut self, idx: u64, turn: &Turn, inbox_consumed: u64) -> Result<(), EncodeError> {
+        let count = turn.parts.len();
+        let marks = |number: usize| Marks {
+            parts: if number == 0 && count > 1 { count as u64 } else { 0 },
+            inbox_consumed_seq: if number + 1 >= count { inbox_consumed } else { 0 },
+        };
         if turn.parts.is_empty() {
-            return self.row((idx, 0), &Written { role: turn.role, part: None::<&Part>, inbox_consumed });
+            let written = Written { role: turn.role, part: None::<&Part>, marks: marks(0) };
+            return self.row((idx, 0), &written);
         }
-        let last = turn.parts.len() - 1;
         for (number, part) in turn.parts.iter().enumerate() {
-            let consumed = if number == last { inbox_consumed } else { 0 };
-            self.part((idx, number as u64), turn.role, part, consumed)?;
+            self.part((idx, number as u64), turn.role, part, marks(number))?;
         }
         Ok(())
     }
 
-    fn part(
-        &mut self,
-        place: (u64, u64),
-        role: Role,
-        part: &Part,
-        inbox_consumed: u64,
-    ) -> Result<(), EncodeError> {
+    fn part(&mut self, place: (u64, u64), role: Role, part: &Part, marks: Marks) -> Result<(), EncodeError> {
         let name = format!("t{}p{}", place.0, place.1);
         match part {
             Part::Image { media_type, data } | Part::Document { media_type, data, .. } if is_large(data) => {
                 let mut light = emptied(part);
                 refer(&mut light, "", &name);
                 self.attach(name, media_type, data)?;
-                self.row(place, &Written { role, part: Some(light), inbox_consumed })
+                self.row(place, &Written { role, part: Some(light), marks })
             }
             Part::ToolResult { content, .. } if content.iter().any(|piece| large(piece).is_some()) => {
                 let mut light = emptied(part);
@@ -101,14 +99,14 @@ impl Encoded {
                     refer(&mut light, &format!("/content/{number}"), &name);
                     self.attach(name, media_type, data)?;
                 }
-                self.row(place, &Written { role, part: Some(light), inbox_consumed })
+                self.row(place, &Written { role, part: Some(light), marks })
             }
             Part::Text { .. }
             | Part::Image { .. }
             | Part::Document { .. }
             | Part::ToolCall { .. }
             | Part::ToolResult { .. }
-            | Part::Opaque { .. } => self.row(place, &Written { role, part: Some(part), inbox_consumed }),
+            | Part::Opaque { .. } => self.row(place, &Written { role, part: Some(part), marks }),
         }
     }
 
@@ -195,14 +193,15 @@ mod tests {
 
     #[test]
     fn the_text_of_a_row_is_pinned() {
-        let turns = [Turn::text(Role::User, "hi"), Turn { role: Role::Assistant, parts: vec![] }];
-        let encoded = encode(2, &turns, 7).unwrap();
-        let row = |idx, json: &str| Row { idx, part: 0, json: json.into() };
+        let two = Turn { role: Role::User, parts: vec![Part::text("hi"), Part::text("ho")] };
+        let encoded = encode(2, &[two, Turn { role: Role::Assistant, parts: vec![] }], 7).unwrap();
+        let row = |idx, part, json: &str| Row { idx, part, json: json.into() };
         assert_eq!(
             encoded.rows,
             [
-                row(2, r#"{"role":"user","part":{"kind":"text","text":"hi"}}"#),
-                row(3, r#"{"role":"assistant","part":null,"inboxConsumedSeq":7}"#),
+                row(2, 0, r#"{"role":"user","part":{"kind":"text","text":"hi"},"parts":2}"#),
+                row(2, 1, r#"{"role":"user","part":{"kind":"text","text":"ho"}}"#),
+                row(3, 0, r#"{"role":"assistant","part":null,"inboxConsumedSeq":7}"#),
             ]
         );
     }

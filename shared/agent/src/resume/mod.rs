@@ -8,7 +8,7 @@
 //! no call before both are acknowledged. A run that goes on although a step could not be stored says so first, in its
 //! state ([`UNRESUMABLE`]), or a resume would repeat what it did since.
 //!
-//! Not here: the closing record of a run that does not go on (`ars_runs::closing`), and the wire.
+//! Not here: the closing record of a run that does not go on (`ars_runs::closing_record`), and the wire.
 
 mod assemble;
 mod attempts;

@@ -21,13 +21,12 @@ pub struct Batch {
 
 /// The requests of one step, to be sent in this order, each after the one before was acknowledged.
 ///
-/// Attachments go first, so that a row never refers to what is not there. Rows go last one first: a write that broke
-/// off between two requests leaves a gap, and never a turn that looks whole with its last parts missing.
+/// Attachments go first, so that a row never refers to what is not there yet.
 pub fn pack(encoded: Encoded) -> Vec<Batch> {
     let alone = |attachment| Batch { rows: Vec::new(), attachments: vec![attachment] };
     let mut batches: Vec<_> = encoded.attachments.into_iter().map(alone).collect();
     let (mut open, mut taken) = (Batch::default(), 0);
-    for row in encoded.rows.into_iter().rev() {
+    for row in encoded.rows {
         // One more for the comma.
         let bytes = size(&row) + 1;
         if !open.rows.is_empty() && taken + bytes > REQUEST_BYTES {
@@ -79,18 +78,17 @@ mod tests {
             assert!(batch.attachments.is_empty() || batch.rows.is_empty() && batch.attachments.len() == 1);
         }
         assert!(batches.len() > 2 && !batches[0].attachments.is_empty());
-        let mut rows: Vec<_> = batches.into_iter().flat_map(|batch| batch.rows).collect();
-        rows.reverse();
+        let rows: Vec<_> = batches.into_iter().flat_map(|batch| batch.rows).collect();
         assert_eq!(rows, encoded.rows);
     }
 
     #[test]
-    fn the_last_row_goes_first_and_small_rows_go_together() {
+    fn small_rows_go_together_and_nothing_takes_no_request() {
         let encoded = encode(0, &[turn(vec![text(1), text(2)]), turn(vec![text(3)])], 0).unwrap();
         let batches = pack(encoded);
         assert_eq!(batches.len(), 1);
         let places: Vec<_> = batches[0].rows.iter().map(|row| (row.idx, row.part)).collect();
-        assert_eq!(places, [(1, 0), (0, 1), (0, 0)]);
+        assert_eq!(places, [(0, 0), (0, 1), (1, 0)]);
         assert!(pack(Encoded::default()).is_empty());
     }
 }

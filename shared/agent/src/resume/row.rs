@@ -1,7 +1,8 @@
 //! The text of a transcript row: `{ role, part }` (state-worker supplement section 10.2).
 //!
-//! A turn without parts is one row whose part is null, so that it is told from a turn that was lost. Image and document
-//! data too large for a row is an attachment, and `dataRef` beside the emptied data names it.
+//! A turn without parts is one row whose part is null, so that it is told from a turn that was lost; the first row of
+//! a turn with several says how many, so that the loss of its last rows shows. Image and document data too large for a
+//! row is an attachment, and `dataRef` beside the emptied data names it.
 
 use std::io;
 
@@ -17,20 +18,34 @@ pub(super) const DATA_REF: &str = "dataRef";
 pub(super) struct Written<P> {
     pub(super) role: Role,
     pub(super) part: Option<P>,
+    #[serde(flatten)]
+    pub(super) marks: Marks,
+}
+
+/// What some rows say besides.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Marks {
+    /// Parts of the turn, on its first row when there are several.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(super) parts: u64,
     /// The last follow-up in the conversation, on the last row of a write. A step whose record was lost would take its
     /// follow-ups from the inbox again without it.
-    #[serde(rename = "inboxConsumedSeq", skip_serializing_if = "is_zero")]
-    pub(super) inbox_consumed: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(super) inbox_consumed_seq: u64,
 }
 
 /// A row as it is read, its references apart.
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct Read {
     pub(super) role: Role,
     #[serde(deserialize_with = "Option::deserialize")]
     pub(super) part: Option<Part>,
-    #[serde(default, rename = "inboxConsumedSeq")]
-    pub(super) inbox_consumed: u64,
+    #[serde(default)]
+    pub(super) parts: u64,
+    #[serde(default)]
+    pub(super) inbox_consumed_seq: u64,
 }
 
 /// The references of a row.
@@ -65,8 +80,8 @@ pub(super) fn size(value: &impl Serialize) -> usize {
     serde_json::to_writer(&mut count, value).map_or(usize::MAX, |()| count.0)
 }
 
-fn is_zero(seq: &u64) -> bool {
-    *seq == 0
+fn is_zero(mark: &u64) -> bool {
+    *mark == 0
 }
 
 struct Count(usize);

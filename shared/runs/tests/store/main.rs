@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 #![expect(clippy::needless_pass_by_value, reason = "a body written in place reads best without `&`")]
 
+mod closing;
 mod events;
 mod get;
 mod list;

@@ -1,0 +1,88 @@
+//! Closing records of runs taken over (state-worker supplement section 9.5), held against the store's own validator.
+
+use ars_runs::{Closing, RunRecord, closing_record};
+use ars_types::RunStatus;
+use ars_wire::ledger::Reclaimed;
+use serde_json::{Value, json};
+
+use crate::support::{NOW, store, with};
+
+const TAKEN: Closing = Closing { status: RunStatus::Interrupted, finished_at: NOW };
+
+fn reclaimed(meta: Value) -> Reclaimed {
+    serde_json::from_value(json!({
+        "row": { "runId": "r1", "threadKey": "http:t1", "ownerGen": "g2", "leaseUntil": NOW, "startedAt": NOW as f64 - 4999.6,
+            "phase": "live", "stop": null, "meta": meta, "card": null, "system": "s", "tools": [], "state": {} },
+        "reclaimedFrom": "live",
+        "lastStep": { "step": 4, "seq": 9, "turnIndex": 8, "inFlight": [], "inboxConsumedSeq": 0, "remainingMs": 1,
+            "turn": 3, "iteration": 4 },
+        "inbox": [], "jobs": [],
+    }))
+    .unwrap()
+}
+
+fn events(seqs: &[u64]) -> Vec<Value> {
+    seqs.iter()
+        .map(|seq| json!({ "type": "input", "text": "hm", "seq": seq, "at": NOW - 4000 }))
+        .collect()
+}
+
+/// What the store gives back of a closing record it accepted.
+fn stored(run: &Reclaimed, events: Vec<Value>, closing: Closing) -> RunRecord {
+    let record = closing_record(run, events, closing);
+    let store = store();
+    assert_eq!(store.put(serde_json::to_value(&record).unwrap())["stored"], true);
+    let read = RunRecord::from_stored(store.get(record.id.as_str())).unwrap();
+    assert_eq!(read, record);
+    read
+}
+
+#[test]
+fn a_closing_record_tells_who_asked_and_what_is_known() {
+    let meta = json!({ "agent": "coding", "model": "p/m", "channelId": "http:c", "userId": "http:u", "threadKey": "old",
+        "channelVisibility": "machine", "repo": "acme/app", "sourceUrl": "https://x", "userName": "U", "effort": "high",
+        "label": "fix it", "receivedAt": NOW - 6000 });
+    let record = stored(&reclaimed(meta), events(&[1, 2, 3]), TAKEN);
+    let told = serde_json::to_value(&record).unwrap();
+    let expected = json!({
+        "id": "r1", "label": "fix it", "agent": "coding", "model": "p/m", "channelId": "http:c", "userId": "http:u",
+        "threadKey": "http:t1", "channelVisibility": "machine", "repo": "acme/app", "startedAt": NOW - 5000,
+        "finishedAt": NOW, "receivedAt": NOW - 6000, "stepCount": 4, "schema": 2, "status": "interrupted",
+        "eventCount": 3, "storedEventCount": 3, "truncated": false, "events": events(&[1, 2, 3]),
+        "diagnosis": told["diagnosis"], "sourceUrl": "https://x", "userName": "U",
+    });
+    assert_eq!(told, expected);
+    assert_eq!(told["diagnosis"]["eventCount"], 3);
+}
+
+#[test]
+fn whatever_the_row_says_the_record_is_accepted() {
+    let broken = json!({ "agent": 1, "model": null, "channelId": [], "channelVisibility": "open", "repo": {},
+        "receivedAt": "soon", "userName": null });
+    for meta in [json!({}), broken] {
+        let mut run = reclaimed(meta);
+        run.last_step = None;
+        let untyped = vec![json!({ "seq": 1 }), json!(null)];
+        let record = stored(&run, untyped, Closing { status: RunStatus::Completed, finished_at: 0 });
+        assert_eq!((record.channel_id.as_str(), record.step_count, record.received_at), ("", None, None));
+        assert_eq!(record.channel_visibility.as_str(), "unknown");
+        // The clock went back; the run still ends no earlier than it began.
+        assert_eq!(record.finished_at, record.started_at);
+        assert_eq!((record.event_count, record.stored_event_count, record.truncated), (1, 0, true));
+    }
+}
+
+#[test]
+fn the_last_seq_counts_the_events_also_those_that_are_not_there() {
+    let record = stored(&reclaimed(json!({})), events(&[2, 3, 7]), TAKEN);
+    assert_eq!((record.event_count, record.stored_event_count, record.truncated), (7, 3, true));
+    let none = stored(&reclaimed(json!({})), vec![], TAKEN);
+    assert_eq!((none.event_count, none.truncated), (0, false));
+}
+
+#[test]
+fn a_closing_record_keeps_within_the_byte_budget() {
+    let long = |seq: u64| with(events(&[seq]).remove(0), json!({ "text": "x".repeat(60_000) }));
+    let record = stored(&reclaimed(json!({})), (1..=40).map(long).collect(), TAKEN);
+    assert!(record.truncated && record.stored_event_count < 40 && record.event_count == 40);
+}
