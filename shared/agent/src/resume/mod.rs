@@ -8,6 +8,8 @@
 //! no call before both are acknowledged. A run that goes on although a step could not be stored says so first, in its
 //! state ([`UNRESUMABLE`]), or a resume would repeat what it did since.
 //!
+//! A new owner sets itself as the transcript's owner before it reads it, or the one before could still write.
+//!
 //! Not here: the closing record of a run that does not go on (`ars_runs::closing_record`), and the wire.
 
 mod assemble;
@@ -23,4 +25,4 @@ pub use attempts::{Attempts, MAX_ATTEMPTS};
 pub use decide::{Decision, FINAL_STATUS, Reason, Resume, RunStep, UNRESUMABLE, decide};
 pub use encode::{EncodeError, Encoded, encode};
 pub use pack::{Batch, pack};
-pub use settlement::{Settle, Settlement, fresh_note, outcomes, resumed_note};
+pub use settlement::{RERUN_SAFE, Settle, Settlement, fresh_note, outcomes, resumed_note};

@@ -8,7 +8,7 @@ use ars_events::{EventBody, NoteKind};
 use crate::{Effects, ToolCall, ToolContent, ToolOutcome};
 
 /// Tools that change something and may run again all the same. The list is closed: a tool's own word is not enough.
-const RERUN_SAFE: [&str; 5] =
+pub const RERUN_SAFE: [&str; 5] =
     ["write_file", "update_status", "submit_verdict", "submit_pr_description", "submit_dispositions"];
 
 /// What the model is told of a call with unknown effects.
