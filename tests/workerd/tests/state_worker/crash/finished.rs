@@ -1,0 +1,54 @@
+//! A finished run: one request puts it.
+
+use ars_runs::diagnosis;
+use ars_tests_workerd::Client;
+use serde_json::{Value, json};
+
+use super::story::Story;
+use crate::records::{call, now, record};
+
+/// Events of a record.
+const EVENTS: u64 = 32;
+
+/// A record that is put.
+pub struct Finished {
+    id: String,
+    record: Value,
+}
+
+impl Finished {
+    /// One with this id.
+    pub fn new(id: String) -> Self {
+        let record = readable(record(&id, now(), EVENTS));
+        Self { id, record }
+    }
+
+    /// What can be read of it.
+    pub fn seen(&self, client: &Client) -> Value {
+        call(client, "/runs/get", json!({ "id": self.id }))
+    }
+}
+
+impl Story for Finished {
+    fn name(&self) -> &str {
+        &self.id
+    }
+
+    fn len(&self) -> u64 {
+        1
+    }
+
+    fn request(&self, _: u64) -> (&'static str, Value) {
+        ("/runs/put", json!({ "record": self.record }))
+    }
+
+    fn after(&self, told: u64) -> Value {
+        json!({ "record": if told == 0 { &Value::Null } else { &self.record } })
+    }
+}
+
+/// A record that is read as it was written.
+pub fn readable(mut record: Value) -> Value {
+    diagnosis::normalise(&mut record["diagnosis"]);
+    record
+}
