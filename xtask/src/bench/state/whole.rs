@@ -16,8 +16,8 @@ use super::rows::{LIVE, Needs, claim};
 use super::side::Side;
 use crate::bench::process::{peak_kb, resident_kb};
 
-/// Clients that ask at once while the memory is watched.
-const CLIENTS: usize = 16;
+/// Clients that ask at once while the memory is watched; as few as when the Workers are filled, and for that reason.
+const CLIENTS: usize = 4;
 
 /// One thing to measure.
 pub struct Whole {
