@@ -120,6 +120,42 @@ pub enum EventBody {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         to: Option<u64>,
     },
+    /// A skill's body was handed to the model; between the call and its result.
+    SkillUse {
+        /// Its name.
+        skill: String,
+        /// What it is for.
+        description: String,
+        /// The agent that asked for it.
+        agent: String,
+        /// Where the skill says it comes from.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        source: Option<String>,
+        /// The repository and commit it was taken from.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        upstream: Option<SkillUpstream>,
+        /// Bytes handed over.
+        body_bytes: u64,
+    },
+    /// What a review leaves for people to read beside its answer.
+    ReviewArtifact {
+        /// Which.
+        artifact: ArtifactKind,
+        /// What made it.
+        powered_by: DiffProvider,
+        /// The ref it was compared with.
+        base_ref: String,
+        /// The unified diff, capped.
+        diff: String,
+        /// The diff is not whole.
+        truncated: bool,
+        /// What an abridger says of the whole.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        summary: Option<String>,
+        /// What an abridger used.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        meat_tokens: Option<MeatTokens>,
+    },
     /// The final answer. Once, before the finish and the reply; absent when the run threw.
     Answer {
         /// The answer.
@@ -174,6 +210,42 @@ pub struct InputSource {
     /// User id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
+}
+
+/// Where a skill was taken from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SkillUpstream {
+    /// The repository.
+    pub repo: String,
+    /// The commit.
+    pub commit: String,
+}
+
+/// The kinds of a review's artifact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ArtifactKind {
+    /// The reviewed change, for reading.
+    ReadingDiff,
+}
+
+/// What made a reading diff.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DiffProvider {
+    /// Git, of the whole change.
+    Git,
+    /// The abridger.
+    Meat,
+}
+
+/// Tokens an abridger used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MeatTokens {
+    /// Read.
+    pub input: u64,
+    /// Written.
+    pub output: u64,
 }
 
 /// The kinds of a run note: the six of document 1 section 6, then those of bot supplement section 9.
@@ -287,6 +359,40 @@ mod tests {
             r#"{"type":"tool_result","tool":"bash","ok":false,"summary":"no","callId":"c1","exitCode":2,"seq":7,"at":1700000000000}"#
         );
         assert_eq!(serde_json::from_str::<Event>(&json).unwrap(), event);
+    }
+
+    #[test]
+    fn the_stored_forms_of_skill_and_artifact_events_are_pinned() {
+        let skill = EventBody::SkillUse {
+            skill: "quality".into(),
+            description: "d".into(),
+            agent: "review".into(),
+            source: None,
+            upstream: Some(SkillUpstream { repo: "o/n".into(), commit: "abc1234".into() }),
+            body_bytes: 3,
+        };
+        let artifact = EventBody::ReviewArtifact {
+            artifact: ArtifactKind::ReadingDiff,
+            powered_by: DiffProvider::Git,
+            base_ref: "origin/main".into(),
+            diff: "+x".into(),
+            truncated: false,
+            summary: None,
+            meat_tokens: Some(MeatTokens { input: 1, output: 2 }),
+        };
+        for (body, pinned) in [
+            (
+                skill,
+                r#"{"type":"skill_use","skill":"quality","description":"d","agent":"review","upstream":{"repo":"o/n","commit":"abc1234"},"bodyBytes":3}"#,
+            ),
+            (
+                artifact,
+                r#"{"type":"review_artifact","artifact":"reading_diff","poweredBy":"git","baseRef":"origin/main","diff":"+x","truncated":false,"meatTokens":{"input":1,"output":2}}"#,
+            ),
+        ] {
+            assert_eq!(serde_json::to_string(&body).unwrap(), pinned);
+            assert_eq!(serde_json::from_str::<EventBody>(pinned).unwrap(), body);
+        }
     }
 
     #[test]

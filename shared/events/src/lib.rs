@@ -10,7 +10,10 @@ pub mod sse;
 mod summary;
 mod untrusted;
 
-pub use event::{Actor, ActorKind, Event, EventBody, InputSource, NoteKind, SpanStatus};
+pub use event::{
+    Actor, ActorKind, ArtifactKind, DiffProvider, Event, EventBody, InputSource, MeatTokens, NoteKind,
+    SkillUpstream, SpanStatus,
+};
 pub use redact::{PLACEHOLDER, Redactor, clean, redact, redact_event};
 pub use summary::{COMMAND_MAX, LABEL_MAX, OUTPUT_MAX, cap, result_summary};
-pub use untrusted::wrap_untrusted;
+pub use untrusted::{fence, wrap_untrusted};

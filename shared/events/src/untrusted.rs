@@ -16,7 +16,12 @@ const BROKEN_WORD: &str = "untrusted text";
 
 /// The text between a warning and two marker lines; a marker inside the text is broken, so it cannot end the fence.
 pub fn wrap_untrusted(body: &str) -> String {
-    format!("{WARNING}\n{OPEN}\n{}\n{CLOSE}", break_markers(body))
+    fence(WARNING, body)
+}
+
+/// The same fence under a warning line of the caller's own, for text that may be acted on within limits.
+pub fn fence(warning: &str, body: &str) -> String {
+    format!("{warning}\n{OPEN}\n{}\n{CLOSE}", break_markers(body))
 }
 
 fn break_markers(body: &str) -> String {

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{PLACEHOLDER, Redactor, assignments::is_secret_name};
 use crate::{
-    EventBody, InputSource,
+    EventBody, InputSource, SkillUpstream,
     summary::{COMMAND_MAX, OUTPUT_MAX},
 };
 
@@ -42,6 +42,23 @@ pub(super) fn redact_event(redactor: &Redactor, mut body: EventBody) -> EventBod
         EventBody::RunNote { kind: _, summary, mode: _, actor, from: _, to: _ } => {
             clean(summary);
             actor.iter_mut().for_each(|actor| clean(&mut actor.id));
+        }
+        EventBody::SkillUse { skill, description, agent, source, upstream, body_bytes: _ } => {
+            [skill, description, agent].into_iter().chain(source).for_each(clean);
+            if let Some(SkillUpstream { repo, commit }) = upstream {
+                [repo, commit].into_iter().for_each(clean);
+            }
+        }
+        EventBody::ReviewArtifact {
+            artifact: _,
+            powered_by: _,
+            base_ref,
+            diff,
+            truncated: _,
+            summary,
+            meat_tokens: _,
+        } => {
+            [base_ref, diff].into_iter().chain(summary).for_each(clean);
         }
         EventBody::SpanStart { span_id, parent_span_id, name, attrs } => {
             [span_id, name].into_iter().chain(parent_span_id).for_each(clean);

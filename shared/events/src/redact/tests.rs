@@ -5,7 +5,10 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::{Actor, ActorKind, COMMAND_MAX, InputSource, NoteKind, OUTPUT_MAX, SpanStatus};
+use crate::{
+    Actor, ActorKind, ArtifactKind, COMMAND_MAX, DiffProvider, InputSource, NoteKind, OUTPUT_MAX,
+    SkillUpstream, SpanStatus,
+};
 
 /// Each pair: a text, and what is left of it.
 fn assert_redacted(pairs: &[(&str, &str)]) {
@@ -415,6 +418,23 @@ fn every_event(text: &str) -> Vec<EventBody> {
             actor,
             from: None,
             to: None,
+        },
+        EventBody::SkillUse {
+            skill: text.into(),
+            description: text.into(),
+            agent: text.into(),
+            source: some(),
+            upstream: Some(SkillUpstream { repo: text.into(), commit: text.into() }),
+            body_bytes: 1,
+        },
+        EventBody::ReviewArtifact {
+            artifact: ArtifactKind::ReadingDiff,
+            powered_by: DiffProvider::Git,
+            base_ref: text.into(),
+            diff: text.into(),
+            truncated: false,
+            summary: some(),
+            meat_tokens: None,
         },
         EventBody::Answer { text: text.into() },
         start,
