@@ -10,6 +10,7 @@ mod run_store;
 mod schedules;
 mod store_error;
 mod transcript;
+mod web;
 mod workspace;
 
 pub use channel::{ChannelIo, HistoryTurn, ReplyError};
@@ -22,6 +23,7 @@ pub use run_store::{RunStore, Stored};
 pub use schedules::Schedules;
 pub use store_error::{StoreError, StoreErrorKind};
 pub use transcript::Transcripts;
+pub use web::{FetchLimits, Fetched, FetchedBody, Web, WebError, WebHit};
 pub use workspace::{
     Entry, ExecOutcome, ExecRequest, Repository, SearchHit, Workspace, WorkspaceError, WorkspaceProvider,
     WorkspaceRequest,

@@ -79,7 +79,8 @@ impl Driver<'_> {
         remaining: Duration,
         hard_stop: &CancellationToken,
     ) -> ToolOutput {
-        let context = ToolContext { workspace: self.workspace.as_deref(), remaining, cancel: hard_stop };
+        let context =
+            ToolContext { workspace: self.workspace.as_deref(), web: None, remaining, cancel: hard_stop };
         let stopped = async {
             hard_stop.cancelled().await;
             tokio::time::sleep(STOP_GRACE).await;

@@ -22,7 +22,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::ports::{Workspace, WorkspaceError};
+use crate::ports::{Web, Workspace, WorkspaceError};
 
 pub use ars_agent::Effects;
 pub use toolset::Toolset;
@@ -48,6 +48,8 @@ pub trait Tool: Send + Sync {
 pub struct ToolContext<'a> {
     /// Where it acts; absent for agents without a repository.
     pub workspace: Option<&'a dyn Workspace>,
+    /// The public web; absent where the deployment reaches none.
+    pub web: Option<&'a dyn Web>,
     /// Time left in the run.
     pub remaining: Duration,
     /// Fires when the run is stopped hard.

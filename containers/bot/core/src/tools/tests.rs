@@ -111,8 +111,12 @@ fn tool(name: &str) -> std::sync::Arc<dyn Tool> {
 }
 
 async fn call(memory: &Memory, name: &str, input: Value) -> ToolOutput {
-    let context =
-        ToolContext { workspace: Some(memory), remaining: AMPLE, cancel: &CancellationToken::new() };
+    let context = ToolContext {
+        workspace: Some(memory),
+        web: None,
+        remaining: AMPLE,
+        cancel: &CancellationToken::new(),
+    };
     tool(name).run(context, &input).await
 }
 
@@ -234,7 +238,8 @@ fn proper_calls(path: &str) -> [(&'static str, Value); 6] {
 
 #[tokio::test]
 async fn without_a_workspace_every_tool_that_needs_one_says_so() {
-    let context = ToolContext { workspace: None, remaining: AMPLE, cancel: &CancellationToken::new() };
+    let context =
+        ToolContext { workspace: None, web: None, remaining: AMPLE, cancel: &CancellationToken::new() };
     for (name, input) in proper_calls("a") {
         let output = tool(name).run(context, &input).await;
         assert_eq!(output, ToolOutput::refused("This run has no working tree."), "{name}");
@@ -274,8 +279,12 @@ async fn bash_tells_the_exit_code_and_passes_on_the_timeout() {
 async fn inside_the_reserve_no_command_is_started() {
     let memory = Memory::default();
     let cancel = CancellationToken::new();
-    let context =
-        ToolContext { workspace: Some(&memory), remaining: Duration::from_secs(59), cancel: &cancel };
+    let context = ToolContext {
+        workspace: Some(&memory),
+        web: None,
+        remaining: Duration::from_secs(59),
+        cancel: &cancel,
+    };
     let output = tool("bash").run(context, &json!({"command": "true"})).await;
     assert_eq!((output.ok, output.exit_code, output.infra), (false, Some(124), false));
     assert!(said(&output).starts_with("exit 124:\n"));
