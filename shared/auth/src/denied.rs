@@ -7,6 +7,24 @@ pub enum Denied {
     /// The actor lacks the grant.
     #[error("missing-grant")]
     MissingGrant,
+    /// No row of the policy table speaks of this action on such a resource.
+    #[error("no-rule")]
+    NoRule,
+    /// The actor is not a member of the channel.
+    #[error("not-member")]
+    NotMember,
+    /// It is somebody else's.
+    #[error("not-self")]
+    NotSelf,
+    /// Actors of this kind may not.
+    #[error("wrong-kind")]
+    WrongKind,
+    /// The row is about another agent.
+    #[error("wrong-agent")]
+    WrongAgent,
+    /// The channel it comes from is not open enough.
+    #[error("wrong-visibility")]
+    WrongVisibility,
     /// The dashboard without a credential serves this machine only.
     #[error("not-loopback")]
     NotLoopback,

@@ -1,20 +1,19 @@
 //! The two gates every dispatch passes: may this actor run this agent, and use this repository?
 //!
-//! Not here: the policy table of the command registry. Implements bot supplement sections 7.2 and 7.3 (`restrict`).
+//! What is not restricted is open to whoever may dispatch; for the rest the policy table decides. Implements bot
+//! supplement sections 7.2 and 7.3 (`restrict`).
 
-use crate::{Actor, Denied, Restrictions};
-
-/// The grant of every agent at once.
-const EVERY_AGENT: &str = "agent:run:*";
+use crate::{
+    Actor, Denied, Restrictions,
+    policy::{Resource, decide},
+};
 
 /// An agent that is not restricted is open; a restricted one needs its grant, or that of every agent.
 pub fn can_run_agent(actor: &Actor, restrictions: &Restrictions, agent: &str) -> Result<(), Denied> {
-    let actions = &actor.grants.actions;
-    let open = !restrictions.agents.contains(agent);
-    if open || actions.contains(&format!("agent:run:{agent}")) || actions.contains(EVERY_AGENT) {
-        return Ok(());
+    if restrictions.agents.contains(agent) {
+        return decide(actor, "agent:run", &Resource::Agent(agent));
     }
-    Err(Denied::MissingGrant)
+    Ok(())
 }
 
 /// A repository that is not restricted is open; a restricted one must be on the actor's `repos` axis.
@@ -22,12 +21,10 @@ pub fn can_run_agent(actor: &Actor, restrictions: &Restrictions, agent: &str) ->
 /// Slugs are lower case, but a request may spell one as the code host would accept it: a closed repository stays
 /// closed in any spelling.
 pub fn can_use_repo(actor: &Actor, restrictions: &Restrictions, repository: &str) -> Result<(), Denied> {
-    let open = !restrictions.repos.iter().any(|closed| closed.eq_ignore_ascii_case(repository));
-    let repos = &actor.grants.repos;
-    if open || repos.contains(repository) || repos.contains(&repository.to_ascii_lowercase()) {
-        return Ok(());
+    if restrictions.repos.iter().any(|closed| closed.eq_ignore_ascii_case(repository)) {
+        return decide(actor, "repo:use", &Resource::Repo(repository));
     }
-    Err(Denied::MissingGrant)
+    Ok(())
 }
 
 #[cfg(test)]
@@ -37,7 +34,7 @@ mod tests {
 
     fn actor(actions: &[&str], repos: &[&str]) -> Actor {
         let grants = Grants { actions: Set::of(actions), channels: Set::default(), repos: Set::of(repos) };
-        Actor { id: "http:ann".into(), grants }
+        Actor::new("http:ann", grants)
     }
 
     fn closed() -> Restrictions {

@@ -4,6 +4,8 @@
 //! Implements the patterns of document 1 section 2 and document 2 sections 2.1 and 2.3.
 #![forbid(unsafe_code)]
 
+pub mod visible_to;
+
 mod id;
 mod model_ref;
 mod status;

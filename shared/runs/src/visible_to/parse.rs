@@ -122,6 +122,7 @@ mod tests {
                 Filter::VisibilityIn(vec![Visibility::Public, Visibility::Dm]),
             ]),
         ]);
+        assert_eq!(serde_json::to_value(&expected).unwrap(), value);
         assert_eq!(parse(&value), Ok(expected));
     }
 

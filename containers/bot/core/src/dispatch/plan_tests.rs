@@ -15,7 +15,7 @@ fn settings() -> Settings {
 }
 
 fn machine() -> Actor {
-    Actor { id: "http:ann".into(), grants: Grants::default() }
+    Actor::new("http:ann", Grants::default())
 }
 
 fn coding() -> Choices {

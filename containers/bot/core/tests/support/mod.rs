@@ -295,7 +295,7 @@ pub fn world(moves: Vec<Move>) -> World {
 
 pub fn message(text: &str) -> IncomingMessage {
     IncomingMessage {
-        actor: Actor { id: "http:ann".into(), grants: Grants::default() },
+        actor: Actor::new("http:ann", Grants::default()),
         channel_id: "http:default".into(),
         thread_key: ThreadKey::new("http", "default", "default"),
         visibility: Visibility::Machine,

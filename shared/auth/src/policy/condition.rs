@@ -1,0 +1,90 @@
+//! What a row of the policy table may ask of an actor and a resource.
+
+use ars_types::Visibility;
+
+use super::resource::{Attribute, Resource};
+use crate::{
+    Actor, Denied, Kind,
+    actor::{EVERY_AGENT, ONE_AGENT},
+};
+
+/// One condition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Condition {
+    /// Nothing is asked.
+    Always,
+    /// The channel is among the actor's, or is public.
+    Member,
+    /// The actor has every channel.
+    AllChannels,
+    /// It is the actor's own, or that of whom it acts for.
+    Own,
+    /// The actor is of this kind.
+    Kind(Kind),
+    /// The actor holds the grant named like the action.
+    Granted,
+    /// The actor holds this grant.
+    Grant(&'static str),
+    /// The actor holds the grant of the agent, or that of every agent.
+    AgentGranted,
+    /// It is this agent.
+    AgentIs(&'static str),
+    /// The repository is among the actor's.
+    RepoListed,
+    /// The channel it is in or comes from is one of these.
+    Visible(&'static [Visibility]),
+}
+
+impl Condition {
+    /// The attribute without which it cannot be asked.
+    pub(super) const fn needs(self) -> Option<Attribute> {
+        match self {
+            Self::Member => Some(Attribute::Channel),
+            Self::Own => Some(Attribute::User),
+            Self::AgentGranted | Self::AgentIs(_) => Some(Attribute::Agent),
+            Self::RepoListed => Some(Attribute::Repo),
+            Self::Visible(_) => Some(Attribute::Visibility),
+            Self::Always | Self::AllChannels | Self::Kind(_) | Self::Granted | Self::Grant(_) => None,
+        }
+    }
+
+    /// Whether it holds. An attribute that is not there holds nothing.
+    pub(super) fn holds(self, actor: &Actor, action: &str, resource: &Resource<'_>) -> bool {
+        let grants = &actor.grants;
+        match self {
+            Self::Always => true,
+            Self::Member => {
+                let listed = |channel| grants.channels.contains(channel);
+                resource.channel().is_some_and(listed) || resource.visibility() == Visibility::Public
+            }
+            Self::AllChannels => grants.channels == crate::Set::All,
+            Self::Own => resource.user().is_some_and(|user| actor.is(user)),
+            Self::Kind(kind) => actor.kind() == Some(kind),
+            Self::Granted => grants.actions.contains(action),
+            Self::Grant(grant) => grants.actions.contains(grant),
+            Self::AgentGranted => resource.agent().is_some_and(|agent| {
+                grants.actions.contains(&format!("{ONE_AGENT}{agent}"))
+                    || grants.actions.contains(EVERY_AGENT)
+            }),
+            Self::AgentIs(name) => resource.agent() == Some(name),
+            Self::RepoListed => resource.repo().is_some_and(|repo| {
+                grants.repos.contains(repo) || grants.repos.contains(&repo.to_ascii_lowercase())
+            }),
+            Self::Visible(words) => words.contains(&resource.visibility()),
+        }
+    }
+
+    /// Why somebody for whom it does not hold is refused.
+    pub(super) const fn refusal(self) -> Denied {
+        match self {
+            Self::Member | Self::AllChannels => Denied::NotMember,
+            Self::Own => Denied::NotSelf,
+            Self::Kind(_) => Denied::WrongKind,
+            Self::AgentIs(_) => Denied::WrongAgent,
+            Self::Visible(_) => Denied::WrongVisibility,
+            Self::Always | Self::Granted | Self::Grant(_) | Self::AgentGranted | Self::RepoListed => {
+                Denied::MissingGrant
+            }
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! The runs an actor may do something to, as the predicate a store filters by (bot supplement section 7.2, "Lists").
+//!
+//! It is made of the rows that [`super::decide`] asks, so a list shows what single reads would. Not here: the
+//! predicate's evaluation (`ars-runs`).
+
+use std::collections::BTreeSet;
+
+use ars_types::{Visibility, visible_to::Filter};
+
+use super::{Condition, ROWS, Resource, ResourceKind};
+use crate::{Actor, Set};
+
+/// Ids, words and users a predicate may name. Document 2 section 4.3 allows 100; state-worker supplement section 6
+/// knows of stores that bind no more than 93.
+pub const MAX_IDS: usize = 93;
+
+/// What a list may show.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listing {
+    /// The predicate: `All` is left out of a request, and for `None` there is no request.
+    pub filter: Filter,
+    /// As many channels or repositories did not fit. The list then shows less than single reads would, never more.
+    pub left_out: usize,
+}
+
+/// Compiles the rows about runs for one actor. An action no row speaks of lists nothing.
+pub fn listing(actor: &Actor, action: &str) -> Listing {
+    let about = ROWS.iter().filter(|row| row.resource == ResourceKind::Run && row.actions.contains(&action));
+    let mut filter = any(about.map(|row| all(row.when.iter().map(|&when| compile(when, actor, action)))));
+    let left_out = ids(&filter).saturating_sub(MAX_IDS);
+    shorten(&mut filter, left_out);
+    Listing { filter, left_out }
+}
+
+fn compile(condition: Condition, actor: &Actor, action: &str) -> Filter {
+    let grants = &actor.grants;
+    match condition {
+        Condition::Member => match &grants.channels {
+            Set::All => Filter::All,
+            Set::Only(channels) => any([
+                Filter::ChannelsIn(channels.iter().cloned().collect()),
+                Filter::VisibilityIn(vec![Visibility::Public]),
+            ]),
+        },
+        Condition::Own => {
+            let own = [Some(actor.id.clone()), actor.principal.clone()];
+            any(own.into_iter().flatten().map(Filter::UserIs))
+        }
+        Condition::RepoListed => match &grants.repos {
+            Set::All => Filter::All,
+            Set::Only(repos) => Filter::ReposIn(repos.iter().cloned().collect()),
+        },
+        Condition::Visible(words) => Filter::VisibilityIn(words.to_vec()),
+        // These ask nothing of the run, so they hold for every run or for none.
+        Condition::Always
+        | Condition::AllChannels
+        | Condition::Kind(_)
+        | Condition::Granted
+        | Condition::Grant(_) => match condition.holds(actor, action, &Resource::Command) {
+            true => Filter::All,
+            false => Filter::None,
+        },
+        // A run has no agent to be judged by; a row that asked for one would not have passed the table's check.
+        Condition::AgentGranted | Condition::AgentIs(_) => Filter::None,
+    }
+}
+
+/// OR, with what is listed twice named once. Sets are sorted, so that equal predicates are equal texts.
+fn any(of: impl IntoIterator<Item = Filter>) -> Filter {
+    let (mut channels, mut users, mut repos) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    let (mut words, mut others) = (BTreeSet::new(), Vec::new());
+    let mut open: Vec<Filter> = of.into_iter().collect();
+    while let Some(filter) = open.pop() {
+        match filter {
+            Filter::All => return Filter::All,
+            Filter::None => {}
+            Filter::ChannelsIn(list) => channels.extend(list),
+            Filter::UserIs(user) => drop(users.insert(user)),
+            Filter::ReposIn(list) => repos.extend(list),
+            Filter::VisibilityIn(list) => words.extend(list),
+            Filter::Or(of) => open.extend(of),
+            and @ Filter::And(_) if others.contains(&and) => {}
+            and @ Filter::And(_) => others.insert(0, and),
+        }
+    }
+    let lists = [
+        Filter::ChannelsIn(sorted(channels)),
+        Filter::ReposIn(sorted(repos)),
+        Filter::VisibilityIn(sorted(words)),
+    ];
+    let mut of: Vec<Filter> = lists.into_iter().filter(|list| ids(list) > 0).collect();
+    of.extend(users.into_iter().map(Filter::UserIs));
+    of.extend(others);
+    match of.len() {
+        0 => Filter::None,
+        1 => of.remove(0),
+        _ => Filter::Or(of),
+    }
+}
+
+/// AND. Rows without conditions do not pass the table's check, so nothing that is asked of nobody opens anything.
+fn all(of: impl IntoIterator<Item = Filter>) -> Filter {
+    let mut of: Vec<Filter> = of.into_iter().filter(|filter| *filter != Filter::All).collect();
+    if of.contains(&Filter::None) {
+        return Filter::None;
+    }
+    match of.len() {
+        0 => Filter::All,
+        1 => of.remove(0),
+        _ => Filter::And(of),
+    }
+}
+
+fn sorted<T>(set: BTreeSet<T>) -> Vec<T> {
+    set.into_iter().collect()
+}
+
+/// As many as the store counts against its limit.
+fn ids(filter: &Filter) -> usize {
+    match filter {
+        Filter::All | Filter::None => 0,
+        Filter::UserIs(_) => 1,
+        Filter::ChannelsIn(list) | Filter::ReposIn(list) => list.len(),
+        Filter::VisibilityIn(words) => words.len(),
+        Filter::Or(of) | Filter::And(of) => of.iter().map(ids).sum(),
+    }
+}
+
+/// Takes `excess` ids out of the lists; answers how many it could not. Nothing in a predicate negates, so a shorter
+/// list never lets more through.
+fn shorten(filter: &mut Filter, excess: usize) -> usize {
+    match filter {
+        Filter::ChannelsIn(list) | Filter::ReposIn(list) => {
+            let kept = list.len().saturating_sub(excess);
+            let taken = list.len() - kept;
+            list.truncate(kept);
+            excess - taken
+        }
+        Filter::Or(of) | Filter::And(of) => {
+            of.iter_mut().fold(excess, |excess, filter| shorten(filter, excess))
+        }
+        Filter::All | Filter::None | Filter::UserIs(_) | Filter::VisibilityIn(_) => excess,
+    }
+}
+
+#[cfg(test)]
+#[path = "listing_tests.rs"]
+mod tests;
