@@ -1,8 +1,9 @@
 -- Finished runs, their events, and the retention the store keeps them by (state-worker supplement sections 5 and 7).
 -- Times and counts of a record may be any finite number, hence REAL.
 
--- `record` is the record without its events. The columns before it are what lists filter and order by; an absent
--- agent or repository is empty text, which no filter can name.
+-- `record` is the record without its events. The columns before it are what lists filter and order by. An absent agent
+-- or repository is empty text here, as an empty one is: a list of runs with an empty agent looks into `record` too, and
+-- no list can ask for an empty repository.
 CREATE TABLE runs (
   id TEXT PRIMARY KEY,
   finished_at REAL NOT NULL,

@@ -1,6 +1,7 @@
 -- Live runs (state-worker supplement section 9). Their events are in `run_events` beside those of finished runs.
 
--- What changes while a run lives: small, because every heartbeat writes the row anew.
+-- What changes while a run lives. Every heartbeat writes the row anew, so what is large and stays as it was claimed is
+-- in `live_specs`. `state` is the dispatcher's: as a rule small, at most what a request may hold (512 KiB).
 CREATE TABLE live_runs (
   run_id TEXT PRIMARY KEY,
   thread_key TEXT NOT NULL UNIQUE,

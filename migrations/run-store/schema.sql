@@ -1,7 +1,8 @@
 -- The whole current schema: what every step applied in order leaves behind. A test compares the two.
 
--- `record` is the record without its events. The columns before it are what lists filter and order by; an absent
--- agent or repository is empty text, which no filter can name. `plain` is 1 when readers see it just as it is.
+-- `record` is the record without its events. The columns before it are what lists filter and order by. An absent agent
+-- or repository is empty text here, as an empty one is: a list of runs with an empty agent looks into `record` too, and
+-- no list can ask for an empty repository. `plain` is 1 when readers see `record` just as it is.
 CREATE TABLE runs (
   id TEXT PRIMARY KEY,
   finished_at REAL NOT NULL,
@@ -53,7 +54,8 @@ CREATE TRIGGER runs_counted_out AFTER DELETE ON runs BEGIN
 
 -- Live runs. Their events are in `run_events` beside those of finished runs.
 
--- What changes while a run lives: small, because every heartbeat writes the row anew.
+-- What changes while a run lives. Every heartbeat writes the row anew, so what is large and stays as it was claimed is
+-- in `live_specs`. `state` is the dispatcher's: as a rule small, at most what a request may hold (512 KiB).
 CREATE TABLE live_runs (
   run_id TEXT PRIMARY KEY,
   thread_key TEXT NOT NULL UNIQUE,

@@ -1,5 +1,6 @@
 //! Test tools: fake model vendors that behave like the real ones, and refuse what the real ones refuse; the state
-//! Worker in process; the live-run ledger as a model, and storage that fails when told to.
+//! Worker in process; the live-run ledger as a model, and storage that fails when told to; steps held to
+//! their folder.
 //!
 //! Not here: anything a shipped binary needs; crates name this one as a dev-dependency only (the benchmark runs its
 //! example `instant_model` as a process). Each fake is itself checked by its vendor's official client (`tests/models`).
@@ -8,6 +9,7 @@
 
 pub mod faulty;
 pub mod ledger;
+pub mod migrations;
 
 mod native_state;
 mod vendors;

@@ -1,47 +1,18 @@
-//! The steps in `migrations/run-store` (migrations/README.md).
+//! The steps in `migrations/run-store` and `migrations/run-transcript` (migrations/README.md).
 
-use ars_runs::{MIGRATIONS, RunStore};
-use ars_sql::{Migration, Row, Sql, migrate};
+use ars_runs::{MIGRATIONS, RunStore, TRANSCRIPT_MIGRATIONS};
+use ars_sql::{Migration, Sql, migrate};
 use ars_sql_native::NativeSql;
 use ars_store::Store as _;
+use ars_testkit::migrations;
 use serde_json::json;
 
 use crate::support::{NOW, Store, record};
 
-const SCHEMA: &str = include_str!("../../../../migrations/run-store/schema.sql");
-
-/// Tables, indexes and triggers, and what the one row starts with. An added column leaves other blanks behind than
-/// one that was always there.
-fn everything(sql: &NativeSql) -> (Vec<String>, Vec<Row>) {
-    let master = "SELECT type || ' ' || name || ' ' || tbl_name || ' ' || coalesce(sql, '') FROM sqlite_master \
-                  ORDER BY type, name";
-    let plain = |row: Row| row.into_text(0).unwrap().split_whitespace().collect::<Vec<_>>().join("");
-    (
-        sql.query(master, &[]).unwrap().into_iter().map(plain).collect(),
-        sql.query("SELECT * FROM retention", &[]).unwrap(),
-    )
-}
-
 #[test]
-fn all_steps_add_up_to_the_schema() {
-    let stepped = NativeSql::in_memory().unwrap();
-    migrate(&stepped, MIGRATIONS).unwrap();
-    let whole = NativeSql::in_memory().unwrap();
-    migrate(&whole, &[Migration { name: "schema", sql: SCHEMA }]).unwrap();
-    assert_eq!(everything(&stepped), everything(&whole));
-}
-
-#[test]
-fn every_file_of_the_folder_is_a_step_in_order() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../migrations/run-store");
-    let mut files: Vec<_> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .filter(|name| name != "schema.sql")
-        .collect();
-    files.sort();
-    let steps: Vec<_> = MIGRATIONS.iter().map(|step| format!("{}.sql", step.name)).collect();
-    assert_eq!(files, steps);
+fn every_file_of_the_folder_is_a_step_and_all_add_up_to_the_schema() {
+    migrations::hold_to_folder("run-store", MIGRATIONS);
+    migrations::hold_to_folder("run-transcript", TRANSCRIPT_MIGRATIONS);
 }
 
 #[test]

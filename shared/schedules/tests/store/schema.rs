@@ -1,38 +1,16 @@
 //! The steps in `migrations/schedules` (migrations/README.md).
 
 use ars_schedules::{MIGRATIONS, ScheduleStore};
-use ars_sql::{Migration, Row, Sql, migrate};
+use ars_sql::{Migration, Sql, migrate};
 use ars_sql_native::NativeSql;
 use ars_store::Store as _;
+use ars_testkit::migrations;
 
 use crate::support::{Store, firing};
 
-const SCHEMA: &str = include_str!("../../../../migrations/schedules/schema.sql");
-
-fn everything(sql: &NativeSql) -> Vec<Row> {
-    sql.query("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name", &[]).unwrap()
-}
-
 #[test]
-fn all_steps_add_up_to_the_schema() {
-    let stepped = NativeSql::in_memory().unwrap();
-    migrate(&stepped, MIGRATIONS).unwrap();
-    let whole = NativeSql::in_memory().unwrap();
-    migrate(&whole, &[Migration { name: "schema", sql: SCHEMA }]).unwrap();
-    assert_eq!(everything(&stepped), everything(&whole));
-}
-
-#[test]
-fn every_file_of_the_folder_is_a_step_in_order() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../migrations/schedules");
-    let mut files: Vec<_> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .filter(|name| name != "schema.sql")
-        .collect();
-    files.sort();
-    let steps: Vec<_> = MIGRATIONS.iter().map(|step| format!("{}.sql", step.name)).collect();
-    assert_eq!(files, steps);
+fn every_file_of_the_folder_is_a_step_and_all_add_up_to_the_schema() {
+    migrations::hold_to_folder("schedules", MIGRATIONS);
 }
 
 #[test]
