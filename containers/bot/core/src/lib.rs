@@ -7,10 +7,12 @@
 pub mod agents;
 mod dispatch;
 mod history;
+pub mod instructions;
 pub mod message;
 pub mod ports;
 pub mod registry;
 pub mod retry;
+pub mod review;
 mod run;
 mod service;
 pub mod settings;

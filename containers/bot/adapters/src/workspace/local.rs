@@ -2,12 +2,20 @@
 
 use std::{path::PathBuf, process::Command, sync::Arc};
 
-use ars_bot_core::ports::{Entry, ExecOutcome, ExecRequest, SearchHit, Workspace, WorkspaceError};
+use ars_bot_core::ports::{
+    Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, SearchHit, Workspace, WorkspaceError,
+};
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    capture::Capture, diff, environment::ChildEnvironment, files::Files, git::Git, names, names::Names,
+    capture::Capture,
+    diff,
+    environment::ChildEnvironment,
+    files::Files,
+    git::{CALL_TIMEOUT, Git, Limits},
+    names,
+    names::Names,
     process, search,
 };
 
@@ -76,6 +84,17 @@ impl Workspace for LocalWorkspace {
         let ended = process::run(command, request.timeout, &mut output, None, cancel).await?;
         let (output, truncated) = output.into_text();
         Ok(ExecOutcome { exit_code: ended.exit_code, output, truncated, timed_out: ended.timed_out })
+    }
+
+    async fn git(
+        &self,
+        request: GitRequest<'_>,
+        cancel: &CancellationToken,
+    ) -> Result<GitAnswer, WorkspaceError> {
+        let git = self.git(cancel);
+        let limits = Limits { time: CALL_TIMEOUT, output: request.output_limit };
+        let answer = git.run(git.inside(request.arguments), limits).await?;
+        Ok(GitAnswer { exit_code: answer.exit_code, truncated: answer.dropped > 0, output: answer.output })
     }
 
     async fn read(&self, path: &str, limit: u64) -> Result<(Vec<u8>, u64), WorkspaceError> {

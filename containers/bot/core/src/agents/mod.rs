@@ -1,9 +1,13 @@
 //! The agents as data (bot supplement section 14): what each may use and spend, and what it is told.
 
+mod skills;
+
 use ars_agent::Budget;
 use ars_types::Effort;
 
 use crate::tools::Toolset;
+
+pub use skills::skills_block;
 
 /// One agent.
 #[derive(Debug, Clone, Copy)]
@@ -26,6 +30,13 @@ pub struct AgentSpec {
     pub prompt: &'static str,
 }
 
+impl AgentSpec {
+    /// Whether its runs end in a verdict: they get a slot for it, and code writes their answer's first line.
+    pub fn gives_verdict(&self) -> bool {
+        self.toolset == Toolset::Readonly
+    }
+}
+
 /// The agent of a request that names none, when the configuration names none either.
 pub const DEFAULT_AGENT: &str = "general";
 
@@ -36,7 +47,7 @@ pub static AGENTS: &[AgentSpec] = &[
     AgentSpec {
         name: "general",
         description: "answers questions; has no workspace",
-        toolset: Toolset::General,
+        toolset: Toolset::Assistant,
         budget: Budget { turns: 8, time_ms: 5 * MINUTE_MS },
         max_output_tokens: 16_000,
         effort: None,
@@ -46,12 +57,32 @@ pub static AGENTS: &[AgentSpec] = &[
     AgentSpec {
         name: "coding",
         description: "reads, changes and tests code in a repository",
-        toolset: Toolset::Coding,
+        toolset: Toolset::Full,
         budget: Budget { turns: 60, time_ms: 45 * MINUTE_MS },
         max_output_tokens: 64_000,
         effort: None,
         needs_repository: true,
         prompt: include_str!("coding.md"),
+    },
+    AgentSpec {
+        name: "review",
+        description: "reviews a branch of a repository and gives a verdict",
+        toolset: Toolset::Readonly,
+        budget: Budget { turns: 30, time_ms: 25 * MINUTE_MS },
+        max_output_tokens: 64_000,
+        effort: Some(Effort::Medium),
+        needs_repository: true,
+        prompt: include_str!("review.md"),
+    },
+    AgentSpec {
+        name: "research",
+        description: "looks things up on the web and names its sources",
+        toolset: Toolset::Web,
+        budget: Budget { turns: 20, time_ms: 15 * MINUTE_MS },
+        max_output_tokens: 16_000,
+        effort: None,
+        needs_repository: false,
+        prompt: include_str!("research.md"),
     },
 ];
 
@@ -63,4 +94,54 @@ pub fn find(name: &str) -> Option<&'static AgentSpec> {
 /// Every agent's name, for refusals.
 pub fn names() -> String {
     AGENTS.iter().map(|agent| agent.name).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_agents_are_those_of_the_specification() {
+        let minutes = |agent: &AgentSpec| agent.budget.time_ms / MINUTE_MS;
+        let table: Vec<_> = AGENTS
+            .iter()
+            .map(|agent| {
+                let AgentSpec { name, toolset, max_output_tokens, effort, needs_repository, .. } = *agent;
+                (
+                    name,
+                    toolset,
+                    agent.budget.turns,
+                    minutes(agent),
+                    max_output_tokens,
+                    effort,
+                    needs_repository,
+                )
+            })
+            .collect();
+        assert_eq!(
+            table,
+            [
+                ("general", Toolset::Assistant, 8, 5, 16_000, None, false),
+                ("coding", Toolset::Full, 60, 45, 64_000, None, true),
+                ("review", Toolset::Readonly, 30, 25, 64_000, Some(Effort::Medium), true),
+                ("research", Toolset::Web, 20, 15, 16_000, None, false),
+            ]
+        );
+    }
+
+    #[test]
+    fn an_agent_that_is_told_of_a_tool_has_it() {
+        let known: Vec<String> = [Toolset::Full, Toolset::Readonly, Toolset::Assistant, Toolset::Web]
+            .iter()
+            .flat_map(|toolset| toolset.tools())
+            .map(|tool| tool.spec().name)
+            .collect();
+        for agent in AGENTS {
+            let own: Vec<_> = agent.toolset.tools().iter().map(|tool| tool.spec().name).collect();
+            for tool in &known {
+                let is_told = agent.prompt.contains(&format!("`{tool}`"));
+                assert!(!is_told || own.contains(tool), "{} is told of {tool}", agent.name);
+            }
+        }
+    }
 }

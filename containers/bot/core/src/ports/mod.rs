@@ -8,6 +8,7 @@ mod memory;
 mod model;
 mod run_store;
 mod schedules;
+mod skills;
 mod store_error;
 mod transcript;
 mod web;
@@ -21,10 +22,11 @@ pub use memory::{Memory, Written};
 pub use model::{ModelClient, ModelDelta, ModelError, ModelErrorKind, ModelRequest, Models, UnknownProvider};
 pub use run_store::{RunStore, Stored};
 pub use schedules::Schedules;
+pub use skills::{Skill, Skills};
 pub use store_error::{StoreError, StoreErrorKind};
 pub use transcript::Transcripts;
 pub use web::{FetchLimits, Fetched, FetchedBody, Web, WebError, WebHit};
 pub use workspace::{
-    Entry, ExecOutcome, ExecRequest, Repository, SearchHit, Workspace, WorkspaceError, WorkspaceProvider,
-    WorkspaceRequest,
+    Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, Repository, SearchHit, Workspace, WorkspaceError,
+    WorkspaceProvider, WorkspaceRequest,
 };

@@ -61,6 +61,14 @@ pub trait Workspace: Send + Sync {
         cancel: &CancellationToken,
     ) -> Result<ExecOutcome, WorkspaceError>;
 
+    /// Runs one git command of the service's own in the tree: an argv, no shell, no hook, no helper program of the
+    /// tree's configuration, no network. A non-zero exit is an answer.
+    async fn git(
+        &self,
+        request: GitRequest<'_>,
+        cancel: &CancellationToken,
+    ) -> Result<GitAnswer, WorkspaceError>;
+
     /// Reads a file, at most `limit` bytes of it; the second value is the file's whole size.
     async fn read(&self, path: &str, limit: u64) -> Result<(Vec<u8>, u64), WorkspaceError>;
 
@@ -101,6 +109,26 @@ pub struct ExecOutcome {
     pub truncated: bool,
     /// The timeout killed it.
     pub timed_out: bool,
+}
+
+/// A git command of the service's own. Words that came from a model or a message are refs, parsed as such.
+#[derive(Debug, Clone, Copy)]
+pub struct GitRequest<'a> {
+    /// Subcommand first.
+    pub arguments: &'a [&'a str],
+    /// Most bytes of output kept, from its start.
+    pub output_limit: usize,
+}
+
+/// What a git command said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GitAnswer {
+    /// Its exit code.
+    pub exit_code: i32,
+    /// Standard output.
+    pub output: Vec<u8>,
+    /// There was more of it than the limit.
+    pub truncated: bool,
 }
 
 /// One listed file.

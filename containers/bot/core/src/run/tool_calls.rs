@@ -8,7 +8,7 @@ use futures::future::join_all;
 use tokio_util::sync::CancellationToken;
 
 use super::driver::Driver;
-use crate::tools::{Effects, Tool, ToolContext, ToolOutput};
+use crate::tools::{Effects, RunFacilities, Tool, ToolContext, ToolOutput};
 
 /// How long a tool may take to notice a hard stop before it is dropped.
 const STOP_GRACE: Duration = Duration::from_secs(5);
@@ -79,8 +79,16 @@ impl Driver<'_> {
         remaining: Duration,
         hard_stop: &CancellationToken,
     ) -> ToolOutput {
-        let context =
-            ToolContext { workspace: self.workspace.as_deref(), web: None, remaining, cancel: hard_stop };
+        let context = ToolContext {
+            workspace: self.workspace.as_deref(),
+            web: None,
+            remaining,
+            cancel: hard_stop,
+            run: RunFacilities {
+                publish: &|event| self.run.publish(event),
+                ..RunFacilities::bare(self.agent.name)
+            },
+        };
         let stopped = async {
             hard_stop.cancelled().await;
             tokio::time::sleep(STOP_GRACE).await;

@@ -5,26 +5,37 @@
 
 mod args;
 mod bash;
+mod diff_digest;
 mod edit_file;
 mod list_files;
+mod list_skills;
 mod read_file;
 mod search;
 #[cfg(test)]
-mod tests;
+mod skills_tests;
+mod submit_verdict;
+#[cfg(test)]
+pub(crate) mod tests;
 mod toolset;
 mod update_status;
+mod use_skill;
 mod write_file;
 
 use std::time::Duration;
 
 use ars_agent::{ToolContent, ToolSpec};
+use ars_events::EventBody;
 use async_trait::async_trait;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::ports::{Web, Workspace, WorkspaceError};
+use crate::{
+    ports::{Skills, Web, Workspace, WorkspaceError},
+    review::VerdictSlot,
+};
 
 pub use ars_agent::Effects;
+pub use submit_verdict::verdict_in;
 pub use toolset::Toolset;
 
 /// One tool.
@@ -54,6 +65,28 @@ pub struct ToolContext<'a> {
     pub remaining: Duration,
     /// Fires when the run is stopped hard.
     pub cancel: &'a CancellationToken,
+    /// The run's own part in it.
+    pub run: RunFacilities<'a>,
+}
+
+/// What a run lends its tools beside the workspace.
+#[derive(Clone, Copy)]
+pub struct RunFacilities<'a> {
+    /// The agent that calls.
+    pub agent: &'a str,
+    /// The installation's skills, whoever may use them; absent when it has none.
+    pub skills: Option<&'a dyn Skills>,
+    /// Where the verdict goes; absent for agents that give none.
+    pub verdict: Option<&'a VerdictSlot>,
+    /// Publishes an event between the call's and its result's.
+    pub publish: &'a (dyn Fn(EventBody) + Send + Sync),
+}
+
+impl<'a> RunFacilities<'a> {
+    /// Of an agent that has nothing beside its workspace.
+    pub fn bare(agent: &'a str) -> Self {
+        Self { agent, skills: None, verdict: None, publish: &|_event| {} }
+    }
 }
 
 impl<'a> ToolContext<'a> {

@@ -11,22 +11,24 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{Effects, Tool, ToolContext, ToolOutput, Toolset};
-use crate::ports::{Entry, ExecOutcome, ExecRequest, SearchHit, Workspace, WorkspaceError};
+use super::{Effects, RunFacilities, Tool, ToolContext, ToolOutput, Toolset};
+use crate::ports::{
+    Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, SearchHit, Workspace, WorkspaceError,
+};
 
 /// Time enough for any command.
 const AMPLE: Duration = Duration::from_secs(3600);
 
 /// Files by path. A file named `broken` breaks the workspace, one named `stopped` finds the run stopped.
 #[derive(Default)]
-struct Memory {
+pub(crate) struct Memory {
     files: Mutex<BTreeMap<String, Vec<u8>>>,
     /// Commands with the timeouts they were given.
     commands: Mutex<Vec<(String, Duration)>>,
 }
 
 impl Memory {
-    fn with(files: &[(&str, &[u8])]) -> Self {
+    pub(crate) fn with(files: &[(&str, &[u8])]) -> Self {
         let files = files.iter().map(|(path, content)| ((*path).to_owned(), content.to_vec())).collect();
         Self { files: Mutex::new(files), ..Self::default() }
     }
@@ -73,6 +75,14 @@ impl Workspace for Memory {
         Ok(ExecOutcome { exit_code, output: "said\n".into(), truncated: false, timed_out: false })
     }
 
+    async fn git(
+        &self,
+        _request: GitRequest<'_>,
+        _cancel: &CancellationToken,
+    ) -> Result<GitAnswer, WorkspaceError> {
+        Ok(GitAnswer { exit_code: 128, output: Vec::new(), truncated: false })
+    }
+
     async fn read(&self, path: &str, limit: u64) -> Result<(Vec<u8>, u64), WorkspaceError> {
         let files = self.files(path)?;
         let content = files.get(path).ok_or_else(|| WorkspaceError::NotFound(path.to_owned()))?;
@@ -107,7 +117,7 @@ impl Workspace for Memory {
 }
 
 fn tool(name: &str) -> std::sync::Arc<dyn Tool> {
-    Toolset::Coding.tools().into_iter().find(|tool| tool.spec().name == name).unwrap()
+    Toolset::Full.tools().into_iter().find(|tool| tool.spec().name == name).unwrap()
 }
 
 async fn call(memory: &Memory, name: &str, input: Value) -> ToolOutput {
@@ -116,6 +126,7 @@ async fn call(memory: &Memory, name: &str, input: Value) -> ToolOutput {
         web: None,
         remaining: AMPLE,
         cancel: &CancellationToken::new(),
+        run: RunFacilities::bare("coding"),
     };
     tool(name).run(context, &input).await
 }
@@ -178,7 +189,7 @@ async fn broken_arguments_are_answered_with_the_field_and_what_it_should_be_and_
 #[tokio::test]
 async fn every_tool_survives_any_shape_of_input_and_sums_it_up_on_one_line() {
     let memory = Memory::default();
-    for tool in Toolset::Coding.tools() {
+    for tool in Toolset::Full.tools() {
         let name = tool.spec().name;
         for input in [
             json!(null),
@@ -238,8 +249,13 @@ fn proper_calls(path: &str) -> [(&'static str, Value); 6] {
 
 #[tokio::test]
 async fn without_a_workspace_every_tool_that_needs_one_says_so() {
-    let context =
-        ToolContext { workspace: None, web: None, remaining: AMPLE, cancel: &CancellationToken::new() };
+    let context = ToolContext {
+        workspace: None,
+        web: None,
+        remaining: AMPLE,
+        cancel: &CancellationToken::new(),
+        run: RunFacilities::bare("coding"),
+    };
     for (name, input) in proper_calls("a") {
         let output = tool(name).run(context, &input).await;
         assert_eq!(output, ToolOutput::refused("This run has no working tree."), "{name}");
@@ -284,6 +300,7 @@ async fn inside_the_reserve_no_command_is_started() {
         web: None,
         remaining: Duration::from_secs(59),
         cancel: &cancel,
+        run: RunFacilities::bare("coding"),
     };
     let output = tool("bash").run(context, &json!({"command": "true"})).await;
     assert_eq!((output.ok, output.exit_code, output.infra), (false, Some(124), false));

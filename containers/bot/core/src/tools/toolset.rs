@@ -1,26 +1,33 @@
 //! Which tools each toolset holds (bot supplement section 15).
+//!
+//! Not here yet: `submit_pr_description` and the code host's tools.
 
 use std::sync::Arc;
 
 use super::{
-    Tool, bash::Bash, edit_file::EditFile, list_files::ListFiles, read_file::ReadFile, search::Search,
-    update_status::UpdateStatus, write_file::WriteFile,
+    Tool, bash::Bash, diff_digest::DiffDigest, edit_file::EditFile, list_files::ListFiles,
+    list_skills::ListSkills, read_file::ReadFile, search::Search, submit_verdict::SubmitVerdict,
+    update_status::UpdateStatus, use_skill::UseSkill, write_file::WriteFile,
 };
 
 /// A named choice of tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Toolset {
-    /// Files and commands of a workspace.
-    Coding,
-    /// No workspace.
-    General,
+    /// Works in a working tree.
+    Full,
+    /// Looks at a working tree and judges it. Commands may run; no tool is for changing files.
+    Readonly,
+    /// No working tree.
+    Assistant,
+    /// No working tree; looks around on the web.
+    Web,
 }
 
 impl Toolset {
     /// Its tools, in the order the model is told of them.
     pub fn tools(self) -> Vec<Arc<dyn Tool>> {
         match self {
-            Self::Coding => vec![
+            Self::Full => vec![
                 Arc::new(Bash),
                 Arc::new(ReadFile),
                 Arc::new(WriteFile),
@@ -28,8 +35,22 @@ impl Toolset {
                 Arc::new(ListFiles),
                 Arc::new(Search),
                 Arc::new(UpdateStatus),
+                Arc::new(DiffDigest),
+                Arc::new(ListSkills),
+                Arc::new(UseSkill),
             ],
-            Self::General => vec![Arc::new(UpdateStatus)],
+            Self::Readonly => vec![
+                Arc::new(Bash),
+                Arc::new(ReadFile),
+                Arc::new(ListFiles),
+                Arc::new(Search),
+                Arc::new(UpdateStatus),
+                Arc::new(DiffDigest),
+                Arc::new(SubmitVerdict),
+                Arc::new(ListSkills),
+                Arc::new(UseSkill),
+            ],
+            Self::Assistant | Self::Web => vec![Arc::new(UpdateStatus)],
         }
     }
 }
@@ -38,19 +59,47 @@ impl Toolset {
 mod tests {
     use super::*;
 
+    fn names(toolset: Toolset) -> Vec<String> {
+        toolset.tools().iter().map(|tool| tool.spec().name).collect()
+    }
+
     #[test]
     fn every_tool_describes_its_arguments_as_a_closed_object() {
-        for tool in Toolset::Coding.tools() {
-            let spec = tool.spec();
-            assert_eq!(spec.input_schema["type"], "object", "{}", spec.name);
-            assert_eq!(spec.input_schema["additionalProperties"], false, "{}", spec.name);
-            assert!(spec.input_schema["required"].is_array(), "{}", spec.name);
+        for toolset in [Toolset::Full, Toolset::Readonly, Toolset::Assistant, Toolset::Web] {
+            for tool in toolset.tools() {
+                let spec = tool.spec();
+                assert_eq!(spec.input_schema["type"], "object", "{}", spec.name);
+                assert_eq!(spec.input_schema["additionalProperties"], false, "{}", spec.name);
+                assert!(spec.input_schema["required"].is_array(), "{}", spec.name);
+            }
         }
     }
 
     #[test]
-    fn the_general_agent_gets_nothing_that_needs_a_workspace() {
-        let names: Vec<_> = Toolset::General.tools().iter().map(|tool| tool.spec().name).collect();
-        assert_eq!(names, ["update_status"]);
+    fn a_toolset_names_each_tool_once() {
+        for toolset in [Toolset::Full, Toolset::Readonly, Toolset::Assistant, Toolset::Web] {
+            let mut sorted = names(toolset);
+            sorted.sort();
+            sorted.dedup();
+            assert_eq!(sorted.len(), names(toolset).len(), "{toolset:?}");
+        }
+    }
+
+    #[test]
+    fn only_a_review_gives_a_verdict_and_it_gets_nothing_for_changing_files() {
+        let review = names(Toolset::Readonly);
+        assert!(review.contains(&"submit_verdict".to_owned()));
+        for changing in ["write_file", "edit_file"] {
+            assert!(!review.contains(&changing.to_owned()), "{changing}");
+            assert!(names(Toolset::Full).contains(&changing.to_owned()), "{changing}");
+        }
+        assert!(!names(Toolset::Full).contains(&"submit_verdict".to_owned()));
+    }
+
+    #[test]
+    fn agents_without_a_repository_get_nothing_that_needs_a_workspace() {
+        for toolset in [Toolset::Assistant, Toolset::Web] {
+            assert_eq!(names(toolset), ["update_status"], "{toolset:?}");
+        }
     }
 }

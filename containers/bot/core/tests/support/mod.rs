@@ -182,6 +182,14 @@ impl Workspace for EchoWorkspace {
         Ok(ExecOutcome { exit_code, output: request.command.to_owned(), truncated: false, timed_out: false })
     }
 
+    async fn git(
+        &self,
+        _request: GitRequest<'_>,
+        _cancel: &CancellationToken,
+    ) -> Result<GitAnswer, WorkspaceError> {
+        Ok(GitAnswer { exit_code: 128, output: Vec::new(), truncated: false })
+    }
+
     async fn read(&self, path: &str, _limit: u64) -> Result<(Vec<u8>, u64), WorkspaceError> {
         let reading = self.reading.fetch_add(1, Ordering::SeqCst) + 1;
         self.most_reading.fetch_max(reading, Ordering::SeqCst);

@@ -1,0 +1,51 @@
+//! What a system prompt says of skills: names and purposes, never bodies (bot supplement section 16).
+
+use crate::ports::Skills;
+
+/// The block that follows the agent's prompt; none for an agent without skills, whose prompt stays as it is.
+pub fn skills_block(skills: &dyn Skills, agent: &str) -> Option<String> {
+    let mine = skills.list(agent);
+    if mine.is_empty() {
+        return None;
+    }
+    let lines = mine.iter().map(|skill| format!("\n- {}: {}", skill.name, skill.description));
+    Some(format!(
+        "Skills: instructions for one kind of work each. Get one with `use_skill` before you do such work.{}",
+        lines.collect::<String>()
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::ports::Skill;
+
+    struct One;
+
+    impl Skills for One {
+        fn list(&self, agent: &str) -> Vec<Arc<Skill>> {
+            let skill = Skill {
+                name: "quality".into(),
+                description: "reading for upkeep".into(),
+                agents: vec!["review".into()],
+                source: None,
+                upstream: None,
+                body: "SECRET OF THE CRAFT".into(),
+            };
+            if skill.is_for(agent) { vec![Arc::new(skill)] } else { Vec::new() }
+        }
+
+        fn get(&self, _name: &str) -> Option<Arc<Skill>> {
+            None
+        }
+    }
+
+    #[test]
+    fn a_prompt_names_the_skills_of_the_agent_and_no_body() {
+        let block = skills_block(&One, "review").unwrap();
+        assert!(block.ends_with("\n- quality: reading for upkeep") && !block.contains("CRAFT"), "{block}");
+        assert_eq!(skills_block(&One, "coding"), None);
+    }
+}

@@ -1,0 +1,47 @@
+//! `list_skills`: the skills this agent may use (bot supplement sections 15 and 16).
+
+use ars_agent::ToolSpec;
+use async_trait::async_trait;
+use serde_json::{Value, json};
+
+use super::{Effects, Tool, ToolContext, ToolOutput, args::Args};
+
+/// The tool.
+pub(super) struct ListSkills;
+
+#[async_trait]
+impl Tool for ListSkills {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "list_skills".into(),
+            description: "Lists the skills you may use, each with what it is for.".into(),
+            input_schema: json!({
+                "type": "object",
+                "properties": {},
+                "required": [],
+                "additionalProperties": false
+            }),
+        }
+    }
+
+    fn effects(&self) -> Effects {
+        Effects::None
+    }
+
+    fn summary(&self, _input: &Value) -> String {
+        "list_skills".to_owned()
+    }
+
+    async fn run(&self, context: ToolContext<'_>, input: &Value) -> ToolOutput {
+        if let Err(refused) = Args::of(input, &[]) {
+            return refused;
+        }
+        let skills = context.run.skills.map_or_else(Vec::new, |skills| skills.list(context.run.agent));
+        if skills.is_empty() {
+            return ToolOutput::text("There are no skills for this agent.");
+        }
+        let lines: Vec<_> =
+            skills.iter().map(|skill| format!("{}: {}", skill.name, skill.description)).collect();
+        ToolOutput::text(lines.join("\n"))
+    }
+}
