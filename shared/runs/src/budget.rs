@@ -39,6 +39,17 @@ pub fn fit(record: RunRecord) -> RunRecord {
     fitted
 }
 
+/// An event's JSON, with the tail of its text cut when it is more than the stores take of one event; nothing when it
+/// fits as it is.
+pub fn shortened(json: &str) -> Option<String> {
+    if json.len() <= MAX_EVENT_BYTES {
+        return None;
+    }
+    let mut event = serde_json::from_str(json).ok()?;
+    shorten(&mut event);
+    serde_json::to_string(&event).ok()
+}
+
 /// Bytes of a value's JSON, counted without writing it anywhere.
 fn size(value: &impl Serialize) -> usize {
     let mut count = Count(0);
@@ -59,10 +70,11 @@ impl io::Write for Count {
     }
 }
 
-/// Shortens the text of an event that is too large, or its summary when it has no text.
+/// Shortens the longest text of an event that is too large.
 fn shorten(event: &mut Value) {
     let size = size(event);
-    let Some(field) = ["text", "summary"].into_iter().find(|field| event[field].is_string()) else { return };
+    let length = |field: &&str| event[field].as_str().map_or(0, str::len);
+    let Some(field) = ["text", "summary", "output", "diff"].into_iter().max_by_key(length) else { return };
     let (true, Value::String(text)) = (size > MAX_EVENT_BYTES, &mut event[field]) else { return };
     let rest = size - text.chars().map(escaped).sum::<usize>();
     let mut room = MAX_EVENT_BYTES.saturating_sub(rest + escaped(ELLIPSIS));

@@ -1,5 +1,6 @@
 //! Health bodies (document 1 section 4.3, state-worker supplement section 1.6).
 
+use ars_types::Generation;
 use serde::{Deserialize, Serialize};
 
 /// `GET /healthz` of both the bot and the Workers.
@@ -48,6 +49,9 @@ pub struct BotHealth {
     /// ISO time of the drain's start, while draining.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drain_started_at: Option<String>,
+    /// The process's generation, when the run ledger is on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generation: Option<Generation>,
 }
 
 /// What was built.

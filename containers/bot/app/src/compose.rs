@@ -2,7 +2,6 @@
 
 use std::{
     collections::BTreeMap,
-    net::Ipv4Addr,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -11,14 +10,9 @@ use anyhow::{Context as _, anyhow};
 use ars_auth::{Secret, TokenMap};
 use ars_bot_adapters::{
     models::{Catalog, Endpoint, ProviderConfig, REHEARSAL_MODEL, Transport, default_model},
-    stores::{EmbeddedStores, Proposal, WorkerStores},
     workspace::{ChildEnvironment, GitWorkspaces},
 };
-use ars_bot_core::{
-    Core, Deps,
-    ports::{Clock as _, RunStore},
-    settings::Settings,
-};
+use ars_bot_core::{Core, Deps, LedgerDeps, live::LiveStores, settings::Settings};
 use ars_events::Redactor;
 use ars_types::ModelRef;
 
@@ -26,8 +20,11 @@ use crate::{
     args::{Data, Setup, Store},
     clock::SystemClock,
     commands::Failure,
-    config::{self, File, HistoryStore},
+    config::{self, File},
     environment::{self, name},
+    generation,
+    recorded_channels::RecordedChannels,
+    stores::{Place, Stores},
 };
 
 /// Everything the commands need, before anything is opened.
@@ -38,6 +35,8 @@ pub struct Plan {
     pub settings: Settings,
     /// Cleans what is shown of every configured secret.
     pub redactor: Arc<Redactor>,
+    /// Runs are kept in the ledger, so that another process can go on with them.
+    pub keeps_ledger: bool,
     providers: BTreeMap<String, ProviderConfig>,
     data_dir: PathBuf,
     store_token: Option<Secret>,
@@ -73,7 +72,8 @@ pub fn plan(setup: Setup, tokens: &TokenMap) -> Result<Plan, Failure> {
     let keys = providers.values().filter_map(|provider| provider.api_key.as_ref());
     let secrets = keys.chain(tokens.secrets()).chain(store_token.as_ref());
     let redactor = Arc::new(Redactor::new(secrets.map(|secret| secret.expose().to_owned())));
-    Ok(Plan { file, settings, redactor, providers, data_dir: data_dir(setup.data)?, store_token })
+    let (keeps_ledger, data_dir) = (false, data_dir(setup.data)?);
+    Ok(Plan { file, settings, redactor, keeps_ledger, providers, data_dir, store_token })
 }
 
 /// The model that `--rehearsal` adds.
@@ -121,7 +121,9 @@ impl Plan {
         store: Option<Store>,
         state_url: Option<String>,
     ) -> Result<(Core, Arc<GitWorkspaces>), Failure> {
-        let store = self.open_store(store, state_url)?;
+        let token = self.store_token.as_ref();
+        let place = Place { wanted: store, state_url, token, data_dir: &self.data_dir };
+        let stores = Stores::open(&self.file.run_history, place)?;
         let catalog = Catalog::new(self.providers, Transport::default())
             .map_err(|error| Failure::InvalidInput(format!("configuration: {error}")))?;
         let workspaces = Arc::new(workspaces(&self.data_dir));
@@ -130,98 +132,22 @@ impl Plan {
             clock: Arc::new(SystemClock),
             models: Arc::new(catalog),
             workspaces: provider,
-            store,
+            store: stores.runs,
+            live: self.keeps_ledger.then(|| ledger(stores.live, stores.are_shared)).transpose()?,
             redactor: self.redactor,
             settings: self.settings,
         });
         Ok((core, workspaces))
     }
+}
 
-    /// The command line wins over the file; without either, the data directory.
-    fn open_store(
-        &self,
-        wanted: Option<Store>,
-        state_url: Option<String>,
-    ) -> Result<Arc<dyn RunStore>, Failure> {
-        let history = &self.file.run_history;
-        let policy =
-            history.policy().map_err(|error| Failure::InvalidInput(format!("configuration: {error}")))?;
-        let proposal = policy.map(|policy| Proposal { policy, updated_at: SystemClock.now() });
-        let to_worker = match wanted {
-            Some(Store::Embedded) if state_url.is_some() => {
-                let words = "--state-url is the state Worker's: it does not go with --store embedded";
-                return Err(Failure::InvalidInput(words.into()));
-            }
-            Some(store) => store == Store::Worker,
-            None => state_url.is_some() || history.store == Some(HistoryStore::Worker),
-        };
-        if !to_worker {
-            let store = EmbeddedStores::open(&self.data_dir, Arc::new(SystemClock), proposal);
-            let store = store
-                .with_context(|| format!("the data directory {} cannot be used", self.data_dir.display()));
-            return Ok(Arc::new(store.map_err(Failure::Unavailable)?));
-        }
-        let url = state_url
-            .or_else(|| history.worker.as_ref().map(|worker| worker.base_url.clone()))
-            .ok_or_else(|| {
-                Failure::InvalidInput(
-                    "the state Worker's address is missing: give --state-url or run_history.worker.base_url"
-                        .into(),
-                )
-            })?;
-        if !is_private(&url) {
-            return Err(Failure::InvalidInput(
-                "the state Worker's address must begin with https:// (http:// only for this machine)".into(),
-            ));
-        }
-        let token = self.store_token.as_ref().ok_or_else(|| {
-            Failure::InvalidInput(
-                "the state Worker's bearer is missing: set MEMORY_TOKEN (or run_history.worker.token_env)"
-                    .into(),
-            )
-        })?;
-        Ok(Arc::new(WorkerStores::connect(&url, token, proposal)?))
-    }
+fn ledger(stores: LiveStores, has_successor: bool) -> Result<LedgerDeps, Failure> {
+    let generation = generation::mint().context("a generation").map_err(Failure::Unavailable)?;
+    Ok(LedgerDeps { stores, generation, channels: Arc::new(RecordedChannels), has_successor })
 }
 
 /// The workspaces of a data directory.
 pub fn workspaces(data_dir: &Path) -> GitWorkspaces {
     let environment = ChildEnvironment::from_service(environment::raw);
     GitWorkspaces::new(data_dir.join("workspaces"), environment)
-}
-
-/// A bearer may travel to it: encrypted, or within this machine. Judged on the parsed URL, because in
-/// `http://127.0.0.1:80@elsewhere` the host is not what it looks like.
-fn is_private(url: &str) -> bool {
-    let Ok(url) = reqwest::Url::parse(url) else { return false };
-    let bare = url.username().is_empty() && url.password().is_none();
-    let is_local = match url.host_str() {
-        Some("localhost" | "[::1]") => true,
-        Some(host) => host.parse::<Ipv4Addr>().is_ok_and(|address| address.is_loopback()),
-        None => false,
-    };
-    bare && (url.scheme() == "https" || (url.scheme() == "http" && is_local))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_private;
-
-    #[test]
-    fn a_bearer_only_travels_encrypted_or_within_the_machine() {
-        for url in ["https://x.example", "http://127.0.0.1:8788", "http://localhost", "http://[::1]:1/"] {
-            assert!(is_private(url), "{url}");
-        }
-        for url in [
-            "http://x.example",
-            "http://127.0.0.1.example",
-            "http://localhost@x.example",
-            "http://127.0.0.1:80@x.example",
-            "https://u:p@x.example",
-            "ftp://127.0.0.1",
-            "",
-        ] {
-            assert!(!is_private(url), "{url}");
-        }
-    }
 }

@@ -9,9 +9,12 @@ mod commands;
 mod compose;
 mod config;
 mod environment;
+mod generation;
 mod logging;
+mod recorded_channels;
 mod shutdown;
 mod signals;
+mod stores;
 
 use std::process::ExitCode;
 

@@ -5,19 +5,26 @@
 #![forbid(unsafe_code)]
 
 pub mod agents;
+mod conclude;
 mod dispatch;
 mod history;
 pub mod instructions;
+mod leftovers;
+pub mod live;
 pub mod message;
+pub mod metrics;
 pub mod ports;
 pub mod registry;
+mod resume;
 pub mod retry;
 pub mod review;
 mod run;
 mod service;
 pub mod settings;
+mod stopping;
 mod threads;
 pub mod tools;
+pub mod trace;
 
 pub use dispatch::directives;
-pub use service::{Core, DRAIN_DEADLINE, Deps, Load};
+pub use service::{Core, DRAIN_DEADLINE, Deps, LedgerDeps, Load};

@@ -9,15 +9,19 @@ use std::{
 };
 
 use ars_events::Redactor;
-use ars_types::UnixMillis;
+use ars_types::{Generation, UnixMillis};
+use futures::future::BoxFuture;
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     dispatch,
     history::HistoryWriter,
+    live::{Live, LiveStores},
     message::IncomingMessage,
-    ports::{ChannelIo, Clock, Models, RunStore, WorkspaceProvider},
+    ports::{ChannelIo, Channels, Clock, Models, RunStore, WorkspaceProvider},
     registry::Registry,
+    resume,
     settings::Settings,
     threads::Threads,
 };
@@ -35,10 +39,24 @@ pub struct Deps {
     pub workspaces: Arc<dyn WorkspaceProvider>,
     /// Durable history.
     pub store: Arc<dyn RunStore>,
+    /// The live-run ledger; without it a run dies with its process.
+    pub live: Option<LedgerDeps>,
     /// Cleans everything a run says.
     pub redactor: Arc<Redactor>,
     /// The installation.
     pub settings: Settings,
+}
+
+/// What makes runs outlast their process.
+pub struct LedgerDeps {
+    /// Where live runs are kept.
+    pub stores: LiveStores,
+    /// This process's generation.
+    pub generation: Generation,
+    /// The ways back to requesters whose process is gone.
+    pub channels: Arc<dyn Channels>,
+    /// Another process follows this one: a drain leaves runs to it instead of waiting for them.
+    pub has_successor: bool,
 }
 
 /// The core. Cheap to clone.
@@ -52,6 +70,9 @@ struct Inner {
     registry: Registry,
     history: HistoryWriter,
     threads: Threads,
+    live: Option<Live>,
+    /// Fires when tracked runs are to be left to the next process.
+    hand_off: CancellationToken,
     in_flight: watch::Sender<u64>,
     started_at: UnixMillis,
     /// 0 while not draining.
@@ -87,12 +108,17 @@ impl Core {
         let started_at = deps.clock.now();
         let drain_started_at = AtomicI64::new(0);
         let threads = Threads::default();
+        let live = deps.live.as_ref().map(|ledger| {
+            Live::new(ledger.stores.clone(), ledger.generation.clone(), Arc::clone(&deps.clock))
+        });
         Self {
             inner: Arc::new(Inner {
                 deps,
                 registry,
                 history,
                 threads,
+                live,
+                hand_off: CancellationToken::new(),
                 in_flight,
                 started_at,
                 drain_started_at,
@@ -103,8 +129,10 @@ impl Core {
     /// Serves one request to its end: replies through `io`, never fails.
     ///
     /// Must be driven to its end even when the requester is gone: callers spawn it.
-    pub async fn dispatch(&self, message: IncomingMessage, io: &dyn ChannelIo) {
-        dispatch::dispatch(self, message, io).await;
+    ///
+    /// Boxed, because the end of one dispatch may begin another.
+    pub fn dispatch(&self, message: IncomingMessage, io: Arc<dyn ChannelIo>) -> BoxFuture<'_, ()> {
+        Box::pin(dispatch::dispatch(self, message, io))
     }
 
     /// The runs of this process.
@@ -140,11 +168,28 @@ impl Core {
         }
     }
 
-    /// Marks the process as draining and waits until nothing is in flight; false when `limit` passed first.
+    /// This process's generation in the ledger.
+    pub fn generation(&self) -> Option<&Generation> {
+        self.inner.live.as_ref().map(Live::generation)
+    }
+
+    /// Keeps the ledger until `end` fires: flushes what runs publish, extends their leases, and takes over, at once and
+    /// then every lease interval, what other processes left.
+    pub async fn keep_ledger(&self, end: CancellationToken) {
+        if let Some(live) = &self.inner.live {
+            tokio::join!(live.run(end.clone()), resume::keep_taking_over(self, end));
+        }
+    }
+
+    /// Marks the process as draining, leaves the runs that the ledger has to the next process if there is to be one,
+    /// each at its next step boundary, and waits until nothing is in flight; false when `limit` passed first.
     pub async fn drain(&self, limit: Duration) -> bool {
         let now = self.clock().now().max(1);
         // A second drain keeps the first one's start.
         let _ = self.inner.drain_started_at.compare_exchange(0, now, Ordering::AcqRel, Ordering::Acquire);
+        if self.inner.deps.live.as_ref().is_some_and(|ledger| ledger.has_successor) {
+            self.inner.hand_off.cancel();
+        }
         let mut in_flight = self.inner.in_flight.subscribe();
         tokio::time::timeout(limit, in_flight.wait_for(|count| *count == 0)).await.is_ok()
     }
@@ -161,6 +206,16 @@ impl Core {
 
     pub(crate) fn history(&self) -> &HistoryWriter {
         &self.inner.history
+    }
+
+    /// The ledger's client, when there is a ledger.
+    pub(crate) fn live(&self) -> Option<&Live> {
+        self.inner.live.as_ref()
+    }
+
+    /// Fires when tracked runs are to be left to the next process.
+    pub(crate) fn hand_off(&self) -> &CancellationToken {
+        &self.inner.hand_off
     }
 
     pub(crate) fn threads(&self) -> &Threads {

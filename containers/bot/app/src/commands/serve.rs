@@ -29,7 +29,8 @@ const DEFAULT_PORT: u16 = 8787;
 /// Serves.
 pub async fn run(args: Serve) -> Result<ExitCode, Failure> {
     let parsed = TokenMap::parse(environment::variable(name::INGRESS_TOKENS).as_deref());
-    let plan = compose::plan(args.setup, &parsed.map)?;
+    let mut plan = compose::plan(args.setup, &parsed.map)?;
+    plan.keeps_ledger = true;
     logging::start(Arc::clone(&plan.redactor), logging::Level::Everything);
     warn_of_what_is_off(&parsed, plan.has_model());
     let mut signals = Signals::listen().context("signals")?;
@@ -39,6 +40,12 @@ pub async fn run(args: Serve) -> Result<ExitCode, Failure> {
         listener.with_context(|| format!("{address} cannot be listened on")).map_err(Failure::Unavailable)?;
     let address = listener.local_addr().context("the listening address")?;
     let (core, _) = plan.build(args.store, args.state_url)?;
+    let ledger_end = CancellationToken::new();
+    // Before the first request is taken: what another process left comes first.
+    let ledger = tokio::spawn({
+        let (core, end) = (core.clone(), ledger_end.clone());
+        async move { core.keep_ledger(end).await }
+    });
     let state = HttpState::new(core.clone(), Arc::new(parsed.map), build());
     let closing = CancellationToken::new();
     let router = ars_bot_http::router(state);
@@ -47,7 +54,11 @@ pub async fn run(args: Serve) -> Result<ExitCode, Failure> {
     tracing::info!(%address, "listening");
 
     let told = signals.next().await;
-    match shutdown::wind_down(&core, &mut signals, told, closing, server).await {
+    let wound = shutdown::wind_down(&core, &mut signals, told, closing, server).await;
+    ledger_end.cancel();
+    // A flush that panicked has nothing left to carry.
+    drop(ledger.await);
+    match wound {
         Wound::Down => Ok(ExitCode::SUCCESS),
         Wound::Late => Ok(ExitCode::FAILURE),
         Wound::Stopped => Ok(interrupted()),

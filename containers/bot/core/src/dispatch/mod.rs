@@ -3,6 +3,7 @@
 //! A refusal before the run is created is one reply and no run. From the creation on, whatever happens ends in a
 //! finished run, a reply attempt and a record.
 
+mod admission;
 pub mod directives;
 mod execute;
 mod plan;
@@ -10,18 +11,27 @@ mod prompt;
 
 use std::sync::Arc;
 
-use ars_agent::Role;
+use ars_agent::{Limits, Role, Turn};
 use ars_auth::Actor;
-use ars_types::UnixMillis;
+use ars_types::{RefName, UnixMillis};
+use ars_wire::ledger::Holder;
 use tokio_util::sync::CancellationToken;
 
-use self::{execute::Prepared, plan::Plan, prompt::WorkspaceFacts};
+use self::{
+    admission::{Admission, Applicant},
+    plan::Plan,
+    prompt::WorkspaceFacts,
+};
 use crate::{
     message::IncomingMessage,
-    ports::{ChannelIo, HistoryTurn, Workspace, WorkspaceRequest},
-    service::Core,
-    threads::Occupant,
+    ports::{ChannelIo, HistoryTurn, Workspace, WorkspaceError, WorkspaceRequest},
+    run::{Assignment, Toolbox},
+    service::{Core, InFlight},
+    threads::Claim,
 };
+
+/// How often a request is begun again because the run that held its thread elsewhere ended meanwhile.
+const BEGINNINGS: usize = 3;
 
 /// A stage that took place before the run was created, for its spans.
 struct Stage {
@@ -30,22 +40,81 @@ struct Stage {
     ended_at: UnixMillis,
 }
 
+/// A request that may run.
+struct Prepared {
+    text: String,
+    history: Vec<HistoryTurn>,
+    /// The agent it names itself.
+    names: Option<String>,
+    actor: Actor,
+    git_ref: Option<RefName>,
+    claim: Claim,
+    assignment: Assignment,
+    conversation: Vec<Turn>,
+    facts: Option<WorkspaceFacts>,
+    stages: Vec<Stage>,
+}
+
+/// What preparing a request came to.
+enum Ready {
+    /// It runs.
+    Run(Box<Prepared>),
+    /// It went to a live run; this is said to its sender.
+    Steered(String),
+}
+
+/// A request whose thread another process holds, handed back as it came.
+struct Elsewhere {
+    message: IncomingMessage,
+    prepared: Prepared,
+    io: Arc<dyn ChannelIo>,
+    in_flight: InFlight,
+    holder: Holder,
+}
+
 /// Serves one request to its end.
-pub async fn dispatch(core: &Core, message: IncomingMessage, io: &dyn ChannelIo) {
-    let in_flight = core.enter();
-    match prepare(core, &message, io).await {
-        Ok(prepared) => execute::execute(core, message, prepared, io, in_flight).await,
-        Err(refusal) => {
-            tracing::info!(actor = %message.actor.id, channel = %message.channel_id, "request refused");
-            if let Err(error) = io.reply(&refusal).await {
-                tracing::warn!(error = %error, "refusal not delivered");
-            }
+pub async fn dispatch(core: &Core, message: IncomingMessage, io: Arc<dyn ChannelIo>) {
+    let mut in_flight = core.enter();
+    let (mut message, mut io) = (message, io);
+    for _ in 0..BEGINNINGS {
+        let prepared = match prepare(core, &message, &io).await {
+            Ok(Ready::Run(prepared)) => *prepared,
+            Ok(Ready::Steered(ack)) => return say(&*io, &ack).await,
+            Err(refusal) => return refuse(&message, &*io, &refusal).await,
+        };
+        let Err(elsewhere) = execute::execute(core, message, prepared, io, in_flight).await else { return };
+        let Elsewhere { message: back, prepared, io: back_io, in_flight: guard, holder } = *elsewhere;
+        let applicant = Applicant {
+            message: &back,
+            io: &back_io,
+            actor: &prepared.actor,
+            names: prepared.names.as_deref(),
+            agent: prepared.assignment.agent.name,
+            text: &prepared.text,
+        };
+        match applicant.steer_elsewhere(core, &holder).await {
+            Some(Ok(ack)) => return say(&*back_io, &ack).await,
+            Some(Err(refusal)) => return refuse(&back, &*back_io, &refusal).await,
+            // It ended between the claim and the message: the thread may be free now.
+            None => (message, io, in_flight) = (back, back_io, guard),
         }
+    }
+    refuse(&message, &*io, "⏳ This thread is busy in another process. Ask again in a moment.").await;
+}
+
+async fn say(io: &dyn ChannelIo, text: &str) {
+    if let Err(error) = io.reply(text).await {
+        tracing::warn!(error = %error, "reply not delivered");
     }
 }
 
+async fn refuse(message: &IncomingMessage, io: &dyn ChannelIo, refusal: &str) {
+    tracing::info!(actor = %message.actor.id, channel = %message.channel_id, "request refused");
+    say(io, refusal).await;
+}
+
 /// Everything up to the creation of the run. An `Err` is what the requester is told.
-async fn prepare(core: &Core, message: &IncomingMessage, io: &dyn ChannelIo) -> Result<Prepared, String> {
+async fn prepare(core: &Core, message: &IncomingMessage, io: &Arc<dyn ChannelIo>) -> Result<Ready, String> {
     let deps = core.deps();
     let mut stages = Vec::new();
 
@@ -55,18 +124,28 @@ async fn prepare(core: &Core, message: &IncomingMessage, io: &dyn ChannelIo) -> 
 
     let directed = directives::read(&message.text).map_err(|refused| format!("⚠️ Sorry, {refused}"))?;
     let earlier = directives::sticky(user_texts(&history));
-    let chosen = plan::merge(plan::merge(message.choices.clone(), directed.choices), earlier);
+    let own_choices = plan::merge(message.choices.clone(), directed.choices);
+    let names = own_choices.agent.clone();
+    let chosen = plan::merge(own_choices, earlier);
 
-    let own = deps.workspaces.repository_of(&message.thread_key).await.map_err(|error| refuse(&error))?;
+    let own = deps.workspaces.repository_of(&message.thread_key).await.map_err(|error| not_ready(&error))?;
     let actor = with_configured_grants(&message.actor, core);
     let plan = plan::resolve(chosen, &actor, &deps.settings, own.as_ref())
         .map_err(|refused| format!("⛔ Sorry, {refused}"))?;
     let client = deps.models.client(&plan.model).map_err(|error| format!("⚠️ {error}"))?;
 
-    let claim = core
-        .threads()
-        .claim(&message.thread_key, plan.agent.name, core.clock().now())
-        .map_err(|occupant| busy(&occupant, core))?;
+    let applicant = Applicant {
+        message,
+        io,
+        actor: &actor,
+        names: names.as_deref(),
+        agent: plan.agent.name,
+        text: &directed.text,
+    };
+    let claim = match applicant.admit(core).await? {
+        Admission::Claimed(claim) => claim,
+        Admission::Steered(ack) => return Ok(Ready::Steered(ack)),
+    };
 
     let began = core.clock().now();
     let workspace = attach(core, message, &plan).await?;
@@ -79,12 +158,29 @@ async fn prepare(core: &Core, message: &IncomingMessage, io: &dyn ChannelIo) -> 
             });
             Some(WorkspaceFacts {
                 repository: workspace.repository().unwrap_or("(none)").to_owned(),
-                head: workspace.head().await.map_err(|error| refuse(&error))?,
+                head: workspace.head().await.map_err(|error| not_ready(&error))?,
             })
         }
         None => None,
     };
-    Ok(Prepared { text: directed.text, history, plan, client, claim, workspace, facts, stages })
+    let system = prompt::system(plan.agent, facts.as_ref());
+    let conversation = prompt::conversation(prompt::recent(&history), &directed.text);
+    let assignment = Assignment {
+        agent: plan.agent,
+        budget: deps.settings.budgets.get(plan.agent.name).copied().unwrap_or(plan.agent.budget),
+        limits: Limits::default(),
+        model: plan.model,
+        client,
+        effort: plan.effort,
+        system,
+        tools: Toolbox::new(plan.agent.toolset.tools()),
+        workspace,
+    };
+    let git_ref = plan.git_ref;
+    let text = directed.text;
+    let prepared =
+        Prepared { text, history, names, actor, git_ref, claim, assignment, conversation, facts, stages };
+    Ok(Ready::Run(Box::new(prepared)))
 }
 
 fn user_texts(history: &[HistoryTurn]) -> impl Iterator<Item = &str> {
@@ -112,22 +208,10 @@ async fn attach(
         git_ref: plan.git_ref.as_ref(),
     };
     let opened = core.deps().workspaces.open(request, &CancellationToken::new()).await;
-    opened.map(Some).map_err(|error| refuse(&error))
+    opened.map(Some).map_err(|error| not_ready(&error))
 }
 
-fn refuse(error: &crate::ports::WorkspaceError) -> String {
+fn not_ready(error: &WorkspaceError) -> String {
     tracing::warn!(error = %error, "workspace not ready");
     format!("❌ The workspace could not be made ready: {error}")
-}
-
-fn busy(occupant: &Occupant, core: &Core) -> String {
-    let seconds = core.clock().now().saturating_sub(occupant.since).max(0) / 1000;
-    let link = match &occupant.run {
-        Some(run) => format!(": {}", core.settings().run_url(run)),
-        None => String::new(),
-    };
-    format!(
-        "⏳ The {} agent has been working in this thread for {seconds} s{link}. Ask again when it has finished.",
-        occupant.agent
-    )
 }

@@ -4,4 +4,4 @@ mod record;
 mod writer;
 
 pub use record::{RunEnd, record};
-pub use writer::HistoryWriter;
+pub use writer::{HistoryWriter, Provisional};

@@ -13,7 +13,8 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    ports::{RunStore, StoreError},
+    live::Tracked,
+    ports::{RunStore, StoreError, StoreErrorKind},
     retry::Policy,
 };
 
@@ -41,6 +42,11 @@ impl HistoryWriter {
         self.lost.load(Ordering::Relaxed)
     }
 
+    /// A run whose provisional record another process wrote.
+    pub fn begun() -> Provisional {
+        Provisional { task: tokio::spawn(std::future::ready(())), stand_down: CancellationToken::new() }
+    }
+
     /// Starts writing the provisional record; does not wait.
     pub fn begin(&self, record: RunRecord) -> Provisional {
         let stand_down = CancellationToken::new();
@@ -54,12 +60,30 @@ impl HistoryWriter {
         Provisional { task, stand_down }
     }
 
-    /// Writes the final record; false when it was lost, which is logged and counted.
-    pub async fn finish(&self, provisional: Provisional, record: RunRecord) -> bool {
+    /// Writes the final record, through the ledger if the run is tracked; false when it was lost, which is logged and
+    /// counted.
+    pub async fn finish(
+        &self,
+        provisional: Provisional,
+        record: RunRecord,
+        tracked: Option<&Tracked>,
+    ) -> bool {
         provisional.stand_down.cancel();
         // A panicked provisional write has nothing left under way either.
         drop(provisional.task.await);
-        match put(&*self.store, &record, &CancellationToken::new()).await {
+        let attempt = || async {
+            match tracked {
+                Some(tracked) => match tracked.finish(&record).await {
+                    Ok(Some(stored)) => Ok(stored),
+                    // The live run is gone, or the store has no ledger: a put writes the same record, any number of times.
+                    Ok(None) => self.store.put(&record).await,
+                    Err(error) if error.kind == StoreErrorKind::RouteMissing => self.store.put(&record).await,
+                    Err(error) => Err(error),
+                },
+                None => self.store.put(&record).await,
+            }
+        };
+        match Policy::RECORD.run(&record.id, attempt).await.map(drop) {
             Ok(()) => true,
             Err(error) => {
                 self.lost.fetch_add(1, Ordering::Relaxed);
@@ -67,6 +91,13 @@ impl HistoryWriter {
                 false
             }
         }
+    }
+}
+
+impl Provisional {
+    /// No record of this run is to come from this process any more.
+    pub fn stand_down(&self) {
+        self.stand_down.cancel();
     }
 }
 

@@ -8,7 +8,7 @@ use ars_runs::RunRecord;
 use ars_types::{Generation, RunId, StopMode};
 use ars_wire::{
     Moment,
-    ledger::{Beat, Holder, LiveRun, NewRun, Owner, Reclaimed, StepRecord},
+    ledger::{Beat, Followup, Holder, LiveRun, NewRun, Owner, Reclaimed, StepRecord},
 };
 use async_trait::async_trait;
 use serde_json::{Map, Value, value::RawValue};
@@ -64,6 +64,35 @@ pub trait Ledger: Send + Sync {
 
     /// The events appended to a run; none of an unknown one.
     async fn live_events(&self, run: &RunId) -> Result<Vec<Value>, StoreError>;
+
+    /// Appends events to many runs of one generation and, with a lease, extends it for each of them; what each run is
+    /// told, in the order given (docs/decisions/0007). A run that was lost holds up none of the others.
+    async fn flush(
+        &self,
+        generation: &Generation,
+        lease_ms: Option<u32>,
+        runs: &[News],
+    ) -> Result<Vec<Owned<Told>>, StoreError>;
+}
+
+/// What a flush carries of one run.
+#[derive(Debug, Clone)]
+pub struct News {
+    /// The run.
+    pub run: RunId,
+    /// Events, each in place of what has its seq.
+    pub events: Vec<Box<RawValue>>,
+    /// The last follow-up known; later ones are asked for.
+    pub inbox_after: u64,
+}
+
+/// What a flush brings back of one run.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Told {
+    /// How it is asked to stop.
+    pub stop: Option<StopMode>,
+    /// Follow-ups after the last one known.
+    pub inbox: Vec<Followup>,
 }
 
 /// What became of a claim.

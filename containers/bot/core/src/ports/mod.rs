@@ -1,6 +1,7 @@
 //! What the core needs of the world, as traits. Adapters implement them; tests script them.
 
 mod channel;
+mod channels;
 mod clock;
 mod friction;
 mod ledger;
@@ -15,9 +16,10 @@ mod web;
 mod workspace;
 
 pub use channel::{ChannelIo, HistoryTurn, ReplyError};
+pub use channels::{Channels, NobodyListens};
 pub use clock::Clock;
 pub use friction::FrictionRecords;
-pub use ledger::{Claim, Ledger, Owned, Stop};
+pub use ledger::{Claim, Ledger, News, Owned, Stop, Told};
 pub use memory::{Memory, Written};
 pub use model::{ModelClient, ModelDelta, ModelError, ModelErrorKind, ModelRequest, Models, UnknownProvider};
 pub use run_store::{RunStore, Stored};

@@ -5,6 +5,7 @@
 //! Not here: durable history (`history`), HTTP.
 
 mod backlog;
+mod feed;
 mod run;
 mod subscription;
 
@@ -18,7 +19,9 @@ use ars_types::{RunId, StopMode, ThreadKey, UnixMillis, Visibility};
 use subtle::ConstantTimeEq;
 use tokio::sync::broadcast;
 
-pub use run::{LiveRun, RunHandle, Stops};
+pub use backlog::Kept;
+pub use feed::Feed;
+pub use run::{LiveRun, Origin, RunHandle, Stops};
 pub use subscription::{Frame, Subscription};
 
 use crate::ports::Clock;
@@ -94,21 +97,32 @@ impl Registry {
         Self { inner: Arc::new(Inner { clock, redactor, runs: Mutex::default(), index }) }
     }
 
+    /// A new run's id.
+    pub fn mint(&self) -> RunId {
+        mint_id()
+    }
+
     /// Creates a run; its events are published through the handle.
     ///
     /// Fails only when the operating system has no randomness to give.
-    pub fn create(&self, facts: RunFacts) -> Result<RunHandle, getrandom::Error> {
-        let id = mint_id();
-        let run = Arc::new(Run::new(
-            id.clone(),
-            mint_token()?,
-            facts,
-            self.inner.clock.now(),
-            &self.inner.redactor,
-        ));
+    pub fn create(&self, id: RunId, facts: RunFacts) -> Result<RunHandle, getrandom::Error> {
+        let origin = Origin { started_at: self.inner.clock.now(), events: Vec::new(), stop: None };
+        self.restore(id, facts, origin)
+    }
+
+    /// Puts a run back that another process began: its events keep their seqs, and what follows goes on behind them.
+    pub fn restore(&self, id: RunId, facts: RunFacts, origin: Origin) -> Result<RunHandle, getrandom::Error> {
+        let run = Arc::new(Run::new(id.clone(), mint_token()?, facts, origin, &self.inner.redactor));
         self.lock().insert(id.clone(), Arc::clone(&run));
         self.changed(IndexChange::Upsert(id));
         Ok(RunHandle::new(run, self.clone()))
+    }
+
+    /// Removes a run that is another process's now; its viewers find it there.
+    pub fn forget(&self, id: &RunId) {
+        if self.lock().remove(id).is_some() {
+            self.changed(IndexChange::Removed(id.clone()));
+        }
     }
 
     /// A run's state now, for whoever was let in by other means than the run's token.

@@ -1,14 +1,14 @@
 //! One run in the registry, and the handle its driver publishes through.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use ars_events::{Actor, Event, EventBody, NoteKind, Redactor};
 use ars_types::{RunId, RunStatus, StopMode, UnixMillis};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    IndexChange, Registry, RunFacts,
+    Feed, IndexChange, Registry, RunFacts,
     backlog::{Backlog, Kept},
 };
 
@@ -35,6 +35,17 @@ pub struct LiveRun {
     pub events: Vec<Arc<str>>,
 }
 
+/// What is there of a run before its driver begins.
+#[derive(Debug, Clone, Default)]
+pub struct Origin {
+    /// When it was created.
+    pub started_at: UnixMillis,
+    /// Its events so far: seq and JSON, in order.
+    pub events: Vec<Kept>,
+    /// How it was asked to stop.
+    pub stop: Option<StopMode>,
+}
+
 /// How a run is asked to stop.
 #[derive(Debug, Clone)]
 pub struct Stops {
@@ -54,6 +65,8 @@ pub(super) struct Run {
     state: Mutex<State>,
     /// Counts changes; every viewer waits on it.
     changes: watch::Sender<u64>,
+    /// Who is told at each so many events.
+    nudge: OnceLock<(u64, Arc<Notify>)>,
 }
 
 #[derive(Default)]
@@ -70,13 +83,32 @@ impl Run {
         id: RunId,
         token: String,
         facts: RunFacts,
-        started_at: UnixMillis,
+        origin: Origin,
         redactor: &Arc<Redactor>,
     ) -> Self {
+        let Origin { started_at, events, stop } = origin;
+        let mut state = State { stop, ..State::default() };
+        for event in events {
+            state.last_seq = event.seq;
+            let belongs_to_head = is_head_json(&event.json);
+            state.backlog.push(event, belongs_to_head);
+        }
         let stops = Stops { soft: CancellationToken::new(), hard: CancellationToken::new() };
-        let (changes, _) = watch::channel(0);
-        let redactor = Arc::clone(redactor);
-        Self { id, token, facts, started_at, redactor, stops, state: Mutex::default(), changes }
+        let run = Self {
+            id,
+            token,
+            facts,
+            started_at,
+            redactor: Arc::clone(redactor),
+            stops,
+            state: Mutex::new(state),
+            changes: watch::channel(0).0,
+            nudge: OnceLock::new(),
+        };
+        if let Some(mode) = stop {
+            run.fire(mode);
+        }
+        run
     }
 
     pub(super) fn id(&self) -> &RunId {
@@ -131,11 +163,20 @@ impl Run {
             };
             self.append(&mut state, note, now);
         }
+        self.fire(mode);
+        true
+    }
+
+    fn fire(&self, mode: StopMode) {
         self.stops.soft.cancel();
         if mode == StopMode::Hard {
             self.stops.hard.cancel();
         }
-        true
+    }
+
+    /// Stops the driver as a hard stop does, but says nothing of it.
+    pub(super) fn abort(&self) {
+        self.fire(StopMode::Hard);
     }
 
     /// Numbers, cleans and keeps an event. After the finish only span records still count, until the seal.
@@ -149,16 +190,18 @@ impl Run {
     }
 
     fn append(&self, state: &mut State, body: EventBody, now: UnixMillis) {
-        let belongs_to_head =
-            matches!(body, EventBody::Input { .. } | EventBody::Context { .. } | EventBody::RunMeta { .. })
-                || matches!(&body, EventBody::SpanStart { name, .. } | EventBody::SpanEnd { name, .. }
-                    if name == "request" || name.starts_with("dispatch."));
+        let belongs_to_head = is_head(&body);
         let body = self.redactor.redact_event(body);
         let event = Event { body, seq: state.last_seq + 1, at: Some(now), span_id: None };
         // An event is plain data with string keys, so it always has a JSON form; were it ever not so, the seq is
         // not used up and the stream keeps no gap.
         let Ok(json) = serde_json::to_string(&event) else { return };
         state.last_seq = event.seq;
+        if let Some((every, nudge)) = self.nudge.get()
+            && event.seq.is_multiple_of(*every)
+        {
+            nudge.notify_one();
+        }
         state.backlog.push(Kept { seq: event.seq, json: json.into() }, belongs_to_head);
         self.changes.send_modify(|count| *count += 1);
     }
@@ -166,6 +209,18 @@ impl Run {
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether an event says what a run is about, as long as nothing else came before.
+fn is_head(body: &EventBody) -> bool {
+    matches!(body, EventBody::Input { .. } | EventBody::Context { .. } | EventBody::RunMeta { .. })
+        || matches!(&body, EventBody::SpanStart { name, .. } | EventBody::SpanEnd { name, .. }
+            if name == "request" || name.starts_with("dispatch."))
+}
+
+/// The same of an event that is stored already; one that a later version wrote is none.
+fn is_head_json(json: &str) -> bool {
+    serde_json::from_str::<Event>(json).is_ok_and(|event| is_head(&event.body))
 }
 
 /// What the driver of a run holds. One per run: not `Clone`, so that a run is finished and sealed once.
@@ -192,6 +247,21 @@ impl RunHandle {
     /// Publishes an event that happened earlier, such as a stage before the run was created.
     pub fn publish_at(&self, body: EventBody, at: UnixMillis) {
         self.run.publish(body, at);
+    }
+
+    /// Seq of the last event.
+    pub fn last_seq(&self) -> u64 {
+        self.run.lock().last_seq
+    }
+
+    /// The run, as the ledger's flush sees it.
+    pub fn feed(&self) -> Feed {
+        Feed::new(Arc::clone(&self.run), self.registry.clone())
+    }
+
+    /// Wakes `nudge` at each so many events. Once per run.
+    pub fn nudge_at_each(&self, events: u64, nudge: &Arc<Notify>) {
+        drop(self.run.nudge.set((events, Arc::clone(nudge))));
     }
 
     /// How the run is asked to stop.

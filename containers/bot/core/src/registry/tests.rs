@@ -59,7 +59,7 @@ fn seqs(frames: &[Frame]) -> Vec<u64> {
 #[tokio::test]
 async fn events_are_numbered_from_one_and_cleaned_of_secrets() {
     let world = world();
-    let run = world.registry.create(facts()).unwrap();
+    let run = world.registry.create(world.registry.mint(), facts()).unwrap();
     say(&run, "a");
     say(&run, "the canary-value is here");
     let view = run.view();
@@ -71,7 +71,7 @@ async fn events_are_numbered_from_one_and_cleaned_of_secrets() {
 #[tokio::test]
 async fn a_viewer_sees_the_past_then_the_present_then_the_end_exactly_once() {
     let world = world();
-    let run = world.registry.create(facts()).unwrap();
+    let run = world.registry.create(world.registry.mint(), facts()).unwrap();
     let token = run.view().token;
     say(&run, "a");
     let mut viewer = world.registry.subscribe(run.id(), &token, 0).unwrap();
@@ -93,7 +93,7 @@ async fn a_viewer_sees_the_past_then_the_present_then_the_end_exactly_once() {
 #[tokio::test]
 async fn a_viewer_resumes_after_the_last_event_it_saw() {
     let world = world();
-    let run = world.registry.create(facts()).unwrap();
+    let run = world.registry.create(world.registry.mint(), facts()).unwrap();
     for text in ["a", "b", "c"] {
         say(&run, text);
     }
@@ -105,7 +105,7 @@ async fn a_viewer_resumes_after_the_last_event_it_saw() {
 #[tokio::test]
 async fn a_viewer_that_fell_behind_is_told_what_it_missed() {
     let world = world();
-    let run = world.registry.create(facts()).unwrap();
+    let run = world.registry.create(world.registry.mint(), facts()).unwrap();
     for _ in 0..5002 {
         say(&run, "x");
     }
@@ -118,7 +118,7 @@ async fn a_viewer_that_fell_behind_is_told_what_it_missed() {
 #[tokio::test]
 async fn a_wrong_token_and_an_unknown_run_open_nothing() {
     let world = world();
-    let run = world.registry.create(facts()).unwrap();
+    let run = world.registry.create(world.registry.mint(), facts()).unwrap();
     let other = RunId::parse("nobody").unwrap();
     let token = run.view().token;
     assert_eq!(token.len(), 64);
@@ -133,7 +133,7 @@ async fn a_wrong_token_and_an_unknown_run_open_nothing() {
 #[tokio::test]
 async fn a_soft_stop_may_become_hard_and_never_goes_back() {
     let world = world();
-    let run = world.registry.create(facts()).unwrap();
+    let run = world.registry.create(world.registry.mint(), facts()).unwrap();
     let stops = run.stops();
     assert_eq!(world.registry.stop(run.id(), StopMode::Soft, actor()), StopOutcome::Stopping);
     assert!(stops.soft.is_cancelled() && !stops.hard.is_cancelled());
@@ -149,7 +149,7 @@ async fn a_soft_stop_may_become_hard_and_never_goes_back() {
 #[tokio::test]
 async fn after_the_finish_only_span_records_count_and_after_the_seal_nothing() {
     let world = world();
-    let run = world.registry.create(facts()).unwrap();
+    let run = world.registry.create(world.registry.mint(), facts()).unwrap();
     run.finish(RunStatus::Completed);
     say(&run, "late");
     let span = |id: &str| EventBody::SpanStart {
@@ -167,7 +167,10 @@ async fn after_the_finish_only_span_records_count_and_after_the_seal_nothing() {
 #[tokio::test]
 async fn a_finished_run_leaves_after_its_stay_and_a_live_one_never() {
     let world = world();
-    let (done, live) = (world.registry.create(facts()).unwrap(), world.registry.create(facts()).unwrap());
+    let (done, live) = (
+        world.registry.create(world.registry.mint(), facts()).unwrap(),
+        world.registry.create(world.registry.mint(), facts()).unwrap(),
+    );
     let mut index = world.registry.subscribe_index();
     done.finish(RunStatus::Completed);
     done.seal(None);

@@ -16,7 +16,7 @@ use async_trait::async_trait;
 use serde_json::{Map, Value, value::RawValue};
 
 use super::Policy;
-use crate::ports::{Claim, Ledger, Owned, Stop, StoreError, Stored};
+use crate::ports::{Claim, Ledger, News, Owned, Stop, StoreError, Stored, Told};
 
 /// A ledger over another, with retries.
 pub struct Retrying(Arc<dyn Ledger>);
@@ -85,5 +85,14 @@ impl Ledger for Retrying {
 
     async fn live_events(&self, run: &RunId) -> Result<Vec<Value>, StoreError> {
         self.0.live_events(run).await
+    }
+
+    async fn flush(
+        &self,
+        generation: &Generation,
+        lease_ms: Option<u32>,
+        runs: &[News],
+    ) -> Result<Vec<Owned<Told>>, StoreError> {
+        self.0.flush(generation, lease_ms, runs).await
     }
 }

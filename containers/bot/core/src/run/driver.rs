@@ -1,21 +1,49 @@
 //! The driver of one run: it performs the loop's actions and feeds back what came of them.
+//!
+//! Before the calls of a step run, the step is stored (`live::Tracked::step`); between steps the run reads its mailbox
+//! and can be left to another process. Not here: what the loop decides (`ars_agent`), and what follows the run's end
+//! (`conclude`).
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
-use ars_agent::{Action, Budget, Ending, Input, Loop, ModelTurn, Turn, Usage};
+use ars_agent::{
+    Action, Budget, Ending, Input, Limits, Loop, ModelTurn, Purpose, Steered, ToolCall, Turn, resume,
+};
 use ars_types::{Effort, ModelRef, RunStatus};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    spans::{Span, Spans},
-    toolbox::Toolbox,
-};
+use super::{spans::Spans, toolbox::Toolbox};
 use crate::{
     agents::AgentSpec,
+    live::{Step, Stepped, Tracked},
     ports::{ChannelIo, Clock, ModelClient, ModelDelta, ModelError, ModelErrorKind, ModelRequest, Workspace},
-    registry::RunHandle,
+    registry::{RunHandle, Stops},
+    threads::{FollowUp, Mailbox},
+    tools::{Effects, ToolOutput},
 };
+
+/// What a run is to do, and with what.
+pub struct Assignment {
+    /// The agent.
+    pub agent: &'static AgentSpec,
+    /// What the run may spend.
+    pub budget: Budget,
+    /// What else bounds it.
+    pub limits: Limits,
+    /// The model's name.
+    pub model: ModelRef,
+    /// The model.
+    pub client: Arc<dyn ModelClient>,
+    /// How hard it thinks.
+    pub effort: Option<Effort>,
+    /// The system prompt.
+    pub system: String,
+    /// The tools it may call.
+    pub tools: Toolbox,
+    /// Where they act.
+    pub workspace: Option<Arc<dyn Workspace>>,
+}
 
 /// Everything one run works with.
 pub struct Driver<'a> {
@@ -24,96 +52,243 @@ pub struct Driver<'a> {
     /// Its spans.
     pub spans: &'a Spans,
     /// The span of the whole agent run.
-    pub root: &'a Span,
+    pub root: String,
     /// Time.
     pub clock: &'a dyn Clock,
-    /// The agent.
-    pub agent: &'static AgentSpec,
-    /// What the run may spend.
-    pub budget: Budget,
-    /// The model's name.
-    pub model: &'a ModelRef,
-    /// The model.
-    pub client: &'a dyn ModelClient,
-    /// How hard it thinks.
-    pub effort: Option<Effort>,
-    /// The system prompt.
-    pub system: &'a str,
-    /// The tools it may call.
-    pub tools: &'a Toolbox,
-    /// Where they act.
-    pub workspace: Option<Arc<dyn Workspace>>,
+    /// What it is to do.
+    pub assignment: &'a Assignment,
+    /// Where its follow-ups wait.
+    pub mailbox: &'a Mailbox,
+    /// The run in the ledger, if it is there.
+    pub tracked: Option<&'a Tracked>,
+    /// Fires when a tracked run is to be left to another process.
+    pub hand_off: &'a CancellationToken,
     /// Where short words on progress go.
     pub io: &'a dyn ChannelIo,
     /// Cleans what the run says before it is capped.
     pub redactor: &'a ars_events::Redactor,
 }
 
-/// What a finished run leaves.
-#[derive(Debug, Clone, PartialEq)]
+/// What a driven run leaves.
 pub struct Driven {
-    /// How it ended.
-    pub ending: Ending,
+    /// How it ended here.
+    pub outcome: Outcome,
     /// Model calls answered.
     pub steps: u32,
-    /// Tokens used.
-    pub usage: Usage,
+    /// Follow-ups that were taken and not read.
+    pub unread: Vec<FollowUp>,
+}
+
+/// How a run ended here.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// It is over.
+    Ended(Ending),
+    /// It is stored, and another process goes on with it.
+    HandedOff,
+    /// Another process has it.
+    Lost,
+}
+
+/// A run that another process began.
+pub struct Resumption {
+    /// Its loop, as it was stored.
+    pub agent_loop: Loop,
+    /// What comes first.
+    pub first: First,
+    /// Calls whose `tool_call` is in the stream.
+    pub announced: HashSet<String>,
+}
+
+/// What a resumed run does first.
+pub enum First {
+    /// It calls the model.
+    CallModel,
+    /// It settles the calls that were under way.
+    Settle(Vec<resume::Settlement>),
+    /// It stores a step whose record was lost, and runs its calls.
+    RunStep(Vec<ToolCall>),
+}
+
+/// What is known of the run while it is driven.
+struct Course {
+    agent_loop: Loop,
+    stops: Stops,
+    soft_stop_told: bool,
+    taken: Vec<FollowUp>,
+    announced: HashSet<String>,
+}
+
+/// What came of one piece of work.
+enum Next {
+    Feed(Input),
+    HandOff,
 }
 
 impl Driver<'_> {
     /// Runs the agent on this conversation to its end.
     pub async fn run(&self, conversation: Vec<Turn>) -> Driven {
-        let stops = self.run.stops();
-        let mut agent_loop = Loop::new(self.budget, conversation, self.clock.now());
-        let mut soft_stop_told = false;
-        let mut input = Input::Start;
-        loop {
-            if stops.hard.is_cancelled() {
-                input = Input::HardStop;
-            } else if stops.soft.is_cancelled() && !soft_stop_told {
-                soft_stop_told = true;
-                agent_loop.step(Input::SoftStop, self.clock.now());
+        let now = self.clock.now();
+        let Assignment { budget, limits, .. } = self.assignment;
+        let agent_loop = Loop::new(*budget, conversation, now).with_limits(*limits);
+        let course = self.course(agent_loop, HashSet::new());
+        if let Some(tracked) = self.tracked {
+            // Not yet resumable is no harm: nothing has been done. The next step stores this one's turns too.
+            if let Err(error) = tracked.own_transcript().await {
+                tracing::warn!(run = %self.run.id(), error = %error, "transcript not begun");
             }
+            self.store(&course, &[], false).await;
+        }
+        self.drive(course, Input::Start).await
+    }
+
+    /// Goes on with a run that another process began.
+    pub async fn go_on(&self, resumption: Resumption) -> Driven {
+        let Resumption { agent_loop, first, announced } = resumption;
+        let mut course = self.course(agent_loop, announced);
+        let next = match first {
+            First::CallModel => Next::Feed(Input::Start),
+            First::Settle(settlements) => Next::Feed(self.settle(&mut course, &settlements).await),
+            First::RunStep(calls) => self.work(&mut course, calls).await,
+        };
+        match next {
+            Next::Feed(input) => self.drive(course, input).await,
+            Next::HandOff => self.driven(course, Outcome::HandedOff),
+        }
+    }
+
+    fn course(&self, agent_loop: Loop, announced: HashSet<String>) -> Course {
+        let stops = self.run.stops();
+        Course { agent_loop, stops, soft_stop_told: false, taken: Vec::new(), announced }
+    }
+
+    async fn drive(&self, mut course: Course, mut input: Input) -> Driven {
+        loop {
+            if self.tracked.is_some_and(Tracked::is_lost) {
+                return self.driven(course, Outcome::Lost);
+            }
+            if course.stops.hard.is_cancelled() {
+                input = Input::HardStop;
+            } else if course.stops.soft.is_cancelled() && !course.soft_stop_told {
+                course.soft_stop_told = true;
+                course.agent_loop.step(Input::SoftStop, self.clock.now());
+            }
+            self.read_mailbox(&mut course);
             let mut next = None;
-            for action in agent_loop.step(input, self.clock.now()) {
+            for action in course.agent_loop.step(input, self.clock.now()) {
                 match action {
                     Action::Publish(event) => self.run.publish(event),
-                    Action::Finish(ending) => {
-                        return Driven { ending, steps: agent_loop.steps(), usage: agent_loop.usage() };
-                    }
+                    Action::Finish(ending) => return self.driven(course, Outcome::Ended(ending)),
                     waits => next = Some(waits),
                 }
             }
-            input = match next {
-                Some(Action::CallModel { may_call_tools, limit_ms }) => {
-                    self.call_model(agent_loop.turns(), may_call_tools, limit_ms, &stops.hard).await
+            let done = match next {
+                Some(Action::CallModel { purpose, limit_ms }) => {
+                    self.call_model(&course, purpose, limit_ms).await
                 }
-                Some(Action::RunTools(calls)) => {
-                    let remaining = millis(agent_loop.remaining_ms(self.clock.now()));
-                    Input::Tools(self.run_tools(calls, remaining, &stops.hard).await)
-                }
+                Some(Action::RunTools(calls)) => self.work(&mut course, calls).await,
                 // The loop always says what to wait for; were it not to, the run must not hang.
-                _ => Input::HardStop,
+                _ => Next::Feed(Input::HardStop),
+            };
+            input = match done {
+                Next::Feed(input) => input,
+                Next::HandOff if self.store(&course, &[], true).await == Stepped::Stored => {
+                    return self.driven(course, Outcome::HandedOff);
+                }
+                // Lost, or stopped meanwhile.
+                Next::HandOff => Input::HardStop,
             };
         }
     }
 
-    async fn call_model(
-        &self,
-        turns: &[Turn],
-        may_call_tools: bool,
-        limit_ms: i64,
-        hard_stop: &CancellationToken,
-    ) -> Input {
-        let span = self.spans.start(self.run, Some(self.root.id()), "model.turn", self.clock.now());
+    fn driven(&self, mut course: Course, outcome: Outcome) -> Driven {
+        // Messages are handed to the model all at once, so those that were not are the last ones.
+        let unread = course.agent_loop.unconsumed().len().min(course.taken.len());
+        let unread = course.taken.split_off(course.taken.len() - unread);
+        Driven { outcome, steps: course.agent_loop.steps(), unread }
+    }
+
+    fn read_mailbox(&self, course: &mut Course) {
+        let follow_ups = self.mailbox.take();
+        if follow_ups.is_empty() {
+            return;
+        }
+        let steered = follow_ups.iter().map(|follow_up| Steered {
+            seq: follow_up.inbox_seq,
+            text: follow_up.note.text.clone(),
+            attachments: Vec::new(),
+            source: follow_up.sender.as_ref().and_then(|sender| sender.message.source.clone()),
+        });
+        course.agent_loop.step(Input::Steered(steered.collect()), self.clock.now());
+        course.taken.extend(follow_ups);
+    }
+
+    /// Stores where the loop stands; without a ledger there is nobody to store for.
+    async fn store(&self, course: &Course, calls: &[ToolCall], must: bool) -> Stepped {
+        let Some(tracked) = self.tracked else { return Stepped::Stored };
+        let (seq, now) = (self.run.last_seq(), self.clock.now());
+        let step = Step { agent_loop: &course.agent_loop, calls, seq, now };
+        tracked.step(&step, must, &course.stops.hard).await
+    }
+
+    /// Stores the step, then runs its calls.
+    async fn work(&self, course: &mut Course, calls: Vec<ToolCall>) -> Next {
+        let must = calls.iter().any(|call| !self.may_repeat(call));
+        let remaining = millis(course.agent_loop.remaining_ms(self.clock.now()));
+        let stored = tokio::time::timeout(remaining, self.store(course, &calls, must)).await;
+        match stored {
+            Ok(Stepped::Stored) => {}
+            Ok(Stepped::NotStored) if !must => {}
+            // Nothing may run that a resume could repeat unawares. The loop finds the time used up or the stop.
+            Ok(Stepped::NotStored | Stepped::Lost) | Err(_) => {
+                return Next::Feed(Input::Tools(calls.iter().map(not_run).collect()));
+            }
+        }
+        if course.stops.hard.is_cancelled() {
+            return Next::Feed(Input::HardStop);
+        }
+        let outcomes = self.run_tools(&calls, remaining, &course.stops.hard, &course.announced).await;
+        course.announced.clear();
+        Next::Feed(Input::Tools(outcomes))
+    }
+
+    /// Whether a resume may run the call again (state-worker supplement section 10.3).
+    fn may_repeat(&self, call: &ToolCall) -> bool {
+        let is_reading =
+            self.assignment.tools.find(&call.name).is_none_or(|tool| tool.effects() == Effects::None);
+        is_reading || resume::RERUN_SAFE.contains(&call.name.as_str())
+    }
+
+    /// The results of calls that were under way when the process died.
+    async fn settle(&self, course: &mut Course, settlements: &[resume::Settlement]) -> Input {
+        self.run.publish(resume::resumed_note(settlements));
+        let again: Vec<_> = settlements
+            .iter()
+            .filter(|settlement| settlement.how == resume::Settle::RunAgain)
+            .map(|settlement| settlement.call.clone())
+            .collect();
+        let remaining = millis(course.agent_loop.remaining_ms(self.clock.now()));
+        let reran = self.run_tools(&again, remaining, &course.stops.hard, &course.announced).await;
+        for settlement in settlements {
+            if settlement.how != resume::Settle::RunAgain {
+                self.publish_result(&settlement.call, &ToolOutput::from(settlement.synthetic()));
+            }
+        }
+        course.announced.clear();
+        Input::Tools(resume::outcomes(settlements, reran))
+    }
+
+    async fn call_model(&self, course: &Course, purpose: Purpose, limit_ms: i64) -> Next {
+        let Assignment { model, client, system, tools, agent, effort, .. } = self.assignment;
+        let span = self.spans.start(self.run, Some(&self.root), "model.turn", self.clock.now());
         let request = ModelRequest {
-            model: self.model.model(),
-            system: self.system,
-            tools: self.tools.specs(),
-            may_call_tools,
-            turns,
-            max_tokens: self.agent.max_output_tokens,
-            effort: self.effort,
+            model: model.model(),
+            system,
+            tools: tools.specs(),
+            may_call_tools: purpose.may_call_tools(),
+            turns: course.agent_loop.turns(),
+            max_tokens: agent.max_output_tokens,
+            effort: *effort,
         };
         let io = self.io;
         let on_delta = move |delta: ModelDelta| {
@@ -124,29 +299,49 @@ impl Driver<'_> {
                 ));
             }
         };
-        let call = self.client.turn(request, &on_delta, hard_stop);
-        let answer = tokio::time::timeout(millis(limit_ms), call).await;
+        let leave = async {
+            match self.tracked {
+                Some(_) => self.hand_off.cancelled().await,
+                None => std::future::pending().await,
+            }
+        };
+        let call = client.turn(request, &on_delta, &course.stops.hard);
+        let answer = tokio::select! {
+            biased;
+            () = leave => {
+                self.spans.end(self.run, span, Some("handoff".into()), None, self.clock.now());
+                return Next::HandOff;
+            }
+            answer = tokio::time::timeout(millis(limit_ms), call) => answer,
+        };
         let now = self.clock.now();
-        match answer {
+        Next::Feed(match answer {
             Ok(Ok(turn)) => {
-                self.spans.end(self.run, span, None, Some(self.model_attrs(&turn)), now);
+                self.spans.end(self.run, span, None, Some(self.model_attrs(purpose, &turn)), now);
                 Input::Model(turn)
             }
             Ok(Err(error)) => {
                 self.spans.end(self.run, span, Some(error.kind.to_string()), None, now);
-                tracing::warn!(run = %self.run.id(), model = %self.model, error = %error, "model call failed");
-                Input::ModelFailed(self.failure_text(&error))
+                tracing::warn!(run = %self.run.id(), model = %model, error = %error, "model call failed");
+                let words = self.failure_text(&error);
+                match error.kind {
+                    ModelErrorKind::ContextTooLong => Input::ContextTooLong(words),
+                    _ => Input::ModelFailed(words),
+                }
             }
             Err(_elapsed) => {
                 self.spans.end(self.run, span, Some("timeout".into()), None, now);
                 Input::ModelTimedOut
             }
-        }
+        })
     }
 
-    fn model_attrs(&self, turn: &ModelTurn) -> Map<String, Value> {
+    fn model_attrs(&self, purpose: Purpose, turn: &ModelTurn) -> Map<String, Value> {
         let mut attrs = Map::new();
-        attrs.insert("model".into(), json!(self.model));
+        attrs.insert("model".into(), json!(self.assignment.model));
+        if purpose != Purpose::Answer {
+            attrs.insert("purpose".into(), json!(purpose.as_str()));
+        }
         attrs.insert("stopReason".into(), json!(turn.stop.as_str()));
         attrs.insert("usage".into(), json!(turn.usage));
         attrs
@@ -164,18 +359,21 @@ impl Driver<'_> {
             ModelErrorKind::Protocol => "broke off its answer",
             ModelErrorKind::Cancelled => "was told to stop",
         };
-        format!("❌ The model {} {what}. {}", self.model, error.message)
+        format!("❌ The model {} {what}. {}", self.assignment.model, error.message)
     }
+}
+
+/// A call that was left out because its step could not be stored.
+fn not_run(call: &ToolCall) -> ars_agent::ToolOutcome {
+    let output = ToolOutput::refused("This call was not run: the run's state could not be stored before it.");
+    output.of_call(&call.call_id)
 }
 
 /// How a run that threw is reported.
 pub fn thrown() -> Driven {
-    let answer = "❌ The run failed because of an internal error.".to_owned();
-    Driven {
-        ending: Ending { status: RunStatus::Failed, answer: Some(answer) },
-        steps: 0,
-        usage: Usage::default(),
-    }
+    let answer = Some("❌ The run failed because of an internal error.".to_owned());
+    let outcome = Outcome::Ended(Ending { status: RunStatus::Failed, answer });
+    Driven { outcome, steps: 0, unread: Vec::new() }
 }
 
 fn millis(ms: i64) -> Duration {

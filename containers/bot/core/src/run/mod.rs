@@ -5,6 +5,6 @@ mod spans;
 mod tool_calls;
 mod toolbox;
 
-pub use driver::{Driven, Driver, thrown};
+pub use driver::{Assignment, Driven, Driver, First, Outcome, Resumption, thrown};
 pub use spans::{Span, Spans};
 pub use toolbox::Toolbox;

@@ -24,6 +24,11 @@ pub struct Span {
 }
 
 impl Span {
+    /// A span that another process began.
+    pub fn begun(id: &str, name: &str, started_at: UnixMillis) -> Self {
+        Self { id: id.to_owned(), parent: None, name: name.to_owned(), started_at }
+    }
+
     /// Its id, to hang children on.
     pub fn id(&self) -> &str {
         &self.id
@@ -31,6 +36,16 @@ impl Span {
 }
 
 impl Spans {
+    /// Spans of a run that has so many already.
+    pub fn after(minted: u64) -> Self {
+        Self { minted: AtomicU64::new(minted) }
+    }
+
+    /// The next id.
+    pub fn mint(&self) -> String {
+        format!("s{}", self.minted.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
     /// Begins a span and publishes its start.
     pub fn start(
         &self,
@@ -39,8 +54,8 @@ impl Spans {
         name: impl Into<String>,
         now: UnixMillis,
     ) -> Span {
-        let id = format!("s{}", self.minted.fetch_add(1, Ordering::Relaxed) + 1);
-        let span = Span { id, parent: parent.map(str::to_owned), name: name.into(), started_at: now };
+        let span =
+            Span { id: self.mint(), parent: parent.map(str::to_owned), name: name.into(), started_at: now };
         let start = EventBody::SpanStart {
             span_id: span.id.clone(),
             parent_span_id: span.parent.clone(),

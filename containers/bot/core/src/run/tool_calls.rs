@@ -1,6 +1,6 @@
 //! Running one turn's tool calls: consecutive side-effect-free ones together, others alone and in order.
 
-use std::time::Duration;
+use std::{collections::HashSet, time::Duration};
 
 use ars_agent::{ToolCall, ToolContent, ToolOutcome};
 use ars_events::{COMMAND_MAX, EventBody, OUTPUT_MAX};
@@ -18,23 +18,26 @@ const SUMMARY_MAX: usize = 200;
 const SHELL_TOOL: &str = "bash";
 
 impl Driver<'_> {
-    /// Runs the calls and returns their outcomes in call order.
+    /// Runs the calls and returns their outcomes in call order. Calls that are `announced` already are not again.
     pub(super) async fn run_tools(
         &self,
-        calls: Vec<ToolCall>,
+        calls: &[ToolCall],
         remaining: Duration,
         hard_stop: &CancellationToken,
+        announced: &HashSet<String>,
     ) -> Vec<ToolOutcome> {
         let mut outcomes = Vec::with_capacity(calls.len());
         for group in calls.chunk_by(|a, b| self.is_read_only(a) && self.is_read_only(b)) {
-            let running = group.iter().map(|call| self.run_tool(call, remaining, hard_stop));
+            let running = group
+                .iter()
+                .map(|call| self.run_tool(call, remaining, hard_stop, announced.contains(&call.call_id)));
             outcomes.extend(join_all(running).await);
         }
         outcomes
     }
 
     fn is_read_only(&self, call: &ToolCall) -> bool {
-        self.tools.find(&call.name).is_some_and(|tool| tool.effects() == Effects::None)
+        self.assignment.tools.find(&call.name).is_some_and(|tool| tool.effects() == Effects::None)
     }
 
     async fn run_tool(
@@ -42,8 +45,25 @@ impl Driver<'_> {
         call: &ToolCall,
         remaining: Duration,
         hard_stop: &CancellationToken,
+        is_announced: bool,
     ) -> ToolOutcome {
-        let tool = self.tools.find(&call.name);
+        let tool = self.assignment.tools.find(&call.name);
+        if !is_announced {
+            self.announce(call, tool);
+        }
+        let name = format!("tool.{}", call.name);
+        let span = self.spans.start(self.run, Some(&self.root), name, self.clock.now());
+        let output = match tool {
+            Some(tool) => self.perform(tool, call, remaining, hard_stop).await,
+            None => self.assignment.tools.unknown(),
+        };
+        let error = (!output.ok).then(|| if output.infra { "infra" } else { "failed" }.to_owned());
+        self.spans.end(self.run, span, error, None, self.clock.now());
+        self.publish_result(call, &output);
+        output.of_call(&call.call_id)
+    }
+
+    fn announce(&self, call: &ToolCall, tool: Option<&dyn Tool>) {
         let summary = tool.map_or_else(|| call.name.clone(), |tool| tool.summary(&call.input));
         let command = (call.name == SHELL_TOOL)
             .then(|| call.input.get("command").and_then(serde_json::Value::as_str))
@@ -55,21 +75,6 @@ impl Driver<'_> {
             call_id: Some(call.call_id.clone()),
             command,
         });
-        let name = format!("tool.{}", call.name);
-        let span = self.spans.start(self.run, Some(self.root.id()), name, self.clock.now());
-        let output = match tool {
-            Some(tool) => self.perform(tool, call, remaining, hard_stop).await,
-            None => self.tools.unknown(),
-        };
-        let error = (!output.ok).then(|| if output.infra { "infra" } else { "failed" }.to_owned());
-        self.spans.end(self.run, span, error, None, self.clock.now());
-        self.publish_result(call, &output);
-        ToolOutcome {
-            call_id: call.call_id.clone(),
-            ok: output.ok,
-            infra: output.infra,
-            content: output.content,
-        }
     }
 
     async fn perform(
@@ -80,13 +85,13 @@ impl Driver<'_> {
         hard_stop: &CancellationToken,
     ) -> ToolOutput {
         let context = ToolContext {
-            workspace: self.workspace.as_deref(),
+            workspace: self.assignment.workspace.as_deref(),
             web: None,
             remaining,
             cancel: hard_stop,
             run: RunFacilities {
                 publish: &|event| self.run.publish(event),
-                ..RunFacilities::bare(self.agent.name)
+                ..RunFacilities::bare(self.assignment.agent.name)
             },
         };
         let stopped = async {
@@ -99,7 +104,7 @@ impl Driver<'_> {
         }
     }
 
-    fn publish_result(&self, call: &ToolCall, output: &ToolOutput) {
+    pub(super) fn publish_result(&self, call: &ToolCall, output: &ToolOutput) {
         let text = text_of(&output.content);
         let text = self.redactor.clean(&text, usize::MAX);
         self.run.publish(EventBody::ToolResult {

@@ -9,21 +9,26 @@ mod diff_digest;
 mod edit_file;
 mod list_files;
 mod list_skills;
+mod media;
 mod read_file;
 mod search;
 #[cfg(test)]
 mod skills_tests;
-mod submit_verdict;
 #[cfg(test)]
 pub(crate) mod tests;
+mod submit_verdict;
 mod toolset;
 mod update_status;
 mod use_skill;
+mod web_fetch;
+mod web_search;
+#[cfg(test)]
+mod web_tests;
 mod write_file;
 
 use std::time::Duration;
 
-use ars_agent::{ToolContent, ToolSpec};
+use ars_agent::{ToolContent, ToolOutcome, ToolSpec};
 use ars_events::EventBody;
 use async_trait::async_trait;
 use serde_json::Value;
@@ -37,6 +42,8 @@ use crate::{
 pub use ars_agent::Effects;
 pub use submit_verdict::verdict_in;
 pub use toolset::Toolset;
+pub use web_fetch::WebFetch;
+pub use web_search::WebSearch;
 
 /// One tool.
 #[async_trait]
@@ -94,6 +101,11 @@ impl<'a> ToolContext<'a> {
     fn workspace(&self) -> Result<&'a dyn Workspace, ToolOutput> {
         self.workspace.ok_or_else(|| ToolOutput::refused("This run has no working tree."))
     }
+
+    /// The web, or the answer of a tool that needs it where there is none.
+    fn web(&self) -> Result<&'a dyn Web, ToolOutput> {
+        self.web.ok_or_else(|| ToolOutput::refused("This run has no access to the web."))
+    }
 }
 
 /// What a tool said.
@@ -123,6 +135,24 @@ impl ToolOutput {
     /// A failure the model is told of.
     pub fn refused(text: impl Into<String>) -> Self {
         Self { ok: false, ..Self::text(text) }
+    }
+
+    /// As the loop takes it in.
+    pub(crate) fn of_call(self, call_id: &str) -> ToolOutcome {
+        ToolOutcome {
+            call_id: call_id.to_owned(),
+            ok: self.ok,
+            infra: self.infra,
+            fleet_busy: false,
+            content: self.content,
+        }
+    }
+}
+
+impl From<ToolOutcome> for ToolOutput {
+    fn from(outcome: ToolOutcome) -> Self {
+        let ToolOutcome { ok, infra, content, .. } = outcome;
+        Self { ok, content, exit_code: None, infra }
     }
 }
 

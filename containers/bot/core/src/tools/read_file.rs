@@ -2,12 +2,12 @@
 
 use ars_agent::{ToolContent, ToolSpec};
 use async_trait::async_trait;
-use base64::Engine as _;
 use serde_json::{Value, json};
 
 use super::{
     Effects, Tool, ToolContext, ToolOutput,
     args::{Args, peek},
+    media::{self, PDF},
 };
 
 /// Most bytes of any file that are read: one more than the largest that is shown whole.
@@ -85,26 +85,12 @@ async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, Tool
 
 /// Images and PDFs by their first bytes; the name alone is not believed.
 fn media(path: &str, bytes: &[u8], size: u64) -> Result<Option<ToolContent>, ToolOutput> {
-    let media_type = match bytes {
-        [0x89, b'P', b'N', b'G', ..] => "image/png",
-        [0xff, 0xd8, 0xff, ..] => "image/jpeg",
-        [b'G', b'I', b'F', b'8', ..] => "image/gif",
-        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => "image/webp",
-        [b'%', b'P', b'D', b'F', b'-', ..] => "application/pdf",
-        _ => return Ok(None),
-    };
-    let pdf = media_type == "application/pdf";
-    let max = if pdf { MAX_PDF_BYTES } else { MAX_IMAGE_BYTES };
+    let Some(media_type) = media::sniff(bytes) else { return Ok(None) };
+    let max = if media_type == PDF { MAX_PDF_BYTES } else { MAX_IMAGE_BYTES };
     if size > max as u64 {
         return Err(ToolOutput::refused(format!("{path} has {size} bytes; at most {max} can be shown.")));
     }
-    let data = base64::engine::general_purpose::STANDARD.encode(bytes);
-    let media_type = media_type.to_owned();
-    Ok(Some(if pdf {
-        ToolContent::Document { media_type, data }
-    } else {
-        ToolContent::Image { media_type, data }
-    }))
+    Ok(Some(media::part(media_type, bytes)))
 }
 
 /// The lines from `first`, at most `limit` of them and within the characters shown at once.

@@ -1,7 +1,7 @@
 //! `GET /healthz`, and every path nobody else serves (document 1 sections 1.7 and 4.3, bot supplement 23).
 //!
 //! Not authenticated and never gated, so nothing secret is in it. Absent: `catchUp` and `slack.since` until there
-//! is a chat connection, `generation` until there is a ledger.
+//! is a chat connection.
 
 use ars_bot_core::DRAIN_DEADLINE;
 use ars_wire::health::{BotHealth, Chat, Process};
@@ -33,5 +33,6 @@ fn health(state: &HttpState) -> BotHealth {
         process: Process { rss_mb, heap_used_mb, event_loop_lag_p99_ms: state.lag.p99_ms() },
         started_at: iso(load.started_at),
         drain_started_at: load.drain_started_at.map(iso),
+        generation: state.core.generation().cloned(),
     }
 }

@@ -265,7 +265,7 @@ impl Bot {
             repo: Some("acme/app".into()),
             received_at: self.clock.now(),
         };
-        self.core.registry().create(facts).unwrap()
+        self.core.registry().create(self.core.registry().mint(), facts).unwrap()
     }
 }
 

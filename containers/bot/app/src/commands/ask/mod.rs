@@ -50,6 +50,7 @@ pub async fn run(args: Ask) -> Result<ExitCode, Failure> {
 
     let on_status: fn(&str) = if args.json { |_| {} } else { tell };
     let (channel, started) = CliChannel::new(redactor, on_status);
+    let channel = Arc::new(channel);
     let watcher = (!args.json).then(|| tokio::spawn(watch::show_steps(core.clone(), started)));
     let ended = dispatch(&core, message, &channel, &mut signals).await;
     channel.close();
@@ -94,10 +95,11 @@ enum Ended {
 async fn dispatch(
     core: &Core,
     message: IncomingMessage,
-    channel: &CliChannel,
+    channel: &Arc<CliChannel>,
     signals: &mut Signals,
 ) -> Ended {
-    let dispatch = core.dispatch(message, channel);
+    let io: Arc<CliChannel> = Arc::clone(channel);
+    let dispatch = core.dispatch(message, io);
     tokio::pin!(dispatch);
     tokio::select! {
         () = &mut dispatch => return Ended::ByItself,

@@ -56,8 +56,9 @@ async fn serve(state: &HttpState, request: Request) -> Result<Response, Refusal>
 
 /// A task of its own: the run goes on when the caller hangs up.
 fn dispatch(state: &HttpState, message: IncomingMessage, io: &Arc<HttpIo>) -> JoinHandle<()> {
-    let (core, io) = (state.core.clone(), Arc::clone(io));
-    tokio::spawn(async move { core.dispatch(message, &*io).await })
+    let core = state.core.clone();
+    let io: Arc<HttpIo> = Arc::clone(io);
+    tokio::spawn(async move { core.dispatch(message, io).await })
 }
 
 fn collected(ended: Result<(), JoinError>, io: &HttpIo) -> Result<Response, Refusal> {

@@ -33,7 +33,7 @@ pub(crate) async fn stop(
     let Some(mode) = params::query(&uri, "mode").as_deref().and_then(StopMode::parse) else {
         return respond::coded(StatusCode::BAD_REQUEST, "mode must be soft or hard", "invalid_input");
     };
-    match state.core.registry().stop_with_token(&run.id, &run.token, mode) {
+    match state.core.stop_with_token(&run.id, &run.token, mode).await {
         StopOutcome::Stopping => {
             tracing::info!(run = %run.id, mode = %mode, viewer = viewer.id(), "stop requested");
             respond::json(StatusCode::OK, &Stopping { id: run.id, mode, state: "stopping" })

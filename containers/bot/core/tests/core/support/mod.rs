@@ -48,6 +48,10 @@ pub enum Move {
     Ask(Vec<(&'static str, Value)>),
     Fail(ModelErrorKind),
     HangUntilStopped,
+    /// Says it once `go_on` is notified.
+    SayWhenTold(&'static str),
+    /// Fails once `go_on` is notified.
+    FailWhenTold,
     Panic,
 }
 
@@ -56,6 +60,7 @@ pub struct ScriptedModel {
     pub moves: Mutex<VecDeque<Move>>,
     pub seen: Mutex<Vec<Vec<Turn>>>,
     pub called: tokio::sync::Notify,
+    pub go_on: tokio::sync::Notify,
 }
 
 #[async_trait]
@@ -85,6 +90,14 @@ impl ModelClient for ScriptedModel {
             Move::HangUntilStopped => {
                 cancel.cancelled().await;
                 Err(ModelError { kind: ModelErrorKind::Cancelled, message: "stopped".into() })
+            }
+            Move::SayWhenTold(text) => {
+                self.go_on.notified().await;
+                turn(vec![Part::text(text)], StopReason::EndTurn)
+            }
+            Move::FailWhenTold => {
+                self.go_on.notified().await;
+                Err(ModelError { kind: ModelErrorKind::Invalid, message: "as scripted".into() })
             }
             Move::Panic => panic!("as scripted"),
         }
@@ -295,6 +308,7 @@ pub fn world(moves: Vec<Move>) -> World {
         models: Arc::new(OneModel(Arc::clone(&model))),
         workspaces: Arc::new(OneWorkspace(Arc::clone(&workspace))),
         store: as_store,
+        live: None,
         redactor: Arc::new(Redactor::new(vec!["canary-value".into()])),
         settings,
     });
@@ -316,11 +330,17 @@ pub fn message(text: &str) -> IncomingMessage {
 
 impl World {
     /// Dispatches to the end, record included.
-    pub async fn ask(&self, text: &str) -> Collector {
-        let io = Collector::default();
-        self.core.dispatch(message(text), &io).await;
+    pub async fn ask(&self, text: &str) -> Arc<Collector> {
+        let io = Arc::new(Collector::default());
+        self.dispatch(text, &io).await;
         self.settle().await;
         io
+    }
+
+    /// Dispatches to the reply.
+    pub async fn dispatch(&self, text: &str, io: &Arc<Collector>) {
+        let io: Arc<Collector> = Arc::clone(io);
+        self.core.dispatch(message(text), io).await;
     }
 
     /// Waits until nothing is in flight.

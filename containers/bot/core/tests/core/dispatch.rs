@@ -1,7 +1,5 @@
 //! The core in-process: whole requests against a scripted model (documents 1 section 2.4 and 2 section 3.2).
 
-mod support;
-
 use std::sync::{Arc, atomic::Ordering};
 
 use ars_agent::{Part, Role, ToolContent};
@@ -10,7 +8,7 @@ use ars_events::{Actor, ActorKind};
 use ars_types::{RunStatus, StopMode};
 use serde_json::{Value, json};
 
-use support::{Collector, Move, bash, message, outline, said, world};
+use crate::support::{Collector, Move, bash, outline, said, world};
 
 #[tokio::test]
 async fn a_coding_request_runs_its_tools_answers_and_is_recorded() {
@@ -130,8 +128,8 @@ async fn two_broken_sandboxes_in_a_row_end_the_run_with_what_was_found() {
 #[tokio::test]
 async fn a_reply_that_cannot_be_delivered_makes_the_record_failed() {
     let world = world(vec![Move::Say("hi")]);
-    let io = Collector { broken: true, ..Collector::default() };
-    world.core.dispatch(message("hello"), &io).await;
+    let io = Arc::new(Collector { broken: true, ..Collector::default() });
+    world.dispatch("hello", &io).await;
     world.settle().await;
     assert_eq!((world.last_record().status, world.last_record().reply_ok), (RunStatus::Failed, Some(false)));
 }
@@ -142,7 +140,7 @@ async fn a_hard_stop_ends_the_run_at_once_without_a_reply() {
     let io = Arc::new(Collector::default());
     let running = tokio::spawn({
         let (world, io) = (Arc::clone(&world), Arc::clone(&io));
-        async move { world.core.dispatch(message("hello"), &*io).await }
+        async move { world.dispatch("hello", &io).await }
     });
     world.model.called.notified().await;
     world.core.registry().stop_all(StopMode::Hard, &Actor::new(ActorKind::Cli, "local"));
@@ -152,22 +150,6 @@ async fn a_hard_stop_ends_the_run_at_once_without_a_reply() {
     let record = world.last_record();
     assert_eq!((record.status, record.reply_ok), (RunStatus::StoppedHard, None));
     assert!(outline(&record).ends_with(&["run_note stop_requested".into(), "run_note stopped".into()]));
-}
-
-#[tokio::test]
-async fn a_second_message_of_a_thread_is_pointed_to_the_live_run() {
-    let world = Arc::new(world(vec![Move::HangUntilStopped]));
-    let running = tokio::spawn({
-        let world = Arc::clone(&world);
-        async move { world.core.dispatch(message("hello"), &Collector::default()).await }
-    });
-    world.model.called.notified().await;
-    let second = Collector::default();
-    world.core.dispatch(message("and another"), &second).await;
-    assert!(second.replies.lock().unwrap()[0].contains("/runs/"));
-    assert!(second.started.lock().unwrap().is_empty());
-    world.core.registry().stop_all(StopMode::Hard, &Actor::new(ActorKind::Cli, "local"));
-    running.await.unwrap();
 }
 
 #[tokio::test]
@@ -192,8 +174,8 @@ async fn refusals_before_the_run_are_one_reply_and_no_run() {
 async fn earlier_turns_reach_the_model_and_the_stream() {
     let world = world(vec![Move::Say("42")]);
     let history = vec![said(Role::User, "my number is 41"), said(Role::Assistant, "noted")];
-    let io = Collector { history, ..Collector::default() };
-    world.core.dispatch(message("plus one?"), &io).await;
+    let io = Arc::new(Collector { history, ..Collector::default() });
+    world.dispatch("plus one?", &io).await;
     world.settle().await;
     assert_eq!(world.model.seen.lock().unwrap()[0].len(), 3);
     let record = world.last_record();

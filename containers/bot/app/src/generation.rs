@@ -1,0 +1,23 @@
+//! This process's generation in the ledger (state-worker supplement section 9.1): an ISO stamp without punctuation,
+//! a dash, and eight hex digits.
+
+use ars_types::Generation;
+
+/// A new generation.
+pub fn mint() -> anyhow::Result<Generation> {
+    let mut random = [0; 4];
+    getrandom::fill(&mut random)?;
+    let stamp = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%S%3fZ");
+    let hex: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(Generation::parse(format!("{stamp}-{hex}"))?)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn generations_are_told_apart_and_sort_by_time() {
+        let (one, other) = (super::mint().unwrap(), super::mint().unwrap());
+        assert_ne!(one, other);
+        assert_eq!(one.as_str().len(), "20261121T101112123Z-0123abcd".len(), "{one:?}");
+    }
+}

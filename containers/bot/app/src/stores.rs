@@ -1,0 +1,129 @@
+//! Opening the stores: the state Worker's or the data directory's, the same ports either way.
+
+use std::{net::Ipv4Addr, path::Path, sync::Arc};
+
+use anyhow::Context as _;
+use ars_auth::Secret;
+use ars_bot_adapters::stores::{Client, EmbeddedStores, Exchange, Proposal, WorkerStores};
+use ars_bot_core::{
+    live::LiveStores,
+    ports::{Clock as _, RunStore},
+};
+
+use crate::{
+    args::Store,
+    clock::SystemClock,
+    commands::Failure,
+    config::{HistoryStore, RunHistory},
+};
+
+/// The stores of this process.
+pub struct Stores {
+    /// Durable history.
+    pub runs: Arc<dyn RunStore>,
+    /// Live runs.
+    pub live: LiveStores,
+    /// They are the state Worker's, which the next process reaches as well.
+    pub are_shared: bool,
+}
+
+/// Where stores may be.
+pub struct Place<'a> {
+    /// `--store`.
+    pub wanted: Option<Store>,
+    /// `--state-url`.
+    pub state_url: Option<String>,
+    /// The state Worker's bearer.
+    pub token: Option<&'a Secret>,
+    /// The data directory.
+    pub data_dir: &'a Path,
+}
+
+impl Stores {
+    /// Opens them. The command line wins over the file; without either, the data directory.
+    pub fn open(history: &RunHistory, place: Place<'_>) -> Result<Self, Failure> {
+        let policy =
+            history.policy().map_err(|error| Failure::InvalidInput(format!("configuration: {error}")))?;
+        let proposal = policy.map(|policy| Proposal { policy, updated_at: SystemClock.now() });
+        let to_worker = match place.wanted {
+            Some(Store::Embedded) if place.state_url.is_some() => {
+                let words = "--state-url is the state Worker's: it does not go with --store embedded";
+                return Err(Failure::InvalidInput(words.into()));
+            }
+            Some(store) => store == Store::Worker,
+            None => place.state_url.is_some() || history.store == Some(HistoryStore::Worker),
+        };
+        if to_worker {
+            return Ok(Self::of(worker(history, &place, proposal)?, true));
+        }
+        let stores = EmbeddedStores::open(place.data_dir, Arc::new(SystemClock), proposal)
+            .with_context(|| format!("the data directory {} cannot be used", place.data_dir.display()));
+        Ok(Self::of(stores.map_err(Failure::Unavailable)?, false))
+    }
+
+    fn of<E: Exchange + 'static>(client: Client<E>, are_shared: bool) -> Self {
+        let client = Arc::new(client);
+        let live = LiveStores { ledger: client.clone(), transcripts: client.clone() };
+        Self { runs: client, live, are_shared }
+    }
+}
+
+fn worker(
+    history: &RunHistory,
+    place: &Place<'_>,
+    proposal: Option<Proposal>,
+) -> Result<WorkerStores, Failure> {
+    let configured = || history.worker.as_ref().map(|worker| worker.base_url.clone());
+    let url = place.state_url.clone().or_else(configured).ok_or_else(|| {
+        Failure::InvalidInput(
+            "the state Worker's address is missing: give --state-url or run_history.worker.base_url".into(),
+        )
+    })?;
+    if !is_private(&url) {
+        return Err(Failure::InvalidInput(
+            "the state Worker's address must begin with https:// (http:// only for this machine)".into(),
+        ));
+    }
+    let token = place.token.ok_or_else(|| {
+        Failure::InvalidInput(
+            "the state Worker's bearer is missing: set MEMORY_TOKEN (or run_history.worker.token_env)".into(),
+        )
+    })?;
+    Ok(WorkerStores::connect(&url, token, proposal)?)
+}
+
+/// A bearer may travel to it: encrypted, or within this machine. Judged on the parsed URL, because in
+/// `http://127.0.0.1:80@elsewhere` the host is not what it looks like.
+fn is_private(url: &str) -> bool {
+    let Ok(url) = reqwest::Url::parse(url) else { return false };
+    let bare = url.username().is_empty() && url.password().is_none();
+    let is_local = match url.host_str() {
+        Some("localhost" | "[::1]") => true,
+        Some(host) => host.parse::<Ipv4Addr>().is_ok_and(|address| address.is_loopback()),
+        None => false,
+    };
+    bare && (url.scheme() == "https" || (url.scheme() == "http" && is_local))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_private;
+
+    #[test]
+    fn a_bearer_only_travels_encrypted_or_within_the_machine() {
+        for url in ["https://x.example", "http://127.0.0.1:8788", "http://localhost", "http://[::1]:1/"] {
+            assert!(is_private(url), "{url}");
+        }
+        for url in [
+            "http://x.example",
+            "http://127.0.0.1.example",
+            "http://localhost@x.example",
+            "http://127.0.0.1:80@x.example",
+            "https://u:p@x.example",
+            "ftp://127.0.0.1",
+            "",
+        ] {
+            assert!(!is_private(url), "{url}");
+        }
+    }
+}

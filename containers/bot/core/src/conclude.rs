@@ -1,0 +1,160 @@
+//! From the end of the loop to the end of the run (bot supplement section 12.1, stages 16 to 18).
+//!
+//! The order: the ledger's leave to reply, the answer, the finish, the channel's receipt, the reply, the seal, the
+//! record. The thread is held until the record has taken the live run's place, so that no message can reach a run that
+//! nobody reads for any more. Not here: resuming (`resume`), which ends here too.
+
+use std::{panic::AssertUnwindSafe, sync::Arc};
+
+use ars_agent::Turn;
+use ars_events::EventBody;
+use ars_types::RunStatus;
+use futures::FutureExt;
+
+use crate::{
+    history::{self, Provisional, RunEnd},
+    leftovers::{self, Leftovers},
+    live::{Gate, Tracked},
+    ports::ChannelIo,
+    registry::RunHandle,
+    run::{Assignment, Driven, Driver, Outcome, Resumption, Span, Spans, thrown},
+    service::{Core, InFlight},
+    threads::{Claim, Closed},
+};
+
+/// A run that is driven, with everything its end needs.
+pub(crate) struct Conclusion {
+    pub(crate) run: RunHandle,
+    pub(crate) spans: Spans,
+    pub(crate) request: Span,
+    pub(crate) claim: Claim,
+    pub(crate) tracked: Option<Tracked>,
+    pub(crate) provisional: Provisional,
+    pub(crate) io: Arc<dyn ChannelIo>,
+    pub(crate) in_flight: InFlight,
+}
+
+/// Where a driver begins.
+pub(crate) enum From {
+    /// At this conversation.
+    Start(Vec<Turn>),
+    /// Where another process left the run.
+    Stored(Box<Resumption>),
+}
+
+impl Conclusion {
+    /// Drives the run to its end, from its first model call or from where another process left it.
+    pub(crate) async fn drive(&self, core: &Core, assignment: &Assignment, from: From) -> Driven {
+        let root = self.spans.start(&self.run, Some(self.request.id()), "run.agent", core.clock().now());
+        let driver = Driver {
+            run: &self.run,
+            spans: &self.spans,
+            root: root.id().to_owned(),
+            clock: core.clock(),
+            assignment,
+            mailbox: self.claim.mailbox(),
+            tracked: self.tracked.as_ref(),
+            hand_off: core.hand_off(),
+            io: &*self.io,
+            redactor: &core.deps().redactor,
+        };
+        let driven = async {
+            match from {
+                From::Start(conversation) => driver.run(conversation).await,
+                From::Stored(resumption) => driver.go_on(*resumption).await,
+            }
+        };
+        // A panic is a bug of ours; the requester still gets an answer and the run its record.
+        let driven = AssertUnwindSafe(driven).catch_unwind().await.unwrap_or_else(|_| {
+            tracing::error!(run = %self.run.id(), "the run's driver panicked");
+            thrown()
+        });
+        let failed = matches!(&driven.outcome, Outcome::Ended(ending) if ending.status == RunStatus::Failed);
+        self.spans.end(&self.run, root, failed.then(|| "failed".to_owned()), None, core.clock().now());
+        driven
+    }
+
+    /// Ends the run as its driver left it.
+    pub(crate) async fn conclude(self, core: &Core, driven: Driven) {
+        let ending = match driven.outcome {
+            Outcome::Ended(ending) => ending,
+            Outcome::HandedOff => return self.hand_off(core).await,
+            Outcome::Lost => return self.give_up(core),
+        };
+        if let (Some(tracked), Some(_)) = (&self.tracked, &ending.answer)
+            && tracked.finishing(ending.status).await == Gate::Closed
+        {
+            return self.give_up(core);
+        }
+        if let Some(answer) = &ending.answer {
+            self.run.publish(EventBody::Answer { text: answer.clone() });
+        }
+        self.run.finish(ending.status);
+        let unread = self.claim.mailbox().close(Closed::Ended);
+        self.io.run_finished(self.run.id(), ending.status);
+        let reply_ok = self.reply(core, ending.answer.as_deref()).await;
+        if let (Some(tracked), Some(true)) = (&self.tracked, reply_ok) {
+            tracked.replied().await;
+        }
+        let Self { run, spans, request, claim, tracked, provisional, in_flight, .. } = self;
+        spans.end(&run, request, None, None, core.clock().now());
+        run.seal(reply_ok);
+
+        let view = run.view();
+        let end = RunEnd {
+            status: final_status(ending.status, reply_ok),
+            finished_at: view.finished.map_or(view.started_at, |(at, _)| at),
+            steps: Some(driven.steps),
+        };
+        let (core, record) = (core.clone(), history::record(&view, end));
+        let leftovers = Leftovers::of(ending.status, driven.unread.into_iter().chain(unread));
+        tokio::spawn(async move {
+            core.history().finish(provisional, record, tracked.as_ref()).await;
+            drop(claim);
+            leftovers::settle(&core, leftovers).await;
+            drop(in_flight);
+        });
+    }
+
+    async fn reply(&self, core: &Core, answer: Option<&str>) -> Option<bool> {
+        let answer = answer?;
+        let span = self.spans.start(&self.run, Some(self.request.id()), "post.reply", core.clock().now());
+        let delivered = self.io.reply(answer).await;
+        let error = delivered.as_ref().err().map(|error| {
+            tracing::warn!(run = %self.run.id(), error = %error, "reply not delivered");
+            "reply".to_owned()
+        });
+        self.spans.end(&self.run, span, error, None, core.clock().now());
+        Some(delivered.is_ok())
+    }
+
+    /// Leaves the run to the next process, which replies and writes its record.
+    async fn hand_off(self, core: &Core) {
+        let Some(tracked) = &self.tracked else { return };
+        let is_offered = tracked.hand_off().await;
+        // What came in while the last step was stored goes with the run.
+        for follow_up in self.claim.mailbox().close(Closed::HandedOff) {
+            if follow_up.inbox_seq.is_none() {
+                leftovers::leave(core, self.run.id(), &follow_up.note).await;
+            }
+        }
+        tracing::info!(run = %self.run.id(), is_offered, "run left to the next process");
+        self.provisional.stand_down();
+        core.registry().forget(self.run.id());
+    }
+
+    /// The run is another process's: nothing is said here any more, neither to the requester nor to the store.
+    fn give_up(self, core: &Core) {
+        self.claim.mailbox().close(Closed::HandedOff);
+        self.provisional.stand_down();
+        core.registry().forget(self.run.id());
+    }
+}
+
+/// A reply that throws after the loop makes the record `failed`; stop statuses are kept (document 2 section 3.2).
+fn final_status(status: RunStatus, reply_ok: Option<bool>) -> RunStatus {
+    match (status, reply_ok) {
+        (RunStatus::Completed, Some(false)) => RunStatus::Failed,
+        (status, _) => status,
+    }
+}

@@ -1,0 +1,139 @@
+//! Thread admission (bot supplement section 13): a message either claims its thread or steers the run that holds it.
+//!
+//! A steered message is left in the ledger's inbox first, so that the process that resumes the run has it too, and
+//! then in the run's mailbox. Commands never come here: they are answered inline. Not here: how the run reads its
+//! follow-ups (`run::driver`), and what becomes of those it did not read (`conclude`).
+
+use std::sync::Arc;
+
+use ars_auth::{Actor, can_run_agent};
+use ars_types::RunId;
+use ars_wire::ledger::Holder;
+
+use crate::{
+    message::IncomingMessage,
+    ports::ChannelIo,
+    service::Core,
+    threads::{Claim, Closed, FollowUp, Note, Occupant, Sender},
+};
+
+/// What a message became.
+pub(super) enum Admission {
+    /// The thread is this message's.
+    Claimed(Claim),
+    /// It goes to the live run; this is said to its sender.
+    Steered(String),
+}
+
+/// A message that asks to be let in.
+pub(super) struct Applicant<'a> {
+    pub(super) message: &'a IncomingMessage,
+    pub(super) io: &'a Arc<dyn ChannelIo>,
+    /// With the grants of the configuration.
+    pub(super) actor: &'a Actor,
+    /// The agent it names itself; nothing when it leaves that to the thread or the configuration.
+    pub(super) names: Option<&'a str>,
+    /// The agent it resolved to.
+    pub(super) agent: &'static str,
+    /// The text without its directives.
+    pub(super) text: &'a str,
+}
+
+impl Applicant<'_> {
+    /// Claims the thread or steers the run of this process that holds it. An `Err` is what the sender is told.
+    pub(super) async fn admit(&self, core: &Core) -> Result<Admission, String> {
+        loop {
+            let thread = &self.message.thread_key;
+            let occupant = match core.threads().claim(thread, self.agent, core.clock().now()) {
+                Ok(claim) => return Ok(Admission::Claimed(claim)),
+                Err(occupant) => *occupant,
+            };
+            self.may_steer(core, occupant.agent, occupant.since, occupant.run.as_ref())?;
+            let inbox_seq = match &occupant.run {
+                Some(run) => self.leave(core, run).await,
+                None => None,
+            };
+            match occupant.mailbox.put(self.follow_up(inbox_seq)) {
+                Ok(()) => return Ok(Admission::Steered(self.steered(core, &occupant))),
+                // The next owner finds it in the inbox.
+                Err(Closed::HandedOff) if inbox_seq.is_some() => {
+                    return Ok(Admission::Steered(self.steered(core, &occupant)));
+                }
+                // The run is being put away; the thread is free in a moment.
+                Err(Closed::Ended | Closed::HandedOff) => occupant.gone().await,
+            }
+        }
+    }
+
+    /// Steers a run that another process drives; `None` when it has just ended.
+    pub(super) async fn steer_elsewhere(
+        &self,
+        core: &Core,
+        holder: &Holder,
+    ) -> Option<Result<String, String>> {
+        let (run, since) = (&holder.run_id, holder.started_at.rounded());
+        let agent = holder.agent.as_deref().unwrap_or("live");
+        if let Err(refusal) = self.may_steer(core, agent, since, Some(run)) {
+            return Some(Err(refusal));
+        }
+        self.leave(core, run).await.map(|_| Ok(ack(core, agent, since, Some(run))))
+    }
+
+    fn may_steer(&self, core: &Core, agent: &str, since: i64, run: Option<&RunId>) -> Result<(), String> {
+        if can_run_agent(self.actor, &core.settings().restrictions, agent).is_err() {
+            return Err(format!(
+                "⛔ Sorry, you may not run the {agent} agent, which is at work in this thread."
+            ));
+        }
+        if self.names.is_some_and(|named| named != agent) {
+            let (seconds, link) = (seconds_since(core, since), link(core, run));
+            return Err(format!(
+                "⏳ The {agent} agent has been working in this thread for {seconds} s{link}. Ask another agent when \
+                 it has finished, or in another thread."
+            ));
+        }
+        Ok(())
+    }
+
+    /// Leaves the message in the ledger's inbox of a run: its number there, when it was taken.
+    async fn leave(&self, core: &Core, run: &RunId) -> Option<u64> {
+        let ledger = core.live()?.ledger();
+        match ledger.inbox(run, &self.note().message()).await {
+            Ok(seq) => seq,
+            Err(error) => {
+                tracing::warn!(run = %run, error = %error, "follow-up not left in the ledger");
+                None
+            }
+        }
+    }
+
+    fn follow_up(&self, inbox_seq: Option<u64>) -> FollowUp {
+        let sender = Sender { message: self.message.clone(), io: Arc::clone(self.io) };
+        FollowUp { note: self.note(), inbox_seq, sender: Some(sender) }
+    }
+
+    fn note(&self) -> Note {
+        Note {
+            text: self.text.to_owned(),
+            user_id: self.message.actor.id.clone(),
+            received_at: self.message.received_at,
+        }
+    }
+
+    fn steered(&self, core: &Core, occupant: &Occupant) -> String {
+        ack(core, occupant.agent, occupant.since, occupant.run.as_ref())
+    }
+}
+
+fn ack(core: &Core, agent: &str, since: i64, run: Option<&RunId>) -> String {
+    let (seconds, link) = (seconds_since(core, since), link(core, run));
+    format!("↪️ Passed on to the {agent} agent, {seconds} s into its work{link}")
+}
+
+fn seconds_since(core: &Core, since: i64) -> i64 {
+    core.clock().now().saturating_sub(since).max(0) / 1000
+}
+
+fn link(core: &Core, run: Option<&RunId>) -> String {
+    run.map_or_else(String::new, |run| format!(": {}", core.settings().run_url(run)))
+}

@@ -1,0 +1,47 @@
+//! Keeps a run's conversation in its transcript object (state-worker supplement section 10).
+//!
+//! Rows are only added: the whole conversation is stored, and the loop's saved state tells which part of it the model
+//! is shown. Not here: the encoding (`ars_agent::resume`).
+
+use ars_agent::{Turn, resume};
+use ars_wire::ledger::Owner;
+
+use crate::ports::{Owned, StoreError, StoreErrorKind, Transcripts};
+
+/// Turns stored so far.
+#[derive(Debug, Default)]
+pub(super) struct Conversation {
+    stored: u64,
+}
+
+impl Conversation {
+    /// One of which so many turns are stored already.
+    pub(super) fn of(stored: u64) -> Self {
+        Self { stored }
+    }
+
+    /// Turns stored.
+    pub(super) fn stored(&self) -> u64 {
+        self.stored
+    }
+
+    /// Stores the turns behind what is stored. Repeating it after a failure writes the same rows again.
+    pub(super) async fn append(
+        &mut self,
+        transcripts: &dyn Transcripts,
+        owner: &Owner,
+        turns: &[Turn],
+        inbox_consumed: u64,
+    ) -> Result<Owned, StoreError> {
+        let encoded = resume::encode(self.stored, turns, inbox_consumed)
+            .map_err(|error| StoreError { kind: StoreErrorKind::Permanent, message: error.to_string() })?;
+        for batch in resume::pack(encoded) {
+            match transcripts.write(owner, &batch.rows, &batch.attachments).await? {
+                Owned::Done(()) => {}
+                refused => return Ok(refused),
+            }
+        }
+        self.stored += turns.len() as u64;
+        Ok(Owned::Done(()))
+    }
+}

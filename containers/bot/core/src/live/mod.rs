@@ -1,0 +1,147 @@
+//! The bot's side of the live-run ledger: what makes a run outlast its process (document 2 section 3.3, state-worker
+//! supplement sections 9 to 11).
+//!
+//! One [`Live`] stands for this process and its generation. A run that is claimed is a [`Tracked`]: its driver stores
+//! each step through it before any side effect, and takes the right to reply from it. The [`flush`] loop carries the
+//! events of all tracked runs, extends their leases, and brings back stops and follow-ups that came another way.
+//!
+//! Not here: the store (`ars_runs` behind a port), resuming what another process left (`resume`), and retries of single
+//! requests (`retry`).
+
+mod conversation;
+mod flush;
+mod meta;
+mod slot;
+mod tracked;
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use ars_types::{Generation, RunId};
+use ars_wire::ledger::{Holder, LEASE_MS, NewRun, Owner};
+use tokio::sync::Notify;
+
+use crate::{
+    ports::{Claim, Clock, Ledger, StoreError, StoreErrorKind, Transcripts},
+    registry::RunHandle,
+    retry::Retrying,
+    threads::Mailbox,
+};
+use slot::Slot;
+
+pub use meta::Meta;
+pub(crate) use tracked::REPLIED;
+pub use tracked::{Gate, Step, Stepped, Tracked};
+
+/// The stores behind a ledger.
+#[derive(Clone)]
+pub struct LiveStores {
+    /// Live runs.
+    pub ledger: Arc<dyn Ledger>,
+    /// Their conversations.
+    pub transcripts: Arc<dyn Transcripts>,
+}
+
+/// The live runs of this process in the ledger. Cheap to clone.
+#[derive(Clone)]
+pub struct Live {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    ledger: Retrying,
+    transcripts: Arc<dyn Transcripts>,
+    generation: Generation,
+    clock: Arc<dyn Clock>,
+    slots: Mutex<HashMap<RunId, Arc<Slot>>>,
+    /// There is something to flush at once.
+    nudge: Arc<Notify>,
+}
+
+/// What became of a claim.
+pub enum Claimed {
+    /// The run is in the ledger, and this generation's.
+    Granted,
+    /// The ledger did not answer, or lacks the route: the run goes on, and dies with this process.
+    Untracked,
+    /// Another process drives the thread's run.
+    ThreadLive(Holder),
+}
+
+impl Live {
+    /// Nothing is tracked yet. Flushing begins with [`Live::run`].
+    pub fn new(stores: LiveStores, generation: Generation, clock: Arc<dyn Clock>) -> Self {
+        let LiveStores { ledger, transcripts } = stores;
+        let inner = Inner {
+            ledger: Retrying::new(ledger),
+            transcripts,
+            generation,
+            clock,
+            slots: Mutex::default(),
+            nudge: Arc::default(),
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// This process's generation, its fencing token.
+    pub fn generation(&self) -> &Generation {
+        &self.inner.generation
+    }
+
+    /// The ledger, with retries.
+    pub(crate) fn ledger(&self) -> &dyn Ledger {
+        &self.inner.ledger
+    }
+
+    /// The conversations.
+    pub(crate) fn transcripts(&self) -> &dyn Transcripts {
+        &*self.inner.transcripts
+    }
+
+    /// Claims a run on its thread. `run` carries this generation and lease.
+    pub async fn claim(&self, run: &NewRun) -> Claimed {
+        match self.inner.ledger.claim(run).await {
+            Ok(Claim::Granted) => Claimed::Granted,
+            Ok(Claim::ThreadLive(holder)) => Claimed::ThreadLive(holder),
+            Err(error) => {
+                tracing::warn!(run = %run.run_id, error = %error, "run not tracked: it would not outlast this process");
+                Claimed::Untracked
+            }
+        }
+    }
+
+    /// Tracks a run that was claimed or taken over: from now on it is flushed. Its events up to `flushed` are in the
+    /// ledger already.
+    pub fn track(&self, run: &RunHandle, mailbox: &Mailbox, flushed: u64) -> Tracked {
+        let owner = self.owner(run.id());
+        let slot = Arc::new(Slot::new(owner, run.feed(), mailbox.clone(), flushed));
+        run.nudge_at_each(flush::BATCH_EVENTS, &self.inner.nudge);
+        self.slots().insert(run.id().clone(), Arc::clone(&slot));
+        self.inner.nudge.notify_one();
+        Tracked::new(self.clone(), slot)
+    }
+
+    /// The owner that this process is of a run.
+    pub(crate) fn owner(&self, run: &RunId) -> Owner {
+        Owner { run_id: run.clone(), generation: self.inner.generation.clone() }
+    }
+
+    /// Gives a run that this process does not drive up to whoever looks after the lease.
+    fn forget(&self, run: &RunId) {
+        self.slots().remove(run);
+    }
+
+    fn slots(&self) -> MutexGuard<'_, HashMap<RunId, Arc<Slot>>> {
+        self.inner.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How long a lease lasts from each flush that extends it, in milliseconds.
+pub(crate) const LEASE: u32 = LEASE_MS;
+
+/// The store may have done it, or may do it at the next attempt.
+fn is_transient(error: &StoreError) -> bool {
+    error.kind == StoreErrorKind::Transient
+}

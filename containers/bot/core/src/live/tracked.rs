@@ -1,0 +1,255 @@
+//! One run in the ledger, as its driver sees it.
+//!
+//! The order that everything rests on: the step's turns first, its record second, and no side effect before both are
+//! acknowledged (state-worker supplement section 10.2).
+
+use std::{
+    sync::{Arc, PoisonError},
+    time::Duration,
+};
+
+use ars_agent::{Loop, Position, ToolCall, resume};
+use ars_runs::RunRecord;
+use ars_types::{RunStatus, UnixMillis};
+use ars_wire::ledger::{Call, StepRecord};
+use serde_json::{Map, Value};
+use tokio::sync::Mutex;
+use tokio_util::sync::CancellationToken;
+
+use super::{Live, conversation::Conversation, is_transient, slot::Slot};
+use crate::ports::{Owned, StoreError, Stored};
+
+/// Waits between attempts to store a step that must be stored: short ones for a hiccup.
+const STEP_WAITS: [Duration; 3] =
+    [Duration::from_millis(200), Duration::from_secs(1), Duration::from_secs(2)];
+/// The wait after those, for as long as the outage lasts.
+const LAST_WAIT: Duration = Duration::from_secs(5);
+/// Waits between attempts to get the ledger's leave to reply: together shorter than a lease.
+const GATE_WAITS: [Duration; 5] = [
+    Duration::from_millis(200),
+    Duration::from_secs(1),
+    Duration::from_secs(2),
+    Duration::from_secs(5),
+    Duration::from_secs(10),
+];
+/// Field of the run's state: whether the reply is known to be delivered. `false` from before it is tried.
+pub(crate) const REPLIED: &str = "replied";
+
+/// A tracked run.
+pub struct Tracked {
+    live: Live,
+    slot: Arc<Slot>,
+    /// Held while a step is stored: steps are stored one after the other.
+    conversation: Mutex<Conversation>,
+    state: std::sync::Mutex<Map<String, Value>>,
+}
+
+/// Where the loop stands before the calls of a step.
+pub struct Step<'a> {
+    /// The loop.
+    pub agent_loop: &'a Loop,
+    /// The calls that follow.
+    pub calls: &'a [ToolCall],
+    /// The last event's seq.
+    pub seq: u64,
+    /// The moment.
+    pub now: UnixMillis,
+}
+
+/// What became of storing a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stepped {
+    /// It is durable.
+    Stored,
+    /// It is not, and whoever resumes will know less than this process.
+    NotStored,
+    /// The run is another generation's.
+    Lost,
+}
+
+/// Whether the run may reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gate {
+    /// This process alone may.
+    Open,
+    /// Another process has the run, or has replied.
+    Closed,
+    /// The ledger does not answer: it replies as if there were none.
+    Unavailable,
+}
+
+impl Tracked {
+    pub(super) fn new(live: Live, slot: Arc<Slot>) -> Self {
+        let conversation = Mutex::default();
+        Self { live, slot, conversation, state: std::sync::Mutex::default() }
+    }
+
+    /// Takes the transcript over; with the first step, what makes a run resumable.
+    pub async fn own_transcript(&self) -> Result<(), StoreError> {
+        self.live.transcripts().set_owner(&self.slot.owner).await
+    }
+
+    /// Goes on with what another process stored.
+    pub async fn adopt(&self, turns: u64, state: Map<String, Value>) {
+        *self.conversation.lock().await = Conversation::of(turns);
+        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = state;
+    }
+
+    /// The run turned out to be another generation's.
+    pub fn is_lost(&self) -> bool {
+        self.slot.is_lost()
+    }
+
+    /// Stores a step. One that `must` be stored, because it precedes calls that a resume must not repeat unawares, is
+    /// tried until it is, or `give_up` fires.
+    pub async fn step(&self, step: &Step<'_>, must: bool, give_up: &CancellationToken) -> Stepped {
+        let at = step.agent_loop.position(step.now);
+        let mut waits = STEP_WAITS.into_iter().chain(std::iter::repeat(LAST_WAIT));
+        loop {
+            let tried = match self.try_step(step, &at).await {
+                // What cannot be stored at any attempt is said instead: nobody resumes what it does not know.
+                Err(error) if must && !is_transient(&error) => {
+                    tracing::warn!(run = %self.slot.run(), step = at.step, error = %error, "run not resumable");
+                    self.set([(resume::UNRESUMABLE, Value::from(at.step))]);
+                    self.try_state().await
+                }
+                tried => tried,
+            };
+            match self.judge(tried, "step not stored") {
+                Stepped::NotStored if must => {}
+                stepped => return stepped,
+            }
+            tokio::select! {
+                () = tokio::time::sleep(waits.next().unwrap_or(LAST_WAIT)) => {}
+                () = give_up.cancelled() => return Stepped::NotStored,
+            }
+        }
+    }
+
+    /// What came of a write, for the run.
+    fn judge(&self, tried: Result<Owned, StoreError>, failure: &'static str) -> Stepped {
+        match tried {
+            Ok(Owned::Done(())) => Stepped::Stored,
+            Ok(Owned::Fenced | Owned::UnknownRun) => {
+                self.slot.lose();
+                Stepped::Lost
+            }
+            Err(error) => {
+                tracing::warn!(run = %self.slot.run(), error = %error, failure);
+                Stepped::NotStored
+            }
+        }
+    }
+
+    async fn try_step(&self, step: &Step<'_>, at: &Position) -> Result<Owned, StoreError> {
+        let mut conversation = self.conversation.lock().await;
+        let owner = &self.slot.owner;
+        let unstored = step.agent_loop.turns_since(conversation.stored());
+        let transcripts = self.live.transcripts();
+        let written = conversation.append(transcripts, owner, unstored, at.inbox_consumed_seq).await?;
+        let Owned::Done(()) = written else { return Ok(written) };
+        let calls =
+            step.calls.iter().map(|call| Call { call_id: call.call_id.clone(), tool: call.name.clone() });
+        let mut record = StepRecord {
+            step: at.step,
+            seq: step.seq,
+            turn_index: conversation.stored(),
+            in_flight: calls.collect(),
+            inbox_consumed_seq: at.inbox_consumed_seq,
+            remaining_ms: at.remaining_ms,
+            turn: at.turn,
+            iteration: at.iteration,
+            extra: Map::new(),
+        };
+        step.agent_loop.saved().store(&mut record.extra);
+        self.live.ledger().step(owner, &record).await
+    }
+
+    /// Tells the ledger how the run ends, and asks for the right to say so.
+    pub async fn finishing(&self, status: RunStatus) -> Gate {
+        self.set([(resume::FINAL_STATUS, Value::from(status.as_str())), (REPLIED, Value::from(false))]);
+        if self.store_state().await == Stepped::Lost {
+            return Gate::Closed;
+        }
+        // While the lease holds nobody else can take the run, so there is time to ask again.
+        let mut waits = GATE_WAITS.into_iter();
+        loop {
+            let error = match self.live.ledger().finishing(&self.slot.owner).await {
+                Ok(Owned::Done(())) => return Gate::Open,
+                Ok(Owned::Fenced | Owned::UnknownRun) => {
+                    self.slot.lose();
+                    return Gate::Closed;
+                }
+                Err(error) => error,
+            };
+            let Some(wait) = waits.next().filter(|_| is_transient(&error)) else {
+                tracing::warn!(run = %self.slot.run(), error = %error, "replying without the ledger's leave");
+                return Gate::Unavailable;
+            };
+            tokio::time::sleep(wait).await;
+        }
+    }
+
+    /// The reply was tried: whoever closes the run in this process's place knows that it may say how it ended.
+    pub async fn replied(&self) {
+        self.patch(REPLIED, Value::from(true)).await;
+    }
+
+    /// Writes the record and ends the live run. `None`: the ledger does not have the run, a plain put must do.
+    pub async fn finish(&self, record: &RunRecord) -> Result<Option<Stored>, StoreError> {
+        self.detach();
+        match self.live.ledger().finish(&self.slot.owner, record).await? {
+            Owned::Done(stored) => Ok(Some(stored)),
+            Owned::Fenced | Owned::UnknownRun => Ok(None),
+        }
+    }
+
+    /// Offers the run to the next generation; false when it was not taken up.
+    pub async fn hand_off(&self) -> bool {
+        let run = self.slot.run();
+        self.live.flush_run(&self.slot).await;
+        self.detach();
+        match self.live.ledger().handoff(self.live.generation(), std::slice::from_ref(run)).await {
+            Ok(marked) => marked.contains(run),
+            Err(error) => {
+                // Its lease lapses by itself, a little later.
+                tracing::warn!(run = %run, error = %error, "run not handed off");
+                false
+            }
+        }
+    }
+
+    /// Sets one field of the run's state.
+    pub async fn patch(&self, field: &str, value: Value) -> Stepped {
+        self.set([(field, value)]);
+        self.store_state().await
+    }
+
+    /// No flush carries the run any more.
+    pub fn detach(&self) {
+        self.live.forget(self.slot.run());
+    }
+
+    fn set<const N: usize>(&self, fields: [(&str, Value); N]) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.extend(fields.into_iter().map(|(field, value)| (field.to_owned(), value)));
+    }
+
+    /// Stores the run's state as it is.
+    pub async fn store_state(&self) -> Stepped {
+        let tried = self.try_state().await;
+        self.judge(tried, "run state not stored")
+    }
+
+    async fn try_state(&self) -> Result<Owned, StoreError> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        self.live.ledger().state(&self.slot.owner, &state).await
+    }
+}
+
+impl Drop for Tracked {
+    /// A driver that ends in any way leaves nothing to flush.
+    fn drop(&mut self) {
+        self.detach();
+    }
+}

@@ -1,0 +1,262 @@
+//! What is measured: every metric's name, and one function for each thing that happens.
+//!
+//! Labels come from closed sets (agents, statuses, configured providers, tools the run has), so that no request can
+//! grow the number of series and no text of a request can become one. Not here: who collects (`ars-bot-telemetry`);
+//! without a collector every call is a no-op. docs/logging.md lists the metrics for operators.
+
+use std::time::Duration;
+
+use ::metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
+use ars_agent::Usage;
+use ars_types::RunStatus;
+
+const RUNS_STARTED: &str = "ars_runs_started_total";
+const RUNS_FINISHED: &str = "ars_runs_finished_total";
+const RUN_SECONDS: &str = "ars_run_duration_seconds";
+const IN_FLIGHT: &str = "ars_in_flight";
+const MODEL_TURNS: &str = "ars_model_turns_total";
+const MODEL_TURN_SECONDS: &str = "ars_model_turn_duration_seconds";
+const MODEL_TOKENS: &str = "ars_model_tokens_total";
+const COST: &str = "ars_cost_microdollars_total";
+const TOOL_CALLS: &str = "ars_tool_calls_total";
+const TOOL_SECONDS: &str = "ars_tool_duration_seconds";
+const LEDGER_FLUSHES: &str = "ars_ledger_flushes_total";
+const LEDGER_EVENTS: &str = "ars_ledger_events_flushed_total";
+const STORE_SECONDS: &str = "ars_store_request_duration_seconds";
+const VIEWERS: &str = "ars_stream_viewers";
+const LOST_RECORDS: &str = "ars_run_records_lost_total";
+
+/// Stands for the name of a tool that the run does not have: the model may have made up any.
+const UNKNOWN_TOOL: &str = "unknown";
+
+/// How a call ended, whatever was called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// It did what it was called for.
+    Ok,
+    /// It failed.
+    Failed,
+    /// What it ran on failed: the sandbox, the network.
+    Infra,
+}
+
+impl Outcome {
+    /// `Ok` or `Failed`.
+    pub fn of<T, E>(result: &Result<T, E>) -> Self {
+        if result.is_ok() { Self::Ok } else { Self::Failed }
+    }
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Failed => "failed",
+            Self::Infra => "infra",
+        }
+    }
+}
+
+/// Says what each metric is. Once, after the collector was installed.
+pub fn describe() {
+    describe_counter!(RUNS_STARTED, "Runs started, by agent");
+    describe_counter!(RUNS_FINISHED, "Runs finished, by agent and status");
+    describe_histogram!(RUN_SECONDS, "Time from a run's start to its finish, by agent and status");
+    describe_gauge!(IN_FLIGHT, "Dispatches and post-run work in flight");
+    describe_counter!(MODEL_TURNS, "Model turns, by provider and outcome");
+    describe_histogram!(MODEL_TURN_SECONDS, "Time of a model turn with its retries, by provider and outcome");
+    describe_counter!(MODEL_TOKENS, "Tokens, by provider and kind");
+    describe_counter!(COST, "What model turns cost, in millionths of a dollar, by provider");
+    describe_counter!(TOOL_CALLS, "Tool calls, by tool and outcome");
+    describe_histogram!(TOOL_SECONDS, "Time of a tool call, by tool and outcome");
+    describe_counter!(LEDGER_FLUSHES, "Flushes to the live-run ledger, by outcome");
+    describe_counter!(LEDGER_EVENTS, "Events that the live-run ledger took in");
+    describe_histogram!(STORE_SECONDS, "Time of a store request, by operation and outcome");
+    describe_gauge!(VIEWERS, "Viewers that follow a stream");
+    describe_counter!(LOST_RECORDS, "Final run records that could not be written");
+    // Alerts compare with what was before: the series exists before the first loss.
+    counter!(LOST_RECORDS).absolute(0);
+}
+
+/// A run began its work.
+pub fn run_started(agent: &'static str) {
+    counter!(RUNS_STARTED, "agent" => agent).increment(1);
+}
+
+/// A run ended, so long after its start.
+pub fn run_finished(agent: &'static str, status: RunStatus, took: Duration) {
+    counter!(RUNS_FINISHED, "agent" => agent, "status" => status.as_str()).increment(1);
+    histogram!(RUN_SECONDS, "agent" => agent, "status" => status.as_str()).record(took);
+}
+
+/// So many dispatches and pieces of post-run work are in flight now.
+pub fn in_flight(count: u64) {
+    gauge!(IN_FLIGHT).set(count as f64);
+}
+
+/// A model turn ended, with its retries. The provider is a configured one's name.
+pub fn model_turn(provider: &str, outcome: Outcome, took: Duration) {
+    let provider = provider.to_owned();
+    counter!(MODEL_TURNS, "provider" => provider.clone(), "outcome" => outcome.as_str()).increment(1);
+    histogram!(MODEL_TURN_SECONDS, "provider" => provider, "outcome" => outcome.as_str()).record(took);
+}
+
+/// What a model turn used, and what that cost when the model has a price, in millionths of a dollar.
+pub fn model_usage(provider: &str, usage: Usage, microdollars: Option<u64>) {
+    let kinds = [
+        ("input", usage.input_tokens),
+        ("output", usage.output_tokens),
+        ("cache_read", usage.cache_read_tokens),
+        ("cache_write", usage.cache_write_tokens),
+    ];
+    for (kind, tokens) in kinds {
+        counter!(MODEL_TOKENS, "provider" => provider.to_owned(), "kind" => kind).increment(tokens);
+    }
+    if let Some(microdollars) = microdollars {
+        counter!(COST, "provider" => provider.to_owned()).increment(microdollars);
+    }
+}
+
+/// A tool call ended. `tool` is none when the run has no tool of the name the model gave.
+pub fn tool_call(tool: Option<&str>, outcome: Outcome, took: Duration) {
+    let tool = tool.unwrap_or(UNKNOWN_TOOL).to_owned();
+    counter!(TOOL_CALLS, "tool" => tool.clone(), "outcome" => outcome.as_str()).increment(1);
+    histogram!(TOOL_SECONDS, "tool" => tool, "outcome" => outcome.as_str()).record(took);
+}
+
+/// A flush to the ledger ended; it carried so many events.
+pub fn ledger_flush(outcome: Outcome, events: usize) {
+    counter!(LEDGER_FLUSHES, "outcome" => outcome.as_str()).increment(1);
+    if outcome == Outcome::Ok {
+        counter!(LEDGER_EVENTS).increment(events as u64);
+    }
+}
+
+/// A request to a store ended. The operation is a route or a verb, never a path with an id.
+pub fn store_request(operation: &'static str, outcome: Outcome, took: Duration) {
+    histogram!(STORE_SECONDS, "operation" => operation, "outcome" => outcome.as_str()).record(took);
+}
+
+/// A final record was lost.
+pub fn record_lost() {
+    counter!(LOST_RECORDS).increment(1);
+}
+
+/// A viewer follows a stream for as long as this lives.
+#[derive(Debug)]
+pub struct Viewer(());
+
+/// Counts a viewer in.
+pub fn viewer() -> Viewer {
+    gauge!(VIEWERS).increment(1);
+    Viewer(())
+}
+
+impl Drop for Viewer {
+    fn drop(&mut self) {
+        gauge!(VIEWERS).decrement(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use metrics_exporter_prometheus::PrometheusBuilder;
+
+    use super::*;
+
+    /// What a collector renders of what happens in `happen`.
+    fn rendered(happen: impl FnOnce()) -> String {
+        let recorder = PrometheusBuilder::new().build_recorder();
+        let handle = recorder.handle();
+        ::metrics::with_local_recorder(&recorder, happen);
+        handle.render()
+    }
+
+    #[track_caller]
+    fn assert_has(text: &str, lines: &[&str]) {
+        for line in lines {
+            assert!(text.lines().any(|has| has == *line), "no {line:?} in\n{text}");
+        }
+    }
+
+    #[test]
+    fn a_run_is_counted_when_it_starts_and_when_it_ends() {
+        let text = rendered(|| {
+            run_started("coding");
+            run_finished("coding", RunStatus::StoppedSoft, Duration::from_secs(3));
+            in_flight(2);
+        });
+        let lines = [
+            "ars_runs_started_total{agent=\"coding\"} 1",
+            "ars_runs_finished_total{agent=\"coding\",status=\"stopped_soft\"} 1",
+            "ars_run_duration_seconds_sum{agent=\"coding\",status=\"stopped_soft\"} 3",
+            "ars_in_flight 2",
+        ];
+        assert_has(&text, &lines);
+    }
+
+    #[test]
+    fn a_model_turn_is_counted_with_its_tokens_and_its_cost() {
+        let usage =
+            Usage { input_tokens: 10, output_tokens: 20, cache_read_tokens: 30, cache_write_tokens: 40 };
+        let text = rendered(|| {
+            model_turn("anthropic", Outcome::Ok, Duration::from_millis(500));
+            model_usage("anthropic", usage, Some(1_500));
+            model_usage("local", usage, None);
+        });
+        let lines = [
+            "ars_model_turns_total{provider=\"anthropic\",outcome=\"ok\"} 1",
+            "ars_model_turn_duration_seconds_sum{provider=\"anthropic\",outcome=\"ok\"} 0.5",
+            "ars_model_tokens_total{provider=\"anthropic\",kind=\"input\"} 10",
+            "ars_model_tokens_total{provider=\"anthropic\",kind=\"output\"} 20",
+            "ars_model_tokens_total{provider=\"anthropic\",kind=\"cache_read\"} 30",
+            "ars_model_tokens_total{provider=\"local\",kind=\"cache_write\"} 40",
+            "ars_cost_microdollars_total{provider=\"anthropic\"} 1500",
+        ];
+        assert_has(&text, &lines);
+        assert!(!text.contains("ars_cost_microdollars_total{provider=\"local\"}"), "unpriced is not free");
+    }
+
+    #[test]
+    fn tools_that_do_not_exist_share_one_series() {
+        let text = rendered(|| {
+            tool_call(Some("bash"), Outcome::Failed, Duration::from_secs(1));
+            tool_call(None, Outcome::Failed, Duration::ZERO);
+            tool_call(None, Outcome::Failed, Duration::ZERO);
+        });
+        let lines = [
+            "ars_tool_calls_total{tool=\"bash\",outcome=\"failed\"} 1",
+            "ars_tool_calls_total{tool=\"unknown\",outcome=\"failed\"} 2",
+        ];
+        assert_has(&text, &lines);
+    }
+
+    #[test]
+    fn the_stores_and_the_ledger_are_timed_and_counted() {
+        let text = rendered(|| {
+            describe();
+            ledger_flush(Outcome::of(&Ok::<_, ()>(())), 7);
+            ledger_flush(Outcome::of(&Err::<(), _>(())), 9);
+            store_request("/runs/put", Outcome::Ok, Duration::from_secs(2));
+        });
+        let lines = [
+            "ars_ledger_flushes_total{outcome=\"ok\"} 1",
+            "ars_ledger_flushes_total{outcome=\"failed\"} 1",
+            "ars_ledger_events_flushed_total 7",
+            "ars_store_request_duration_seconds_sum{operation=\"/runs/put\",outcome=\"ok\"} 2",
+            "ars_run_records_lost_total 0",
+            "# HELP ars_ledger_flushes_total Flushes to the live-run ledger, by outcome",
+        ];
+        assert_has(&text, &lines);
+        assert_has(&rendered(record_lost), &["ars_run_records_lost_total 1"]);
+    }
+
+    #[test]
+    fn a_viewer_counts_until_it_leaves() {
+        let text = rendered(|| {
+            let (stays, leaves) = (viewer(), viewer());
+            drop(leaves);
+            // Its leaving is not this recorder's to count.
+            std::mem::forget(stays);
+        });
+        assert_has(&text, &["ars_stream_viewers 1"]);
+    }
+}

@@ -1,0 +1,196 @@
+//! Going on with a run: everything that its first process had, made anew around what was stored.
+
+use std::{collections::HashSet, sync::Arc};
+
+use ars_agent::{
+    Loop, Position, Saved, Turn,
+    resume::{Attempts, Resume, RunStep, fresh_note},
+};
+use ars_types::ThreadKey;
+use ars_wire::ledger::{Reclaimed, StepRecord};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::{Refused, spans};
+use crate::{
+    agents,
+    conclude::{self, Conclusion},
+    history::HistoryWriter,
+    live::{Meta, Stepped},
+    ports::{StoreError, WorkspaceRequest},
+    registry::{Kept, Origin, RunFacts},
+    run::{Assignment, First, Resumption, Toolbox},
+    service::{Core, InFlight},
+    threads::{Claim, FollowUp, Note},
+};
+
+/// Where a run stands that goes on.
+pub(super) struct Stand {
+    turns: Vec<Turn>,
+    record: StepRecord,
+    attempts: Attempts,
+    first: First,
+}
+
+impl From<Resume> for Stand {
+    fn from(resume: Resume) -> Self {
+        let Resume { turns, settle, record, attempts } = resume;
+        let first = if settle.is_empty() { First::CallModel } else { First::Settle(settle) };
+        Self { turns, record, attempts, first }
+    }
+}
+
+impl From<RunStep> for Stand {
+    fn from(step: RunStep) -> Self {
+        let RunStep { turns, calls, record, attempts } = step;
+        Self { turns, record, attempts, first: First::RunStep(calls) }
+    }
+}
+
+/// A run ready to go on.
+pub(super) struct Ready {
+    conclusion: Conclusion,
+    assignment: Assignment,
+    resumption: Resumption,
+}
+
+/// Makes everything ready. The outer error is the store's; the inner one closes the run.
+pub(super) async fn prepare(
+    core: &Core,
+    run: &Reclaimed,
+    events: &[Value],
+    stand: Stand,
+    in_flight: InFlight,
+) -> Result<Result<Ready, Refused>, StoreError> {
+    let meta = match Meta::of_row(&run.row.meta) {
+        Ok(meta) => meta,
+        Err(error) => return Ok(Err(error.into())),
+    };
+    let assignment = match assignment(core, run, &meta).await {
+        Ok(assignment) => assignment,
+        Err(refused) => return Ok(Err(refused)),
+    };
+    let claim = match claim(core, &assignment, &meta, run) {
+        Ok(claim) => claim,
+        Err(refused) => return Ok(Err(refused)),
+    };
+    let Some(saved) = Saved::of(&stand.record) else { return Ok(Err(Refused::NoLoop)) };
+    let io = core.deps().live.as_ref().and_then(|ledger| ledger.channels.reopen(&run.row));
+    let (Some(io), Some(live)) = (io, core.live()) else { return Ok(Err(Refused::Channel)) };
+
+    leave_follow_ups(run, &stand.record, &claim);
+    let kept = kept(events);
+    let last_seq = kept.last().map_or(0, |event| event.seq);
+    let origin = Origin { started_at: run.row.started_at.rounded(), events: kept, stop: run.row.stop };
+    let Ok(handle) = core.registry().restore(run.row.run_id.clone(), facts(&meta), origin) else {
+        return Ok(Err(Refused::Randomness));
+    };
+    claim.set_run(handle.id());
+    let tracked = live.track(&handle, claim.mailbox(), last_seq);
+    let mut state = run.row.state.clone();
+    stand.attempts.store(&mut state);
+    tracked.adopt(stand.turns.len() as u64, state).await;
+    // Counted before anything is done, or a run that kills its process would be resumed for ever.
+    if tracked.store_state().await != Stepped::Stored {
+        core.registry().forget(handle.id());
+        let message = "the attempt to resume could not be counted".to_owned();
+        return Err(StoreError { kind: crate::ports::StoreErrorKind::Transient, message });
+    }
+    let (spans, request) = spans::of(events, meta.received_at);
+    let request = request.unwrap_or_else(|| spans.start(&handle, None, "request", meta.received_at));
+    if let First::RunStep(calls) = &stand.first {
+        handle.publish(fresh_note(calls));
+    }
+    let announced = announced(events, &stand.record);
+    let now = core.clock().now();
+    let agent_loop = Loop::resume(saved, Position::from(&stand.record), stand.turns, now);
+    let provisional = HistoryWriter::begun();
+    let conclusion =
+        Conclusion { run: handle, spans, request, claim, tracked: Some(tracked), provisional, io, in_flight };
+    let resumption = Resumption { agent_loop, first: stand.first, announced };
+    Ok(Ok(Ready { conclusion, assignment, resumption }))
+}
+
+impl Ready {
+    /// Goes on to the run's end.
+    pub(super) async fn go_on(self, core: &Core) {
+        let Self { conclusion, assignment, resumption } = self;
+        tracing::info!(run = %conclusion.run.id(), "a run left by another process goes on here");
+        let driven = conclusion.drive(core, &assignment, conclude::From::Stored(Box::new(resumption))).await;
+        conclusion.conclude(core, driven).await;
+    }
+}
+
+async fn assignment(core: &Core, run: &Reclaimed, meta: &Meta) -> Result<Assignment, Refused> {
+    let deps = core.deps();
+    let agent = agents::find(&meta.agent).ok_or(Refused::Agent)?;
+    let client = deps.models.client(&meta.model).map_err(|error| Refused::Model(error.to_string()))?;
+    let thread = ThreadKey::from_text(&meta.thread_key).ok_or(Refused::Thread)?;
+    let workspace = if agent.needs_repository {
+        let request = WorkspaceRequest { thread: &thread, repository: None, git_ref: None };
+        let opened = deps.workspaces.open(request, &CancellationToken::new()).await;
+        Some(opened.map_err(|error| Refused::Workspace(error.to_string()))?)
+    } else {
+        None
+    };
+    Ok(Assignment {
+        agent,
+        budget: agent.budget,
+        limits: ars_agent::Limits::default(),
+        model: meta.model.clone(),
+        client,
+        effort: meta.effort,
+        system: run.row.system.clone(),
+        tools: Toolbox::new(agent.toolset.tools()),
+        workspace,
+    })
+}
+
+fn claim(core: &Core, assignment: &Assignment, meta: &Meta, run: &Reclaimed) -> Result<Claim, Refused> {
+    let thread = ThreadKey::from_text(&meta.thread_key).ok_or(Refused::Thread)?;
+    let since = run.row.started_at.rounded();
+    core.threads().claim(&thread, assignment.agent.name, since).map_err(|_| Refused::Thread)
+}
+
+fn facts(meta: &Meta) -> RunFacts {
+    RunFacts {
+        label: meta.label.clone(),
+        agent: meta.agent.clone(),
+        model: Some(meta.model.to_string()),
+        channel_id: meta.channel_id.clone(),
+        user_id: meta.user_id.clone(),
+        thread_key: ThreadKey::from_text(&meta.thread_key)
+            .unwrap_or_else(|| ThreadKey::new("unknown", "", "")),
+        visibility: meta.channel_visibility,
+        repo: meta.repo.clone(),
+        received_at: meta.received_at,
+    }
+}
+
+/// What the stored conversation does not hold yet.
+fn leave_follow_ups(run: &Reclaimed, record: &StepRecord, claim: &Claim) {
+    let unread = run.inbox.iter().filter(|follow_up| follow_up.seq > record.inbox_consumed_seq);
+    for follow_up in unread {
+        let Some(note) = Note::read(follow_up.message.clone()) else {
+            tracing::warn!(run = %run.row.run_id, seq = follow_up.seq, "a follow-up that cannot be read");
+            continue;
+        };
+        // Nobody has closed a mailbox that was made a moment ago.
+        let _ = claim.mailbox().put(FollowUp { note, inbox_seq: Some(follow_up.seq), sender: None });
+    }
+}
+
+fn kept(events: &[Value]) -> Vec<Kept> {
+    let kept = events.iter().filter_map(|event| {
+        let (seq, json) = (event["seq"].as_u64()?, event.to_string());
+        Some(Kept { seq, json: Arc::from(json) })
+    });
+    kept.collect()
+}
+
+/// Calls of the interrupted step whose `tool_call` is in the stream. Ids may repeat from step to step.
+fn announced(events: &[Value], record: &StepRecord) -> HashSet<String> {
+    let since = events.iter().filter(|event| event["seq"].as_u64().is_some_and(|seq| seq > record.seq));
+    let calls = since.filter(|event| event["type"] == "tool_call");
+    calls.filter_map(|event| event["callId"].as_str().map(str::to_owned)).collect()
+}

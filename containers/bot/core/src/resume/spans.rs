@@ -1,0 +1,39 @@
+//! The spans of a run that another process began: its request's span goes on, and new ones do not repeat an id.
+
+use ars_types::UnixMillis;
+use serde_json::Value;
+
+use crate::run::{Span, Spans};
+
+/// The span source behind these events, and the request's span; one that begins now when the events do not show it.
+pub(super) fn of(events: &[Value], received_at: UnixMillis) -> (Spans, Option<Span>) {
+    let starts = || events.iter().filter(|event| event["type"] == "span_start");
+    let last =
+        starts().filter_map(|start| start["spanId"].as_str()?.strip_prefix('s')?.parse::<u64>().ok()).max();
+    let request = starts().find(|start| start["name"] == "request");
+    let request = request.and_then(|start| {
+        let began = start["at"].as_i64().unwrap_or(received_at);
+        Some(Span::begun(start["spanId"].as_str()?, "request", began))
+    });
+    (Spans::after(last.unwrap_or_default()), request)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_requests_span_is_found_and_no_id_is_repeated() {
+        let events = [
+            json!({ "type": "span_start", "spanId": "s1", "name": "request", "at": 5 }),
+            json!({ "type": "span_start", "spanId": "s12", "name": "run.agent", "at": 6 }),
+            json!({ "type": "text", "spanId": "s99" }),
+        ];
+        let (spans, request) = of(&events, 3);
+        assert_eq!(request.unwrap().id(), "s1");
+        assert_eq!(spans.mint(), "s13");
+        assert!(of(&[], 3).1.is_none());
+    }
+}

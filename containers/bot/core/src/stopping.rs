@@ -1,0 +1,50 @@
+//! Stopping a run so that it stays stopped: told to its driver here, and to the ledger for whoever drives it next
+//! (document 2 section 3.3, state-worker supplement section 9.3).
+
+use ars_events::Actor;
+use ars_types::{RunId, StopMode};
+
+use crate::{
+    ports::Stop,
+    registry::StopOutcome,
+    service::Core,
+};
+
+impl Core {
+    /// Asks a run to stop, opened by its capability token; such a stop carries no actor.
+    pub async fn stop_with_token(&self, id: &RunId, token: &str, mode: StopMode) -> StopOutcome {
+        let outcome = self.registry().stop_with_token(id, token, mode);
+        self.keep_stopped(id, mode, outcome).await
+    }
+
+    /// Asks a run to stop on behalf of an actor that was let in by other means; one of another process too.
+    pub async fn stop(&self, id: &RunId, mode: StopMode, actor: Actor) -> StopOutcome {
+        let outcome = self.registry().stop(id, mode, actor);
+        if outcome == StopOutcome::Unknown {
+            return self.stop_elsewhere(id, mode).await;
+        }
+        self.keep_stopped(id, mode, outcome).await
+    }
+
+    /// The answer waits until the ledger knows: a process that dies right after it must not revive the run.
+    async fn keep_stopped(&self, id: &RunId, mode: StopMode, outcome: StopOutcome) -> StopOutcome {
+        if let (StopOutcome::Stopping, Some(live)) = (outcome, self.live())
+            && let Err(error) = live.ledger().stop(id, mode).await
+        {
+            tracing::warn!(run = %id, error = %error, "the ledger does not know of a stop");
+        }
+        outcome
+    }
+
+    async fn stop_elsewhere(&self, id: &RunId, mode: StopMode) -> StopOutcome {
+        let Some(live) = self.live() else { return StopOutcome::Unknown };
+        match live.ledger().stop(id, mode).await {
+            Ok(Stop::Asked { .. }) => StopOutcome::Stopping,
+            Ok(Stop::NotLive) => StopOutcome::Unknown,
+            Err(error) => {
+                tracing::warn!(run = %id, error = %error, "a run of another process could not be asked to stop");
+                StopOutcome::Unknown
+            }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Thread admission within this process: one live run per thread (bot supplement section 13).
+//!
+//! The claim across processes is the ledger's (`live`). A later message of an occupied thread finds here whom to
+//! steer; deciding whether it may is the dispatcher's.
+
+mod mailbox;
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use ars_types::{RunId, ThreadKey, UnixMillis};
+
+use tokio_util::sync::CancellationToken;
+
+pub use mailbox::{Closed, FollowUp, Mailbox, Note, Sender};
+
+/// The threads with a live run.
+#[derive(Clone, Default)]
+pub struct Threads {
+    live: Arc<Mutex<HashMap<ThreadKey, Occupant>>>,
+}
+
+/// The run that holds a thread.
+#[derive(Clone)]
+pub struct Occupant {
+    /// Its agent.
+    pub agent: &'static str,
+    /// Its id, once it is created.
+    pub run: Option<RunId>,
+    /// When it claimed the thread.
+    pub since: UnixMillis,
+    /// Where its follow-ups go.
+    pub mailbox: Mailbox,
+    /// Fires when the thread is free again.
+    freed: CancellationToken,
+}
+
+/// Holds a thread until dropped.
+pub struct Claim {
+    threads: Threads,
+    thread: ThreadKey,
+    mailbox: Mailbox,
+    freed: CancellationToken,
+}
+
+impl Threads {
+    /// Claims a thread, or tells who holds it.
+    pub fn claim(
+        &self,
+        thread: &ThreadKey,
+        agent: &'static str,
+        now: UnixMillis,
+    ) -> Result<Claim, Box<Occupant>> {
+        let mut live = self.lock();
+        if let Some(occupant) = live.get(thread) {
+            return Err(Box::new(occupant.clone()));
+        }
+        let (mailbox, freed) = (Mailbox::default(), CancellationToken::new());
+        let occupant =
+            Occupant { agent, run: None, since: now, mailbox: mailbox.clone(), freed: freed.clone() };
+        live.insert(thread.clone(), occupant);
+        Ok(Claim { threads: self.clone(), thread: thread.clone(), mailbox, freed })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<ThreadKey, Occupant>> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Claim {
+    /// Names the run that the claim was taken for.
+    pub fn set_run(&self, run: &RunId) {
+        if let Some(occupant) = self.threads.lock().get_mut(&self.thread) {
+            occupant.run = Some(run.clone());
+        }
+    }
+
+    /// Where the run's follow-ups wait.
+    pub fn mailbox(&self) -> &Mailbox {
+        &self.mailbox
+    }
+}
+
+impl Occupant {
+    /// Waits until the thread is free: its run is over, but not yet in its record.
+    pub async fn gone(&self) {
+        self.freed.cancelled().await;
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        self.mailbox.close(Closed::Ended);
+        self.threads.lock().remove(&self.thread);
+        self.freed.cancel();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_thread_has_one_live_run_and_is_free_again_when_it_ends() {
+        let threads = Threads::default();
+        let thread = ThreadKey::new("http", "default", "default");
+        let claim = threads.claim(&thread, "coding", 5).ok().unwrap();
+        let run = RunId::parse("r1").unwrap();
+        claim.set_run(&run);
+        let occupant = threads.claim(&thread, "general", 9).err().unwrap();
+        assert_eq!((occupant.agent, occupant.run, occupant.since), ("coding", Some(run), 5));
+        assert!(threads.claim(&ThreadKey::new("http", "default", "other"), "general", 9).is_ok());
+        drop(claim);
+        assert!(threads.claim(&thread, "general", 9).is_ok());
+    }
+
+    #[test]
+    fn a_thread_is_held_until_its_run_is_put_away_and_then_told_free() {
+        let threads = Threads::default();
+        let thread = ThreadKey::new("http", "default", "default");
+        let claim = threads.claim(&thread, "coding", 5).ok().unwrap();
+        let occupant = threads.claim(&thread, "coding", 6).err().unwrap();
+        assert!(claim.mailbox().close(Closed::Ended).is_empty());
+        let late = FollowUp {
+            note: Note { text: "x".into(), user_id: "http:a".into(), received_at: 0 },
+            inbox_seq: None,
+            sender: None,
+        };
+        assert_eq!(occupant.mailbox.put(late), Err(Closed::Ended));
+        assert!(threads.claim(&thread, "coding", 7).is_err());
+        assert!(occupant.gone().now_or_never().is_none());
+        drop(claim);
+        assert!(occupant.gone().now_or_never().is_some());
+        assert!(threads.claim(&thread, "coding", 7).is_ok());
+    }
+}

@@ -1,0 +1,33 @@
+//! Images and PDFs as parts of a tool's answer, known by their first bytes.
+//!
+//! Not here: how large they may be (each tool's own limits). Names and declared types are not believed: a model's
+//! vendor refuses the whole conversation for one picture that is not what it says.
+
+use ars_agent::ToolContent;
+use base64::Engine as _;
+
+/// A PDF's media type.
+pub(super) const PDF: &str = "application/pdf";
+
+/// The media type of bytes a model can be shown; `None` for all others.
+pub(super) fn sniff(bytes: &[u8]) -> Option<&'static str> {
+    match bytes {
+        [0x89, b'P', b'N', b'G', ..] => Some("image/png"),
+        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
+        [b'G', b'I', b'F', b'8', ..] => Some("image/gif"),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
+        [b'%', b'P', b'D', b'F', b'-', ..] => Some(PDF),
+        _ => None,
+    }
+}
+
+/// The part that shows bytes of a type `sniff` found.
+pub(super) fn part(media_type: &str, bytes: &[u8]) -> ToolContent {
+    let data = base64::engine::general_purpose::STANDARD.encode(bytes);
+    let media_type = media_type.to_owned();
+    if media_type == PDF {
+        ToolContent::Document { media_type, data }
+    } else {
+        ToolContent::Image { media_type, data }
+    }
+}

@@ -1,0 +1,95 @@
+//! What a run's spans are called outside its stream, and how their ends are told (bot supplement section 24).
+//!
+//! Ids are derived, not minted, so that a run which another process goes on with stays one trace. Not here: the span
+//! events of the stream (`run/spans.rs`), and what is done with an ended span (`ars-bot-telemetry`).
+
+use ars_events::{EventBody, SPAN_TARGET};
+use ars_types::RunId;
+use sha2::{Digest as _, Sha256};
+
+/// Most characters of a span's name (bot supplement section 24).
+const NAME_MAX: usize = 64;
+/// Hexadecimal digits of a trace's id (W3C Trace Context).
+const TRACE_ID_DIGITS: usize = 32;
+/// Hexadecimal digits that tell two names apart which are the same up to their cut.
+const SUFFIX_DIGITS: usize = 8;
+
+/// The id of a run's trace, as `run_meta` and the log carry it: the run's own id when that is a UUID.
+pub fn trace_id(run: &RunId) -> String {
+    let digits: String = run.as_str().chars().filter(|c| *c != '-').collect();
+    let is_id = digits.len() == TRACE_ID_DIGITS
+        && digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+        && digits.bytes().any(|byte| byte != b'0');
+    if is_id { digits } else { hash(run.as_str(), TRACE_ID_DIGITS) }
+}
+
+/// The name of a span, made of any text: `[a-z0-9_.-]`, with a hash behind what had to be cut.
+pub fn span_name(text: &str) -> String {
+    let permitted = |c: char| match c.to_ascii_lowercase() {
+        c @ ('a'..='z' | '0'..='9' | '_' | '.' | '-') => c,
+        _ => '_',
+    };
+    let name: String = text.chars().map(permitted).collect();
+    if name.len() <= NAME_MAX {
+        return name;
+    }
+    let kept = &name[..NAME_MAX - SUFFIX_DIGITS - 1];
+    format!("{kept}-{}", hash(text, SUFFIX_DIGITS))
+}
+
+/// Tells the log and the collector that a span of this run has ended. Nothing but a `SpanEnd` is told.
+pub fn ended(run: &RunId, end: &EventBody) {
+    // Most processes of tests listen to nothing; the JSON would be for nobody.
+    if !matches!(end, EventBody::SpanEnd { .. })
+        || !tracing::enabled!(target: SPAN_TARGET, tracing::Level::INFO)
+    {
+        return;
+    }
+    if let Ok(span) = serde_json::to_string(end) {
+        tracing::info!(target: SPAN_TARGET, run = %run, trace = trace_id(run), span, "span ended");
+    }
+}
+
+fn hash(text: &str, digits: usize) -> String {
+    let digest = Sha256::digest(text.as_bytes());
+    let mut hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    hex.truncate(digits);
+    hex
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trace_is_called_like_its_run() {
+        let run = RunId::parse("0b5e1a52-6f3c-4d89-9c1e-2f6f3a1d7e44").unwrap();
+        assert_eq!(trace_id(&run), "0b5e1a526f3c4d899c1e2f6f3a1d7e44");
+    }
+
+    #[test]
+    fn a_run_that_no_uuid_names_has_a_trace_too() {
+        for id in ["run-1", "00000000-0000-0000-0000-000000000000", "ZZZZ1a52-6f3c-4d89-9c1e-2f6f3a1d7e44"] {
+            let run = RunId::parse(id).unwrap();
+            let trace = trace_id(&run);
+            assert_eq!(trace, trace_id(&run));
+            assert!(trace.len() == 32 && trace.bytes().all(|byte| byte.is_ascii_hexdigit()), "{trace}");
+            assert!(trace.bytes().any(|byte| byte != b'0'));
+        }
+    }
+
+    #[test]
+    fn a_name_holds_only_what_a_span_name_may() {
+        assert_eq!(span_name("tool.read_file"), "tool.read_file");
+        assert_eq!(span_name("tool.Größe ändern\n"), "tool.gr__e__ndern_");
+        assert_eq!(span_name(&"x".repeat(64)), "x".repeat(64));
+    }
+
+    #[test]
+    fn names_that_were_cut_still_differ() {
+        let (a, b) = (format!("tool.{}a", "x".repeat(80)), format!("tool.{}b", "x".repeat(80)));
+        assert_eq!((span_name(&a).len(), span_name(&b).len()), (64, 64));
+        assert_ne!(span_name(&a), span_name(&b));
+        assert_eq!(span_name(&a), span_name(&a));
+    }
+}

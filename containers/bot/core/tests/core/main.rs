@@ -1,0 +1,6 @@
+//! The core in-process, against a scripted model and doubles of everything else.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod dispatch;
+mod steering;
+mod support;

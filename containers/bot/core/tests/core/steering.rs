@@ -1,0 +1,101 @@
+//! Thread admission, with whole requests against a scripted model (bot supplement section 13).
+
+use std::sync::Arc;
+
+use ars_agent::Part;
+use ars_bot_core::message::IncomingMessage;
+use ars_events::{Actor, ActorKind};
+use ars_types::{RunStatus, StopMode};
+use tokio::task::JoinHandle;
+
+use crate::support::*;
+
+/// A run that waits in its first model call.
+async fn under_way(world: &Arc<World>, text: &'static str) -> (Arc<Collector>, JoinHandle<()>) {
+    let io = Arc::new(Collector::default());
+    let running = tokio::spawn({
+        let (world, io) = (Arc::clone(world), Arc::clone(&io));
+        async move { world.dispatch(text, &io).await }
+    });
+    world.model.called.notified().await;
+    (io, running)
+}
+
+async fn say(world: &World, message: IncomingMessage) -> Arc<Collector> {
+    let io = Arc::new(Collector::default());
+    let channel: Arc<Collector> = Arc::clone(&io);
+    world.core.dispatch(message, channel).await;
+    io
+}
+
+fn last_text(world: &World) -> String {
+    let seen = world.model.seen.lock().unwrap();
+    let texts = seen.last().unwrap().last().unwrap().parts.iter().filter_map(|part| match part {
+        Part::Text { text, .. } => Some(text.clone()),
+        _ => None,
+    });
+    texts.collect()
+}
+
+#[tokio::test]
+async fn a_second_message_reaches_the_live_run_at_its_next_step() {
+    let world = Arc::new(world(vec![Move::SayWhenTold("all done"), Move::Say("all done, in German too")]));
+    let (first, running) = under_way(&world, "translate it").await;
+    let second = say(&world, message("in German too")).await;
+    let ack = second.replies.lock().unwrap()[0].clone();
+    assert!(ack.starts_with('↪') && ack.contains("general") && ack.contains("/runs/"), "{ack}");
+    assert!(second.started.lock().unwrap().is_empty());
+    world.model.go_on.notify_one();
+    running.await.unwrap();
+    world.settle().await;
+    assert_eq!(*first.replies.lock().unwrap(), ["all done, in German too"]);
+    assert!(last_text(&world).contains("in German too"));
+    let record = world.last_record();
+    let told = ["input", "run_meta", "assistant", "input", "run_note follow_up", "answer"];
+    assert_eq!(outline(&record), told);
+}
+
+#[tokio::test]
+async fn another_agent_is_not_folded_into_the_live_run() {
+    let world = Arc::new(world(vec![Move::HangUntilStopped]));
+    let (_, running) = under_way(&world, "hello").await;
+    let other = say(&world, message("agent:coding repo:acme/app fix it")).await;
+    assert!(other.replies.lock().unwrap()[0].starts_with('⏳'));
+    world.core.registry().stop_all(StopMode::Hard, &Actor::new(ActorKind::Cli, "local"));
+    running.await.unwrap();
+    world.settle().await;
+    assert!(!outline(&world.last_record()).contains(&"run_note follow_up".to_owned()));
+}
+
+#[tokio::test]
+async fn what_a_stopped_run_did_not_read_is_handed_back_to_its_sender() {
+    let world = Arc::new(world(vec![Move::HangUntilStopped]));
+    let (_, running) = under_way(&world, "hello").await;
+    let second = say(&world, message("and this")).await;
+    world.core.registry().stop_all(StopMode::Hard, &Actor::new(ActorKind::Cli, "local"));
+    running.await.unwrap();
+    world.settle().await;
+    let replies = second.replies.lock().unwrap().clone();
+    assert!(replies.len() == 2 && replies[1].starts_with('⏹'), "{replies:?}");
+    assert_eq!(world.records().last().unwrap().status, RunStatus::StoppedHard);
+}
+
+#[tokio::test]
+async fn what_a_failed_run_did_not_read_becomes_one_fresh_turn_under_the_last_sender() {
+    let world = Arc::new(world(vec![Move::FailWhenTold, Move::Say("both answered")]));
+    let (first, running) = under_way(&world, "hello").await;
+    let second = say(&world, message("one more")).await;
+    let third = say(&world, message("and another")).await;
+    world.model.go_on.notify_one();
+    running.await.unwrap();
+    world.settle().await;
+    assert!(first.replies.lock().unwrap()[0].starts_with('❌'));
+    assert_eq!(second.replies.lock().unwrap().len(), 1);
+    assert_eq!(third.replies.lock().unwrap()[1], "both answered");
+    assert_eq!(last_text(&world), "one more\n\nand another");
+    let statuses: Vec<_> = world.records().iter().map(|record| record.status).collect();
+    assert!(
+        statuses.contains(&RunStatus::Failed) && statuses.contains(&RunStatus::Completed),
+        "{statuses:?}"
+    );
+}
