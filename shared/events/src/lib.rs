@@ -6,6 +6,7 @@
 
 mod event;
 mod redact;
+mod span_line;
 pub mod sse;
 mod summary;
 mod untrusted;
@@ -15,5 +16,6 @@ pub use event::{
     SkillUpstream, SpanStatus,
 };
 pub use redact::{PLACEHOLDER, Redactor, clean, redact, redact_event};
+pub use span_line::SPAN_TARGET;
 pub use summary::{COMMAND_MAX, LABEL_MAX, OUTPUT_MAX, cap, result_summary};
 pub use untrusted::{fence, wrap_untrusted};

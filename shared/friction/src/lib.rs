@@ -34,3 +34,4 @@ pub use diagnosis::{Category, Diagnosis, Finding, Severity, Shape, Total, Totals
 pub use intervals::Interval;
 pub use options::{Options, SeqRange};
 pub use patterns::{Analyzed, Example, Kind, Pattern, Report, ReportOptions, report};
+pub use verdict::duration;

@@ -29,7 +29,7 @@ pub(crate) fn verdict(diagnosis: &Diagnosis) -> String {
 }
 
 /// `800ms`, `1.3s`, `5m 04s` (bot supplement section 24).
-pub(crate) fn duration(ms: i64) -> String {
+pub fn duration(ms: i64) -> String {
     match ms {
         ..1000 => format!("{ms}ms"),
         1000..60_000 => format!("{}.{}s", ms / 1000, ms % 1000 / 100),

@@ -61,6 +61,14 @@ impl Redactor {
         cap(&self.redact(&stripped), cap_chars).into_owned()
     }
 
+    /// `clean` of a text that stands under a name, which may be what makes it a secret.
+    pub fn clean_named(&self, name: &str, text: &str, cap_chars: usize) -> String {
+        if assignments::is_secret_name(name) && !text.is_empty() {
+            return cap(PLACEHOLDER, cap_chars).into_owned();
+        }
+        self.clean(text, cap_chars)
+    }
+
     /// The event with every string cleaned, also inside `attrs`; commands and outputs are capped. Hand over whole
     /// texts, or texts capped after `clean`.
     #[must_use]

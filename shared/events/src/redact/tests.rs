@@ -573,3 +573,13 @@ proptest! {
         prop_assert!(clean(&text, max).chars().count() <= max);
     }
 }
+
+#[test]
+fn a_text_under_the_name_of_a_secret_is_one() {
+    let redactor = Redactor::new(["correct-horse".to_owned()]);
+    assert_eq!(redactor.clean_named("api_key", "abc", 40), PLACEHOLDER);
+    assert_eq!(redactor.clean_named("api_key", "", 40), "");
+    assert_eq!(redactor.clean_named("auth_error", "connection reset", 40), "connection reset");
+    assert_eq!(redactor.clean_named("message", "a correct-horse", 40), "a [redacted]");
+    assert_eq!(redactor.clean_named("message", "abcdef", 3), "ab…");
+}

@@ -1,0 +1,143 @@
+//! A span of a run that has ended, as `ars_bot_core::trace` told of it (`ars_events::SPAN_TARGET`).
+
+use std::fmt;
+
+use ars_events::{EventBody, Redactor, SPAN_TARGET, SpanStatus};
+use serde_json::{Map, Value, json};
+use tracing::{
+    Event, Metadata,
+    field::{Field, Visit},
+};
+
+/// A span is slow from here (bot supplement section 24).
+const SLOW_MS: i64 = 1_000;
+
+/// Hexadecimal digits of a trace's id.
+const TRACE_ID_DIGITS: usize = 32;
+
+/// Which ended spans become a log line (bot supplement section 24, `tracing.log`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum SpanLog {
+    /// Those without a parent: one a request.
+    #[default]
+    Roots,
+    /// Those that took a second or more.
+    Slow,
+}
+
+/// One ended span, cleaned.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Ended {
+    /// The run's id.
+    pub(crate) run: String,
+    /// 32 hexadecimal digits.
+    pub(crate) trace: String,
+    pub(crate) id: String,
+    pub(crate) parent: Option<String>,
+    pub(crate) name: String,
+    pub(crate) started_at: i64,
+    pub(crate) ms: i64,
+    pub(crate) status: SpanStatus,
+    pub(crate) error: Option<String>,
+    pub(crate) attrs: Map<String, Value>,
+}
+
+/// Whether an event is about an ended span.
+pub(crate) fn is_span(metadata: &Metadata<'_>) -> bool {
+    metadata.target() == SPAN_TARGET
+}
+
+impl Ended {
+    /// The span an event tells of; none when it tells of none.
+    pub(crate) fn read(event: &Event<'_>, redactor: &Redactor) -> Option<Self> {
+        if !is_span(event.metadata()) {
+            return None;
+        }
+        let mut told = Told::default();
+        event.record(&mut told);
+        if told.trace.len() != TRACE_ID_DIGITS || !told.trace.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return None;
+        }
+        // Whole, before anything is cut: `attrs` are texts of their own inside the JSON.
+        let body = redactor.redact_event(serde_json::from_str(&told.span).ok()?);
+        let EventBody::SpanEnd {
+            span_id,
+            parent_span_id,
+            name,
+            attrs,
+            started_at,
+            duration_ms,
+            status,
+            error,
+        } = body
+        else {
+            return None;
+        };
+        Some(Self {
+            run: redactor.redact(&told.run).into_owned(),
+            trace: told.trace,
+            id: span_id,
+            parent: parent_span_id,
+            name,
+            started_at,
+            ms: duration_ms,
+            status,
+            error,
+            attrs: attrs.unwrap_or_default(),
+        })
+    }
+
+    /// Whether it becomes a log line.
+    pub(crate) fn is_logged(&self, which: SpanLog) -> bool {
+        match which {
+            SpanLog::Roots => self.parent.is_none(),
+            SpanLog::Slow => self.ms >= SLOW_MS,
+        }
+    }
+
+    /// The fields of its log line.
+    pub(crate) fn fields(self) -> Map<String, Value> {
+        let mut fields = Map::new();
+        let mut put = |name: &str, value: Value| fields.insert(name.to_owned(), value);
+        put("span", json!(self.name));
+        put("run", json!(self.run));
+        put("traceId", json!(self.trace));
+        put("spanId", json!(self.id));
+        if let Some(parent) = self.parent {
+            put("parentSpanId", json!(parent));
+        }
+        put("startedAt", json!(self.started_at));
+        put("ms", json!(self.ms));
+        put("status", json!(self.status));
+        if let Some(error) = self.error {
+            put("error", json!(error));
+        }
+        if !self.attrs.is_empty() {
+            put("attrs", Value::Object(self.attrs));
+        }
+        fields
+    }
+}
+
+/// The fields as they were told.
+#[derive(Default)]
+struct Told {
+    run: String,
+    trace: String,
+    span: String,
+}
+
+impl Visit for Told {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.record_str(field, &format!("{value:?}"));
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        match field.name() {
+            "run" => value.clone_into(&mut self.run),
+            "trace" => value.clone_into(&mut self.trace),
+            "span" => value.clone_into(&mut self.span),
+            _ => {}
+        }
+    }
+}

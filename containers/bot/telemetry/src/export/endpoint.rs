@@ -1,0 +1,103 @@
+//! Where spans are sent to.
+
+use reqwest::Url;
+use thiserror::Error;
+
+/// What OTLP over HTTP adds to a collector's base address for spans.
+const TRACES_PATH: &str = "v1/traces";
+
+/// A collector's base address, such as `http://127.0.0.1:4318`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Endpoint {
+    base: Url,
+}
+
+/// An address that cannot be a collector's. Does not say what stood there: a key may have been pasted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum BadEndpoint {
+    /// Not an absolute URL of HTTP.
+    #[error("must be a URL that begins with http:// or https://")]
+    NotHttp,
+    /// It carries credentials, which belong into `OTEL_EXPORTER_OTLP_HEADERS`.
+    #[error("must not carry a user or a password: credentials go into OTEL_EXPORTER_OTLP_HEADERS")]
+    Credentials,
+    /// It has a query or a fragment, behind which no path can be put.
+    #[error("must end with a path, without a query or a fragment")]
+    Query,
+}
+
+impl Endpoint {
+    /// Reads one.
+    pub fn parse(text: &str) -> Result<Self, BadEndpoint> {
+        let base = Url::parse(text.trim()).map_err(|_| BadEndpoint::NotHttp)?;
+        if !matches!(base.scheme(), "http" | "https") || base.host_str().is_none() {
+            return Err(BadEndpoint::NotHttp);
+        }
+        if !base.username().is_empty() || base.password().is_some() {
+            return Err(BadEndpoint::Credentials);
+        }
+        if base.query().is_some() || base.fragment().is_some() {
+            return Err(BadEndpoint::Query);
+        }
+        Ok(Self { base })
+    }
+
+    /// The address that spans are posted to.
+    pub(crate) fn traces(&self) -> String {
+        format!("{}/{TRACES_PATH}", self.base.as_str().trim_end_matches('/'))
+    }
+}
+
+/// The secrets in the text of `OTEL_EXPORTER_OTLP_HEADERS` (`name=value,name=value`), as given and percent-decoded, for
+/// the redactor to know.
+pub fn header_secrets(headers: &str) -> Vec<String> {
+    let values = headers.split(',').filter_map(|pair| pair.split_once('='));
+    let values = values.map(|(_, value)| value.trim()).filter(|value| !value.is_empty());
+    let both = values.flat_map(|value| {
+        let decoded = percent_decoded(value);
+        // A scheme is no secret; what follows it is shown without it, too.
+        let bare = decoded.split_once(' ').map(|(_, secret)| secret.trim().to_owned());
+        [Some(value.to_owned()), bare, Some(decoded)].into_iter().flatten()
+    });
+    both.collect()
+}
+
+fn percent_decoded(text: &str) -> String {
+    percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_go_below_the_base_address() {
+        for (base, traces) in [
+            ("http://127.0.0.1:4318", "http://127.0.0.1:4318/v1/traces"),
+            (" https://otlp.example/v2/ ", "https://otlp.example/v2/v1/traces"),
+        ] {
+            assert_eq!(Endpoint::parse(base).map(|endpoint| endpoint.traces()), Ok(traces.to_owned()));
+        }
+    }
+
+    #[test]
+    fn an_address_that_is_no_collectors_is_refused_without_being_shown() {
+        for (text, problem) in [
+            ("", BadEndpoint::NotHttp),
+            ("localhost:4318", BadEndpoint::NotHttp),
+            ("sk-ant-canary-1234", BadEndpoint::NotHttp),
+            ("grpc://localhost", BadEndpoint::NotHttp),
+            ("http://ann:canary@localhost", BadEndpoint::Credentials),
+            ("http://localhost/?key=canary", BadEndpoint::Query),
+        ] {
+            assert_eq!(Endpoint::parse(text), Err(problem), "{text}");
+            assert!(!problem.to_string().contains("canary"));
+        }
+    }
+
+    #[test]
+    fn every_form_of_a_headers_secret_is_known() {
+        let secrets = header_secrets("authorization=Bearer%20abc-def, x-key = k1 ,flag,empty=");
+        assert_eq!(secrets, ["Bearer%20abc-def", "abc-def", "Bearer abc-def", "k1", "k1"]);
+    }
+}

@@ -1,0 +1,78 @@
+//! The fields of a `tracing` event or span, cleaned of secrets as they are read.
+//!
+//! The only code of this crate that sees a value as it was given: whatever a sink writes or sends came through here
+//! or, for ended spans, through `Redactor::redact_event` (bot supplement section 10).
+
+use std::fmt::{self, Write as _};
+
+use ars_events::Redactor;
+use serde_json::{Map, Value};
+use tracing::field::{Field, Visit};
+
+/// Most characters of one field: a line is to be read, and what is longer belongs into a run's stream.
+const FIELD_MAX: usize = 4_000;
+
+/// Reads fields into an object.
+pub(crate) struct Fields<'a> {
+    redactor: &'a Redactor,
+    read: Map<String, Value>,
+}
+
+impl<'a> Fields<'a> {
+    /// The cleaned fields of whatever `record` records.
+    pub(crate) fn read(redactor: &'a Redactor, record: impl FnOnce(&mut dyn Visit)) -> Map<String, Value> {
+        let mut fields = Self { redactor, read: Map::new() };
+        record(&mut fields);
+        fields.read
+    }
+
+    fn text(&mut self, field: &Field, text: &str) {
+        let clean = self.redactor.clean_named(field.name(), text, FIELD_MAX);
+        self.read.insert(field.name().to_owned(), Value::from(clean));
+    }
+
+    /// A number that is a configured secret, such as a bearer of digits, is one in any type.
+    fn number(&mut self, field: &Field, number: Value) {
+        let text = number.to_string();
+        let value =
+            if self.redactor.redact(&text) == text { number } else { Value::from(ars_events::PLACEHOLDER) };
+        self.read.insert(field.name().to_owned(), value);
+    }
+}
+
+impl Visit for Fields<'_> {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.text(field, &format!("{value:?}"));
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.text(field, value);
+    }
+
+    fn record_error(&mut self, field: &Field, value: &(dyn std::error::Error + 'static)) {
+        let mut text = value.to_string();
+        let mut source = value.source();
+        while let Some(error) = source {
+            // Writing to a string cannot fail.
+            let _ = write!(text, ": {error}");
+            source = error.source();
+        }
+        self.text(field, &text);
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.read.insert(field.name().to_owned(), Value::from(value));
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.number(field, Value::from(value));
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.number(field, Value::from(value));
+    }
+
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        self.number(field, Value::from(value));
+    }
+}

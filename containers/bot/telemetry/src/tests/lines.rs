@@ -1,0 +1,133 @@
+//! Lines as written.
+
+use ars_events::Redactor;
+use serde_json::{Value, json};
+
+use super::support::{RUN, TRACE, Told, options, written};
+use crate::{Level, Options, SpanLog};
+
+#[derive(Debug, thiserror::Error)]
+#[error("outer")]
+struct Outer(#[source] std::fmt::Error);
+
+#[test]
+fn an_event_is_one_line_of_its_message_and_fields() {
+    let written = written(Redactor::default(), &options(), || {
+        tracing::warn!(target: "ars::x", run = "r1", wait_ms = 5, ok = true, share = 0.5, at = ?Some(1), "not\nwritten");
+    });
+    assert_eq!(written.text().lines().count(), 1);
+    let mut line = written.lines().remove(0);
+    let timestamp = line["timestamp"].take();
+    assert!(timestamp.as_str().unwrap().parse::<jiff::Timestamp>().is_ok(), "{timestamp}");
+    let want = json!({
+        "timestamp": null, "level": "WARN", "message": "not\nwritten", "run": "r1", "wait_ms": 5, "ok": true,
+        "share": 0.5, "at": "Some(1)", "target": "ars::x"
+    });
+    assert_eq!(line, want);
+}
+
+#[test]
+fn an_error_is_logged_with_its_sources() {
+    let written = written(Redactor::default(), &options(), || {
+        let error = Outer(std::fmt::Error);
+        tracing::error!(error = &error as &dyn std::error::Error, "failed");
+    });
+    let source = std::fmt::Error.to_string();
+    assert_eq!(written.lines()[0]["error"], format!("outer: {source}"));
+}
+
+#[test]
+fn a_field_cannot_pass_for_what_every_line_has() {
+    let written = written(Redactor::default(), &options(), || tracing::info!(level = "ERROR", "x"));
+    let line = &written.lines()[0];
+    assert_eq!((&line["level"], &line["level_"]), (&json!("INFO"), &json!("ERROR")));
+}
+
+#[test]
+fn a_line_says_in_which_spans_it_happened() {
+    let written = written(Redactor::default(), &options(), || {
+        let outer = tracing::info_span!("outer", run = "r1", step = tracing::field::Empty);
+        outer.record("step", 3);
+        outer.in_scope(|| tracing::info_span!("inner").in_scope(|| tracing::info!("x")));
+    });
+    let spans = &written.lines()[0]["spans"];
+    assert_eq!(*spans, json!([{ "name": "inner" }, { "name": "outer", "run": "r1", "step": 3 }]));
+}
+
+#[test]
+fn a_long_field_is_cut() {
+    let written = written(Redactor::default(), &options(), || tracing::info!(body = "é".repeat(9_000), "x"));
+    assert_eq!(written.lines()[0]["body"].as_str().unwrap().chars().count(), 4_000);
+}
+
+#[test]
+fn beside_a_persons_answer_only_what_broke_is_logged() {
+    let quiet = Options::lines(Level::Errors, None, "1");
+    let everything = || {
+        tracing::error!("broke");
+        tracing::warn!("odd");
+        tracing::error!(target: "genai", "body");
+        Told::new("s1", None, "request").tell();
+    };
+    let messages = |options: &Options| -> Vec<Value> {
+        let lines = written(Redactor::default(), options, everything).lines();
+        lines.into_iter().map(|mut line| line["message"].take()).collect()
+    };
+    assert_eq!(messages(&quiet), ["broke"]);
+    let filtered = Options { filter: Some("warn".into()), ..quiet.clone() };
+    assert_eq!(messages(&filtered), ["broke", "odd"]);
+    let unreadable = Options { filter: Some("=/=".into()), ..quiet };
+    assert_eq!(messages(&unreadable), ["broke"]);
+}
+
+fn told_spans() {
+    let slow = Told { ms: 1_000, ..Told::new("s2", Some("s1"), "model.turn") };
+    let quick = Told { ms: 999, ..Told::new("s3", Some("s1"), "tool.bash") };
+    slow.tell();
+    quick.tell();
+    Told::new("s1", None, "request").tell();
+}
+
+fn logged(spans: SpanLog) -> Vec<Value> {
+    let options = Options { spans, ..options() };
+    let lines = written(Redactor::default(), &options, told_spans).lines();
+    lines.into_iter().map(|mut line| line["spanId"].take()).collect()
+}
+
+#[test]
+fn of_the_spans_the_roots_are_logged_or_the_slow_ones() {
+    assert_eq!(logged(SpanLog::Roots), ["s1"]);
+    assert_eq!(logged(SpanLog::Slow), ["s2"]);
+}
+
+#[test]
+fn the_line_of_a_span_says_what_the_specification_asks_for() {
+    let options = Options { spans: SpanLog::Slow, ..options() };
+    let written = written(Redactor::default(), &options, || {
+        let attrs = json!({ "model": "m", "usage": { "inputTokens": 7 } }).as_object().cloned().unwrap();
+        let error = Some("overloaded".to_owned());
+        Told { ms: 2_500, error, attrs, ..Told::new("s2", Some("s1"), "model.turn") }.tell();
+    });
+    let mut line = written.lines().remove(0);
+    line["timestamp"].take();
+    let want = json!({
+        "timestamp": null, "level": "INFO", "span": "model.turn", "run": RUN, "traceId": TRACE, "spanId": "s2",
+        "parentSpanId": "s1", "startedAt": 1_700_000_000_000_i64, "ms": 2_500, "status": "error",
+        "error": "overloaded", "attrs": { "model": "m", "usage": { "inputTokens": 7 } }, "target": "ars::span"
+    });
+    assert_eq!(line, want);
+}
+
+#[test]
+fn what_only_looks_like_a_span_is_no_line() {
+    let written = written(Redactor::default(), &options(), || {
+        let target = |span: &str, trace: &str| {
+            tracing::info!(target: ars_events::SPAN_TARGET, run = "r", trace, span, "span ended");
+        };
+        target("{", TRACE);
+        target(r#"{"type":"answer","seq":1,"text":"x"}"#, TRACE);
+        Told::new("s1", None, "request").tell();
+        target(&format!("canary{}", "x".repeat(90)), "not a trace");
+    });
+    assert_eq!(written.text().lines().count(), 1);
+}

@@ -1,0 +1,7 @@
+//! Every way out, watched from outside: lines as written, spans as a collector decodes them, metrics as text.
+
+mod collector;
+mod lines;
+mod metrics;
+mod secrets;
+mod support;

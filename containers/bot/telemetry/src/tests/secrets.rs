@@ -1,0 +1,77 @@
+//! Canaries: secrets put into everything that can be told, and looked for at every way out.
+
+use ars_events::{PLACEHOLDER, Redactor};
+use serde_json::json;
+
+use super::support::{Collector, PATIENCE, Told, exported};
+
+/// Configured secrets: a plain one, one that JSON escapes, one of digits.
+const KNOWN: [&str; 3] = ["canary-known-7f3a9c51e2", "canary\"quoted\\x", "83649127501"];
+/// Secrets by their shape or name.
+const SHAPED: [&str; 4] = [
+    "sk-ant-canary0123456789",
+    "ghp_canary0123456789abcdef",
+    "Bearer canary0123456789abcdef",
+    "password=canary0123456789",
+];
+/// What must not be found, in any form.
+const TRACES: [&str; 3] = ["canary", "83649127501", "quoted"];
+
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Says(String);
+
+fn redactor() -> Redactor {
+    Redactor::new(KNOWN.map(str::to_owned))
+}
+
+/// Says it in every way there is.
+fn say_everywhere(secret: &str) {
+    let span = tracing::info_span!("work", what = secret, later = tracing::field::Empty);
+    span.record("later", secret);
+    let _entered = span.enter();
+    let error = Says(format!("refused {secret}"));
+    tracing::error!(text = secret, shown = %secret, debugged = ?secret, error = %error, "said {secret}");
+    tracing::error!(
+        error = &error as &dyn std::error::Error,
+        nested = %json!({ "a": [secret] }),
+        api_key = "canary",
+        number = 83_649_127_501_u64,
+        signed = 83_649_127_501_i64,
+        "line one\nline two {secret}"
+    );
+    let attrs = json!({ "said": secret, "deep": { "list": [secret], "token": "canary" } });
+    let attrs = attrs.as_object().cloned().unwrap();
+    let error = Some(format!("failed with {secret}"));
+    Told { name: format!("tool.{secret}"), error, attrs, ..Told::new("s1", None, "x") }.tell();
+}
+
+#[tokio::test]
+async fn no_secret_reaches_a_line_or_a_collector() {
+    let mut collector = Collector::answering(200).await;
+    let secrets = KNOWN.iter().chain(&SHAPED);
+    let (written, sending) =
+        exported(redactor(), &collector.url, || secrets.clone().for_each(|secret| say_everywhere(secret)));
+    assert!(sending.finish(PATIENCE).await);
+
+    let count = secrets.count();
+    assert_eq!(written.lines().len(), 3 * count, "every line is JSON, and all of them are there");
+    assert_eq!(collector.spans().len(), count);
+    let bodies = collector.bodies(1).await;
+    let sent = bodies.iter().map(|body| String::from_utf8_lossy(body).into_owned()).collect::<String>();
+    for (sink, text) in [("lines", written.text()), ("collector", sent)] {
+        assert!(text.contains(PLACEHOLDER), "{sink}: {text}");
+        for trace in TRACES {
+            assert!(!text.contains(trace), "{trace} in {sink}: {text}");
+        }
+    }
+}
+
+#[test]
+fn the_canaries_are_found_when_nothing_hides_them() {
+    // The test above would pass with a sink that writes nothing, or a search that finds nothing.
+    let plain = super::support::written(Redactor::default(), &super::support::options(), || {
+        say_everywhere("canary-known-7f3a9c51e2");
+    });
+    assert!(plain.text().contains("canary-known-7f3a9c51e2") && plain.text().contains("83649127501"));
+}
