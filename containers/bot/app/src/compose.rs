@@ -12,7 +12,7 @@ use ars_bot_adapters::{
     models::{Catalog, Endpoint, ProviderConfig, REHEARSAL_MODEL, Transport, default_model},
     workspace::{ChildEnvironment, GitWorkspaces},
 };
-use ars_bot_core::{Core, Deps, LedgerDeps, live::LiveStores, settings::Settings};
+use ars_bot_core::{Capabilities, Core, Deps, LedgerDeps, live::LiveStores, settings::Settings};
 use ars_events::Redactor;
 use ars_types::ModelRef;
 
@@ -133,7 +133,10 @@ impl Plan {
             models: Arc::new(catalog),
             workspaces: provider,
             store: stores.runs,
-            live: self.keeps_ledger.then(|| ledger(stores.live, stores.are_shared)).transpose()?,
+            capabilities: Capabilities {
+                ledger: self.keeps_ledger.then(|| ledger(stores.live, stores.are_shared)).transpose()?,
+                ..Capabilities::default()
+            },
             redactor: self.redactor,
             settings: self.settings,
         });

@@ -17,6 +17,7 @@ use crate::{
     live::{Gate, Tracked},
     ports::ChannelIo,
     registry::RunHandle,
+    review,
     run::{Assignment, Driven, Driver, Outcome, Resumption, Span, Spans, thrown},
     service::{Core, InFlight},
     threads::{Claim, Closed},
@@ -65,13 +66,30 @@ impl Conclusion {
             }
         };
         // A panic is a bug of ours; the requester still gets an answer and the run its record.
-        let driven = AssertUnwindSafe(driven).catch_unwind().await.unwrap_or_else(|_| {
+        let (driven, artifact) =
+            tokio::join!(AssertUnwindSafe(driven).catch_unwind(), self.reading_diff(core, assignment));
+        let mut driven = driven.unwrap_or_else(|_| {
             tracing::error!(run = %self.run.id(), "the run's driver panicked");
             thrown()
         });
+        if let Outcome::Ended(ending) = &mut driven.outcome {
+            if let Some(artifact) = artifact {
+                self.run.publish(artifact);
+            }
+            if let (Some(slot), Some(answer)) = (&assignment.verdict, &mut ending.answer) {
+                *answer = review::lead_with(slot.current().as_ref(), ending.status, answer);
+            }
+        }
         let failed = matches!(&driven.outcome, Outcome::Ended(ending) if ending.status == RunStatus::Failed);
         self.spans.end(&self.run, root, failed.then(|| "failed".to_owned()), None, core.clock().now());
         driven
+    }
+
+    /// What people read beside a review; made while the review goes on.
+    async fn reading_diff(&self, core: &Core, assignment: &Assignment) -> Option<EventBody> {
+        assignment.verdict.as_ref()?;
+        let workspace = assignment.workspace.as_deref()?;
+        review::reading_diff(workspace, None, &core.deps().redactor, &self.run.stops().hard).await
     }
 
     /// Ends the run as its driver left it.

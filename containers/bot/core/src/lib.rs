@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod agents;
+mod capabilities;
 mod conclude;
 mod dispatch;
 mod history;
@@ -13,6 +14,7 @@ mod leftovers;
 pub mod live;
 pub mod message;
 pub mod metrics;
+pub mod overrides;
 pub mod ports;
 pub mod registry;
 mod resume;
@@ -26,5 +28,6 @@ mod threads;
 pub mod tools;
 pub mod trace;
 
+pub use capabilities::{Capabilities, LedgerDeps};
 pub use dispatch::directives;
-pub use service::{Core, DRAIN_DEADLINE, Deps, LedgerDeps, Load};
+pub use service::{Core, DRAIN_DEADLINE, Deps, Load};

@@ -15,11 +15,12 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    capabilities::Capabilities,
     dispatch,
     history::HistoryWriter,
-    live::{Live, LiveStores},
+    live::Live,
     message::IncomingMessage,
-    ports::{ChannelIo, Channels, Clock, Models, RunStore, WorkspaceProvider},
+    ports::{ChannelIo, Clock, Models, RunStore, WorkspaceProvider},
     registry::Registry,
     resume,
     settings::Settings,
@@ -39,24 +40,12 @@ pub struct Deps {
     pub workspaces: Arc<dyn WorkspaceProvider>,
     /// Durable history.
     pub store: Arc<dyn RunStore>,
-    /// The live-run ledger; without it a run dies with its process.
-    pub live: Option<LedgerDeps>,
+    /// What else there is.
+    pub capabilities: Capabilities,
     /// Cleans everything a run says.
     pub redactor: Arc<Redactor>,
     /// The installation.
     pub settings: Settings,
-}
-
-/// What makes runs outlast their process.
-pub struct LedgerDeps {
-    /// Where live runs are kept.
-    pub stores: LiveStores,
-    /// This process's generation.
-    pub generation: Generation,
-    /// The ways back to requesters whose process is gone.
-    pub channels: Arc<dyn Channels>,
-    /// Another process follows this one: a drain leaves runs to it instead of waiting for them.
-    pub has_successor: bool,
 }
 
 /// The core. Cheap to clone.
@@ -108,7 +97,7 @@ impl Core {
         let started_at = deps.clock.now();
         let drain_started_at = AtomicI64::new(0);
         let threads = Threads::default();
-        let live = deps.live.as_ref().map(|ledger| {
+        let live = deps.capabilities.ledger.as_ref().map(|ledger| {
             Live::new(ledger.stores.clone(), ledger.generation.clone(), Arc::clone(&deps.clock))
         });
         Self {
@@ -187,7 +176,7 @@ impl Core {
         let now = self.clock().now().max(1);
         // A second drain keeps the first one's start.
         let _ = self.inner.drain_started_at.compare_exchange(0, now, Ordering::AcqRel, Ordering::Acquire);
-        if self.inner.deps.live.as_ref().is_some_and(|ledger| ledger.has_successor) {
+        if self.inner.deps.capabilities.ledger.as_ref().is_some_and(|ledger| ledger.has_successor) {
             self.inner.hand_off.cancel();
         }
         let mut in_flight = self.inner.in_flight.subscribe();

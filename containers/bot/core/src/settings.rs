@@ -2,11 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use ars_agent::Budget;
+use ars_agent::{
+    Budget, Limits,
+    context::ContextLimit,
+    money::{MoneyCap, PriceTable},
+};
 use ars_auth::{Grants, Restrictions};
 use ars_types::{Effort, ModelRef, RunId};
 
-use crate::ports::Repository;
+use crate::{agents::AgentSpec, ports::Repository};
 
 /// What the core needs to know of the installation.
 #[derive(Debug, Clone, Default)]
@@ -21,6 +25,12 @@ pub struct Settings {
     pub efforts: BTreeMap<String, Effort>,
     /// Budget per agent, where it differs from the agent's own.
     pub budgets: BTreeMap<String, Budget>,
+    /// Window of a model in tokens, by `provider/model`, where it differs from [`WINDOW_TOKENS`].
+    pub windows: BTreeMap<String, u64>,
+    /// What models take.
+    pub prices: PriceTable,
+    /// What runs may cost.
+    pub money: MoneyCaps,
     /// Repositories a request may name, by slug or short name.
     pub repositories: Vec<Repository>,
     /// Repository of a coding request that names none and whose thread has none.
@@ -37,7 +47,29 @@ pub struct Settings {
     pub include_context: bool,
 }
 
+/// What runs may cost, in micro-dollars. Nothing is capped by default.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct MoneyCaps {
+    /// One run.
+    pub run: Option<u64>,
+    /// All runs of a day (UTC).
+    pub day: Option<u64>,
+}
+
+/// Window assumed of a model whose own is not configured: the smallest of the current models of both vendors.
+pub const WINDOW_TOKENS: u64 = 128_000;
+
 impl Settings {
+    /// What bounds a run of this agent with this model, beside its budget.
+    pub fn limits(&self, agent: &AgentSpec, model: &ModelRef) -> Limits {
+        let window = self.windows.get(&model.to_string()).copied().unwrap_or(WINDOW_TOKENS);
+        Limits {
+            context: Some(ContextLimit::new(window, agent.max_output_tokens.into())),
+            price: self.prices.of(model),
+            cap: self.money.run.map(|run_microusd| MoneyCap { run_microusd }),
+        }
+    }
+
     /// A run's address: below the public base, or the path alone.
     pub fn run_url(&self, run: &RunId) -> String {
         format!("{}/runs/{run}", self.public_base_url.as_deref().unwrap_or_default().trim_end_matches('/'))

@@ -4,11 +4,7 @@
 use ars_events::Actor;
 use ars_types::{RunId, StopMode};
 
-use crate::{
-    ports::Stop,
-    registry::StopOutcome,
-    service::Core,
-};
+use crate::{ports::Stop, registry::StopOutcome, service::Core};
 
 impl Core {
     /// Asks a run to stop, opened by its capability token; such a stop carries no actor.

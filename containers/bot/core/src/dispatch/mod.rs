@@ -11,7 +11,7 @@ mod prompt;
 
 use std::sync::Arc;
 
-use ars_agent::{Limits, Role, Turn};
+use ars_agent::{Role, Turn};
 use ars_auth::Actor;
 use ars_types::{RefName, UnixMillis};
 use ars_wire::ledger::Holder;
@@ -23,9 +23,11 @@ use self::{
     prompt::WorkspaceFacts,
 };
 use crate::{
+    agents::skills_block,
+    instructions,
     message::IncomingMessage,
     ports::{ChannelIo, HistoryTurn, Workspace, WorkspaceError, WorkspaceRequest},
-    run::{Assignment, Toolbox},
+    run::Assignment,
     service::{Core, InFlight},
     threads::Claim,
 };
@@ -163,19 +165,15 @@ async fn prepare(core: &Core, message: &IncomingMessage, io: &Arc<dyn ChannelIo>
         }
         None => None,
     };
-    let system = prompt::system(plan.agent, facts.as_ref());
     let conversation = prompt::conversation(prompt::recent(&history), &directed.text);
-    let assignment = Assignment {
-        agent: plan.agent,
-        budget: deps.settings.budgets.get(plan.agent.name).copied().unwrap_or(plan.agent.budget),
-        limits: Limits::default(),
-        model: plan.model,
-        client,
-        effort: plan.effort,
-        system,
-        tools: Toolbox::new(plan.agent.toolset.tools()),
-        workspace,
+    let mut assignment = Assignment::of(deps, plan.agent, plan.model, client, plan.effort);
+    let instructions = match &workspace {
+        Some(workspace) => instructions::block(&**workspace, &deps.redactor).await,
+        None => None,
     };
+    let skills = assignment.skills.as_deref().and_then(|skills| skills_block(skills, plan.agent.name));
+    assignment.system = prompt::system(plan.agent, facts.as_ref(), [instructions, skills]);
+    assignment.workspace = workspace;
     let git_ref = plan.git_ref;
     let text = directed.text;
     let prepared =

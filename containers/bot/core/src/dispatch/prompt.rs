@@ -18,8 +18,12 @@ pub struct WorkspaceFacts {
     pub head: Option<String>,
 }
 
-/// The agent's prompt and what is known of its workspace.
-pub fn system(agent: &AgentSpec, workspace: Option<&WorkspaceFacts>) -> String {
+/// The agent's prompt, what is known of its workspace, and the blocks that follow.
+pub fn system(
+    agent: &AgentSpec,
+    workspace: Option<&WorkspaceFacts>,
+    blocks: impl IntoIterator<Item = Option<String>>,
+) -> String {
     let mut prompt = agent.prompt.trim_end().to_owned();
     if let Some(facts) = workspace {
         prompt.push_str("\n\nRepository: ");
@@ -28,6 +32,10 @@ pub fn system(agent: &AgentSpec, workspace: Option<&WorkspaceFacts>) -> String {
             prompt.push_str("\nCommit: ");
             prompt.push_str(head);
         }
+    }
+    for block in blocks.into_iter().flatten() {
+        prompt.push_str("\n\n");
+        prompt.push_str(&block);
     }
     prompt
 }

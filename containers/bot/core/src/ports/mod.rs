@@ -3,6 +3,7 @@
 mod channel;
 mod channels;
 mod clock;
+mod documents;
 mod friction;
 mod ledger;
 mod memory;
@@ -18,6 +19,7 @@ mod workspace;
 pub use channel::{ChannelIo, HistoryTurn, ReplyError};
 pub use channels::{Channels, NobodyListens};
 pub use clock::Clock;
+pub use documents::{Document, Documents, Put};
 pub use friction::FrictionRecords;
 pub use ledger::{Claim, Ledger, News, Owned, Stop, Told};
 pub use memory::{Memory, Written};

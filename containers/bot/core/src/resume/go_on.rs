@@ -19,9 +19,10 @@ use crate::{
     live::{Meta, Stepped},
     ports::{StoreError, WorkspaceRequest},
     registry::{Kept, Origin, RunFacts},
-    run::{Assignment, First, Resumption, Toolbox},
+    run::{Assignment, First, Resumption},
     service::{Core, InFlight},
     threads::{Claim, FollowUp, Note},
+    tools::verdict_in,
 };
 
 /// Where a run stands that goes on.
@@ -75,7 +76,7 @@ pub(super) async fn prepare(
         Err(refused) => return Ok(Err(refused)),
     };
     let Some(saved) = Saved::of(&stand.record) else { return Ok(Err(Refused::NoLoop)) };
-    let io = core.deps().live.as_ref().and_then(|ledger| ledger.channels.reopen(&run.row));
+    let io = core.deps().capabilities.ledger.as_ref().and_then(|ledger| ledger.channels.reopen(&run.row));
     let (Some(io), Some(live)) = (io, core.live()) else { return Ok(Err(Refused::Channel)) };
 
     leave_follow_ups(run, &stand.record, &claim);
@@ -102,6 +103,9 @@ pub(super) async fn prepare(
         handle.publish(fresh_note(calls));
     }
     let announced = announced(events, &stand.record);
+    if let (Some(slot), Some(verdict)) = (&assignment.verdict, verdict_in(&stand.turns)) {
+        slot.submit(verdict);
+    }
     let now = core.clock().now();
     let agent_loop = Loop::resume(saved, Position::from(&stand.record), stand.turns, now);
     let provisional = HistoryWriter::begun();
@@ -133,17 +137,10 @@ async fn assignment(core: &Core, run: &Reclaimed, meta: &Meta) -> Result<Assignm
     } else {
         None
     };
-    Ok(Assignment {
-        agent,
-        budget: agent.budget,
-        limits: ars_agent::Limits::default(),
-        model: meta.model.clone(),
-        client,
-        effort: meta.effort,
-        system: run.row.system.clone(),
-        tools: Toolbox::new(agent.toolset.tools()),
-        workspace,
-    })
+    let mut assignment = Assignment::of(core.deps(), agent, meta.model.clone(), client, meta.effort);
+    assignment.system.clone_from(&run.row.system);
+    assignment.workspace = workspace;
+    Ok(assignment)
 }
 
 fn claim(core: &Core, assignment: &Assignment, meta: &Meta, run: &Reclaimed) -> Result<Claim, Refused> {

@@ -4,46 +4,21 @@
 //! and can be left to another process. Not here: what the loop decides (`ars_agent`), and what follows the run's end
 //! (`conclude`).
 
-use std::{collections::HashSet, sync::Arc, time::Duration};
+use std::{collections::HashSet, time::Duration};
 
-use ars_agent::{
-    Action, Budget, Ending, Input, Limits, Loop, ModelTurn, Purpose, Steered, ToolCall, Turn, resume,
-};
-use ars_types::{Effort, ModelRef, RunStatus};
+use ars_agent::{Action, Ending, Input, Loop, ModelTurn, Purpose, Steered, ToolCall, Turn, resume};
+use ars_types::RunStatus;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{spans::Spans, toolbox::Toolbox};
+use super::{assignment::Assignment, spans::Spans};
 use crate::{
-    agents::AgentSpec,
     live::{Step, Stepped, Tracked},
-    ports::{ChannelIo, Clock, ModelClient, ModelDelta, ModelError, ModelErrorKind, ModelRequest, Workspace},
+    ports::{ChannelIo, Clock, ModelDelta, ModelError, ModelErrorKind, ModelRequest},
     registry::{RunHandle, Stops},
     threads::{FollowUp, Mailbox},
     tools::{Effects, ToolOutput},
 };
-
-/// What a run is to do, and with what.
-pub struct Assignment {
-    /// The agent.
-    pub agent: &'static AgentSpec,
-    /// What the run may spend.
-    pub budget: Budget,
-    /// What else bounds it.
-    pub limits: Limits,
-    /// The model's name.
-    pub model: ModelRef,
-    /// The model.
-    pub client: Arc<dyn ModelClient>,
-    /// How hard it thinks.
-    pub effort: Option<Effort>,
-    /// The system prompt.
-    pub system: String,
-    /// The tools it may call.
-    pub tools: Toolbox,
-    /// Where they act.
-    pub workspace: Option<Arc<dyn Workspace>>,
-}
 
 /// Everything one run works with.
 pub struct Driver<'a> {

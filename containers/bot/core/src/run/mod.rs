@@ -1,10 +1,12 @@
 //! Running an agent: the driver performs what the loop decides.
 
+mod assignment;
 mod driver;
 mod spans;
 mod tool_calls;
 mod toolbox;
 
-pub use driver::{Assignment, Driven, Driver, First, Outcome, Resumption, thrown};
+pub use assignment::Assignment;
+pub use driver::{Driven, Driver, First, Outcome, Resumption, thrown};
 pub use spans::{Span, Spans};
 pub use toolbox::Toolbox;

@@ -86,12 +86,14 @@ impl Driver<'_> {
     ) -> ToolOutput {
         let context = ToolContext {
             workspace: self.assignment.workspace.as_deref(),
-            web: None,
+            web: self.assignment.web.as_deref(),
             remaining,
             cancel: hard_stop,
             run: RunFacilities {
+                agent: self.assignment.agent.name,
+                skills: self.assignment.skills.as_deref(),
+                verdict: self.assignment.verdict.as_ref(),
                 publish: &|event| self.run.publish(event),
-                ..RunFacilities::bare(self.assignment.agent.name)
             },
         };
         let stopped = async {

@@ -23,11 +23,14 @@ impl<'a> Args<'a> {
             _ => return Err(ToolOutput::refused("The arguments must be one JSON object.")),
         };
         match fields.keys().find(|name| !known.contains(&name.as_str())) {
-            Some(name) => Err(ToolOutput::refused(format!(
-                "There is no field `{}`. The fields are: {}.",
-                ars_events::cap(name, NAME_CHARS),
-                known.join(", ")
-            ))),
+            Some(name) => {
+                let fields = match known {
+                    [] => "There are none".to_owned(),
+                    known => format!("The fields are: {}", known.join(", ")),
+                };
+                let name = ars_events::cap(name, NAME_CHARS);
+                Err(ToolOutput::refused(format!("There is no field `{name}`. {fields}.")))
+            }
             None => Ok(Self { fields }),
         }
     }

@@ -14,9 +14,9 @@ mod read_file;
 mod search;
 #[cfg(test)]
 mod skills_tests;
+mod submit_verdict;
 #[cfg(test)]
 pub(crate) mod tests;
-mod submit_verdict;
 mod toolset;
 mod update_status;
 mod use_skill;

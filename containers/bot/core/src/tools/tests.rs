@@ -12,7 +12,9 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::{Effects, RunFacilities, Tool, ToolContext, ToolOutput, Toolset};
-use crate::ports::{Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, SearchHit, Workspace, WorkspaceError};
+use crate::ports::{
+    Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, SearchHit, Workspace, WorkspaceError,
+};
 
 /// Time enough for any command.
 const AMPLE: Duration = Duration::from_secs(3600);
@@ -123,7 +125,9 @@ async fn call(memory: &Memory, name: &str, input: Value) -> ToolOutput {
         workspace: Some(memory),
         web: None,
         remaining: AMPLE,
-        cancel: &CancellationToken::new(), run: RunFacilities::bare("coding") };
+        cancel: &CancellationToken::new(),
+        run: RunFacilities::bare("coding"),
+    };
     tool(name).run(context, &input).await
 }
 
@@ -245,8 +249,13 @@ fn proper_calls(path: &str) -> [(&'static str, Value); 6] {
 
 #[tokio::test]
 async fn without_a_workspace_every_tool_that_needs_one_says_so() {
-    let context =
-        ToolContext { workspace: None, web: None, remaining: AMPLE, cancel: &CancellationToken::new(), run: RunFacilities::bare("coding") };
+    let context = ToolContext {
+        workspace: None,
+        web: None,
+        remaining: AMPLE,
+        cancel: &CancellationToken::new(),
+        run: RunFacilities::bare("coding"),
+    };
     for (name, input) in proper_calls("a") {
         let output = tool(name).run(context, &input).await;
         assert_eq!(output, ToolOutput::refused("This run has no working tree."), "{name}");
@@ -290,7 +299,9 @@ async fn inside_the_reserve_no_command_is_started() {
         workspace: Some(&memory),
         web: None,
         remaining: Duration::from_secs(59),
-        cancel: &cancel, run: RunFacilities::bare("coding") };
+        cancel: &cancel,
+        run: RunFacilities::bare("coding"),
+    };
     let output = tool("bash").run(context, &json!({"command": "true"})).await;
     assert_eq!((output.ok, output.exit_code, output.infra), (false, Some(124), false));
     assert!(said(&output).starts_with("exit 124:\n"));

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use super::{
     Tool, bash::Bash, diff_digest::DiffDigest, edit_file::EditFile, list_files::ListFiles,
     list_skills::ListSkills, read_file::ReadFile, search::Search, submit_verdict::SubmitVerdict,
-    update_status::UpdateStatus, use_skill::UseSkill, write_file::WriteFile,
+    update_status::UpdateStatus, use_skill::UseSkill, web_fetch::WebFetch, web_search::WebSearch,
+    write_file::WriteFile,
 };
 
 /// A named choice of tools.
@@ -36,6 +37,7 @@ impl Toolset {
                 Arc::new(Search),
                 Arc::new(UpdateStatus),
                 Arc::new(DiffDigest),
+                Arc::new(WebFetch),
                 Arc::new(ListSkills),
                 Arc::new(UseSkill),
             ],
@@ -47,10 +49,12 @@ impl Toolset {
                 Arc::new(UpdateStatus),
                 Arc::new(DiffDigest),
                 Arc::new(SubmitVerdict),
+                Arc::new(WebFetch),
                 Arc::new(ListSkills),
                 Arc::new(UseSkill),
             ],
-            Self::Assistant | Self::Web => vec![Arc::new(UpdateStatus)],
+            Self::Assistant => vec![Arc::new(WebFetch), Arc::new(UpdateStatus)],
+            Self::Web => vec![Arc::new(WebFetch), Arc::new(WebSearch), Arc::new(UpdateStatus)],
         }
     }
 }
@@ -98,8 +102,7 @@ mod tests {
 
     #[test]
     fn agents_without_a_repository_get_nothing_that_needs_a_workspace() {
-        for toolset in [Toolset::Assistant, Toolset::Web] {
-            assert_eq!(names(toolset), ["update_status"], "{toolset:?}");
-        }
+        assert_eq!(names(Toolset::Assistant), ["web_fetch", "update_status"]);
+        assert_eq!(names(Toolset::Web), ["web_fetch", "web_search", "update_status"]);
     }
 }

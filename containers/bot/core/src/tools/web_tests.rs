@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{Effects, Tool, ToolContext, ToolOutput, WebFetch, WebSearch};
+use super::{Effects, RunFacilities, Tool, ToolContext, ToolOutput, WebFetch, WebSearch};
 use crate::ports::{FetchLimits, Fetched, FetchedBody, Web, WebError, WebHit};
 
 /// Answers every fetch and search alike, and keeps what was asked and for how long.
@@ -57,7 +57,13 @@ impl Web for Scripted {
 
 async fn call(web: Option<&dyn Web>, tool: &dyn Tool, input: Value) -> ToolOutput {
     let remaining = Duration::from_secs(7);
-    let context = ToolContext { workspace: None, web, remaining, cancel: &CancellationToken::new(), run: RunFacilities::bare("general") };
+    let context = ToolContext {
+        workspace: None,
+        web,
+        remaining,
+        cancel: &CancellationToken::new(),
+        run: RunFacilities::bare("general"),
+    };
     tool.run(context, &input).await
 }
 

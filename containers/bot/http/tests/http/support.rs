@@ -14,7 +14,7 @@ use std::{
 use ars_agent::{ModelTurn, Part, StopReason, Usage};
 use ars_auth::TokenMap;
 use ars_bot_core::{
-    Core, Deps,
+    Capabilities, Core, Deps,
     ports::{
         Clock, ModelClient, ModelDelta, ModelError, ModelErrorKind, ModelRequest, Models, Repository,
         RunStore, StoreError, StoreErrorKind, Stored, UnknownProvider, Workspace, WorkspaceError,

@@ -19,7 +19,7 @@ use std::{
 use ars_agent::{ModelTurn, Part, Role, StopReason, Turn, Usage};
 use ars_auth::{Actor, Grants};
 use ars_bot_core::{
-    Core, Deps,
+    Capabilities, Core, Deps,
     message::{Choices, IncomingMessage},
     ports::*,
     settings::Settings,
@@ -308,7 +308,7 @@ pub fn world(moves: Vec<Move>) -> World {
         models: Arc::new(OneModel(Arc::clone(&model))),
         workspaces: Arc::new(OneWorkspace(Arc::clone(&workspace))),
         store: as_store,
-        live: None,
+        capabilities: Capabilities::default(),
         redactor: Arc::new(Redactor::new(vec!["canary-value".into()])),
         settings,
     });

@@ -1,0 +1,156 @@
+//! Overrides over a store that other processes write to as well.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::sync::Mutex as StdMutex;
+
+use ars_settings::{Scope, Target};
+use async_trait::async_trait;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::ports::{Document, StoreErrorKind};
+
+/// One document, compared and swapped as the store does; it can be written to behind a writer's back, and go away.
+#[derive(Default)]
+struct Shared {
+    held: StdMutex<Document>,
+    /// What others put just before the next puts of ours, one each.
+    others: StdMutex<Vec<Value>>,
+    is_down: StdMutex<bool>,
+}
+
+impl Shared {
+    fn write(&self, document: Value) {
+        let mut held = self.held.lock().unwrap();
+        *held = Document { document: Some(document), version: held.version + 1 };
+    }
+
+    fn reach(&self) -> Result<(), StoreError> {
+        match *self.is_down.lock().unwrap() {
+            true => Err(StoreError { kind: StoreErrorKind::Transient, message: "unreachable".into() }),
+            false => Ok(()),
+        }
+    }
+
+    fn document(&self) -> Value {
+        self.held.lock().unwrap().document.clone().unwrap()
+    }
+}
+
+#[async_trait]
+impl Documents for Shared {
+    async fn get(&self, key: &str) -> Result<Document, StoreError> {
+        assert_eq!(key, "overrides");
+        self.reach()?;
+        // Others get a turn, as over a network.
+        tokio::task::yield_now().await;
+        Ok(self.held.lock().unwrap().clone())
+    }
+
+    async fn put(&self, key: &str, document: &Value, expected: u64) -> Result<Put, StoreError> {
+        assert_eq!(key, "overrides");
+        self.reach()?;
+        if let Some(other) = self.others.lock().unwrap().pop() {
+            self.write(other);
+        }
+        tokio::task::yield_now().await;
+        let mut held = self.held.lock().unwrap();
+        if held.version != expected {
+            return Ok(Put::Stale(held.version));
+        }
+        *held = Document { document: Some(document.clone()), version: expected + 1 };
+        Ok(Put::Saved(expected + 1))
+    }
+}
+
+fn agent(name: &str) -> Scope {
+    Scope { agent: Some(name.to_owned()), ..Scope::default() }
+}
+
+fn set<'a>(target: Target<'a>, name: &str) -> impl Fn(&Scopes) -> Result<Scopes, Fault> + Send + 'a {
+    let wanted = agent(name);
+    move |scopes| scopes.set(target, &wanted)
+}
+
+fn of_user(id: &str, name: &str) -> Value {
+    json!({ "channels": {}, "users": { (id): { "agent": name } } })
+}
+
+async fn over(shared: &Arc<Shared>) -> Overrides {
+    Overrides::load(Arc::<Shared>::clone(shared)).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_change_is_in_force_once_it_is_saved_and_found_by_the_next_process() {
+    let shared = Arc::new(Shared::default());
+    let overrides = over(&shared).await;
+    assert_eq!(*overrides.current(), Scopes::default());
+    let answered = overrides.change(set(Target::User("U1"), "coding")).await.unwrap();
+    assert_eq!(answered, overrides.current());
+    assert_eq!(shared.document(), of_user("U1", "coding"));
+    assert_eq!(over(&shared).await.current(), overrides.current());
+}
+
+#[tokio::test]
+async fn of_two_writers_who_race_neither_loses_its_change() {
+    let shared = Arc::new(Shared::default());
+    let (one, two) = (over(&shared).await, over(&shared).await);
+    let (first, second) = tokio::join!(
+        one.change(set(Target::User("U1"), "coding")),
+        two.change(set(Target::Channel("C1"), "review")),
+    );
+    (first.unwrap(), second.unwrap());
+    let both =
+        json!({ "channels": { "C1": { "agent": "review" } }, "users": { "U1": { "agent": "coding" } } });
+    assert_eq!(shared.document(), both);
+    assert_eq!(shared.held.lock().unwrap().version, 2);
+}
+
+#[tokio::test]
+async fn changes_of_one_process_wait_for_each_other() {
+    let shared = Arc::new(Shared::default());
+    let overrides = Arc::new(over(&shared).await);
+    let ids: Vec<String> = (0..8).map(|nth| format!("U{nth}")).collect();
+    let changes = ids.iter().map(|id| overrides.change(set(Target::User(id), "coding")));
+    let changed = futures::future::join_all(changes).await;
+    assert!(changed.iter().all(Result::is_ok));
+    assert_eq!(overrides.current().users.len(), 8);
+    assert_eq!(shared.held.lock().unwrap().version, 8);
+}
+
+#[tokio::test]
+async fn a_second_conflict_is_given_up_and_what_others_wrote_is_in_force() {
+    let shared = Arc::new(Shared::default());
+    let overrides = over(&shared).await;
+    *shared.others.lock().unwrap() = vec![of_user("U3", "review"), of_user("U2", "review")];
+    let given_up = overrides.change(set(Target::User("U1"), "coding")).await;
+    assert!(matches!(given_up, Err(ChangeError::Conflict)));
+    assert_eq!(shared.document(), of_user("U3", "review"));
+    assert_eq!(overrides.current().document().unwrap(), of_user("U3", "review"));
+}
+
+#[tokio::test]
+async fn what_could_not_be_saved_was_never_in_force() {
+    let shared = Arc::new(Shared::default());
+    let overrides = over(&shared).await;
+    let refused = overrides.change(set(Target::User(""), "coding")).await;
+    assert!(matches!(refused, Err(ChangeError::Refused(Fault::Field { .. }))));
+    *shared.is_down.lock().unwrap() = true;
+    let down = overrides.change(set(Target::User("U1"), "coding")).await;
+    assert!(matches!(down, Err(ChangeError::Unavailable(LoadError::Store(_)))));
+    assert_eq!(*overrides.current(), Scopes::default());
+    assert!(matches!(Overrides::load(shared).await.err(), Some(LoadError::Store(_))));
+}
+
+#[tokio::test]
+async fn a_document_that_is_none_is_not_taken_for_one_nor_written_over() {
+    let shared = Arc::new(Shared::default());
+    let overrides = over(&shared).await;
+    shared.write(json!({ "channels": { "C1": { "agent": "hunter2 hunter2" } } }));
+    let error = Overrides::load(Arc::<Shared>::clone(&shared)).await.err().unwrap();
+    assert!(matches!(&error, LoadError::Malformed(fault) if !fault.to_string().contains("hunter2")));
+    let changed = overrides.change(set(Target::User("U1"), "coding")).await;
+    assert!(matches!(changed, Err(ChangeError::Unavailable(LoadError::Malformed(_)))));
+    assert_eq!(shared.held.lock().unwrap().version, 1);
+}

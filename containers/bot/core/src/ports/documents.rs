@@ -1,0 +1,36 @@
+//! The document port: configuration kept by version (state-worker supplement section 14).
+//!
+//! Not here: what the documents say (`crate::overrides`).
+
+use async_trait::async_trait;
+use serde_json::Value;
+
+use super::StoreError;
+
+/// Documents by key, each replaced only by who has seen what it replaces.
+#[async_trait]
+pub trait Documents: Send + Sync {
+    /// The document under a key, a lowercase slug.
+    async fn get(&self, key: &str) -> Result<Document, StoreError>;
+
+    /// Replaces version `expected`, which is 0 before the first put, with this object.
+    async fn put(&self, key: &str, document: &Value, expected: u64) -> Result<Put, StoreError>;
+}
+
+/// A document as it is kept.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Document {
+    /// None before the first put.
+    pub document: Option<Value>,
+    /// How often it was put.
+    pub version: u64,
+}
+
+/// What became of a put.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Put {
+    /// The document is this version now.
+    Saved(u64),
+    /// Nothing changed: somebody else's is the newest, of this version.
+    Stale(u64),
+}
