@@ -1,16 +1,20 @@
 //! The agent loop as a sans-IO state machine, and the message model it shares with the model adapters.
 //!
 //! Not here: calling models, running tools, publishing events (`ars-bot-core` performs the actions).
-//! Implements bot supplement section 14.
+//! Implements bot supplement sections 13 (what reaches a live run) and 14.
 #![forbid(unsafe_code)]
 
 mod budget;
+pub mod context;
 mod effects;
 mod message;
+pub mod money;
 pub mod resume;
 mod run_loop;
 
 pub use budget::{Budget, CLOSING_CALL_MS};
 pub use effects::Effects;
 pub use message::{ModelTurn, Part, Role, StopReason, ToolContent, ToolSpec, Turn, Usage};
-pub use run_loop::{Action, Ending, Input, Loop, ToolCall, ToolOutcome};
+pub use run_loop::{
+    Action, Ending, Input, Limits, Loop, Position, Purpose, Saved, Steered, ToolCall, ToolOutcome,
+};

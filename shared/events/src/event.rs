@@ -248,7 +248,8 @@ pub struct MeatTokens {
     pub output: u64,
 }
 
-/// The kinds of a run note: the six of document 1 section 6, then those of bot supplement section 9.
+/// The kinds of a run note: the six of document 1 section 6, those of bot supplement section 9, and the last two, which
+/// are additions: readers accept kinds they do not know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NoteKind {
@@ -276,6 +277,10 @@ pub enum NoteKind {
     FollowUp,
     /// A new process carries the run on.
     Resumed,
+    /// Older turns were summed up or dropped to fit the model's window.
+    Compacted,
+    /// The money cap ended the run.
+    MoneyBudgetExhausted,
 }
 
 /// Who asked for a stop.

@@ -63,6 +63,7 @@ impl Settlement {
             call_id: self.call.call_id.clone(),
             ok: false,
             infra: false,
+            fleet_busy: false,
             content: vec![ToolContent::Text { text }],
         }
     }
@@ -122,7 +123,7 @@ mod tests {
 
     fn outcome(id: &str) -> ToolOutcome {
         let content = vec![ToolContent::Text { text: format!("result of {id}") }];
-        ToolOutcome { call_id: id.into(), ok: true, infra: false, content }
+        ToolOutcome { call_id: id.into(), ok: true, infra: false, fleet_busy: false, content }
     }
 
     fn words(outcome: &ToolOutcome) -> &str {

@@ -1,55 +1,12 @@
-//! Tests of the loop: each rule of bot supplement section 14, then invariants over random runs.
+//! The rules of bot supplement section 14, one by one.
 
-use proptest::prelude::*;
-use serde_json::json;
+use ars_agent::{Action, Ending, Input, ModelTurn, Part, Purpose, StopReason, Usage};
+use ars_events::{EventBody, NoteKind};
+use ars_types::RunStatus;
 
-use super::*;
-
-const MINUTE: i64 = 60_000;
-const START: i64 = 1_000_000;
-
-fn new_loop(turns: u32) -> Loop {
-    let budget = Budget { turns, time_ms: 20 * MINUTE };
-    Loop::new(budget, vec![Turn::text(Role::User, "fix it")], START)
-}
-
-fn says(text: &str, stop: StopReason) -> Input {
-    Input::Model(ModelTurn { parts: vec![Part::text(text)], stop, usage: Usage::default() })
-}
-
-fn asks(tools: &[&str]) -> Input {
-    let parts = tools.iter().enumerate().map(|(index, name)| Part::ToolCall {
-        call_id: format!("c{index}"),
-        name: (*name).into(),
-        input: json!({}),
-        extra: serde_json::Map::default(),
-    });
-    Input::Model(ModelTurn { parts: parts.collect(), stop: StopReason::ToolUse, usage: Usage::default() })
-}
-
-fn outcome(ok: bool, infra: bool) -> ToolOutcome {
-    let content = vec![ToolContent::Text { text: "pipe broke\nmore".into() }];
-    ToolOutcome { call_id: "c0".into(), ok, infra, content }
-}
-
-fn notes(actions: &[Action]) -> Vec<NoteKind> {
-    let kinds = actions.iter().filter_map(|action| match action {
-        Action::Publish(EventBody::RunNote { kind, .. }) => Some(*kind),
-        _ => None,
-    });
-    kinds.collect()
-}
-
-fn ending(actions: &[Action]) -> Option<&Ending> {
-    match actions.last() {
-        Some(Action::Finish(ending)) => Some(ending),
-        _ => None,
-    }
-}
-
-fn closing_call(actions: &[Action]) -> bool {
-    matches!(actions.last(), Some(Action::CallModel { may_call_tools: false, limit_ms: CLOSING_CALL_MS }))
-}
+use crate::support::{
+    MINUTE, START, answer, asks, closing_call, ending, is_call, new_loop, notes, outcome, says, status,
+};
 
 #[test]
 fn an_answer_without_calls_completes_the_run() {
@@ -65,7 +22,7 @@ fn calls_run_and_their_results_become_the_next_user_turn() {
     let actions = run.step(asks(&["bash"]), START);
     assert!(matches!(actions.as_slice(), [Action::RunTools(calls)] if calls[0].name == "bash"));
     let actions = run.step(Input::Tools(vec![outcome(true, false)]), START);
-    assert!(matches!(actions.as_slice(), [Action::CallModel { may_call_tools: true, .. }]));
+    assert!(matches!(actions.as_slice(), [Action::CallModel { purpose: Purpose::Answer, .. }]));
     assert!(matches!(run.turns()[2].parts[0], Part::ToolResult { .. }));
 }
 
@@ -104,7 +61,7 @@ fn status_updates_do_not_use_up_turns_but_cannot_go_on_forever() {
     for _ in 0..3 {
         run.step(asks(&["update_status"]), START);
         let actions = run.step(Input::Tools(vec![outcome(true, false)]), START);
-        assert!(matches!(actions.last(), Some(Action::CallModel { may_call_tools: true, .. })));
+        assert!(matches!(actions.last(), Some(Action::CallModel { purpose: Purpose::Answer, .. })));
     }
     run.step(asks(&["update_status"]), START);
     let actions = run.step(Input::Tools(vec![outcome(true, false)]), START);
@@ -203,58 +160,84 @@ fn refusal_truncation_and_silence_are_said_plainly() {
 fn a_paused_turn_is_continued() {
     let mut run = new_loop(8);
     let actions = run.step(says("searching", StopReason::PauseTurn), START);
-    assert!(matches!(actions.as_slice(), [Action::CallModel { may_call_tools: true, .. }]));
+    assert!(matches!(actions.as_slice(), [Action::CallModel { purpose: Purpose::Answer, .. }]));
 }
 
 #[test]
-fn a_stored_loop_goes_on_where_it_was() {
-    let mut run = new_loop(8);
-    run.step(asks(&["bash"]), START);
-    let text = serde_json::to_string(&run).unwrap();
-    let mut restored: Loop = serde_json::from_str(&text).unwrap();
-    assert_eq!(
-        restored.step(Input::Tools(vec![outcome(true, false)]), START),
-        run.step(Input::Tools(vec![outcome(true, false)]), START)
-    );
+fn a_busy_fleet_is_noted_and_the_run_goes_on() {
+    let mut run = new_loop(60);
+    for _ in 0..3 {
+        run.step(asks(&["bash"]), START);
+        let busy = ars_agent::ToolOutcome { fleet_busy: true, ..outcome(false, true) };
+        let actions = run.step(Input::Tools(vec![busy]), START);
+        assert_eq!(notes(&actions), [NoteKind::FleetBusy]);
+        assert!(is_call(&actions, Purpose::Answer));
+    }
 }
 
-proptest! {
-    /// Every run ends within twice its turns plus the closing call, and the conversation always alternates
-    /// call turns with result turns that answer exactly those calls.
-    #[test]
-    fn every_run_ends_and_answers_every_call(
-        turns in 1u32..12,
-        script in proptest::collection::vec((0usize..4, any::<bool>(), 0i64..5), 64),
-    ) {
-        let mut run = new_loop(turns);
-        let mut now = START;
-        let mut actions = run.step(Input::Start, now);
-        let mut model_calls = 0;
-        for (calls, infra, minutes) in script.into_iter().cycle() {
-            now += minutes * MINUTE;
-            let input = match actions.last() {
-                Some(Action::CallModel { may_call_tools, .. }) => {
-                    model_calls += 1;
-                    if *may_call_tools && calls > 0 { asks(&["bash", "update_status", "x"][..calls]) }
-                    else { says("words", StopReason::EndTurn) }
-                }
-                Some(Action::RunTools(wanted)) => Input::Tools(wanted.iter().map(|call| ToolOutcome {
-                    call_id: call.call_id.clone(), ..outcome(!infra, infra)
-                }).collect()),
-                Some(Action::Finish(_)) => break,
-                other => panic!("nothing to wait for after {other:?}"),
-            };
-            actions = run.step(input, now);
-        }
-        prop_assert!(ending(&actions).is_some());
-        prop_assert!(model_calls <= turns * 2 + 1);
-        for pair in run.turns().windows(2) {
-            let asked: Vec<_> = calls(&pair[0].parts).into_iter().map(|call| call.call_id).collect();
-            let answered: Vec<_> = pair[1].parts.iter().filter_map(|part| match part {
-                Part::ToolResult { call_id, .. } => Some(call_id.clone()),
-                _ => None,
-            }).collect();
-            prop_assert_eq!(asked, answered);
-        }
+#[test]
+fn a_busy_fleet_neither_counts_as_a_failure_nor_hides_one() {
+    let mut run = new_loop(60);
+    let busy = ars_agent::ToolOutcome { fleet_busy: true, ..outcome(false, true) };
+    for broken in [outcome(false, true), busy] {
+        run.step(asks(&["bash"]), START);
+        assert!(is_call(&run.step(Input::Tools(vec![broken]), START), Purpose::Answer));
     }
+    run.step(asks(&["bash"]), START);
+    assert_eq!(notes(&run.step(Input::Tools(vec![outcome(false, true)]), START)), [NoteKind::SandboxDead]);
+}
+
+#[test]
+fn a_paused_turn_that_never_ends_is_closed_at_the_turn_budget() {
+    let mut run = new_loop(2);
+    assert!(is_call(&run.step(says("a", StopReason::PauseTurn), START), Purpose::Answer));
+    assert!(closing_call(&run.step(says("b", StopReason::PauseTurn), START)));
+}
+
+#[test]
+fn what_continues_a_paused_turn_is_one_turn_with_it() {
+    let mut run = new_loop(8);
+    run.step(says("searching", StopReason::PauseTurn), START);
+    run.step(asks(&["bash"]), START);
+    assert_eq!((run.turns().len(), run.turns()[1].parts.len()), (2, 2));
+}
+
+#[test]
+fn nothing_follows_an_end() {
+    let mut run = new_loop(8);
+    run.step(says("done", StopReason::EndTurn), START);
+    for late in [asks(&["bash"]), Input::HardStop, Input::SoftStop, Input::Tools(vec![]), Input::Start] {
+        assert_eq!(run.step(late, START), [Action::Wait]);
+    }
+}
+
+#[test]
+fn a_run_stopped_before_its_first_call_only_closes() {
+    let mut run = new_loop(8);
+    run.step(Input::SoftStop, START);
+    let actions = run.step(Input::Start, START);
+    assert_eq!(notes(&actions), [NoteKind::Stopped]);
+    assert!(closing_call(&actions));
+    assert_eq!(status(&run.step(asks(&["bash"]), START)), RunStatus::StoppedSoft);
+}
+
+#[test]
+fn a_step_under_way_at_a_soft_stop_is_the_last() {
+    let mut run = new_loop(8);
+    run.step(Input::Start, START);
+    run.step(Input::SoftStop, START);
+    assert!(matches!(run.step(asks(&["bash"]), START).last(), Some(Action::RunTools(_))));
+    assert!(closing_call(&run.step(Input::Tools(vec![outcome(true, false)]), START)));
+}
+
+#[test]
+fn the_words_of_a_dead_workspace_are_told_and_those_of_a_failed_closing_stand_in() {
+    let mut run = new_loop(60);
+    run.step(asks(&["a", "b"]), START);
+    let actions = run.step(Input::Tools(vec![outcome(false, true), outcome(false, true)]), START);
+    assert_eq!(notes(&actions), [NoteKind::SandboxDead]);
+    let told = crate::support::texts(run.turns());
+    assert!(told.contains("Its last error was: pipe broke. Do not guess"), "{told}");
+    let actions = run.step(Input::ModelTimedOut, START);
+    assert!(answer(&actions).contains("before a summary could be written"));
 }

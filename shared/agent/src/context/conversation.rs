@@ -1,0 +1,244 @@
+//! A run's conversation, of which the model is shown a part.
+//!
+//! The whole is numbered from the run's start and never changes; it is stored turn by turn (`resume::encode`) and only
+//! what the model is shown stays in memory. What is shown is:
+//!
+//! ```text
+//! [earlier turns of the thread] request [+ summary] kept turns…
+//! ```
+//!
+//! The kept turns begin with one of the model's, so a call is never parted from its results. [`Shape`] tells which part
+//! of the whole that is: with it and the stored turns a resume shows the model exactly the same.
+
+use serde::{Deserialize, Serialize};
+
+use super::{estimate, trim};
+use crate::{Part, Role, Turn};
+
+/// The share of the limit, in percent, that the newest turns may keep through a compaction.
+const KEEP_PERCENT: u64 = 30;
+/// The least share of the limit, in percent, that a compaction must be able to replace: below it, the summary's own call
+/// would cost more than it frees.
+const GAIN_PERCENT: u64 = 12;
+/// The longest summary, in characters: about 4,000 tokens. It is stored with every step record from then on.
+const SUMMARY_CHARS: u64 = 16_000;
+/// The longest summary in a small window: this many characters per hundred tokens of the limit, a fifth of it.
+const SUMMARY_CHARS_PERCENT: u64 = 80;
+
+/// Which part of the whole conversation is shown.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Shape {
+    /// The first turn shown.
+    from: u64,
+    /// The request's turn.
+    request: u64,
+    /// The first turn shown after the request.
+    kept_from: u64,
+    /// Outputs of the turns before this one were dropped.
+    #[serde(default)]
+    trimmed_to: u64,
+    /// What stands for the turns between the request and the kept ones, and for those before the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    summary: Option<String>,
+}
+
+/// What the model is shown, and where it stands in the whole.
+#[derive(Debug, Clone)]
+pub(crate) struct Conversation {
+    shown: Vec<Turn>,
+    shape: Shape,
+    /// Turns of the whole that are stored by now and do not change any more.
+    sealed: u64,
+}
+
+impl Conversation {
+    /// A conversation that begins with these turns, the last of which is the request.
+    pub(crate) fn new(turns: Vec<Turn>) -> Self {
+        let sealed = turns.len() as u64;
+        let shape = Shape { request: sealed.saturating_sub(1), kept_from: sealed, ..Shape::default() };
+        Self { shown: turns, shape, sealed }
+    }
+
+    /// The part with this shape of a whole conversation.
+    pub(crate) fn restore(mut whole: Vec<Turn>, shape: Shape) -> Self {
+        let sealed = whole.len() as u64;
+        let index = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(whole.len());
+        let (kept_from, trimmed_to) = (index(shape.kept_from), index(shape.trimmed_to));
+        let (from, request) = (index(shape.from), index(shape.request.saturating_add(1)));
+        whole.iter_mut().take(trimmed_to).skip(kept_from).for_each(|turn| {
+            trim::drop_outputs(turn);
+        });
+        let kept = whole.split_off(kept_from);
+        whole.truncate(request);
+        let mut shown = whole.split_off(from.min(whole.len()));
+        if let (Some(summary), Some(request)) = (&shape.summary, shown.last_mut()) {
+            request.parts.push(framed(summary));
+        }
+        shown.extend(kept);
+        Self { shown, shape, sealed }
+    }
+
+    pub(crate) fn shown(&self) -> &[Turn] {
+        &self.shown
+    }
+
+    pub(crate) fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// Turns of the whole conversation.
+    pub(crate) fn total(&self) -> u64 {
+        self.shape.kept_from + self.shown.len().saturating_sub(self.head()) as u64
+    }
+
+    /// The turns from this one of the whole on, as far as they are still shown.
+    pub(crate) fn since(&self, turn: u64) -> &[Turn] {
+        let missing = self.total().saturating_sub(turn);
+        let count = usize::try_from(missing).unwrap_or(usize::MAX).min(self.shown.len());
+        &self.shown[self.shown.len() - count..]
+    }
+
+    /// Turns shown up to and with the request.
+    fn head(&self) -> usize {
+        let head = self.shape.request.saturating_sub(self.shape.from).saturating_add(1);
+        usize::try_from(head).unwrap_or(usize::MAX).min(self.shown.len())
+    }
+
+    /// The model's answer; what continues a paused turn joins it.
+    pub(crate) fn answer(&mut self, parts: Vec<Part>) {
+        if !parts.is_empty() {
+            self.say(Role::Assistant, parts);
+        }
+    }
+
+    /// Results of tools, as a turn of their own.
+    pub(crate) fn results(&mut self, parts: Vec<Part>) {
+        self.shown.push(Turn { role: Role::User, parts });
+    }
+
+    /// What the service or the requester adds, after the results it came with.
+    pub(crate) fn tell(&mut self, parts: Vec<Part>) {
+        self.say(Role::User, parts);
+    }
+
+    /// Adds to the last turn if it is the speaker's and not stored yet. Neighbouring turns of one speaker are joined
+    /// on their way to the model, so what is stored can stay as it is.
+    fn say(&mut self, role: Role, parts: Vec<Part>) {
+        let is_stored = self.sealed >= self.total();
+        match self.shown.last_mut() {
+            Some(turn) if turn.role == role && !is_stored => turn.parts.extend(parts),
+            _ => self.shown.push(Turn { role, parts }),
+        }
+    }
+
+    /// What there is by now is stored before anything else happens.
+    pub(crate) fn seal(&mut self) {
+        self.sealed = self.total();
+    }
+
+    /// How many of the turns shown a summary would replace; none when it would not be worth its call.
+    ///
+    /// The newest calls, their results and all that follows are always kept.
+    pub(crate) fn cut(&self, limit: u64) -> Option<usize> {
+        let head = self.head();
+        let newest = self.newest_cut(head);
+        let mut kept = estimate::estimate_turns(&self.shown[newest..]);
+        let mut cut = newest;
+        for (index, turn) in self.shown.iter().enumerate().take(newest).skip(head).rev() {
+            kept += estimate::turn(turn);
+            if kept > share(limit, KEEP_PERCENT) {
+                break;
+            }
+            if turn.role == Role::Assistant {
+                cut = index;
+            }
+        }
+        let request = self.shown[..head].last().map_or(0, estimate::turn);
+        let gain = estimate::estimate_turns(&self.shown[..cut]).saturating_sub(request);
+        (gain > 0 && gain >= share(limit, GAIN_PERCENT)).then_some(cut)
+    }
+
+    /// The last place where kept turns may begin: at the newest calls, or while there are none, after the request.
+    fn newest_cut(&self, head: usize) -> usize {
+        let calls = |turn: &Turn| turn.parts.iter().any(|part| matches!(part, Part::ToolCall { .. }));
+        let newest = self.shown.iter().rposition(|turn| turn.role == Role::Assistant && calls(turn));
+        newest.map_or(head, |index| index.max(head))
+    }
+
+    /// The turns that a cut would replace, with a request to sum them up.
+    pub(crate) fn to_sum_up(&self, cut: usize, request: &str) -> Vec<Turn> {
+        let mut turns = self.shown[..cut].to_vec();
+        turns.push(Turn::text(Role::User, request));
+        turns
+    }
+
+    /// Puts a summary in the place of the turns before the cut, all but the request. Says how many turns it replaced.
+    pub(crate) fn replace(&mut self, cut: usize, summary: &str, limit: u64) -> usize {
+        let head = self.head();
+        let Some(mut request) = self.shown[..head].last().cloned() else { return 0 };
+        if let Some(old) = &self.shape.summary {
+            let old = framed(old);
+            request.parts.retain(|part| *part != old);
+        }
+        let most = usize::try_from(SUMMARY_CHARS.min(share(limit, SUMMARY_CHARS_PERCENT))).unwrap_or(0);
+        let summary = ars_events::cap(summary, most).into_owned();
+        request.parts.push(framed(&summary));
+        let replaced = cut.saturating_sub(1);
+        self.shape.kept_from += cut.saturating_sub(head) as u64;
+        self.shape.from = self.shape.request;
+        self.shape.summary = Some(summary);
+        self.shown.splice(..cut, [request]);
+        replaced
+    }
+
+    /// Drops outputs, oldest first, then earlier turns of the thread, until what is shown takes at most `target` by the
+    /// estimate or nothing more can be dropped. Says how many outputs and turns were dropped.
+    pub(crate) fn trim(&mut self, target: u64) -> usize {
+        let mut size = estimate::estimate_turns(&self.shown);
+        let head = self.head();
+        let mut dropped = 0;
+        for (index, turn) in self.shown.iter_mut().enumerate().skip(head) {
+            if size <= target {
+                return dropped;
+            }
+            let before = estimate::turn(turn);
+            let outputs = trim::drop_outputs(turn);
+            if outputs > 0 {
+                size = size.saturating_sub(before) + estimate::turn(turn);
+                dropped += outputs;
+                self.shape.trimmed_to = self.shape.kept_from + (index - head) as u64 + 1;
+            }
+        }
+        dropped + self.trim_history(size, target)
+    }
+
+    /// Drops the thread's earlier turns. What remains must begin with a user's turn, as vendors want it.
+    fn trim_history(&mut self, mut size: u64, target: u64) -> usize {
+        let history = self.head().saturating_sub(1);
+        let begins_well = |turn: &Turn| turn.role == Role::User;
+        let mut count = 0;
+        while count < history && (size > target || (count > 0 && !begins_well(&self.shown[count]))) {
+            size = size.saturating_sub(estimate::turn(&self.shown[count]));
+            count += 1;
+        }
+        self.shown.drain(..count);
+        self.shape.from += count as u64;
+        count
+    }
+}
+
+/// The summary as the model is shown it, after the request.
+fn framed(summary: &str) -> Part {
+    Part::text(format!(
+        "[Note from the service: earlier turns of this conversation were replaced by this summary of them.]\n\n{summary}"
+    ))
+}
+
+const fn share(limit: u64, percent: u64) -> u64 {
+    limit.saturating_mul(percent) / 100
+}
+
+#[cfg(test)]
+#[path = "conversation_tests.rs"]
+mod tests;

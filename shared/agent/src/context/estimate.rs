@@ -1,0 +1,119 @@
+//! How many tokens a conversation takes, before anybody has counted them.
+//!
+//! An estimate, corrected by what the provider reports (`limit::Measure`). Bytes stand for characters: texts in other
+//! scripts than Latin take more tokens per character, and more bytes as well.
+
+use serde_json::Value;
+
+use crate::{Part, ToolContent, Turn};
+
+/// Bytes of text to a token.
+const BYTES_PER_TOKEN: u64 = 4;
+/// What frames a part: its kind, its ids.
+const PART_TOKENS: u64 = 8;
+/// Bytes taken for a number in JSON.
+const NUMBER_BYTES: u64 = 8;
+/// Bytes around a string or between two values in JSON.
+const PUNCTUATION_BYTES: u64 = 3;
+/// What an image takes; vendors scale larger ones down to about this.
+pub const IMAGE_TOKENS: u64 = 1_600;
+/// What a document takes: a few pages. Its bytes say little about its pages.
+pub const DOCUMENT_TOKENS: u64 = 10_000;
+
+/// What these turns take.
+pub fn estimate_turns(turns: &[Turn]) -> u64 {
+    turns.iter().map(turn).sum()
+}
+
+/// What a text takes.
+pub fn estimate_text(text: &str) -> u64 {
+    (text.len() as u64).div_ceil(BYTES_PER_TOKEN)
+}
+
+pub(super) fn turn(turn: &Turn) -> u64 {
+    estimate_parts(&turn.parts)
+}
+
+pub(crate) fn estimate_parts(parts: &[Part]) -> u64 {
+    parts.iter().map(part).sum()
+}
+
+fn part(part: &Part) -> u64 {
+    let body = match part {
+        Part::Text { text, .. } => estimate_text(text),
+        Part::Image { .. } => IMAGE_TOKENS,
+        Part::Document { .. } => DOCUMENT_TOKENS,
+        Part::ToolCall { name, input, .. } => {
+            estimate_text(name) + json_bytes(input).div_ceil(BYTES_PER_TOKEN)
+        }
+        Part::ToolResult { content: pieces, .. } => content(pieces),
+        Part::Opaque { block, .. } => json_bytes(block).div_ceil(BYTES_PER_TOKEN),
+    };
+    PART_TOKENS + body
+}
+
+pub(super) fn content(content: &[ToolContent]) -> u64 {
+    let pieces = content.iter().map(|piece| match piece {
+        ToolContent::Text { text } => estimate_text(text),
+        ToolContent::Image { .. } => IMAGE_TOKENS,
+        ToolContent::Document { .. } => DOCUMENT_TOKENS,
+    });
+    pieces.sum()
+}
+
+fn json_bytes(value: &Value) -> u64 {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => NUMBER_BYTES,
+        Value::String(text) => text.len() as u64 + PUNCTUATION_BYTES,
+        Value::Array(items) => {
+            items.iter().map(|item| json_bytes(item) + PUNCTUATION_BYTES).sum::<u64>() + PUNCTUATION_BYTES
+        }
+        Value::Object(fields) => {
+            let fields = fields.iter();
+            fields.map(|(key, value)| key.len() as u64 + 2 * PUNCTUATION_BYTES + json_bytes(value)).sum()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::Role;
+
+    fn of(parts: Vec<Part>) -> u64 {
+        estimate_turns(&[Turn { role: Role::User, parts }])
+    }
+
+    #[test]
+    fn four_bytes_of_text_are_a_token() {
+        assert_eq!([estimate_text(""), estimate_text("abcd"), estimate_text("abcde")], [0, 1, 2]);
+        assert_eq!(of(vec![Part::text("a".repeat(400))]), 100 + PART_TOKENS);
+    }
+
+    #[test]
+    fn files_have_a_fixed_cost_whatever_their_bytes() {
+        let image = |data: &str| Part::Image { media_type: "image/png".into(), data: data.into() };
+        assert_eq!(of(vec![image("A")]), of(vec![image(&"A".repeat(1_000_000))]));
+        let document =
+            ToolContent::Document { media_type: "application/pdf".into(), data: "A".repeat(1_000_000) };
+        let result = Part::ToolResult { call_id: "c".into(), ok: true, content: vec![document] };
+        assert_eq!(of(vec![result]), DOCUMENT_TOKENS + PART_TOKENS);
+    }
+
+    #[test]
+    fn arguments_and_blocks_of_a_provider_count_by_their_json() {
+        let long = "x".repeat(4_000);
+        let call = |input| Part::ToolCall {
+            call_id: "c".into(),
+            name: "write_file".into(),
+            input,
+            extra: serde_json::Map::new(),
+        };
+        assert!(of(vec![call(json!({ "content": long }))]) >= 1_000);
+        assert!(of(vec![call(json!({ "content": [1, null, { "a": true }] }))]) < 50);
+        let block = json!({ "type": "thinking", "thinking": long });
+        assert!(of(vec![Part::Opaque { api: "anthropic".into(), block }]) >= 1_000);
+    }
+}

@@ -1,0 +1,82 @@
+//! How much conversation a model is sent, and how the estimate of it is corrected by what the provider counted.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Usage;
+
+/// The share of the window that the conversation and the answer may fill. What is left absorbs a wrong estimate.
+const SHARE_PERCENT: u64 = 80;
+/// The least share of the window left to the conversation, however much output is asked for.
+const LEAST_PERCENT: u64 = 25;
+
+/// The window of the model that a run speaks with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ContextLimit {
+    /// The model's window, in tokens.
+    pub window_tokens: u64,
+    /// The share of the window, in percent, that conversation and answer may fill.
+    pub share_percent: u64,
+    /// The most output asked for, in tokens.
+    pub max_output_tokens: u64,
+    /// What the system prompt and the tools take, as estimated (`estimate_text`); counts until the provider has.
+    pub fixed_tokens: u64,
+}
+
+impl ContextLimit {
+    /// The limit for a model with this window, asked for so much output at most.
+    pub const fn new(window_tokens: u64, max_output_tokens: u64) -> Self {
+        Self { window_tokens, share_percent: SHARE_PERCENT, max_output_tokens, fixed_tokens: 0 }
+    }
+
+    /// The size above which the conversation is compacted, in tokens.
+    pub fn tokens(&self) -> u64 {
+        let percent = |share: u64| self.window_tokens.saturating_mul(share) / 100;
+        percent(self.share_percent).saturating_sub(self.max_output_tokens).max(percent(LEAST_PERCENT))
+    }
+}
+
+/// What the provider counted for a conversation of which the estimate is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Measure {
+    reported: u64,
+    estimated: u64,
+}
+
+impl Measure {
+    /// The measure of a call; none when the provider reports no input.
+    pub(crate) fn of(usage: Usage, estimated: u64) -> Option<Self> {
+        let reported = usage
+            .input_tokens
+            .saturating_add(usage.cache_read_tokens)
+            .saturating_add(usage.cache_write_tokens);
+        (reported > 0).then_some(Self { reported, estimated })
+    }
+
+    /// A conversation's size: what was counted, and the estimate of what was added or taken away since.
+    pub(crate) fn size(self, estimated: u64) -> u64 {
+        self.reported.saturating_add(estimated).saturating_sub(self.estimated)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_answer_is_kept_free_and_a_quarter_of_the_window_always_remains() {
+        assert_eq!(ContextLimit::new(200_000, 64_000).tokens(), 96_000);
+        assert_eq!(ContextLimit::new(100_000, 64_000).tokens(), 25_000);
+        assert_eq!(ContextLimit::new(0, 1).tokens(), 0);
+    }
+
+    #[test]
+    fn what_the_provider_counted_replaces_the_estimate_of_the_same_turns() {
+        let usage =
+            Usage { input_tokens: 10, cache_read_tokens: 900, cache_write_tokens: 90, ..Usage::default() };
+        let measure = Measure::of(usage, 400).unwrap();
+        assert_eq!([measure.size(400), measure.size(450), measure.size(100)], [1_000, 1_050, 700]);
+        assert_eq!(Measure::of(Usage { output_tokens: 5, ..Usage::default() }, 400), None);
+    }
+}

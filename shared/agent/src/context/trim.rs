@@ -1,0 +1,78 @@
+//! Dropping a tool's output from what the model is shown: a line that names its size takes its place.
+//!
+//! Deterministic, and doing it twice is doing it once: a resume drops again what was dropped before.
+
+use super::estimate;
+use crate::{Part, ToolContent, Turn};
+
+/// Outputs up to this size stay: the line in their place would save nothing worth its cost.
+const KEPT_TOKENS: u64 = 100;
+
+/// Drops the outputs of a turn; says how many.
+pub(super) fn drop_outputs(turn: &mut Turn) -> usize {
+    let mut dropped = 0;
+    for part in &mut turn.parts {
+        if let Part::ToolResult { content, .. } = part
+            && estimate::content(content) > KEPT_TOKENS
+        {
+            let text = stand_in(content);
+            *content = vec![ToolContent::Text { text }];
+            dropped += 1;
+        }
+    }
+    dropped
+}
+
+fn stand_in(content: &[ToolContent]) -> String {
+    let (mut chars, mut files) = (0, 0);
+    for piece in content {
+        match piece {
+            ToolContent::Text { text } => chars += text.chars().count(),
+            ToolContent::Image { .. } | ToolContent::Document { .. } => files += 1,
+        }
+    }
+    let files = match files {
+        0 => String::new(),
+        count => format!(" and {count} file(s)"),
+    };
+    format!(
+        "[Note from the service: this output, {chars} characters{files}, was dropped to make room. Run the tool again if it is needed.]"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Role;
+
+    fn result(content: Vec<ToolContent>) -> Part {
+        Part::ToolResult { call_id: "c".into(), ok: true, content }
+    }
+
+    fn text(chars: usize) -> ToolContent {
+        ToolContent::Text { text: "é".repeat(chars) }
+    }
+
+    #[test]
+    fn large_outputs_give_way_to_their_size_once_and_all_else_stays() {
+        let image = ToolContent::Image { media_type: "image/png".into(), data: "A".into() };
+        let parts = vec![
+            result(vec![text(5_000)]),
+            result(vec![text(10)]),
+            result(vec![text(1), image]),
+            Part::text("t".repeat(9_000)),
+        ];
+        let mut turn = Turn { role: Role::User, parts };
+        let before = turn.clone();
+        assert_eq!(drop_outputs(&mut turn), 2);
+        let said = |part: &Part| match part {
+            Part::ToolResult { content, .. } => format!("{content:?}"),
+            other => panic!("{other:?}"),
+        };
+        assert!(said(&turn.parts[0]).contains("5000 characters, was"), "{turn:?}");
+        assert!(said(&turn.parts[2]).contains("1 characters and 1 file(s), was"), "{turn:?}");
+        assert_eq!((&turn.parts[1], &turn.parts[3]), (&before.parts[1], &before.parts[3]));
+        let after = turn.clone();
+        assert_eq!((drop_outputs(&mut turn), turn), (0, after));
+    }
+}

@@ -1,0 +1,184 @@
+//! What a run costs, and the most it may cost: whole micro-dollars, so that nothing drifts.
+//!
+//! The specification fixes no prices: they are configured, one row per model, and the cap is an addition beside the
+//! budgets of bot supplement section 14. Not here: where prices are read from, and what a day may cost (a caller that
+//! bounds a day gives each run what is left of it as its cap).
+
+use std::collections::BTreeMap;
+
+use ars_types::ModelRef;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::Usage;
+
+/// Tokens that a price is given for.
+const PRICED_TOKENS: u128 = 1_000_000;
+/// Micro-dollars of a dollar.
+const DOLLAR: u64 = 1_000_000;
+/// Digits of a micro-dollar behind the point.
+const DECIMALS: usize = 6;
+/// Output that a call worth making has at the least, in tokens; the cheapest next call is priced with it.
+const LEAST_OUTPUT_TOKENS: u64 = 256;
+
+/// What a model takes, in micro-dollars per million tokens. For a model without a prompt cache, both cache prices are
+/// its input price.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Price {
+    /// Fresh input.
+    pub input: u64,
+    /// Output.
+    pub output: u64,
+    /// Input read from the prompt cache.
+    pub cache_read: u64,
+    /// Input written to the prompt cache.
+    pub cache_write: u64,
+}
+
+impl Price {
+    /// What these tokens cost, in micro-dollars, rounded up: a sum of calls is never less than what was spent.
+    pub fn cost(&self, usage: Usage) -> u64 {
+        let priced = [
+            (usage.input_tokens, self.input),
+            (usage.output_tokens, self.output),
+            (usage.cache_read_tokens, self.cache_read),
+            (usage.cache_write_tokens, self.cache_write),
+        ];
+        let sum = priced.into_iter().fold(0_u128, |sum, (tokens, price)| {
+            sum.saturating_add(u128::from(tokens).saturating_mul(u128::from(price)))
+        });
+        u64::try_from(sum.div_ceil(PRICED_TOKENS)).unwrap_or(u64::MAX)
+    }
+
+    /// The least that a call with so much input can cost.
+    pub fn least(&self, input_tokens: u64) -> u64 {
+        let output_tokens = LEAST_OUTPUT_TOKENS;
+        let usage = if self.cache_read < self.input {
+            Usage { cache_read_tokens: input_tokens, output_tokens, ..Usage::default() }
+        } else {
+            Usage { input_tokens, output_tokens, ..Usage::default() }
+        };
+        self.cost(usage)
+    }
+}
+
+/// The most that a run may cost. A run may exceed it by what its last call costs more than the least it could.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MoneyCap {
+    /// In micro-dollars.
+    pub run_microusd: u64,
+}
+
+/// The configured prices, by `provider/model`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PriceTable(BTreeMap<String, Price>);
+
+impl PriceTable {
+    /// Sets a model's price.
+    pub fn insert(&mut self, model: &ModelRef, price: Price) {
+        self.0.insert(model.to_string(), price);
+    }
+
+    /// A model's price; none when it is not configured, which is not the same as free.
+    pub fn of(&self, model: &ModelRef) -> Option<Price> {
+        self.0.get(&model.to_string()).copied()
+    }
+}
+
+/// A text that is no amount.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("an amount must be dollars such as `3` or `0.25`, with at most {DECIMALS} digits behind the point")]
+pub struct AmountError;
+
+/// Parses dollars as people write them (`0.25`) to micro-dollars.
+pub fn parse_dollars(text: &str) -> Result<u64, AmountError> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_digits(whole) || !is_digits(fraction) || fraction.len() > DECIMALS {
+        return Err(AmountError);
+    }
+    let whole: u64 = whole.parse().map_err(|_| AmountError)?;
+    let fraction: u64 = format!("{fraction:0<DECIMALS$}").parse().map_err(|_| AmountError)?;
+    whole.checked_mul(DOLLAR).and_then(|whole| whole.checked_add(fraction)).ok_or(AmountError)
+}
+
+/// Micro-dollars as people read them: at least cents, further digits only where there are some.
+pub fn dollars(microusd: u64) -> String {
+    let fraction = format!("{:0>DECIMALS$}", microusd % DOLLAR);
+    let (cents, further) = fraction.split_at(2);
+    format!("${}.{cents}{}", microusd / DOLLAR, further.trim_end_matches('0'))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const PRICE: Price =
+        Price { input: 3_000_000, output: 15_000_000, cache_read: 300_000, cache_write: 3_750_000 };
+
+    fn usage(input: u64, output: u64, read: u64, write: u64) -> Usage {
+        Usage {
+            input_tokens: input,
+            output_tokens: output,
+            cache_read_tokens: read,
+            cache_write_tokens: write,
+        }
+    }
+
+    #[test]
+    fn each_kind_of_token_has_its_price() {
+        assert_eq!(PRICE.cost(usage(1_000_000, 0, 0, 0)), 3_000_000);
+        assert_eq!(PRICE.cost(usage(1_000, 200, 10_000, 400)), 3_000 + 3_000 + 3_000 + 1_500);
+        assert_eq!(PRICE.cost(Usage::default()), 0);
+    }
+
+    #[test]
+    fn a_part_of_a_micro_dollar_is_a_whole_one() {
+        assert_eq!(PRICE.cost(usage(0, 0, 1, 0)), 1);
+        assert_eq!(PRICE.cost(usage(0, 0, 4, 0)), 2);
+        assert_eq!(PRICE.cost(usage(u64::MAX, u64::MAX, u64::MAX, u64::MAX)), u64::MAX);
+    }
+
+    #[test]
+    fn the_cheapest_call_reads_from_the_cache_where_that_is_cheaper() {
+        assert_eq!(PRICE.least(1_000_000), 300_000 + 3_840);
+        let uncached = Price { cache_read: 3_000_000, ..PRICE };
+        assert_eq!(uncached.least(1_000_000), 3_000_000 + 3_840);
+    }
+
+    #[test]
+    fn a_model_without_a_row_has_no_price() {
+        let model = |name| ModelRef::parse(name).unwrap();
+        let mut table = PriceTable::default();
+        table.insert(&model("a/b"), PRICE);
+        assert_eq!((table.of(&model("a/b")), table.of(&model("a/c"))), (Some(PRICE), None));
+    }
+
+    #[test]
+    fn amounts_are_read_exactly_or_refused() {
+        assert_eq!(parse_dollars("3"), Ok(3_000_000));
+        assert_eq!(parse_dollars("0.25"), Ok(250_000));
+        assert_eq!(parse_dollars("0.000001"), Ok(1));
+        for wrong in ["", ".5", "1.", "-1", "+1", "1e3", "0.0000001", "1,5", "99999999999999999999", " 1"] {
+            assert_eq!(parse_dollars(wrong), Err(AmountError), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn amounts_are_shown_with_cents() {
+        let shown = [0, 1, 500_000, 1_250_000, 1_234_567].map(dollars);
+        assert_eq!(shown, ["$0.00", "$0.000001", "$0.50", "$1.25", "$1.234567"]);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_shown_reads_back(microusd in any::<u64>()) {
+            prop_assert_eq!(parse_dollars(&dollars(microusd)[1..]), Ok(microusd));
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! What becomes of the model's answers and of its tools' results (bot supplement section 14).
+//!
+//! Not here: what happens between two steps (`run_loop.rs`).
+
+use ars_events::{EventBody, NoteKind};
+use ars_types::{RunStatus, UnixMillis};
+
+use super::{
+    Loop,
+    closing::Closing,
+    protocol::{Action, Purpose, ToolCall, ToolOutcome},
+    saved::Infra,
+    steering::Arrived,
+    words::{calls, final_answer, first_line, prose},
+};
+use crate::message::{ModelTurn, Part, StopReason};
+
+/// The tool whose calls alone do not use up a turn.
+const STATUS_TOOL: &str = "update_status";
+
+impl Loop {
+    /// Without a reason, the time for the call passed.
+    pub(super) fn model_failed(&mut self, reason: Option<String>, now: UnixMillis) -> Vec<Action> {
+        if self.purpose == Purpose::Compact {
+            return self.not_summed_up(now);
+        }
+        match (self.saved.closing.clone(), reason) {
+            (Some(why), _) => self.finish_closing(&why, ""),
+            (None, Some(reason)) => self.finish(RunStatus::Failed, Some(reason)),
+            (None, None) => self.close(Closing::Time),
+        }
+    }
+
+    pub(super) fn model_answered(&mut self, turn: ModelTurn, now: UnixMillis) -> Vec<Action> {
+        self.spend(turn.usage);
+        self.too_long = 0;
+        if self.purpose == Purpose::Compact {
+            return self.summed_up(&turn, now);
+        }
+        self.iterations += 1;
+        self.measure(&turn);
+        if let Some(why) = self.saved.closing.clone() {
+            return self.finish_closing(&why, &prose(&turn.parts));
+        }
+        let calls = calls(&turn.parts);
+        match turn.stop {
+            _ if !calls.is_empty() => self.run(turn.parts, calls),
+            StopReason::PauseTurn => self.go_on_paused(turn.parts, now),
+            _ => self.answered(turn, now),
+        }
+    }
+
+    fn run(&mut self, parts: Vec<Part>, calls: Vec<ToolCall>) -> Vec<Action> {
+        self.steps += 1;
+        if calls.iter().any(|call| call.name != STATUS_TOOL) {
+            self.turns_used += 1;
+        }
+        let prose = prose(&parts);
+        self.conversation.answer(parts);
+        self.conversation.seal();
+        let mut actions = Vec::with_capacity(2);
+        if !prose.is_empty() {
+            actions.push(Action::Publish(EventBody::Assistant { text: prose }));
+        }
+        actions.push(Action::RunTools(calls));
+        actions
+    }
+
+    /// The provider wants the same turn continued: nothing can be added to it, so it is no step boundary.
+    fn go_on_paused(&mut self, parts: Vec<Part>, now: UnixMillis) -> Vec<Action> {
+        self.turns_used += 1;
+        self.conversation.answer(parts);
+        match self.must_close(now) {
+            Some(why) => self.close(why),
+            None => vec![self.call(Purpose::Answer, self.remaining_ms(now))],
+        }
+    }
+
+    /// The final answer, unless messages wait and another step is allowed.
+    fn answered(&mut self, turn: ModelTurn, now: UnixMillis) -> Vec<Action> {
+        let prose = prose(&turn.parts);
+        self.turns_used += 1;
+        self.steps += 1;
+        self.conversation.answer(turn.parts);
+        if self.saved.soft_stop {
+            return self.finish_stopped(&prose);
+        }
+        if self.inbox.waiting().is_empty() || self.must_close(now).is_some() {
+            return self.finish(RunStatus::Completed, Some(final_answer(prose, &turn.stop)));
+        }
+        let mut actions = Vec::new();
+        if !prose.is_empty() {
+            let text = final_answer(prose, &turn.stop);
+            actions.push(Action::Publish(EventBody::Assistant { text }));
+        }
+        actions.extend(self.go_on(Arrived::WhileAnswering, now));
+        actions
+    }
+
+    pub(super) fn tools_answered(&mut self, outcomes: Vec<ToolOutcome>, now: UnixMillis) -> Vec<Action> {
+        let mut actions = Vec::new();
+        for outcome in &outcomes {
+            let infra = &mut self.saved.infra;
+            if outcome.fleet_busy {
+                let summary = "no sandbox was free; the run goes on without it";
+                actions.push(Action::Publish(EventBody::note(NoteKind::FleetBusy, summary)));
+            } else if outcome.infra {
+                *infra = Infra { streak: infra.streak + 1, last_error: first_line(&outcome.content) };
+            } else {
+                *infra = Infra::default();
+            }
+        }
+        let parts = outcomes.into_iter().map(|outcome| Part::ToolResult {
+            call_id: outcome.call_id,
+            ok: outcome.ok,
+            content: outcome.content,
+        });
+        self.conversation.results(parts.collect());
+        actions.extend(self.boundary(now));
+        actions
+    }
+}

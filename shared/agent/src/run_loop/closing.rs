@@ -1,0 +1,183 @@
+//! Why a run may do nothing more, and its last words.
+
+use ars_events::{EventBody, NoteKind};
+use ars_types::{RunStatus, StopMode, UnixMillis};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    INFRA_FAILURES, Loop,
+    protocol::{Action, Ending, Purpose},
+};
+use crate::{
+    budget::{Budget, CLOSING_CALL_MS},
+    message::Part,
+    money::dollars,
+};
+
+/// Said when a closing call yields nothing.
+const NO_CLOSING_WORDS: &str =
+    "The run ended before a summary could be written; the steps above show what was done.";
+/// Said when there is a cap on money and no price to hold it against.
+const UNPRICED: &str = "❌ The run was not allowed to go on: the money a run may cost is capped, and no price is \
+    configured for its model.";
+
+/// Why the closing call is made.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "why", rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub(super) enum Closing {
+    /// The time budget.
+    Time,
+    /// The turn budget, or twice as many model calls.
+    Turns,
+    /// The money cap, in micro-dollars.
+    Money { cap: u64 },
+    /// The workspace fails.
+    SandboxDead { last_error: String },
+    /// A soft stop.
+    Stopped,
+}
+
+impl Closing {
+    fn note(&self, budget: Budget) -> EventBody {
+        match self {
+            Self::Time => EventBody::note(
+                NoteKind::TimeBudgetExhausted,
+                format!("the time budget of {} is used up", budget.minutes()),
+            ),
+            Self::Turns => EventBody::note(
+                NoteKind::TurnBudgetExhausted,
+                format!("the budget of {} turns is used up", budget.turns),
+            ),
+            Self::Money { cap } => EventBody::note(
+                NoteKind::MoneyBudgetExhausted,
+                format!("the money cap of {} leaves no room for another step", dollars(*cap)),
+            ),
+            Self::SandboxDead { last_error } => EventBody::note(
+                NoteKind::SandboxDead,
+                format!("the workspace failed {INFRA_FAILURES} times in a row: {last_error}"),
+            ),
+            Self::Stopped => stopped(StopMode::Soft),
+        }
+    }
+
+    /// What the model is told.
+    fn request(&self) -> String {
+        let why = match self {
+            Self::Time => "The time for this run is used up.".to_owned(),
+            Self::Turns => "The turns for this run are used up.".to_owned(),
+            Self::Money { .. } => "The money for this run is used up.".to_owned(),
+            Self::SandboxDead { last_error } => format!(
+                "The workspace stopped working. Its last error was: {last_error}. Do not guess at the cause."
+            ),
+            Self::Stopped => "The requester asked to stop.".to_owned(),
+        };
+        format!(
+            "{why} No tool can be called any more. Answer now: what was found or done, and what is left open."
+        )
+    }
+
+    /// What stands before the run's last words.
+    fn warning(&self, budget: Budget) -> String {
+        match self {
+            Self::Time => format!("⚠️ The time budget of {} ended this run.", budget.minutes()),
+            Self::Turns => format!("⚠️ The budget of {} turns ended this run.", budget.turns),
+            Self::Money { cap } => format!("⚠️ The money cap of {} ended this run.", dollars(*cap)),
+            Self::SandboxDead { .. } => "⚠️ The workspace stopped working during this run.".to_owned(),
+            Self::Stopped => "⏹️ Stopped early on request.".to_owned(),
+        }
+    }
+
+    const fn status(&self) -> RunStatus {
+        match self {
+            Self::Time | Self::Turns | Self::Money { .. } | Self::SandboxDead { .. } => RunStatus::Completed,
+            Self::Stopped => RunStatus::StoppedSoft,
+        }
+    }
+}
+
+impl Loop {
+    /// What keeps the run from another step, if anything does.
+    pub(super) fn must_close(&self, now: UnixMillis) -> Option<Closing> {
+        let saved = &self.saved;
+        if saved.soft_stop {
+            return Some(Closing::Stopped);
+        }
+        if saved.infra.streak >= INFRA_FAILURES {
+            return Some(Closing::SandboxDead { last_error: saved.infra.last_error.clone() });
+        }
+        if self.remaining_ms(now) == 0 {
+            return Some(Closing::Time);
+        }
+        if self.turns_used >= saved.budget.turns || self.iterations >= saved.budget.iterations() {
+            return Some(Closing::Turns);
+        }
+        let cap = saved.limits.cap?;
+        (!self.affords_step()).then_some(Closing::Money { cap: cap.run_microusd })
+    }
+
+    /// One last call without tools, asking for what was found; at once the end when not even that can be paid.
+    pub(super) fn close(&mut self, why: Closing) -> Vec<Action> {
+        let mut actions = vec![Action::Publish(why.note(self.saved.budget))];
+        if !self.affords_call() {
+            actions.extend(self.finish_closing(&why, ""));
+            return actions;
+        }
+        self.conversation.tell(vec![Part::text(why.request())]);
+        self.saved.closing = Some(why);
+        actions.extend(self.trim_to_fit());
+        actions.push(self.call(Purpose::Close, CLOSING_CALL_MS));
+        actions
+    }
+
+    /// The closing call of a run that was resumed while it waited for one.
+    pub(super) fn close_again(&mut self, why: &Closing) -> Vec<Action> {
+        let request = Part::text(why.request());
+        let is_told =
+            self.conversation.shown().last().is_some_and(|turn| turn.parts.last() == Some(&request));
+        if !is_told {
+            self.conversation.tell(vec![request]);
+        }
+        vec![self.call(Purpose::Close, CLOSING_CALL_MS)]
+    }
+
+    /// The end of a run that was closing.
+    pub(super) fn finish_closing(&mut self, why: &Closing, prose: &str) -> Vec<Action> {
+        let words = if prose.is_empty() { NO_CLOSING_WORDS } else { prose };
+        let answer = format!("{}\n\n{words}", why.warning(self.saved.budget));
+        self.finish(why.status(), Some(answer))
+    }
+
+    /// An answer that came of itself after a soft stop.
+    pub(super) fn finish_stopped(&mut self, prose: &str) -> Vec<Action> {
+        let mut actions = vec![Action::Publish(stopped(StopMode::Soft))];
+        actions.extend(self.finish_closing(&Closing::Stopped, prose));
+        actions
+    }
+
+    pub(super) fn hard_stop(&mut self) -> Vec<Action> {
+        let mut actions = vec![Action::Publish(stopped(StopMode::Hard))];
+        actions.extend(self.finish(RunStatus::StoppedHard, None));
+        actions
+    }
+
+    /// The end of a run whose cost nobody could bound.
+    pub(super) fn finish_unpriced(&mut self) -> Vec<Action> {
+        self.finish(RunStatus::Failed, Some(UNPRICED.to_owned()))
+    }
+
+    pub(super) fn finish(&mut self, status: RunStatus, answer: Option<String>) -> Vec<Action> {
+        self.is_over = true;
+        vec![Action::Finish(Ending { status, answer })]
+    }
+}
+
+fn stopped(mode: StopMode) -> EventBody {
+    EventBody::RunNote {
+        kind: NoteKind::Stopped,
+        summary: format!("stopped on request ({mode})"),
+        mode: Some(mode),
+        actor: None,
+        from: None,
+        to: None,
+    }
+}

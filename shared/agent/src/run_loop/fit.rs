@@ -1,0 +1,156 @@
+//! Keeping the conversation within the model's window: a summary in the place of older turns, and where that is not to
+//! be had, older outputs dropped.
+
+use ars_events::{EventBody, NoteKind};
+use ars_types::{RunStatus, UnixMillis};
+
+use super::{
+    Loop,
+    protocol::{Action, Purpose},
+    words::prose,
+};
+use crate::{
+    budget::CLOSING_CALL_MS,
+    context::{Measure, estimate_turns},
+    message::{ModelTurn, Turn},
+};
+
+/// How long a summary may take. It is one short answer, as the closing call is ("Final call bound").
+const SUMMARY_CALL_MS: i64 = 3 * 60_000;
+/// What is left of a conversation when outputs are dropped, as a share of the limit in percent. With less room every
+/// step would drop some, and the provider's prompt cache would be lost each time.
+const TRIM_PERCENT: u64 = 75;
+/// How often in a row the model may call the conversation too long before the run ends.
+const TOO_LONG: u32 = 3;
+/// What is asked for.
+const SUM_UP: &str = "Note from the service: this conversation is about to outgrow your window, and everything before \
+    this line except the request itself will be replaced by your next answer. Write what you need to go on: what the \
+    requester asked for and added since, word for word where wording matters; what was decided and why; what was found \
+    (names of files, commands, exact errors, numbers); what was changed; what is left to do, and what is next. Call no \
+    tool, and write nothing else.";
+
+/// A summary being made.
+#[derive(Debug, Clone)]
+pub(super) struct Compacting {
+    /// What is sent.
+    pub(super) turns: Vec<Turn>,
+    /// How many of the turns shown it replaces.
+    cut: usize,
+}
+
+impl Loop {
+    /// How many tokens the conversation takes, as far as anybody knows.
+    pub(super) fn size(&self) -> u64 {
+        let estimated = estimate_turns(self.conversation.shown());
+        match (self.saved.measure, self.saved.limits.context) {
+            (Some(measure), _) => measure.size(estimated),
+            (None, Some(limit)) => estimated.saturating_add(limit.fixed_tokens),
+            (None, None) => estimated,
+        }
+    }
+
+    /// The next call: of the model, or first for a summary when the conversation has outgrown its limit.
+    pub(super) fn ask(&mut self, now: UnixMillis) -> Vec<Action> {
+        let remaining = self.remaining_ms(now);
+        if let Some(cut) = self.worth_compacting() {
+            let turns = self.conversation.to_sum_up(cut, SUM_UP);
+            self.compacting = Some(Compacting { turns, cut });
+            return vec![self.call(Purpose::Compact, SUMMARY_CALL_MS.min(remaining))];
+        }
+        let mut actions: Vec<_> = self.trim_to_fit().into_iter().collect();
+        actions.push(self.call(Purpose::Answer, remaining));
+        actions
+    }
+
+    fn worth_compacting(&self) -> Option<usize> {
+        let limit = self.saved.limits.context?.tokens();
+        if self.size() <= limit || !self.affords_summary() {
+            return None;
+        }
+        self.conversation.cut(limit)
+    }
+
+    /// The summary has come: it takes its place, and the run goes on.
+    pub(super) fn summed_up(&mut self, turn: &ModelTurn, now: UnixMillis) -> Vec<Action> {
+        let summary = prose(&turn.parts);
+        let (Some(compacting), Some(limit)) = (self.compacting.take(), self.saved.limits.context) else {
+            return self.boundary(now);
+        };
+        if summary.is_empty() {
+            return self.not_summed_up(now);
+        }
+        let replaced = self.conversation.replace(compacting.cut, &summary, limit.tokens());
+        let mut actions = vec![compacted(format!("{replaced} earlier turns were replaced by a summary"))];
+        actions.extend(self.boundary(now));
+        actions
+    }
+
+    /// No summary was to be had: outputs are dropped in its stead.
+    pub(super) fn not_summed_up(&mut self, now: UnixMillis) -> Vec<Action> {
+        self.compacting = None;
+        let mut actions: Vec<_> = self.trim_to_fit().into_iter().collect();
+        if let Some(why) = self.must_close(now) {
+            actions.extend(self.close(why));
+            return actions;
+        }
+        // What arrived meanwhile waits for the next boundary: added here, it could ask for a summary again.
+        actions.push(self.call(Purpose::Answer, self.remaining_ms(now)));
+        actions
+    }
+
+    /// Drops outputs if the conversation is over its limit; says so if any were there.
+    pub(super) fn trim_to_fit(&mut self) -> Option<Action> {
+        let limit = self.saved.limits.context?.tokens();
+        if self.size() <= limit { None } else { self.trim_to(limit.saturating_mul(TRIM_PERCENT) / 100) }
+    }
+
+    fn trim_to(&mut self, target: u64) -> Option<Action> {
+        // The conversation knows its estimate only; what the provider counts beyond it stays whatever is dropped.
+        let estimated = estimate_turns(self.conversation.shown());
+        let over = self.size().saturating_sub(target);
+        let dropped = self.conversation.trim(estimated.saturating_sub(over));
+        (dropped > 0).then(|| {
+            compacted(format!("{dropped} earlier outputs or messages were dropped to fit the model's window"))
+        })
+    }
+
+    /// The model cannot hold the conversation, whatever the estimate says: less of it is sent, or the run ends.
+    pub(super) fn too_long(&mut self, reason: String, now: UnixMillis) -> Vec<Action> {
+        if self.purpose == Purpose::Compact {
+            return self.not_summed_up(now);
+        }
+        self.too_long += 1;
+        let closing = self.saved.closing.clone();
+        if closing.is_none()
+            && let Some(why) = self.must_close(now)
+        {
+            return self.close(why);
+        }
+        let target = self.size().saturating_mul(TRIM_PERCENT) / 100;
+        let dropped = if self.too_long <= TOO_LONG { self.trim_to(target) } else { None };
+        match (dropped, closing) {
+            (Some(note), Some(_)) => vec![note, self.call(Purpose::Close, CLOSING_CALL_MS)],
+            (Some(note), None) => vec![note, self.call(Purpose::Answer, self.remaining_ms(now))],
+            (None, Some(why)) => self.finish_closing(&why, ""),
+            (None, None) => self.finish(RunStatus::Failed, Some(reason)),
+        }
+    }
+
+    /// Asks the model with what there is now.
+    pub(super) fn call(&mut self, purpose: Purpose, limit_ms: i64) -> Action {
+        self.purpose = purpose;
+        self.sent = estimate_turns(self.turns());
+        Action::CallModel { purpose, limit_ms }
+    }
+
+    /// Learns from what the provider counted.
+    pub(super) fn measure(&mut self, turn: &ModelTurn) {
+        if let Some(measure) = Measure::of(turn.usage, self.sent) {
+            self.saved.measure = Some(measure);
+        }
+    }
+}
+
+fn compacted(summary: String) -> Action {
+    Action::Publish(EventBody::note(NoteKind::Compacted, summary))
+}

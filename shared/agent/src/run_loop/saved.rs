@@ -1,0 +1,119 @@
+//! A loop without its conversation: what a step record carries, and what a resume needs besides the stored turns.
+
+use ars_wire::ledger::StepRecord;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{closing::Closing, steering::Steered};
+use crate::{
+    budget::Budget,
+    context::{ContextLimit, Measure, Shape},
+    message::Usage,
+    money::{MoneyCap, Price},
+};
+
+/// Its field in a step record.
+const FIELD: &str = "loop";
+
+/// What bounds a run besides its budget. Nothing is bounded by default.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Limits {
+    /// The model's window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<ContextLimit>,
+    /// What the model takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<Price>,
+    /// The most the run may cost. With it, a model without a price is not called at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cap: Option<MoneyCap>,
+}
+
+/// A loop without its conversation, its clock and its durable inbox. Small, and stored with every step record.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Saved {
+    pub(super) budget: Budget,
+    #[serde(default)]
+    pub(super) limits: Limits,
+    #[serde(default)]
+    pub(super) infra: Infra,
+    #[serde(default)]
+    pub(super) warned: bool,
+    #[serde(default)]
+    pub(super) soft_stop: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) closing: Option<Closing>,
+    pub(super) usage: Usage,
+    #[serde(default)]
+    pub(super) spent: Spent,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) measure: Option<Measure>,
+    pub(super) shape: Shape,
+    /// Messages without a place in the durable inbox. Those with one are offered again by the ledger.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) steered: Vec<Steered>,
+}
+
+/// Infrastructure failures in a row.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Infra {
+    pub(super) streak: u32,
+    pub(super) last_error: String,
+}
+
+/// Money spent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Spent {
+    pub(super) microusd: u64,
+    /// A call was made whose price is not known.
+    pub(super) is_partial: bool,
+}
+
+impl Saved {
+    /// What a step record carries; nothing when it was written by a version without it.
+    pub fn of(record: &StepRecord) -> Option<Self> {
+        Self::deserialize(record.extra.get(FIELD)?).ok()
+    }
+
+    /// Puts it among the further fields of a step record.
+    pub fn store(&self, extra: &mut Map<String, Value>) {
+        // Only a map with keys that are no strings could fail, and there is none.
+        if let Ok(value) = serde_json::to_value(self) {
+            extra.insert(FIELD.to_owned(), value);
+        }
+    }
+}
+
+/// Where a loop stands: the fields of a step record that are its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Position {
+    /// Steps begun: answers of the model that were not merely paused.
+    pub step: u64,
+    /// Turns used of the budget.
+    pub turn: u64,
+    /// Model calls answered.
+    pub iteration: u64,
+    /// Turns of the whole conversation, compacted or not.
+    pub turn_index: u64,
+    /// The last message of the durable inbox that was handed to the model.
+    pub inbox_consumed_seq: u64,
+    /// What is left of the time budget.
+    pub remaining_ms: u64,
+}
+
+impl From<&StepRecord> for Position {
+    fn from(record: &StepRecord) -> Self {
+        Self {
+            step: record.step,
+            turn: record.turn,
+            iteration: record.iteration,
+            turn_index: record.turn_index,
+            inbox_consumed_seq: record.inbox_consumed_seq,
+            remaining_ms: record.remaining_ms,
+        }
+    }
+}

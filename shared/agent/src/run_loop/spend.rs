@@ -1,0 +1,74 @@
+//! What the run has spent, and whether the next call can be paid.
+//!
+//! A cap fails closed: without a price nothing is affordable. A step is affordable only if a closing call can be paid
+//! after it, so that a run ends in its own words.
+
+use super::{
+    Loop,
+    saved::{Limits, Spent},
+};
+use crate::{Usage, context::ContextLimit, money::Price};
+
+impl Loop {
+    /// Tokens used so far.
+    pub fn usage(&self) -> Usage {
+        self.saved.usage
+    }
+
+    /// Micro-dollars spent so far; none when a call was made whose price is not known.
+    pub fn cost(&self) -> Option<u64> {
+        let spent = self.saved.spent;
+        let is_known = !spent.is_partial && (spent.microusd > 0 || self.saved.limits.price.is_some());
+        is_known.then_some(spent.microusd)
+    }
+
+    /// From the next call on another model is asked, with this price and window. Refused, with nothing changed, when
+    /// there is a cap and no price: false.
+    #[must_use]
+    pub fn switch_model(&mut self, price: Option<Price>, context: Option<ContextLimit>) -> bool {
+        if self.saved.limits.cap.is_some() && price.is_none() {
+            return false;
+        }
+        self.saved.limits = Limits { price, context, ..self.saved.limits };
+        // What one model counted says little about another's tokens.
+        self.saved.measure = None;
+        true
+    }
+
+    pub(super) fn spend(&mut self, usage: Usage) {
+        self.saved.usage += usage;
+        let spent = self.saved.spent;
+        self.saved.spent = match self.saved.limits.price {
+            Some(price) => Spent { microusd: spent.microusd.saturating_add(price.cost(usage)), ..spent },
+            None => Spent { is_partial: true, ..spent },
+        };
+    }
+
+    /// There is a cap, and nothing to hold it against.
+    pub(super) fn is_unpriced(&self) -> bool {
+        let Limits { cap, price, .. } = self.saved.limits;
+        cap.is_some() && (price.is_none() || self.saved.spent.is_partial)
+    }
+
+    /// The next call can be paid.
+    pub(super) fn affords_call(&self) -> bool {
+        self.affords(1, 0)
+    }
+
+    /// The next call with the messages that wait can be paid, and a closing call after it.
+    pub(super) fn affords_step(&self) -> bool {
+        self.affords(2, self.inbox.tokens())
+    }
+
+    /// A summary can be paid, and a step after it.
+    pub(super) fn affords_summary(&self) -> bool {
+        self.affords(3, 0)
+    }
+
+    fn affords(&self, calls: u64, added_tokens: u64) -> bool {
+        let Some(cap) = self.saved.limits.cap else { return true };
+        let Some(price) = self.saved.limits.price else { return false };
+        let least = price.least(self.size().saturating_add(added_tokens)).saturating_mul(calls);
+        self.saved.spent.microusd.saturating_add(least) <= cap.run_microusd
+    }
+}

@@ -1,0 +1,166 @@
+//! Messages that reach a run under way (bot supplement section 13): kept, then handed to the model at a step boundary.
+//!
+//! Not here: who may steer, and what becomes of messages that no step took (the caller's, from `Loop::unconsumed`).
+
+use ars_events::{EventBody, InputSource, NoteKind};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Part,
+    context::{estimate_parts, estimate_text},
+};
+
+/// Before messages that arrived while the model worked.
+const WHILE_WORKING: &str = "New from the thread while you were working; take it into account:";
+/// Before messages that arrived while the model wrote its final answer.
+const WHILE_ANSWERING: &str = "Note from the service: your last answer was not delivered, because something new came \
+    from the thread while you wrote it. Do what it asks for, then write one complete answer: nobody has seen the one before.";
+
+/// A message for a run under way.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Steered {
+    /// Its number in the run's durable inbox; absent when it is not stored there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seq: Option<u64>,
+    /// What was said.
+    pub text: String,
+    /// Images and documents with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<Part>,
+    /// Where it was said, for its event.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<InputSource>,
+}
+
+/// What precedes the messages when the model is handed them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Arrived {
+    /// They came with the results of a turn.
+    WhileWorking,
+    /// They took the place of a delivery.
+    WhileAnswering,
+}
+
+/// Messages not handed over yet.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Inbox {
+    waiting: Vec<Steered>,
+    /// The highest durable number seen: the durable inbox may offer a message more than once.
+    seen: u64,
+    /// The highest durable number handed over.
+    consumed: u64,
+}
+
+impl Inbox {
+    /// The inbox of a resumed run: messages up to this number were handed over, and these are kept by the run itself.
+    pub(super) fn restore(consumed: u64, waiting: Vec<Steered>) -> Self {
+        Self { waiting, seen: consumed, consumed }
+    }
+
+    pub(super) fn take(&mut self, messages: Vec<Steered>) {
+        for message in messages {
+            match message.seq {
+                Some(seq) if seq <= self.seen => continue,
+                Some(seq) => self.seen = seq,
+                None => {}
+            }
+            self.waiting.push(message);
+        }
+    }
+
+    pub(super) fn waiting(&self) -> &[Steered] {
+        &self.waiting
+    }
+
+    pub(super) fn consumed(&self) -> u64 {
+        self.consumed
+    }
+
+    /// What the waiting messages add to the conversation, in tokens.
+    pub(super) fn tokens(&self) -> u64 {
+        let tokens = |message: &Steered| estimate_text(&message.text) + estimate_parts(&message.attachments);
+        self.waiting.iter().map(tokens).sum()
+    }
+
+    /// The events and the parts that hand everything over; nothing when nothing waits.
+    pub(super) fn hand_over(&mut self, arrived: Arrived) -> Option<(Vec<EventBody>, Vec<Part>)> {
+        if self.waiting.is_empty() {
+            return None;
+        }
+        let messages = std::mem::take(&mut self.waiting);
+        self.consumed = messages.iter().filter_map(|message| message.seq).fold(self.consumed, u64::max);
+        let events = messages.iter().flat_map(events).collect();
+        let mut parts = vec![Part::text(told(&messages, arrived))];
+        parts.extend(messages.into_iter().flat_map(|message| message.attachments));
+        Some((events, parts))
+    }
+}
+
+fn events(message: &Steered) -> [EventBody; 2] {
+    let text = match message.attachments.len() {
+        0 => message.text.clone(),
+        1 => format!("{} (+1 attachment)", message.text),
+        count => format!("{} (+{count} attachments)", message.text),
+    };
+    let input = EventBody::Input { text: text.trim_start().to_owned(), source: message.source.clone() };
+    [input, EventBody::note(NoteKind::FollowUp, "a follow-up was handed to the model")]
+}
+
+fn told(messages: &[Steered], arrived: Arrived) -> String {
+    let lead = match arrived {
+        Arrived::WhileWorking => WHILE_WORKING,
+        Arrived::WhileAnswering => WHILE_ANSWERING,
+    };
+    match messages {
+        [message] => format!("{lead}\n\n{}", message.text),
+        messages => {
+            // What belongs to a bullet is indented, so that a message of several lines stays one.
+            let bullets = messages.iter().map(|message| format!("- {}", message.text.replace('\n', "\n  ")));
+            format!("{lead}\n\n{}", bullets.collect::<Vec<_>>().join("\n"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(seq: u64, text: &str) -> Steered {
+        Steered { seq: Some(seq), text: text.into(), attachments: Vec::new(), source: None }
+    }
+
+    #[test]
+    fn several_messages_are_bullets_of_one_text_followed_by_their_attachments() {
+        let mut inbox = Inbox::default();
+        let image = Part::Image { media_type: "image/png".into(), data: "A".into() };
+        let with_image = Steered { attachments: vec![image.clone()], ..message(1, "one\nmore") };
+        inbox.take(vec![with_image, message(4, "two")]);
+        let (events, parts) = inbox.hand_over(Arrived::WhileWorking).unwrap();
+        assert_eq!(parts[0], Part::text(format!("{WHILE_WORKING}\n\n- one\n  more\n- two")));
+        assert_eq!(parts[1..], [image]);
+        let EventBody::Input { text, .. } = &events[0] else { panic!("{events:?}") };
+        assert_eq!((text.as_str(), events.len()), ("one\nmore (+1 attachment)", 4));
+        assert_eq!((inbox.consumed(), inbox.hand_over(Arrived::WhileWorking)), (4, None));
+    }
+
+    #[test]
+    fn a_durable_message_offered_again_is_not_taken_again() {
+        let mut inbox = Inbox::restore(2, Vec::new());
+        inbox.take(vec![message(1, "a"), message(2, "b"), message(3, "c")]);
+        inbox.take(vec![message(3, "c")]);
+        assert_eq!(inbox.waiting(), [message(3, "c")]);
+        assert_eq!(inbox.consumed(), 2);
+        inbox.hand_over(Arrived::WhileAnswering);
+        inbox.take(vec![message(3, "c")]);
+        assert_eq!((inbox.waiting().len(), inbox.consumed()), (0, 3));
+    }
+
+    #[test]
+    fn messages_that_are_not_durable_are_all_taken() {
+        let mut inbox = Inbox::default();
+        let volatile = Steered { seq: None, ..message(0, "a") };
+        inbox.take(vec![volatile.clone(), volatile]);
+        assert_eq!((inbox.waiting().len(), inbox.consumed()), (2, 0));
+    }
+}

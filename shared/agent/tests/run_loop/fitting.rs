@@ -1,0 +1,201 @@
+//! A conversation that outgrows the model's window.
+
+use ars_agent::{
+    Action, Input, Limits, Loop, Part, Purpose, StopReason, Usage,
+    context::{ContextLimit, estimate_turns},
+};
+use ars_events::NoteKind;
+use ars_types::RunStatus;
+
+use crate::support::{
+    MINUTE, REQUEST, START, answer, asks, closing_call, is_call, is_paired, message, new_loop, notes, output,
+    says, status, texts, used,
+};
+
+/// A window of 10,000 tokens, of which 7,000 may be filled.
+const LIMIT: u64 = 7_000;
+/// Characters that take about a fifth of the limit.
+const FIFTH: usize = 5_600;
+
+fn limited() -> Loop {
+    let context = Some(ContextLimit::new(10_000, 1_000));
+    new_loop(60).with_limits(Limits { context, ..Limits::default() })
+}
+
+/// Steps until the loop asks for a summary.
+fn outgrown() -> (Loop, Vec<Action>) {
+    let mut run = limited();
+    let mut actions = run.step(Input::Start, START);
+    while is_call(&actions, Purpose::Answer) {
+        run.step(asks(&["bash"]), START);
+        actions = run.step(output(FIFTH), START);
+    }
+    (run, actions)
+}
+
+fn size(run: &Loop) -> u64 {
+    estimate_turns(run.turns())
+}
+
+#[test]
+fn older_turns_give_way_to_a_summary_before_the_call_that_would_not_fit() {
+    let (mut run, actions) = outgrown();
+    assert_eq!(actions, [Action::CallModel { purpose: Purpose::Compact, limit_ms: 3 * MINUTE }]);
+    assert!(texts(run.turns()).ends_with("write nothing else."));
+    assert!(is_paired(run.turns()) && size(&run) <= LIMIT);
+    let whole = run.position(START).turn_index;
+
+    let actions = run.step(says("the story so far", StopReason::EndTurn), START);
+    assert_eq!(notes(&actions), [NoteKind::Compacted]);
+    assert!(is_call(&actions, Purpose::Answer));
+    assert_eq!(run.turns()[0].parts[0], Part::text(REQUEST));
+    assert!(texts(run.turns()).ends_with("the story so far"));
+    assert!(is_paired(run.turns()) && size(&run) <= LIMIT / 2);
+    assert!(matches!(run.turns().last().unwrap().parts[0], Part::ToolResult { .. }));
+    assert_eq!(run.position(START).turn_index, whole);
+}
+
+#[test]
+fn a_summary_is_no_step_and_its_calls_are_not_run() {
+    let (mut run, _) = outgrown();
+    let before = run.position(START);
+    let usage = Usage { input_tokens: 10, ..Usage::default() };
+    let actions = run.step(used(asks(&["bash"]), usage), START);
+    assert!(is_call(&actions, Purpose::Answer));
+    assert_eq!((run.position(START), run.usage()), (before, usage));
+}
+
+#[test]
+fn without_a_summary_the_oldest_outputs_are_dropped() {
+    for failure in [
+        Input::ModelFailed("busy".into()),
+        Input::ModelTimedOut,
+        Input::ContextTooLong("no".into()),
+        says(" ", StopReason::EndTurn),
+    ] {
+        let (mut run, _) = outgrown();
+        let actions = run.step(failure, START);
+        assert_eq!(notes(&actions), [NoteKind::Compacted]);
+        assert!(is_call(&actions, Purpose::Answer));
+        assert!(is_paired(run.turns()) && size(&run) <= LIMIT);
+        let Part::ToolResult { content, .. } = &run.turns()[2].parts[0] else { panic!("a result") };
+        assert!(format!("{content:?}").contains("5600 characters, was dropped"));
+        assert!(matches!(run.step(asks(&["bash"]), START).last(), Some(Action::RunTools(_))));
+    }
+}
+
+#[test]
+fn what_the_provider_counts_is_believed_over_the_estimate() {
+    let mut run = limited();
+    run.step(Input::Start, START);
+    let usage = Usage { input_tokens: 1, cache_read_tokens: 6_990, ..Usage::default() };
+    run.step(used(asks(&["bash"]), usage), START);
+    // A few tokens by the estimate; the one exchange there is cannot be summed up, so its output is dropped.
+    let actions = run.step(output(2_000), START);
+    assert_eq!(notes(&actions), [NoteKind::Compacted]);
+    assert!(is_call(&actions, Purpose::Answer));
+}
+
+#[test]
+fn a_conversation_the_model_cannot_hold_is_cut_and_sent_again() {
+    let mut run = new_loop(60);
+    for _ in 0..4 {
+        run.step(asks(&["bash"]), START);
+        run.step(output(FIFTH), START);
+    }
+    let before = size(&run);
+    let actions = run.step(Input::ContextTooLong("too long".into()), START);
+    assert_eq!(notes(&actions), [NoteKind::Compacted]);
+    assert!(is_call(&actions, Purpose::Answer));
+    assert!(size(&run) <= before * 3 / 4 && is_paired(run.turns()));
+}
+
+#[test]
+fn a_conversation_that_cannot_be_cut_fails_the_run_in_the_providers_words() {
+    let mut run = new_loop(60);
+    run.step(Input::Start, START);
+    let actions = run.step(Input::ContextTooLong("too long".into()), START);
+    assert_eq!((status(&actions), answer(&actions)), (RunStatus::Failed, "too long"));
+}
+
+#[test]
+fn a_model_that_holds_nothing_is_not_asked_forever() {
+    let mut run = new_loop(60);
+    for _ in 0..40 {
+        run.step(asks(&["bash"]), START);
+        run.step(output(FIFTH), START);
+    }
+    let mut again = 0;
+    let mut actions = run.step(Input::ContextTooLong("too long".into()), START);
+    while is_call(&actions, Purpose::Answer) {
+        again += 1;
+        actions = run.step(Input::ContextTooLong("too long".into()), START);
+    }
+    assert_eq!((again, status(&actions)), (3, RunStatus::Failed));
+}
+
+#[test]
+fn closing_words_that_do_not_fit_are_asked_for_with_less_and_then_left_out() {
+    let mut run = new_loop(1);
+    run.step(asks(&["bash"]), START);
+    assert!(closing_call(&run.step(output(FIFTH), START)));
+    let actions = run.step(Input::ContextTooLong("too long".into()), START);
+    assert!(closing_call(&actions));
+    let actions = run.step(Input::ContextTooLong("too long".into()), START);
+    assert_eq!(status(&actions), RunStatus::Completed);
+    assert!(answer(&actions).contains("before a summary could be written"));
+}
+
+#[test]
+fn a_stop_and_a_deadline_during_a_summary_close_the_run() {
+    let (mut run, _) = outgrown();
+    run.step(Input::SoftStop, START);
+    let actions = run.step(says("story", StopReason::EndTurn), START);
+    assert_eq!(notes(&actions), [NoteKind::Compacted, NoteKind::Stopped]);
+    assert!(closing_call(&actions));
+
+    let (mut run, _) = outgrown();
+    let actions = run.step(Input::ModelTimedOut, START + 20 * MINUTE);
+    assert!(notes(&actions).ends_with(&[NoteKind::TimeBudgetExhausted]));
+    assert!(closing_call(&actions));
+}
+
+#[test]
+fn a_message_that_arrives_during_a_summary_is_handed_over_after_it() {
+    let (mut run, _) = outgrown();
+    run.step(Input::Steered(vec![message(1, "use tabs")]), START);
+    let actions = run.step(says("story", StopReason::EndTurn), START);
+    assert_eq!(notes(&actions), [NoteKind::Compacted, NoteKind::FollowUp]);
+    assert!(texts(run.turns()).ends_with("use tabs"));
+}
+
+#[test]
+fn a_long_run_keeps_to_its_window_and_its_newest_turns_can_always_be_stored() {
+    let mut run = limited();
+    let mut stored = 1;
+    let mut actions = run.step(Input::Start, START);
+    let mut summaries = 0;
+    for _ in 0..59 {
+        if is_call(&actions, Purpose::Compact) {
+            summaries += 1;
+            actions = run.step(says("the story", StopReason::EndTurn), START);
+        }
+        assert!(is_call(&actions, Purpose::Answer) && size(&run) <= LIMIT);
+        run.step(asks(&["bash"]), START);
+        let total = run.position(START).turn_index;
+        assert_eq!(run.turns_since(stored).len() as u64, total - stored);
+        stored = total;
+        actions = run.step(output(FIFTH), START);
+    }
+    assert!((10..30).contains(&summaries), "{summaries}");
+}
+
+#[test]
+fn a_refused_call_is_not_repeated_after_the_deadline() {
+    let mut run = new_loop(60);
+    run.step(asks(&["bash"]), START);
+    run.step(output(FIFTH), START);
+    let actions = run.step(Input::ContextTooLong("too long".into()), START + 20 * MINUTE);
+    assert_eq!(notes(&actions), [NoteKind::TimeBudgetExhausted]);
+    assert!(closing_call(&actions));
+}

@@ -1,0 +1,137 @@
+//! What a run costs, and the cap on it.
+
+use ars_agent::{
+    Action, Input, Limits, Loop, Purpose, StopReason, Usage,
+    money::{MoneyCap, Price},
+};
+use ars_events::NoteKind;
+use ars_types::RunStatus;
+
+use crate::support::{
+    START, answer, asks, closing_call, is_call, message, new_loop, notes, output, says, status, used,
+};
+
+/// A dollar per million tokens of any kind: a token is a micro-dollar.
+const PRICE: Price =
+    Price { input: 1_000_000, output: 1_000_000, cache_read: 1_000_000, cache_write: 1_000_000 };
+/// The least that a call of these small conversations costs is a little more than this.
+const CALL: u64 = 256;
+
+fn capped(cap: u64, price: Option<Price>) -> Loop {
+    let cap = Some(MoneyCap { run_microusd: cap });
+    new_loop(60).with_limits(Limits { cap, price, context: None })
+}
+
+fn costing(input: Input, tokens: u64) -> Input {
+    used(input, Usage { output_tokens: tokens, ..Usage::default() })
+}
+
+#[test]
+fn the_cost_of_all_calls_adds_up() {
+    let mut run = new_loop(8).with_limits(Limits { price: Some(PRICE), ..Limits::default() });
+    assert_eq!(run.cost(), Some(0));
+    run.step(costing(asks(&["bash"]), 700), START);
+    run.step(output(1), START);
+    run.step(costing(says("done", StopReason::EndTurn), 50), START);
+    assert_eq!(run.cost(), Some(750));
+}
+
+#[test]
+fn a_cost_nobody_knows_is_not_shown_as_nothing() {
+    let mut run = new_loop(8);
+    assert_eq!(run.cost(), None);
+    run.step(costing(asks(&["bash"]), 700), START);
+    assert!(run.switch_model(Some(PRICE), None));
+    run.step(output(1), START);
+    run.step(costing(says("done", StopReason::EndTurn), 50), START);
+    assert_eq!(run.cost(), None);
+}
+
+#[test]
+fn a_capped_run_on_a_model_without_a_price_ends_before_its_first_call() {
+    let actions = capped(1_000_000, None).step(Input::Start, START);
+    assert_eq!(status(&actions), RunStatus::Failed);
+    assert!(answer(&actions).contains("no price is configured"));
+}
+
+#[test]
+fn a_capped_run_does_not_move_to_a_model_without_a_price() {
+    let mut run = capped(1_000_000, Some(PRICE));
+    assert!(!run.switch_model(None, None));
+    assert!(is_call(&run.step(Input::Start, START), Purpose::Answer));
+}
+
+#[test]
+fn a_run_closes_while_its_last_words_can_still_be_paid() {
+    let mut run = capped(10_000, Some(PRICE));
+    run.step(Input::Start, START);
+    run.step(costing(asks(&["bash"]), 10_000 - 2 * CALL), START);
+    let actions = run.step(output(1), START);
+    assert_eq!(notes(&actions), [NoteKind::MoneyBudgetExhausted]);
+    assert!(closing_call(&actions));
+    let actions = run.step(says("half of it", StopReason::EndTurn), START);
+    assert_eq!(status(&actions), RunStatus::Completed);
+    assert_eq!(answer(&actions), "⚠️ The money cap of $0.01 ended this run.\n\nhalf of it");
+}
+
+#[test]
+fn a_run_whose_money_is_spent_ends_without_another_call() {
+    for spent in [10_000 - CALL, 10_000, 50_000] {
+        let mut run = capped(10_000, Some(PRICE));
+        run.step(Input::Start, START);
+        run.step(costing(asks(&["bash"]), spent), START);
+        let actions = run.step(output(1), START);
+        assert_eq!(notes(&actions), [NoteKind::MoneyBudgetExhausted]);
+        assert!(answer(&actions).starts_with("⚠️ The money cap of $0.01"));
+        assert!(answer(&actions).contains("before a summary could be written"));
+    }
+}
+
+#[test]
+fn a_cap_below_the_cheapest_call_allows_none() {
+    let actions = capped(CALL, Some(PRICE)).step(Input::Start, START);
+    assert!(answer(&actions).contains("money cap of $0.000256"), "{actions:?}");
+}
+
+#[test]
+fn other_closing_words_must_be_paid_too() {
+    let mut run = capped(10_000, Some(PRICE));
+    run.step(Input::Start, START);
+    run.step(costing(asks(&["bash"]), 10_000), START);
+    run.step(Input::SoftStop, START);
+    let actions = run.step(output(1), START);
+    assert_eq!((notes(&actions), status(&actions)), (vec![NoteKind::Stopped], RunStatus::StoppedSoft));
+}
+
+#[test]
+fn an_answer_stands_when_the_money_does_not_allow_another() {
+    let mut run = capped(10_000, Some(PRICE));
+    run.step(Input::Start, START);
+    run.step(Input::Steered(vec![message(1, "more")]), START);
+    let actions = run.step(costing(says("done", StopReason::EndTurn), 9_900), START);
+    assert_eq!((answer(&actions), run.unconsumed().len()), ("done", 1));
+}
+
+#[test]
+fn a_larger_conversation_needs_more_money_left() {
+    let mut run = capped(10_000, Some(PRICE));
+    run.step(Input::Start, START);
+    run.step(costing(asks(&["bash"]), 1_000), START);
+    assert!(matches!(
+        run.clone().step(output(4_000), START).last(),
+        Some(Action::CallModel { purpose: Purpose::Answer, .. })
+    ));
+    assert!(closing_call(&run.step(output(24_000), START)));
+}
+
+#[test]
+fn a_message_that_costs_more_than_is_left_stays_unread() {
+    let mut run = capped(20_000, Some(PRICE));
+    run.step(Input::Start, START);
+    let document =
+        ars_agent::Part::Document { media_type: "application/pdf".into(), data: "A".into(), name: None };
+    let message = ars_agent::Steered { attachments: vec![document], ..message(1, "read this") };
+    run.step(Input::Steered(vec![message]), START);
+    assert_eq!(answer(&run.step(says("done", StopReason::EndTurn), START)), "done");
+    assert_eq!(run.unconsumed().len(), 1);
+}

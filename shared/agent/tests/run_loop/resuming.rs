@@ -1,0 +1,143 @@
+//! A run carried on by another process from what the first one stored.
+
+use ars_agent::{
+    Input, Limits, Loop, Position, Purpose, Saved, StopReason, Usage,
+    context::ContextLimit,
+    money::{MoneyCap, Price},
+};
+use ars_events::NoteKind;
+use ars_wire::ledger::StepRecord;
+use serde_json::{Map, json};
+
+use crate::support::{
+    MINUTE, START, answer, asks, closing_call, is_call, message, new_loop, notes, outcome, output, says, used,
+};
+
+const PRICE: Price =
+    Price { input: 1_000_000, output: 1_000_000, cache_read: 1_000_000, cache_write: 1_000_000 };
+
+/// What the ledger and the transcript keep of a run, and the run made of it by a process whose clock shows `now`.
+fn carried_on(run: &Loop, stored_at: i64, now: i64) -> Loop {
+    let at = run.position(stored_at);
+    let mut extra = Map::new();
+    run.saved().store(&mut extra);
+    let record = StepRecord {
+        step: at.step,
+        seq: 1,
+        turn_index: at.turn_index,
+        in_flight: vec![],
+        inbox_consumed_seq: at.inbox_consumed_seq,
+        remaining_ms: at.remaining_ms,
+        turn: at.turn,
+        iteration: at.iteration,
+        extra,
+    };
+    let text = serde_json::to_string(&record).unwrap();
+    let read: StepRecord = serde_json::from_str(&text).unwrap();
+    let saved = Saved::of(&read).unwrap();
+    assert_eq!((&saved, Position::from(&read)), (&run.saved(), at));
+    Loop::resume(saved, Position::from(&read), run.turns_since(0).to_vec(), now)
+}
+
+#[test]
+fn the_stored_form_of_a_loop_is_pinned() {
+    let limits = Limits {
+        context: Some(ContextLimit::new(10_000, 1_000)),
+        price: Some(PRICE),
+        cap: Some(MoneyCap { run_microusd: 5 }),
+    };
+    let saved = new_loop(8).with_limits(limits).saved();
+    let text = serde_json::to_string(&saved).unwrap();
+    assert_eq!(
+        text,
+        r#"{"budget":{"turns":8,"time_ms":1200000},"limits":{"context":{"windowTokens":10000,"sharePercent":80,"maxOutputTokens":1000,"fixedTokens":0},"price":{"input":1000000,"output":1000000,"cacheRead":1000000,"cacheWrite":1000000},"cap":{"runMicrousd":5}},"infra":{"streak":0,"lastError":""},"warned":false,"softStop":false,"usage":{"inputTokens":0,"outputTokens":0,"cacheReadTokens":0,"cacheWriteTokens":0},"spent":{"microusd":0,"isPartial":false},"shape":{"from":0,"request":0,"keptFrom":1,"trimmedTo":0}}"#
+    );
+    assert_eq!(serde_json::from_str::<Saved>(&text).unwrap(), saved);
+}
+
+#[test]
+fn a_record_without_a_loop_or_with_another_versions_yields_none() {
+    let record = |extra: serde_json::Value| -> StepRecord {
+        let mut record = json!({ "step": 1, "seq": 1, "turnIndex": 1, "inFlight": [], "inboxConsumedSeq": 0,
+            "remainingMs": 1, "turn": 1, "iteration": 1 });
+        record.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+        serde_json::from_value(record).unwrap()
+    };
+    assert_eq!(Saved::of(&record(json!({}))), None);
+    assert_eq!(Saved::of(&record(json!({ "loop": { "budget": 3 } }))), None);
+}
+
+#[test]
+fn what_is_left_of_the_time_goes_on_from_the_new_clock() {
+    let mut run = new_loop(60);
+    run.step(asks(&["bash"]), START);
+    let later = START + 500 * MINUTE;
+    let mut resumed = carried_on(&run, START + 15 * MINUTE, later);
+    assert_eq!(resumed.remaining_ms(later), 5 * MINUTE);
+    let actions = resumed.step(output(1), later + 3 * MINUTE);
+    assert_eq!(notes(&actions), [NoteKind::WrapUp]);
+    let mut again = carried_on(&resumed, later + 3 * MINUTE, START);
+    assert_eq!(notes(&again.step(Input::Start, START)), []);
+}
+
+#[test]
+fn counts_stops_failures_and_money_go_on_where_they_were() {
+    let limits =
+        Limits { price: Some(PRICE), cap: Some(MoneyCap { run_microusd: 1_000_000 }), context: None };
+    let mut run = new_loop(2).with_limits(limits);
+    let usage = Usage { input_tokens: 7, ..Usage::default() };
+    run.step(used(asks(&["bash"]), usage), START);
+    run.step(Input::Tools(vec![outcome(false, true)]), START);
+    run.step(used(asks(&["update_status"]), usage), START);
+    let resumed = carried_on(&run, START, START);
+    assert_eq!((resumed.cost(), resumed.usage().input_tokens, resumed.steps()), (Some(14), 14, 2));
+    assert_eq!(resumed.position(START), run.position(START));
+    assert_eq!(
+        notes(&resumed.clone().step(Input::Tools(vec![outcome(false, true)]), START)),
+        [NoteKind::SandboxDead]
+    );
+    run.step(Input::SoftStop, START);
+    let mut stopped = carried_on(&run, START, START);
+    assert_eq!(notes(&stopped.step(Input::Tools(vec![outcome(true, false)]), START)), [NoteKind::Stopped]);
+}
+
+#[test]
+fn a_run_that_was_closing_closes_and_says_so_once() {
+    let mut run = new_loop(1);
+    run.step(asks(&["bash"]), START);
+    run.step(output(1), START);
+    let mut resumed = carried_on(&run, START, START);
+    let actions = resumed.step(Input::Start, START);
+    assert!(actions.len() == 1 && closing_call(&actions));
+    assert_eq!(resumed.turns(), run.turns());
+    let words = resumed.step(says("that was it", StopReason::EndTurn), START);
+    assert!(answer(&words).contains("1 turns"));
+}
+
+#[test]
+fn messages_survive_with_the_inbox_or_with_the_loop() {
+    let mut run = new_loop(8);
+    run.step(Input::Steered(vec![message(1, "read")]), START);
+    run.step(Input::Start, START);
+    let volatile = ars_agent::Steered { seq: None, ..message(0, "volatile") };
+    run.step(Input::Steered(vec![volatile.clone(), message(2, "durable")]), START);
+    run.step(asks(&["bash"]), START);
+    let mut resumed = carried_on(&run, START, START);
+    assert_eq!((resumed.inbox_consumed_seq(), resumed.unconsumed()), (1, &[volatile][..]));
+    resumed.step(Input::Steered(vec![message(1, "read"), message(2, "durable")]), START);
+    let actions = resumed.step(output(1), START);
+    assert_eq!(crate::support::inputs(&actions), ["volatile", "durable"]);
+    assert_eq!(resumed.inbox_consumed_seq(), 2);
+}
+
+#[test]
+fn a_message_after_a_resume_is_a_turn_of_its_own_so_that_stored_turns_stay() {
+    let mut run = new_loop(8);
+    run.step(asks(&["bash"]), START);
+    run.step(output(1), START);
+    let mut resumed = carried_on(&run, START, START);
+    resumed.step(Input::Steered(vec![message(1, "new")]), START);
+    assert!(is_call(&resumed.step(Input::Start, START), Purpose::Answer));
+    assert_eq!(resumed.turns()[..3], run.turns()[..3]);
+    assert_eq!(resumed.turns_since(3).len(), 1);
+}
