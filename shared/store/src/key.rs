@@ -18,15 +18,28 @@ pub fn key_of(body: &str, key: Key) -> Result<StoreKey, Refusal> {
     let (field, rule) = match key {
         Key::Named(field) => (field, "must be 1 to 200 characters without white space or control characters"),
         Key::Run(field) => (field, "must be 1 to 64 letters, digits, `_` or `-`"),
+        Key::Slug(field) => (field, "must be 1 to 64 lowercase letters, digits or `-`"),
         Key::Single => return StoreKey::parse(SINGLE).map_err(|_| Refusal::field("key", "must be valid")),
     };
     let mut deserializer = serde_json::Deserializer::from_str(body);
     let found = deserializer.deserialize_map(KeyOnly(field));
     let found = found.and_then(|found| deserializer.end().map(|()| found));
     let found = found.map_err(|_| Refusal::field("body", "must be a JSON object"))?;
-    let allowed = |name: &String| !matches!(key, Key::Run(_)) || RunId::parse(name.as_str()).is_ok();
+    let allowed = |name: &String| match key {
+        Key::Run(_) => RunId::parse(name.as_str()).is_ok(),
+        Key::Slug(_) => is_slug(name),
+        Key::Named(_) | Key::Single => true,
+    };
     let name = found.filter(allowed).and_then(|name| StoreKey::parse(name).ok());
     name.ok_or_else(|| Refusal::field(field, rule))
+}
+
+/// Longest slug (section 14).
+const MAX_SLUG: usize = 64;
+
+fn is_slug(name: &str) -> bool {
+    (1..=MAX_SLUG).contains(&name.len())
+        && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
 }
 
 /// Keeps one key of an object and skips the rest.
@@ -126,5 +139,16 @@ mod tests {
         assert_eq!(run(r#"{"runId":"r-1"}"#).unwrap().as_str(), "r-1");
         assert!(run(r#"{"runId":"r:1"}"#).unwrap_err().to_string().starts_with("runId "));
         assert_eq!(key_of("[]", Key::Single).unwrap().as_str(), "default");
+    }
+
+    #[test]
+    fn a_slug_is_lower_case_and_short() {
+        let slug = |key: &str| key_of(&format!(r#"{{"key":"{key}"}}"#), Key::Slug("key"));
+        for good in ["overrides", "a-1", &"x".repeat(64)] {
+            assert_eq!(slug(good).unwrap().as_str(), good);
+        }
+        for bad in ["", "Overrides", "a_b", "a:b", "a.b", "é", &"x".repeat(65)] {
+            assert!(slug(bad).unwrap_err().to_string().starts_with("key "), "{bad}");
+        }
     }
 }

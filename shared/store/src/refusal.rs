@@ -11,6 +11,9 @@ pub enum Refusal {
     /// 409: the request is sound, the state is against it. The answer's whole body (state-worker supplement 1.3).
     #[error("conflict")]
     Conflict(String),
+    /// 413: the body got in, but a part of it is larger than the store takes. Short text.
+    #[error("{0}")]
+    TooLarge(String),
 }
 
 impl Refusal {
@@ -29,13 +32,16 @@ impl Refusal {
         match self {
             Self::Field(_) => 400,
             Self::Conflict(_) => 409,
+            Self::TooLarge(_) => 413,
         }
     }
 
     /// The JSON text it travels as.
     pub fn body(&self) -> String {
         match self {
-            Self::Field(message) => serde_json::json!({ "error": message }).to_string(),
+            Self::Field(message) | Self::TooLarge(message) => {
+                serde_json::json!({ "error": message }).to_string()
+            }
             Self::Conflict(body) => body.clone(),
         }
     }

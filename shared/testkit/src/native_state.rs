@@ -11,6 +11,7 @@ use ars_friction::records::FrictionStore;
 use ars_memory::MemoryStore;
 use ars_runs::{RunStore, TranscriptStore};
 use ars_schedules::ScheduleStore;
+use ars_settings::ConfigStore;
 use ars_sql_native::NativeSql;
 use ars_store::{
     Store, StoreFailure,
@@ -31,6 +32,7 @@ pub struct NativeState {
     memory: Objects<MemoryStore<NativeSql>>,
     friction: Objects<FrictionStore<NativeSql>>,
     schedules: Objects<ScheduleStore<NativeSql>>,
+    config: Objects<ConfigStore<NativeSql>>,
 }
 
 impl NativeState {
@@ -43,6 +45,7 @@ impl NativeState {
             memory: Objects::default(),
             friction: Objects::default(),
             schedules: Objects::default(),
+            config: Objects::default(),
         }
     }
 
@@ -70,6 +73,7 @@ impl NativeState {
             Route::Friction(verb) => self.friction.answer(name, verb, body, now),
             Route::Schedules(verb) => self.schedules.answer(name, verb, body, now),
             Route::Memory(verb) => self.memory.answer(name, verb, body, now),
+            Route::Config(verb) => self.config.answer(name, verb, body, now),
         }
     }
 }

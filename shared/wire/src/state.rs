@@ -1,5 +1,5 @@
 //! The state Worker's routes: every path, with its body's fence and the field that names its store (document 2
-//! sections 4.2 and 4.3, state-worker supplement sections 1.4, 1.5 and 2 to 10).
+//! sections 4.2 and 4.3, state-worker supplement sections 1.4, 1.5, 2 to 10 and 14).
 //!
 //! All are POST with a bearer, JSON in and out. The Worker, its objects, and the bot's clients share these enums, so
 //! a route exists once. Not here: bodies (`memory`, `runs`, `ledger` and their neighbours) and their validation.
@@ -19,6 +19,8 @@ pub enum Key {
     Named(&'static str),
     /// This field, a run id.
     Run(&'static str),
+    /// This field, a lowercase slug (section 14).
+    Slug(&'static str),
     /// Not at all: there is one store.
     Single,
 }
@@ -152,6 +154,15 @@ verbs! {
     Clear "/runs/transcript/clear" OTHER,
 }
 
+verbs! {
+    /// Of one configuration document (section 14).
+    ConfigVerb by Key::Slug("key"),
+    /// Reads the document and its version.
+    Get "/config/get" OTHER,
+    /// Replaces the version the writer has seen.
+    Put "/config/put" OTHER,
+}
+
 /// One route of the state Worker: a verb of one kind of store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Route {
@@ -165,6 +176,8 @@ pub enum Route {
     Runs(RunVerb),
     /// Of a transcript.
     Transcript(TranscriptVerb),
+    /// Of a configuration document.
+    Config(ConfigVerb),
 }
 
 impl Route {
@@ -175,7 +188,8 @@ impl Route {
         let schedules = ScheduleVerb::ALL.iter().copied().map(Self::Schedules);
         let runs = RunVerb::ALL.iter().copied().map(Self::Runs);
         let transcript = TranscriptVerb::ALL.iter().copied().map(Self::Transcript);
-        memory.chain(friction).chain(schedules).chain(runs).chain(transcript)
+        let config = ConfigVerb::ALL.iter().copied().map(Self::Config);
+        memory.chain(friction).chain(schedules).chain(runs).chain(transcript).chain(config)
     }
 
     /// The route of a path; every other path is not there.
@@ -185,7 +199,8 @@ impl Route {
         if path.starts_with("/runs/") {
             return runs();
         }
-        let schedules = || ScheduleVerb::of(path).map(Self::Schedules);
+        let config = || ConfigVerb::of(path).map(Self::Config);
+        let schedules = || ScheduleVerb::of(path).map(Self::Schedules).or_else(config);
         let friction = || FrictionVerb::of(path).map(Self::Friction).or_else(schedules);
         MemoryVerb::of(path).map(Self::Memory).or_else(friction)
     }
@@ -198,6 +213,7 @@ impl Route {
             Self::Schedules(verb) => verb.path(),
             Self::Runs(verb) => verb.path(),
             Self::Transcript(verb) => verb.path(),
+            Self::Config(verb) => verb.path(),
         }
     }
 
@@ -209,6 +225,7 @@ impl Route {
             Self::Schedules(verb) => verb.fence(),
             Self::Runs(verb) => verb.fence(),
             Self::Transcript(verb) => verb.fence(),
+            Self::Config(verb) => verb.fence(),
         }
     }
 
@@ -220,6 +237,7 @@ impl Route {
             Self::Schedules(_) => ScheduleVerb::KEY,
             Self::Runs(_) => RunVerb::KEY,
             Self::Transcript(_) => TranscriptVerb::KEY,
+            Self::Config(_) => ConfigVerb::KEY,
         }
     }
 }

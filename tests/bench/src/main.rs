@@ -58,7 +58,7 @@ impl Floor {
         match route {
             Route::Runs(verb) => measure(opened(&mut self.runs, &self.folder, &name)?, verb, order),
             Route::Memory(verb) => measure(opened(&mut self.memory, &self.folder, &name)?, verb, order),
-            Route::Friction(_) | Route::Schedules(_) | Route::Transcript(_) => {
+            Route::Friction(_) | Route::Schedules(_) | Route::Transcript(_) | Route::Config(_) => {
                 bail!("{} is not measured", order.path)
             }
         }

@@ -82,6 +82,14 @@ fn check(case: &Case, answer: &Answer) {
                 "{name}"
             );
         }
+        Expected::Stale(version) => {
+            assert_eq!((answer.status, &answer.body["version"]), (409, &(*version).into()), "{name}");
+            assert!(answer.body["error"].is_string(), "{name}: {answer:?}");
+        }
+        Expected::TooLarge => {
+            assert_eq!(answer.status, 413, "{name}: {answer:?}");
+            error(answer);
+        }
     }
     if answer.status != 200 {
         let text = answer.body.to_string();

@@ -52,6 +52,10 @@ pub(crate) enum Expected {
     Refused(String),
     /// 409 for this reason.
     Conflict(&'static str),
+    /// 409 with the version there is.
+    Stale(u64),
+    /// 413.
+    TooLarge,
 }
 
 /// A case whose request is still to come.
@@ -133,6 +137,16 @@ impl<'a> Draft<'a> {
         self.expect(Body::Json(body), Expected::Conflict(reason))
     }
 
+    /// The request is sound and of a version that is not the newest one, which is this.
+    pub fn stale(self, version: u64, body: Value) -> &'a mut Case {
+        self.expect(Body::Json(body), Expected::Stale(version))
+    }
+
+    /// The request gets in, and a part of it is too large.
+    pub fn too_large(self, body: Value) -> &'a mut Case {
+        self.expect(Body::Json(body), Expected::TooLarge)
+    }
+
     fn expect(self, body: Body, expected: Expected) -> &'a mut Case {
         let Self { table, name, given } = self;
         let key = key_of(&name);
@@ -164,9 +178,12 @@ impl Call {
             Body::Text(text) => text.replace("$KEY", key),
             Body::Json(body) => {
                 let mut body = body.clone();
-                if let (Value::Object(fields), Key::Named(field) | Key::Run(field)) =
-                    (&mut body, self.route.key())
-                {
+                let (field, key) = match self.route.key() {
+                    Key::Named(field) | Key::Run(field) => (field, key.to_owned()),
+                    Key::Slug(field) => (field, key.to_ascii_lowercase()),
+                    Key::Single => return body.to_string(),
+                };
+                if let Value::Object(fields) = &mut body {
                     fields.entry(field).or_insert_with(|| json!(key));
                 }
                 body.to_string()

@@ -38,8 +38,7 @@ pub fn of_any_path(subject: &mut impl Subject) -> String {
         // Routes that others of this kind have (section 14).
         ("POST", "/runs/inbox/read"),
         ("POST", "/runs/abandon"),
-        ("POST", "/config/get"),
-        ("POST", "/config/put"),
+        ("POST", "/config"),
         ("POST", "/config/secrets/get"),
         ("POST", "/config/tickets/put"),
     ] {
@@ -128,7 +127,7 @@ impl Told<'_> {
     fn bodies(&mut self, route: Route, subject: &mut impl Subject) {
         let bearer = format!("Bearer {TOKEN}");
         let key = match route.key() {
-            Key::Named(field) | Key::Run(field) => field,
+            Key::Named(field) | Key::Run(field) | Key::Slug(field) => field,
             Key::Single => "none",
         };
         let deep = format!("{{\"{key}\":\"deep\",\"a\":{}{}}}", "[".repeat(10_000), "]".repeat(10_000));
@@ -163,6 +162,7 @@ impl Told<'_> {
             Key::Single => return,
             Key::Named(field) => (field, wrong_keys()),
             Key::Run(field) => (field, wrong_ids()),
+            Key::Slug(field) => (field, wrong_slugs()),
         };
         let answer = post(subject, route.path(), "{}");
         self.refused_key(&format!("without {field}"), field, &answer);
@@ -227,6 +227,22 @@ fn wrong_ids() -> Vec<(&'static str, String)> {
         ("empty", r#""""#.to_owned()),
         ("of 65 characters", format!("\"{}\"", "x".repeat(65))),
         ("with a blank", format!("\"{WRONG}\"")),
+        ("with a colon", r#""a:b""#.to_owned()),
+        ("with a letter beyond ASCII", r#""é""#.to_owned()),
+        ("with a line break at its end", r#""a\n""#.to_owned()),
+    ]
+}
+
+/// Keys of configuration documents against their pattern (section 14).
+fn wrong_slugs() -> Vec<(&'static str, String)> {
+    vec![
+        ("null", "null".to_owned()),
+        ("a number", "7".to_owned()),
+        ("empty", r#""""#.to_owned()),
+        ("of 65 characters", format!("\"{}\"", "x".repeat(65))),
+        ("with a blank", format!("\"{WRONG}\"")),
+        ("in upper case", r#""Overrides""#.to_owned()),
+        ("with an underscore", r#""a_b""#.to_owned()),
         ("with a colon", r#""a:b""#.to_owned()),
         ("with a letter beyond ASCII", r#""é""#.to_owned()),
         ("with a line break at its end", r#""a\n""#.to_owned()),

@@ -37,3 +37,4 @@ export const RunTranscript = objectClass("RunTranscript");
 export const MemoryScope = objectClass("MemoryScope");
 export const FrictionLedger = objectClass("FrictionLedger");
 export const Schedules = objectClass("Schedules");
+export const ConfigStore = objectClass("ConfigStore");

@@ -1,6 +1,7 @@
 //! The Durable Object classes this Worker exports, each a newtype around its library's object, and which of them
 //! keeps what a route asks for. `entry.js` makes them the runtime's.
 
+use ars_do_config_store::ConfigStoreObject;
 use ars_do_friction_ledger::FrictionLedgerObject;
 use ars_do_memory_scope::MemoryScopeObject;
 use ars_do_run_store::RunStoreObject;
@@ -18,6 +19,7 @@ pub const fn binding(route: Route) -> &'static str {
         Route::Memory(_) => ars_do_memory_scope::BINDING,
         Route::Friction(_) => ars_do_friction_ledger::BINDING,
         Route::Schedules(_) => ars_do_schedules::BINDING,
+        Route::Config(_) => ars_do_config_store::BINDING,
     }
 }
 
@@ -68,4 +70,8 @@ object! {
 object! {
     /// What became of every schedule's newest firings.
     Schedules, SchedulesObject
+}
+object! {
+    /// A configuration document.
+    ConfigStore, ConfigStoreObject
 }

@@ -90,7 +90,7 @@ impl Claim {
         };
         Self::read_run(run).map_err(|refusal| match refusal {
             Refusal::Field(message) => Refusal::Field(format!("run.{message}")),
-            conflict @ Refusal::Conflict(_) => conflict,
+            other @ (Refusal::Conflict(_) | Refusal::TooLarge(_)) => other,
         })
     }
 

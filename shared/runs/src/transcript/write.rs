@@ -89,7 +89,7 @@ fn list<'a, T>(
     let entry = |(index, entry)| {
         read(entry).map_err(|refusal| match refusal {
             Refusal::Field(message) => Refusal::Field(format!("{name}[{index}].{message}")),
-            conflict @ Refusal::Conflict(_) => conflict,
+            other @ (Refusal::Conflict(_) | Refusal::TooLarge(_)) => other,
         })
     };
     entries.iter().enumerate().map(entry).collect()

@@ -62,7 +62,7 @@ impl Native {
         match route {
             Route::Runs(verb) => self.runs.answer(verb, body, now),
             Route::Transcript(verb) => self.transcripts.answer(verb, body, now),
-            Route::Memory(_) | Route::Friction(_) | Route::Schedules(_) => {
+            Route::Memory(_) | Route::Friction(_) | Route::Schedules(_) | Route::Config(_) => {
                 panic!("{path} is not the ledger's")
             }
         }

@@ -1,5 +1,5 @@
 //! The state Worker's contract, route by route, of the stores in this process and of the built Worker (document 2
-//! sections 4.2, 4.3, 5, 7, 8; state-worker supplement 1 to 10.1).
+//! sections 4.2, 4.3, 5, 7, 8; state-worker supplement 1 to 10.1 and 14).
 //!
 //! One snapshot a route in `snapshots/`, and one of what comes before any route; both subjects are held against the
 //! same file. A case says what it expects by status and field; the snapshot pins the whole body.
@@ -9,6 +9,7 @@
 
 use ars_tests_contract::{Native, Subject, Table, Workerd, answers, of_any_path};
 
+mod config;
 mod coverage;
 mod friction;
 mod ledger;
@@ -47,6 +48,8 @@ routes! {
     friction_recent: friction::recent::table,
     schedules_record: schedules::record::table,
     schedules_latest: schedules::latest::table,
+    config_get: config::get::table,
+    config_put: config::put::table,
     runs_put: runs::put::table,
     runs_get: runs::get::table,
     runs_summary: runs::summary::table,

@@ -89,7 +89,11 @@ impl Exchange for Worker {
 const fn timeout(route: Route) -> Duration {
     match route {
         Route::Memory(_) => MEMORY_TIMEOUT,
-        Route::Friction(_) | Route::Schedules(_) | Route::Runs(_) | Route::Transcript(_) => TIMEOUT,
+        Route::Friction(_)
+        | Route::Schedules(_)
+        | Route::Runs(_)
+        | Route::Transcript(_)
+        | Route::Config(_) => TIMEOUT,
     }
 }
 

@@ -4,6 +4,7 @@
 //! result. Ids and keys are types that cannot be wrong, so a bad one never leaves the process. Not here: retries
 //! (`ars_bot_core::retry`) and the byte budget of records (`ars_runs::budget`).
 
+mod config;
 mod friction;
 mod ledger;
 mod memory;

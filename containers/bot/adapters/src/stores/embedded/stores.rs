@@ -1,7 +1,7 @@
 //! Every store of the state Worker on files of this data directory, asked and answering as the Worker does.
 //!
-//! One file holds runs, transcripts, friction ledgers and schedules, each on a connection of its own; none of them
-//! mixes what belongs to different keys. Memory has a file for each scope (`scopes`).
+//! One file holds runs, transcripts, friction ledgers, schedules and configuration documents, each on a connection of
+//! its own; none of them mixes what belongs to different keys. Memory has a file for each scope (`scopes`).
 
 use std::path::Path;
 
@@ -9,6 +9,7 @@ use ars_bot_core::ports::StoreError;
 use ars_friction::records::FrictionStore;
 use ars_runs::{RunStore, TranscriptStore};
 use ars_schedules::ScheduleStore;
+use ars_settings::ConfigStore;
 use ars_sql_native::NativeSql;
 use ars_store::{Store, StoreFailure, key_of};
 use ars_types::UnixMillis;
@@ -33,6 +34,7 @@ pub(super) struct Stores {
     transcripts: TranscriptStore<NativeSql>,
     friction: FrictionStore<NativeSql>,
     schedules: ScheduleStore<NativeSql>,
+    config: ConfigStore<NativeSql>,
     memory: Scopes,
 }
 
@@ -44,6 +46,7 @@ impl Stores {
             transcripts: open(&file)?,
             friction: open(&file)?,
             schedules: open(&file)?,
+            config: open(&file)?,
             memory: Scopes::within(data_dir),
         })
     }
@@ -65,6 +68,7 @@ impl Stores {
             Route::Memory(verb) => self.memory.of(&key)?.answer(verb, body, now),
             Route::Friction(verb) => self.friction.answer(verb, body, now),
             Route::Schedules(verb) => self.schedules.answer(verb, body, now),
+            Route::Config(verb) => self.config.answer(verb, body, now),
             Route::Runs(verb) => self.runs.answer(verb, body, now),
             Route::Transcript(verb) => self.transcripts.answer(verb, body, now),
         }

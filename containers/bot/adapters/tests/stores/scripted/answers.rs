@@ -1,7 +1,7 @@
 //! Classes of failure, malformed answers, and conflicts, for every route.
 
 use ars_bot_core::ports::{
-    FrictionRecords, Ledger, Memory, RunStore, Schedules, StoreError, StoreErrorKind, Transcripts,
+    Documents, FrictionRecords, Ledger, Memory, RunStore, Schedules, StoreError, StoreErrorKind, Transcripts,
 };
 use ars_types::{RunId, StopMode};
 use ars_wire::{
@@ -54,6 +54,8 @@ async fn ask_everything(status: u16, text: &str) -> Vec<(&'static str, Result<()
         |client| FrictionRecords::recent(client, &key, None, None),
         |client| Schedules::record(client, &firing),
         Schedules::latest,
+        |client| Documents::get(client, "overrides"),
+        |client| Documents::put(client, "overrides", &json!({}), 0),
     );
     let (list, run, step, empty) = (ListRequest::default(), new_run(), StepRecord::default(), Map::new());
     each!(

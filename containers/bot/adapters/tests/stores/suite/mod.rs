@@ -3,6 +3,7 @@
 //! The same file is part of `tests/workerd`, where the stores are those of the Worker as it is deployed. So nothing
 //! here moves a clock: times are told from the fixture's.
 
+pub mod config;
 pub mod friction;
 pub mod ledger;
 pub mod memory;
@@ -14,7 +15,7 @@ use std::{any::Any, sync::Arc};
 
 use ars_bot_adapters::stores::{Answer, Client, Exchange, Proposal};
 use ars_bot_core::ports::{
-    FrictionRecords, Ledger, Memory, RunStore, Schedules, StoreError, StoreErrorKind, Transcripts,
+    Documents, FrictionRecords, Ledger, Memory, RunStore, Schedules, StoreError, StoreErrorKind, Transcripts,
 };
 use ars_runs::RunRecord;
 use ars_types::{Generation, RunId, StoreKey};
@@ -31,6 +32,7 @@ pub struct Fixture {
     pub memory: Arc<dyn Memory>,
     pub friction: Arc<dyn FrictionRecords>,
     pub schedules: Arc<dyn Schedules>,
+    pub documents: Arc<dyn Documents>,
     /// What the stores' clock says, or said a moment ago.
     pub now: i64,
     exchange: Arc<dyn Exchange>,
@@ -49,7 +51,8 @@ impl Fixture {
             transcripts: client.clone(),
             memory: client.clone(),
             friction: client.clone(),
-            schedules: client,
+            schedules: client.clone(),
+            documents: client,
             now,
             exchange,
             _ground: Box::new(ground),
@@ -166,6 +169,12 @@ macro_rules! suite {
                 firings_are_kept_and_the_newest_of_each_schedule_is_shown,
                 a_late_arrival_is_kept_and_never_the_newest,
                 a_firing_with_too_long_a_detail_is_refused_by_name,
+            ],
+            config: [
+                a_document_is_read_back_as_it_was_put_with_its_version,
+                of_two_writers_who_saw_one_version_the_second_is_told_so,
+                documents_of_different_keys_do_not_mix,
+                what_is_no_key_no_object_or_too_large_is_refused_by_name,
             ],
         }
     };

@@ -1,0 +1,222 @@
+//! What a request runs with: agent, model and effort, in the order of bot supplement section 12.3.
+//!
+//! Not here: which agents and models there are. What nobody chose is the caller's to choose.
+
+use std::collections::BTreeMap;
+
+use ars_types::{Effort, ModelRef};
+
+use crate::Scope;
+
+/// What a directive or the thread chose.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Choice<'a> {
+    /// The agent.
+    pub agent: Option<&'a str>,
+    /// The model.
+    pub model: Option<&'a ModelRef>,
+    /// The effort.
+    pub effort: Option<Effort>,
+}
+
+/// What the installation falls back to.
+#[derive(Debug, Clone, Copy)]
+pub struct Defaults<'a> {
+    /// The agent.
+    pub agent: Option<&'a str>,
+    /// The model of an agent that has none of its own here.
+    pub model: Option<&'a ModelRef>,
+    /// The model by agent.
+    pub models: &'a BTreeMap<String, ModelRef>,
+    /// The effort by agent.
+    pub efforts: &'a BTreeMap<String, Effort>,
+}
+
+/// Everything that has a say, highest first.
+#[derive(Debug, Clone, Copy)]
+pub struct Layers<'a> {
+    /// The request itself.
+    pub directive: Choice<'a>,
+    /// The thread, as its earlier requests chose.
+    pub thread: Choice<'a>,
+    /// Who asks.
+    pub user: &'a Scope,
+    /// Where it is asked.
+    pub channel: &'a Scope,
+    /// The installation.
+    pub defaults: Defaults<'a>,
+}
+
+impl<'a> Layers<'a> {
+    /// The agent that somebody chose.
+    pub fn agent(&self) -> Option<&'a str> {
+        self.directive
+            .agent
+            .or(self.thread.agent)
+            .or(self.user.agent.as_deref())
+            .or(self.channel.agent.as_deref())
+            .or(self.defaults.agent)
+    }
+
+    /// The model of `agent`. A scope's own model comes before what either says of the agent.
+    pub fn model(&self, agent: &str) -> Option<&'a ModelRef> {
+        self.directive
+            .model
+            .or(self.thread.model)
+            .or(self.user.model.as_ref())
+            .or(self.channel.model.as_ref())
+            .or_else(|| self.user.models.get(agent))
+            .or_else(|| self.channel.models.get(agent))
+            .or_else(|| self.defaults.models.get(agent))
+            .or(self.defaults.model)
+    }
+
+    /// The effort of `agent`, which may have one built in.
+    pub fn effort(&self, agent: &str, built_in: Option<Effort>) -> Option<Effort> {
+        self.directive
+            .effort
+            .or(self.thread.effort)
+            .or(self.user.effort)
+            .or(self.channel.effort)
+            .or_else(|| self.user.efforts.get(agent).copied())
+            .or_else(|| self.channel.efforts.get(agent).copied())
+            .or_else(|| self.defaults.efforts.get(agent).copied())
+            .or(built_in)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn model(text: &str) -> ModelRef {
+        ModelRef::parse(text).unwrap()
+    }
+
+    /// Every place that can choose, each choosing something of its own, and how to silence it.
+    struct Full {
+        directive: (Option<&'static str>, Option<ModelRef>, Option<Effort>),
+        thread: (Option<&'static str>, Option<ModelRef>, Option<Effort>),
+        user: Scope,
+        channel: Scope,
+        default_agent: Option<&'static str>,
+        default_model: Option<ModelRef>,
+        models: BTreeMap<String, ModelRef>,
+        efforts: BTreeMap<String, Effort>,
+    }
+
+    fn scope(name: &str, effort: Effort, of_agent: Effort) -> Scope {
+        Scope {
+            agent: Some(format!("{name}-agent")),
+            model: Some(model(&format!("{name}/own"))),
+            models: BTreeMap::from([("coding".into(), model(&format!("{name}/coding")))]),
+            effort: Some(effort),
+            efforts: BTreeMap::from([("coding".into(), of_agent)]),
+            ..Scope::default()
+        }
+    }
+
+    fn full() -> Full {
+        Full {
+            directive: (Some("asked"), Some(model("directive/m")), Some(Effort::Low)),
+            thread: (Some("kept"), Some(model("thread/m")), Some(Effort::Medium)),
+            user: scope("user", Effort::High, Effort::Max),
+            channel: scope("channel", Effort::Xhigh, Effort::Low),
+            default_agent: Some("default"),
+            default_model: Some(model("default/any")),
+            models: BTreeMap::from([("coding".into(), model("default/coding"))]),
+            efforts: BTreeMap::from([("coding".into(), Effort::Medium)]),
+        }
+    }
+
+    impl Full {
+        fn layers(&self) -> Layers<'_> {
+            Layers {
+                directive: Choice {
+                    agent: self.directive.0,
+                    model: self.directive.1.as_ref(),
+                    effort: self.directive.2,
+                },
+                thread: Choice { agent: self.thread.0, model: self.thread.1.as_ref(), effort: self.thread.2 },
+                user: &self.user,
+                channel: &self.channel,
+                defaults: Defaults {
+                    agent: self.default_agent,
+                    model: self.default_model.as_ref(),
+                    models: &self.models,
+                    efforts: &self.efforts,
+                },
+            }
+        }
+    }
+
+    type Silence = fn(&mut Full);
+
+    #[test]
+    fn the_agent_is_the_directives_the_threads_the_users_the_channels_then_the_default() {
+        let mut full = full();
+        let order: [(&str, Silence); 5] = [
+            ("asked", |full| full.directive.0 = None),
+            ("kept", |full| full.thread.0 = None),
+            ("user-agent", |full| full.user.agent = None),
+            ("channel-agent", |full| full.channel.agent = None),
+            ("default", |full| full.default_agent = None),
+        ];
+        for (expected, silence) in order {
+            assert_eq!(full.layers().agent(), Some(expected));
+            silence(&mut full);
+        }
+        assert_eq!(full.layers().agent(), None);
+    }
+
+    #[test]
+    fn a_scopes_own_model_comes_before_what_either_scope_says_of_the_agent() {
+        let mut full = full();
+        let order: [(&str, Silence); 8] = [
+            ("directive/m", |full| full.directive.1 = None),
+            ("thread/m", |full| full.thread.1 = None),
+            ("user/own", |full| full.user.model = None),
+            ("channel/own", |full| full.channel.model = None),
+            ("user/coding", |full| full.user.models.clear()),
+            ("channel/coding", |full| full.channel.models.clear()),
+            ("default/coding", |full| full.models.clear()),
+            ("default/any", |full| full.default_model = None),
+        ];
+        for (expected, silence) in order {
+            assert_eq!(full.layers().model("coding"), Some(&model(expected)));
+            silence(&mut full);
+        }
+        assert_eq!(full.layers().model("coding"), None);
+    }
+
+    #[test]
+    fn the_agents_built_in_effort_comes_last() {
+        let mut full = full();
+        let order: [(Effort, Silence); 7] = [
+            (Effort::Low, |full| full.directive.2 = None),
+            (Effort::Medium, |full| full.thread.2 = None),
+            (Effort::High, |full| full.user.effort = None),
+            (Effort::Xhigh, |full| full.channel.effort = None),
+            (Effort::Max, |full| full.user.efforts.clear()),
+            (Effort::Low, |full| full.channel.efforts.clear()),
+            (Effort::Medium, |full| full.efforts.clear()),
+        ];
+        for (expected, silence) in order {
+            assert_eq!(full.layers().effort("coding", Some(Effort::High)), Some(expected));
+            silence(&mut full);
+        }
+        assert_eq!(full.layers().effort("coding", Some(Effort::High)), Some(Effort::High));
+        assert_eq!(full.layers().effort("coding", None), None);
+    }
+
+    #[test]
+    fn what_is_said_of_one_agent_holds_for_no_other() {
+        let mut full = full();
+        full.directive = (None, None, None);
+        full.thread = (None, None, None);
+        (full.user.model, full.channel.model, full.default_model) = (None, None, None);
+        (full.user.effort, full.channel.effort) = (None, None);
+        assert_eq!(full.layers().model("review"), None);
+        assert_eq!(full.layers().effort("review", None), None);
+    }
+}

@@ -1,0 +1,59 @@
+//! The store of configuration documents over the storage port (state-worker supplement section 14).
+//!
+//! - **Key:** the document's, a lowercase slug. The edge keeps one in a database, the bot all.
+//! - **Tables:** those of `migrations/config`.
+//! - **Invariants:** a document is replaced whole and only by who has seen the version it replaces; a version is never
+//!   given twice; what the document says is not looked at.
+//!
+//! Not here: what the bot keeps in it (`Scopes`).
+
+mod get;
+mod put;
+
+use ars_sql::{Migration, MigrationError, Sql, SqlError, migrate};
+use ars_store::{Store, StoreFailure};
+use ars_types::UnixMillis;
+use ars_wire::state::ConfigVerb;
+
+/// The store's history, `migrations/config/`.
+pub const MIGRATIONS: &[Migration] = &[Migration {
+    name: "0001_documents",
+    sql: include_str!("../../../../migrations/config/0001_documents.sql"),
+}];
+
+/// Documents on one SQLite database.
+pub struct ConfigStore<S> {
+    sql: S,
+}
+
+impl<S: Sql> Store<S> for ConfigStore<S> {
+    type Verb = ConfigVerb;
+
+    fn open(sql: S) -> Result<Self, MigrationError> {
+        migrate(&sql, MIGRATIONS)?;
+        Ok(Self { sql })
+    }
+
+    fn answer(&self, verb: ConfigVerb, body: &str, _now: UnixMillis) -> Result<S::Text, StoreFailure> {
+        match verb {
+            ConfigVerb::Get => self.get(body),
+            ConfigVerb::Put => self.put(body).map(S::Text::from),
+        }
+    }
+
+    /// A key that is only read keeps no database.
+    fn is_filled_by(verb: ConfigVerb) -> bool {
+        verb == ConfigVerb::Put
+    }
+
+    fn is_empty(&self) -> Result<bool, SqlError> {
+        Ok(self.sql.query("SELECT 1 FROM config_documents LIMIT 1", &[])?.is_empty())
+    }
+}
+
+impl<S> ConfigStore<S> {
+    /// The database, for what else is kept in it.
+    pub fn sql(&self) -> &S {
+        &self.sql
+    }
+}

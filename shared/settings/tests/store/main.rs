@@ -1,0 +1,147 @@
+//! The store of configuration documents on real SQLite, natively: the same code and SQL as inside the Durable Object.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use ars_settings::{ConfigStore, MAX_DOCUMENT_BYTES, MIGRATIONS};
+use ars_sql_native::NativeSql;
+use ars_store::{Store as _, StoreFailure};
+use ars_testkit::migrations;
+use ars_wire::state::ConfigVerb;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+struct Store(ConfigStore<NativeSql>);
+
+fn store() -> Store {
+    Store(ConfigStore::open(NativeSql::in_memory().unwrap()).unwrap())
+}
+
+impl Store {
+    /// The status and body that travel.
+    fn put(&self, document: &Value, expected: &Value) -> (u16, Value) {
+        let body = json!({ "key": "overrides", "document": document, "expectedVersion": expected });
+        self.ask(&body.to_string())
+    }
+
+    fn ask(&self, body: &str) -> (u16, Value) {
+        let (status, text) = match self.0.answer(ConfigVerb::Put, body, 0) {
+            Ok(text) => (200, text),
+            Err(StoreFailure::Refusal(refusal)) => (refusal.status(), refusal.body()),
+            Err(fault) => panic!("{fault:?}"),
+        };
+        (status, serde_json::from_str(&text).unwrap())
+    }
+
+    fn get(&self) -> String {
+        self.0.answer(ConfigVerb::Get, r#"{"key":"overrides"}"#, 0).unwrap()
+    }
+}
+
+#[test]
+fn every_file_of_the_folder_is_a_step_and_all_add_up_to_the_schema() {
+    migrations::hold_to_folder("config", MIGRATIONS);
+}
+
+#[test]
+fn before_the_first_put_there_is_no_document_and_its_version_is_0() {
+    let store = store();
+    assert_eq!(store.get(), r#"{"document":null,"version":0}"#);
+    assert!(store.0.is_empty().unwrap());
+    assert!(!ConfigStore::<NativeSql>::is_filled_by(ConfigVerb::Get));
+}
+
+#[test]
+fn a_document_is_replaced_by_who_has_seen_it_and_read_as_it_was_given() {
+    let store = store();
+    assert_eq!(
+        store.put(&json!({ "z": 1, "a": [null, 1.5, "ü\u{1}"] }), &json!(0)),
+        (200, json!({ "ok": true, "version": 1 }))
+    );
+    assert_eq!(store.get(), r#"{"document":{"z":1,"a":[null,1.5,"ü\u0001"]},"version":1}"#);
+    assert_eq!(store.put(&json!({}), &json!(1.0)), (200, json!({ "ok": true, "version": 2 })));
+    assert_eq!(store.get(), r#"{"document":{},"version":2}"#);
+    assert!(!store.0.is_empty().unwrap());
+}
+
+#[test]
+fn a_stale_version_is_refused_with_the_one_there_is_and_changes_nothing() {
+    let store = store();
+    let stale =
+        |version: u64| (409, json!({ "error": "the document has another version", "version": version }));
+    assert_eq!(store.put(&json!({ "by": "nobody" }), &json!(1)), stale(0));
+    assert!(store.0.is_empty().unwrap());
+    store.put(&json!({ "by": "first" }), &json!(0));
+    for expected in [0_i64, 2, i64::MAX] {
+        assert_eq!(store.put(&json!({ "by": "second" }), &json!(expected)), stale(1), "{expected}");
+    }
+    assert_eq!(store.get(), r#"{"document":{"by":"first"},"version":1}"#);
+}
+
+#[test]
+fn one_key_is_nothing_to_another() {
+    let store = store();
+    store.put(&json!({ "of": "overrides" }), &json!(0));
+    let other = |verb, body: &str| store.0.answer(verb, body, 0).unwrap();
+    assert_eq!(other(ConfigVerb::Get, r#"{"key":"base"}"#), r#"{"document":null,"version":0}"#);
+    let put = r#"{"key":"base","document":{"of":"base"},"expectedVersion":0}"#;
+    assert_eq!(other(ConfigVerb::Put, put), r#"{"ok":true,"version":1}"#);
+    assert_eq!(store.get(), r#"{"document":{"of":"overrides"},"version":1}"#);
+}
+
+#[test]
+fn each_field_has_its_own_refusal() {
+    let store = store();
+    let refused = |body: &str| match body.strip_prefix(r#"{"key""#) {
+        None if body.starts_with('{') => store.ask(&body.replacen('{', r#"{"key":"overrides","#, 1)),
+        _ => store.ask(body),
+    };
+    for (body, field) in [
+        ("", "body "),
+        ("[]", "body "),
+        (r#"{"key":"Overrides","document":{},"expectedVersion":0}"#, "key "),
+        (r#"{"expectedVersion":0}"#, "document "),
+        (r#"{"document":null,"expectedVersion":0}"#, "document "),
+        (r#"{"document":[],"expectedVersion":0}"#, "document "),
+        (r#"{"document":"{}","expectedVersion":0}"#, "document "),
+        (r#"{"document":{}}"#, "expectedVersion "),
+        (r#"{"document":{},"expectedVersion":null}"#, "expectedVersion "),
+        (r#"{"document":{},"expectedVersion":-1}"#, "expectedVersion "),
+        (r#"{"document":{},"expectedVersion":0.5}"#, "expectedVersion "),
+        (r#"{"document":{},"expectedVersion":"0"}"#, "expectedVersion "),
+    ] {
+        let (status, answer) = refused(body);
+        assert!(status == 400 && answer["error"].as_str().unwrap().starts_with(field), "{body}: {answer}");
+    }
+    assert!(store.0.is_empty().unwrap());
+}
+
+#[test]
+fn a_document_is_as_large_as_it_may_be_and_not_a_byte_larger() {
+    let store = store();
+    let empty = json!({ "a": "" }).to_string().len();
+    let document = |bytes: usize| json!({ "a": "x".repeat(bytes - empty) });
+    let (status, answer) = store.put(&document(MAX_DOCUMENT_BYTES + 1), &json!(0));
+    assert_eq!((status, answer), (413, json!({ "error": "the document may have at most 262144 bytes" })));
+    assert_eq!(store.put(&document(MAX_DOCUMENT_BYTES), &json!(0)).0, 200);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn a_put_takes_effect_exactly_when_it_has_seen_the_newest_version(puts in proptest::collection::vec(0..6_i64, 0..20)) {
+        let store = store();
+        let (mut document, mut version) = (Value::Null, 0);
+        for (nth, expected) in puts.into_iter().enumerate() {
+            let own = json!({ "nth": nth });
+            let (status, answer) = store.put(&own, &json!(expected));
+            prop_assert_eq!(status == 200, expected == version);
+            if status == 200 {
+                (document, version) = (own, version + 1);
+            }
+            prop_assert_eq!(&answer["version"], &json!(version));
+            let found: Value = serde_json::from_str(&store.get()).unwrap();
+            prop_assert_eq!(found, json!({ "document": document, "version": version }));
+        }
+    }
+}
