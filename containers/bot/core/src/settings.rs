@@ -19,6 +19,8 @@ pub struct Settings {
     pub default_agent: Option<String>,
     /// Model of a request that names none and whose agent has no model of its own.
     pub default_model: Option<ModelRef>,
+    /// Model asked instead of one that is overloaded for long.
+    pub fallback_model: Option<ModelRef>,
     /// Model per agent.
     pub models: BTreeMap<String, ModelRef>,
     /// Effort per agent.

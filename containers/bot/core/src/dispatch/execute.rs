@@ -77,7 +77,7 @@ fn new_run(core: &Core, live: &Live, id: &RunId, facts: &RunFacts, prepared: &Pr
     let Assignment { agent, model, effort, system, tools, .. } = &prepared.assignment;
     let meta = Meta {
         agent: agent.name.to_owned(),
-        model: model.clone(),
+        model: model.name.clone(),
         effort: *effort,
         channel_id: facts.channel_id.clone(),
         user_id: facts.user_id.clone(),
@@ -112,7 +112,7 @@ fn facts(core: &Core, message: &IncomingMessage, prepared: &Prepared) -> RunFact
     RunFacts {
         label: core.deps().redactor.clean(&label, LABEL_CAP),
         agent: agent.to_owned(),
-        model: Some(prepared.assignment.model.to_string()),
+        model: Some(prepared.assignment.model.name.to_string()),
         channel_id: message.channel_id.clone(),
         user_id: message.actor.id.clone(),
         thread_key: message.thread_key.clone(),
@@ -148,7 +148,7 @@ fn publish_head(
     let assignment = &prepared.assignment;
     run.publish(EventBody::RunMeta {
         agent: assignment.agent.name.to_owned(),
-        model: Some(assignment.model.to_string()),
+        model: Some(assignment.model.name.to_string()),
         effort: assignment.effort.map(|effort| effort.to_string()),
         trace_id: None,
         repo: prepared.facts.as_ref().map(|facts| facts.repository.clone()),

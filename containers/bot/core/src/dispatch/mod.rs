@@ -27,7 +27,7 @@ use crate::{
     instructions,
     message::IncomingMessage,
     ports::{ChannelIo, HistoryTurn, Workspace, WorkspaceError, WorkspaceRequest},
-    run::Assignment,
+    run::{Assignment, Voice},
     service::{Core, InFlight},
     threads::Claim,
 };
@@ -166,7 +166,7 @@ async fn prepare(core: &Core, message: &IncomingMessage, io: &Arc<dyn ChannelIo>
         None => None,
     };
     let conversation = prompt::conversation(prompt::recent(&history), &directed.text);
-    let mut assignment = Assignment::of(deps, plan.agent, plan.model, client, plan.effort);
+    let mut assignment = Assignment::of(deps, plan.agent, Voice { name: plan.model, client }, plan.effort);
     let instructions = match &workspace {
         Some(workspace) => instructions::block(&**workspace, &deps.redactor).await,
         None => None,

@@ -19,7 +19,7 @@ use crate::{
     live::{Meta, Stepped},
     ports::{StoreError, WorkspaceRequest},
     registry::{Kept, Origin, RunFacts},
-    run::{Assignment, First, Resumption},
+    run::{Assignment, First, Resumption, Voice},
     service::{Core, InFlight},
     threads::{Claim, FollowUp, Note},
     tools::verdict_in,
@@ -107,7 +107,10 @@ pub(super) async fn prepare(
         slot.submit(verdict);
     }
     let now = core.clock().now();
-    let agent_loop = Loop::resume(saved, Position::from(&stand.record), stand.turns, now);
+    let mut agent_loop = Loop::resume(saved, Position::from(&stand.record), stand.turns, now);
+    // The step may have been made on the fallback; the run's own model is asked again. Without a price under a cap
+    // nothing changes, and the loop ends the run itself.
+    let _ = agent_loop.switch_model(assignment.limits.price, assignment.limits.context);
     let provisional = HistoryWriter::begun();
     let conclusion =
         Conclusion { run: handle, spans, request, claim, tracked: Some(tracked), provisional, io, in_flight };
@@ -137,7 +140,8 @@ async fn assignment(core: &Core, run: &Reclaimed, meta: &Meta) -> Result<Assignm
     } else {
         None
     };
-    let mut assignment = Assignment::of(core.deps(), agent, meta.model.clone(), client, meta.effort);
+    let mut assignment =
+        Assignment::of(core.deps(), agent, Voice { name: meta.model.clone(), client }, meta.effort);
     assignment.system.clone_from(&run.row.system);
     assignment.workspace = workspace;
     Ok(assignment)

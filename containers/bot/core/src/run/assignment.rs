@@ -21,10 +21,12 @@ pub struct Assignment {
     pub budget: Budget,
     /// What else bounds it.
     pub limits: Limits,
-    /// The model's name.
-    pub model: ModelRef,
     /// The model.
-    pub client: Arc<dyn ModelClient>,
+    pub model: Voice,
+    /// The model asked instead when the first one is overloaded for long.
+    pub fallback: Option<Voice>,
+    /// What bounds the run on that one.
+    pub fallback_limits: Limits,
     /// How hard it thinks.
     pub effort: Option<Effort>,
     /// The system prompt.
@@ -41,22 +43,30 @@ pub struct Assignment {
     pub verdict: Option<VerdictSlot>,
 }
 
+/// A model, and who asks it.
+#[derive(Clone)]
+pub struct Voice {
+    /// Its name.
+    pub name: ModelRef,
+    /// Its client.
+    pub client: Arc<dyn ModelClient>,
+}
+
 impl Assignment {
     /// What an agent gets of the installation; without a prompt and a workspace yet.
-    pub fn of(
-        deps: &Deps,
-        agent: &'static AgentSpec,
-        model: ModelRef,
-        client: Arc<dyn ModelClient>,
-        effort: Option<Effort>,
-    ) -> Self {
+    pub fn of(deps: &Deps, agent: &'static AgentSpec, model: Voice, effort: Option<Effort>) -> Self {
         let settings = &deps.settings;
+        let fallback = fallback(deps, &model.name);
         Self {
             agent,
             budget: settings.budgets.get(agent.name).copied().unwrap_or(agent.budget),
-            limits: settings.limits(agent, &model),
+            limits: settings.limits(agent, &model.name),
+            fallback_limits: fallback
+                .as_ref()
+                .map(|other| settings.limits(agent, &other.name))
+                .unwrap_or_default(),
+            fallback,
             model,
-            client,
             effort,
             system: String::new(),
             tools: Toolbox::new(agent.toolset.tools()),
@@ -64,6 +74,18 @@ impl Assignment {
             web: deps.capabilities.web.clone(),
             skills: deps.capabilities.skills.clone(),
             verdict: agent.gives_verdict().then(VerdictSlot::default),
+        }
+    }
+}
+
+/// The configured second model, unless it is the first one.
+fn fallback(deps: &Deps, model: &ModelRef) -> Option<Voice> {
+    let name = deps.settings.fallback_model.as_ref().filter(|name| *name != model)?;
+    match deps.models.client(name) {
+        Ok(client) => Some(Voice { name: name.clone(), client }),
+        Err(error) => {
+            tracing::warn!(model = %name, error = %error, "the fallback model cannot be asked");
+            None
         }
     }
 }

@@ -6,15 +6,17 @@
 
 use std::{collections::HashSet, time::Duration};
 
-use ars_agent::{Action, Ending, Input, Loop, ModelTurn, Purpose, Steered, ToolCall, Turn, resume};
+use ars_agent::{Action, Ending, Input, Loop, Steered, ToolCall, Turn, resume};
 use ars_types::RunStatus;
-use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{assignment::Assignment, spans::Spans};
+use super::{
+    assignment::{Assignment, Voice},
+    spans::Spans,
+};
 use crate::{
     live::{Step, Stepped, Tracked},
-    ports::{ChannelIo, Clock, ModelDelta, ModelError, ModelErrorKind, ModelRequest},
+    ports::{ChannelIo, Clock},
     registry::{RunHandle, Stops},
     threads::{FollowUp, Mailbox},
     tools::{Effects, ToolOutput},
@@ -86,16 +88,18 @@ pub enum First {
 }
 
 /// What is known of the run while it is driven.
-struct Course {
-    agent_loop: Loop,
-    stops: Stops,
+pub(super) struct Course {
+    pub(super) agent_loop: Loop,
+    pub(super) stops: Stops,
+    /// The model that is asked now.
+    pub(super) voice: Voice,
     soft_stop_told: bool,
     taken: Vec<FollowUp>,
     announced: HashSet<String>,
 }
 
 /// What came of one piece of work.
-enum Next {
+pub(super) enum Next {
     Feed(Input),
     HandOff,
 }
@@ -133,8 +137,14 @@ impl Driver<'_> {
     }
 
     fn course(&self, agent_loop: Loop, announced: HashSet<String>) -> Course {
-        let stops = self.run.stops();
-        Course { agent_loop, stops, soft_stop_told: false, taken: Vec::new(), announced }
+        Course {
+            agent_loop,
+            stops: self.run.stops(),
+            voice: self.assignment.model.clone(),
+            soft_stop_told: false,
+            taken: Vec::new(),
+            announced,
+        }
     }
 
     async fn drive(&self, mut course: Course, mut input: Input) -> Driven {
@@ -159,7 +169,7 @@ impl Driver<'_> {
             }
             let done = match next {
                 Some(Action::CallModel { purpose, limit_ms }) => {
-                    self.call_model(&course, purpose, limit_ms).await
+                    self.call_model(&mut course, purpose, limit_ms).await
                 }
                 Some(Action::RunTools(calls)) => self.work(&mut course, calls).await,
                 // The loop always says what to wait for; were it not to, the run must not hang.
@@ -252,90 +262,6 @@ impl Driver<'_> {
         course.announced.clear();
         Input::Tools(resume::outcomes(settlements, reran))
     }
-
-    async fn call_model(&self, course: &Course, purpose: Purpose, limit_ms: i64) -> Next {
-        let Assignment { model, client, system, tools, agent, effort, .. } = self.assignment;
-        let span = self.spans.start(self.run, Some(&self.root), "model.turn", self.clock.now());
-        let request = ModelRequest {
-            model: model.model(),
-            system,
-            tools: tools.specs(),
-            may_call_tools: purpose.may_call_tools(),
-            turns: course.agent_loop.turns(),
-            max_tokens: agent.max_output_tokens,
-            effort: *effort,
-        };
-        let io = self.io;
-        let on_delta = move |delta: ModelDelta| {
-            if let ModelDelta::Retrying { attempt, wait } = delta {
-                io.status(&format!(
-                    "the model is busy: attempt {attempt} failed, next in {} s",
-                    wait.as_secs()
-                ));
-            }
-        };
-        let leave = async {
-            match self.tracked {
-                Some(_) => self.hand_off.cancelled().await,
-                None => std::future::pending().await,
-            }
-        };
-        let call = client.turn(request, &on_delta, &course.stops.hard);
-        let answer = tokio::select! {
-            biased;
-            () = leave => {
-                self.spans.end(self.run, span, Some("handoff".into()), None, self.clock.now());
-                return Next::HandOff;
-            }
-            answer = tokio::time::timeout(millis(limit_ms), call) => answer,
-        };
-        let now = self.clock.now();
-        Next::Feed(match answer {
-            Ok(Ok(turn)) => {
-                self.spans.end(self.run, span, None, Some(self.model_attrs(purpose, &turn)), now);
-                Input::Model(turn)
-            }
-            Ok(Err(error)) => {
-                self.spans.end(self.run, span, Some(error.kind.to_string()), None, now);
-                tracing::warn!(run = %self.run.id(), model = %model, error = %error, "model call failed");
-                let words = self.failure_text(&error);
-                match error.kind {
-                    ModelErrorKind::ContextTooLong => Input::ContextTooLong(words),
-                    _ => Input::ModelFailed(words),
-                }
-            }
-            Err(_elapsed) => {
-                self.spans.end(self.run, span, Some("timeout".into()), None, now);
-                Input::ModelTimedOut
-            }
-        })
-    }
-
-    fn model_attrs(&self, purpose: Purpose, turn: &ModelTurn) -> Map<String, Value> {
-        let mut attrs = Map::new();
-        attrs.insert("model".into(), json!(self.assignment.model));
-        if purpose != Purpose::Answer {
-            attrs.insert("purpose".into(), json!(purpose.as_str()));
-        }
-        attrs.insert("stopReason".into(), json!(turn.stop.as_str()));
-        attrs.insert("usage".into(), json!(turn.usage));
-        attrs
-    }
-
-    /// What the requester is told: the kind in plain words, then the provider's own message.
-    fn failure_text(&self, error: &ModelError) -> String {
-        let what = match &error.kind {
-            ModelErrorKind::Overloaded { .. } => "is overloaded and did not recover in time",
-            ModelErrorKind::RateLimited { .. } => "refused further requests for now (rate limit)",
-            ModelErrorKind::Unauthorized => "refused the configured credentials",
-            ModelErrorKind::Invalid => "refused the request",
-            ModelErrorKind::ContextTooLong => "cannot hold this conversation: it is too long",
-            ModelErrorKind::Unreachable => "could not be reached",
-            ModelErrorKind::Protocol => "broke off its answer",
-            ModelErrorKind::Cancelled => "was told to stop",
-        };
-        format!("❌ The model {} {what}. {}", self.assignment.model, error.message)
-    }
 }
 
 /// A call that was left out because its step could not be stored.
@@ -351,6 +277,6 @@ pub fn thrown() -> Driven {
     Driven { outcome, steps: 0, unread: Vec::new() }
 }
 
-fn millis(ms: i64) -> Duration {
+pub(super) fn millis(ms: i64) -> Duration {
     Duration::from_millis(u64::try_from(ms).unwrap_or(0))
 }

@@ -2,11 +2,12 @@
 
 mod assignment;
 mod driver;
+mod model_calls;
 mod spans;
 mod tool_calls;
 mod toolbox;
 
-pub use assignment::Assignment;
+pub use assignment::{Assignment, Voice};
 pub use driver::{Driven, Driver, First, Outcome, Resumption, thrown};
 pub use spans::{Span, Spans};
 pub use toolbox::Toolbox;

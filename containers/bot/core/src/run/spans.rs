@@ -6,7 +6,7 @@ use ars_events::{EventBody, SpanStatus};
 use ars_types::UnixMillis;
 use serde_json::{Map, Value};
 
-use crate::registry::RunHandle;
+use crate::{ports::Clock, registry::RunHandle};
 
 /// Mints a run's spans. Ids are counters: unique within the run, which is all a reader needs.
 #[derive(Debug, Default)]
@@ -35,6 +35,31 @@ impl Span {
     }
 }
 
+/// A span that ends by itself at the latest when it is dropped.
+pub struct OpenSpan<'a> {
+    spans: &'a Spans,
+    run: &'a RunHandle,
+    clock: &'a dyn Clock,
+    span: Option<Span>,
+}
+
+impl OpenSpan<'_> {
+    /// Ends it.
+    pub fn end(mut self, error: Option<String>, attrs: Option<Map<String, Value>>) {
+        if let Some(span) = self.span.take() {
+            self.spans.end(self.run, span, error, attrs, self.clock.now());
+        }
+    }
+}
+
+impl Drop for OpenSpan<'_> {
+    fn drop(&mut self) {
+        if let Some(span) = self.span.take() {
+            self.spans.end(self.run, span, Some("cancelled".to_owned()), None, self.clock.now());
+        }
+    }
+}
+
 impl Spans {
     /// Spans of a run that has so many already.
     pub fn after(minted: u64) -> Self {
@@ -44,6 +69,18 @@ impl Spans {
     /// The next id.
     pub fn mint(&self) -> String {
         format!("s{}", self.minted.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    /// Begins a span that ends when it is dropped, if it was not ended before: work that is given up leaves no gap.
+    pub fn open<'a>(
+        &'a self,
+        run: &'a RunHandle,
+        parent: Option<&str>,
+        name: impl Into<String>,
+        clock: &'a dyn Clock,
+    ) -> OpenSpan<'a> {
+        let span = self.start(run, parent, name, clock.now());
+        OpenSpan { spans: self, run, clock, span: Some(span) }
     }
 
     /// Begins a span and publishes its start.

@@ -210,3 +210,16 @@ async fn no_event_and_no_record_holds_a_configured_secret() {
     let text = serde_json::to_string(&world.last_record()).unwrap();
     assert!(!text.contains("canary-value"), "{text}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_model_that_stays_overloaded_gives_way_to_the_second_one_for_the_rest_of_the_run() {
+    let overloaded = || Move::Fail(ModelErrorKind::Overloaded { retry_after: None });
+    let mut moves: Vec<_> = (0..16).map(|_| overloaded()).collect();
+    moves.extend([Move::Ask(vec![("list_files", json!({}))]), Move::Say("done")]);
+    let world = world(moves);
+    let io = world.ask("agent:coding repo:acme/app look").await;
+    assert_eq!(*io.replies.lock().unwrap(), ["done"]);
+    let asked = world.model.asked.lock().unwrap();
+    assert_eq!(asked.iter().filter(|model| *model == "m").count(), 16);
+    assert_eq!(asked[16..], ["second", "second"]);
+}

@@ -59,6 +59,8 @@ pub enum Move {
 pub struct ScriptedModel {
     pub moves: Mutex<VecDeque<Move>>,
     pub seen: Mutex<Vec<Vec<Turn>>>,
+    /// The model of each call.
+    pub asked: Mutex<Vec<String>>,
     pub called: tokio::sync::Notify,
     pub go_on: tokio::sync::Notify,
 }
@@ -72,6 +74,7 @@ impl ModelClient for ScriptedModel {
         cancel: &CancellationToken,
     ) -> Result<ModelTurn, ModelError> {
         self.seen.lock().unwrap().push(request.turns.to_vec());
+        self.asked.lock().unwrap().push(request.model.to_owned());
         self.called.notify_one();
         let next = self.moves.lock().unwrap().pop_front().expect("the script has a move for every call");
         let turn = |parts, stop| Ok(ModelTurn { parts, stop, usage: Usage::default() });
@@ -299,6 +302,7 @@ pub fn world(moves: Vec<Move>) -> World {
     let repository = |name: &str, origin: &str| Repository { name: name.into(), origin: origin.into() };
     let settings = Settings {
         default_model: ModelRef::parse("scripted/m").ok(),
+        fallback_model: ModelRef::parse("scripted/second").ok(),
         repositories: vec![repository("acme/app", "/app"), repository("acme/broken", "/broken")],
         include_context: true,
         ..Settings::default()
