@@ -134,7 +134,8 @@ impl Loop {
     }
 
     /// The turns of the whole conversation from this one on (`Position::turn_index` of the last record): what is to be
-    /// stored with the next. Turns of steps before the last are not kept once the conversation was compacted.
+    /// stored with the next. Turns of steps before the last are not kept once the conversation was compacted: a caller
+    /// that could not store those has fewer here than `Position::turn_index` tells, and cannot be resumed any more.
     pub fn turns_since(&self, turn: u64) -> &[Turn] {
         self.conversation.since(turn)
     }

@@ -29,9 +29,11 @@ impl Loop {
         if self.saved.limits.cap.is_some() && price.is_none() {
             return false;
         }
+        // What one model counted says little about another's tokens; the same model with the same window counts on.
+        if self.saved.limits.price != price || self.saved.limits.context != context {
+            self.saved.measure = None;
+        }
         self.saved.limits = Limits { price, context, ..self.saved.limits };
-        // What one model counted says little about another's tokens.
-        self.saved.measure = None;
         true
     }
 

@@ -90,10 +90,14 @@ fn what_the_provider_counts_is_believed_over_the_estimate() {
     run.step(Input::Start, START);
     let usage = Usage { input_tokens: 1, cache_read_tokens: 6_990, ..Usage::default() };
     run.step(used(asks(&["bash"]), usage), START);
+    let mut elsewhere = run.clone();
     // A few tokens by the estimate; the one exchange there is cannot be summed up, so its output is dropped.
     let actions = run.step(output(2_000), START);
     assert_eq!(notes(&actions), [NoteKind::Compacted]);
     assert!(is_call(&actions, Purpose::Answer));
+    // Another model has not counted anything yet.
+    assert!(elsewhere.switch_model(None, Some(ContextLimit::new(11_000, 1_000))));
+    assert_eq!(notes(&elsewhere.step(output(2_000), START)), []);
 }
 
 #[test]
