@@ -1,11 +1,12 @@
 //! Making one workspace: clone, ref, and what is kept of its beginning.
 
 use std::{
+    io::Write as _,
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
 
-use ars_bot_core::ports::{Repository, WorkspaceError, WorkspaceRequest};
+use ars_bot_core::ports::{KEPT_FOLDER, Repository, WorkspaceError, WorkspaceRequest};
 use ars_types::RefName;
 use tempfile::TempDir;
 
@@ -60,6 +61,7 @@ pub(super) async fn fill(git: &Git<'_>, request: WorkspaceRequest<'_>) -> Result
             git.run(command, SHORT).await?.succeeded()?;
         }
     }
+    ignore_kept_files(git.place)?;
     let meta = Meta {
         repository: request.repository.map(|repository| repository.name.clone()),
         origin: request.repository.map(|repository| without_userinfo(&repository.origin)),
@@ -68,6 +70,17 @@ pub(super) async fn fill(git: &Git<'_>, request: WorkspaceRequest<'_>) -> Result
     };
     meta.write(git.place)?;
     Ok(meta)
+}
+
+/// What the service keeps in the tree is no change of the agent's.
+fn ignore_kept_files(place: &Path) -> Result<(), WorkspaceError> {
+    let info = place.join("tree/.git/info");
+    let write = || {
+        std::fs::create_dir_all(&info)?;
+        let mut exclude = std::fs::File::options().create(true).append(true).open(info.join("exclude"))?;
+        writeln!(exclude, "/{KEPT_FOLDER}/")
+    };
+    write().map_err(|error| infra(&error))
 }
 
 async fn clone(git: &Git<'_>, repository: &Repository) -> Result<(), WorkspaceError> {

@@ -10,11 +10,11 @@ use super::StoreError;
 /// Documents by key, each replaced only by who has seen what it replaces.
 #[async_trait]
 pub trait Documents: Send + Sync {
-    /// The document under a key, a lowercase slug.
-    async fn get(&self, key: &str) -> Result<Document, StoreError>;
+    /// The newest version of the document under a key, a lowercase slug.
+    async fn newest(&self, key: &str) -> Result<Document, StoreError>;
 
-    /// Replaces version `expected`, which is 0 before the first put, with this object.
-    async fn put(&self, key: &str, document: &Value, expected: u64) -> Result<Put, StoreError>;
+    /// Replaces version `expected`, which is 0 before there is a document, with this object.
+    async fn replace(&self, key: &str, document: &Value, expected: u64) -> Result<Replacement, StoreError>;
 }
 
 /// A document as it is kept.
@@ -26,9 +26,9 @@ pub struct Document {
     pub version: u64,
 }
 
-/// What became of a put.
+/// What became of a replacement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Put {
+pub enum Replacement {
     /// The document is this version now.
     Saved(u64),
     /// Nothing changed: somebody else's is the newest, of this version.

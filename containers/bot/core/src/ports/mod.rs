@@ -19,7 +19,7 @@ mod workspace;
 pub use channel::{ChannelIo, HistoryTurn, ReplyError};
 pub use channels::{Channels, NobodyListens};
 pub use clock::Clock;
-pub use documents::{Document, Documents, Put};
+pub use documents::{Document, Documents, Replacement};
 pub use friction::FrictionRecords;
 pub use ledger::{Claim, Ledger, News, Owned, Stop, Told};
 pub use memory::{Memory, Written};
@@ -30,7 +30,7 @@ pub use skills::{Skill, Skills};
 pub use store_error::{StoreError, StoreErrorKind};
 pub use transcript::Transcripts;
 pub use web::{FetchLimits, Fetched, FetchedBody, Web, WebError, WebHit};
-pub use workspace::{
+pub use workspace::{KEPT_FOLDER, 
     Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, Repository, SearchHit, Workspace, WorkspaceError,
     WorkspaceProvider, WorkspaceRequest,
 };

@@ -6,6 +6,7 @@ use std::{sync::Arc, time::Duration};
 
 use ars_types::{RefName, ThreadKey};
 use async_trait::async_trait;
+use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
 
 /// Makes workspaces, one per thread; a follow-up of a thread gets the same one back.
@@ -42,6 +43,9 @@ pub struct Repository {
     pub origin: String,
 }
 
+/// The folder of a tree that belongs to the service. Whoever makes the tree has git ignore it.
+pub const KEPT_FOLDER: &str = ".ars";
+
 /// One thread's working tree.
 #[async_trait]
 pub trait Workspace: Send + Sync {
@@ -74,6 +78,15 @@ pub trait Workspace: Send + Sync {
 
     /// Replaces a file whole and atomically, making parent directories.
     async fn write(&self, path: &str, content: &[u8]) -> Result<(), WorkspaceError>;
+
+    /// Keeps a long output where the tools can read it and git does not see it: its path. The same text has the same
+    /// path.
+    async fn keep_output(&self, text: &str) -> Result<String, WorkspaceError> {
+        let digest = Sha256::digest(text.as_bytes());
+        let name: String = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+        let path = format!("{KEPT_FOLDER}/outputs/{name}.txt");
+        self.write(&path, text.as_bytes()).await.map(|()| path)
+    }
 
     /// Files below `path` that git does not ignore, in byte order, at most `limit`; true when there were more.
     async fn list(&self, path: &str, limit: usize) -> Result<(Vec<Entry>, bool), WorkspaceError>;

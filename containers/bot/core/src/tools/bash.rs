@@ -2,7 +2,10 @@
 
 use std::{borrow::Cow, time::Duration};
 
-use ars_agent::ToolSpec;
+use ars_agent::{
+    ToolSpec,
+    context::{is_oversized, referenced},
+};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
@@ -22,8 +25,8 @@ const MAX_TIMEOUT_MS: u64 = 1_200_000;
 const RESERVE: Duration = Duration::from_secs(60);
 /// Most characters of output the model is shown.
 const OUTPUT_CHARS: usize = 30_000;
-/// Bytes of output kept: enough for the characters shown, whatever their width.
-const OUTPUT_BYTES: usize = OUTPUT_CHARS * 4;
+/// Bytes of output kept of a command. What the model is not shown of them goes to a file it can read.
+const OUTPUT_BYTES: usize = 4 << 20;
 /// Characters of these kept for the note of what was cut.
 const NOTE_CHARS: usize = 60;
 /// What a shell says of a command that ran out of time.
@@ -85,7 +88,12 @@ async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, Tool
     };
     let request = ExecRequest { command, timeout, output_limit: OUTPUT_BYTES };
     let outcome = workspace.exec(request, context.cancel).await.map_err(ToolOutput::from)?;
-    Ok(describe(&outcome, timeout))
+    let kept = match is_oversized(&outcome.output, OUTPUT_CHARS) {
+        // Best effort: without the file the model still sees both ends.
+        true => workspace.keep_output(&outcome.output).await.ok(),
+        false => None,
+    };
+    Ok(describe(&outcome, timeout, kept.as_deref()))
 }
 
 /// The timeout within its bounds and the run's remaining time; `None` inside the reserve.
@@ -95,7 +103,7 @@ fn timeout(wanted_ms: u64, remaining: Duration) -> Option<Duration> {
 }
 
 /// A command that failed says so on its first line (bot supplement section 9, "Exit code").
-fn describe(outcome: &ExecOutcome, timeout: Duration) -> ToolOutput {
+fn describe(outcome: &ExecOutcome, timeout: Duration, kept: Option<&str>) -> ToolOutput {
     let mut text = String::new();
     if outcome.exit_code != 0 {
         text.push_str(&format!("exit {}:\n", outcome.exit_code));
@@ -104,7 +112,10 @@ fn describe(outcome: &ExecOutcome, timeout: Duration) -> ToolOutput {
         text.push_str(&format!("(killed with all it had started after {} s)\n", timeout.as_secs()));
     }
     let left = OUTPUT_CHARS - text.chars().count();
-    text.push_str(&middle_cut(&outcome.output, left, outcome.truncated));
+    match kept {
+        Some(path) => text.push_str(&referenced(&outcome.output, left.saturating_sub(NOTE_CHARS * 2), path)),
+        None => text.push_str(&middle_cut(&outcome.output, left, outcome.truncated)),
+    }
     if text.is_empty() {
         text.push_str("(no output)");
     }
@@ -145,7 +156,7 @@ mod tests {
     #[test]
     fn a_failed_command_says_its_exit_code_first() {
         let outcome = ExecOutcome { exit_code: 2, output: "boom".into(), truncated: false, timed_out: false };
-        let output = describe(&outcome, RESERVE);
+        let output = describe(&outcome, RESERVE, None);
         assert_eq!((output.ok, output.exit_code), (false, Some(2)));
         assert_eq!(output, ToolOutput { ok: false, exit_code: Some(2), ..ToolOutput::text("exit 2:\nboom") });
     }
@@ -154,7 +165,7 @@ mod tests {
     fn a_silent_success_is_not_an_empty_text() {
         let outcome = ExecOutcome { exit_code: 0, output: String::new(), truncated: false, timed_out: false };
         assert_eq!(
-            describe(&outcome, RESERVE),
+            describe(&outcome, RESERVE, None),
             ToolOutput { exit_code: Some(0), ..ToolOutput::text("(no output)") }
         );
     }
@@ -174,7 +185,7 @@ mod tests {
     fn a_timed_out_flood_says_both_within_the_limit() {
         let output = "x".repeat(OUTPUT_BYTES);
         let outcome = ExecOutcome { exit_code: TIMED_OUT, output, truncated: true, timed_out: true };
-        let output = describe(&outcome, Duration::from_secs(7));
+        let output = describe(&outcome, Duration::from_secs(7), None);
         let [ars_agent::ToolContent::Text { text }] = &output.content[..] else { panic!("{output:?}") };
         assert!(text.starts_with("exit 124:\n(killed with all it had started after 7 s)\nxxx"));
         assert!(text.chars().count() <= OUTPUT_CHARS);

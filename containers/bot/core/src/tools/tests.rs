@@ -72,7 +72,10 @@ impl Workspace for Memory {
         drop(self.files(request.command)?);
         self.commands.lock().unwrap().push((request.command.to_owned(), request.timeout));
         let exit_code = request.command.strip_prefix("exit ").map_or(0, |code| code.parse().unwrap());
-        Ok(ExecOutcome { exit_code, output: "said\n".into(), truncated: false, timed_out: false })
+        // `flood` floods, anything else says a word.
+        let flood = || format!("first{}last", "é".repeat(40_000));
+        let output = if request.command == "flood" { flood() } else { "said\n".into() };
+        Ok(ExecOutcome { exit_code, output, truncated: false, timed_out: false })
     }
 
     async fn git(
@@ -382,4 +385,16 @@ async fn an_empty_checklist_is_ignored() {
         "Ignored: the checklist is empty."
     );
     assert_eq!(ok(&memory, "update_status", json!({"checklist": "[~] a"})).await, "Shown.");
+}
+
+#[tokio::test]
+async fn a_flood_of_output_is_kept_whole_in_a_file_and_shown_by_its_ends() {
+    let memory = Memory::default();
+    let text = ok(&memory, "bash", json!({ "command": "flood" })).await;
+    assert!(text.starts_with("firsté") && text.ends_with("last") && text.chars().count() <= 30_000);
+    let path = text.split("output is in ").nth(1).unwrap().split(']').next().unwrap();
+    assert!(path.starts_with(".ars/outputs/"), "{path}");
+    let kept = memory.text(path);
+    assert_eq!(kept.chars().count(), 40_009);
+    assert!(kept.starts_with("first") && kept.ends_with("last"));
 }
