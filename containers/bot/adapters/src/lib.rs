@@ -4,5 +4,6 @@
 #![forbid(unsafe_code)]
 
 pub mod models;
+pub mod skills;
 pub mod stores;
 pub mod workspace;

@@ -8,5 +8,6 @@ mod files;
 mod isolation;
 mod listing;
 mod opening;
+mod ranges;
 mod servers;
 mod support;

@@ -1,0 +1,85 @@
+//! Reading a folder of skills: `<folder>/<slug>/SKILL.md`.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use super::{front_matter, memory::MemorySkills};
+
+/// The file that makes a folder a skill.
+const FILE: &str = "SKILL.md";
+/// Largest file: a skill is read by a model whole, so a larger one is a mistake.
+const MAX_BYTES: u64 = 64 << 10;
+
+/// Why a folder of skills cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum SkillError {
+    /// A folder or file could not be read.
+    #[error("{path} could not be read")]
+    Unreadable {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file is not a skill.
+    #[error("{path} is not a skill: {reason}")]
+    Malformed {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+/// Every skill of the folder. A folder that does not exist has none; a sub-folder without the file is passed over.
+///
+/// Reads files: for the start of a process.
+pub fn load(folder: &Path) -> Result<MemorySkills, SkillError> {
+    let mut skills = MemorySkills::default();
+    for path in files(folder)? {
+        let Some(text) = text(&path)? else { continue };
+        let malformed = |reason| SkillError::Malformed { path: path.clone(), reason };
+        let skill = front_matter::parse(&text).map_err(malformed)?;
+        if !skills.add(skill) {
+            return Err(malformed("another skill has its `name`".into()));
+        }
+    }
+    Ok(skills)
+}
+
+/// Where skills may be, in the order of their names, so that the same folder always fails at the same file.
+fn files(folder: &Path) -> Result<Vec<PathBuf>, SkillError> {
+    let unreadable = |source| SkillError::Unreadable { path: folder.to_owned(), source };
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(unreadable(error)),
+    };
+    let mut paths = Vec::new();
+    for entry in entries {
+        paths.push(entry.map_err(unreadable)?.path().join(FILE));
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+/// The file's text; none when there is no such file.
+fn text(path: &Path) -> Result<Option<String>, SkillError> {
+    let unreadable = |source| SkillError::Unreadable { path: path.to_owned(), source };
+    let malformed = |reason: &str| SkillError::Malformed { path: path.to_owned(), reason: reason.to_owned() };
+    let size = match fs::metadata(path) {
+        Ok(metadata) => metadata.len(),
+        // A plain file beside the folders, such as a README, is no skill either.
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(unreadable(error)),
+    };
+    if size > MAX_BYTES {
+        return Err(malformed("it is larger than 64 KiB"));
+    }
+    let bytes = fs::read(path).map_err(unreadable)?;
+    String::from_utf8(bytes).map(Some).map_err(|_| malformed("it is not UTF-8"))
+}

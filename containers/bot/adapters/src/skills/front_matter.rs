@@ -1,0 +1,82 @@
+//! A skill's file: YAML between two lines of `---`, then the body.
+
+use ars_bot_core::ports::Skill;
+use ars_events::SkillUpstream;
+use serde::Deserialize;
+
+/// Opens and closes the front matter.
+const FENCE: &str = "---";
+/// Most characters of a name: it stands in prompts and is typed by models.
+const NAME_CHARS: usize = 64;
+/// Most characters of a description: every prompt of the skill's agents holds it.
+const DESCRIPTION_CHARS: usize = 1_000;
+
+/// The front matter as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FrontMatter {
+    name: String,
+    description: String,
+    agents: Vec<String>,
+    #[serde(default)]
+    source: Option<String>,
+    #[serde(default)]
+    upstream: Option<Upstream>,
+}
+
+/// As in the event, but closed: a word that is not known here is a mistake of the file's.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Upstream {
+    repo: String,
+    commit: String,
+}
+
+/// Reads a skill, or says what is wrong with it.
+pub(super) fn parse(text: &str) -> Result<Skill, String> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n");
+    let (yaml, body) = split(&text)?;
+    let options = serde_saphyr::options! { strict_booleans: true, with_snippet: false };
+    let matter: FrontMatter = serde_saphyr::from_str_with_options(yaml, options)
+        .map_err(|error| format!("its front matter is not as it should be: {error}"))?;
+    let FrontMatter { name, description, agents, source, upstream } = matter;
+    let name = short(&name, NAME_CHARS).ok_or("`name` must be 1 to 64 characters on one line")?;
+    let description = short(&description, DESCRIPTION_CHARS)
+        .ok_or("`description` must be 1 to 1,000 characters without control characters")?;
+    if agents.is_empty() || agents.iter().any(|agent| agent.trim().is_empty()) {
+        return Err("`agents` must name at least one agent, and none by an empty name".into());
+    }
+    let body = body.trim();
+    if body.is_empty() {
+        return Err("it has no body".into());
+    }
+    Ok(Skill {
+        name,
+        description,
+        agents,
+        source,
+        upstream: upstream.map(|Upstream { repo, commit }| SkillUpstream { repo, commit }),
+        body: format!("{body}\n"),
+    })
+}
+
+/// The YAML and the body.
+fn split(text: &str) -> Result<(&str, &str), &'static str> {
+    let opened = text.strip_prefix(FENCE).and_then(|rest| rest.strip_prefix('\n'));
+    let opened = opened.ok_or("it does not begin with a line of `---`")?;
+    let mut at = 0;
+    for line in opened.split_inclusive('\n') {
+        if line.trim_end() == FENCE {
+            return Ok((&opened[..at], &opened[at + line.len()..]));
+        }
+        at += line.len();
+    }
+    Err("its front matter does not end with a line of `---`")
+}
+
+/// The text on one line; none when it is empty, too long, or holds what would break a line.
+fn short(text: &str, max: usize) -> Option<String> {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let is_plain = !line.is_empty() && !line.contains(char::is_control) && line.chars().count() <= max;
+    is_plain.then_some(line)
+}

@@ -1,0 +1,30 @@
+//! Skills held in memory: what a folder was read into, and what tests make up.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use ars_bot_core::ports::{Skill, Skills};
+
+/// Skills by name.
+#[derive(Debug, Clone, Default)]
+pub struct MemorySkills(BTreeMap<String, Arc<Skill>>);
+
+impl MemorySkills {
+    /// Adds a skill; false when its name is taken, and then nothing is added.
+    pub fn add(&mut self, skill: Skill) -> bool {
+        let is_new = !self.0.contains_key(&skill.name);
+        if is_new {
+            self.0.insert(skill.name.clone(), Arc::new(skill));
+        }
+        is_new
+    }
+}
+
+impl Skills for MemorySkills {
+    fn list(&self, agent: &str) -> Vec<Arc<Skill>> {
+        self.0.values().filter(|skill| skill.is_for(agent)).cloned().collect()
+    }
+
+    fn get(&self, name: &str) -> Option<Arc<Skill>> {
+        self.0.get(name).cloned()
+    }
+}
