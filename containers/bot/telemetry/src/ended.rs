@@ -3,6 +3,7 @@
 use std::fmt;
 
 use ars_events::{EventBody, Redactor, SPAN_TARGET, SpanStatus};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tracing::{
     Event, Metadata,
@@ -16,7 +17,8 @@ const SLOW_MS: i64 = 1_000;
 const TRACE_ID_DIGITS: usize = 32;
 
 /// Which ended spans become a log line (bot supplement section 24, `tracing.log`).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum SpanLog {
     /// Those without a parent: one a request.
     #[default]

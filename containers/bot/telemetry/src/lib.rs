@@ -11,11 +11,13 @@ mod fields;
 mod lines;
 mod names;
 mod scrape;
+mod settings;
 mod start;
 #[cfg(test)]
 mod tests;
 
 pub use ended::SpanLog;
-pub use export::{BadEndpoint, Endpoint, header_secrets};
+pub use export::{BadEndpoint, Endpoint};
 pub use scrape::Metrics;
+pub use settings::{Misconfigured, Settings, Tracing, secrets};
 pub use start::{Level, Options, StartError, Telemetry, start};

@@ -70,6 +70,8 @@ fn may_use(from: &str, to: &str) -> bool {
         }
         ["containers", "bot", "core"] => is_logic(to) && to != SQL_NATIVE,
         ["containers", "bot", "app"] => to.starts_with("containers/bot/") || is_logic(to),
+        // It listens to facades: what the bot is made of is none of its business.
+        ["containers", "bot", "telemetry"] => is_l0_or_l1(to),
         ["containers", "bot", "adapters"] => to == "containers/bot/core" || is_logic(to),
         ["containers", "bot", _] => to == "containers/bot/core" || (is_logic(to) && to != SQL_NATIVE),
         // It knows the service from outside; what it shares is vocabulary, such as the token map.
@@ -115,7 +117,7 @@ mod tests {
     use super::*;
     use crate::graph::planted;
 
-    const FOLDERS: [&str; 19] = [
+    const FOLDERS: [&str; 20] = [
         "shared/types",
         "shared/wire",
         "shared/sql",
@@ -132,6 +134,7 @@ mod tests {
         "containers/bot/core",
         "containers/bot/http",
         "containers/bot/adapters",
+        "containers/bot/telemetry",
         "containers/bot/app",
         "tests/workerd",
         "xtask",
@@ -165,6 +168,10 @@ mod tests {
             ("containers/bot/http", "containers/bot/adapters"),
             ("containers/bot/http", "containers/bot/app"),
             ("containers/bot/http", "shared/sql-native"),
+            ("containers/bot/http", "containers/bot/telemetry"),
+            ("containers/bot/core", "containers/bot/telemetry"),
+            ("containers/bot/telemetry", "containers/bot/core"),
+            ("containers/bot/telemetry", "shared/runs"),
             ("containers/bot/app", "shared/testkit"),
             ("containers/bot/app", "tests/workerd"),
             ("containers/bot/app", "durable-objects/platform"),
@@ -188,6 +195,8 @@ mod tests {
             ("containers/bot/http", "containers/bot/core"),
             ("containers/bot/adapters", "shared/sql-native"),
             ("containers/bot/app", "containers/bot/http"),
+            ("containers/bot/app", "containers/bot/telemetry"),
+            ("containers/bot/telemetry", "shared/events"),
             ("tests/workerd", "containers/bot/core"),
         ];
         for (from, to) in right {

@@ -50,7 +50,7 @@ impl Endpoint {
 
 /// The secrets in the text of `OTEL_EXPORTER_OTLP_HEADERS` (`name=value,name=value`), as given and percent-decoded, for
 /// the redactor to know.
-pub fn header_secrets(headers: &str) -> Vec<String> {
+pub(crate) fn header_secrets(headers: &str) -> Vec<String> {
     let values = headers.split(',').filter_map(|pair| pair.split_once('='));
     let values = values.map(|(_, value)| value.trim()).filter(|value| !value.is_empty());
     let both = values.flat_map(|value| {

@@ -21,7 +21,8 @@ use tracing_subscriber::{Layer, layer::Context};
 
 use crate::{StartError, ended::Ended, names};
 
-pub use self::endpoint::{BadEndpoint, Endpoint, header_secrets};
+pub(crate) use self::endpoint::header_secrets;
+pub use self::endpoint::{BadEndpoint, Endpoint};
 
 /// Spans that wait to be sent; more are dropped (the default of OpenTelemetry's batch processor).
 const QUEUE: usize = 2_048;

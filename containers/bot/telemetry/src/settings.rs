@@ -1,0 +1,136 @@
+//! What an installation says about telemetry: two tables of its file, and variables (bot supplement sections 24, 26).
+//!
+//! Not here: reading the file and the environment, which hand over what they found.
+
+use serde::Deserialize;
+use thiserror::Error;
+
+use crate::{
+    ended::SpanLog,
+    export::{BadEndpoint, Endpoint, header_secrets},
+    start::{Level, Options},
+};
+
+/// The collector's base address, as OpenTelemetry names it; wins over the file.
+const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
+/// Headers of requests to the collector. The exporter reads them itself; they hold secrets.
+const HEADERS: [&str; 2] = ["OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS"];
+/// What is logged.
+const FILTER: &str = "RUST_LOG";
+
+/// `[telemetry]`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    /// Base address of an OTLP collector, such as `http://127.0.0.1:4318`; none sends no spans.
+    pub otlp_endpoint: Option<String>,
+    /// Whether `GET /metrics` shows metrics.
+    pub prometheus: bool,
+}
+
+/// `[tracing]`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Tracing {
+    /// Which ended spans become a log line: `roots` or `slow`.
+    pub log: SpanLog,
+}
+
+/// A setting that cannot be used. Names where it stands, never its value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("{key} {problem}")]
+pub struct Misconfigured {
+    /// Which key or variable.
+    pub key: &'static str,
+    /// What is wrong with it.
+    pub problem: BadEndpoint,
+}
+
+impl Options {
+    /// A server's options. `variable` gives an environment variable that is set and not blank.
+    pub fn configured(
+        settings: &Settings,
+        tracing: Tracing,
+        variable: impl Fn(&str) -> Option<String>,
+        version: &'static str,
+    ) -> Result<Self, Misconfigured> {
+        let (key, address) = match variable(ENDPOINT) {
+            Some(address) => (ENDPOINT, Some(address)),
+            None => ("telemetry.otlp_endpoint", settings.otlp_endpoint.clone()),
+        };
+        let endpoint = address.map(|address| Endpoint::parse(&address)).transpose();
+        Ok(Self {
+            level: Level::Everything,
+            filter: variable(FILTER),
+            spans: tracing.log,
+            collector: endpoint.map_err(|problem| Misconfigured { key, problem })?,
+            prometheus: settings.prometheus,
+            version,
+        })
+    }
+}
+
+/// The secrets among the variables that the exporter reads, for the redactor to know.
+pub fn secrets(variable: impl Fn(&str) -> Option<String>) -> Vec<String> {
+    let headers = HEADERS.iter().filter_map(|name| variable(name));
+    headers.flat_map(|headers| header_secrets(&headers)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn settings(value: Value) -> Settings {
+        serde_json::from_value(value).unwrap()
+    }
+
+    fn nothing(_: &str) -> Option<String> {
+        None
+    }
+
+    #[test]
+    fn without_a_word_about_it_only_lines_are_written() {
+        let options = Options::configured(&Settings::default(), Tracing::default(), nothing, "1").unwrap();
+        assert_eq!((options.collector, options.prometheus, options.spans), (None, false, SpanLog::Roots));
+    }
+
+    #[test]
+    fn the_environments_collector_wins_over_the_files() {
+        let settings = settings(json!({ "otlp_endpoint": "http://file:4318" }));
+        let of = |variable: fn(&str) -> Option<String>| {
+            Options::configured(&settings, Tracing::default(), variable, "1").unwrap().collector
+        };
+        assert_eq!(of(nothing), Endpoint::parse("http://file:4318").ok());
+        let env = |name: &str| (name == ENDPOINT).then(|| "http://env:4318".to_owned());
+        assert_eq!(of(env), Endpoint::parse("http://env:4318").ok());
+    }
+
+    #[test]
+    fn a_wrong_address_is_told_by_its_name_and_never_shown() {
+        let settings = settings(json!({ "otlp_endpoint": "sk-ant-canary-1234" }));
+        let of = |variable: fn(&str) -> Option<String>| {
+            Options::configured(&settings, Tracing::default(), variable, "1").unwrap_err().to_string()
+        };
+        let problem = "must be a URL that begins with http:// or https://";
+        assert_eq!(of(nothing), format!("telemetry.otlp_endpoint {problem}"));
+        let env = |name: &str| (name == ENDPOINT).then(|| "canary".to_owned());
+        assert_eq!(of(env), format!("{ENDPOINT} {problem}"));
+    }
+
+    #[test]
+    fn unknown_keys_and_words_are_refused() {
+        assert!(serde_json::from_value::<Settings>(json!({ "otlp": "x" })).is_err());
+        assert!(serde_json::from_value::<Tracing>(json!({ "log": "all" })).is_err());
+        let slow: Tracing = serde_json::from_value(json!({ "log": "slow" })).unwrap();
+        assert_eq!(slow.log, SpanLog::Slow);
+    }
+
+    #[test]
+    fn the_collectors_headers_are_secrets() {
+        let variable = |name: &str| (name == HEADERS[0]).then(|| "x-key=canary-1234".to_owned());
+        assert_eq!(secrets(variable)[0], "canary-1234");
+        assert!(secrets(nothing).is_empty());
+    }
+}
