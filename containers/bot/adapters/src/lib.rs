@@ -1,4 +1,4 @@
-//! Model vendors, stores and workspaces behind the core's ports.
+//! Model vendors, stores, the web and workspaces behind the core's ports.
 //!
 //! Not here: the ports themselves (`ars-bot-core`) and which adapter is used (the composition root).
 #![forbid(unsafe_code)]
@@ -6,4 +6,5 @@
 pub mod models;
 pub mod skills;
 pub mod stores;
+pub mod web;
 pub mod workspace;

@@ -1,0 +1,182 @@
+//! Which addresses belong to the public internet.
+//!
+//! Not here: names (`target`) and lookups (`resolver`). Implements the "Blocked" row of bot supplement section 15, and
+//! refuses besides whatever IANA's special-purpose registries do not call globally reachable.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// IPv4 blocks that are not public, as address and prefix length.
+const BLOCKED_V4: [(Ipv4Addr, u32); 15] = [
+    (Ipv4Addr::new(0, 0, 0, 0), 8),
+    (Ipv4Addr::new(10, 0, 0, 0), 8),
+    // Shared by carriers; Tailscale and some clouds' metadata services live here.
+    (Ipv4Addr::new(100, 64, 0, 0), 10),
+    (Ipv4Addr::new(127, 0, 0, 0), 8),
+    // Azure's host answers its virtual machines on this otherwise public address.
+    (Ipv4Addr::new(168, 63, 129, 16), 32),
+    (Ipv4Addr::new(169, 254, 0, 0), 16),
+    (Ipv4Addr::new(172, 16, 0, 0), 12),
+    (Ipv4Addr::new(192, 0, 0, 0), 24),
+    (Ipv4Addr::new(192, 0, 2, 0), 24),
+    (Ipv4Addr::new(192, 88, 99, 0), 24),
+    (Ipv4Addr::new(192, 168, 0, 0), 16),
+    (Ipv4Addr::new(198, 18, 0, 0), 15),
+    (Ipv4Addr::new(198, 51, 100, 0), 24),
+    (Ipv4Addr::new(203, 0, 113, 0), 24),
+    // Multicast, reserved and broadcast.
+    (Ipv4Addr::new(224, 0, 0, 0), 3),
+];
+
+/// IPv6 blocks within the global unicast space that are not public.
+const BLOCKED_V6: [(Ipv6Addr, u32); 3] = [
+    // Protocol assignments: Teredo, benchmarking, ORCHID.
+    (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23),
+    (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32),
+    (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20),
+];
+
+/// The only space IPv6 hands out for global unicast; loopback, unique-local, link-local and multicast lie outside.
+const GLOBAL_UNICAST: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
+
+/// IPv6 spellings of an IPv4 address: the prefix, its length, and the bits that follow the embedded address.
+const EMBEDDED_V4: [(Ipv6Addr, u32, u32); 5] = [
+    // Compatible, `::a.b.c.d`; holds `::` and `::1` too, whose embedded addresses lie in 0.0.0.0/8.
+    (Ipv6Addr::UNSPECIFIED, 96, 0),
+    // Mapped, `::ffff:a.b.c.d`.
+    (Ipv6Addr::new(0, 0, 0, 0, 0, 0xffff, 0, 0), 96, 0),
+    // Translated, `::ffff:0:a.b.c.d`.
+    (Ipv6Addr::new(0, 0, 0, 0, 0xffff, 0, 0, 0), 96, 0),
+    // NAT64. Its local-use sibling 64:ff9b:1::/48 is outside the global unicast space and refused whole.
+    (Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, 0, 0), 96, 0),
+    // 6to4.
+    (Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0), 16, 80),
+];
+
+/// The address is public, in whatever way it is spelled.
+pub(super) fn is_public(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => is_public_v4(address),
+        IpAddr::V6(address) => match embedded_v4(address) {
+            Some(embedded) => is_public_v4(embedded),
+            None => {
+                within_v6(address, GLOBAL_UNICAST)
+                    && !BLOCKED_V6.into_iter().any(|block| within_v6(address, block))
+            }
+        },
+    }
+}
+
+fn is_public_v4(address: Ipv4Addr) -> bool {
+    let within =
+        |(block, prefix): (Ipv4Addr, u32)| (u32::from(address) ^ u32::from(block)).leading_zeros() >= prefix;
+    !BLOCKED_V4.into_iter().any(within)
+}
+
+fn within_v6(address: Ipv6Addr, (block, prefix): (Ipv6Addr, u32)) -> bool {
+    (u128::from(address) ^ u128::from(block)).leading_zeros() >= prefix
+}
+
+fn embedded_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
+    let (_, _, shift) =
+        EMBEDDED_V4.into_iter().find(|(block, prefix, _)| within_v6(address, (*block, *prefix)))?;
+    // The 32 bits above `shift`; the mask makes the conversion exact.
+    u32::try_from((u128::from(address) >> shift) & u128::from(u32::MAX)).ok().map(Ipv4Addr::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn public(text: &str) -> bool {
+        is_public(text.parse().unwrap())
+    }
+
+    #[test]
+    fn every_block_is_refused_from_its_first_address_to_its_last_and_no_further() {
+        for (first, last) in [
+            ("0.0.0.0", "0.255.255.255"),
+            ("10.0.0.0", "10.255.255.255"),
+            ("100.64.0.0", "100.127.255.255"),
+            ("127.0.0.0", "127.255.255.255"),
+            ("168.63.129.16", "168.63.129.16"),
+            ("169.254.0.0", "169.254.255.255"),
+            ("172.16.0.0", "172.31.255.255"),
+            ("192.0.0.0", "192.0.0.255"),
+            ("192.0.2.0", "192.0.2.255"),
+            ("192.88.99.0", "192.88.99.255"),
+            ("192.168.0.0", "192.168.255.255"),
+            ("198.18.0.0", "198.19.255.255"),
+            ("198.51.100.0", "198.51.100.255"),
+            ("203.0.113.0", "203.0.113.255"),
+            ("224.0.0.0", "255.255.255.255"),
+        ] {
+            let (first, last): (Ipv4Addr, Ipv4Addr) = (first.parse().unwrap(), last.parse().unwrap());
+            assert!(!is_public(first.into()) && !is_public(last.into()), "{first} to {last}");
+            for neighbour in [u32::from(first).checked_sub(1), u32::from(last).checked_add(1)] {
+                let neighbour = neighbour.map(Ipv4Addr::from);
+                assert!(neighbour.is_none_or(|address| is_public(address.into())), "{neighbour:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn ipv6_is_public_only_in_global_unicast_space_outside_special_blocks() {
+        for address in ["2606:4700:4700::1111", "2a00:1450:4001::200e", "2001:4860:4860::8888", "2001:200::1"]
+        {
+            assert!(public(address), "{address}");
+        }
+        for address in [
+            "::",
+            "::1",
+            "fc00::1",
+            "fd00:ec2::254",
+            "fe80::1",
+            "fec0::1",
+            "ff02::1",
+            "100::1",
+            "5f00::1",
+            "2001::1",
+            "2001:2::1",
+            "2001:20::1",
+            "2001:db8::1",
+            "3fff::1",
+            "64:ff9b:1::808:808",
+            "4000::1",
+        ] {
+            assert!(!public(address), "{address}");
+        }
+    }
+
+    #[test]
+    fn an_ipv4_address_is_judged_alike_in_every_ipv6_spelling() {
+        for (spelling, expected) in [
+            ("::ffff:8.8.8.8", true),
+            ("::ffff:169.254.169.254", false),
+            ("::ffff:7f00:1", false),
+            ("::10.0.0.1", false),
+            ("::8.8.8.8", true),
+            ("::ffff:0:192.168.0.1", false),
+            ("64:ff9b::8.8.8.8", true),
+            ("64:ff9b::169.254.169.254", false),
+            ("2002:808:808::1", true),
+            ("2002:7f00:1::", false),
+            ("2002:a9fe:a9fe::a9fe:a9fe", false),
+        ] {
+            assert_eq!(public(spelling), expected, "{spelling}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_spelling_of_an_ipv4_address_is_public_unless_the_address_is(bits in any::<u32>(), tail in any::<u64>()) {
+            let plain = is_public(Ipv4Addr::from(bits).into());
+            for (block, _, shift) in EMBEDDED_V4 {
+                let below = if shift == 0 { 0 } else { u128::from(tail) };
+                let spelled = Ipv6Addr::from(u128::from(block) | u128::from(bits) << shift | below);
+                prop_assert_eq!(is_public(spelled.into()), plain, "{}", spelled);
+            }
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! An answer's body: which kind it is, read to its limit, unpacked and made text.
+//!
+//! Not here: the request (`fetch`). Limits hold before and after decompression, so a small body that unpacks to a large
+//! one costs no more than a large one. Implements bot supplement section 15, "Limits" and "Types".
+
+use std::io::Read as _;
+
+use ars_bot_core::ports::{FetchLimits, Fetched, FetchedBody, WebError};
+use flate2::read::MultiGzDecoder;
+use reqwest::{
+    Response, Url,
+    header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderName},
+};
+
+use super::{client::failure, html, text};
+
+/// Types outside `text/*` that are text all the same; `+json` and `+xml` are known by their ending.
+const TEXT_TYPES: [&str; 9] = [
+    "application/json",
+    "application/xml",
+    "application/javascript",
+    "application/x-javascript",
+    "application/ecmascript",
+    "application/x-ndjson",
+    "application/yaml",
+    "application/x-yaml",
+    "application/toml",
+];
+
+/// Image types a model can be shown.
+const IMAGE_TYPES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
+
+/// What is done with a body of some media type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Html,
+    Text,
+    Image,
+    Document,
+    Other,
+}
+
+impl Kind {
+    fn of(media_type: &str) -> Self {
+        match media_type {
+            "text/html" | "application/xhtml+xml" => Self::Html,
+            "application/pdf" => Self::Document,
+            image if IMAGE_TYPES.contains(&image) => Self::Image,
+            image if image.starts_with("image/") => Self::Other,
+            text if text.starts_with("text/") || TEXT_TYPES.contains(&text) => Self::Text,
+            text if text.ends_with("+json") || text.ends_with("+xml") => Self::Text,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// Bytes of a body, and whether there were more than its limit.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Bytes {
+    pub(super) bytes: Vec<u8>,
+    pub(super) more: bool,
+}
+
+/// Reads an answer as the port gives it.
+pub(super) async fn answer(mut response: Response, limits: FetchLimits) -> Result<Fetched, WebError> {
+    let url = response.url().clone();
+    let status = response.status().as_u16();
+    let content_type = header(&response, &CONTENT_TYPE);
+    let media_type = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let kind = Kind::of(&media_type);
+    let body = match kind {
+        Kind::Other => FetchedBody::Other,
+        Kind::Image => FetchedBody::Image(whole(response, limits.image_bytes).await?),
+        Kind::Document => FetchedBody::Document(whole(response, limits.document_bytes).await?),
+        Kind::Html | Kind::Text => {
+            let packed = Packing::of(&response)?;
+            let raw = read(&mut response, limits.text_bytes).await?;
+            let page = Page { raw, packed, content_type, base: url.clone(), limit: limits.text_bytes };
+            aside(move || page.text(kind)).await?
+        }
+    };
+    Ok(Fetched { url: url.into(), status, media_type, body })
+}
+
+/// A body that is of use only whole.
+async fn whole(mut response: Response, limit: usize) -> Result<Vec<u8>, WebError> {
+    let packed = Packing::of(&response)?;
+    let announced = header(&response, &CONTENT_LENGTH).parse::<usize>();
+    if announced.is_ok_and(|length| length > limit) {
+        return Err(WebError::TooLarge(limit));
+    }
+    let raw = read(&mut response, limit).await?;
+    if raw.more {
+        return Err(WebError::TooLarge(limit));
+    }
+    let plain = aside(move || packed.unpack(raw, limit)).await?;
+    if plain.more { Err(WebError::TooLarge(limit)) } else { Ok(plain.bytes) }
+}
+
+/// The body up to its limit; what comes after is not read.
+pub(super) async fn read(response: &mut Response, limit: usize) -> Result<Bytes, WebError> {
+    let mut bytes = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(|error| failure(&error))? {
+        let room = limit - bytes.len();
+        if chunk.len() > room {
+            bytes.extend_from_slice(&chunk[..room]);
+            return Ok(Bytes { bytes, more: true });
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+    Ok(Bytes { bytes, more: false })
+}
+
+/// Runs what takes the processor for tens of milliseconds on a thread that may be blocked.
+async fn aside<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, WebError> + Send + 'static,
+) -> Result<T, WebError> {
+    tokio::task::spawn_blocking(work).await.unwrap_or(Err(WebError::Encoding))
+}
+
+/// A header's value; empty when it is absent or not plain text.
+pub(super) fn header(response: &Response, name: &HeaderName) -> String {
+    response.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().trim().to_owned()
+}
+
+/// A text body before it is unpacked.
+struct Page {
+    raw: Bytes,
+    packed: Packing,
+    content_type: String,
+    base: Url,
+    limit: usize,
+}
+
+impl Page {
+    fn text(self, kind: Kind) -> Result<FetchedBody, WebError> {
+        let plain = self.packed.unpack(self.raw, self.limit)?;
+        let text = text::decode(&plain.bytes, text::charset(&self.content_type), plain.more);
+        let (text, cut) =
+            if kind == Kind::Html { html::readable(&text, &self.base, self.limit) } else { (text, false) };
+        Ok(FetchedBody::Text { text, cut: cut || plain.more })
+    }
+}
+
+/// How a body is packed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Packing {
+    None,
+    Gzip,
+}
+
+impl Packing {
+    /// Only gzip is asked for; anything else is a server's own idea.
+    fn of(response: &Response) -> Result<Self, WebError> {
+        match header(response, &CONTENT_ENCODING).to_ascii_lowercase().as_str() {
+            "" | "identity" => Ok(Self::None),
+            "gzip" | "x-gzip" => Ok(Self::Gzip),
+            _ => Err(WebError::Encoding),
+        }
+    }
+
+    /// Unpacks to at most `limit` bytes. Only a body cut here may end in the middle.
+    fn unpack(self, raw: Bytes, limit: usize) -> Result<Bytes, WebError> {
+        // A server may name the packing of a body it does not have.
+        if self == Self::None || raw.bytes.is_empty() {
+            return Ok(raw);
+        }
+        let mut bytes = Vec::new();
+        let one_more = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
+        match MultiGzDecoder::new(raw.bytes.as_slice()).take(one_more).read_to_end(&mut bytes) {
+            Err(_) if !raw.more => return Err(WebError::Encoding),
+            Ok(_) | Err(_) => {}
+        }
+        let more = raw.more || bytes.len() > limit;
+        bytes.truncate(limit);
+        Ok(Bytes { bytes, more })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use flate2::{Compression, write::GzEncoder};
+
+    use super::*;
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    #[test]
+    fn a_media_type_decides_what_is_done() {
+        for (media_type, kind) in [
+            ("text/html", Kind::Html),
+            ("application/xhtml+xml", Kind::Html),
+            ("text/plain", Kind::Text),
+            ("text/csv", Kind::Text),
+            ("application/json", Kind::Text),
+            ("application/problem+json", Kind::Text),
+            ("application/atom+xml", Kind::Text),
+            ("image/png", Kind::Image),
+            ("image/svg+xml", Kind::Other),
+            ("image/tiff", Kind::Other),
+            ("application/pdf", Kind::Document),
+            ("application/octet-stream", Kind::Other),
+            ("", Kind::Other),
+        ] {
+            assert_eq!(Kind::of(media_type), kind, "{media_type}");
+        }
+    }
+
+    #[test]
+    fn a_packed_body_unpacks_to_the_limit_and_says_when_there_was_more() {
+        let unpack =
+            |bytes: &[u8], more, limit| Packing::Gzip.unpack(Bytes { bytes: bytes.to_vec(), more }, limit);
+        let packed = gzip(b"hello");
+        assert_eq!(unpack(&packed, false, 5), Ok(Bytes { bytes: b"hello".to_vec(), more: false }));
+        assert_eq!(unpack(&packed, false, 4), Ok(Bytes { bytes: b"hell".to_vec(), more: true }));
+        assert_eq!(unpack(b"", false, 4), Ok(Bytes { bytes: Vec::new(), more: false }));
+        let two = [packed.clone(), packed].concat();
+        assert_eq!(unpack(&two, false, 100).unwrap().bytes, b"hellohello");
+    }
+
+    #[test]
+    fn only_a_body_that_was_cut_here_may_end_in_the_middle() {
+        let words: Vec<u8> =
+            (0_u32..4000).flat_map(|n| n.wrapping_mul(2_654_435_761).to_be_bytes()).collect();
+        let packed = gzip(&words);
+        let half = || packed[..packed.len() / 2].to_vec();
+        assert_eq!(
+            Packing::Gzip.unpack(Bytes { bytes: half(), more: false }, 1 << 20),
+            Err(WebError::Encoding)
+        );
+        let cut = Packing::Gzip.unpack(Bytes { bytes: half(), more: true }, 1 << 20).unwrap();
+        assert!(cut.more && !cut.bytes.is_empty() && words.starts_with(&cut.bytes));
+    }
+}

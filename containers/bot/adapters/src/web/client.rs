@@ -1,0 +1,121 @@
+//! The adapter itself: its HTTP clients, the time limit and the stop, and what the library's failures mean.
+//!
+//! Not here: what is asked (`fetch`, `search`). Implements bot supplement section 15, `web_fetch` and `web_search`.
+
+use std::{error::Error, sync::Arc, time::Duration};
+
+use ars_bot_core::ports::{FetchLimits, Fetched, Web, WebError, WebHit};
+use async_trait::async_trait;
+use reqwest::{Client, ClientBuilder, redirect::Policy};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    fetch,
+    resolver::{Guard, GuardedResolver, Lookup, SystemLookup, Unresolvable},
+    search::{self, BraveSearch},
+};
+
+/// What every site is told we are.
+const USER_AGENT: &str = concat!("ars/", env!("CARGO_PKG_VERSION"));
+
+/// The public web. It keeps no cookies, uses no proxy of the environment, and connects anew for every request, so that
+/// every request's address is checked.
+pub struct PublicWeb {
+    pages: Client,
+    guard: Guard,
+    search: Option<(Client, BraveSearch)>,
+}
+
+/// A client that cannot be set up. It says which setting is wrong, never its value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum SetupError {
+    /// The search key cannot travel in a header.
+    #[error("BRAVE_SEARCH_API_KEY must be printable ASCII on one line")]
+    SearchKey,
+    /// The search service's address is not one.
+    #[error("the search service's address must be an http or https URL")]
+    SearchUrl,
+    /// The library behind the client refuses, such as for want of root certificates.
+    #[error("the HTTP client for web pages cannot be set up")]
+    Library,
+}
+
+impl PublicWeb {
+    /// The web as the system resolves names; searches need a service.
+    pub fn new(search: Option<BraveSearch>) -> Result<Self, SetupError> {
+        Self::guarded(Guard::default(), Arc::new(SystemLookup), search)
+    }
+
+    /// The web behind a guard and a resolver of the caller's.
+    pub(super) fn guarded(
+        guard: Guard,
+        lookup: Arc<dyn Lookup>,
+        search: Option<BraveSearch>,
+    ) -> Result<Self, SetupError> {
+        let resolver = GuardedResolver { lookup, guard: guard.clone() };
+        // The search service is the operator's choice, so its address is not guarded.
+        let search = match search {
+            Some(search) => Some((built(client())?, search)),
+            None => None,
+        };
+        Ok(Self { pages: built(client().dns_resolver(Arc::new(resolver)))?, guard, search })
+    }
+}
+
+fn client() -> ClientBuilder {
+    // Other users of the library switch its own unpacking on; here it would hide how a body was packed.
+    let builder = Client::builder().no_gzip().no_brotli().no_deflate().no_zstd();
+    builder.no_proxy().redirect(Policy::none()).pool_max_idle_per_host(0).user_agent(USER_AGENT)
+}
+
+fn built(builder: ClientBuilder) -> Result<Client, SetupError> {
+    builder.build().map_err(|_| SetupError::Library)
+}
+
+#[async_trait]
+impl Web for PublicWeb {
+    async fn fetch(
+        &self,
+        url: &str,
+        limits: FetchLimits,
+        cancel: &CancellationToken,
+    ) -> Result<Fetched, WebError> {
+        bounded(fetch::fetch(&self.pages, &self.guard, url, limits), limits.time, cancel).await
+    }
+
+    async fn search(
+        &self,
+        query: &str,
+        limit: Duration,
+        cancel: &CancellationToken,
+    ) -> Result<Vec<WebHit>, WebError> {
+        let (client, service) = self.search.as_ref().ok_or(WebError::NotConfigured)?;
+        bounded(search::search(client, service, query), limit, cancel).await
+    }
+}
+
+/// Waits for an answer as long as it may take and the run goes on.
+async fn bounded<T>(
+    answer: impl Future<Output = Result<T, WebError>>,
+    limit: Duration,
+    cancel: &CancellationToken,
+) -> Result<T, WebError> {
+    tokio::select! {
+        biased;
+        () = cancel.cancelled() => Err(WebError::Cancelled),
+        answer = tokio::time::timeout(limit, answer) => answer.unwrap_or(Err(WebError::TimedOut(limit))),
+    }
+}
+
+/// What a failure of the library means. Its own text may name addresses, so none of it is kept.
+pub(super) fn failure(error: &reqwest::Error) -> WebError {
+    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        match error.downcast_ref::<Unresolvable>() {
+            Some(Unresolvable::Forbidden) => return WebError::Forbidden,
+            Some(Unresolvable::Unknown) => return WebError::Unresolved,
+            None => cause = error.source(),
+        }
+    }
+    WebError::Unreachable
+}

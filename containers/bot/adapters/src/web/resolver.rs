@@ -1,0 +1,87 @@
+//! Name lookups for connections: every address is checked here, and only these addresses are connected to.
+//!
+//! Not here: literal addresses in URLs, which never come this way (`target`). Implements bot supplement section 15,
+//! "DNS".
+
+use std::{
+    io,
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+};
+
+use async_trait::async_trait;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+
+use super::address::is_public;
+
+/// Turns a name into addresses.
+#[async_trait]
+pub(super) trait Lookup: Send + Sync {
+    /// Its addresses.
+    async fn lookup(&self, name: &str) -> io::Result<Vec<IpAddr>>;
+}
+
+/// The system's resolver, hosts file included.
+pub(super) struct SystemLookup;
+
+#[async_trait]
+impl Lookup for SystemLookup {
+    async fn lookup(&self, name: &str) -> io::Result<Vec<IpAddr>> {
+        Ok(tokio::net::lookup_host((name, 0)).await?.map(|found| found.ip()).collect())
+    }
+}
+
+/// Which addresses may be connected to: the public ones.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Guard {
+    /// Admitted although not public: where tests listen. Only tests fill it; no configuration reaches it.
+    exempt: Vec<IpAddr>,
+}
+
+impl Guard {
+    /// The address may be connected to.
+    pub(super) fn admits(&self, address: IpAddr) -> bool {
+        is_public(address) || self.exempt.contains(&address)
+    }
+
+    /// A guard that lets a test reach its own server.
+    #[cfg(test)]
+    pub(super) fn exempting(address: IpAddr) -> Self {
+        Self { exempt: vec![address] }
+    }
+}
+
+/// The resolver a client connects by.
+pub(super) struct GuardedResolver {
+    pub(super) lookup: Arc<dyn Lookup>,
+    pub(super) guard: Guard,
+}
+
+/// Why a name was not connected to; found again in the chain of the client's error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Unresolvable {
+    /// It has no address.
+    #[error("the name has no address")]
+    Unknown,
+    /// An address is not public. One is enough: a name with a private address is not a public site's.
+    #[error("the name has an address that is not public")]
+    Forbidden,
+}
+
+impl Resolve for GuardedResolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        let (lookup, guard) = (Arc::clone(&self.lookup), self.guard.clone());
+        Box::pin(async move {
+            let found = lookup.lookup(name.as_str()).await.map_err(|_| Unresolvable::Unknown)?;
+            if found.is_empty() {
+                return Err(Unresolvable::Unknown.into());
+            }
+            if !found.iter().all(|address| guard.admits(*address)) {
+                return Err(Unresolvable::Forbidden.into());
+            }
+            // Port 0 stands for the URL's.
+            let addresses: Addrs = Box::new(found.into_iter().map(|address| SocketAddr::new(address, 0)));
+            Ok(addresses)
+        })
+    }
+}

@@ -1,0 +1,148 @@
+//! What is connected to: names that change their minds, redirects, and what a request carries.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use axum::{
+    extract::{Path, Request},
+    http::{HeaderMap, StatusCode, header},
+    response::{IntoResponse, Redirect},
+    routing::get,
+};
+
+use super::*;
+
+/// A site that counts its requests and redirects `/to?<url>` there, and `/hops/<n>` down to `/hops/0`.
+async fn counting() -> (Site, Arc<AtomicUsize>) {
+    let hits = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&hits);
+    let router = Router::new()
+        .route("/", get(async || "home"))
+        .route("/to", get(async |request: Request| redirect_to(request.uri().query().unwrap())))
+        .route("/loop", get(async || Redirect::temporary("/loop")))
+        .route(
+            "/hops/{n}",
+            get(async |Path(n): Path<usize>| match n {
+                0 => "landed".into_response(),
+                n => redirect_to(&format!("/hops/{}", n - 1)),
+            }),
+        )
+        .layer(axum::middleware::map_request(move |request: Request| {
+            counter.fetch_add(1, Ordering::SeqCst);
+            std::future::ready(request)
+        }));
+    (Site::serve(router).await, hits)
+}
+
+fn redirect_to(url: &str) -> axum::response::Response {
+    (StatusCode::FOUND, [(header::LOCATION, url.to_owned())]).into_response()
+}
+
+async fn fetch(web: &PublicWeb, url: &str) -> Result<Fetched, WebError> {
+    web.fetch(url, FetchLimits::default(), &CancellationToken::new()).await
+}
+
+#[tokio::test]
+async fn a_name_that_turns_private_is_refused_at_its_next_connection() {
+    let (site, hits) = counting().await;
+    let names = Names::with(&[("site.example", &[&[HERE], &[PRIVATE]])]);
+    let web = web(Arc::clone(&names));
+    assert_eq!(text(fetch(&web, &site.url("site.example", "/")).await).0, "home");
+    assert_eq!(fetch(&web, &site.url("site.example", "/")).await, Err(WebError::Forbidden));
+    // One lookup a connection: the address that was checked is the address that was used.
+    assert_eq!((hits.load(Ordering::SeqCst), names.asked()), (1, 2));
+}
+
+#[tokio::test]
+async fn a_name_that_turns_private_within_a_redirect_is_refused() {
+    let (site, hits) = counting().await;
+    let web = web(Names::with(&[("site.example", &[&[HERE], &[PRIVATE]])]));
+    let refused = WebError::Redirect(Box::new(WebError::Forbidden));
+    assert_eq!(fetch(&web, &site.url("site.example", "/hops/1")).await, Err(refused));
+    assert_eq!(hits.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn one_private_address_among_public_ones_is_enough_to_refuse() {
+    let (site, hits) = counting().await;
+    let web = web(Names::with(&[("both.example", &[&[HERE, PRIVATE]]), ("none.example", &[&[]])]));
+    assert_eq!(fetch(&web, &site.url("both.example", "/")).await, Err(WebError::Forbidden));
+    assert_eq!(fetch(&web, &site.url("none.example", "/")).await, Err(WebError::Unresolved));
+    assert_eq!(fetch(&web, &site.url("unknown.example", "/")).await, Err(WebError::Unresolved));
+    assert_eq!(hits.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn a_redirect_to_anything_private_is_refused() {
+    let (site, hits) = counting().await;
+    let names = Names::with(&[("site.example", &[&[HERE]]), ("inner.example", &[&[PRIVATE]])]);
+    let web = web(names);
+    let targets = [
+        ("http://169.254.169.254/latest/meta-data/", WebError::Forbidden),
+        ("http://0xa9fea9fe/", WebError::Forbidden),
+        ("http://[::ffff:169.254.169.254]/", WebError::Forbidden),
+        ("http://localhost/", WebError::Forbidden),
+        ("//metadata.google.internal/", WebError::Forbidden),
+        ("http://inner.example/", WebError::Forbidden),
+        ("file:///etc/passwd", WebError::Url),
+        ("http://user:word@site.example/", WebError::Url),
+    ];
+    for (target, error) in &targets {
+        let got = fetch(&web, &site.url("site.example", &format!("/to?{target}"))).await;
+        assert_eq!(got, Err(WebError::Redirect(Box::new(error.clone()))), "{target}");
+    }
+    assert_eq!(hits.load(Ordering::SeqCst), targets.len());
+}
+
+#[tokio::test]
+async fn five_redirects_are_followed_and_a_loop_ends_there() {
+    let (site, hits) = counting().await;
+    let limits = FetchLimits::default();
+    let landed = super::get(&site, "/hops/5", limits).await;
+    assert_eq!(landed.as_ref().unwrap().url, site.url("site.example", "/hops/0"));
+    assert_eq!(text(landed).0, "landed");
+    assert_eq!(super::get(&site, "/hops/6", limits).await, Err(WebError::Redirects(5)));
+    assert_eq!(super::get(&site, "/loop", limits).await, Err(WebError::Redirects(5)));
+    assert_eq!(hits.load(Ordering::SeqCst), 18);
+}
+
+#[tokio::test]
+async fn the_systems_own_resolver_and_guard_refuse_this_machine() {
+    let (site, hits) = counting().await;
+    let web = PublicWeb::new(None).unwrap();
+    for host in ["127.0.0.1", "2130706433", "[::1]", "localhost", "0"] {
+        assert_eq!(fetch(&web, &site.url(host, "/")).await, Err(WebError::Forbidden), "{host}");
+    }
+    assert_eq!(hits.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn requests_carry_no_cookie_no_referrer_and_no_credentials() {
+    let seen: Arc<Mutex<Vec<HeaderMap>>> = Arc::default();
+    let kept = Arc::clone(&seen);
+    let router = Router::new().fallback(async move |request: Request| {
+        kept.lock().unwrap().push(request.headers().clone());
+        let status = if request.uri().path() == "/a" { StatusCode::FOUND } else { StatusCode::OK };
+        (status, [(header::SET_COOKIE, "id=1"), (header::LOCATION, "/b")], "x")
+    });
+    let site = Site::serve(router).await;
+    super::get(&site, "/a?token=x", FetchLimits::default()).await.unwrap();
+    let seen = seen.lock().unwrap();
+    assert_eq!(seen.len(), 2);
+    for headers in seen.iter() {
+        let mut names: Vec<_> = headers.keys().map(header::HeaderName::as_str).collect();
+        names.sort_unstable();
+        assert_eq!(names, ["accept", "accept-encoding", "host", "user-agent"]);
+        assert!(headers[header::USER_AGENT].to_str().unwrap().starts_with("ars/"));
+    }
+}
+
+#[tokio::test]
+async fn nobody_listening_is_told_apart_from_a_refusal() {
+    let (site, _) = counting().await;
+    let url = site.url("site.example", "/");
+    drop(site);
+    let free = tokio::net::TcpListener::bind((HERE, 0)).await.unwrap().local_addr().unwrap().port();
+    let web = web(Names::with(&[("site.example", &[&[HERE]])]));
+    let url = url.replace(&url[url.rfind(':').unwrap() + 1..], &format!("{free}/"));
+    assert_eq!(fetch(&web, &url).await, Err(WebError::Unreachable));
+}

@@ -1,0 +1,106 @@
+//! The adapter against servers on this machine, which a guard made for tests admits and nothing else can.
+
+mod bodies;
+mod guard;
+mod search;
+
+use std::{
+    collections::HashMap,
+    io,
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    sync::{Arc, Mutex},
+};
+
+use async_trait::async_trait;
+use axum::Router;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use ars_bot_core::ports::{FetchLimits, Fetched, FetchedBody, Web as _, WebError};
+
+use super::{
+    client::PublicWeb,
+    resolver::{Guard, Lookup},
+};
+
+/// Where the test servers listen; to these tests it is the public internet.
+const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+/// A private address that no guard here admits.
+const PRIVATE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
+
+/// Answers each name with its scripted answers in turn, the last one for ever, and keeps what was asked.
+#[derive(Default)]
+struct Names {
+    answers: Mutex<HashMap<String, Vec<Vec<IpAddr>>>>,
+    asked: Mutex<Vec<String>>,
+}
+
+impl Names {
+    fn with(names: &[(&str, &[&[IpAddr]])]) -> Arc<Self> {
+        let answers = names.iter().map(|(name, answers)| {
+            ((*name).to_owned(), answers.iter().rev().map(|addresses| addresses.to_vec()).collect())
+        });
+        Arc::new(Self { answers: Mutex::new(answers.collect()), asked: Mutex::default() })
+    }
+
+    fn asked(&self) -> usize {
+        self.asked.lock().unwrap().len()
+    }
+}
+
+#[async_trait]
+impl Lookup for Names {
+    async fn lookup(&self, name: &str) -> io::Result<Vec<IpAddr>> {
+        self.asked.lock().unwrap().push(name.to_owned());
+        match self.answers.lock().unwrap().get_mut(name) {
+            Some(answers) if answers.len() > 1 => Ok(answers.pop().unwrap()),
+            Some(answers) => Ok(answers[0].clone()),
+            None => Err(io::Error::other("no such name")),
+        }
+    }
+}
+
+/// A server, until it is dropped.
+struct Site {
+    address: SocketAddr,
+    task: JoinHandle<()>,
+}
+
+impl Site {
+    async fn serve(router: Router) -> Self {
+        let listener = tokio::net::TcpListener::bind((HERE, 0)).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let task = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+        Self { address, task }
+    }
+
+    /// The URL of a path under a name of these tests.
+    fn url(&self, name: &str, path: &str) -> String {
+        format!("http://{name}:{}{path}", self.address.port())
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// A web in which `names` are all there is.
+fn web(names: Arc<Names>) -> PublicWeb {
+    PublicWeb::guarded(Guard::exempting(HERE), names, None).unwrap()
+}
+
+/// Fetches a path of a site whose name `site.example` is well.
+async fn get(site: &Site, path: &str, limits: FetchLimits) -> Result<Fetched, WebError> {
+    let web = web(Names::with(&[("site.example", &[&[HERE]])]));
+    web.fetch(&site.url("site.example", path), limits, &CancellationToken::new()).await
+}
+
+/// The text of a fetched page, and whether it was cut.
+fn text(fetched: Result<Fetched, WebError>) -> (String, bool) {
+    match fetched.unwrap().body {
+        FetchedBody::Text { text, cut } => (text, cut),
+        other => panic!("no text: {other:?}"),
+    }
+}

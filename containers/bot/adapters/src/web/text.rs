@@ -1,0 +1,89 @@
+//! Bytes as text, by the character set the answer, its first bytes or the document declares.
+//!
+//! Not here: HTML as readable text (`html`). Implements bot supplement section 15, "Types".
+
+use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
+
+/// How far into a document its own declaration is looked for, as browsers do.
+const DECLARATION_BYTES: usize = 1024;
+
+/// The text of these bytes. A byte order mark wins over the header, the header over the document, and UTF-8 is assumed
+/// without any. When `cut`, a character whose end is missing is left out.
+pub(super) fn decode(bytes: &[u8], header: Option<&str>, cut: bool) -> String {
+    let named = header.and_then(|label| Encoding::for_label(label.as_bytes()));
+    let encoding = named.or_else(|| declared(bytes)).unwrap_or(UTF_8);
+    let mut decoder = encoding.new_decoder();
+    let mut text = String::with_capacity(decoder.max_utf8_buffer_length(bytes.len()).unwrap_or(bytes.len()));
+    // The capacity suffices for every input, so one call reads all.
+    let _ = decoder.decode_to_string(bytes, &mut text, !cut);
+    text.retain(|c| !c.is_control() || matches!(c, '\n' | '\t'));
+    text
+}
+
+/// The parameter `charset` of a content type.
+pub(super) fn charset(content_type: &str) -> Option<&str> {
+    content_type.split(';').skip(1).find_map(|parameter| {
+        let (name, value) = parameter.split_once('=')?;
+        name.trim().eq_ignore_ascii_case("charset").then(|| value.trim().trim_matches(['"', '\'']))
+    })
+}
+
+/// What an HTML `meta` element or an XML declaration says. A document that can be read as ASCII this far is not
+/// UTF-16, whatever it says.
+fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
+    let head = bytes[..bytes.len().min(DECLARATION_BYTES)].to_ascii_lowercase();
+    let head = String::from_utf8_lossy(&head);
+    let xml = head.starts_with("<?xml").then_some("encoding=");
+    let label = ["charset="].into_iter().chain(xml).find_map(|word| {
+        let rest = head[head.find(word)? + word.len()..].trim_start_matches(['"', '\'', ' ']);
+        rest.split(['"', '\'', ' ', ';', '>', '/', '?']).next()
+    })?;
+    let encoding = Encoding::for_label(label.as_bytes())?;
+    Some(if encoding == UTF_16LE || encoding == UTF_16BE { UTF_8 } else { encoding })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_byte_order_mark_wins_over_the_header_and_the_header_over_the_document() {
+        assert_eq!(decode(b"\xef\xbb\xbf\xc3\xa9", Some("latin1"), false), "é");
+        assert_eq!(decode(b"\xff\xfeh\0i\0", None, false), "hi");
+        assert_eq!(decode(b"<meta charset=utf-8>\xe9", Some("ISO-8859-1"), false), "<meta charset=utf-8>é");
+        assert_eq!(decode(b"\x82\xa0", Some("shift_jis"), false), "あ");
+    }
+
+    #[test]
+    fn a_document_says_its_own_character_set_in_several_ways() {
+        for head in [
+            "<meta charset=\"windows-1252\">",
+            "<META http-equiv=content-type content='text/html; charset=windows-1252'>",
+            "<?xml version=\"1.0\" encoding='windows-1252'?>",
+        ] {
+            let bytes = [head.as_bytes(), b"\x80"].concat();
+            assert_eq!(decode(&bytes, None, false), format!("{head}€"));
+        }
+        assert_eq!(decode("<meta charset=utf-16>é".as_bytes(), None, false), "<meta charset=utf-16>é");
+    }
+
+    #[test]
+    fn a_wrong_or_unknown_character_set_yields_replacements_and_no_failure() {
+        assert_eq!(decode(b"a\xffb", Some("utf-8"), false), "a\u{fffd}b");
+        assert_eq!(decode(b"plain", Some("no-such-charset"), false), "plain");
+        assert_eq!(decode(b"a\0\x1b[31m\r\nb\tc", None, false), "a[31m\nb\tc");
+    }
+
+    #[test]
+    fn a_cut_leaves_no_half_character() {
+        assert_eq!(decode("aé".as_bytes().split_last().unwrap().1, None, true), "a");
+        assert_eq!(decode("aé".as_bytes().split_last().unwrap().1, None, false), "a\u{fffd}");
+    }
+
+    #[test]
+    fn the_parameter_is_found_among_others_and_quoted() {
+        assert_eq!(charset("text/html; a=b; Charset=\"UTF-8\" "), Some("UTF-8"));
+        assert_eq!(charset("text/html"), None);
+        assert_eq!(charset("charset=utf-8"), None);
+    }
+}
