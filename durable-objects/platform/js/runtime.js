@@ -42,6 +42,27 @@ export function answer(status, error) {
   });
 }
 
+// An answer that came in pieces, because a whole one would be in memory several times over. It is sent as they are, one
+// after the other, and each is given back once it is sent: the collector is in no hurry with what lies outside its heap.
+function inPieces(pieces) {
+  const length = pieces.reduce((sum, piece) => sum + piece.byteLength, 0);
+  const { readable, writable } = new FixedLengthStream(length);
+  send(pieces, writable.getWriter());
+  return new Response(readable, { headers: { "content-type": "application/json" } });
+}
+
+async function send(pieces, writer) {
+  try {
+    for (const piece of pieces) {
+      await writer.write(piece);
+      piece.buffer.transfer(0);
+    }
+    await writer.close();
+  } catch {
+    // Nobody reads any more, and nobody is left to be told.
+  }
+}
+
 // What a panic outside of any call leaves behind: in a task that Rust spawned.
 addEventListener("error", (event) => {
   tell(event.error);
@@ -98,7 +119,8 @@ export function objectClass(name) {
       if (!body) return answer(400, "body could not be read");
       try {
         const inner = this.#awake();
-        return inRust(() => inner.answer(request.url, body));
+        const answered = inRust(() => inner.answer(request.url, body));
+        return answered instanceof Response ? answered : inPieces(answered);
       } catch (error) {
         return rescue(error);
       }

@@ -6,7 +6,7 @@ use js_sys::{Object, Reflect};
 use wasm_bindgen::JsValue;
 use worker::console_error;
 
-use crate::{Text, raw::Response};
+use crate::{Text, raw::Response, text::Body};
 
 /// The body of every answer to a fault: its cause is for the log alone.
 pub const INTERNAL_BODY: &str = r#"{"error":"internal"}"#;
@@ -24,9 +24,12 @@ pub fn json(status: u16, body: &str) -> Response {
     }
 }
 
-/// A success whose body is JSON text already, wherever it is.
-pub fn text(body: Text) -> Response {
-    success(&body.into_js())
+/// A success whose body is JSON text already, wherever it is: an answer, or pieces of which `runtime.js` makes one.
+pub fn text(body: Text) -> JsValue {
+    match body.into_body() {
+        Body::Whole(body) => success(&body).into(),
+        Body::Pieces(pieces) => pieces.into(),
+    }
 }
 
 fn success(body: &JsValue) -> Response {

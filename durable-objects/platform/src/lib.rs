@@ -13,11 +13,13 @@ mod raw;
 mod request;
 mod sql;
 mod store_object;
+mod text;
 
 pub use alarm::Alarm;
 pub use answer::{INTERNAL_BODY, internal, json, refuse};
 pub use clock::now;
 pub use raw::{Response, Storage};
 pub use request::path_of;
-pub use sql::{DoSql, Text};
+pub use sql::DoSql;
 pub use store_object::StoreObject;
+pub use text::Text;

@@ -4,29 +4,13 @@
 //! SQL text must not take a parameter's type for granted (docs/platform.md).
 
 use ars_sql::{Row, Sql, SqlError, Value};
-use js_sys::Array;
+use js_sys::{Array, Iterator};
 use wasm_bindgen::{JsCast, JsValue};
 
-use crate::raw;
+use crate::{Text, raw};
 
 /// Largest integer a JavaScript number holds exactly.
 const MAX_SAFE_INTEGER: i64 = (1 << 53) - 1;
-
-/// A JavaScript string: what SQLite gave, or an answer made in Rust.
-pub struct Text(JsValue);
-
-impl Text {
-    /// For the answer's body.
-    pub(crate) fn into_js(self) -> JsValue {
-        self.0
-    }
-}
-
-impl From<String> for Text {
-    fn from(text: String) -> Self {
-        Self(JsValue::from_str(&text))
-    }
-}
 
 /// SQLite of one Durable Object.
 pub struct DoSql {
@@ -40,16 +24,36 @@ impl DoSql {
         Self { sql: storage.sql(), storage }
     }
 
-    fn rows(&self, sql: &str, params: &[Value]) -> Result<Array, SqlError> {
+    fn run(&self, sql: &str, params: &[Value]) -> Result<raw::RawRows, SqlError> {
         let bindings = params.iter().map(to_js).collect::<Result<Array, _>>()?;
-        let cursor = self.sql.exec(sql, &bindings).map_err(|thrown| engine(&thrown))?;
-        cursor.raw().and_then(|rows| rows.to_array()).map_err(|thrown| engine(&thrown))
+        self.sql.exec(sql, &bindings).and_then(|cursor| cursor.raw()).map_err(|thrown| engine(&thrown))
+    }
+
+    fn rows(&self, sql: &str, params: &[Value]) -> Result<Array, SqlError> {
+        self.run(sql, params)?.to_array().map_err(|thrown| engine(&thrown))
     }
 }
 
 impl Sql for DoSql {
     type Text = Text;
 
+    fn each(
+        &self,
+        sql: &str,
+        params: &[Value],
+        mut handle: impl FnMut(Row) -> Result<(), SqlError>,
+    ) -> Result<(), SqlError> {
+        let rows: Iterator = JsValue::from(self.run(sql, params)?).unchecked_into();
+        loop {
+            let next = rows.next().map_err(|thrown| engine(&thrown))?;
+            if next.done() {
+                return Ok(());
+            }
+            handle(row(next.value())?)?;
+        }
+    }
+
+    /// All at once, which costs less than one by one.
     fn query(&self, sql: &str, params: &[Value]) -> Result<Vec<Row>, SqlError> {
         self.rows(sql, params)?.iter().map(row).collect()
     }
@@ -59,7 +63,7 @@ impl Sql for DoSql {
         let column = rows.get(0).dyn_into::<Array>().map_or(JsValue::UNDEFINED, |row| row.get(0));
         match column {
             none if none.is_null() || none.is_undefined() => Ok(None),
-            text if text.is_string() => Ok(Some(Text(text))),
+            text if text.is_string() => Ok(Some(Text::of_sqlite(text))),
             _ => Err(SqlError::Shape("column 0 is not text".to_owned())),
         }
     }

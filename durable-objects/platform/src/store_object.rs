@@ -20,7 +20,7 @@ use js_sys::futures::{JsFuture, spawn_local};
 use wasm_bindgen::JsValue;
 use worker::console_error;
 
-use crate::{Alarm, DoSql, Response, Storage, answer, clock::now, raw::describe, request::path_of};
+use crate::{Alarm, DoSql, Storage, answer, clock::now, raw::describe, request::path_of};
 
 /// Until the next sweep, when one had more to delete than it may at once.
 const SOON_MS: i64 = 1000;
@@ -54,10 +54,13 @@ impl<T: Store<DoSql>> StoreObject<T> {
         object
     }
 
-    /// Answers one request. Nothing awaits in here, so no other request of this object comes between.
-    pub fn answer(&mut self, url: &str, body: Vec<u8>) -> Response {
-        let Some(verb) = T::Verb::of(path_of(url)) else { return answer::refuse(404, "not found") };
-        let Ok(body) = String::from_utf8(body) else { return answer::refuse(400, "body must be UTF-8") };
+    /// Answers one request, with an answer or with the pieces of one (`runtime.js`). Nothing awaits in here, so no other
+    /// request of this object comes between.
+    pub fn answer(&mut self, url: &str, body: Vec<u8>) -> JsValue {
+        let Some(verb) = T::Verb::of(path_of(url)) else { return answer::refuse(404, "not found").into() };
+        let Ok(body) = String::from_utf8(body) else {
+            return answer::refuse(400, "body must be UTF-8").into();
+        };
         match self.store().map(|store| store.answer(verb, &body, now())) {
             Ok(Ok(text)) => {
                 if !T::is_filled_by(verb) {
@@ -68,10 +71,10 @@ impl<T: Store<DoSql>> StoreObject<T> {
             }
             Ok(Err(StoreFailure::Refusal(refusal))) => {
                 self.give_up_if_empty();
-                answer::json(refusal.status(), &refusal.body())
+                answer::json(refusal.status(), &refusal.body()).into()
             }
-            Ok(Err(StoreFailure::Fault(fault))) => answer::internal(&Fault::Storage(fault)),
-            Err(fault) => answer::internal(&fault),
+            Ok(Err(StoreFailure::Fault(fault))) => answer::internal(&Fault::Storage(fault)).into(),
+            Err(fault) => answer::internal(&fault).into(),
         }
     }
 

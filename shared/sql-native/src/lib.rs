@@ -56,18 +56,22 @@ impl NativeSql {
 impl Sql for NativeSql {
     type Text = String;
 
-    fn query(&self, sql: &str, params: &[Value]) -> Result<Vec<Row>, SqlError> {
+    fn each(
+        &self,
+        sql: &str,
+        params: &[Value],
+        mut handle: impl FnMut(Row) -> Result<(), SqlError>,
+    ) -> Result<(), SqlError> {
         limits::refuse_transaction_words(sql)?;
         let mut statement = self.connection.prepare_cached(sql).map_err(engine)?;
         bind(&mut statement, params)?;
         let columns = statement.column_count();
         let mut rows = statement.raw_query();
-        let mut found = Vec::new();
         while let Some(row) = rows.next().map_err(engine)? {
             let column = |index| row.get_ref(index).map_err(engine).and_then(|value| read(index, value));
-            found.push(Row::new((0..columns).map(column).collect::<Result<_, _>>()?));
+            handle(Row::new((0..columns).map(column).collect::<Result<_, _>>()?))?;
         }
-        Ok(found)
+        Ok(())
     }
 
     fn text(&self, sql: &str, params: &[Value]) -> Result<Option<String>, SqlError> {

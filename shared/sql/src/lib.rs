@@ -28,11 +28,28 @@ pub enum SqlError {
 /// (docs/platform.md: the edge platform refuses them).
 pub trait Sql {
     /// A text on its way from the database to a caller. On the edge it stays what SQLite gave: taking it into Rust
-    /// and out again would copy and transcode it twice.
-    type Text: From<String>;
+    /// and out again would copy and transcode it twice. A large one is made piece by piece, and is never held whole
+    /// but once.
+    type Text: From<String> + for<'a> Extend<&'a str>;
+
+    /// Runs one statement and hands over the rows it yields one by one, for those that are too large to be held all
+    /// at once. No other statement may run meanwhile.
+    fn each(
+        &self,
+        sql: &str,
+        params: &[Value],
+        row: impl FnMut(Row) -> Result<(), SqlError>,
+    ) -> Result<(), SqlError>;
 
     /// Runs one statement and returns every row it yields (none for a write without `RETURNING`).
-    fn query(&self, sql: &str, params: &[Value]) -> Result<Vec<Row>, SqlError>;
+    fn query(&self, sql: &str, params: &[Value]) -> Result<Vec<Row>, SqlError> {
+        let mut rows = Vec::new();
+        self.each(sql, params, |row| {
+            rows.push(row);
+            Ok(())
+        })?;
+        Ok(rows)
+    }
 
     /// Runs one statement and answers the first column of its first row; `None` when there is no row or it is NULL.
     fn text(&self, sql: &str, params: &[Value]) -> Result<Option<Self::Text>, SqlError>;

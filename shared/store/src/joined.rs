@@ -5,6 +5,8 @@
 
 use ars_sql::{Sql, SqlError, Value};
 
+use crate::add_texts;
+
 /// Bytes of texts and commas joined inside SQLite. The edge platform allows 2 MB for one value.
 const MAX_JOINED: i64 = 1_900_000;
 
@@ -31,16 +33,16 @@ impl Joined<'_> {
         );
         match sql.text(&statement, params)? {
             Some(answer) => Ok(answer),
-            None => self.row_by_row(sql, params).map(S::Text::from),
+            None => self.row_by_row(sql, params),
         }
     }
 
-    fn row_by_row<S: Sql>(&self, sql: &S, params: &[Value]) -> Result<String, SqlError> {
+    fn row_by_row<S: Sql>(&self, sql: &S, params: &[Value]) -> Result<S::Text, SqlError> {
         let Self { name, rows, order } = self;
-        let found =
-            sql.query(&format!("SELECT text FROM ({rows}) WHERE text IS NOT NULL ORDER BY {order}"), params)?;
-        let texts = found.iter().map(|row| row.text(0)).collect::<Result<Vec<_>, _>>()?;
-        Ok(format!(r#"{{"{name}":[{}]}}"#, texts.join(",")))
+        let mut answer = S::Text::from(format!(r#"{{"{name}":["#));
+        add_texts(sql, &format!("SELECT text FROM ({rows}) ORDER BY {order}"), params, &mut answer)?;
+        answer.extend(["]}"]);
+        Ok(answer)
     }
 }
 

@@ -12,10 +12,12 @@ pub mod split;
 
 mod joined;
 mod key;
+mod list;
 mod refusal;
 mod store;
 
 pub use joined::Joined;
 pub use key::key_of;
+pub use list::{add_list, add_texts};
 pub use refusal::{Refusal, StoreFailure};
 pub use store::Store;

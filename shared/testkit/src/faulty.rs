@@ -121,8 +121,13 @@ impl<S: Sql> Faulty<S> {
 impl<S: Sql> Sql for Faulty<S> {
     type Text = S::Text;
 
-    fn query(&self, sql: &str, params: &[Value]) -> Result<Vec<Row>, SqlError> {
-        self.statement(|| self.shared.inner.query(sql, params))
+    fn each(
+        &self,
+        sql: &str,
+        params: &[Value],
+        row: impl FnMut(Row) -> Result<(), SqlError>,
+    ) -> Result<(), SqlError> {
+        self.statement(|| self.shared.inner.each(sql, params, row))
     }
 
     fn text(&self, sql: &str, params: &[Value]) -> Result<Option<S::Text>, SqlError> {

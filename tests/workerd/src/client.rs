@@ -1,6 +1,6 @@
 //! A small HTTP client: JSON in and out, and a raw form for requests no proper client would send.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
@@ -26,6 +26,10 @@ pub struct Answer {
     pub status: u16,
     /// The `Content-Type` header.
     pub content_type: String,
+    /// The `Content-Length` header.
+    pub declared: Option<usize>,
+    /// Bytes of the body.
+    pub bytes: usize,
     /// The body: JSON, or a string holding what is not.
     pub body: Value,
 }
@@ -72,11 +76,11 @@ impl Client {
         }
         let config = self.agent.configure_request(request.body(body).expect("a request"));
         let mut response = self.agent.run(config.allow_non_standard_methods(true).build())?;
-        let content_type = response.headers().get("content-type");
-        let content_type = content_type.and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
+        let header = |name| response.headers().get(name).and_then(|value| value.to_str().ok());
+        let content_type = header("content-type").unwrap_or_default().to_owned();
+        let declared = header("content-length").and_then(|length| length.parse().ok());
         let text = response.body_mut().with_config().limit(64 << 20).read_to_string()?;
-        let body = serde_json::from_str(&text).unwrap_or(Value::String(text));
-        Ok(Answer { status: response.status().as_u16(), content_type, body })
+        Ok(answer(response.status().as_u16(), content_type, declared, text))
     }
 
     /// GET, without a credential.
@@ -89,6 +93,18 @@ impl Client {
         self.post_bytes(path, token, body.to_string().as_bytes())
     }
 
+    /// POST whose answer is read no further than so many bytes; then the connection is gone.
+    pub fn hang_up_after(&self, bytes: usize, path: &str, token: &str, body: &Value) {
+        let body = body.to_string();
+        let request = format!(
+            "POST {path} HTTP/1.1\r\nHost: worker\r\nAuthorization: Bearer {token}\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        let mut stream = connect(self.address);
+        stream.write_all(request.as_bytes()).expect("sent");
+        stream.read_exact(&mut vec![0; bytes]).expect("an answer of more bytes");
+    }
+
     /// POST of bytes that may not be JSON.
     pub fn post_bytes(&self, path: &str, token: &str, body: &[u8]) -> Answer {
         self.send("POST", path, &[("authorization", &format!("Bearer {token}"))], body)
@@ -98,11 +114,22 @@ impl Client {
 /// Sends a request as it is written, on a connection of its own, and no more. The status is 0 when the connection
 /// ends without an answer.
 pub fn raw_answer(address: SocketAddr, request: &[u8]) -> Answer {
-    let mut stream = TcpStream::connect(address).expect("a connection");
-    stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+    let mut stream = connect(address);
     stream.write_all(request).expect("sent");
     stream.shutdown(std::net::Shutdown::Write).expect("nothing more to send");
     read_answer(&mut BufReader::new(stream)).expect("an answer")
+}
+
+fn connect(address: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect(address).expect("a connection");
+    stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+    stream
+}
+
+fn answer(status: u16, content_type: String, declared: Option<usize>, text: String) -> Answer {
+    let bytes = text.len();
+    let body = serde_json::from_str(&text).unwrap_or(Value::String(text));
+    Answer { status, content_type, declared, bytes, body }
 }
 
 /// Reads one answer whose head declares the length of its body.
@@ -110,19 +137,18 @@ fn read_answer(stream: &mut impl BufRead) -> std::io::Result<Answer> {
     let mut line = String::new();
     stream.read_line(&mut line)?;
     let status = line.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
-    let (mut length, mut content_type) = (0, String::new());
+    let (mut declared, mut content_type) = (None, String::new());
     loop {
         line.clear();
         stream.read_line(&mut line)?;
         let Some((name, value)) = line.trim_end().split_once(": ") else { break };
         match name.to_ascii_lowercase().as_str() {
-            "content-length" => length = value.parse().unwrap_or(0),
+            "content-length" => declared = value.parse().ok(),
             "content-type" => content_type = value.to_owned(),
             _ => {}
         }
     }
-    let mut body = vec![0; length];
+    let mut body = vec![0; declared.unwrap_or(0)];
     stream.read_exact(&mut body)?;
-    let text = String::from_utf8_lossy(&body).into_owned();
-    Ok(Answer { status, content_type, body: serde_json::from_str(&text).unwrap_or(Value::String(text)) })
+    Ok(answer(status, content_type, declared, String::from_utf8_lossy(&body).into_owned()))
 }

@@ -84,6 +84,21 @@ impl Running {
         self.settings.data_dir.join("objects").join(format!("{}-{class}", self.settings.wrangler.name))
     }
 
+    /// Bytes by which its memory grows at most while something is done.
+    pub fn peak_of(&self, work: impl FnOnce()) -> usize {
+        let process = PathBuf::from("/proc").join(self.workerd.as_ref().expect("running").pid().to_string());
+        let bytes = |name: &str| {
+            let status = std::fs::read_to_string(process.join("status")).expect("a status");
+            let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("a line of memory");
+            line.trim_matches(|c: char| !c.is_ascii_digit()).parse::<usize>().expect("kilobytes") * 1024
+        };
+        // The peak counts from here.
+        std::fs::write(process.join("clear_refs"), "5").expect("a new peak");
+        let before = bytes("VmRSS");
+        work();
+        bytes("VmHWM").saturating_sub(before)
+    }
+
     /// What it and its Worker have printed so far.
     pub fn log(&self) -> String {
         let path: Option<PathBuf> = self.workerd.as_ref().map(|workerd| workerd.log_path().to_owned());

@@ -7,7 +7,7 @@ use ars_do_memory_scope::MemoryScopeObject;
 use ars_do_run_store::RunStoreObject;
 use ars_do_run_transcript::RunTranscriptObject;
 use ars_do_schedules::SchedulesObject;
-use ars_platform::{Response, Storage};
+use ars_platform::Storage;
 use ars_wire::state::Route;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
@@ -38,8 +38,8 @@ macro_rules! object {
                 Self(<$object>::new(storage))
             }
 
-            /// Answers one request.
-            pub fn answer(&mut self, url: &str, body: Vec<u8>) -> Response {
+            /// Answers one request, or gives the pieces of an answer.
+            pub fn answer(&mut self, url: &str, body: Vec<u8>) -> JsValue {
                 self.0.answer(url, body)
             }
 

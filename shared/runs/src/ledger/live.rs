@@ -1,19 +1,20 @@
 //! Every live run, earliest start first: `{ runs }` (state-worker supplement section 9.3).
 
-use ars_sql::{Sql, SqlError};
-use ars_store::{StoreFailure, json::parse_body};
+use ars_sql::Sql;
+use ars_store::{StoreFailure, add_texts, json::parse_body};
 
 use super::row::{TABLES, row_sql};
 use crate::RunStore;
 
 impl<S: Sql> RunStore<S> {
     /// Answers `/runs/live`.
-    pub(crate) fn live(&self, body: &str) -> Result<String, StoreFailure> {
+    pub(crate) fn live(&self, body: &str) -> Result<S::Text, StoreFailure> {
         parse_body(body)?;
         let statement = format!("SELECT {} FROM {TABLES} ORDER BY live.started_at, live.run_id", row_sql());
         // Row by row: each may hold a system prompt of half a megabyte, and one value of SQLite has its limit.
-        let rows = self.sql().query(&statement, &[])?;
-        let rows = rows.into_iter().map(|row| row.into_text(0)).collect::<Result<Vec<_>, SqlError>>()?;
-        Ok(format!(r#"{{"runs":[{}]}}"#, rows.join(",")))
+        let mut answer = S::Text::from(r#"{"runs":["#.to_owned());
+        add_texts(self.sql(), &statement, &[], &mut answer)?;
+        answer.extend(["]}"]);
+        Ok(answer)
     }
 }

@@ -10,11 +10,14 @@ use crate::RunStore;
 
 impl<S: Sql> RunStore<S> {
     /// Answers `/runs/live-events`.
-    pub(crate) fn live_events(&self, body: &str, now: UnixMillis) -> Result<String, StoreFailure> {
+    pub(crate) fn live_events(&self, body: &str, now: UnixMillis) -> Result<S::Text, StoreFailure> {
         let id = required_run_id(&parse_body(body)?, "runId")?;
         if !self.is_live(id.as_str())? && !self.is_visible(&id, now)? {
-            return Ok(r#"{"events":[]}"#.to_owned());
+            return Ok(S::Text::from(r#"{"events":[]}"#.to_owned()));
         }
-        Ok(format!(r#"{{"events":[{}]}}"#, self.all_events(&id)?))
+        let mut answer = S::Text::from(r#"{"events":["#.to_owned());
+        self.add_events(&id, &mut answer)?;
+        answer.extend(["]}"]);
+        Ok(answer)
     }
 }

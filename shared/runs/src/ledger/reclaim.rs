@@ -19,14 +19,14 @@ const LEFT_BEHIND: &str = "owner_gen <> ?1 AND (phase = 'handoff' OR lease_until
 
 impl<S: Sql> RunStore<S> {
     /// Answers `/runs/reclaim`.
-    pub(crate) fn reclaim(&self, body: &str, now: UnixMillis) -> Result<String, StoreFailure> {
+    pub(crate) fn reclaim(&self, body: &str, now: UnixMillis) -> Result<S::Text, StoreFailure> {
         let body = parse_body(body)?;
         let (generation, lease_ms) = (generation(&body)?, lease_ms(&body)?);
         let now = finite(&body, "now")?.unwrap_or(now as f64);
         let (generation, at) = (Value::from(generation.as_str()), Value::from(now));
         let until = Value::from(now + lease_ms as f64);
 
-        let runs = self.sql().transaction(|| {
+        Ok(self.sql().transaction(|| {
             let taken = format!(
                 "SELECT run_id, phase FROM live_runs WHERE {LEFT_BEHIND} ORDER BY started_at, run_id"
             );
@@ -35,9 +35,13 @@ impl<S: Sql> RunStore<S> {
                 "UPDATE live_runs SET owner_gen = ?1, lease_until = ?3, phase = 'live' WHERE {LEFT_BEHIND}"
             );
             self.sql().execute(&take, &[generation, at, until])?;
-            taken.iter().map(|row| self.reclaimed(row)).collect::<Result<Vec<_>, SqlError>>()
-        })?;
-        Ok(format!(r#"{{"runs":[{}]}}"#, runs.join(",")))
+            let mut answer = S::Text::from(r#"{"runs":["#.to_owned());
+            for (nth, row) in taken.iter().enumerate() {
+                answer.extend([if nth == 0 { "" } else { "," }, &self.reclaimed(row)?]);
+            }
+            answer.extend(["]}"]);
+            Ok::<_, SqlError>(answer)
+        })?)
     }
 
     /// A run as it is now, with what it was taken from and what its new owner needs.

@@ -2,7 +2,7 @@
 
 use ars_sql::{Sql, SqlError, Value};
 use ars_store::{
-    StoreFailure,
+    StoreFailure, add_texts,
     json::parse_body,
     request::{integer, required_run_id},
 };
@@ -11,7 +11,7 @@ use ars_types::{RunId, UnixMillis};
 use super::{
     RunStore,
     horizon::VISIBLE,
-    page::{Page, joined},
+    page::Page,
 };
 
 /// Events of a page when the request does not say (document 2 section 8).
@@ -39,7 +39,7 @@ impl<S: Sql> RunStore<S> {
             "SELECT seq AS place, '' AS id, {EVENT} FROM run_events \
              WHERE run_id = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3"
         );
-        let page = Page { rows: &rows, order: "place", before: r#"'{"events":['"#, after: AFTER };
+        let page = Page { rows: &rows, order: "place", before: r#"{"events":["#, after: AFTER };
         let params = [Value::from(id.as_str()), Value::from(after), Value::from(limit)];
         Ok(page.answer(&self.sql, &params)?)
     }
@@ -50,10 +50,10 @@ impl<S: Sql> RunStore<S> {
         Ok(!self.sql.query(&statement, &[Value::from(now), Value::from(id.as_str())])?.is_empty())
     }
 
-    /// Every event of a run, in seq order, separated by commas.
-    pub(crate) fn all_events(&self, id: &RunId) -> Result<String, SqlError> {
+    /// Adds every event of a run, in seq order, separated by commas.
+    pub(crate) fn add_events(&self, id: &RunId, answer: &mut S::Text) -> Result<(), SqlError> {
         let statement = format!("SELECT {EVENT} FROM run_events WHERE run_id = ?1 ORDER BY seq");
-        joined(self.sql.query(&statement, &[Value::from(id.as_str())])?.iter(), 0)
+        add_texts(&self.sql, &statement, &[Value::from(id.as_str())], answer)
     }
 }
 

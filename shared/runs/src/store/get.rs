@@ -12,16 +12,19 @@ impl<S: Sql> RunStore<S> {
         let id = required_run_id(&parse_body(body)?, "id")?;
         match self.sql.text(&self.get, &[Value::from(now), Value::from(id.as_str())])? {
             Some(answer) => Ok(answer),
-            None => Ok(S::Text::from(self.row_by_row(&id, now)?)),
+            None => Ok(self.row_by_row(&id, now)?),
         }
     }
 
     /// The same answer, for a record whose events are too large for one value of SQLite.
-    fn row_by_row(&self, id: &RunId, now: UnixMillis) -> Result<String, SqlError> {
-        let Some(item) = self.item(&self.item, id, now)? else { return Ok(NULL.to_owned()) };
+    fn row_by_row(&self, id: &RunId, now: UnixMillis) -> Result<S::Text, SqlError> {
+        let Some(item) = self.item(&self.item, id, now)? else { return Ok(S::Text::from(NULL.to_owned())) };
         // The item is an object with members, so its last character is its closing brace.
         let members = item.strip_suffix('}').unwrap_or(&item);
-        Ok(format!(r#"{{"record":{members},"events":[{}]}}}}"#, self.all_events(id)?))
+        let mut answer = S::Text::from(format!(r#"{{"record":{members},"events":["#));
+        self.add_events(id, &mut answer)?;
+        answer.extend(["]}}"]);
+        Ok(answer)
     }
 
     /// `item`, as SQL, of a run that readers see.

@@ -43,7 +43,7 @@ impl<S: Sql> RunStore<S> {
         let page = Page {
             rows: &rows,
             order: "place DESC, id DESC",
-            before: r#"'{"items":['"#,
+            before: r#"{"items":["#,
             after: &after(request.limit),
         };
         Ok(page.answer(&self.sql, &params)?)

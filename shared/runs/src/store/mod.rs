@@ -73,7 +73,7 @@ impl<S: Sql> Store<S> for RunStore<S> {
             RunVerb::Events => return self.events(body, now),
             RunVerb::Delete => self.delete(body),
             RunVerb::Claim => self.claim(body, now),
-            RunVerb::Live => self.live(body),
+            RunVerb::Live => return self.live(body),
             RunVerb::Step => self.step(body),
             RunVerb::Heartbeat => self.heartbeat(body, now),
             RunVerb::Append => self.append(body),
@@ -82,8 +82,8 @@ impl<S: Sql> Store<S> for RunStore<S> {
             RunVerb::Handoff => self.handoff(body),
             RunVerb::Finishing => self.finishing(body),
             RunVerb::Finish => self.finish(body, now),
-            RunVerb::Reclaim => self.reclaim(body, now),
-            RunVerb::LiveEvents => self.live_events(body, now),
+            RunVerb::Reclaim => return self.reclaim(body, now),
+            RunVerb::LiveEvents => return self.live_events(body, now),
             RunVerb::Inbox => self.inbox(body),
         };
         answer.map(S::Text::from)

@@ -3,10 +3,11 @@
 //! The whole answer is put together inside SQLite and goes out as it is; a hot read is one statement. Only a page near
 //! the platform's limit of one value comes row by row instead.
 
-use ars_sql::{Row, Sql, SqlError, Value};
+use ars_sql::{Sql, SqlError, Value};
+use ars_store::add_list;
 
-/// Bytes of texts joined inside SQLite. The edge platform allows 2 MB for one value; a page has at most as many
-/// commas as its texts have 20 bytes each, the least an event takes.
+/// Bytes of texts joined inside SQLite. The edge platform takes 2.2 MB for one value (docs/platform.md). Commas are
+/// not counted: they add a nineteenth at most, as the shortest event is `{"type":"","seq":1}`.
 pub(super) const MAX_JOINED: i64 = 1_900_000;
 
 /// A statement that yields a page's rows, and how an answer is made of them.
@@ -15,7 +16,7 @@ pub(super) struct Page<'a> {
     pub rows: &'a str,
     /// How `rows` are ordered.
     pub order: &'a str,
-    /// SQL of what stands before the texts.
+    /// What stands before the texts.
     pub before: &'a str,
     /// SQL of what stands behind them, over `count`, and `place` and `id` of the last row.
     pub after: &'a str,
@@ -29,7 +30,7 @@ impl Page<'_> {
         // named subquery used several times would read more plainly, but SQLite counts the tables of every use
         // against the platform's limits, and a predicate may hold a hundred.
         let statement = format!(
-            "SELECT iif(coalesce(so_far, 0) > {MAX_JOINED}, NULL, {before} || coalesce(joined, '') || {after}) \
+            "SELECT iif(coalesce(so_far, 0) > {MAX_JOINED}, NULL, '{before}' || coalesce(joined, '') || {after}) \
              FROM (SELECT count(*) AS count, max(nth), place, id, so_far, \
              group_concat(iif(so_far > {MAX_JOINED}, NULL, text), ',' ORDER BY nth) AS joined FROM (\
              SELECT place, id, text, row_number() OVER page AS nth, \
@@ -43,35 +44,22 @@ impl Page<'_> {
     }
 
     fn row_by_row<S: Sql>(&self, sql: &S, params: &[Value]) -> Result<S::Text, SqlError> {
-        let rows = sql.query(self.rows, params)?;
-        let (place, id) = match rows.last() {
-            Some(last) => (Value::from(last.real(0)?), Value::from(last.text(1)?)),
-            None => (Value::Null, Value::Null),
-        };
-        let count = Value::from(i64::try_from(rows.len()).unwrap_or(i64::MAX));
-        let (Self { before, after, .. }, next) = (self, params.len() + 1);
-        let frame = format!(
-            "SELECT {before}, {after} FROM (SELECT ?{next} AS count, ?{} AS place, ?{} AS id)",
+        let mut answer = S::Text::from(self.before.to_owned());
+        let (mut count, mut place, mut id) = (0, Value::Null, Value::Null);
+        add_list(sql, self.rows, params, &mut answer, |row| {
+            (count, place, id) = (count + 1, Value::from(row.real(0)?), Value::from(row.text(1)?));
+            if row.is_null(2) { Ok(None) } else { row.into_text(2).map(Some) }
+        })?;
+        let next = params.len() + 1;
+        let after = format!(
+            "SELECT {} FROM (SELECT ?{next} AS count, ?{} AS place, ?{} AS id)",
+            self.after,
             next + 1,
             next + 2
         );
-        let found = sql.query(&frame, &[params, &[count, place, id]].concat())?;
-        let frame = found.first().ok_or_else(|| SqlError::Shape("a frame without a row".into()))?;
-        let answer = format!("{}{}{}", frame.text(0)?, joined(rows.iter(), 2)?, frame.text(1)?);
-        Ok(S::Text::from(answer))
+        let found = sql.query(&after, &[params, &[Value::from(count), place, id]].concat())?;
+        let after = found.first().ok_or_else(|| SqlError::Shape("a frame without a row".into()))?;
+        answer.extend([after.text(0)?]);
+        Ok(answer)
     }
-}
-
-/// The texts of a column, separated by commas; NULLs are left out.
-pub(super) fn joined<'a>(rows: impl Iterator<Item = &'a Row>, column: usize) -> Result<String, SqlError> {
-    let mut joined = String::new();
-    for row in rows {
-        if !row.is_null(column) {
-            if !joined.is_empty() {
-                joined.push(',');
-            }
-            joined.push_str(row.text(column)?);
-        }
-    }
-    Ok(joined)
 }

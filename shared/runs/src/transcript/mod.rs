@@ -44,7 +44,7 @@ impl<S: Sql> Store<S> for TranscriptStore<S> {
         let answer = match verb {
             TranscriptVerb::Owner => self.owner(body),
             TranscriptVerb::Write => self.write(body),
-            TranscriptVerb::Read => self.read(body),
+            TranscriptVerb::Read => return self.read(body),
             TranscriptVerb::Clear => self.clear(body),
         };
         answer.map(S::Text::from)

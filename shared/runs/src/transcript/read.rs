@@ -1,46 +1,57 @@
 //! Everything of a run: `{ rows, attachments }`, rows by (idx, part); of an unknown run two empty lists (state-worker
 //! supplement section 10.1).
+//!
+//! A transcript may be tens of megabytes: each row is gone before the next one comes.
 
-use serde_json::{Value as Json, json};
+use serde::Serialize;
 
 use ars_sql::{Row, Sql, SqlError, Value};
-use ars_store::{StoreFailure, json::parse_body, request::required_run_id};
-use ars_types::RunId;
+use ars_store::{StoreFailure, add_list, json::parse_body, request::required_run_id};
 
 use super::TranscriptStore;
 
+const PARTS: &str = "SELECT idx, part, json FROM transcript_rows WHERE run_id = ? ORDER BY idx, part";
+const ATTACHMENTS: &str =
+    "SELECT ref, media_type, data FROM transcript_attachments WHERE run_id = ? ORDER BY ref";
+
+#[derive(Serialize)]
+struct Part<'a> {
+    idx: i64,
+    part: i64,
+    json: &'a str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Attachment<'a> {
+    #[serde(rename = "ref")]
+    name: &'a str,
+    media_type: &'a str,
+    data: &'a str,
+}
+
 impl<S: Sql> TranscriptStore<S> {
-    pub(super) fn read(&self, body: &str) -> Result<String, StoreFailure> {
-        let run = required_run_id(&parse_body(body)?, "runId")?;
-        let parts = "SELECT idx, part, json FROM transcript_rows WHERE run_id = ? ORDER BY idx, part";
-        let attachments =
-            "SELECT ref, media_type, data FROM transcript_attachments WHERE run_id = ? ORDER BY ref";
-        let (rows, attachments) = (self.each(parts, &run, part)?, self.each(attachments, &run, attachment)?);
-        Ok(format!(r#"{{"rows":[{rows}],"attachments":[{attachments}]}}"#))
-    }
-
-    /// Row by row, and not as JSON of SQLite's making: a part that is escaped anew may outgrow one value of SQLite.
-    fn each(
-        &self,
-        statement: &str,
-        run: &RunId,
-        entry: impl Fn(&Row) -> Result<Json, SqlError>,
-    ) -> Result<String, SqlError> {
-        let mut joined = String::new();
-        for row in self.sql.query(statement, &[Value::from(run.as_str())])? {
-            if !joined.is_empty() {
-                joined.push(',');
-            }
-            joined.push_str(&entry(&row)?.to_string());
-        }
-        Ok(joined)
+    pub(super) fn read(&self, body: &str) -> Result<S::Text, StoreFailure> {
+        let run = [Value::from(required_run_id(&parse_body(body)?, "runId")?.as_str())];
+        let mut answer = S::Text::from(r#"{"rows":["#.to_owned());
+        add_list(&self.sql, PARTS, &run, &mut answer, |row| part(&row))?;
+        answer.extend([r#"],"attachments":["#]);
+        add_list(&self.sql, ATTACHMENTS, &run, &mut answer, |row| attachment(&row))?;
+        answer.extend(["]}"]);
+        Ok(answer)
     }
 }
 
-fn part(row: &Row) -> Result<Json, SqlError> {
-    Ok(json!({ "idx": row.integer(0)?, "part": row.integer(1)?, "json": row.text(2)? }))
+// Not as JSON of SQLite's making: a part that is escaped anew may outgrow one value of SQLite.
+
+fn part(row: &Row) -> Result<Option<String>, SqlError> {
+    written(&Part { idx: row.integer(0)?, part: row.integer(1)?, json: row.text(2)? })
 }
 
-fn attachment(row: &Row) -> Result<Json, SqlError> {
-    Ok(json!({ "ref": row.text(0)?, "mediaType": row.text(1)?, "data": row.text(2)? }))
+fn attachment(row: &Row) -> Result<Option<String>, SqlError> {
+    written(&Attachment { name: row.text(0)?, media_type: row.text(1)?, data: row.text(2)? })
+}
+
+fn written(entry: &impl Serialize) -> Result<Option<String>, SqlError> {
+    serde_json::to_string(entry).map(Some).map_err(|error| SqlError::Shape(error.to_string()))
 }

@@ -269,13 +269,18 @@ impl Sql for &Failing {
         self.sql.text(sql, params)
     }
 
-    fn query(&self, sql: &str, params: &[Bound]) -> Result<Vec<Row>, SqlError> {
+    fn each(
+        &self,
+        sql: &str,
+        params: &[Bound],
+        row: impl FnMut(Row) -> Result<(), SqlError>,
+    ) -> Result<(), SqlError> {
         match self.left.get() {
             Some(0) => return Err(SqlError::Engine("the disk is full".into())),
             Some(left) => self.left.set(Some(left - 1)),
             None => {}
         }
-        self.sql.query(sql, params)
+        self.sql.each(sql, params, row)
     }
 
     fn transaction<T, E: From<SqlError>>(&self, body: impl FnOnce() -> Result<T, E>) -> Result<T, E> {

@@ -7,6 +7,7 @@
 
 mod crash;
 mod durability;
+mod large;
 mod ledger;
 mod records;
 mod size;

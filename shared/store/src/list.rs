@@ -1,0 +1,66 @@
+//! Adds a list of JSON texts to an answer, row by row: for lists that may be tens of megabytes, of which the edge
+//! platform has not several to spare at once.
+
+use ars_sql::{Row, Sql, SqlError, Value};
+
+/// Adds an entry for each row of a statement, commas between them. A row of which there is nothing to say gives none.
+pub fn add_list<S: Sql>(
+    sql: &S,
+    statement: &str,
+    params: &[Value],
+    answer: &mut S::Text,
+    mut entry: impl FnMut(Row) -> Result<Option<String>, SqlError>,
+) -> Result<(), SqlError> {
+    let mut comma = "";
+    sql.each(statement, params, |row| {
+        if let Some(entry) = entry(row)? {
+            answer.extend([comma, &entry]);
+            comma = ",";
+        }
+        Ok(())
+    })
+}
+
+/// The same of the texts in the first column; a row whose text is NULL says nothing.
+pub fn add_texts<S: Sql>(
+    sql: &S,
+    statement: &str,
+    params: &[Value],
+    answer: &mut S::Text,
+) -> Result<(), SqlError> {
+    let text = |row: Row| if row.is_null(0) { Ok(None) } else { row.into_text(0).map(Some) };
+    add_list(sql, statement, params, answer, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use ars_sql_native::NativeSql;
+
+    use super::*;
+
+    fn answer(rows: &str) -> String {
+        let mut answer = "[".to_owned();
+        add_texts(&NativeSql::in_memory().unwrap(), rows, &[], &mut answer).unwrap();
+        answer + "]"
+    }
+
+    #[test]
+    fn entries_have_commas_between_them_and_rows_that_say_nothing_have_none() {
+        assert_eq!(
+            answer("SELECT NULL UNION ALL SELECT '1' UNION ALL SELECT NULL UNION ALL SELECT '\"é\"'"),
+            "[1,\"é\"]"
+        );
+        assert_eq!(answer("SELECT '1' WHERE 0"), "[]");
+        assert_eq!(answer("SELECT '' UNION ALL SELECT '2'"), "[,2]");
+    }
+
+    #[test]
+    fn an_entry_that_cannot_be_made_ends_the_list() {
+        let sql = NativeSql::in_memory().unwrap();
+        let ended = add_list(&sql, "SELECT 1 UNION ALL SELECT 2", &[], &mut String::new(), |row| {
+            row.into_text(0).map(Some)
+        });
+        assert!(matches!(ended, Err(SqlError::Shape(_))));
+        assert_eq!(sql.query("SELECT 1", &[]).unwrap().len(), 1);
+    }
+}
