@@ -82,7 +82,7 @@ mod tests {
         Scopes::read(document).unwrap()
     }
 
-    fn scope(value: Value) -> Scope {
+    fn scope(value: &Value) -> Scope {
         scopes(&json!({ "org": value })).org
     }
 
@@ -91,7 +91,7 @@ mod tests {
         let before =
             scopes(&json!({ "channels": { "C1": { "agent": "general", "models": { "review": "a/r" } } } }));
         let original = before.clone();
-        let wanted = scope(json!({ "agent": "coding", "models": { "coding": "a/c" } }));
+        let wanted = scope(&json!({ "agent": "coding", "models": { "coding": "a/c" } }));
         let after = before.set(C1, &wanted).unwrap();
         let expected = json!({ "agent": "coding", "models": { "coding": "a/c", "review": "a/r" } });
         assert_eq!(serde_json::to_value(after.of(C1)).unwrap(), expected);
@@ -132,7 +132,7 @@ mod tests {
         let refused = full.instruct(U1, &"x".repeat(100));
         assert_eq!(refused, Err(Fault::TooLarge { max: crate::MAX_DOCUMENT_BYTES }));
         assert!(matches!(
-            full.set(Target::User(""), &scope(json!({ "effort": "low" }))),
+            full.set(Target::User(""), &scope(&json!({ "effort": "low" }))),
             Err(Fault::Field { .. })
         ));
     }

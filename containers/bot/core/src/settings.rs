@@ -8,6 +8,7 @@ use ars_agent::{
     money::{MoneyCap, PriceTable},
 };
 use ars_auth::{Grants, Restrictions};
+use ars_settings::Scopes;
 use ars_types::{Effort, ModelRef, RunId};
 
 use crate::{agents::AgentSpec, ports::Repository};
@@ -25,6 +26,8 @@ pub struct Settings {
     pub models: BTreeMap<String, ModelRef>,
     /// Effort per agent.
     pub efforts: BTreeMap<String, Effort>,
+    /// What the configuration says of single channels and users, and of all.
+    pub scopes: Scopes,
     /// Budget per agent, where it differs from the agent's own.
     pub budgets: BTreeMap<String, Budget>,
     /// Window of a model in tokens, by `provider/model`, where it differs from [`WINDOW_TOKENS`].

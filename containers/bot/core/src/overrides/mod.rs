@@ -14,7 +14,7 @@ use ars_settings::{Fault, Scopes};
 use ars_wire::config::OVERRIDES;
 use tokio::sync::{Mutex, watch};
 
-use crate::ports::{Documents, Put, StoreError};
+use crate::ports::{Documents, Replacement, StoreError};
 
 /// How often a change is made to what is newest: again when somebody else's came first, but not forever.
 const ATTEMPTS: usize = 2;
@@ -81,14 +81,14 @@ impl Overrides {
             let held = self.held.borrow().clone();
             let wanted = change(&held.scopes).map_err(ChangeError::Refused)?;
             let document = wanted.document().map_err(ChangeError::Refused)?;
-            let put = self.documents.put(OVERRIDES, &document, held.version).await;
-            match put.map_err(|error| ChangeError::Unavailable(LoadError::Store(error)))? {
-                Put::Saved(version) => {
+            let replaced = self.documents.replace(OVERRIDES, &document, held.version).await;
+            match replaced.map_err(|error| ChangeError::Unavailable(LoadError::Store(error)))? {
+                Replacement::Saved(version) => {
                     let scopes = Arc::new(wanted);
                     self.held.send_replace(Held { scopes: Arc::clone(&scopes), version });
                     return Ok(scopes);
                 }
-                Put::Stale(_) => {
+                Replacement::Stale(_) => {
                     let newer = fetch(&*self.documents).await.map_err(ChangeError::Unavailable)?;
                     self.held.send_replace(newer);
                 }
@@ -99,7 +99,7 @@ impl Overrides {
 }
 
 async fn fetch(documents: &dyn Documents) -> Result<Held, LoadError> {
-    let found = documents.get(OVERRIDES).await.map_err(LoadError::Store)?;
+    let found = documents.newest(OVERRIDES).await.map_err(LoadError::Store)?;
     let scopes = found.document.as_ref().map(Scopes::read).transpose().map_err(LoadError::Malformed)?;
     Ok(Held { scopes: Arc::new(scopes.unwrap_or_default()), version: found.version })
 }

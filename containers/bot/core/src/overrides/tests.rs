@@ -15,7 +15,7 @@ use crate::ports::{Document, StoreErrorKind};
 #[derive(Default)]
 struct Shared {
     held: StdMutex<Document>,
-    /// What others put just before the next puts of ours, one each.
+    /// What others put just before the next replacements of ours, one each.
     others: StdMutex<Vec<Value>>,
     is_down: StdMutex<bool>,
 }
@@ -40,7 +40,7 @@ impl Shared {
 
 #[async_trait]
 impl Documents for Shared {
-    async fn get(&self, key: &str) -> Result<Document, StoreError> {
+    async fn newest(&self, key: &str) -> Result<Document, StoreError> {
         assert_eq!(key, "overrides");
         self.reach()?;
         // Others get a turn, as over a network.
@@ -48,7 +48,7 @@ impl Documents for Shared {
         Ok(self.held.lock().unwrap().clone())
     }
 
-    async fn put(&self, key: &str, document: &Value, expected: u64) -> Result<Put, StoreError> {
+    async fn replace(&self, key: &str, document: &Value, expected: u64) -> Result<Replacement, StoreError> {
         assert_eq!(key, "overrides");
         self.reach()?;
         if let Some(other) = self.others.lock().unwrap().pop() {
@@ -57,10 +57,10 @@ impl Documents for Shared {
         tokio::task::yield_now().await;
         let mut held = self.held.lock().unwrap();
         if held.version != expected {
-            return Ok(Put::Stale(held.version));
+            return Ok(Replacement::Stale(held.version));
         }
         *held = Document { document: Some(document.clone()), version: expected + 1 };
-        Ok(Put::Saved(expected + 1))
+        Ok(Replacement::Saved(expected + 1))
     }
 }
 

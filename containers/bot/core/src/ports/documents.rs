@@ -20,7 +20,7 @@ pub trait Documents: Send + Sync {
 /// A document as it is kept.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Document {
-    /// None before the first put.
+    /// None when there is none yet.
     pub document: Option<Value>,
     /// How often it was put.
     pub version: u64,

@@ -1,6 +1,6 @@
 //! Configuration documents (state-worker supplement section 14).
 
-use ars_bot_core::ports::{Document, Documents, Put, StoreError};
+use ars_bot_core::ports::{Document, Documents, Replacement, StoreError};
 use ars_wire::{
     config::{GetRequest, GetResponse, PutRequest, PutResponse, Stale},
     state::{ConfigVerb, Route},
@@ -13,23 +13,23 @@ use crate::stores::{exchange::Answer, failure::malformed};
 
 #[async_trait]
 impl<E: Exchange> Documents for Client<E> {
-    async fn get(&self, key: &str) -> Result<Document, StoreError> {
+    async fn newest(&self, key: &str) -> Result<Document, StoreError> {
         let answer = self.ask(Route::Config(ConfigVerb::Get), &GetRequest { key }).await?;
         let GetResponse { document, version } = answer;
         Ok(Document { document, version })
     }
 
     /// Its conflict says something else than those of all other routes.
-    async fn put(&self, key: &str, document: &Value, expected: u64) -> Result<Put, StoreError> {
+    async fn replace(&self, key: &str, document: &Value, expected: u64) -> Result<Replacement, StoreError> {
         let request = PutRequest { key, document, expected_version: expected };
         let Answer { status, text } = self.send(Route::Config(ConfigVerb::Put), &request).await?;
         let answer = parse(&text)?;
         if status == 409 {
             let Stale { version, .. } = serde_json::from_value(answer).map_err(malformed)?;
-            return Ok(Put::Stale(version));
+            return Ok(Replacement::Stale(version));
         }
         match serde_json::from_value(answer).map_err(malformed)? {
-            PutResponse { ok: true, version } => Ok(Put::Saved(version)),
+            PutResponse { ok: true, version } => Ok(Replacement::Saved(version)),
             PutResponse { ok: false, .. } => Err(malformed("200 with another ok")),
         }
     }

@@ -23,6 +23,7 @@ async fn ask_everything(status: u16, text: &str) -> Vec<(&'static str, Result<()
     let friction = serde_json::from_value(friction).unwrap();
     let firing = json!({ "schedule": "s", "firedAt": 5, "outcome": "no-run" });
     let firing = serde_json::from_value(firing).unwrap();
+    let none = json!({});
     let mut outcomes = Vec::new();
     macro_rules! each {
         ($($call:expr),+ $(,)?) => {$({
@@ -54,8 +55,8 @@ async fn ask_everything(status: u16, text: &str) -> Vec<(&'static str, Result<()
         |client| FrictionRecords::recent(client, &key, None, None),
         |client| Schedules::record(client, &firing),
         Schedules::latest,
-        |client| Documents::get(client, "overrides"),
-        |client| Documents::put(client, "overrides", &json!({}), 0),
+        |client| Documents::newest(client, "overrides"),
+        |client| Documents::replace(client, "overrides", &none, 0),
     );
     let (list, run, step, empty) = (ListRequest::default(), new_run(), StepRecord::default(), Map::new());
     each!(
