@@ -57,6 +57,8 @@ pub enum Command {
     Watch(Watch),
     /// Show what a thread's working tree has changed
     Diff(Diff),
+    /// Find out what slowed runs
+    Friction(Friction),
     /// Print a completion script for a shell
     Completions(Completions),
 }
@@ -159,6 +161,37 @@ pub struct Diff {
     pub data: Data,
 }
 
+/// `ars friction`.
+#[derive(Debug, ClapArgs)]
+pub struct Friction {
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: FrictionVerb,
+}
+
+/// What to do about friction.
+#[derive(Debug, Subcommand)]
+pub enum FrictionVerb {
+    /// Diagnose a saved stream: JSON lines of events, or a raw capture of a run's event stream
+    Analyze(Analyze),
+}
+
+/// `ars friction analyze`.
+#[derive(Debug, ClapArgs)]
+pub struct Analyze {
+    /// File to read; `-`, like no file, reads standard input
+    pub source: Option<String>,
+    /// A tool is slow from so many milliseconds [default: 30000]
+    #[arg(long, value_name = "N", value_parser = milliseconds)]
+    pub slow_ms: Option<i64>,
+    /// The run goes on: a call without a result is not a failure yet
+    #[arg(long)]
+    pub in_progress: bool,
+    /// Print one JSON object {source, events, skipped, diagnosis, hint?}
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// `ars completions`.
 #[derive(Debug, ClapArgs)]
 pub struct Completions {
@@ -176,6 +209,13 @@ fn git_ref(text: &str) -> Result<RefName, String> {
 
 fn effort(text: &str) -> Result<Effort, String> {
     Effort::parse(text).ok_or_else(|| "must be low, medium, high, xhigh or max".to_owned())
+}
+
+/// A number of milliseconds; the specification asks for a number, not a whole one.
+fn milliseconds(text: &str) -> Result<i64, String> {
+    let number = text.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
+    // Beyond the range it is cut to the largest number, from which nothing is slow.
+    number.map(|number| number.round() as i64).ok_or_else(|| "must be a number, 0 or more".to_owned())
 }
 
 #[cfg(test)]

@@ -64,7 +64,7 @@ pub fn plan(setup: Setup, tokens: &TokenMap) -> Result<Plan, Failure> {
     if of_the_flag {
         settings.models.clear();
     }
-    for model in settings.models.values() {
+    for model in settings.models.values().chain(&settings.fallback_model) {
         known_provider(model, &providers)?;
     }
     let token_env = file.run_history.worker.as_ref().and_then(|worker| worker.token_env.as_deref());
@@ -123,7 +123,7 @@ impl Plan {
     ) -> Result<(Core, Arc<GitWorkspaces>), Failure> {
         let token = self.store_token.as_ref();
         let place = Place { wanted: store, state_url, token, data_dir: &self.data_dir };
-        let stores = Stores::open(&self.file.run_history, place)?;
+        let stores = Stores::open(&self.file.run_history, &place)?;
         let catalog = Catalog::new(self.providers, Transport::default())
             .map_err(|error| Failure::InvalidInput(format!("configuration: {error}")))?;
         let workspaces = Arc::new(workspaces(&self.data_dir));

@@ -23,7 +23,7 @@ use clap::Parser as _;
 
 use crate::{
     args::{Args, Command},
-    commands::{Failure, ask, completions, diff, serve, watch},
+    commands::{Failure, ask, completions, diff, friction, serve, watch},
 };
 
 /// Threads that run tasks: the bot waits far more than it computes.
@@ -53,6 +53,7 @@ async fn run(command: Command) -> ExitCode {
         Command::Ask(args) => ask::run(args).await,
         Command::Watch(args) => watch::run(args).await,
         Command::Diff(args) => diff::run(args).await,
+        Command::Friction(args) => friction::run(args).await,
         Command::Completions(args) => completions::run(&args),
     };
     done.unwrap_or_else(|failure| failure.report())

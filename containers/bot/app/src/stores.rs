@@ -41,7 +41,7 @@ pub struct Place<'a> {
 
 impl Stores {
     /// Opens them. The command line wins over the file; without either, the data directory.
-    pub fn open(history: &RunHistory, place: Place<'_>) -> Result<Self, Failure> {
+    pub fn open(history: &RunHistory, place: &Place<'_>) -> Result<Self, Failure> {
         let policy =
             history.policy().map_err(|error| Failure::InvalidInput(format!("configuration: {error}")))?;
         let proposal = policy.map(|policy| Proposal { policy, updated_at: SystemClock.now() });
@@ -54,7 +54,7 @@ impl Stores {
             None => place.state_url.is_some() || history.store == Some(HistoryStore::Worker),
         };
         if to_worker {
-            return Ok(Self::of(worker(history, &place, proposal)?, true));
+            return Ok(Self::of(worker(history, place, proposal)?, true));
         }
         let stores = EmbeddedStores::open(place.data_dir, Arc::new(SystemClock), proposal)
             .with_context(|| format!("the data directory {} cannot be used", place.data_dir.display()));

@@ -3,6 +3,7 @@
 pub mod ask;
 pub mod completions;
 pub mod diff;
+pub mod friction;
 pub mod serve;
 pub mod watch;
 

@@ -2,15 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ars_auth::{Grants, Restrictions, Set};
+use ars_auth::{Grants, Restrictions, Set, grants::check_entry};
 use ars_bot_core::agents;
 use ars_types::RepoSlug;
 use serde::Deserialize;
 
 use super::ConfigError;
-
-/// Platforms whose actors can be granted something.
-const PLATFORMS: &[&str] = &["slack", "http", "mcp", "access", "schedule"];
 
 /// One actor's grants.
 #[derive(Debug, Default, Deserialize)]
@@ -58,16 +55,10 @@ pub struct Restrict {
     repos: BTreeSet<String>,
 }
 
-/// The grants by actor.
+/// The grants by actor, and by whole platform (`http:*`).
 pub fn grants(entries: &BTreeMap<String, Entry>) -> Result<BTreeMap<String, Grants>, ConfigError> {
     let checked = entries.iter().map(|(actor, entry)| {
-        let known = actor
-            .split_once(':')
-            .is_some_and(|(platform, id)| PLATFORMS.contains(&platform) && !id.is_empty());
-        if !known || actor.ends_with('*') {
-            let problem = format!("an actor must be `<platform>:<id>` with one of {}", PLATFORMS.join(", "));
-            return Err(ConfigError::invalid("grants", problem));
-        }
+        check_entry(actor).map_err(|fault| ConfigError::invalid("grants", fault.to_string()))?;
         let grants =
             Grants { actions: entry.actions.set(), channels: entry.channels.set(), repos: entry.repos.set() };
         Ok((actor.clone(), grants))

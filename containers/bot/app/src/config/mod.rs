@@ -6,12 +6,15 @@
 mod grants;
 mod history;
 mod providers;
+mod scopes;
 mod settings;
+mod spending;
 
 use std::{collections::BTreeMap, path::Path};
 
 use ars_types::{Effort, ModelRef};
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
 pub use self::history::{HistoryStore, RunHistory};
 pub use self::providers::{REHEARSAL, configured as providers};
@@ -28,10 +31,20 @@ pub struct File {
     pub defaults: Defaults,
     /// Budgets by agent.
     pub agents: BTreeMap<String, AgentBudget>,
+    /// What runs may cost.
+    pub money: spending::Money,
+    /// What models take, by `provider/model`.
+    pub prices: BTreeMap<String, spending::PriceEntry>,
+    /// How many tokens models hold, by `provider/model`.
+    pub windows: BTreeMap<String, u64>,
     /// Repositories a request may name.
     pub repositories: Vec<RepositoryEntry>,
     /// What requests may do for themselves.
     pub requests: Requests,
+    /// What holds in single channels, by id.
+    pub channels: BTreeMap<String, scopes::Entry>,
+    /// What holds for single users, by actor id.
+    pub users: BTreeMap<String, scopes::Entry>,
     /// Grants added to actors.
     pub grants: BTreeMap<String, grants::Entry>,
     /// What is closed to all but holders of a grant.
@@ -48,10 +61,14 @@ pub struct Defaults {
     pub agent: Option<String>,
     /// Model of every agent that has none of its own.
     pub model: Option<ModelRef>,
+    /// Model asked instead of one that is overloaded for long.
+    pub fallback_model: Option<ModelRef>,
     /// Model by agent.
     pub models: BTreeMap<String, ModelRef>,
     /// Effort by agent.
     pub efforts: BTreeMap<String, Effort>,
+    /// External MCP servers of every request, by name.
+    pub mcp_servers: Map<String, Value>,
     /// Repository of a coding request that names none.
     pub repository: Option<String>,
 }

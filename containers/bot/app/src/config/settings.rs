@@ -6,7 +6,7 @@ use ars_agent::Budget;
 use ars_bot_core::{agents, ports::Repository, settings::Settings};
 use ars_types::ModelRef;
 
-use super::{ConfigError, File, grants};
+use super::{ConfigError, File, grants, scopes};
 
 /// Milliseconds of a minute.
 const MINUTE_MS: i64 = 60_000;
@@ -33,9 +33,14 @@ impl File {
         Ok(Settings {
             default_agent: defaults.agent.clone(),
             default_model: model,
+            fallback_model: defaults.fallback_model.clone(),
             models: defaults.models.clone(),
             efforts: defaults.efforts.clone(),
+            scopes: scopes::scopes(self)?,
             budgets: self.budgets()?,
+            windows: self.model_windows()?,
+            prices: self.price_table()?,
+            money: self.money()?,
             repositories,
             default_repository: defaults.repository.clone(),
             allowed_origins: self

@@ -4,6 +4,7 @@
 
 mod ask;
 mod followers;
+mod friction;
 mod interrupts;
 mod refusals;
 mod serve;

@@ -1,0 +1,16 @@
+//! `ars friction <verb>`: what slows runs (bot supplement section 6, document 2 section 4.5).
+
+mod analyze;
+mod render;
+
+use std::process::ExitCode;
+
+use super::Failure;
+use crate::args::{Friction, FrictionVerb};
+
+/// Runs the verb.
+pub async fn run(args: Friction) -> Result<ExitCode, Failure> {
+    match args.verb {
+        FrictionVerb::Analyze(args) => analyze::run(args).await,
+    }
+}

@@ -1,0 +1,138 @@
+//! `[channels."<id>"]`, `[users."<id>"]` and the servers of `[defaults]`: what the file says of single channels, users
+//! and of all (bot supplement sections 12.3 and 26).
+//!
+//! Not here: what is changed at run time, which replaces this key by key (`ars_bot_core::overrides`).
+
+use std::collections::BTreeMap;
+
+use ars_bot_core::agents;
+use ars_settings::{MAX_INSTRUCTIONS_CHARS, Scope, Scopes};
+use ars_types::{Effort, ModelRef};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::{ConfigError, File};
+
+/// One scope.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Entry {
+    /// Agent of a request that names none.
+    agent: Option<String>,
+    /// Model, whichever agent it is.
+    model: Option<ModelRef>,
+    /// Model by agent.
+    models: BTreeMap<String, ModelRef>,
+    /// Effort, whichever agent it is.
+    effort: Option<Effort>,
+    /// Effort by agent.
+    efforts: BTreeMap<String, Effort>,
+    /// Advice to the model.
+    instructions: Option<String>,
+    /// External MCP servers, by name.
+    mcp_servers: Map<String, Value>,
+}
+
+/// The scopes of a file, whose agents are known and whose texts are short enough.
+pub fn scopes(file: &File) -> Result<Scopes, ConfigError> {
+    Ok(Scopes {
+        channels: checked("channels", &file.channels)?,
+        users: checked("users", &file.users)?,
+        org: Scope { mcp_servers: file.defaults.mcp_servers.clone(), ..Scope::default() },
+    })
+}
+
+fn checked(key: &str, entries: &BTreeMap<String, Entry>) -> Result<BTreeMap<String, Scope>, ConfigError> {
+    let scopes = entries.iter().map(|(id, entry)| {
+        if id.is_empty() {
+            return Err(ConfigError::invalid(key, "must name whose it is, such as `http:ops`"));
+        }
+        let scope = entry.scope();
+        // The id is told, as every other id in the file would be: it is how the entry is found again.
+        let invalid =
+            |field: &str, problem: String| ConfigError::invalid(format!("{key}.{id}.{field}"), problem);
+        if let Some((field, _)) = scope.agents().find(|(_, agent)| agents::find(agent).is_none()) {
+            return Err(invalid(field, format!("the agents are: {}", agents::names())));
+        }
+        let characters = scope.instructions.as_deref().map_or(0, |text| text.chars().count());
+        if characters > MAX_INSTRUCTIONS_CHARS {
+            let problem = format!("must have at most {MAX_INSTRUCTIONS_CHARS} characters");
+            return Err(invalid("instructions", problem));
+        }
+        Ok((id.clone(), scope))
+    });
+    scopes.collect()
+}
+
+impl Entry {
+    fn scope(&self) -> Scope {
+        Scope {
+            agent: self.agent.clone(),
+            model: self.model.clone(),
+            models: self.models.clone(),
+            effort: self.effort,
+            efforts: self.efforts.clone(),
+            instructions: self.instructions.clone(),
+            mcp_servers: self.mcp_servers.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{super::parse, *};
+
+    fn scopes_of(text: &str) -> Result<Scopes, ConfigError> {
+        scopes(&parse(text)?)
+    }
+
+    #[test]
+    fn what_the_file_says_of_channels_users_and_all_is_the_document_it_would_be() {
+        let text = r#"
+            [defaults.mcp_servers.wiki]
+            url = "https://wiki.example"
+
+            [channels."http:ops"]
+            agent = "coding"
+            model = "anthropic/m"
+            instructions = "be brief"
+
+            [users."http:ann"]
+            effort = "max"
+            models = { coding = "local/m" }
+            efforts = { general = "low" }
+            mcp_servers.docs = { url = "https://docs.example", agents = ["general"] }
+        "#;
+        let expected = json!({
+            "channels": { "http:ops": { "agent": "coding", "model": "anthropic/m", "instructions": "be brief" } },
+            "users": { "http:ann": {
+                "models": { "coding": "local/m" }, "effort": "max", "efforts": { "general": "low" },
+                "mcpServers": { "docs": { "url": "https://docs.example", "agents": ["general"] } },
+            } },
+            "org": { "mcpServers": { "wiki": { "url": "https://wiki.example" } } },
+        });
+        assert_eq!(scopes_of(text).unwrap().document().unwrap(), expected);
+        assert_eq!(scopes_of("").unwrap(), Scopes::default());
+    }
+
+    #[test]
+    fn a_mistake_is_named_by_its_key_and_not_by_its_value() {
+        let long = format!("[channels.C1]\ninstructions = \"{}\"", "é".repeat(2001));
+        for (text, words) in [
+            ("[channels.C1]\nagent = \"hunter2\"", ["channels.C1.agent", "general"]),
+            ("[users.\"http:a\".models]\nhunter2 = \"a/b\"", ["users.http:a.models", "coding"]),
+            ("[channels.C1.efforts]\nhunter2 = \"low\"", ["channels.C1.efforts", "coding"]),
+            ("[channels.C1]\nmodel = \"hunter2\"", ["line 2, `model`", "provider/model"]),
+            ("[channels.C1]\neffort = \"hunter2\"", ["line 2, `effort`", "medium"]),
+            ("[channels.C1]\npersona = \"hunter2\"", ["line 2", "persona"]),
+            ("[users.\"\"]\neffort = \"low\"", ["users", "whose"]),
+            (&long, ["channels.C1.instructions", "2000"]),
+        ] {
+            let problem = scopes_of(text).unwrap_err().to_string();
+            assert!(words.iter().all(|word| problem.contains(word)), "{text}: {problem}");
+            assert!(!problem.contains("hunter2"), "{problem}");
+        }
+    }
+}

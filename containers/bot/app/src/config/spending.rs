@@ -1,0 +1,124 @@
+//! `[money]`, `[prices."<provider>/<model>"]` and `[windows]`: what runs may cost, what models take, and how much they
+//! hold. Amounts are texts of dollars, such as "0.25": a float would round them.
+
+use std::collections::BTreeMap;
+
+use ars_agent::money::{Price, PriceTable, parse_dollars};
+use ars_bot_core::settings::MoneyCaps;
+use ars_types::ModelRef;
+use serde::Deserialize;
+
+use super::{ConfigError, File};
+
+/// The least a window may be, in tokens: below it not even a prompt and an answer fit.
+const LEAST_WINDOW: u64 = 8_000;
+
+/// `[money]`, in dollars.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Money {
+    /// The most one run may cost.
+    pub run: Option<String>,
+    /// The most all runs of a day (UTC) may cost.
+    pub day: Option<String>,
+}
+
+/// `[prices."<provider>/<model>"]`, in dollars per million tokens.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PriceEntry {
+    /// Fresh input.
+    pub input: String,
+    /// Output.
+    pub output: String,
+    /// Input read from the prompt cache; as fresh input when absent.
+    pub cache_read: Option<String>,
+    /// Input written to the prompt cache; as fresh input when absent.
+    pub cache_write: Option<String>,
+}
+
+impl File {
+    /// What runs may cost.
+    pub(super) fn money(&self) -> Result<MoneyCaps, ConfigError> {
+        let cap = |place, amount: &Option<String>| amount.as_deref().map(|text| dollars(place, text)).transpose();
+        Ok(MoneyCaps { run: cap("money.run", &self.money.run)?, day: cap("money.day", &self.money.day)? })
+    }
+
+    /// What models take.
+    pub(super) fn price_table(&self) -> Result<PriceTable, ConfigError> {
+        let mut table = PriceTable::default();
+        for (model, entry) in &self.prices {
+            let model = ModelRef::parse(model).map_err(|_| not_a_model("prices"))?;
+            let input = dollars("prices.input", &entry.input)?;
+            let or_input = |place, amount: &Option<String>| {
+                amount.as_deref().map_or(Ok(input), |text| dollars(place, text))
+            };
+            table.insert(
+                &model,
+                Price {
+                    input,
+                    output: dollars("prices.output", &entry.output)?,
+                    cache_read: or_input("prices.cache_read", &entry.cache_read)?,
+                    cache_write: or_input("prices.cache_write", &entry.cache_write)?,
+                },
+            );
+        }
+        Ok(table)
+    }
+
+    /// How many tokens models hold.
+    pub(super) fn model_windows(&self) -> Result<BTreeMap<String, u64>, ConfigError> {
+        for (model, tokens) in &self.windows {
+            ModelRef::parse(model).map_err(|_| not_a_model("windows"))?;
+            if *tokens < LEAST_WINDOW {
+                return Err(ConfigError::invalid("windows", "a window must be at least 8000 tokens"));
+            }
+        }
+        Ok(self.windows.clone())
+    }
+}
+
+fn dollars(place: &'static str, text: &str) -> Result<u64, ConfigError> {
+    parse_dollars(text)
+        .map_err(|_| ConfigError::invalid(place, "must be dollars as a text, such as \"3\" or \"0.25\""))
+}
+
+fn not_a_model(place: &'static str) -> ConfigError {
+    ConfigError::invalid(place, "each key must be <provider>/<model>")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(text: &str) -> File {
+        toml::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn amounts_are_read_to_the_micro_dollar() {
+        let file = file(
+            "[money]\nrun = \"2.50\"\n[prices.\"a/m\"]\ninput = \"3\"\noutput = \"15\"\ncache_read = \"0.3\"\n",
+        );
+        assert_eq!(file.money().unwrap(), MoneyCaps { run: Some(2_500_000), day: None });
+        let price = file.price_table().unwrap().of(&ModelRef::parse("a/m").unwrap()).unwrap();
+        let wanted =
+            Price { input: 3_000_000, output: 15_000_000, cache_read: 300_000, cache_write: 3_000_000 };
+        assert_eq!(price, wanted);
+    }
+
+    #[test]
+    fn what_is_no_amount_no_model_or_no_window_is_refused_by_its_place() {
+        for (text, place) in [
+            ("[money]\nday = \"3 dollars\"\n", "money.day"),
+            ("[prices.\"m\"]\ninput = \"3\"\noutput = \"15\"\n", "prices"),
+            ("[prices.\"a/m\"]\ninput = \"3\"\noutput = \"-1\"\n", "prices.output"),
+            ("[windows]\n\"a/m\" = 10\n", "windows"),
+        ] {
+            let file = file(text);
+            let refused = file.money().err().or(file.price_table().err()).or(file.model_windows().err());
+            let words = refused.unwrap().to_string();
+            assert!(words.contains(place) && !words.contains("dollars\""), "{words}");
+        }
+    }
+}

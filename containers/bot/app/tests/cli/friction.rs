@@ -1,0 +1,95 @@
+//! `ars friction analyze`: saved streams, from a file, from a pipe, and from the service itself.
+
+use ars_testkit::{FakeAnthropic, Reply};
+use serde_json::{Value, json};
+
+use crate::support::{Machine, Server, run, run_with_input};
+
+const LINES: &str = include_str!("../../src/commands/friction/fixtures/run.jsonl");
+
+fn json_of(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+#[tokio::test]
+async fn a_saved_stream_is_read_from_a_file_or_from_standard_input() {
+    let machine = Machine::new();
+    let file = machine.file("run.jsonl", LINES);
+    let file = file.to_str().unwrap();
+    let from_file = run(&mut machine.ars(&["friction", "analyze", file])).await;
+    from_file.assert_code(0);
+    assert!(from_file.stdout.contains("bash was slow"), "{}", from_file.stdout);
+    for arguments in [&["friction", "analyze"][..], &["friction", "analyze", "-"]] {
+        let piped = run_with_input(&mut machine.ars(arguments), LINES).await;
+        piped.assert_code(0);
+        assert_eq!(piped.stdout, from_file.stdout);
+    }
+}
+
+#[tokio::test]
+async fn json_is_the_exact_object() {
+    let machine = Machine::new();
+    let input = format!("{LINES}not json\n");
+    let arguments = ["friction", "analyze", "--json", "--slow-ms", "60000.4", "--in-progress"];
+    let ended = run_with_input(&mut machine.ars(&arguments), &input).await;
+    ended.assert_code(0);
+    let analysis = json_of(&ended.stdout);
+    let keys: Vec<_> = analysis.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(keys, ["source", "events", "skipped", "diagnosis"]);
+    assert_eq!((&analysis["source"], &analysis["skipped"]), (&json!("-"), &json!(1)));
+    assert_eq!(analysis["events"], LINES.lines().count());
+    assert_eq!(analysis["diagnosis"]["byCategory"]["slow_tool"]["count"], 0);
+}
+
+#[tokio::test]
+async fn without_events_the_exit_code_is_1_and_a_hint_is_given() {
+    let machine = Machine::new();
+    let ended = run_with_input(&mut machine.ars(&["friction", "analyze"]), "nothing\nof use\n").await;
+    ended.assert_refused(1, "failed", &["no events", "skipped: 2", "curl"]);
+    let ended = run_with_input(&mut machine.ars(&["friction", "analyze", "--json"]), "").await;
+    ended.assert_code(1);
+    let analysis = json_of(&ended.stdout);
+    assert_eq!((&analysis["events"], &analysis["skipped"]), (&json!(0), &json!(0)));
+    assert!(analysis["hint"].as_str().unwrap().contains("curl"), "{analysis}");
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_or_understood_is_said() {
+    let machine = Machine::new();
+    let missing = machine.path("missing.jsonl");
+    let ended = run(&mut machine.ars(&["friction", "analyze", missing.to_str().unwrap()])).await;
+    ended.assert_refused(1, "unavailable", &["missing.jsonl"]);
+    for wrong in ["-1", "soon", "NaN", "inf"] {
+        let ended = run(&mut machine.ars(&["friction", "analyze", &format!("--slow-ms={wrong}")])).await;
+        ended.assert_code(2);
+        assert_eq!(ended.stdout, "");
+    }
+}
+
+#[tokio::test]
+async fn no_configuration_is_needed() {
+    let machine = Machine::new();
+    let mut command = machine.ars(&["friction", "analyze"]);
+    command.env("SERVICE_CONFIG", machine.path("no-such-file"));
+    run_with_input(&mut command, LINES).await.assert_code(0);
+}
+
+#[tokio::test]
+async fn a_stream_of_the_service_is_understood_as_its_clients_save_it() {
+    let machine = Machine::new();
+    let fake = FakeAnthropic::start().await;
+    fake.push([Reply::tool("no_such_tool", json!({})), Reply::text("done")]);
+    let server =
+        Server::start(&mut machine.ars_with(&fake.url(), &["serve", "--listen", "127.0.0.1:0"])).await;
+    let (_, body) = server.ask(&json!({"text": "hi"})).await;
+    let events = format!("{}/runs/{}/events", server.url(), body["run"]["id"].as_str().unwrap());
+    let stream = reqwest::get(events).await.unwrap().text().await.unwrap();
+    server.terminate().await.assert_code(0);
+
+    let ended = run_with_input(&mut machine.ars(&["friction", "analyze", "--json"]), &stream).await;
+    ended.assert_code(0);
+    let analysis = json_of(&ended.stdout);
+    assert_eq!(analysis["skipped"], 0, "{stream}");
+    assert_eq!(analysis["events"], stream.lines().filter(|line| line.starts_with("id:")).count());
+    assert_eq!(analysis["diagnosis"]["byCategory"]["failed_tool"]["count"], 1, "{analysis:#}");
+}
