@@ -5,7 +5,12 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use ars_auth::{Actor, Denied, Grants, Set, dashboard::by_loopback};
+use ars_auth::{
+    Actor, Denied, Grants, Set,
+    dashboard::by_loopback,
+    grants::granted,
+    policy::{Resource, decide},
+};
 use ars_types::Visibility;
 use axum::{
     extract::{ConnectInfo, Request, State},
@@ -15,9 +20,6 @@ use axum::{
 };
 
 use crate::{respond, state::HttpState};
-
-/// The action that lets a viewer stop runs.
-const WRITE: &str = "runs:write";
 
 /// Somebody the gate let in.
 #[derive(Debug, Clone)]
@@ -32,10 +34,7 @@ pub(crate) async fn gate(State(state): State<HttpState>, mut request: Request, n
     let host = request.headers().get(header::HOST).map(|host| host.to_str().unwrap_or_default());
     match admit(peer, host, settings.public_base_url.as_deref()) {
         Ok(actor) => {
-            let actor = match settings.grants.get(&actor.id) {
-                Some(extra) => actor.with(extra),
-                None => actor,
-            };
+            let actor = granted(&actor, &settings.grants);
             request.extensions_mut().insert(Viewer { actor });
             next.run(request).await
         }
@@ -64,16 +63,12 @@ impl Viewer {
 
     /// Whether the viewer may read a run: a member of its channel, its own run, or a public one.
     pub(crate) fn may_read(&self, channel: &str, visibility: Visibility, user: &str) -> bool {
-        self.is_member(channel, visibility) || user == self.actor.id
+        decide(&self.actor, "runs:read", &Resource::Run { channel, visibility, user }).is_ok()
     }
 
-    /// Whether the viewer may stop a run. Owning it is not enough.
+    /// Whether the viewer may stop a run. Owning it is not enough, so whose it is does not matter.
     pub(crate) fn may_write(&self, channel: &str, visibility: Visibility) -> bool {
-        self.actor.grants.actions.contains(WRITE) && self.is_member(channel, visibility)
-    }
-
-    fn is_member(&self, channel: &str, visibility: Visibility) -> bool {
-        visibility == Visibility::Public || self.actor.grants.channels.contains(channel)
+        decide(&self.actor, "runs:write", &Resource::Run { channel, visibility, user: "" }).is_ok()
     }
 }
 
@@ -122,7 +117,7 @@ mod tests {
         let viewer = Viewer { actor };
         assert!(viewer.may_read("http:default", Visibility::Machine, "http:ann"));
         assert!(!viewer.may_write("http:default", Visibility::Machine));
-        let granted = viewer.actor.with(&Grants { actions: Set::of(&[WRITE]), ..Grants::default() });
+        let granted = viewer.actor.with(&Grants { actions: Set::of(&["runs:write"]), ..Grants::default() });
         assert!(Viewer { actor: granted }.may_write("http:default", Visibility::Machine));
     }
 }
