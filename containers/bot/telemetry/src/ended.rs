@@ -49,19 +49,38 @@ pub(crate) fn is_span(metadata: &Metadata<'_>) -> bool {
     metadata.target() == SPAN_TARGET
 }
 
-impl Ended {
+/// What an event told of an ended span, as it was told: nothing to show before it is cleaned.
+pub(crate) struct Told {
+    run: String,
+    trace: String,
+    end: EventBody,
+}
+
+impl Told {
     /// The span an event tells of; none when it tells of none.
-    pub(crate) fn read(event: &Event<'_>, redactor: &Redactor) -> Option<Self> {
+    pub(crate) fn read(event: &Event<'_>) -> Option<Self> {
         if !is_span(event.metadata()) {
             return None;
         }
-        let mut told = Told::default();
-        event.record(&mut told);
-        if told.trace.len() != TRACE_ID_DIGITS || !told.trace.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return None;
+        let mut fields = Fields::default();
+        event.record(&mut fields);
+        let Fields { run, trace, span } = fields;
+        let is_trace = trace.len() == TRACE_ID_DIGITS && trace.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let end = serde_json::from_str(&span).ok()?;
+        is_trace.then_some(Self { run, trace, end })
+    }
+
+    /// Whether it becomes a log line. Most do not, and are not cleaned for it.
+    pub(crate) fn is_logged(&self, which: SpanLog) -> bool {
+        let EventBody::SpanEnd { parent_span_id, duration_ms, .. } = &self.end else { return false };
+        match which {
+            SpanLog::Roots => parent_span_id.is_none(),
+            SpanLog::Slow => *duration_ms >= SLOW_MS,
         }
-        // Whole, before anything is cut: `attrs` are texts of their own inside the JSON.
-        let body = redactor.redact_event(serde_json::from_str(&told.span).ok()?);
+    }
+
+    /// The span without secrets.
+    pub(crate) fn clean(self, redactor: &Redactor) -> Option<Ended> {
         let EventBody::SpanEnd {
             span_id,
             parent_span_id,
@@ -71,13 +90,13 @@ impl Ended {
             duration_ms,
             status,
             error,
-        } = body
+        } = redactor.redact_event(self.end)
         else {
             return None;
         };
-        Some(Self {
-            run: redactor.redact(&told.run).into_owned(),
-            trace: told.trace,
+        Some(Ended {
+            run: redactor.redact(&self.run).into_owned(),
+            trace: self.trace,
             id: span_id,
             parent: parent_span_id,
             name,
@@ -88,15 +107,9 @@ impl Ended {
             attrs: attrs.unwrap_or_default(),
         })
     }
+}
 
-    /// Whether it becomes a log line.
-    pub(crate) fn is_logged(&self, which: SpanLog) -> bool {
-        match which {
-            SpanLog::Roots => self.parent.is_none(),
-            SpanLog::Slow => self.ms >= SLOW_MS,
-        }
-    }
-
+impl Ended {
     /// The fields of its log line.
     pub(crate) fn fields(self) -> Map<String, Value> {
         let mut fields = Map::new();
@@ -123,13 +136,13 @@ impl Ended {
 
 /// The fields as they were told.
 #[derive(Default)]
-struct Told {
+struct Fields {
     run: String,
     trace: String,
     span: String,
 }
 
-impl Visit for Told {
+impl Visit for Fields {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         self.record_str(field, &format!("{value:?}"));
     }

@@ -17,7 +17,7 @@ use tracing_subscriber::{
 };
 
 use crate::{
-    ended::{Ended, SpanLog, is_span},
+    ended::{Ended, SpanLog, Told, is_span},
     fields::Fields,
 };
 
@@ -38,8 +38,8 @@ impl<W: for<'w> MakeWriter<'w>> Lines<W> {
 
     fn fields(&self, event: &Event<'_>) -> Option<Map<String, Value>> {
         if is_span(event.metadata()) {
-            let ended = Ended::read(event, &self.redactor)?;
-            return ended.is_logged(self.spans).then(|| ended.fields());
+            let told = Told::read(event).filter(|told| told.is_logged(self.spans))?;
+            return told.clean(&self.redactor).map(Ended::fields);
         }
         Some(Fields::read(&self.redactor, |visitor| event.record(visitor)))
     }

@@ -19,7 +19,11 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Event, Subscriber};
 use tracing_subscriber::{Layer, layer::Context};
 
-use crate::{StartError, ended::Ended, names};
+use crate::{
+    StartError,
+    ended::{Ended, Told},
+    names,
+};
 
 pub(crate) use self::endpoint::header_secrets;
 pub use self::endpoint::{BadEndpoint, Endpoint};
@@ -74,7 +78,7 @@ pub(crate) fn start(
 
 impl<S: Subscriber> Layer<S> for Export {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-        let Some(span) = Ended::read(event, &self.redactor) else { return };
+        let Some(span) = Told::read(event).and_then(|told| told.clean(&self.redactor)) else { return };
         if self.queue.try_send(span).is_err() {
             counter!(names::SPANS_DROPPED, "reason" => "queue").increment(1);
         }
