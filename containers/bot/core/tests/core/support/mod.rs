@@ -59,6 +59,8 @@ pub enum Move {
 pub struct ScriptedModel {
     pub moves: Mutex<VecDeque<Move>>,
     pub seen: Mutex<Vec<Vec<Turn>>>,
+    /// The system prompt of the last call.
+    pub system: Mutex<String>,
     /// The model of each call.
     pub asked: Mutex<Vec<String>>,
     pub called: tokio::sync::Notify,
@@ -74,6 +76,7 @@ impl ModelClient for ScriptedModel {
         cancel: &CancellationToken,
     ) -> Result<ModelTurn, ModelError> {
         self.seen.lock().unwrap().push(request.turns.to_vec());
+        request.system.clone_into(&mut self.system.lock().unwrap());
         self.asked.lock().unwrap().push(request.model.to_owned());
         self.called.notify_one();
         let next = self.moves.lock().unwrap().pop_front().expect("the script has a move for every call");
@@ -170,6 +173,8 @@ impl RunStore for MemoryStore {
 pub struct EchoWorkspace {
     reading: AtomicI64,
     pub most_reading: AtomicI64,
+    /// What git says of any range; without it git fails.
+    pub range: Mutex<Option<String>>,
 }
 
 #[async_trait]
@@ -203,7 +208,9 @@ impl Workspace for EchoWorkspace {
         _request: GitRequest<'_>,
         _cancel: &CancellationToken,
     ) -> Result<GitAnswer, WorkspaceError> {
-        Ok(GitAnswer { exit_code: 128, output: Vec::new(), truncated: false })
+        let range = self.range.lock().unwrap().clone();
+        let exit_code = if range.is_some() { 0 } else { 128 };
+        Ok(GitAnswer { exit_code, output: range.unwrap_or_default().into(), truncated: false })
     }
 
     async fn read(&self, path: &str, _limit: u64) -> Result<(Vec<u8>, u64), WorkspaceError> {
@@ -295,6 +302,10 @@ pub struct World {
 }
 
 pub fn world(moves: Vec<Move>) -> World {
+    world_with(moves, Capabilities::default())
+}
+
+pub fn world_with(moves: Vec<Move>, capabilities: Capabilities) -> World {
     let model = Arc::new(ScriptedModel { moves: Mutex::new(moves.into()), ..ScriptedModel::default() });
     let store = Arc::new(MemoryStore::default());
     let workspace = Arc::new(EchoWorkspace::default());
@@ -312,7 +323,7 @@ pub fn world(moves: Vec<Move>) -> World {
         models: Arc::new(OneModel(Arc::clone(&model))),
         workspaces: Arc::new(OneWorkspace(Arc::clone(&workspace))),
         store: as_store,
-        capabilities: Capabilities::default(),
+        capabilities,
         redactor: Arc::new(Redactor::new(vec!["canary-value".into()])),
         settings,
     });

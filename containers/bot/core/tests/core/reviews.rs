@@ -1,0 +1,115 @@
+//! Reviews from the request to the record: skills, instructions, verdict, first line and reading diff.
+
+use std::sync::Arc;
+
+use ars_bot_core::{
+    Capabilities,
+    ports::{ModelErrorKind, Skill, Skills},
+};
+use ars_types::RunStatus;
+use serde_json::{Value, json};
+
+use crate::support::{Move, World, outline, world, world_with};
+
+struct OneSkill;
+
+impl Skills for OneSkill {
+    fn list(&self, agent: &str) -> Vec<Arc<Skill>> {
+        self.get("quality").into_iter().filter(|skill| skill.is_for(agent)).collect()
+    }
+
+    fn get(&self, name: &str) -> Option<Arc<Skill>> {
+        (name == "quality").then(|| {
+            Arc::new(Skill {
+                name: "quality".into(),
+                description: "reading for upkeep".into(),
+                agents: vec!["review".into()],
+                source: None,
+                upstream: None,
+                body: "Read it twice.".into(),
+            })
+        })
+    }
+}
+
+fn verdict(word: &str, summary: &str) -> (&'static str, Value) {
+    ("submit_verdict", json!({"verdict": word, "summary": summary, "head": "abc1234"}))
+}
+
+/// The one reply and the outline of the record.
+async fn review(world: &World) -> (String, Vec<String>) {
+    let io = world.ask("agent:review repo:acme/app look at it").await;
+    let replies = io.replies.lock().unwrap().clone();
+    let [reply] = &replies[..] else { panic!("not one reply: {replies:?}") };
+    (reply.clone(), outline(&world.last_record()))
+}
+
+#[tokio::test]
+async fn a_review_ends_in_the_last_verdict_a_line_of_it_and_a_reading_diff() {
+    let world = world(vec![
+        Move::Ask(vec![verdict("approve", "fine")]),
+        Move::Ask(vec![verdict("request_changes", "it\nleaks")]),
+        Move::Say("LGTM: no findings."),
+    ]);
+    *world.workspace.range.lock().unwrap() = Some("+canary-value\n".into());
+    let (reply, outline) = review(&world).await;
+    assert_eq!(reply, "Changes requested: it leaks\n\nLGTM: no findings.");
+    assert_eq!(outline[outline.len() - 2..], ["review_artifact", "answer"]);
+    let record = world.last_record();
+    let artifact = record.events.iter().find(|event| event["type"] == "review_artifact").unwrap();
+    assert_eq!(artifact["baseRef"], "origin/HEAD");
+    assert_eq!((&artifact["diff"], &artifact["poweredBy"]), (&json!("+[redacted]\n"), &json!("git")));
+    let answer = record.events.iter().find(|event| event["type"] == "answer").unwrap();
+    assert_eq!(answer["text"], json!(reply));
+}
+
+#[tokio::test]
+async fn a_review_without_a_verdict_or_a_diff_is_not_approved_and_still_answers() {
+    let world = world(vec![Move::Say("Looks good to me.")]);
+    let (reply, outline) = review(&world).await;
+    assert_eq!(reply, "Not approved: the review gave no verdict.\n\nLooks good to me.");
+    assert!(!outline.contains(&"review_artifact".to_owned()), "{outline:?}");
+}
+
+#[tokio::test]
+async fn a_review_that_fails_after_approving_is_not_approved() {
+    let world = world(vec![Move::Ask(vec![verdict("approve", "fine")]), Move::Fail(ModelErrorKind::Invalid)]);
+    let (reply, _) = review(&world).await;
+    assert!(reply.starts_with("Not approved: ") && !reply.contains("LGTM"), "{reply}");
+    assert_eq!(world.last_record().status, RunStatus::Failed);
+}
+
+#[tokio::test]
+async fn an_agent_that_gives_no_verdict_keeps_its_answer() {
+    let world = world(vec![Move::Say("Done.")]);
+    let io = world.ask("agent:coding repo:acme/app do it").await;
+    assert_eq!(*io.replies.lock().unwrap(), ["Done."]);
+}
+
+#[tokio::test]
+async fn a_skill_in_use_is_told_between_the_call_and_its_result() {
+    let capabilities = Capabilities { skills: Some(Arc::new(OneSkill)), ..Capabilities::default() };
+    let use_it = || Move::Ask(vec![("use_skill", json!({"name": "quality"}))]);
+    let world = world_with(vec![use_it(), Move::Say("Read."), use_it(), Move::Say("Done.")], capabilities);
+    let (_, outline) = review(&world).await;
+    let at = outline.iter().position(|event| event == "skill_use").unwrap();
+    assert_eq!(outline[at - 1..=at + 1], ["tool_call use_skill", "skill_use", "tool_result use_skill"]);
+    let system = world.model.system.lock().unwrap().clone();
+    assert!(system.contains("\n- quality: reading for upkeep") && !system.contains("twice"), "{system}");
+
+    world.ask("agent:coding repo:acme/app do it").await;
+    let record = world.last_record();
+    let told = record.events.iter().any(|event| event["type"] == "skill_use");
+    let refused = record.events.iter().any(|event| event["type"] == "tool_result" && event["ok"] == false);
+    assert!(refused && !told);
+    assert!(!world.model.system.lock().unwrap().contains("quality"));
+}
+
+#[tokio::test]
+async fn a_repositorys_instructions_stand_fenced_in_the_prompt() {
+    // The workspace's files hold their own names.
+    let world = world(vec![Move::Say("Done.")]);
+    world.ask("agent:coding repo:acme/app do it").await;
+    let system = world.model.system.lock().unwrap().clone();
+    assert!(system.contains("\n<untrusted-text>\nAGENTS.md\n</untrusted-text>"), "{system}");
+}
