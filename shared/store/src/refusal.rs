@@ -22,6 +22,15 @@ impl Refusal {
         Self::Field(format!("{} {rule}", field.as_ref()))
     }
 
+    /// The same refusal of something that stands at `place` in a larger body.
+    #[must_use]
+    pub fn within(self, place: &str) -> Self {
+        match self {
+            Self::Field(message) => Self::Field(format!("{place}.{message}")),
+            other @ (Self::Conflict(_) | Self::TooLarge(_)) => other,
+        }
+    }
+
     /// 409 with this JSON text as its body.
     pub fn conflict(body: impl Into<String>) -> Self {
         Self::Conflict(body.into())

@@ -116,6 +116,64 @@ pub struct Events<E> {
     pub events: E,
 }
 
+/// Most runs of one flush (docs/decisions/0007): more than twice what one bot process is built for.
+pub const MAX_FLUSHED_RUNS: usize = 500;
+
+/// Fields of `/runs/flush`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FlushRequest<'a, R> {
+    /// Whose runs.
+    #[serde(rename = "gen")]
+    pub generation: &'a Generation,
+    /// How long every lease is to last from now, 1000 to 3600000; absent, leases stay as they are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lease_ms: Option<u32>,
+    /// The runs, none of them twice, at most [`MAX_FLUSHED_RUNS`].
+    pub runs: R,
+}
+
+/// What a flush carries of one run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunNews<'a, E> {
+    /// The run.
+    pub run_id: &'a RunId,
+    /// Events, each an object with its `seq`.
+    pub events: E,
+    /// The last follow-up known; later ones are asked for.
+    pub inbox_after: u64,
+}
+
+/// What a flush answers of one run, in the request's order.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunFlushed {
+    /// The run.
+    pub run_id: RunId,
+    /// The writer owns it.
+    pub ok: bool,
+    /// What it is told, or why it is told nothing.
+    #[serde(flatten)]
+    pub outcome: FlushOutcome,
+}
+
+/// What became of one run's part of a flush.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum FlushOutcome {
+    /// Written.
+    Done {
+        /// As a heartbeat tells it.
+        #[serde(flatten)]
+        beat: Beat,
+        /// Follow-ups after the last one known, oldest first; of very many, the first.
+        inbox: Vec<Followup>,
+    },
+    /// Nothing was written.
+    Lost(Conflict),
+}
+
 /// Field of `/runs/step`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Step<R> {
@@ -261,7 +319,7 @@ pub struct ReclaimRequest<'a> {
     pub now: Option<Moment>,
 }
 
-/// Answer of `/runs/live`, and with `R` = [`Reclaimed`] of `/runs/reclaim`.
+/// Answer of `/runs/live`, with `R` = [`Reclaimed`] of `/runs/reclaim`, and with [`RunFlushed`] of `/runs/flush`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunsResponse<R> {
     /// The runs, earliest start first.

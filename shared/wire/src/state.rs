@@ -1,5 +1,5 @@
 //! The state Worker's routes: every path, with its body's fence and the field that names its store (document 2
-//! sections 4.2 and 4.3, state-worker supplement sections 1.4, 1.5, 2 to 10 and 14).
+//! sections 4.2 and 4.3, state-worker supplement sections 1.4, 1.5, 2 to 10 and 14; docs/decisions/0007 for the flush).
 //!
 //! All are POST with a bearer, JSON in and out. The Worker, its objects, and the bot's clients share these enums, so
 //! a route exists once. Not here: bodies (`memory`, `runs`, `ledger` and their neighbours) and their validation.
@@ -139,6 +139,8 @@ verbs! {
     LiveEvents "/runs/live-events" OTHER,
     /// Leaves a follow-up for a live run.
     Inbox "/runs/inbox" OTHER,
+    /// Appends events to many live runs, extends their leases, and brings back stops and follow-ups.
+    Flush "/runs/flush" RECORD,
 }
 
 verbs! {
@@ -260,7 +262,10 @@ mod tests {
     fn only_what_carries_records_events_or_transcripts_may_be_large() {
         let large: Vec<_> =
             Route::all().filter(|route| route.fence() == 2_097_152).map(Route::path).collect();
-        assert_eq!(large, ["/runs/put", "/runs/append", "/runs/finish", "/runs/transcript/write"]);
+        assert_eq!(
+            large,
+            ["/runs/put", "/runs/append", "/runs/finish", "/runs/flush", "/runs/transcript/write"]
+        );
         assert!(Route::all().all(|route| large.contains(&route.path()) || route.fence() == 524_288));
     }
 }

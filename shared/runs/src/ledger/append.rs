@@ -8,7 +8,7 @@ use ars_store::{Refusal, StoreFailure};
 use super::{OK, request::OwnerWrite};
 use crate::{
     RunStore,
-    store::{EventBatch, EventBody},
+    store::{EventBatch, EventBody, EventText},
 };
 
 /// Bytes of one event's JSON (section 9.1).
@@ -22,14 +22,7 @@ impl<S: Sql> RunStore<S> {
         let events = events.ok_or_else(|| Refusal::field("events", "must be an array"))?;
         let mut batch = EventBatch::default();
         for (index, event) in events.iter().enumerate() {
-            let seq = event.seq.ok_or_else(|| {
-                Refusal::field(format!("events[{index}].seq"), "must be an integer of at least 1")
-            })?;
-            if event.text.len() > MAX_EVENT {
-                let event = format!("events[{index}]");
-                return Err(Refusal::field(event, "must take at most 65536 bytes").into());
-            }
-            batch.push(seq, &event.text);
+            batch.push(seq(index, event)?, &event.text);
         }
         let is_one = batch.is_one();
         let append = || {
@@ -44,4 +37,15 @@ impl<S: Sql> RunStore<S> {
         }
         Ok(OK.to_owned())
     }
+}
+
+/// The seq of an event that may be appended, the request's next after `index` others.
+pub(super) fn seq(index: usize, event: &EventText<'_>) -> Result<i64, Refusal> {
+    let seq = event
+        .seq
+        .ok_or_else(|| Refusal::field(format!("events[{index}].seq"), "must be an integer of at least 1"))?;
+    if event.text.len() > MAX_EVENT {
+        return Err(Refusal::field(format!("events[{index}]"), "must take at most 65536 bytes"));
+    }
+    Ok(seq)
 }

@@ -88,10 +88,7 @@ impl Claim {
         let Some(Json::Object(run)) = body.get("run") else {
             return Err(Refusal::field("run", "must be an object"));
         };
-        Self::read_run(run).map_err(|refusal| match refusal {
-            Refusal::Field(message) => Refusal::Field(format!("run.{message}")),
-            other @ (Refusal::Conflict(_) | Refusal::TooLarge(_)) => other,
-        })
+        Self::read_run(run).map_err(|refusal| refusal.within("run"))
     }
 
     fn read_run(run: &Map<String, Json>) -> Result<Self, Refusal> {

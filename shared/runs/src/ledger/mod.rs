@@ -18,6 +18,7 @@ mod claim;
 mod fence;
 mod finish;
 mod finishing;
+mod flush;
 mod handoff;
 mod heartbeat;
 mod inbox;

@@ -11,6 +11,7 @@ use ars_types::{Generation, RunId};
 
 /// Shortest and longest lease a caller may ask for, in milliseconds (section 9.1).
 const LEASE_MS: std::ops::RangeInclusive<i64> = 1000..=3_600_000;
+const LEASE_RULE: &str = "must be an integer from 1000 to 3600000";
 
 /// A body, and the run and generation that every owner write names.
 pub(super) struct OwnerWrite {
@@ -38,8 +39,12 @@ pub(crate) fn generation(body: &Map<String, Value>) -> Result<Generation, Refusa
 
 /// How long a lease is to last.
 pub(super) fn lease_ms(body: &Map<String, Value>) -> Result<i64, Refusal> {
-    let rule = "must be an integer from 1000 to 3600000";
-    integer(body, "leaseMs", LEASE_MS, rule)?.ok_or_else(|| Refusal::field("leaseMs", rule))
+    lease_ms_if_any(body)?.ok_or_else(|| Refusal::field("leaseMs", LEASE_RULE))
+}
+
+/// The same, where a request may leave leases as they are.
+pub(super) fn lease_ms_if_any(body: &Map<String, Value>) -> Result<Option<i64>, Refusal> {
+    integer(body, "leaseMs", LEASE_MS, LEASE_RULE)
 }
 
 /// The JSON text of an object that must be there.

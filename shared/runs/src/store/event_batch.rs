@@ -3,7 +3,10 @@
 //! They go in as few JSON texts, each an object from seq to event that SQLite takes apart: binding them one by one
 //! would cross the boundary for each.
 
+use std::fmt::{self, Write as _};
+
 use ars_sql::{Sql, SqlError, Value};
+use ars_types::RunId;
 
 use super::RunStore;
 
@@ -20,20 +23,33 @@ pub(crate) struct EventBatch {
 impl EventBatch {
     /// Adds an event; of two with one seq the later counts.
     pub(crate) fn push(&mut self, seq: i64, event: &str) {
+        self.push_by(format_args!("{seq}"), event);
+    }
+
+    /// Adds an event of one of several runs, for [`RunStore::write_owned_events`].
+    pub(crate) fn push_of(&mut self, run: &RunId, seq: i64, event: &str) {
+        // No run id holds a slash.
+        self.push_by(format_args!("{seq}/{run}"), event);
+    }
+
+    fn push_by(&mut self, key: fmt::Arguments<'_>, event: &str) {
         if !self.open.is_empty() && self.open.len() + event.len() > MAX_BATCH {
             self.open.push('}');
             self.full.push(std::mem::take(&mut self.open));
         }
         self.open.push(if self.open.is_empty() { '{' } else { ',' });
-        self.open.push('"');
-        self.open.push_str(&seq.to_string());
-        self.open.push_str("\":");
-        self.open.push_str(event);
+        // Writing to a string cannot fail.
+        let _ = write!(self.open, "\"{key}\":{event}");
     }
 
     /// Whether one statement writes it.
     pub(crate) fn is_one(&self) -> bool {
         self.full.is_empty()
+    }
+
+    /// How many statements write it.
+    pub(crate) fn statements(&self) -> usize {
+        self.full.len() + usize::from(!self.open.is_empty())
     }
 
     fn into_texts(mut self) -> Vec<String> {
@@ -49,6 +65,19 @@ impl<S: Sql> RunStore<S> {
     /// Writes events over those of the same seqs.
     pub(crate) fn write_events(&self, run: &str, batch: EventBatch) -> Result<(), SqlError> {
         self.insert_events("REPLACE", run, batch)
+    }
+
+    /// Writes events of several runs over those of the same seqs, of each run that the generation owns.
+    pub(crate) fn write_owned_events(&self, generation: &Value, batch: EventBatch) -> Result<(), SqlError> {
+        // A number is read as far as it goes, which is up to the slash.
+        let statement = "INSERT OR REPLACE INTO run_events (run_id, seq, event) \
+                         SELECT live.run_id, CAST(event.key AS INTEGER), event.value FROM json_each(?2) AS event \
+                         CROSS JOIN live_runs AS live ON live.run_id = substr(event.key, instr(event.key, '/') + 1) \
+                         WHERE live.owner_gen = ?1";
+        for text in batch.into_texts() {
+            self.sql().execute(statement, &[generation.clone(), Value::from(text)])?;
+        }
+        Ok(())
     }
 
     /// Writes events where there are none of the same seqs.

@@ -36,12 +36,16 @@ impl<'a> EventBody<'a> {
         if let Some(read) = Self::split(body, path) {
             return Ok(read);
         }
-        let mut fields = parse_body(body)?;
+        Ok(Self::of(parse_body(body)?, path))
+    }
+
+    /// A body that was read as a tree.
+    pub(crate) fn of(mut fields: Map<String, Json>, path: &[&str]) -> Self {
         let events = match take(&mut fields, path) {
             Some(Json::Array(events)) => Some(events.iter().map(EventText::written).collect()),
             _ => None,
         };
-        Ok(Self { fields, events })
+        Self { fields, events }
     }
 
     fn split(body: &'a str, path: &[&str]) -> Option<Self> {

@@ -85,6 +85,7 @@ impl<S: Sql> Store<S> for RunStore<S> {
             RunVerb::Reclaim => return self.reclaim(body, now),
             RunVerb::LiveEvents => return self.live_events(body, now),
             RunVerb::Inbox => self.inbox(body),
+            RunVerb::Flush => return self.flush(body, now),
         };
         answer.map(S::Text::from)
     }

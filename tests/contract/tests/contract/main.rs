@@ -69,6 +69,7 @@ routes! {
     runs_reclaim: ledger::reclaim::table,
     runs_live_events: ledger::live_events::table,
     runs_inbox: ledger::inbox::table,
+    runs_flush: ledger::flush::table,
     runs_transcript_owner: transcripts::owner::table,
     runs_transcript_write: transcripts::write::table,
     runs_transcript_read: transcripts::read::table,

@@ -1,8 +1,8 @@
 //! A ledger whose claims, steps and states are tried again (state-worker supplement section 11).
 //!
 //! Each of them may be repeated: the store answers a repeated claim as granted, and a step or state replaces itself.
-//! The rest goes through once: a heartbeat is followed by the next one, a lost batch of events is in the record, and
-//! a finish is retried as part of writing the record.
+//! The rest goes through once: what one flush or heartbeat does not deliver the next one does, a lost batch of events
+//! is in the record, and a finish is retried as part of writing the record.
 
 use std::sync::Arc;
 

@@ -4,6 +4,7 @@ pub mod append;
 pub mod claim;
 pub mod finish;
 pub mod finishing;
+pub mod flush;
 pub mod handoff;
 pub mod heartbeat;
 pub mod inbox;

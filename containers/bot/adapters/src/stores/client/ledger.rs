@@ -128,35 +128,11 @@ impl<E: Exchange> Ledger for Client<E> {
         lease_ms: Option<u32>,
         runs: &[News],
     ) -> Result<Vec<Owned<Told>>, StoreError> {
-        self.flush_one_by_one(generation, lease_ms, runs).await
+        self.flush_runs(generation, lease_ms, runs).await
     }
 }
 
 impl<E: Exchange> Client<E> {
-    /// What a store without the batched route takes: an append and a heartbeat for each run. It cannot tell of
-    /// follow-ups.
-    async fn flush_one_by_one(
-        &self,
-        generation: &Generation,
-        lease_ms: Option<u32>,
-        runs: &[News],
-    ) -> Result<Vec<Owned<Told>>, StoreError> {
-        let mut told = Vec::with_capacity(runs.len());
-        for News { run, events, .. } in runs {
-            let owner = Owner { run_id: run.clone(), generation: generation.clone() };
-            let mut done = Owned::Done(Told::default());
-            if !events.is_empty() {
-                done = self.append(&owner, events).await?.map(|()| Told::default());
-            }
-            if let (Owned::Done(_), Some(lease_ms)) = (&done, lease_ms) {
-                let beat = self.heartbeat(&owner, lease_ms).await?;
-                done = beat.map(|Beat { stop, .. }| Told { stop, inbox: Vec::new() });
-            }
-            told.push(done);
-        }
-        Ok(told)
-    }
-
     async fn owner_write<A: DeserializeOwned>(
         &self,
         verb: RunVerb,

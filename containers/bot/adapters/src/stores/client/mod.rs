@@ -5,6 +5,7 @@
 //! (`ars_bot_core::retry`) and the byte budget of records (`ars_runs::budget`).
 
 mod config;
+mod flush;
 mod friction;
 mod ledger;
 mod memory;
@@ -48,14 +49,16 @@ pub struct Client<E> {
     memory_cap: Option<u32>,
     /// A route was not there.
     is_degraded: AtomicBool,
+    /// The route of the flush was not.
+    lacks_flush: AtomicBool,
 }
 
 impl<E: Exchange> Client<E> {
     /// A client over an exchange.
     pub fn over(exchange: E, proposal: Option<Proposal>) -> Result<Self, StoreError> {
         let store_key = StoreKey::parse(DEFAULT_STORE).map_err(|error| permanent(error.to_string()))?;
-        let is_degraded = AtomicBool::new(false);
-        Ok(Self { exchange, store_key, proposal, memory_cap: None, is_degraded })
+        let (is_degraded, lacks_flush) = (AtomicBool::new(false), AtomicBool::new(false));
+        Ok(Self { exchange, store_key, proposal, memory_cap: None, is_degraded, lacks_flush })
     }
 
     /// Sends this cap on a scope's records with every write to memory, 1 to 10000.

@@ -1,0 +1,92 @@
+//! One request for the news of many runs (docs/decisions/0007), or what an older state Worker takes in its place: an
+//! append and a heartbeat for each run.
+//!
+//! Whether the route is there is found out once in the life of a process. Not here: when to flush, and how much.
+
+use std::sync::atomic::Ordering;
+
+use ars_bot_core::ports::{Ledger as _, News, Owned, StoreError, StoreErrorKind, Told};
+use ars_types::Generation;
+use ars_wire::{
+    ledger::{Beat, FlushOutcome, FlushRequest, Owner, RunFlushed, RunNews, RunsResponse},
+    state::{Route, RunVerb},
+};
+use futures::{StreamExt as _, TryStreamExt as _, stream};
+
+use super::{Client, Exchange, ledger::owned, malformed};
+
+/// Runs that are flushed at once where each takes requests of its own.
+const RUNS_AT_ONCE: usize = 8;
+
+impl<E: Exchange> Client<E> {
+    /// What each run is told, in the order given.
+    pub(super) async fn flush_runs(
+        &self,
+        generation: &Generation,
+        lease_ms: Option<u32>,
+        runs: &[News],
+    ) -> Result<Vec<Owned<Told>>, StoreError> {
+        if !self.lacks_flush.load(Ordering::Relaxed) {
+            match self.flush_together(generation, lease_ms, runs).await {
+                Err(error) if error.kind == StoreErrorKind::RouteMissing => {
+                    self.lacks_flush.store(true, Ordering::Relaxed);
+                }
+                answer => return answer,
+            }
+        }
+        let flushed: Vec<_> = runs.iter().map(|news| self.flush_one(generation, lease_ms, news)).collect();
+        stream::iter(flushed).buffered(RUNS_AT_ONCE).try_collect().await
+    }
+
+    async fn flush_together(
+        &self,
+        generation: &Generation,
+        lease_ms: Option<u32>,
+        runs: &[News],
+    ) -> Result<Vec<Owned<Told>>, StoreError> {
+        let news = runs.iter().map(|News { run, events, inbox_after }| RunNews {
+            run_id: run,
+            events,
+            inbox_after: *inbox_after,
+        });
+        let request = FlushRequest { generation, lease_ms, runs: news.collect::<Vec<_>>() };
+        let answer = self.ask(Route::Runs(RunVerb::Flush), &self.keyed(request)).await?;
+        let RunsResponse { runs: answered } = answer;
+        if answered.len() != runs.len() {
+            return Err(malformed("another number of runs"));
+        }
+        runs.iter().zip(answered).map(|(news, flushed)| told(news, flushed)).collect()
+    }
+
+    /// The same by the routes that every state Worker has, which cannot tell of follow-ups.
+    async fn flush_one(
+        &self,
+        generation: &Generation,
+        lease_ms: Option<u32>,
+        News { run, events, .. }: &News,
+    ) -> Result<Owned<Told>, StoreError> {
+        let owner = Owner { run_id: run.clone(), generation: generation.clone() };
+        let mut done = Owned::Done(Told::default());
+        if !events.is_empty() {
+            done = self.append(&owner, events).await?.map(|()| Told::default());
+        }
+        if let (Owned::Done(_), Some(lease_ms)) = (&done, lease_ms) {
+            let beat = self.heartbeat(&owner, lease_ms).await?;
+            done = beat.map(|Beat { stop, .. }| Told { stop, inbox: Vec::new() });
+        }
+        Ok(done)
+    }
+}
+
+/// What the answer says of a run, which must be the one that was asked about.
+fn told(news: &News, flushed: RunFlushed) -> Result<Owned<Told>, StoreError> {
+    let RunFlushed { run_id, ok, outcome } = flushed;
+    if run_id != news.run {
+        return Err(malformed("another run than was asked about"));
+    }
+    match outcome {
+        FlushOutcome::Done { beat: Beat { stop, .. }, inbox } if ok => Ok(Owned::Done(Told { stop, inbox })),
+        FlushOutcome::Lost(conflict) if !ok => owned(Err(conflict)),
+        FlushOutcome::Done { .. } | FlushOutcome::Lost(_) => Err(malformed("a run with another ok")),
+    }
+}
