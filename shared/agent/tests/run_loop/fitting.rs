@@ -26,7 +26,10 @@ fn limited() -> Loop {
 fn outgrown() -> (Loop, Vec<Action>) {
     let mut run = limited();
     let mut actions = run.step(Input::Start, START);
-    while is_call(&actions, Purpose::Answer) {
+    for _ in 0..10 {
+        if is_call(&actions, Purpose::Compact) {
+            break;
+        }
         run.step(asks(&["bash"]), START);
         actions = run.step(output(FIFTH), START);
     }
@@ -129,13 +132,11 @@ fn a_model_that_holds_nothing_is_not_asked_forever() {
         run.step(asks(&["bash"]), START);
         run.step(output(FIFTH), START);
     }
-    let mut again = 0;
-    let mut actions = run.step(Input::ContextTooLong("too long".into()), START);
-    while is_call(&actions, Purpose::Answer) {
-        again += 1;
-        actions = run.step(Input::ContextTooLong("too long".into()), START);
+    let mut refused = || run.step(Input::ContextTooLong("too long".into()), START);
+    for _ in 0..3 {
+        assert!(is_call(&refused(), Purpose::Answer));
     }
-    assert_eq!((again, status(&actions)), (3, RunStatus::Failed));
+    assert_eq!(status(&refused()), RunStatus::Failed);
 }
 
 #[test]
@@ -202,4 +203,16 @@ fn a_refused_call_is_not_repeated_after_the_deadline() {
     let actions = run.step(Input::ContextTooLong("too long".into()), START + 20 * MINUTE);
     assert_eq!(notes(&actions), [NoteKind::TimeBudgetExhausted]);
     assert!(closing_call(&actions));
+}
+
+#[test]
+fn the_system_prompt_and_the_tools_count_until_the_provider_has_counted() {
+    let fixed = |fixed_tokens| {
+        let context = ContextLimit { fixed_tokens, ..ContextLimit::new(10_000, 1_000) };
+        let mut run = new_loop(60).with_limits(Limits { context: Some(context), ..Limits::default() });
+        run.step(Input::Start, START);
+        run.step(asks(&["bash"]), START);
+        notes(&run.step(output(FIFTH), START))
+    };
+    assert_eq!((fixed(1_000), fixed(6_500)), (vec![], vec![NoteKind::Compacted]));
 }

@@ -2,6 +2,7 @@
 
 use ars_agent::{
     Action, Input, Limits, Loop, Purpose, StopReason, Usage,
+    context::ContextLimit,
     money::{MoneyCap, Price},
 };
 use ars_events::NoteKind;
@@ -134,4 +135,25 @@ fn a_message_that_costs_more_than_is_left_stays_unread() {
     run.step(Input::Steered(vec![message]), START);
     assert_eq!(answer(&run.step(says("done", StopReason::EndTurn), START)), "done");
     assert_eq!(run.unconsumed().len(), 1);
+}
+
+#[test]
+fn a_summary_that_leaves_no_money_for_a_step_is_not_asked_for() {
+    let outgrown = |cap| {
+        let context = Some(ContextLimit::new(10_000, 1_000));
+        let cap = Some(MoneyCap { run_microusd: cap });
+        let mut run = new_loop(60).with_limits(Limits { context, cap, price: Some(PRICE) });
+        run.step(Input::Start, START);
+        for _ in 0..4 {
+            run.step(asks(&["bash"]), START);
+            assert!(is_call(&run.step(output(5_600), START), Purpose::Answer));
+        }
+        run.step(asks(&["bash"]), START);
+        run.step(output(5_600), START)
+    };
+    assert!(is_call(&outgrown(40_000), Purpose::Compact));
+    // Two calls of 7,000 tokens can be paid, three cannot.
+    let actions = outgrown(18_000);
+    assert_eq!(notes(&actions), [NoteKind::Compacted]);
+    assert!(is_call(&actions, Purpose::Answer));
 }
