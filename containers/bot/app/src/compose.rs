@@ -18,6 +18,7 @@ use ars_types::ModelRef;
 
 use crate::{
     args::{Data, Setup, Store},
+    capabilities,
     clock::SystemClock,
     commands::Failure,
     config::{self, File},
@@ -40,6 +41,7 @@ pub struct Plan {
     providers: BTreeMap<String, ProviderConfig>,
     data_dir: PathBuf,
     store_token: Option<Secret>,
+    search_key: Option<Secret>,
 }
 
 /// Reads configuration and environment. Fails before anything is opened or written.
@@ -70,10 +72,11 @@ pub fn plan(setup: Setup, tokens: &TokenMap) -> Result<Plan, Failure> {
     let token_env = file.run_history.worker.as_ref().and_then(|worker| worker.token_env.as_deref());
     let store_token = Secret::parse(environment::variable(token_env.unwrap_or(name::MEMORY_TOKEN)));
     let keys = providers.values().filter_map(|provider| provider.api_key.as_ref());
-    let secrets = keys.chain(tokens.secrets()).chain(store_token.as_ref());
+    let search_key = Secret::parse(environment::variable(name::BRAVE_SEARCH_API_KEY));
+    let secrets = keys.chain(tokens.secrets()).chain(store_token.as_ref()).chain(search_key.as_ref());
     let redactor = Arc::new(Redactor::new(secrets.map(|secret| secret.expose().to_owned())));
     let (keeps_ledger, data_dir) = (false, data_dir(setup.data)?);
-    Ok(Plan { file, settings, redactor, keeps_ledger, providers, data_dir, store_token })
+    Ok(Plan { file, settings, redactor, keeps_ledger, providers, data_dir, store_token, search_key })
 }
 
 /// The model that `--rehearsal` adds.
@@ -135,7 +138,8 @@ impl Plan {
             store: stores.runs,
             capabilities: Capabilities {
                 ledger: self.keeps_ledger.then(|| ledger(stores.live, stores.are_shared)).transpose()?,
-                ..Capabilities::default()
+                web: Some(capabilities::web(self.search_key.as_ref())?),
+                skills: capabilities::skills()?,
             },
             redactor: self.redactor,
             settings: self.settings,

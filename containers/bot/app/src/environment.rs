@@ -10,6 +10,10 @@ pub mod name {
     pub const PUBLIC_BASE_URL: &str = "PUBLIC_BASE_URL";
     /// Bearer of the state Worker, unless the configuration names another variable.
     pub const MEMORY_TOKEN: &str = "MEMORY_TOKEN";
+    /// Folder of skills.
+    pub const SKILLS_DIR: &str = "SERVICE_SKILLS_DIR";
+    /// Key of the web search.
+    pub const BRAVE_SEARCH_API_KEY: &str = "BRAVE_SEARCH_API_KEY";
     /// Default port.
     pub const PORT: &str = "PORT";
 }

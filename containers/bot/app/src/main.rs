@@ -4,6 +4,7 @@
 
 mod args;
 mod build_stamp;
+mod capabilities;
 mod clock;
 mod commands;
 mod compose;

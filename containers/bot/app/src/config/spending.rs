@@ -40,7 +40,8 @@ pub struct PriceEntry {
 impl File {
     /// What runs may cost.
     pub(super) fn money(&self) -> Result<MoneyCaps, ConfigError> {
-        let cap = |place, amount: &Option<String>| amount.as_deref().map(|text| dollars(place, text)).transpose();
+        let cap =
+            |place, amount: &Option<String>| amount.as_deref().map(|text| dollars(place, text)).transpose();
         Ok(MoneyCaps { run: cap("money.run", &self.money.run)?, day: cap("money.day", &self.money.day)? })
     }
 

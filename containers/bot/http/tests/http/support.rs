@@ -225,6 +225,7 @@ impl Bot {
             models: Arc::new(OneModel(Arc::clone(&model))),
             workspaces: Arc::new(NoWorkspaces),
             store: as_store,
+            capabilities: Capabilities::default(),
             redactor: Arc::new(Redactor::new(Vec::new())),
             settings: Settings { default_model: ModelRef::parse("scripted/m").ok(), ..settings },
         });
