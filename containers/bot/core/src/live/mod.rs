@@ -17,6 +17,7 @@ mod tracked;
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use ars_types::{Generation, RunId};
@@ -102,14 +103,14 @@ impl Live {
 
     /// Claims a run on its thread. `run` carries this generation and lease.
     pub async fn claim(&self, run: &NewRun) -> Claimed {
-        match self.inner.ledger.claim(run).await {
-            Ok(Claim::Granted) => Claimed::Granted,
-            Ok(Claim::ThreadLive(holder)) => Claimed::ThreadLive(holder),
-            Err(error) => {
-                tracing::warn!(run = %run.run_id, error = %error, "run not tracked: it would not outlast this process");
-                Claimed::Untracked
-            }
-        }
+        let error = match tokio::time::timeout(CLAIM_PATIENCE, self.inner.ledger.claim(run)).await {
+            Ok(Ok(Claim::Granted)) => return Claimed::Granted,
+            Ok(Ok(Claim::ThreadLive(holder))) => return Claimed::ThreadLive(holder),
+            Ok(Err(error)) => error.to_string(),
+            Err(_elapsed) => "no answer in time".to_owned(),
+        };
+        tracing::warn!(run = %run.run_id, error, "run not tracked: it would not outlast this process");
+        Claimed::Untracked
     }
 
     /// Tracks a run that was claimed or taken over: from now on it is flushed. Its events up to `flushed` are in the
@@ -137,6 +138,9 @@ impl Live {
         self.inner.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+/// How long a request waits for its claim, all attempts together: a requester waits with it.
+const CLAIM_PATIENCE: Duration = Duration::from_secs(5);
 
 /// How long a lease lasts from each flush that extends it, in milliseconds.
 pub(crate) const LEASE: u32 = LEASE_MS;
