@@ -4,7 +4,7 @@
 //! record. The thread is held until the record has taken the live run's place, so that no message can reach a run that
 //! nobody reads for any more. Not here: resuming (`resume`), which ends here too.
 
-use std::{panic::AssertUnwindSafe, sync::Arc};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use ars_agent::Turn;
 use ars_events::EventBody;
@@ -12,9 +12,11 @@ use ars_types::RunStatus;
 use futures::FutureExt;
 
 use crate::{
+    agents,
     history::{self, Provisional, RunEnd},
     leftovers::{self, Leftovers},
     live::{Gate, Tracked},
+    metrics,
     ports::ChannelIo,
     registry::RunHandle,
     review,
@@ -108,6 +110,7 @@ impl Conclusion {
             self.run.publish(EventBody::Answer { text: answer.clone() });
         }
         self.run.finish(ending.status);
+        self.count(core, ending.status);
         let unread = self.claim.mailbox().close(Closed::Ended);
         self.io.run_finished(self.run.id(), ending.status);
         let reply_ok = self.reply(core, ending.answer.as_deref()).await;
@@ -123,6 +126,7 @@ impl Conclusion {
             status: final_status(ending.status, reply_ok),
             finished_at: view.finished.map_or(view.started_at, |(at, _)| at),
             steps: Some(driven.steps),
+            cost: driven.cost,
         };
         let (core, record) = (core.clone(), history::record(&view, end));
         let leftovers = Leftovers::of(ending.status, driven.unread.into_iter().chain(unread));
@@ -144,6 +148,14 @@ impl Conclusion {
         });
         self.spans.end(&self.run, span, error, None, core.clock().now());
         Some(delivered.is_ok())
+    }
+
+    fn count(&self, core: &Core, status: RunStatus) {
+        let view = self.run.view();
+        let took = core.clock().now().saturating_sub(view.started_at);
+        if let Some(agent) = agents::find(&view.facts.agent) {
+            metrics::run_finished(agent.name, status, Duration::from_millis(took.unsigned_abs()));
+        }
     }
 
     /// Leaves the run to the next process, which replies and writes its record.

@@ -20,6 +20,7 @@ use crate::{
     history::HistoryWriter,
     live::Live,
     message::IncomingMessage,
+    metrics,
     ports::{ChannelIo, Clock, Models, RunStore, WorkspaceProvider},
     registry::Registry,
     resume,
@@ -185,7 +186,10 @@ impl Core {
 
     /// Counts one piece of work until the guard is dropped.
     pub(crate) fn enter(&self) -> InFlight {
-        self.inner.in_flight.send_modify(|count| *count += 1);
+        self.inner.in_flight.send_modify(|count| {
+            *count += 1;
+            metrics::in_flight(*count);
+        });
         InFlight { core: self.clone() }
     }
 
@@ -214,6 +218,9 @@ impl Core {
 
 impl Drop for InFlight {
     fn drop(&mut self) {
-        self.core.inner.in_flight.send_modify(|count| *count -= 1);
+        self.core.inner.in_flight.send_modify(|count| {
+            *count -= 1;
+            metrics::in_flight(*count);
+        });
     }
 }

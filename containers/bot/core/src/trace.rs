@@ -59,7 +59,68 @@ fn hash(text: &str, digits: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::{
+        collections::BTreeMap,
+        fmt,
+        sync::{Arc, Mutex},
+    };
+
+    use ars_events::SpanStatus;
+    use tracing::field::{Field, Visit};
+    use tracing_subscriber::{Layer, layer::SubscriberExt as _};
+
     use super::*;
+
+    /// Keeps the fields of what is told under the target of spans.
+    #[derive(Clone, Default)]
+    struct Told(Arc<Mutex<Vec<BTreeMap<&'static str, String>>>>);
+
+    impl<S: tracing::Subscriber> Layer<S> for Told {
+        fn on_event(&self, event: &tracing::Event<'_>, _: tracing_subscriber::layer::Context<'_, S>) {
+            assert_eq!(event.metadata().target(), SPAN_TARGET);
+            let mut fields = Fields::default();
+            event.record(&mut fields);
+            self.0.lock().unwrap().push(fields.0);
+        }
+    }
+
+    #[derive(Default)]
+    struct Fields(BTreeMap<&'static str, String>);
+
+    impl Visit for Fields {
+        fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+            self.0.insert(field.name(), format!("{value:?}"));
+        }
+
+        fn record_str(&mut self, field: &Field, value: &str) {
+            self.0.insert(field.name(), value.to_owned());
+        }
+    }
+
+    #[test]
+    fn an_ended_span_is_told_with_its_run_its_trace_and_its_json_and_nothing_else_is() {
+        let run = RunId::parse("0b5e1a52-6f3c-4d89-9c1e-2f6f3a1d7e44").unwrap();
+        let end = EventBody::SpanEnd {
+            span_id: "s1".into(),
+            parent_span_id: None,
+            name: "request".into(),
+            attrs: None,
+            started_at: 1,
+            duration_ms: 2,
+            status: SpanStatus::Ok,
+            error: None,
+        };
+        let told = Told::default();
+        tracing::subscriber::with_default(tracing_subscriber::registry().with(told.clone()), || {
+            ended(&run, &end);
+            ended(&run, &EventBody::Answer { text: "no span".into() });
+        });
+        let told = told.0.lock().unwrap();
+        let [fields] = told.as_slice() else { panic!("{told:?}") };
+        assert_eq!((fields["run"].as_str(), &fields["trace"]), (run.as_str(), &trace_id(&run)));
+        let read: EventBody = serde_json::from_str(&fields["span"]).unwrap();
+        assert_eq!(read, end);
+    }
 
     #[test]
     fn a_trace_is_called_like_its_run() {

@@ -15,6 +15,7 @@ use crate::{
     history::{self, RunEnd},
     live::{Claimed, LEASE, Live, Meta},
     message::IncomingMessage,
+    metrics,
     ports::ChannelIo,
     registry::{RunFacts, RunHandle},
     run::{Assignment, Span, Spans},
@@ -61,9 +62,11 @@ pub(super) async fn execute(
         core.live().filter(|_| is_tracked).map(|live| live.track(&run, prepared.claim.mailbox(), 0));
     let spans = Spans::default();
     let request = publish_head(core, &run, &spans, &message, &prepared);
+    metrics::run_started(prepared.assignment.agent.name);
     io.run_started(run.id());
     let started_at = run.view().started_at;
-    let tombstone = RunEnd { status: RunStatus::Interrupted, finished_at: started_at, steps: None };
+    let tombstone =
+        RunEnd { status: RunStatus::Interrupted, finished_at: started_at, steps: None, cost: None };
     let provisional = core.history().begin(history::record(&run.view(), tombstone));
 
     let Prepared { claim, assignment, conversation, .. } = prepared;

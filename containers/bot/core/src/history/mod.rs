@@ -3,5 +3,5 @@
 mod record;
 mod writer;
 
-pub use record::{RunEnd, record};
+pub use record::{COST, RunEnd, record};
 pub use writer::{HistoryWriter, Provisional};

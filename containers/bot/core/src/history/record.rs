@@ -16,7 +16,12 @@ pub struct RunEnd {
     pub finished_at: UnixMillis,
     /// Model calls answered.
     pub steps: Option<u32>,
+    /// What the run cost, in millionths of a dollar, when that is known.
+    pub cost: Option<u64>,
 }
+
+/// Field of a record: what the run cost, in millionths of a dollar.
+pub const COST: &str = "costMicroUsd";
 
 /// The record of a run, within the byte budget.
 pub fn record(run: &LiveRun, end: RunEnd) -> RunRecord {
@@ -49,7 +54,7 @@ pub fn record(run: &LiveRun, end: RunEnd) -> RunRecord {
         truncated: run.event_count != events.len() as u64,
         events,
         diagnosis: serde_json::to_value(diagnosis).unwrap_or_default(),
-        extra: Map::new(),
+        extra: Map::from_iter(end.cost.map(|cost| (COST.to_owned(), cost.into()))),
     };
     budget::fit(record)
 }

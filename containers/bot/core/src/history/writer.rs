@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     live::Tracked,
+    metrics,
     ports::{RunStore, StoreError, StoreErrorKind},
     retry::Policy,
 };
@@ -87,6 +88,7 @@ impl HistoryWriter {
             Ok(()) => true,
             Err(error) => {
                 self.lost.fetch_add(1, Ordering::Relaxed);
+                metrics::record_lost();
                 tracing::error!(run = %record.id, status = %record.status, error = %error, "run record lost");
                 false
             }

@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Inner, LEASE, Live, slot::Slot};
 use crate::{
+    metrics::{self, Outcome},
     ports::{Ledger as _, News, Owned, StoreError, Told},
     registry::Kept,
     threads::{FollowUp, Note},
@@ -109,10 +110,12 @@ impl Inner {
         let lease = beats.then_some(LEASE);
         match self.ledger.flush(&self.generation, lease, &runs).await {
             Ok(answers) => {
+                metrics::ledger_flush(Outcome::Ok, events_in(batch));
                 batch.iter().zip(answers).for_each(|(part, answer)| part.take_in(answer));
                 true
             }
             Err(error) => {
+                metrics::ledger_flush(Outcome::Failed, 0);
                 report(&error, batch);
                 false
             }
@@ -157,7 +160,10 @@ impl Part {
     }
 }
 
+fn events_in(batch: &[Part]) -> usize {
+    batch.iter().map(|part| part.events.len()).sum()
+}
+
 fn report(error: &StoreError, batch: &[Part]) {
-    let events: usize = batch.iter().map(|part| part.events.len()).sum();
-    tracing::warn!(runs = batch.len(), events, error = %error, "not flushed; the next flush tries again");
+    tracing::warn!(runs = batch.len(), events = events_in(batch), error = %error, "not flushed; the next flush tries again");
 }

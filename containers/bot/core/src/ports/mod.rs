@@ -30,7 +30,7 @@ pub use skills::{Skill, Skills};
 pub use store_error::{StoreError, StoreErrorKind};
 pub use transcript::Transcripts;
 pub use web::{FetchLimits, Fetched, FetchedBody, Web, WebError, WebHit};
-pub use workspace::{KEPT_FOLDER, 
-    Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, Repository, SearchHit, Workspace, WorkspaceError,
-    WorkspaceProvider, WorkspaceRequest,
+pub use workspace::{
+    Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, KEPT_FOLDER, Repository, SearchHit, Workspace,
+    WorkspaceError, WorkspaceProvider, WorkspaceRequest,
 };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ars_agent::{Budget, Limits};
+use ars_agent::{Budget, Limits, money::Price};
 use ars_types::{Effort, ModelRef};
 
 use super::toolbox::Toolbox;
@@ -53,6 +53,11 @@ pub struct Voice {
 }
 
 impl Assignment {
+    /// What a model of the run takes.
+    pub fn price_of(&self, model: &ModelRef) -> Option<Price> {
+        if *model == self.model.name { self.limits.price } else { self.fallback_limits.price }
+    }
+
     /// What an agent gets of the installation; without a prompt and a workspace yet.
     pub fn of(deps: &Deps, agent: &'static AgentSpec, model: Voice, effort: Option<Effort>) -> Self {
         let settings = &deps.settings;

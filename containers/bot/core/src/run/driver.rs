@@ -52,6 +52,8 @@ pub struct Driven {
     pub outcome: Outcome,
     /// Model calls answered.
     pub steps: u32,
+    /// What it cost, in millionths of a dollar; none when a call was made whose price is not known.
+    pub cost: Option<u64>,
     /// Follow-ups that were taken and not read.
     pub unread: Vec<FollowUp>,
 }
@@ -190,7 +192,8 @@ impl Driver<'_> {
         // Messages are handed to the model all at once, so those that were not are the last ones.
         let unread = course.agent_loop.unconsumed().len().min(course.taken.len());
         let unread = course.taken.split_off(course.taken.len() - unread);
-        Driven { outcome, steps: course.agent_loop.steps(), unread }
+        let cost = course.agent_loop.cost();
+        Driven { outcome, steps: course.agent_loop.steps(), cost, unread }
     }
 
     fn read_mailbox(&self, course: &mut Course) {
@@ -274,7 +277,7 @@ fn not_run(call: &ToolCall) -> ars_agent::ToolOutcome {
 pub fn thrown() -> Driven {
     let answer = Some("❌ The run failed because of an internal error.".to_owned());
     let outcome = Outcome::Ended(Ending { status: RunStatus::Failed, answer });
-    Driven { outcome, steps: 0, unread: Vec::new() }
+    Driven { outcome, steps: 0, cost: None, unread: Vec::new() }
 }
 
 pub(super) fn millis(ms: i64) -> Duration {

@@ -4,12 +4,16 @@ use std::time::Duration;
 
 use ars_agent::{Input, ModelTurn, Purpose};
 use serde_json::{Map, Value, json};
+use tokio::time::Instant;
 
 use super::{
     assignment::{Assignment, Voice},
     driver::{Course, Driver, Next, millis},
 };
-use crate::ports::{ModelDelta, ModelError, ModelErrorKind, ModelRequest};
+use crate::{
+    metrics::{self, Outcome},
+    ports::{ModelDelta, ModelError, ModelErrorKind, ModelRequest},
+};
 
 /// How long a model may be overloaded before the fallback is asked.
 const OVERLOAD_PATIENCE: Duration = Duration::from_secs(30);
@@ -46,7 +50,7 @@ impl Driver<'_> {
 
     /// Asks again while the model is overloaded, as long as there is a fallback to turn to; then turns to it.
     async fn patiently(&self, course: &mut Course, purpose: Purpose) -> Result<ModelTurn, ModelError> {
-        let began = tokio::time::Instant::now();
+        let began = Instant::now();
         loop {
             let error = match self.ask(course, purpose).await {
                 Ok(turn) => return Ok(turn),
@@ -92,7 +96,13 @@ impl Driver<'_> {
                 io.status(&words);
             }
         };
+        let began = Instant::now();
         let answer = client.turn(request, &on_delta, &course.stops.hard).await;
+        metrics::model_turn(name.provider(), Outcome::of(&answer), began.elapsed());
+        if let Ok(turn) = &answer {
+            let price = self.assignment.price_of(name);
+            metrics::model_usage(name.provider(), turn.usage, price.map(|price| price.cost(turn.usage)));
+        }
         match &answer {
             Ok(turn) => span.end(None, Some(attrs(name.to_string(), purpose, turn))),
             Err(error) => {

@@ -6,7 +6,7 @@ use ars_events::{EventBody, SpanStatus};
 use ars_types::UnixMillis;
 use serde_json::{Map, Value};
 
-use crate::{ports::Clock, registry::RunHandle};
+use crate::{ports::Clock, registry::RunHandle, trace};
 
 /// Mints a run's spans. Ids are counters: unique within the run, which is all a reader needs.
 #[derive(Debug, Default)]
@@ -123,6 +123,7 @@ impl Spans {
             status,
             error,
         };
+        trace::ended(run.id(), &end);
         run.publish_at(end, now);
     }
 }

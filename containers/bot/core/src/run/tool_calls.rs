@@ -8,7 +8,10 @@ use futures::future::join_all;
 use tokio_util::sync::CancellationToken;
 
 use super::driver::Driver;
-use crate::tools::{Effects, RunFacilities, Tool, ToolContext, ToolOutput};
+use crate::{
+    metrics::{self, Outcome},
+    tools::{Effects, RunFacilities, Tool, ToolContext, ToolOutput},
+};
 
 /// How long a tool may take to notice a hard stop before it is dropped.
 const STOP_GRACE: Duration = Duration::from_secs(5);
@@ -53,12 +56,19 @@ impl Driver<'_> {
         }
         let name = format!("tool.{}", call.name);
         let span = self.spans.start(self.run, Some(&self.root), name, self.clock.now());
+        let began = tokio::time::Instant::now();
         let output = match tool {
             Some(tool) => self.perform(tool, call, remaining, hard_stop).await,
             None => self.assignment.tools.unknown(),
         };
         let error = (!output.ok).then(|| if output.infra { "infra" } else { "failed" }.to_owned());
         self.spans.end(self.run, span, error, None, self.clock.now());
+        let outcome = match (output.ok, output.infra) {
+            (true, _) => Outcome::Ok,
+            (false, true) => Outcome::Infra,
+            (false, false) => Outcome::Failed,
+        };
+        metrics::tool_call(tool.map(|_| call.name.as_str()), outcome, began.elapsed());
         self.publish_result(call, &output);
         output.of_call(&call.call_id)
     }
