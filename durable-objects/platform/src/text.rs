@@ -56,6 +56,7 @@ impl From<String> for Text {
 
 impl<'a> Extend<&'a str> for Text {
     fn extend<T: IntoIterator<Item = &'a str>>(&mut self, texts: T) {
+        // That it is a string was seen when it came.
         if let Form::Given(text) = &self.0 {
             *self = Self::from(text.as_string().unwrap_or_default());
         }
