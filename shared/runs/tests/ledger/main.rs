@@ -7,6 +7,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod crashes;
+mod flush;
 mod model;
 mod native;
 mod promises;

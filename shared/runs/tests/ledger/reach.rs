@@ -44,6 +44,14 @@ const SITUATIONS: &[&str] = &[
     "append 400",
     "append kept",
     "append undone",
+    "flush ok",
+    "flush 400",
+    "flush kept",
+    "flush undone",
+    "flushed ok",
+    "flushed fenced",
+    "flushed unknown-run",
+    "flushed with messages",
     "step ok",
     "step fenced",
     "step 400",
@@ -120,6 +128,12 @@ impl Observer<Native> for Tally {
         self.count(format!("{path} {word}"));
         for flag in ["stored", "rewritten"].into_iter().filter(|flag| body[flag] == (*flag == "rewritten")) {
             self.count(format!("{path} {}{flag}", if flag == "stored" { "not " } else { "" }));
+        }
+        for run in body["runs"].as_array().into_iter().flatten().filter(|run| run["ok"].is_boolean()) {
+            self.count(format!("flushed {}", run["reason"].as_str().unwrap_or("ok")));
+            if run["inbox"][0].is_object() {
+                self.count("flushed with messages".into());
+            }
         }
         for run in
             body["runs"].as_array().into_iter().flatten().filter(|run| run["reclaimedFrom"].is_string())

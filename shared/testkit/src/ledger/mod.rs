@@ -3,7 +3,7 @@
 //! - [`Operation`]: every request of the ledger, of finished runs as far as the ledger touches them, and of
 //!   transcripts; [`sequences`] makes random ones.
 //! - [`Model`]: what each must answer, from the specification alone: document 2 sections 2.4, 3.2, 3.3, 4.3 and
-//!   state-worker supplement sections 5.3 to 5.5, 7 (the default policy), 9, 10.1. Plain maps, no SQL.
+//!   state-worker supplement sections 5.3 to 5.5, 7 (the default policy), 9, 10.1; docs/decisions/0007. Plain maps, no SQL.
 //! - [`play()`]: sends a sequence to a [`Subject`], with crashes, while an [`Observer`] watches; [`Twin`] is the
 //!   observer that holds the subject to the model.
 //!
@@ -21,7 +21,7 @@ mod world;
 pub use expected::Expected;
 pub use model::Model;
 pub use operation::Operation;
-pub use payload::{Claim, Event, EventKind, Name, Part, Record, Step, Writer};
+pub use payload::{Claim, Event, EventKind, Name, News, Part, Record, Step, Writer};
 pub use play::{Action, Moment, Observer, Outcome, Sequence, Subject, play};
 pub use strategy::sequences;
 pub use twin::Twin;

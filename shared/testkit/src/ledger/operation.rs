@@ -3,7 +3,7 @@
 use ars_wire::state::{RunVerb, TranscriptVerb, Verb as _};
 use serde_json::{Value, json};
 
-use super::payload::{Claim, Event, Name, Part, Record, Step, Writer, attachment_json, state_json};
+use super::payload::{Claim, Event, Name, News, Part, Record, Step, Writer, attachment_json, state_json};
 
 /// The one store of a sequence, unless its subject puts another name in its place.
 const STORE: &str = "runs:default";
@@ -56,6 +56,11 @@ pub enum Operation {
     },
     LiveEvents {
         run: Name,
+    },
+    Flush {
+        generation: Name,
+        lease_ms: Option<i64>,
+        runs: Vec<News>,
     },
     Put {
         record: Record,
@@ -112,6 +117,7 @@ impl Operation {
             Self::Finish { .. } => RunVerb::Finish,
             Self::Reclaim { .. } => RunVerb::Reclaim,
             Self::LiveEvents { .. } => RunVerb::LiveEvents,
+            Self::Flush { .. } => RunVerb::Flush,
             Self::Put { .. } => RunVerb::Put,
             Self::Get { .. } => RunVerb::Get,
             Self::Summary { .. } => RunVerb::Summary,
@@ -158,6 +164,14 @@ impl Operation {
             }
             Self::LiveEvents { run } | Self::TranscriptRead { run } | Self::TranscriptClear { run } => {
                 json!({ "runId": run })
+            }
+            Self::Flush { generation, lease_ms, runs } => {
+                let mut body =
+                    json!({ "gen": generation, "runs": runs.iter().map(News::json).collect::<Vec<_>>() });
+                if let Some(lease_ms) = lease_ms {
+                    body["leaseMs"] = json!(lease_ms);
+                }
+                body
             }
             Self::Put { record } => json!({ "record": record.json() }),
             Self::Get { run } | Self::Summary { run } | Self::Delete { run } => json!({ "id": run }),

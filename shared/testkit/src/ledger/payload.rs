@@ -125,6 +125,25 @@ impl Event {
     }
 }
 
+/// What a flush carries of one run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct News {
+    /// The run.
+    pub run: Name,
+    /// Its events.
+    pub events: Vec<Event>,
+    /// `inboxAfter`.
+    pub after: i64,
+}
+
+impl News {
+    /// Its JSON.
+    pub fn json(&self) -> Value {
+        let events: Vec<_> = self.events.iter().map(Event::json).collect();
+        json!({ "runId": self.run, "events": events, "inboxAfter": self.after })
+    }
+}
+
 /// A step record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {

@@ -4,11 +4,11 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use proptest::sample::select;
+use proptest::sample::{select, subsequence};
 use proptest::strategy::Union;
 
 use super::operation::Operation;
-use super::payload::{Claim, Event, EventKind, Name, Part, Record, Step, Writer};
+use super::payload::{Claim, Event, EventKind, Name, News, Part, Record, Step, Writer};
 use super::play::{Action, Moment, Sequence};
 use super::world::World;
 use crate::faulty::Fault;
@@ -97,6 +97,7 @@ fn owner(world: &World, generations: &'static [Name]) -> BoxedStrategy<Operation
         2 => Just(Operation::Live),
         3 => (writer(), lease()).prop_map(|(writer, lease_ms)| Operation::Heartbeat { writer, lease_ms }),
         6 => (writer(), vec(appended(), 0..4)).prop_map(|(writer, events)| Operation::Append { writer, events }),
+        6 => flush(world, generations),
         4 => (writer(), step()).prop_map(|(writer, step)| Operation::Step { writer, step }),
         3 => (writer(), any::<u8>()).prop_map(|(writer, state)| Operation::State { writer, state }),
         3 => (run(), any::<u8>()).prop_map(|(run, message)| Operation::Inbox { run, message }),
@@ -108,6 +109,21 @@ fn owner(world: &World, generations: &'static [Name]) -> BoxedStrategy<Operation
         2 => run().prop_map(|run| Operation::LiveEvents { run }),
     ]
     .boxed()
+}
+
+/// Of runs in any order, now and then one of them twice or of no valid name.
+fn flush(world: &World, generations: &'static [Name]) -> BoxedStrategy<Operation> {
+    let each_once = subsequence(World::RUNS, 0..=World::RUNS.len()).prop_shuffle();
+    let runs = prop_oneof![20 => each_once, 1 => vec(run(), 0..World::RUNS.len())];
+    let after = prop_oneof![40 => 0..4_i64, 1 => Just(-1)];
+    let said = vec((vec(appended(), 0..3), after), World::RUNS.len());
+    let lease = proptest::option::of(mostly(world.leases, BAD_LEASES));
+    (generation(generations), lease, runs, said)
+        .prop_map(|(generation, lease_ms, runs, said)| {
+            let news = |(run, (events, after))| News { run, events, after };
+            Operation::Flush { generation, lease_ms, runs: runs.into_iter().zip(said).map(news).collect() }
+        })
+        .boxed()
 }
 
 /// Requests about finished runs.

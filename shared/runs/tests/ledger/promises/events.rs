@@ -49,12 +49,14 @@ impl Observer<Native> for Acknowledged {
     ) -> Result<(), String> {
         // An answer that was lost is given when the bot repeats the request; until then its events are there too.
         let done = matches!(outcome, Outcome::Answered(200, _) | Outcome::Lost { kept: true });
-        if let (Operation::Append { writer, events }, true) = (operation, done) {
-            let shows = |event: &Event| event.is_typed().then(|| event.json());
-            let events = events.iter().map(|event| (event.seq, shows(event)));
-            self.0.entry(writer.run).or_default().extend(events);
-        }
         let rows = live(native, now);
+        if done {
+            for (run, events) in appended(operation, &rows) {
+                let shows = |event: &Event| event.is_typed().then(|| event.json());
+                let events = events.iter().map(|event| (event.seq, shows(event)));
+                self.0.entry(run).or_default().extend(events);
+            }
+        }
         self.0.retain(|run, _| row(&rows, run).is_some());
         for (run, acknowledged) in &self.0 {
             let shown = shown(native, run, now);
@@ -68,7 +70,19 @@ impl Observer<Native> for Acknowledged {
     }
 }
 
-/// The seqs of live runs: an append may replace one, nothing else may touch it.
+/// The events that a request has added, run by run, if it was done: of a flush, those of the runs it could write to.
+fn appended<'a>(operation: &'a Operation, rows: &[Value]) -> Vec<(Name, &'a [Event])> {
+    match operation {
+        Operation::Append { writer, events } => vec![(writer.run, events)],
+        Operation::Flush { generation, runs, .. } => {
+            let owned = |run| row(rows, run).is_some_and(|row| row["ownerGen"] == *generation);
+            runs.iter().filter(|news| owned(news.run)).map(|news| (news.run, &*news.events)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The seqs of live runs: an append or flush may replace one, nothing else may touch it.
 #[derive(Default)]
 struct NothingTaken(BTreeMap<Name, BTreeSet<i64>>);
 
@@ -92,7 +106,7 @@ impl Observer<Native> for NothingTaken {
         now: i64,
         _: &Outcome,
     ) -> Result<(), String> {
-        if matches!(operation, Operation::Append { .. }) {
+        if matches!(operation, Operation::Append { .. } | Operation::Flush { .. }) {
             return Ok(());
         }
         let after = Self::look(native, now);

@@ -3,6 +3,7 @@
 //! Written from the specification, never from the store, so that the two check each other. Where the specification
 //! is silent the method says what was decided.
 
+mod flush;
 mod history;
 mod owner;
 mod rules;
@@ -99,6 +100,7 @@ impl Model {
             Operation::Reclaim { generation, lease_ms, now: asked } => {
                 self.reclaim(generation, *lease_ms, asked.unwrap_or(now))
             }
+            Operation::Flush { generation, lease_ms, runs } => self.flush(generation, *lease_ms, runs, now),
             Operation::LiveEvents { run } => self.live_events(run, now),
             Operation::Put { record } => self.put(record, now),
             Operation::Get { run } => self.get(run, now),
