@@ -37,7 +37,7 @@ impl Scopes {
         self.edit(target, |scope| scope.instructions = (!text.is_empty()).then(|| text.to_owned()))
     }
 
-    /// A copy in which the target's scope is changed; refused when the whole no longer fits.
+    /// A copy in which the target's scope is changed; refused when it breaks a rule or the whole no longer fits.
     pub fn edit(&self, target: Target<'_>, change: impl FnOnce(&mut Scope)) -> Result<Self, Fault> {
         match target {
             Target::Channel(id) => read::check_id(id, "channels")?,
@@ -48,7 +48,8 @@ impl Scopes {
         change(&mut scope);
         let mut copy = self.clone();
         copy.put(target, scope);
-        copy.document().map(|_| copy)
+        // What is saved is read by the next process: what it would refuse is refused here.
+        Self::read(&copy.document()?)
     }
 
     fn put(&mut self, target: Target<'_>, scope: Scope) {
@@ -121,6 +122,16 @@ mod tests {
         let fault = before.instruct(U1, &"é".repeat(2001)).unwrap_err();
         assert!(fault.to_string().starts_with("text "), "{fault}");
         assert!(before.instruct(U1, &"é".repeat(2000)).is_ok());
+    }
+
+    #[test]
+    fn a_change_that_could_not_be_read_back_is_refused() {
+        let nobody = Scope { agent: Some("no agent".into()), ..Scope::default() };
+        let long = Scope { instructions: Some("x".repeat(2001)), ..Scope::default() };
+        for (wanted, field) in [(nobody, "users.U1.agent"), (long, "users.U1.instructions")] {
+            let fault = Scopes::default().set(U1, &wanted).unwrap_err();
+            assert!(fault.to_string().starts_with(field), "{fault}");
+        }
     }
 
     #[test]
