@@ -1,6 +1,7 @@
 //! The client over an exchange that gives scripted answers: what it makes of them, whoever gave them.
 
 mod answers;
+mod flush;
 mod memory;
 mod retries;
 

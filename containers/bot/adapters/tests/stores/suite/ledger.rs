@@ -1,10 +1,10 @@
 //! The ledger of live runs, whichever store it is in.
 
-use ars_bot_core::ports::{Claim, Owned, Stop, StoreError};
+use ars_bot_core::ports::{Claim, News, Owned, Stop, StoreError, Told};
 use ars_types::StopMode;
 use ars_wire::{
     Moment,
-    ledger::{Beat, Call, Card, Holder, LEASE_MS, NewRun, Owner, Phase, StepRecord},
+    ledger::{Beat, Call, Card, Followup, Holder, LEASE_MS, NewRun, Owner, Phase, StepRecord},
     transcript::{Part, Transcript},
 };
 use serde_json::{Map, Value, json, value::RawValue};
@@ -194,6 +194,56 @@ pub async fn one_bad_event_refuses_the_batch(fixture: Fixture) {
         let batch = events(&[good.clone(), bad]);
         assert_eq!(refusal(fixture.ledger.append(&mine, &batch).await), told);
     }
+    assert_eq!(fixture.ledger.live_events(&run("r1")).await.unwrap(), Vec::<Value>::new());
+}
+
+fn news(id: &str, events: Vec<Box<RawValue>>, inbox_after: u64) -> News {
+    News { run: run(id), events, inbox_after }
+}
+
+pub async fn a_flush_keeps_the_news_of_many_runs_and_tells_each_its_own(fixture: Fixture) {
+    live(&fixture).await;
+    for (id, thread, name) in [("r2", "t2", "g2"), ("r3", "t3", "g1")] {
+        fixture.ledger.claim(&new_run(&fixture, id, thread, name)).await.unwrap();
+    }
+    for text in ["one", "two"] {
+        fixture.ledger.inbox(&run("r1"), &object(json!({ "text": text }))).await.unwrap();
+    }
+    fixture.ledger.stop(&run("r3"), StopMode::Hard).await.unwrap();
+    let event = |text: &str| json!({ "type": "text", "seq": 1, "text": text });
+    let said = |id| news(id, events(&[event(id)]), 1);
+    let runs = ["r2", "r1", "no", "r3"].map(said);
+    let two = Followup { seq: 2, message: object(json!({ "text": "two" })) };
+    let told = [
+        Owned::Fenced,
+        Owned::Done(Told { stop: None, inbox: vec![two] }),
+        Owned::UnknownRun,
+        Owned::Done(Told { stop: Some(StopMode::Hard), inbox: Vec::new() }),
+    ];
+    let hour = 3_600_000;
+    for lease_ms in [None, Some(hour)] {
+        assert_eq!(fixture.ledger.flush(&generation("g1"), lease_ms, &runs).await.unwrap(), told);
+        let until = Moment::from(fixture.now + i64::from(hour));
+        let extended: Vec<_> =
+            fixture.ledger.live().await.unwrap().iter().map(|row| row.lease_until >= until).collect();
+        let expected = lease_ms.is_some();
+        assert_eq!(extended, [expected, false, expected], "with {lease_ms:?}");
+    }
+    for (id, kept) in [("r1", vec![event("r1")]), ("r2", vec![]), ("r3", vec![event("r3")])] {
+        assert_eq!(fixture.ledger.live_events(&run(id)).await.unwrap(), kept, "{id}");
+    }
+}
+
+pub async fn one_bad_event_refuses_the_whole_flush_by_its_place(fixture: Fixture) {
+    live(&fixture).await;
+    let good = events(&[json!({ "type": "text", "seq": 1 })]);
+    let bad = events(&[json!({ "type": "text" })]);
+    let runs = [news("r1", good.clone(), 0), news("no", bad, 0)];
+    let refused = refusal(fixture.ledger.flush(&generation("g1"), None, &runs).await);
+    assert_eq!(refused, "400: runs[1].events[0].seq must be an integer of at least 1");
+    let twice = [news("r1", good, 0), news("r1", Vec::new(), 0)];
+    let refused = refusal(fixture.ledger.flush(&generation("g1"), None, &twice).await);
+    assert_eq!(refused, "400: runs[1].runId must not stand twice");
     assert_eq!(fixture.ledger.live_events(&run("r1")).await.unwrap(), Vec::<Value>::new());
 }
 

@@ -137,6 +137,8 @@ macro_rules! suite {
                 the_right_to_reply_is_granted_once,
                 appended_events_are_kept_once_and_in_order,
                 one_bad_event_refuses_the_batch,
+                a_flush_keeps_the_news_of_many_runs_and_tells_each_its_own,
+                one_bad_event_refuses_the_whole_flush_by_its_place,
                 a_finished_run_is_history_and_its_thread_is_free,
                 a_finish_with_another_runs_record_is_refused,
                 what_was_handed_off_is_reclaimed_with_all_a_new_owner_needs,
