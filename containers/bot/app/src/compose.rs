@@ -74,7 +74,9 @@ pub fn plan(setup: Setup, tokens: &TokenMap) -> Result<Plan, Failure> {
     let keys = providers.values().filter_map(|provider| provider.api_key.as_ref());
     let search_key = Secret::parse(environment::variable(name::BRAVE_SEARCH_API_KEY));
     let secrets = keys.chain(tokens.secrets()).chain(store_token.as_ref()).chain(search_key.as_ref());
-    let redactor = Arc::new(Redactor::new(secrets.map(|secret| secret.expose().to_owned())));
+    let secrets = secrets.map(|secret| secret.expose().to_owned());
+    let telemetry = ars_bot_telemetry::secrets(environment::variable);
+    let redactor = Arc::new(Redactor::new(secrets.chain(telemetry)));
     let (keeps_ledger, data_dir) = (false, data_dir(setup.data)?);
     Ok(Plan { file, settings, redactor, keeps_ledger, providers, data_dir, store_token, search_key })
 }

@@ -8,7 +8,7 @@ pub mod agents;
 mod capabilities;
 mod conclude;
 mod dispatch;
-mod history;
+pub mod history;
 pub mod instructions;
 mod leftovers;
 pub mod live;

@@ -19,11 +19,20 @@ pub struct HttpState {
     pub(crate) build: Arc<Build>,
     /// Used by the health probe.
     pub(crate) lag: LagMeter,
+    /// Used by the metrics, where they are wanted.
+    pub(crate) metrics: Option<Arc<dyn Fn() -> String + Send + Sync>>,
 }
 
 impl HttpState {
     /// The state around a core. Must be called inside a tokio runtime, whose lag it measures from now on.
     pub fn new(core: Core, tokens: Arc<TokenMap>, build: Build) -> Self {
-        Self { core, tokens, build: Arc::new(build), lag: LagMeter::start() }
+        Self { core, tokens, build: Arc::new(build), lag: LagMeter::start(), metrics: None }
+    }
+
+    /// Serves metrics: `render` makes the text that Prometheus reads.
+    #[must_use]
+    pub fn with_metrics(mut self, render: impl Fn() -> String + Send + Sync + 'static) -> Self {
+        self.metrics = Some(Arc::new(render));
+        self
     }
 }

@@ -4,11 +4,13 @@ use std::{
     net::{Ipv4Addr, SocketAddr},
     process::ExitCode,
     sync::Arc,
+    time::Duration,
 };
 
 use anyhow::Context as _;
 use ars_auth::{ParsedTokens, TokenMap};
 use ars_bot_http::HttpState;
+use ars_bot_telemetry::{Options, Telemetry};
 use ars_wire::health::Build;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -18,11 +20,12 @@ use crate::{
     args::Serve,
     build_stamp, compose,
     environment::{self, name},
-    logging,
     shutdown::{self, Wound},
     signals::Signals,
 };
 
+/// How long the last spans may take to the collector.
+const TELEMETRY_LIMIT: Duration = Duration::from_secs(3);
 /// Port when neither `--listen` nor `PORT` names one.
 const DEFAULT_PORT: u16 = 8787;
 
@@ -31,7 +34,8 @@ pub async fn run(args: Serve) -> Result<ExitCode, Failure> {
     let parsed = TokenMap::parse(environment::variable(name::INGRESS_TOKENS).as_deref());
     let mut plan = compose::plan(args.setup, &parsed.map)?;
     plan.keeps_ledger = true;
-    logging::start(Arc::clone(&plan.redactor), logging::Level::Everything);
+    let telemetry = telemetry(&plan)?;
+    ars_bot_core::metrics::describe();
     warn_of_what_is_off(&parsed, plan.has_model());
     let mut signals = Signals::listen().context("signals")?;
     let address = listen_address(args.listen)?;
@@ -46,7 +50,10 @@ pub async fn run(args: Serve) -> Result<ExitCode, Failure> {
         let (core, end) = (core.clone(), ledger_end.clone());
         async move { core.keep_ledger(end).await }
     });
-    let state = HttpState::new(core.clone(), Arc::new(parsed.map), build());
+    let mut state = HttpState::new(core.clone(), Arc::new(parsed.map), build());
+    if let Some(metrics) = telemetry.metrics().cloned() {
+        state = state.with_metrics(move || metrics.render());
+    }
     let closing = CancellationToken::new();
     let router = ars_bot_http::router(state);
     let server = tokio::spawn(ars_bot_http::serve(listener, router, closing.clone().cancelled_owned()));
@@ -58,11 +65,22 @@ pub async fn run(args: Serve) -> Result<ExitCode, Failure> {
     ledger_end.cancel();
     // A flush that panicked has nothing left to carry.
     drop(ledger.await);
+    telemetry.finish(TELEMETRY_LIMIT).await;
     match wound {
         Wound::Down => Ok(ExitCode::SUCCESS),
         Wound::Late => Ok(ExitCode::FAILURE),
         Wound::Stopped => Ok(interrupted()),
     }
+}
+
+/// Log lines, and what else the installation wants told to whom.
+fn telemetry(plan: &compose::Plan) -> Result<Telemetry, Failure> {
+    let (settings, spans) = (&plan.file.telemetry, plan.file.tracing);
+    let version = env!("CARGO_PKG_VERSION");
+    let options = Options::configured(settings, spans, environment::variable, version)
+        .map_err(|error| Failure::InvalidInput(format!("configuration: {error}")))?;
+    ars_bot_telemetry::start(Arc::clone(&plan.redactor), &options)
+        .map_err(|error| Failure::InvalidInput(error.to_string()))
 }
 
 fn warn_of_what_is_off(tokens: &ParsedTokens, has_model: bool) {

@@ -49,6 +49,10 @@ pub struct File {
     pub grants: BTreeMap<String, grants::Entry>,
     /// What is closed to all but holders of a grant.
     pub restrict: grants::Restrict,
+    /// Where telemetry goes.
+    pub telemetry: ars_bot_telemetry::Settings,
+    /// What of a run's spans is logged.
+    pub tracing: ars_bot_telemetry::Tracing,
     /// Run records.
     pub run_history: RunHistory,
 }

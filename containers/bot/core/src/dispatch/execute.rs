@@ -20,6 +20,7 @@ use crate::{
     registry::{RunFacts, RunHandle},
     run::{Assignment, Span, Spans},
     service::{Core, InFlight},
+    trace,
 };
 
 /// Most characters of a run's label (bot supplement section 11.1).
@@ -153,7 +154,7 @@ fn publish_head(
         agent: assignment.agent.name.to_owned(),
         model: Some(assignment.model.name.to_string()),
         effort: assignment.effort.map(|effort| effort.to_string()),
-        trace_id: None,
+        trace_id: Some(trace::trace_id(run.id())),
         repo: prepared.facts.as_ref().map(|facts| facts.repository.clone()),
         git_ref: prepared.git_ref.as_ref().map(ToString::to_string),
         head_sha: prepared.facts.as_ref().and_then(|facts| facts.head.clone()),

@@ -17,7 +17,7 @@ use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use super::{Live, conversation::Conversation, is_transient, slot::Slot};
-use crate::ports::{Owned, StoreError, Stored};
+use crate::ports::{Owned, StoreError, StoreErrorKind, Stored};
 
 /// Waits between attempts to store a step that must be stored: short ones for a hiccup.
 const STEP_WAITS: [Duration; 3] =
@@ -145,6 +145,11 @@ impl Tracked {
         let mut conversation = self.conversation.lock().await;
         let owner = &self.slot.owner;
         let unstored = step.agent_loop.turns_since(conversation.stored());
+        if conversation.stored() + unstored.len() as u64 != at.turn_index {
+            // The loop has replaced turns that an earlier, failed step left unstored: what is kept has a hole for good.
+            let message = "turns of an earlier step were not stored and are not kept".to_owned();
+            return Err(StoreError { kind: StoreErrorKind::Permanent, message });
+        }
         let transcripts = self.live.transcripts();
         let written = conversation.append(transcripts, owner, unstored, at.inbox_consumed_seq).await?;
         let Owned::Done(()) = written else { return Ok(written) };

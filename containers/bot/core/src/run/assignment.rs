@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
-use ars_agent::{Budget, Limits, money::Price};
+use ars_agent::{
+    Budget, Limits, ToolSpec,
+    context::{ContextLimit, estimate_text},
+    money::Price,
+};
 use ars_types::{Effort, ModelRef};
 
 use super::toolbox::Toolbox;
@@ -53,6 +57,14 @@ pub struct Voice {
 }
 
 impl Assignment {
+    /// The bounds of a new run, its prompt and tools counted in.
+    pub fn full_limits(&self) -> Limits {
+        let tools: u64 = self.tools.specs().iter().map(tokens_of).sum();
+        let fixed_tokens = estimate_text(&self.system) + tools;
+        let context = self.limits.context.map(|limit| ContextLimit { fixed_tokens, ..limit });
+        Limits { context, ..self.limits }
+    }
+
     /// What a model of the run takes.
     pub fn price_of(&self, model: &ModelRef) -> Option<Price> {
         if *model == self.model.name { self.limits.price } else { self.fallback_limits.price }
@@ -93,4 +105,10 @@ fn fallback(deps: &Deps, model: &ModelRef) -> Option<Voice> {
             None
         }
     }
+}
+
+fn tokens_of(spec: &ToolSpec) -> u64 {
+    estimate_text(&spec.name)
+        + estimate_text(&spec.description)
+        + estimate_text(&spec.input_schema.to_string())
 }

@@ -110,8 +110,8 @@ impl Driver<'_> {
     /// Runs the agent on this conversation to its end.
     pub async fn run(&self, conversation: Vec<Turn>) -> Driven {
         let now = self.clock.now();
-        let Assignment { budget, limits, .. } = self.assignment;
-        let agent_loop = Loop::new(*budget, conversation, now).with_limits(*limits);
+        let limits = self.assignment.full_limits();
+        let agent_loop = Loop::new(self.assignment.budget, conversation, now).with_limits(limits);
         let course = self.course(agent_loop, HashSet::new());
         if let Some(tracked) = self.tracked {
             // Not yet resumable is no harm: nothing has been done. The next step stores this one's turns too.

@@ -91,8 +91,12 @@ impl Spans {
         name: impl Into<String>,
         now: UnixMillis,
     ) -> Span {
-        let span =
-            Span { id: self.mint(), parent: parent.map(str::to_owned), name: name.into(), started_at: now };
+        let span = Span {
+            id: self.mint(),
+            parent: parent.map(str::to_owned),
+            name: trace::span_name(&name.into()),
+            started_at: now,
+        };
         let start = EventBody::SpanStart {
             span_id: span.id.clone(),
             parent_span_id: span.parent.clone(),

@@ -12,6 +12,8 @@ use super::{
     render,
     view::{RunView, status_text},
 };
+use ars_agent::money::dollars;
+
 use crate::time::{duration, iso};
 
 /// The page.
@@ -51,7 +53,12 @@ impl RunPage {
 
     fn new(run: &RunView, mode: &'static str, embedded: Option<String>) -> Self {
         let fact = |name, value: &Option<String>| value.clone().map(|value| (name, value));
-        let facts = [fact("Agent", &run.agent), fact("Model", &run.model), fact("Repository", &run.repo)];
+        let facts = [
+            fact("Agent", &run.agent),
+            fact("Model", &run.model),
+            fact("Repository", &run.repo),
+            fact("Cost", &run.cost.map(dollars)),
+        ];
         let status = run.status();
         Self {
             title: run.label.clone(),
@@ -104,6 +111,7 @@ mod tests {
                 json!({"type": "input", "text": text, "seq": 1}),
                 json!({"type": "answer", "text": text, "seq": 2}),
             ],
+            cost: None,
             diagnosis: None,
         }
     }

@@ -1,6 +1,6 @@
 //! One run as the pages see it, whether it lives in the registry or in the history.
 
-use ars_bot_core::registry::LiveRun;
+use ars_bot_core::{history::COST, registry::LiveRun};
 use ars_runs::RunRecord;
 use ars_types::{RunId, RunStatus, StopMode, UnixMillis, Visibility};
 use serde_json::Value;
@@ -36,6 +36,8 @@ pub(crate) struct RunView {
     pub(crate) published: u64,
     /// Kept events.
     pub(crate) events: Vec<Value>,
+    /// What it cost, in millionths of a dollar, when that is stored.
+    pub(crate) cost: Option<u64>,
     /// What slowed it, when that is stored.
     pub(crate) diagnosis: Option<Value>,
 }
@@ -60,6 +62,7 @@ impl RunView {
             published: run.event_count,
             // The registry made this JSON itself; text that does not parse back cannot occur and would be left out.
             events: run.events.iter().filter_map(|json| serde_json::from_str(json).ok()).collect(),
+            cost: None,
             diagnosis: None,
         }
     }
@@ -81,6 +84,7 @@ impl RunView {
             stop: None,
             published: record.event_count,
             events: record.events,
+            cost: record.extra.get(COST).and_then(Value::as_u64),
             diagnosis: Some(record.diagnosis).filter(|diagnosis| !diagnosis.is_null()),
         }
     }

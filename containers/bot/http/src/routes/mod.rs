@@ -3,4 +3,5 @@
 pub(crate) mod elsewhere;
 pub(crate) mod healthz;
 pub(crate) mod ingress;
+pub(crate) mod metrics;
 pub(crate) mod runs;

@@ -1,5 +1,6 @@
 //! `GET /runs/<id>/events`: the live stream with the run's token, the stored one without.
 
+use ars_bot_core::metrics;
 use ars_bot_core::registry::{Frame, Subscription};
 use ars_events::sse::frames;
 use axum::{Extension, extract::State, http::HeaderMap, response::Response};
@@ -29,9 +30,10 @@ pub(crate) async fn events(
 
 /// The subscription holds a position, not a queue, so this stream holds nothing for a viewer who is slow.
 fn live(subscription: Subscription) -> impl Stream<Item = String> {
-    stream::unfold(subscription, |mut subscription| async move {
+    let watching = (subscription, metrics::viewer());
+    stream::unfold(watching, |(mut subscription, viewer)| async move {
         let text = subscription.next().await?.iter().map(framed).collect();
-        Some((text, subscription))
+        Some((text, (subscription, viewer)))
     })
 }
 

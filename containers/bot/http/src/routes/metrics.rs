@@ -1,0 +1,30 @@
+//! `GET /metrics`: what Prometheus reads, where the installation wants it (docs/logging.md).
+//!
+//! Not authenticated: the names are fixed, the labels are words of this service, and the redactor has passed over them.
+//! Where it is off, the path belongs to nobody. Not here: what is measured.
+
+use axum::{
+    extract::{Request, State},
+    http::{HeaderValue, header},
+    response::{IntoResponse, Response},
+};
+
+use super::elsewhere;
+use crate::state::HttpState;
+
+/// The text format's own media type.
+const CONTENT_TYPE: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+
+/// The metrics, or what any path of nobody answers.
+pub(crate) async fn metrics(State(state): State<HttpState>, request: Request) -> Response {
+    match &state.metrics {
+        Some(render) => {
+            let headers = [
+                (header::CONTENT_TYPE, CONTENT_TYPE),
+                (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+            ];
+            (headers, render()).into_response()
+        }
+        None => elsewhere::answer(State(state), request).await.into_response(),
+    }
+}
