@@ -446,6 +446,37 @@ mod tests {
     }
 
     #[test]
+    fn a_flush_travels_with_its_events_as_they_are_and_without_a_lease_it_does_not_name() {
+        let generation = Generation::parse("g1").unwrap();
+        let run_id = &RunId::parse("r1").unwrap();
+        let event = RawValue::from_string(r#"{"seq":1,  "type":"x"}"#.to_owned()).unwrap();
+        let flush = |lease_ms| {
+            let runs = [RunNews { run_id, events: [&*event], inbox_after: 2 }];
+            serde_json::to_string(&FlushRequest { generation: &generation, lease_ms, runs }).unwrap()
+        };
+        let runs = r#""runs":[{"runId":"r1","events":[{"seq":1,  "type":"x"}],"inboxAfter":2}]}"#;
+        assert_eq!(flush(None), format!(r#"{{"gen":"g1",{runs}"#));
+        assert_eq!(flush(Some(LEASE_MS)), format!(r#"{{"gen":"g1","leaseMs":30000,{runs}"#));
+    }
+
+    #[test]
+    fn what_a_flush_tells_of_a_run_is_read_and_written_alike() {
+        let run_id = RunId::parse("r1").unwrap();
+        let message = serde_json::from_value(json!({ "text": "more" })).unwrap();
+        let beat = Beat { stop: Some(StopMode::Soft), phase: Phase::Live };
+        let done = FlushOutcome::Done { beat, inbox: vec![Followup { seq: 1, message }] };
+        let answer = json!({ "runId": "r1", "ok": true, "stop": "soft", "phase": "live",
+            "inbox": [{ "seq": 1, "message": { "text": "more" } }] });
+        let lost = FlushOutcome::Lost(Conflict::Fenced);
+        let refusal = json!({ "runId": "r1", "ok": false, "reason": "fenced" });
+        for (ok, outcome, text) in [(true, done, answer), (false, lost, refusal)] {
+            let flushed = RunFlushed { run_id: run_id.clone(), ok, outcome };
+            assert_eq!(serde_json::to_value(&flushed).unwrap(), text);
+            assert_eq!(serde_json::from_value::<RunFlushed>(text).unwrap(), flushed);
+        }
+    }
+
+    #[test]
     fn a_step_record_keeps_what_a_later_version_added_and_reads_whole_numbers_however_written() {
         let record = json!({ "step": 2.0, "seq": 1e1, "turnIndex": 3, "inFlight": [{ "callId": "c", "tool": "bash" }],
             "inboxConsumedSeq": 0, "remainingMs": 5, "turn": 1, "iteration": 1, "later": [1] });
