@@ -70,11 +70,15 @@ impl io::Write for Count {
     }
 }
 
-/// Shortens the longest text of an event that is too large.
+/// Shortens the text of an event that is too large, or its diff or summary when it has no text.
 fn shorten(event: &mut Value) {
     let size = size(event);
-    let length = |field: &&str| event[field].as_str().map_or(0, str::len);
-    let Some(field) = ["text", "summary", "output", "diff"].into_iter().max_by_key(length) else { return };
+    let Some(field) = ["text", "diff", "summary"].into_iter().find(|field| event[field].is_string()) else {
+        return;
+    };
+    if size > MAX_EVENT_BYTES && field == "diff" {
+        event["truncated"] = Value::Bool(true);
+    }
     let (true, Value::String(text)) = (size > MAX_EVENT_BYTES, &mut event[field]) else { return };
     let rest = size - text.chars().map(escaped).sum::<usize>();
     let mut room = MAX_EVENT_BYTES.saturating_sub(rest + escaped(ELLIPSIS));

@@ -1,7 +1,7 @@
 //! What the installation has beside models, workspaces and stores (bot supplement sections 25 and 27): read from the
 //! environment and made ready before anything is served.
 
-use std::{path::Path, sync::Arc};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use anyhow::{Context as _, anyhow};
 use ars_auth::Secret;
@@ -9,18 +9,37 @@ use ars_bot_adapters::{
     skills,
     web::{BraveSearch, PublicWeb},
 };
-use ars_bot_core::ports::{Skills, Web};
+use ars_bot_core::{
+    overrides::{LoadError, Overrides},
+    ports::{Documents, Skills, Web},
+};
 
 use crate::{
     commands::Failure,
     environment::{self, name},
 };
 
+/// How long the start waits for the overrides.
+const OVERRIDES_PATIENCE: Duration = Duration::from_secs(3);
+
 /// The public web, with the search when there is a key for it.
 pub fn web(search_key: Option<&Secret>) -> Result<Arc<dyn Web>, Failure> {
     let search = search_key.map(|key| BraveSearch::new(key, None)).transpose();
     let web = search.and_then(PublicWeb::new).context("the web tools").map_err(Failure::Unavailable)?;
     Ok(Arc::new(web))
+}
+
+/// What was changed of the configuration at run time. A store that is older than this bot has no such thing; one that
+/// does not answer must not keep the bot from starting, or nothing would be served until it does.
+pub async fn overrides(documents: Arc<dyn Documents>) -> Result<Option<Overrides>, Failure> {
+    let reason = match tokio::time::timeout(OVERRIDES_PATIENCE, Overrides::load(documents)).await {
+        Ok(Ok(overrides)) => return Ok(Some(overrides)),
+        Ok(Err(LoadError::Store(error))) => error.to_string(),
+        Ok(Err(error)) => return Err(Failure::Unavailable(anyhow!(error))),
+        Err(_elapsed) => "no answer in time".to_owned(),
+    };
+    tracing::error!(reason, "runtime overrides are not in force: the store did not give them");
+    Ok(None)
 }
 
 /// The skills of the folder that the environment names; none without one.

@@ -121,7 +121,7 @@ impl Plan {
     }
 
     /// Opens the parts and joins them.
-    pub fn build(
+    pub async fn build(
         self,
         store: Option<Store>,
         state_url: Option<String>,
@@ -133,19 +133,23 @@ impl Plan {
             .map_err(|error| Failure::InvalidInput(format!("configuration: {error}")))?;
         let workspaces = Arc::new(workspaces(&self.data_dir));
         let provider: Arc<GitWorkspaces> = Arc::clone(&workspaces);
-        let core = Core::new(Deps {
+        let deps = Deps {
             clock: Arc::new(SystemClock),
             models: Arc::new(catalog),
             workspaces: provider,
             store: stores.runs,
             capabilities: Capabilities {
                 ledger: self.keeps_ledger.then(|| ledger(stores.live, stores.are_shared)).transpose()?,
+                overrides: capabilities::overrides(stores.documents).await?,
                 web: Some(capabilities::web(self.search_key.as_ref())?),
                 skills: capabilities::skills()?,
             },
             redactor: self.redactor,
             settings: self.settings,
-        });
+        };
+        #[cfg(feature = "kill-points")]
+        let deps = crate::kill_points::arm(deps)?;
+        let core = Core::new(deps);
         Ok((core, workspaces))
     }
 }

@@ -11,6 +11,8 @@ mod compose;
 mod config;
 mod environment;
 mod generation;
+#[cfg(feature = "kill-points")]
+mod kill_points;
 mod logging;
 mod recorded_channels;
 mod shutdown;

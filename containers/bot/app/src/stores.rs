@@ -7,7 +7,7 @@ use ars_auth::Secret;
 use ars_bot_adapters::stores::{Client, EmbeddedStores, Exchange, Proposal, WorkerStores};
 use ars_bot_core::{
     live::LiveStores,
-    ports::{Clock as _, RunStore},
+    ports::{Clock as _, Documents, RunStore},
 };
 
 use crate::{
@@ -23,6 +23,8 @@ pub struct Stores {
     pub runs: Arc<dyn RunStore>,
     /// Live runs.
     pub live: LiveStores,
+    /// Documents of the configuration.
+    pub documents: Arc<dyn Documents>,
     /// They are the state Worker's, which the next process reaches as well.
     pub are_shared: bool,
 }
@@ -64,7 +66,7 @@ impl Stores {
     fn of<E: Exchange + 'static>(client: Client<E>, are_shared: bool) -> Self {
         let client = Arc::new(client);
         let live = LiveStores { ledger: client.clone(), transcripts: client.clone() };
-        Self { runs: client, live, are_shared }
+        Self { runs: client.clone(), live, documents: client, are_shared }
     }
 }
 

@@ -7,6 +7,7 @@ use ars_types::Generation;
 
 use crate::{
     live::LiveStores,
+    overrides::Overrides,
     ports::{Channels, Skills, Web},
 };
 
@@ -15,6 +16,8 @@ use crate::{
 pub struct Capabilities {
     /// The live-run ledger; without it a run dies with its process.
     pub ledger: Option<LedgerDeps>,
+    /// What was changed of the configuration at run time.
+    pub overrides: Option<Overrides>,
     /// The public web.
     pub web: Option<Arc<dyn Web>>,
     /// Skills.

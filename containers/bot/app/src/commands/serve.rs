@@ -43,7 +43,7 @@ pub async fn run(args: Serve) -> Result<ExitCode, Failure> {
     let listener =
         listener.with_context(|| format!("{address} cannot be listened on")).map_err(Failure::Unavailable)?;
     let address = listener.local_addr().context("the listening address")?;
-    let (core, _) = plan.build(args.store, args.state_url)?;
+    let (core, _) = plan.build(args.store, args.state_url).await?;
     let ledger_end = CancellationToken::new();
     // Before the first request is taken: what another process left comes first.
     let ledger = tokio::spawn({

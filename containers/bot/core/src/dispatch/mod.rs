@@ -13,19 +13,21 @@ use std::sync::Arc;
 
 use ars_agent::{Role, Turn};
 use ars_auth::Actor;
+use ars_settings::instructions_block;
 use ars_types::{RefName, UnixMillis};
 use ars_wire::ledger::Holder;
 use tokio_util::sync::CancellationToken;
 
 use self::{
     admission::{Admission, Applicant},
-    plan::Plan,
+    plan::{Plan, Scopes},
     prompt::WorkspaceFacts,
 };
 use crate::{
     agents::skills_block,
     instructions,
     message::IncomingMessage,
+    overrides::Overrides,
     ports::{ChannelIo, HistoryTurn, Workspace, WorkspaceError, WorkspaceRequest},
     run::{Assignment, Voice},
     service::{Core, InFlight},
@@ -132,7 +134,9 @@ async fn prepare(core: &Core, message: &IncomingMessage, io: &Arc<dyn ChannelIo>
 
     let own = deps.workspaces.repository_of(&message.thread_key).await.map_err(|error| not_ready(&error))?;
     let actor = with_configured_grants(&message.actor, core);
-    let plan = plan::resolve(chosen, &actor, &deps.settings, own.as_ref())
+    let overrides = deps.capabilities.overrides.as_ref().map(Overrides::current).unwrap_or_default();
+    let scopes = Scopes::of(&deps.settings, &overrides, &actor.id, &message.channel_id);
+    let plan = plan::resolve(chosen, &scopes, &actor, &deps.settings, own.as_ref())
         .map_err(|refused| format!("⛔ Sorry, {refused}"))?;
     let client = deps.models.client(&plan.model).map_err(|error| format!("⚠️ {error}"))?;
 
@@ -172,7 +176,9 @@ async fn prepare(core: &Core, message: &IncomingMessage, io: &Arc<dyn ChannelIo>
         None => None,
     };
     let skills = assignment.skills.as_deref().and_then(|skills| skills_block(skills, plan.agent.name));
-    assignment.system = prompt::system(plan.agent, facts.as_ref(), [instructions, skills]);
+    let wishes =
+        instructions_block(scopes.channel.instructions.as_deref(), scopes.user.instructions.as_deref());
+    assignment.system = prompt::system(plan.agent, facts.as_ref(), [wishes, instructions, skills]);
     assignment.workspace = workspace;
     let git_ref = plan.git_ref;
     let text = directed.text;
@@ -186,10 +192,7 @@ fn user_texts(history: &[HistoryTurn]) -> impl Iterator<Item = &str> {
 }
 
 fn with_configured_grants(actor: &Actor, core: &Core) -> Actor {
-    match core.settings().grants.get(&actor.id) {
-        Some(grants) => actor.with(grants),
-        None => actor.clone(),
-    }
+    ars_auth::grants::granted(actor, &core.settings().grants)
 }
 
 async fn attach(

@@ -4,6 +4,7 @@
 //! the text, directives, the thread, the configuration, the agent.
 
 use ars_auth::{Actor, can_run_agent, can_use_repo};
+use ars_settings::{Choice, Defaults, Layers, Scope, Target};
 use ars_types::{Effort, ModelRef, RefName};
 
 use crate::{
@@ -42,24 +43,49 @@ pub fn merge(over: Choices, under: Choices) -> Choices {
     }
 }
 
-/// Resolves a request, asking the permission gates on what it resolved to.
+/// What configuration and overrides say of whoever asks and of where it is asked.
+#[derive(Debug, Clone, Default)]
+pub struct Scopes {
+    /// The user's.
+    pub user: Scope,
+    /// The channel's.
+    pub channel: Scope,
+}
+
+impl Scopes {
+    /// Those in force for a user in a channel.
+    pub fn of(settings: &Settings, overrides: &ars_settings::Scopes, user: &str, channel: &str) -> Self {
+        let effective = |target| settings.scopes.effective(overrides, target);
+        Self { user: effective(Target::User(user)), channel: effective(Target::Channel(channel)) }
+    }
+}
+
+/// Resolves a request, asking the permission gates on what it resolved to. `choices` are the request's, filled up with
+/// the thread's.
 pub fn resolve(
     choices: Choices,
+    scopes: &Scopes,
     actor: &Actor,
     settings: &Settings,
     thread_repository: Option<&Repository>,
 ) -> Result<Plan, String> {
-    let agent = resolve_agent(choices.agent.as_deref(), settings)?;
+    let directive =
+        Choice { agent: choices.agent.as_deref(), model: choices.model.as_ref(), effort: choices.effort };
+    let defaults = Defaults {
+        agent: settings.default_agent.as_deref(),
+        model: settings.default_model.as_ref(),
+        models: &settings.models,
+        efforts: &settings.efforts,
+    };
+    let (user, channel) = (&scopes.user, &scopes.channel);
+    let layers = Layers { directive, thread: Choice::default(), user, channel, defaults };
+    let agent = resolve_agent(layers.agent())?;
     can_run_agent(actor, &settings.restrictions, agent.name)
         .map_err(|_| format!("you may not run the {} agent here.", agent.name))?;
-    let model = choices
-        .model
-        .or_else(|| settings.models.get(agent.name).cloned())
-        .or_else(|| settings.default_model.clone())
-        .ok_or(
+    let model = layers.model(agent.name).cloned().ok_or(
             "no model is configured. Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name a model in the configuration.",
         )?;
-    let effort = choices.effort.or_else(|| settings.efforts.get(agent.name).copied()).or(agent.effort);
+    let effort = layers.effort(agent.name, agent.effort);
     let repository = if agent.needs_repository {
         resolve_repository(choices.repository.as_deref(), actor, settings, thread_repository)?
     } else {
@@ -68,8 +94,8 @@ pub fn resolve(
     Ok(Plan { agent, model, effort, repository, git_ref: choices.git_ref })
 }
 
-fn resolve_agent(named: Option<&str>, settings: &Settings) -> Result<&'static AgentSpec, String> {
-    let name = named.or(settings.default_agent.as_deref()).unwrap_or(DEFAULT_AGENT);
+fn resolve_agent(named: Option<&str>) -> Result<&'static AgentSpec, String> {
+    let name = named.unwrap_or(DEFAULT_AGENT);
     agents::find(name).ok_or_else(|| format!("there is no such agent. The agents are: {}.", agents::names()))
 }
 

@@ -42,7 +42,7 @@ pub async fn run(args: Ask) -> Result<ExitCode, Failure> {
                 .into(),
         ));
     }
-    let (core, workspaces) = plan.build(Some(Store::Embedded), None)?;
+    let (core, workspaces) = plan.build(Some(Store::Embedded), None).await?;
     let message = request.into_message(text, &core, &workspaces).await?;
     let thread = message.thread_key.clone();
     // A thread that nobody named is nobody else's.

@@ -1,0 +1,87 @@
+//! Kill points around the workspaces: `workspace`.
+//!
+//! Not here: what a point is (`super::KillPoint`).
+
+use std::sync::Arc;
+
+use ars_bot_core::ports::{
+    Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, Repository, SearchHit, Workspace,
+    WorkspaceError, WorkspaceProvider, WorkspaceRequest,
+};
+use ars_types::ThreadKey;
+use async_trait::async_trait;
+use tokio_util::sync::CancellationToken;
+
+use super::KillPoint;
+
+type Answer<T> = Result<T, WorkspaceError>;
+
+/// Workspaces with points.
+pub(super) struct KilledWorkspaces {
+    pub(super) inner: Arc<dyn WorkspaceProvider>,
+    pub(super) point: KillPoint,
+}
+
+struct KilledWorkspace {
+    inner: Arc<dyn Workspace>,
+    point: KillPoint,
+}
+
+#[async_trait]
+impl WorkspaceProvider for KilledWorkspaces {
+    async fn repository_of(&self, thread: &ThreadKey) -> Answer<Option<Repository>> {
+        self.point.around("workspace.repository_of", self.inner.repository_of(thread)).await
+    }
+
+    async fn open(
+        &self,
+        request: WorkspaceRequest<'_>,
+        cancel: &CancellationToken,
+    ) -> Answer<Arc<dyn Workspace>> {
+        let inner = self.point.around("workspace.open", self.inner.open(request, cancel)).await?;
+        Ok(Arc::new(KilledWorkspace { inner, point: self.point.clone() }))
+    }
+}
+
+#[async_trait]
+impl Workspace for KilledWorkspace {
+    fn repository(&self) -> Option<&str> {
+        self.inner.repository()
+    }
+
+    async fn head(&self) -> Answer<Option<String>> {
+        self.point.around("workspace.head", self.inner.head()).await
+    }
+
+    async fn diff(&self) -> Answer<String> {
+        self.point.around("workspace.diff", self.inner.diff()).await
+    }
+
+    async fn exec(&self, request: ExecRequest<'_>, cancel: &CancellationToken) -> Answer<ExecOutcome> {
+        self.point.around("workspace.exec", self.inner.exec(request, cancel)).await
+    }
+
+    async fn git(&self, request: GitRequest<'_>, cancel: &CancellationToken) -> Answer<GitAnswer> {
+        self.point.around("workspace.git", self.inner.git(request, cancel)).await
+    }
+
+    async fn read(&self, path: &str, limit: u64) -> Answer<(Vec<u8>, u64)> {
+        self.point.around("workspace.read", self.inner.read(path, limit)).await
+    }
+
+    async fn write(&self, path: &str, content: &[u8]) -> Answer<()> {
+        self.point.around("workspace.write", self.inner.write(path, content)).await
+    }
+
+    async fn keep_output(&self, text: &str) -> Answer<String> {
+        self.point.around("workspace.keep_output", self.inner.keep_output(text)).await
+    }
+
+    async fn list(&self, path: &str, limit: usize) -> Answer<(Vec<Entry>, bool)> {
+        self.point.around("workspace.list", self.inner.list(path, limit)).await
+    }
+
+    async fn search(&self, pattern: &str, path: &str, limit: usize) -> Answer<(Vec<SearchHit>, bool)> {
+        self.point.around("workspace.search", self.inner.search(pattern, path, limit)).await
+    }
+}
