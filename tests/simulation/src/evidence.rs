@@ -1,0 +1,90 @@
+//! What the world saw: every effect that left a process, in the order in which it took place.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ars_types::StopMode;
+use serde_json::Value;
+
+/// Everything that can be held against a promise.
+#[derive(Debug, Default)]
+pub struct Evidence {
+    /// Runs that were claimed or announced, by id.
+    pub runs: BTreeMap<String, RunSeen>,
+    /// What reached requesters.
+    pub said: Vec<Said>,
+    /// What tools did, by the id of their call.
+    pub effects: Vec<Effect>,
+    /// Stops that were acknowledged.
+    pub stops: Vec<Stopped>,
+    /// Follow-ups whose senders were told that they were passed on.
+    pub passed_on: BTreeSet<String>,
+    /// Requests whose final answer the model has given.
+    pub answered: BTreeSet<String>,
+    /// Every call of a port: number, process, name.
+    pub calls: Vec<(u64, String, String)>,
+    /// Rows that are live at the end.
+    pub left_live: Vec<Value>,
+}
+
+/// What was seen of one run.
+#[derive(Debug, Default)]
+pub struct RunSeen {
+    /// The ledger has taken it.
+    pub is_claimed: bool,
+    /// Events that the ledger acknowledged, by seq.
+    pub acknowledged: BTreeMap<u64, Value>,
+    /// Final records that a store took, without repetitions.
+    pub finals: Vec<Value>,
+    /// The record at the end.
+    pub record: Option<Value>,
+}
+
+/// One message to a requester.
+#[derive(Debug, Clone)]
+pub struct Said {
+    /// The message it answers.
+    pub to: String,
+    /// What was said.
+    pub text: String,
+}
+
+/// One thing a tool did.
+#[derive(Debug, Clone)]
+pub struct Effect {
+    /// The model's id of the call.
+    pub call: String,
+    /// The process that did it.
+    pub process: String,
+    /// The number of the port's call.
+    pub number: u64,
+}
+
+/// An acknowledged stop.
+#[derive(Debug, Clone)]
+pub struct Stopped {
+    /// The run.
+    pub run: String,
+    /// How.
+    pub mode: StopMode,
+    /// The generation that owned the run then; nothing when the ledger had no such run any more.
+    pub owner: Option<String>,
+    /// The ledger had the stop then.
+    pub is_stored: bool,
+    /// The model had given its final answer by then: the stop came too late to change the run.
+    pub is_late: bool,
+    /// The last call of a port before.
+    pub number: u64,
+}
+
+impl Evidence {
+    /// The run of this id.
+    pub(crate) fn run(&mut self, id: &str) -> &mut RunSeen {
+        self.runs.entry(id.to_owned()).or_default()
+    }
+
+    /// The latest calls, for whoever reads of a violation.
+    pub fn tail(&self) -> String {
+        let lines = self.calls.iter().map(|(number, process, name)| format!("{number} {process} {name}"));
+        lines.collect::<Vec<_>>().join("\n")
+    }
+}

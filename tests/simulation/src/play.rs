@@ -1,0 +1,203 @@
+//! The director of a scenario: starts processes, passes messages and stops on, and waits until all is quiet.
+
+use std::sync::{Arc, atomic::Ordering};
+
+use ars_events::{Actor, ActorKind};
+use ars_types::{RunId, StopMode};
+use serde_json::Value;
+use tokio::{
+    sync::mpsc::{UnboundedReceiver, unbounded_channel},
+    time::{Duration, Instant, sleep},
+};
+
+use crate::{
+    evidence::{Evidence, Stopped},
+    fault::Plan,
+    process::Process,
+    world::{Order, World},
+};
+
+/// Between two looks at the world.
+const LOOK: Duration = Duration::from_millis(500);
+/// How long a scenario may take until its processes have nothing in flight.
+const LIMIT: Duration = Duration::from_secs(3 * 3600);
+/// How long the last process may take to settle what others left.
+const LAST_LIMIT: Duration = Duration::from_secs(600);
+
+/// How a scenario ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// All was quiet.
+    Quiet,
+    /// All was quiet, once a new process had settled what an old one left in the ledger.
+    AfterRestart,
+    /// Something was still going on.
+    Never,
+}
+
+/// Plays a scenario: the canonical run, and what the plan does to it.
+pub fn play(plan: &Plan) -> (Ended, Evidence) {
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    runtime.block_on(async {
+        let (orders, inbox) = unbounded_channel();
+        let world = World::new(plan, orders);
+        let mut director =
+            Director { world, inbox, processes: Vec::new(), starts_at: Vec::new(), messages: 0 };
+        let ended = director.direct().await;
+        director.gather();
+        (ended, director.world.take_evidence())
+    })
+}
+
+struct Director {
+    world: Arc<World>,
+    inbox: UnboundedReceiver<Order>,
+    processes: Vec<Process>,
+    /// Processes to come.
+    starts_at: Vec<Instant>,
+    messages: usize,
+}
+
+impl Director {
+    async fn direct(&mut self) -> Ended {
+        self.start();
+        self.processes[0].hear("m0", "canonical m0");
+        if !self.until_quiet(LIMIT, |director| director.is_idle()).await {
+            return Ended::Never;
+        }
+        if self.world.live().is_empty() {
+            return Ended::Quiet;
+        }
+        self.world.no_more_faults();
+        self.processes.iter().for_each(|process| process.life.end());
+        self.start();
+        let is_settled = |director: &Self| director.is_idle() && director.world.live().is_empty();
+        if self.until_quiet(LAST_LIMIT, is_settled).await { Ended::AfterRestart } else { Ended::Never }
+    }
+
+    async fn until_quiet(&mut self, limit: Duration, is_quiet: impl Fn(&Self) -> bool) -> bool {
+        let began = Instant::now();
+        while began.elapsed() < limit {
+            tokio::select! {
+                biased;
+                Some(order) = self.inbox.recv() => {
+                    self.obey(order);
+                    continue;
+                }
+                () = sleep(LOOK) => {}
+            }
+            let now = Instant::now();
+            let due = self.starts_at.iter().filter(|at| **at <= now).count();
+            self.starts_at.retain(|at| *at > now);
+            (0..due).for_each(|_| self.start());
+            if is_quiet(self) {
+                return true;
+            }
+        }
+        false
+    }
+
+    fn is_idle(&self) -> bool {
+        let is_busy = |process: &Process| !process.life.is_dead() && process.core.load().in_flight > 0;
+        self.starts_at.is_empty()
+            && self.inbox.is_empty()
+            && self.world.late.load(Ordering::SeqCst) == 0
+            && !self.processes.iter().any(is_busy)
+            && !self.awaits_reclaim()
+    }
+
+    /// A live process will take over what a dead one left, once the lease has lapsed.
+    fn awaits_reclaim(&self) -> bool {
+        let is_kept = |row: &Value| {
+            let owner = self.processes.iter().find(|process| row["ownerGen"] == process.life.name.as_str());
+            owner.is_some_and(|owner| !owner.life.is_dead())
+        };
+        let has_taker = self.processes.iter().any(|process| !process.life.is_dead() && !process.is_leaving);
+        has_taker && self.world.live().iter().any(|row| !is_kept(row))
+    }
+
+    fn start(&mut self) {
+        let number = self.processes.len() + 1;
+        self.processes.push(Process::start(&self.world, number));
+    }
+
+    fn obey(&mut self, order: Order) {
+        match order {
+            Order::Start { idle_ms } => {
+                let others =
+                    self.processes.iter().any(|process| !process.life.is_dead() && !process.is_leaving);
+                if !others {
+                    self.starts_at.push(Instant::now() + Duration::from_millis(idle_ms));
+                }
+            }
+            Order::Second => self.start(),
+            Order::Deploy => self.deploy(),
+            Order::FollowUp { through_eldest } => self.follow_up(through_eldest),
+            Order::Stop { mode, through_eldest } => self.stop(mode, through_eldest),
+        }
+    }
+
+    fn chosen(&self, eldest: bool) -> Option<&Process> {
+        let mut live = self.processes.iter().filter(|process| !process.life.is_dead() && !process.is_leaving);
+        if eldest { live.next() } else { live.next_back() }
+    }
+
+    fn deploy(&mut self) {
+        let eldest = self.processes.iter_mut().find(|process| !process.life.is_dead() && !process.is_leaving);
+        let Some(eldest) = eldest else { return };
+        eldest.is_leaving = true;
+        let (core, life) = (eldest.core.clone(), Arc::clone(&eldest.life));
+        tokio::spawn(async move {
+            core.drain(ars_bot_core::DRAIN_DEADLINE).await;
+            life.end();
+        });
+        self.start();
+    }
+
+    fn follow_up(&mut self, through_eldest: bool) {
+        self.messages += 1;
+        let id = format!("f{}", self.messages);
+        if let Some(process) = self.chosen(through_eldest) {
+            process.hear(&id, &format!("follow-up {id}"));
+        }
+    }
+
+    fn stop(&self, mode: StopMode, through_eldest: bool) {
+        let Some(process) = self.chosen(through_eldest) else { return };
+        let Some(row) = self.world.live().into_iter().next() else { return };
+        let run = RunId::parse(row["runId"].as_str().unwrap()).unwrap();
+        let (core, life, world) = (process.core.clone(), Arc::clone(&process.life), Arc::clone(&self.world));
+        tokio::spawn(async move {
+            let actor = Actor { kind: ActorKind::Access, id: "http:ann".into() };
+            let asked_at = crate::script::ids(row["meta"]["label"].as_str().unwrap_or_default());
+            let outcome = core.stop(&run, mode, actor).await;
+            life.alive().await;
+            if outcome == ars_bot_core::registry::StopOutcome::Stopping {
+                acknowledge(&world, &run, mode, &asked_at);
+            }
+        });
+    }
+
+    /// What is in the stores at the end.
+    fn gather(&self) {
+        let ids: Vec<_> = self.world.evidence().runs.keys().cloned().collect();
+        for id in ids {
+            let record = self.world.record(&id);
+            self.world.evidence().run(&id).record = record;
+        }
+        let live = self.world.live();
+        self.world.evidence().left_live = live;
+    }
+}
+
+/// The stop is acknowledged to whoever asked for it.
+fn acknowledge(world: &World, run: &RunId, mode: StopMode, messages: &[String]) {
+    let row = world.live().into_iter().find(|row| row["runId"] == run.as_str());
+    let owner = row.as_ref().and_then(|row| row["ownerGen"].as_str()).map(str::to_owned);
+    let is_stored = row.as_ref().is_some_and(|row| row["stop"].is_string());
+    let number = world.calls();
+    let mut evidence = world.evidence();
+    let is_late = row.is_none() || messages.iter().any(|message| evidence.answered.contains(message));
+    evidence.stops.push(Stopped { run: run.to_string(), mode, owner, is_stored, is_late, number });
+}

@@ -1,0 +1,86 @@
+//! One bot process: the real core on simulated ports, with a generation of its own.
+
+use std::sync::Arc;
+
+use ars_auth::{Actor, Grants};
+use ars_bot_adapters::stores::Client;
+use ars_bot_core::{
+    Capabilities, Core, Deps, LedgerDeps,
+    live::LiveStores,
+    message::{Choices, IncomingMessage},
+    ports::{Clock, Repository},
+    settings::Settings,
+};
+use ars_events::Redactor;
+use ars_types::{Generation, ModelRef, ThreadKey, Visibility};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    channel::{Reopened, Way},
+    life::Life,
+    model::Scripted,
+    wire::Wire,
+    workspace::Tree,
+    world::World,
+};
+
+/// A process that is running, or was.
+pub(crate) struct Process {
+    pub(crate) life: Arc<Life>,
+    pub(crate) core: Core,
+    /// It was told to leave.
+    pub(crate) is_leaving: bool,
+}
+
+impl Process {
+    /// Starts it: it takes over what others left at once.
+    pub(crate) fn start(world: &Arc<World>, number: usize) -> Self {
+        let life = Life::new(world, format!("g{number}"));
+        let client = Arc::new(Client::over(Wire(Arc::clone(&life)), None).unwrap());
+        let clock: Arc<dyn Clock> = Arc::<crate::clock::SimClock>::clone(&life.clock);
+        let ledger = LedgerDeps {
+            stores: LiveStores { ledger: client.clone(), transcripts: client.clone() },
+            generation: Generation::parse(&life.name).unwrap(),
+            channels: Arc::new(Reopened(Arc::clone(&life))),
+            has_successor: true,
+        };
+        let core = Core::new(Deps {
+            clock,
+            models: Arc::new(Scripted(Arc::clone(&life))),
+            workspaces: Arc::new(Tree(Arc::clone(&life))),
+            store: client,
+            capabilities: Capabilities { ledger: Some(ledger), ..Capabilities::default() },
+            redactor: Arc::new(Redactor::new(Vec::new())),
+            settings: settings(),
+        });
+        let keeper = core.clone();
+        tokio::spawn(async move { keeper.keep_ledger(CancellationToken::new()).await });
+        Self { life, core, is_leaving: false }
+    }
+
+    /// A message of the thread reaches it.
+    pub(crate) fn hear(&self, id: &str, text: &str) {
+        let message = IncomingMessage {
+            actor: Actor::new("http:ann", Grants::default()),
+            channel_id: "http:default".into(),
+            thread_key: ThreadKey::new("http", "default", "default"),
+            visibility: Visibility::Machine,
+            text: text.to_owned(),
+            received_at: self.life.clock.now(),
+            choices: Choices::default(),
+            source: None,
+        };
+        let (core, way) = (self.core.clone(), Way { life: Arc::clone(&self.life), to: id.to_owned() });
+        tokio::spawn(async move { core.dispatch(message, Arc::new(way)).await });
+    }
+}
+
+fn settings() -> Settings {
+    Settings {
+        default_agent: Some("coding".into()),
+        default_model: ModelRef::parse("scripted/m").ok(),
+        repositories: vec![Repository { name: "acme/app".into(), origin: "/app".into() }],
+        default_repository: Some("acme/app".into()),
+        ..Settings::default()
+    }
+}

@@ -1,0 +1,95 @@
+//! What the scripted model does: the canonical run of twelve model calls, and a short answer to anything else.
+//!
+//! It looks at nothing but the conversation, so a resumed run goes on where the conversation stands.
+
+use ars_agent::{ModelTurn, Part, Role, StopReason, Turn, Usage};
+use serde_json::{Map, Value, json};
+
+/// The word in a request that asks for the canonical run.
+pub(crate) const CANONICAL: &str = "canonical";
+/// Model calls of the canonical run that ask for tools.
+pub(crate) const TOOL_TURNS: usize = 11;
+/// The model call during which a follow-up is written into the thread.
+pub(crate) const FOLLOW_UP_AT: usize = 8;
+
+/// How many turns of calls stand in the conversation.
+pub(crate) fn progress(turns: &[Turn]) -> usize {
+    let makes_calls = |turn: &&Turn| turn.parts.iter().any(|part| matches!(part, Part::ToolCall { .. }));
+    turns.iter().filter(makes_calls).count()
+}
+
+/// The request of a conversation: the message it answers.
+pub(crate) fn request(turns: &[Turn]) -> String {
+    texts(turns.iter().take(1)).join(" ")
+}
+
+/// The ids of messages (`m0`, `f1`) in a text, in order.
+pub(crate) fn ids(text: &str) -> Vec<String> {
+    let words = text.split(|letter: char| !letter.is_ascii_alphanumeric());
+    let is_id = |word: &&str| {
+        word.len() > 1 && word.starts_with(['m', 'f']) && word[1..].bytes().all(|byte| byte.is_ascii_digit())
+    };
+    words.filter(is_id).map(str::to_owned).collect()
+}
+
+/// The model's next turn.
+pub(crate) fn answer(turns: &[Turn], may_call_tools: bool) -> ModelTurn {
+    let step = progress(turns);
+    if !may_call_tools || !request(turns).contains(CANONICAL) || step >= TOOL_TURNS {
+        let heard = ids(&texts(turns.iter()).join(" ")).join(" ");
+        return turn(vec![Part::text(format!("Done. Heard: {heard}"))], StopReason::EndTurn);
+    }
+    let mut parts = Vec::new();
+    if step % 4 == 1 {
+        parts.push(Part::text(format!("Now step {step}.")));
+    }
+    parts.extend(calls(step).into_iter().enumerate().map(|(index, (name, input))| Part::ToolCall {
+        call_id: call_id(step, index),
+        name: name.to_owned(),
+        input,
+        extra: Map::new(),
+    }));
+    turn(parts, StopReason::ToolUse)
+}
+
+fn call_id(step: usize, index: usize) -> String {
+    format!("t{step}c{index}")
+}
+
+fn calls(step: usize) -> Vec<(&'static str, Value)> {
+    let bash = |index| ("bash", json!({ "command": format!("effect {}", call_id(step, index)) }));
+    let read = |path: &str| ("read_file", json!({ "path": path }));
+    let write = |index| {
+        let content = format!("effect {}", call_id(step, index));
+        ("write_file", json!({ "path": "written.txt", "content": content }))
+    };
+    match step {
+        0 => vec![read("a.txt"), read("b.txt"), ("list_files", json!({}))],
+        1 => vec![bash(0)],
+        2 => vec![write(0)],
+        3 => vec![("update_status", json!({ "checklist": "[~] half of it" }))],
+        4 => vec![("no_such_tool", json!({ "path": "a.txt" }))],
+        5 => vec![read("a.txt"), bash(1), read("b.txt")],
+        6 => vec![bash(0), bash(1)],
+        7 => vec![("search", json!({ "pattern": "x" })), write(1)],
+        8 => vec![bash(0)],
+        9 => vec![(
+            "edit_file",
+            json!({ "path": "edited.txt", "old": "alpha", "new": format!("effect {}", call_id(step, 0)) }),
+        )],
+        _ => vec![bash(0)],
+    }
+}
+
+fn texts<'a>(turns: impl Iterator<Item = &'a Turn>) -> Vec<String> {
+    let parts = turns.filter(|turn| turn.role == Role::User).flat_map(|turn| &turn.parts);
+    let texts = parts.filter_map(|part| match part {
+        Part::Text { text, .. } => Some(text.clone()),
+        _ => None,
+    });
+    texts.collect()
+}
+
+fn turn(parts: Vec<Part>, stop: StopReason) -> ModelTurn {
+    ModelTurn { parts, stop, usage: Usage::default() }
+}

@@ -1,0 +1,101 @@
+//! The way from a process to the stores: requests that are lost, repeated or late, and answers that do not come back.
+
+use std::sync::{Arc, atomic::Ordering};
+
+use ars_bot_adapters::stores::{Answer, Exchange};
+use ars_bot_core::ports::{StoreError, StoreErrorKind};
+use ars_wire::state::{Route, RunVerb};
+use async_trait::async_trait;
+use serde_json::Value;
+use tokio::time::{Duration, sleep};
+
+use crate::{
+    life::Life,
+    world::{Reach, World},
+};
+
+/// One process's way.
+pub(crate) struct Wire(pub(crate) Arc<Life>);
+
+#[async_trait]
+impl Exchange for Wire {
+    async fn exchange(&self, route: Route, body: String) -> Result<Answer, StoreError> {
+        let life = &self.0;
+        let call = life.begin(route.path()).await;
+        let outcome = match (call.late_ms, life.world.reach()) {
+            (Some(ms), _) => {
+                deliver_late(&life.world, route, body, ms);
+                Err(lost("no answer in time"))
+            }
+            (None, Reach::Unreachable) => Err(lost("unreachable")),
+            (None, Reach::AnswerLost) => {
+                deliver(&life.world, route, &body, false);
+                Err(lost("connection lost"))
+            }
+            (None, Reach::Up) => {
+                if call.is_repeated {
+                    deliver(&life.world, route, &body, true);
+                }
+                Ok(deliver(&life.world, route, &body, true))
+            }
+        };
+        life.end_call(&call).await;
+        outcome
+    }
+}
+
+fn lost(message: &str) -> StoreError {
+    StoreError { kind: StoreErrorKind::Transient, message: message.to_owned() }
+}
+
+fn deliver_late(world: &Arc<World>, route: Route, body: String, ms: i64) {
+    world.late.fetch_add(1, Ordering::SeqCst);
+    let world = Arc::clone(world);
+    tokio::spawn(async move {
+        sleep(Duration::from_millis(ms.unsigned_abs())).await;
+        deliver(&world, route, &body, false);
+        world.late.fetch_sub(1, Ordering::SeqCst);
+    });
+}
+
+/// The request takes effect; the world takes note of what it did.
+fn deliver(world: &World, route: Route, body: &str, is_answered: bool) -> Answer {
+    let (status, text) = world.deliver(route, body);
+    if let (200, Route::Runs(verb)) = (status, route) {
+        let request = serde_json::from_str(body).unwrap();
+        let answer = serde_json::from_str(&text).unwrap();
+        note(world, verb, &request, &answer, is_answered);
+    }
+    Answer { status, text }
+}
+
+fn note(world: &World, verb: RunVerb, request: &Value, answer: &Value, is_answered: bool) {
+    let mut evidence = world.evidence();
+    match verb {
+        RunVerb::Claim => evidence.run(text(&request["run"]["runId"])).is_claimed = true,
+        RunVerb::Flush if is_answered => {
+            let runs = request["runs"].as_array().into_iter().flatten();
+            for (run, flushed) in runs.zip(answer["runs"].as_array().into_iter().flatten()) {
+                if flushed["ok"] == true {
+                    let seen = evidence.run(text(&run["runId"]));
+                    for event in run["events"].as_array().into_iter().flatten() {
+                        seen.acknowledged.insert(event["seq"].as_u64().unwrap(), event.clone());
+                    }
+                }
+            }
+        }
+        RunVerb::Put | RunVerb::Finish => {
+            let record = &request["record"];
+            let is_final = verb == RunVerb::Finish || record["finishedAt"] != record["startedAt"];
+            let seen = evidence.run(text(&record["id"]));
+            if is_final && !seen.finals.contains(record) {
+                seen.finals.push(record.clone());
+            }
+        }
+        _ => {}
+    }
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().expect("an id")
+}

@@ -1,0 +1,107 @@
+//! The working tree of the thread: it keeps nothing but the list of what was done to it.
+
+use std::sync::Arc;
+
+use ars_bot_core::ports::{
+    Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, Repository, SearchHit, Workspace, WorkspaceError,
+    WorkspaceProvider, WorkspaceRequest,
+};
+use ars_types::ThreadKey;
+use async_trait::async_trait;
+use tokio_util::sync::CancellationToken;
+
+use crate::{evidence::Effect, life::Life};
+
+/// Every working tree of one process.
+pub(crate) struct Tree(pub(crate) Arc<Life>);
+
+#[async_trait]
+impl WorkspaceProvider for Tree {
+    async fn repository_of(&self, _thread: &ThreadKey) -> Result<Option<Repository>, WorkspaceError> {
+        Ok(None)
+    }
+
+    async fn open(
+        &self,
+        _request: WorkspaceRequest<'_>,
+        _cancel: &CancellationToken,
+    ) -> Result<Arc<dyn Workspace>, WorkspaceError> {
+        let call = self.0.begin("workspace open").await;
+        self.0.end_call(&call).await;
+        Ok(Arc::new(Self(Arc::clone(&self.0))))
+    }
+}
+
+impl Tree {
+    /// Does what has an effect, and takes note of it: `effect <call id>`.
+    async fn act(&self, name: &str, what: &str) {
+        let call = self.0.begin(name).await;
+        if let Some((_, id)) = what.split_once("effect ") {
+            let id = id.split_whitespace().next().unwrap_or_default().to_owned();
+            let effect = Effect { call: id, process: self.0.name.clone(), number: call.number };
+            self.0.world.evidence().effects.push(effect);
+        }
+        self.0.end_call(&call).await;
+    }
+}
+
+#[async_trait]
+impl Workspace for Tree {
+    fn repository(&self) -> Option<&str> {
+        Some("acme/app")
+    }
+
+    async fn head(&self) -> Result<Option<String>, WorkspaceError> {
+        Ok(Some("abc123".into()))
+    }
+
+    async fn diff(&self) -> Result<String, WorkspaceError> {
+        Ok(String::new())
+    }
+
+    async fn exec(
+        &self,
+        request: ExecRequest<'_>,
+        _cancel: &CancellationToken,
+    ) -> Result<ExecOutcome, WorkspaceError> {
+        self.act("exec", request.command).await;
+        Ok(ExecOutcome { exit_code: 0, output: "done".into(), truncated: false, timed_out: false })
+    }
+
+    async fn git(
+        &self,
+        _request: GitRequest<'_>,
+        _cancel: &CancellationToken,
+    ) -> Result<GitAnswer, WorkspaceError> {
+        Ok(GitAnswer { exit_code: 0, output: Vec::new(), truncated: false })
+    }
+
+    async fn read(&self, path: &str, _limit: u64) -> Result<(Vec<u8>, u64), WorkspaceError> {
+        if !path.ends_with(".txt") {
+            return Err(WorkspaceError::NotFound(path.to_owned()));
+        }
+        self.act("read", path).await;
+        let text = format!("alpha of {path}");
+        Ok((text.clone().into_bytes(), text.len() as u64))
+    }
+
+    async fn write(&self, _path: &str, content: &[u8]) -> Result<(), WorkspaceError> {
+        self.act("write", &String::from_utf8_lossy(content)).await;
+        Ok(())
+    }
+
+    async fn list(&self, _path: &str, _limit: usize) -> Result<(Vec<Entry>, bool), WorkspaceError> {
+        self.act("list", "").await;
+        Ok((vec![Entry { path: "a.txt".into(), size: 5 }], false))
+    }
+
+    async fn search(
+        &self,
+        _pattern: &str,
+        _path: &str,
+        _limit: usize,
+    ) -> Result<(Vec<SearchHit>, bool), WorkspaceError> {
+        self.act("search", "").await;
+        Ok((Vec::new(), false))
+    }
+}

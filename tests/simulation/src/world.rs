@@ -1,0 +1,155 @@
+//! What outlives every process: the stores, the clocks' common zero, the plan of faults, and the evidence.
+
+use std::sync::{
+    Arc, Mutex, MutexGuard,
+    atomic::{AtomicU64, Ordering},
+};
+
+use ars_bot_core::ports::Clock as _;
+use ars_testkit::NativeState;
+use ars_wire::state::{Route, RunVerb};
+use serde_json::{Value, json};
+use tokio::{
+    sync::mpsc::UnboundedSender,
+    time::{Duration, Instant},
+};
+
+use crate::{
+    clock::SimClock,
+    evidence::Evidence,
+    fault::{Fault, Plan, What},
+};
+
+/// The store that the bot keeps its runs in.
+const STORE: &str = ars_wire::runs::DEFAULT_STORE;
+
+/// The world of one scenario.
+pub(crate) struct World {
+    pub(crate) began: Instant,
+    pub(crate) store_clock: Arc<SimClock>,
+    state: Mutex<NativeState>,
+    evidence: Mutex<Evidence>,
+    faults: Mutex<Vec<Fault>>,
+    calls: AtomicU64,
+    outage: Mutex<Option<Outage>>,
+    /// Requests under way that nobody waits for.
+    pub(crate) late: AtomicU64,
+    orders: UnboundedSender<Order>,
+}
+
+#[derive(Clone, Copy)]
+struct Outage {
+    until: Instant,
+    after: bool,
+}
+
+/// What a fault asks the scenario's director for.
+#[derive(Debug)]
+pub(crate) enum Order {
+    /// A process, so much later.
+    Start { idle_ms: u64 },
+    /// A stop.
+    Stop { mode: ars_types::StopMode, through_eldest: bool },
+    /// A message into the thread.
+    FollowUp { through_eldest: bool },
+    /// A process beside the others.
+    Second,
+    /// A process in place of the eldest.
+    Deploy,
+}
+
+/// How the stores can be reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reach {
+    Up,
+    Unreachable,
+    AnswerLost,
+}
+
+impl World {
+    pub(crate) fn new(plan: &Plan, orders: UnboundedSender<Order>) -> Arc<Self> {
+        let began = Instant::now();
+        Arc::new(Self {
+            began,
+            store_clock: SimClock::since(began),
+            state: Mutex::new(NativeState::new(None)),
+            evidence: Mutex::default(),
+            faults: Mutex::new(plan.faults.clone()),
+            calls: AtomicU64::new(0),
+            outage: Mutex::default(),
+            late: AtomicU64::new(0),
+            orders,
+        })
+    }
+
+    pub(crate) fn evidence(&self) -> MutexGuard<'_, Evidence> {
+        self.evidence.lock().unwrap()
+    }
+
+    /// The evidence, at the end.
+    pub(crate) fn take_evidence(&self) -> Evidence {
+        std::mem::take(&mut *self.evidence())
+    }
+
+    /// Calls of ports so far.
+    pub(crate) fn calls(&self) -> u64 {
+        self.calls.load(Ordering::SeqCst)
+    }
+
+    /// Numbers a call, and takes the faults that strike at it.
+    pub(crate) fn count(&self, process: &str, name: &str) -> (u64, Vec<What>) {
+        let number = self.calls.fetch_add(1, Ordering::SeqCst) + 1;
+        self.evidence().calls.push((number, process.to_owned(), name.to_owned()));
+        let mut faults = self.faults.lock().unwrap();
+        let (now, later) = faults.drain(..).partition(|fault| fault.at == number);
+        *faults = later;
+        (number, now.into_iter().map(|fault: Fault| fault.what).collect())
+    }
+
+    pub(crate) fn no_more_faults(&self) {
+        self.faults.lock().unwrap().clear();
+    }
+
+    pub(crate) fn order(&self, order: Order) {
+        // The director is gone only when the scenario is over.
+        drop(self.orders.send(order));
+    }
+
+    pub(crate) fn break_stores(&self, after: bool, ms: u64) {
+        let until = Instant::now() + Duration::from_millis(ms);
+        *self.outage.lock().unwrap() = Some(Outage { until, after });
+    }
+
+    pub(crate) fn reach(&self) -> Reach {
+        match *self.outage.lock().unwrap() {
+            Some(outage) if Instant::now() < outage.until => {
+                if outage.after {
+                    Reach::AnswerLost
+                } else {
+                    Reach::Unreachable
+                }
+            }
+            _ => Reach::Up,
+        }
+    }
+
+    /// A request takes effect.
+    pub(crate) fn deliver(&self, route: Route, body: &str) -> (u16, String) {
+        self.state.lock().unwrap().call(route, body, self.store_clock.now())
+    }
+
+    /// The live runs in the ledger.
+    pub(crate) fn live(&self) -> Vec<Value> {
+        let (_, text) = self.deliver(Route::Runs(RunVerb::Live), &json!({ "storeKey": STORE }).to_string());
+        let answer: Value = serde_json::from_str(&text).unwrap();
+        answer["runs"].as_array().expect("the ledger lists its live runs").clone()
+    }
+
+    /// A run's record.
+    pub(crate) fn record(&self, id: &str) -> Option<Value> {
+        let body = json!({ "storeKey": STORE, "id": id }).to_string();
+        let (_, text) = self.deliver(Route::Runs(RunVerb::Get), &body);
+        let mut answer: Value = serde_json::from_str(&text).unwrap();
+        Some(answer["record"].take()).filter(Value::is_object)
+    }
+}
