@@ -8,11 +8,7 @@ use ars_store::{
 };
 use ars_types::{RunId, UnixMillis};
 
-use super::{
-    RunStore,
-    horizon::VISIBLE,
-    page::Page,
-};
+use super::{RunStore, horizon::VISIBLE, page::Page};
 
 /// Events of a page when the request does not say (document 2 section 8).
 const DEFAULT_LIMIT: i64 = 1000;

@@ -22,9 +22,7 @@ fn reclaimed(meta: Value) -> Reclaimed {
 }
 
 fn events(seqs: &[u64]) -> Vec<Value> {
-    seqs.iter()
-        .map(|seq| json!({ "type": "input", "text": "hm", "seq": seq, "at": NOW - 4000 }))
-        .collect()
+    seqs.iter().map(|seq| json!({ "type": "input", "text": "hm", "seq": seq, "at": NOW - 4000 })).collect()
 }
 
 /// What the store gives back of a closing record it accepted.

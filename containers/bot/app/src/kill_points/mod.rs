@@ -50,10 +50,8 @@ pub fn arm(deps: Deps) -> Result<Deps, Failure> {
     deps.workspaces = Arc::new(KilledWorkspaces { inner: deps.workspaces, point: point.clone() });
     if let Some(ledger) = &mut deps.capabilities.ledger {
         let stores = &mut ledger.stores;
-        stores.ledger =
-            Arc::new(KilledLedger { inner: Arc::clone(&stores.ledger), point: point.clone() });
-        stores.transcripts =
-            Arc::new(KilledTranscripts { inner: Arc::clone(&stores.transcripts), point });
+        stores.ledger = Arc::new(KilledLedger { inner: Arc::clone(&stores.ledger), point: point.clone() });
+        stores.transcripts = Arc::new(KilledTranscripts { inner: Arc::clone(&stores.transcripts), point });
     }
     Ok(deps)
 }

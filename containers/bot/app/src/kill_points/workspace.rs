@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use ars_bot_core::ports::{
-    Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, Repository, SearchHit, Workspace,
-    WorkspaceError, WorkspaceProvider, WorkspaceRequest,
+    Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, Repository, SearchHit, Workspace, WorkspaceError,
+    WorkspaceProvider, WorkspaceRequest,
 };
 use ars_types::ThreadKey;
 use async_trait::async_trait;

@@ -8,11 +8,11 @@ use std::{sync::Arc, time::Duration};
 
 use ars_runs::budget;
 use ars_types::UnixMillis;
-use ars_wire::ledger::Followup;
+use ars_wire::ledger::{Followup, MAX_FLUSHED_RUNS};
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
-use super::{Inner, LEASE, Live, slot::Slot};
+use super::{Inner, LEASE, Live, is_transient, slot::Slot};
 use crate::{
     metrics::{self, Outcome},
     ports::{Ledger as _, News, Owned, StoreError, Told},
@@ -26,8 +26,6 @@ const EVERY: Duration = Duration::from_millis(500);
 pub(super) const BATCH_EVENTS: u64 = 32;
 /// How often each lease is extended (document 2 section 8, "heartbeat").
 const HEARTBEAT_MS: i64 = 10_000;
-/// Most runs of one request (docs/decisions/0007).
-const MAX_RUNS: usize = 500;
 /// Most bytes of events in one request: the route's 2 MiB less what stands around them.
 const MAX_BYTES: usize = (2 << 20) - (64 << 10);
 
@@ -53,7 +51,7 @@ impl Live {
         let slots: Vec<_> = self.slots().values().cloned().collect();
         let mut is_complete = true;
         for batch in batches(&slots, beats) {
-            is_complete &= self.inner.send(&batch, beats).await;
+            is_complete &= self.inner.send_or_split(&batch, beats).await;
         }
         if beats && is_complete {
             *beat_at = now + HEARTBEAT_MS;
@@ -63,7 +61,7 @@ impl Live {
     /// Flushes one run, before it is given away.
     pub(super) async fn flush_run(&self, slot: &Arc<Slot>) {
         for batch in batches(std::slice::from_ref(slot), false) {
-            self.inner.send(&batch, false).await;
+            self.inner.send_or_split(&batch, false).await;
         }
     }
 }
@@ -93,7 +91,7 @@ fn batches(slots: &[Arc<Slot>], beats: bool) -> Vec<Vec<Part>> {
         if beats || !events.is_empty() {
             open.push(Part { slot: Arc::clone(slot), events });
         }
-        if open.len() == MAX_RUNS {
+        if open.len() == MAX_FLUSHED_RUNS {
             batches.push(std::mem::take(&mut open));
             bytes = 0;
         }
@@ -104,22 +102,39 @@ fn batches(slots: &[Arc<Slot>], beats: bool) -> Vec<Vec<Part>> {
 }
 
 impl Inner {
-    /// Sends one request and takes in what it brings back; false when there was no answer.
-    async fn send(&self, batch: &[Part], beats: bool) -> bool {
-        let runs: Vec<_> = batch.iter().map(Part::news).collect();
-        let lease = beats.then_some(LEASE);
-        match self.ledger.flush(&self.generation, lease, &runs).await {
-            Ok(answers) => {
-                metrics::ledger_flush(Outcome::Ok, events_in(batch));
-                batch.iter().zip(answers).for_each(|(part, answer)| part.take_in(answer));
+    /// Sends a batch; false when there was no answer. One that is refused for good is sent run by run, so that what the
+    /// ledger will not have of one run holds up none of the others.
+    async fn send_or_split(&self, batch: &[Part], beats: bool) -> bool {
+        match self.send(batch, beats).await {
+            Ok(()) => true,
+            Err(error) if is_transient(&error) => false,
+            Err(_) if batch.len() > 1 => {
+                let mut is_complete = true;
+                for part in batch {
+                    let sent = self.send(std::slice::from_ref(part), beats).await;
+                    is_complete &= sent.as_ref().err().is_none_or(|error| !is_transient(error));
+                    part.give_up_if_refused(&sent);
+                }
+                is_complete
+            }
+            refused => {
+                batch.iter().for_each(|part| part.give_up_if_refused(&refused));
                 true
             }
-            Err(error) => {
-                metrics::ledger_flush(Outcome::Failed, 0);
-                report(&error, batch);
-                false
-            }
         }
+    }
+
+    /// Sends one request and takes in what it brings back.
+    async fn send(&self, batch: &[Part], beats: bool) -> Result<(), StoreError> {
+        let runs: Vec<_> = batch.iter().map(Part::news).collect();
+        let lease = beats.then_some(LEASE);
+        let flushed = self.ledger.flush(&self.generation, lease, &runs).await;
+        metrics::ledger_flush(Outcome::of(&flushed), events_in(batch));
+        let answers = flushed.inspect_err(|error| {
+            tracing::warn!(runs = batch.len(), events = events_in(batch), error = %error, "not flushed");
+        })?;
+        batch.iter().zip(answers).for_each(|(part, answer)| part.take_in(answer));
+        Ok(())
     }
 }
 
@@ -134,6 +149,16 @@ impl Part {
             run: self.slot.run().clone(),
             events: events.collect(),
             inbox_after: self.slot.mailbox.last_inbox_seq(),
+        }
+    }
+
+    /// Events that the ledger will never have are not sent again; the run's record has them all the same.
+    fn give_up_if_refused(&self, sent: &Result<(), StoreError>) {
+        if let (Err(error), Some(last)) = (sent, self.events.last())
+            && !is_transient(error)
+        {
+            tracing::error!(run = %self.slot.run(), events = self.events.len(), "events refused by the ledger");
+            self.slot.flushed_to(last.seq);
         }
     }
 
@@ -162,8 +187,4 @@ impl Part {
 
 fn events_in(batch: &[Part]) -> usize {
     batch.iter().map(|part| part.events.len()).sum()
-}
-
-fn report(error: &StoreError, batch: &[Part]) {
-    tracing::warn!(runs = batch.len(), events = events_in(batch), error = %error, "not flushed; the next flush tries again");
 }
