@@ -7,6 +7,7 @@
 pub mod agents;
 mod capabilities;
 mod conclude;
+mod day_spend;
 mod dispatch;
 pub mod history;
 pub mod instructions;

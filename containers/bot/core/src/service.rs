@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     capabilities::Capabilities,
+    day_spend::DaySpend,
     dispatch,
     history::HistoryWriter,
     live::Live,
@@ -60,6 +61,7 @@ struct Inner {
     registry: Registry,
     history: HistoryWriter,
     threads: Threads,
+    day_spend: DaySpend,
     live: Option<Live>,
     /// Fires when tracked runs are to be left to the next process.
     hand_off: CancellationToken,
@@ -107,6 +109,7 @@ impl Core {
                 registry,
                 history,
                 threads,
+                day_spend: DaySpend::default(),
                 live,
                 hand_off: CancellationToken::new(),
                 in_flight,
@@ -209,6 +212,10 @@ impl Core {
     /// Fires when tracked runs are to be left to the next process.
     pub(crate) fn hand_off(&self) -> &CancellationToken {
         &self.inner.hand_off
+    }
+
+    pub(crate) fn day_spend(&self) -> &DaySpend {
+        &self.inner.day_spend
     }
 
     pub(crate) fn threads(&self) -> &Threads {

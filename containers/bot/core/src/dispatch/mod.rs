@@ -11,7 +11,7 @@ mod prompt;
 
 use std::sync::Arc;
 
-use ars_agent::{Role, Turn};
+use ars_agent::{Role, Turn, money::MoneyCap};
 use ars_auth::Actor;
 use ars_settings::instructions_block;
 use ars_types::{RefName, UnixMillis};
@@ -153,6 +153,7 @@ async fn prepare(core: &Core, message: &IncomingMessage, io: &Arc<dyn ChannelIo>
         Admission::Steered(ack) => return Ok(Ready::Steered(ack)),
     };
 
+    let left_of_day = left_of_day(core).await?;
     let began = core.clock().now();
     let workspace = attach(core, message, &plan).await?;
     let facts = match &workspace {
@@ -171,6 +172,7 @@ async fn prepare(core: &Core, message: &IncomingMessage, io: &Arc<dyn ChannelIo>
     };
     let conversation = prompt::conversation(prompt::recent(&history), &directed.text);
     let mut assignment = Assignment::of(deps, plan.agent, Voice { name: plan.model, client }, plan.effort);
+    assignment.limits.cap = tightened(assignment.limits.cap, left_of_day);
     let instructions = match &workspace {
         Some(workspace) => instructions::block(&**workspace, &deps.redactor).await,
         None => None,
@@ -185,6 +187,21 @@ async fn prepare(core: &Core, message: &IncomingMessage, io: &Arc<dyn ChannelIo>
     let prepared =
         Prepared { text, history, names, actor, git_ref, claim, assignment, conversation, facts, stages };
     Ok(Ready::Run(Box::new(prepared)))
+}
+
+/// What is left of the day's money; nothing when it is not capped.
+async fn left_of_day(core: &Core) -> Result<Option<u64>, String> {
+    let Some(cap) = core.settings().money.day else { return Ok(None) };
+    core.day_spend().left(cap, &**core.store(), core.clock().now()).await.map(Some)
+}
+
+/// The smaller of a run's own cap and what is left of the day.
+fn tightened(cap: Option<MoneyCap>, left_of_day: Option<u64>) -> Option<MoneyCap> {
+    let left = left_of_day.map(|run_microusd| MoneyCap { run_microusd });
+    match (cap, left) {
+        (Some(cap), Some(left)) => Some(MoneyCap { run_microusd: cap.run_microusd.min(left.run_microusd) }),
+        (cap, left) => cap.or(left),
+    }
 }
 
 fn user_texts(history: &[HistoryTurn]) -> impl Iterator<Item = &str> {

@@ -12,17 +12,24 @@ use crate::ports::{Owned, StoreError, StoreErrorKind, Transcripts};
 #[derive(Debug, Default)]
 pub(super) struct Conversation {
     stored: u64,
+    /// The last follow-up in it.
+    inbox_consumed: u64,
 }
 
 impl Conversation {
     /// One of which so many turns are stored already.
     pub(super) fn of(stored: u64) -> Self {
-        Self { stored }
+        Self { stored, inbox_consumed: 0 }
     }
 
     /// Turns stored.
     pub(super) fn stored(&self) -> u64 {
         self.stored
+    }
+
+    /// The last follow-up that this process stored with it.
+    pub(super) fn inbox_consumed(&self) -> u64 {
+        self.inbox_consumed
     }
 
     /// Stores the turns behind what is stored. Repeating it after a failure writes the same rows again.
@@ -42,6 +49,7 @@ impl Conversation {
             }
         }
         self.stored += turns.len() as u64;
+        self.inbox_consumed = inbox_consumed;
         Ok(Owned::Done(()))
     }
 }

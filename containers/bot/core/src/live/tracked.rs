@@ -143,6 +143,10 @@ impl Tracked {
 
     async fn try_step(&self, step: &Step<'_>, at: &Position) -> Result<Owned, StoreError> {
         let mut conversation = self.conversation.lock().await;
+        // Once the step says that a follow-up was read, nobody feeds it again: its event must not be lost then.
+        if at.inbox_consumed_seq > conversation.inbox_consumed() {
+            self.live.flush_run(&self.slot).await;
+        }
         let owner = &self.slot.owner;
         let unstored = step.agent_loop.turns_since(conversation.stored());
         if conversation.stored() + unstored.len() as u64 != at.turn_index {

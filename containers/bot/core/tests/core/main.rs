@@ -3,5 +3,6 @@
 
 mod dispatch;
 mod reviews;
+mod spending;
 mod steering;
 mod support;

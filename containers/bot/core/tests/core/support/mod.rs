@@ -80,7 +80,8 @@ impl ModelClient for ScriptedModel {
         self.asked.lock().unwrap().push(request.model.to_owned());
         self.called.notify_one();
         let next = self.moves.lock().unwrap().pop_front().expect("the script has a move for every call");
-        let turn = |parts, stop| Ok(ModelTurn { parts, stop, usage: Usage::default() });
+        let usage = Usage { input_tokens: 1000, output_tokens: 100, ..Usage::default() };
+        let turn = |parts, stop| Ok(ModelTurn { parts, stop, usage });
         match next {
             Move::Say(text) => turn(vec![Part::text(text)], StopReason::EndTurn),
             Move::Ask(calls) => {
@@ -150,7 +151,12 @@ impl RunStore for MemoryStore {
     }
 
     async fn list(&self, _request: &ListRequest) -> Result<ListResponse, StoreError> {
-        Ok(ListResponse::default())
+        if let Some(kind) = *self.down.lock().unwrap() {
+            return Err(StoreError { kind, message: "as scripted".into() });
+        }
+        let puts = self.puts.lock().unwrap();
+        let items = puts.iter().map(|record| serde_json::to_value(record).unwrap()).collect();
+        Ok(ListResponse { items, next_before: None })
     }
 
     async fn delete(&self, _id: &RunId) -> Result<bool, StoreError> {
@@ -306,6 +312,15 @@ pub fn world(moves: Vec<Move>) -> World {
 }
 
 pub fn world_with(moves: Vec<Move>, capabilities: Capabilities) -> World {
+    world_of(moves, capabilities, |settings| settings)
+}
+
+/// The same, with other settings.
+pub fn world_of(
+    moves: Vec<Move>,
+    capabilities: Capabilities,
+    change: impl FnOnce(Settings) -> Settings,
+) -> World {
     let model = Arc::new(ScriptedModel { moves: Mutex::new(moves.into()), ..ScriptedModel::default() });
     let store = Arc::new(MemoryStore::default());
     let workspace = Arc::new(EchoWorkspace::default());
@@ -318,6 +333,7 @@ pub fn world_with(moves: Vec<Move>, capabilities: Capabilities) -> World {
         include_context: true,
         ..Settings::default()
     };
+    let settings = change(settings);
     let core = Core::new(Deps {
         clock: Arc::new(TickingClock::default()),
         models: Arc::new(OneModel(Arc::clone(&model))),
