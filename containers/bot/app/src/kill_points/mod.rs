@@ -86,24 +86,3 @@ impl KillPoint {
         answer
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::KillPoint;
-
-    #[test]
-    fn a_point_names_port_method_side_and_count() {
-        let point = KillPoint::parse("ledger.step.after:3").unwrap();
-        assert_eq!((&*point.place, point.is_after), ("ledger.step", true));
-        for wrong in ["", "ledger.step:1", "step.before:1", "ledger.step.after:0", "ledger.step.during:1"] {
-            assert!(KillPoint::parse(wrong).is_none(), "{wrong}");
-        }
-    }
-
-    #[tokio::test]
-    async fn other_places_and_later_calls_live_on() {
-        let point = KillPoint::parse("ledger.step.after:2").unwrap();
-        assert_eq!(point.around("ledger.claim", async { 1 }).await, 1);
-        assert_eq!(point.around("ledger.step", async { 2 }).await, 2);
-    }
-}

@@ -6,6 +6,8 @@ mod ask;
 mod followers;
 mod friction;
 mod interrupts;
+#[cfg(not(feature = "kill-points"))]
+mod kill_points;
 mod refusals;
 mod serve;
 mod shutdown;

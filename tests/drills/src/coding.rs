@@ -1,0 +1,98 @@
+//! A long coding run as its model plays it, and the traces that it leaves in the tree and in the conversation.
+//!
+//! The model looks only at how far the conversation has come, so it says the same to whichever process asks. Each of
+//! its commands appends a line of its own to a file: a command that ran twice shows.
+
+use ars_testkit::{Block, Reply};
+use serde_json::{Value, json};
+
+use crate::Machine;
+
+/// Answers with calls, before the last one.
+const TURNS: usize = 12;
+/// Where the commands leave their lines.
+const EFFECTS: &str = "effects.log";
+/// What the model is told of a call whose effects nobody knows.
+const UNKNOWN: &str = "may have had its effect";
+/// The last answer.
+const DONE: &str = "The work is done.";
+
+/// The long coding run.
+pub struct Coding;
+
+/// What a run left.
+pub struct Traces {
+    /// Lines that commands left, in order.
+    pub lines: Vec<String>,
+    /// Commands of the last conversation seen, by their line: whether the model was told that nobody knows their effect.
+    pub commands: Vec<(String, bool)>,
+}
+
+impl Coding {
+    /// What the model answers to a request.
+    pub fn answer(body: &Value) -> Reply {
+        match answers(body) {
+            0 => Reply::tool("list_files", json!({})),
+            2 => Reply::tool("read_file", json!({ "path": "README.md" })),
+            3 => Reply::tool("write_file", json!({ "path": "notes/a.txt", "content": "one\n" })),
+            5 => Reply::blocks(vec![
+                call("read_file", json!({ "path": "README.md" })),
+                call("search", json!({ "pattern": "greets" })),
+                call("bash", json!({ "command": command(5) })),
+                call("read_file", json!({ "path": "notes/a.txt" })),
+            ]),
+            8 => Reply::tool("update_status", json!({ "checklist": "- [x] read\n- [ ] write" })),
+            10 => Reply::tool("read_file", json!({ "path": "notes/a.txt" })),
+            turn if turn < TURNS => Reply::tool("bash", json!({ "command": command(turn) })),
+            _ => Reply::text(DONE),
+        }
+    }
+
+    /// Turns with a command.
+    pub fn commands() -> Vec<String> {
+        [1, 4, 5, 6, 7, 9, 11].map(|turn| format!("turn {turn}")).to_vec()
+    }
+}
+
+impl Traces {
+    /// What the run of this machine left.
+    pub fn of(machine: &Machine) -> Self {
+        let lines = machine.file_of_the_tree(EFFECTS).lines().map(str::to_owned).collect();
+        let requests = machine.vendor.requests();
+        let commands = requests.last().map(|last| told(&last.body)).unwrap_or_default();
+        Self { lines, commands }
+    }
+}
+
+fn call(name: &str, input: Value) -> Block {
+    Block::Tool { name: name.into(), input }
+}
+
+fn command(turn: usize) -> String {
+    format!("echo 'turn {turn}' >> {EFFECTS}")
+}
+
+/// Answers of the model in the conversation.
+fn answers(body: &Value) -> usize {
+    body["messages"].as_array().unwrap().iter().filter(|message| message["role"] == "assistant").count()
+}
+
+fn told(body: &Value) -> Vec<(String, bool)> {
+    let blocks: Vec<&Value> = body["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|message| message["content"].as_array())
+        .flatten()
+        .collect();
+    let is_unknown = |id: &Value| {
+        let result =
+            blocks.iter().find(|block| block["type"] == "tool_result" && block["tool_use_id"] == *id);
+        result.is_some_and(|result| result["content"].to_string().contains(UNKNOWN))
+    };
+    let commands = blocks.iter().filter_map(|block| {
+        let line = block["input"]["command"].as_str()?.split('\'').nth(1)?;
+        Some((line.to_owned(), is_unknown(&block["id"])))
+    });
+    commands.collect()
+}

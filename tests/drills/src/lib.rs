@@ -1,0 +1,21 @@
+//! A machine for drills: a state Worker on workerd, a scripted vendor, a repository, and the bot as processes that
+//! come and go.
+//!
+//! Not here: what is drilled (`tests/drills`), and where the bot can be told to die (`containers/bot/app`, kill
+//! points). Proof of document 2 section 3.3.
+#![forbid(unsafe_code)]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a drill that cannot go on fails with its cause"
+)]
+
+mod bot;
+mod coding;
+mod machine;
+mod state;
+
+pub use bot::{Bot, PATIENCE, until};
+pub use coding::{Coding, Traces};
+pub use machine::{INGRESS, Machine};
+pub use state::State;

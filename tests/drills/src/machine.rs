@@ -1,0 +1,131 @@
+//! The machine that survives: Worker, vendor, repository and the bot's data directory.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Stdio,
+};
+
+use ars_testkit::{FakeAnthropic, Reply};
+use ars_tests_workerd::{Running, TOKEN, state_worker};
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::process::Command;
+
+use crate::{Bot, State};
+
+/// The ingress token of every machine.
+pub const INGRESS: &str = "drill-ingress-token";
+/// The variable that names the place at which a bot dies.
+const KILL_AT: &str = "ARS_KILL_AT";
+
+/// A machine.
+pub struct Machine {
+    folder: TempDir,
+    program: PathBuf,
+    worker: Running,
+    /// The vendor of its bots' model.
+    pub vendor: FakeAnthropic,
+    /// Its stores.
+    pub state: State,
+}
+
+impl Machine {
+    /// A machine for this program, whose model answers by looking at the request.
+    pub async fn new(program: &str, answer: impl Fn(&Value) -> Reply + Send + Sync + 'static) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("home")).unwrap();
+        let project = project(folder.path());
+        let config = format!(
+            "[defaults]\nagent = \"coding\"\nrepository = \"acme/app\"\nmodel = \"anthropic/claude-drill\"\n\n\
+             [[repositories]]\nname = \"acme/app\"\norigin = \"{}\"\n",
+            project.display()
+        );
+        std::fs::write(folder.path().join("ars.toml"), config).unwrap();
+        let worker = state_worker();
+        let state = State::of(&worker.client);
+        Self {
+            folder,
+            program: program.into(),
+            worker,
+            vendor: FakeAnthropic::answering(answer).await,
+            state,
+        }
+    }
+
+    /// The bot's command, with nothing of this process's environment but the way to its tools.
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        let tokens = format!(r#"{{"{INGRESS}":{{"subject":"ann"}}}}"#);
+        command
+            .args(["serve", "--listen", "127.0.0.1:0"])
+            .args(["--state-url", &format!("http://{}", self.worker.client.address())])
+            .arg("--config")
+            .arg(self.path("ars.toml"))
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap())
+            .env("HOME", self.path("home"))
+            .env("ARS_DATA_DIR", self.path("data"))
+            .env("MEMORY_TOKEN", TOKEN)
+            .env("SERVICE_INGRESS_TOKENS", tokens)
+            .env("ANTHROPIC_API_KEY", "drill-anthropic-key")
+            .env("ANTHROPIC_BASE_URL", self.vendor.url())
+            .current_dir(self.folder.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        command
+    }
+
+    /// Starts a bot.
+    pub async fn bot(&self) -> Bot {
+        Bot::start(&mut self.command()).await
+    }
+
+    /// Starts a bot that dies at this point.
+    pub async fn bot_that_dies_at(&self, point: &str) -> Bot {
+        Bot::start(self.command().env(KILL_AT, point)).await
+    }
+
+    /// A path of the machine.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// A file of the only working tree; empty when there is none.
+    pub fn file_of_the_tree(&self, name: &str) -> String {
+        let trees = std::fs::read_dir(self.path("data/workspaces")).into_iter().flatten();
+        let found = trees.filter_map(|tree| find(&tree.ok()?.path(), name, 2));
+        let found: Vec<_> = found.collect();
+        assert!(found.len() <= 1, "more than one tree: {found:?}");
+        found.first().map(|path| std::fs::read_to_string(path).unwrap()).unwrap_or_default()
+    }
+}
+
+/// A file of this name at most so many folders below.
+fn find(folder: &Path, name: &str, depth: usize) -> Option<PathBuf> {
+    let file = folder.join(name);
+    if file.is_file() {
+        return Some(file);
+    }
+    let below = std::fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
+    below.filter(|path| depth > 0 && path.is_dir()).find_map(|path| find(&path, name, depth - 1))
+}
+
+/// A small repository.
+fn project(folder: &Path) -> PathBuf {
+    let project = folder.join("project");
+    std::fs::create_dir(&project).unwrap();
+    std::fs::write(project.join("README.md"), "# An app\n\nIt greets.\n").unwrap();
+    git(&project, &["init", "-q"]);
+    git(&project, &["add", "."]);
+    git(&project, &["commit", "-qm", "first"]);
+    project
+}
+
+fn git(directory: &Path, arguments: &[&str]) {
+    let identity = ["-c", "user.name=t", "-c", "user.email=t@localhost", "-c", "init.defaultBranch=main"];
+    let status =
+        std::process::Command::new("git").args(identity).args(arguments).current_dir(directory).status();
+    assert!(status.unwrap().success(), "{arguments:?}");
+}

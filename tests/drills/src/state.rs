@@ -1,0 +1,56 @@
+//! The stores as the state Worker shows them to anybody with its bearer.
+
+use ars_tests_workerd::{Client, TOKEN};
+use serde_json::{Value, json};
+
+/// The store of the bot's runs.
+const STORE: &str = "runs:default";
+/// The shortest lease the ledger takes (state-worker supplement section 9.1).
+const SHORTEST_LEASE_MS: u64 = 1_000;
+
+/// Asks the state Worker.
+pub struct State {
+    client: Client,
+    token: String,
+}
+
+impl State {
+    /// A reader of the Worker behind this client, with the Worker's usual bearer.
+    pub fn of(client: &Client) -> Self {
+        Self::with_token(client, TOKEN)
+    }
+
+    /// The same with another bearer.
+    pub fn with_token(client: &Client, token: &str) -> Self {
+        Self { client: client.clone(), token: token.to_owned() }
+    }
+
+    /// Asks a route of the run store.
+    pub fn ask(&self, route: &str, mut body: Value) -> Value {
+        body["storeKey"] = json!(STORE);
+        let answer = self.client.post(route, &self.token, &body);
+        assert_eq!(answer.status, 200, "{route}: {:?}", answer.body);
+        answer.body
+    }
+
+    /// Live runs, as rows.
+    pub fn live(&self) -> Vec<Value> {
+        self.ask("/runs/live", json!({}))["runs"].as_array().unwrap().clone()
+    }
+
+    /// Records, whole, newest first.
+    pub fn records(&self) -> Vec<Value> {
+        let page = self.ask("/runs/list", json!({}));
+        let ids = page["items"].as_array().unwrap().iter().map(|item| item["id"].clone());
+        ids.map(|id| self.ask("/runs/get", json!({ "id": id }))["record"].clone()).collect()
+    }
+
+    /// Shortens the leases of live runs in their dead owner's name, so that nobody has to wait for them: the same write
+    /// the owner would have made, with the shortest lease there is.
+    pub fn shorten_leases(&self) {
+        for run in self.live() {
+            let body = json!({ "runId": run["runId"], "gen": run["ownerGen"], "leaseMs": SHORTEST_LEASE_MS });
+            self.ask("/runs/heartbeat", body);
+        }
+    }
+}
