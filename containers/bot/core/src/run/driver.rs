@@ -7,6 +7,7 @@
 use std::{collections::HashSet, time::Duration};
 
 use ars_agent::{Action, Ending, Input, Loop, Steered, ToolCall, Turn, resume};
+use ars_events::EventBody;
 use ars_types::RunStatus;
 use tokio_util::sync::CancellationToken;
 
@@ -161,16 +162,24 @@ impl Driver<'_> {
                 course.agent_loop.step(Input::SoftStop, self.clock.now());
             }
             self.read_mailbox(&mut course);
-            let mut next = None;
+            let (mut next, mut has_spoken) = (None, false);
             for action in course.agent_loop.step(input, self.clock.now()) {
                 match action {
-                    Action::Publish(event) => self.run.publish(event),
+                    Action::Publish(event) => {
+                        has_spoken |= matches!(event, EventBody::Assistant { .. });
+                        self.run.publish(event);
+                    }
                     Action::Finish(ending) => return self.driven(course, Outcome::Ended(ending)),
                     waits => next = Some(waits),
                 }
             }
             let done = match next {
                 Some(Action::CallModel { purpose, limit_ms }) => {
+                    if has_spoken {
+                        // An answer that was not delivered, and what took its place: more turns than a step adds, which
+                        // a resume would not know what to make of without a record.
+                        self.store(&course, &[], false).await;
+                    }
                     self.call_model(&mut course, purpose, limit_ms).await
                 }
                 Some(Action::RunTools(calls)) => self.work(&mut course, calls).await,
