@@ -88,9 +88,14 @@ impl Bot {
         timeout(PATIENCE, self.child.wait()).await.expect("the bot ends").unwrap()
     }
 
+    /// Sends it a signal.
+    pub fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_raw(self.pid().cast_signed()).unwrap(), signal).unwrap();
+    }
+
     /// Asks it to end, and waits until it has.
     pub async fn terminate(&mut self) -> ExitStatus {
-        kill_process(Pid::from_raw(self.pid().cast_signed()).unwrap(), Signal::TERM).unwrap();
+        self.signal(Signal::TERM);
         self.ended().await
     }
 

@@ -38,17 +38,22 @@ impl Coding {
             5 => Reply::blocks(vec![
                 call("read_file", json!({ "path": "README.md" })),
                 call("search", json!({ "pattern": "greets" })),
-                call("bash", json!({ "command": command(5) })),
+                call("bash", json!({ "command": Self::command(5) })),
                 call("read_file", json!({ "path": "notes/a.txt" })),
             ]),
             8 => Reply::tool("update_status", json!({ "checklist": "- [x] read\n- [ ] write" })),
             10 => Reply::tool("read_file", json!({ "path": "notes/a.txt" })),
-            turn if turn < TURNS => Reply::tool("bash", json!({ "command": command(turn) })),
+            turn if turn < TURNS => Reply::tool("bash", json!({ "command": Self::command(turn) })),
             _ => Reply::text(DONE),
         }
     }
 
-    /// Turns with a command.
+    /// The command of a turn, which leaves its line.
+    pub fn command(turn: usize) -> String {
+        format!("echo 'turn {turn}' >> {EFFECTS}")
+    }
+
+    /// The lines of all its commands.
     pub fn commands() -> Vec<String> {
         [1, 4, 5, 6, 7, 9, 11].map(|turn| format!("turn {turn}")).to_vec()
     }
@@ -68,12 +73,8 @@ fn call(name: &str, input: Value) -> Block {
     Block::Tool { name: name.into(), input }
 }
 
-fn command(turn: usize) -> String {
-    format!("echo 'turn {turn}' >> {EFFECTS}")
-}
-
 /// Answers of the model in the conversation.
-fn answers(body: &Value) -> usize {
+pub fn answers(body: &Value) -> usize {
     body["messages"].as_array().unwrap().iter().filter(|message| message["role"] == "assistant").count()
 }
 

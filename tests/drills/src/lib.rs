@@ -16,6 +16,6 @@ mod machine;
 mod state;
 
 pub use bot::{Bot, PATIENCE, until};
-pub use coding::{Coding, Traces};
+pub use coding::{Coding, Traces, answers};
 pub use machine::{INGRESS, Machine};
 pub use state::State;

@@ -17,6 +17,8 @@ use crate::{Bot, State};
 pub const INGRESS: &str = "drill-ingress-token";
 /// The variable that names the place at which a bot dies.
 const KILL_AT: &str = "ARS_KILL_AT";
+/// Folders between a workspace and the files at the root of its tree, at most.
+const TREE_DEPTH: usize = 2;
 
 /// A machine.
 pub struct Machine {
@@ -94,11 +96,15 @@ impl Machine {
 
     /// A file of the only working tree; empty when there is none.
     pub fn file_of_the_tree(&self, name: &str) -> String {
+        self.path_in_tree(name).map(|path| std::fs::read_to_string(path).unwrap()).unwrap_or_default()
+    }
+
+    /// Where a file of the only working tree is, when there is one.
+    pub fn path_in_tree(&self, name: &str) -> Option<PathBuf> {
         let trees = std::fs::read_dir(self.path("data/workspaces")).into_iter().flatten();
-        let found = trees.filter_map(|tree| find(&tree.ok()?.path(), name, 2));
-        let found: Vec<_> = found.collect();
+        let found: Vec<_> = trees.filter_map(|tree| find(&tree.ok()?.path(), name, TREE_DEPTH)).collect();
         assert!(found.len() <= 1, "more than one tree: {found:?}");
-        found.first().map(|path| std::fs::read_to_string(path).unwrap()).unwrap_or_default()
+        found.into_iter().next()
     }
 }
 

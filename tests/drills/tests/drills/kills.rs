@@ -1,12 +1,13 @@
 //! `kill -9` at named points: whatever the moment, a new process finishes the run or says honestly how it ended.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::time::Duration;
 
 use ars_tests_drills::{Bot, Coding, Machine, PATIENCE, Traces, until};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::{
     PROGRAM,
+    checks::{no_command_ran_twice, only_record, require, work_is_done},
     points::{BEGINNING, ELSEWHERE, ENDING, End, MIDST, Point},
 };
 
@@ -94,7 +95,7 @@ async fn dies(machine: &Machine, bot: &mut Bot) -> bool {
 }
 
 /// Lets the leases of the dead lapse.
-async fn lapse(machine: &Machine) {
+pub async fn lapse(machine: &Machine) {
     machine.state.shorten_leases();
     let latest = machine.state.live().iter().filter_map(|run| run["leaseUntil"].as_i64()).max();
     until("the leases lapse", || latest.is_none_or(|latest| now() > latest)).await;
@@ -106,21 +107,17 @@ fn now() -> i64 {
 }
 
 /// Waits until no run is live.
-async fn over(machine: &Machine) {
+pub async fn over(machine: &Machine) {
     until("no run is live", || machine.state.live().is_empty()).await;
 }
 
 fn check(machine: &Machine, end: End) -> Result<(), String> {
-    let records = machine.state.records();
-    let traces = Traces::of(machine);
-    let distinct: BTreeSet<_> = traces.lines.iter().collect();
-    let violations = machine.vendor.take_violations();
-    require(violations.is_empty(), || format!("requests break the vendor's rules: {violations:?}"))?;
-    require(distinct.len() == traces.lines.len(), || format!("a command ran twice: {:?}", traces.lines))?;
     if end == End::NoRun {
+        no_command_ran_twice(machine)?;
+        let records = machine.state.records();
         return require(records.is_empty(), || format!("there is a record: {records:?}"));
     }
-    let [record] = records.as_slice() else { return Err(format!("{} records", records.len())) };
+    let record = only_record(machine)?;
     let status = record["status"].as_str().unwrap_or_default();
     let is_as_told = match end {
         End::Completed => status == "completed",
@@ -129,45 +126,9 @@ fn check(machine: &Machine, end: End) -> Result<(), String> {
         End::NoRun => false,
     };
     require(is_as_told, || format!("{status} instead of {end:?}"))?;
-    stream_is_whole(record)?;
-    if status == "completed" { work_is_done(record, &traces) } else { Ok(()) }
-}
-
-/// Events are numbered from 1 without a gap; no call is announced twice, and none has two results of one process. A
-/// process that takes over may settle a call whose result was in the stream and not yet in the conversation: the model
-/// then learns less than the stream showed, which the second result says.
-fn stream_is_whole(record: &Value) -> Result<(), String> {
-    let events = record["events"].as_array().unwrap();
-    let seqs: Vec<_> = events.iter().filter_map(|event| event["seq"].as_u64()).collect();
-    let expected: Vec<_> = (1..=events.len() as u64).collect();
-    require(seqs == expected, || format!("seqs {seqs:?}"))?;
-    let is_resumed = |event: &Value| event["type"] == "run_note" && event["kind"] == "resumed";
-    once_each(events, "tool_call")?;
-    events.split(is_resumed).try_for_each(|part| once_each(part, "tool_result"))
-}
-
-fn once_each(events: &[Value], kind: &str) -> Result<(), String> {
-    let of_kind = events.iter().filter(|event| event["type"] == kind);
-    let ids: Vec<_> = of_kind.map(|event| event["callId"].to_string()).collect();
-    let distinct: BTreeSet<_> = ids.iter().collect();
-    require(distinct.len() == ids.len(), || format!("two {kind} events of one call: {ids:?}"))
-}
-
-/// One answer, and each command done once or told to have effects that nobody knows.
-fn work_is_done(record: &Value, traces: &Traces) -> Result<(), String> {
-    let answers =
-        record["events"].as_array().unwrap().iter().filter(|event| event["type"] == "answer").count();
-    require(answers == 1, || format!("{answers} answers"))?;
-    let commands: Vec<_> = traces.commands.iter().map(|(line, _)| line.clone()).collect();
-    require(commands == Coding::commands(), || format!("commands {commands:?}"))?;
-    for (line, is_unknown) in &traces.commands {
-        require(*is_unknown || traces.lines.contains(line), || {
-            format!("{line} was not done, and nobody was told")
-        })?;
+    if status == "completed" {
+        work_is_done(&record, &Traces::of(machine), &Coding::commands())
+    } else {
+        Ok(())
     }
-    Ok(())
-}
-
-fn require(holds: bool, problem: impl FnOnce() -> String) -> Result<(), String> {
-    if holds { Ok(()) } else { Err(problem()) }
 }

@@ -5,6 +5,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod checks;
+mod deploys;
 mod kills;
 mod points;
 

@@ -1,0 +1,91 @@
+//! Processes that are replaced as a deploy replaces them, and one that dies while a command runs.
+
+use std::{path::Path, time::Duration};
+
+use ars_testkit::Reply;
+use ars_tests_drills::{Coding, Machine, Traces, answers, until};
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::{
+    PROGRAM,
+    checks::{only_record, work_is_done},
+    kills::{lapse, over},
+};
+
+/// Processes that come after the first.
+const DEPLOYS: usize = 10;
+/// Turns of the run, within the coding agent's sixty.
+const TURNS: usize = 50;
+/// Turns that each process has to itself.
+const TURNS_EACH: usize = 3;
+/// Between two events of an answer, so that a deploy may come while the model speaks.
+const PACE: Duration = Duration::from_millis(10);
+
+fn short_turns(body: &Value) -> Reply {
+    match answers(body) {
+        turn if turn < TURNS => {
+            let command = format!("sleep 0.05; {}", Coding::command(turn));
+            Reply::tool("bash", json!({ "command": command })).every(PACE)
+        }
+        _ => Reply::text("All turns are done."),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_long_run_outlives_ten_deploys_in_a_row_and_is_completed_under_its_one_id() {
+    let machine = Machine::new(PROGRAM, short_turns).await;
+    let mut bot = machine.bot().await;
+    let (status, accepted) =
+        bot.ask(&json!({ "text": "many small steps", "async": true })).await.unwrap().unwrap();
+    assert_eq!(status, 202, "{accepted}");
+    for deploy in 1..=DEPLOYS {
+        machine.vendor.wait_for_requests(machine.vendor.request_count() + TURNS_EACH).await;
+        let ended = bot.terminate().await;
+        let log = bot.log().await;
+        assert!(ended.success(), "deploy {deploy}: {ended}\n{log}");
+        assert_eq!(machine.state.live().len(), 1, "deploy {deploy} leaves the run to the next\n{log}");
+        bot = machine.bot().await;
+    }
+    over(&machine).await;
+    bot.terminate().await;
+
+    let record = only_record(&machine).unwrap();
+    assert_eq!(record["id"], accepted["runId"]);
+    assert_eq!(record["status"], "completed");
+    let traces = Traces::of(&machine);
+    let commands: Vec<_> = (0..TURNS).map(|turn| format!("turn {turn}")).collect();
+    work_is_done(&record, &traces, &commands).unwrap();
+    assert_eq!(traces.lines, commands, "a deploy loses no command and its order");
+    assert!(traces.commands.iter().all(|(_, is_unknown)| !is_unknown), "{:?}", traces.commands);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_command_under_way_at_a_kill_is_not_run_again_and_the_model_is_told() {
+    let machine = Machine::new(PROGRAM, |body| match answers(body) {
+        0 => {
+            let command =
+                format!("touch begun; while [ ! -e go ]; do sleep 0.02; done; {}", Coding::command(0));
+            Reply::tool("bash", json!({ "command": command }))
+        }
+        _ => Reply::text("It was cut off."),
+    })
+    .await;
+    let mut bot = machine.bot().await;
+    let asked = bot.ask(&json!({ "text": "wait", "async": true }));
+    until("the command begins", || machine.path_in_tree("begun").is_some()).await;
+    bot.signal(Signal::KILL);
+    bot.ended().await;
+    drop(asked);
+    // Whatever outlived the bot would go on now.
+    let tree = machine.path_in_tree("begun").unwrap();
+    std::fs::write(tree.parent().unwrap_or(Path::new("/")).join("go"), "").unwrap();
+    lapse(&machine).await;
+    let mut next = machine.bot().await;
+    over(&machine).await;
+    next.terminate().await;
+
+    let record = only_record(&machine).unwrap();
+    assert_eq!(record["status"], "completed");
+    assert_eq!(Traces::of(&machine).commands, [("turn 0".to_owned(), true)]);
+}
