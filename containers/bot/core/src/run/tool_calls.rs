@@ -2,7 +2,10 @@
 
 use std::{collections::HashSet, time::Duration};
 
-use ars_agent::{ToolCall, ToolContent, ToolOutcome};
+use ars_agent::{
+    ToolCall, ToolContent, ToolOutcome,
+    context::{is_oversized, referenced},
+};
 use ars_events::{COMMAND_MAX, EventBody, OUTPUT_MAX};
 use futures::future::join_all;
 use tokio_util::sync::CancellationToken;
@@ -17,6 +20,10 @@ use crate::{
 const STOP_GRACE: Duration = Duration::from_secs(5);
 /// Most characters of a call's one-line summary, as of a result's (bot supplement section 9).
 const SUMMARY_MAX: usize = 200;
+/// Most characters of one output in the conversation; the tools' own limits are below it where they have one.
+const TEXT_MAX: usize = 60_000;
+/// Said in place of a file's name where there is none.
+const NOWHERE: &str = "no file: ask for less at a time";
 /// The tool whose calls carry their command and whose results carry an exit code.
 const SHELL_TOOL: &str = "bash";
 
@@ -110,10 +117,28 @@ impl Driver<'_> {
             hard_stop.cancelled().await;
             tokio::time::sleep(STOP_GRACE).await;
         };
-        tokio::select! {
+        let output = tokio::select! {
             output = tool.run(context, &call.input) => output,
-            () = stopped => ToolOutput::refused("stopped"),
+            () = stopped => return ToolOutput::refused("stopped"),
+        };
+        self.within_bounds(output).await
+    }
+
+    /// The output as the conversation takes it: of a text that is too long the ends, and the whole in a file if there is
+    /// a tree to keep it in.
+    async fn within_bounds(&self, mut output: ToolOutput) -> ToolOutput {
+        for content in &mut output.content {
+            let ToolContent::Text { text } = content else { continue };
+            if !is_oversized(text, TEXT_MAX) {
+                continue;
+            }
+            let kept = match &self.assignment.workspace {
+                Some(workspace) => workspace.keep_output(text).await.ok(),
+                None => None,
+            };
+            *text = referenced(text, TEXT_MAX, kept.as_deref().unwrap_or(NOWHERE));
         }
+        output
     }
 
     pub(super) fn publish_result(&self, call: &ToolCall, output: &ToolOutput) {

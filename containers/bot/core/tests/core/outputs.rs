@@ -1,0 +1,71 @@
+//! Outputs too long for a conversation.
+
+use std::{sync::Arc, time::Duration};
+
+use ars_agent::{Part, ToolContent};
+use ars_bot_core::{
+    Capabilities,
+    ports::{FetchLimits, Fetched, FetchedBody, Web, WebError, WebHit},
+};
+use async_trait::async_trait;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use crate::support::{Move, World, world_with};
+
+/// A web of one long page.
+struct LongPage;
+
+#[async_trait]
+impl Web for LongPage {
+    async fn fetch(
+        &self,
+        url: &str,
+        _limits: FetchLimits,
+        _cancel: &CancellationToken,
+    ) -> Result<Fetched, WebError> {
+        let text = format!("first{}last", "é".repeat(200_000));
+        let body = FetchedBody::Text { text, cut: false };
+        Ok(Fetched { url: url.to_owned(), status: 200, media_type: "text/plain".into(), body })
+    }
+
+    async fn search(
+        &self,
+        _query: &str,
+        _limit: Duration,
+        _cancel: &CancellationToken,
+    ) -> Result<Vec<WebHit>, WebError> {
+        Ok(Vec::new())
+    }
+}
+
+fn read(url: &'static str) -> Vec<Move> {
+    vec![Move::Ask(vec![("web_fetch", json!({ "url": url }))]), Move::Say("read")]
+}
+
+/// What the model was shown of the page.
+fn shown(world: &World) -> String {
+    let seen = world.model.seen.lock().unwrap();
+    let results = seen.last().unwrap().iter().flat_map(|turn| &turn.parts).filter_map(|part| match part {
+        Part::ToolResult { content, .. } => Some(content),
+        _ => None,
+    });
+    let texts = results.flatten().filter_map(|content| match content {
+        ToolContent::Text { text } => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect()
+}
+
+#[tokio::test]
+async fn a_long_page_is_shown_by_its_ends_and_kept_where_there_is_a_tree() {
+    for (request, place) in [("agent:coding repo:acme/app read it", ".ars/outputs/"), ("read it", "no file")]
+    {
+        let capabilities = Capabilities { web: Some(Arc::new(LongPage)), ..Capabilities::default() };
+        let world = world_with(read("https://example.com/"), capabilities);
+        world.ask(request).await;
+        let shown = shown(&world);
+        assert!(shown.contains("firsté") && shown.contains("élast") && shown.contains(place), "{request}");
+        assert!(shown.chars().count() < 61_000, "{request}");
+    }
+}
