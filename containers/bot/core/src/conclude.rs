@@ -131,9 +131,12 @@ impl Conclusion {
         let (core, record) = (core.clone(), history::record(&view, end));
         let leftovers = Leftovers::of(ending.status, driven.unread.into_iter().chain(unread));
         tokio::spawn(async move {
-            core.history().finish(provisional, record, tracked.as_ref()).await;
-            drop(claim);
+            let is_written = core.history().finish(provisional, &record, core.live()).await;
+            drop((claim, tracked));
             leftovers::settle(&core, leftovers).await;
+            if let (false, Some(live)) = (is_written, core.live()) {
+                core.history().make_up(&record, live).await;
+            }
             drop(in_flight);
         });
     }

@@ -1,10 +1,20 @@
 //! Stopping a run so that it stays stopped: told to its driver here, and to the ledger for whoever drives it next
 //! (document 2 section 3.3, state-worker supplement section 9.3).
 
+use std::time::Duration;
+
 use ars_events::Actor;
 use ars_types::{RunId, StopMode};
 
-use crate::{ports::Stop, registry::StopOutcome, service::Core};
+use crate::{
+    ports::{Stop, StoreErrorKind},
+    registry::StopOutcome,
+    retry::Policy,
+    service::Core,
+};
+
+/// Between two attempts to tell the ledger of a stop.
+const AGAIN_AFTER: Duration = Duration::from_secs(2);
 
 impl Core {
     /// Asks a run to stop, opened by its capability token; such a stop carries no actor.
@@ -25,11 +35,26 @@ impl Core {
     /// The answer waits until the ledger knows: a process that dies right after it must not revive the run.
     async fn keep_stopped(&self, id: &RunId, mode: StopMode, outcome: StopOutcome) -> StopOutcome {
         if let (StopOutcome::Stopping, Some(live)) = (outcome, self.live())
-            && let Err(error) = live.ledger().stop(id, mode).await
+            && let Err(error) = Policy::CLAIM.run(id, || live.ledger().stop(id, mode)).await
         {
-            tracing::warn!(run = %id, error = %error, "the ledger does not know of a stop");
+            tracing::warn!(run = %id, error = %error, "the ledger does not know of a stop yet");
+            if error.kind == StoreErrorKind::Transient {
+                tokio::spawn(self.clone().tell_of_stop(id.clone(), mode));
+            }
         }
         outcome
+    }
+
+    /// Tells the ledger of a stop once it can be reached; of a run that is over by then its record tells.
+    async fn tell_of_stop(self, id: RunId, mode: StopMode) {
+        let is_live = || self.registry().get(&id).is_some_and(|run| run.finished.is_none());
+        while is_live() {
+            tokio::time::sleep(AGAIN_AFTER).await;
+            match self.live() {
+                Some(live) if live.ledger().stop(&id, mode).await.is_err() => {}
+                _ => return,
+            }
+        }
     }
 
     async fn stop_elsewhere(&self, id: &RunId, mode: StopMode) -> StopOutcome {

@@ -3,9 +3,12 @@
 //! A final write never loses to a provisional one: once it is due, the provisional write stands down, and the
 //! final put begins only when the provisional attempt under way has settled (state-worker supplement 10.4).
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
 };
 
 use ars_runs::RunRecord;
@@ -13,11 +16,16 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    live::Tracked,
+    live::Live,
     metrics,
-    ports::{RunStore, StoreError, StoreErrorKind},
+    ports::{Owned, RunStore, StoreError, StoreErrorKind},
     retry::Policy,
 };
+
+/// Between two attempts to make up for a final record that an outage kept from the store.
+const MAKE_UP_EVERY: Duration = Duration::from_secs(5);
+/// For how long: as long as a drain may wait for it (document 2 section 8).
+const MAKE_UP_FOR: Duration = Duration::from_secs(15 * 60);
 
 /// The writer of one process; counts what was lost.
 #[derive(Clone)]
@@ -61,30 +69,13 @@ impl HistoryWriter {
         Provisional { task, stand_down }
     }
 
-    /// Writes the final record, through the ledger if the run is tracked; false when it was lost, which is logged and
+    /// Writes the final record, through the ledger if there is one; false when it was lost, which is logged and
     /// counted.
-    pub async fn finish(
-        &self,
-        provisional: Provisional,
-        record: RunRecord,
-        tracked: Option<&Tracked>,
-    ) -> bool {
+    pub async fn finish(&self, provisional: Provisional, record: &RunRecord, live: Option<&Live>) -> bool {
         provisional.stand_down.cancel();
         // A panicked provisional write has nothing left under way either.
         drop(provisional.task.await);
-        let attempt = || async {
-            match tracked {
-                Some(tracked) => match tracked.finish(&record).await {
-                    Ok(Some(stored)) => Ok(stored),
-                    // The live run is gone, or the store has no ledger: a put writes the same record, any number of times.
-                    Ok(None) => self.store.put(&record).await,
-                    Err(error) if error.kind == StoreErrorKind::RouteMissing => self.store.put(&record).await,
-                    Err(error) => Err(error),
-                },
-                None => self.store.put(&record).await,
-            }
-        };
-        match Policy::RECORD.run(&record.id, attempt).await.map(drop) {
+        match Policy::RECORD.run(&record.id, || self.put_final(record, live)).await {
             Ok(()) => true,
             Err(error) => {
                 self.lost.fetch_add(1, Ordering::Relaxed);
@@ -92,6 +83,37 @@ impl HistoryWriter {
                 tracing::error!(run = %record.id, status = %record.status, error = %error, "run record lost");
                 false
             }
+        }
+    }
+
+    /// Writes a record that was lost after all: until then the ledger has the run as live, and the next process would
+    /// go on with it.
+    pub async fn make_up(&self, record: &RunRecord, live: &Live) {
+        let began = tokio::time::Instant::now();
+        while began.elapsed() < MAKE_UP_FOR {
+            tokio::time::sleep(MAKE_UP_EVERY).await;
+            if self.put_final(record, Some(live)).await.is_ok() {
+                self.lost.fetch_sub(1, Ordering::Relaxed);
+                tracing::info!(run = %record.id, "a run record that was lost is written");
+                return;
+            }
+        }
+    }
+
+    /// A run that was not tracked may be in the ledger all the same, where the answer to its claim was lost.
+    async fn put_final(&self, record: &RunRecord, live: Option<&Live>) -> Result<(), StoreError> {
+        let Some(live) = live else { return self.store.put(record).await.map(drop) };
+        match live.finish(record).await {
+            Ok(Owned::Done(_)) => Ok(()),
+            // Another process has the run, and will write its record.
+            Ok(Owned::Fenced) => Ok(()),
+            Ok(Owned::UnknownRun) => match self.store.get(&record.id).await? {
+                // Ours, its answer lost; or that of another process, which ended the run.
+                Some(stored) if stored.finished_at != stored.started_at => Ok(()),
+                _ => self.store.put(record).await.map(drop),
+            },
+            Err(error) if error.kind == StoreErrorKind::Transient => Err(error),
+            Err(_) => self.store.put(record).await.map(drop),
         }
     }
 }

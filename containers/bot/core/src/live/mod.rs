@@ -20,12 +20,13 @@ use std::{
     time::Duration,
 };
 
+use ars_runs::RunRecord;
 use ars_types::{Generation, RunId};
 use ars_wire::ledger::{Holder, LEASE_MS, NewRun, Owner};
 use tokio::sync::Notify;
 
 use crate::{
-    ports::{Claim, Clock, Ledger, StoreError, StoreErrorKind, Transcripts},
+    ports::{Claim, Clock, Ledger, Owned, StoreError, StoreErrorKind, Stored, Transcripts},
     registry::RunHandle,
     retry::Retrying,
     threads::Mailbox,
@@ -122,6 +123,12 @@ impl Live {
         self.slots().insert(run.id().clone(), Arc::clone(&slot));
         self.inner.nudge.notify_one();
         Tracked::new(self.clone(), slot)
+    }
+
+    /// Writes a run's record and ends the live run; no flush carries it any more.
+    pub async fn finish(&self, record: &RunRecord) -> Result<Owned<Stored>, StoreError> {
+        self.forget(&record.id);
+        self.inner.ledger.finish(&self.owner(&record.id), record).await
     }
 
     /// The owner that this process is of a run.

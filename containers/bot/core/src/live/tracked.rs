@@ -9,7 +9,6 @@ use std::{
 };
 
 use ars_agent::{Loop, Position, ToolCall, resume};
-use ars_runs::RunRecord;
 use ars_types::{RunStatus, UnixMillis};
 use ars_wire::ledger::{Call, StepRecord};
 use serde_json::{Map, Value};
@@ -17,7 +16,7 @@ use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use super::{Live, conversation::Conversation, is_transient, slot::Slot};
-use crate::ports::{Owned, StoreError, StoreErrorKind, Stored};
+use crate::ports::{Owned, StoreError, StoreErrorKind};
 
 /// Waits between attempts to store a step that must be stored: short ones for a hiccup.
 const STEP_WAITS: [Duration; 3] =
@@ -202,15 +201,6 @@ impl Tracked {
     /// The reply was tried: whoever closes the run in this process's place knows that it may say how it ended.
     pub async fn replied(&self) {
         self.patch(REPLIED, Value::from(true)).await;
-    }
-
-    /// Writes the record and ends the live run. `None`: the ledger does not have the run, a plain put must do.
-    pub async fn finish(&self, record: &RunRecord) -> Result<Option<Stored>, StoreError> {
-        self.detach();
-        match self.live.ledger().finish(&self.slot.owner, record).await? {
-            Owned::Done(stored) => Ok(Some(stored)),
-            Owned::Fenced | Owned::UnknownRun => Ok(None),
-        }
     }
 
     /// Offers the run to the next generation; false when it was not taken up.

@@ -92,8 +92,14 @@ pub(super) async fn prepare(
     stand.attempts.store(&mut state);
     tracked.adopt(stand.turns.len() as u64, state).await;
     // Counted before anything is done, or a run that kills its process would be resumed for ever.
-    if tracked.store_state().await != Stepped::Stored {
+    let counted = tracked.store_state().await;
+    if counted != Stepped::Stored {
         core.registry().forget(handle.id());
+    }
+    if counted == Stepped::Lost {
+        return Ok(Err(Refused::Lost));
+    }
+    if counted == Stepped::NotStored {
         let message = "the attempt to resume could not be counted".to_owned();
         return Err(StoreError { kind: crate::ports::StoreErrorKind::Transient, message });
     }

@@ -8,9 +8,14 @@ mod close;
 mod go_on;
 mod spans;
 
-use std::time::Duration;
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use ars_agent::{Effects, resume::Decision};
+use ars_types::RunId;
 use ars_wire::ledger::Reclaimed;
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
@@ -18,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     agents,
     live::{LEASE, Live, Meta, REPLIED},
-    ports::StoreError,
+    ports::{StoreError, StoreErrorKind},
     retry::Policy,
     run::Toolbox,
     service::Core,
@@ -48,16 +53,24 @@ pub(crate) enum Refused {
     /// The step has no loop to go on with.
     #[error("the stored step does not say how the loop stood")]
     NoLoop,
+    /// Yet another process took it meanwhile.
+    #[error("another process has the run")]
+    Lost,
     /// No randomness for the run's token.
     #[error("no randomness")]
     Randomness,
 }
 
+/// Between two attempts to go on with a run that was taken over, while the stores fail.
+const AGAIN_AFTER: Duration = Duration::from_secs(5);
+
 /// Takes over again and again until `end` fires or the process drains.
 pub(crate) async fn keep_taking_over(core: &Core, end: CancellationToken) {
     let Some(live) = core.live() else { return };
+    let (taking, mut strays) = (Taking::default(), HashSet::new());
     loop {
-        take_over(core, live).await;
+        take_over(core, live, &taking).await;
+        strays = close_strays(core, live, &taking, &strays).await;
         tokio::select! {
             () = end.cancelled() => return,
             () = core.hand_off().cancelled() => return,
@@ -66,8 +79,47 @@ pub(crate) async fn keep_taking_over(core: &Core, end: CancellationToken) {
     }
 }
 
+/// Runs that were taken over and do not go on yet.
+#[derive(Clone, Default)]
+struct Taking(Arc<Mutex<HashSet<RunId>>>);
+
+impl Taking {
+    fn lock(&self) -> MutexGuard<'_, HashSet<RunId>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Closes runs that the ledger counts as this process's and that it knows nothing of, as when the answer to a reclaim
+/// was lost: the ledger gives them to nobody but another process (section 9.3). What was a stray at the last pass and
+/// is one still is closed; all others are handed back.
+async fn close_strays(core: &Core, live: &Live, taking: &Taking, before: &HashSet<RunId>) -> HashSet<RunId> {
+    let rows = match live.ledger().live().await {
+        Ok(rows) => rows,
+        Err(error) => {
+            tracing::warn!(error = %error, "strays not looked for: the ledger does not answer");
+            return before.clone();
+        }
+    };
+    let mut strays = HashSet::new();
+    for row in rows {
+        let id = row.run_id.clone();
+        let is_known = core.registry().get(&id).is_some() || taking.lock().contains(&id);
+        if row.owner_gen != *live.generation() || is_known {
+            continue;
+        }
+        if before.contains(&id) {
+            let reclaimed_from = row.phase;
+            let run = Reclaimed { row, reclaimed_from, last_step: None, inbox: Vec::new(), jobs: Vec::new() };
+            spawn_take(core, run, taking);
+        } else {
+            strays.insert(id);
+        }
+    }
+    strays
+}
+
 /// One pass.
-async fn take_over(core: &Core, live: &Live) {
+async fn take_over(core: &Core, live: &Live, taking: &Taking) {
     let in_flight = core.enter();
     let runs = match live.ledger().reclaim(live.generation(), LEASE, None).await {
         Ok(runs) => runs,
@@ -77,17 +129,31 @@ async fn take_over(core: &Core, live: &Live) {
         }
     };
     for run in runs {
-        let core = core.clone();
-        tokio::spawn(async move {
-            let in_flight = core.enter();
-            let id = run.row.run_id.clone();
-            if let Err(error) = take(&core, run, in_flight).await {
-                // The row stays; the next process finds it.
-                tracing::error!(run = %id, error = %error, "a run taken over was left as it was");
-            }
-        });
+        spawn_take(core, run, taking);
     }
     drop(in_flight);
+}
+
+/// Takes one run over, as often as it takes the stores to answer.
+fn spawn_take(core: &Core, run: Reclaimed, taking: &Taking) {
+    let (core, taking, id) = (core.clone(), taking.clone(), run.row.run_id.clone());
+    taking.lock().insert(id.clone());
+    let in_flight = core.enter();
+    tokio::spawn(async move {
+        while let Err(error) = take(&core, run.clone(), core.enter()).await {
+            tracing::error!(run = %id, error = %error, "a run taken over does not go on");
+            if error.kind != StoreErrorKind::Transient {
+                break;
+            }
+            tokio::select! {
+                () = tokio::time::sleep(AGAIN_AFTER) => {}
+                // The next process finds it when its lease has lapsed.
+                () = core.hand_off().cancelled() => break,
+            }
+        }
+        taking.lock().remove(&id);
+        drop(in_flight);
+    });
 }
 
 /// One run.
@@ -120,6 +186,7 @@ async fn take(
             ready.go_on(core).await;
             Ok(())
         }
+        Err(Refused::Lost) => Ok(()),
         Err(refused) => close::interrupted(core, run, events, &refused.to_string()).await,
     }
 }
