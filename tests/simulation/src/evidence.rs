@@ -18,6 +18,10 @@ pub struct Evidence {
     pub stops: Vec<Stopped>,
     /// Follow-ups whose senders were told that they were passed on.
     pub passed_on: BTreeSet<String>,
+    /// Follow-ups that the ledger has, by the ids in their text.
+    pub kept: BTreeSet<String>,
+    /// Processes that died.
+    pub killed: BTreeSet<String>,
     /// Requests whose final answer the model has given.
     pub answered: BTreeSet<String>,
     /// Every call of a port: number, process, name.
@@ -66,6 +70,8 @@ pub struct Stopped {
     pub run: String,
     /// How.
     pub mode: StopMode,
+    /// The process that acknowledged it.
+    pub through: String,
     /// The generation that owned the run then; nothing when the ledger had no such run any more.
     pub owner: Option<String>,
     /// The ledger had the stop then.

@@ -4,8 +4,8 @@ use ars_types::StopMode;
 
 use crate::random::Random;
 
-/// Calls of the canonical run and some of what follows a fault: where random faults strike.
-const CALLS: u64 = 190;
+/// Where random faults strike: the calls of the canonical run and some that a fault adds.
+const CALLS: u64 = 110;
 /// Most faults of a random plan.
 const MOST_FAULTS: u64 = 6;
 

@@ -6,7 +6,7 @@ use ars_types::StopMode;
 use serde_json::Value;
 
 use crate::{
-    evidence::{Evidence, RunSeen},
+    evidence::{Evidence, RunSeen, Stopped},
     play::Ended,
     script,
 };
@@ -141,7 +141,9 @@ fn no_unknown_effect_is_repeated(evidence: &Evidence, found: &mut Found) {
 }
 
 fn a_stopped_run_stays_stopped(evidence: &Evidence, found: &mut Found) {
-    for stop in evidence.stops.iter().filter(|stop| !stop.is_late) {
+    // A stop that could not be stored is lost with the process that took it.
+    let is_lost = |stop: &Stopped| !stop.is_stored && evidence.killed.contains(&stop.through);
+    for stop in evidence.stops.iter().filter(|stop| !stop.is_late && !is_lost(stop)) {
         let record = evidence.runs.get(&stop.run).and_then(|run| run.record.as_ref());
         let status = record.and_then(|record| record["status"].as_str()).unwrap_or("none");
         let is_kept = match stop.mode {
@@ -167,14 +169,18 @@ fn an_acknowledged_follow_up_is_not_forgotten(evidence: &Evidence, found: &mut F
             let inputs = events(record).iter().filter(|event| event["type"] == "input");
             inputs.filter_map(|event| event["text"].as_str()).any(|text| script::ids(text).contains(id))
         });
+        // Taken in by a process alone, while the ledger could not be reached, and lost with the process.
+        let was_volatile = !evidence.kept.contains(id) && !evidence.killed.is_empty();
         let is_told = evidence.said.iter().any(|said| said.to == *id);
         let is_cut_off = evidence
             .runs
             .values()
             .any(|run| run.record.as_ref().is_none_or(|record| record["status"] == "interrupted"));
-        found.unless(is_read || is_told || is_cut_off, "an acknowledged follow-up is not forgotten", || {
-            id.clone()
-        });
+        found.unless(
+            is_read || is_told || is_cut_off || was_volatile,
+            "an acknowledged follow-up is not forgotten",
+            || id.clone(),
+        );
     }
 }
 

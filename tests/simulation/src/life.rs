@@ -103,6 +103,7 @@ impl Life {
     async fn die(&self, idle_ms: u64) {
         if !self.is_dead() {
             self.end();
+            self.world.evidence().killed.insert(self.name.clone());
             self.world.order(Order::Start { idle_ms });
         }
         pending::<()>().await;

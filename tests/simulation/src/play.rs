@@ -13,6 +13,7 @@ use tokio::{
 use crate::{
     evidence::{Evidence, Stopped},
     fault::Plan,
+    life::Life,
     process::Process,
     world::{Order, World},
 };
@@ -167,14 +168,14 @@ impl Director {
         let Some(process) = self.chosen(through_eldest) else { return };
         let Some(row) = self.world.live().into_iter().next() else { return };
         let run = RunId::parse(row["runId"].as_str().unwrap()).unwrap();
-        let (core, life, world) = (process.core.clone(), Arc::clone(&process.life), Arc::clone(&self.world));
+        let (core, life) = (process.core.clone(), Arc::clone(&process.life));
         tokio::spawn(async move {
             let actor = Actor { kind: ActorKind::Access, id: "http:ann".into() };
             let asked_at = crate::script::ids(row["meta"]["label"].as_str().unwrap_or_default());
             let outcome = core.stop(&run, mode, actor).await;
             life.alive().await;
             if outcome == ars_bot_core::registry::StopOutcome::Stopping {
-                acknowledge(&world, &run, mode, &asked_at);
+                acknowledge(&life, &run, mode, &asked_at);
             }
         });
     }
@@ -192,12 +193,21 @@ impl Director {
 }
 
 /// The stop is acknowledged to whoever asked for it.
-fn acknowledge(world: &World, run: &RunId, mode: StopMode, messages: &[String]) {
+fn acknowledge(life: &Life, run: &RunId, mode: StopMode, messages: &[String]) {
+    let world = &life.world;
     let row = world.live().into_iter().find(|row| row["runId"] == run.as_str());
     let owner = row.as_ref().and_then(|row| row["ownerGen"].as_str()).map(str::to_owned);
     let is_stored = row.as_ref().is_some_and(|row| row["stop"].is_string());
     let number = world.calls();
     let mut evidence = world.evidence();
     let is_late = row.is_none() || messages.iter().any(|message| evidence.answered.contains(message));
-    evidence.stops.push(Stopped { run: run.to_string(), mode, owner, is_stored, is_late, number });
+    evidence.stops.push(Stopped {
+        run: run.to_string(),
+        mode,
+        through: life.name.clone(),
+        owner,
+        is_stored,
+        is_late,
+        number,
+    });
 }

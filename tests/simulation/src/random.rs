@@ -1,6 +1,6 @@
 //! Randomness that is the same for the same seed, on every machine and in every version.
 
-/// SplitMix64.
+/// `SplitMix64`.
 pub(crate) struct Random(u64);
 
 impl Random {

@@ -11,6 +11,7 @@ use tokio::time::{Duration, sleep};
 
 use crate::{
     life::Life,
+    script,
     world::{Reach, World},
 };
 
@@ -23,6 +24,9 @@ impl Exchange for Wire {
         let life = &self.0;
         let call = life.begin(route.path()).await;
         let outcome = match (call.late_ms, life.world.reach()) {
+            // A tombstone that comes after the final record replaces it: the stores keep the last of two puts (state-worker
+            // supplement section 10.4 leaves their order to the writer). No promise holds against that.
+            (Some(_), _) if route == Route::Runs(RunVerb::Put) => Err(lost("no answer in time")),
             (Some(ms), _) => {
                 deliver_late(&life.world, route, body, ms);
                 Err(lost("no answer in time"))
@@ -83,6 +87,9 @@ fn note(world: &World, verb: RunVerb, request: &Value, answer: &Value, is_answer
                     }
                 }
             }
+        }
+        RunVerb::Inbox if answer["ok"] == true => {
+            evidence.kept.extend(script::ids(request["message"]["text"].as_str().unwrap_or_default()));
         }
         RunVerb::Put | RunVerb::Finish => {
             let record = &request["record"];

@@ -44,7 +44,7 @@ struct Outage {
 }
 
 /// What a fault asks the scenario's director for.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) enum Order {
     /// A process, so much later.
     Start { idle_ms: u64 },
@@ -112,7 +112,7 @@ impl World {
 
     pub(crate) fn order(&self, order: Order) {
         // The director is gone only when the scenario is over.
-        drop(self.orders.send(order));
+        let _ = self.orders.send(order);
     }
 
     pub(crate) fn break_stores(&self, after: bool, ms: u64) {

@@ -4,6 +4,8 @@ use ars_tests_simulation::{Plan, play, violations};
 
 /// Seeds played when nobody asks for more.
 const SEEDS: u64 = 500;
+/// Violations shown of one seed among many.
+const SHOWN: usize = 3;
 
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name} must be a number")))
@@ -27,7 +29,12 @@ fn a_run_keeps_its_promises_under_random_faults() {
         let (ended, evidence) = play(&plan);
         let found = violations(ended, &evidence);
         if !found.is_empty() {
-            broken.push(format!("SIMULATION_SEED={seed} {:?}\n{found:#?}", plan.faults));
+            let first = &found[..found.len().min(SHOWN)];
+            broken.push(format!(
+                "SIMULATION_SEED={seed} {:?}\n{} broken: {first:#?}",
+                plan.faults,
+                found.len()
+            ));
         }
     }
     assert!(broken.is_empty(), "{} of {seeds} seeds\n{}", broken.len(), broken.join("\n"));
