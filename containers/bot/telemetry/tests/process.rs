@@ -1,4 +1,5 @@
 //! Telemetry as a process switches it on: once, for all its threads. One test, because that is once for this binary too.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::{sync::Arc, time::Duration};
 
