@@ -1,7 +1,7 @@
 //! The agent runtime in a simulated world (issue "The agent runtime", Proof): the real core and the real store logic,
 //! with a scripted model and scripted tools, killed and hindered by plan.
 //!
-//! A [`Plan`] says what goes wrong at which call of a port; [`play`] plays the canonical run against it and hands back
+//! A [`Plan`] says what goes wrong at which call of a port; [`play()`] plays the canonical run against it and hands back
 //! what the world saw; [`violations`] says which of the runtime's promises it did not keep. Time is simulated, so a
 //! case of hours takes milliseconds. Not here: real processes and real files (`containers/bot/app/tests`).
 #![forbid(unsafe_code)]
