@@ -15,7 +15,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::INGRESS;
+use crate::secrets;
 
 /// Longest a step of a drill may take; only a hang reaches it.
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -61,11 +61,18 @@ impl Bot {
         let request = self
             .url
             .as_ref()
-            .map(|url| self.client.post(format!("{url}/ingress")).bearer_auth(INGRESS).json(body));
+            .map(|url| self.client.post(format!("{url}/ingress")).bearer_auth(secrets::INGRESS).json(body));
         tokio::spawn(async move {
             let answer = timeout(PATIENCE, request?.send()).await.expect("an answer or an end").ok()?;
             Some((answer.status().as_u16(), answer.json().await.ok()?))
         })
+    }
+
+    /// Reads a page or a finished stream.
+    pub async fn read(&self, path: &str) -> String {
+        let url = format!("{}{path}", self.url.as_deref().expect("the bot listens"));
+        let text = async { self.client.get(url).send().await.unwrap().text().await.unwrap() };
+        timeout(PATIENCE, text).await.expect("an answer")
     }
 
     /// The address below which everything is; none when it died before it listened.

@@ -13,9 +13,12 @@
 mod bot;
 mod coding;
 mod machine;
+mod processes;
+pub mod secrets;
 mod state;
 
 pub use bot::{Bot, PATIENCE, until};
 pub use coding::{Coding, Traces, answers};
-pub use machine::{INGRESS, Machine};
+pub use machine::Machine;
+pub use processes::{Process, below, resident_bytes};
 pub use state::State;

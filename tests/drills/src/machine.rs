@@ -6,17 +6,17 @@ use std::{
 };
 
 use ars_testkit::{FakeAnthropic, Reply};
-use ars_tests_workerd::{Running, TOKEN, state_worker};
+use ars_tests_workerd::{Running, state_worker_build};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::process::Command;
 
-use crate::{Bot, State};
+use crate::{Bot, State, secrets};
 
-/// The ingress token of every machine.
-pub const INGRESS: &str = "drill-ingress-token";
 /// The variable that names the place at which a bot dies.
 const KILL_AT: &str = "ARS_KILL_AT";
+/// Rights that let root look into any process, and that root in a container does not have.
+const OVERSIGHT: &str = "-sys_ptrace,-sys_admin,-perfmon";
 /// Folders between a workspace and the files at the root of its tree, at most.
 const TREE_DEPTH: usize = 2;
 
@@ -39,11 +39,14 @@ impl Machine {
         let project = project(folder.path());
         let config = format!(
             "[defaults]\nagent = \"coding\"\nrepository = \"acme/app\"\nmodel = \"anthropic/claude-drill\"\n\n\
-             [[repositories]]\nname = \"acme/app\"\norigin = \"{}\"\n",
+             [[repositories]]\nname = \"acme/app\"\norigin = \"{}\"\n\n\
+             [providers.local]\ntype = \"openai-compatible\"\nbase_url = \"http://127.0.0.1:9/v1\"\n\
+             api_key_env = \"LOCAL_KEY\"\n",
             project.display()
         );
         std::fs::write(folder.path().join("ars.toml"), config).unwrap();
-        let worker = state_worker();
+        let worker =
+            Running::start(state_worker_build(), |settings| settings.secret("MEMORY_TOKEN", secrets::MEMORY));
         let state = State::of(&worker.client);
         Self {
             folder,
@@ -56,8 +59,7 @@ impl Machine {
 
     /// The bot's command, with nothing of this process's environment but the way to its tools.
     pub fn command(&self) -> Command {
-        let mut command = Command::new(&self.program);
-        let tokens = format!(r#"{{"{INGRESS}":{{"subject":"ann"}}}}"#);
+        let mut command = confined(&self.program);
         command
             .args(["serve", "--listen", "127.0.0.1:0"])
             .args(["--state-url", &format!("http://{}", self.worker.client.address())])
@@ -67,9 +69,7 @@ impl Machine {
             .env("PATH", std::env::var_os("PATH").unwrap())
             .env("HOME", self.path("home"))
             .env("ARS_DATA_DIR", self.path("data"))
-            .env("MEMORY_TOKEN", TOKEN)
-            .env("SERVICE_INGRESS_TOKENS", tokens)
-            .env("ANTHROPIC_API_KEY", "drill-anthropic-key")
+            .envs(secrets::environment())
             .env("ANTHROPIC_BASE_URL", self.vendor.url())
             .current_dir(self.folder.path())
             .stdin(Stdio::null())
@@ -89,6 +89,11 @@ impl Machine {
         Bot::start(self.command().env(KILL_AT, point)).await
     }
 
+    /// What the Worker has printed.
+    pub fn log_of_the_worker(&self) -> String {
+        self.worker.log()
+    }
+
     /// A path of the machine.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
@@ -106,6 +111,16 @@ impl Machine {
         assert!(found.len() <= 1, "more than one tree: {found:?}");
         found.into_iter().next()
     }
+}
+
+/// The program without the rights that root has over other processes.
+fn confined(program: &Path) -> Command {
+    if !rustix::process::geteuid().is_root() {
+        return Command::new(program);
+    }
+    let mut command = Command::new("setpriv");
+    command.args(["--bounding-set", OVERSIGHT, "--inh-caps", OVERSIGHT]).arg(program);
+    command
 }
 
 /// A file of this name at most so many folders below.

@@ -1,7 +1,9 @@
 //! The stores as the state Worker shows them to anybody with its bearer.
 
-use ars_tests_workerd::{Client, TOKEN};
+use ars_tests_workerd::Client;
 use serde_json::{Value, json};
+
+use crate::secrets;
 
 /// The store of the bot's runs.
 const STORE: &str = "runs:default";
@@ -11,24 +13,18 @@ const SHORTEST_LEASE_MS: u64 = 1_000;
 /// Asks the state Worker.
 pub struct State {
     client: Client,
-    token: String,
 }
 
 impl State {
-    /// A reader of the Worker behind this client, with the Worker's usual bearer.
+    /// A reader of the Worker behind this client.
     pub fn of(client: &Client) -> Self {
-        Self::with_token(client, TOKEN)
-    }
-
-    /// The same with another bearer.
-    pub fn with_token(client: &Client, token: &str) -> Self {
-        Self { client: client.clone(), token: token.to_owned() }
+        Self { client: client.clone() }
     }
 
     /// Asks a route of the run store.
     pub fn ask(&self, route: &str, mut body: Value) -> Value {
         body["storeKey"] = json!(STORE);
-        let answer = self.client.post(route, &self.token, &body);
+        let answer = self.client.post(route, secrets::MEMORY, &body);
         assert_eq!(answer.status, 200, "{route}: {:?}", answer.body);
         answer.body
     }

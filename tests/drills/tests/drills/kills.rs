@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ars_tests_drills::{Bot, Coding, Machine, PATIENCE, Traces, until};
+use ars_tests_drills::{Bot, Coding, Machine, PATIENCE, Traces, secrets, until};
 use serde_json::json;
 
 use crate::{
@@ -72,9 +72,10 @@ async fn drill(deaths: &[&str], end: End) -> Result<(), String> {
     if !is_over {
         return Err(format!("the run does not end\n{}", logs.join("\n---\n")));
     }
-    let checked = check(&machine, end).and_then(|()| {
-        status.success().then_some(()).ok_or_else(|| format!("the last process ended with {status}"))
-    });
+    let said = secrets::seen_in(&logs.concat());
+    let checked = check(&machine, end)
+        .and_then(|()| require(status.success(), || format!("the last process ended with {status}")))
+        .and_then(|()| require(said.is_empty(), || format!("secrets in the log: {said:?}")));
     checked.map_err(|problem| format!("{problem}\n{}", logs.join("\n---\n")))
 }
 

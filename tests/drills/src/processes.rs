@@ -1,0 +1,61 @@
+//! Processes as the system shows them.
+
+use std::{collections::BTreeSet, path::PathBuf};
+
+/// A process at one moment.
+#[derive(Debug)]
+pub struct Process {
+    /// Its number.
+    pub pid: u32,
+    /// Its arguments.
+    pub arguments: String,
+    /// Its environment.
+    pub environment: String,
+}
+
+/// Everything a process has started and what that has started, as far as it still runs.
+pub fn below(root: u32) -> Vec<Process> {
+    let parents: Vec<(u32, u32)> = std::fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .filter_map(|pid| Some((pid, parent(pid)?)))
+        .collect();
+    let mut found = BTreeSet::from([root]);
+    loop {
+        let more: Vec<_> =
+            parents.iter().filter(|(pid, up)| found.contains(up) && !found.contains(pid)).collect();
+        if more.is_empty() {
+            break;
+        }
+        found.extend(more.into_iter().map(|(pid, _)| *pid));
+    }
+    found.into_iter().filter(|pid| *pid != root).map(process).collect()
+}
+
+/// Bytes that a process holds in memory.
+pub fn resident_bytes(pid: u32) -> u64 {
+    let kilobytes =
+        status(pid, "VmRSS:").and_then(|text| text.trim_end_matches("kB").trim().parse::<u64>().ok());
+    kilobytes.unwrap_or(0) * 1024
+}
+
+fn process(pid: u32) -> Process {
+    let read = |name: &str| {
+        let bytes = std::fs::read(folder(pid).join(name)).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).replace('\0', " ")
+    };
+    Process { pid, arguments: read("cmdline"), environment: read("environ") }
+}
+
+fn parent(pid: u32) -> Option<u32> {
+    status(pid, "PPid:")?.parse().ok()
+}
+
+fn status(pid: u32, field: &str) -> Option<String> {
+    let status = std::fs::read_to_string(folder(pid).join("status")).ok()?;
+    Some(status.lines().find_map(|line| line.strip_prefix(field))?.trim().to_owned())
+}
+
+fn folder(pid: u32) -> PathBuf {
+    PathBuf::from("/proc").join(pid.to_string())
+}

@@ -1,0 +1,37 @@
+//! Every secret a machine is configured with, each with a value found nowhere else: wherever one shows, it leaked.
+
+/// The bearer of the state Worker.
+pub const MEMORY: &str = "canary-memory-2b7e151628aed2a6";
+/// The ingress token that drills use.
+pub const INGRESS: &str = "canary-ingress-abf7158809cf4f3c";
+/// An ingress token that people quote in what they ask.
+pub const QUOTED: &str = "canary-quoted-762e7160f38b4da5";
+/// The key of the model's vendor.
+pub const ANTHROPIC: &str = "canary-anthropic-6a784d9045190cfe";
+/// Keys that are configured and not used.
+const OPENAI: &str = "canary-openai-f4bf8d2d5c3e1a90";
+const LOCAL: &str = "canary-local-91c0a8d7e6b5f423";
+const SEARCH: &str = "canary-search-0d1e2f3a4b5c6d7e";
+const TELEMETRY: &str = "canary-telemetry-8899aabbccddeeff";
+
+/// All of them.
+pub const ALL: [&str; 8] = [MEMORY, INGRESS, QUOTED, ANTHROPIC, OPENAI, LOCAL, SEARCH, TELEMETRY];
+
+/// The variables that carry them.
+pub fn environment() -> Vec<(&'static str, String)> {
+    let tokens = format!(r#"{{"{INGRESS}":{{"subject":"ann"}},"{QUOTED}":{{"subject":"bob"}}}}"#);
+    vec![
+        ("MEMORY_TOKEN", MEMORY.into()),
+        ("SERVICE_INGRESS_TOKENS", tokens),
+        ("ANTHROPIC_API_KEY", ANTHROPIC.into()),
+        ("OPENAI_API_KEY", OPENAI.into()),
+        ("LOCAL_KEY", LOCAL.into()),
+        ("BRAVE_SEARCH_API_KEY", SEARCH.into()),
+        ("OTEL_EXPORTER_OTLP_HEADERS", format!("authorization=Bearer {TELEMETRY}")),
+    ]
+}
+
+/// The secrets in a text.
+pub fn seen_in(text: &str) -> Vec<&'static str> {
+    ALL.into_iter().filter(|secret| text.contains(secret)).collect()
+}
