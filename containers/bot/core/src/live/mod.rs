@@ -2,7 +2,7 @@
 //! supplement sections 9 to 11).
 //!
 //! One [`Live`] stands for this process and its generation. A run that is claimed is a [`Tracked`]: its driver stores
-//! each step through it before any side effect, and takes the right to reply from it. The [`flush`] loop carries the
+//! each step through it before any side effect, and takes the right to reply from it. The flush loop carries the
 //! events of all tracked runs, extends their leases, and brings back stops and follow-ups that came another way.
 //!
 //! Not here: the store (`ars_runs` behind a port), resuming what another process left (`resume`), and retries of single
