@@ -1,7 +1,7 @@
 //! What a run leaves behind at each step, and what a new process makes of it (document 2 sections 2.4 and 3.3,
 //! state-worker supplement sections 9.5, 10.2 and 10.3).
 //!
-//! [`encode`] and [`pack`] turn a conversation into writes, [`assemble`] reads it back, [`decide`] says what becomes of
+//! [`encode()`] and [`pack()`] turn a conversation into writes, [`assemble()`] reads it back, [`decide()`] says what becomes of
 //! a run taken over, and a [`Settlement`] what becomes of each call that was under way. All of it is pure.
 //!
 //! The decisions rest on one order of writes, which the caller keeps: the step's turns first, its record second, and

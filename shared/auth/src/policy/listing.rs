@@ -1,6 +1,6 @@
 //! The runs an actor may do something to, as the predicate a store filters by (bot supplement section 7.2, "Lists").
 //!
-//! It is made of the rows that [`super::decide`] asks, so a list shows what single reads would. Not here: the
+//! It is made of the rows that [`super::decide()`] asks, so a list shows what single reads would. Not here: the
 //! predicate's evaluation (`ars-runs`).
 
 use std::collections::BTreeSet;
