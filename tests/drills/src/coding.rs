@@ -78,6 +78,19 @@ pub fn answers(body: &Value) -> usize {
     body["messages"].as_array().unwrap().iter().filter(|message| message["role"] == "assistant").count()
 }
 
+/// What the model is told of its calls, in order: whether it is an error, and the words.
+pub fn results(body: &Value) -> Vec<(bool, String)> {
+    let messages = body["messages"].as_array().unwrap();
+    let blocks = messages.iter().filter_map(|message| message["content"].as_array()).flatten();
+    let results = blocks.filter(|block| block["type"] == "tool_result");
+    results.map(|result| (result["is_error"] == json!(true), words(&result["content"]))).collect()
+}
+
+fn words(content: &Value) -> String {
+    let pieces = content.as_array().into_iter().flatten().filter_map(|piece| piece["text"].as_str());
+    content.as_str().map_or_else(|| pieces.collect(), str::to_owned)
+}
+
 fn told(body: &Value) -> Vec<(String, bool)> {
     let blocks: Vec<&Value> = body["messages"]
         .as_array()

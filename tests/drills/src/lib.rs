@@ -18,7 +18,7 @@ pub mod secrets;
 mod state;
 
 pub use bot::{Bot, PATIENCE, until};
-pub use coding::{Coding, Traces, answers};
+pub use coding::{Coding, Traces, answers, results};
 pub use machine::Machine;
-pub use processes::{Process, below, resident_bytes};
+pub use processes::{Process, below, peak_bytes};
 pub use state::State;

@@ -32,11 +32,10 @@ pub fn below(root: u32) -> Vec<Process> {
     found.into_iter().filter(|pid| *pid != root).map(process).collect()
 }
 
-/// Bytes that a process holds in memory.
-pub fn resident_bytes(pid: u32) -> u64 {
-    let kilobytes =
-        status(pid, "VmRSS:").and_then(|text| text.trim_end_matches("kB").trim().parse::<u64>().ok());
-    kilobytes.unwrap_or(0) * 1024
+/// The most bytes that a process has held in memory at once since its start.
+pub fn peak_bytes(pid: u32) -> u64 {
+    let peak = status(pid, "VmHWM:").expect("the process runs");
+    peak.trim_end_matches("kB").trim().parse::<u64>().expect("kilobytes") * 1024
 }
 
 fn process(pid: u32) -> Process {

@@ -8,6 +8,7 @@
 mod canaries;
 mod checks;
 mod deploys;
+mod hostile;
 mod kills;
 mod points;
 
