@@ -111,13 +111,16 @@ impl Conclusion {
         }
         self.run.finish(ending.status);
         self.count(core, ending.status);
+        if let Some(tracked) = &self.tracked {
+            tracked.last_news().await;
+        }
         let unread = self.claim.mailbox().close(Closed::Ended);
         self.io.run_finished(self.run.id(), ending.status);
         let reply_ok = self.reply(core, ending.answer.as_deref()).await;
         if let (Some(tracked), Some(true)) = (&self.tracked, reply_ok) {
             tracked.replied().await;
         }
-        let Self { run, spans, request, claim, tracked, provisional, in_flight, .. } = self;
+        let Self { run, spans, request, claim, tracked, provisional, io, in_flight } = self;
         spans.end(&run, request, None, None, core.clock().now());
         run.seal(reply_ok);
 
@@ -129,7 +132,7 @@ impl Conclusion {
             cost: driven.cost,
         };
         let (core, record) = (core.clone(), history::record(&view, end));
-        let leftovers = Leftovers::of(ending.status, driven.unread.into_iter().chain(unread));
+        let leftovers = Leftovers::of(ending.status, driven.unread.into_iter().chain(unread), &io);
         tokio::spawn(async move {
             let is_written = core.history().finish(provisional, &record, core.live()).await;
             drop((claim, tracked));

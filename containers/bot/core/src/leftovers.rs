@@ -1,73 +1,81 @@
 //! Follow-ups that a run did not read (bot supplement section 13): run as one fresh turn when the run ended by itself,
 //! handed back to their senders when it was stopped.
 
+use std::sync::Arc;
+
 use ars_types::{RunId, RunStatus};
 
 use crate::{
+    ports::ChannelIo,
     service::Core,
     threads::{FollowUp, Note, Sender},
 };
 
+/// Said to the sender of a follow-up whose run was stopped.
+const STOPPED: &str = "⏹️ The run was stopped before it read this; it was not run.";
+/// Said of one that came through another process, on the run's own channel.
+const STOPPED_BEFORE: &str = "⏹️ The run was stopped before it read this message; it was not run:";
+/// Said of one that the ledger told of after the run's last step.
+const TOO_LATE: &str = "⏳ This message came too late for the run, and was not run. Send it again:";
+
 /// What is to be done with them.
-pub(crate) enum Leftovers {
-    /// Nothing.
-    None,
+pub(crate) struct Leftovers {
     /// One fresh turn, under the last sender.
-    Turn(Box<Sender>),
-    /// Tell each sender that it was not run.
-    Tell(Vec<Sender>),
+    turn: Option<Box<Sender>>,
+    /// What is said of those that are not run, and where.
+    handed_back: Vec<(Arc<dyn ChannelIo>, String)>,
 }
 
 impl Leftovers {
-    /// Decides by how the run ended.
-    pub(crate) fn of(status: RunStatus, unread: impl Iterator<Item = FollowUp>) -> Self {
-        let mut senders = Vec::new();
+    /// Decides by how the run ended. Of a follow-up that came through another process the sender is not known here, nor
+    /// what that sender may do: it is handed back on the run's `own` channel, which is its thread's.
+    pub(crate) fn of(
+        status: RunStatus,
+        unread: impl Iterator<Item = FollowUp>,
+        own: &Arc<dyn ChannelIo>,
+    ) -> Self {
+        let is_stopped = matches!(status, RunStatus::StoppedSoft | RunStatus::StoppedHard);
+        let (mut senders, mut handed_back) = (Vec::new(), Vec::new());
         for follow_up in unread {
             match follow_up.sender {
+                Some(sender) if is_stopped => handed_back.push((sender.io, STOPPED.to_owned())),
                 Some(sender) => senders.push(sender),
-                // It came through another process, which alone knows what its sender may do.
                 None => {
-                    tracing::warn!(user = %follow_up.note.user_id, "a follow-up came too late for its run");
+                    let lead = if is_stopped { STOPPED_BEFORE } else { TOO_LATE };
+                    handed_back.push((Arc::clone(own), quoting(lead, &follow_up.note)));
                 }
             }
         }
-        if matches!(status, RunStatus::StoppedSoft | RunStatus::StoppedHard) {
-            return if senders.is_empty() { Self::None } else { Self::Tell(senders) };
-        }
         let texts: Vec<_> = senders.iter().map(|sender| sender.message.text.clone()).collect();
-        match senders.pop() {
-            Some(mut last) => {
-                last.message.text = texts.join("\n\n");
-                Self::Turn(Box::new(last))
-            }
-            None => Self::None,
-        }
+        let turn = senders.pop().map(|mut last| {
+            last.message.text = texts.join("\n\n");
+            Box::new(last)
+        });
+        Self { turn, handed_back }
     }
+}
+
+fn quoting(lead: &str, note: &Note) -> String {
+    format!("{lead}\n\n> {}", note.text.replace('\n', "\n> "))
 }
 
 /// Does it. The thread is free by now.
 pub(crate) async fn settle(core: &Core, leftovers: Leftovers) {
-    match leftovers {
-        Leftovers::None => {}
-        Leftovers::Turn(sender) => {
-            let (core, Sender { message, io }) = (core.clone(), *sender);
-            // Counted from here on, because the task may begin later. Spawned, because a dispatch may end in another
-            // one any number of times.
-            let in_flight = core.enter();
-            tokio::spawn(async move {
-                core.dispatch(message, io).await;
-                drop(in_flight);
-            });
-        }
-        Leftovers::Tell(senders) => {
-            for sender in senders {
-                let words = "⏹️ The run was stopped before it read this; it was not run.";
-                if let Err(error) = sender.io.reply(words).await {
-                    tracing::warn!(error = %error, "sender of an unread follow-up not told");
-                }
-            }
+    let Leftovers { turn, handed_back } = leftovers;
+    for (io, words) in handed_back {
+        if let Err(error) = io.reply(&words).await {
+            tracing::warn!(error = %error, "sender of an unread follow-up not told");
         }
     }
+    let Some(sender) = turn else { return };
+    let (core, Sender { message, io }) = (core.clone(), *sender);
+    // Counted from here on, because the task may begin later. Spawned, because a dispatch may end in another one any
+    // number of times.
+    let in_flight = core.enter();
+    tokio::spawn(async move {
+        core.dispatch(message, io).await;
+        drop(in_flight);
+    });
 }
 
 /// Leaves a follow-up in the inbox of a run that another process goes on with.

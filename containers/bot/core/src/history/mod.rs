@@ -3,5 +3,5 @@
 mod record;
 mod writer;
 
-pub use record::{COST, RunEnd, record};
+pub use record::{COST, RunEnd, is_provisional, record};
 pub use writer::{HistoryWriter, Provisional};

@@ -23,6 +23,11 @@ pub struct RunEnd {
 /// Field of a record: what the run cost, in millionths of a dollar.
 pub const COST: &str = "costMicroUsd";
 
+/// The record is the one written at the run's start (document 2 section 3.2): nothing of its end is in it.
+pub fn is_provisional(record: &RunRecord) -> bool {
+    record.status == RunStatus::Interrupted && record.finished_at == record.started_at
+}
+
 /// The record of a run, within the byte budget.
 pub fn record(run: &LiveRun, end: RunEnd) -> RunRecord {
     let events: Vec<Value> = run.events.iter().filter_map(|json| serde_json::from_str(json).ok()).collect();

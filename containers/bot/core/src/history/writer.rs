@@ -15,6 +15,7 @@ use ars_runs::RunRecord;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use super::is_provisional;
 use crate::{
     live::Live,
     metrics,
@@ -109,7 +110,7 @@ impl HistoryWriter {
             Ok(Owned::Fenced) => Ok(()),
             Ok(Owned::UnknownRun) => match self.store.get(&record.id).await? {
                 // Ours, its answer lost; or that of another process, which ended the run.
-                Some(stored) if stored.finished_at != stored.started_at => Ok(()),
+                Some(stored) if !is_provisional(&stored) => Ok(()),
                 _ => self.store.put(record).await.map(drop),
             },
             Err(error) if error.kind == StoreErrorKind::Transient => Err(error),

@@ -58,9 +58,9 @@ impl Live {
         }
     }
 
-    /// Flushes one run, before it is given away.
+    /// Flushes one run and hears what is new, before it is given away or ends.
     pub(super) async fn flush_run(&self, slot: &Arc<Slot>) {
-        for batch in batches(std::slice::from_ref(slot), false) {
+        for batch in batches(std::slice::from_ref(slot), true) {
             self.inner.send_or_split(&batch, false).await;
         }
     }
@@ -176,6 +176,7 @@ impl Part {
         for Followup { seq, message } in inbox {
             let Some(note) = Note::read(message) else {
                 tracing::warn!(run = %self.slot.run(), seq, "a follow-up that cannot be read");
+                self.slot.mailbox.skip(seq);
                 continue;
             };
             // A closed mailbox: the run is over, and whoever ended it hands back what nobody read.

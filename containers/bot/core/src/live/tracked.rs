@@ -203,6 +203,11 @@ impl Tracked {
         self.patch(REPLIED, Value::from(true)).await;
     }
 
+    /// Hears what was left for the run up to now: after this it reads nothing more.
+    pub async fn last_news(&self) {
+        self.live.flush_run(&self.slot).await;
+    }
+
     /// Offers the run to the next generation; false when it was not taken up.
     pub async fn hand_off(&self) -> bool {
         let run = self.slot.run();

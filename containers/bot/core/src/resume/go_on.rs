@@ -76,7 +76,7 @@ pub(super) async fn prepare(
         Err(refused) => return Ok(Err(refused)),
     };
     let Some(saved) = Saved::of(&stand.record) else { return Ok(Err(Refused::NoLoop)) };
-    let io = core.deps().capabilities.ledger.as_ref().and_then(|ledger| ledger.channels.reopen(&run.row));
+    let io = super::close::reopened(core, run);
     let (Some(io), Some(live)) = (io, core.live()) else { return Ok(Err(Refused::Channel)) };
 
     leave_follow_ups(run, &stand.record, &claim);
@@ -176,10 +176,12 @@ fn facts(meta: &Meta) -> RunFacts {
 
 /// What the stored conversation does not hold yet.
 fn leave_follow_ups(run: &Reclaimed, record: &StepRecord, claim: &Claim) {
+    claim.mailbox().begin_after(record.inbox_consumed_seq);
     let unread = run.inbox.iter().filter(|follow_up| follow_up.seq > record.inbox_consumed_seq);
     for follow_up in unread {
         let Some(note) = Note::read(follow_up.message.clone()) else {
             tracing::warn!(run = %run.row.run_id, seq = follow_up.seq, "a follow-up that cannot be read");
+            claim.mailbox().skip(follow_up.seq);
             continue;
         };
         // Nobody has closed a mailbox that was made a moment ago.

@@ -4,7 +4,10 @@
 //! message is read by the run, or handed back, or refused because the run is over: never lost between. Not here: the
 //! durable copy (the ledger's inbox), which tells the next generation what this one had not read.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use ars_types::UnixMillis;
 use serde::{Deserialize, Serialize};
@@ -71,8 +74,23 @@ pub struct Mailbox {
 struct State {
     closed: Option<Closed>,
     waiting: Vec<FollowUp>,
-    /// Numbers taken in, so that a follow-up that comes a second way is not said twice.
-    last_inbox_seq: u64,
+    /// Every number up to this one was taken in, so that a follow-up that comes a second way is not said twice.
+    known_to: u64,
+    /// Numbers beyond it that were: those between came through other processes, and the ledger has yet to tell of them.
+    known_beyond: BTreeSet<u64>,
+}
+
+impl State {
+    fn is_known(&self, seq: u64) -> bool {
+        seq <= self.known_to || self.known_beyond.contains(&seq)
+    }
+
+    fn know(&mut self, seq: u64) {
+        self.known_beyond.insert(seq);
+        while self.known_beyond.remove(&(self.known_to + 1)) {
+            self.known_to += 1;
+        }
+    }
 }
 
 /// Why a mailbox takes nothing.
@@ -85,11 +103,13 @@ pub enum Closed {
 }
 
 impl Mailbox {
-    /// Takes a follow-up in; one that is here already, by its number, changes nothing.
+    /// Takes a follow-up in; one that is here already, or was, by its number, changes nothing.
     pub fn put(&self, follow_up: FollowUp) -> Result<(), Closed> {
         let mut state = self.lock();
         if let Some(closed) = state.closed {
-            return Err(closed);
+            // What the ledger told of first was read, or is handed back.
+            let is_known = follow_up.inbox_seq.is_some_and(|seq| state.is_known(seq));
+            return if is_known { Ok(()) } else { Err(closed) };
         }
         if let Some(seq) = follow_up.inbox_seq {
             if let Some(known) = state.waiting.iter_mut().find(|waiting| waiting.inbox_seq == Some(seq)) {
@@ -97,23 +117,39 @@ impl Mailbox {
                 known.sender = known.sender.take().or(follow_up.sender);
                 return Ok(());
             }
-            if seq <= state.last_inbox_seq {
+            if state.is_known(seq) {
                 return Ok(());
             }
-            state.last_inbox_seq = seq;
+            state.know(seq);
         }
         state.waiting.push(follow_up);
         Ok(())
     }
 
-    /// What waits, in order of arrival.
+    /// What waits, in order of arrival, numbered ones in the order of their numbers: one whose forerunner the ledger has
+    /// yet to tell of waits for it, because a run counts what it has read by the last number.
     pub fn take(&self) -> Vec<FollowUp> {
-        std::mem::take(&mut self.lock().waiting)
+        let mut state = self.lock();
+        let known_to = state.known_to;
+        let is_ready = |follow_up: &mut FollowUp| follow_up.inbox_seq.is_none_or(|seq| seq <= known_to);
+        let mut ready: Vec<_> = state.waiting.extract_if(.., is_ready).collect();
+        ready.sort_by_key(|follow_up| follow_up.inbox_seq);
+        ready
     }
 
-    /// The last number taken in; the ledger is asked for what comes after it.
+    /// Up to which number nothing is missing; the ledger is asked for what comes after it.
     pub fn last_inbox_seq(&self) -> u64 {
-        self.lock().last_inbox_seq
+        self.lock().known_to
+    }
+
+    /// The run has read everything up to this number in an earlier process.
+    pub fn begin_after(&self, seq: u64) {
+        self.lock().known_to = seq;
+    }
+
+    /// Nothing is to be read under this number.
+    pub fn skip(&self, seq: u64) {
+        self.lock().know(seq);
     }
 
     /// Takes nothing more; hands back what waits.
@@ -160,6 +196,32 @@ mod tests {
         mailbox.put(note("a", Some(1))).unwrap();
         assert!(mailbox.take().is_empty());
         assert_eq!(mailbox.last_inbox_seq(), 1);
+    }
+
+    #[test]
+    fn a_follow_up_waits_for_one_before_it_that_came_through_another_process() {
+        let mailbox = Mailbox::default();
+        mailbox.begin_after(1);
+        mailbox.put(note("c", Some(3))).unwrap();
+        assert!(mailbox.take().is_empty());
+        // The ledger is asked for both, and tells of both.
+        assert_eq!(mailbox.last_inbox_seq(), 1);
+        mailbox.put(note("b", Some(2))).unwrap();
+        mailbox.put(note("c", Some(3))).unwrap();
+        assert_eq!(texts(mailbox.take()), ["b", "c"]);
+        mailbox.skip(4);
+        assert_eq!(mailbox.last_inbox_seq(), 4);
+        mailbox.put(note("d", Some(6))).unwrap();
+        assert_eq!(texts(mailbox.close(Closed::Ended)), ["d"]);
+    }
+
+    #[test]
+    fn what_was_read_the_quick_way_is_not_refused_the_slow_way() {
+        let mailbox = Mailbox::default();
+        mailbox.put(note("a", Some(1))).unwrap();
+        assert_eq!(texts(mailbox.close(Closed::Ended)), ["a"]);
+        assert_eq!(mailbox.put(note("a", Some(1))), Ok(()));
+        assert_eq!(mailbox.put(note("b", Some(2))), Err(Closed::Ended));
     }
 
     #[test]
