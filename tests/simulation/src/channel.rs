@@ -12,6 +12,9 @@ use crate::{evidence::Said, life::Life, script};
 /// How an acknowledgement of a follow-up begins.
 const PASSED_ON: char = '↪';
 
+/// What is said of a follow-up that was not run.
+const HANDED_BACK: &str = "was not run";
+
 /// The way back to the sender of one message.
 pub(crate) struct Way {
     pub(crate) life: Arc<Life>,
@@ -27,6 +30,10 @@ impl ChannelIo for Way {
             let mut evidence = self.life.world.evidence();
             if text.starts_with(PASSED_ON) {
                 evidence.passed_on.insert(self.to.clone());
+            } else if text.contains(HANDED_BACK) {
+                // On the run's own channel it names the message.
+                let named = script::ids(text);
+                evidence.handed_back.extend(if named.is_empty() { vec![self.to.clone()] } else { named });
             } else {
                 evidence.said.push(Said { to: self.to.clone(), text: text.to_owned() });
             }

@@ -18,6 +18,8 @@ pub struct Evidence {
     pub stops: Vec<Stopped>,
     /// Follow-ups whose senders were told that they were passed on.
     pub passed_on: BTreeSet<String>,
+    /// Follow-ups whose senders were told that they were not run.
+    pub handed_back: Vec<String>,
     /// Follow-ups that the ledger has, by the ids in their text.
     pub kept: BTreeSet<String>,
     /// Processes that died.

@@ -147,7 +147,8 @@ fn a_stopped_run_stays_stopped(evidence: &Evidence, found: &mut Found) {
         let record = evidence.runs.get(&stop.run).and_then(|run| run.record.as_ref());
         let status = record.and_then(|record| record["status"].as_str()).unwrap_or("none");
         let is_kept = match stop.mode {
-            StopMode::Hard => status == "stopped_hard",
+            // Interrupted: it was being closed when the stop came, because it could not go on.
+            StopMode::Hard => ["stopped_hard", "interrupted"].contains(&status),
             StopMode::Soft => ["stopped_soft", "stopped_hard", "interrupted"].contains(&status),
         };
         found.unless(is_kept, "a run that was asked to stop stays stopped", || format!("{stop:?}: {status}"));
@@ -171,7 +172,7 @@ fn an_acknowledged_follow_up_is_not_forgotten(evidence: &Evidence, found: &mut F
         });
         // Taken in by a process alone, while the ledger could not be reached, and lost with the process.
         let was_volatile = !evidence.kept.contains(id) && !evidence.killed.is_empty();
-        let is_told = evidence.said.iter().any(|said| said.to == *id);
+        let is_told = evidence.said.iter().any(|said| said.to == *id) || evidence.handed_back.contains(id);
         let is_cut_off = evidence
             .runs
             .values()
