@@ -12,13 +12,13 @@ use crate::{normalize, tokens};
 /// Candidates of one request (section 2.1).
 pub(crate) const MAX_CANDIDATES: usize = 50;
 /// Characters of a text (document 2 section 8).
-const MAX_TEXT_CHARS: usize = 4000;
+pub(crate) const MAX_TEXT_CHARS: usize = 4000;
 /// Characters of a thread's key, a run's id, or a record's (section 2.2).
-const MAX_NAME_CHARS: usize = 200;
+pub(crate) const MAX_NAME_CHARS: usize = 200;
 /// Keywords of a candidate (section 2.2).
 const MAX_KEYWORDS: usize = 20;
 /// Characters of a keyword (section 2.2).
-const MAX_KEYWORD_CHARS: usize = 64;
+pub(crate) const MAX_KEYWORD_CHARS: usize = 64;
 
 /// What a record can be (section 2.2).
 const KINDS: [&str; 2] = ["fact", "summary"];

@@ -31,10 +31,15 @@ impl Scope {
         }
     }
 
+    /// The scope of that word.
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|scope| scope.as_str() == word)
+    }
+
     /// The scope of a key.
     pub fn of(key: &str) -> Option<Self> {
         let (word, input) = key.split_once(':')?;
-        Self::ALL.into_iter().find(|scope| scope.as_str() == word && !input.is_empty())
+        Self::named(word).filter(|_| !input.is_empty())
     }
 }
 

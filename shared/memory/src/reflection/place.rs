@@ -1,0 +1,121 @@
+//! Which scope each finding goes to (state-worker supplement section 12, rows "output" and "origin gate").
+
+use ars_types::{StoreKey, Visibility};
+use ars_wire::memory::{Candidate, Kind, MemoryRecord};
+
+use super::{Fact, Findings};
+use crate::{Scope, Scopes, candidate};
+
+/// Where findings come from.
+#[derive(Debug, Clone, Copy)]
+pub struct Origin<'a> {
+    /// The scopes of the run, those alone that it may read and write.
+    pub scopes: Scopes<'a>,
+    /// Who may see its channel.
+    pub visibility: Visibility,
+    /// Its thread.
+    pub thread_key: &'a str,
+    /// Its id.
+    pub run_id: &'a str,
+}
+
+/// What one scope is to take in; never empty.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Batch {
+    /// The scope's key.
+    pub scope: StoreKey,
+    /// In the order they were found.
+    pub candidates: Vec<Candidate>,
+}
+
+/// Where a finding goes.
+struct Place {
+    scope: StoreKey,
+    /// It was to go to everybody, and may not.
+    is_narrowed: bool,
+}
+
+/// Sorts findings by scope. `shown` are the records that facts may replace. What has no scope is left out.
+pub fn place(findings: Findings, shown: &[MemoryRecord], origin: &Origin<'_>) -> Vec<Batch> {
+    let mut batches: Vec<Batch> = Vec::new();
+    let mut add =
+        |scope: StoreKey, candidate: Candidate| match batches.iter_mut().find(|batch| batch.scope == scope) {
+            Some(batch) => batch.candidates.push(candidate),
+            None => batches.push(Batch { scope, candidates: vec![candidate] }),
+        };
+    let mut narrowest = None;
+    for mut fact in findings.facts {
+        let replaced = shown.iter().find(|record| Some(&record.id) == fact.supersedes.as_ref());
+        let audience =
+            replaced.and_then(|record| Scope::of(record.scope_key.as_str())).unwrap_or(fact.audience);
+        // Of what a fact was meant for and where it goes, the narrower one.
+        let of_fact = if width(audience) < width(fact.audience) { audience } else { fact.audience };
+        narrowest = narrowest.filter(|known| width(*known) < width(of_fact)).or(Some(of_fact));
+        let Some(Place { scope, is_narrowed }) = origin.place(audience) else { continue };
+        // What a fact may replace is in the scope it goes to, or it replaces nothing.
+        let may_replace = !is_narrowed && replaced.is_some_and(|record| record.scope_key == scope);
+        fact.supersedes = fact.supersedes.filter(|_| may_replace);
+        add(scope, origin.fact(fact));
+    }
+    // A conversation without a fact is told to nobody but whoever had it.
+    let audience = narrowest.unwrap_or(Scope::User);
+    if let Some(summary) = findings.summary
+        && let Some(Place { scope, .. }) = origin.place(audience)
+    {
+        add(scope, origin.candidate(Kind::Summary, summary));
+    }
+    batches
+}
+
+/// How many a scope tells, the fewest first.
+const fn width(scope: Scope) -> u8 {
+    match scope {
+        Scope::User => 0,
+        Scope::Repo => 1,
+        Scope::Channel => 2,
+        Scope::Org => 3,
+    }
+}
+
+impl Origin<'_> {
+    fn place(&self, audience: Scope) -> Option<Place> {
+        if audience != Scope::Org
+            && let Ok(scope) = self.scopes.key(audience)
+        {
+            return Some(Place { scope, is_narrowed: false });
+        }
+        match self.visibility {
+            Visibility::Public | Visibility::Machine => {
+                self.scopes.key(Scope::Org).ok().map(|scope| Place { scope, is_narrowed: false })
+            }
+            Visibility::Dm => self.narrowed(&[Scope::User]),
+            Visibility::Private | Visibility::Unknown => self.narrowed(&[Scope::Channel, Scope::User]),
+        }
+    }
+
+    fn narrowed(&self, to: &[Scope]) -> Option<Place> {
+        let scope = to.iter().find_map(|scope| self.scopes.key(*scope).ok())?;
+        Some(Place { scope, is_narrowed: true })
+    }
+
+    fn fact(&self, fact: Fact) -> Candidate {
+        let Fact { text, confidence, keywords, supersedes, audience: _ } = fact;
+        Candidate { confidence: Some(confidence), keywords, supersedes, ..self.candidate(Kind::Fact, text) }
+    }
+
+    fn candidate(&self, kind: Kind, text: String) -> Candidate {
+        Candidate {
+            kind,
+            text,
+            source_thread_key: self.thread_key.chars().take(candidate::MAX_NAME_CHARS).collect(),
+            keywords: Vec::new(),
+            source_run_id: Some(self.run_id.to_owned()),
+            confidence: None,
+            supersedes: None,
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "place_tests.rs"]
+mod tests;

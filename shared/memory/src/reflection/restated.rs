@@ -1,0 +1,105 @@
+//! Keeping out what memory said already (state-worker supplement section 12).
+//!
+//! A note that was shown to a run comes up in its conversation, and so in what is found there. Written again it would
+//! stand for news; written to another scope it would tell everybody what was remembered for one person.
+
+use ars_wire::memory::MemoryRecord;
+
+use super::Findings;
+use crate::normalize;
+
+impl Findings {
+    /// Without what one of these records says, as a whole or as a piece of it, in the same words and order. A fact may
+    /// say again what the record it takes the place of said.
+    #[must_use]
+    pub fn without_restated(mut self, known: &[MemoryRecord]) -> Self {
+        let is_known = |text: &str, but: Option<&str>| {
+            let text = Words::of(text);
+            known.iter().any(|record| Some(record.id.as_str()) != but && text.is_within(&record.text))
+        };
+        self.facts.retain(|fact| !is_known(&fact.text, fact.supersedes.as_deref()));
+        self.summary = self.summary.filter(|summary| !is_known(summary, None));
+        self
+    }
+}
+
+/// The words of a text, each between two spaces; its letters and digits alone, in lower case.
+struct Words<'a> {
+    text: &'a str,
+    words: String,
+}
+
+impl<'a> Words<'a> {
+    fn of(text: &'a str) -> Self {
+        let mut words = String::from(" ");
+        for word in normalize(text).split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
+            words.push_str(word);
+            words.push(' ');
+        }
+        Self { text, words }
+    }
+
+    fn is_within(&self, other: &str) -> bool {
+        if self.words == " " {
+            // Signs alone; every text would hold them.
+            return normalize(self.text) == normalize(other);
+        }
+        Words::of(other).words.contains(&self.words)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Scope, reflection::Fact, samples::record};
+
+    fn fact(text: &str, supersedes: Option<&str>) -> Fact {
+        Fact {
+            text: text.into(),
+            confidence: 0.9,
+            keywords: vec![],
+            audience: Scope::Org,
+            supersedes: supersedes.map(Into::into),
+        }
+    }
+
+    fn kept(text: &str, supersedes: Option<&str>) -> bool {
+        let known = [
+            record("user:ann", 0, "Ann prefers tabs, and short answers."),
+            record("org:acme", 0, "CI runs nightly"),
+            record("org:acme", 1, "✅"),
+        ];
+        let findings = Findings { facts: vec![fact(text, supersedes)], summary: Some(text.into()) };
+        let left = findings.without_restated(&known);
+        assert!(supersedes.is_some() || left.facts.is_empty() == left.summary.is_none(), "{text}");
+        !left.facts.is_empty()
+    }
+
+    #[test]
+    fn a_record_said_again_is_left_out_in_whatever_case_and_punctuation() {
+        for text in [
+            "Ann prefers tabs, and short answers.",
+            "ann PREFERS «tabs» and short\nanswers",
+            "prefers tabs",
+            "CI",
+            "✅",
+        ] {
+            assert!(!kept(text, None), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_says_more_or_something_else_is_kept() {
+        for text in
+            ["CI runs nightly at 2", "prefers spaces", "prefer tabs", "answers short and", "é", "🦀", "✅✅"]
+        {
+            assert!(kept(text, None), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_fact_may_say_again_what_it_replaces_but_not_what_another_record_says() {
+        assert!(kept("CI runs", Some("mem:org:acme:0")));
+        assert!(!kept("Ann prefers tabs", Some("mem:org:acme:0")));
+    }
+}
