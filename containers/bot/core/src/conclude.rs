@@ -132,11 +132,13 @@ impl Conclusion {
             cost: driven.cost,
         };
         let (core, record) = (core.clone(), history::record(&view, end));
-        let leftovers = Leftovers::of(ending.status, driven.unread.into_iter().chain(unread), &io);
+        let mut leftovers = Leftovers::of(ending.status, driven.unread.into_iter().chain(unread), &io);
         tokio::spawn(async move {
+            // Before the record: whoever takes the run over if this process dies finds them unread, and says so again.
+            leftovers.hand_back().await;
             let is_written = core.history().finish(provisional, &record, core.live()).await;
             drop((claim, tracked));
-            leftovers::settle(&core, leftovers).await;
+            leftovers.run(&core);
             if let (false, Some(live)) = (is_written, core.live()) {
                 core.history().make_up(&record, live).await;
             }

@@ -53,29 +53,32 @@ impl Leftovers {
         });
         Self { turn, handed_back }
     }
+
+    /// Tells of what is not run.
+    pub(crate) async fn hand_back(&mut self) {
+        for (io, words) in self.handed_back.drain(..) {
+            if let Err(error) = io.reply(&words).await {
+                tracing::warn!(error = %error, "sender of an unread follow-up not told");
+            }
+        }
+    }
+
+    /// Runs the rest. The thread is free by now.
+    pub(crate) fn run(self, core: &Core) {
+        let Some(sender) = self.turn else { return };
+        let (core, Sender { message, io }) = (core.clone(), *sender);
+        // Counted from here on, because the task may begin later. Spawned, because a dispatch may end in another one
+        // any number of times.
+        let in_flight = core.enter();
+        tokio::spawn(async move {
+            core.dispatch(message, io).await;
+            drop(in_flight);
+        });
+    }
 }
 
 fn quoting(lead: &str, note: &Note) -> String {
     format!("{lead}\n\n> {}", note.text.replace('\n', "\n> "))
-}
-
-/// Does it. The thread is free by now.
-pub(crate) async fn settle(core: &Core, leftovers: Leftovers) {
-    let Leftovers { turn, handed_back } = leftovers;
-    for (io, words) in handed_back {
-        if let Err(error) = io.reply(&words).await {
-            tracing::warn!(error = %error, "sender of an unread follow-up not told");
-        }
-    }
-    let Some(sender) = turn else { return };
-    let (core, Sender { message, io }) = (core.clone(), *sender);
-    // Counted from here on, because the task may begin later. Spawned, because a dispatch may end in another one any
-    // number of times.
-    let in_flight = core.enter();
-    tokio::spawn(async move {
-        core.dispatch(message, io).await;
-        drop(in_flight);
-    });
 }
 
 /// Leaves a follow-up in the inbox of a run that another process goes on with.

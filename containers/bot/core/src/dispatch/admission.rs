@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use ars_auth::{Actor, can_run_agent};
-use ars_types::RunId;
-use ars_wire::ledger::Holder;
+use ars_types::{RunId, StopMode};
+use ars_wire::ledger::{Holder, Phase};
 
 use crate::{
     message::IncomingMessage,
@@ -76,7 +76,14 @@ impl Applicant<'_> {
         if let Err(refusal) = self.may_steer(core, agent, since, Some(run)) {
             return Some(Err(refusal));
         }
-        self.leave(core, run).await.map(|_| Ok(ack(core, agent, since, Some(run))))
+        self.leave(core, run).await?;
+        if is_ending(core, run).await {
+            return Some(Err(format!(
+                "⏳ The {agent} agent is just ending its work in this thread and did not read this. Send it again in \
+                 a moment."
+            )));
+        }
+        Some(Ok(ack(core, agent, since, Some(run))))
     }
 
     fn may_steer(&self, core: &Core, agent: &str, since: i64, run: Option<&RunId>) -> Result<(), String> {
@@ -122,6 +129,20 @@ impl Applicant<'_> {
 
     fn steered(&self, core: &Core, occupant: &Occupant) -> String {
         ack(core, occupant.agent, occupant.since, occupant.run.as_ref())
+    }
+}
+
+/// Whether a run of another process may have looked into its inbox for the last time, which it does after it took the
+/// right to reply.
+async fn is_ending(core: &Core, run: &RunId) -> bool {
+    let Some(live) = core.live() else { return false };
+    match live.ledger().live().await {
+        Ok(rows) => rows
+            .iter()
+            .find(|row| row.run_id == *run)
+            .is_none_or(|row| row.phase == Phase::Finishing || row.stop == Some(StopMode::Hard)),
+        // It is in the inbox; that is all that is known.
+        Err(_) => false,
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::{
     history,
-    leftovers::{self, Leftovers},
+    leftovers::Leftovers,
     ports::{ChannelIo, Owned, StoreError},
     retry::Policy,
     service::Core,
@@ -48,7 +48,7 @@ pub(super) async fn close(
         Owned::Done(_) => {
             tracing::info!(run = %owner.run_id, status = %status, reason, "a run left by another process is closed");
             if let (Some(own), true) = (own, status != RunStatus::Interrupted) {
-                leftovers::settle(core, Leftovers::of(status, follow_ups.into_iter(), &own)).await;
+                Leftovers::of(status, follow_ups.into_iter(), &own).hand_back().await;
             }
         }
         Owned::Fenced | Owned::UnknownRun => {
