@@ -22,8 +22,8 @@ pub struct Evidence {
     pub handed_back: Vec<String>,
     /// Follow-ups that the ledger has, by the ids in their text.
     pub kept: BTreeSet<String>,
-    /// Processes that died.
-    pub killed: BTreeSet<String>,
+    /// Processes that died, and at which call.
+    pub killed: BTreeMap<String, u64>,
     /// Requests whose final answer the model has given.
     pub answered: BTreeSet<String>,
     /// Every call of a port: number, process, name.
@@ -41,6 +41,8 @@ pub struct RunSeen {
     pub acknowledged: BTreeMap<u64, Value>,
     /// Final records that a store took, without repetitions.
     pub finals: Vec<Value>,
+    /// The call at which the ledger took the final record.
+    pub finished_at: Option<u64>,
     /// The record at the end.
     pub record: Option<Value>,
 }

@@ -11,6 +11,9 @@ use crate::{
     script,
 };
 
+/// Calls from a run's record to the claim of the fresh turn that follows it, and some of other processes.
+const BETWEEN: u64 = 10;
+
 /// A promise that was not kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
@@ -142,11 +145,15 @@ fn no_unknown_effect_is_repeated(evidence: &Evidence, found: &mut Found) {
 
 fn a_stopped_run_stays_stopped(evidence: &Evidence, found: &mut Found) {
     // A stop that could not be stored is lost with the process that took it.
-    let is_lost = |stop: &Stopped| !stop.is_stored && evidence.killed.contains(&stop.through);
+    let is_lost = |stop: &Stopped| !stop.is_stored && evidence.killed.contains_key(&stop.through);
     for stop in evidence.stops.iter().filter(|stop| !stop.is_late && !is_lost(stop)) {
         let record = evidence.runs.get(&stop.run).and_then(|run| run.record.as_ref());
         let status = record.and_then(|record| record["status"].as_str()).unwrap_or("none");
+        // The ledger keeps the last of several stops (state-worker supplement section 9.3).
+        let is_softened =
+            evidence.stops.iter().any(|other| other.run == stop.run && other.mode == StopMode::Soft);
         let is_kept = match stop.mode {
+            StopMode::Hard if is_softened && status == "stopped_soft" => true,
             // Interrupted: it was being closed when the stop came, because it could not go on.
             StopMode::Hard => ["stopped_hard", "interrupted"].contains(&status),
             StopMode::Soft => ["stopped_soft", "stopped_hard", "interrupted"].contains(&status),
@@ -167,18 +174,24 @@ fn a_stopped_run_stays_stopped(evidence: &Evidence, found: &mut Found) {
 fn an_acknowledged_follow_up_is_not_forgotten(evidence: &Evidence, found: &mut Found) {
     for id in &evidence.passed_on {
         let is_read = evidence.runs.values().filter_map(|run| run.record.as_ref()).any(|record| {
-            let inputs = events(record).iter().filter(|event| event["type"] == "input");
-            inputs.filter_map(|event| event["text"].as_str()).any(|text| script::ids(text).contains(id))
+            // In an outage the event of what a follow-up said may be lost; the answer tells what the model has heard.
+            let told =
+                events(record).iter().filter(|event| event["type"] == "input" || event["type"] == "answer");
+            told.filter_map(|event| event["text"].as_str()).any(|text| script::ids(text).contains(id))
         });
         // Taken in by a process alone, while the ledger could not be reached, and lost with the process.
         let was_volatile = !evidence.kept.contains(id) && !evidence.killed.is_empty();
+        // What is to be run as a fresh turn is nobody's between the run before and its own claim.
+        let was_between = evidence.runs.values().filter_map(|run| run.finished_at).any(|finished_at| {
+            evidence.killed.values().any(|killed_at| (finished_at..finished_at + BETWEEN).contains(killed_at))
+        });
         let is_told = evidence.said.iter().any(|said| said.to == *id) || evidence.handed_back.contains(id);
         let is_cut_off = evidence
             .runs
             .values()
             .any(|run| run.record.as_ref().is_none_or(|record| record["status"] == "interrupted"));
         found.unless(
-            is_read || is_told || is_cut_off || was_volatile,
+            is_read || is_told || is_cut_off || was_volatile || was_between,
             "an acknowledged follow-up is not forgotten",
             || id.clone(),
         );

@@ -103,7 +103,8 @@ impl Life {
     async fn die(&self, idle_ms: u64) {
         if !self.is_dead() {
             self.end();
-            self.world.evidence().killed.insert(self.name.clone());
+            let number = self.world.calls();
+            self.world.evidence().killed.insert(self.name.clone(), number);
             self.world.order(Order::Start { idle_ms });
         }
         pending::<()>().await;

@@ -94,7 +94,11 @@ fn note(world: &World, verb: RunVerb, request: &Value, answer: &Value, is_answer
         RunVerb::Put | RunVerb::Finish => {
             let record = &request["record"];
             let is_final = verb == RunVerb::Finish || record["finishedAt"] != record["startedAt"];
+            let number = world.calls();
             let seen = evidence.run(text(&record["id"]));
+            if verb == RunVerb::Finish {
+                seen.finished_at.get_or_insert(number);
+            }
             if is_final && !seen.finals.contains(record) {
                 seen.finals.push(record.clone());
             }

@@ -6,31 +6,53 @@ use ars_tests_simulation::{Plan, play, violations};
 const AT_ONCE_MS: u64 = 100;
 /// The next process starts when the lease has lapsed.
 const LAPSED_MS: u64 = 45_000;
+/// Calls of a process that takes a run over and does its first step.
+const TAKING_OVER: u64 = 10;
 
-fn every_kill_point(idle_ms: u64) {
+/// Calls of the run when nothing goes wrong.
+fn calls() -> u64 {
     let (_, evidence) = play(&Plan::default());
-    let calls = u64::try_from(evidence.calls.len()).unwrap();
-    let mut broken = Vec::new();
-    for at in 1..=calls {
-        for after in [false, true] {
-            let (ended, evidence) = play(&Plan::kill(at, after, idle_ms));
-            let found = violations(ended, &evidence);
-            if !found.is_empty() {
-                let name = &evidence.calls.iter().find(|call| call.0 == at).unwrap().2;
-                broken.push(format!("call {at} ({name}), after: {after}: {found:#?}"));
-            }
+    u64::try_from(evidence.calls.len()).unwrap()
+}
+
+fn hold(plans: impl Iterator<Item = Plan>) {
+    let (mut played, mut broken) = (0, Vec::new());
+    for plan in plans {
+        let (ended, evidence) = play(&plan);
+        let found = violations(ended, &evidence);
+        if !found.is_empty() {
+            let at = plan.faults[0].at;
+            let name = evidence.calls.iter().find(|call| call.0 == at).map_or("", |call| &call.2);
+            broken.push(format!("{plan:?} ({name}): {found:#?}"));
         }
+        played += 1;
     }
-    println!("{} kill points", 2 * calls);
-    assert!(broken.is_empty(), "{} of {}\n{}", broken.len(), 2 * calls, broken.join("\n"));
+    println!("{played} plans");
+    assert!(broken.is_empty(), "{} of {played}\n{}", broken.len(), broken.join("\n"));
+}
+
+fn every_call(idle_ms: u64) -> impl Iterator<Item = Plan> {
+    (1..=calls()).flat_map(move |at| [false, true].map(|after| Plan::kill(at, after, idle_ms)))
 }
 
 #[test]
 fn a_run_survives_a_kill_at_every_call_when_the_next_process_starts_at_once() {
-    every_kill_point(AT_ONCE_MS);
+    hold(every_call(AT_ONCE_MS));
 }
 
 #[test]
 fn a_run_survives_a_kill_at_every_call_when_the_next_process_starts_late() {
-    every_kill_point(LAPSED_MS);
+    hold(every_call(LAPSED_MS));
+}
+
+#[test]
+fn a_run_survives_a_kill_at_every_call_and_another_while_it_is_taken_over() {
+    let plans = (1..=calls()).flat_map(|at| {
+        (1..=TAKING_OVER).map(move |later| {
+            let mut plan = Plan::kill(at, true, LAPSED_MS);
+            plan.faults.extend(Plan::kill(at + later, later % 2 == 0, LAPSED_MS).faults);
+            plan
+        })
+    });
+    hold(plans);
 }
