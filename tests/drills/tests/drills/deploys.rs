@@ -89,3 +89,27 @@ async fn a_command_under_way_at_a_kill_is_not_run_again_and_the_model_is_told() 
     assert_eq!(record["status"], "completed");
     assert_eq!(Traces::of(&machine).commands, [("turn 0".to_owned(), true)]);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_process_that_was_frozen_while_another_took_its_run_does_nothing_more_of_it() {
+    let machine = Machine::new(PROGRAM, short_turns).await;
+    let mut frozen = machine.bot().await;
+    let (status, accepted) =
+        frozen.ask(&json!({ "text": "many small steps", "async": true })).await.unwrap().unwrap();
+    assert_eq!(status, 202, "{accepted}");
+    machine.vendor.wait_for_requests(TURNS_EACH).await;
+    frozen.signal(Signal::STOP);
+    lapse(&machine).await;
+    let mut next = machine.bot().await;
+    machine.vendor.wait_for_requests(machine.vendor.request_count() + TURNS_EACH).await;
+    frozen.signal(Signal::CONT);
+    over(&machine).await;
+    let ended = frozen.terminate().await;
+    assert!(ended.success(), "{ended}\n{}", frozen.log().await);
+    next.terminate().await;
+
+    let record = only_record(&machine).unwrap();
+    assert_eq!((&record["id"], &record["status"]), (&accepted["runId"], &json!("completed")));
+    let commands: Vec<_> = (0..TURNS).map(|turn| format!("turn {turn}")).collect();
+    work_is_done(&record, &Traces::of(&machine), &commands).unwrap();
+}

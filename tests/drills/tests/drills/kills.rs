@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use ars_tests_drills::{Bot, Coding, Machine, PATIENCE, Traces, secrets, until};
+use futures::StreamExt as _;
 use serde_json::json;
 
 use crate::{
@@ -15,6 +16,8 @@ use crate::{
 const FULL: &str = "DRILLS_FULL";
 /// How often each point is drilled in the full form.
 const FULL_TIMES: usize = 5;
+/// Drills at a time: half of each is waiting for leases.
+const AT_ONCE: usize = 2;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_run_killed_before_its_first_step_is_stored_is_closed_honestly_or_was_never_begun() {
@@ -39,14 +42,13 @@ async fn a_run_killed_again_while_it_is_taken_over_goes_on_in_the_next_process()
 /// Every point, then what went wrong at which.
 async fn drill_all(points: &[Point]) {
     let times = if std::env::var_os(FULL).is_some() { FULL_TIMES } else { 1 };
-    let mut wrong = Vec::new();
-    for (deaths, end) in points {
-        for time in 1..=times {
-            if let Err(problem) = drill(deaths, *end).await {
-                wrong.push(format!("{} (time {time}): {problem}", deaths.join(", then ")));
-            }
-        }
-    }
+    let drills = points.iter().flat_map(|point| (1..=times).map(move |time| (point, time)));
+    let drilled = futures::stream::iter(drills).map(|((deaths, end), time)| async move {
+        let problem = drill(deaths, *end).await.err()?;
+        Some(format!("{} (time {time}): {problem}", deaths.join(", then ")))
+    });
+    let wrong: Vec<_> =
+        drilled.buffer_unordered(AT_ONCE).filter_map(|problem| async { problem }).collect().await;
     assert!(wrong.is_empty(), "{} drills failed:\n{}", wrong.len(), wrong.join("\n"));
 }
 
