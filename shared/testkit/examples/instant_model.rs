@@ -1,18 +1,76 @@
-//! A model that answers at once, as a process: `cargo xtask bench` measures the bot against it.
+//! A model as a process: `cargo xtask bench` measures the bot against it.
 //!
-//! `instant_model TURNS` prints its base URL, then a line as each request arrives, until it is killed.
+//! `instant_model TURNS OUTPUT_BYTES PAUSE_MS END` calls `bash` in so many turns of each request, with a command that
+//! prints so many bytes (none: `true`), pauses so long before each of an answer's events, and then ends (`answer`) or
+//! leaves the bot waiting (`hold`). It prints its base URL, then a line as each call of the model arrives, until it is
+//! killed: the request's mark, which is what follows the last `#` of what people said. Calls without tools, which are
+//! not turns, get a word and no line.
 #![expect(clippy::expect_used, reason = "a test tool that cannot go on fails")]
 
-use ars_testkit::FakeAnthropic;
+use std::{
+    collections::HashMap,
+    io::Write as _,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use ars_testkit::{FakeAnthropic, Reply};
+use serde_json::{Value, json};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
-    let turns =
-        std::env::args().nth(1).and_then(|turns| turns.parse().ok()).expect("the number of tool turns");
-    let model = FakeAnthropic::instant(turns).await;
+    let arguments: Vec<_> = std::env::args().skip(1).collect();
+    let number = |at: usize| arguments.get(at).and_then(|text| text.parse::<u64>().ok());
+    let turns = number(0).expect("the number of tool turns");
+    let command = match number(1).expect("the bytes of an output") {
+        0 => "true".to_owned(),
+        bytes => format!("head -c {bytes} /dev/zero | tr '\\0' x"),
+    };
+    let pause = Duration::from_millis(number(2).expect("the pause in milliseconds"));
+    let holds = arguments.get(3).map(String::as_str) == Some("hold");
+
+    let served = Mutex::new(HashMap::<String, u64>::new());
+    let model = FakeAnthropic::forgetful(move |body| {
+        if body["tools"].as_array().is_none_or(Vec::is_empty) {
+            return Reply::text("done");
+        }
+        let mark = mark(body);
+        // A reader that is gone has killed this process, or is about to.
+        let _ = writeln!(std::io::stdout(), "{mark}");
+        let mut served = served.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = served.entry(mark).or_default();
+        *count += 1;
+        match *count {
+            count if count <= turns => paced(Reply::tool("bash", json!({ "command": command })), pause),
+            _ if holds => Reply::silent(),
+            _ => paced(Reply::text("done"), pause),
+        }
+    })
+    .await;
     println!("{}", model.url());
-    for count in 1.. {
-        model.wait_for_requests(count).await;
-        println!("{count}");
+    std::future::pending::<()>().await;
+}
+
+fn paced(reply: Reply, pause: Duration) -> Reply {
+    if pause.is_zero() { reply } else { reply.every(pause) }
+}
+
+/// What follows the last `#` of the texts that people sent.
+fn mark(body: &Value) -> String {
+    let messages = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let texts = messages.iter().rev().filter(|message| message["role"] == "user").flat_map(texts);
+    let found = texts
+        .filter_map(|text| text.rsplit_once('#'))
+        .map(|(_, rest)| rest.chars().take_while(char::is_ascii_alphanumeric).collect::<String>());
+    found.into_iter().find(|mark| !mark.is_empty()).unwrap_or_else(|| "-".to_owned())
+}
+
+fn texts(message: &Value) -> Vec<&str> {
+    match &message["content"] {
+        Value::String(text) => vec![text],
+        content => {
+            let blocks = content.as_array().map(Vec::as_slice).unwrap_or_default();
+            blocks.iter().filter_map(|block| block["text"].as_str()).collect()
+        }
     }
 }

@@ -18,27 +18,60 @@ pub const TARGET: Target<'_> =
 /// Longest wait for a call of the model.
 const CALL_LIMIT: Duration = Duration::from_secs(60);
 
+/// How a model behaves: at its simplest it answers at once.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Script {
+    /// Tool turns of each request.
+    pub turns: u32,
+    /// Bytes that each tool call prints; none runs `true`.
+    pub output_bytes: usize,
+    /// Pause before each event of an answer.
+    pub pause: Duration,
+    /// Leaves the bot waiting after the tool turns, instead of answering.
+    pub holds: bool,
+}
+
+impl Script {
+    /// Tool turns at once, then an answer.
+    pub fn instant(turns: u32) -> Self {
+        Self { turns, ..Self::default() }
+    }
+}
+
+/// A call of the model.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// The mark of its request.
+    pub mark: String,
+    /// When it arrived.
+    pub at: Instant,
+}
+
 /// The running model; killed when dropped.
 pub struct Model {
     child: Child,
     url: String,
-    calls: Receiver<Instant>,
+    calls: Receiver<Call>,
 }
 
 impl Model {
-    /// Starts a model that asks for this many tool turns before it answers.
-    pub fn start(binary: &Path, turns: u32) -> Result<Self> {
-        let mut command = Command::new(binary);
-        let mut child = command.arg(turns.to_string()).stdout(Stdio::piped()).spawn().context("the model")?;
+    /// Starts a model.
+    pub fn start(binary: &Path, script: Script) -> Result<Self> {
+        let mut child = Command::new(binary)
+            .args([script.turns.to_string(), script.output_bytes.to_string()])
+            .args([script.pause.as_millis().to_string(), if script.holds { "hold" } else { "answer" }.into()])
+            .stdout(Stdio::piped())
+            .spawn()
+            .context("the model")?;
         let stdout = child.stdout.take().context("the model has no output")?;
         let (tell, calls) = mpsc::channel();
         let mut model = Self { child, url: String::new(), calls };
         let mut lines = BufReader::new(stdout).lines();
         model.url = lines.next().context("the model ended")??;
         thread::spawn(move || {
-            for _ in lines.map_while(Result::ok) {
+            for mark in lines.map_while(Result::ok) {
                 // Nobody may be waiting any more.
-                let _ = tell.send(Instant::now());
+                let _ = tell.send(Call { mark, at: Instant::now() });
             }
         });
         Ok(model)
@@ -49,11 +82,16 @@ impl Model {
         &self.url
     }
 
-    /// When each of the next calls arrived.
-    pub fn arrivals(&self, count: u32) -> Result<Vec<Instant>> {
+    /// The next calls, in order of arrival.
+    pub fn calls(&self, count: u32) -> Result<Vec<Call>> {
         let next =
             |_| self.calls.recv_timeout(CALL_LIMIT).context("the model was not called as often as expected");
         (0..count).map(next).collect()
+    }
+
+    /// When each of the next calls arrived.
+    pub fn arrivals(&self, count: u32) -> Result<Vec<Instant>> {
+        Ok(self.calls(count)?.into_iter().map(|call| call.at).collect())
     }
 }
 

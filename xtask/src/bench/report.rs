@@ -13,6 +13,8 @@ pub struct Sample {
     pub wall: Duration,
     /// Most memory held, in kB.
     pub peak_kb: u64,
+    /// Requests to the state Worker, from the claim to the record.
+    pub state_requests: u64,
     /// From the start of `ars serve` until it listens.
     pub start: Duration,
     /// From the request to the first call of the model, in a new thread: a clone is part of it.
@@ -21,12 +23,13 @@ pub struct Sample {
     pub next_call: Duration,
 }
 
-const HEAD: [&str; 8] = [
+const HEAD: [&str; 9] = [
     "turns",
     "CPU/turn",
     "own CPU/turn",
     "wall/turn",
     "peak RSS",
+    "state requests",
     "start",
     "request to model, new thread",
     "again",
@@ -37,6 +40,7 @@ pub fn table(rows: &[(u32, Vec<Sample>)]) -> String {
     let mut lines = vec![HEAD.map(str::to_owned).to_vec()];
     lines.extend(rows.iter().map(|(turns, samples)| {
         let time = |field: fn(&Sample) -> Duration| ms(median(samples.iter().map(field).collect()));
+        let requests = median(samples.iter().map(|sample| sample.state_requests).collect());
         let peak = median(samples.iter().map(|sample| sample.peak_kb).collect());
         vec![
             turns.to_string(),
@@ -44,6 +48,7 @@ pub fn table(rows: &[(u32, Vec<Sample>)]) -> String {
             time(|sample| sample.own_cpu),
             time(|sample| sample.wall),
             format!("{:.1} MB", peak as f64 / 1024.0),
+            requests.to_string(),
             time(|sample| sample.start),
             time(|sample| sample.first_call),
             time(|sample| sample.next_call),
@@ -81,6 +86,7 @@ mod tests {
                 own_cpu: time,
                 wall: time,
                 peak_kb: 1024 * n,
+                state_requests: n,
                 start: time,
                 first_call: time,
                 next_call: time,

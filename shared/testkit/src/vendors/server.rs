@@ -131,6 +131,11 @@ impl<V: Vendor> Fake<V> {
         Self::serve(Box::new(answer), false).await
     }
 
+    /// The same as [`Fake::answering`] for benchmarks: it keeps no requests, so its memory does not grow with them.
+    pub async fn forgetful(answer: impl Fn(&Value) -> Reply + Send + Sync + 'static) -> Self {
+        Self::serve(Box::new(move |body| Some(answer(body))), false).await
+    }
+
     async fn serve(answer: Answer, keep_requests: bool) -> Self {
         let shared = Arc::new(Shared {
             answer,

@@ -1,0 +1,193 @@
+//! The measured bot: released, on the state Worker behind a counting relay, against a scripted model.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use ars_workerd::{Settings, Workerd, build_state_worker, ensure_npm, repo_root};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::model::{self, Model, Script};
+use super::proxy::{Counts, Proxy};
+use crate::cargo::{self, Target};
+use crate::terminal::Step;
+use crate::up::http;
+
+/// The bot as it is released.
+const ARS: Target<'_> = Target { package: "ars", kind: "--bin", name: "ars", profile: "release" };
+/// The tokens of the measured bot and Worker; they live as long as the measurement.
+const TOKEN: &str = "bench";
+/// Room that a run is given beyond the turns that are measured: its answer.
+const SPARE_TURNS: u32 = 2;
+/// How often the bot is asked whether its runs are recorded.
+const LOOK: Duration = Duration::from_millis(2);
+/// Longest wait for that.
+const RECORD_LIMIT: Duration = Duration::from_secs(60);
+
+/// What measurements start from.
+pub struct Programs {
+    ars: PathBuf,
+    model: PathBuf,
+    state: Settings,
+    dir: PathBuf,
+}
+
+impl Programs {
+    /// Builds everything, or takes the bot and the model as they were built last; data will lie below `dir`.
+    pub fn new(dir: &Path, as_built: bool) -> Result<Self> {
+        let step = Step::begin("builds");
+        let (ars, model) = if as_built {
+            let built = repo_root().join("target/release");
+            (built.join("ars"), built.join("examples/instant_model"))
+        } else {
+            (cargo::build(ARS, &step)?, cargo::build(model::TARGET, &step)?)
+        };
+        let npm = ensure_npm(&|line| step.tell(line))?;
+        let built = build_state_worker(&|line| step.tell(line))?;
+        let state = Settings::new(&npm, &built, dir)?.secret("MEMORY_TOKEN", TOKEN);
+        step.done("");
+        Ok(Self { ars, model, state, dir: dir.to_owned() })
+    }
+}
+
+/// Bot, Worker and model; ended when dropped.
+pub struct Bench {
+    child: Child,
+    url: String,
+    proxy: Proxy,
+    /// From the start of `ars serve` until it listens.
+    pub start: Duration,
+    /// The model.
+    pub model: Model,
+    _worker: Workerd,
+    _place: TempDir,
+}
+
+impl Bench {
+    /// Starts all three.
+    pub fn start(programs: &Programs, script: Script) -> Result<Self> {
+        let place = place(&programs.dir, script.turns + SPARE_TURNS)?;
+        let model = Model::start(&programs.model, script)?;
+        let settings = Settings { data_dir: place.path().join("state"), ..programs.state.clone() };
+        let worker = Workerd::start(&settings)?;
+        let proxy = Proxy::start(worker.address())?;
+        let began = Instant::now();
+        let mut child = command(&programs.ars, place.path(), model.url(), &proxy.url())?;
+        let stdout = child.stdout.take();
+        let mut bench = Self {
+            child,
+            url: String::new(),
+            proxy,
+            start: Duration::ZERO,
+            model,
+            _worker: worker,
+            _place: place,
+        };
+        let mut line = String::new();
+        BufReader::new(stdout.context("the bot has no output")?).read_line(&mut line)?;
+        bench.start = began.elapsed();
+        let found: Value = serde_json::from_str(&line).context("the bot ended before it listened")?;
+        bench.url = found["listening"].as_str().context("the bot said something else first")?.to_owned();
+        Ok(bench)
+    }
+
+    /// The bot's process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Requests to the state Worker so far.
+    pub fn counts(&self) -> Counts {
+        self.proxy.counts()
+    }
+
+    /// Has the bot do a request in a thread, and waits for its end. The mark is the request's own.
+    pub fn ask(&self, thread: &str, mark: &str) -> Result<()> {
+        let (status, answer) = http::dispatch(&self.url, TOKEN, &body(thread, mark))?;
+        ensure!(status == 200 && answer["run"]["status"] == "completed", "the run ended otherwise: {answer}");
+        Ok(())
+    }
+
+    /// Starts a run in a thread of its own and tells its id.
+    pub fn begin(&self, mark: &str) -> Result<String> {
+        let mut body = body(mark, mark);
+        body["async"] = json!(true);
+        let (status, answer) = http::dispatch(&self.url, TOKEN, &body)?;
+        let run = answer["runId"].as_str().filter(|_| status == 202);
+        Ok(run.with_context(|| format!("no run: {status} {answer}"))?.to_owned())
+    }
+
+    /// The address of a run's events.
+    pub fn events(&self, run: &str) -> Result<String> {
+        let page = http::live_page(&self.url, run)?.context("the run is not in the index")?;
+        let (path, query) = page.split_once('?').context("the run's page has no token")?;
+        Ok(format!("{path}/events?{query}"))
+    }
+
+    /// Waits until every record is written: until then a run is in flight.
+    pub fn recorded(&self) -> Result<()> {
+        let began = Instant::now();
+        while http::in_flight(&self.url)? > 0 {
+            ensure!(began.elapsed() < RECORD_LIMIT, "the run was not recorded in {RECORD_LIMIT:?}");
+            thread::sleep(LOOK);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn body(thread: &str, mark: &str) -> Value {
+    json!({"text": format!("agent:coding repo:bench/bench run what is wanted #{mark}"), "thread": thread})
+}
+
+fn command(ars: &Path, place: &Path, model: &str, state: &str) -> Result<Child> {
+    Command::new(ars)
+        .args(["serve", "--listen", "127.0.0.1:0", "--state-url", state, "--model", "anthropic/instant"])
+        .arg("--data-dir")
+        .arg(place.join("data"))
+        .arg("--config")
+        .arg(place.join("ars.toml"))
+        .env("ANTHROPIC_BASE_URL", model)
+        .env("ANTHROPIC_API_KEY", "bench")
+        .env("MEMORY_TOKEN", TOKEN)
+        .env("SERVICE_INGRESS_TOKENS", json!({ TOKEN: {"subject": "bench"} }).to_string())
+        .env_remove("RUST_LOG")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(fs::File::create(place.join("bot.log"))?)
+        .spawn()
+        .context("the bot")
+}
+
+/// A directory with a repository and a configuration.
+fn place(dir: &Path, turns: u32) -> Result<TempDir> {
+    let place = tempfile::tempdir_in(dir)?;
+    let repository = place.path().join("repository");
+    fs::create_dir_all(&repository)?;
+    fs::write(repository.join("README.md"), "Measured.\n")?;
+    let steps: [&[&str]; 3] =
+        [&["init", "--quiet"], &["add", "--all"], &["commit", "--quiet", "--message", "Begin"]];
+    for step in steps {
+        let identity = ["-c", "user.name=bench", "-c", "user.email=bench@localhost"];
+        let status = Command::new("git").args(identity).args(step).current_dir(&repository).status()?;
+        ensure!(status.success(), "git {}", step[0]);
+    }
+    let config = format!(
+        "[agents.coding]\nturns = {turns}\n[[repositories]]\nname = \"bench/bench\"\norigin = {}\n",
+        json!(repository.to_string_lossy())
+    );
+    fs::write(place.path().join("ars.toml"), config)?;
+    Ok(place)
+}
