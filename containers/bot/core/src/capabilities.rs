@@ -7,6 +7,7 @@ use ars_types::Generation;
 
 use crate::{
     live::LiveStores,
+    memory::MemoryDeps,
     overrides::Overrides,
     ports::{Channels, Skills, Web},
 };
@@ -18,6 +19,8 @@ pub struct Capabilities {
     pub ledger: Option<LedgerDeps>,
     /// What was changed of the configuration at run time.
     pub overrides: Option<Overrides>,
+    /// What is remembered from run to run.
+    pub memory: Option<MemoryDeps>,
     /// The public web.
     pub web: Option<Arc<dyn Web>>,
     /// Skills.

@@ -16,6 +16,7 @@ use crate::{
     history::{self, Provisional, RunEnd},
     leftovers::{self, Leftovers},
     live::{Gate, Tracked},
+    memory::Remembering,
     metrics,
     ports::ChannelIo,
     registry::RunHandle,
@@ -95,7 +96,15 @@ impl Conclusion {
     }
 
     /// Ends the run as its driver left it.
-    pub(crate) async fn conclude(self, core: &Core, driven: Driven) {
+    ///
+    /// `memory` is the run's part in it, if it is to leave something there.
+    pub(crate) async fn conclude(
+        self,
+        core: &Core,
+        assignment: Assignment,
+        memory: Option<Remembering>,
+        driven: Driven,
+    ) {
         let ending = match driven.outcome {
             Outcome::Ended(ending) => ending,
             Outcome::HandedOff => return self.hand_off(core).await,
@@ -141,6 +150,9 @@ impl Conclusion {
             leftovers.run(&core);
             if let (false, Some(live)) = (is_written, core.live()) {
                 core.history().make_up(&record, live).await;
+            }
+            if let Some(memory) = memory.filter(|_| record.status != RunStatus::StoppedHard) {
+                memory.reflect(&core, &record.id, &assignment, &driven.turns, driven.tool_calls).await;
             }
             drop(in_flight);
         });

@@ -13,6 +13,7 @@ pub mod history;
 pub mod instructions;
 mod leftovers;
 pub mod live;
+pub mod memory;
 pub mod message;
 pub mod metrics;
 pub mod overrides;

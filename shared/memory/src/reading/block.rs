@@ -34,7 +34,7 @@ pub(super) fn bullet(record: &MemoryRecord) -> String {
 }
 
 /// A text as one line that shows all there is of it and cannot be taken for markup.
-pub(crate) fn inert(text: &str) -> String {
+pub fn inert(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     let mut is_apart = false;
     for c in text.chars() {

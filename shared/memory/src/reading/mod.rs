@@ -7,7 +7,7 @@ mod block;
 mod budget;
 mod union;
 
-pub use block::block;
-pub(crate) use block::inert;
+pub use block::{block, inert};
+
 pub use budget::{Budget, within};
 pub use union::union;

@@ -77,8 +77,8 @@ fn storable(text: &Json, clean: &impl Fn(&str) -> String) -> Option<String> {
 fn keywords(keywords: Option<&Json>, clean: &impl Fn(&str) -> String) -> Vec<String> {
     let mut kept: Vec<String> = Vec::new();
     for keyword in keywords.and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str) {
-        // Cleaned first: in lower case a secret is no longer known.
-        let keyword = normalize(&clean(keyword));
+        // Cleaned twice: in lower case a secret may no longer be known, and what was none may have become one.
+        let keyword = clean(&normalize(&clean(keyword)));
         let is_short = keyword.chars().nth(candidate::MAX_KEYWORD_CHARS).is_none();
         if is_short && !keyword.is_empty() && !kept.contains(&keyword) {
             kept.push(keyword);

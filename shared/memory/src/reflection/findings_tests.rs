@@ -167,12 +167,12 @@ fn keywords_are_lower_case_distinct_and_few() {
 fn every_text_is_cleaned_before_anything_else_is_done_with_it() {
     let answer = json!({
         "facts": [
-            { "text": "token Ab\u{1}c", "confidence": 1, "keywords": ["Ab\u{1}c", "ci"] },
+            { "text": "token Ab\u{1}c", "confidence": 1, "keywords": ["Ab\u{1}c", "XYZ", "ci"] },
             { "text": "\u{1}", "confidence": 1 },
         ],
         "summary": "about Ab\u{1}c",
     });
-    let clean = |text: &str| text.replace('\u{1}', "").replace("Abc", "[gone]");
+    let clean = |text: &str| text.replace('\u{1}', "").replace("Abc", "[gone]").replace("xyz", "[gone]");
     let findings = Findings::read(&answer.to_string(), &[], clean).unwrap();
     let [fact] = &findings.facts[..] else { panic!("{findings:?}") };
     assert_eq!(

@@ -70,10 +70,10 @@ pub(super) async fn execute(
         RunEnd { status: RunStatus::Interrupted, finished_at: started_at, steps: None, cost: None };
     let provisional = core.history().begin(history::record(&run.view(), tombstone));
 
-    let Prepared { claim, assignment, conversation, .. } = prepared;
+    let Prepared { claim, assignment, conversation, remembering, .. } = prepared;
     let conclusion = Conclusion { run, spans, request, claim, tracked, provisional, io, in_flight };
     let driven = conclusion.drive(core, &assignment, From::Start(conversation)).await;
-    conclusion.conclude(core, driven).await;
+    conclusion.conclude(core, assignment, remembering, driven).await;
     Ok(())
 }
 

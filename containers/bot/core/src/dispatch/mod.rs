@@ -26,12 +26,13 @@ use self::{
 use crate::{
     agents::skills_block,
     instructions,
+    memory::Remembering,
     message::IncomingMessage,
     overrides::Overrides,
     ports::{ChannelIo, HistoryTurn, Workspace, WorkspaceError, WorkspaceRequest},
     run::{Assignment, Voice},
     service::{Core, InFlight},
-    threads::Claim,
+    threads::{Claim, Closed},
 };
 
 /// How often a request is begun again because the run that held its thread elsewhere ended meanwhile.
@@ -57,6 +58,7 @@ struct Prepared {
     conversation: Vec<Turn>,
     facts: Option<WorkspaceFacts>,
     stages: Vec<Stage>,
+    remembering: Option<Remembering>,
 }
 
 /// What preparing a request came to.
@@ -88,6 +90,11 @@ pub async fn dispatch(core: &Core, message: IncomingMessage, io: Arc<dyn Channel
         };
         let Err(elsewhere) = execute::execute(core, message, prepared, io, in_flight).await else { return };
         let Elsewhere { message: back, prepared, io: back_io, in_flight: guard, holder } = *elsewhere;
+        // What was steered to the run that is not to be finds the one that holds the thread.
+        for sender in prepared.claim.mailbox().close(Closed::Ended).into_iter().filter_map(|one| one.sender) {
+            let core = core.clone();
+            tokio::spawn(async move { core.dispatch(sender.message, sender.io).await });
+        }
         let applicant = Applicant {
             message: &back,
             io: &back_io,
@@ -155,7 +162,13 @@ async fn prepare(core: &Core, message: &IncomingMessage, io: &Arc<dyn ChannelIo>
 
     let left_of_day = left_of_day(core).await?;
     let began = core.clock().now();
-    let workspace = attach(core, message, &plan).await?;
+    let repository = plan.repository.as_ref().or(own.as_ref()).map(|repository| repository.name.as_str());
+    let (workspace, remembered) = tokio::join!(
+        attach(core, message, &plan),
+        Remembering::begin(core, message, &actor, repository, &directed.text),
+    );
+    let workspace = workspace?;
+    let (remembering, recalled) = remembered.map_or((None, None), |(part, block)| (Some(part), block));
     let facts = match &workspace {
         Some(workspace) => {
             stages.push(Stage {
@@ -181,11 +194,26 @@ async fn prepare(core: &Core, message: &IncomingMessage, io: &Arc<dyn ChannelIo>
     let wishes =
         instructions_block(scopes.channel.instructions.as_deref(), scopes.user.instructions.as_deref());
     assignment.system = prompt::system(plan.agent, facts.as_ref(), [wishes, instructions, skills]);
+    if let Some(block) = recalled {
+        assignment.system = format!("{block}\n\n{}", assignment.system);
+    }
     assignment.workspace = workspace;
+    let remembering = remembering.map(|part| part.after(conversation.len().saturating_sub(1)));
     let git_ref = plan.git_ref;
     let text = directed.text;
-    let prepared =
-        Prepared { text, history, names, actor, git_ref, claim, assignment, conversation, facts, stages };
+    let prepared = Prepared {
+        text,
+        history,
+        names,
+        actor,
+        git_ref,
+        claim,
+        assignment,
+        conversation,
+        facts,
+        stages,
+        remembering,
+    };
     Ok(Ready::Run(Box::new(prepared)))
 }
 

@@ -130,7 +130,7 @@ impl Ready {
         let Self { conclusion, assignment, resumption } = self;
         tracing::info!(run = %conclusion.run.id(), "a run left by another process goes on here");
         let driven = conclusion.drive(core, &assignment, conclude::From::Stored(Box::new(resumption))).await;
-        conclusion.conclude(core, driven).await;
+        conclusion.conclude(core, assignment, None, driven).await;
     }
 }
 

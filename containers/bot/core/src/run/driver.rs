@@ -55,6 +55,10 @@ pub struct Driven {
     pub steps: u32,
     /// What it cost, in millionths of a dollar; none when a call was made whose price is not known.
     pub cost: Option<u64>,
+    /// The conversation, as far as the model was last shown it.
+    pub turns: Vec<Turn>,
+    /// Calls of tools here.
+    pub tool_calls: u32,
     /// Follow-ups that were taken and not read.
     pub unread: Vec<FollowUp>,
 }
@@ -98,6 +102,7 @@ pub(super) struct Course {
     pub(super) voice: Voice,
     soft_stop_told: bool,
     taken: Vec<FollowUp>,
+    tool_calls: u32,
     announced: HashSet<String>,
 }
 
@@ -146,6 +151,7 @@ impl Driver<'_> {
             voice: self.assignment.model.clone(),
             soft_stop_told: false,
             taken: Vec::new(),
+            tool_calls: 0,
             announced,
         }
     }
@@ -202,7 +208,8 @@ impl Driver<'_> {
         let unread = course.agent_loop.unconsumed().len().min(course.taken.len());
         let unread = course.taken.split_off(course.taken.len() - unread);
         let cost = course.agent_loop.cost();
-        Driven { outcome, steps: course.agent_loop.steps(), cost, unread }
+        let (turns, tool_calls) = (course.agent_loop.turns().to_vec(), course.tool_calls);
+        Driven { outcome, steps: course.agent_loop.steps(), cost, turns, tool_calls, unread }
     }
 
     fn read_mailbox(&self, course: &mut Course) {
@@ -246,6 +253,7 @@ impl Driver<'_> {
         }
         let outcomes = self.run_tools(&calls, remaining, &course.stops.hard, &course.announced).await;
         course.announced.clear();
+        course.tool_calls += u32::try_from(outcomes.len()).unwrap_or(u32::MAX);
         Next::Feed(Input::Tools(outcomes))
     }
 
@@ -286,7 +294,7 @@ fn not_run(call: &ToolCall) -> ars_agent::ToolOutcome {
 pub fn thrown() -> Driven {
     let answer = Some("❌ The run failed because of an internal error.".to_owned());
     let outcome = Outcome::Ended(Ending { status: RunStatus::Failed, answer });
-    Driven { outcome, steps: 0, cost: None, unread: Vec::new() }
+    Driven { outcome, steps: 0, cost: None, turns: Vec::new(), tool_calls: 0, unread: Vec::new() }
 }
 
 pub(super) fn millis(ms: i64) -> Duration {

@@ -1,0 +1,67 @@
+//! Before a run: what is remembered that bears on its request.
+
+use std::sync::Arc;
+
+use ars_events::Redactor;
+use ars_memory::{
+    Query, normalize,
+    reading::{Budget, block, union, within},
+};
+use ars_types::UnixMillis;
+use ars_wire::memory::MemoryRecord;
+use futures::future::join_all;
+
+use super::RunScopes;
+use crate::ports::Memory;
+
+/// Records that a store gives at most (document 2 section 8).
+const MAX_LIMIT: usize = 50;
+
+/// Reads memory for a request.
+pub struct Recaller {
+    /// Where it is kept.
+    pub store: Arc<dyn Memory>,
+    /// How much of it is shown.
+    pub budget: Budget,
+}
+
+/// What is remembered that bears on a request.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recalled {
+    /// What the system prompt begins with.
+    pub block: String,
+    /// The records in it, best first.
+    pub records: Vec<MemoryRecord>,
+}
+
+impl Recaller {
+    /// Asks every scope at once, so that it takes as long as the slowest; none when nothing matches, and the prompt
+    /// stays as it was.
+    pub async fn recall(
+        &self,
+        scopes: &RunScopes,
+        request: &str,
+        redactor: &Redactor,
+        now: UnixMillis,
+    ) -> Option<Recalled> {
+        let request = redactor.clean(request, usize::MAX);
+        let query = Query::new(&request);
+        let limit = u32::try_from(self.budget.limit.min(MAX_LIMIT)).unwrap_or_default();
+        if query.is_empty() || limit == 0 {
+            return None;
+        }
+        let keys = scopes.view().keys();
+        let of_scopes = join_all(keys.iter().map(|key| self.store.retrieve(key, &request, limit))).await;
+        let ranked = union(of_scopes, &query, now).into_iter().filter_map(|record| cleaned(record, redactor));
+        let records = within(ranked.collect(), self.budget);
+        let block = block(&records)?;
+        Some(Recalled { block, records })
+    }
+}
+
+/// The record without secrets: what is one may have become known after it was written. None when nothing is left.
+pub(super) fn cleaned(record: MemoryRecord, redactor: &Redactor) -> Option<MemoryRecord> {
+    let text = redactor.clean(&record.text, usize::MAX);
+    let source_thread_key = redactor.clean(&record.source_thread_key, usize::MAX);
+    (!normalize(&text).is_empty()).then_some(MemoryRecord { text, source_thread_key, ..record })
+}

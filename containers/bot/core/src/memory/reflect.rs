@@ -1,0 +1,198 @@
+//! After a run: what of it is worth remembering (state-worker supplement section 12, rows "reflection call" to "origin
+//! gate").
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use ars_agent::{ModelTurn, Role, Turn, money::Price};
+use ars_events::Redactor;
+use ars_memory::reflection::{Batch, Ended, Findings, MAX_SHOWN, Origin, place, request, system};
+use ars_types::{ModelRef, RunId, StoreKey, ThreadKey, Visibility};
+use ars_wire::memory::MemoryRecord;
+use futures::future::join_all;
+use tokio_util::sync::CancellationToken;
+
+use super::{RunScopes, recall::cleaned, transcript};
+use crate::{
+    agents::AgentSpec,
+    metrics,
+    ports::{Memory, ModelClient, ModelDelta, ModelError, ModelErrorKind, ModelRequest, Written},
+};
+
+/// Output limit of the call, in tokens (section 12).
+const MAX_OUTPUT_TOKENS: u32 = 1024;
+/// Longest call. It holds up a drain, and nobody waits for what it finds.
+const CALL_LIMIT: Duration = Duration::from_secs(60);
+
+/// Reflects on runs that are over.
+pub struct Reflector {
+    /// Where memory is kept.
+    pub store: Arc<dyn Memory>,
+    /// The model that is asked.
+    pub model: ModelRef,
+    /// Who asks it.
+    pub client: Arc<dyn ModelClient>,
+    /// What it takes, if that is known.
+    pub price: Option<Price>,
+    /// Cleans what leaves for the model and what it answers.
+    pub redactor: Arc<Redactor>,
+}
+
+/// A run that is over.
+#[derive(Debug, Clone, Copy)]
+pub struct Reflection<'a> {
+    /// Its conversation, the answer included.
+    pub turns: &'a [Turn],
+    /// How many of them, the first ones, were there before it.
+    pub prior_turns: usize,
+    /// Calls of tools in it.
+    pub tool_calls: u32,
+    /// Its agent.
+    pub agent: &'a AgentSpec,
+    /// Its scopes.
+    pub scopes: &'a RunScopes,
+    /// Who may see its channel.
+    pub visibility: Visibility,
+    /// What its prompt showed of memory.
+    pub recalled: &'a [MemoryRecord],
+    /// Its id.
+    pub run: &'a RunId,
+    /// Its thread.
+    pub thread: &'a ThreadKey,
+}
+
+/// What became of a reflection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// The run is none that is reflected on, or has no scope. No model was asked.
+    NotDue,
+    /// The model did not answer.
+    NoAnswer,
+    /// What it answered is no envelope of findings.
+    Unreadable,
+    /// What it found is kept, if it found anything.
+    Kept(Kept),
+}
+
+/// What was kept.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// By the stores that took it in.
+    pub written: Written,
+    /// Scopes whose store did not.
+    pub failed_scopes: usize,
+}
+
+impl Reflector {
+    /// Reflects: at most one call of the model, then at most one write for each scope. Never fails.
+    pub async fn reflect(&self, run: &Reflection<'_>) -> Outcome {
+        let Reflection { prior_turns, tool_calls, agent, .. } = *run;
+        let ended = Ended { tool_calls, prior_turns, is_review: agent.gives_verdict() };
+        if !ended.is_worth_reflecting() || run.scopes.view().keys().is_empty() {
+            return Outcome::NotDue;
+        }
+        let shown = self.shown(run).await;
+        let question = request(&shown, transcript::said(run.turns, run.recalled, &self.redactor));
+        let answer = match self.ask(question).await {
+            Ok(turn) => turn.parts.iter().filter_map(transcript::prose).collect::<String>(),
+            Err(error) => {
+                tracing::warn!(run = %run.run, model = %self.model, error = %error.kind, "not reflected on");
+                return Outcome::NoAnswer;
+            }
+        };
+        let clean = |text: &str| self.redactor.clean(text, usize::MAX);
+        let Some(findings) = Findings::read(&answer, &shown, clean) else {
+            tracing::info!(run = %run.run, model = %self.model, "nothing remembered: the reflection was not readable");
+            return Outcome::Unreadable;
+        };
+        let known: Vec<_> = shown.iter().chain(run.recalled).cloned().collect();
+        let origin = Origin {
+            scopes: run.scopes.view(),
+            visibility: run.visibility,
+            thread_key: run.thread.as_str(),
+            run_id: run.run.as_str(),
+        };
+        let batches = place(findings.without_restated(&known), &shown, &origin);
+        Outcome::Kept(self.write(run.run, &batches).await)
+    }
+
+    /// The records that the model is shown: of each scope first those that the run was shown, then the newest that
+    /// its request matches.
+    async fn shown(&self, run: &Reflection<'_>) -> Vec<MemoryRecord> {
+        let asked = transcript::asked(run.turns.get(run.prior_turns..).unwrap_or(run.turns));
+        let request = self.redactor.clean(&asked, usize::MAX);
+        let keys = run.scopes.view().keys();
+        let of_scope = |key| self.shown_of(key, &request, run);
+        join_all(keys.iter().map(of_scope)).await.into_iter().flatten().collect()
+    }
+
+    async fn shown_of(&self, key: &StoreKey, request: &str, run: &Reflection<'_>) -> Vec<MemoryRecord> {
+        let mut shown: Vec<_> =
+            run.recalled.iter().filter(|record| record.scope_key == *key).cloned().collect();
+        let listed = self.store.list(key, Some(request), MAX_SHOWN as u32).await.unwrap_or_else(|error| {
+            tracing::warn!(run = %run.run, error = %error, "memory not listed: reflected on without");
+            Vec::new()
+        });
+        for record in listed.into_iter().filter_map(|record| cleaned(record, &self.redactor)) {
+            if !shown.iter().any(|known| known.id == record.id) {
+                shown.push(record);
+            }
+        }
+        shown.truncate(MAX_SHOWN);
+        shown
+    }
+
+    /// One call. A model that is busy is not waited for.
+    async fn ask(&self, question: String) -> Result<ModelTurn, ModelError> {
+        let turns = [Turn::text(Role::User, question)];
+        let request = ModelRequest {
+            model: self.model.model(),
+            system: system(),
+            tools: &[],
+            may_call_tools: false,
+            turns: &turns,
+            max_tokens: MAX_OUTPUT_TOKENS,
+            effort: None,
+        };
+        let cancel = CancellationToken::new();
+        let once = |delta| match delta {
+            ModelDelta::Retrying { .. } => cancel.cancel(),
+            ModelDelta::Text(_) => {}
+        };
+        let began = Instant::now();
+        let answer = tokio::time::timeout(CALL_LIMIT, self.client.turn(request, &once, &cancel)).await;
+        let answer = answer.unwrap_or_else(|_elapsed| {
+            Err(ModelError { kind: ModelErrorKind::Unreachable, message: "no answer in time".into() })
+        });
+        let provider = self.model.provider();
+        metrics::model_turn(provider, metrics::Outcome::of(&answer), began.elapsed());
+        if let Ok(turn) = &answer {
+            metrics::model_usage(provider, turn.usage, self.price.map(|price| price.cost(turn.usage)));
+        }
+        answer
+    }
+
+    async fn write(&self, run: &RunId, batches: &[Batch]) -> Kept {
+        let writes = batches.iter().map(|batch| self.store.write(&batch.scope, &batch.candidates));
+        let mut kept = Kept::default();
+        for outcome in join_all(writes).await {
+            match outcome {
+                Ok(Written { inserted, deduped, superseded, evicted }) => {
+                    kept.written.inserted += inserted;
+                    kept.written.deduped += deduped;
+                    kept.written.superseded += superseded;
+                    kept.written.evicted += evicted;
+                }
+                Err(error) => {
+                    tracing::warn!(run = %run, error = %error, "memory not written");
+                    kept.failed_scopes += 1;
+                }
+            }
+        }
+        let Written { inserted, deduped, superseded, .. } = kept.written;
+        tracing::info!(run = %run, inserted, deduped, superseded, failed_scopes = kept.failed_scopes, "reflected on");
+        kept
+    }
+}

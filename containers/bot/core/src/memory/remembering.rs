@@ -1,0 +1,84 @@
+//! What one run has to do with memory: what it was told, and what it leaves (bot supplement section 12.1, stages 9, 13
+//! and 18). A run that another process goes on with keeps what it was told, in its prompt, and leaves nothing.
+
+use ars_agent::Turn;
+use ars_auth::Actor;
+use ars_types::{RunId, ThreadKey, Visibility};
+use ars_wire::memory::MemoryRecord;
+
+use super::{Place, Reflection, RunScopes};
+use crate::{message::IncomingMessage, run::Assignment, service::Core};
+
+/// A run's part in memory.
+pub(crate) struct Remembering {
+    scopes: RunScopes,
+    visibility: Visibility,
+    thread: ThreadKey,
+    recalled: Vec<MemoryRecord>,
+    prior_turns: usize,
+}
+
+impl Remembering {
+    /// What is remembered for a request: the run's part, and the block for its prompt. None where memory is off.
+    pub(crate) async fn begin(
+        core: &Core,
+        message: &IncomingMessage,
+        actor: &Actor,
+        repository: Option<&str>,
+        request: &str,
+    ) -> Option<(Self, Option<String>)> {
+        let memory = core.deps().capabilities.memory.as_ref()?;
+        let place = Place {
+            organization: memory.organization.as_deref(),
+            repository,
+            channel: &message.channel_id,
+            visibility: message.visibility,
+        };
+        let scopes = RunScopes::permitted(&place, actor);
+        let now = core.clock().now();
+        let recalled = memory.recaller().recall(&scopes, request, &core.deps().redactor, now).await;
+        let (block, recalled) = recalled.map(|recalled| (recalled.block, recalled.records)).unzip();
+        let part = Self {
+            scopes,
+            visibility: message.visibility,
+            thread: message.thread_key.clone(),
+            recalled: recalled.unwrap_or_default(),
+            prior_turns: 0,
+        };
+        Some((part, block))
+    }
+
+    /// So many turns were there before the request.
+    pub(crate) fn after(self, prior_turns: usize) -> Self {
+        Self { prior_turns, ..self }
+    }
+
+    /// Reflects on the run that is over. Fails nothing.
+    pub(crate) async fn reflect(
+        &self,
+        core: &Core,
+        run: &RunId,
+        assignment: &Assignment,
+        turns: &[Turn],
+        tool_calls: u32,
+    ) {
+        let deps = core.deps();
+        let Some(memory) = &deps.capabilities.memory else { return };
+        let own = (&assignment.model.name, &assignment.model.client);
+        let redactor = std::sync::Arc::clone(&deps.redactor);
+        let Some(reflector) = memory.reflector(own, &*deps.models, &deps.settings, redactor) else { return };
+        let reflection = Reflection {
+            turns,
+            prior_turns: self.prior_turns,
+            tool_calls,
+            agent: assignment.agent,
+            scopes: &self.scopes,
+            visibility: self.visibility,
+            recalled: &self.recalled,
+            run,
+            thread: &self.thread,
+        };
+        let outcome = reflector.reflect(&reflection).await;
+        tracing::debug!(run = %run, ?outcome, "reflected");
+    }
+}

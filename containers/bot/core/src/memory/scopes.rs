@@ -1,0 +1,109 @@
+//! The scopes of one run: those that apply to it and that its user may read (bot supplement section 7.2, rows
+//! `memory:read` and `memory:write`).
+//!
+//! Who may read a user's, channel's or repository's memory may also write it; for the organization's, which everybody
+//! reads, the channel's visibility decides at the writing (`ars_memory::reflection`).
+
+use ars_auth::{
+    Actor,
+    policy::{Resource, decide},
+};
+use ars_memory::Scopes;
+use ars_types::Visibility;
+
+/// What permits reading.
+const READ: &str = "memory:read";
+
+/// Where a run takes place.
+#[derive(Debug, Clone, Copy)]
+pub struct Place<'a> {
+    /// The organization, if it is configured.
+    pub organization: Option<&'a str>,
+    /// The repository, if there is one.
+    pub repository: Option<&'a str>,
+    /// The channel's id.
+    pub channel: &'a str,
+    /// Who may see the channel.
+    pub visibility: Visibility,
+}
+
+/// The scopes of a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RunScopes {
+    organization: Option<String>,
+    repository: Option<String>,
+    channel: Option<String>,
+    user: Option<String>,
+}
+
+impl RunScopes {
+    /// Those that this user may read. The actor has its configured grants.
+    pub fn permitted(place: &Place<'_>, actor: &Actor) -> Self {
+        let Place { organization, repository, channel, visibility } = *place;
+        let if_permitted = |name: &str, resource: Resource<'_>| {
+            decide(actor, READ, &resource).is_ok().then(|| name.to_owned())
+        };
+        Self {
+            organization: organization
+                .and_then(|name| if_permitted(name, Resource::OrgScope { origin: visibility })),
+            repository: repository.and_then(|name| if_permitted(name, Resource::RepoScope(name))),
+            channel: if_permitted(channel, Resource::ChannelScope { channel, visibility }),
+            user: if_permitted(&actor.id, Resource::UserScope(&actor.id)),
+        }
+    }
+
+    /// Their inputs.
+    pub fn view(&self) -> Scopes<'_> {
+        Scopes {
+            organization: self.organization.as_deref(),
+            repository: self.repository.as_deref(),
+            channel: self.channel.as_deref(),
+            user: self.user.as_deref(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ars_auth::{Grants, Set};
+
+    use super::*;
+
+    fn keys(channels: &[&str], repos: &[&str], visibility: Visibility) -> Vec<String> {
+        let grants = Grants { actions: Set::default(), channels: Set::of(channels), repos: Set::of(repos) };
+        let place =
+            Place { organization: Some("acme"), repository: Some("acme/app"), channel: "C1", visibility };
+        let scopes = RunScopes::permitted(&place, &Actor::new("slack:ann", grants));
+        scopes.view().keys().iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn everybody_has_the_organizations_and_their_own_memory() {
+        for visibility in [Visibility::Private, Visibility::Dm, Visibility::Machine, Visibility::Unknown] {
+            assert_eq!(keys(&[], &[], visibility), ["org:acme", "user:slack:ann"]);
+        }
+    }
+
+    #[test]
+    fn a_channels_memory_is_its_members_and_a_public_ones_everybodys() {
+        assert_eq!(keys(&[], &[], Visibility::Public), ["org:acme", "channel:C1", "user:slack:ann"]);
+        assert_eq!(keys(&["C1"], &[], Visibility::Private), ["org:acme", "channel:C1", "user:slack:ann"]);
+        assert_eq!(keys(&["C2"], &[], Visibility::Private), ["org:acme", "user:slack:ann"]);
+    }
+
+    #[test]
+    fn a_repositorys_memory_is_for_those_whose_grants_list_it() {
+        let expected = ["org:acme", "repo:acme/app", "user:slack:ann"];
+        assert_eq!(keys(&[], &["acme/app"], Visibility::Machine), expected);
+        assert_eq!(keys(&[], &["acme/site"], Visibility::Machine), ["org:acme", "user:slack:ann"]);
+    }
+
+    #[test]
+    fn what_the_run_does_not_have_is_no_scope() {
+        let place =
+            Place { organization: None, repository: None, channel: "cli:x", visibility: Visibility::Machine };
+        let scopes = RunScopes::permitted(&place, &Actor::cli_local());
+        let keys: Vec<_> = scopes.view().keys().iter().map(ToString::to_string).collect();
+        assert_eq!(keys, ["channel:cli:x", "user:cli:local"]);
+    }
+}

@@ -1,0 +1,61 @@
+//! Which model reflects, and when none may.
+
+use std::sync::Arc;
+
+use ars_agent::money::{Price, PriceTable};
+use ars_bot_core::{
+    memory::{Budget, MemoryDeps, Reflector},
+    ports::{ModelClient, Models, UnknownProvider},
+    settings::{MoneyCaps, Settings},
+};
+use ars_types::ModelRef;
+
+use crate::support::*;
+
+/// Knows the provider `small` alone.
+struct Small(Arc<OneAnswer>);
+
+impl Models for Small {
+    fn client(&self, model: &ModelRef) -> Result<Arc<dyn ModelClient>, UnknownProvider> {
+        let client: Arc<dyn ModelClient> = Arc::<OneAnswer>::clone(&self.0);
+        (model.provider() == "small")
+            .then_some(client)
+            .ok_or_else(|| UnknownProvider { known: "small".into() })
+    }
+}
+
+/// What reflects on a run of `own/large` when `configured` is to.
+fn reflector(configured: Option<&str>, settings: &Settings) -> Option<Reflector> {
+    let model = |name: &str| ModelRef::parse(name).unwrap();
+    let deps = MemoryDeps {
+        store: Arc::new(Stores::default()),
+        organization: None,
+        budget: Budget::default(),
+        model: configured.map(model),
+    };
+    let own: Arc<dyn ModelClient> = OneAnswer::of(Answer::Silence);
+    let models = Small(OneAnswer::of(Answer::Silence));
+    deps.reflector((&model("own/large"), &own), &models, settings, Arc::new(redactor()))
+}
+
+#[test]
+fn the_configured_model_reflects_and_else_the_runs_own() {
+    let named = |configured| reflector(configured, &Settings::default()).map(|made| made.model.to_string());
+    assert_eq!(named(Some("small/fast")).as_deref(), Some("small/fast"));
+    assert_eq!(named(None).as_deref(), Some("own/large"));
+    // Its client is at hand, whether or not its provider is known by now.
+    assert_eq!(named(Some("own/large")).as_deref(), Some("own/large"));
+    assert_eq!(named(Some("gone/fast")), None);
+}
+
+#[test]
+fn where_money_is_capped_a_model_without_a_price_does_not_reflect() {
+    let price = Price { input: 1, output: 1, cache_read: 1, cache_write: 1 };
+    let mut prices = PriceTable::default();
+    prices.insert(&ModelRef::parse("small/fast").unwrap(), price);
+    for money in [MoneyCaps { run: Some(1), day: None }, MoneyCaps { run: None, day: Some(1) }] {
+        let settings = Settings { money, prices: prices.clone(), ..Settings::default() };
+        assert_eq!(reflector(Some("small/fast"), &settings).unwrap().price, Some(price));
+        assert!(reflector(None, &settings).is_none());
+    }
+}

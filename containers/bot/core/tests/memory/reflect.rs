@@ -1,0 +1,198 @@
+//! What a run leaves to later conversations.
+
+use std::sync::Arc;
+
+use ars_agent::Role;
+use ars_bot_core::{
+    memory::{Budget, Kept, Outcome},
+    ports::{ModelErrorKind, Written},
+};
+use ars_types::Visibility;
+use ars_wire::memory::Kind;
+use serde_json::json;
+
+use crate::support::*;
+
+fn say(answer: &serde_json::Value) -> Answer {
+    Answer::Say(answer.to_string())
+}
+
+fn inserted(count: u64) -> Outcome {
+    Outcome::Kept(Kept { written: Written { inserted: count, ..Written::default() }, failed_scopes: 0 })
+}
+
+fn fact(text: &str, audience: &str) -> serde_json::Value {
+    json!({ "text": text, "confidence": 0.9, "keywords": ["CI"], "audience": audience })
+}
+
+#[tokio::test]
+async fn what_is_found_is_written_where_it_belongs_and_found_by_the_next_run() {
+    let stores = Arc::new(Stores::default());
+    let answer = json!({
+        "facts": [fact("CI runs by make check", "repo"), fact("CI is red on Mondays", "org")],
+        "summary": "How CI runs.",
+    });
+    let (model, outcome) = reflect(&stores, &Ended::usual(), say(&answer)).await;
+    assert_eq!(outcome, inserted(3));
+    assert_eq!(stores.called("Write"), ["repo:acme/app", "org:acme"]);
+    assert_eq!(stores.texts("repo:acme/app").await, ["How CI runs.", "CI runs by make check"]);
+
+    let [summary, fact] = &stores.all("repo:acme/app").await[..] else { panic!("two records") };
+    assert_eq!((summary.kind, fact.kind), (Kind::Summary, Kind::Fact));
+    assert_eq!((fact.source_thread_key.as_str(), fact.source_run_id.as_deref()), ("slack:C1:1", Some("r-1")));
+    assert_eq!((fact.confidence, &fact.keywords[..]), (Some(0.9), &["ci".to_owned()][..]));
+
+    let asked = model.asked();
+    assert_eq!((asked.max_tokens, asked.may_call_tools), (1024, false));
+    assert!(asked.system.contains("worth remembering") && asked.question.contains("How does CI run?"));
+
+    let recalled = recalled(&stores, "Why is CI red?", Budget::default()).await.unwrap();
+    assert!(recalled.block.contains("- CI is red on Mondays (from slack:C1:1)"), "{}", recalled.block);
+}
+
+#[tokio::test]
+async fn only_runs_that_did_something_are_reflected_on_and_reviews_never() {
+    for (agent, tool_calls, prior_turns, is_due) in
+        [("coding", 1, 0, true), ("general", 0, 4, true), ("general", 0, 3, false), ("review", 9, 9, false)]
+    {
+        let stores = Arc::new(Stores::default());
+        let ended = Ended { agent, tool_calls, prior_turns, ..Ended::usual() };
+        let (model, outcome) = reflect(&stores, &ended, say(&json!({ "facts": [] }))).await;
+        assert_eq!(model.calls(), usize::from(is_due), "{agent} {tool_calls} {prior_turns}");
+        assert_eq!(outcome, if is_due { inserted(0) } else { Outcome::NotDue });
+        assert!(is_due || stores.calls.lock().unwrap().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_reflection_may_keep_nothing_and_then_writes_nothing() {
+    let stores = Arc::new(Stores::default());
+    for (answer, expected) in [
+        ("{\"facts\": []}", inserted(0)),
+        ("{\"facts\": [{\"text\": \"CI?\", \"confidence\": 0.3}]}", inserted(0)),
+        ("I would keep nothing.", Outcome::Unreadable),
+        ("{\"facts\": \"CI runs nightly\", \"summary\": \"CI\"}", Outcome::Unreadable),
+        ("", Outcome::Unreadable),
+    ] {
+        assert_eq!(
+            reflect(&stores, &Ended::usual(), Answer::Say(answer.into())).await.1,
+            expected,
+            "{answer}"
+        );
+    }
+    assert_eq!(stores.called("Write"), [""; 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_that_fails_is_not_asked_again() {
+    let stores = Arc::new(Stores::default());
+    for answer in [Answer::Fail(ModelErrorKind::Unauthorized), Answer::Busy, Answer::Silence] {
+        let (model, outcome) = reflect(&stores, &Ended::usual(), answer).await;
+        assert_eq!((outcome, model.calls()), (Outcome::NoAnswer, 1));
+    }
+}
+
+#[tokio::test]
+async fn a_scope_that_cannot_be_written_costs_only_its_own_findings() {
+    let stores = Arc::new(Stores::default());
+    stores.down.lock().unwrap().push("org:acme");
+    let answer = json!({ "facts": [fact("CI is red on Mondays", "org"), fact("Likes tabs", "user")] });
+    let (_, outcome) = reflect(&stores, &Ended::usual(), say(&answer)).await;
+    let written = Written { inserted: 1, ..Written::default() };
+    assert_eq!(outcome, Outcome::Kept(Kept { written, failed_scopes: 1 }));
+    assert_eq!(stores.texts("user:slack:ann").await, ["Likes tabs"]);
+}
+
+#[tokio::test]
+async fn a_correction_takes_the_place_of_what_it_corrects() {
+    let stores = Arc::new(Stores::default());
+    stores.remember("org:acme", &["CI runs nightly"]).await;
+    let answer = json!({
+        "facts": [{ "text": "CI runs hourly", "confidence": 1, "audience": "user", "supersedes": "mem:org:acme:0" }],
+    });
+    let (model, outcome) = reflect(&stores, &Ended::usual(), say(&answer)).await;
+    let written = Written { inserted: 1, superseded: 1, ..Written::default() };
+    assert_eq!(outcome, Outcome::Kept(Kept { written, failed_scopes: 0 }));
+    assert_eq!(stores.texts("org:acme").await, ["CI runs hourly"]);
+    assert!(model.asked().question.contains("- [mem:org:acme:0] CI runs nightly\n"));
+}
+
+#[tokio::test]
+async fn at_most_eight_notes_of_a_scope_are_shown_first_those_that_the_run_had_and_none_counts_as_used() {
+    let stores = Arc::new(Stores::default());
+    let texts: Vec<_> = (0..12).map(|n| format!("CI note {n}")).collect();
+    stores.remember("org:acme", &texts.iter().map(String::as_str).collect::<Vec<_>>()).await;
+    stores.remember("user:slack:ann", &["Likes CI green"]).await;
+    let mut ended = Ended::usual();
+    ended.recalled =
+        stores.all("org:acme").await.into_iter().filter(|record| record.text.ends_with(" 2")).collect();
+    let (model, _) = reflect(&stores, &ended, say(&json!({ "facts": [] }))).await;
+    let question = model.asked().question;
+    let shown: Vec<_> =
+        question.lines().filter_map(|line| line.strip_prefix("- [")?.split(']').next()).collect();
+    let org = [2, 11, 10, 9, 8, 7, 6, 5].map(|n| format!("mem:org:acme:{n}"));
+    assert_eq!(shown[..8], org);
+    assert_eq!(shown[8..], ["mem:user:slack:ann:0"]);
+    assert!(stores.all("org:acme").await.iter().all(|record| record.use_count == 0));
+}
+
+#[tokio::test]
+async fn notes_that_cannot_be_listed_are_done_without() {
+    let stores = Arc::new(Stores::default());
+    stores.down.lock().unwrap().push("repo:acme/app");
+    let (_, outcome) = reflect(&stores, &Ended::usual(), say(&json!({ "facts": [fact("x", "user")] }))).await;
+    assert_eq!(outcome, inserted(1));
+}
+
+#[tokio::test]
+async fn what_was_said_in_private_stays_out_of_what_everybody_reads() {
+    for (visibility, scope) in [
+        (Visibility::Private, "channel:C1"),
+        (Visibility::Unknown, "channel:C1"),
+        (Visibility::Dm, "user:slack:ann"),
+        (Visibility::Public, "org:acme"),
+        (Visibility::Machine, "org:acme"),
+    ] {
+        let stores = Arc::new(Stores::default());
+        stores.remember("org:acme", &["CI runs nightly"]).await;
+        let ended = Ended { visibility, ..Ended::usual() };
+        let answer = json!({
+            "facts": [
+                { "text": "CI runs hourly", "confidence": 1, "audience": "org", "supersedes": "mem:org:acme:0" },
+                { "text": "CI is red", "confidence": 1, "audience": "everyone" },
+            ],
+            "summary": "About CI.",
+        });
+        reflect(&stores, &ended, say(&answer)).await;
+        assert_eq!(stores.called("Write"), [scope], "{visibility}");
+        let is_open = scope == "org:acme";
+        assert_eq!(stores.texts("org:acme").await.contains(&"CI runs nightly".to_owned()), !is_open);
+        assert_eq!(stores.all(scope).await.len(), 3);
+    }
+}
+
+#[tokio::test]
+async fn what_memory_said_is_neither_reflected_on_nor_written_again() {
+    let stores = Arc::new(Stores::default());
+    stores.remember("user:slack:ann", &["Ann is on leave in May, but nobody knows"]).await;
+    let recalled = recalled(&stores, "Is Ann on leave?", Budget::default()).await.unwrap();
+    let quote = "I remember: Ann is on leave in May, but nobody knows.";
+    let ended = Ended {
+        recalled: recalled.records,
+        ..Ended::of(&[(Role::User, "Is Ann on leave?"), (Role::Assistant, quote)])
+    };
+    let answer = json!({
+        "facts": [fact("Ann is on leave in May", "org"), fact("Ann asks about leave", "user")],
+        "summary": "ann is on leave in may.",
+    });
+    let (model, outcome) = reflect(&stores, &ended, say(&answer)).await;
+    assert_eq!(outcome, inserted(1));
+    assert_eq!(stores.all("org:acme").await, []);
+    assert_eq!(stores.texts("user:slack:ann").await[0], "Ann asks about leave");
+    let question = model.asked().question;
+    let (_, conversation) = question.split_once("<conversation>").unwrap();
+    assert!(
+        conversation.contains("I remember: [a note].") && !conversation.contains("May"),
+        "{conversation}"
+    );
+}
