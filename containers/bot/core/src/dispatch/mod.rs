@@ -92,8 +92,11 @@ pub async fn dispatch(core: &Core, message: IncomingMessage, io: Arc<dyn Channel
         let Elsewhere { message: back, prepared, io: back_io, in_flight: guard, holder } = *elsewhere;
         // What was steered to the run that is not to be finds the one that holds the thread.
         for sender in prepared.claim.mailbox().close(Closed::Ended).into_iter().filter_map(|one| one.sender) {
-            let core = core.clone();
-            tokio::spawn(async move { core.dispatch(sender.message, sender.io).await });
+            let (core, counted) = (core.clone(), core.enter());
+            tokio::spawn(async move {
+                core.dispatch(sender.message, sender.io).await;
+                drop(counted);
+            });
         }
         let applicant = Applicant {
             message: &back,
