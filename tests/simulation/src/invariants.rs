@@ -149,10 +149,14 @@ fn a_stopped_run_stays_stopped(evidence: &Evidence, found: &mut Found) {
     for stop in evidence.stops.iter().filter(|stop| !stop.is_late && !is_lost(stop)) {
         let record = evidence.runs.get(&stop.run).and_then(|run| run.record.as_ref());
         let status = record.and_then(|record| record["status"].as_str()).unwrap_or("none");
+        let was_told_elsewhere = stop.owner.as_ref() != Some(&stop.through);
+        let works_on = evidence.effects.iter().any(|effect| effect.number > stop.number);
         // The ledger keeps the last of several stops (state-worker supplement section 9.3).
         let is_softened =
             evidence.stops.iter().any(|other| other.run == stop.run && other.mode == StopMode::Soft);
         let is_kept = match stop.mode {
+            // The owner learns of another process's stop by its next heartbeat, and may be done by then.
+            _ if was_told_elsewhere && !works_on => true,
             StopMode::Hard if is_softened && status == "stopped_soft" => true,
             // Interrupted: it was being closed when the stop came, because it could not go on.
             StopMode::Hard => ["stopped_hard", "interrupted"].contains(&status),
