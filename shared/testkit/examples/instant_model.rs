@@ -14,8 +14,11 @@ use std::{
     time::Duration,
 };
 
-use ars_testkit::{FakeAnthropic, Reply};
+use ars_testkit::{FakeAnthropic, Reply, Tokens};
 use serde_json::{Value, json};
+
+/// What a model counts as one token, near enough: a bot that is told less than it sends never compacts.
+const BYTES_PER_TOKEN: u64 = 4;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
@@ -31,8 +34,9 @@ async fn main() {
 
     let served = Mutex::new(HashMap::<String, u64>::new());
     let model = FakeAnthropic::forgetful(move |body| {
+        let tokens = Tokens { input: bytes(&body["messages"]) / BYTES_PER_TOKEN, ..Tokens::default() };
         if body["tools"].as_array().is_none_or(Vec::is_empty) {
-            return Reply::text("done");
+            return Reply::text("done").tokens(tokens);
         }
         let mark = mark(body);
         // A reader that is gone has killed this process, or is about to.
@@ -41,9 +45,11 @@ async fn main() {
         let count = served.entry(mark).or_default();
         *count += 1;
         match *count {
-            count if count <= turns => paced(Reply::tool("bash", json!({ "command": command })), pause),
+            count if count <= turns => {
+                paced(Reply::tool("bash", json!({ "command": command })), pause).tokens(tokens)
+            }
             _ if holds => Reply::silent(),
-            _ => paced(Reply::text("done"), pause),
+            _ => paced(Reply::text("done"), pause).tokens(tokens),
         }
     })
     .await;
@@ -72,5 +78,15 @@ fn texts(message: &Value) -> Vec<&str> {
             let blocks = content.as_array().map(Vec::as_slice).unwrap_or_default();
             blocks.iter().filter_map(|block| block["text"].as_str()).collect()
         }
+    }
+}
+
+/// Bytes of all texts.
+fn bytes(value: &Value) -> u64 {
+    match value {
+        Value::String(text) => text.len() as u64,
+        Value::Array(values) => values.iter().map(bytes).sum(),
+        Value::Object(fields) => fields.values().map(bytes).sum(),
+        _ => 0,
     }
 }

@@ -22,29 +22,28 @@ pub fn run(programs: &Programs) -> Result<()> {
     let bench = Bench::start(programs, Script { turns, output_bytes: OUTPUT_BYTES, ..Script::default() })?;
     let before = Usage::of(bench.pid())?;
     bench.begin("soak")?;
-    let lines = watch(&bench, before)?;
+    step.done("begun");
+    watch(&bench, before)?;
     bench.recorded()?;
-    step.done("");
-    println!("\n{}", lines.join("\n"));
     println!("recorded: peak {:.1} MB; {}", mb(peak_kb(bench.pid())?), routes(&bench.counts()));
     Ok(())
 }
 
-fn watch(bench: &Bench, before: Usage) -> Result<Vec<String>> {
+/// Prints each line when it is known: the whole takes minutes.
+fn watch(bench: &Bench, before: Usage) -> Result<()> {
     let (mut done, mut last) = (0, (Instant::now(), before));
-    let mut lines = Vec::new();
     for turn in LOOKS {
         bench.model.calls(turn - done)?;
         let (now, used) = (Instant::now(), Usage::of(bench.pid())?);
         let cpu = used.since(last.1);
-        lines.push(format!(
+        println!(
             "turn {turn}: {:.1} MB; since the line before {:.2} ms wall and {:.2} ms CPU a turn",
             mb(resident_kb(bench.pid())?),
             now.duration_since(last.0).as_secs_f64() * 1000.0 / f64::from(turn - done),
             (cpu.own + cpu.children).as_secs_f64() * 1000.0 / f64::from(turn - done),
-        ));
+        );
         (done, last) = (turn, (now, used));
     }
     bench.model.calls(1)?;
-    Ok(lines)
+    Ok(())
 }
