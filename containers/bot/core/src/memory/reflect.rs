@@ -66,7 +66,7 @@ pub struct Reflection<'a> {
 /// What became of a reflection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// The run is none that is reflected on, or has no scope. No model was asked.
+    /// The run is none that is reflected on, or has no conversation or no scope. No model was asked.
     NotDue,
     /// The model did not answer.
     NoAnswer,
@@ -90,7 +90,8 @@ impl Reflector {
     pub async fn reflect(&self, run: &Reflection<'_>) -> Outcome {
         let Reflection { prior_turns, tool_calls, agent, .. } = *run;
         let ended = Ended { tool_calls, prior_turns, is_review: agent.gives_verdict() };
-        if !ended.is_worth_reflecting() || run.scopes.view().keys().is_empty() {
+        let is_empty = run.turns.is_empty() || run.scopes.view().keys().is_empty();
+        if is_empty || !ended.is_worth_reflecting() {
             return Outcome::NotDue;
         }
         let shown = self.shown(run).await;

@@ -9,7 +9,7 @@ use ars_bot_core::{
 };
 use ars_types::Visibility;
 
-use crate::support::*;
+use super::support::*;
 
 async fn filled() -> Arc<Stores> {
     let stores = Arc::new(Stores::default());

@@ -6,7 +6,7 @@ use ars_agent::{Role, Turn};
 use ars_bot_core::memory::{Budget, Kept, Outcome};
 use serde_json::json;
 
-use crate::support::*;
+use super::support::*;
 
 #[tokio::test]
 async fn a_model_cannot_replace_what_it_was_not_shown() {

@@ -11,7 +11,7 @@ use ars_types::Visibility;
 use ars_wire::memory::Kind;
 use serde_json::json;
 
-use crate::support::*;
+use super::support::*;
 
 fn say(answer: &serde_json::Value) -> Answer {
     Answer::Say(answer.to_string())
@@ -62,6 +62,9 @@ async fn only_runs_that_did_something_are_reflected_on_and_reviews_never() {
         assert_eq!(outcome, if is_due { inserted(0) } else { Outcome::NotDue });
         assert!(is_due || stores.calls.lock().unwrap().is_empty());
     }
+    let thrown = Ended { prior_turns: 9, ..Ended::of(&[]) };
+    let (model, outcome) = reflect(&Arc::new(Stores::default()), &thrown, Answer::Silence).await;
+    assert_eq!((outcome, model.calls()), (Outcome::NotDue, 0));
 }
 
 #[tokio::test]

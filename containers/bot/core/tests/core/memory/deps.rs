@@ -10,7 +10,7 @@ use ars_bot_core::{
 };
 use ars_types::ModelRef;
 
-use crate::support::*;
+use super::support::*;
 
 /// Knows the provider `small` alone.
 struct Small(Arc<OneAnswer>);

@@ -1,0 +1,8 @@
+//! Memory in runs, over the real store on SQLite and scripted models.
+
+mod deps;
+mod hostile;
+mod recall;
+mod reflect;
+mod runs;
+mod support;

@@ -1,0 +1,111 @@
+//! Memory around whole runs: told before the first call, reflected on after the reply, and never in the way.
+
+use std::sync::Arc;
+
+use ars_agent::Role;
+use ars_bot_core::{
+    Capabilities,
+    memory::{Budget, MemoryDeps},
+    ports::{Memory, ModelErrorKind},
+};
+use ars_types::RunStatus;
+use serde_json::json;
+
+use super::support::Stores;
+use crate::support::*;
+
+/// A core that remembers for acme.
+fn remembering(stores: &Arc<Stores>, moves: Vec<Move>) -> World {
+    let store: Arc<dyn Memory> = Arc::<Stores>::clone(stores);
+    let memory =
+        MemoryDeps { store, organization: Some("acme".into()), budget: Budget::default(), model: None };
+    world_with(moves, Capabilities { memory: Some(memory), ..Capabilities::default() })
+}
+
+fn systems_of(world: &World) -> String {
+    world.model.system.lock().unwrap().clone()
+}
+
+/// A run that called a tool: one that is reflected on.
+fn working(answer: &'static str, reflection: &'static str) -> Vec<Move> {
+    vec![Move::Ask(vec![bash("make check")]), Move::Say(answer), Move::Say(reflection)]
+}
+
+#[tokio::test]
+async fn what_is_remembered_stands_before_a_prompt_that_is_else_the_same() {
+    let without = world(vec![Move::Say("Friday.")]);
+    without.ask("When are deploys?").await;
+    let stores = Arc::new(Stores::default());
+    let nothing = remembering(&stores, vec![Move::Say("Friday.")]);
+    nothing.ask("When are deploys?").await;
+    assert_eq!(systems_of(&nothing), systems_of(&without), "nothing matches: not a byte differs");
+
+    stores.remember("org:acme", &["Deploys run on Friday"]).await;
+    let told = remembering(&stores, vec![Move::Say("Friday.")]);
+    told.ask("When are deploys?").await;
+    let (block, prompt) = (systems_of(&told), systems_of(&without));
+    let block = block.strip_suffix(&format!("\n\n{prompt}")).unwrap();
+    assert!(block.starts_with("Memory (org). ") && block.ends_with("</memory>"), "{block}");
+    assert!(block.contains("\n- Deploys run on Friday (from slack:C9:1)\n"), "{block}");
+}
+
+#[tokio::test]
+async fn a_run_is_reflected_on_after_its_reply_and_the_next_one_knows() {
+    let stores = Arc::new(Stores::default());
+    let reflection =
+        r#"{"facts": [{"text": "Tests run by make check", "confidence": 0.9, "audience": "user"}]}"#;
+    let first = remembering(&stores, working("Run make check.", reflection));
+    let io = first.ask("agent:coding repo:acme/app How do tests run?").await;
+    assert_eq!(*io.replies.lock().unwrap(), ["Run make check."]);
+    assert_eq!(first.last_record().status, RunStatus::Completed);
+    assert_eq!(stores.texts("user:http:ann").await, ["Tests run by make check"]);
+    let seen = first.model.seen.lock().unwrap().clone();
+    assert_eq!(seen.len(), 3, "one call reflects");
+    let question = format!("{:?}", seen[2]);
+    assert!(question.contains("How do tests run?") && question.contains("Run make check."), "{question}");
+    // What it came to is no event of the run.
+    assert!(!json!(first.last_record()).to_string().contains("Tests run by make check"));
+
+    let next = remembering(&stores, vec![Move::Say("As ever.")]);
+    next.ask("Do the tests run?").await;
+    assert!(systems_of(&next).contains("- Tests run by make check (from http:default:default)"));
+}
+
+#[tokio::test]
+async fn a_refusal_and_a_run_that_did_nothing_are_not_reflected_on() {
+    let stores = Arc::new(Stores::default());
+    let world = remembering(&stores, vec![Move::Say("Hello.")]);
+    world.ask("agent:coding repo:acme/nowhere Do it").await;
+    world.ask("Hi").await;
+    assert_eq!(world.model.seen.lock().unwrap().len(), 1);
+    assert_eq!(stores.called("Write"), [""; 0]);
+}
+
+#[tokio::test]
+async fn memory_that_fails_in_every_way_costs_a_run_nothing() {
+    for reflection in [
+        Move::Say("not JSON"),
+        Move::Fail(ModelErrorKind::Unauthorized),
+        Move::Say(r#"{"facts": [{"text": "CI is red", "confidence": 1}]}"#),
+    ] {
+        let stores = Arc::new(Stores::default());
+        stores.down.lock().unwrap().extend(["org:acme", "user:http:ann", "channel:http:default"]);
+        let moves = vec![Move::Ask(vec![bash("make")]), Move::Say("Done."), reflection];
+        let world = remembering(&stores, moves);
+        let io = world.ask("agent:coding repo:acme/app Make it").await;
+        assert_eq!(*io.replies.lock().unwrap(), ["Done."]);
+        assert_eq!(world.last_record().status, RunStatus::Completed);
+    }
+}
+
+#[tokio::test]
+async fn a_conversation_that_went_on_is_reflected_on_without_a_tool() {
+    let stores = Arc::new(Stores::default());
+    let world = remembering(&stores, vec![Move::Say("Tabs."), Move::Say(r#"{"facts": []}"#)]);
+    let history =
+        [Role::User, Role::Assistant].repeat(2).into_iter().map(|role| said(role, "So we said.")).collect();
+    let io = Arc::new(Collector { history, ..Collector::default() });
+    world.dispatch("Tabs or spaces?", &io).await;
+    world.settle().await;
+    assert_eq!(world.model.seen.lock().unwrap().len(), 2);
+}
