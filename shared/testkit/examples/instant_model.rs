@@ -3,8 +3,8 @@
 //! `instant_model TURNS OUTPUT_BYTES PAUSE_MS END` calls `bash` in so many turns of each request, with a command that
 //! prints so many bytes (none: `true`), pauses so long before each of an answer's events, and then ends (`answer`) or
 //! leaves the bot waiting (`hold`). It prints its base URL, then a line as each call of the model arrives, until it is
-//! killed: the request's mark, which is what follows the last `#` of what people said. Calls without tools, which are
-//! not turns, get a word and no line.
+//! killed: the request's mark, which is what follows the last `#` of what people said. Calls without tools
+//! and calls for a summary, which are not turns, get a word and no line.
 #![expect(clippy::expect_used, reason = "a test tool that cannot go on fails")]
 
 use std::{
@@ -19,6 +19,8 @@ use serde_json::{Value, json};
 
 /// What a model counts as one token, near enough: a bot that is told less than it sends never compacts.
 const BYTES_PER_TOKEN: u64 = 4;
+/// What a bot that asks for a summary says, and nothing else of it does (`shared/agent/src/run_loop/fit.rs`).
+const SUMMARY_NOTE: &str = "this conversation is about to outgrow your window";
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
@@ -35,7 +37,8 @@ async fn main() {
     let served = Mutex::new(HashMap::<String, u64>::new());
     let model = FakeAnthropic::forgetful(move |body| {
         let tokens = Tokens { input: bytes(&body["messages"]) / BYTES_PER_TOKEN, ..Tokens::default() };
-        if body["tools"].as_array().is_none_or(Vec::is_empty) {
+        let has_tools = body["tools"].as_array().is_some_and(|tools| !tools.is_empty());
+        if !has_tools || wants_summary(body) {
             return Reply::text("done").tokens(tokens);
         }
         let mark = mark(body);
@@ -79,6 +82,12 @@ fn texts(message: &Value) -> Vec<&str> {
             blocks.iter().filter_map(|block| block["text"].as_str()).collect()
         }
     }
+}
+
+/// Whether the bot asks for a summary of the conversation, which is not a turn either.
+fn wants_summary(body: &Value) -> bool {
+    let last = body["messages"].as_array().and_then(|messages| messages.last());
+    last.is_some_and(|last| texts(last).iter().any(|text| text.contains(SUMMARY_NOTE)))
 }
 
 /// Bytes of all texts.
