@@ -10,12 +10,14 @@ use ars_bot_adapters::{
     web::{BraveSearch, PublicWeb},
 };
 use ars_bot_core::{
+    memory::MemoryDeps,
     overrides::{LoadError, Overrides},
-    ports::{Documents, Skills, Web},
+    ports::{Documents, Memory, Skills, Web},
 };
 
 use crate::{
     commands::Failure,
+    config,
     environment::{self, name},
 };
 
@@ -27,6 +29,20 @@ pub fn web(search_key: Option<&Secret>) -> Result<Arc<dyn Web>, Failure> {
     let search = search_key.map(|key| BraveSearch::new(key, None)).transpose();
     let web = search.and_then(PublicWeb::new).context("the web tools").map_err(Failure::Unavailable)?;
     Ok(Arc::new(web))
+}
+
+/// Memory, when it is switched on.
+pub fn memory(
+    settings: &config::Memory,
+    organization: Option<String>,
+    store: Arc<dyn Memory>,
+) -> Result<Option<MemoryDeps>, Failure> {
+    if !settings.enabled {
+        return Ok(None);
+    }
+    let budget =
+        settings.budget().map_err(|error| Failure::InvalidInput(format!("configuration: {error}")))?;
+    Ok(Some(MemoryDeps { store, organization, budget, model: settings.model.clone() }))
 }
 
 /// What was changed of the configuration at run time. A store that is older than this bot has no such thing; one that

@@ -66,7 +66,7 @@ pub fn plan(setup: Setup, tokens: &TokenMap) -> Result<Plan, Failure> {
     if of_the_flag {
         settings.models.clear();
     }
-    for model in settings.models.values().chain(&settings.fallback_model) {
+    for model in settings.models.values().chain(&settings.fallback_model).chain(&file.memory.model) {
         known_provider(model, &providers)?;
     }
     let token_env = file.run_history.worker.as_ref().and_then(|worker| worker.token_env.as_deref());
@@ -127,7 +127,8 @@ impl Plan {
         state_url: Option<String>,
     ) -> Result<(Core, Arc<GitWorkspaces>), Failure> {
         let token = self.store_token.as_ref();
-        let place = Place { wanted: store, state_url, token, data_dir: &self.data_dir };
+        let memory_cap = self.file.memory.records_per_scope();
+        let place = Place { wanted: store, state_url, token, data_dir: &self.data_dir, memory_cap };
         let stores = Stores::open(&self.file.run_history, &place)?;
         let catalog = Catalog::new(self.providers, Transport::default())
             .map_err(|error| Failure::InvalidInput(format!("configuration: {error}")))?;
@@ -140,6 +141,11 @@ impl Plan {
             store: stores.runs,
             capabilities: Capabilities {
                 ledger: self.keeps_ledger.then(|| ledger(stores.live, stores.are_shared)).transpose()?,
+                memory: capabilities::memory(
+                    &self.file.memory,
+                    self.file.organization.clone(),
+                    stores.memory,
+                )?,
                 overrides: capabilities::overrides(stores.documents).await?,
                 web: Some(capabilities::web(self.search_key.as_ref())?),
                 skills: capabilities::skills()?,

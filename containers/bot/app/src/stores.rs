@@ -7,7 +7,7 @@ use ars_auth::Secret;
 use ars_bot_adapters::stores::{Client, EmbeddedStores, Exchange, Proposal, WorkerStores};
 use ars_bot_core::{
     live::LiveStores,
-    ports::{Clock as _, Documents, RunStore},
+    ports::{Clock as _, Documents, Memory, RunStore},
 };
 
 use crate::{
@@ -23,6 +23,8 @@ pub struct Stores {
     pub runs: Arc<dyn RunStore>,
     /// Live runs.
     pub live: LiveStores,
+    /// What is remembered.
+    pub memory: Arc<dyn Memory>,
     /// Documents of the configuration.
     pub documents: Arc<dyn Documents>,
     /// They are the state Worker's, which the next process reaches as well.
@@ -39,6 +41,8 @@ pub struct Place<'a> {
     pub token: Option<&'a Secret>,
     /// The data directory.
     pub data_dir: &'a Path,
+    /// Records a scope of memory keeps at most.
+    pub memory_cap: u32,
 }
 
 impl Stores {
@@ -56,17 +60,17 @@ impl Stores {
             None => place.state_url.is_some() || history.store == Some(HistoryStore::Worker),
         };
         if to_worker {
-            return Ok(Self::of(worker(history, place, proposal)?, true));
+            return Ok(Self::of(worker(history, place, proposal)?.with_memory_cap(place.memory_cap), true));
         }
         let stores = EmbeddedStores::open(place.data_dir, Arc::new(SystemClock), proposal)
             .with_context(|| format!("the data directory {} cannot be used", place.data_dir.display()));
-        Ok(Self::of(stores.map_err(Failure::Unavailable)?, false))
+        Ok(Self::of(stores.map_err(Failure::Unavailable)?.with_memory_cap(place.memory_cap), false))
     }
 
     fn of<E: Exchange + 'static>(client: Client<E>, are_shared: bool) -> Self {
         let client = Arc::new(client);
         let live = LiveStores { ledger: client.clone(), transcripts: client.clone() };
-        Self { runs: client.clone(), live, documents: client, are_shared }
+        Self { runs: client.clone(), live, documents: client.clone(), memory: client, are_shared }
     }
 }
 

@@ -149,7 +149,11 @@ impl Conclusion {
             drop((claim, tracked));
             leftovers.run(&core);
             if let (false, Some(live)) = (is_written, core.live()) {
-                core.history().make_up(&record, live).await;
+                // A drain waits for no store that is down: the next process finds the run in the ledger.
+                tokio::select! {
+                    () = core.history().make_up(&record, live) => {}
+                    () = core.hand_off().cancelled() => {}
+                }
             }
             if let Some(memory) = memory.filter(|_| record.status != RunStatus::StoppedHard) {
                 memory.reflect(&core, &record.id, &assignment, &driven.turns, driven.tool_calls).await;

@@ -62,9 +62,9 @@ pub async fn run(args: Serve) -> Result<ExitCode, Failure> {
 
     let told = signals.next().await;
     let wound = shutdown::wind_down(&core, &mut signals, told, closing, server).await;
+    // Nothing is in flight any more, or nothing is waited for: a flush under way has nothing left to carry.
     ledger_end.cancel();
-    // A flush that panicked has nothing left to carry.
-    drop(ledger.await);
+    ledger.abort();
     telemetry.finish(TELEMETRY_LIMIT).await;
     match wound {
         Wound::Down => Ok(ExitCode::SUCCESS),

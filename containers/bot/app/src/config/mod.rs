@@ -5,6 +5,7 @@
 
 mod grants;
 mod history;
+mod memory;
 mod providers;
 mod scopes;
 mod settings;
@@ -17,6 +18,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 pub use self::history::{HistoryStore, RunHistory};
+pub use self::memory::Memory;
 pub use self::providers::{REHEARSAL, configured as providers};
 
 /// The file as written.
@@ -49,6 +51,8 @@ pub struct File {
     pub grants: BTreeMap<String, grants::Entry>,
     /// What is closed to all but holders of a grant.
     pub restrict: grants::Restrict,
+    /// What is remembered from run to run.
+    pub memory: memory::Memory,
     /// Where telemetry goes.
     pub telemetry: ars_bot_telemetry::Settings,
     /// What of a run's spans is logged.

@@ -164,28 +164,13 @@ async fn prepare(core: &Core, message: &IncomingMessage, io: &Arc<dyn ChannelIo>
     };
 
     let left_of_day = left_of_day(core).await?;
-    let began = core.clock().now();
     let repository = plan.repository.as_ref().or(own.as_ref()).map(|repository| repository.name.as_str());
-    let (workspace, remembered) = tokio::join!(
-        attach(core, message, &plan),
+    let (ground, remembered) = tokio::join!(
+        ground(core, message, &plan, &mut stages),
         Remembering::begin(core, message, &actor, repository, &directed.text),
     );
-    let workspace = workspace?;
+    let Ground { workspace, facts } = ground?;
     let (remembering, recalled) = remembered.map_or((None, None), |(part, block)| (Some(part), block));
-    let facts = match &workspace {
-        Some(workspace) => {
-            stages.push(Stage {
-                name: "dispatch.workspace.attach",
-                started_at: began,
-                ended_at: core.clock().now(),
-            });
-            Some(WorkspaceFacts {
-                repository: workspace.repository().unwrap_or("(none)").to_owned(),
-                head: workspace.head().await.map_err(|error| not_ready(&error))?,
-            })
-        }
-        None => None,
-    };
     let conversation = prompt::conversation(prompt::recent(&history), &directed.text);
     let mut assignment = Assignment::of(deps, plan.agent, Voice { name: plan.model, client }, plan.effort);
     assignment.limits.cap = tightened(assignment.limits.cap, left_of_day);
@@ -193,31 +178,64 @@ async fn prepare(core: &Core, message: &IncomingMessage, io: &Arc<dyn ChannelIo>
         Some(workspace) => instructions::block(&**workspace, &deps.redactor).await,
         None => None,
     };
-    let skills = assignment.skills.as_deref().and_then(|skills| skills_block(skills, plan.agent.name));
-    let wishes =
-        instructions_block(scopes.channel.instructions.as_deref(), scopes.user.instructions.as_deref());
-    assignment.system = prompt::system(plan.agent, facts.as_ref(), [wishes, instructions, skills]);
-    if let Some(block) = recalled {
-        assignment.system = format!("{block}\n\n{}", assignment.system);
-    }
+    assignment.system = system(&assignment, facts.as_ref(), &scopes, [recalled, instructions]);
     assignment.workspace = workspace;
     let remembering = remembering.map(|part| part.after(conversation.len().saturating_sub(1)));
-    let git_ref = plan.git_ref;
-    let text = directed.text;
-    let prepared = Prepared {
-        text,
+    Ok(Ready::Run(Box::new(Prepared {
+        text: directed.text,
         history,
         names,
         actor,
-        git_ref,
+        git_ref: plan.git_ref,
         claim,
         assignment,
         conversation,
         facts,
         stages,
         remembering,
+    })))
+}
+
+/// Where a run stands: its tree, and what is known of it.
+struct Ground {
+    workspace: Option<Arc<dyn Workspace>>,
+    facts: Option<WorkspaceFacts>,
+}
+
+async fn ground(
+    core: &Core,
+    message: &IncomingMessage,
+    plan: &Plan,
+    stages: &mut Vec<Stage>,
+) -> Result<Ground, String> {
+    let began = core.clock().now();
+    let Some(workspace) = attach(core, message, plan).await? else {
+        return Ok(Ground { workspace: None, facts: None });
     };
-    Ok(Ready::Run(Box::new(prepared)))
+    stages.push(Stage { name: "dispatch.workspace.attach", started_at: began, ended_at: core.clock().now() });
+    let facts = WorkspaceFacts {
+        repository: workspace.repository().unwrap_or("(none)").to_owned(),
+        head: workspace.head().await.map_err(|error| not_ready(&error))?,
+    };
+    Ok(Ground { workspace: Some(workspace), facts: Some(facts) })
+}
+
+/// The system prompt: what is remembered, the agent's own prompt, then what people, the repository and skills say.
+fn system(
+    assignment: &Assignment,
+    facts: Option<&WorkspaceFacts>,
+    scopes: &Scopes,
+    [recalled, instructions]: [Option<String>; 2],
+) -> String {
+    let agent = assignment.agent;
+    let skills = assignment.skills.as_deref().and_then(|skills| skills_block(skills, agent.name));
+    let wishes =
+        instructions_block(scopes.channel.instructions.as_deref(), scopes.user.instructions.as_deref());
+    let prompt = prompt::system(agent, facts, [wishes, instructions, skills]);
+    match recalled {
+        Some(block) => format!("{block}\n\n{prompt}"),
+        None => prompt,
+    }
 }
 
 /// What is left of the day's money; nothing when it is not capped.
