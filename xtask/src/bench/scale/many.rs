@@ -9,7 +9,6 @@ use super::{mb, routes, spread};
 use crate::bench::bot::{Bench, Programs};
 use crate::bench::model::Script;
 use crate::bench::process::{Usage, peak_kb, resident_kb};
-use crate::bench::proxy::since;
 use crate::terminal::Step;
 
 /// Runs at once.
@@ -52,7 +51,7 @@ fn measure(programs: &Programs, runs: u32) -> Result<String> {
     bench.recorded()?;
     let took = began.elapsed();
     let used = Usage::of(bench.pid())?.since(before);
-    let asked = since(&bench.counts(), &Default::default());
+    let asked = bench.counts();
     let flushes = asked.get("/runs/flush").copied().unwrap_or_default();
     Ok(format!(
         "{runs} runs of {TURNS} turns in {:.1} s: turn {}; CPU/turn {:.2} ms; peak {:.1} MB, {:.2} MB a run; {:.1} flushes a second\n  {}",

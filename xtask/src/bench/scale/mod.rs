@@ -30,9 +30,12 @@ pub enum Row {
     Soak,
 }
 
+/// Measures one thing and prints it.
+type Measure = fn(&Programs) -> Result<()>;
+
 /// Measures what is wanted and prints it.
 pub fn run(programs: &Programs, wants: impl Fn(Row) -> bool) -> Result<()> {
-    let rows: [(Row, fn(&Programs) -> Result<()>); 4] = [
+    let rows: [(Row, Measure); 4] = [
         (Row::Idle, idle::run),
         (Row::Many, many::run),
         (Row::Viewers, watched::run),
