@@ -1,7 +1,7 @@
 //! From the records of several scopes to the block of a system prompt (state-worker supplement section 12, rows "read"
 //! and "block").
 //!
-//! In order: [`union()`], [`within`], [`block`]. Not here: asking the stores, and removing secrets (the bot's).
+//! In order: [`union()`], [`within`], [`block()`]. Not here: asking the stores, and removing secrets (the bot's).
 
 mod block;
 mod budget;

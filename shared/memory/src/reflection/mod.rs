@@ -2,7 +2,7 @@
 //! to "origin gate").
 //!
 //! In order: [`Ended::is_worth_reflecting`], [`request`] for a model, [`Findings::read`] of what it answers,
-//! [`Findings::without_restated`], [`place`]. Whatever the model answers, what comes out is within the store's limits,
+//! [`Findings::without_restated`], [`place()`]. Whatever the model answers, what comes out is within the store's limits,
 //! within the scopes the run had, and replaces nothing that the model was not shown. Not here: the call and the writes
 //! (the bot's).
 
