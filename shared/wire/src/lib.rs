@@ -4,6 +4,7 @@
 //! (`ars-runs` and friends), and events (`ars-events`).
 #![forbid(unsafe_code)]
 
+pub mod admin;
 pub mod config;
 pub mod friction;
 pub mod health;

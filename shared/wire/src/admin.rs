@@ -1,0 +1,152 @@
+//! Admin bodies, paths and the header between the edge and the bot (document 1 section 4.6, resident supplement 13,
+//! bot supplement 20.2).
+//!
+//! Not here: who may do it (`ars_auth`), and when the edge does it (`ars_edge`).
+
+use ars_types::Generation;
+use serde::{Deserialize, Serialize};
+
+/// `POST`: the bot ends at once, as if it had crashed.
+pub const CRASH_ROUTE: &str = "/admin/crash";
+/// `POST`: the bot says whether somebody may restart it. Internal: asked by the edge alone.
+pub const AUTHORIZE_ROUTE: &str = "/admin/restart/authorize";
+/// `POST`: answered by the edge, never by the bot.
+pub const RESTART_ROUTE: &str = "/admin/restart";
+
+/// In which the edge names whom it has authenticated. The edge strips it from everything that comes from outside.
+pub const SUBJECT_HEADER: &str = "x-ars-restart-subject";
+
+/// Whoever does any of these must hold it.
+pub const ACTION: &str = "deploy:write";
+
+/// 202 of a crash.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Crashing {
+    /// Always true.
+    pub ok: bool,
+    /// The process's generation; null while the run ledger is off.
+    pub generation: Option<Generation>,
+    /// The process that ends.
+    pub pid: u32,
+}
+
+/// 200 of an authorization.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Authorized {
+    /// Always true.
+    pub ok: bool,
+    /// Who may.
+    pub subject: String,
+}
+
+/// Every failure of an admin route.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failed {
+    /// Always false.
+    pub ok: bool,
+    /// What is wrong, without what was sent.
+    pub error: String,
+}
+
+/// The body of a restart; an empty one is the default.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RestartRequest {
+    /// Restart although runs are in flight, or although nothing is known of them.
+    #[serde(default)]
+    pub force: bool,
+}
+
+/// 202: the bot is told to stop and starts again once it has.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Restarting {
+    /// Always true.
+    pub ok: bool,
+    /// Always true.
+    pub stopping: bool,
+    /// Whether the caller insisted.
+    pub forced: bool,
+    /// Runs in flight; null when the bot could not tell.
+    pub in_flight: Option<u64>,
+    /// When the bot that stops was started; the restart is complete when a later time is reported. Null when the bot
+    /// could not tell.
+    pub previous_started_at: Option<String>,
+}
+
+/// 200: there was nothing to stop.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotRunning {
+    /// Always true.
+    pub ok: bool,
+    /// Always false.
+    pub stopping: bool,
+    /// What that means.
+    pub note: String,
+}
+
+/// 409: not now, unless forced.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RestartRefused {
+    /// Always false.
+    pub ok: bool,
+    /// Always true.
+    pub refused: bool,
+    /// Every reason.
+    pub problems: Vec<String>,
+}
+
+impl Authorized {
+    /// Of a subject that may.
+    pub fn of(subject: impl Into<String>) -> Self {
+        Self { ok: true, subject: subject.into() }
+    }
+}
+
+impl Failed {
+    /// Of a reason.
+    pub fn of(error: impl Into<String>) -> Self {
+        Self { ok: false, error: error.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_bodies_are_those_of_the_specification() {
+        let crashing = Crashing { ok: true, generation: None, pid: 7 };
+        assert_eq!(
+            serde_json::to_value(crashing).unwrap(),
+            json!({ "ok": true, "generation": null, "pid": 7 })
+        );
+        let restarting = Restarting {
+            ok: true,
+            stopping: true,
+            forced: false,
+            in_flight: Some(0),
+            previous_started_at: Some("t".into()),
+        };
+        let expected =
+            json!({ "ok": true, "stopping": true, "forced": false, "inFlight": 0, "previousStartedAt": "t" });
+        assert_eq!(serde_json::to_value(restarting).unwrap(), expected);
+        assert_eq!(serde_json::to_value(Failed::of("no")).unwrap(), json!({ "ok": false, "error": "no" }));
+        assert_eq!(
+            serde_json::to_value(Authorized::of("ann")).unwrap(),
+            json!({ "ok": true, "subject": "ann" })
+        );
+    }
+
+    #[test]
+    fn a_restart_body_holds_force_and_nothing_else() {
+        let read = |text: &str| serde_json::from_str::<RestartRequest>(text).ok().map(|body| body.force);
+        assert_eq!(read("{}"), Some(false));
+        assert_eq!(read(r#"{"force":true}"#), Some(true));
+        for text in ["null", r#"{"force":1}"#, r#"{"force":null}"#, r#"{"forced":true}"#, "true", ""] {
+            assert_eq!(read(text), None, "{text}");
+        }
+    }
+}
