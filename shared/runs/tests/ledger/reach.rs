@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ars_testkit::ledger::{Observer, Operation, Outcome, World, play, sequences};
+use ars_testkit::ledger::{Attempt, Observer, Outcome, World, play, sequences};
 use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;
 
@@ -104,13 +104,8 @@ impl Tally {
 }
 
 impl Observer<Native> for Tally {
-    fn after(
-        &mut self,
-        _: &mut Native,
-        operation: &Operation,
-        _: i64,
-        outcome: &Outcome,
-    ) -> Result<(), String> {
+    fn after(&mut self, _: &mut Native, attempt: Attempt<'_>) -> Result<(), String> {
+        let Attempt { operation, outcome, .. } = attempt;
         let path = operation.path().unwrap_or("sweep").trim_start_matches("/runs/");
         let body = match outcome {
             Outcome::Lost { kept } => {

@@ -22,7 +22,7 @@ pub use expected::Expected;
 pub use model::Model;
 pub use operation::Operation;
 pub use payload::{Claim, Event, EventKind, Name, News, Part, Record, Step, Writer};
-pub use play::{Action, Moment, Observer, Outcome, Sequence, Subject, play};
+pub use play::{Action, Attempt, Moment, Observer, Outcome, Sequence, Subject, play};
 pub use strategy::sequences;
 pub use twin::Twin;
 pub use world::World;

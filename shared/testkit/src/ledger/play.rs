@@ -91,13 +91,18 @@ pub trait Observer<S> {
     }
 
     /// After each attempt.
-    fn after(
-        &mut self,
-        subject: &mut S,
-        operation: &Operation,
-        now: i64,
-        outcome: &Outcome,
-    ) -> Result<(), String>;
+    fn after(&mut self, subject: &mut S, attempt: Attempt<'_>) -> Result<(), String>;
+}
+
+/// A request that was sent once, and how it ended.
+#[derive(Debug, Clone, Copy)]
+pub struct Attempt<'a> {
+    /// What was sent.
+    pub operation: &'a Operation,
+    /// The subject's time.
+    pub now: i64,
+    /// How it ended.
+    pub outcome: &'a Outcome,
 }
 
 /// Plays a sequence; an error names the moment and what was sent.
@@ -138,7 +143,7 @@ fn send<S: Subject>(
 ) -> Result<(), String> {
     observer.before(subject, operation, now);
     let outcome = attempt(subject, operation, now, crash);
-    observer.after(subject, operation, now, &outcome)?;
+    observer.after(subject, Attempt { operation, now, outcome: &outcome })?;
     match outcome {
         Outcome::Answered(..) => Ok(()),
         Outcome::Lost { .. } => send(subject, observer, operation, now, None),

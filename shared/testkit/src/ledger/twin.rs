@@ -2,7 +2,7 @@
 
 use super::model::Model;
 use super::operation::Operation;
-use super::play::{Observer, Outcome, Subject};
+use super::play::{Attempt, Observer, Outcome, Subject};
 use super::world::World;
 
 /// How far past every lease, and every clock of a sequence, the audit's reclaim stands: ten years.
@@ -45,13 +45,8 @@ impl Twin {
 }
 
 impl<S: Subject> Observer<S> for Twin {
-    fn after(
-        &mut self,
-        subject: &mut S,
-        operation: &Operation,
-        now: i64,
-        outcome: &Outcome,
-    ) -> Result<(), String> {
+    fn after(&mut self, subject: &mut S, attempt: Attempt<'_>) -> Result<(), String> {
+        let Attempt { operation, now, outcome } = attempt;
         match outcome {
             Outcome::Answered(status, body) => {
                 return self.model.apply(operation, now).check(*status, body, self.slack_ms);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ars_testkit::ledger::{Event, Name, Observer, Operation, Outcome, World, sequences};
+use ars_testkit::ledger::{Attempt, Event, Name, Observer, Operation, Outcome, World, sequences};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -40,13 +40,8 @@ fn shown(native: &mut Native, run: Name, now: i64) -> Vec<(i64, Value)> {
 struct Acknowledged(BTreeMap<Name, BTreeMap<i64, Option<Value>>>);
 
 impl Observer<Native> for Acknowledged {
-    fn after(
-        &mut self,
-        native: &mut Native,
-        operation: &Operation,
-        now: i64,
-        outcome: &Outcome,
-    ) -> Result<(), String> {
+    fn after(&mut self, native: &mut Native, attempt: Attempt<'_>) -> Result<(), String> {
+        let Attempt { operation, now, outcome } = attempt;
         // An answer that was lost is given when the bot repeats the request; until then its events are there too.
         let done = matches!(outcome, Outcome::Answered(200, _) | Outcome::Lost { kept: true });
         let rows = live(native, now);
@@ -99,13 +94,8 @@ impl Observer<Native> for NothingTaken {
         self.0 = Self::look(native, now);
     }
 
-    fn after(
-        &mut self,
-        native: &mut Native,
-        operation: &Operation,
-        now: i64,
-        _: &Outcome,
-    ) -> Result<(), String> {
+    fn after(&mut self, native: &mut Native, attempt: Attempt<'_>) -> Result<(), String> {
+        let Attempt { operation, now, .. } = attempt;
         if matches!(operation, Operation::Append { .. } | Operation::Flush { .. }) {
             return Ok(());
         }

@@ -4,7 +4,9 @@
 //! 10.4): the store cannot tell them apart. What it gives the writer is here: a finish replaces whatever was there,
 //! and is refused when repeated, so that the writer knows the run is over.
 
-use ars_testkit::ledger::{Name, Observer, Operation, Outcome, Record, Subject as _, World, sequences};
+use ars_testkit::ledger::{
+    Attempt, Name, Observer, Operation, Outcome, Record, Subject as _, World, sequences,
+};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -41,13 +43,8 @@ proptest! {
 struct NothingLeft;
 
 impl Observer<Native> for NothingLeft {
-    fn after(
-        &mut self,
-        native: &mut Native,
-        operation: &Operation,
-        now: i64,
-        outcome: &Outcome,
-    ) -> Result<(), String> {
+    fn after(&mut self, native: &mut Native, attempt: Attempt<'_>) -> Result<(), String> {
+        let Attempt { operation, now, outcome } = attempt;
         let Some(run) = finished(operation, outcome) else { return Ok(()) };
         let rows = live(native, now);
         holds(row(&rows, run).is_none(), || format!("live: {rows:?}"))?;
@@ -60,13 +57,8 @@ impl Observer<Native> for NothingLeft {
 struct AsPut;
 
 impl Observer<Native> for AsPut {
-    fn after(
-        &mut self,
-        native: &mut Native,
-        operation: &Operation,
-        now: i64,
-        outcome: &Outcome,
-    ) -> Result<(), String> {
+    fn after(&mut self, native: &mut Native, attempt: Attempt<'_>) -> Result<(), String> {
+        let Attempt { operation, now, outcome } = attempt;
         let (Operation::Finish { record, .. }, Some(run)) = (operation, finished(operation, outcome)) else {
             return Ok(());
         };
@@ -93,13 +85,8 @@ fn elsewhere(record: &Record, run: Name, now: i64) -> (bool, serde_json::Value) 
 struct Repeated(bool);
 
 impl Observer<Native> for Repeated {
-    fn after(
-        &mut self,
-        native: &mut Native,
-        operation: &Operation,
-        now: i64,
-        outcome: &Outcome,
-    ) -> Result<(), String> {
+    fn after(&mut self, native: &mut Native, attempt: Attempt<'_>) -> Result<(), String> {
+        let Attempt { operation, now, outcome } = attempt;
         let unknown = json!({ "ok": false, "reason": "unknown-run" });
         if std::mem::take(&mut self.0) {
             let told = *outcome == Outcome::Answered(409, unknown.clone());

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use ars_testkit::ledger::{Observer, Operation, Outcome, World, sequences};
+use ars_testkit::ledger::{Attempt, Observer, Operation, Outcome, World, sequences};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -39,7 +39,8 @@ proptest! {
 struct OneRunPerThread;
 
 impl Observer<Native> for OneRunPerThread {
-    fn after(&mut self, native: &mut Native, _: &Operation, now: i64, _: &Outcome) -> Result<(), String> {
+    fn after(&mut self, native: &mut Native, attempt: Attempt<'_>) -> Result<(), String> {
+        let Attempt { now, .. } = attempt;
         let rows = live(native, now);
         let threads: HashSet<_> = rows.iter().map(|row| row["threadKey"].as_str()).collect();
         holds(threads.len() == rows.len(), || format!("live: {rows:?}"))
@@ -55,7 +56,8 @@ impl Observer<Native> for RefusedIsNothing {
         self.0 = native.dump();
     }
 
-    fn after(&mut self, native: &mut Native, _: &Operation, _: i64, outcome: &Outcome) -> Result<(), String> {
+    fn after(&mut self, native: &mut Native, attempt: Attempt<'_>) -> Result<(), String> {
+        let Attempt { outcome, .. } = attempt;
         let nothing = match outcome {
             Outcome::Answered(status, body) => *status != 200 || body["ok"] == false,
             Outcome::Lost { kept } => !kept,
@@ -74,13 +76,8 @@ impl Observer<Native> for FinishingOnce {
         self.0 = live(native, now);
     }
 
-    fn after(
-        &mut self,
-        native: &mut Native,
-        operation: &Operation,
-        now: i64,
-        outcome: &Outcome,
-    ) -> Result<(), String> {
+    fn after(&mut self, native: &mut Native, attempt: Attempt<'_>) -> Result<(), String> {
+        let Attempt { operation, now, outcome } = attempt;
         let rows = live(native, now);
         if let (Operation::Finishing { writer }, Outcome::Answered(200, _)) = (operation, outcome) {
             let before = row(&self.0, writer.run).map(|row| &row["phase"]);
@@ -107,13 +104,8 @@ impl Observer<Native> for OthersLeft {
         self.0 = live(native, now);
     }
 
-    fn after(
-        &mut self,
-        native: &mut Native,
-        operation: &Operation,
-        now: i64,
-        outcome: &Outcome,
-    ) -> Result<(), String> {
+    fn after(&mut self, native: &mut Native, attempt: Attempt<'_>) -> Result<(), String> {
+        let Attempt { operation, now, outcome } = attempt;
         let rows = live(native, now);
         let Operation::Reclaim { generation, now: asked, .. } = operation else {
             let moved = |row: &&Value| self.0.iter().any(|before| changed_hands(before, row));
