@@ -21,6 +21,11 @@ const STAMP: &str = ".ars-lockfile";
 pub struct NpmTools {
     /// The edge runtime.
     pub workerd: PathBuf,
+    /// The edge runtime that starts containers by itself: wrangler's own, which is older. Newer ones want a side image
+    /// for it that no registry here has (docs/platform.md).
+    pub container_workerd: PathBuf,
+    /// What deploys Workers; Node runs it.
+    pub wrangler: PathBuf,
     /// Bundles a Worker's JavaScript glue.
     pub esbuild: PathBuf,
     /// Shrinks a Worker's wasm.
@@ -60,11 +65,17 @@ fn tools(node_modules: &Path) -> Result<NpmTools> {
     };
     let found = NpmTools {
         workerd: node_modules.join("@cloudflare").join(workerd).join("bin/workerd"),
+        container_workerd: node_modules
+            .join("wrangler/node_modules/@cloudflare")
+            .join(workerd)
+            .join("bin/workerd"),
+        wrangler: node_modules.join("wrangler/bin/wrangler.js"),
         esbuild: node_modules.join("@esbuild").join(esbuild).join("bin/esbuild"),
         wasm_opt: node_modules.join("binaryen/bin/wasm-opt"),
         node_modules: node_modules.to_owned(),
     };
-    for path in [&found.workerd, &found.esbuild, &found.wasm_opt] {
+    let files = [&found.workerd, &found.container_workerd, &found.wrangler, &found.esbuild, &found.wasm_opt];
+    for path in files {
         ensure!(path.is_file(), "{} is missing after npm ci", path.display());
     }
     Ok(found)
@@ -84,7 +95,7 @@ mod tests {
         let lock = fs::read_to_string(repo_root().join("package-lock.json")).unwrap();
         assert!(
             !lock.contains("\"resolved\"") && !lock.contains("://"),
-            "npm recorded where packages came from"
+            "npm recorded where packages came from, or whom to fund: take `resolved` and `funding` out"
         );
     }
 
