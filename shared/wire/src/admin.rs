@@ -4,6 +4,7 @@
 //! Not here: who may do it (`ars_auth`), and when the edge does it (`ars_edge`).
 
 use ars_types::Generation;
+use percent_encoding::{NON_ALPHANUMERIC, percent_decode, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 
 /// `POST`: the bot ends at once, as if it had crashed.
@@ -13,8 +14,20 @@ pub const AUTHORIZE_ROUTE: &str = "/admin/restart/authorize";
 /// `POST`: answered by the edge, never by the bot.
 pub const RESTART_ROUTE: &str = "/admin/restart";
 
-/// In which the edge names whom it has authenticated. The edge strips it from everything that comes from outside.
+/// In which the edge names whom it has authenticated ([`subject_header`]). The edge strips it from everything that
+/// comes from outside.
 pub const SUBJECT_HEADER: &str = "x-ars-restart-subject";
+
+/// A subject as the header's value: percent-encoded, because a subject may be any text and a header's value may not.
+pub fn subject_header(subject: &str) -> String {
+    utf8_percent_encode(subject, NON_ALPHANUMERIC).to_string()
+}
+
+/// The subject of a header's value; none when it names nobody.
+pub fn subject_of(value: &[u8]) -> Option<String> {
+    let subject = percent_decode(value).decode_utf8().ok()?.into_owned();
+    (!subject.is_empty()).then_some(subject)
+}
 
 /// Whoever does any of these must hold it.
 pub const ACTION: &str = "deploy:write";
@@ -138,6 +151,16 @@ mod tests {
             serde_json::to_value(Authorized::of("ann")).unwrap(),
             json!({ "ok": true, "subject": "ann" })
         );
+    }
+
+    #[test]
+    fn any_subject_crosses_in_a_header() {
+        for subject in ["ann", "ünï ✓", "a\r\nx: y", "100%", "a,b"] {
+            let value = subject_header(subject);
+            assert!(value.bytes().all(|byte| byte.is_ascii_graphic() && byte != b','), "{value}");
+            assert_eq!(subject_of(value.as_bytes()).as_deref(), Some(subject));
+        }
+        assert_eq!((subject_of(b""), subject_of(b"%ff")), (None, None));
     }
 
     #[test]

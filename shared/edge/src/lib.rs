@@ -1,0 +1,16 @@
+//! What the edge decides in front of the bot's container: which headers pass, which variables the container gets, when
+//! it is started and stopped, and who may restart it.
+//!
+//! Pure: time and random bytes are arguments, and every decision is a value. Not here: carrying it out
+//! (`durable-objects/bot`), and the bot's half of a restart (`containers/bot/http`).
+//! Implements document 1 sections 2.2, 4.6 and 5, resident supplement 13, bot supplement 20.2.
+#![forbid(unsafe_code)]
+
+pub mod environment;
+pub mod headers;
+pub mod lifecycle;
+pub mod restart;
+
+mod answer;
+
+pub use answer::Answer;
