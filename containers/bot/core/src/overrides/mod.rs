@@ -1,29 +1,34 @@
 //! What was changed at run time, over the configuration file (bot supplement section 12.3).
 //!
-//! The document is loaded when the process starts and held here, so that a request waits for no store. A change is
-//! made to a copy, saved under the version it was made to, and only then in force. When somebody else's change came
-//! first, theirs is loaded and this one made again to it, once. Not here: what a change may be (`ars_settings`), who
-//! may make one (`ars_auth::policy`), and the commands that do.
+//! The document is loaded when the process starts and held here, so that a request waits for no store. It is looked
+//! for again and again: a store that was down comes back, and other processes make changes too. A change is made to a
+//! copy, saved under the version it was made to, and only then in force. When somebody else's change came first,
+//! theirs is loaded and this one made again to it, once. Not here: what a change may be (`ars_settings`), who may
+//! make one (`ars_auth::policy`), and the commands that do.
 
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use ars_settings::{Fault, Scopes};
 use ars_wire::config::OVERRIDES;
 use tokio::sync::{Mutex, watch};
+use tokio_util::sync::CancellationToken;
 
 use crate::ports::{Documents, Replacement, StoreError};
 
 /// How often a change is made to what is newest: again when somebody else's came first, but not forever.
 const ATTEMPTS: usize = 2;
+/// Between two looks at the store, and the longest that one may take: how late a change of another process is in force
+/// here (bot supplement section 12.3 fixes no figure).
+const REFRESH_EVERY: Duration = Duration::from_secs(30);
 
 /// The overrides in force.
 pub struct Overrides {
     documents: Arc<dyn Documents>,
     held: watch::Sender<Held>,
-    /// Held while a change is made, so that those of this process do not race each other.
+    /// Held while a change is made or looked for, so that those of this process do not race each other.
     changing: Mutex<()>,
 }
 
@@ -37,6 +42,9 @@ struct Held {
 /// Why the overrides cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
+    /// The store has not answered in time.
+    #[error("the store has not said in time what the overrides are")]
+    Late,
     /// The store does not say.
     #[error("the overrides cannot be loaded")]
     Store(#[source] StoreError),
@@ -60,10 +68,41 @@ pub enum ChangeError {
 }
 
 impl Overrides {
-    /// Loads what there is.
-    pub async fn load(documents: Arc<dyn Documents>) -> Result<Self, LoadError> {
-        let (held, _) = watch::channel(fetch(&*documents).await?);
-        Ok(Self { documents, held, changing: Mutex::new(()) })
+    /// With nothing in force before the store was asked.
+    pub fn new(documents: Arc<dyn Documents>) -> Self {
+        Self { documents, held: watch::Sender::default(), changing: Mutex::new(()) }
+    }
+
+    /// Asks the store what is newest. What is in force stays so when it does not say, or not within `patience`.
+    pub async fn refresh(&self, patience: Duration) -> Result<(), LoadError> {
+        let refreshing = async {
+            let _one_at_a_time = self.changing.lock().await;
+            let newest = fetch(&*self.documents).await?;
+            self.held.send_if_modified(|held| {
+                let is_new = held.version != newest.version;
+                *held = newest;
+                is_new
+            });
+            Ok(())
+        };
+        tokio::time::timeout(patience, refreshing).await.unwrap_or(Err(LoadError::Late))
+    }
+
+    /// Asks again and again until `end` fires. Says when that begins to fail and when it works again.
+    pub async fn keep_current(&self, end: CancellationToken) {
+        let mut is_failing = false;
+        while end.run_until_cancelled(tokio::time::sleep(REFRESH_EVERY)).await.is_some() {
+            let refreshed = self.refresh(REFRESH_EVERY).await;
+            match &refreshed {
+                Ok(()) if is_failing => tracing::info!("runtime overrides are current again"),
+                Ok(()) => {}
+                Err(error) if !is_failing => {
+                    tracing::warn!(error = %error, "runtime overrides may be out of date");
+                }
+                Err(_still) => {}
+            }
+            is_failing = refreshed.is_err();
+        }
     }
 
     /// What is in force. Waits for nobody.

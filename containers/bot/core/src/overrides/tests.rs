@@ -9,6 +9,9 @@ use serde_json::{Value, json};
 use super::*;
 use crate::ports::{Document, StoreErrorKind};
 
+/// Of a store that answers.
+const PATIENCE: Duration = Duration::from_secs(1);
+
 /// One document, compared and swapped as the store does; it can be written to behind a writer's back, and go away.
 #[derive(Default)]
 struct Shared {
@@ -76,7 +79,24 @@ fn of_user(id: &str, name: &str) -> Value {
 }
 
 async fn over(shared: &Arc<Shared>) -> Overrides {
-    Overrides::load(Arc::<Shared>::clone(shared)).await.unwrap()
+    let overrides = unasked(shared);
+    overrides.refresh(PATIENCE).await.unwrap();
+    overrides
+}
+
+fn unasked(shared: &Arc<Shared>) -> Overrides {
+    Overrides::new(Arc::<Shared>::clone(shared))
+}
+
+/// Runs the looking-around until something else is in force.
+async fn changed(overrides: &Overrides) -> Arc<Scopes> {
+    let mut held = overrides.held.subscribe();
+    let end = CancellationToken::new();
+    tokio::select! {
+        changed = held.changed() => changed.unwrap(),
+        () = overrides.keep_current(end) => unreachable!("nobody ends it"),
+    }
+    overrides.current()
 }
 
 #[tokio::test]
@@ -138,7 +158,7 @@ async fn what_could_not_be_saved_was_never_in_force() {
     let down = overrides.change(set(Target::User("U1"), "coding")).await;
     assert!(matches!(down, Err(ChangeError::Unavailable(LoadError::Store(_)))));
     assert_eq!(*overrides.current(), Scopes::default());
-    assert!(matches!(Overrides::load(shared).await.err(), Some(LoadError::Store(_))));
+    assert!(matches!(unasked(&shared).refresh(PATIENCE).await, Err(LoadError::Store(_))));
 }
 
 #[tokio::test]
@@ -146,9 +166,49 @@ async fn a_document_that_is_none_is_not_taken_for_one_nor_written_over() {
     let shared = Arc::new(Shared::default());
     let overrides = over(&shared).await;
     shared.write(json!({ "channels": { "C1": { "agent": "hunter2 hunter2" } } }));
-    let error = Overrides::load(Arc::<Shared>::clone(&shared)).await.err().unwrap();
+    let error = unasked(&shared).refresh(PATIENCE).await.err().unwrap();
     assert!(matches!(&error, LoadError::Malformed(fault) if !fault.to_string().contains("hunter2")));
     let changed = overrides.change(set(Target::User("U1"), "coding")).await;
     assert!(matches!(changed, Err(ChangeError::Unavailable(LoadError::Malformed(_)))));
     assert_eq!(shared.held.lock().unwrap().version, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_was_down_at_the_start_is_asked_again_until_it_answers() {
+    let shared = Arc::new(Shared::default());
+    shared.write(of_user("U1", "coding"));
+    *shared.is_down.lock().unwrap() = true;
+    let overrides = unasked(&shared);
+    assert!(overrides.refresh(PATIENCE).await.is_err());
+    let (found, ()) = tokio::join!(changed(&overrides), async {
+        tokio::time::advance(3 * REFRESH_EVERY).await;
+        *shared.is_down.lock().unwrap() = false;
+    });
+    assert_eq!(found.document().unwrap(), of_user("U1", "coding"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_another_process_changed_is_in_force_here_within_the_interval() {
+    let shared = Arc::new(Shared::default());
+    let (here, there) = (over(&shared).await, over(&shared).await);
+    there.change(set(Target::User("U1"), "review")).await.unwrap();
+    let began = tokio::time::Instant::now();
+    assert_eq!(changed(&here).await, there.current());
+    assert!(began.elapsed() <= REFRESH_EVERY + PATIENCE);
+    // A change made here is made to theirs, and is not undone by a look at the store.
+    here.change(set(Target::Channel("C1"), "coding")).await.unwrap();
+    here.refresh(PATIENCE).await.unwrap();
+    assert_eq!((here.current().users.len(), here.current().channels.len()), (1, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_fails_or_says_nothing_takes_nothing_out_of_force() {
+    let shared = Arc::new(Shared::default());
+    shared.write(of_user("U1", "coding"));
+    let overrides = over(&shared).await;
+    *shared.is_down.lock().unwrap() = true;
+    assert!(matches!(overrides.refresh(PATIENCE).await, Err(LoadError::Store(_))));
+    let _stuck = overrides.changing.lock().await;
+    assert!(matches!(overrides.refresh(PATIENCE).await, Err(LoadError::Late)));
+    assert_eq!(overrides.current().document().unwrap(), of_user("U1", "coding"));
 }
