@@ -55,6 +55,15 @@ impl Redactor {
         text
     }
 
+    /// The text without the installation's own secrets. Shapes and names stay, so that code which only looks like a secret
+    /// can still be read and edited.
+    pub fn hide_known<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.known.iter().fold(Cow::Borrowed(text), |text, secret| match text.contains(secret) {
+            true => Cow::Owned(text.replace(secret, PLACEHOLDER)),
+            false => text,
+        })
+    }
+
     /// The text without control sequences and secrets, at most `cap_chars` characters of it.
     pub fn clean(&self, text: &str, cap_chars: usize) -> String {
         let stripped = strip_controls(text);
@@ -77,13 +86,7 @@ impl Redactor {
     }
 
     fn redact_once<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let mut text = Cow::Borrowed(text);
-        for secret in &self.known {
-            if text.contains(secret) {
-                text = Cow::Owned(text.replace(secret, PLACEHOLDER));
-            }
-        }
-        then(then(text, shapes::redact_shapes), assignments::redact_assignments)
+        then(then(self.hide_known(text), shapes::redact_shapes), assignments::redact_assignments)
     }
 
     fn clean_in_place(&self, text: &mut String) {

@@ -4,16 +4,19 @@
 //! and can be left to another process. Not here: what the loop decides (`ars_agent`), and what follows the run's end
 //! (`conclude`).
 
-use std::{collections::HashSet, time::Duration};
+use std::{collections::HashSet, panic::AssertUnwindSafe, time::Duration};
 
 use ars_agent::{Action, Ending, Input, Loop, Steered, ToolCall, Turn, resume};
 use ars_events::EventBody;
 use ars_types::RunStatus;
+use futures::FutureExt as _;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     assignment::{Assignment, Voice},
     spans::Spans,
+    tool_calls::Bounds,
 };
 use crate::{
     live::{Step, Stepped, Tracked},
@@ -84,8 +87,10 @@ pub struct Resumption {
     pub announced: HashSet<String>,
 }
 
-/// What a resumed run does first.
+/// What a run does first.
 pub enum First {
+    /// It stores the conversation that it begins with, and calls the model.
+    Begin,
     /// It calls the model.
     CallModel,
     /// It settles the calls that were under way.
@@ -118,30 +123,49 @@ impl Driver<'_> {
         let now = self.clock.now();
         let limits = self.assignment.full_limits();
         let agent_loop = Loop::new(self.assignment.budget, conversation, now).with_limits(limits);
-        let course = self.course(agent_loop, HashSet::new());
-        if let Some(tracked) = self.tracked {
-            // Not yet resumable is no harm: nothing has been done. The next step stores this one's turns too.
-            if let Err(error) = tracked.own_transcript().await {
-                tracing::warn!(run = %self.run.id(), error = %error, "transcript not begun");
-            }
-            self.store(&course, &[], false).await;
-        }
-        self.drive(course, Input::Start).await
+        self.caught(self.course(agent_loop, HashSet::new()), First::Begin).await
     }
 
     /// Goes on with a run that another process began.
     pub async fn go_on(&self, resumption: Resumption) -> Driven {
         let Resumption { agent_loop, first, announced } = resumption;
-        let mut course = self.course(agent_loop, announced);
+        self.caught(self.course(agent_loop, announced), first).await
+    }
+
+    /// A panic is a bug of ours: the requester still gets an answer, the run its record with what it cost, and whoever
+    /// it had taken follow-ups from their turn.
+    async fn caught(&self, mut course: Course, first: First) -> Driven {
+        let outcome = AssertUnwindSafe(self.to_its_end(&mut course, first)).catch_unwind().await;
+        let outcome = outcome.unwrap_or_else(|_panic| {
+            tracing::error!(run = %self.run.id(), "the run's driver panicked");
+            failed(INTERNAL_ERROR.to_owned())
+        });
+        self.driven(course, outcome)
+    }
+
+    async fn to_its_end(&self, course: &mut Course, first: First) -> Outcome {
         let next = match first {
+            First::Begin => {
+                self.store_beginning(course).await;
+                Next::Feed(Input::Start)
+            }
             First::CallModel => Next::Feed(Input::Start),
-            First::Settle(settlements) => Next::Feed(self.settle(&mut course, &settlements).await),
-            First::RunStep(calls) => self.work(&mut course, calls).await,
+            First::Settle(settlements) => Next::Feed(self.settle(course, &settlements).await),
+            First::RunStep(calls) => self.work(course, calls).await,
         };
         match next {
             Next::Feed(input) => self.drive(course, input).await,
-            Next::HandOff => self.driven(course, Outcome::HandedOff),
+            Next::HandOff => Outcome::HandedOff,
         }
+    }
+
+    /// Not yet resumable is no harm: nothing has been done. The next step stores this one's turns too.
+    async fn store_beginning(&self, course: &Course) {
+        let Some(tracked) = self.tracked else { return };
+        if let Err(error) = tracked.own_transcript().await {
+            tracing::warn!(run = %self.run.id(), error = %error, "transcript not begun");
+        }
+        self.store(course, &[], false).await;
     }
 
     fn course(&self, agent_loop: Loop, announced: HashSet<String>) -> Course {
@@ -156,10 +180,10 @@ impl Driver<'_> {
         }
     }
 
-    async fn drive(&self, mut course: Course, mut input: Input) -> Driven {
+    async fn drive(&self, course: &mut Course, mut input: Input) -> Outcome {
         loop {
             if self.tracked.is_some_and(Tracked::is_lost) {
-                return self.driven(course, Outcome::Lost);
+                return Outcome::Lost;
             }
             if course.stops.hard.is_cancelled() {
                 input = Input::HardStop;
@@ -167,7 +191,7 @@ impl Driver<'_> {
                 course.soft_stop_told = true;
                 course.agent_loop.step(Input::SoftStop, self.clock.now());
             }
-            self.read_mailbox(&mut course);
+            self.read_mailbox(course);
             let (mut next, mut has_spoken) = (None, false);
             for action in course.agent_loop.step(input, self.clock.now()) {
                 match action {
@@ -175,7 +199,7 @@ impl Driver<'_> {
                         has_spoken |= matches!(event, EventBody::Assistant { .. });
                         self.run.publish(event);
                     }
-                    Action::Finish(ending) => return self.driven(course, Outcome::Ended(ending)),
+                    Action::Finish(ending) => return Outcome::Ended(ending),
                     waits => next = Some(waits),
                 }
             }
@@ -184,21 +208,17 @@ impl Driver<'_> {
                     if has_spoken {
                         // An answer that was not delivered, and what took its place: more turns than a step adds, which
                         // a resume would not know what to make of without a record.
-                        self.store(&course, &[], false).await;
+                        self.store(course, &[], false).await;
                     }
-                    self.call_model(&mut course, purpose, limit_ms).await
+                    self.call_model(course, purpose, limit_ms).await
                 }
-                Some(Action::RunTools(calls)) => self.work(&mut course, calls).await,
+                Some(Action::RunTools(calls)) => self.work(course, calls).await,
                 // The loop always says what to wait for; were it not to, the run must not hang.
                 _ => Next::Feed(Input::HardStop),
             };
             input = match done {
                 Next::Feed(input) => input,
-                Next::HandOff if self.store(&course, &[], true).await == Stepped::Stored => {
-                    return self.driven(course, Outcome::HandedOff);
-                }
-                // Lost, or stopped meanwhile.
-                Next::HandOff => Input::HardStop,
+                Next::HandOff => return Outcome::HandedOff,
             };
         }
     }
@@ -228,7 +248,7 @@ impl Driver<'_> {
     }
 
     /// Stores where the loop stands; without a ledger there is nobody to store for.
-    async fn store(&self, course: &Course, calls: &[ToolCall], must: bool) -> Stepped {
+    pub(super) async fn store(&self, course: &Course, calls: &[ToolCall], must: bool) -> Stepped {
         let Some(tracked) = self.tracked else { return Stepped::Stored };
         let (seq, now) = (self.run.last_seq(), self.clock.now());
         let step = Step { agent_loop: &course.agent_loop, calls, seq, now };
@@ -238,8 +258,8 @@ impl Driver<'_> {
     /// Stores the step, then runs its calls.
     async fn work(&self, course: &mut Course, calls: Vec<ToolCall>) -> Next {
         let must = calls.iter().any(|call| !self.may_repeat(call));
-        let remaining = millis(course.agent_loop.remaining_ms(self.clock.now()));
-        let stored = tokio::time::timeout(remaining, self.store(course, &calls, must)).await;
+        let deadline = self.deadline(course);
+        let stored = tokio::time::timeout_at(deadline, self.store(course, &calls, must)).await;
         match stored {
             Ok(Stepped::Stored) => {}
             Ok(Stepped::NotStored) if !must => {}
@@ -251,10 +271,16 @@ impl Driver<'_> {
         if course.stops.hard.is_cancelled() {
             return Next::Feed(Input::HardStop);
         }
-        let outcomes = self.run_tools(&calls, remaining, &course.stops.hard, &course.announced).await;
+        let bounds = Bounds { deadline, hard_stop: &course.stops.hard };
+        let outcomes = self.run_tools(&calls, bounds, &course.announced).await;
         course.announced.clear();
         course.tool_calls += u32::try_from(outcomes.len()).unwrap_or(u32::MAX);
         Next::Feed(Input::Tools(outcomes))
+    }
+
+    /// When the run's time is used up, on the clock that waits go by.
+    fn deadline(&self, course: &Course) -> Instant {
+        Instant::now() + millis(course.agent_loop.remaining_ms(self.clock.now()))
     }
 
     /// Whether a resume may run the call again (state-worker supplement section 10.3).
@@ -272,8 +298,8 @@ impl Driver<'_> {
             .filter(|settlement| settlement.how == resume::Settle::RunAgain)
             .map(|settlement| settlement.call.clone())
             .collect();
-        let remaining = millis(course.agent_loop.remaining_ms(self.clock.now()));
-        let reran = self.run_tools(&again, remaining, &course.stops.hard, &course.announced).await;
+        let bounds = Bounds { deadline: self.deadline(course), hard_stop: &course.stops.hard };
+        let reran = self.run_tools(&again, bounds, &course.announced).await;
         for settlement in settlements {
             if settlement.how != resume::Settle::RunAgain {
                 self.publish_result(&settlement.call, &ToolOutput::from(settlement.synthetic()));
@@ -290,11 +316,17 @@ fn not_run(call: &ToolCall) -> ars_agent::ToolOutcome {
     output.of_call(&call.call_id)
 }
 
-/// How a run that threw is reported.
-pub fn thrown() -> Driven {
-    let answer = Some("❌ The run failed because of an internal error.".to_owned());
-    let outcome = Outcome::Ended(Ending { status: RunStatus::Failed, answer });
-    Driven { outcome, steps: 0, cost: None, turns: Vec::new(), tool_calls: 0, unread: Vec::new() }
+/// Said of a run that ended by a bug of ours.
+pub const INTERNAL_ERROR: &str = "❌ The run failed because of an internal error.";
+
+/// How a run is reported that ended before its first model call.
+pub fn not_begun(answer: String) -> Driven {
+    let (outcome, turns, unread) = (failed(answer), Vec::new(), Vec::new());
+    Driven { outcome, steps: 0, cost: Some(0), turns, tool_calls: 0, unread }
+}
+
+fn failed(answer: String) -> Outcome {
+    Outcome::Ended(Ending { status: RunStatus::Failed, cut_short: true, answer: Some(answer) })
 }
 
 pub(super) fn millis(ms: i64) -> Duration {

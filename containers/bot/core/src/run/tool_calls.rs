@@ -7,7 +7,8 @@ use ars_agent::{
     context::{is_oversized, referenced},
 };
 use ars_events::{COMMAND_MAX, EventBody, OUTPUT_MAX};
-use futures::future::join_all;
+use futures::{FutureExt as _, StreamExt as _, stream};
+use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::driver::Driver;
@@ -16,33 +17,63 @@ use crate::{
     tools::{Effects, RunFacilities, Tool, ToolContext, ToolOutput},
 };
 
-/// How long a tool may take to notice a hard stop before it is dropped.
+/// How long a tool that winds down may take to before it is dropped too (bot supplement section 14: a hard stop ends
+/// tool waits at once).
 const STOP_GRACE: Duration = Duration::from_secs(5);
-/// Most characters of a call's one-line summary, as of a result's (bot supplement section 9).
-const SUMMARY_MAX: usize = 200;
+/// Most calls at once. Section 14 runs side-effect-free neighbours together and leaves the number open.
+const AT_ONCE: usize = 8;
+/// Most calls of one turn that are run, whatever a model asks for.
+const CALLS_MAX: usize = 64;
+/// Said of a call that a hard stop ended or kept from running.
+const STOPPED: &str = "stopped";
+/// Said of a call that the time budget kept from running.
+const NO_TIME: &str = "Not run: the run has no time left. Answer now.";
+/// Said of a call that the time budget ended.
+const OUT_OF_TIME: &str = "Ended: the run's time was used up before the call was done. Answer now.";
 /// Most characters of one output in the conversation; the tools' own limits are below it where they have one.
 const TEXT_MAX: usize = 60_000;
+/// Most characters of the name of a tool that there is not (bot supplement section 9, the summary of a call).
+const UNKNOWN_NAME_MAX: usize = 200;
 /// Said in place of a file's name where there is none.
 const NOWHERE: &str = "no file: ask for less at a time";
 /// The tool whose calls carry their command and whose results carry an exit code.
 const SHELL_TOOL: &str = "bash";
+
+/// What bounds the calls of one turn, all of them together.
+#[derive(Clone, Copy)]
+pub(super) struct Bounds<'a> {
+    /// The end of the run's time, on the clock that its waits go by.
+    pub(super) deadline: Instant,
+    /// Fires when the run is stopped hard.
+    pub(super) hard_stop: &'a CancellationToken,
+}
+
+impl Bounds<'_> {
+    fn remaining(self) -> Duration {
+        self.deadline.saturating_duration_since(Instant::now())
+    }
+}
 
 impl Driver<'_> {
     /// Runs the calls and returns their outcomes in call order. Calls that are `announced` already are not again.
     pub(super) async fn run_tools(
         &self,
         calls: &[ToolCall],
-        remaining: Duration,
-        hard_stop: &CancellationToken,
+        bounds: Bounds<'_>,
         announced: &HashSet<String>,
     ) -> Vec<ToolOutcome> {
+        let (taken, rest) = calls.split_at(calls.len().min(CALLS_MAX));
         let mut outcomes = Vec::with_capacity(calls.len());
-        for group in calls.chunk_by(|a, b| self.is_read_only(a) && self.is_read_only(b)) {
-            let running = group
+        for group in taken.chunk_by(|a, b| self.is_read_only(a) && self.is_read_only(b)) {
+            // Collected, or the compiler cannot tell that the closure's futures may go from thread to thread.
+            let running: Vec<_> = group
                 .iter()
-                .map(|call| self.run_tool(call, remaining, hard_stop, announced.contains(&call.call_id)));
-            outcomes.extend(join_all(running).await);
+                .map(|call| self.run_tool(call, bounds, announced.contains(&call.call_id)).boxed())
+                .collect();
+            let done: Vec<_> = stream::iter(running).buffered(AT_ONCE).collect().await;
+            outcomes.extend(done);
         }
+        outcomes.extend(rest.iter().map(|call| too_many().of_call(&call.call_id)));
         outcomes
     }
 
@@ -50,23 +81,19 @@ impl Driver<'_> {
         self.assignment.tools.find(&call.name).is_some_and(|tool| tool.effects() == Effects::None)
     }
 
-    async fn run_tool(
-        &self,
-        call: &ToolCall,
-        remaining: Duration,
-        hard_stop: &CancellationToken,
-        is_announced: bool,
-    ) -> ToolOutcome {
+    async fn run_tool(&self, call: &ToolCall, bounds: Bounds<'_>, is_announced: bool) -> ToolOutcome {
         let tool = self.assignment.tools.find(&call.name);
         if !is_announced {
             self.announce(call, tool);
         }
         let name = format!("tool.{}", call.name);
         let span = self.spans.start(self.run, Some(&self.root), name, self.clock.now());
-        let began = tokio::time::Instant::now();
+        let began = Instant::now();
         let output = match tool {
-            Some(tool) => self.perform(tool, call, remaining, hard_stop).await,
             None => self.assignment.tools.unknown(),
+            Some(_) if bounds.hard_stop.is_cancelled() => ToolOutput::refused(STOPPED),
+            Some(_) if bounds.remaining().is_zero() => ToolOutput::refused(NO_TIME),
+            Some(tool) => self.perform(tool, call, bounds).await,
         };
         let error = (!output.ok).then(|| if output.infra { "infra" } else { "failed" }.to_owned());
         self.spans.end(self.run, span, error, None, self.clock.now());
@@ -81,47 +108,64 @@ impl Driver<'_> {
     }
 
     fn announce(&self, call: &ToolCall, tool: Option<&dyn Tool>) {
-        let summary = tool.map_or_else(|| call.name.clone(), |tool| tool.summary(&call.input));
+        let (summary, most) = match tool {
+            Some(tool) => (tool.summary(&call.input), tool.summary_max()),
+            None => (call.name.clone(), UNKNOWN_NAME_MAX),
+        };
         let command = (call.name == SHELL_TOOL)
             .then(|| call.input.get("command").and_then(serde_json::Value::as_str))
             .flatten()
             .map(|command| self.redactor.clean(command, COMMAND_MAX));
         self.run.publish(EventBody::ToolCall {
             tool: call.name.clone(),
-            summary: self.redactor.clean(&summary, SUMMARY_MAX),
+            summary: self.redactor.clean(&summary, most),
             call_id: Some(call.call_id.clone()),
             command,
         });
     }
 
-    async fn perform(
-        &self,
-        tool: &dyn Tool,
-        call: &ToolCall,
-        remaining: Duration,
-        hard_stop: &CancellationToken,
-    ) -> ToolOutput {
+    async fn perform(&self, tool: &dyn Tool, call: &ToolCall, bounds: Bounds<'_>) -> ToolOutput {
+        let cancel = bounds.hard_stop.child_token();
         let context = ToolContext {
             workspace: self.assignment.workspace.as_deref(),
             web: self.assignment.web.as_deref(),
-            remaining,
-            cancel: hard_stop,
+            remaining: bounds.remaining(),
+            cancel: &cancel,
             run: RunFacilities {
                 agent: self.assignment.agent.name,
                 skills: self.assignment.skills.as_deref(),
                 verdict: self.assignment.verdict.as_ref(),
                 publish: &|event| self.run.publish(event),
+                status: &|text| self.io.status(&self.redactor.clean(text, usize::MAX)),
+                hide: &|text| self.redactor.hide_known(text).into_owned(),
             },
         };
-        let stopped = async {
-            hard_stop.cancelled().await;
-            tokio::time::sleep(STOP_GRACE).await;
+        let interrupted = async {
+            let said = tokio::select! {
+                () = bounds.hard_stop.cancelled() => STOPPED,
+                () = sleep_until(bounds.deadline) => OUT_OF_TIME,
+            };
+            cancel.cancel();
+            if tool.winds_down() {
+                sleep(STOP_GRACE).await;
+            }
+            said
         };
         let output = tokio::select! {
             output = tool.run(context, &call.input) => output,
-            () = stopped => return ToolOutput::refused("stopped"),
+            said = interrupted => return ToolOutput::refused(said),
         };
-        self.within_bounds(output).await
+        self.within_bounds(self.without_secrets(output)).await
+    }
+
+    /// The output without the installation's secrets: what enters the conversation goes to a model vendor.
+    fn without_secrets(&self, mut output: ToolOutput) -> ToolOutput {
+        for content in &mut output.content {
+            if let ToolContent::Text { text } = content {
+                *text = self.redactor.hide_known(text).into_owned();
+            }
+        }
+        output
     }
 
     /// The output as the conversation takes it: of a text that is too long the ends, and the whole in a file if there is
@@ -154,6 +198,13 @@ impl Driver<'_> {
             infra: output.infra.then_some(true),
         });
     }
+}
+
+/// What a call beyond the most of a turn is answered.
+fn too_many() -> ToolOutput {
+    ToolOutput::refused(format!(
+        "Not run: at most {CALLS_MAX} calls of one turn are. Ask for it in the next one."
+    ))
 }
 
 /// The text of a result; other content is named, never carried in the stream.

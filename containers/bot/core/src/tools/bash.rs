@@ -67,6 +67,11 @@ impl Tool for Bash {
         format!("$ {}", one_line(peek(input, "command")))
     }
 
+    /// The command's process group is killed.
+    fn winds_down(&self) -> bool {
+        true
+    }
+
     async fn run(&self, context: ToolContext<'_>, input: &Value) -> ToolOutput {
         match run(context, input).await {
             Ok(output) | Err(output) => output,
@@ -87,7 +92,8 @@ async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, Tool
         return Err(ToolOutput { exit_code: Some(TIMED_OUT), ..ToolOutput::refused(text) });
     };
     let request = ExecRequest { command, timeout, output_limit: OUTPUT_BYTES };
-    let outcome = workspace.exec(request, context.cancel).await.map_err(ToolOutput::from)?;
+    let mut outcome = workspace.exec(request, context.cancel).await.map_err(ToolOutput::from)?;
+    outcome.output = (context.run.hide)(&outcome.output);
     let kept = match is_oversized(&outcome.output, OUTPUT_CHARS) {
         // Best effort: without the file the model still sees both ends.
         true => workspace.keep_output(&outcome.output).await.ok(),

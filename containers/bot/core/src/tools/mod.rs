@@ -45,6 +45,9 @@ pub use toolset::Toolset;
 pub use web_fetch::WebFetch;
 pub use web_search::WebSearch;
 
+/// Most characters of a call's one-line summary (bot supplement section 9).
+const SUMMARY_MAX: usize = 200;
+
 /// One tool.
 #[async_trait]
 pub trait Tool: Send + Sync {
@@ -56,6 +59,17 @@ pub trait Tool: Send + Sync {
 
     /// One line for the event stream: `$ <command>` for bash, else the name and its target. Tolerates any input.
     fn summary(&self, input: &Value) -> String;
+
+    /// Most characters of that line (bot supplement section 9: as of a result's).
+    fn summary_max(&self) -> usize {
+        SUMMARY_MAX
+    }
+
+    /// Whether a call that is to end is given a moment to put away what it started. All others are dropped where they
+    /// stand.
+    fn winds_down(&self) -> bool {
+        false
+    }
 
     /// Runs it. Broken arguments are answered with a text that names the field.
     async fn run(&self, context: ToolContext<'_>, input: &Value) -> ToolOutput;
@@ -87,12 +101,24 @@ pub struct RunFacilities<'a> {
     pub verdict: Option<&'a VerdictSlot>,
     /// Publishes an event between the call's and its result's.
     pub publish: &'a (dyn Fn(EventBody) + Send + Sync),
+    /// Shows the requester a text on the run's progress.
+    pub status: &'a (dyn Fn(&str) + Send + Sync),
+    /// A text without the installation's secrets: for a tool that cuts an output itself, because a secret cut in half is
+    /// found by nobody after it.
+    pub hide: &'a (dyn Fn(&str) -> String + Send + Sync),
 }
 
 impl<'a> RunFacilities<'a> {
     /// Of an agent that has nothing beside its workspace.
     pub fn bare(agent: &'a str) -> Self {
-        Self { agent, skills: None, verdict: None, publish: &|_event| {} }
+        Self {
+            agent,
+            skills: None,
+            verdict: None,
+            publish: &|_event| {},
+            status: &|_text| {},
+            hide: &|text| text.to_owned(),
+        }
     }
 }
 

@@ -61,7 +61,14 @@ impl Toolset {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use ars_agent::resume::RERUN_SAFE;
+
     use super::*;
+    use crate::tools::Effects;
+
+    const ALL: [Toolset; 4] = [Toolset::Full, Toolset::Readonly, Toolset::Assistant, Toolset::Web];
 
     fn names(toolset: Toolset) -> Vec<String> {
         toolset.tools().iter().map(|tool| tool.spec().name).collect()
@@ -69,7 +76,7 @@ mod tests {
 
     #[test]
     fn every_tool_describes_its_arguments_as_a_closed_object() {
-        for toolset in [Toolset::Full, Toolset::Readonly, Toolset::Assistant, Toolset::Web] {
+        for toolset in ALL {
             for tool in toolset.tools() {
                 let spec = tool.spec();
                 assert_eq!(spec.input_schema["type"], "object", "{}", spec.name);
@@ -80,8 +87,35 @@ mod tests {
     }
 
     #[test]
+    fn every_tools_effects_agree_with_the_list_that_a_resume_goes_by() {
+        let table = BTreeMap::from([
+            ("bash", Effects::Mutating),
+            ("edit_file", Effects::Mutating),
+            ("write_file", Effects::RerunSafe),
+            ("submit_verdict", Effects::RerunSafe),
+            ("update_status", Effects::RerunSafe),
+            ("diff_digest", Effects::None),
+            ("list_files", Effects::None),
+            ("list_skills", Effects::None),
+            ("read_file", Effects::None),
+            ("search", Effects::None),
+            ("use_skill", Effects::None),
+            ("web_fetch", Effects::None),
+            ("web_search", Effects::None),
+        ]);
+        let mut seen = BTreeSet::new();
+        for tool in ALL.into_iter().flat_map(Toolset::tools) {
+            let (name, effects) = (tool.spec().name, tool.effects());
+            assert_eq!(table.get(name.as_str()), Some(&effects), "{name}");
+            assert_eq!(RERUN_SAFE.contains(&name.as_str()), effects == Effects::RerunSafe, "{name}");
+            seen.insert(name);
+        }
+        assert!(table.keys().all(|name| seen.contains(*name)), "only {seen:?}");
+    }
+
+    #[test]
     fn a_toolset_names_each_tool_once() {
-        for toolset in [Toolset::Full, Toolset::Readonly, Toolset::Assistant, Toolset::Web] {
+        for toolset in ALL {
             let mut sorted = names(toolset);
             sorted.sort();
             sorted.dedup();

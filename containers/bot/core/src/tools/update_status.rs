@@ -1,6 +1,7 @@
 //! `update_status`: shows the requester a checklist (bot supplement section 15).
 //!
-//! The checklist reaches people through the call's event; the tool itself changes nothing.
+//! The checklist reaches the requester through the channel and everybody else through the call's event, both whole; the
+//! tool itself changes nothing.
 
 use ars_agent::ToolSpec;
 use async_trait::async_trait;
@@ -10,6 +11,10 @@ use super::{
     Effects, Tool, ToolContext, ToolOutput,
     args::{Args, peek},
 };
+
+/// Most characters of a checklist in the call's event, as of a command there (bot supplement section 9): shown whole,
+/// not by its first line.
+const CHECKLIST_MAX: usize = 4_000;
 
 /// The tool.
 pub(super) struct UpdateStatus;
@@ -40,10 +45,17 @@ impl Tool for UpdateStatus {
         format!("update_status {}", peek(input, "checklist").lines().collect::<Vec<_>>().join(" · "))
     }
 
-    async fn run(&self, _context: ToolContext<'_>, input: &Value) -> ToolOutput {
+    fn summary_max(&self) -> usize {
+        CHECKLIST_MAX
+    }
+
+    async fn run(&self, context: ToolContext<'_>, input: &Value) -> ToolOutput {
         match Args::of(input, &["checklist"]).and_then(|args| args.text("checklist")) {
             Ok(text) if text.trim().is_empty() => ToolOutput::text("Ignored: the checklist is empty."),
-            Ok(_) => ToolOutput::text("Shown."),
+            Ok(text) => {
+                (context.run.status)(text.trim());
+                ToolOutput::text("Shown.")
+            }
             Err(refused) => refused,
         }
     }

@@ -1,0 +1,121 @@
+//! What bounds the calls of one turn, and what of them reaches the model and people.
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use ars_agent::{Budget, Part, ToolContent};
+use ars_bot_core::{Capabilities, settings::Settings};
+use ars_events::{Actor, ActorKind};
+use ars_types::{RunStatus, StopMode};
+use serde_json::{Value, json};
+use tokio::time::{Instant, timeout};
+
+use crate::support::{Collector, Move, World, bash, outline, world, world_of};
+
+fn read(path: &str) -> (&'static str, Value) {
+    ("read_file", json!({ "path": path }))
+}
+
+/// The texts that the model got for the calls of its first turn.
+fn results(world: &World) -> Vec<String> {
+    let seen = world.model.seen.lock().unwrap();
+    let results = seen[1].last().unwrap().parts.iter().filter_map(|part| match part {
+        Part::ToolResult { content, .. } => Some(content.iter()),
+        _ => None,
+    });
+    let text = |content: &ToolContent| match content {
+        ToolContent::Text { text } => text.clone(),
+        other => panic!("{other:?}"),
+    };
+    results.map(|content| content.map(text).collect()).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_time_budget_bounds_all_calls_of_a_turn_together() {
+    let calls = vec![read("hang"), ("write_file", json!({"path": "a", "content": "b"})), read("c")];
+    let budget = Budget { turns: 10, time_ms: 5 * 60_000 };
+    let world = world_of(vec![Move::Ask(calls), Move::Say("late")], Capabilities::default(), |settings| {
+        Settings { budgets: [("coding".to_owned(), budget)].into(), ..settings }
+    });
+    let began = Instant::now();
+    let asked = world.ask("agent:coding repo:acme/app x");
+    timeout(Duration::from_secs(3600), asked).await.expect("the run ends by itself");
+    assert!(began.elapsed() < Duration::from_secs(5 * 60 + 10), "{:?}", began.elapsed());
+    let results = results(&world);
+    assert!(results[0].starts_with("Ended: the run's time was used up"), "{results:?}");
+    assert!(
+        results[1..].iter().all(|said| said.starts_with("Not run: the run has no time left")),
+        "{results:?}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hard_stop_does_not_wait_for_a_tool_that_does_not_listen() {
+    let world = Arc::new(world(vec![Move::Ask(vec![read("hang"), bash("x")])]));
+    let io = Arc::new(Collector::default());
+    let running = tokio::spawn({
+        let (world, io) = (Arc::clone(&world), Arc::clone(&io));
+        async move { world.dispatch("agent:coding repo:acme/app x", &io).await }
+    });
+    world.workspace.hanging.notified().await;
+    let stopped_at = Instant::now();
+    world.core.registry().stop_all(StopMode::Hard, &Actor::new(ActorKind::Cli, "local"));
+    running.await.unwrap();
+    assert!(stopped_at.elapsed() < Duration::from_secs(1), "{:?}", stopped_at.elapsed());
+    world.settle().await;
+    assert_eq!(world.last_record().status, RunStatus::StoppedHard);
+}
+
+#[tokio::test]
+async fn a_turn_of_many_calls_runs_a_few_at_once_and_not_all() {
+    let world = world(vec![Move::Ask(vec![read("a"); 70]), Move::Say("read")]);
+    world.ask("agent:coding repo:acme/app x").await;
+    assert_eq!(world.workspace.most_reading.load(Ordering::SeqCst), 8);
+    let results = results(&world);
+    assert_eq!(results.len(), 70);
+    assert!(
+        results[63].contains("\ta") && results[64].contains("at most 64 calls"),
+        "{:?}",
+        &results[63..65]
+    );
+    let told = outline(&world.last_record());
+    assert_eq!(told.iter().filter(|event| *event == "tool_call read_file").count(), 64);
+}
+
+#[tokio::test]
+async fn what_a_tool_prints_reaches_the_model_without_the_installations_secrets() {
+    // The second is cut for its length: a secret that the cut goes through must not be left in half.
+    let long = "canary-value ".repeat(5_000);
+    let world = world(vec![Move::Ask(vec![bash("echo canary-value"), bash(&long)]), Move::Say("done")]);
+    world.ask("agent:coding repo:acme/app x").await;
+    let results = results(&world);
+    assert_eq!(results[0], "echo [redacted]");
+    assert!(
+        results[1].starts_with("[redacted] [redacted]") && !results[1].contains("canary"),
+        "{}",
+        results[1]
+    );
+}
+
+#[tokio::test]
+async fn code_that_only_looks_like_a_secret_reaches_the_model_as_it_is() {
+    let code = "let password = \"hunter22\";";
+    let world = world(vec![Move::Ask(vec![bash(code)]), Move::Say("done")]);
+    world.ask("agent:coding repo:acme/app x").await;
+    assert_eq!(results(&world), [code]);
+}
+
+#[tokio::test]
+async fn a_checklist_is_shown_whole_to_the_requester_and_in_the_stream() {
+    let items: Vec<_> = (0..40).map(|n| format!("[ ] item {n} of canary-value")).collect();
+    let shown: Vec<_> = (0..40).map(|n| format!("[ ] item {n} of [redacted]")).collect();
+    let call = ("update_status", json!({"checklist": items.join("\n")}));
+    let world = world(vec![Move::Ask(vec![call]), Move::Say("done")]);
+    let io = world.ask("agent:coding repo:acme/app x").await;
+    assert_eq!(*io.statuses.lock().unwrap(), [shown.join("\n")]);
+    let record = world.last_record();
+    let event = record.events.iter().find(|event| event["type"] == "tool_call").unwrap();
+    assert_eq!(event["summary"], format!("update_status {}", shown.join(" · ")));
+}
