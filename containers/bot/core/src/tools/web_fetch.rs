@@ -3,6 +3,8 @@
 //! Not here: which addresses are refused and how a body becomes text (the `Web` port's adapter). Whatever the far side
 //! said, its address and type included, stands inside the untrusted fence.
 
+use std::ops::Range;
+
 use ars_agent::{ToolContent, ToolSpec};
 use ars_events::wrap_untrusted;
 use async_trait::async_trait;
@@ -14,6 +16,10 @@ use super::{
     media,
 };
 use crate::ports::{FetchLimits, Fetched, FetchedBody};
+
+/// Most characters of a page in one answer: below what any output may take in the conversation, so that the note on how
+/// to go on is not cut out of it. The rest of the 1 MB that section 15 allows is read by `offset`.
+const PAGE_CHARS: usize = 50_000;
 
 /// The tool.
 pub struct WebFetch;
@@ -31,7 +37,11 @@ impl Tool for WebFetch {
             input_schema: json!({
                 "type": "object",
                 "properties": {
-                    "url": {"type": "string", "description": "An absolute http or https URL."}
+                    "url": {"type": "string", "description": "An absolute http or https URL."},
+                    "offset": {
+                        "type": "integer", "minimum": 0,
+                        "description": "Of a long text, the first character to show, from 0."
+                    }
                 },
                 "required": ["url"],
                 "additionalProperties": false
@@ -55,22 +65,48 @@ impl Tool for WebFetch {
 }
 
 async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, ToolOutput> {
-    let args = Args::of(input, &["url"])?;
+    let args = Args::of(input, &["url", "offset"])?;
     let url = args.text("url")?;
+    let offset = args.optional_count("offset")?.map_or(0, |n| usize::try_from(n).unwrap_or(usize::MAX));
     let web = context.web()?;
     let mut limits = FetchLimits::default();
     limits.time = limits.time.min(context.remaining);
     let fetched = web.fetch(url, limits, context.cancel).await;
-    fetched.map(|fetched| shown(&fetched, limits)).map_err(|error| ToolOutput::refused(format!("{error}.")))
+    fetched
+        .map(|fetched| shown(&fetched, limits, offset))
+        .map_err(|error| ToolOutput::refused(format!("{error}.")))
+}
+
+/// The part of a text from `offset` on that one answer shows.
+fn page(text: &str, offset: usize) -> Range<usize> {
+    let at = |chars: usize| text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
+    at(offset)..at(offset.saturating_add(PAGE_CHARS))
+}
+
+/// Which part is shown and how to see the rest, of a text that was cut at `limit` bytes if there is one; nothing of one
+/// that is shown whole.
+fn note(text: &str, page: Range<usize>, offset: usize, limit: Option<usize>) -> Option<String> {
+    let total = text.chars().count();
+    if page.end < text.len() {
+        let next = offset + text[page].chars().count();
+        return Some(format!("Characters {offset} to {next} of {total}; go on with offset {next}."));
+    }
+    if page.is_empty() && offset > 0 {
+        return Some(format!("The text has only {total} characters."));
+    }
+    match limit {
+        Some(limit) => Some(format!("The text goes on; only about {limit} bytes were read.")),
+        None => (offset > 0).then(|| format!("Characters {offset} to {total}, the end of the text.")),
+    }
 }
 
 /// The answer as parts for the model. An error status is a failure whose page is shown all the same.
-fn shown(fetched: &Fetched, limits: FetchLimits) -> ToolOutput {
+fn shown(fetched: &Fetched, limits: FetchLimits, offset: usize) -> ToolOutput {
     let (said, note, part) = match &fetched.body {
         FetchedBody::Text { text, cut } => {
-            let cut =
-                cut.then(|| format!("The text goes on; only about {} bytes were read.", limits.text_bytes));
-            (text.as_str(), cut, None)
+            let page = page(text, offset);
+            let limit = cut.then_some(limits.text_bytes);
+            (&text[page.clone()], note(text, page, offset, limit), None)
         }
         FetchedBody::Image(bytes) | FetchedBody::Document(bytes) => match media::sniff(bytes) {
             Some(media_type) => {

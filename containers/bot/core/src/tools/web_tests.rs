@@ -105,6 +105,28 @@ async fn a_page_stands_with_its_address_and_type_inside_the_fence_and_only_our_w
 }
 
 #[tokio::test]
+async fn a_long_page_is_read_on_by_offset_to_its_end() {
+    let page = format!("{}{}", "é".repeat(70_000), "z".repeat(40_000));
+    let web = Scripted::page(200, "text/plain", text(&page, true));
+    let (mut read, mut offset) = (String::new(), 0);
+    for (next, note) in [
+        (50_000, "[Characters 0 to 50000 of 110000; go on with offset 50000.]"),
+        (100_000, "[Characters 50000 to 100000 of 110000; go on with offset 100000.]"),
+        (110_000, "[The text goes on; only about 1048576 bytes were read.]"),
+    ] {
+        let input = json!({"url": "https://e.example/", "offset": offset});
+        let output = call(Some(&web), &WebFetch, input).await;
+        let said = said(&output);
+        assert!(said.ends_with(note), "{}", &said[said.len() - 100..]);
+        read.extend(said.lines().filter(|line| line.starts_with(['é', 'z'])));
+        offset = next;
+    }
+    assert!(read == page, "{} characters", read.chars().count());
+    let beyond = call(Some(&web), &WebFetch, json!({"url": "https://e.example/", "offset": 500_000})).await;
+    assert!(said(&beyond).ends_with("[The text has only 110000 characters.]"), "{beyond:?}");
+}
+
+#[tokio::test]
 async fn an_error_status_fails_and_still_shows_its_page() {
     let output = fetch(&Scripted::page(404, "text/html", text("nothing here", false))).await;
     assert!(!output.ok && !output.infra);
@@ -159,6 +181,7 @@ async fn broken_arguments_name_the_field_and_ask_nothing() {
     for (tool, input, words) in [
         (&WebFetch as &dyn Tool, json!({}), "`url` is required"),
         (&WebFetch, json!({"url": 1}), "`url` must be a string"),
+        (&WebFetch, json!({"url": "x", "offset": -1}), "`offset` must be a whole number"),
         (&WebFetch, json!({"url": "secret", "method": "POST"}), "no field `method`"),
         (&WebSearch, json!("secret"), "not valid JSON"),
         (&WebSearch, json!({"query": " "}), "`query` must not be blank"),

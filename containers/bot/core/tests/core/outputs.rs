@@ -13,20 +13,20 @@ use tokio_util::sync::CancellationToken;
 
 use crate::support::{Move, World, world_with};
 
-/// A web of one long page.
-struct LongPage;
+/// A web of one page, whose address is long: a tool does not cut what it is told in its place.
+struct LongAddress;
 
 #[async_trait]
-impl Web for LongPage {
+impl Web for LongAddress {
     async fn fetch(
         &self,
-        url: &str,
+        _url: &str,
         _limits: FetchLimits,
         _cancel: &CancellationToken,
     ) -> Result<Fetched, WebError> {
-        let text = format!("first{}last", "é".repeat(200_000));
-        let body = FetchedBody::Text { text, cut: false };
-        Ok(Fetched { url: url.to_owned(), status: 200, media_type: "text/plain".into(), body })
+        let url = format!("first{}last", "é".repeat(200_000));
+        let body = FetchedBody::Text { text: "said".into(), cut: false };
+        Ok(Fetched { url, status: 200, media_type: "text/plain".into(), body })
     }
 
     async fn search(
@@ -58,10 +58,10 @@ fn shown(world: &World) -> String {
 }
 
 #[tokio::test]
-async fn a_long_page_is_shown_by_its_ends_and_kept_where_there_is_a_tree() {
+async fn a_long_output_is_shown_by_its_ends_and_kept_where_there_is_a_tree() {
     for (request, place) in [("agent:coding repo:acme/app read it", ".ars/outputs/"), ("read it", "no file")]
     {
-        let capabilities = Capabilities { web: Some(Arc::new(LongPage)), ..Capabilities::default() };
+        let capabilities = Capabilities { web: Some(Arc::new(LongAddress)), ..Capabilities::default() };
         let world = world_with(read("https://example.com/"), capabilities);
         world.ask(request).await;
         let shown = shown(&world);
