@@ -4,12 +4,11 @@
 //! record. The thread is held until the record has taken the live run's place, so that no message can reach a run that
 //! nobody reads for any more. Not here: resuming (`resume`), which ends here too.
 
-use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use ars_agent::Turn;
 use ars_events::EventBody;
 use ars_types::RunStatus;
-use futures::FutureExt;
 
 use crate::{
     agents,
@@ -21,7 +20,7 @@ use crate::{
     ports::ChannelIo,
     registry::RunHandle,
     review,
-    run::{Assignment, Driven, Driver, Outcome, Resumption, Span, Spans, thrown},
+    run::{Assignment, Driven, Driver, Outcome, Resumption, Span, Spans},
     service::{Core, InFlight},
     threads::{Claim, Closed},
 };
@@ -68,19 +67,18 @@ impl Conclusion {
                 From::Stored(resumption) => driver.go_on(*resumption).await,
             }
         };
-        // A panic is a bug of ours; the requester still gets an answer and the run its record.
-        let (driven, artifact) =
-            tokio::join!(AssertUnwindSafe(driven).catch_unwind(), self.reading_diff(core, assignment));
-        let mut driven = driven.unwrap_or_else(|_| {
-            tracing::error!(run = %self.run.id(), "the run's driver panicked");
-            thrown()
-        });
+        let reading = self.reading_diff(core, assignment);
+        let (mut driven, artifact) =
+            review::beside(driven, reading, |driven| matches!(driven.outcome, Outcome::Ended(_))).await;
         if let Outcome::Ended(ending) = &mut driven.outcome {
             if let Some(artifact) = artifact {
                 self.run.publish(artifact);
             }
             if let (Some(slot), Some(answer)) = (&assignment.verdict, &mut ending.answer) {
-                *answer = review::lead_with(slot.current().as_ref(), ending.status, answer);
+                let head = review::observed_head(assignment.workspace.as_deref()).await;
+                let (status, cut_short) = (ending.status, ending.cut_short);
+                let end = review::End { status, cut_short, head: head.as_deref() };
+                *answer = review::lead_with(slot.current().as_ref(), end, answer);
             }
         }
         let failed = matches!(&driven.outcome, Outcome::Ended(ending) if ending.status == RunStatus::Failed);
@@ -101,7 +99,7 @@ impl Conclusion {
     pub(crate) async fn conclude(
         self,
         core: &Core,
-        assignment: Assignment,
+        mut assignment: Assignment,
         memory: Option<Remembering>,
         driven: Driven,
     ) {
@@ -119,6 +117,9 @@ impl Conclusion {
             self.run.publish(EventBody::Answer { text: answer.clone() });
         }
         self.run.finish(ending.status);
+        if let Some(hold) = assignment.hold.take() {
+            hold.settle(self.run.id(), driven.cost, core.clock().now());
+        }
         self.count(core, ending.status);
         if let Some(tracked) = &self.tracked {
             tracked.last_news().await;

@@ -144,7 +144,7 @@ impl Loop {
     pub(super) fn finish_closing(&mut self, why: &Closing, prose: &str) -> Vec<Action> {
         let words = if prose.is_empty() { NO_CLOSING_WORDS } else { prose };
         let answer = format!("{}\n\n{words}", why.warning(self.saved.budget));
-        self.finish(why.status(), Some(answer))
+        self.end(Ending { status: why.status(), cut_short: true, answer: Some(answer) })
     }
 
     /// An answer that came of itself after a soft stop.
@@ -156,7 +156,7 @@ impl Loop {
 
     pub(super) fn hard_stop(&mut self) -> Vec<Action> {
         let mut actions = vec![Action::Publish(stopped(StopMode::Hard))];
-        actions.extend(self.finish(RunStatus::StoppedHard, None));
+        actions.extend(self.end(Ending { status: RunStatus::StoppedHard, cut_short: true, answer: None }));
         actions
     }
 
@@ -166,8 +166,12 @@ impl Loop {
     }
 
     pub(super) fn finish(&mut self, status: RunStatus, answer: Option<String>) -> Vec<Action> {
+        self.end(Ending { status, cut_short: false, answer })
+    }
+
+    fn end(&mut self, ending: Ending) -> Vec<Action> {
         self.is_over = true;
-        vec![Action::Finish(Ending { status, answer })]
+        vec![Action::Finish(ending)]
     }
 }
 

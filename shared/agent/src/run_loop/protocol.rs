@@ -86,6 +86,9 @@ impl Purpose {
 pub struct Ending {
     /// The status.
     pub status: RunStatus,
+    /// A budget, a dead workspace or a stop ended it, not the model. The status does not tell: a run that used up its
+    /// budget is completed.
+    pub cut_short: bool,
     /// What the requester is told; absent when the run was stopped hard.
     pub answer: Option<String>,
 }

@@ -13,7 +13,10 @@ fn an_answer_without_calls_completes_the_run() {
     let mut run = new_loop(8);
     run.step(Input::Start, START);
     let actions = run.step(says("done", StopReason::EndTurn), START);
-    assert_eq!(ending(&actions), Some(&Ending { status: RunStatus::Completed, answer: Some("done".into()) }));
+    assert_eq!(
+        ending(&actions),
+        Some(&Ending { status: RunStatus::Completed, cut_short: false, answer: Some("done".into()) })
+    );
 }
 
 #[test]
@@ -130,7 +133,10 @@ fn an_answer_given_after_a_soft_stop_is_labelled_as_stopped_early() {
 #[test]
 fn a_hard_stop_has_no_answer() {
     let actions = new_loop(60).step(Input::HardStop, START);
-    assert_eq!(ending(&actions), Some(&Ending { status: RunStatus::StoppedHard, answer: None }));
+    assert_eq!(
+        ending(&actions),
+        Some(&Ending { status: RunStatus::StoppedHard, cut_short: true, answer: None })
+    );
 }
 
 #[test]

@@ -1,15 +1,17 @@
 //! Reviews from the request to the record: skills, instructions, verdict, first line and reading diff.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
+use ars_agent::Budget;
 use ars_bot_core::{
     Capabilities,
     ports::{ModelErrorKind, Skill, Skills},
+    settings::Settings,
 };
 use ars_types::RunStatus;
 use serde_json::{Value, json};
 
-use crate::support::{Move, World, outline, world, world_with};
+use crate::support::{Move, World, outline, world, world_of, world_with};
 
 struct OneSkill;
 
@@ -77,6 +79,36 @@ async fn a_review_that_fails_after_approving_is_not_approved() {
     let (reply, _) = review(&world).await;
     assert!(reply.starts_with("Not approved: ") && !reply.contains("LGTM"), "{reply}");
     assert_eq!(world.last_record().status, RunStatus::Failed);
+}
+
+#[tokio::test]
+async fn an_approval_does_not_count_when_a_budget_ended_the_review() {
+    let moves = vec![Move::Ask(vec![verdict("approve", "fine")]), Move::Say("LGTM so far.")];
+    let world = world_of(moves, Capabilities::default(), |settings| Settings {
+        budgets: [("review".to_owned(), Budget { turns: 1, time_ms: 5 * 60_000 })].into(),
+        ..settings
+    });
+    let (reply, _) = review(&world).await;
+    assert!(reply.starts_with("Not approved: the review did not come to its end.\n"), "{reply}");
+    assert_eq!(world.last_record().status, RunStatus::Completed);
+}
+
+#[tokio::test]
+async fn an_approval_of_another_commit_does_not_count() {
+    let approval = ("submit_verdict", json!({"verdict": "approve", "summary": "fine", "head": "fffffff"}));
+    let world = world(vec![Move::Ask(vec![approval]), Move::Say("Fine.")]);
+    let (reply, _) = review(&world).await;
+    assert!(reply.starts_with("Not approved: the verdict is on another commit"), "{reply}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reading_diff_that_hangs_costs_the_diff_and_not_the_answer() {
+    let world = world(vec![Move::Ask(vec![verdict("approve", "fine")]), Move::Say("Fine.")]);
+    *world.workspace.range.lock().unwrap() = Some("hang".into());
+    let reviewed = tokio::time::timeout(Duration::from_secs(30), review(&world)).await;
+    let (reply, outline) = reviewed.expect("the review answers in time");
+    assert!(reply.starts_with("LGTM: fine\n"), "{reply}");
+    assert!(!outline.contains(&"review_artifact".to_owned()), "{outline:?}");
 }
 
 #[tokio::test]

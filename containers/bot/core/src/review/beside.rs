@@ -1,0 +1,59 @@
+//! A reading diff beside the work it belongs to, which it never delays (bot supplement section 17).
+
+use std::{pin::pin, time::Duration};
+
+use tokio::time::timeout;
+
+/// How long an answer waits for a diff that is not done yet: git takes milliseconds, or something is wrong with it.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// Does both at once. The reading is waited for only after work that `wants` it, and not for long; else it is dropped.
+pub async fn beside<W, R>(
+    work: impl Future<Output = W>,
+    reading: impl Future<Output = Option<R>>,
+    wants: impl FnOnce(&W) -> bool,
+) -> (W, Option<R>) {
+    let (mut work, mut reading) = (pin!(work), pin!(reading));
+    let done = tokio::select! {
+        read = &mut reading => return (work.await, read),
+        done = &mut work => done,
+    };
+    if !wants(&done) {
+        return (done, None);
+    }
+    let read = timeout(GRACE, reading).await.unwrap_or_else(|_elapsed| {
+        tracing::warn!("no reading diff: git was not done when the review was");
+        None
+    });
+    (done, read)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::{pending, ready};
+
+    use tokio::time::{Instant, sleep};
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_diff_that_hangs_holds_up_an_answer_for_the_grace_and_a_hand_off_not_at_all() {
+        for (wants, waited) in [(true, GRACE), (false, Duration::ZERO)] {
+            let began = Instant::now();
+            let (work, read) = beside(ready(1), pending::<Option<()>>(), |_| wants).await;
+            assert_eq!((work, read, began.elapsed()), (1, None, waited));
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_diff_done_before_the_work_or_a_moment_after_it_is_there() {
+        for (work_s, reading_s) in [(9, 1), (1, 2)] {
+            let work = sleep(Duration::from_secs(work_s));
+            let reading = async {
+                sleep(Duration::from_secs(reading_s)).await;
+                Some("diff")
+            };
+            assert_eq!(beside(work, reading, |()| true).await.1, Some("diff"));
+        }
+    }
+}
