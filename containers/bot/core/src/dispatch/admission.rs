@@ -1,7 +1,8 @@
 //! Thread admission (bot supplement section 13): a message either claims its thread or steers the run that holds it.
 //!
 //! A steered message is left in the ledger's inbox first, so that the process that resumes the run has it too, and
-//! then in the run's mailbox. Commands never come here: they are answered inline. Not here: how the run reads its
+//! then in the run's mailbox. Who steers a run works through it, so both gates are asked about the run's own agent and
+//! repository. Commands never come here: they are answered inline. Not here: how the run reads its
 //! follow-ups (`run::driver`), and what becomes of those it did not read (`conclude`).
 
 use std::sync::Arc;
@@ -10,7 +11,9 @@ use ars_auth::{Actor, can_run_agent};
 use ars_types::{RunId, StopMode};
 use ars_wire::ledger::{Holder, Phase};
 
+use super::plan;
 use crate::{
+    live::Meta,
     message::IncomingMessage,
     ports::ChannelIo,
     service::Core,
@@ -35,8 +38,29 @@ pub(super) struct Applicant<'a> {
     pub(super) names: Option<&'a str>,
     /// The agent it resolved to.
     pub(super) agent: &'static str,
+    /// The repository that agent would work on.
+    pub(super) repository: Option<&'a str>,
     /// The text without its directives.
     pub(super) text: &'a str,
+}
+
+/// The run that holds the thread.
+struct Held<'a> {
+    agent: &'a str,
+    repository: Option<&'a str>,
+    since: i64,
+    run: Option<&'a RunId>,
+}
+
+impl<'a> Held<'a> {
+    fn by(occupant: &'a Occupant) -> Self {
+        Self {
+            agent: occupant.agent,
+            repository: occupant.repository.as_deref(),
+            since: occupant.since,
+            run: occupant.run.as_ref(),
+        }
+    }
 }
 
 impl Applicant<'_> {
@@ -44,20 +68,22 @@ impl Applicant<'_> {
     pub(super) async fn admit(&self, core: &Core) -> Result<Admission, String> {
         loop {
             let thread = &self.message.thread_key;
-            let occupant = match core.threads().claim(thread, self.agent, core.clock().now()) {
+            let now = core.clock().now();
+            let occupant = match core.threads().claim(thread, self.agent, self.repository, now) {
                 Ok(claim) => return Ok(Admission::Claimed(claim)),
                 Err(occupant) => *occupant,
             };
-            self.may_steer(core, occupant.agent, occupant.since, occupant.run.as_ref())?;
+            let held = Held::by(&occupant);
+            self.may_steer(core, &held)?;
             let inbox_seq = match &occupant.run {
                 Some(run) => self.leave(core, run).await,
                 None => None,
             };
             match occupant.mailbox.put(self.follow_up(inbox_seq)) {
-                Ok(()) => return Ok(Admission::Steered(self.steered(core, &occupant))),
+                Ok(()) => return Ok(Admission::Steered(ack(core, &held))),
                 // The next owner finds it in the inbox.
                 Err(Closed::HandedOff) if inbox_seq.is_some() => {
-                    return Ok(Admission::Steered(self.steered(core, &occupant)));
+                    return Ok(Admission::Steered(ack(core, &held)));
                 }
                 // The run is being put away; the thread is free in a moment.
                 Err(Closed::Ended | Closed::HandedOff) => occupant.gone().await,
@@ -71,29 +97,45 @@ impl Applicant<'_> {
         core: &Core,
         holder: &Holder,
     ) -> Option<Result<String, String>> {
-        let (run, since) = (&holder.run_id, holder.started_at.rounded());
-        let agent = holder.agent.as_deref().unwrap_or("live");
-        if let Err(refusal) = self.may_steer(core, agent, since, Some(run)) {
+        let meta = match facts_of(core, &holder.run_id).await {
+            Ok(Some(meta)) => meta,
+            Ok(None) => return None,
+            Err(refusal) => return Some(Err(refusal)),
+        };
+        let held = Held {
+            agent: &meta.agent,
+            repository: meta.repo.as_deref(),
+            since: holder.started_at.rounded(),
+            run: Some(&holder.run_id),
+        };
+        if let Err(refusal) = self.may_steer(core, &held) {
             return Some(Err(refusal));
         }
-        self.leave(core, run).await?;
-        if is_ending(core, run).await {
+        self.leave(core, &holder.run_id).await?;
+        if is_ending(core, &holder.run_id).await {
             return Some(Err(format!(
-                "⏳ The {agent} agent is just ending its work in this thread and did not read this. Send it again in \
-                 a moment."
+                "⏳ The {} agent is just ending its work in this thread and did not read this. Send it again in a \
+                 moment.",
+                held.agent
             )));
         }
-        Some(Ok(ack(core, agent, since, Some(run))))
+        Some(Ok(ack(core, &held)))
     }
 
-    fn may_steer(&self, core: &Core, agent: &str, since: i64, run: Option<&RunId>) -> Result<(), String> {
+    fn may_steer(&self, core: &Core, held: &Held<'_>) -> Result<(), String> {
+        let agent = held.agent;
         if can_run_agent(self.actor, &core.settings().restrictions, agent).is_err() {
             return Err(format!(
                 "⛔ Sorry, you may not run the {agent} agent, which is at work in this thread."
             ));
         }
+        if let Some(repository) = held.repository {
+            plan::may_use(self.actor, core.settings(), repository).map_err(|refused| {
+                format!("⛔ Sorry, {refused} The {agent} agent is at work on it in this thread.")
+            })?;
+        }
         if self.names.is_some_and(|named| named != agent) {
-            let (seconds, link) = (seconds_since(core, since), link(core, run));
+            let (seconds, link) = (seconds_since(core, held.since), link(core, held.run));
             return Err(format!(
                 "⏳ The {agent} agent has been working in this thread for {seconds} s{link}. Ask another agent when \
                  it has finished, or in another thread."
@@ -126,10 +168,26 @@ impl Applicant<'_> {
             received_at: self.message.received_at,
         }
     }
+}
 
-    fn steered(&self, core: &Core, occupant: &Occupant) -> String {
-        ack(core, occupant.agent, occupant.since, occupant.run.as_ref())
-    }
+/// What the ledger knows of a run of another process; nothing of one that has ended. An `Err` is what the sender is
+/// told when that cannot be known: who may not be asked about is not steered.
+async fn facts_of(core: &Core, run: &RunId) -> Result<Option<Meta>, String> {
+    let unknown = || {
+        "⏳ Another process works in this thread, and it cannot be told what on. Ask again in a moment, or in another \
+         thread."
+            .to_owned()
+    };
+    let live = core.live().ok_or_else(unknown)?;
+    let rows = live.ledger().live().await.map_err(|error| {
+        tracing::warn!(run = %run, error = %error, "the holder of a thread is not known");
+        unknown()
+    })?;
+    let Some(row) = rows.iter().find(|row| row.run_id == *run) else { return Ok(None) };
+    Meta::of_row(&row.meta).map(Some).map_err(|error| {
+        tracing::warn!(run = %run, error = %error, "the row of a live run cannot be read");
+        unknown()
+    })
 }
 
 /// Whether a run of another process may have looked into its inbox for the last time, which it does after it took the
@@ -146,9 +204,9 @@ async fn is_ending(core: &Core, run: &RunId) -> bool {
     }
 }
 
-fn ack(core: &Core, agent: &str, since: i64, run: Option<&RunId>) -> String {
-    let (seconds, link) = (seconds_since(core, since), link(core, run));
-    format!("↪️ Passed on to the {agent} agent, {seconds} s into its work{link}")
+fn ack(core: &Core, held: &Held<'_>) -> String {
+    let (seconds, link) = (seconds_since(core, held.since), link(core, held.run));
+    format!("↪️ Passed on to the {} agent, {seconds} s into its work{link}", held.agent)
 }
 
 fn seconds_since(core: &Core, since: i64) -> i64 {

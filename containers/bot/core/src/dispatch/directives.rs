@@ -3,11 +3,19 @@
 //!
 //! `=` separates as well as `:`. A directive begins at the start or after white space; its value runs to the next
 //! white space. It is cut out of the text the model sees, with the blanks beside it; line breaks elsewhere stay,
-//! because requests carry code. `repo` and `ref` are this service's form of a repository hint.
+//! because requests carry code. Words inside of code that Markdown marks as such are never directives. `repo` and `ref`
+//! are this service's form of a repository hint.
+
+use std::ops::Range;
 
 use ars_types::{Effort, ModelRef, RefName};
 
+use super::code_spans::code_spans;
 use crate::{agents, message::Choices};
+
+/// Marks of a program's text that no name of a model or a ref holds, and no name, path or URL of a repository.
+const CODE_MARKS: &[char] =
+    &['"', '\'', '`', '(', ')', '[', ']', '{', '}', '<', '>', ',', ';', '|', '$', '*', '!', '='];
 
 /// A request's text without its directives, and what they said.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,34 +26,30 @@ pub struct Directed {
     pub choices: Choices,
 }
 
-/// Reads the directives of the message being dispatched: an invalid value is refused with the valid ones.
+/// Reads the directives of the message being dispatched. An unknown agent or effort is refused with the valid ones; any
+/// other word that only looks like a directive stays, because requests carry code.
 pub fn read(text: &str) -> Result<Directed, String> {
     let mut choices = Choices::default();
     let mut kept = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(start) = next_word(rest) {
-        let (before, from_word) = rest.split_at(start);
-        let end = from_word.find(char::is_whitespace).unwrap_or(from_word.len());
-        let (word, after) = from_word.split_at(end);
-        let Some((key, value)) = split(word) else {
-            kept.push_str(before);
-            kept.push_str(word);
-            rest = after;
+    let mut at = 0;
+    for Candidate { place, key, value } in candidates(text) {
+        if apply(&mut choices, key, value)? == Applied::NotOurs {
             continue;
-        };
-        apply(&mut choices, key, value)?;
-        kept.push_str(before.trim_end_matches([' ', '\t']));
+        }
+        kept.push_str(&text[at..place.start]);
+        kept.truncate(kept.trim_end_matches([' ', '\t']).len());
         // One blank stands where the directive stood, unless a line break or an end already separates.
-        rest = after.trim_start_matches([' ', '\t']);
+        let after = text[place.end..].trim_start_matches([' ', '\t']);
+        at = text.len() - after.len();
         if !kept.is_empty()
             && !kept.ends_with(char::is_whitespace)
-            && !rest.is_empty()
-            && !rest.starts_with(['\n', '\r'])
+            && !after.is_empty()
+            && !after.starts_with(['\n', '\r'])
         {
             kept.push(' ');
         }
     }
-    kept.push_str(rest);
+    kept.push_str(&text[at..]);
     let cut = choices != Choices::default();
     Ok(Directed { text: if cut { kept.trim().to_owned() } else { text.to_owned() }, choices })
 }
@@ -53,15 +57,35 @@ pub fn read(text: &str) -> Result<Directed, String> {
 /// What earlier user turns of the thread chose: the last valid value of each key wins, invalid ones are skipped.
 pub fn sticky<'a>(user_turns: impl Iterator<Item = &'a str>) -> Choices {
     let mut choices = Choices::default();
-    for (key, value) in user_turns.flat_map(str::split_whitespace).filter_map(split) {
+    for Candidate { key, value, .. } in user_turns.flat_map(candidates) {
         // A refused value leaves the choice as it was.
         drop(apply(&mut choices, key, value));
     }
     choices
 }
 
-fn next_word(text: &str) -> Option<usize> {
-    text.find(|c: char| !c.is_whitespace())
+/// A word that has a directive's form.
+struct Candidate<'a> {
+    place: Range<usize>,
+    key: &'a str,
+    value: &'a str,
+}
+
+/// The candidates outside of code, in order.
+fn candidates(text: &str) -> Vec<Candidate<'_>> {
+    let mut code = code_spans(text).into_iter().peekable();
+    let (mut found, mut at) = (Vec::new(), 0);
+    while let Some(start) = text[at..].find(|c: char| !c.is_whitespace()) {
+        let begin = at + start;
+        let word = text[begin..].split(char::is_whitespace).next().unwrap_or_default();
+        at = begin + word.len();
+        while code.next_if(|span| span.end <= begin).is_some() {}
+        let is_code = code.peek().is_some_and(|span| span.contains(&begin));
+        if let Some((key, value)) = split(word).filter(|_| !is_code) {
+            found.push(Candidate { place: begin..at, key, value });
+        }
+    }
+    found
 }
 
 /// Splits a word that is a directive with a value.
@@ -71,26 +95,45 @@ fn split(word: &str) -> Option<(&str, &str)> {
     (known && !value.is_empty()).then_some((key, value))
 }
 
+/// What became of a candidate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Applied {
+    /// It is a directive.
+    Taken,
+    /// It is a word of the text.
+    NotOurs,
+}
+
 /// Takes one directive. The text of a refusal names what is valid; it quotes nothing, because a pasted secret may
 /// stand where a value was meant.
-fn apply(choices: &mut Choices, key: &str, value: &str) -> Result<(), String> {
-    match key {
+fn apply(choices: &mut Choices, key: &str, value: &str) -> Result<Applied, String> {
+    let is_taken = match key {
         "agent" => {
             let agent = agents::find(value)
                 .ok_or_else(|| format!("there is no such agent. The agents are: {}.", agents::names()))?;
             choices.agent = Some(agent.name.to_owned());
+            true
         }
-        "model" => choices.model = Some(ModelRef::parse(value).map_err(|refused| format!("{refused}."))?),
         "effort" => {
             let words: Vec<_> = Effort::ALL.iter().map(|effort| effort.as_str()).collect();
             let effort = Effort::parse(value)
                 .ok_or_else(|| format!("there is no such effort. The efforts are: {}.", words.join(", ")))?;
             choices.effort = Some(effort);
+            true
         }
-        "repo" => choices.repository = Some(value.to_owned()),
-        _ => choices.git_ref = Some(RefName::parse(value).map_err(|refused| format!("the {refused}."))?),
-    }
-    Ok(())
+        _ if value.contains(CODE_MARKS) => false,
+        "model" => put(&mut choices.model, ModelRef::parse(value).ok()),
+        "repo" => put(&mut choices.repository, Some(value.to_owned())),
+        _ => put(&mut choices.git_ref, RefName::parse(value).ok()),
+    };
+    Ok(if is_taken { Applied::Taken } else { Applied::NotOurs })
+}
+
+/// Chooses a value that was understood.
+fn put<T>(choice: &mut Option<T>, value: Option<T>) -> bool {
+    let is_understood = value.is_some();
+    *choice = value.or(choice.take());
+    is_understood
 }
 
 #[cfg(test)]
@@ -134,11 +177,28 @@ mod tests {
 
     #[test]
     fn invalid_values_are_refused_without_being_quoted() {
-        for text in ["agent:sk-secret", "effort:sk-secret", "model:sk-secret", "ref:--sk-secret"] {
+        for text in ["agent:sk-secret", "effort:sk-secret"] {
             let refusal = read(text).unwrap_err();
             assert!(!refusal.contains("secret"), "{refusal}");
         }
         assert!(read("agent:nobody").unwrap_err().contains("general, coding"));
+    }
+
+    #[test]
+    fn pasted_code_refuses_and_changes_nothing() {
+        for text in [
+            "why is ref=&value and ref:--x",
+            "set model=gpt and model:\"a/b\"",
+            "repo=(self.repo, 1) repo:{id} repo=\"x\"",
+            "in `agent:nobody ref:main` and ``effort=max ` ``",
+            "see\n```yaml\nagent:nobody effort:9\n  repo:acme/app\n```\nplease",
+        ] {
+            assert_eq!(read(text), Ok(Directed { text: text.into(), choices: Choices::default() }), "{text}");
+            assert_eq!(sticky([text].into_iter()), Choices::default(), "{text}");
+        }
+        let directed = read("ref:main in `ref:x` ref=&x agent:coding").unwrap();
+        assert_eq!(directed.text, "in `ref:x` ref=&x");
+        assert_eq!(directed.choices.git_ref, RefName::parse("main").ok());
     }
 
     #[test]

@@ -2,14 +2,15 @@
 //!
 //! What follows is `conclude`, which a resumed run shares.
 
-use std::sync::Arc;
+use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use ars_agent::Role;
 use ars_events::EventBody;
 use ars_types::{RunId, RunStatus};
 use ars_wire::{Moment, ledger::NewRun};
+use futures::FutureExt as _;
 
-use super::{Prepared, Stage, prompt};
+use super::{Asked, Prepared, Stage, ground, prompt};
 use crate::{
     conclude::{Conclusion, From},
     history::{self, RunEnd},
@@ -18,9 +19,8 @@ use crate::{
     metrics,
     ports::ChannelIo,
     registry::{RunFacts, RunHandle},
-    run::{Assignment, Span, Spans},
+    run::{self, Assignment, Span, Spans},
     service::{Core, InFlight},
-    trace,
 };
 
 /// Most characters of a run's label (bot supplement section 11.1).
@@ -36,7 +36,7 @@ pub(super) async fn execute(
     in_flight: InFlight,
 ) -> Result<(), Box<super::Elsewhere>> {
     let id = core.registry().mint();
-    let facts = facts(core, &message, &prepared);
+    let facts = facts(core, &message, &prepared.asked, &prepared.assignment);
     let mut is_tracked = false;
     if let Some(live) = core.live() {
         let run = new_run(core, live, &id, &facts, &prepared);
@@ -50,35 +50,52 @@ pub(super) async fn execute(
             }
         }
     }
+    let Prepared { asked, claim, mut assignment } = prepared;
     let run = match core.registry().create(id, facts) {
         Ok(run) => run,
         Err(error) => {
             tracing::error!(error = %error, "no randomness for a run id");
+            super::release(core, claim, &io);
             drop(io.reply("❌ The run could not be started.").await);
             return Ok(());
         }
     };
-    prepared.claim.set_run(run.id());
-    let tracked =
-        core.live().filter(|_| is_tracked).map(|live| live.track(&run, prepared.claim.mailbox(), 0));
+    claim.set_run(run.id());
+    let tracked = core.live().filter(|_| is_tracked).map(|live| live.track(&run, claim.mailbox(), 0));
     let spans = Spans::default();
-    let request = publish_head(core, &run, &spans, &message, &prepared);
-    metrics::run_started(prepared.assignment.agent.name);
+    let request = publish_head(core, &run, &spans, &message, &asked);
+    metrics::run_started(assignment.agent.name);
     io.run_started(run.id());
     let started_at = run.view().started_at;
     let tombstone =
         RunEnd { status: RunStatus::Interrupted, finished_at: started_at, steps: None, cost: None };
     let provisional = core.history().begin(history::record(&run.view(), tombstone));
 
-    let Prepared { claim, assignment, conversation, remembering, .. } = prepared;
     let conclusion = Conclusion { run, spans, request, claim, tracked, provisional, io, in_flight };
-    let driven = conclusion.drive(core, &assignment, From::Start(conversation)).await;
+    let conversation = prompt::conversation(prompt::recent(&asked.history), &asked.text);
+    let prior_turns = conversation.len().saturating_sub(1);
+    let equipped = ground::equip(core, &message, &asked, &conclusion, &mut assignment);
+    let (driven, remembering) = match AssertUnwindSafe(equipped).catch_unwind().await {
+        Ok(Ok(remembering)) => {
+            (conclusion.drive(core, &assignment, From::Start(conversation)).await, remembering)
+        }
+        // Its stop ended the clone: it ends as any stopped run does.
+        Ok(Err(_)) if conclusion.run.stops().hard.is_cancelled() => {
+            (conclusion.drive(core, &assignment, From::Start(conversation)).await, None)
+        }
+        Ok(Err(refusal)) => (run::not_begun(refusal), None),
+        Err(_panic) => {
+            tracing::error!(run = %conclusion.run.id(), "equipping the run panicked");
+            (run::not_begun(run::INTERNAL_ERROR.to_owned()), None)
+        }
+    };
+    let remembering = remembering.map(|part| part.after(prior_turns));
     conclusion.conclude(core, assignment, remembering, driven).await;
     Ok(())
 }
 
 fn new_run(core: &Core, live: &Live, id: &RunId, facts: &RunFacts, prepared: &Prepared) -> NewRun {
-    let Assignment { agent, model, effort, system, tools, .. } = &prepared.assignment;
+    let Assignment { agent, model, effort, tools, .. } = &prepared.assignment;
     let meta = Meta {
         agent: agent.name.to_owned(),
         model: model.name.clone(),
@@ -88,8 +105,7 @@ fn new_run(core: &Core, live: &Live, id: &RunId, facts: &RunFacts, prepared: &Pr
         thread_key: facts.thread_key.as_str().to_owned(),
         channel_visibility: facts.visibility,
         repo: facts.repo.clone(),
-        git_ref: prepared.git_ref.as_ref().map(ToString::to_string),
-        head_sha: prepared.facts.as_ref().and_then(|facts| facts.head.clone()),
+        git_ref: prepared.asked.git_ref.as_ref().map(ToString::to_string),
         label: facts.label.clone(),
         received_at: facts.received_at,
     };
@@ -101,22 +117,23 @@ fn new_run(core: &Core, live: &Live, id: &RunId, facts: &RunFacts, prepared: &Pr
         started_at: Moment::from(core.clock().now()),
         meta: meta.to_row(),
         card: None,
-        system: system.clone(),
+        // Not known before the tree is: it follows in the state, before the step that makes the run resumable.
+        system: String::new(),
         tools: tools.specs().iter().filter_map(|spec| serde_json::to_value(spec).ok()).collect(),
         state: None,
     }
 }
 
-fn facts(core: &Core, message: &IncomingMessage, prepared: &Prepared) -> RunFacts {
-    let repo = prepared.facts.as_ref().map(|facts| facts.repository.clone());
+fn facts(core: &Core, message: &IncomingMessage, asked: &Asked, assignment: &Assignment) -> RunFacts {
+    let agent = assignment.agent.name;
+    let repo = asked.repository().filter(|_| assignment.agent.needs_repository).map(str::to_owned);
     let place = repo.clone().unwrap_or_else(|| format!("{} - {}", message.channel_id, message.actor.id));
-    let snippet = prepared.text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let agent = prepared.assignment.agent.name;
+    let snippet = asked.text.split_whitespace().collect::<Vec<_>>().join(" ");
     let label = format!("{agent} · {place} · “{snippet}”");
     RunFacts {
         label: core.deps().redactor.clean(&label, LABEL_CAP),
         agent: agent.to_owned(),
-        model: Some(prepared.assignment.model.name.to_string()),
+        model: Some(assignment.model.name.to_string()),
         channel_id: message.channel_id.clone(),
         user_id: message.actor.id.clone(),
         thread_key: message.thread_key.clone(),
@@ -126,22 +143,23 @@ fn facts(core: &Core, message: &IncomingMessage, prepared: &Prepared) -> RunFact
     }
 }
 
-/// The first events of a run: the request's span, the stages before the run, input, context, and what it runs with.
+/// The first events of a run: the request's span, the stages before the run, input, and context. What it runs with
+/// follows once its tree is there (`ground`).
 fn publish_head(
     core: &Core,
     run: &RunHandle,
     spans: &Spans,
     message: &IncomingMessage,
-    prepared: &Prepared,
+    asked: &Asked,
 ) -> Span {
     let request = spans.start(run, None, "request", message.received_at);
-    for Stage { name, started_at, ended_at } in &prepared.stages {
+    for Stage { name, started_at, ended_at } in &asked.stages {
         let span = spans.start(run, Some(request.id()), *name, *started_at);
         spans.end(run, span, None, None, *ended_at);
     }
-    run.publish(EventBody::Input { text: prepared.text.clone(), source: message.source.clone() });
+    run.publish(EventBody::Input { text: asked.text.clone(), source: message.source.clone() });
     if core.settings().include_context {
-        for turn in prompt::recent(&prepared.history) {
+        for turn in prompt::recent(&asked.history) {
             let speaker = match turn.role {
                 Role::User => "user",
                 Role::Assistant => "assistant",
@@ -149,15 +167,5 @@ fn publish_head(
             run.publish(EventBody::Context { text: format!("{speaker}: {}", turn.text) });
         }
     }
-    let assignment = &prepared.assignment;
-    run.publish(EventBody::RunMeta {
-        agent: assignment.agent.name.to_owned(),
-        model: Some(assignment.model.name.to_string()),
-        effort: assignment.effort.map(|effort| effort.to_string()),
-        trace_id: Some(trace::trace_id(run.id())),
-        repo: prepared.facts.as_ref().map(|facts| facts.repository.clone()),
-        git_ref: prepared.git_ref.as_ref().map(ToString::to_string),
-        head_sha: prepared.facts.as_ref().and_then(|facts| facts.head.clone()),
-    });
     request
 }

@@ -1,42 +1,46 @@
 //! `dispatch(deps, msg, io)`: the stages of a request, in the order of bot supplement section 12.1.
 //!
 //! A refusal before the run is created is one reply and no run. From the creation on, whatever happens ends in a
-//! finished run, a reply attempt and a record.
+//! finished run, a reply attempt and a record: a tree that cannot be made ready too, because the run is claimed, and
+//! its requester told of it, before the tree is touched.
 
 mod admission;
+mod code_spans;
 pub mod directives;
 mod execute;
+mod ground;
+mod origin;
 mod plan;
 mod prompt;
 
 use std::sync::Arc;
 
-use ars_agent::{Role, Turn, money::MoneyCap};
+use ars_agent::Role;
 use ars_auth::Actor;
-use ars_settings::instructions_block;
-use ars_types::{RefName, UnixMillis};
+use ars_types::{RefName, RunStatus, UnixMillis};
 use ars_wire::ledger::Holder;
-use tokio_util::sync::CancellationToken;
 
 use self::{
     admission::{Admission, Applicant},
     plan::{Plan, Scopes},
-    prompt::WorkspaceFacts,
 };
 use crate::{
-    agents::skills_block,
-    instructions,
-    memory::Remembering,
+    day_spend::Hold,
+    leftovers::Leftovers,
     message::IncomingMessage,
     overrides::Overrides,
-    ports::{ChannelIo, HistoryTurn, Workspace, WorkspaceError, WorkspaceRequest},
+    ports::{ChannelIo, HistoryTurn, Repository, WorkspaceError},
     run::{Assignment, Voice},
     service::{Core, InFlight},
+    settings::MoneyCaps,
     threads::{Claim, Closed},
 };
 
 /// How often a request is begun again because the run that held its thread elsewhere ended meanwhile.
 const BEGINNINGS: usize = 3;
+
+/// Said of a message without a request in it.
+const NO_REQUEST: &str = "⚠️ What should it do? The message says how to run, but asks for nothing.";
 
 /// A stage that took place before the run was created, for its spans.
 struct Stage {
@@ -45,20 +49,34 @@ struct Stage {
     ended_at: UnixMillis,
 }
 
-/// A request that may run.
+/// A request that may run. Its tree and its prompt come once the run is begun (`ground`).
 struct Prepared {
+    asked: Asked,
+    claim: Claim,
+    assignment: Assignment,
+}
+
+/// What was asked, by whom, and where.
+struct Asked {
     text: String,
     history: Vec<HistoryTurn>,
     /// The agent it names itself.
     names: Option<String>,
     actor: Actor,
+    scopes: Scopes,
+    /// The repository that the request or the configuration names.
+    named: Option<Repository>,
+    /// The thread's own.
+    own: Option<Repository>,
     git_ref: Option<RefName>,
-    claim: Claim,
-    assignment: Assignment,
-    conversation: Vec<Turn>,
-    facts: Option<WorkspaceFacts>,
     stages: Vec<Stage>,
-    remembering: Option<Remembering>,
+}
+
+impl Asked {
+    /// The repository it is about, whether its agent works on one or not.
+    fn repository(&self) -> Option<&str> {
+        self.named.as_ref().or(self.own.as_ref()).map(|repository| repository.name.as_str())
+    }
 }
 
 /// What preparing a request came to.
@@ -90,21 +108,16 @@ pub async fn dispatch(core: &Core, message: IncomingMessage, io: Arc<dyn Channel
         };
         let Err(elsewhere) = execute::execute(core, message, prepared, io, in_flight).await else { return };
         let Elsewhere { message: back, prepared, io: back_io, in_flight: guard, holder } = *elsewhere;
-        // What was steered to the run that is not to be finds the one that holds the thread.
-        for sender in prepared.claim.mailbox().close(Closed::Ended).into_iter().filter_map(|one| one.sender) {
-            let (core, counted) = (core.clone(), core.enter());
-            tokio::spawn(async move {
-                core.dispatch(sender.message, sender.io).await;
-                drop(counted);
-            });
-        }
+        let Prepared { asked, claim, assignment } = prepared;
+        release(core, claim, &back_io);
         let applicant = Applicant {
             message: &back,
             io: &back_io,
-            actor: &prepared.actor,
-            names: prepared.names.as_deref(),
-            agent: prepared.assignment.agent.name,
-            text: &prepared.text,
+            actor: &asked.actor,
+            names: asked.names.as_deref(),
+            agent: assignment.agent.name,
+            repository: None,
+            text: &asked.text,
         };
         match applicant.steer_elsewhere(core, &holder).await {
             Some(Ok(ack)) => return say(&*back_io, &ack).await,
@@ -137,6 +150,9 @@ async fn prepare(core: &Core, message: &IncomingMessage, io: &Arc<dyn ChannelIo>
     stages.push(Stage { name: "dispatch.history", started_at: began, ended_at: core.clock().now() });
 
     let directed = directives::read(&message.text).map_err(|refused| format!("⚠️ Sorry, {refused}"))?;
+    if directed.text.trim().is_empty() {
+        return Err(NO_REQUEST.to_owned());
+    }
     let earlier = directives::sticky(user_texts(&history));
     let own_choices = plan::merge(message.choices.clone(), directed.choices);
     let names = own_choices.agent.clone();
@@ -156,6 +172,7 @@ async fn prepare(core: &Core, message: &IncomingMessage, io: &Arc<dyn ChannelIo>
         actor: &actor,
         names: names.as_deref(),
         agent: plan.agent.name,
+        repository: place_of(&plan, own.as_ref()),
         text: &directed.text,
     };
     let claim = match applicant.admit(core).await? {
@@ -163,94 +180,47 @@ async fn prepare(core: &Core, message: &IncomingMessage, io: &Arc<dyn ChannelIo>
         Admission::Steered(ack) => return Ok(Ready::Steered(ack)),
     };
 
-    let left_of_day = left_of_day(core).await?;
-    let repository = plan.repository.as_ref().or(own.as_ref()).map(|repository| repository.name.as_str());
-    let (ground, remembered) = tokio::join!(
-        ground(core, message, &plan, &mut stages),
-        Remembering::begin(core, message, &actor, repository, &directed.text),
-    );
-    let Ground { workspace, facts } = ground?;
-    let (remembering, recalled) = remembered.map_or((None, None), |(part, block)| (Some(part), block));
-    let conversation = prompt::conversation(prompt::recent(&history), &directed.text);
-    let mut assignment = Assignment::of(deps, plan.agent, Voice { name: plan.model, client }, plan.effort);
-    assignment.limits.cap = tightened(assignment.limits.cap, left_of_day);
-    let instructions = match &workspace {
-        Some(workspace) => instructions::block(&**workspace, &deps.redactor).await,
-        None => None,
+    let hold = match hold_of_day(core).await {
+        Ok(hold) => hold,
+        Err(refusal) => {
+            release(core, claim, io);
+            return Err(refusal);
+        }
     };
-    assignment.system = system(&assignment, facts.as_ref(), &scopes, [recalled, instructions]);
-    assignment.workspace = workspace;
-    let remembering = remembering.map(|part| part.after(conversation.len().saturating_sub(1)));
-    Ok(Ready::Run(Box::new(Prepared {
+    let mut assignment = Assignment::of(deps, plan.agent, Voice { name: plan.model, client }, plan.effort);
+    assignment.hold_to(hold);
+    let asked = Asked {
         text: directed.text,
         history,
         names,
         actor,
+        scopes,
+        named: plan.repository,
+        own,
         git_ref: plan.git_ref,
-        claim,
-        assignment,
-        conversation,
-        facts,
         stages,
-        remembering,
-    })))
-}
-
-/// Where a run stands: its tree, and what is known of it.
-struct Ground {
-    workspace: Option<Arc<dyn Workspace>>,
-    facts: Option<WorkspaceFacts>,
-}
-
-async fn ground(
-    core: &Core,
-    message: &IncomingMessage,
-    plan: &Plan,
-    stages: &mut Vec<Stage>,
-) -> Result<Ground, String> {
-    let began = core.clock().now();
-    let Some(workspace) = attach(core, message, plan).await? else {
-        return Ok(Ground { workspace: None, facts: None });
     };
-    stages.push(Stage { name: "dispatch.workspace.attach", started_at: began, ended_at: core.clock().now() });
-    let facts = WorkspaceFacts {
-        repository: workspace.repository().unwrap_or("(none)").to_owned(),
-        head: workspace.head().await.map_err(|error| not_ready(&error))?,
-    };
-    Ok(Ground { workspace: Some(workspace), facts: Some(facts) })
+    Ok(Ready::Run(Box::new(Prepared { asked, claim, assignment })))
 }
 
-/// The system prompt: what is remembered, the agent's own prompt, then what people, the repository and skills say.
-fn system(
-    assignment: &Assignment,
-    facts: Option<&WorkspaceFacts>,
-    scopes: &Scopes,
-    [recalled, instructions]: [Option<String>; 2],
-) -> String {
-    let agent = assignment.agent;
-    let skills = assignment.skills.as_deref().and_then(|skills| skills_block(skills, agent.name));
-    let wishes =
-        instructions_block(scopes.channel.instructions.as_deref(), scopes.user.instructions.as_deref());
-    let prompt = prompt::system(agent, facts, [wishes, instructions, skills]);
-    match recalled {
-        Some(block) => format!("{block}\n\n{prompt}"),
-        None => prompt,
-    }
+/// Gives up a thread whose run is not to be: what was passed on to it meanwhile becomes a request of its own.
+fn release(core: &Core, claim: Claim, io: &Arc<dyn ChannelIo>) {
+    let unread = claim.mailbox().close(Closed::Ended).into_iter();
+    drop(claim);
+    Leftovers::of(RunStatus::Failed, unread, io).run(core);
 }
 
-/// What is left of the day's money; nothing when it is not capped.
-async fn left_of_day(core: &Core) -> Result<Option<u64>, String> {
-    let Some(cap) = core.settings().money.day else { return Ok(None) };
-    core.day_spend().left(cap, &**core.store(), core.clock().now()).await.map(Some)
+/// The repository that the agent works on, if it does on one.
+fn place_of<'a>(plan: &'a Plan, own: Option<&'a Repository>) -> Option<&'a str> {
+    let repository = plan.repository.as_ref().or(own).filter(|_| plan.agent.needs_repository)?;
+    Some(&repository.name)
 }
 
-/// The smaller of a run's own cap and what is left of the day.
-fn tightened(cap: Option<MoneyCap>, left_of_day: Option<u64>) -> Option<MoneyCap> {
-    let left = left_of_day.map(|run_microusd| MoneyCap { run_microusd });
-    match (cap, left) {
-        (Some(cap), Some(left)) => Some(MoneyCap { run_microusd: cap.run_microusd.min(left.run_microusd) }),
-        (cap, left) => cap.or(left),
-    }
+/// What the run may spend of the day's money; nothing when it is not capped.
+async fn hold_of_day(core: &Core) -> Result<Option<Hold>, String> {
+    let MoneyCaps { run, day } = core.settings().money;
+    let Some(day) = day else { return Ok(None) };
+    core.day_spend().reserve(day, run, &**core.store(), core.clock().now()).await.map(Some)
 }
 
 fn user_texts(history: &[HistoryTurn]) -> impl Iterator<Item = &str> {
@@ -259,23 +229,6 @@ fn user_texts(history: &[HistoryTurn]) -> impl Iterator<Item = &str> {
 
 fn with_configured_grants(actor: &Actor, core: &Core) -> Actor {
     ars_auth::grants::granted(actor, &core.settings().grants)
-}
-
-async fn attach(
-    core: &Core,
-    message: &IncomingMessage,
-    plan: &Plan,
-) -> Result<Option<Arc<dyn Workspace>>, String> {
-    if !plan.agent.needs_repository {
-        return Ok(None);
-    }
-    let request = WorkspaceRequest {
-        thread: &message.thread_key,
-        repository: plan.repository.as_ref(),
-        git_ref: plan.git_ref.as_ref(),
-    };
-    let opened = core.deps().workspaces.open(request, &CancellationToken::new()).await;
-    opened.map(Some).map_err(|error| not_ready(&error))
 }
 
 fn not_ready(error: &WorkspaceError) -> String {

@@ -7,6 +7,7 @@ use ars_auth::{Actor, can_run_agent, can_use_repo};
 use ars_settings::{Choice, Defaults, Layers, Scope, Target};
 use ars_types::{Effort, ModelRef, RefName};
 
+use super::origin;
 use crate::{
     agents::{self, AgentSpec, DEFAULT_AGENT},
     message::Choices,
@@ -108,7 +109,7 @@ fn resolve_repository(
 ) -> Result<Option<Repository>, String> {
     let repository = match (named, thread_repository) {
         (Some(named), _) => configured(named, settings).or_else(|| direct(named, actor, settings)),
-        (None, Some(own)) => return allowed(actor, settings, &own.name).map(|()| None),
+        (None, Some(own)) => return allowed(actor, settings, own).map(|()| None),
         (None, None) => settings.default_repository.as_deref().and_then(|name| configured(name, settings)),
     };
     let Some(repository) = repository else {
@@ -119,11 +120,26 @@ fn resolve_repository(
             known => format!("{lead} Name one with `repo:<name>`. Known here: {}.", known.join(", ")),
         });
     };
-    allowed(actor, settings, &repository.name)?;
+    allowed(actor, settings, &repository)?;
     Ok(Some(repository))
 }
 
-fn allowed(actor: &Actor, settings: &Settings, repository: &str) -> Result<(), String> {
+/// Asks the gate by every name that the repository's place has: one that is closed stays closed under all of them.
+fn allowed(actor: &Actor, settings: &Settings, repository: &Repository) -> Result<(), String> {
+    let others =
+        settings.repositories.iter().filter(|other| origin::is_same(&other.origin, &repository.origin));
+    others.chain([repository]).try_for_each(|one| by_name(actor, settings, &one.name))
+}
+
+/// Asks the gate of a repository that is known by its name.
+pub fn may_use(actor: &Actor, settings: &Settings, name: &str) -> Result<(), String> {
+    match configured(name, settings) {
+        Some(repository) => allowed(actor, settings, &repository),
+        None => by_name(actor, settings, name),
+    }
+}
+
+fn by_name(actor: &Actor, settings: &Settings, repository: &str) -> Result<(), String> {
     can_use_repo(actor, &settings.restrictions, repository)
         .map_err(|_| "you may not use that repository here.".to_owned())
 }
@@ -132,21 +148,22 @@ fn configured(name: &str, settings: &Settings) -> Option<Repository> {
     settings.repositories.iter().find(|repository| repository.name == name).cloned()
 }
 
-/// A path or URL named by the request itself: only from the machine's own user, or below an allowed prefix.
+/// A path or URL named by the request itself: only from the machine's own user, or below an allowed prefix. The
+/// configured repository when it is the place of one.
 fn direct(origin: &str, actor: &Actor, settings: &Settings) -> Option<Repository> {
-    let traversal = origin.split(['/', '\\']).any(|part| part == "..");
+    // A server reads `%67` as `g`, and what follows a `?` not as a path: spellings that no comparison sees through.
+    let is_disguised = origin.contains(['%', '?', '#', '\\']) || origin.split('/').any(|part| part == "..");
     let below = |prefix: &String| {
         // `/srv/git` allows `/srv/git/x`, not `/srv/git-other`.
         origin.strip_prefix(prefix.trim_end_matches('/')).is_some_and(|rest| rest.starts_with('/'))
     };
-    let below_allowed = !traversal && settings.allowed_origins.iter().any(below);
+    let below_allowed = !is_disguised && settings.allowed_origins.iter().any(below);
     if actor.id != LOCAL_USER && !below_allowed {
         return None;
     }
-    let last = origin.trim_end_matches('/').rsplit(['/', ':']).next().unwrap_or_default();
-    let name = last.trim_end_matches(".git");
-    let name = if name.is_empty() { "repository" } else { name };
-    Some(Repository { name: name.to_owned(), origin: origin.to_owned() })
+    let known = settings.repositories.iter().find(|known| origin::is_same(&known.origin, origin));
+    let unknown = || Repository { name: origin::name(origin), origin: origin.to_owned() };
+    Some(known.cloned().unwrap_or_else(unknown))
 }
 
 #[cfg(test)]

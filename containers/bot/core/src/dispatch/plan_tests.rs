@@ -85,10 +85,47 @@ fn paths_and_urls_are_refused_unless_allowed_or_asked_for_locally() {
     settings.allowed_origins = vec!["/srv/git/".into()];
     let plan =
         resolve(with_repo("/srv/git/tool.git/"), &Scopes::default(), &machine(), &settings, None).unwrap();
-    assert_eq!(plan.repository.unwrap().name, "tool");
+    assert_eq!(plan.repository.unwrap().name, "origin:/srv/git/tool");
     assert!(
         resolve(with_repo("/srv/git/../../etc"), &Scopes::default(), &machine(), &settings, None).is_err()
     );
+}
+
+#[test]
+fn a_closed_repository_stays_closed_by_its_origin_and_by_another_name_of_it() {
+    let mut settings = settings();
+    settings.allowed_origins = vec!["/srv".into()];
+    settings.repositories.push(Repository { name: "app".into(), origin: "/srv/app.git".into() });
+    let mut holder = machine();
+    holder.grants.repos = Set::Only(BTreeSet::from(["acme/app".to_owned(), "app".to_owned()]));
+    let ask = |name: &str, actor: &Actor, settings: &Settings| {
+        resolve(with_repo(name), &Scopes::default(), actor, settings, None)
+    };
+    for name in ["acme/app", "app", "/srv/app", "/srv/app/", "/srv/app.git", "/srv//app/.git"] {
+        let open = ask(name, &machine(), &settings).unwrap().repository.unwrap();
+        assert!(open.name == "acme/app" || name == "app" && open.name == "app", "{name}: {open:?}");
+        let mut closed = settings.clone();
+        closed.restrictions.repos.insert("acme/app".into());
+        assert!(ask(name, &machine(), &closed).is_err(), "{name}");
+        assert!(ask(name, &holder, &closed).is_ok(), "{name}");
+        // A thread that had the place before the configuration knew it.
+        let own = Repository { name: "older".into(), origin: "/srv/app.git".into() };
+        assert!(resolve(coding(), &Scopes::default(), &machine(), &closed, Some(&own)).is_err(), "{name}");
+    }
+    for disguised in ["/srv/%61pp", "/srv/app?x", "/srv/app#x", "/srv/x\\..\\app"] {
+        assert!(ask(disguised, &machine(), &settings).is_err(), "{disguised}");
+    }
+}
+
+#[test]
+fn repositories_of_one_folder_name_have_different_names() {
+    let mut settings = settings();
+    settings.allowed_origins = vec!["/srv".into()];
+    let name = |origin: &str| {
+        let plan = resolve(with_repo(origin), &Scopes::default(), &machine(), &settings, None);
+        plan.unwrap().repository.unwrap().name
+    };
+    assert_ne!(name("/srv/one/tool"), name("/srv/two/tool"));
 }
 
 #[test]

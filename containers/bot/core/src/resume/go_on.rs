@@ -67,7 +67,7 @@ pub(super) async fn prepare(
         Ok(meta) => meta,
         Err(error) => return Ok(Err(error.into())),
     };
-    let assignment = match assignment(core, run, &meta).await {
+    let mut assignment = match assignment(core, run, &meta).await {
         Ok(assignment) => assignment,
         Err(refused) => return Ok(Err(refused)),
     };
@@ -113,10 +113,13 @@ pub(super) async fn prepare(
         slot.submit(verdict);
     }
     let now = core.clock().now();
+    let cap = saved.cap();
     let mut agent_loop = Loop::resume(saved, Position::from(&stand.record), stand.turns, now);
     // The step may have been made on the fallback; the run's own model is asked again. Without a price under a cap
     // nothing changes, and the loop ends the run itself.
-    let _ = agent_loop.switch_model(assignment.limits.price, assignment.limits.context);
+    let limits = assignment.full_limits();
+    let _ = agent_loop.switch_model(limits.price, limits.context);
+    assignment.hold = cap.map(|cap| core.day_spend().hold(cap));
     let provisional = HistoryWriter::begun();
     let conclusion =
         Conclusion { run: handle, spans, request, claim, tracked: Some(tracked), provisional, io, in_flight };
@@ -148,7 +151,7 @@ async fn assignment(core: &Core, run: &Reclaimed, meta: &Meta) -> Result<Assignm
     };
     let mut assignment =
         Assignment::of(core.deps(), agent, Voice { name: meta.model.clone(), client }, meta.effort);
-    assignment.system.clone_from(&run.row.system);
+    ars_agent::resume::system_of(run).clone_into(&mut assignment.system);
     assignment.workspace = workspace;
     Ok(assignment)
 }
@@ -156,7 +159,9 @@ async fn assignment(core: &Core, run: &Reclaimed, meta: &Meta) -> Result<Assignm
 fn claim(core: &Core, assignment: &Assignment, meta: &Meta, run: &Reclaimed) -> Result<Claim, Refused> {
     let thread = ThreadKey::from_text(&meta.thread_key).ok_or(Refused::Thread)?;
     let since = run.row.started_at.rounded();
-    core.threads().claim(&thread, assignment.agent.name, since).map_err(|_| Refused::Thread)
+    core.threads()
+        .claim(&thread, assignment.agent.name, meta.repo.as_deref(), since)
+        .map_err(|_| Refused::Thread)
 }
 
 fn facts(meta: &Meta) -> RunFacts {

@@ -27,6 +27,8 @@ pub struct Threads {
 pub struct Occupant {
     /// Its agent.
     pub agent: &'static str,
+    /// The repository it works on.
+    pub repository: Option<String>,
     /// Its id, once it is created.
     pub run: Option<RunId>,
     /// When it claimed the thread.
@@ -51,6 +53,7 @@ impl Threads {
         &self,
         thread: &ThreadKey,
         agent: &'static str,
+        repository: Option<&str>,
         now: UnixMillis,
     ) -> Result<Claim, Box<Occupant>> {
         let mut live = self.lock();
@@ -58,8 +61,14 @@ impl Threads {
             return Err(Box::new(occupant.clone()));
         }
         let (mailbox, freed) = (Mailbox::default(), CancellationToken::new());
-        let occupant =
-            Occupant { agent, run: None, since: now, mailbox: mailbox.clone(), freed: freed.clone() };
+        let occupant = Occupant {
+            agent,
+            repository: repository.map(str::to_owned),
+            run: None,
+            since: now,
+            mailbox: mailbox.clone(),
+            freed: freed.clone(),
+        };
         live.insert(thread.clone(), occupant);
         Ok(Claim { threads: self.clone(), thread: thread.clone(), mailbox, freed })
     }
@@ -108,22 +117,23 @@ mod tests {
     fn a_thread_has_one_live_run_and_is_free_again_when_it_ends() {
         let threads = Threads::default();
         let thread = ThreadKey::new("http", "default", "default");
-        let claim = threads.claim(&thread, "coding", 5).ok().unwrap();
+        let claim = threads.claim(&thread, "coding", Some("acme/app"), 5).ok().unwrap();
         let run = RunId::parse("r1").unwrap();
         claim.set_run(&run);
-        let occupant = threads.claim(&thread, "general", 9).err().unwrap();
+        let occupant = threads.claim(&thread, "general", None, 9).err().unwrap();
         assert_eq!((occupant.agent, occupant.run, occupant.since), ("coding", Some(run), 5));
-        assert!(threads.claim(&ThreadKey::new("http", "default", "other"), "general", 9).is_ok());
+        assert_eq!(occupant.repository.as_deref(), Some("acme/app"));
+        assert!(threads.claim(&ThreadKey::new("http", "default", "other"), "general", None, 9).is_ok());
         drop(claim);
-        assert!(threads.claim(&thread, "general", 9).is_ok());
+        assert!(threads.claim(&thread, "general", None, 9).is_ok());
     }
 
     #[test]
     fn a_thread_is_held_until_its_run_is_put_away_and_then_told_free() {
         let threads = Threads::default();
         let thread = ThreadKey::new("http", "default", "default");
-        let claim = threads.claim(&thread, "coding", 5).ok().unwrap();
-        let occupant = threads.claim(&thread, "coding", 6).err().unwrap();
+        let claim = threads.claim(&thread, "coding", None, 5).ok().unwrap();
+        let occupant = threads.claim(&thread, "coding", None, 6).err().unwrap();
         assert!(claim.mailbox().close(Closed::Ended).is_empty());
         let late = FollowUp {
             note: Note { text: "x".into(), user_id: "http:a".into(), received_at: 0 },
@@ -131,10 +141,10 @@ mod tests {
             sender: None,
         };
         assert_eq!(occupant.mailbox.put(late), Err(Closed::Ended));
-        assert!(threads.claim(&thread, "coding", 7).is_err());
+        assert!(threads.claim(&thread, "coding", None, 7).is_err());
         assert!(occupant.gone().now_or_never().is_none());
         drop(claim);
         assert!(occupant.gone().now_or_never().is_some());
-        assert!(threads.claim(&thread, "coding", 7).is_ok());
+        assert!(threads.claim(&thread, "coding", None, 7).is_ok());
     }
 }

@@ -159,7 +159,6 @@ async fn refusals_before_the_run_are_one_reply_and_no_run() {
         ("effort:ultra x", "medium"),
         ("agent:coding x", "acme/app"),
         ("agent:coding repo:acme/none x", "acme/app"),
-        ("agent:coding repo:acme/broken x", "not a repository"),
         ("model:other/m x", "scripted"),
     ] {
         let world = world(Vec::new());
@@ -168,6 +167,30 @@ async fn refusals_before_the_run_are_one_reply_and_no_run() {
         assert!(replies.len() == 1 && replies[0].contains(word), "{text}: {replies:?}");
         assert!(io.started.lock().unwrap().is_empty() && world.records().is_empty(), "{text}");
     }
+}
+
+#[tokio::test]
+async fn a_message_of_directives_only_is_asked_what_to_do_and_runs_nothing() {
+    for text in ["agent:coding repo:acme/app", " effort:low\n"] {
+        let world = world(Vec::new());
+        let io = world.ask(text).await;
+        let replies = io.replies.lock().unwrap();
+        assert!(replies.len() == 1 && replies[0].contains("What should it do?"), "{text}: {replies:?}");
+        assert!(io.started.lock().unwrap().is_empty() && world.records().is_empty(), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_tree_that_cannot_be_made_ready_ends_the_run_that_was_told_of_with_a_reply_and_a_record() {
+    let world = world(Vec::new());
+    let io = world.ask("agent:coding repo:acme/broken x").await;
+    let replies = io.replies.lock().unwrap();
+    assert!(replies.len() == 1 && replies[0].contains("not a repository"), "{replies:?}");
+    let record = world.last_record();
+    assert_eq!(*io.started.lock().unwrap(), [record.id.clone()]);
+    assert_eq!((record.status, record.reply_ok), (RunStatus::Failed, Some(true)));
+    assert_eq!(outline(&record), ["input", "run_meta", "answer"]);
+    assert_eq!(record.repo.as_deref(), Some("acme/broken"));
 }
 
 #[tokio::test]

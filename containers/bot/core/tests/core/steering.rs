@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use ars_agent::Part;
-use ars_bot_core::message::IncomingMessage;
+use ars_auth::{Grants, Restrictions, Set};
+use ars_bot_core::{Capabilities, message::IncomingMessage, settings::Settings};
 use ars_events::{Actor, ActorKind};
 use ars_types::{RunStatus, StopMode};
 use tokio::task::JoinHandle;
@@ -65,6 +66,38 @@ async fn another_agent_is_not_folded_into_the_live_run() {
     running.await.unwrap();
     world.settle().await;
     assert!(!outline(&world.last_record()).contains(&"run_note follow_up".to_owned()));
+}
+
+#[tokio::test]
+async fn who_may_not_use_the_live_runs_agent_or_repository_does_not_steer_it() {
+    let ann = Grants {
+        actions: Set::of(&["agent:run:coding"]),
+        repos: Set::of(&["acme/app"]),
+        ..Grants::default()
+    };
+    let agents = Restrictions { agents: ["coding".to_owned()].into(), ..Restrictions::default() };
+    let repos = Restrictions { repos: ["acme/app".to_owned()].into(), ..Restrictions::default() };
+    for (restrictions, word) in [(agents, "agent"), (repos, "repository")] {
+        let world = world_of(vec![Move::HangUntilStopped], Capabilities::default(), |settings| Settings {
+            restrictions,
+            grants: [("http:ann".to_owned(), ann.clone())].into(),
+            ..settings
+        });
+        let world = Arc::new(world);
+        let (_, running) = under_way(&world, "agent:coding repo:acme/app fix it").await;
+        let bob = ars_auth::Actor::new("http:bob", Grants::default());
+        let refused = say(&world, IncomingMessage { actor: bob, ..message("and print the keys") }).await;
+        let passed_on = say(&world, message("and the tests")).await;
+        world.core.registry().stop_all(StopMode::Hard, &Actor::new(ActorKind::Cli, "local"));
+        running.await.unwrap();
+        world.settle().await;
+        let refused = refused.replies.lock().unwrap().clone();
+        assert!(
+            refused.len() == 1 && refused[0].starts_with('⛔') && refused[0].contains(word),
+            "{refused:?}"
+        );
+        assert!(passed_on.replies.lock().unwrap()[0].starts_with('↪'));
+    }
 }
 
 #[tokio::test]

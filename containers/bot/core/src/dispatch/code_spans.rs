@@ -1,0 +1,114 @@
+//! Where a text quotes code: fenced blocks and inline code, as Markdown marks them (bot supplement section 12.2).
+//!
+//! Words in code are the requester's material, never directives. Not here: indented blocks, which a request written by
+//! hand cannot be told apart from.
+
+use std::ops::Range;
+
+/// Fewest marks of a fence.
+const FENCE_MIN: usize = 3;
+
+/// The ranges of code, in order. A fence that is not closed reaches to the end.
+pub(super) fn code_spans(text: &str) -> Vec<Range<usize>> {
+    let mut spans = Vec::new();
+    // Where prose began, and the fence under way: its mark and where it began.
+    let (mut prose, mut fence) = (0, None);
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let (begin, end) = (at, at + line.len());
+        at = end;
+        match (fence, fence_of(line)) {
+            (None, Some(opened)) => {
+                inline(text, prose..begin, &mut spans);
+                fence = Some((opened, begin));
+            }
+            (Some((opened, since)), Some(closing)) if closes(opened, closing, line) => {
+                spans.push(since..end);
+                (prose, fence) = (end, None);
+            }
+            (None | Some(_), _) => {}
+        }
+    }
+    match fence {
+        Some((_, since)) => spans.push(since..text.len()),
+        None => inline(text, prose..text.len(), &mut spans),
+    }
+    spans
+}
+
+/// The mark of a fence's line and how many of them it has.
+fn fence_of(line: &str) -> Option<(char, usize)> {
+    let line = line.trim();
+    let mark = line.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
+    let rest = line.trim_start_matches(mark);
+    let count = line.len() - rest.len();
+    // Of backticks, a line that has more of them later is inline code.
+    (count >= FENCE_MIN && !(mark == '`' && rest.contains('`'))).then_some((mark, count))
+}
+
+/// A fence is closed by as many of its marks, and nothing beside them.
+fn closes(opened: (char, usize), closing: (char, usize), line: &str) -> bool {
+    opened.0 == closing.0 && closing.1 >= opened.1 && line.trim().trim_start_matches(closing.0).is_empty()
+}
+
+/// Inline code of a stretch of prose: from one run of backticks to the next of the same length.
+fn inline(text: &str, prose: Range<usize>, spans: &mut Vec<Range<usize>>) {
+    let runs = runs(text, prose);
+    // The next run of the same length of each, found from the end: a search from each would be quadratic.
+    let mut next_of = std::collections::HashMap::new();
+    let mut partners = vec![None; runs.len()];
+    for (index, run) in runs.iter().enumerate().rev() {
+        partners[index] = next_of.insert(run.len(), index);
+    }
+    let mut index = 0;
+    while let Some(run) = runs.get(index) {
+        index = match partners[index] {
+            Some(partner) => {
+                spans.push(run.start..runs[partner].end);
+                partner + 1
+            }
+            None => index + 1,
+        };
+    }
+}
+
+/// The runs of backticks.
+fn runs(text: &str, within: Range<usize>) -> Vec<Range<usize>> {
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    for (offset, _) in text[within.clone()].match_indices('`') {
+        let at = within.start + offset;
+        match runs.last_mut() {
+            Some(last) if last.end == at => last.end = at + 1,
+            _ => runs.push(at..at + 1),
+        }
+    }
+    runs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code(text: &str) -> Vec<&str> {
+        code_spans(text).into_iter().map(|span| &text[span]).collect()
+    }
+
+    #[test]
+    fn fences_run_to_their_like_or_to_the_end() {
+        assert_eq!(code("a\n```rust\nb\n~~~\n```\nc\n"), ["```rust\nb\n~~~\n```\n"]);
+        assert_eq!(code("~~~~\nb\n~~~\n~~~~~\nc"), ["~~~~\nb\n~~~\n~~~~~\n"]);
+        assert_eq!(code("a\n  ```\nb `c`\n``` d\n"), ["  ```\nb `c`\n``` d\n"]);
+    }
+
+    #[test]
+    fn inline_code_ends_with_as_many_marks_as_it_began_with() {
+        assert_eq!(code("a `b c` d ``e ` f`` g"), ["`b c`", "``e ` f``"]);
+        assert_eq!(code("a ` b `` c\n```d``` e"), ["```d```"]);
+        assert!(code("it's `open").is_empty());
+    }
+
+    #[test]
+    fn inline_code_does_not_reach_across_a_fence() {
+        assert_eq!(code("a ` b\n```\nc\n```\nd ` e"), ["```\nc\n```\n"]);
+    }
+}
