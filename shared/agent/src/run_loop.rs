@@ -75,6 +75,7 @@ impl Loop {
             usage: Usage::default(),
             spent: Spent::default(),
             measure: None,
+            summary_not_before: 0,
             shape: conversation.shape().clone(),
             steered: Vec::new(),
         };

@@ -8,6 +8,9 @@ use crate::Usage;
 const SHARE_PERCENT: u64 = 80;
 /// The least share of the window left to the conversation, however much output is asked for.
 const LEAST_PERCENT: u64 = 25;
+/// The least that is believed of a provider's count, as a share of the estimate in percent: eight bytes to a token, which
+/// no text reaches. Servers exist that leave out what they had cached; trusted, a conversation would outgrow its window.
+const LEAST_REPORTED_PERCENT: u64 = 50;
 
 /// The window of the model that a run speaks with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,13 +48,14 @@ pub(crate) struct Measure {
 }
 
 impl Measure {
-    /// The measure of a call; none when the provider reports no input.
+    /// The measure of a call; none when the provider reports no input, and never far below the estimate.
     pub(crate) fn of(usage: Usage, estimated: u64) -> Option<Self> {
         let reported = usage
             .input_tokens
             .saturating_add(usage.cache_read_tokens)
             .saturating_add(usage.cache_write_tokens);
-        (reported > 0).then_some(Self { reported, estimated })
+        let least = estimated.saturating_mul(LEAST_REPORTED_PERCENT) / 100;
+        (reported > 0).then_some(Self { reported: reported.max(least), estimated })
     }
 
     /// A conversation's size: what was counted, and the estimate of what was added or taken away since.
@@ -78,5 +82,12 @@ mod tests {
         let measure = Measure::of(usage, 400).unwrap();
         assert_eq!([measure.size(400), measure.size(450), measure.size(100)], [1_000, 1_050, 700]);
         assert_eq!(Measure::of(Usage { output_tokens: 5, ..Usage::default() }, 400), None);
+    }
+
+    #[test]
+    fn a_count_far_below_what_the_bytes_can_be_is_not_believed() {
+        let usage = Usage { input_tokens: 3, ..Usage::default() };
+        let measure = Measure::of(usage, 10_000).unwrap();
+        assert_eq!([measure.size(10_000), measure.size(14_000)], [5_000, 9_000]);
     }
 }

@@ -22,6 +22,8 @@ const SUMMARY_CALL_MS: i64 = 3 * 60_000;
 const TRIM_PERCENT: u64 = 75;
 /// How often in a row the model may call the conversation too long before the run ends.
 const TOO_LONG: u32 = 3;
+/// Model calls between a summary that was not to be had and the next attempt: each attempt sends the whole conversation.
+const SUMMARY_AGAIN_AFTER: u32 = 8;
 /// What is asked for.
 const SUM_UP: &str = "Note from the service: this conversation is about to outgrow your window, and everything before \
     this line except the request itself will be replaced by your next answer. Write what you need to go on: what the \
@@ -41,7 +43,11 @@ pub(super) struct Compacting {
 impl Loop {
     /// How many tokens the conversation takes, as far as anybody knows.
     pub(super) fn size(&self) -> u64 {
-        let estimated = estimate_turns(self.conversation.shown());
+        self.size_of(estimate_turns(self.conversation.shown()))
+    }
+
+    /// The same of turns with this estimate.
+    pub(super) fn size_of(&self, estimated: u64) -> u64 {
         match (self.saved.measure, self.saved.limits.context) {
             (Some(measure), _) => measure.size(estimated),
             (None, Some(limit)) => estimated.saturating_add(limit.fixed_tokens),
@@ -63,6 +69,9 @@ impl Loop {
     }
 
     fn worth_compacting(&self) -> Option<usize> {
+        if self.iterations < self.saved.summary_not_before {
+            return None;
+        }
         let limit = self.saved.limits.context?.tokens();
         if self.size() <= limit || !self.affords_summary() {
             return None;
@@ -88,6 +97,7 @@ impl Loop {
     /// No summary was to be had: outputs are dropped in its stead.
     pub(super) fn not_summed_up(&mut self, now: UnixMillis) -> Vec<Action> {
         self.compacting = None;
+        self.saved.summary_not_before = self.iterations.saturating_add(SUMMARY_AGAIN_AFTER);
         let mut actions: Vec<_> = self.trim_to_fit().into_iter().collect();
         if let Some(why) = self.must_close(now) {
             actions.extend(self.close(why));

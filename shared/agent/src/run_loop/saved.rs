@@ -50,10 +50,18 @@ pub struct Saved {
     pub(super) spent: Spent,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) measure: Option<Measure>,
+    /// Model calls that must have been answered before a summary is asked for again.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(super) summary_not_before: u32,
     pub(super) shape: Shape,
     /// Messages without a place in the durable inbox. Those with one are offered again by the ledger.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) steered: Vec<Steered>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference over")]
+const fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// Infrastructure failures in a row.
@@ -77,6 +85,18 @@ impl Saved {
     /// What a step record carries; nothing when it was written by a version without it.
     pub fn of(record: &StepRecord) -> Option<Self> {
         Self::deserialize(record.extra.get(FIELD)?).ok()
+    }
+
+    /// Micro-dollars spent; none when a call was made whose price is not known.
+    pub fn cost(&self) -> Option<u64> {
+        let spent = self.spent;
+        let is_known = !spent.is_partial && (spent.microusd > 0 || self.limits.price.is_some());
+        is_known.then_some(spent.microusd)
+    }
+
+    /// The most that the run may cost.
+    pub fn cap(&self) -> Option<MoneyCap> {
+        self.limits.cap
     }
 
     /// Puts it among the further fields of a step record.

@@ -17,16 +17,30 @@ impl Loop {
 
     /// Micro-dollars spent so far; none when a call was made whose price is not known.
     pub fn cost(&self) -> Option<u64> {
-        let spent = self.saved.spent;
-        let is_known = !spent.is_partial && (spent.microusd > 0 || self.saved.limits.price.is_some());
-        is_known.then_some(spent.microusd)
+        self.saved.cost()
+    }
+
+    /// Whether a model with this price may be asked: under a cap only one whose cost can be counted.
+    pub fn allows_price(&self, price: Option<Price>) -> bool {
+        self.saved.limits.cap.is_none() || price.is_some()
+    }
+
+    /// What the call asked for sends, as far as anybody knows: what a call that was cut off is counted with when the
+    /// provider has reported nothing.
+    pub fn sent_usage(&self) -> Usage {
+        Usage { input_tokens: self.size_of(self.sent), ..Usage::default() }
+    }
+
+    /// Counts what a call used that gave no answer.
+    pub fn charge(&mut self, usage: Usage) {
+        self.spend(usage);
     }
 
     /// From the next call on another model is asked, with this price and window. Refused, with nothing changed, when
     /// there is a cap and no price: false.
     #[must_use]
     pub fn switch_model(&mut self, price: Option<Price>, context: Option<ContextLimit>) -> bool {
-        if self.saved.limits.cap.is_some() && price.is_none() {
+        if !self.allows_price(price) {
             return false;
         }
         // What one model counted says little about another's tokens; the same model with the same window counts on.

@@ -216,3 +216,20 @@ fn the_system_prompt_and_the_tools_count_until_the_provider_has_counted() {
     };
     assert_eq!((fixed(1_000), fixed(6_500)), (vec![], vec![NoteKind::Compacted]));
 }
+
+#[test]
+fn a_summary_that_is_answered_with_a_tool_call_is_not_asked_for_again_at_every_step() {
+    let (mut run, _) = outgrown();
+    let mut asked_for = Vec::new();
+    let mut actions = run.step(asks(&["bash"]), START);
+    for step in 0..20 {
+        if is_call(&actions, Purpose::Compact) {
+            asked_for.push(step);
+            actions = run.step(asks(&["bash"]), START);
+        }
+        assert!(is_call(&actions, Purpose::Answer));
+        run.step(asks(&["bash"]), START);
+        actions = run.step(output(FIFTH), START);
+    }
+    assert!((1..=2).contains(&asked_for.len()) && asked_for[0] >= 7, "{asked_for:?}");
+}

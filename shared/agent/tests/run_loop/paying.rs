@@ -157,3 +157,15 @@ fn a_summary_that_leaves_no_money_for_a_step_is_not_asked_for() {
     assert_eq!(notes(&actions), [NoteKind::Compacted]);
     assert!(is_call(&actions, Purpose::Answer));
 }
+
+#[test]
+fn a_call_without_an_answer_is_counted_and_estimated_by_what_it_sent() {
+    let context = Some(ContextLimit { fixed_tokens: 500, ..ContextLimit::new(10_000, 1_000) });
+    let mut run = new_loop(8).with_limits(Limits { price: Some(PRICE), context, cap: None });
+    assert!(is_call(&run.step(Input::Start, START), Purpose::Answer));
+    let sent = run.sent_usage();
+    assert!(sent.input_tokens > 500 && sent.output_tokens == 0, "{sent:?}");
+    run.charge(sent);
+    assert_eq!(run.cost(), Some(sent.input_tokens));
+    assert_eq!(run.steps(), 0);
+}
