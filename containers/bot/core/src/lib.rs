@@ -26,7 +26,7 @@ mod run;
 mod service;
 pub mod settings;
 mod stopping;
-mod threads;
+pub mod threads;
 pub mod tools;
 pub mod trace;
 

@@ -61,7 +61,7 @@ struct Inner {
     registry: Registry,
     history: HistoryWriter,
     threads: Threads,
-    day_spend: DaySpend,
+    day_spend: Arc<DaySpend>,
     live: Option<Live>,
     /// Fires when tracked runs are to be left to the next process.
     hand_off: CancellationToken,
@@ -100,16 +100,15 @@ impl Core {
         let started_at = deps.clock.now();
         let drain_started_at = AtomicI64::new(0);
         let threads = Threads::default();
-        let live = deps.capabilities.ledger.as_ref().map(|ledger| {
-            Live::new(ledger.stores.clone(), ledger.generation.clone(), Arc::clone(&deps.clock))
-        });
+        let ledger = deps.capabilities.ledger.as_ref();
+        let live = ledger.map(|ledger| Live::new(ledger.stores.clone(), ledger.generation.clone()));
         Self {
             inner: Arc::new(Inner {
                 deps,
                 registry,
                 history,
                 threads,
-                day_spend: DaySpend::default(),
+                day_spend: Arc::default(),
                 live,
                 hand_off: CancellationToken::new(),
                 in_flight,
@@ -174,6 +173,13 @@ impl Core {
         }
     }
 
+    /// Looks, until `end` fires, for what other processes change of the configuration.
+    pub async fn keep_overrides(&self, end: CancellationToken) {
+        if let Some(overrides) = &self.inner.deps.capabilities.overrides {
+            overrides.keep_current(end).await;
+        }
+    }
+
     /// Marks the process as draining, leaves the runs that the ledger has to the next process if there is to be one,
     /// each at its next step boundary, and waits until nothing is in flight; false when `limit` passed first.
     pub async fn drain(&self, limit: Duration) -> bool {
@@ -214,7 +220,7 @@ impl Core {
         &self.inner.hand_off
     }
 
-    pub(crate) fn day_spend(&self) -> &DaySpend {
+    pub(crate) fn day_spend(&self) -> &Arc<DaySpend> {
         &self.inner.day_spend
     }
 

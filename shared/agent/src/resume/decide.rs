@@ -24,6 +24,9 @@ pub const FINAL_STATUS: &str = "finalStatus";
 /// Field of the run's state, there when the run went on although a step could not be stored. What is stored is then
 /// behind what was done.
 pub const UNRESUMABLE: &str = "unresumable";
+/// Field of the run's state: its system prompt, which is known only after the claim. Once it is set it counts, not the
+/// row's.
+pub const SYSTEM: &str = "system";
 /// The tool whose calls alone do not use up a turn.
 const STATUS_TOOL: &str = "update_status";
 /// Turns of one step: the results of the step before, and the answer that makes the next calls.
@@ -183,13 +186,18 @@ fn refuse_by_row(run: &Reclaimed) -> Result<(), Reason> {
     if run.row.stop == Some(StopMode::Hard) {
         return Err(Reason::Stopped);
     }
-    if run.row.system.is_empty() {
+    if system_of(run).is_empty() {
         return Err(Reason::NoSpecification);
     }
     if has(UNRESUMABLE) {
         return Err(Reason::Unresumable);
     }
     Ok(())
+}
+
+/// What every model call of the run is told; empty when the run was claimed and died before it was known.
+pub fn system_of(run: &Reclaimed) -> &str {
+    run.row.state.get(SYSTEM).and_then(Value::as_str).unwrap_or(&run.row.system)
 }
 
 fn final_status(run: &Reclaimed) -> Option<RunStatus> {

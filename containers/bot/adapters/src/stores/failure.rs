@@ -10,6 +10,12 @@ pub(super) fn permanent(message: impl Into<String>) -> StoreError {
     StoreError { kind: StoreErrorKind::Permanent, message: message.into() }
 }
 
+/// What the store would answer with 413.
+pub(super) fn over_limit(bytes: usize) -> StoreError {
+    let message = format!("a body of {bytes} bytes is over the store's limit");
+    StoreError { kind: StoreErrorKind::Refused, message }
+}
+
 pub(super) fn transient(message: impl Into<String>) -> StoreError {
     StoreError { kind: StoreErrorKind::Transient, message: message.into() }
 }
@@ -21,6 +27,7 @@ pub(super) fn malformed(what: impl std::fmt::Display) -> StoreError {
 /// An answer that is neither a result nor a conflict. Its body's `error` names a field, never a value.
 pub(super) fn refused(status: u16, text: &str) -> StoreError {
     let kind = match status {
+        400 | 413 => StoreErrorKind::Refused,
         404 => StoreErrorKind::RouteMissing,
         408 | 429 | 500..=599 => StoreErrorKind::Transient,
         _ => StoreErrorKind::Permanent,

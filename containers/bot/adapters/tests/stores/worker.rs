@@ -77,11 +77,11 @@ async fn a_request_carries_its_length_its_type_and_the_bearer() {
 
 #[tokio::test]
 async fn an_answer_is_taken_by_its_status_and_an_empty_one_too() {
-    use StoreErrorKind::{Permanent, RouteMissing, Transient};
+    use StoreErrorKind::{Permanent, Refused, RouteMissing, Transient};
     for (status, kind) in [
         ("404 Not Found", RouteMissing),
         ("503 Busy", Transient),
-        ("413 Big", Permanent),
+        ("413 Big", Refused),
         ("204 Nothing", Permanent),
     ] {
         let (store, _request) = answering(http(status, "")).await;

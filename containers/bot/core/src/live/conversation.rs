@@ -41,7 +41,7 @@ impl Conversation {
         inbox_consumed: u64,
     ) -> Result<Owned, StoreError> {
         let encoded = resume::encode(self.stored, turns, inbox_consumed)
-            .map_err(|error| StoreError { kind: StoreErrorKind::Permanent, message: error.to_string() })?;
+            .map_err(|error| StoreError { kind: StoreErrorKind::Refused, message: error.to_string() })?;
         for batch in resume::pack(encoded) {
             match transcripts.write(owner, &batch.rows, &batch.attachments).await? {
                 Owned::Done(()) => {}

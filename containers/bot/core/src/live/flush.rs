@@ -7,15 +7,15 @@
 use std::{sync::Arc, time::Duration};
 
 use ars_runs::budget;
-use ars_types::UnixMillis;
 use ars_wire::ledger::{Followup, MAX_FLUSHED_RUNS};
 use serde_json::value::RawValue;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::{Inner, LEASE, Live, is_transient, slot::Slot};
+use super::{Inner, LEASE, Live, slot::Slot};
 use crate::{
     metrics::{self, Outcome},
-    ports::{Ledger as _, News, Owned, StoreError, Told},
+    ports::{Ledger as _, News, Owned, StoreError, StoreErrorKind, Told},
     registry::Kept,
     threads::{FollowUp, Note},
 };
@@ -25,14 +25,14 @@ const EVERY: Duration = Duration::from_millis(500);
 /// So many events of a run begin one at once (the same).
 pub(super) const BATCH_EVENTS: u64 = 32;
 /// How often each lease is extended (document 2 section 8, "heartbeat").
-const HEARTBEAT_MS: i64 = 10_000;
+const HEARTBEAT: Duration = Duration::from_secs(10);
 /// Most bytes of events in one request: the route's 2 MiB less what stands around them.
 const MAX_BYTES: usize = (2 << 20) - (64 << 10);
 
 impl Live {
     /// Flushes until `end` fires.
     pub async fn run(&self, end: CancellationToken) {
-        let mut beat_at = self.inner.clock.now();
+        let mut beat_at = Instant::now();
         loop {
             let idle = self.slots().is_empty();
             tokio::select! {
@@ -45,51 +45,63 @@ impl Live {
     }
 
     /// One flush of everything there is, with a heartbeat when one is due.
-    async fn flush(&self, beat_at: &mut UnixMillis) {
-        let now = self.inner.clock.now();
+    async fn flush(&self, beat_at: &mut Instant) {
+        let now = Instant::now();
         let beats = now >= *beat_at;
         let slots: Vec<_> = self.slots().values().cloned().collect();
-        let mut is_complete = true;
-        for batch in batches(&slots, beats) {
-            is_complete &= self.inner.send_or_split(&batch, beats).await;
-        }
-        if beats && is_complete {
-            *beat_at = now + HEARTBEAT_MS;
+        // A failed part is logged where it failed; its run's position has not moved, so the next flush repeats it.
+        if self.send_all(&slots, beats, beats).await.is_ok() && beats {
+            *beat_at = now + HEARTBEAT;
         }
     }
 
-    /// Flushes one run and hears what is new, before it is given away or ends.
-    pub(super) async fn flush_run(&self, slot: &Arc<Slot>) {
-        for batch in batches(std::slice::from_ref(slot), true) {
-            self.inner.send_or_split(&batch, false).await;
+    /// Flushes one run and hears what is new, before something that rests on it. An error is transient: what the store
+    /// refuses for good is given up and logged.
+    pub(super) async fn flush_run(&self, slot: &Arc<Slot>) -> Result<(), StoreError> {
+        self.send_all(std::slice::from_ref(slot), true, false).await
+    }
+
+    /// Sends everything there is of these runs; with `asks`, also of those that have nothing to say. The first failure
+    /// is told, and holds up no other run.
+    async fn send_all(&self, slots: &[Arc<Slot>], asks: bool, beats: bool) -> Result<(), StoreError> {
+        let mut outcome = Ok(());
+        for mut batch in batches(slots, asks) {
+            batch.retain(Part::follows_on);
+            if !batch.is_empty() {
+                outcome = outcome.and(self.inner.send_or_split(&batch, beats).await);
+            }
         }
+        outcome
     }
 }
 
 /// What one request carries of one run.
 struct Part {
     slot: Arc<Slot>,
+    /// What the ledger has to have before these events: they are of use only behind it.
+    after: u64,
     events: Vec<Kept>,
 }
 
-/// Requests that hold everything, in order within each run. A run without news is left out of a flush that does not
-/// beat.
-fn batches(slots: &[Arc<Slot>], beats: bool) -> Vec<Vec<Part>> {
+/// Requests that hold everything, in order within each run. A run without news is left out unless it `asks` for some.
+fn batches(slots: &[Arc<Slot>], asks: bool) -> Vec<Vec<Part>> {
     let mut batches = Vec::new();
     let (mut open, mut bytes) = (Vec::new(), 0);
     for slot in slots {
-        let mut events = Vec::new();
-        for event in slot.unflushed() {
+        let (mut after, unflushed) = slot.unflushed();
+        let mut events: Vec<Kept> = Vec::new();
+        for event in unflushed {
             if bytes + event.json.len() > MAX_BYTES {
-                open.push(Part { slot: Arc::clone(slot), events: std::mem::take(&mut events) });
+                let last = events.last().map_or(after, |event| event.seq);
+                open.push(Part { slot: Arc::clone(slot), after, events: std::mem::take(&mut events) });
                 batches.push(std::mem::take(&mut open));
-                bytes = 0;
+                (after, bytes) = (last, 0);
             }
             bytes += event.json.len() + 1;
             events.push(event);
         }
-        if beats || !events.is_empty() {
-            open.push(Part { slot: Arc::clone(slot), events });
+        if asks || !events.is_empty() {
+            open.push(Part { slot: Arc::clone(slot), after, events });
         }
         if open.len() == MAX_FLUSHED_RUNS {
             batches.push(std::mem::take(&mut open));
@@ -102,25 +114,20 @@ fn batches(slots: &[Arc<Slot>], beats: bool) -> Vec<Vec<Part>> {
 }
 
 impl Inner {
-    /// Sends a batch; false when there was no answer. One that is refused for good is sent run by run, so that what the
-    /// ledger will not have of one run holds up none of the others.
-    async fn send_or_split(&self, batch: &[Part], beats: bool) -> bool {
-        match self.send(batch, beats).await {
-            Ok(()) => true,
-            Err(error) if is_transient(&error) => false,
-            Err(_) if batch.len() > 1 => {
-                let mut is_complete = true;
+    /// Sends a batch; an error when something of it is to be sent again. One whose content is refused is sent run by
+    /// run, so that what the ledger will not have of one run holds up none of the others.
+    async fn send_or_split(&self, batch: &[Part], beats: bool) -> Result<(), StoreError> {
+        let sent = self.send(batch, beats).await;
+        match sent {
+            Err(error) if refuses_content(&error) && batch.len() > 1 => {
+                let mut outcome = Ok(());
                 for part in batch {
                     let sent = self.send(std::slice::from_ref(part), beats).await;
-                    is_complete &= sent.as_ref().err().is_none_or(|error| !is_transient(error));
-                    part.give_up_if_refused(&sent);
+                    outcome = outcome.and(part.give_up_if_refused(sent));
                 }
-                is_complete
+                outcome
             }
-            refused => {
-                batch.iter().for_each(|part| part.give_up_if_refused(&refused));
-                true
-            }
+            sent => batch.iter().fold(sent, |sent, part| part.give_up_if_refused(sent)),
         }
     }
 
@@ -152,13 +159,26 @@ impl Part {
         }
     }
 
-    /// Events that the ledger will never have are not sent again; the run's record has them all the same.
-    fn give_up_if_refused(&self, sent: &Result<(), StoreError>) {
-        if let (Err(error), Some(last)) = (sent, self.events.last())
-            && !is_transient(error)
-        {
-            tracing::error!(run = %self.slot.run(), events = self.events.len(), "events refused by the ledger");
-            self.slot.flushed_to(last.seq);
+    /// Whether the ledger has what stands before: not after an earlier part failed.
+    fn follows_on(&self) -> bool {
+        self.slot.flushed() >= self.after
+    }
+
+    /// Events that the ledger will never have are not sent again; the run's record has them all the same. A ledger that
+    /// does not know this process, or lacks the route, may be mended: everything is kept for it.
+    fn give_up_if_refused(&self, sent: Result<(), StoreError>) -> Result<(), StoreError> {
+        let error = match sent {
+            Err(error) if refuses_content(&error) => error,
+            sent => return sent,
+        };
+        tracing::error!(run = %self.slot.run(), events = self.events.len(), error = %error, "events refused by the ledger");
+        self.took_in();
+        Ok(())
+    }
+
+    fn took_in(&self) {
+        if let Some(last) = self.events.last() {
+            self.slot.flushed_to(self.after, last.seq);
         }
     }
 
@@ -167,9 +187,7 @@ impl Part {
             self.slot.lose();
             return;
         };
-        if let Some(last) = self.events.last() {
-            self.slot.flushed_to(last.seq);
-        }
+        self.took_in();
         if let Some(mode) = stop {
             self.slot.stop(mode);
         }
@@ -184,6 +202,11 @@ impl Part {
             let _ = self.slot.mailbox.put(follow_up);
         }
     }
+}
+
+/// Whether no attempt with the same content can succeed.
+fn refuses_content(error: &StoreError) -> bool {
+    error.kind == StoreErrorKind::Refused
 }
 
 fn events_in(batch: &[Part]) -> usize {

@@ -33,9 +33,6 @@ pub struct Meta {
     /// The ref that was asked for.
     #[serde(default, rename = "ref", skip_serializing_if = "Option::is_none")]
     pub git_ref: Option<String>,
-    /// The commit the tree stood on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub head_sha: Option<String>,
     /// What it is about, for lists.
     pub label: String,
     /// When the request arrived.

@@ -26,7 +26,7 @@ use ars_wire::ledger::{Holder, LEASE_MS, NewRun, Owner};
 use tokio::sync::Notify;
 
 use crate::{
-    ports::{Claim, Clock, Ledger, Owned, StoreError, StoreErrorKind, Stored, Transcripts},
+    ports::{Claim, Ledger, Owned, StoreError, StoreErrorKind, Stored, Transcripts},
     registry::RunHandle,
     retry::Retrying,
     threads::Mailbox,
@@ -56,7 +56,6 @@ struct Inner {
     ledger: Retrying,
     transcripts: Arc<dyn Transcripts>,
     generation: Generation,
-    clock: Arc<dyn Clock>,
     slots: Mutex<HashMap<RunId, Arc<Slot>>>,
     /// There is something to flush at once.
     nudge: Arc<Notify>,
@@ -74,13 +73,12 @@ pub enum Claimed {
 
 impl Live {
     /// Nothing is tracked yet. Flushing begins with [`Live::run`].
-    pub fn new(stores: LiveStores, generation: Generation, clock: Arc<dyn Clock>) -> Self {
+    pub fn new(stores: LiveStores, generation: Generation) -> Self {
         let LiveStores { ledger, transcripts } = stores;
         let inner = Inner {
             ledger: Retrying::new(ledger),
             transcripts,
             generation,
-            clock,
             slots: Mutex::default(),
             nudge: Arc::default(),
         };

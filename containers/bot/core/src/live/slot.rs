@@ -31,14 +31,23 @@ impl Slot {
         &self.owner.run_id
     }
 
-    /// Events that the ledger may not have, oldest first.
-    pub(super) fn unflushed(&self) -> Vec<Kept> {
-        self.feed.after(self.flushed.load(Ordering::Acquire))
+    /// The last event known to be in the ledger, and those behind it, oldest first.
+    pub(super) fn unflushed(&self) -> (u64, Vec<Kept>) {
+        let flushed = self.flushed();
+        (flushed, self.feed.after(flushed))
     }
 
-    /// The ledger has everything up to `seq`.
-    pub(super) fn flushed_to(&self, seq: u64) {
-        self.flushed.fetch_max(seq, Ordering::AcqRel);
+    /// The last event known to be in the ledger.
+    pub(super) fn flushed(&self) -> u64 {
+        self.flushed.load(Ordering::Acquire)
+    }
+
+    /// The ledger has the events from behind `after` up to `seq`. Without those up to `after` that says nothing yet:
+    /// the position stays before the hole.
+    pub(super) fn flushed_to(&self, after: u64, seq: u64) {
+        let moved = |flushed: u64| (flushed >= after).then(|| flushed.max(seq));
+        // An unmoved position only has events sent twice, which replaces them with themselves.
+        let _ = self.flushed.fetch_update(Ordering::AcqRel, Ordering::Acquire, moved);
     }
 
     /// Passes a stop on that reached the ledger. Once per mode: the registry knows what it was told.

@@ -4,7 +4,10 @@
 //! acknowledged (state-worker supplement section 10.2).
 
 use std::{
-    sync::{Arc, PoisonError},
+    sync::{
+        Arc, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -23,14 +26,13 @@ const STEP_WAITS: [Duration; 3] =
     [Duration::from_millis(200), Duration::from_secs(1), Duration::from_secs(2)];
 /// The wait after those, for as long as the outage lasts.
 const LAST_WAIT: Duration = Duration::from_secs(5);
-/// Waits between attempts to get the ledger's leave to reply: together shorter than a lease.
-const GATE_WAITS: [Duration; 5] = [
-    Duration::from_millis(200),
-    Duration::from_secs(1),
-    Duration::from_secs(2),
-    Duration::from_secs(5),
-    Duration::from_secs(10),
-];
+/// How long the ledger is asked for its leave to reply, attempts that hang included. With the heartbeat's interval before
+/// it, still within the lease: as long as it holds, nobody else can take the run and reply too.
+const GATE_PATIENCE: Duration = Duration::from_secs(18);
+/// How long a run that is handed off waits for what is not written yet (state-worker supplement section 9.1).
+const PENDING_WRITES: Duration = Duration::from_secs(6);
+/// Between two attempts to write it.
+const PENDING_AGAIN_AFTER: Duration = Duration::from_millis(500);
 /// Field of the run's state: whether the reply is known to be delivered. `false` from before it is tried.
 pub(crate) const REPLIED: &str = "replied";
 
@@ -40,7 +42,17 @@ pub struct Tracked {
     slot: Arc<Slot>,
     /// Held while a step is stored: steps are stored one after the other.
     conversation: Mutex<Conversation>,
-    state: std::sync::Mutex<Map<String, Value>>,
+    state: std::sync::Mutex<State>,
+    /// Another process could go on where the stored step stands.
+    is_resumable: AtomicBool,
+}
+
+/// What the run's row keeps beside its steps, as this process knows it.
+#[derive(Default)]
+struct State {
+    fields: Map<String, Value>,
+    /// The row does not have all of it.
+    is_dirty: bool,
 }
 
 /// Where the loop stands before the calls of a step.
@@ -79,8 +91,8 @@ pub enum Gate {
 
 impl Tracked {
     pub(super) fn new(live: Live, slot: Arc<Slot>) -> Self {
-        let conversation = Mutex::default();
-        Self { live, slot, conversation, state: std::sync::Mutex::default() }
+        let (conversation, state) = (Mutex::default(), std::sync::Mutex::default());
+        Self { live, slot, conversation, state, is_resumable: AtomicBool::new(false) }
     }
 
     /// Takes the transcript over; with the first step, what makes a run resumable.
@@ -88,10 +100,22 @@ impl Tracked {
         self.live.transcripts().set_owner(&self.slot.owner).await
     }
 
+    /// Says what every model call is told. The next step stores it first.
+    pub fn specify(&self, system: &str) {
+        self.set([(resume::SYSTEM, Value::from(system))]);
+    }
+
     /// Goes on with what another process stored.
     pub async fn adopt(&self, turns: u64, state: Map<String, Value>) {
         *self.conversation.lock().await = Conversation::of(turns);
-        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = state;
+        *self.state() = State { fields: state, is_dirty: true };
+        self.is_resumable.store(true, Ordering::Release);
+    }
+
+    /// Whether the run may be left to another process. One of which no step is stored, or that went on after a step
+    /// which could not be, holds the drain instead (state-worker supplement section 9.1).
+    pub fn is_resumable(&self) -> bool {
+        self.is_resumable.load(Ordering::Acquire)
     }
 
     /// The run turned out to be another generation's.
@@ -109,6 +133,7 @@ impl Tracked {
                 // What cannot be stored at any attempt is said instead: nobody resumes what it does not know.
                 Err(error) if must && !is_transient(&error) => {
                     tracing::warn!(run = %self.slot.run(), step = at.step, error = %error, "run not resumable");
+                    self.is_resumable.store(false, Ordering::Release);
                     self.set([(resume::UNRESUMABLE, Value::from(at.step))]);
                     self.try_state().await
                 }
@@ -116,6 +141,11 @@ impl Tracked {
             };
             match self.judge(tried, "step not stored") {
                 Stepped::NotStored if must => {}
+                Stepped::Stored => {
+                    // Sticky: what was done after a step that was not stored is in no later record either.
+                    self.is_resumable.store(!self.has(resume::UNRESUMABLE), Ordering::Release);
+                    return Stepped::Stored;
+                }
                 stepped => return stepped,
             }
             tokio::select! {
@@ -144,7 +174,7 @@ impl Tracked {
         let mut conversation = self.conversation.lock().await;
         // Once the step says that a follow-up was read, nobody feeds it again: its event must not be lost then.
         if at.inbox_consumed_seq > conversation.inbox_consumed() {
-            self.live.flush_run(&self.slot).await;
+            self.live.flush_run(&self.slot).await?;
         }
         let owner = &self.slot.owner;
         let unstored = step.agent_loop.turns_since(conversation.stored());
@@ -152,6 +182,12 @@ impl Tracked {
             // The loop has replaced turns that an earlier, failed step left unstored: what is kept has a hole for good.
             let message = "turns of an earlier step were not stored and are not kept".to_owned();
             return Err(StoreError { kind: StoreErrorKind::Permanent, message });
+        }
+        // What a resume needs to know of the run comes before what makes it resumable.
+        if self.state().is_dirty
+            && let refused @ (Owned::Fenced | Owned::UnknownRun) = self.try_state().await?
+        {
+            return Ok(refused);
         }
         let transcripts = self.live.transcripts();
         let written = conversation.append(transcripts, owner, unstored, at.inbox_consumed_seq).await?;
@@ -176,11 +212,17 @@ impl Tracked {
     /// Tells the ledger how the run ends, and asks for the right to say so.
     pub async fn finishing(&self, status: RunStatus) -> Gate {
         self.set([(resume::FINAL_STATUS, Value::from(status.as_str())), (REPLIED, Value::from(false))]);
+        tokio::time::timeout(GATE_PATIENCE, self.ask_for_leave()).await.unwrap_or_else(|_elapsed| {
+            tracing::warn!(run = %self.slot.run(), "replying without the ledger's leave: no answer in time");
+            Gate::Unavailable
+        })
+    }
+
+    async fn ask_for_leave(&self) -> Gate {
         if self.store_state().await == Stepped::Lost {
             return Gate::Closed;
         }
-        // While the lease holds nobody else can take the run, so there is time to ask again.
-        let mut waits = GATE_WAITS.into_iter();
+        let mut waits = STEP_WAITS.into_iter().chain(std::iter::repeat(LAST_WAIT));
         loop {
             let error = match self.live.ledger().finishing(&self.slot.owner).await {
                 Ok(Owned::Done(())) => return Gate::Open,
@@ -190,11 +232,11 @@ impl Tracked {
                 }
                 Err(error) => error,
             };
-            let Some(wait) = waits.next().filter(|_| is_transient(&error)) else {
+            if !is_transient(&error) {
                 tracing::warn!(run = %self.slot.run(), error = %error, "replying without the ledger's leave");
                 return Gate::Unavailable;
-            };
-            tokio::time::sleep(wait).await;
+            }
+            tokio::time::sleep(waits.next().unwrap_or(LAST_WAIT)).await;
         }
     }
 
@@ -205,13 +247,18 @@ impl Tracked {
 
     /// Hears what was left for the run up to now: after this it reads nothing more.
     pub async fn last_news(&self) {
-        self.live.flush_run(&self.slot).await;
+        if let Err(error) = self.live.flush_run(&self.slot).await {
+            // The record has the events; follow-ups that only the ledger has stay unknown.
+            tracing::warn!(run = %self.slot.run(), error = %error, "the run ends without its last news");
+        }
     }
 
     /// Offers the run to the next generation; false when it was not taken up.
     pub async fn hand_off(&self) -> bool {
         let run = self.slot.run();
-        self.live.flush_run(&self.slot).await;
+        if tokio::time::timeout(PENDING_WRITES, self.flush_all()).await.is_err() {
+            tracing::warn!(run = %run, "run handed off without its last events");
+        }
         self.detach();
         match self.live.ledger().handoff(self.live.generation(), std::slice::from_ref(run)).await {
             Ok(marked) => marked.contains(run),
@@ -220,6 +267,13 @@ impl Tracked {
                 tracing::warn!(run = %run, error = %error, "run not handed off");
                 false
             }
+        }
+    }
+
+    /// Flushes until the ledger has everything.
+    async fn flush_all(&self) {
+        while self.live.flush_run(&self.slot).await.is_err() {
+            tokio::time::sleep(PENDING_AGAIN_AFTER).await;
         }
     }
 
@@ -235,8 +289,17 @@ impl Tracked {
     }
 
     fn set<const N: usize>(&self, fields: [(&str, Value); N]) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.extend(fields.into_iter().map(|(field, value)| (field.to_owned(), value)));
+        let mut state = self.state();
+        state.fields.extend(fields.into_iter().map(|(field, value)| (field.to_owned(), value)));
+        state.is_dirty = true;
+    }
+
+    fn has(&self, field: &str) -> bool {
+        self.state().fields.contains_key(field)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Stores the run's state as it is.
@@ -246,8 +309,16 @@ impl Tracked {
     }
 
     async fn try_state(&self) -> Result<Owned, StoreError> {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        self.live.ledger().state(&self.slot.owner, &state).await
+        let fields = {
+            let mut state = self.state();
+            state.is_dirty = false;
+            state.fields.clone()
+        };
+        let tried = self.live.ledger().state(&self.slot.owner, &fields).await;
+        if tried.is_err() {
+            self.state().is_dirty = true;
+        }
+        tried
     }
 }
 

@@ -17,6 +17,8 @@ pub enum StoreErrorKind {
     RouteMissing,
     /// 5xx, 408, 429, network: retried.
     Transient,
-    /// Any other refusal: retrying changes nothing.
+    /// 400 or 413: what was sent is refused, and would be again.
+    Refused,
+    /// Anything else, such as an unknown bearer or an answer that cannot be read: retrying at once changes nothing.
     Permanent,
 }

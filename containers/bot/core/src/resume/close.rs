@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ars_agent::Saved;
 use ars_runs::{Closing, closing_record};
 use ars_types::RunStatus;
 use ars_wire::ledger::Reclaimed;
@@ -36,7 +37,8 @@ pub(super) async fn close(
 ) -> Result<(), StoreError> {
     let Some(live) = core.live() else { return Ok(()) };
     let owner = live.owner(&run.row.run_id);
-    let closing = Closing { status, finished_at: core.clock().now() };
+    let cost = run.last_step.as_ref().and_then(Saved::of).and_then(|saved| saved.cost());
+    let closing = Closing { status, finished_at: core.clock().now(), cost };
     // The claim of a run that went on without the ledger may reach it after the run's end: its record stays.
     let stored = Policy::RECORD.run(&owner.run_id, || core.store().get(&owner.run_id)).await?;
     let ended = stored.filter(|record| !history::is_provisional(record));

@@ -1,6 +1,7 @@
 //! Running an agent: the driver performs what the loop decides.
 
 mod assignment;
+mod call_watch;
 mod driver;
 mod model_calls;
 mod spans;
@@ -8,6 +9,6 @@ mod tool_calls;
 mod toolbox;
 
 pub use assignment::{Assignment, Voice};
-pub use driver::{Driven, Driver, First, Outcome, Resumption, thrown};
+pub use driver::{Driven, Driver, First, INTERNAL_ERROR, Outcome, Resumption, not_begun};
 pub use spans::{Span, Spans};
 pub use toolbox::Toolbox;

@@ -1,10 +1,13 @@
 //! The core in-process, against a scripted model and doubles of everything else.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod busy_model;
 mod dispatch;
+mod live;
 mod memory;
 mod outputs;
 mod reviews;
 mod spending;
 mod steering;
 mod support;
+mod tool_calls;

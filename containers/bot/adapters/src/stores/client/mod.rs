@@ -29,7 +29,7 @@ use serde_json::Value;
 
 use super::{
     exchange::{Answer, Exchange},
-    failure::{malformed, permanent, refused},
+    failure::{malformed, over_limit, permanent, refused},
 };
 
 /// The retention this bot is configured with; the store takes it over if it was decided after the one it has.
@@ -129,7 +129,7 @@ impl<E: Exchange> Client<E> {
     async fn send(&self, route: Route, request: &impl Serialize) -> Result<Answer, StoreError> {
         let body = serde_json::to_string(request).map_err(|error| permanent(format!("request: {error}")))?;
         if body.len() > route.fence() {
-            return Err(permanent(format!("a body of {} bytes is over the store's limit", body.len())));
+            return Err(over_limit(body.len()));
         }
         let answer = self.exchange.exchange(route, body).await?;
         if matches!(answer.status, 200 | 409) {

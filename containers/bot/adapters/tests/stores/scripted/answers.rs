@@ -80,7 +80,7 @@ async fn ask_everything(status: u16, text: &str) -> Vec<(&'static str, Result<()
 
 #[tokio::test]
 async fn every_route_is_asked_and_its_failures_have_their_class() {
-    use StoreErrorKind::{Permanent, RouteMissing, Transient};
+    use StoreErrorKind::{Permanent, Refused, RouteMissing, Transient};
     for (status, kind) in [
         (500, Transient),
         (502, Transient),
@@ -88,11 +88,11 @@ async fn every_route_is_asked_and_its_failures_have_their_class() {
         (408, Transient),
         (429, Transient),
         (404, RouteMissing),
-        (400, Permanent),
+        (400, Refused),
         (401, Permanent),
         (405, Permanent),
         (411, Permanent),
-        (413, Permanent),
+        (413, Refused),
         (204, Permanent),
         (302, Permanent),
     ] {

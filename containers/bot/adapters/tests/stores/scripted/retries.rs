@@ -50,9 +50,10 @@ async fn conflicts_refusals_and_missing_routes_are_not_tried_again() {
     let fenced = (409, r#"{"ok":false,"reason":"fenced"}"#);
     assert_eq!(retried(&[fenced, OK], step).await, (Ok(Owned::Fenced), 1, 0));
     for (status, kind) in [
-        (400, StoreErrorKind::Permanent),
+        (400, StoreErrorKind::Refused),
+        (401, StoreErrorKind::Permanent),
         (404, StoreErrorKind::RouteMissing),
-        (413, StoreErrorKind::Permanent),
+        (413, StoreErrorKind::Refused),
     ] {
         assert_eq!(retried(&[(status, "{}"), OK], step).await, (Err(kind), 1, 0));
     }

@@ -85,10 +85,10 @@ fn owner(id: &str, name: &str) -> Owner {
     Owner { run_id: run(id), generation: generation(name) }
 }
 
-/// The text of a failure that no retry mends.
+/// The text of a refusal of what was sent.
 fn refusal<T: std::fmt::Debug>(result: Result<T, StoreError>) -> String {
     let error = result.unwrap_err();
-    assert_eq!(error.kind, StoreErrorKind::Permanent, "{error}");
+    assert_eq!(error.kind, StoreErrorKind::Refused, "{error}");
     error.message
 }
 

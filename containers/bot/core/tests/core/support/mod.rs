@@ -7,6 +7,8 @@
     reason = "a double that cannot go on fails its test"
 )]
 
+mod ledger;
+
 use std::{
     collections::VecDeque,
     sync::{
@@ -31,6 +33,8 @@ use ars_wire::runs::{EventsPage, ListRequest, ListResponse};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
+
+pub use ledger::{Fault, Reopening, ScriptedLedger};
 
 /// A clock that moves one millisecond each time it is read.
 #[derive(Default)]
@@ -179,8 +183,10 @@ impl RunStore for MemoryStore {
 pub struct EchoWorkspace {
     reading: AtomicI64,
     pub most_reading: AtomicI64,
-    /// What git says of any range; without it git fails.
+    /// What git says of any range; without it git fails, and of `hang` it says nothing ever.
     pub range: Mutex<Option<String>>,
+    /// Told when a file named `hang` is read, which never ends.
+    pub hanging: tokio::sync::Notify,
 }
 
 #[async_trait]
@@ -190,7 +196,7 @@ impl Workspace for EchoWorkspace {
     }
 
     async fn head(&self) -> Result<Option<String>, WorkspaceError> {
-        Ok(Some("abc123".into()))
+        Ok(Some("abc1234def".into()))
     }
 
     async fn diff(&self) -> Result<String, WorkspaceError> {
@@ -215,11 +221,18 @@ impl Workspace for EchoWorkspace {
         _cancel: &CancellationToken,
     ) -> Result<GitAnswer, WorkspaceError> {
         let range = self.range.lock().unwrap().clone();
+        if range.as_deref() == Some("hang") {
+            std::future::pending::<()>().await;
+        }
         let exit_code = if range.is_some() { 0 } else { 128 };
         Ok(GitAnswer { exit_code, output: range.unwrap_or_default().into(), truncated: false })
     }
 
     async fn read(&self, path: &str, _limit: u64) -> Result<(Vec<u8>, u64), WorkspaceError> {
+        if path == "hang" {
+            self.hanging.notify_one();
+            std::future::pending::<()>().await;
+        }
         let reading = self.reading.fetch_add(1, Ordering::SeqCst) + 1;
         self.most_reading.fetch_max(reading, Ordering::SeqCst);
         tokio::task::yield_now().await;
@@ -272,6 +285,7 @@ pub struct Collector {
     pub replies: Mutex<Vec<String>>,
     pub started: Mutex<Vec<RunId>>,
     pub finished: Mutex<Vec<RunStatus>>,
+    pub statuses: Mutex<Vec<String>>,
     pub history: Vec<HistoryTurn>,
     pub broken: bool,
 }
@@ -288,6 +302,10 @@ impl ChannelIo for Collector {
 
     async fn history(&self) -> Vec<HistoryTurn> {
         self.history.clone()
+    }
+
+    fn status(&self, text: &str) {
+        self.statuses.lock().unwrap().push(text.to_owned());
     }
 
     fn run_started(&self, id: &RunId) {

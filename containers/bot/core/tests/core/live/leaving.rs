@@ -1,0 +1,73 @@
+//! Leaving a run to the next process, and the leave to reply.
+
+use std::{sync::Arc, time::Duration};
+
+use ars_bot_core::ports::StoreErrorKind;
+use ars_types::RunStatus;
+use ars_wire::ledger::Phase;
+
+use crate::support::{Collector, Fault, Move, Reopening, ScriptedLedger, World, bash, world_with};
+
+fn world_of(ledger: &Arc<ScriptedLedger>, moves: Vec<Move>) -> Arc<World> {
+    let channels = Arc::new(Reopening(Arc::new(Collector::default())));
+    Arc::new(world_with(moves, ledger.capability("g1", channels)))
+}
+
+fn begin(world: &Arc<World>, text: &'static str) -> (Arc<Collector>, tokio::task::JoinHandle<()>) {
+    let io = Arc::new(Collector::default());
+    let running = tokio::spawn({
+        let (world, io) = (Arc::clone(world), Arc::clone(&io));
+        async move { world.dispatch(text, &io).await }
+    });
+    (io, running)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stored_run_is_left_to_the_next_process_in_the_middle_of_a_model_call() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let world = world_of(&ledger, vec![Move::HangUntilStopped]);
+    let (io, running) = begin(&world, "hello");
+    world.model.called.notified().await;
+    assert!(world.core.drain(Duration::from_secs(60)).await);
+    running.await.unwrap();
+    assert!(io.replies.lock().unwrap().is_empty() && world.core.registry().list().is_empty());
+    assert!(ledger.runs().values().all(|kept| kept.row.phase == Phase::Handoff));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_whose_step_was_refused_for_good_holds_the_drain_and_ends_here() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let moves = vec![Move::Ask(vec![bash("x")]), Move::SayWhenTold("done here")];
+    let world = world_of(&ledger, moves);
+    // Step 0 is stored; the step before the command never will be.
+    ledger.script("step", [Fault::None, Fault::Fail(StoreErrorKind::Refused)]);
+    let (io, running) = begin(&world, "agent:coding repo:acme/app x");
+    world.model.called.notified().await;
+    world.model.called.notified().await;
+    assert!(ledger.runs().values().all(|kept| kept.row.state.contains_key("unresumable")));
+    let drained = tokio::spawn({
+        let core = world.core.clone();
+        async move { core.drain(Duration::from_secs(600)).await }
+    });
+    while !world.core.load().draining {
+        tokio::task::yield_now().await;
+    }
+    world.model.go_on.notify_one();
+    running.await.unwrap();
+    assert!(drained.await.unwrap());
+    assert_eq!(*io.replies.lock().unwrap(), ["done here"]);
+    assert_eq!(ledger.count("handoff"), 0);
+    assert_eq!(ledger.records.lock().unwrap().last().unwrap().status, RunStatus::Completed);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_hangs_keeps_the_reply_no_longer_than_the_lease_lasts() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let world = world_of(&ledger, vec![Move::Say("hi")]);
+    ledger.script("finishing", [Fault::Hang]);
+    let began = tokio::time::Instant::now();
+    let io = world.ask("hello").await;
+    assert_eq!(*io.replies.lock().unwrap(), ["hi"]);
+    // The lease lasts 30 s, and its last heartbeat may be 10 s old.
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+}

@@ -1,0 +1,325 @@
+//! A ledger and its transcripts in memory, with the phases and fences of the real ones, whose requests fail or hang as
+//! scripted. Leases are not kept: what another generation has may be taken over at any time.
+
+use std::{
+    collections::{BTreeMap, HashMap, VecDeque},
+    future,
+    sync::{Arc, Mutex, MutexGuard},
+};
+
+use ars_bot_core::{Capabilities, LedgerDeps, live::LiveStores, ports::*};
+use ars_runs::RunRecord;
+use ars_types::{Generation, RunId, StopMode};
+use ars_wire::{
+    Moment,
+    ledger::{Beat, Followup, Holder, LiveRun, NewRun, Owner, Phase, Reclaimed, StepRecord},
+    transcript::{Attachment, Part, Transcript},
+};
+use async_trait::async_trait;
+use serde_json::{Map, Value, value::RawValue};
+
+/// What happens to one request.
+#[derive(Debug, Clone, Copy)]
+pub enum Fault {
+    /// Nothing out of the ordinary.
+    None,
+    /// Nothing is done.
+    Fail(StoreErrorKind),
+    /// It is done, and the answer lost.
+    AnswerLost,
+    /// Nothing is done, and no answer comes.
+    Hang,
+}
+
+/// A live run, and what is kept beside it.
+pub struct Kept {
+    pub row: LiveRun,
+    pub events: BTreeMap<u64, Value>,
+    pub steps: BTreeMap<u64, StepRecord>,
+    pub inbox: Vec<Map<String, Value>>,
+}
+
+#[derive(Default)]
+pub struct ScriptedLedger {
+    pub runs: Mutex<HashMap<RunId, Kept>>,
+    pub transcripts: Mutex<HashMap<RunId, Transcript>>,
+    pub records: Mutex<Vec<RunRecord>>,
+    /// Every request, by its name.
+    pub asked: Mutex<Vec<&'static str>>,
+    faults: Mutex<HashMap<&'static str, VecDeque<Fault>>>,
+}
+
+impl ScriptedLedger {
+    /// The next requests of this name go so.
+    pub fn script(&self, name: &'static str, faults: impl IntoIterator<Item = Fault>) {
+        self.faults.lock().unwrap().entry(name).or_default().extend(faults);
+    }
+
+    pub fn runs(&self) -> MutexGuard<'_, HashMap<RunId, Kept>> {
+        self.runs.lock().unwrap()
+    }
+
+    pub fn count(&self, name: &str) -> usize {
+        self.asked.lock().unwrap().iter().filter(|asked| **asked == name).count()
+    }
+
+    /// The ledger of a process of this generation, which another one follows.
+    pub fn capability(self: &Arc<Self>, generation: &str, channels: Arc<dyn Channels>) -> Capabilities {
+        let ledger = LedgerDeps {
+            stores: self.stores(),
+            generation: Generation::parse(generation).unwrap(),
+            channels,
+            has_successor: true,
+        };
+        Capabilities { ledger: Some(ledger), ..Capabilities::default() }
+    }
+
+    pub fn stores(self: &Arc<Self>) -> LiveStores {
+        let (ledger, transcripts): (Arc<Self>, Arc<Self>) = (Arc::clone(self), Arc::clone(self));
+        LiveStores { ledger, transcripts }
+    }
+
+    async fn ask<T>(&self, name: &'static str, act: impl FnOnce() -> T) -> Result<T, StoreError> {
+        self.asked.lock().unwrap().push(name);
+        let fault = self.faults.lock().unwrap().get_mut(name).and_then(VecDeque::pop_front);
+        let lost = |kind| Err(StoreError { kind, message: "as scripted".into() });
+        match fault {
+            None | Some(Fault::None) => Ok(act()),
+            Some(Fault::Fail(kind)) => lost(kind),
+            Some(Fault::AnswerLost) => {
+                act();
+                lost(StoreErrorKind::Transient)
+            }
+            Some(Fault::Hang) => future::pending().await,
+        }
+    }
+
+    /// A write of the owner, in any phase.
+    async fn write<T>(
+        &self,
+        name: &'static str,
+        owner: &Owner,
+        act: impl FnOnce(&mut Kept) -> T,
+    ) -> Result<Owned<T>, StoreError> {
+        self.ask(name, || match self.runs().get_mut(&owner.run_id) {
+            None => Owned::UnknownRun,
+            Some(kept) if kept.row.owner_gen != owner.generation => Owned::Fenced,
+            Some(kept) => Owned::Done(act(kept)),
+        })
+        .await
+    }
+}
+
+/// Channels that can all be taken up again, each as one that collects.
+pub struct Reopening(pub Arc<super::Collector>);
+
+impl Channels for Reopening {
+    fn reopen(&self, _run: &LiveRun) -> Option<Arc<dyn ChannelIo>> {
+        let io: Arc<super::Collector> = Arc::clone(&self.0);
+        Some(io)
+    }
+}
+
+fn seq_of(event: &RawValue) -> (u64, Value) {
+    let event: Value = serde_json::from_str(event.get()).unwrap();
+    (event["seq"].as_u64().unwrap(), event)
+}
+
+#[async_trait]
+impl Ledger for ScriptedLedger {
+    async fn claim(&self, run: &NewRun) -> Result<Claim, StoreError> {
+        self.ask("claim", || {
+            let mut runs = self.runs();
+            let holder = runs.values().find(|kept| kept.row.thread_key == run.thread_key);
+            if let Some(Kept { row, .. }) = holder.filter(|kept| kept.row.run_id != run.run_id) {
+                let (run_id, started_at) = (row.run_id.clone(), row.started_at);
+                let agent = row.meta.get("agent").and_then(Value::as_str).map(str::to_owned);
+                return Claim::ThreadLive(Holder { run_id, agent, started_at });
+            }
+            let row = LiveRun {
+                run_id: run.run_id.clone(),
+                thread_key: run.thread_key.clone(),
+                owner_gen: run.generation.clone(),
+                lease_until: run.started_at,
+                started_at: run.started_at,
+                phase: Phase::Live,
+                stop: None,
+                meta: run.meta.clone(),
+                card: run.card.clone(),
+                system: run.system.clone(),
+                tools: run.tools.clone(),
+                state: run.state.clone().unwrap_or_default(),
+            };
+            let kept = Kept { row, events: BTreeMap::new(), steps: BTreeMap::new(), inbox: Vec::new() };
+            runs.entry(run.run_id.clone()).or_insert(kept);
+            Claim::Granted
+        })
+        .await
+    }
+
+    async fn live(&self) -> Result<Vec<LiveRun>, StoreError> {
+        self.ask("live", || self.runs().values().map(|kept| kept.row.clone()).collect()).await
+    }
+
+    async fn step(&self, owner: &Owner, record: &StepRecord) -> Result<Owned, StoreError> {
+        self.write("step", owner, |kept| drop(kept.steps.insert(record.step, record.clone()))).await
+    }
+
+    async fn heartbeat(&self, owner: &Owner, _lease_ms: u32) -> Result<Owned<Beat>, StoreError> {
+        self.write("heartbeat", owner, |Kept { row, .. }| Beat { stop: row.stop, phase: row.phase }).await
+    }
+
+    async fn append(&self, owner: &Owner, events: &[Box<RawValue>]) -> Result<Owned, StoreError> {
+        self.write("append", owner, |kept| kept.events.extend(events.iter().map(|event| seq_of(event)))).await
+    }
+
+    async fn state(&self, owner: &Owner, state: &Map<String, Value>) -> Result<Owned, StoreError> {
+        self.write("state", owner, |kept| kept.row.state = state.clone()).await
+    }
+
+    async fn finishing(&self, owner: &Owner) -> Result<Owned, StoreError> {
+        let granted = self.write("finishing", owner, |kept| {
+            let is_first = kept.row.phase != Phase::Finishing;
+            kept.row.phase = Phase::Finishing;
+            is_first
+        });
+        Ok(match granted.await? {
+            Owned::Done(true) => Owned::Done(()),
+            Owned::Done(false) => Owned::Fenced,
+            refused => refused.map(drop),
+        })
+    }
+
+    async fn finish(&self, owner: &Owner, record: &RunRecord) -> Result<Owned<Stored>, StoreError> {
+        let finished = self.write("finish", owner, |_| ()).await?;
+        if finished == Owned::Done(()) {
+            self.runs().remove(&owner.run_id);
+            self.records.lock().unwrap().push(record.clone());
+        }
+        Ok(finished.map(|()| Stored { stored: true }))
+    }
+
+    async fn stop(&self, run: &RunId, mode: StopMode) -> Result<Stop, StoreError> {
+        self.ask("stop", || match self.runs().get_mut(run) {
+            Some(kept) => {
+                kept.row.stop = Some(mode);
+                Stop::Asked { owner_live: true }
+            }
+            None => Stop::NotLive,
+        })
+        .await
+    }
+
+    async fn inbox(&self, run: &RunId, message: &Map<String, Value>) -> Result<Option<u64>, StoreError> {
+        self.ask("inbox", || {
+            let mut runs = self.runs();
+            let inbox = &mut runs.get_mut(run)?.inbox;
+            inbox.push(message.clone());
+            Some(inbox.len() as u64)
+        })
+        .await
+    }
+
+    async fn handoff(&self, generation: &Generation, runs: &[RunId]) -> Result<Vec<RunId>, StoreError> {
+        self.ask("handoff", || {
+            let mut live = self.runs();
+            let marked = runs.iter().filter(|run| {
+                let kept = live.get_mut(run).filter(|kept| kept.row.owner_gen == *generation);
+                kept.is_some_and(|kept| {
+                    let is_live = kept.row.phase == Phase::Live;
+                    kept.row.phase = if is_live { Phase::Handoff } else { kept.row.phase };
+                    is_live
+                })
+            });
+            marked.cloned().collect()
+        })
+        .await
+    }
+
+    async fn reclaim(
+        &self,
+        generation: &Generation,
+        _lease_ms: u32,
+        _now: Option<Moment>,
+    ) -> Result<Vec<Reclaimed>, StoreError> {
+        self.ask("reclaim", || {
+            let mut runs = self.runs();
+            let others = runs.values_mut().filter(|kept| kept.row.owner_gen != *generation);
+            let taken = others.map(|kept| {
+                let reclaimed_from = std::mem::replace(&mut kept.row.phase, Phase::Live);
+                kept.row.owner_gen = generation.clone();
+                let last_step = kept.steps.values().next_back().cloned();
+                let consumed = last_step.as_ref().map_or(0, |step| step.inbox_consumed_seq);
+                let inbox = kept.inbox.iter().zip(1..).filter(|(_, seq)| *seq > consumed);
+                let inbox = inbox.map(|(message, seq)| Followup { seq, message: message.clone() }).collect();
+                Reclaimed { row: kept.row.clone(), reclaimed_from, last_step, inbox, jobs: Vec::new() }
+            });
+            taken.collect()
+        })
+        .await
+    }
+
+    async fn live_events(&self, run: &RunId) -> Result<Vec<Value>, StoreError> {
+        self.ask("live_events", || {
+            self.runs().get(run).map(|kept| kept.events.values().cloned().collect()).unwrap_or_default()
+        })
+        .await
+    }
+
+    async fn flush(
+        &self,
+        generation: &Generation,
+        _lease_ms: Option<u32>,
+        runs: &[News],
+    ) -> Result<Vec<Owned<Told>>, StoreError> {
+        self.ask("flush", || {
+            let mut live = self.runs();
+            let told = runs.iter().map(|news| match live.get_mut(&news.run) {
+                None => Owned::UnknownRun,
+                Some(kept) if kept.row.owner_gen != *generation => Owned::Fenced,
+                Some(kept) => {
+                    kept.events.extend(news.events.iter().map(|event| seq_of(event)));
+                    let unknown = kept.inbox.iter().zip(1..).filter(|(_, seq)| *seq > news.inbox_after);
+                    let inbox =
+                        unknown.map(|(message, seq)| Followup { seq, message: message.clone() }).collect();
+                    Owned::Done(Told { stop: kept.row.stop, inbox })
+                }
+            });
+            told.collect()
+        })
+        .await
+    }
+}
+
+#[async_trait]
+impl Transcripts for ScriptedLedger {
+    async fn set_owner(&self, _owner: &Owner) -> Result<(), StoreError> {
+        self.ask("transcript.owner", || ()).await
+    }
+
+    async fn write(
+        &self,
+        owner: &Owner,
+        parts: &[Part],
+        _attachments: &[Attachment],
+    ) -> Result<Owned, StoreError> {
+        self.ask("transcript.write", || {
+            let mut transcripts = self.transcripts.lock().unwrap();
+            let rows = &mut transcripts.entry(owner.run_id.clone()).or_default().rows;
+            rows.retain(|row| parts.iter().all(|part| (part.idx, part.part) != (row.idx, row.part)));
+            rows.extend_from_slice(parts);
+            rows.sort_by_key(|row| (row.idx, row.part));
+            Owned::Done(())
+        })
+        .await
+    }
+
+    async fn read(&self, run: &RunId) -> Result<Transcript, StoreError> {
+        self.ask("transcript.read", || self.transcripts.lock().unwrap().get(run).cloned().unwrap_or_default())
+            .await
+    }
+
+    async fn clear(&self, run: &RunId) -> Result<(), StoreError> {
+        self.ask("transcript.clear", || drop(self.transcripts.lock().unwrap().remove(run))).await
+    }
+}
