@@ -11,6 +11,7 @@ pub struct Body<'a> {
     /// Bytes that follow before the next look at the framing.
     left: u64,
     chunked: bool,
+    trailers: Vec<String>,
     ended: &'a mut bool,
 }
 
@@ -21,7 +22,12 @@ impl<'a> Body<'a> {
         let length = head.field("content-length").map_or(Ok(0), str::parse);
         let left = if chunked { 0 } else { length.map_err(|_| invalid("a length that is no number"))? };
         *ended = !chunked && left == 0;
-        Ok(Self { reader, left, chunked, ended })
+        Ok(Self { reader, left, chunked, trailers: Vec::new(), ended })
+    }
+
+    /// The lines after the last chunk, once that was read.
+    pub fn trailers(&self) -> &[String] {
+        &self.trailers
     }
 
     /// The size of the next chunk.
@@ -30,7 +36,13 @@ impl<'a> Body<'a> {
         let size = line.split(';').next().unwrap_or_default().trim();
         self.left = u64::from_str_radix(size, 16).map_err(|_| invalid("a chunk without a size"))?;
         if self.left == 0 {
-            while !self.line()?.is_empty() {}
+            loop {
+                let line = self.line()?;
+                if line.is_empty() {
+                    break;
+                }
+                self.trailers.push(line);
+            }
             *self.ended = true;
         }
         Ok(())

@@ -9,14 +9,19 @@ mod body;
 mod head;
 mod reply;
 
-use std::io::{BufReader, Result};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::io::{self, BufReader, Read as _, Result};
+use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
+use std::time::{Duration, Instant};
 
 pub use body::Body;
 pub use head::Head;
 pub use reply::{Chunks, Reply};
+
+/// How much, and for how long, is still taken in and thrown away of a request that was answered before its end.
+const PARTING_BYTES: u64 = 1 << 20;
+const PARTING: Duration = Duration::from_secs(1);
 
 /// Answers one request. An error ends the connection.
 pub trait Handler: Fn(Call<'_>) -> Result<()> + Send + Sync + 'static {}
@@ -80,16 +85,29 @@ fn serve(stream: TcpStream, handler: &impl Handler) -> Result<()> {
         handler(Call { head, body, reply: Reply::to(&mut writer) })?;
         // What was not read would be taken for the next request.
         if !ended {
-            break;
+            return part(reader);
         }
+    }
+    Ok(())
+}
+
+/// Closes a connection on which something unread lies or still comes. A plain close would be a reset, which takes the
+/// answer back that the other side has not read yet.
+fn part(mut reader: BufReader<TcpStream>) -> Result<()> {
+    let began = Instant::now();
+    reader.get_ref().shutdown(Shutdown::Write)?;
+    reader.get_ref().set_read_timeout(Some(PARTING))?;
+    let taken = io::copy(&mut (&mut reader).take(PARTING_BYTES), &mut io::sink())?;
+    // A sender that goes on regardless is held up until it had the time to read its answer.
+    if taken == PARTING_BYTES {
+        thread::sleep(PARTING.saturating_sub(began.elapsed()));
     }
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use std::io::{Read, Write};
-    use std::net::Shutdown;
+    use std::io::Write as _;
 
     use super::*;
 
@@ -126,6 +144,18 @@ mod tests {
         let upstream = Upstream::start(|call: Call<'_>| call.reply.whole(200, "x", call.head.raw())).unwrap();
         let head = "GET /a?b HTTP/1.1\r\nx_Y : 1\r\nz:  2 \r\n folded\r\n\r\n";
         assert!(ask(upstream, head.as_bytes()).ends_with(head));
+    }
+
+    #[test]
+    fn what_follows_the_last_chunk_is_shown_too() {
+        let handler = |mut call: Call<'_>| {
+            std::io::copy(&mut call.body, &mut std::io::sink())?;
+            let trailers = call.body.trailers().join(";");
+            call.reply.whole(200, "x", trailers.as_bytes())
+        };
+        let request =
+            "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nA: 1\r\nB: 2\r\n\r\n";
+        assert!(ask(Upstream::start(handler).unwrap(), request.as_bytes()).ends_with("\r\n\r\nA: 1;B: 2"));
     }
 
     #[test]
