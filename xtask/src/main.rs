@@ -32,6 +32,8 @@ enum Task {
     Check,
     /// Build the state Worker; what its wrangler configuration calls before a deploy
     BuildState,
+    /// Build the edge Worker; what its wrangler configuration calls before a deploy
+    BuildEdge,
     /// Measure
     Bench {
         #[command(subcommand)]
@@ -47,7 +49,8 @@ fn main() -> ExitCode {
         Task::Up(options) => up::run(&options),
         Task::Test => verify::test(),
         Task::Check => verify::check(),
-        Task::BuildState => build_state(),
+        Task::BuildState => build("state Worker", ars_workerd::build_state_worker),
+        Task::BuildEdge => build("edge Worker", ars_workerd::build_edge_worker),
         Task::Bench { what } => bench::run(&what),
     };
     match done {
@@ -60,12 +63,12 @@ fn main() -> ExitCode {
     }
 }
 
-fn build_state() -> anyhow::Result<()> {
-    let step = terminal::Step::begin("state Worker");
-    ars_workerd::ensure_rust_target(&|line| step.tell(line))?;
-    ars_workerd::ensure_npm(&|line| step.tell(line))?;
-    ars_workerd::ensure_cargo_tools(&|line| step.tell(line))?;
-    let built = ars_workerd::build_state_worker(&|line| step.tell(line))?;
+fn build(
+    worker: &'static str,
+    build: fn(ars_workerd::Progress<'_>) -> anyhow::Result<ars_workerd::Built>,
+) -> anyhow::Result<()> {
+    let step = terminal::Step::begin(worker);
+    let built = build(&|line| step.tell(line))?;
     step.done(&format!("{} kB compressed", built.gzip_bytes / 1000));
     Ok(())
 }
@@ -77,10 +80,16 @@ mod tests {
     use super::Args;
 
     #[test]
-    fn the_build_command_of_the_worker_is_a_task_of_this_program() {
-        let configuration = include_str!("../../workers/state/wrangler.toml");
-        let line = configuration.lines().find_map(|line| line.strip_prefix("command = \"cargo xtask "));
-        let task = line.map(|rest| rest.trim_end_matches('"'));
-        assert!(Args::command().get_subcommands().any(|known| Some(known.get_name()) == task), "{task:?}");
+    fn the_build_command_of_each_worker_is_a_task_of_this_program() {
+        for configuration in
+            [include_str!("../../workers/state/wrangler.toml"), include_str!("../../wrangler.toml")]
+        {
+            let line = configuration.lines().find_map(|line| line.strip_prefix("command = \"cargo xtask "));
+            let task = line.map(|rest| rest.trim_end_matches('"'));
+            assert!(
+                Args::command().get_subcommands().any(|known| Some(known.get_name()) == task),
+                "{task:?}"
+            );
+        }
     }
 }

@@ -24,13 +24,16 @@ function startAnew() {
   life += 1;
 }
 
+// Changes whenever the instance does.
+export const lives = () => life;
+
 // Answers a request that broke down.
 export function rescue(error) {
   tell(error);
   return answer(500, "internal");
 }
 
-function tell(error) {
+export function tell(error) {
   console.error(`fault: ${error?.stack ?? error}`);
 }
 
@@ -86,6 +89,30 @@ export async function hearOut(request, most, patience) {
 export async function bodyOf(request) {
   const bytes = await request.arrayBuffer().catch(() => undefined);
   return bytes && new Uint8Array(bytes);
+}
+
+// The whole body of a request or an answer, or nothing when it is longer, slower or broken off.
+export async function bodyWithin(message, most, patience) {
+  const reader = message.body?.getReader();
+  if (!reader) return new Uint8Array();
+  let timer;
+  const late = new Promise((resolve) => (timer = setTimeout(resolve, patience)));
+  try {
+    const pieces = [];
+    for (let left = most; ; ) {
+      const read = await Promise.race([reader.read().catch(() => undefined), late]);
+      if (read?.done) return new Uint8Array(await new Blob(pieces).arrayBuffer());
+      left -= read?.value.byteLength ?? Infinity;
+      if (left < 0) {
+        // Whoever sends it is told by the answer.
+        reader.cancel().catch(() => undefined);
+        return;
+      }
+      pieces.push(read.value);
+    }
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 // A Durable Object class over the Rust class of this name, which is made of the object's storage and answers a

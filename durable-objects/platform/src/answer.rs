@@ -24,6 +24,16 @@ pub fn json(status: u16, body: &str) -> Response {
     }
 }
 
+/// An answer whose body is JSON text already, with one more header.
+pub fn json_with(status: u16, body: &str, name: &str, value: &str) -> Response {
+    let init = init(status);
+    if let Ok(headers) = Reflect::get(&init, &"headers".into()) {
+        // As in `init`.
+        let _ = Reflect::set(&headers, &name.into(), &value.into());
+    }
+    Response::new(&JsValue::from_str(body), &init)
+}
+
 /// A success whose body is JSON text already, wherever it is: an answer, or pieces of which `runtime.js` makes one.
 pub fn text(body: Text) -> JsValue {
     match body.into_body() {

@@ -1,6 +1,7 @@
 //! The edge platform behind Rust types: SQLite storage, transactions, alarms, JSON answers, time, and the shell that makes a store an object.
 //!
-//! `js/runtime.js` is the other half of that shell: it awaits, so that Rust need not.
+//! `js/runtime.js` is the other half of that shell: it awaits, so that Rust need not. `js/container.js` is the same for
+//! the object that owns a container.
 //!
 //! The only crate that touches JavaScript values; objects and Workers build on it. It compiles natively too, so
 //! that what stands on it can be unit-tested, but its calls work only on the platform.
@@ -16,7 +17,7 @@ mod store_object;
 mod text;
 
 pub use alarm::Alarm;
-pub use answer::{INTERNAL_BODY, internal, json, refuse};
+pub use answer::{INTERNAL_BODY, internal, json, json_with, refuse};
 pub use clock::now;
 pub use raw::{Response, Storage};
 pub use request::path_of;

@@ -106,8 +106,11 @@ pub enum Input {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(tag = "do", rename_all = "camelCase")]
 pub enum Action {
-    /// Start the container with the environment of now.
-    Start,
+    /// Start the container with the environment of now; one that cannot be started ends under this number.
+    Start {
+        /// The number.
+        start: u32,
+    },
     /// Report its end under this number.
     Watch {
         /// The number.
@@ -206,7 +209,7 @@ impl Lifecycle {
         self.next = None;
         self.start = self.start.wrapping_add(1);
         let start = self.start;
-        vec![Action::Start, Action::Watch { start }, Action::Look { start, after: LOOKS_MS.0 }]
+        vec![Action::Start { start }, Action::Watch { start }, Action::Look { start, after: LOOKS_MS.0 }]
     }
 
     /// A container of an earlier life. The number moves on, so that what that life still reports is not counted twice.
@@ -329,6 +332,25 @@ pub fn unavailable(retry_after: u32) -> Answer {
         detail: Some("the bot is not running or is starting; try again".to_owned()),
     };
     Answer::of(503, &body).with("retry-after", retry_after.to_string())
+}
+
+/// What the runtime says of a request that never reached the bot: nobody listens there, or nothing runs.
+const NOT_SENT: [&str; 5] =
+    ["connection refused", "container port not found", "is not listening", "not running", "code was updated"];
+
+/// A request that failed on its way: 503 when the bot never saw it, 502 when it may have, so that nobody repeats in good
+/// faith what was done already.
+pub fn broke_off(message: &str) -> Answer {
+    let message = message.to_ascii_lowercase();
+    if NOT_SENT.iter().any(|known| message.contains(known)) {
+        return unavailable(SOON_S);
+    }
+    let body = ErrorBody {
+        error: "the bot broke off".to_owned(),
+        code: Some("unavailable".to_owned()),
+        detail: Some("whether it took the request is not known".to_owned()),
+    };
+    Answer::of(502, &body)
 }
 
 /// The wait before the start after so many crashes in a row.

@@ -20,7 +20,7 @@ fn up(life: &mut Lifecycle, now: i64) {
 }
 
 fn starts(actions: &[Action]) -> bool {
-    actions.contains(&Action::Start)
+    actions.iter().any(|action| matches!(action, Action::Start { .. }))
 }
 
 fn ended(life: &mut Lifecycle, code: Option<i32>, now: i64) -> Vec<Action> {
@@ -32,7 +32,10 @@ fn the_first_request_starts_it_and_waits_until_it_is_healthy() {
     let mut life = new();
     assert_eq!(life.step(Input::Woke { running: false }, T0), []);
     let actions = life.step(Input::Wanted, T0);
-    assert_eq!(actions, [Action::Start, Action::Watch { start: 1 }, Action::Look { start: 1, after: 25 }]);
+    assert_eq!(
+        actions,
+        [Action::Start { start: 1 }, Action::Watch { start: 1 }, Action::Look { start: 1, after: 25 }]
+    );
     assert_eq!(life.verdict(T0), Verdict::Hold);
     assert_eq!(life.step(Input::Wanted, T0), [], "a second request starts no second one");
     let again = life.step(Input::Looked { start: 1, healthy: false }, T0 + 400);
@@ -230,4 +233,17 @@ fn a_bot_that_is_not_there_is_told_with_the_time_to_come_back() {
     let answer = unavailable(7);
     assert_eq!((answer.status, answer.header), (503, Some(("retry-after", "7".to_owned()))));
     assert!(answer.body.contains("\"code\":\"unavailable\""), "{}", answer.body);
+}
+
+#[test]
+fn a_request_that_may_have_reached_the_bot_is_not_offered_to_be_repeated() {
+    for message in [
+        "connect(): Connection refused",
+        "Container port not found. Make sure you exposed the port in your container definition.",
+        "The container is not listening in the TCP address 10.0.0.1:8080",
+    ] {
+        assert_eq!(broke_off(message), unavailable(SOON_S), "{message}");
+    }
+    let lost = broke_off("Network connection lost.");
+    assert_eq!((lost.status, lost.header), (502, None));
 }

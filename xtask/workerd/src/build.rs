@@ -6,7 +6,6 @@
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use flate2::{Compression, write::GzEncoder};
@@ -16,8 +15,8 @@ use sha2::{Digest, Sha256};
 use crate::cache::Lock;
 use crate::pack::{MODULES, pack, sources};
 use crate::{
-    Progress, command, ensure_cargo_tools, ensure_npm, ensure_rust_target, npm, repo_root, state_worker_dir,
-    tools,
+    Progress, command, edge, edge_worker_dir, ensure_cargo_tools, ensure_npm, ensure_rust_target, npm,
+    repo_root, state_worker_dir, tools, wrangler,
 };
 
 /// Most a Worker may weigh, compressed, its glue included: our own bound for start-up time, far under the
@@ -34,6 +33,8 @@ const STAMP: &str = ".ars-stamp";
 pub struct Built {
     /// The crate it came from.
     pub crate_dir: PathBuf,
+    /// Its deployment settings.
+    pub settings: PathBuf,
     /// Where the modules are.
     pub modules: PathBuf,
     /// Their compressed size.
@@ -45,6 +46,12 @@ pub struct Built {
 /// Builds the state Worker, setting up what that takes.
 pub fn build_state_worker(progress: Progress<'_>) -> Result<Built> {
     build_worker(&state_worker_dir(), progress)
+}
+
+/// Builds the edge Worker, setting up what that takes; not when its settings would deploy a developer's bot.
+pub fn build_edge_worker(progress: Progress<'_>) -> Result<Built> {
+    edge::refuse_dev_bot(&wrangler::path_of(&edge_worker_dir()))?;
+    build_worker(&edge_worker_dir(), progress)
 }
 
 /// Builds the Worker whose crate is in `crate_dir`, setting up what that takes.
@@ -73,29 +80,18 @@ pub fn build_worker(crate_dir: &Path, progress: Progress<'_>) -> Result<Built> {
     }
     let gzip_bytes = gzip_bytes(&modules)?;
     progress(&format!("{name}: {:.0} kB compressed", gzip_bytes as f64 / 1000.0));
-    Ok(Built { crate_dir: crate_dir.to_owned(), modules, gzip_bytes, reused })
+    let settings = wrangler::path_of(crate_dir);
+    Ok(Built { crate_dir: crate_dir.to_owned(), settings, modules, gzip_bytes, reused })
 }
 
 fn compile(crate_dir: &Path, progress: Progress<'_>) -> Result<()> {
-    let mut cargo = Command::new("cargo");
+    let mut cargo = command::cargo("build");
     cargo
-        .args(["build", "--lib", "--profile", PROFILE, "--target", tools::WASM_TARGET])
+        .args(["--lib", "--profile", PROFILE, "--target", tools::WASM_TARGET])
         .current_dir(crate_dir)
         // Bindings to futures come from js-sys, as the `worker` crate expects.
         .env("WASM_BINDGEN_USE_JS_SYS", "1");
-    command::run(own_environment(cargo), "cargo", progress)
-}
-
-/// Drops what an outer cargo sets for the program it runs: a nested cargo would take it for its own settings.
-fn own_environment(mut command: Command) -> Command {
-    for (name, _) in std::env::vars_os() {
-        let text = name.to_string_lossy();
-        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") || text == "CARGO_CRATE_NAME"
-        {
-            command.env_remove(&name);
-        }
-    }
-    command
+    command::run(cargo, "cargo", progress)
 }
 
 #[derive(Deserialize)]
@@ -120,10 +116,10 @@ struct Metadata {
 }
 
 /// Where cargo puts what it builds: the environment and its configuration may say.
-fn target_dir(crate_dir: &Path) -> Result<PathBuf> {
-    let mut cargo = Command::new("cargo");
-    cargo.args(["metadata", "--no-deps", "--offline", "--format-version", "1"]).current_dir(crate_dir);
-    let output = own_environment(cargo).output().context("cargo cannot be started")?;
+pub fn target_dir(crate_dir: &Path) -> Result<PathBuf> {
+    let mut cargo = command::cargo("metadata");
+    cargo.args(["--no-deps", "--offline", "--format-version", "1"]).current_dir(crate_dir);
+    let output = cargo.output().context("cargo cannot be started")?;
     ensure!(output.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&output.stderr).trim());
     Ok(serde_json::from_slice::<Metadata>(&output.stdout).context("cargo metadata")?.target_directory)
 }
@@ -131,8 +127,8 @@ fn target_dir(crate_dir: &Path) -> Result<PathBuf> {
 /// Everything the packing depends on: the wasm, the JavaScript in front of it, and the tools' versions.
 fn stamp(crate_dir: &Path, wasm: &Path) -> Result<String> {
     let mut hash = Sha256::new();
-    let [runtime, entry] = sources(crate_dir);
-    for path in [wasm, &runtime, &entry, &repo_root().join("package-lock.json")] {
+    let lockfile = repo_root().join("package-lock.json");
+    for path in sources(crate_dir).iter().map(PathBuf::as_path).chain([wasm, &lockfile]) {
         let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
         hash.update(Sha256::digest(&bytes));
     }

@@ -11,8 +11,23 @@ use crate::Progress;
 /// Lines of a failed tool's output that its error repeats.
 const TAIL_LINES: usize = 30;
 
+/// A call of cargo, without what an outer cargo sets for the program it runs: a nested one would take it for its own
+/// settings, and build scripts that watch those variables would run again each time.
+pub fn cargo(subcommand: &str) -> Command {
+    let mut cargo = Command::new("cargo");
+    cargo.arg(subcommand);
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") || text == "CARGO_CRATE_NAME"
+        {
+            cargo.env_remove(&name);
+        }
+    }
+    cargo
+}
+
 /// Runs `command`; `what` names it in progress and errors.
-pub(crate) fn run(mut command: Command, what: &str, progress: Progress<'_>) -> Result<()> {
+pub fn run(mut command: Command, what: &str, progress: Progress<'_>) -> Result<()> {
     let (reader, writer) = std::io::pipe()?;
     command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
     let mut child = command.spawn().with_context(|| format!("{what}: cannot start"))?;

@@ -1,25 +1,27 @@
 //! Writes workerd's own configuration for one Worker.
 //!
 //! What the Worker may reach is listed here in full: its Durable Objects, kept in one directory, and its
-//! secrets, named but not held (workerd reads them from its environment). It has no way out to the network.
+//! secrets, named but not held (workerd reads them from its environment). It has no way out to the network, unless its
+//! bot is on this machine; its containers are run by the engine of a socket.
 
 use std::path::Path;
 
 use anyhow::{Result, ensure};
 
-use crate::Wrangler;
+use crate::{Engine, ObjectBinding, Settings};
 
 /// The one socket's name, in the configuration and in workerd's report of its port.
 pub(crate) const SOCKET: &str = "http";
 
 /// The configuration's text. Modules are embedded from the import path; the first is the entry.
 pub(crate) fn capnp(
-    wrangler: &Wrangler,
+    settings: &Settings,
     modules: &[&str],
     secrets: &[&str],
-    port: u16,
     objects: &Path,
 ) -> Result<String> {
+    let (wrangler, engine) = (&settings.wrangler, settings.engine.as_ref());
+    let port = settings.port;
     let bindings = wrangler
         .objects
         .iter()
@@ -36,16 +38,17 @@ pub(crate) fn capnp(
     let namespaces = wrangler
         .objects
         .iter()
-        .map(|object| {
-            let key = text(&format!("{}-{}", wrangler.name, object.class))?;
-            Ok(format!(
-                "(className = {}, uniqueKey = {key}, enableSql = {})",
-                text(&object.class)?,
-                object.sqlite
-            ))
-        })
+        .map(|object| namespace(&wrangler.name, object, engine))
         .collect::<Result<Vec<_>>>()?
         .join(",\n    ");
+    let engine = match engine {
+        None => String::new(),
+        Some(engine) => {
+            let socket = text(&format!("unix:{}", engine.socket.display()))?;
+            format!("\n  containerEngine = (localDocker = (socketPath = {socket})),")
+        }
+    };
+    let network = if settings.outbound { r#""public", "private""# } else { "" };
     let modules = modules
         .iter()
         .map(|name| {
@@ -64,7 +67,7 @@ const config :Workerd.Config = (
   services = [
     (name = "main", worker = .worker),
     (name = "objects", disk = (path = {directory}, writable = true)),
-    (name = "nowhere", network = (allow = [])),
+    (name = "network", network = (allow = [{network}])),
   ],
   sockets = [(name = "{SOCKET}", address = "127.0.0.1:{port}", http = (), service = "main")],
 );
@@ -74,16 +77,30 @@ const worker :Workerd.Worker = (
   ],
   compatibilityDate = {date},
   compatibilityFlags = [{flags}],
-  globalOutbound = "nowhere",
+  globalOutbound = "network",
   bindings = [
     {bindings}
   ],
   durableObjectNamespaces = [
     {namespaces}
   ],
-  durableObjectStorage = (localDisk = "objects"),
+  durableObjectStorage = (localDisk = "objects"),{engine}
 );
 "#
+    ))
+}
+
+/// One class of objects, and whether its objects own containers.
+fn namespace(worker: &str, object: &ObjectBinding, engine: Option<&Engine>) -> Result<String> {
+    let container = match engine.filter(|_| object.container) {
+        None => String::new(),
+        Some(engine) => format!(", container = (imageName = {})", text(&engine.image)?),
+    };
+    Ok(format!(
+        "(className = {}, uniqueKey = {}, enableSql = {}{container})",
+        text(&object.class)?,
+        text(&format!("{worker}-{}", object.class))?,
+        object.sqlite
     ))
 }
 

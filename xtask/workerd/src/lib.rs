@@ -8,6 +8,7 @@ mod build;
 mod cache;
 mod command;
 mod config;
+mod edge;
 mod npm;
 mod pack;
 mod process;
@@ -16,11 +17,13 @@ mod wrangler;
 
 use std::path::{Path, PathBuf};
 
-pub use build::{Built, WORKER_GZIP_LIMIT, build_state_worker, build_worker};
+pub use build::{Built, WORKER_GZIP_LIMIT, build_edge_worker, build_state_worker, build_worker, target_dir};
 pub use cache::cache_dir;
+pub use command::{cargo, run as run_tool};
+pub use edge::{Bot, DEV_BOT_URL};
 pub use npm::{NpmTools, ensure_npm};
-pub use process::{Settings, Workerd};
-pub use tools::{CargoTools, ensure_cargo_tools, ensure_rust_target};
+pub use process::{Engine, Settings, Workerd};
+pub use tools::{CargoTools, ensure_cargo_tools, ensure_rust_target, ensure_target};
 pub use wrangler::{ObjectBinding, Wrangler};
 
 /// Receives one line whenever a long step has something to tell.
@@ -30,6 +33,11 @@ pub type Progress<'a> = &'a dyn Fn(&str);
 pub fn repo_root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().nth(2).unwrap_or(here).to_owned()
+}
+
+/// The edge Worker's crate.
+pub fn edge_worker_dir() -> PathBuf {
+    repo_root().join("workers/edge")
 }
 
 /// The state Worker's crate.

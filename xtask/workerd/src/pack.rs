@@ -13,8 +13,9 @@ use crate::{CargoTools, NpmTools, Progress, command, repo_root};
 
 /// The modules' names, which workerd's configuration repeats.
 pub(crate) const MODULES: [&str; 2] = ["index.js", "index_bg.wasm"];
-/// Between the bindings and the runtime, for every Worker.
-const RUNTIME: &str = "durable-objects/platform/js/runtime.js";
+/// Between the bindings and the runtime, for every Worker; what one does not import is left out of it.
+const RUNTIME: [&str; 2] =
+    ["durable-objects/platform/js/runtime.js", "durable-objects/platform/js/container.js"];
 /// A Worker's own, in its crate.
 const ENTRY: &str = "src/entry.js";
 /// What workerd's and the platform's engine take without a flag; wasm-opt would otherwise refuse, or emit more.
@@ -28,8 +29,8 @@ const FEATURES: [&str; 6] = [
 ];
 
 /// The JavaScript a Worker is packed with.
-pub(crate) fn sources(crate_dir: &Path) -> [PathBuf; 2] {
-    [repo_root().join(RUNTIME), crate_dir.join(ENTRY)]
+pub(crate) fn sources(crate_dir: &Path) -> Vec<PathBuf> {
+    RUNTIME.iter().map(|path| repo_root().join(path)).chain([crate_dir.join(ENTRY)]).collect()
 }
 
 /// Packs `wasm` into `modules`.

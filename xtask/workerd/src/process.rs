@@ -40,6 +40,12 @@ pub struct Settings {
     pub secrets: Vec<(String, String)>,
     /// The port on 127.0.0.1; 0 lets the system choose.
     pub port: u16,
+    /// What runs the containers of its objects; `None` where nothing does.
+    pub engine: Option<Engine>,
+    /// Whether the Worker reaches the network: only for a bot on this machine.
+    pub outbound: bool,
+    /// Whether a start waits until `GET /healthz` succeeds.
+    pub awaits_health: bool,
     /// The only core it may run on, for measurements; `None` leaves that to the system.
     pub core: Option<usize>,
 }
@@ -50,10 +56,13 @@ impl Settings {
         Ok(Self {
             workerd: npm.workerd.clone(),
             modules: built.modules.clone(),
-            wrangler: Wrangler::read(&built.crate_dir.join("wrangler.toml"))?,
+            wrangler: Wrangler::read(&built.settings)?,
             data_dir: data_dir.into(),
             secrets: Vec::new(),
             port: 0,
+            engine: None,
+            outbound: false,
+            awaits_health: true,
             core: None,
         })
     }
@@ -69,6 +78,15 @@ impl Settings {
     }
 }
 
+/// Runs the containers of objects: one image for all of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Engine {
+    /// The socket of a Docker-compatible engine.
+    pub socket: PathBuf,
+    /// The image's name there.
+    pub image: String,
+}
+
 /// A running workerd. Dropping it kills its process group at once: what it acknowledged is on disk
 /// (docs/platform.md, durability), so a gentler end would only be slower.
 #[derive(Debug)]
@@ -79,7 +97,7 @@ pub struct Workerd {
 }
 
 impl Workerd {
-    /// Starts workerd and waits until `GET /healthz` answers.
+    /// Starts workerd and waits until it listens, and, if wanted, until `GET /healthz` answers.
     pub fn start(settings: &Settings) -> Result<Self> {
         let log = settings.log_path();
         start(settings).with_context(|| format!("workerd did not start; end of its log:\n{}", tail(&log)))
@@ -134,7 +152,7 @@ fn start(settings: &Settings) -> Result<Workerd> {
     let config = settings.data_dir.join("workerd.capnp");
     // A Worker without wasm is one module.
     let modules: Vec<_> = MODULES.into_iter().filter(|name| settings.modules.join(name).is_file()).collect();
-    let text = config::capnp(&settings.wrangler, &modules, &names, settings.port, &objects)?;
+    let text = config::capnp(settings, &modules, &names, &objects)?;
     OpenOptions::new()
         .write(true)
         .create(true)
@@ -166,7 +184,9 @@ fn start(settings: &Settings) -> Result<Workerd> {
     let mut workerd = Workerd { child, address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), log: log_path };
     let port = port(stdout.context("workerd has no standard output")?, log)?;
     workerd.address.set_port(port);
-    ready(&workerd.url())?;
+    if settings.awaits_health {
+        ready(&workerd.url())?;
+    }
     Ok(workerd)
 }
 

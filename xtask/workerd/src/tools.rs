@@ -35,8 +35,13 @@ pub fn ensure_cargo_tools(progress: Progress<'_>) -> Result<CargoTools> {
 
 /// Adds the standard library of the Workers' target to the pinned toolchain.
 pub fn ensure_rust_target(progress: Progress<'_>) -> Result<()> {
+    ensure_target(WASM_TARGET, progress)
+}
+
+/// Adds the standard library of a target to the pinned toolchain.
+pub fn ensure_target(target: &str, progress: Progress<'_>) -> Result<()> {
     let out = Command::new("rustc")
-        .args(["--target", WASM_TARGET, "--print", "target-libdir"])
+        .args(["--target", target, "--print", "target-libdir"])
         .current_dir(repo_root())
         .stderr(Stdio::null())
         .output()
@@ -45,7 +50,7 @@ pub fn ensure_rust_target(progress: Progress<'_>) -> Result<()> {
         return Ok(());
     }
     let mut add = Command::new("rustup");
-    add.args(["target", "add", WASM_TARGET]).current_dir(repo_root());
+    add.args(["target", "add", target]).current_dir(repo_root());
     command::run(add, "rust target", progress)
 }
 

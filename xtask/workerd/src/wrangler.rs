@@ -4,10 +4,15 @@
 //! There is no default environment to deploy by accident: bindings are read from `[env.production]`.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
+
+use crate::repo_root;
+
+/// The file's name.
+const FILE: &str = "wrangler.toml";
 
 /// A Worker's settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +36,14 @@ pub struct ObjectBinding {
     pub class: String,
     /// Whether its storage is SQLite.
     pub sqlite: bool,
+    /// Whether each of its objects may own a container.
+    pub container: bool,
+}
+
+/// The settings of the Worker in `crate_dir`: its own, or those at the root, where the one is deployed from whose
+/// image takes in the whole checkout.
+pub(crate) fn path_of(crate_dir: &Path) -> PathBuf {
+    Some(crate_dir.join(FILE)).filter(|own| own.is_file()).unwrap_or_else(|| repo_root().join(FILE))
 }
 
 impl Wrangler {
@@ -45,8 +58,10 @@ impl Wrangler {
         let mut file: File = toml::from_str(text)?;
         let production = file.env.remove("production").context("[env.production] is missing")?;
         let sqlite: Vec<_> = production.migrations.into_iter().flat_map(|m| m.new_sqlite_classes).collect();
+        let containers: Vec<_> = production.containers.into_iter().map(|found| found.class_name).collect();
         let objects = production.durable_objects.bindings.into_iter().map(|found| ObjectBinding {
             sqlite: sqlite.contains(&found.class_name),
+            container: containers.contains(&found.class_name),
             binding: found.name,
             class: found.class_name,
         });
@@ -74,6 +89,13 @@ struct Environment {
     durable_objects: Objects,
     #[serde(default)]
     migrations: Vec<Migration>,
+    #[serde(default)]
+    containers: Vec<Container>,
+}
+
+#[derive(Deserialize)]
+struct Container {
+    class_name: String,
 }
 
 #[derive(Default, Deserialize)]
@@ -102,23 +124,35 @@ mod tests {
         let text = "name = 'w'\ncompatibility_date = '2026-07-30'\n[env.production]\n\
             [[env.production.durable_objects.bindings]]\nname = 'A'\nclass_name = 'Alpha'\n\
             [[env.production.durable_objects.bindings]]\nname = 'B'\nclass_name = 'Beta'\n\
+            [[env.production.containers]]\nclass_name = 'Beta'\nimage = 'Dockerfile'\n\
             [[env.production.migrations]]\ntag = 'v1'\nnew_sqlite_classes = ['Alpha']\n";
         let wrangler = Wrangler::parse(text).unwrap();
         let object = |binding: &str, class: &str, sqlite| ObjectBinding {
             binding: binding.into(),
             class: class.into(),
             sqlite,
+            container: !sqlite,
         };
         assert_eq!(wrangler.objects, [object("A", "Alpha", true), object("B", "Beta", false)]);
         assert!(wrangler.compatibility_flags.is_empty());
     }
 
     #[test]
-    fn the_state_worker_cannot_be_deployed_without_naming_an_environment() {
-        let text = std::fs::read_to_string(crate::state_worker_dir().join("wrangler.toml")).unwrap();
-        let file: toml::Table = toml::from_str(&text).unwrap();
-        // wrangler has no entry point at the top level, so a deployment without `-e` is an error.
-        assert!(!file.contains_key("main") && file["env"]["production"].get("main").is_some());
-        assert!(Wrangler::parse(&text).unwrap().objects.iter().all(|object| object.sqlite));
+    fn no_worker_can_be_deployed_without_naming_an_environment() {
+        for crate_dir in [crate::state_worker_dir(), crate::edge_worker_dir()] {
+            let text = std::fs::read_to_string(path_of(&crate_dir)).unwrap();
+            let file: toml::Table = toml::from_str(&text).unwrap();
+            // wrangler has no entry point at the top level, so a deployment without `-e` is an error.
+            assert!(!file.contains_key("main") && file["env"]["production"].get("main").is_some());
+            assert!(Wrangler::parse(&text).unwrap().objects.iter().all(|object| object.sqlite));
+        }
+    }
+
+    #[test]
+    fn the_bot_is_the_one_class_with_containers() {
+        let edge = Wrangler::read(&path_of(&crate::edge_worker_dir())).unwrap();
+        assert_eq!(edge.objects.iter().map(|object| object.container).collect::<Vec<_>>(), [true]);
+        let state = Wrangler::read(&path_of(&crate::state_worker_dir())).unwrap();
+        assert!(state.objects.iter().all(|object| !object.container));
     }
 }

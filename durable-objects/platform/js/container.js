@@ -1,0 +1,214 @@
+// A Durable Object that owns one container: what must be awaited of it, and the requests that pass through. What to do
+// is decided in Rust, as actions that are carried out here (shared/edge/src/lifecycle.rs); bodies never enter Rust.
+//
+// Streams go from the client to the bot and back as they are, and a client that hangs up ends the request to the bot.
+import * as wasm from "./index.js";
+import { bodyWithin, inRust, lives, rescue, tell } from "./runtime.js";
+
+// Where the object's storage keeps the lifecycle.
+const KEPT = "lifecycle";
+// How long the bot may take to answer the edge itself.
+const ANSWER_MS = 5000;
+const RESTART_BODY_MS = 10_000;
+const TRACE_BYTES = 24;
+const SIGTERM = 15;
+// What `want` says besides the seconds of a refusal.
+const PASS = -1;
+const HOLD = 0;
+
+// A Durable Object class over the Rust class of this name.
+export function containerClass(name) {
+  return class {
+    #context;
+    #env;
+    #inner;
+    #life;
+    #kept;
+    // Requests that wait for a change.
+    #holding = [];
+    #deeds = {
+      start: (action) => this.#start(action),
+      watch: (action) => this.#watch(action),
+      look: (action) => this.#look(action),
+      signal: () => this.#signal(),
+      destroy: () => this.#destroy(),
+      ring: ({ at }) => this.#context.storage.setAlarm(at),
+    };
+
+    constructor(context, env) {
+      this.#context = context;
+      this.#env = env;
+      context.blockConcurrencyWhile(async () => {
+        this.#kept = await context.storage.get(KEPT);
+      });
+    }
+
+    async fetch(request) {
+      try {
+        // A container is where one was deployed, and there the bot of a developer's machine is never spoken to.
+        const { container } = this.#context;
+        if (Boolean(container) === Boolean(this.#env.DEV_BOT_URL)) return inRust(() => wasm.misconfigured());
+        if (inRust(() => wasm.is_restart(request.url))) return await this.#restart(request);
+        return (container && (await this.#admit())) ?? (await this.#pass(request));
+      } catch (error) {
+        return rescue(error);
+      }
+    }
+
+    async alarm() {
+      this.#report("rang");
+    }
+
+    // The Rust half, made anew when its instance was.
+    #awake() {
+      if (this.#life !== lives()) {
+        const { running } = this.#context.container;
+        this.#inner = inRust(() => new wasm[name](this.#kept, this.#env.BOT_IMAGE, running, Date.now()));
+        this.#life = lives();
+        this.#perform();
+      }
+      return this.#inner;
+    }
+
+    // Tells Rust what happened, does what follows from it, and has those who wait ask again.
+    #report(what, ...facts) {
+      try {
+        const inner = this.#awake();
+        inRust(() => inner[what](...facts, Date.now()));
+        this.#perform();
+      } catch (error) {
+        tell(error);
+      }
+      for (const go of this.#holding.splice(0)) go();
+    }
+
+    #perform() {
+      const actions = inRust(() => this.#inner.actions());
+      const kept = inRust(() => this.#inner.kept());
+      if (kept !== this.#kept) {
+        this.#kept = kept;
+        // Not awaited: the platform holds back every answer until it is on disk.
+        this.#context.storage.put(KEPT, kept);
+      }
+      for (const action of JSON.parse(actions)) this.#deeds[action.do](action);
+    }
+
+    #start({ start }) {
+      try {
+        const env = JSON.parse(inRust(() => wasm.environment(texts(this.#env))));
+        // The raw call: the options of the `worker` crate lose what was set.
+        this.#context.container.start({ enableInternet: true, env });
+      } catch (error) {
+        tell(error);
+        queueMicrotask(() => this.#report("ended", start, undefined));
+      }
+    }
+
+    #watch({ start }) {
+      const watched = async () => this.#context.container.monitor();
+      const ended = (code) => this.#report("ended", start, code);
+      this.#context.waitUntil(watched().then(() => ended(0), (error) => ended(error?.exitCode)));
+    }
+
+    #look({ start, after }) {
+      const look = async () => {
+        await new Promise((resolve) => setTimeout(resolve, after));
+        // Not up yet is what this is there to find out, not a fault.
+        const seen = await this.#ask("/healthz", {}).catch(() => undefined);
+        this.#report("looked", start, seen?.status === 200);
+      };
+      this.#context.waitUntil(look());
+    }
+
+    #signal() {
+      try {
+        this.#context.container.signal(SIGTERM);
+      } catch (error) {
+        // It ended by itself, which its watch reports.
+        tell(error);
+      }
+    }
+
+    #destroy() {
+      const destroyed = async () => this.#context.container.destroy();
+      this.#context.waitUntil(destroyed().catch(tell));
+    }
+
+    // Waits until the bot can take a request; the answer in its place when it cannot.
+    async #admit() {
+      for (;;) {
+        const inner = this.#awake();
+        const verdict = inRust(() => inner.want(Date.now()));
+        if (verdict === PASS) return;
+        this.#perform();
+        if (verdict !== HOLD) return inRust(() => wasm.unavailable(verdict));
+        await new Promise((resolve) => this.#holding.push(resolve));
+      }
+    }
+
+    async #pass(request) {
+      const headers = new Headers(request.headers);
+      const names = [...headers.keys()].join("\n");
+      const random = crypto.getRandomValues(new Uint8Array(TRACE_BYTES));
+      const passed = inRust(() => wasm.pass(names, headers.get("connection") ?? undefined, random));
+      const [traceparent, ...stripped] = passed.split("\n");
+      for (const name of stripped) headers.delete(name);
+      headers.set("traceparent", traceparent);
+      const { method, body, signal, url } = request;
+      try {
+        return await this.#send(new Request(this.#address(url), { method, headers, body, signal, redirect: "manual" }));
+      } catch (error) {
+        return inRust(() => wasm.broke_off(String(error?.message ?? error)));
+      }
+    }
+
+    // The bot, wherever it is: in the container, or, on a developer's machine, where `#address` says.
+    #send(request) {
+      const { container } = this.#context;
+      return container ? container.getTcpPort(wasm.port()).fetch(request) : fetch(request);
+    }
+
+    // The same path and query elsewhere. A container's port speaks plain HTTP alone.
+    #address(url) {
+      const { host, pathname, search } = new URL(url);
+      const base = this.#context.container ? `http://${host}` : new URL(this.#env.DEV_BOT_URL).origin;
+      return base + pathname + search;
+    }
+
+    // What the bot answers the edge itself, unless it is too long or too slow.
+    async #ask(path, init) {
+      const url = this.#address(`http://bot${path}`);
+      const signal = AbortSignal.timeout(ANSWER_MS);
+      const response = await this.#send(new Request(url, { redirect: "manual", signal, ...init }));
+      const body = await bodyWithin(response, wasm.answer_limit(), ANSWER_MS);
+      return body && { status: response.status, body };
+    }
+
+    async #restart(request) {
+      const { container } = this.#context;
+      const authorization = request.headers.get("authorization") ?? undefined;
+      const tokens = this.#env.SERVICE_INGRESS_TOKENS;
+      const caller = inRust(() => wasm.restart_caller(request.method, authorization, tokens));
+      if (typeof caller !== "string") return caller;
+      const body = await bodyWithin(request, wasm.restart_body_limit(), RESTART_BODY_MS);
+      const force = inRust(() => wasm.restart_force(body));
+      if (typeof force !== "boolean") return force;
+      if (container && !inRust(() => this.#awake().is_running())) return inRust(() => wasm.not_running());
+      const [route, name, subject] = inRust(() => wasm.restart_question(caller)).split("\n");
+      const leave = await this.#ask(route, { method: "POST", headers: { [name]: subject } }).catch(tell);
+      const refused = inRust(() => wasm.restart_refusal(caller, leave?.status, leave?.body));
+      if (refused) return refused;
+      const health = await this.#ask("/healthz", {}).catch(tell);
+      if (!container) return inRust(() => wasm.restart_elsewhere(force, health?.status, health?.body));
+      const inner = this.#awake();
+      const answer = inRust(() => inner.restart(force, health?.status, health?.body, Date.now()));
+      this.#perform();
+      return answer;
+    }
+  };
+}
+
+// The variables and secrets among a Worker's bindings, in JSON.
+function texts(env) {
+  return JSON.stringify(Object.fromEntries(Object.entries(env).filter(([, value]) => typeof value === "string")));
+}

@@ -1,0 +1,96 @@
+//! The edge Worker on this machine: in front of a bot that runs here, or of one in a container.
+//!
+//! ```no_run
+//! # fn main() -> anyhow::Result<()> {
+//! use ars_workerd::{Bot, Engine, Settings, Workerd, build_edge_worker, ensure_npm};
+//! let (npm, built) = (ensure_npm(&|_| ())?, build_edge_worker(&|_| ())?);
+//! let engine = Engine { socket: "/run/podman.sock".into(), image: "ars-bot:dev".into() };
+//! let settings = Settings::edge(&npm, &built, "/tmp/edge", Bot::Container(engine))?
+//!     .secret("SERVICE_INGRESS_TOKENS", "{}")
+//!     .secret("STATE_WORKER_URL", "http://10.88.0.1:8788");
+//! let edge = Workerd::start(&settings)?;
+//! println!("{}", edge.url());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! `secret` sets variables as well. Dropping it, or `kill9`, leaves the container running, as a lost machine would: the
+//! next start on the same directory finds it, and replaces it when the image has another name.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::{Built, Engine, NpmTools, Settings};
+
+/// The variable that names a bot on a developer's machine. No deployment may have it.
+pub const DEV_BOT_URL: &str = "DEV_BOT_URL";
+/// The variable that names the image, and by it the version, of a container here.
+const BOT_IMAGE: &str = "BOT_IMAGE";
+
+/// Where the bot is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Bot {
+    /// On this machine, at this address.
+    Native(String),
+    /// In a container, which the edge starts.
+    Container(Engine),
+}
+
+impl Settings {
+    /// Settings of the edge Worker in front of a bot, on the runtime that can start containers either way.
+    pub fn edge(npm: &NpmTools, built: &Built, data_dir: impl Into<PathBuf>, bot: Bot) -> Result<Self> {
+        let mut settings = Self::new(npm, built, data_dir)?;
+        settings.workerd.clone_from(&npm.container_workerd);
+        Ok(match bot {
+            Bot::Native(url) => Self { outbound: true, ..settings.secret(DEV_BOT_URL, &url) },
+            Bot::Container(engine) => {
+                let settings = settings.secret(BOT_IMAGE, &engine.image);
+                Self { engine: Some(engine), ..settings }
+            }
+        })
+    }
+}
+
+/// Refuses settings that would send a deployment's requests to a developer's machine, or would name an image that is
+/// none of the build.
+pub(crate) fn refuse_dev_bot(settings: &Path) -> Result<()> {
+    let text =
+        std::fs::read_to_string(settings).with_context(|| format!("cannot read {}", settings.display()))?;
+    let file: toml::Value = toml::from_str(&text)?;
+    for name in [DEV_BOT_URL, BOT_IMAGE] {
+        ensure!(!has_key(&file, name), "{}: {name} is for this machine only", settings.display());
+    }
+    Ok(())
+}
+
+fn has_key(value: &toml::Value, name: &str) -> bool {
+    match value {
+        toml::Value::Table(table) => table.iter().any(|(key, value)| key == name || has_key(value, name)),
+        toml::Value::Array(items) => items.iter().any(|item| has_key(item, name)),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{edge_worker_dir, wrangler::path_of};
+
+    #[test]
+    fn settings_with_a_developers_bot_are_not_built_and_ours_are() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("wrangler.toml");
+        let ours = std::fs::read_to_string(path_of(&edge_worker_dir())).unwrap();
+        std::fs::write(&path, &ours).unwrap();
+        refuse_dev_bot(&path).unwrap();
+        for name in [DEV_BOT_URL, BOT_IMAGE] {
+            let planted =
+                ours.replace("[env.production.vars]", &format!("[env.production.vars]\n{name} = 'x'"));
+            assert_ne!(planted, ours);
+            std::fs::write(&path, planted).unwrap();
+            let error = refuse_dev_bot(&path).unwrap_err().to_string();
+            assert!(error.contains(name), "{error}");
+        }
+    }
+}
