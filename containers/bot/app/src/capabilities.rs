@@ -45,17 +45,19 @@ pub fn memory(
     Ok(Some(MemoryDeps { store, organization, budget, model: settings.model.clone() }))
 }
 
-/// What was changed of the configuration at run time. A store that is older than this bot has no such thing; one that
-/// does not answer must not keep the bot from starting, or nothing would be served until it does.
-pub async fn overrides(documents: Arc<dyn Documents>) -> Result<Option<Overrides>, Failure> {
-    let reason = match tokio::time::timeout(OVERRIDES_PATIENCE, Overrides::load(documents)).await {
-        Ok(Ok(overrides)) => return Ok(Some(overrides)),
-        Ok(Err(LoadError::Store(error))) => error.to_string(),
-        Ok(Err(error)) => return Err(Failure::Unavailable(anyhow!(error))),
-        Err(_elapsed) => "no answer in time".to_owned(),
-    };
-    tracing::error!(reason, "runtime overrides are not in force: the store did not give them");
-    Ok(None)
+/// What was changed of the configuration at run time. A store that does not
+/// answer must not keep the bot from starting, or nothing would be served until it does: it is asked again later.
+pub async fn overrides(documents: Arc<dyn Documents>) -> Result<Overrides, Failure> {
+    let overrides = Overrides::new(documents);
+    match overrides.refresh(OVERRIDES_PATIENCE).await {
+        Ok(()) => {}
+        Err(error @ LoadError::Malformed(_)) => return Err(Failure::Unavailable(anyhow!(error))),
+        Err(error @ (LoadError::Late | LoadError::Store(_))) => {
+            let reason = format!("{:#}", anyhow!(error));
+            tracing::error!(reason, "runtime overrides are not in force yet: the store did not give them");
+        }
+    }
+    Ok(overrides)
 }
 
 /// The skills of the folder that the environment names; none without one.

@@ -10,7 +10,7 @@ use anyhow::{Context as _, anyhow};
 use ars_auth::{Secret, TokenMap};
 use ars_bot_adapters::{
     models::{Catalog, Endpoint, ProviderConfig, REHEARSAL_MODEL, Transport, default_model},
-    workspace::{ChildEnvironment, GitWorkspaces},
+    workspace::{ChildEnvironment, GitWorkspaces, secrets_of},
 };
 use ars_bot_core::{Capabilities, Core, Deps, LedgerDeps, live::LiveStores, settings::Settings};
 use ars_events::Redactor;
@@ -76,7 +76,9 @@ pub fn plan(setup: Setup, tokens: &TokenMap) -> Result<Plan, Failure> {
     let secrets = keys.chain(tokens.secrets()).chain(store_token.as_ref()).chain(search_key.as_ref());
     let secrets = secrets.map(|secret| secret.expose().to_owned());
     let telemetry = ars_bot_telemetry::secrets(environment::variable);
-    let redactor = Arc::new(Redactor::new(secrets.chain(telemetry)));
+    let origins = settings.repositories.iter().map(|repository| &repository.origin);
+    let in_origins = origins.chain(&settings.allowed_origins).flat_map(|origin| secrets_of(origin));
+    let redactor = Arc::new(Redactor::new(secrets.chain(telemetry).chain(in_origins)));
     let (keeps_ledger, data_dir) = (false, data_dir(setup.data)?);
     Ok(Plan { file, settings, redactor, keeps_ledger, providers, data_dir, store_token, search_key })
 }
@@ -146,7 +148,7 @@ impl Plan {
                     self.file.organization.clone(),
                     stores.memory,
                 )?,
-                overrides: capabilities::overrides(stores.documents).await?,
+                overrides: Some(capabilities::overrides(stores.documents).await?),
                 web: Some(capabilities::web(self.search_key.as_ref())?),
                 skills: capabilities::skills()?,
             },

@@ -4,6 +4,8 @@ use std::{ffi::OsString, path::Path, process::Command};
 
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
+use super::start;
+
 /// Variables handed on as they are: where tools live, never what they may know.
 const HANDED_ON: &[&str] =
     &["PATH", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN", "JAVA_HOME", "GOROOT", "PYENV_ROOT", "TZ"];
@@ -45,19 +47,21 @@ impl ChildEnvironment {
         Self { variables }
     }
 
-    /// Gives a command this environment and nothing else. `place` is the workspace's own folder.
-    pub(super) fn apply(&self, command: &mut Command, place: &Path) {
+    /// A command with this environment and nothing else. `place` is the workspace's own folder.
+    pub(super) fn command(&self, program: &str, place: &Path) -> Command {
+        let mut command = start::command(program);
         command
             .env_clear()
             .envs(self.variables.iter().cloned())
             .env("HOME", place.join("home"))
             // A tree that lost its `.git` must not be taken for a part of a repository further up.
             .env("GIT_CEILING_DIRECTORIES", place);
+        command
     }
 }
 
 /// Closes what `/proc` shows of this process to others of its user, its environment above all: commands run as the
-/// same user. One that may trace any process (root outside a container) is not kept out by this.
+/// same user, without the right to trace every process that root has (`start`).
 pub(super) fn conceal_this_process() {
     if let Err(error) = set_dumpable_behavior(DumpableBehavior::NotDumpable) {
         tracing::warn!(error = %error, "commands may read this process's environment");

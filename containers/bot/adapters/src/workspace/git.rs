@@ -10,7 +10,7 @@ use std::{ffi::OsStr, path::Path, process::Command, time::Duration};
 use ars_bot_core::ports::WorkspaceError;
 use tokio_util::sync::CancellationToken;
 
-use super::{capture::Capture, environment::ChildEnvironment, process};
+use super::{capture::Capture, credentials::Credentials, environment::ChildEnvironment, process};
 
 /// Given before every subcommand.
 const SAFE_SETTINGS: &[&str] = &[
@@ -83,8 +83,7 @@ impl Git<'_> {
     }
 
     fn base(&self, transports: &str) -> Command {
-        let mut command = Command::new("git");
-        self.environment.apply(&mut command, self.place);
+        let mut command = self.environment.command("git", self.place);
         command
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
             .env("GIT_ALLOW_PROTOCOL", transports)
@@ -98,9 +97,21 @@ impl Git<'_> {
 
     /// Runs a call; a non-zero exit is an answer, not an error.
     pub(super) async fn run(&self, command: Command, limits: Limits) -> Result<Answer, WorkspaceError> {
+        self.run_with(command, None, limits).await
+    }
+
+    /// Runs a call that may ask for these credentials.
+    pub(super) async fn run_with(
+        &self,
+        command: Command,
+        credentials: Option<&Credentials>,
+        limits: Limits,
+    ) -> Result<Answer, WorkspaceError> {
         let mut output = Capture::start(limits.output);
         let mut errors = Capture::both_ends(WORDS_LIMIT);
-        let ended = process::run(command, limits.time, &mut output, Some(&mut errors), self.cancel).await?;
+        let ended =
+            process::run(command, credentials, limits.time, &mut output, Some(&mut errors), self.cancel)
+                .await?;
         Ok(Answer {
             exit_code: ended.exit_code,
             dropped: output.dropped(),

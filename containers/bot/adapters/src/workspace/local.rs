@@ -1,6 +1,6 @@
 //! One thread's working tree on the local disk.
 
-use std::{path::PathBuf, process::Command, sync::Arc};
+use std::{path::PathBuf, sync::Arc};
 
 use ars_bot_core::ports::{
     Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, SearchHit, Workspace, WorkspaceError,
@@ -77,11 +77,10 @@ impl Workspace for LocalWorkspace {
         request: ExecRequest<'_>,
         cancel: &CancellationToken,
     ) -> Result<ExecOutcome, WorkspaceError> {
-        let mut command = Command::new("bash");
-        self.environment.apply(&mut command, &self.place);
+        let mut command = self.environment.command("bash", &self.place);
         command.arg("-c").arg(request.command).current_dir(self.place.join("tree"));
         let mut output = Capture::both_ends(request.output_limit);
-        let ended = process::run(command, request.timeout, &mut output, None, cancel).await?;
+        let ended = process::run(command, None, request.timeout, &mut output, None, cancel).await?;
         let (output, truncated) = output.into_text();
         Ok(ExecOutcome { exit_code: ended.exit_code, output, truncated, timed_out: ended.timed_out })
     }

@@ -11,6 +11,7 @@ use ars_types::RefName;
 use tempfile::TempDir;
 
 use super::{
+    credentials::Credentials,
     git::{CLONE_TIMEOUT, Git, Limits, NO_TRANSPORT, SHORT, transports_of, without_userinfo},
     meta::Meta,
     provider::infra,
@@ -87,9 +88,15 @@ async fn clone(git: &Git<'_>, repository: &Repository) -> Result<(), WorkspaceEr
     let origin = &repository.origin;
     let clean = without_userinfo(origin);
     // Own copies of the objects: an agent must not be able to touch the origin's files through a hard link.
-    let arguments = ["clone", "--quiet", "--no-hardlinks", "--end-of-options", origin, "tree"];
+    let credentials = Credentials::of(origin)?;
+    let setting = credentials.iter().flat_map(|found| ["-c".to_owned(), found.setting()]);
+    // Without credentials the address is git's own business: the user of an ssh address is no secret.
+    let address = if credentials.is_some() { &clean } else { origin };
+    let clone = ["clone", "--quiet", "--no-hardlinks", "--end-of-options", address, "tree"];
+    let arguments: Vec<String> = setting.chain(clone.map(str::to_owned)).collect();
     let command = git.outside(transports_of(origin), &arguments);
-    let answer = git.run(command, Limits { time: CLONE_TIMEOUT, ..SHORT }).await?;
+    let limits = Limits { time: CLONE_TIMEOUT, ..SHORT };
+    let answer = git.run_with(command, credentials.as_ref(), limits).await?;
     if answer.exit_code != 0 {
         let words = answer.own_words();
         return Err(WorkspaceError::Clone(format!("{clean} could not be cloned: {words}")));

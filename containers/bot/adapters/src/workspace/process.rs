@@ -12,7 +12,7 @@ use std::{
         unix::process::{CommandExt as _, ExitStatusExt as _},
     },
     pin::pin,
-    process::{Command, ExitStatus, Stdio},
+    process::{Command, ExitStatus},
     time::Duration,
 };
 
@@ -26,7 +26,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::capture::Capture;
+use super::{capture::Capture, credentials::Credentials, start::start};
 
 /// How long the pipe may stay open after the program itself has exited, and again after its group was killed.
 const LINGER: Duration = Duration::from_millis(250);
@@ -46,11 +46,12 @@ pub(super) struct Ended {
     pub(super) timed_out: bool,
 }
 
-/// Runs a prepared command to its end, its time limit, or the cancellation.
+/// Runs a command of `start::command`'s making to its end, its time limit, or the cancellation.
 ///
 /// Without `errors`, standard error shares the pipe of standard output: their order is the order of writing.
 pub(super) async fn run(
     mut command: Command,
+    credentials: Option<&Credentials>,
     limit: Duration,
     output: &mut Capture,
     errors: Option<&mut Capture>,
@@ -61,12 +62,8 @@ pub(super) async fn run(
         Some(_) => pipe().map(|(reader, writer)| (Some(reader), writer))?,
         None => (None, writer.try_clone().map_err(|error| infra("pipe", &error))?),
     };
-    command.stdin(Stdio::null()).stdout(writer).stderr(error_writer).process_group(0);
-    // The conversion also drops this process's copies of the writing ends, so that reading can end.
-    let mut child = tokio::process::Command::from(command)
-        .kill_on_drop(true)
-        .spawn()
-        .map_err(|error| infra("the command could not be started", &error))?;
+    command.stdout(writer).stderr(error_writer).process_group(0);
+    let (mut child, _lifeline) = start(command, credentials).await?;
     let group = Group::of(&child);
 
     let mut reading = pin!(async {
@@ -163,6 +160,6 @@ fn exit_code(status: ExitStatus) -> i32 {
     status.code().or_else(|| status.signal().map(|signal| SIGNAL_BASE + signal)).unwrap_or(SIGNAL_BASE)
 }
 
-fn infra(what: &str, error: &io::Error) -> WorkspaceError {
+pub(super) fn infra(what: &str, error: &io::Error) -> WorkspaceError {
     WorkspaceError::Infra(format!("{what}: {error}"))
 }

@@ -91,3 +91,24 @@ async fn a_work_tree_configured_to_be_elsewhere_shows_nothing_of_it() {
     assert!(files.iter().all(|file| !file.path.contains("private")));
     assert!(workspace.search(CANARY, ".", 10).await.unwrap().0.is_empty());
 }
+
+#[tokio::test]
+async fn a_command_has_no_rights_beyond_its_users_and_cannot_look_into_the_service() {
+    let world = world();
+    let workspace = world.open().await;
+    let rights = must(&*workspace, "grep -E '^(CapPrm|CapEff|CapAmb|NoNewPrivs):' /proc/self/status").await;
+    let held: Vec<_> = rights.lines().filter_map(|line| line.split_whitespace().nth(1)).collect();
+    assert_eq!(held, ["0000000000000000", "0000000000000000", "0000000000000000", "1"]);
+
+    let service = std::process::id();
+    for secret in ["environ", "mem", "maps", "fd/0"] {
+        let looked = exec(&*workspace, &format!("head -c 1 /proc/{service}/{secret} | wc -c")).await.output;
+        assert!(looked.contains("Permission denied") && looked.ends_with("0\n"), "{secret}: {looked}");
+    }
+    // Nor has git, whose filters a command may have written.
+    must(&*workspace, "echo '* filter=look' > .gitattributes; echo changed > src/lib.txt").await;
+    let look = format!("git config filter.look.clean 'cat /proc/{service}/environ > ../home/looked; cat'");
+    must(&*workspace, &look).await;
+    workspace.diff().await.unwrap();
+    assert_eq!(std::fs::read_to_string(world.tree().join("../home/looked")).unwrap(), "");
+}

@@ -105,11 +105,16 @@ async fn an_origin_is_never_taken_for_an_option_or_a_program() {
 #[tokio::test]
 async fn credentials_in_an_origin_reach_git_and_nothing_else() {
     let world = world();
-    let address = servers::with_password(&world.origin(), &format!("bot:{CANARY}")).await;
-    let url = format!("http://bot:{CANARY}@{address}");
+    let (address, shown) = servers::with_password(&world.origin(), &format!("bot@home:{CANARY}")).await;
+    let url = format!("http://bot%40home:{CANARY}@{address}");
     let never = CancellationToken::new();
     let workspace = world.open_at("t", &url, None, &never).await.unwrap();
     assert!(text(&*workspace, "src/lib.txt").await.is_some());
+    {
+        let shown = shown.lock().unwrap();
+        assert!(shown.contains("remote-http") && shown.contains("HOME="), "git was looked at: {shown}");
+        assert!(!shown.contains(CANARY), "{shown}");
+    }
 
     let kept = must(&*workspace, "cat .git/config ../meta.json; git remote -v").await;
     assert!(kept.contains(&address) && !kept.contains(CANARY), "{kept}");

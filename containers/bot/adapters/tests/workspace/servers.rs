@@ -1,6 +1,9 @@
 //! Git servers on a port of their own: one that wants a password, and one that accepts and never answers.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex},
+};
 
 use axum::{
     Router,
@@ -14,19 +17,49 @@ use tokio::net::TcpListener;
 use crate::support::git;
 
 /// Serves a repository's files to who knows the password, by git's plain ("dumb") protocol.
-pub async fn with_password(origin: &Path, user_and_password: &str) -> String {
+///
+/// Whoever asks is looked at meanwhile: the second answer is what the arguments and environments of git have shown.
+pub async fn with_password(origin: &Path, user_and_password: &str) -> (String, Arc<Mutex<String>>) {
     use base64::Engine as _;
     git(origin, &["update-server-info"]);
     let expected = base64::engine::general_purpose::STANDARD.encode(user_and_password);
-    let state = (origin.join(".git"), format!("Basic {expected}"));
-    let app = Router::new().fallback(serve).with_state(state);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
+    let shown = Arc::<Mutex<String>>::default();
+    let state = Served {
+        files: origin.join(".git"),
+        expected: format!("Basic {expected}"),
+        address: address.to_string(),
+        shown: Arc::clone(&shown),
+    };
+    let app = Router::new().fallback(serve).with_state(state);
     tokio::spawn(async move { axum::serve(listener, app).await });
-    format!("{address}/repo.git")
+    (format!("{address}/repo.git"), shown)
 }
 
-async fn serve(State((files, expected)): State<(PathBuf, String)>, request: Request) -> Response {
+#[derive(Clone)]
+struct Served {
+    files: PathBuf,
+    expected: String,
+    address: String,
+    shown: Arc<Mutex<String>>,
+}
+
+/// Arguments and environments of the processes that were told this address.
+fn shown_with(address: &str) -> String {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+    let read = |path: PathBuf| {
+        let bytes = std::fs::read(path).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).replace('\0', " ")
+    };
+    let told = processes.map(|process| (read(process.join("cmdline")), process));
+    let told = told.filter(|(arguments, _)| arguments.contains(address));
+    told.map(|(arguments, process)| format!("{arguments} {}\n", read(process.join("environ")))).collect()
+}
+
+async fn serve(State(served): State<Served>, request: Request) -> Response {
+    let Served { files, expected, address, shown } = served;
+    shown.lock().unwrap().push_str(&shown_with(&address));
     let answer = Response::builder();
     let given = request.headers().get(header::AUTHORIZATION);
     if given.is_none_or(|given| given.as_bytes() != expected.as_bytes()) {

@@ -48,7 +48,7 @@ pub async fn run(args: Serve) -> Result<ExitCode, Failure> {
     // Before the first request is taken: what another process left comes first.
     let ledger = tokio::spawn({
         let (core, end) = (core.clone(), ledger_end.clone());
-        async move { core.keep_ledger(end).await }
+        async move { tokio::join!(core.keep_ledger(end.clone()), core.keep_overrides(end)) }
     });
     let mut state = HttpState::new(core.clone(), Arc::new(parsed.map), build());
     if let Some(metrics) = telemetry.metrics().cloned() {
