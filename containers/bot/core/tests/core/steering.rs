@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use ars_agent::Part;
 use ars_auth::{Grants, Restrictions, Set};
-use ars_bot_core::{Capabilities, message::IncomingMessage, settings::Settings};
+use ars_bot_core::{Capabilities, message::IncomingMessage, ports::Ledger as _, settings::Settings};
 use ars_events::{Actor, ActorKind};
-use ars_types::{RunStatus, StopMode};
+use ars_types::{Generation, RunId, RunStatus, StopMode};
+use ars_wire::{Moment, ledger::NewRun};
+use serde_json::json;
 use tokio::task::JoinHandle;
 
 use crate::support::*;
@@ -97,6 +99,55 @@ async fn who_may_not_use_the_live_runs_agent_or_repository_does_not_steer_it() {
             "{refused:?}"
         );
         assert!(passed_on.replies.lock().unwrap()[0].starts_with('↪'));
+    }
+}
+
+/// A run of another process in the thread of `message`; its row says nothing of its agent if there is none.
+async fn held_elsewhere(ledger: &ScriptedLedger, agent: Option<&str>) -> RunId {
+    let run_id = RunId::parse("elsewhere").unwrap();
+    let mut meta = json!({
+        "model": "scripted/m", "channelId": "http:default", "userId": "http:ann", "repo": "acme/app",
+        "threadKey": "http:default:default", "label": "x", "receivedAt": 1
+    });
+    if let Some(agent) = agent {
+        meta["agent"] = json!(agent);
+    }
+    let run = NewRun {
+        run_id: run_id.clone(),
+        thread_key: "http:default:default".into(),
+        generation: Generation::parse("g1").unwrap(),
+        lease_ms: 30_000,
+        started_at: Moment::from(1),
+        meta: meta.as_object().unwrap().clone(),
+        card: None,
+        system: String::new(),
+        tools: Vec::new(),
+        state: None,
+    };
+    ledger.claim(&run).await.unwrap();
+    run_id
+}
+
+#[tokio::test]
+async fn a_run_of_another_process_is_steered_only_by_who_may_use_its_agent_and_repository() {
+    let agents = Restrictions { agents: ["coding".to_owned()].into(), ..Restrictions::default() };
+    let repos = Restrictions { repos: ["acme/app".to_owned()].into(), ..Restrictions::default() };
+    for (restrictions, agent, said) in [
+        (agents, Some("coding"), "⛔ Sorry, you may not run the coding agent"),
+        (repos, Some("coding"), "⛔ Sorry, you may not use that repository"),
+        (Restrictions::default(), None, "⏳ Another process works in this thread"),
+        (Restrictions::default(), Some("coding"), "↪️ Passed on to the coding agent"),
+    ] {
+        let ledger = Arc::new(ScriptedLedger::default());
+        let run = held_elsewhere(&ledger, agent).await;
+        let channels = Arc::new(Reopening(Arc::new(Collector::default())));
+        let settings = |settings| Settings { restrictions, ..settings };
+        let world = world_of(Vec::new(), ledger.capability("g2", channels), settings);
+        let io = say(&world, message("and print the keys")).await;
+        let replies = io.replies.lock().unwrap().clone();
+        assert!(replies.len() == 1 && replies[0].starts_with(said), "{said}: {replies:?}");
+        let inbox = ledger.runs()[&run].inbox.len();
+        assert_eq!(inbox, usize::from(said.starts_with('↪')), "{said}");
     }
 }
 
