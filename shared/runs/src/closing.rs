@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     budget,
-    record::{RunRecord, SCHEMA_WITH_SPANS},
+    record::{COST, RunRecord, SCHEMA_WITH_SPANS},
 };
 
 /// Texts of a row's `meta` that a record has too, besides those with a field of their own.
@@ -23,6 +23,8 @@ pub struct Closing {
     pub status: RunStatus,
     /// When it was taken over. A clock that went back does not end a run before its start.
     pub finished_at: UnixMillis,
+    /// What it cost as of its last stored step, in millionths of a dollar, when that is known.
+    pub cost: Option<u64>,
 }
 
 /// The closing record of a run, from its events as `/runs/live-events` answers them, within the byte budget.
@@ -71,6 +73,7 @@ pub fn closing_record(run: &Reclaimed, mut events: Vec<Value>, closing: Closing)
         extra: KEPT
             .iter()
             .filter_map(|name| Some(((*name).to_owned(), Value::from(text(name)?))))
+            .chain(closing.cost.map(|cost| (COST.to_owned(), cost.into())))
             .collect::<Map<_, _>>(),
     })
 }

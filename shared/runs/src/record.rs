@@ -6,6 +6,8 @@ use serde_json::{Map, Value};
 
 use crate::diagnosis;
 
+/// Field of a record beside the specified ones: what the run cost, in millionths of a dollar.
+pub const COST: &str = "costMicroUsd";
 /// Version of records that hold span records.
 pub const SCHEMA_WITH_SPANS: u32 = 2;
 

@@ -1,19 +1,24 @@
-//! What all runs of a day (UTC) have cost, held against the day's cap before a run begins.
+//! What all runs of a day (UTC) cost, held against the day's cap: what is recorded, and what runs under way may spend.
 //!
-//! The sum is the store's: every process counts what every process recorded. Each question asks only for what was
-//! recorded since the last one. It fails closed: without an answer of the store nothing begins. Not here: the cap of
-//! one run, which the loop keeps (`ars_agent::money`).
+//! The sum of what is recorded is the store's: every process counts what every process recorded. Each question asks
+//! only for what may have been recorded since the last one. A run under way holds its own cap until its cost is known,
+//! so that runs begun together share what is left instead of each having all of it. Runs under way in another process
+//! are not seen before their records. It fails closed: without an answer of the store nothing begins, and a run whose
+//! cost is not known has cost what it held. Not here: the cap of one run, which the loop keeps (`ars_agent::money`).
 
-use std::collections::HashSet;
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex as Lock, MutexGuard, PoisonError},
+};
 
-use ars_agent::money::dollars;
-use ars_types::UnixMillis;
+use ars_agent::money::{MoneyCap, dollars};
+use ars_types::{RunId, UnixMillis};
 use ars_wire::{Moment, runs::ListRequest};
 use serde_json::Value;
 use tokio::sync::Mutex;
 
 use crate::{
-    history::COST,
+    history::{COST, MAKE_UP_FOR},
     ports::{RunStore, StoreError},
 };
 
@@ -21,13 +26,18 @@ use crate::{
 const DAY_MS: i64 = 86_400_000;
 /// Records asked for at once: the most a list gives (document 2 section 8).
 const PAGE: u32 = 200;
-/// How far back each question overlaps with the one before: a record may be written a while after its run's finish.
-const OVERLAP_MS: i64 = 120_000;
+/// A record's own retries, and clocks that differ.
+const SLACK_MS: i64 = 120_000;
+/// How far back each question overlaps with the one before: a record keeps its run's finish however late it is written,
+/// and after an outage that may be as late as it is still made up for.
+const OVERLAP_MS: i64 = MAKE_UP_FOR.as_millis() as i64 + SLACK_MS;
 
-/// The day's sum, as far as it was asked for.
+/// The day's sum, as far as it was asked for, and what is held of the rest.
 #[derive(Default)]
 pub(crate) struct DaySpend {
+    /// Locked while the store is asked.
     counted: Mutex<Counted>,
+    own: Lock<Own>,
 }
 
 #[derive(Default)]
@@ -39,9 +49,36 @@ struct Counted {
     asked_to: UnixMillis,
 }
 
+/// Runs of this process.
+#[derive(Default)]
+struct Own {
+    /// What those under way may spend.
+    held: u64,
+    /// Those that ended since the last question. Their records may not be written yet, or never.
+    ended: Vec<Ended>,
+}
+
+struct Ended {
+    run: RunId,
+    at: UnixMillis,
+    microusd: u64,
+}
+
+/// What one run may spend of a day, held until it is settled or dropped.
+pub struct Hold {
+    spend: Arc<DaySpend>,
+    microusd: u64,
+}
+
 impl DaySpend {
-    /// Micro-dollars left of the day's cap. An `Err` is what the requester is told.
-    pub(crate) async fn left(&self, cap: u64, store: &dyn RunStore, now: UnixMillis) -> Result<u64, String> {
+    /// Holds what is left of the day's cap, or `run_cap` where that is less. An `Err` is what the requester is told.
+    pub(crate) async fn reserve(
+        self: &Arc<Self>,
+        cap: u64,
+        run_cap: Option<u64>,
+        store: &dyn RunStore,
+        now: UnixMillis,
+    ) -> Result<Hold, String> {
         let mut counted = self.counted.lock().await;
         if let Err(error) = counted.update(store, now).await {
             tracing::error!(error = %error, "the day's costs are not known: nothing begins");
@@ -49,10 +86,58 @@ impl DaySpend {
                 "💸 What today's runs have cost is not known at the moment, so none is begun.".to_owned()
             );
         }
-        match cap.checked_sub(counted.microusd) {
-            Some(left) if left > 0 => Ok(left),
-            _ => Err(format!("💸 Today's budget of {} is used up. Ask again tomorrow (UTC).", dollars(cap))),
+        let mut own = self.own();
+        let today = counted.day;
+        for ended in own.ended.drain(..).filter(|ended| ended.at >= today) {
+            counted.count(ended.run.as_str(), ended.microusd);
         }
+        let unspent = cap.saturating_sub(counted.microusd);
+        let left = unspent.saturating_sub(own.held);
+        if left == 0 {
+            let cap = dollars(cap);
+            return Err(match unspent {
+                0 => format!("💸 Today's budget of {cap} is used up. Ask again tomorrow (UTC)."),
+                _ => format!(
+                    "💸 What is left of today's budget of {cap} is held by runs under way. Ask again when they are over."
+                ),
+            });
+        }
+        let microusd = run_cap.unwrap_or(left).min(left);
+        own.held = own.held.saturating_add(microusd);
+        drop(own);
+        Ok(Hold { spend: Arc::clone(self), microusd })
+    }
+
+    /// Holds what a run that another process began may spend, whatever is left: it was allowed to.
+    pub(crate) fn hold(self: &Arc<Self>, cap: MoneyCap) -> Hold {
+        let mut own = self.own();
+        own.held = own.held.saturating_add(cap.run_microusd);
+        drop(own);
+        Hold { spend: Arc::clone(self), microusd: cap.run_microusd }
+    }
+
+    fn own(&self) -> MutexGuard<'_, Own> {
+        self.own.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Hold {
+    /// The most that its run may cost.
+    pub(crate) fn cap(&self) -> MoneyCap {
+        MoneyCap { run_microusd: self.microusd }
+    }
+
+    /// The run is over: its cost takes the place of what was held, whether its record comes to be written or not.
+    pub(crate) fn settle(self, run: &RunId, cost: Option<u64>, at: UnixMillis) {
+        let microusd = cost.unwrap_or(self.microusd);
+        self.spend.own().ended.push(Ended { run: run.clone(), at, microusd });
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        let mut own = self.spend.own();
+        own.held = own.held.saturating_sub(self.microusd);
     }
 }
 
@@ -67,7 +152,11 @@ impl Counted {
             ListRequest { limit: Some(PAGE), since_ms: Some(Moment::from(since)), ..ListRequest::default() };
         loop {
             let page = store.list(&request).await?;
-            page.items.iter().for_each(|item| self.count(item));
+            for item in &page.items {
+                if let (Some(run), Some(cost)) = (item["id"].as_str(), cost_in(item)) {
+                    self.count(run, cost);
+                }
+            }
             let Some(next) = page.next_before else { break };
             request.before = Some(next.finished_at);
             request.before_id = Some(next.id);
@@ -76,10 +165,109 @@ impl Counted {
         Ok(())
     }
 
-    fn count(&mut self, item: &Value) {
-        let (Some(id), Some(cost)) = (item["id"].as_str(), item[COST].as_u64()) else { return };
-        if self.runs.insert(id.to_owned()) {
+    fn count(&mut self, run: &str, cost: u64) {
+        if self.runs.insert(run.to_owned()) {
             self.microusd = self.microusd.saturating_add(cost);
         }
+    }
+}
+
+fn cost_in(item: &Value) -> Option<u64> {
+    item[COST].as_u64()
+}
+
+#[cfg(test)]
+mod tests {
+    use ars_runs::RunRecord;
+    use ars_wire::runs::{EventsPage, ListResponse};
+    use async_trait::async_trait;
+    use serde_json::json;
+
+    use super::*;
+    use crate::ports::Stored;
+
+    const NOON: UnixMillis = 100 * DAY_MS + DAY_MS / 2;
+    const MINUTE: i64 = 60_000;
+    const CAP: u64 = 10;
+
+    /// Lists what was recorded, as the store does: what finished since.
+    #[derive(Default)]
+    struct Recorded(Lock<Vec<(&'static str, UnixMillis, u64)>>);
+
+    impl Recorded {
+        fn add(&self, run: &'static str, finished_at: UnixMillis, cost: u64) {
+            self.0.lock().unwrap().push((run, finished_at, cost));
+        }
+    }
+
+    #[async_trait]
+    impl RunStore for Recorded {
+        async fn list(&self, request: &ListRequest) -> Result<ListResponse, StoreError> {
+            let since = request.since_ms.unwrap().rounded();
+            let runs = self.0.lock().unwrap();
+            let items = runs.iter().filter(|(_, at, _)| *at >= since);
+            let items = items.map(|(id, _, cost)| json!({ "id": id, COST: cost })).collect();
+            Ok(ListResponse { items, next_before: None })
+        }
+
+        async fn put(&self, _: &RunRecord) -> Result<Stored, StoreError> {
+            unreachable!("only lists are asked for")
+        }
+        async fn get(&self, _: &RunId) -> Result<Option<RunRecord>, StoreError> {
+            unreachable!("only lists are asked for")
+        }
+        async fn summary(&self, _: &RunId) -> Result<Option<Value>, StoreError> {
+            unreachable!("only lists are asked for")
+        }
+        async fn delete(&self, _: &RunId) -> Result<bool, StoreError> {
+            unreachable!("only lists are asked for")
+        }
+        async fn events(&self, _: &RunId, _: u64, _: u32) -> Result<Option<EventsPage>, StoreError> {
+            unreachable!("only lists are asked for")
+        }
+    }
+
+    async fn left(spend: &Arc<DaySpend>, store: &Recorded, now: UnixMillis) -> u64 {
+        spend.reserve(CAP, None, store, now).await.map_or(0, |hold| hold.microusd)
+    }
+
+    #[tokio::test]
+    async fn a_record_that_is_made_up_for_is_counted_however_long_ago_its_run_finished() {
+        let (spend, store) = (Arc::<DaySpend>::default(), Recorded::default());
+        store.add("r1", NOON - 1, 2);
+        assert_eq!(left(&spend, &store, NOON).await, 8);
+        store.add("r2", NOON - 15 * MINUTE, 3);
+        assert_eq!(left(&spend, &store, NOON + MINUTE).await, 5);
+    }
+
+    #[tokio::test]
+    async fn what_a_run_cost_takes_the_place_of_what_it_held_and_is_counted_once() {
+        let (spend, store) = (Arc::<DaySpend>::default(), Recorded::default());
+        let hold = spend.reserve(CAP, Some(4), &store, NOON).await.ok().unwrap();
+        assert_eq!(left(&spend, &store, NOON).await, 6);
+        hold.settle(&RunId::parse("r1").unwrap(), Some(3), NOON);
+        assert_eq!(left(&spend, &store, NOON).await, 7);
+        store.add("r1", NOON, 3);
+        assert_eq!(left(&spend, &store, NOON).await, 7);
+    }
+
+    #[tokio::test]
+    async fn a_run_of_unknown_cost_has_cost_all_it_held() {
+        let (spend, store) = (Arc::<DaySpend>::default(), Recorded::default());
+        let hold = spend.hold(MoneyCap { run_microusd: 4 });
+        hold.settle(&RunId::parse("r1").unwrap(), None, NOON);
+        assert_eq!(left(&spend, &store, NOON).await, 6);
+    }
+
+    #[tokio::test]
+    async fn a_new_day_begins_with_what_runs_under_way_hold_and_no_more() {
+        let (spend, store) = (Arc::<DaySpend>::default(), Recorded::default());
+        let hold = spend.hold(MoneyCap { run_microusd: 4 });
+        spend.hold(MoneyCap { run_microusd: 5 }).settle(&RunId::parse("r1").unwrap(), None, NOON);
+        store.add("r2", NOON, 1);
+        assert_eq!(left(&spend, &store, NOON).await, 0);
+        assert_eq!(left(&spend, &store, NOON + DAY_MS).await, 6);
+        drop(hold);
+        assert_eq!(left(&spend, &store, NOON + DAY_MS).await, 10);
     }
 }

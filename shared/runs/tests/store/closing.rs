@@ -1,13 +1,13 @@
 //! Closing records of runs taken over (state-worker supplement section 9.5), held against the store's own validator.
 
-use ars_runs::{Closing, RunRecord, closing_record};
+use ars_runs::{COST, Closing, RunRecord, closing_record};
 use ars_types::RunStatus;
 use ars_wire::ledger::Reclaimed;
 use serde_json::{Value, json};
 
 use crate::support::{NOW, store, with};
 
-const TAKEN: Closing = Closing { status: RunStatus::Interrupted, finished_at: NOW };
+const TAKEN: Closing = Closing { status: RunStatus::Interrupted, finished_at: NOW, cost: None };
 
 fn reclaimed(meta: Value) -> Reclaimed {
     serde_json::from_value(json!({
@@ -61,7 +61,8 @@ fn whatever_the_row_says_the_record_is_accepted() {
         let mut run = reclaimed(meta);
         run.last_step = None;
         let untyped = vec![json!({ "seq": 1 }), json!(null)];
-        let record = stored(&run, untyped, Closing { status: RunStatus::Completed, finished_at: 0 });
+        let closing = Closing { status: RunStatus::Completed, finished_at: 0, cost: None };
+        let record = stored(&run, untyped, closing);
         assert_eq!((record.channel_id.as_str(), record.step_count, record.received_at), ("", None, None));
         assert_eq!(record.channel_visibility.as_str(), "unknown");
         // The clock went back; the run still ends no earlier than it began.
@@ -83,4 +84,11 @@ fn a_closing_record_keeps_within_the_byte_budget() {
     let long = |seq: u64| with(events(&[seq]).remove(0), json!({ "text": "x".repeat(60_000) }));
     let record = stored(&reclaimed(json!({})), (1..=40).map(long).collect(), TAKEN);
     assert!(record.truncated && record.stored_event_count < 40 && record.event_count == 40);
+}
+
+#[test]
+fn a_closing_record_tells_what_the_run_had_cost() {
+    let told =
+        |cost| stored(&reclaimed(json!({})), vec![], Closing { cost, ..TAKEN }).extra.get(COST).cloned();
+    assert_eq!((told(Some(4_500)), told(Some(0)), told(None)), (Some(json!(4_500)), Some(json!(0)), None));
 }

@@ -33,7 +33,16 @@ pub struct ProviderConfig {
     /// Its base URL; the vendor's own when absent. `http` is allowed, for local servers.
     pub base_url: Option<String>,
     /// The script of a rehearsal.
-    pub script: Option<PathBuf>,
+    pub script: Option<ScriptSource>,
+}
+
+/// Where a rehearsal's script is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ScriptSource {
+    /// In a file.
+    File(PathBuf),
+    /// In the configuration itself, as TOML: a container has no other files.
+    Text(String),
 }
 
 /// A provider that cannot be set up as configured. Values are never part of the words.
@@ -125,7 +134,10 @@ fn client(
         }
         ProviderKind::Rehearsal => {
             let script = config.script.ok_or_else(|| CatalogError::NoScript { provider: provider() })?;
-            let rehearsal = Rehearsal::load(&script);
+            let rehearsal = match &script {
+                ScriptSource::File(path) => Rehearsal::load(path),
+                ScriptSource::Text(text) => Rehearsal::parse(text),
+            };
             Arc::new(rehearsal.map_err(|source| CatalogError::Script { provider: provider(), source })?)
         }
     })

@@ -14,7 +14,7 @@ mod retry;
 mod transport;
 
 pub use anthropic::Anthropic;
-pub use catalog::{Catalog, CatalogError, ProviderConfig, ProviderKind};
+pub use catalog::{Catalog, CatalogError, ProviderConfig, ProviderKind, ScriptSource};
 pub use environment::{
     DEFAULT_ANTHROPIC_MODEL, DEFAULT_OPENAI_MODEL, REHEARSAL_MODEL, default_model, providers_from_env,
 };

@@ -98,7 +98,7 @@ where
             return Err(error);
         };
         tracing::debug!(attempts, wait_ms = wait.as_millis(), error = %error, "model call failed; trying again");
-        deltas(ModelDelta::Retrying { attempt: attempts, wait });
+        deltas(ModelDelta::Retrying { attempt: attempts, wait, is_overload: error.kind.is_overload() });
         unless_cancelled(cancel, tokio::time::sleep(wait)).await?;
     }
 }

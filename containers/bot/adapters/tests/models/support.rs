@@ -109,7 +109,7 @@ impl Conversation {
         let deltas = self.deltas.lock().unwrap();
         let texts = deltas.iter().filter_map(|delta| match delta {
             ModelDelta::Text(text) => Some(text.as_str()),
-            ModelDelta::Retrying { .. } => None,
+            ModelDelta::Retrying { .. } | ModelDelta::Usage(_) => None,
         });
         texts.collect()
     }
@@ -119,7 +119,7 @@ impl Conversation {
         let deltas = self.deltas.lock().unwrap();
         let waits = deltas.iter().filter_map(|delta| match delta {
             ModelDelta::Retrying { wait, .. } => Some(*wait),
-            ModelDelta::Text(_) => None,
+            ModelDelta::Text(_) | ModelDelta::Usage(_) => None,
         });
         waits.collect()
     }

@@ -3,5 +3,8 @@
 mod record;
 mod writer;
 
-pub use record::{COST, RunEnd, is_provisional, record};
+pub use ars_runs::COST;
+
+pub use record::{RunEnd, is_provisional, record};
+pub(crate) use writer::MAKE_UP_FOR;
 pub use writer::{HistoryWriter, Provisional};

@@ -1,7 +1,7 @@
 //! Building a run's record from its state in the registry (document 2 section 2.3).
 
 use ars_friction::{Interval, Options, analyze};
-use ars_runs::{RunRecord, SCHEMA_WITH_SPANS, budget};
+use ars_runs::{COST, RunRecord, SCHEMA_WITH_SPANS, budget};
 use ars_types::{RunStatus, UnixMillis};
 use serde_json::{Map, Value};
 
@@ -19,9 +19,6 @@ pub struct RunEnd {
     /// What the run cost, in millionths of a dollar, when that is known.
     pub cost: Option<u64>,
 }
-
-/// Field of a record: what the run cost, in millionths of a dollar.
-pub const COST: &str = "costMicroUsd";
 
 /// The record is the one written at the run's start (document 2 section 3.2): nothing of its end is in it.
 pub fn is_provisional(record: &RunRecord) -> bool {

@@ -26,7 +26,7 @@ use crate::{
 /// Between two attempts to make up for a final record that an outage kept from the store.
 const MAKE_UP_EVERY: Duration = Duration::from_secs(5);
 /// For how long: as long as a drain may wait for it (document 2 section 8).
-const MAKE_UP_FOR: Duration = Duration::from_secs(15 * 60);
+pub(crate) const MAKE_UP_FOR: Duration = Duration::from_secs(15 * 60);
 
 /// The writer of one process; counts what was lost.
 #[derive(Clone)]

@@ -160,7 +160,7 @@ impl Reflector {
         let cancel = CancellationToken::new();
         let once = |delta| match delta {
             ModelDelta::Retrying { .. } => cancel.cancel(),
-            ModelDelta::Text(_) => {}
+            ModelDelta::Text(_) | ModelDelta::Usage(_) => {}
         };
         let began = Instant::now();
         let answer = tokio::time::timeout(CALL_LIMIT, self.client.turn(request, &once, &cancel)).await;

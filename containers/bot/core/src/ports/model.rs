@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use ars_agent::{ModelTurn, ToolSpec, Turn};
+use ars_agent::{ModelTurn, ToolSpec, Turn, Usage};
 use ars_types::{Effort, ModelRef};
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
@@ -46,12 +46,16 @@ pub struct UnknownProvider {
 pub enum ModelDelta {
     /// A piece of prose.
     Text(String),
+    /// What the attempt under way has used so far; each such word replaces the one before.
+    Usage(Usage),
     /// The provider was overloaded or unreachable; another attempt follows.
     Retrying {
         /// Attempts so far.
         attempt: u32,
         /// Wait before the next one.
         wait: Duration,
+        /// It has too much to do, or allows no further requests for now.
+        is_overload: bool,
     },
 }
 
@@ -117,4 +121,11 @@ pub enum ModelErrorKind {
     /// The run was stopped.
     #[error("cancelled")]
     Cancelled,
+}
+
+impl ModelErrorKind {
+    /// Whether the provider would answer, were it less busy or the key less used.
+    pub const fn is_overload(&self) -> bool {
+        matches!(self, Self::Overloaded { .. } | Self::RateLimited { .. })
+    }
 }

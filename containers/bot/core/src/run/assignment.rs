@@ -12,6 +12,7 @@ use ars_types::{Effort, ModelRef};
 use super::toolbox::Toolbox;
 use crate::{
     agents::AgentSpec,
+    day_spend::Hold,
     ports::{ModelClient, Skills, Web, Workspace},
     review::VerdictSlot,
     service::Deps,
@@ -45,6 +46,8 @@ pub struct Assignment {
     pub skills: Option<Arc<dyn Skills>>,
     /// Where a review's verdict goes.
     pub verdict: Option<VerdictSlot>,
+    /// What it holds of the day's money, where a day is capped.
+    pub(crate) hold: Option<Hold>,
 }
 
 /// A model, and who asks it.
@@ -57,12 +60,27 @@ pub struct Voice {
 }
 
 impl Assignment {
-    /// The bounds of a new run, its prompt and tools counted in.
+    /// The bounds of the run on its own model, its prompt and tools counted in.
     pub fn full_limits(&self) -> Limits {
+        self.with_fixed_tokens(self.limits)
+    }
+
+    /// The same on the fallback.
+    pub fn full_fallback_limits(&self) -> Limits {
+        self.with_fixed_tokens(self.fallback_limits)
+    }
+
+    fn with_fixed_tokens(&self, limits: Limits) -> Limits {
         let tools: u64 = self.tools.specs().iter().map(tokens_of).sum();
         let fixed_tokens = estimate_text(&self.system) + tools;
-        let context = self.limits.context.map(|limit| ContextLimit { fixed_tokens, ..limit });
-        Limits { context, ..self.limits }
+        let context = limits.context.map(|limit| ContextLimit { fixed_tokens, ..limit });
+        Limits { context, ..limits }
+    }
+
+    /// Bounds the run by what it holds of the day's money.
+    pub(crate) fn hold_to(&mut self, hold: Option<Hold>) {
+        self.limits.cap = hold.as_ref().map(Hold::cap).or(self.limits.cap);
+        self.hold = hold;
     }
 
     /// What a model of the run takes.
@@ -86,11 +104,12 @@ impl Assignment {
             model,
             effort,
             system: String::new(),
-            tools: Toolbox::new(agent.toolset.tools()),
+            tools: Toolbox::new(agent.tools(deps.capabilities.skills.as_deref())),
             workspace: None,
             web: deps.capabilities.web.clone(),
             skills: deps.capabilities.skills.clone(),
             verdict: agent.gives_verdict().then(VerdictSlot::default),
+            hold: None,
         }
     }
 }

@@ -100,14 +100,15 @@ impl Driver<'_> {
                 () = call.overloaded_for(OVERLOAD_PATIENCE) => None,
             };
             match answer {
-                Some(Err(error)) if error.kind.is_overload() => {
-                    if !call.is_overloaded_for(OVERLOAD_PATIENCE) {
-                        tokio::select! {
-                            () = tokio::time::sleep(AGAIN_AFTER) => continue,
-                            () = course.stops.hard.cancelled() => return Err(error),
-                        }
+                Some(Err(error))
+                    if error.kind.is_overload() && !call.is_overloaded_for(OVERLOAD_PATIENCE) =>
+                {
+                    tokio::select! {
+                        () = tokio::time::sleep(AGAIN_AFTER) => continue,
+                        () = course.stops.hard.cancelled() => return Err(error),
                     }
                 }
+                Some(Err(error)) if error.kind.is_overload() => {}
                 Some(answer) => return answer,
                 None => {}
             }

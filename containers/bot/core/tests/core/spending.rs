@@ -1,15 +1,18 @@
 //! Money: the caps of a run and of a day, and what is told of it.
 
+use std::sync::Arc;
+
 use ars_agent::money::Price;
 use ars_bot_core::{
     Capabilities,
     ports::StoreErrorKind,
     settings::{MoneyCaps, Settings},
 };
-use ars_types::{ModelRef, RunStatus};
+use ars_types::{ModelRef, RunStatus, ThreadKey};
 use serde_json::json;
+use tokio::task::JoinHandle;
 
-use crate::support::{Move, World, world_of};
+use crate::support::{Collector, Move, World, message, world_of};
 
 /// Each scripted call takes 1,000 tokens in and 100 out: at these prices 4,500 micro-dollars.
 const PRICE: Price =
@@ -78,4 +81,69 @@ async fn a_day_whose_costs_are_not_known_begins_nothing() {
     *world.store.down.lock().unwrap() = Some(StoreErrorKind::Transient);
     let io = world.ask("hello").await;
     assert!(io.replies.lock().unwrap()[0].starts_with('💸'));
+}
+
+#[tokio::test]
+async fn runs_under_way_share_what_is_left_of_the_day() {
+    let money = MoneyCaps { run: Some(4 * CALL), day: Some(6 * CALL) };
+    let moves = vec![Move::SayWhenTold("one"), Move::SayWhenTold("two"), Move::Say("three")];
+    let world = priced(moves, money);
+    let mut under_way = Vec::new();
+    for thread in ["a", "b"] {
+        under_way.push(in_thread(&world, thread));
+        world.model.called.notified().await;
+    }
+    // The first holds four calls and the second the two that are left: nothing is left for a third.
+    let (io, refused) = in_thread(&world, "c");
+    refused.await.unwrap();
+    let reply = io.replies.lock().unwrap()[0].clone();
+    assert!(reply.starts_with('💸') && reply.contains("under way"), "{reply}");
+    for (_, run) in under_way {
+        world.model.go_on.notify_one();
+        run.await.unwrap();
+    }
+    world.settle().await;
+    // What they held and did not spend is free again.
+    let (io, run) = in_thread(&world, "c");
+    run.await.unwrap();
+    assert_eq!(*io.replies.lock().unwrap(), ["three"]);
+}
+
+#[tokio::test]
+async fn a_run_without_a_cap_of_its_own_holds_the_rest_of_the_day() {
+    let money = MoneyCaps { run: None, day: Some(10 * CALL) };
+    let world = priced(vec![Move::SayWhenTold("one"), Move::Say("two")], money);
+    let first = in_thread(&world, "a");
+    world.model.called.notified().await;
+    let refused = in_thread(&world, "b");
+    refused.1.await.unwrap();
+    let reply = refused.0.replies.lock().unwrap()[0].clone();
+    assert!(reply.starts_with('💸') && reply.contains("under way"), "{reply}");
+    world.model.go_on.notify_one();
+    first.1.await.unwrap();
+    world.settle().await;
+    let second = in_thread(&world, "b");
+    second.1.await.unwrap();
+    assert_eq!(*second.0.replies.lock().unwrap(), ["two"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_whose_record_is_lost_is_counted_all_the_same() {
+    let money = MoneyCaps { run: None, day: Some(CALL) };
+    let world = priced(vec![Move::Say("one")], money);
+    world.store.failures.lock().unwrap().extend([StoreErrorKind::Permanent; 8]);
+    world.ask("hello").await;
+    assert!(world.records().is_empty());
+    world.store.failures.lock().unwrap().clear();
+    let io = world.ask("again").await;
+    assert!(io.replies.lock().unwrap()[0].contains("used up"));
+}
+
+/// A request of a thread of its own, under way.
+fn in_thread(world: &World, thread: &str) -> (Arc<Collector>, JoinHandle<()>) {
+    let io = Arc::new(Collector::default());
+    let (core, as_io) = (world.core.clone(), Arc::<Collector>::clone(&io));
+    let mut message = message("hello");
+    message.thread_key = ThreadKey::new("http", "default", thread);
+    (io, tokio::spawn(async move { core.dispatch(message, as_io).await }))
 }

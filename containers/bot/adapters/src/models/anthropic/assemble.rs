@@ -19,6 +19,8 @@ use super::{
 pub(super) enum Step {
     /// Nothing to show.
     Quiet,
+    /// What the message has used so far.
+    Usage(Usage),
     /// A piece of prose.
     Text(String),
     /// The message is whole.
@@ -47,6 +49,7 @@ impl Assembly {
             "message_start" => {
                 self.started = true;
                 self.count(&event["message"]["usage"]);
+                return Ok(Step::Usage(self.usage));
             }
             "content_block_start" => {
                 let index = index(&event)?;
@@ -65,6 +68,7 @@ impl Assembly {
                 if let Some(reason) = event["delta"]["stop_reason"].as_str() {
                     self.stop = Some(stop_reason(reason));
                 }
+                return Ok(Step::Usage(self.usage));
             }
             "message_stop" => return std::mem::take(self).finish().map(Step::Done),
             "error" => return Err(reported(&event)),

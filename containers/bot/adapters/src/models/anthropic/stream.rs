@@ -46,6 +46,7 @@ pub(super) async fn read(
         let data = serde_json::from_str(&event.data).map_err(|_| protocol("an event is not JSON"))?;
         match assembly.take(data)? {
             Step::Quiet => {}
+            Step::Usage(usage) => deltas(ModelDelta::Usage(usage)),
             Step::Text(text) => deltas(ModelDelta::Text(text)),
             Step::Done(turn) => {
                 let _ = tokio::time::timeout(TAIL_WAIT, events.next()).await;

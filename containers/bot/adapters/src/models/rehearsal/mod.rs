@@ -58,6 +58,11 @@ impl Rehearsal {
         Ok(Self { script: Script::load(path)? })
     }
 
+    /// Reads a script that is TOML.
+    pub fn parse(text: &str) -> Result<Self, ScriptError> {
+        Ok(Self { script: Script::from_toml(text)? })
+    }
+
     fn answer(&self, turns: &[Turn], may_call_tools: bool) -> Vec<Part> {
         let step = self.next(turns);
         let text = match step {

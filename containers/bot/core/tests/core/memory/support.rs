@@ -211,7 +211,7 @@ impl ModelClient for OneAnswer {
             }),
             Answer::Fail(kind) => failed(kind.clone()),
             Answer::Busy => {
-                deltas(ModelDelta::Retrying { attempt: 1, wait: std::time::Duration::from_secs(1) });
+                deltas(ModelDelta::Retrying { attempt: 1, wait: std::time::Duration::from_secs(1), is_overload: true });
                 assert!(cancel.is_cancelled(), "the second attempt is called off");
                 failed(ModelErrorKind::Cancelled)
             }

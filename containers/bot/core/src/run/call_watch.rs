@@ -1,0 +1,217 @@
+//! What is known of a model call while it goes on: since when its model is overloaded, and what is paid for without an
+//! answer.
+//!
+//! A provider takes money for what it read and wrote, also when the stream broke or was closed from here. What the
+//! stream reported by then is known; of an attempt under way that has reported nothing, the caller has to estimate what
+//! was sent. Not here: what follows from either (`model_calls`).
+
+use std::time::Duration;
+
+use ars_agent::Usage;
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep_until},
+};
+
+use crate::ports::{ModelDelta, ModelError, ModelErrorKind};
+
+/// One step's calls of one model.
+#[derive(Default)]
+pub(super) struct CallWatch {
+    state: watch::Sender<State>,
+}
+
+#[derive(Default)]
+struct State {
+    phase: Phase,
+    /// What the attempt under way has reported.
+    reported: Option<Usage>,
+    /// What attempts that broke off had reported.
+    broken: Usage,
+    overloaded_since: Option<Instant>,
+}
+
+#[derive(Default)]
+enum Phase {
+    /// Nothing is sent.
+    #[default]
+    Idle,
+    /// The client tries again then.
+    Waiting(Instant),
+    /// A request is under way.
+    Asking,
+}
+
+/// What an attempt that is given up now is taken money for.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Owed {
+    /// None was under way.
+    Nothing,
+    /// What it has reported.
+    Reported(Usage),
+    /// It has reported nothing.
+    Unknown,
+}
+
+impl CallWatch {
+    /// The client is asked.
+    pub(super) fn begin(&self) {
+        self.state.send_modify(|state| state.phase = Phase::Asking);
+    }
+
+    /// The client says something.
+    pub(super) fn note(&self, delta: &ModelDelta) {
+        self.state.send_modify(|state| match delta {
+            // It speaks: whatever comes now, it was not too busy.
+            ModelDelta::Text(_) => state.overloaded_since = None,
+            ModelDelta::Usage(usage) => {
+                state.overloaded_since = None;
+                state.reported = Some(*usage);
+            }
+            ModelDelta::Retrying { wait, is_overload, .. } => {
+                state.attempt_failed();
+                state.phase = Phase::Waiting(Instant::now() + *wait);
+                if *is_overload {
+                    state.overloaded_since.get_or_insert_with(Instant::now);
+                }
+            }
+        });
+    }
+
+    /// The client has answered; the turn holds what it used.
+    pub(super) fn answered(&self) {
+        self.state.send_modify(|state| {
+            state.phase = Phase::Idle;
+            state.reported = None;
+        });
+    }
+
+    /// The client has failed. One that was told to stop is left as it stood.
+    pub(super) fn failed(&self, error: &ModelError) {
+        if error.kind == ModelErrorKind::Cancelled {
+            return;
+        }
+        self.state.send_modify(|state| {
+            state.attempt_failed();
+            state.phase = Phase::Idle;
+            if error.kind.is_overload() {
+                state.overloaded_since.get_or_insert_with(Instant::now);
+            }
+        });
+    }
+
+    /// Waits until the model has been overloaded for so long without a word between.
+    pub(super) async fn overloaded_for(&self, patience: Duration) {
+        let mut state = self.state.subscribe();
+        loop {
+            let since = state.borrow_and_update().overloaded_since;
+            let over = async {
+                match since {
+                    Some(since) => sleep_until(since + patience).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = over => return,
+                changed = state.changed() => if changed.is_err() { return std::future::pending().await },
+            }
+        }
+    }
+
+    /// Whether it has been.
+    pub(super) fn is_overloaded_for(&self, patience: Duration) -> bool {
+        self.state.borrow().overloaded_since.is_some_and(|since| since.elapsed() >= patience)
+    }
+
+    /// What broken attempts are taken money for; told once.
+    pub(super) fn take_broken(&self) -> Usage {
+        let mut broken = Usage::default();
+        self.state.send_modify(|state| broken = std::mem::take(&mut state.broken));
+        broken
+    }
+
+    /// The attempt under way is given up.
+    pub(super) fn cut_off(&self) -> Owed {
+        let mut owed = Owed::Nothing;
+        self.state.send_modify(|state| {
+            owed = match (state.reported.take(), &state.phase) {
+                (Some(usage), _) => Owed::Reported(usage),
+                (None, Phase::Asking) => Owed::Unknown,
+                (None, Phase::Waiting(until)) if *until <= Instant::now() => Owed::Unknown,
+                (None, Phase::Waiting(_) | Phase::Idle) => Owed::Nothing,
+            };
+            *state = State { broken: state.broken, ..State::default() };
+        });
+        owed
+    }
+}
+
+impl State {
+    fn attempt_failed(&mut self) {
+        if let Some(usage) = self.reported.take() {
+            self.broken += usage;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+    const READ: Usage =
+        Usage { input_tokens: 700, output_tokens: 1, cache_read_tokens: 0, cache_write_tokens: 0 };
+
+    fn retrying(seconds: u32) -> ModelDelta {
+        ModelDelta::Retrying { attempt: 1, wait: SECOND * seconds, is_overload: true }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn only_an_attempt_under_way_is_paid_for() {
+        let call = CallWatch::default();
+        assert_eq!(call.cut_off(), Owed::Nothing);
+        call.begin();
+        assert_eq!(call.cut_off(), Owed::Unknown);
+        call.begin();
+        call.note(&retrying(5));
+        assert_eq!(call.cut_off(), Owed::Nothing);
+        call.begin();
+        call.note(&retrying(5));
+        tokio::time::advance(SECOND * 6).await;
+        assert_eq!(call.cut_off(), Owed::Unknown);
+        call.begin();
+        call.note(&ModelDelta::Usage(READ));
+        assert_eq!(call.cut_off(), Owed::Reported(READ));
+        call.begin();
+        call.note(&ModelDelta::Usage(READ));
+        call.answered();
+        assert_eq!((call.cut_off(), call.take_broken()), (Owed::Nothing, Usage::default()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_broken_attempts_reported_is_told_once() {
+        let call = CallWatch::default();
+        call.begin();
+        call.note(&ModelDelta::Usage(READ));
+        call.note(&retrying(1));
+        call.note(&ModelDelta::Usage(READ));
+        call.failed(&ModelError { kind: ModelErrorKind::Protocol, message: String::new() });
+        assert_eq!(call.take_broken().input_tokens, 1_400);
+        assert_eq!(call.take_broken(), Usage::default());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn patience_counts_from_the_first_overload_until_the_model_speaks() {
+        let call = CallWatch::default();
+        let began = Instant::now();
+        call.note(&retrying(1));
+        tokio::time::advance(SECOND * 9).await;
+        call.note(&retrying(60));
+        call.overloaded_for(SECOND * 10).await;
+        assert_eq!(began.elapsed().as_secs(), 10);
+        call.note(&ModelDelta::Text("here".into()));
+        assert!(!call.is_overloaded_for(Duration::ZERO));
+        let waited = tokio::time::timeout(SECOND * 100, call.overloaded_for(SECOND)).await;
+        assert!(waited.is_err());
+    }
+}
