@@ -1,0 +1,132 @@
+//! A bot that writes down what arrives, byte for byte, and how much of each body it was made to take.
+//!
+//! What it does with a body stands in the path: `/refuse` answers 401 and reads nothing, as the bot does with callers
+//! it does not know; `/ignore` neither reads nor answers; everything else is read to its end and counted.
+
+use std::io::{Read as _, Result};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
+
+use ars_upstream::{Call, Upstream};
+use serde_json::json;
+
+use crate::PATIENCE;
+
+/// Bytes of a body that are read at once.
+const PIECE: usize = 64 << 10;
+/// Between two comments of a stream that waits for its reader to go.
+const PULSE: Duration = Duration::from_millis(20);
+const JSON: &str = "application/json";
+
+/// One request as it arrived.
+#[derive(Debug, Clone, Default)]
+pub struct Arrival {
+    /// Method, target and version, and every field: as they came.
+    pub head: Vec<u8>,
+    /// The target.
+    pub target: String,
+    /// Bytes of the body so far.
+    pub body: u64,
+    /// The fields after a body in chunks.
+    pub trailers: Vec<String>,
+    /// The connection broke before the request or its answer was complete.
+    pub broke: bool,
+}
+
+impl Arrival {
+    /// The head as text.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.head).into_owned()
+    }
+}
+
+type Shared = Arc<(Mutex<Vec<Arrival>>, Condvar)>;
+
+/// The bot.
+pub struct Recorder {
+    upstream: Upstream,
+    shared: Shared,
+}
+
+impl Recorder {
+    /// Starts it.
+    pub fn start() -> Self {
+        let shared = Shared::default();
+        let seen = Arc::clone(&shared);
+        let upstream = Upstream::start(move |call| {
+            let index = note(&seen, &call);
+            let done = answer(call, &seen, index);
+            change(&seen, index, |arrival| arrival.broke = done.is_err());
+            done
+        });
+        Self { upstream: upstream.expect("a port"), shared }
+    }
+
+    /// Its base URL.
+    pub fn url(&self) -> String {
+        self.upstream.url()
+    }
+
+    /// What arrived so far, but for questions about its health.
+    pub fn arrivals(&self) -> Vec<Arrival> {
+        let arrivals = self.shared.0.lock().expect("a lock").clone();
+        arrivals.into_iter().filter(|arrival| arrival.target != "/healthz").collect()
+    }
+
+    /// Waits until something has arrived.
+    pub fn until(&self, what: &str, holds: impl Fn(&Arrival) -> bool) -> Arrival {
+        let arrivals = self.shared.0.lock().expect("a lock");
+        let waited =
+            self.shared.1.wait_timeout_while(arrivals, PATIENCE, |arrivals| !arrivals.iter().any(&holds));
+        let (arrivals, _) = waited.expect("a lock");
+        arrivals
+            .iter()
+            .find(|arrival| holds(arrival))
+            .unwrap_or_else(|| panic!("not in time: {what}"))
+            .clone()
+    }
+}
+
+fn note(shared: &Shared, call: &Call<'_>) -> usize {
+    let mut arrivals = shared.0.lock().expect("a lock");
+    let target = call.head.target().to_owned();
+    arrivals.push(Arrival { head: call.head.raw().to_vec(), target, ..Arrival::default() });
+    shared.1.notify_all();
+    arrivals.len() - 1
+}
+
+fn change(shared: &Shared, index: usize, change: impl FnOnce(&mut Arrival)) {
+    change(&mut shared.0.lock().expect("a lock")[index]);
+    shared.1.notify_all();
+}
+
+fn answer(mut call: Call<'_>, shared: &Shared, index: usize) -> Result<()> {
+    match call.head.target() {
+        "/refuse" => call.reply.whole(401, JSON, br#"{"error":"unauthorized"}"#),
+        "/ignore" => loop {
+            std::thread::park();
+        },
+        "/stream" => {
+            let mut chunks = call.reply.chunks(200, "text/event-stream")?;
+            loop {
+                chunks.send(b": still here\n\n")?;
+                std::thread::sleep(PULSE);
+            }
+        }
+        _ => {
+            let mut piece = vec![0; PIECE];
+            let mut bytes = 0;
+            loop {
+                let read = call.body.read(&mut piece)?;
+                if read == 0 {
+                    break;
+                }
+                bytes += read as u64;
+                change(shared, index, |arrival| arrival.body = bytes);
+            }
+            let trailers = call.body.trailers().to_vec();
+            change(shared, index, |arrival| arrival.trailers = trailers);
+            call.reply.whole(200, JSON, json!({ "bytes": bytes }).to_string().as_bytes())
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Requests that no proper client sends: each tries to get a field to the bot that the edge keeps to itself.
+//!
+//! `CANARY` stands where the smuggled value is. Whatever else becomes of a request, it must not arrive as a field.
+
+/// The smuggled value.
+pub const CANARY: &str = "canary-5b1d0c";
+
+/// One attempt: what it is called, and its bytes.
+pub struct Attempt {
+    /// Its name.
+    pub name: String,
+    /// What is sent.
+    pub bytes: Vec<u8>,
+}
+
+/// Fields the bot must never get from outside, in every spelling that some server takes for the same.
+const NAMES: [&str; 20] = [
+    "x-ars-restart-subject",
+    "X-ARS-RESTART-SUBJECT",
+    "X-Ars-Restart-Subject",
+    "x_ars_restart_subject",
+    "X_ARS-Restart_subject",
+    "traceparent",
+    "TraceParent",
+    "TRACEPARENT",
+    "tracestate",
+    "TraceState",
+    "baggage",
+    "b3",
+    "B3",
+    "x-b3-traceid",
+    "X_B3_TraceId",
+    "X-B3-Sampled",
+    "x-datadog-trace-id",
+    "uber-trace-id",
+    "X-Amzn-Trace-Id",
+    "x_cloud_trace_context",
+];
+
+/// Ways to write one field whose value is the canary; `NAME` is its name.
+const LINES: [(&str, &str); 16] = [
+    ("plain", "NAME: CANARY\r\n"),
+    ("without a blank", "NAME:CANARY\r\n"),
+    ("twice", "NAME: CANARY\r\nNAME: CANARY\r\n"),
+    ("a blank before the colon", "NAME : CANARY\r\n"),
+    ("a tab before the colon", "NAME\t: CANARY\r\n"),
+    ("a blank before the name", " NAME: CANARY\r\n"),
+    ("a fold before the value", "NAME:\r\n CANARY\r\n"),
+    ("folded into another field", "X-Other: a\r\n NAME: CANARY\r\n"),
+    ("folded by a tab", "X-Other: a\r\n\tNAME: CANARY\r\n"),
+    ("after a bare line feed", "X-Other: a\nNAME: CANARY\r\n"),
+    ("after a bare carriage return", "X-Other: a\rNAME: CANARY\r\n"),
+    ("after a zero byte", "X-Other: a\0NAME: CANARY\r\n"),
+    ("with a zero byte in its name", "NAME\0: CANARY\r\n"),
+    ("listed in Connection", "Connection: NAME\r\nNAME: CANARY\r\n"),
+    ("listed in Connection after another", "Connection: x-other, NAME\r\nX-Other: a\r\nNAME: CANARY\r\n"),
+    ("after an empty name", ": a\r\nNAME: CANARY\r\n"),
+];
+
+/// Whole requests; `NAME` is a field to smuggle.
+const REQUESTS: [(&str, &str); 16] = [
+    ("absolute form", "GET http://other.example/absolute HTTP/1.1\r\nHost: edge\r\nNAME: CANARY\r\n\r\n"),
+    ("old HTTP", "GET /old HTTP/1.0\r\nNAME: CANARY\r\n\r\n"),
+    ("in the target", "GET /target?\rNAME:CANARY HTTP/1.1\r\nHost: edge\r\n\r\n"),
+    ("in the target, encoded", "GET /target?%0d%0aNAME:CANARY HTTP/1.1\r\nHost: edge\r\n\r\n"),
+    ("in the host", "GET /host HTTP/1.1\r\nHost: edge\rNAME: CANARY\r\n\r\n"),
+    ("in the method", "GET\tNAME:CANARY /method HTTP/1.1\r\nHost: edge\r\n\r\n"),
+    ("bare line feeds", "GET /feeds HTTP/1.1\nHost: edge\nNAME: CANARY\n\n"),
+    (
+        "in a trailer",
+        "POST /trailer HTTP/1.1\r\nHost: edge\r\nTrailer: NAME\r\nTransfer-Encoding: chunked\r\n\r\n\
+         1\r\nx\r\n0\r\nNAME: CANARY\r\n\r\n",
+    ),
+    (
+        "in a chunk's extension",
+        "POST /extension HTTP/1.1\r\nHost: edge\r\nTransfer-Encoding: chunked\r\n\r\n\
+         1;NAME: CANARY\r\nx\r\n0\r\n\r\n",
+    ),
+    (
+        "length and chunks",
+        "POST /both HTTP/1.1\r\nHost: edge\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n\
+         0\r\n\r\nGET /inner HTTP/1.1\r\nHost: edge\r\nNAME: CANARY\r\n\r\n",
+    ),
+    (
+        "chunks and length",
+        "POST /both HTTP/1.1\r\nHost: edge\r\nTransfer-Encoding: chunked\r\nContent-Length: 60\r\n\r\n\
+         0\r\n\r\nGET /inner HTTP/1.1\r\nHost: edge\r\nNAME: CANARY\r\n\r\n",
+    ),
+    (
+        "two lengths",
+        "POST /lengths HTTP/1.1\r\nHost: edge\r\nContent-Length: 0\r\nContent-Length: 56\r\n\r\n\
+         GET /inner HTTP/1.1\r\nHost: edge\r\nNAME: CANARY\r\n\r\n",
+    ),
+    (
+        "a signed length",
+        "POST /length HTTP/1.1\r\nHost: edge\r\nContent-Length: +0\r\n\r\n\
+         GET /inner HTTP/1.1\r\nHost: edge\r\nNAME: CANARY\r\n\r\n",
+    ),
+    (
+        "chunks under a disguise",
+        "POST /disguise HTTP/1.1\r\nHost: edge\r\nContent-Length: 5\r\nTransfer-Encoding:\x0bchunked\r\n\r\n\
+         0\r\n\r\nGET /inner HTTP/1.1\r\nHost: edge\r\nNAME: CANARY\r\n\r\n",
+    ),
+    (
+        "chunks and something else",
+        "POST /coding HTTP/1.1\r\nHost: edge\r\nTransfer-Encoding: chunked, identity\r\n\r\n\
+         0\r\n\r\nGET /inner HTTP/1.1\r\nHost: edge\r\nNAME: CANARY\r\n\r\n",
+    ),
+    (
+        "an upgrade",
+        "GET /upgrade HTTP/1.1\r\nHost: edge\r\nConnection: Upgrade, NAME\r\nUpgrade: websocket\r\n\
+         Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nNAME: CANARY\r\n\r\n",
+    ),
+];
+
+/// Every attempt.
+pub fn attempts() -> Vec<Attempt> {
+    let lines = NAMES.iter().flat_map(|field| {
+        LINES.iter().map(move |(way, line)| {
+            let request = format!("POST /admin/restart/authorize HTTP/1.1\r\nHost: edge\r\n{line}\r\n");
+            attempt(way, field, &request)
+        })
+    });
+    let requests = [NAMES[0], NAMES[3], NAMES[5]]
+        .into_iter()
+        .flat_map(|field| REQUESTS.iter().map(move |(way, request)| attempt(way, field, request)));
+    lines.chain(requests).collect()
+}
+
+fn attempt(way: &str, field: &str, request: &str) -> Attempt {
+    let text = request.replace("NAME", field).replace("CANARY", CANARY);
+    Attempt { name: format!("{field}, {way}"), bytes: text.into_bytes() }
+}

@@ -1,0 +1,141 @@
+//! What the bot must never get from outside does not reach it, however a request is written.
+
+use ars_tests_edge::{Arrival, Edge, Recorder, Wire};
+
+use crate::corpus::{CANARY, attempts};
+
+/// What names the fields that the edge keeps to itself, in one spelling.
+const KEPT: [&str; 10] = [
+    "x-ars-restart-subject",
+    "tracestate",
+    "baggage",
+    "b3",
+    "x-b3-traceid",
+    "x-b3-sampled",
+    "x-datadog-trace-id",
+    "uber-trace-id",
+    "x-amzn-trace-id",
+    "x-cloud-trace-context",
+];
+/// What belongs to a connection; the connection to the bot has its own of the last two.
+const HOP_BY_HOP: [&str; 6] =
+    ["keep-alive", "proxy-authorization", "proxy-connection", "te", "trailer", "upgrade"];
+/// Bytes of a head that no server has to take.
+const HUGE: usize = 4 << 20;
+
+#[test]
+fn no_spelling_of_a_request_gets_a_field_to_the_bot_that_the_edge_keeps_to_itself() {
+    let bot = Recorder::start();
+    let edge = Edge::before(&bot.url());
+    let mut wrong = Vec::new();
+    let mut arrived = 0;
+    for attempt in attempts() {
+        let before = bot.arrivals().len();
+        let mut wire = Wire::to(edge.address());
+        wire.send(&attempt.bytes);
+        let answers = wire.hear_out().statuses();
+        let arrivals = bot.arrivals().split_off(before);
+        arrived += arrivals.len();
+        let mut problems: Vec<_> = arrivals.iter().filter_map(problem).collect();
+        if arrivals.len() > answers.len() {
+            problems.push(format!("{} arrived, {} were answered", arrivals.len(), answers.len()));
+        }
+        if !problems.is_empty() {
+            wrong.push(format!("{}: {}", attempt.name, problems.join(", ")));
+        }
+    }
+    assert!(wrong.is_empty(), "{} attempts:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(arrived > attempts().len() / 2, "only {arrived} arrived, so little was shown");
+}
+
+#[test]
+fn what_a_caller_lists_as_its_connections_own_ends_at_the_edge_and_everything_else_passes() {
+    let bot = Recorder::start();
+    let edge = Edge::before(&bot.url());
+    let mut wire = Wire::to(edge.address());
+    wire.send(
+        b"GET /x?q=%20a HTTP/1.1\r\nHost: edge\r\nConnection: close, X-Mine\r\nX-Mine: 1\r\nX_Mine: 2\r\n\
+          Proxy-Authorization: p\r\nTE: trailers\r\nUpgrade: h2c\r\nKeep-Alive: 5\r\n\
+          X-Yours: 3\r\nAuthorization: Bearer b\r\nLast-Event-ID: 7\r\n\r\n",
+    );
+    assert_eq!(wire.hear_out().statuses(), [200]);
+    let arrivals = bot.arrivals();
+    let [arrival] = arrivals.as_slice() else { panic!("{arrivals:?}") };
+    assert_eq!(arrival.target, "/x?q=%20a");
+    let fields = fields(arrival);
+    let value = |name: &str| fields.iter().find(|(found, _)| found == name).map(|(_, value)| value.as_str());
+    assert_eq!(
+        (value("x-yours"), value("authorization"), value("last-event-id")),
+        (Some("3"), Some("Bearer b"), Some("7"))
+    );
+    assert_eq!(value("x-mine"), None, "{}", arrival.text());
+    for name in HOP_BY_HOP {
+        assert_eq!(value(name), None, "{}", arrival.text());
+    }
+}
+
+#[test]
+fn each_request_gets_a_trace_of_its_own() {
+    let bot = Recorder::start();
+    let edge = Edge::before(&bot.url());
+    for _ in 0..2 {
+        let mut wire = Wire::to(edge.address());
+        wire.send(b"GET /x HTTP/1.1\r\nHost: edge\r\nConnection: close\r\n\r\n");
+        assert_eq!(wire.hear_out().statuses(), [200]);
+    }
+    let traces: Vec<_> = bot.arrivals().iter().map(trace).collect();
+    assert!(traces[0].is_some() && traces[1].is_some() && traces[0] != traces[1], "{traces:?}");
+}
+
+#[test]
+fn a_head_beyond_all_measure_is_refused_and_reaches_nobody() {
+    let bot = Recorder::start();
+    let edge = Edge::before(&bot.url());
+    let mut wire = Wire::to(edge.address());
+    wire.send(format!("GET /huge HTTP/1.1\r\nHost: edge\r\nX-Huge: {}\r\n\r\n", "x".repeat(HUGE)).as_bytes());
+    let statuses = wire.hear_out().statuses();
+    assert!(statuses.iter().all(|status| (400..500).contains(status)), "{statuses:?}");
+    assert_eq!(bot.arrivals().len(), 0);
+    let mut wire = Wire::to(edge.address());
+    wire.send(b"GET /next HTTP/1.1\r\nHost: edge\r\n\r\n");
+    assert_eq!(wire.hear_out().statuses(), [200]);
+}
+
+/// What is wrong with what arrived.
+fn problem(arrival: &Arrival) -> Option<String> {
+    let kept = |name: &str| KEPT.contains(&name);
+    // A value of another field is only a value, and so is what stands in the target: nothing in either is a line end.
+    let smuggled =
+        |(name, value): &(String, String)| kept(name) || (value.contains(CANARY) && name != "x-other");
+    if let Some((name, _)) = fields(arrival).iter().find(|field| smuggled(field)) {
+        return Some(format!("{name} arrived"));
+    }
+    if arrival.trailers.iter().any(|line| line.contains(CANARY)) {
+        return Some("a trailer arrived".into());
+    }
+    trace(arrival).is_none().then(|| "not exactly one trace of the edge's own arrived".into())
+}
+
+/// The fields as the most careless of servers would read them: at any line end, names without blanks and in one case,
+/// underscores for hyphens.
+fn fields(arrival: &Arrival) -> Vec<(String, String)> {
+    let text = arrival.text();
+    let lines = text.split(['\r', '\n', '\0']).skip(1).filter(|line| !line.trim().is_empty());
+    let field = |line: &str| {
+        let (name, value) = line.split_once(':').unwrap_or((line, ""));
+        (name.trim().to_ascii_lowercase().replace('_', "-"), value.trim().to_owned())
+    };
+    lines.map(field).collect()
+}
+
+/// The trace context, when there is exactly one and it is well formed.
+fn trace(arrival: &Arrival) -> Option<String> {
+    let fields = fields(arrival);
+    let mut found = fields.iter().filter(|(name, _)| name == "traceparent").map(|(_, value)| value);
+    let (value, None) = (found.next()?, found.next()) else { return None };
+    let parts: Vec<_> = value.split('-').collect();
+    let is_hex =
+        |part: &str, length| part.len() == length && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+    matches!(parts.as_slice(), ["00", trace, span, "01"] if is_hex(trace, 32) && is_hex(span, 16))
+        .then(|| value.clone())
+}
