@@ -7,10 +7,17 @@ use ars_types::RunId;
 use ars_wire::ledger::LiveRun;
 use async_trait::async_trait;
 
-use crate::{evidence::Said, life::Life, script};
+use crate::{
+    evidence::{PassedOn, Said},
+    life::Life,
+    script,
+};
 
 /// How an acknowledgement of a follow-up begins.
 const PASSED_ON: char = '↪';
+
+/// What stands before a run's id in the address that an acknowledgement ends with.
+const RUN_PAGE: &str = "/runs/";
 
 /// What is said of a follow-up that was not run.
 const HANDED_BACK: &str = "was not run";
@@ -29,7 +36,9 @@ impl ChannelIo for Way {
         if !call.is_undelivered {
             let mut evidence = self.life.world.evidence();
             if text.starts_with(PASSED_ON) {
-                evidence.passed_on.insert(self.to.clone());
+                let run = text.rsplit_once(RUN_PAGE).map(|(_, run)| run.to_owned());
+                let passed_on = PassedOn { run, through: self.life.name.clone(), number: call.number };
+                evidence.passed_on.insert(self.to.clone(), passed_on);
             } else if text.contains(HANDED_BACK) {
                 // On the run's own channel it names the message.
                 let named = script::ids(text);

@@ -5,8 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use ars_types::StopMode;
 use serde_json::Value;
 
+use crate::viewer::View;
+
 /// Everything that can be held against a promise.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 pub struct Evidence {
     /// Runs that were claimed or announced, by id.
     pub runs: BTreeMap<String, RunSeen>,
@@ -17,15 +19,21 @@ pub struct Evidence {
     /// Stops that were acknowledged.
     pub stops: Vec<Stopped>,
     /// Follow-ups whose senders were told that they were passed on.
-    pub passed_on: BTreeSet<String>,
+    pub passed_on: BTreeMap<String, PassedOn>,
     /// Follow-ups whose senders were told that they were not run.
     pub handed_back: Vec<String>,
-    /// Follow-ups that the ledger has, by the ids in their text.
-    pub kept: BTreeSet<String>,
+    /// Follow-ups that the ledger has, by the ids in their text, and the runs it has them for.
+    pub kept: BTreeMap<String, BTreeSet<String>>,
     /// Processes that died, and at which call.
     pub killed: BTreeMap<String, u64>,
-    /// Requests whose final answer the model has given.
-    pub answered: BTreeSet<String>,
+    /// Requests whose final answer the model has given, and when first.
+    pub answered: BTreeMap<String, u64>,
+    /// Stretches in which news may take longer: a store that cannot be reached, a process that stands still, a clock set.
+    pub hindered: Vec<(u64, u64)>,
+    /// What viewers saw, by run and viewer.
+    pub views: BTreeMap<(String, String), View>,
+    /// Requests to the stores that failed for their sender.
+    pub failed_requests: u64,
     /// Every call of a port: number, process, name.
     pub calls: Vec<(u64, String, String)>,
     /// Rows that are live at the end.
@@ -33,7 +41,7 @@ pub struct Evidence {
 }
 
 /// What was seen of one run.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 pub struct RunSeen {
     /// The ledger has taken it.
     pub is_claimed: bool,
@@ -41,14 +49,14 @@ pub struct RunSeen {
     pub acknowledged: BTreeMap<u64, Value>,
     /// Final records that a store took, without repetitions.
     pub finals: Vec<Value>,
-    /// The call at which the ledger took the final record.
-    pub finished_at: Option<u64>,
+    /// The call at which the ledger took the final record, and the process that brought it.
+    pub finished: Option<(u64, String)>,
     /// The record at the end.
     pub record: Option<Value>,
 }
 
 /// One message to a requester.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Said {
     /// The message it answers.
     pub to: String,
@@ -56,8 +64,19 @@ pub struct Said {
     pub text: String,
 }
 
+/// A follow-up whose sender was told that it was passed on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PassedOn {
+    /// The run it was passed on to, as its sender was told.
+    pub run: Option<String>,
+    /// The process that said so.
+    pub through: String,
+    /// The number of the port's call.
+    pub number: u64,
+}
+
 /// One thing a tool did.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Effect {
     /// The model's id of the call.
     pub call: String,
@@ -68,7 +87,7 @@ pub struct Effect {
 }
 
 /// An acknowledged stop.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stopped {
     /// The run.
     pub run: String,
@@ -84,6 +103,8 @@ pub struct Stopped {
     pub is_late: bool,
     /// The last call of a port before.
     pub number: u64,
+    /// When, in milliseconds of the scenario.
+    pub at_ms: u64,
 }
 
 impl Evidence {

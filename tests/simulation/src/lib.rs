@@ -22,6 +22,7 @@ mod play;
 mod process;
 mod random;
 mod script;
+mod viewer;
 mod wire;
 mod workspace;
 mod world;

@@ -5,13 +5,11 @@
 
 use std::{
     future::pending,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex},
 };
 
 use tokio::time::{Duration, Instant, sleep, sleep_until};
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     clock::SimClock,
@@ -28,7 +26,7 @@ pub(crate) struct Life {
     /// Its generation.
     pub(crate) name: String,
     pub(crate) clock: Arc<SimClock>,
-    is_dead: AtomicBool,
+    ended: CancellationToken,
     stalled_until: Mutex<Option<Instant>>,
 }
 
@@ -45,17 +43,22 @@ pub(crate) struct Call {
 impl Life {
     pub(crate) fn new(world: &Arc<World>, name: String) -> Arc<Self> {
         let clock = SimClock::since(world.began);
-        let (is_dead, stalled_until) = (AtomicBool::new(false), Mutex::default());
-        Arc::new(Self { world: Arc::clone(world), name, clock, is_dead, stalled_until })
+        let (ended, stalled_until) = (CancellationToken::new(), Mutex::default());
+        Arc::new(Self { world: Arc::clone(world), name, clock, ended, stalled_until })
     }
 
     pub(crate) fn is_dead(&self) -> bool {
-        self.is_dead.load(Ordering::SeqCst)
+        self.ended.is_cancelled()
     }
 
     /// Nothing reaches the process any more.
     pub(crate) fn end(&self) {
-        self.is_dead.store(true, Ordering::SeqCst);
+        self.ended.cancel();
+    }
+
+    /// Comes back when nothing reaches the process any more.
+    pub(crate) async fn ended(&self) {
+        self.ended.cancelled().await;
     }
 
     /// A call of a port begins: it comes back when the effect may take place.
@@ -85,13 +88,18 @@ impl Life {
             What::Kill { after: false, idle_ms } => self.die(idle_ms).await,
             What::Kill { after: true, idle_ms } => call.kill_after = Some(idle_ms),
             What::Stall { ms } => {
+                self.world.hinder(ms);
                 *self.stalled_until.lock().unwrap() = Some(Instant::now() + Duration::from_millis(ms));
             }
             What::Outage { after, ms } => self.world.break_stores(after, ms),
             What::Repeat => call.is_repeated = true,
             What::Late { ms } => call.late_ms = Some(ms),
             What::Jump { whose: Whose::Store, ms } => self.world.store_clock.jump(ms),
-            What::Jump { whose: Whose::Process, ms } => self.clock.jump(ms),
+            What::Jump { whose: Whose::Process, ms } => {
+                // A clock set back delays what is due by it, such as a heartbeat.
+                self.world.hinder(ms.unsigned_abs());
+                self.clock.jump(ms);
+            }
             What::Stop { mode, through_eldest } => self.world.order(Order::Stop { mode, through_eldest }),
             What::FollowUp { through_eldest } => self.world.order(Order::FollowUp { through_eldest }),
             What::Second => self.world.order(Order::Second),

@@ -49,7 +49,11 @@ impl ModelClient for Scripted {
         let turn = script::answer(request.turns, request.may_call_tools);
         if turn.stop == ars_agent::StopReason::EndTurn {
             let asked = script::ids(&script::request(request.turns));
-            life.world.evidence().answered.extend(asked);
+            let at_ms = life.world.at_ms();
+            let mut evidence = life.world.evidence();
+            for id in asked {
+                evidence.answered.entry(id).or_insert(at_ms);
+            }
         }
         life.end_call(&call).await;
         Ok(turn)

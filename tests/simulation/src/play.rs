@@ -198,9 +198,9 @@ fn acknowledge(life: &Life, run: &RunId, mode: StopMode, messages: &[String]) {
     let row = world.live().into_iter().find(|row| row["runId"] == run.as_str());
     let owner = row.as_ref().and_then(|row| row["ownerGen"].as_str()).map(str::to_owned);
     let is_stored = row.as_ref().is_some_and(|row| row["stop"].is_string());
-    let number = world.calls();
+    let (number, at_ms) = (world.calls(), world.at_ms());
     let mut evidence = world.evidence();
-    let is_late = row.is_none() || messages.iter().any(|message| evidence.answered.contains(message));
+    let is_late = row.is_none() || messages.iter().any(|message| evidence.answered.contains_key(message));
     evidence.stops.push(Stopped {
         run: run.to_string(),
         mode,
@@ -209,5 +209,6 @@ fn acknowledge(life: &Life, run: &RunId, mode: StopMode, messages: &[String]) {
         is_stored,
         is_late,
         number,
+        at_ms,
     });
 }

@@ -8,7 +8,7 @@ use ars_bot_core::{
     Capabilities, Core, Deps, LedgerDeps,
     live::LiveStores,
     message::{Choices, IncomingMessage},
-    ports::{Clock, Repository},
+    ports::{Clock, Randomness, Repository},
     settings::Settings,
 };
 use ars_events::Redactor;
@@ -19,6 +19,7 @@ use crate::{
     channel::{Reopened, Way},
     life::Life,
     model::Scripted,
+    viewer,
     wire::Wire,
     workspace::Tree,
     world::World,
@@ -44,7 +45,12 @@ impl Process {
             channels: Arc::new(Reopened(Arc::clone(&life))),
             has_successor: true,
         };
-        let core = Core::new(Deps {
+        let drawn = Arc::clone(world);
+        let randomness = Randomness::of(move |bytes| {
+            drawn.random.lock().unwrap().fill(bytes);
+            Ok(())
+        });
+        let deps = Deps {
             clock,
             models: Arc::new(Scripted(Arc::clone(&life))),
             workspaces: Arc::new(Tree(Arc::clone(&life))),
@@ -52,9 +58,11 @@ impl Process {
             capabilities: Capabilities { ledger: Some(ledger), ..Capabilities::default() },
             redactor: Arc::new(Redactor::new(Vec::new())),
             settings: settings(),
-        });
+        };
+        let core = Core::drawing_from(randomness, deps);
         let keeper = core.clone();
         tokio::spawn(async move { keeper.keep_ledger(CancellationToken::new()).await });
+        tokio::spawn(viewer::watch(Arc::clone(&life), core.registry().clone()));
         Self { life, core, is_leaving: false }
     }
 

@@ -21,6 +21,11 @@ impl Random {
         self.next() % end
     }
 
+    /// Random bytes.
+    pub(crate) fn fill(&mut self, bytes: &mut [u8]) {
+        bytes.iter_mut().for_each(|byte| *byte = self.next().to_le_bytes()[0]);
+    }
+
     /// A coin.
     pub(crate) fn coin(&mut self) -> bool {
         self.below(2) == 1

@@ -43,6 +43,7 @@ impl Exchange for Wire {
                 Ok(deliver(&life.world, route, &body, true))
             }
         };
+        life.world.evidence().failed_requests += u64::from(outcome.is_err());
         life.end_call(&call).await;
         outcome
     }
@@ -89,7 +90,10 @@ fn note(world: &World, verb: RunVerb, request: &Value, answer: &Value, is_answer
             }
         }
         RunVerb::Inbox if answer["ok"] == true => {
-            evidence.kept.extend(script::ids(request["message"]["text"].as_str().unwrap_or_default()));
+            let run = text(&request["runId"]);
+            for id in script::ids(request["message"]["text"].as_str().unwrap_or_default()) {
+                evidence.kept.entry(id).or_default().insert(run.to_owned());
+            }
         }
         RunVerb::Put | RunVerb::Finish => {
             let record = &request["record"];
@@ -97,7 +101,7 @@ fn note(world: &World, verb: RunVerb, request: &Value, answer: &Value, is_answer
             let number = world.calls();
             let seen = evidence.run(text(&record["id"]));
             if verb == RunVerb::Finish {
-                seen.finished_at.get_or_insert(number);
+                seen.finished.get_or_insert_with(|| (number, text(&request["gen"]).to_owned()));
             }
             if is_final && !seen.finals.contains(record) {
                 seen.finals.push(record.clone());

@@ -18,10 +18,13 @@ use crate::{
     clock::SimClock,
     evidence::Evidence,
     fault::{Fault, Plan, What},
+    random::Random,
 };
 
 /// The store that the bot keeps its runs in.
 const STORE: &str = ars_wire::runs::DEFAULT_STORE;
+/// The seed of ids and tokens: a plan is played the same way each time.
+const IDS: u64 = 1;
 
 /// The world of one scenario.
 pub(crate) struct World {
@@ -34,6 +37,8 @@ pub(crate) struct World {
     outage: Mutex<Option<Outage>>,
     /// Requests under way that nobody waits for.
     pub(crate) late: AtomicU64,
+    /// What the processes draw their ids and tokens from.
+    pub(crate) random: Mutex<Random>,
     orders: UnboundedSender<Order>,
 }
 
@@ -78,6 +83,7 @@ impl World {
             calls: AtomicU64::new(0),
             outage: Mutex::default(),
             late: AtomicU64::new(0),
+            random: Mutex::new(Random::new(IDS)),
             orders,
         })
     }
@@ -106,6 +112,17 @@ impl World {
         (number, now.into_iter().map(|fault: Fault| fault.what).collect())
     }
 
+    /// Milliseconds since the scenario began.
+    pub(crate) fn at_ms(&self) -> u64 {
+        u64::try_from(self.began.elapsed().as_millis()).unwrap()
+    }
+
+    /// News may take longer from now on, for so long.
+    pub(crate) fn hinder(&self, ms: u64) {
+        let now = self.at_ms();
+        self.evidence().hindered.push((now, now + ms));
+    }
+
     pub(crate) fn no_more_faults(&self) {
         self.faults.lock().unwrap().clear();
     }
@@ -116,6 +133,7 @@ impl World {
     }
 
     pub(crate) fn break_stores(&self, after: bool, ms: u64) {
+        self.hinder(ms);
         let until = Instant::now() + Duration::from_millis(ms);
         *self.outage.lock().unwrap() = Some(Outage { until, after });
     }

@@ -22,7 +22,7 @@ use crate::{
     live::Live,
     message::IncomingMessage,
     metrics,
-    ports::{ChannelIo, Clock, Models, RunStore, WorkspaceProvider},
+    ports::{ChannelIo, Clock, Models, Randomness, RunStore, WorkspaceProvider},
     registry::Registry,
     resume,
     settings::Settings,
@@ -94,7 +94,13 @@ pub(crate) struct InFlight {
 impl Core {
     /// A core with nothing in flight.
     pub fn new(deps: Deps) -> Self {
-        let registry = Registry::new(Arc::clone(&deps.clock), Arc::clone(&deps.redactor));
+        Self::drawing_from(Randomness::default(), deps)
+    }
+
+    /// A core with nothing in flight whose ids and tokens come from this source.
+    pub fn drawing_from(randomness: Randomness, deps: Deps) -> Self {
+        let (clock, redactor) = (Arc::clone(&deps.clock), Arc::clone(&deps.redactor));
+        let registry = Registry::drawing_from(randomness, clock, redactor);
         let history = HistoryWriter::new(Arc::clone(&deps.store));
         let (in_flight, _) = watch::channel(0);
         let started_at = deps.clock.now();

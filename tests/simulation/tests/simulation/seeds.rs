@@ -4,6 +4,8 @@ use ars_tests_simulation::{Plan, play, violations};
 
 /// Seeds played when nobody asks for more.
 const SEEDS: u64 = 500;
+/// Seeds played twice.
+const TWICE: u64 = 60;
 /// Violations shown of one seed among many.
 const SHOWN: usize = 3;
 
@@ -38,4 +40,17 @@ fn a_run_keeps_its_promises_under_random_faults() {
         }
     }
     assert!(broken.is_empty(), "{} of {seeds} seeds\n{}", broken.len(), broken.join("\n"));
+}
+
+#[test]
+fn a_seed_played_twice_is_the_same_to_the_last_event() {
+    for seed in 0..TWICE {
+        let plan = Plan::random(seed);
+        let (first, second) = (play(&plan), play(&plan));
+        assert_eq!(first.1.calls, second.1.calls, "SIMULATION_SEED={seed} {plan:?}");
+        assert!(
+            first == second,
+            "SIMULATION_SEED={seed} {plan:?}: the same calls, but not the same evidence"
+        );
+    }
 }

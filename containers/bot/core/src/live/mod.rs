@@ -15,7 +15,7 @@ mod slot;
 mod tracked;
 
 use std::{
-    collections::HashMap,
+    collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -56,7 +56,8 @@ struct Inner {
     ledger: Retrying,
     transcripts: Arc<dyn Transcripts>,
     generation: Generation,
-    slots: Mutex<HashMap<RunId, Arc<Slot>>>,
+    /// By id, so that a flush carries them in the same order whatever the process.
+    slots: Mutex<BTreeMap<RunId, Arc<Slot>>>,
     /// There is something to flush at once.
     nudge: Arc<Notify>,
 }
@@ -139,7 +140,7 @@ impl Live {
         self.slots().remove(run);
     }
 
-    fn slots(&self) -> MutexGuard<'_, HashMap<RunId, Arc<Slot>>> {
+    fn slots(&self) -> MutexGuard<'_, BTreeMap<RunId, Arc<Slot>>> {
         self.inner.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -10,7 +10,7 @@ mod run;
 mod subscription;
 
 use std::{
-    collections::HashMap,
+    collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -24,7 +24,7 @@ pub use feed::Feed;
 pub use run::{LiveRun, Origin, RunHandle, Stops};
 pub use subscription::{Frame, Subscription};
 
-use crate::ports::Clock;
+use crate::ports::{Clock, Randomness};
 use run::Run;
 
 /// How long a finished run stays, so that its viewers see the end (bot supplement section 11.1).
@@ -33,6 +33,8 @@ const FINISHED_STAY_MS: i64 = 60_000;
 const INDEX_BACKLOG: usize = 256;
 /// Random bytes in a capability token (bot supplement section 11.1).
 const TOKEN_BYTES: usize = 32;
+/// Random bytes in a run's id, a UUID.
+const ID_BYTES: usize = 16;
 
 /// What is known of a run when it is created.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,20 +88,27 @@ pub struct Registry {
 struct Inner {
     clock: Arc<dyn Clock>,
     redactor: Arc<Redactor>,
-    runs: Mutex<HashMap<RunId, Arc<Run>>>,
+    randomness: Randomness,
+    /// By id, so that the order of what is done to all of them does not change from process to process.
+    runs: Mutex<BTreeMap<RunId, Arc<Run>>>,
     index: broadcast::Sender<IndexChange>,
 }
 
 impl Registry {
     /// An empty registry.
     pub fn new(clock: Arc<dyn Clock>, redactor: Arc<Redactor>) -> Self {
+        Self::drawing_from(Randomness::default(), clock, redactor)
+    }
+
+    /// An empty registry whose ids and tokens come from this source.
+    pub fn drawing_from(randomness: Randomness, clock: Arc<dyn Clock>, redactor: Arc<Redactor>) -> Self {
         let (index, _) = broadcast::channel(INDEX_BACKLOG);
-        Self { inner: Arc::new(Inner { clock, redactor, runs: Mutex::default(), index }) }
+        Self { inner: Arc::new(Inner { clock, redactor, randomness, runs: Mutex::default(), index }) }
     }
 
     /// A new run's id.
     pub fn mint(&self) -> RunId {
-        mint_id()
+        mint_id(&self.inner.randomness)
     }
 
     /// Creates a run; its events are published through the handle.
@@ -112,7 +121,7 @@ impl Registry {
 
     /// Puts a run back that another process began: its events keep their seqs, and what follows goes on behind them.
     pub fn restore(&self, id: RunId, facts: RunFacts, origin: Origin) -> Result<RunHandle, getrandom::Error> {
-        let run = Arc::new(Run::new(id.clone(), mint_token()?, facts, origin, &self.inner.redactor));
+        let run = Arc::new(Run::new(id.clone(), self.mint_token()?, facts, origin, &self.inner.redactor));
         self.lock().insert(id.clone(), Arc::clone(&run));
         self.changed(IndexChange::Upsert(id));
         Ok(RunHandle::new(run, self.clone()))
@@ -213,24 +222,29 @@ impl Registry {
         self.inner.clock.now()
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<RunId, Arc<Run>>> {
+    fn mint_token(&self) -> Result<String, getrandom::Error> {
+        let bytes: [u8; TOKEN_BYTES] = self.inner.randomness.bytes()?;
+        Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<RunId, Arc<Run>>> {
         self.inner.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn mint_id() -> RunId {
+fn mint_id(randomness: &Randomness) -> RunId {
     // A hyphenated UUID is 36 characters of the run id's alphabet; the loop is never taken twice.
     loop {
-        if let Ok(id) = RunId::parse(uuid::Uuid::new_v4().to_string()) {
+        let drawn: Result<[u8; ID_BYTES], _> = randomness.bytes();
+        // Without randomness there is no id; `new_v4` ends the task with its own word on that.
+        let id = drawn.map_or_else(
+            |_| uuid::Uuid::new_v4(),
+            |bytes| uuid::Builder::from_random_bytes(bytes).into_uuid(),
+        );
+        if let Ok(id) = RunId::parse(id.to_string()) {
             return id;
         }
     }
-}
-
-fn mint_token() -> Result<String, getrandom::Error> {
-    let mut bytes = [0; TOKEN_BYTES];
-    getrandom::fill(&mut bytes)?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 #[cfg(test)]

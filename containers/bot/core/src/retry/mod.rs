@@ -6,7 +6,10 @@
 
 mod ledger;
 
-use std::time::Duration;
+use std::{
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+    time::Duration,
+};
 
 use ars_types::RunId;
 use backon::Retryable as _;
@@ -31,6 +34,9 @@ enum Spread {
     /// Each wait times 0.5 to 1.5.
     Half,
 }
+
+/// How finely waits are spread.
+const SPREAD_STEPS: u64 = 1000;
 
 impl Policy {
     /// A run's record: nobody waits for it.
@@ -64,7 +70,7 @@ impl Policy {
         F: Future<Output = Result<T, StoreError>>,
         A: FnMut() -> F,
     {
-        let waits: Vec<_> = self.waits.iter().map(|wait| self.spread.of(*wait)).collect();
+        let waits: Vec<_> = self.waits.iter().map(|wait| self.spread.of(*wait, run)).collect();
         let hurry = hurry.clone();
         let sleep = move |wait| {
             let hurry = hurry.clone();
@@ -88,13 +94,15 @@ impl Policy {
 }
 
 impl Spread {
-    /// The wait to take; without randomness, as it is.
-    fn of(self, wait: Duration) -> Duration {
-        let mut byte = [0];
-        match (self, getrandom::fill(&mut byte)) {
-            (Self::Half, Ok(())) => wait.mul_f64(0.5 + f64::from(byte[0]) / 255.0),
-            _ => wait,
+    /// The wait to take. Runs that failed together are spread by their ids, which are random already.
+    fn of(self, wait: Duration, run: &RunId) -> Duration {
+        if self == Self::None {
+            return wait;
         }
+        let mut hasher = DefaultHasher::new();
+        (run.as_str(), wait).hash(&mut hasher);
+        let share = hasher.finish() % (SPREAD_STEPS + 1);
+        wait.mul_f64(0.5 + share as f64 / SPREAD_STEPS as f64)
     }
 }
 
@@ -112,9 +120,18 @@ mod tests {
         kind: StoreErrorKind,
         failures: usize,
     ) -> (Result<(), StoreError>, usize, u128) {
+        play_run("r", policy, kind, failures).await
+    }
+
+    async fn play_run(
+        run: &str,
+        policy: Policy,
+        kind: StoreErrorKind,
+        failures: usize,
+    ) -> (Result<(), StoreError>, usize, u128) {
         let attempts = AtomicUsize::new(0);
         let began = Instant::now();
-        let run = RunId::parse("r").unwrap();
+        let run = RunId::parse(run).unwrap();
         let result = policy.run(&run, || async {
             if attempts.fetch_add(1, Ordering::Relaxed) < failures {
                 return Err(StoreError { kind, message: "as scripted".into() });
@@ -140,14 +157,21 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_record_is_tried_three_times_within_the_spread_of_its_waits() {
-        for _ in 0..50 {
-            let (result, attempts, waited) = play(Policy::RECORD, StoreErrorKind::Transient, 1).await;
+        let mut first_waits = std::collections::BTreeSet::new();
+        for number in 0..50 {
+            let run = format!("r{number}");
+            let (result, attempts, waited) =
+                play_run(&run, Policy::RECORD, StoreErrorKind::Transient, 1).await;
             assert_eq!((result, attempts), (Ok(()), 2));
             assert!((500..=1500).contains(&waited), "{waited}");
-            let (result, attempts, waited) = play(Policy::RECORD, StoreErrorKind::Transient, 3).await;
+            first_waits.insert(waited);
+            let (result, attempts, waited) =
+                play_run(&run, Policy::RECORD, StoreErrorKind::Transient, 3).await;
             assert_eq!((result.is_err(), attempts), (true, 3));
             assert!((2500..=7500).contains(&waited), "{waited}");
         }
+        // Runs that failed together do not come back together.
+        assert!(first_waits.len() > 25, "{first_waits:?}");
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,18 +1,18 @@
 //! What the runtime promises, one function for each sentence (document 1 section 2.4, document 2 sections 2.4 and 3.3).
 
+mod events;
+mod follow_ups;
+mod stops;
+
 use std::collections::BTreeMap;
 
-use ars_types::StopMode;
 use serde_json::Value;
 
 use crate::{
-    evidence::{Evidence, RunSeen, Stopped},
+    evidence::{Evidence, RunSeen},
     play::Ended,
     script,
 };
-
-/// Calls from a run's record to the claim of the fresh turn that follows it, and some of other processes.
-const BETWEEN: u64 = 10;
 
 /// A promise that was not kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,14 +29,15 @@ pub fn violations(ended: Ended, evidence: &Evidence) -> Vec<Violation> {
     nothing_goes_on_for_ever(ended, evidence, &mut found);
     for (id, run) in &evidence.runs {
         a_run_has_one_final_record(id, run, &mut found);
-        no_event_is_lost_or_duplicated(id, run, &mut found);
+        events::no_event_is_lost_or_duplicated(id, run, evidence, &mut found);
         input_and_answer_are_as_told(id, run, evidence, &mut found);
         a_completed_run_has_replied(id, run, evidence, &mut found);
     }
     a_run_replies_at_most_once(evidence, &mut found);
     no_unknown_effect_is_repeated(evidence, &mut found);
-    a_stopped_run_stays_stopped(evidence, &mut found);
-    an_acknowledged_follow_up_is_not_forgotten(evidence, &mut found);
+    events::a_viewer_sees_each_event_once(evidence, &mut found);
+    stops::a_stopped_run_stays_stopped(evidence, &mut found);
+    follow_ups::an_acknowledged_follow_up_is_not_forgotten(evidence, &mut found);
     found.0
 }
 
@@ -70,24 +71,6 @@ fn a_run_has_one_final_record(id: &str, run: &RunSeen, found: &mut Found) {
         found.unless(last["status"] == record["status"], "a final record stays", || {
             format!("{id}: {} became {}", last["status"], record["status"])
         });
-    }
-}
-
-fn no_event_is_lost_or_duplicated(id: &str, run: &RunSeen, found: &mut Found) {
-    let Some(record) = &run.record else { return };
-    let events = events(record);
-    let seqs: Vec<_> = events.iter().filter_map(|event| event["seq"].as_u64()).collect();
-    let is_rising = seqs.windows(2).all(|pair| pair[0] < pair[1]);
-    found.unless(is_rising && seqs.len() == events.len(), "every event has a seq of its own, rising", || {
-        format!("{id}: {seqs:?}")
-    });
-    let by_seq: BTreeMap<_, _> = seqs.iter().copied().zip(events).collect();
-    for (seq, event) in &run.acknowledged {
-        found.unless(
-            by_seq.get(seq) == Some(&event),
-            "an event that the ledger acknowledged is in the record",
-            || format!("{id}: seq {seq} was {event}, is {:?}", by_seq.get(seq)),
-        );
     }
 }
 
@@ -140,65 +123,6 @@ fn no_unknown_effect_is_repeated(evidence: &Evidence, found: &mut Found) {
         found.unless(is_kept, "a call with unknown effects is never run again silently", || {
             format!("{call}: {count} times")
         });
-    }
-}
-
-fn a_stopped_run_stays_stopped(evidence: &Evidence, found: &mut Found) {
-    // A stop that could not be stored is lost with the process that took it.
-    let is_lost = |stop: &Stopped| !stop.is_stored && evidence.killed.contains_key(&stop.through);
-    for stop in evidence.stops.iter().filter(|stop| !stop.is_late && !is_lost(stop)) {
-        let record = evidence.runs.get(&stop.run).and_then(|run| run.record.as_ref());
-        let status = record.and_then(|record| record["status"].as_str()).unwrap_or("none");
-        let was_told_elsewhere = stop.owner.as_ref() != Some(&stop.through);
-        let works_on = evidence.effects.iter().any(|effect| effect.number > stop.number);
-        // The ledger keeps the last of several stops (state-worker supplement section 9.3).
-        let is_softened =
-            evidence.stops.iter().any(|other| other.run == stop.run && other.mode == StopMode::Soft);
-        let is_kept = match stop.mode {
-            // The owner learns of another process's stop by its next heartbeat, and may be done by then.
-            _ if was_told_elsewhere && !works_on => true,
-            StopMode::Hard if is_softened && status == "stopped_soft" => true,
-            // Interrupted: it was being closed when the stop came, because it could not go on.
-            StopMode::Hard => ["stopped_hard", "interrupted"].contains(&status),
-            StopMode::Soft => ["stopped_soft", "stopped_hard", "interrupted"].contains(&status),
-        };
-        found.unless(is_kept, "a run that was asked to stop stays stopped", || format!("{stop:?}: {status}"));
-        if stop.mode == StopMode::Hard {
-            let later = evidence.effects.iter().find(|effect| {
-                effect.number > stop.number
-                    && stop.owner.as_ref().is_some_and(|owner| *owner != effect.process)
-            });
-            found.unless(later.is_none(), "no later process works on a run that was stopped hard", || {
-                format!("{stop:?}: {later:?}")
-            });
-        }
-    }
-}
-
-fn an_acknowledged_follow_up_is_not_forgotten(evidence: &Evidence, found: &mut Found) {
-    for id in &evidence.passed_on {
-        let is_read = evidence.runs.values().filter_map(|run| run.record.as_ref()).any(|record| {
-            // In an outage the event of what a follow-up said may be lost; the answer tells what the model has heard.
-            let told =
-                events(record).iter().filter(|event| event["type"] == "input" || event["type"] == "answer");
-            told.filter_map(|event| event["text"].as_str()).any(|text| script::ids(text).contains(id))
-        });
-        // Taken in by a process alone, while the ledger could not be reached, and lost with the process.
-        let was_volatile = !evidence.kept.contains(id) && !evidence.killed.is_empty();
-        // What is to be run as a fresh turn is nobody's between the run before and its own claim.
-        let was_between = evidence.runs.values().filter_map(|run| run.finished_at).any(|finished_at| {
-            evidence.killed.values().any(|killed_at| (finished_at..finished_at + BETWEEN).contains(killed_at))
-        });
-        let is_told = evidence.said.iter().any(|said| said.to == *id) || evidence.handed_back.contains(id);
-        let is_cut_off = evidence
-            .runs
-            .values()
-            .any(|run| run.record.as_ref().is_none_or(|record| record["status"] == "interrupted"));
-        found.unless(
-            is_read || is_told || is_cut_off || was_volatile || was_between,
-            "an acknowledged follow-up is not forgotten",
-            || id.clone(),
-        );
     }
 }
 

@@ -1,0 +1,112 @@
+//! Viewers: for each process one that follows its runs through the registry, and goes on elsewhere when a stream breaks
+//! off, as a browser does by `Last-Event-ID` (document 1 section 2.4).
+//!
+//! Not here: the wire format of the streams (`containers/bot/http/tests`).
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use ars_bot_core::registry::{Frame, IndexChange, Registry, Subscription};
+use ars_types::RunId;
+use serde_json::Value;
+
+use crate::{evidence::Evidence, life::Life};
+
+/// What one viewer saw of one run.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct View {
+    /// Its streams, one after the other.
+    pub streams: Vec<Stream>,
+    /// The process whose stream said that nothing follows.
+    pub ended_at: Option<String>,
+}
+
+/// One stream, from its connection to its end.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Stream {
+    /// The process it came from.
+    pub process: String,
+    /// The `Last-Event-ID` it was opened with.
+    pub after: u64,
+    /// The events, in the order in which they came.
+    pub shown: Vec<(u64, Value)>,
+    /// Some events were left out because they are no longer kept.
+    pub is_elided: bool,
+}
+
+impl View {
+    /// Opens another stream behind what was seen: its number, and the position.
+    fn connect(&mut self, process: &str) -> (usize, u64) {
+        let last = self.streams.iter().rev().find_map(|stream| stream.shown.last());
+        let after = last.map_or(0, |(seq, _)| *seq);
+        let (process, shown) = (process.to_owned(), Vec::new());
+        self.streams.push(Stream { process, after, shown, is_elided: false });
+        (self.streams.len(), after)
+    }
+}
+
+/// Follows everything that a process shows, for its own viewer and for those that saw a run elsewhere before.
+pub(crate) async fn watch(life: Arc<Life>, registry: Registry) {
+    let mut index = registry.subscribe_index();
+    let mut opened = BTreeSet::new();
+    loop {
+        let change = tokio::select! {
+            biased;
+            () = life.ended() => return,
+            change = index.recv() => change,
+        };
+        let Ok(change) = change else { return };
+        let IndexChange::Upsert(id) = change else { continue };
+        let Some(run) = registry.get(&id) else { continue };
+        // A run that is put back a second time is another stream, under a token of its own.
+        if !opened.insert(run.token.clone()) {
+            continue;
+        }
+        for (viewer, number, after) in connect(&mut life.world.evidence(), &id, &life.name) {
+            if let Some(subscription) = registry.subscribe(&id, &run.token, after) {
+                tokio::spawn(page(Arc::clone(&life), (id.to_string(), viewer), number, subscription));
+            }
+        }
+    }
+}
+
+/// Connects the viewers of a run to a process: by name, with the number of the stream and its position.
+fn connect(evidence: &mut Evidence, run: &RunId, process: &str) -> Vec<(String, usize, u64)> {
+    evidence.views.entry((run.to_string(), process.to_owned())).or_default();
+    let views =
+        evidence.views.iter_mut().filter(|((of, _), view)| of == run.as_str() && view.ended_at.is_none());
+    let connected = views.map(|((_, viewer), view)| {
+        let (number, after) = view.connect(process);
+        (viewer.clone(), number, after)
+    });
+    connected.collect()
+}
+
+/// One viewer's stream, until it ends, breaks off, or the viewer is elsewhere.
+async fn page(life: Arc<Life>, view: (String, String), number: usize, mut subscription: Subscription) {
+    loop {
+        let frames = tokio::select! {
+            biased;
+            () = life.ended() => return,
+            frames = subscription.next() => frames,
+        };
+        life.alive().await;
+        let mut evidence = life.world.evidence();
+        let (Some(frames), Some(view)) = (frames, evidence.views.get_mut(&view)) else { return };
+        if view.streams.len() != number {
+            return;
+        }
+        frames.iter().for_each(|frame| view.take_in(frame));
+    }
+}
+
+impl View {
+    fn take_in(&mut self, frame: &Frame) {
+        let Some(stream) = self.streams.last_mut() else { return };
+        match frame {
+            Frame::Event { seq, json } => stream.shown.push((*seq, serde_json::from_str(json).unwrap())),
+            Frame::Elided { .. } => stream.is_elided = true,
+            Frame::Finished { .. } => {}
+            Frame::End { .. } => self.ended_at = Some(stream.process.clone()),
+        }
+    }
+}
