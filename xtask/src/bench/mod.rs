@@ -1,6 +1,7 @@
-//! `cargo xtask bench`: what a turn of the agent loop costs, how the runtime scales, and how the state Worker compares.
+//! `cargo xtask bench`: what a turn of the agent loop costs, how the runtime scales, and how the Workers compare.
 
 mod bot;
+mod edge;
 mod model;
 mod process;
 mod proxy;
@@ -8,6 +9,7 @@ mod report;
 mod scale;
 mod state;
 mod turns;
+mod twin;
 
 use std::path::PathBuf;
 
@@ -40,6 +42,8 @@ pub enum What {
     },
     /// The state Worker against its TypeScript twin and against SQLite in process
     State(state::Options),
+    /// What the edge path adds to a request, against the same proxy in TypeScript on the same runtime
+    Edge(edge::Options),
 }
 
 /// Measures.
@@ -54,5 +58,6 @@ pub fn run(what: &What) -> Result<()> {
             scale::run(&programs, wants)
         }
         What::State(options) => state::run(options),
+        What::Edge(options) => edge::run(options),
     }
 }

@@ -5,17 +5,17 @@
 //! both must answer the same requests alike (`equal`). Not here: what is right (`tests/workerd`, `tests/contract`).
 
 mod cases;
-mod connection;
+pub(super) mod connection;
 mod contest;
 mod data;
 mod equal;
 mod fill;
 mod floor;
 mod flush;
-mod load;
+pub(super) mod load;
 mod memory;
-mod report;
-mod request;
+pub(super) mod report;
+pub(super) mod request;
 mod rows;
 mod side;
 mod twin;
@@ -31,6 +31,7 @@ use clap::Args;
 use self::contest::{Contest, Plan};
 use self::data::History;
 use self::floor::Floor;
+pub(super) use self::side::copy_modules;
 use crate::terminal::Step;
 
 /// The core the load is made on.
@@ -113,7 +114,7 @@ pub fn run(options: &Options) -> Result<()> {
 }
 
 /// Keeps this process off the measured Workers' core and, where that is allowed, it and what it starts ahead of others.
-fn settle() -> Result<()> {
+pub(super) fn settle() -> Result<()> {
     let cores = std::thread::available_parallelism()?.get();
     ensure!(cores > OWN_CORE, "two cores are needed: one for the Workers, one for the load");
     // Only root may, and a nice value would not do: it counts within a session only. Without it the note below the

@@ -2,29 +2,18 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use ars_workerd::{NpmTools, repo_root};
+
+use crate::bench::twin;
 
 /// Its entry, from the root.
 const ENTRY: &str = "tests/bench/twin/src/index.ts";
-/// What it is bundled into; the name that workerd's configuration expects.
-const MODULE: &str = "index.js";
 
-/// Bundles it into `modules`; the migrations go in as the text of their files.
+/// Bundles it into `modules`.
 pub fn bundle(npm: &NpmTools, modules: &Path) -> Result<()> {
-    fs::create_dir_all(modules)?;
-    let output = Command::new(&npm.esbuild)
-        .arg(ENTRY)
-        .args(["--bundle", "--minify", "--format=esm", "--target=esnext", "--log-level=warning"])
-        .args(["--loader:.sql=text", "--external:cloudflare:*"])
-        .arg(format!("--outfile={}", modules.join(MODULE).display()))
-        .current_dir(repo_root())
-        .output()
-        .context("esbuild cannot be started")?;
-    ensure!(output.status.success(), "esbuild: {}", String::from_utf8_lossy(&output.stderr).trim());
-    Ok(())
+    twin::bundle(npm, ENTRY, modules)
 }
 
 /// The classes the twin has: those that its entry exports.

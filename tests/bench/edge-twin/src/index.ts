@@ -1,0 +1,42 @@
+// The TypeScript twin of the edge Worker: the path of a proxied request (Worker, Durable Object, bot) with the same
+// treatment of headers, written the way such a proxy is written in TypeScript. `cargo xtask bench edge` measures it and
+// nobody deploys it. What is not measured is not here: starting the container, restarts, the cron.
+
+import { DurableObject } from "cloudflare:workers";
+
+import { forwarded } from "./headers";
+
+interface Env {
+  BOT: DurableObjectNamespace<Bot>;
+  DEV_BOT_URL: string;
+}
+
+const OBJECT = "singleton";
+const RETRY_AFTER_SECONDS = "2";
+
+export class Bot extends DurableObject<Env> {
+  async fetch(request: Request): Promise<Response> {
+    const asked = new URL(request.url);
+    const address = new URL(asked.pathname + asked.search, this.env.DEV_BOT_URL);
+    try {
+      return await fetch(address, {
+        method: request.method,
+        headers: forwarded(request.headers),
+        body: request.body,
+        redirect: "manual",
+        signal: request.signal,
+      });
+    } catch {
+      return Response.json(
+        { error: "unavailable" },
+        { status: 503, headers: { "retry-after": RETRY_AFTER_SECONDS } },
+      );
+    }
+  }
+}
+
+export default {
+  fetch(request: Request, env: Env): Promise<Response> {
+    return env.BOT.get(env.BOT.idFromName(OBJECT)).fetch(request);
+  },
+};
