@@ -26,6 +26,10 @@ use crate::cargo::Target;
 pub const TARGET: Target<'_> = Target { package: "ars", kind: "--bin", name: "ars", profile: "dev" };
 /// The script of the rehearsal, from the root.
 const REHEARSAL: &str = "xtask/sample/rehearsal.toml";
+/// The skills that are shipped, from the root.
+const SKILLS: &str = "containers/bot/skills";
+/// The variable that names the bot's folder of skills; the environment's own wins.
+const SKILLS_DIR: &str = "SERVICE_SKILLS_DIR";
 
 /// Longest wait for the bot to listen.
 const START_LIMIT: Duration = Duration::from_secs(20);
@@ -143,6 +147,9 @@ fn command(launch: &Launch<'_>) -> Command {
         .arg(repo_root().join(REHEARSAL))
         .env(INGRESS_TOKENS, &launch.secrets.ingress)
         .stdin(Stdio::null());
+    if std::env::var_os(SKILLS_DIR).is_none() {
+        ars.env(SKILLS_DIR, repo_root().join(SKILLS));
+    }
     if let Some(model) = &launch.options.model {
         ars.args(["--model", model]);
     }

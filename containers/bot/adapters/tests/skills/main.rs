@@ -161,7 +161,8 @@ fn the_shipped_skills_are_read_and_each_is_for_agents_that_can_use_skills() {
     let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../skills");
     let skills = load(&shipped).unwrap();
     assert_eq!(names(&skills, "review"), ["performance", "quality", "security"]);
-    assert_eq!(names(&skills, "coding"), ["doubt-driven", "increments", "spec-first", "tests-first"]);
+    let coding = ["doubt-driven", "increments", "pr-walk-through", "spec-first", "tests-first"];
+    assert_eq!(names(&skills, "coding"), coding);
     let mut users = BTreeMap::new();
     for agent in agents::AGENTS {
         let has_tool = agent.toolset.tools().iter().any(|tool| tool.spec().name == "use_skill");

@@ -2,10 +2,15 @@
 
 mod skills;
 
+use std::sync::Arc;
+
 use ars_agent::Budget;
 use ars_types::Effort;
 
-use crate::tools::Toolset;
+use crate::{
+    ports::Skills,
+    tools::{Tool, Toolset},
+};
 
 pub use skills::skills_block;
 
@@ -35,10 +40,22 @@ impl AgentSpec {
     pub fn gives_verdict(&self) -> bool {
         self.toolset == Toolset::Readonly
     }
+
+    /// Its tools in an installation with these skills. Where there are none for it, it hears nothing of skills
+    /// (bot supplement section 16).
+    pub fn tools(&self, skills: Option<&dyn Skills>) -> Vec<Arc<dyn Tool>> {
+        let has_skills = skills.is_some_and(|skills| !skills.list(self.name).is_empty());
+        let mut tools = self.toolset.tools();
+        tools.retain(|tool| has_skills || !OF_SKILLS.contains(&tool.spec().name.as_str()));
+        tools
+    }
 }
 
 /// The agent of a request that names none, when the configuration names none either.
 pub const DEFAULT_AGENT: &str = "general";
+
+/// The tools that only make sense with skills.
+const OF_SKILLS: [&str; 2] = ["list_skills", "use_skill"];
 
 const MINUTE_MS: i64 = 60_000;
 

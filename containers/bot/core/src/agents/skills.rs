@@ -48,4 +48,18 @@ mod tests {
         assert!(block.ends_with("\n- quality: reading for upkeep") && !block.contains("CRAFT"), "{block}");
         assert_eq!(skills_block(&One, "coding"), None);
     }
+
+    #[test]
+    fn only_an_agent_with_skills_has_their_tools() {
+        let has = |agent: &str, skills| {
+            let tools = crate::agents::find(agent).unwrap().tools(skills);
+            ["list_skills", "use_skill"].map(|name| tools.iter().any(|tool| tool.spec().name == name))
+        };
+        assert_eq!(has("review", Some(&One)), [true, true]);
+        for (agent, skills) in
+            [("coding", Some(&One as &dyn Skills)), ("review", None), ("general", Some(&One))]
+        {
+            assert_eq!(has(agent, skills), [false, false], "{agent}");
+        }
+    }
 }
