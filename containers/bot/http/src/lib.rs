@@ -19,6 +19,7 @@ mod router;
 mod routes;
 mod serve;
 mod sse;
+mod stall;
 mod state;
 mod time;
 mod viewer;

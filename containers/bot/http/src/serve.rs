@@ -16,14 +16,17 @@ use hyper_util::{
     rt::{TokioIo, TokioTimer},
     server::graceful::GracefulShutdown,
 };
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
-use crate::linger::Linger;
+use crate::{linger::Linger, stall::Stall};
 
 /// How long a request head may take; also how long a kept-alive connection may idle.
 const HEAD_DEADLINE: Duration = Duration::from_secs(30);
+/// How long a reader may take nothing of what is written to it. The specification cuts slow readers off and leaves the
+/// time open; a browser tab that sleeps is back within it or begins again after its last event.
+const WRITE_DEADLINE: Duration = Duration::from_secs(30);
 /// How long connections may take to finish after the streams were told to end.
 const CLOSE_DEADLINE: Duration = Duration::from_secs(10);
 /// Wait after a failed accept, which is nearly always the process running out of file descriptors.
@@ -35,6 +38,16 @@ pub(crate) struct Closing(pub(crate) CancellationToken);
 
 /// Serves until `shutdown` completes, then ends the streams and lets the other connections finish.
 pub async fn serve(listener: TcpListener, router: Router, shutdown: impl Future<Output = ()> + Send) {
+    serve_within(WRITE_DEADLINE, listener, router, shutdown).await;
+}
+
+/// The same with another deadline for readers who take nothing.
+pub(crate) async fn serve_within(
+    write_deadline: Duration,
+    listener: TcpListener,
+    router: Router,
+    shutdown: impl Future<Output = ()> + Send,
+) {
     let closing = Closing(CancellationToken::new());
     let connections = GracefulShutdown::new();
     tokio::pin!(shutdown);
@@ -44,7 +57,17 @@ pub async fn serve(listener: TcpListener, router: Router, shutdown: impl Future<
             () = &mut shutdown => break,
         };
         match accepted {
-            Ok((stream, peer)) => connect(stream, peer, &router, &closing, &connections),
+            Ok((stream, peer)) => {
+                // Event frames are small and must not wait for each other; a socket that refuses is gone already.
+                drop(stream.set_nodelay(true));
+                connect(
+                    Stall::new(Linger::new(stream), write_deadline),
+                    peer,
+                    &router,
+                    &closing,
+                    &connections,
+                );
+            }
             Err(error) => {
                 tracing::warn!(error = %error, "connection not accepted");
                 if !is_of_one_connection(&error) {
@@ -61,20 +84,18 @@ pub async fn serve(listener: TcpListener, router: Router, shutdown: impl Future<
 }
 
 fn connect(
-    stream: TcpStream,
+    stream: Stall<Linger>,
     peer: SocketAddr,
     router: &Router,
     closing: &Closing,
     connections: &GracefulShutdown,
 ) {
-    // Event frames are small and must not wait for each other; a socket that refuses is gone already.
-    drop(stream.set_nodelay(true));
     let (router, closing) = (router.clone(), closing.clone());
     let service = service_fn(move |request| answer(request, peer, router.clone(), closing.clone()));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_DEADLINE)
-        .serve_connection(TokioIo::new(Linger::new(stream)), service);
+        .serve_connection(TokioIo::new(stream), service);
     let connection = connections.watch(connection);
     tokio::spawn(async move {
         // A caller that breaks off or sends garbage is everyday life of a server.
@@ -108,6 +129,7 @@ fn is_of_one_connection(error: &io::Error) -> bool {
 mod tests {
     use tokio::{
         io::{AsyncReadExt, AsyncWriteExt},
+        net::TcpStream,
         time::timeout,
     };
 

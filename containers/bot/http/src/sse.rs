@@ -66,6 +66,7 @@ pub(crate) fn last_event_id(headers: &HeaderMap) -> u64 {
 #[cfg(test)]
 mod tests {
     use http_body_util::BodyExt;
+    use tokio::io::AsyncWriteExt;
 
     use super::*;
 
@@ -106,6 +107,41 @@ mod tests {
         // The sender is dropped with the stream.
         let waited = tokio::time::timeout(std::time::Duration::from_secs(20), released).await;
         assert!(waited.unwrap().is_err());
+        server.abort();
+    }
+
+    /// Streams for ever, and says when it is dropped.
+    fn endless(held: Option<tokio::sync::oneshot::Sender<()>>) -> Response {
+        let frames = stream::unfold(held, |held| async move {
+            tokio::task::yield_now().await;
+            Some((frames::data(&"x".repeat(10_000)), held))
+        });
+        response(frames, None)
+    }
+
+    #[tokio::test]
+    async fn a_viewer_who_stops_reading_is_cut_off_and_another_is_not() {
+        let (held, released) = tokio::sync::oneshot::channel::<()>();
+        let held = std::sync::Arc::new(std::sync::Mutex::new(Some(held)));
+        let open = move || std::future::ready(endless(held.lock().unwrap().take()));
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let router = axum::Router::new().route("/", axum::routing::get(open));
+        let deadline = std::time::Duration::from_millis(300);
+        let serving = crate::serve::serve_within(deadline, listener, router, std::future::pending());
+        let server = tokio::spawn(serving);
+        let mut stalled = tokio::net::TcpStream::connect(address).await.unwrap();
+        stalled.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+        // Its answer has begun, so the next one to open is another stream.
+        stalled.readable().await.unwrap();
+        let mut viewer = reqwest::get(format!("http://{address}/")).await.unwrap();
+        let watching = async { while viewer.chunk().await.unwrap().is_some() {} };
+        // The sender is dropped with the stream; the other viewer reads all the while.
+        let cut_off = tokio::time::timeout(std::time::Duration::from_secs(20), released);
+        tokio::select! {
+            () = watching => panic!("the one who reads was cut off too"),
+            cut_off = cut_off => assert!(cut_off.unwrap().is_err()),
+        }
         server.abort();
     }
 

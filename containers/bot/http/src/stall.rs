@@ -1,0 +1,123 @@
+//! A connection that ends when its reader has stopped reading.
+//!
+//! A viewer who stops reading without closing fills the sockets' buffers, and then the connection holds what is to be
+//! sent next for as long as the kernel keeps the peer for alive: hours. So a write of which nothing gets through for a
+//! while is a failure, and the connection goes with all it holds. A slow reader is none: each byte begins a new wait.
+//! Not here: how long a request may take to come in (`serve`).
+
+use std::{
+    io,
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    time::{Sleep, sleep},
+};
+
+/// A stream whose writes must get on.
+pub(crate) struct Stall<S> {
+    stream: S,
+    patience: Duration,
+    /// Set while a write waits.
+    deadline: Option<Pin<Box<Sleep>>>,
+}
+
+impl<S> Stall<S> {
+    /// Wraps a stream of which a write may wait so long.
+    pub(crate) fn new(stream: S, patience: Duration) -> Self {
+        Self { stream, patience, deadline: None }
+    }
+
+    /// What the stream said of a write, or the end of patience.
+    fn judge<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if written.is_ready() {
+            self.deadline = None;
+            return written;
+        }
+        let patience = self.patience;
+        let deadline = self.deadline.get_or_insert_with(|| Box::pin(sleep(patience)));
+        deadline.as_mut().poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into()))
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Stall<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(cx, buffer)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Stall<S> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        self.judge(cx, written)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, slices);
+        self.judge(cx, written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let flushed = Pin::new(&mut self.stream).poll_flush(cx);
+        // A flush that is done says nothing of a write that waits.
+        if flushed.is_ready() { flushed } else { self.judge(cx, flushed) }
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::{
+        io::{AsyncReadExt, AsyncWriteExt, duplex},
+        time::{Instant, timeout},
+    };
+
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_secs(30);
+
+    #[tokio::test(start_paused = true)]
+    async fn a_write_that_nobody_reads_fails_when_patience_ends() {
+        let (near, _far) = duplex(16);
+        let mut stalled = Stall::new(near, PATIENCE);
+        let began = Instant::now();
+        let failed = stalled.write_all(&[0; 17]).await.unwrap_err();
+        assert_eq!((failed.kind(), began.elapsed()), (io::ErrorKind::TimedOut, PATIENCE));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_reader_who_is_merely_slow_is_waited_for() {
+        let (near, mut far) = duplex(1);
+        let mut slow = Stall::new(near, PATIENCE);
+        let reading = async {
+            for _ in 0..8 {
+                tokio::time::sleep(PATIENCE - Duration::from_secs(1)).await;
+                far.read_u8().await.unwrap();
+            }
+        };
+        let (written, ()) = tokio::join!(slow.write_all(&[0; 8]), reading);
+        written.unwrap();
+        // Nothing waits: however long nothing is written, nothing fails.
+        let idle = timeout(PATIENCE * 10, far.read_u8()).await;
+        assert!(idle.is_err());
+        slow.write_all(&[1]).await.unwrap();
+    }
+}
