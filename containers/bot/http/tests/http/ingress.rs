@@ -1,6 +1,8 @@
 //! The ingress, from the caller's side.
 #![expect(clippy::unwrap_used, reason = "a test")]
 
+use std::time::Duration;
+
 use ars_auth::Grants;
 use ars_bot_core::settings::Settings;
 use ars_types::{RunId, RunStatus};
@@ -199,6 +201,21 @@ async fn a_chunked_body_without_end_gets_its_413_promptly() {
     let sent = timeout(PATIENCE, uploading).await.unwrap().unwrap();
     // What the kernel buffers on both sides comes on top of what was read; the rest of the upload does not.
     assert!(sent < 20_000_000, "{sent} bytes were taken");
+}
+
+#[tokio::test]
+async fn a_refused_caller_that_sends_on_is_held_up_and_not_reset_before_it_can_read_the_answer() {
+    let bot = Bot::start().await;
+    let mut stream = TcpStream::connect(bot.address).await.unwrap();
+    let head = "POST /ingress HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n";
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let (mut read, mut write) = stream.split();
+    let chunk = format!("2000\r\n{}\r\n", "x".repeat(0x2000));
+    let sending = async { while write.write_all(chunk.as_bytes()).await.is_ok() {} };
+    assert!(timeout(Duration::from_millis(300), sending).await.is_err(), "the connection was reset");
+    let mut answer = [0; 12];
+    timeout(PATIENCE, read.read_exact(&mut answer)).await.unwrap().unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 401");
 }
 
 #[tokio::test]
