@@ -41,6 +41,7 @@ pub struct Plan {
     providers: BTreeMap<String, ProviderConfig>,
     data_dir: PathBuf,
     store_token: Option<Secret>,
+    memory_token: Option<Secret>,
     search_key: Option<Secret>,
 }
 
@@ -69,18 +70,32 @@ pub fn plan(setup: Setup, tokens: &TokenMap) -> Result<Plan, Failure> {
     for model in settings.models.values().chain(&settings.fallback_model).chain(&file.memory.model) {
         known_provider(model, &providers)?;
     }
-    let token_env = file.run_history.worker.as_ref().and_then(|worker| worker.token_env.as_deref());
-    let store_token = Secret::parse(environment::variable(token_env.unwrap_or(name::MEMORY_TOKEN)));
+    let token_of = |worker: &Option<config::Worker>| {
+        let token_env = worker.as_ref().and_then(|worker| worker.token_env.as_deref());
+        Secret::parse(environment::variable(token_env.unwrap_or(name::MEMORY_TOKEN)))
+    };
+    let (store_token, memory_token) = (token_of(&file.run_history.worker), token_of(&file.memory.worker));
     let keys = providers.values().filter_map(|provider| provider.api_key.as_ref());
     let search_key = Secret::parse(environment::variable(name::BRAVE_SEARCH_API_KEY));
-    let secrets = keys.chain(tokens.secrets()).chain(store_token.as_ref()).chain(search_key.as_ref());
+    let secrets =
+        keys.chain(tokens.secrets()).chain([&store_token, &memory_token, &search_key].into_iter().flatten());
     let secrets = secrets.map(|secret| secret.expose().to_owned());
     let telemetry = ars_bot_telemetry::secrets(environment::variable);
     let origins = settings.repositories.iter().map(|repository| &repository.origin);
     let in_origins = origins.chain(&settings.allowed_origins).flat_map(|origin| secrets_of(origin));
     let redactor = Arc::new(Redactor::new(secrets.chain(telemetry).chain(in_origins)));
     let (keeps_ledger, data_dir) = (false, data_dir(setup.data)?);
-    Ok(Plan { file, settings, redactor, keeps_ledger, providers, data_dir, store_token, search_key })
+    Ok(Plan {
+        file,
+        settings,
+        redactor,
+        keeps_ledger,
+        providers,
+        data_dir,
+        store_token,
+        memory_token,
+        search_key,
+    })
 }
 
 /// The model that `--rehearsal` adds.
@@ -131,7 +146,10 @@ impl Plan {
         let token = self.store_token.as_ref();
         let memory_cap = self.file.memory.records_per_scope();
         let place = Place { wanted: store, state_url, token, data_dir: &self.data_dir, memory_cap };
-        let stores = Stores::open(&self.file.run_history, &place)?;
+        let mut stores = Stores::open(&self.file.run_history, &place)?;
+        if let Some(worker) = self.file.memory.worker.as_ref().filter(|_| self.file.memory.enabled) {
+            stores.keep_memory_in(worker, self.memory_token.as_ref(), memory_cap)?;
+        }
         let catalog = Catalog::new(self.providers, Transport::default())
             .map_err(|error| Failure::InvalidInput(format!("configuration: {error}")))?;
         let workspaces = Arc::new(workspaces(&self.data_dir));

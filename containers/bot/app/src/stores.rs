@@ -14,7 +14,7 @@ use crate::{
     args::Store,
     clock::SystemClock,
     commands::Failure,
-    config::{HistoryStore, RunHistory},
+    config::{self, HistoryStore, RunHistory},
 };
 
 /// The stores of this process.
@@ -65,6 +65,23 @@ impl Stores {
         let stores = EmbeddedStores::open(place.data_dir, Arc::new(SystemClock), proposal)
             .with_context(|| format!("the data directory {} cannot be used", place.data_dir.display()));
         Ok(Self::of(stores.map_err(Failure::Unavailable)?.with_memory_cap(place.memory_cap), false))
+    }
+
+    /// Has memory kept by a Worker of its own (document 2 section 2.2, `memory.worker`).
+    pub fn keep_memory_in(
+        &mut self,
+        worker: &config::Worker,
+        token: Option<&Secret>,
+        cap: u32,
+    ) -> Result<(), Failure> {
+        let invalid = |words: &str| Failure::InvalidInput(format!("configuration: memory.worker.{words}"));
+        if !is_private(&worker.base_url) {
+            return Err(invalid("base_url: must begin with https:// (http:// only for this machine)"));
+        }
+        let token =
+            token.ok_or_else(|| invalid("token_env: the bearer it names, or MEMORY_TOKEN, is not set"))?;
+        self.memory = Arc::new(WorkerStores::connect(&worker.base_url, token, None)?.with_memory_cap(cap));
+        Ok(())
     }
 
     fn of<E: Exchange + 'static>(client: Client<E>, are_shared: bool) -> Self {

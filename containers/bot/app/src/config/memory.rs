@@ -1,12 +1,12 @@
 //! `[memory]` (document 2 section 2.2): what is remembered from run to run. Off unless it is switched on.
 //!
-//! It is kept where the run history is kept; a Worker of its own is not needed, because the state Worker has both.
+//! It is kept where the run history is kept, unless it has a Worker of its own (`[memory.worker]`).
 
 use ars_bot_core::memory::Budget;
 use ars_types::ModelRef;
 use serde::Deserialize;
 
-use super::ConfigError;
+use super::{ConfigError, history::Worker};
 
 /// Records a scope keeps at most (document 2 section 2.2, `memory.maxRecordsPerScope`).
 const MAX_RECORDS: u32 = 500;
@@ -16,7 +16,7 @@ const MOST_RECORDS: u32 = 10_000;
 const MOST_LIMIT: usize = 50;
 
 /// `[memory]`.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Memory {
     /// Whether anything is remembered.
@@ -29,6 +29,8 @@ pub struct Memory {
     pub model: Option<ModelRef>,
     /// Records a scope keeps at most, 1 to 10000. Of any type: one that cannot be used is no reason not to start.
     pub max_records_per_scope: Option<toml::Value>,
+    /// The Worker that keeps it, when that is not the one of the run history.
+    pub worker: Option<Worker>,
 }
 
 impl Memory {

@@ -17,7 +17,7 @@ use ars_types::{Effort, ModelRef};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-pub use self::history::{HistoryStore, RunHistory};
+pub use self::history::{HistoryStore, RunHistory, Worker};
 pub use self::memory::Memory;
 pub use self::providers::{REHEARSAL, configured as providers};
 
