@@ -52,7 +52,9 @@ async fn a_request_edits_a_copy_of_the_repository_and_only_its_answer_is_on_stdo
     let record = machine.record().await;
     assert_eq!(record["status"], "completed");
     assert_eq!(record["replyOk"], json!(true));
-    assert_eq!((record["agent"].as_str(), record["repo"].as_str()), (Some("coding"), Some("project")));
+    // Named by its place: another `project` is another repository.
+    let place = format!("origin:{}", std::fs::canonicalize(project).unwrap().display());
+    assert_eq!((record["agent"].as_str(), record["repo"].as_str()), (Some("coding"), Some(place.as_str())));
     assert_eq!(
         (record["userId"].as_str(), record["channelId"].as_str()),
         (Some("cli:local"), Some("cli:local"))
@@ -92,7 +94,7 @@ async fn a_coding_request_without_a_repository_takes_the_one_around_it_and_says_
     ended.assert_code(0);
     let root = project.canonicalize().unwrap();
     assert!(ended.stderr.contains(root.to_str().unwrap()), "{ended:#?}");
-    assert_eq!(machine.record().await["repo"], "project");
+    assert_eq!(machine.record().await["repo"], format!("origin:{}", root.display()));
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 //! Words in code are the requester's material, never directives. Not here: indented blocks, which a request written by
 //! hand cannot be told apart from.
 
-use std::ops::Range;
+use std::{collections::HashMap, ops::Range};
 
 /// Fewest marks of a fence.
 const FENCE_MIN: usize = 3;
@@ -55,7 +55,7 @@ fn closes(opened: (char, usize), closing: (char, usize), line: &str) -> bool {
 fn inline(text: &str, prose: Range<usize>, spans: &mut Vec<Range<usize>>) {
     let runs = runs(text, prose);
     // The next run of the same length of each, found from the end: a search from each would be quadratic.
-    let mut next_of = std::collections::HashMap::new();
+    let mut next_of = HashMap::new();
     let mut partners = vec![None; runs.len()];
     for (index, run) in runs.iter().enumerate().rev() {
         partners[index] = next_of.insert(run.len(), index);

@@ -32,7 +32,7 @@ pub async fn beside<W, R>(
 mod tests {
     use std::future::{pending, ready};
 
-    use tokio::time::{Instant, sleep};
+    use tokio::time::Instant;
 
     use super::*;
 
@@ -45,12 +45,18 @@ mod tests {
         }
     }
 
+    async fn turns(count: usize) {
+        for _ in 0..count {
+            tokio::task::yield_now().await;
+        }
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_diff_done_before_the_work_or_a_moment_after_it_is_there() {
-        for (work_s, reading_s) in [(9, 1), (1, 2)] {
-            let work = sleep(Duration::from_secs(work_s));
+        for (work_turns, reading_turns) in [(9, 1), (1, 9)] {
+            let work = turns(work_turns);
             let reading = async {
-                sleep(Duration::from_secs(reading_s)).await;
+                turns(reading_turns).await;
                 Some("diff")
             };
             assert_eq!(beside(work, reading, |()| true).await.1, Some("diff"));
