@@ -13,7 +13,7 @@ use ars_types::RunStatus;
 use crate::{
     agents,
     history::{self, Provisional, RunEnd},
-    leftovers::{self, Leftovers},
+    leftovers::{self, Leftovers, Unreader},
     live::{Gate, Tracked},
     memory::Remembering,
     metrics,
@@ -22,7 +22,7 @@ use crate::{
     review,
     run::{Assignment, Driven, Driver, Outcome, Resumption, Span, Spans},
     service::{Core, InFlight},
-    threads::{Claim, Closed},
+    threads::{Claim, Closed, FollowUp},
 };
 
 /// A run that is driven, with everything its end needs.
@@ -68,8 +68,12 @@ impl Conclusion {
             }
         };
         let reading = self.reading_diff(core, assignment);
-        let (mut driven, artifact) =
-            review::beside(driven, reading, |driven| matches!(driven.outcome, Outcome::Ended(_))).await;
+        let (mut driven, artifact) = review::beside(
+            driven,
+            reading,
+            |driven| matches!(&driven.outcome, Outcome::Ended(end) if end.answer.is_some()),
+        )
+        .await;
         if let Outcome::Ended(ending) = &mut driven.outcome {
             if let Some(artifact) = artifact {
                 self.run.publish(artifact);
@@ -106,27 +110,31 @@ impl Conclusion {
         let ending = match driven.outcome {
             Outcome::Ended(ending) => ending,
             Outcome::HandedOff => return self.hand_off(core).await,
-            Outcome::Lost => return self.give_up(core),
+            Outcome::Lost => return self.give_up(core, driven.unread).await,
         };
         if let (Some(tracked), Some(_)) = (&self.tracked, &ending.answer)
             && tracked.finishing(ending.status).await == Gate::Closed
         {
-            return self.give_up(core);
+            return self.give_up(core, driven.unread).await;
         }
         if let Some(answer) = &ending.answer {
             self.run.publish(EventBody::Answer { text: answer.clone() });
         }
+        self.run.set_cost(driven.cost);
         self.run.finish(ending.status);
         if let Some(hold) = assignment.hold.take() {
             hold.settle(self.run.id(), driven.cost, core.clock().now());
         }
-        self.count(core, ending.status);
         if let Some(tracked) = &self.tracked {
             tracked.last_news().await;
         }
         let unread = self.claim.mailbox().close(Closed::Ended);
+        if let Some(cost) = driven.cost {
+            self.io.run_cost(cost);
+        }
         self.io.run_finished(self.run.id(), ending.status);
         let reply_ok = self.reply(core, ending.answer.as_deref()).await;
+        self.count(core, final_status(ending.status, reply_ok));
         if let (Some(tracked), Some(true)) = (&self.tracked, reply_ok) {
             tracked.replied().await;
         }
@@ -142,7 +150,10 @@ impl Conclusion {
             cost: driven.cost,
         };
         let (core, record) = (core.clone(), history::record(&view, end));
-        let mut leftovers = Leftovers::of(ending.status, driven.unread.into_iter().chain(unread), &io);
+        let mut leftovers = {
+            let run = Unreader { status: ending.status, facts: &view.facts, io: &io };
+            Leftovers::of(&run, driven.unread.into_iter().chain(unread))
+        };
         tokio::spawn(async move {
             // Before the record: whoever takes the run over if this process dies finds them unread, and says so again.
             leftovers.hand_back().await;
@@ -187,22 +198,26 @@ impl Conclusion {
     async fn hand_off(self, core: &Core) {
         let Some(tracked) = &self.tracked else { return };
         let is_offered = tracked.hand_off().await;
-        // What came in while the last step was stored goes with the run.
-        for follow_up in self.claim.mailbox().close(Closed::HandedOff) {
-            if follow_up.inbox_seq.is_none() {
-                leftovers::leave(core, self.run.id(), &follow_up.note).await;
-            }
-        }
+        // What came in while the last step was stored goes with the run; what it had taken is in that step.
+        self.pass_on(core, Vec::new()).await;
         tracing::info!(run = %self.run.id(), is_offered, "run left to the next process");
         self.provisional.stand_down();
         core.registry().forget(self.run.id());
     }
 
-    /// The run is another process's: nothing is said here any more, neither to the requester nor to the store.
-    fn give_up(self, core: &Core) {
-        self.claim.mailbox().close(Closed::HandedOff);
+    /// The run is another process's: nothing is said of it here any more, neither to the requester nor to the store.
+    async fn give_up(self, core: &Core, unread: Vec<FollowUp>) {
         self.provisional.stand_down();
         core.registry().forget(self.run.id());
+        self.pass_on(core, unread).await;
+    }
+
+    /// Closes the mailbox of a run that goes on elsewhere: what was taken in for it here follows it.
+    async fn pass_on(&self, core: &Core, unread: Vec<FollowUp>) {
+        let waiting = self.claim.mailbox().close(Closed::HandedOff);
+        let view = self.run.view();
+        let run = Unreader { status: RunStatus::Interrupted, facts: &view.facts, io: &self.io };
+        leftovers::pass_on(core, self.run.id(), &run, unread.into_iter().chain(waiting)).await;
     }
 }
 

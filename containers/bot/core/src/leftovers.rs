@@ -1,12 +1,15 @@
 //! Follow-ups that a run did not read (bot supplement section 13): run as one fresh turn when the run ended by itself,
-//! handed back to their senders when it was stopped.
+//! handed back to their senders when it was stopped, left to the process that goes on with it when it is not over.
 
 use std::sync::Arc;
 
 use ars_types::{RunId, RunStatus};
 
 use crate::{
+    message::{Choices, IncomingMessage},
     ports::ChannelIo,
+    registry::RunFacts,
+    retry::Policy,
     service::Core,
     threads::{FollowUp, Note, Sender},
 };
@@ -15,8 +18,11 @@ use crate::{
 const STOPPED: &str = "⏹️ The run was stopped before it read this; it was not run.";
 /// Said of one that came through another process, on the run's own channel.
 const STOPPED_BEFORE: &str = "⏹️ The run was stopped before it read this message; it was not run:";
-/// Said of one that the ledger told of after the run's last step.
+/// Said of one that nobody can run in its sender's name.
 const TOO_LATE: &str = "⏳ This message came too late for the run, and was not run. Send it again:";
+/// Said of one that was taken in for a run that is another process's now, which could not be told of it.
+const NOT_PASSED_ON: &str =
+    "⏳ The run goes on elsewhere and could not be given this message. Send it again:";
 
 /// What is to be done with them.
 pub(crate) struct Leftovers {
@@ -26,32 +32,49 @@ pub(crate) struct Leftovers {
     handed_back: Vec<(Arc<dyn ChannelIo>, String)>,
 }
 
+/// The run that did not read them.
+pub(crate) struct Unreader<'a> {
+    pub(crate) status: RunStatus,
+    pub(crate) facts: &'a RunFacts,
+    /// Its own channel, which is its thread's.
+    pub(crate) io: &'a Arc<dyn ChannelIo>,
+}
+
 impl Leftovers {
-    /// Decides by how the run ended. Of a follow-up that came through another process the sender is not known here, nor
-    /// what that sender may do: it is handed back on the run's `own` channel, which is its thread's.
-    pub(crate) fn of(
-        status: RunStatus,
-        unread: impl Iterator<Item = FollowUp>,
-        own: &Arc<dyn ChannelIo>,
-    ) -> Self {
-        let is_stopped = matches!(status, RunStatus::StoppedSoft | RunStatus::StoppedHard);
+    /// Decides by how the run ended. One that came through another process is run in its sender's name, as the inbox
+    /// keeps it, with the reply on the run's own channel.
+    pub(crate) fn of(run: &Unreader<'_>, unread: impl Iterator<Item = FollowUp>) -> Self {
+        let is_stopped = matches!(run.status, RunStatus::StoppedSoft | RunStatus::StoppedHard);
         let (mut senders, mut handed_back) = (Vec::new(), Vec::new());
-        for follow_up in unread {
-            match follow_up.sender {
-                Some(sender) if is_stopped => handed_back.push((sender.io, STOPPED.to_owned())),
-                Some(sender) => senders.push(sender),
-                None => {
+        for FollowUp { note, sender, .. } in unread {
+            match sender.map(Ok).unwrap_or_else(|| run.sender_of(&note).ok_or(note)) {
+                Ok(Sender { message, io }) if is_stopped => {
+                    let words = if Arc::ptr_eq(&io, run.io) {
+                        quoting(STOPPED_BEFORE, &message.text)
+                    } else {
+                        STOPPED.to_owned()
+                    };
+                    handed_back.push((io, words));
+                }
+                Ok(sender) => senders.push(sender),
+                Err(note) => {
                     let lead = if is_stopped { STOPPED_BEFORE } else { TOO_LATE };
-                    handed_back.push((Arc::clone(own), quoting(lead, &follow_up.note)));
+                    handed_back.push((Arc::clone(run.io), quoting(lead, &note.text)));
                 }
             }
         }
+        Self { handed_back, ..Self::of_senders(senders.into_iter()) }
+    }
+
+    /// One turn of what these senders said, under the last of them.
+    pub(crate) fn of_senders(senders: impl Iterator<Item = Sender>) -> Self {
+        let mut senders: Vec<_> = senders.collect();
         let texts: Vec<_> = senders.iter().map(|sender| sender.message.text.clone()).collect();
         let turn = senders.pop().map(|mut last| {
             last.message.text = texts.join("\n\n");
             Box::new(last)
         });
-        Self { turn, handed_back }
+        Self { turn, handed_back: Vec::new() }
     }
 
     /// Tells of what is not run.
@@ -63,7 +86,7 @@ impl Leftovers {
         }
     }
 
-    /// Runs the rest. The thread is free by now.
+    /// Runs the rest. The thread is free by now, or will be in a moment.
     pub(crate) fn run(self, core: &Core) {
         let Some(sender) = self.turn else { return };
         let (core, Sender { message, io }) = (core.clone(), *sender);
@@ -77,18 +100,51 @@ impl Leftovers {
     }
 }
 
-fn quoting(lead: &str, note: &Note) -> String {
-    format!("{lead}\n\n> {}", note.text.replace('\n', "\n> "))
+impl Unreader<'_> {
+    /// The request that a note of another process stands for: to the same agent, in the same thread.
+    fn sender_of(&self, note: &Note) -> Option<Sender> {
+        let choices = Choices { agent: Some(self.facts.agent.clone()), ..Choices::default() };
+        let message = IncomingMessage {
+            actor: note.sender()?,
+            channel_id: self.facts.channel_id.clone(),
+            thread_key: self.facts.thread_key.clone(),
+            visibility: self.facts.visibility,
+            text: note.text.clone(),
+            received_at: note.received_at,
+            choices,
+            source: None,
+        };
+        Some(Sender { message, io: Arc::clone(self.io) })
+    }
 }
 
-/// Leaves a follow-up in the inbox of a run that another process goes on with.
-pub(crate) async fn leave(core: &Core, run: &RunId, note: &Note) {
+fn quoting(lead: &str, text: &str) -> String {
+    format!("{lead}\n\n> {}", text.replace('\n', "\n> "))
+}
+
+/// Leaves what was taken in for a run to the process that goes on with it; where the run is over too, it becomes a turn
+/// of its own. What the ledger has is there already.
+pub(crate) async fn pass_on(
+    core: &Core,
+    id: &RunId,
+    run: &Unreader<'_>,
+    taken: impl Iterator<Item = FollowUp>,
+) {
     let Some(live) = core.live() else { return };
-    match live.ledger().inbox(run, &note.message()).await {
-        Ok(Some(_)) => {}
-        Ok(None) => tracing::warn!(run = %run, "a follow-up came too late for its run"),
-        Err(error) => {
-            tracing::warn!(run = %run, error = %error, "a follow-up was lost with the run's handoff");
+    let mut too_late = Vec::new();
+    for follow_up in taken.filter(|follow_up| follow_up.inbox_seq.is_none()) {
+        let message = follow_up.note.message();
+        match Policy::CLAIM.run(id, || live.ledger().inbox(id, &message)).await {
+            Ok(Some(_)) => {}
+            Ok(None) => too_late.push(follow_up),
+            Err(error) => {
+                tracing::warn!(run = %id, error = %error, "a follow-up could not be passed on");
+                let io = follow_up.sender.map_or_else(|| Arc::clone(run.io), |sender| sender.io);
+                drop(io.reply(&quoting(NOT_PASSED_ON, &follow_up.note.text)).await);
+            }
         }
     }
+    let mut leftovers = Leftovers::of(run, too_late.into_iter());
+    leftovers.hand_back().await;
+    leftovers.run(core);
 }

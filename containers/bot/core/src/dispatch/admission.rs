@@ -15,7 +15,8 @@ use super::plan;
 use crate::{
     live::Meta,
     message::IncomingMessage,
-    ports::ChannelIo,
+    ports::{ChannelIo, StoreError},
+    retry::Policy,
     service::Core,
     threads::{Claim, Closed, FollowUp, Note, Occupant, Sender},
 };
@@ -66,6 +67,7 @@ impl<'a> Held<'a> {
 impl Applicant<'_> {
     /// Claims the thread or steers the run of this process that holds it. An `Err` is what the sender is told.
     pub(super) async fn admit(&self, core: &Core) -> Result<Admission, String> {
+        let note = &Note::of(self.message, self.text);
         loop {
             let thread = &self.message.thread_key;
             let now = core.clock().now();
@@ -76,10 +78,11 @@ impl Applicant<'_> {
             let held = Held::by(&occupant);
             self.may_steer(core, &held)?;
             let inbox_seq = match &occupant.run {
-                Some(run) => self.leave(core, run).await,
+                // Not left there is not lost: the run of this process has it in its mailbox.
+                Some(run) => self.leave(core, run, note).await.unwrap_or_default(),
                 None => None,
             };
-            match occupant.mailbox.put(self.follow_up(inbox_seq)) {
+            match occupant.mailbox.put(self.follow_up(note, inbox_seq)) {
                 Ok(()) => return Ok(Admission::Steered(ack(core, &held))),
                 // The next owner finds it in the inbox.
                 Err(Closed::HandedOff) if inbox_seq.is_some() => {
@@ -111,7 +114,17 @@ impl Applicant<'_> {
         if let Err(refusal) = self.may_steer(core, &held) {
             return Some(Err(refusal));
         }
-        self.leave(core, &holder.run_id).await?;
+        match self.leave(core, &holder.run_id, &Note::of(self.message, self.text)).await {
+            Ok(Some(_)) => {}
+            Ok(None) => return None,
+            Err(_) => {
+                return Some(Err(format!(
+                    "⏳ The {} agent works in this thread in another process, and whether it was told this is not \
+                     known. Send it again in a moment.",
+                    held.agent
+                )));
+            }
+        }
         if is_ending(core, &holder.run_id).await {
             return Some(Err(format!(
                 "⏳ The {} agent is just ending its work in this thread and did not read this. Send it again in a \
@@ -144,29 +157,20 @@ impl Applicant<'_> {
         Ok(())
     }
 
-    /// Leaves the message in the ledger's inbox of a run: its number there, when it was taken.
-    async fn leave(&self, core: &Core, run: &RunId) -> Option<u64> {
-        let ledger = core.live()?.ledger();
-        match ledger.inbox(run, &self.note().message()).await {
-            Ok(seq) => seq,
-            Err(error) => {
-                tracing::warn!(run = %run, error = %error, "follow-up not left in the ledger");
-                None
-            }
-        }
+    /// Leaves the message in the ledger's inbox of a run: its number there, or nothing when the run is not live. Tried
+    /// again where the answer may be lost: copies are known by their mark.
+    async fn leave(&self, core: &Core, run: &RunId, note: &Note) -> Result<Option<u64>, StoreError> {
+        let Some(live) = core.live() else { return Ok(None) };
+        let message = note.message();
+        let left = Policy::STEP.run(run, || live.ledger().inbox(run, &message)).await;
+        left.inspect_err(|error| {
+            tracing::warn!(run = %run, error = %error, "follow-up not left in the ledger");
+        })
     }
 
-    fn follow_up(&self, inbox_seq: Option<u64>) -> FollowUp {
+    fn follow_up(&self, note: &Note, inbox_seq: Option<u64>) -> FollowUp {
         let sender = Sender { message: self.message.clone(), io: Arc::clone(self.io) };
-        FollowUp { note: self.note(), inbox_seq, sender: Some(sender) }
-    }
-
-    fn note(&self) -> Note {
-        Note {
-            text: self.text.to_owned(),
-            user_id: self.message.actor.id.clone(),
-            received_at: self.message.received_at,
-        }
+        FollowUp { note: note.clone(), inbox_seq, sender: Some(sender) }
     }
 }
 

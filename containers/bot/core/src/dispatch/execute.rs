@@ -55,7 +55,7 @@ pub(super) async fn execute(
         Ok(run) => run,
         Err(error) => {
             tracing::error!(error = %error, "no randomness for a run id");
-            super::release(core, claim, &io);
+            super::release(core, claim);
             drop(io.reply("❌ The run could not be started.").await);
             return Ok(());
         }

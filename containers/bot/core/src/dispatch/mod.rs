@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use ars_agent::Role;
 use ars_auth::Actor;
-use ars_types::{RefName, RunStatus, UnixMillis};
+use ars_types::{RefName, UnixMillis};
 use ars_wire::ledger::Holder;
 
 use self::{
@@ -109,7 +109,7 @@ pub async fn dispatch(core: &Core, message: IncomingMessage, io: Arc<dyn Channel
         let Err(elsewhere) = execute::execute(core, message, prepared, io, in_flight).await else { return };
         let Elsewhere { message: back, prepared, io: back_io, in_flight: guard, holder } = *elsewhere;
         let Prepared { asked, claim, assignment } = prepared;
-        release(core, claim, &back_io);
+        release(core, claim);
         let applicant = Applicant {
             message: &back,
             io: &back_io,
@@ -183,7 +183,7 @@ async fn prepare(core: &Core, message: &IncomingMessage, io: &Arc<dyn ChannelIo>
     let hold = match hold_of_day(core).await {
         Ok(hold) => hold,
         Err(refusal) => {
-            release(core, claim, io);
+            release(core, claim);
             return Err(refusal);
         }
     };
@@ -204,10 +204,10 @@ async fn prepare(core: &Core, message: &IncomingMessage, io: &Arc<dyn ChannelIo>
 }
 
 /// Gives up a thread whose run is not to be: what was passed on to it meanwhile becomes a request of its own.
-fn release(core: &Core, claim: Claim, io: &Arc<dyn ChannelIo>) {
+fn release(core: &Core, claim: Claim) {
     let unread = claim.mailbox().close(Closed::Ended).into_iter();
     drop(claim);
-    Leftovers::of(RunStatus::Failed, unread, io).run(core);
+    Leftovers::of_senders(unread.filter_map(|follow_up| follow_up.sender)).run(core);
 }
 
 /// The repository that the agent works on, if it does on one.

@@ -3,9 +3,11 @@
 //! Enough for another process to show the run and to go on with it; the store does not look into it. Not here: the
 //! composed prompt and the tools, which have columns of their own, and the conversation.
 
-use ars_types::{Effort, ModelRef, UnixMillis, Visibility};
+use ars_types::{Effort, ModelRef, ThreadKey, UnixMillis, Visibility};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+
+use crate::registry::RunFacts;
 
 /// A run's meta. Readers take what they know; fields of a later version do not disturb.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -50,6 +52,22 @@ impl Meta {
             Ok(Value::Object(meta)) => meta,
             // Texts and a number always have a JSON form.
             _ => Map::new(),
+        }
+    }
+
+    /// What the registry knows of the run.
+    pub fn facts(&self) -> RunFacts {
+        RunFacts {
+            label: self.label.clone(),
+            agent: self.agent.clone(),
+            model: Some(self.model.to_string()),
+            channel_id: self.channel_id.clone(),
+            user_id: self.user_id.clone(),
+            thread_key: ThreadKey::from_text(&self.thread_key)
+                .unwrap_or_else(|| ThreadKey::new("unknown", "", "")),
+            visibility: self.channel_visibility,
+            repo: self.repo.clone(),
+            received_at: self.received_at,
         }
     }
 

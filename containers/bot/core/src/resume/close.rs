@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ars_agent::Saved;
+use ars_events::{Event, EventBody, NoteKind};
 use ars_runs::{Closing, closing_record};
 use ars_types::RunStatus;
 use ars_wire::ledger::Reclaimed;
@@ -10,7 +11,8 @@ use serde_json::Value;
 
 use crate::{
     history,
-    leftovers::Leftovers,
+    leftovers::{Leftovers, Unreader},
+    live::Meta,
     ports::{ChannelIo, Owned, StoreError},
     retry::Policy,
     service::Core,
@@ -31,7 +33,7 @@ pub(super) async fn interrupted(
 pub(super) async fn close(
     core: &Core,
     run: Reclaimed,
-    events: Vec<Value>,
+    mut events: Vec<Value>,
     status: RunStatus,
     reason: &str,
 ) -> Result<(), StoreError> {
@@ -43,14 +45,16 @@ pub(super) async fn close(
     let stored = Policy::RECORD.run(&owner.run_id, || core.store().get(&owner.run_id)).await?;
     let ended = stored.filter(|record| !history::is_provisional(record));
     let follow_ups = if ended.is_some() { Vec::new() } else { unread(&run) };
-    let own = reopened(core, &run);
+    if status == RunStatus::Interrupted {
+        events.extend(notes_of(core, &events, &follow_ups));
+    }
     let record = ended.unwrap_or_else(|| closing_record(&run, events, closing));
     let finished = Policy::RECORD.run(&owner.run_id, || live.ledger().finish(&owner, &record)).await?;
     match finished {
         Owned::Done(_) => {
             tracing::info!(run = %owner.run_id, status = %status, reason, "a run left by another process is closed");
-            if let (Some(own), true) = (own, status != RunStatus::Interrupted) {
-                Leftovers::of(status, follow_ups.into_iter(), &own).hand_back().await;
+            if status != RunStatus::Interrupted {
+                hand_on(core, &run, status, follow_ups).await;
             }
         }
         Owned::Fenced | Owned::UnknownRun => {
@@ -65,6 +69,33 @@ fn unread(run: &Reclaimed) -> Vec<FollowUp> {
     let notes = run.inbox.iter().filter_map(|follow_up| {
         let note = Note::read(follow_up.message.clone())?;
         Some(FollowUp { note, inbox_seq: Some(follow_up.seq), sender: None })
+    });
+    notes.collect()
+}
+
+/// What becomes of follow-ups of a run that had ended by itself, or was stopped.
+async fn hand_on(core: &Core, run: &Reclaimed, status: RunStatus, follow_ups: Vec<FollowUp>) {
+    let (Some(io), Ok(meta)) = (reopened(core, run), Meta::of_row(&run.row.meta)) else { return };
+    let facts = meta.facts();
+    let mut leftovers = Leftovers::of(&Unreader { status, facts: &facts, io: &io }, follow_ups.into_iter());
+    leftovers.hand_back().await;
+    leftovers.run(core);
+}
+
+/// What was said to a run that was cut off, for its record: without the run it belongs to, it is no request.
+fn notes_of(core: &Core, events: &[Value], follow_ups: &[FollowUp]) -> Vec<Value> {
+    let last_seq = events.iter().filter_map(|event| event["seq"].as_u64()).max().unwrap_or_default();
+    let notes = follow_ups.iter().zip(last_seq + 1..).filter_map(|(follow_up, seq)| {
+        let body = EventBody::RunNote {
+            kind: NoteKind::FollowUp,
+            summary: format!("not read: {}", follow_up.note.text),
+            mode: None,
+            actor: None,
+            from: None,
+            to: None,
+        };
+        let body = core.deps().redactor.redact_event(body);
+        serde_json::to_value(Event { body, seq, at: Some(core.clock().now()), span_id: None }).ok()
     });
     notes.collect()
 }

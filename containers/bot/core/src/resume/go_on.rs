@@ -18,7 +18,7 @@ use crate::{
     history::HistoryWriter,
     live::{Meta, Stepped},
     ports::{StoreError, WorkspaceRequest},
-    registry::{Kept, Origin, RunFacts},
+    registry::{Kept, Origin},
     run::{Assignment, First, Resumption, Voice},
     service::{Core, InFlight},
     threads::{Claim, FollowUp, Note},
@@ -83,7 +83,7 @@ pub(super) async fn prepare(
     let kept = kept(events);
     let last_seq = kept.last().map_or(0, |event| event.seq);
     let origin = Origin { started_at: run.row.started_at.rounded(), events: kept, stop: run.row.stop };
-    let Ok(handle) = core.registry().restore(run.row.run_id.clone(), facts(&meta), origin) else {
+    let Ok(handle) = core.registry().restore(run.row.run_id.clone(), meta.facts(), origin) else {
         return Ok(Err(Refused::Randomness));
     };
     claim.set_run(handle.id());
@@ -162,21 +162,6 @@ fn claim(core: &Core, assignment: &Assignment, meta: &Meta, run: &Reclaimed) -> 
     core.threads()
         .claim(&thread, assignment.agent.name, meta.repo.as_deref(), since)
         .map_err(|_| Refused::Thread)
-}
-
-fn facts(meta: &Meta) -> RunFacts {
-    RunFacts {
-        label: meta.label.clone(),
-        agent: meta.agent.clone(),
-        model: Some(meta.model.to_string()),
-        channel_id: meta.channel_id.clone(),
-        user_id: meta.user_id.clone(),
-        thread_key: ThreadKey::from_text(&meta.thread_key)
-            .unwrap_or_else(|| ThreadKey::new("unknown", "", "")),
-        visibility: meta.channel_visibility,
-        repo: meta.repo.clone(),
-        received_at: meta.received_at,
-    }
 }
 
 /// What the stored conversation does not hold yet.

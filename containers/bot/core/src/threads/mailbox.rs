@@ -5,14 +5,11 @@
 //! durable copy (the ledger's inbox), which tells the next generation what this one had not read.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeSet, HashSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use ars_types::UnixMillis;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
-
+use super::Note;
 use crate::{message::IncomingMessage, ports::ChannelIo};
 
 /// One follow-up.
@@ -24,35 +21,6 @@ pub struct FollowUp {
     pub inbox_seq: Option<u64>,
     /// Its sender, when the message came through this process.
     pub sender: Option<Sender>,
-}
-
-/// What the ledger's inbox keeps of a follow-up.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Note {
-    /// The text, without its directives.
-    pub text: String,
-    /// Who sent it.
-    pub user_id: String,
-    /// When it was accepted; 0 when unknown.
-    #[serde(default)]
-    pub received_at: UnixMillis,
-}
-
-impl Note {
-    /// As the inbox keeps it.
-    pub fn message(&self) -> Map<String, Value> {
-        match serde_json::to_value(self) {
-            Ok(Value::Object(message)) => message,
-            // Two texts and a number always have a JSON form.
-            _ => Map::new(),
-        }
-    }
-
-    /// What an inbox kept; nothing of a message without text.
-    pub fn read(message: Map<String, Value>) -> Option<Self> {
-        serde_json::from_value(Value::Object(message)).ok()
-    }
 }
 
 /// Where a follow-up came from.
@@ -78,15 +46,36 @@ struct State {
     known_to: u64,
     /// Numbers beyond it that were: those between came through other processes, and the ledger has yet to tell of them.
     known_beyond: BTreeSet<u64>,
+    /// The marks of what was taken in, for copies whose number, or whose answer with it, was lost.
+    deliveries: HashSet<String>,
 }
 
 impl State {
+    fn is_known_copy(&self, follow_up: &FollowUp) -> bool {
+        follow_up.inbox_seq.is_some_and(|seq| self.is_known(seq))
+            || follow_up.note.delivery.as_ref().is_some_and(|delivery| self.deliveries.contains(delivery))
+    }
+
+    /// Completes what waits by what its copy says: the number, and the sender.
+    fn complete(&mut self, copy: FollowUp) {
+        let is_same = |waiting: &&mut FollowUp| {
+            let by_number = waiting.inbox_seq.is_some() && waiting.inbox_seq == copy.inbox_seq;
+            by_number || (waiting.note.delivery.is_some() && waiting.note.delivery == copy.note.delivery)
+        };
+        if let Some(waiting) = self.waiting.iter_mut().find(is_same) {
+            waiting.inbox_seq = waiting.inbox_seq.or(copy.inbox_seq);
+            waiting.sender = waiting.sender.take().or(copy.sender);
+        }
+    }
+
     fn is_known(&self, seq: u64) -> bool {
         seq <= self.known_to || self.known_beyond.contains(&seq)
     }
 
     fn know(&mut self, seq: u64) {
-        self.known_beyond.insert(seq);
+        if seq > self.known_to {
+            self.known_beyond.insert(seq);
+        }
         while self.known_beyond.remove(&(self.known_to + 1)) {
             self.known_to += 1;
         }
@@ -106,22 +95,19 @@ impl Mailbox {
     /// Takes a follow-up in; one that is here already, or was, by its number, changes nothing.
     pub fn put(&self, follow_up: FollowUp) -> Result<(), Closed> {
         let mut state = self.lock();
-        if let Some(closed) = state.closed {
-            // What the ledger told of first was read, or is handed back.
-            let is_known = follow_up.inbox_seq.is_some_and(|seq| state.is_known(seq));
-            return if is_known { Ok(()) } else { Err(closed) };
+        let is_known = state.is_known_copy(&follow_up);
+        // What came another way first was read, or is handed back.
+        if let (Some(closed), false) = (state.closed, is_known) {
+            return Err(closed);
         }
         if let Some(seq) = follow_up.inbox_seq {
-            if let Some(known) = state.waiting.iter_mut().find(|waiting| waiting.inbox_seq == Some(seq)) {
-                // The ledger told of it before its sender's request came back: now its sender is known too.
-                known.sender = known.sender.take().or(follow_up.sender);
-                return Ok(());
-            }
-            if state.is_known(seq) {
-                return Ok(());
-            }
             state.know(seq);
         }
+        if is_known {
+            state.complete(follow_up);
+            return Ok(());
+        }
+        state.deliveries.extend(follow_up.note.delivery.clone());
         state.waiting.push(follow_up);
         Ok(())
     }
@@ -169,8 +155,36 @@ mod tests {
     use super::*;
 
     fn note(text: &str, inbox_seq: Option<u64>) -> FollowUp {
-        let note = Note { text: text.into(), user_id: "http:a".into(), received_at: 1 };
+        let (user_id, text) = ("http:a".into(), text.into());
+        let note = Note { text, user_id, received_at: 1, delivery: None, grants: None };
         FollowUp { note, inbox_seq, sender: None }
+    }
+
+    fn marked(delivery: &str, inbox_seq: Option<u64>) -> FollowUp {
+        let mut follow_up = note("marked", inbox_seq);
+        follow_up.note.delivery = Some(delivery.into());
+        follow_up
+    }
+
+    #[test]
+    fn a_follow_up_whose_number_was_lost_is_said_once_all_the_same() {
+        let mailbox = Mailbox::default();
+        mailbox.put(marked("d", None)).unwrap();
+        // The ledger has it after all, even twice.
+        mailbox.put(marked("d", Some(1))).unwrap();
+        mailbox.put(marked("d", Some(2))).unwrap();
+        let taken = mailbox.take();
+        assert_eq!(taken.iter().map(|one| one.inbox_seq).collect::<Vec<_>>(), [Some(1)]);
+        assert_eq!(mailbox.last_inbox_seq(), 2);
+
+        mailbox.put(marked("e", None)).unwrap();
+        assert_eq!(mailbox.take().len(), 1);
+        mailbox.put(marked("e", Some(3))).unwrap();
+        assert!(mailbox.take().is_empty());
+        assert_eq!(mailbox.last_inbox_seq(), 3);
+        mailbox.close(Closed::Ended);
+        assert_eq!(mailbox.put(marked("e", Some(4))), Ok(()));
+        assert_eq!(mailbox.put(marked("f", Some(5))), Err(Closed::Ended));
     }
 
     fn texts(follow_ups: Vec<FollowUp>) -> Vec<String> {

@@ -4,6 +4,7 @@
 //! steer; deciding whether it may is the dispatcher's.
 
 mod mailbox;
+mod note;
 
 use std::{
     collections::HashMap,
@@ -14,7 +15,8 @@ use ars_types::{RunId, ThreadKey, UnixMillis};
 
 use tokio_util::sync::CancellationToken;
 
-pub use mailbox::{Closed, FollowUp, Mailbox, Note, Sender};
+pub use mailbox::{Closed, FollowUp, Mailbox, Sender};
+pub use note::Note;
 
 /// The threads with a live run.
 #[derive(Clone, Default)]
@@ -101,7 +103,10 @@ impl Occupant {
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        self.mailbox.close(Closed::Ended);
+        let unread = self.mailbox.close(Closed::Ended).len();
+        if unread > 0 {
+            tracing::error!(unread, "follow-ups lost with the claim of a run that was never begun");
+        }
         self.threads.lock().remove(&self.thread);
         self.freed.cancel();
     }
@@ -136,7 +141,13 @@ mod tests {
         let occupant = threads.claim(&thread, "coding", None, 6).err().unwrap();
         assert!(claim.mailbox().close(Closed::Ended).is_empty());
         let late = FollowUp {
-            note: Note { text: "x".into(), user_id: "http:a".into(), received_at: 0 },
+            note: Note {
+                text: "x".into(),
+                user_id: "http:a".into(),
+                received_at: 0,
+                delivery: None,
+                grants: None,
+            },
             inbox_seq: None,
             sender: None,
         };

@@ -6,21 +6,8 @@ use ars_bot_core::ports::StoreErrorKind;
 use ars_types::RunStatus;
 use ars_wire::ledger::Phase;
 
-use crate::support::{Collector, Fault, Move, Reopening, ScriptedLedger, World, bash, world_with};
-
-fn world_of(ledger: &Arc<ScriptedLedger>, moves: Vec<Move>) -> Arc<World> {
-    let channels = Arc::new(Reopening(Arc::new(Collector::default())));
-    Arc::new(world_with(moves, ledger.capability("g1", channels)))
-}
-
-fn begin(world: &Arc<World>, text: &'static str) -> (Arc<Collector>, tokio::task::JoinHandle<()>) {
-    let io = Arc::new(Collector::default());
-    let running = tokio::spawn({
-        let (world, io) = (Arc::clone(world), Arc::clone(&io));
-        async move { world.dispatch(text, &io).await }
-    });
-    (io, running)
-}
+use super::{begin, world_of};
+use crate::support::{Fault, Move, ScriptedLedger, bash};
 
 #[tokio::test(start_paused = true)]
 async fn a_stored_run_is_left_to_the_next_process_in_the_middle_of_a_model_call() {

@@ -17,6 +17,7 @@ use ars_wire::{
 };
 use async_trait::async_trait;
 use serde_json::{Map, Value, value::RawValue};
+use tokio::sync::Notify;
 
 /// What happens to one request.
 #[derive(Debug, Clone, Copy)]
@@ -47,6 +48,8 @@ pub struct ScriptedLedger {
     /// Every request, by its name.
     pub asked: Mutex<Vec<&'static str>>,
     faults: Mutex<HashMap<&'static str, VecDeque<Fault>>>,
+    /// Told after each request.
+    heard: Notify,
 }
 
 impl ScriptedLedger {
@@ -61,6 +64,13 @@ impl ScriptedLedger {
 
     pub fn count(&self, name: &str) -> usize {
         self.asked.lock().unwrap().iter().filter(|asked| **asked == name).count()
+    }
+
+    /// Waits until something is so, looking again after each request.
+    pub async fn until(&self, is_so: impl Fn(&Self) -> bool) {
+        while !is_so(self) {
+            self.heard.notified().await;
+        }
     }
 
     /// The ledger of a process of this generation, which another one follows.
@@ -83,7 +93,7 @@ impl ScriptedLedger {
         self.asked.lock().unwrap().push(name);
         let fault = self.faults.lock().unwrap().get_mut(name).and_then(VecDeque::pop_front);
         let lost = |kind| Err(StoreError { kind, message: "as scripted".into() });
-        match fault {
+        let answer = match fault {
             None | Some(Fault::None) => Ok(act()),
             Some(Fault::Fail(kind)) => lost(kind),
             Some(Fault::AnswerLost) => {
@@ -91,7 +101,9 @@ impl ScriptedLedger {
                 lost(StoreErrorKind::Transient)
             }
             Some(Fault::Hang) => future::pending().await,
-        }
+        };
+        self.heard.notify_one();
+        answer
     }
 
     /// A write of the owner, in any phase.
@@ -195,6 +207,7 @@ impl Ledger for ScriptedLedger {
         if finished == Owned::Done(()) {
             self.runs().remove(&owner.run_id);
             self.records.lock().unwrap().push(record.clone());
+            self.heard.notify_one();
         }
         Ok(finished.map(|()| Stored { stored: true }))
     }

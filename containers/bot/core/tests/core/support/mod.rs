@@ -57,6 +57,8 @@ pub enum Move {
     /// Fails once `go_on` is notified.
     FailWhenTold,
     Panic,
+    /// Panics once `go_on` is notified.
+    PanicWhenTold,
 }
 
 #[derive(Default)]
@@ -111,6 +113,10 @@ impl ModelClient for ScriptedModel {
                 Err(ModelError { kind: ModelErrorKind::Invalid, message: "as scripted".into() })
             }
             Move::Panic => panic!("as scripted"),
+            Move::PanicWhenTold => {
+                self.go_on.notified().await;
+                panic!("as scripted")
+            }
         }
     }
 }
@@ -187,6 +193,9 @@ pub struct EchoWorkspace {
     pub range: Mutex<Option<String>>,
     /// Told when a file named `hang` is read, which never ends.
     pub hanging: tokio::sync::Notify,
+    /// Told when a tree is asked for that takes long; it is not to be had once `give_up` is notified.
+    pub opening: tokio::sync::Notify,
+    pub give_up: tokio::sync::Notify,
 }
 
 #[async_trait]
@@ -269,8 +278,16 @@ impl WorkspaceProvider for OneWorkspace {
     async fn open(
         &self,
         request: WorkspaceRequest<'_>,
-        _cancel: &CancellationToken,
+        cancel: &CancellationToken,
     ) -> Result<Arc<dyn Workspace>, WorkspaceError> {
+        if request.repository.is_some_and(|repository| repository.origin == "/slow") {
+            self.0.opening.notify_one();
+            tokio::select! {
+                () = self.0.give_up.notified() => {}
+                () = cancel.cancelled() => {}
+            }
+            return Err(WorkspaceError::Clone("fatal: the remote hung up".into()));
+        }
         if request.repository.is_some_and(|repository| repository.origin == "/broken") {
             return Err(WorkspaceError::Clone("fatal: not a repository".into()));
         }
@@ -347,7 +364,11 @@ pub fn world_of(
     let settings = Settings {
         default_model: ModelRef::parse("scripted/m").ok(),
         fallback_model: ModelRef::parse("scripted/second").ok(),
-        repositories: vec![repository("acme/app", "/app"), repository("acme/broken", "/broken")],
+        repositories: vec![
+            repository("acme/app", "/app"),
+            repository("acme/broken", "/broken"),
+            repository("acme/slow", "/slow"),
+        ],
         include_context: true,
         ..Settings::default()
     };

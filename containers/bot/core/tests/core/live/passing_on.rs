@@ -1,0 +1,127 @@
+//! What becomes of follow-ups that were taken in for a run and that it did not read.
+
+use std::sync::Arc;
+
+use ars_bot_core::{ports::StoreErrorKind, threads::Note};
+use ars_types::{Generation, RunStatus};
+use ars_wire::ledger::Phase;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::{begin, say, world_of};
+use crate::support::{Collector, Fault, Move, Reopening, ScriptedLedger, message, outline, world_with};
+
+fn texts_in_inboxes(ledger: &ScriptedLedger) -> Vec<String> {
+    let runs = ledger.runs();
+    let inboxes = runs.values().flat_map(|kept| &kept.inbox);
+    inboxes.map(|message| message["text"].as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_run_had_taken_in_follows_it_to_the_process_that_took_it() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let world = world_of(&ledger, vec![Move::FailWhenTold]);
+    let (io, running) = begin(&world, "hello");
+    world.model.called.notified().await;
+    ledger.script("inbox", [Fault::Fail(StoreErrorKind::Transient); 2]);
+    let second = say(&world, "and this").await;
+    assert!(second.replies.lock().unwrap()[0].starts_with('↪'));
+    ledger.runs().values_mut().for_each(|kept| kept.row.owner_gen = Generation::parse("g2").unwrap());
+    world.model.go_on.notify_one();
+    running.await.unwrap();
+    world.settle().await;
+    assert!(io.replies.lock().unwrap().is_empty());
+    assert_eq!(texts_in_inboxes(&ledger), ["and this"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_run_that_panicked_had_taken_in_becomes_a_turn_of_its_own() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let list = || Move::Ask(vec![("list_files", json!({}))]);
+    let world = world_of(&ledger, vec![list(), Move::PanicWhenTold, Move::Say("answered")]);
+    let (_, running) = begin(&world, "agent:coding repo:acme/app x");
+    world.model.called.notified().await;
+    world.model.called.notified().await;
+    let second = say(&world, "and this").await;
+    world.model.go_on.notify_one();
+    running.await.unwrap();
+    world.settle().await;
+    assert_eq!(second.replies.lock().unwrap()[1..], ["answered"]);
+    let failed = ledger.records.lock().unwrap().remove(0);
+    assert_eq!((failed.status, failed.step_count), (RunStatus::Failed, Some(1)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_follow_up_whose_place_in_the_inbox_was_never_learned_is_said_once() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let world = world_of(&ledger, vec![Move::SayWhenTold("first"), Move::Say("both")]);
+    let (io, running) = begin(&world, "hello");
+    world.model.called.notified().await;
+    // Both attempts are written, and neither answer comes back.
+    ledger.script("inbox", [Fault::AnswerLost; 2]);
+    say(&world, "and this").await;
+    assert_eq!(texts_in_inboxes(&ledger), ["and this", "and this"]);
+    let end = CancellationToken::new();
+    let keeping = tokio::spawn({
+        let (core, end) = (world.core.clone(), end.clone());
+        async move { core.keep_ledger(end).await }
+    });
+    ledger.until(|ledger| ledger.count("flush") > 0).await;
+    world.model.go_on.notify_one();
+    running.await.unwrap();
+    world.settle().await;
+    end.cancel();
+    keeping.await.unwrap();
+    assert_eq!(*io.replies.lock().unwrap(), ["both"]);
+    let told = outline(&ledger.records.lock().unwrap()[0]);
+    assert_eq!(told.iter().filter(|event| *event == "run_note follow_up").count(), 1, "{told:?}");
+}
+
+/// A run that another process left in this phase, with a follow-up that nobody read.
+async fn left_behind(phase: Phase, moves: Vec<Move>) -> (Arc<ScriptedLedger>, Arc<Collector>) {
+    let ledger = Arc::new(ScriptedLedger::default());
+    ledger.script("step", [Fault::Fail(StoreErrorKind::Transient); 2]);
+    let first = world_of(&ledger, vec![Move::HangUntilStopped]);
+    let (_, running) = begin(&first, "hello");
+    first.model.called.notified().await;
+    running.abort();
+    for kept in ledger.runs().values_mut() {
+        kept.row.phase = phase;
+        kept.row.state.insert("finalStatus".into(), json!("completed"));
+        kept.row.state.insert("replied".into(), json!(true));
+        if phase == Phase::Live {
+            kept.row.state.clear();
+            kept.row.state.insert("system".into(), json!("s"));
+        }
+        kept.inbox.push(Note::of(&message("late"), "late").message());
+    }
+    let listener = Arc::new(Collector::default());
+    let channels = Arc::new(Reopening(Arc::clone(&listener)));
+    let second = world_with(moves, ledger.capability("g2", channels));
+    let keeper = second.core.clone();
+    let keeping = tokio::spawn(async move { keeper.keep_ledger(CancellationToken::new()).await });
+    ledger.until(|ledger| !ledger.records.lock().unwrap().is_empty()).await;
+    second.settle().await;
+    keeping.abort();
+    (ledger, listener)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_follow_up_of_a_run_that_ended_in_another_process_is_run_in_its_senders_name() {
+    let (ledger, listener) = left_behind(Phase::Finishing, vec![Move::Say("late, but answered")]).await;
+    assert_eq!(*listener.replies.lock().unwrap(), ["late, but answered"]);
+    let records = ledger.records.lock().unwrap();
+    let fresh = &records[1];
+    assert_eq!((records.len(), fresh.status, fresh.user_id.as_str()), (2, RunStatus::Completed, "http:ann"));
+    assert!(fresh.events.iter().any(|event| event["type"] == "input" && event["text"] == "late"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_follow_up_of_a_run_that_was_cut_off_is_in_its_record() {
+    let (ledger, listener) = left_behind(Phase::Live, Vec::new()).await;
+    assert!(listener.replies.lock().unwrap().is_empty());
+    let records = ledger.records.lock().unwrap();
+    assert_eq!((records.len(), records[0].status), (1, RunStatus::Interrupted));
+    let note = records[0].events.last().unwrap();
+    assert_eq!((&note["kind"], &note["summary"]), (&json!("follow_up"), &json!("not read: late")));
+}

@@ -1,0 +1,73 @@
+//! What happens while the tree of a run is made ready: the run is there already.
+
+use std::sync::Arc;
+
+use ars_events::{Actor, ActorKind};
+use ars_types::{RunStatus, StopMode};
+
+use super::{begin, say, world_of};
+use crate::support::{Move, ScriptedLedger, outline};
+
+const SLOW: &str = "agent:coding repo:acme/slow x";
+
+#[tokio::test]
+async fn a_run_is_claimed_and_told_of_before_its_tree_is_touched() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let world = world_of(&ledger, Vec::new());
+    let (io, running) = begin(&world, SLOW);
+    world.workspace.opening.notified().await;
+    let started = io.started.lock().unwrap().clone();
+    assert_eq!(ledger.runs().keys().cloned().collect::<Vec<_>>(), started);
+    world.workspace.give_up.notify_one();
+    running.await.unwrap();
+    world.settle().await;
+    assert!(io.replies.lock().unwrap()[0].contains("hung up"));
+    let record = ledger.records.lock().unwrap().pop().unwrap();
+    assert_eq!((record.id.clone(), record.status), (started[0].clone(), RunStatus::Failed));
+}
+
+#[tokio::test]
+async fn a_hard_stop_ends_a_long_clone_and_the_run_as_stopped() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let world = world_of(&ledger, Vec::new());
+    let (io, running) = begin(&world, SLOW);
+    world.workspace.opening.notified().await;
+    world.core.registry().stop_all(StopMode::Hard, &Actor::new(ActorKind::Cli, "local"));
+    running.await.unwrap();
+    world.settle().await;
+    assert!(io.replies.lock().unwrap().is_empty());
+    let record = ledger.records.lock().unwrap().pop().unwrap();
+    assert_eq!(record.status, RunStatus::StoppedHard);
+    let told = outline(&record);
+    assert_eq!(told, ["input", "run_note stop_requested", "run_meta", "run_note stopped"]);
+}
+
+#[tokio::test]
+async fn what_was_passed_on_to_a_run_that_could_not_be_made_ready_becomes_a_turn_of_its_own() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let world = world_of(&ledger, vec![Move::Say("answered all the same")]);
+    let (_, running) = begin(&world, SLOW);
+    world.workspace.opening.notified().await;
+    let second = say(&world, "and this").await;
+    assert!(second.replies.lock().unwrap()[0].starts_with('↪'));
+    world.workspace.give_up.notify_one();
+    running.await.unwrap();
+    world.settle().await;
+    assert_eq!(second.replies.lock().unwrap()[1..], ["answered all the same"]);
+}
+
+#[tokio::test]
+async fn the_prompt_of_a_run_is_stored_before_the_step_that_makes_it_resumable() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let world = world_of(&ledger, vec![Move::HangUntilStopped]);
+    let (_, running) = begin(&world, "agent:coding repo:acme/app x");
+    world.model.called.notified().await;
+    let asked = ledger.asked.lock().unwrap().clone();
+    let place = |name| asked.iter().position(|asked| *asked == name).unwrap();
+    assert!(place("state") < place("transcript.write") && place("transcript.write") < place("step"));
+    let system = world.model.system.lock().unwrap().clone();
+    assert!(ledger.runs().values().all(|kept| kept.row.state["system"] == system.as_str()));
+    world.core.registry().stop_all(StopMode::Hard, &Actor::new(ActorKind::Cli, "local"));
+    running.await.unwrap();
+    world.settle().await;
+}
