@@ -16,6 +16,8 @@ pub struct Outcome {
     pub reply: String,
     /// The run and how it ended; absent when the request was refused before a run.
     pub run: Option<(RunId, Option<RunStatus>)>,
+    /// What the run cost, in millionths of a dollar, where that is known.
+    pub cost: Option<u64>,
 }
 
 /// The channel.
@@ -28,6 +30,7 @@ pub struct CliChannel {
 struct State {
     replies: Vec<String>,
     run: Option<(RunId, Option<RunStatus>)>,
+    cost: Option<u64>,
     started: Option<oneshot::Sender<RunId>>,
 }
 
@@ -35,14 +38,14 @@ impl CliChannel {
     /// A channel, and what fires when its run is created. `on_status` is given short words on progress.
     pub fn new(redactor: Arc<Redactor>, on_status: fn(&str)) -> (Self, oneshot::Receiver<RunId>) {
         let (started, when_started) = oneshot::channel();
-        let state = State { replies: Vec::new(), run: None, started: Some(started) };
+        let state = State { replies: Vec::new(), run: None, cost: None, started: Some(started) };
         (Self { redactor, state: Mutex::new(state), on_status }, when_started)
     }
 
     /// What came of the request so far; all of it once it was dispatched to its end.
     pub fn outcome(&self) -> Outcome {
         let state = self.lock();
-        Outcome { reply: state.replies.join("\n\n"), run: state.run.clone() }
+        Outcome { reply: state.replies.join("\n\n"), run: state.run.clone(), cost: state.cost }
     }
 
     /// No run will start any more: whoever waits for one is told so.
@@ -82,6 +85,10 @@ impl ChannelIo for CliChannel {
         }
     }
 
+    fn run_cost(&self, microusd: u64) {
+        self.lock().cost = Some(microusd);
+    }
+
     fn run_finished(&self, id: &RunId, status: RunStatus) {
         self.lock().run = Some((id.clone(), Some(status)));
     }
@@ -101,8 +108,9 @@ mod tests {
         assert_eq!(started.await.unwrap(), id);
         channel.reply("a\u{1b}[31mb").await.unwrap();
         channel.reply("hunter22").await.unwrap();
+        channel.run_cost(4_500);
         channel.run_finished(&id, RunStatus::Completed);
         let run = Some((id, Some(RunStatus::Completed)));
-        assert_eq!(channel.outcome(), Outcome { reply: "ab\n\n[redacted]".into(), run });
+        assert_eq!(channel.outcome(), Outcome { reply: "ab\n\n[redacted]".into(), run, cost: Some(4_500) });
     }
 }

@@ -19,6 +19,10 @@ pub trait ChannelIo: Send + Sync {
     /// Fired at every run creation.
     fn run_started(&self, _id: &RunId) {}
 
+    /// What the run cost, in millionths of a dollar, where that is known; fired before its finish. A channel whose receipt
+    /// has a fixed form leaves it to the run's page.
+    fn run_cost(&self, _microusd: u64) {}
+
     /// Fired once when the run is finished in the registry, before its reply.
     fn run_finished(&self, _id: &RunId, _status: RunStatus) {}
 }

@@ -25,6 +25,8 @@ pub struct LiveRun {
     pub started_at: UnixMillis,
     /// When and how it finished.
     pub finished: Option<(UnixMillis, RunStatus)>,
+    /// What it cost, in millionths of a dollar, once that is known.
+    pub cost: Option<u64>,
     /// When it was sealed, and whether its reply was delivered.
     pub sealed: Option<(UnixMillis, Option<bool>)>,
     /// How it was asked to stop.
@@ -74,6 +76,7 @@ pub(super) struct State {
     pub(super) backlog: Backlog,
     pub(super) last_seq: u64,
     pub(super) finished: Option<(UnixMillis, RunStatus)>,
+    cost: Option<u64>,
     pub(super) sealed: Option<(UnixMillis, Option<bool>)>,
     stop: Option<StopMode>,
 }
@@ -135,6 +138,7 @@ impl Run {
             token: self.token.clone(),
             started_at: self.started_at,
             finished: state.finished,
+            cost: state.cost,
             sealed: state.sealed,
             stop: state.stop,
             event_count: state.last_seq,
@@ -267,6 +271,11 @@ impl RunHandle {
     /// How the run is asked to stop.
     pub fn stops(&self) -> Stops {
         self.run.stops.clone()
+    }
+
+    /// Keeps what the run cost. Told before the finish, which is what viewers wait for.
+    pub fn set_cost(&self, cost: Option<u64>) {
+        self.run.lock().cost = cost;
     }
 
     /// Marks the run finished; the first status wins.

@@ -36,6 +36,7 @@ async fn a_record_says_what_its_run_cost() {
     let world = priced(vec![look(), Move::Say("done")], MoneyCaps::default());
     world.ask("agent:coding repo:acme/app look").await;
     assert_eq!(world.last_record().extra["costMicroUsd"], 2 * CALL);
+    assert_eq!(world.core.registry().list()[0].cost, Some(2 * CALL));
 }
 
 #[tokio::test]

@@ -37,6 +37,9 @@ pub(crate) struct Row {
     /// Absent while the run is live.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) finished_at: Option<Moment>,
+    /// What it cost, in millionths of a dollar, when that is known.
+    #[serde(rename = "costMicroUsd", skip_serializing_if = "Option::is_none")]
+    cost: Option<u64>,
     /// Whose run it is; not shown.
     #[serde(skip)]
     access: (String, Visibility, String),
@@ -57,6 +60,8 @@ struct Stored {
     status: RunStatus,
     started_at: Moment,
     finished_at: Moment,
+    #[serde(rename = "costMicroUsd")]
+    cost: Option<u64>,
 }
 
 impl Row {
@@ -77,6 +82,7 @@ impl Row {
             status: status_word(run.finished.map(|(_, status)| status), run.stop),
             started_at: run.started_at,
             finished_at: run.finished.map(|(at, _)| Moment::from(at)),
+            cost: run.cost,
             access: (facts.channel_id.clone(), facts.visibility, facts.user_id.clone()),
         }
     }
@@ -94,6 +100,7 @@ impl Row {
             status: stored.status.as_str(),
             started_at: stored.started_at.rounded(),
             finished_at: Some(stored.finished_at),
+            cost: stored.cost,
             access: (
                 stored.channel_id,
                 stored.channel_visibility.unwrap_or(Visibility::Unknown),

@@ -36,7 +36,7 @@ pub(crate) struct RunView {
     pub(crate) published: u64,
     /// Kept events.
     pub(crate) events: Vec<Value>,
-    /// What it cost, in millionths of a dollar, when that is stored.
+    /// What it cost, in millionths of a dollar, when that is known.
     pub(crate) cost: Option<u64>,
     /// What slowed it, when that is stored.
     pub(crate) diagnosis: Option<Value>,
@@ -62,7 +62,7 @@ impl RunView {
             published: run.event_count,
             // The registry made this JSON itself; text that does not parse back cannot occur and would be left out.
             events: run.events.iter().filter_map(|json| serde_json::from_str(json).ok()).collect(),
-            cost: None,
+            cost: run.cost,
             diagnosis: None,
         }
     }

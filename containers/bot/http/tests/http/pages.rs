@@ -138,6 +138,17 @@ async fn a_live_run_is_shown_to_its_token_and_a_finished_one_without() {
 }
 
 #[tokio::test]
+async fn what_a_run_cost_is_shown_as_soon_as_it_has_finished() {
+    let bot = Bot::start().await;
+    let run = bot.run("fix the build", "scripted/m");
+    assert!(!text(&bot, &live_path(&run)).await.1.contains("Cost"));
+    run.set_cost(Some(1_250_000));
+    run.finish(RunStatus::Completed);
+    let (_, html) = text(&bot, &format!("/runs/{}", run.id())).await;
+    assert!(html.contains("Cost") && html.contains("$1.25"), "{html}");
+}
+
+#[tokio::test]
 async fn the_provisional_record_of_a_live_run_does_not_open_it() {
     let bot = Bot::start().await;
     let run = bot.run("live", "scripted/m");

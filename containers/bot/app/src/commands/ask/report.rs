@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use ars_agent::money::dollars;
 use ars_bot_adapters::workspace::GitWorkspaces;
 use ars_bot_cli::{Changes, Outcome, print, tell};
 use ars_bot_core::ports::{WorkspaceProvider as _, WorkspaceRequest};
@@ -31,8 +32,16 @@ pub fn report(outcome: &Outcome, json: bool) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where a run has worked and how much it changed, when the thread has a working tree.
+/// What a run has cost, where that is known.
+fn cost(outcome: &Outcome) -> Option<String> {
+    outcome.cost.map(|microusd| format!("cost: {}", dollars(microusd)))
+}
+
+/// What a run has cost, where it has worked and how much it changed, when the thread has a working tree.
 pub async fn work(workspaces: &GitWorkspaces, thread: &ThreadKey, outcome: &Outcome) {
+    if let Some(cost) = cost(outcome) {
+        tell(&cost);
+    }
     let has_tree = workspaces.repository_of(thread).await.is_ok_and(|own| own.is_some());
     if !has_tree || outcome.run.is_none() {
         return;
@@ -45,4 +54,17 @@ pub async fn work(workspaces: &GitWorkspaces, thread: &ThreadKey, outcome: &Outc
         changes if changes == Changes::default() => "nothing changed".to_owned(),
         changes => changes.to_string(),
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_known_cost_is_told_and_an_unknown_one_is_not_told_as_nothing() {
+        let told = |cost| super::cost(&Outcome { cost, ..Outcome::default() });
+        assert_eq!(told(Some(1_250_000)).as_deref(), Some("cost: $1.25"));
+        assert_eq!(told(Some(0)).as_deref(), Some("cost: $0.00"));
+        assert_eq!(told(None), None);
+    }
 }
