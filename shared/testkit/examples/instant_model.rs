@@ -3,8 +3,9 @@
 //! `instant_model TURNS OUTPUT_BYTES PAUSE_MS END` calls `bash` in so many turns of each request, with a command that
 //! prints so many bytes (none: `true`), pauses so long before each of an answer's events, and then ends (`answer`) or
 //! leaves the bot waiting (`hold`). It prints its base URL, then a line as each call of the model arrives, until it is
-//! killed: the request's mark, which is what follows the last `#` of what people said. Calls without tools
-//! and calls for a summary, which are not turns, get a word and no line.
+//! killed: the request's mark, which is what follows the last `#` of what people said. When the last event of a tool
+//! turn is on its way it prints the mark once more, with `answered` behind it. Calls without tools and calls for a
+//! summary, which are not turns, get a word and no line.
 #![expect(clippy::expect_used, reason = "a test tool that cannot go on fails")]
 
 use std::{
@@ -44,12 +45,16 @@ async fn main() {
         let mark = mark(body);
         // A reader that is gone has killed this process, or is about to.
         let _ = writeln!(std::io::stdout(), "{mark}");
+        let answered = format!("{mark} answered");
         let mut served = served.lock().unwrap_or_else(PoisonError::into_inner);
         let count = served.entry(mark).or_default();
         *count += 1;
         match *count {
             count if count <= turns => {
-                paced(Reply::tool("bash", json!({ "command": command })), pause).tokens(tokens)
+                let reply = paced(Reply::tool("bash", json!({ "command": command })), pause).tokens(tokens);
+                reply.when_sent(move || {
+                    let _ = writeln!(std::io::stdout(), "{answered}");
+                })
             }
             _ if holds => Reply::silent(),
             _ => paced(Reply::text("done"), pause).tokens(tokens),

@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: what a turn of the agent loop costs, how the runtime scales, and how the Workers compare.
 
+mod aims;
 mod bot;
 mod edge;
 mod model;
@@ -14,50 +15,66 @@ mod twin;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 
+use self::aims::Verdicts;
 use self::bot::Programs;
-use self::scale::Row;
+use self::scale::{Row, Size};
 
 /// What to measure.
 #[derive(Debug, Subcommand)]
 pub enum What {
     /// The agent runtime on the state Worker, against a model that answers at once: turns, then scale
-    Loop {
-        /// Numbers of turns to measure
-        #[arg(long, value_delimiter = ',', default_values_t = [1, 50, 200], value_parser = clap::value_parser!(u32).range(1..))]
-        turns: Vec<u32>,
-        /// Runs of each, of which the median is told
-        #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
-        runs: u32,
-        /// Only these; may be repeated
-        #[arg(long, value_enum)]
-        only: Vec<Row>,
-        /// Where the data lies; memory by default, so that what is measured is the programs and not a disk
-        #[arg(long, default_value = "/dev/shm")]
-        dir: PathBuf,
-        /// Measure the bot as it was built last, without building it: to repeat a measurement
-        #[arg(long)]
-        as_built: bool,
-    },
+    Loop(LoopOptions),
     /// The state Worker against its TypeScript twin and against SQLite in process
     State(state::Options),
     /// What the edge path adds to a request, against the same proxy in TypeScript on the same runtime
     Edge(edge::Options),
 }
 
+/// How to measure the agent runtime.
+#[derive(Debug, Args)]
+pub struct LoopOptions {
+    /// Numbers of turns to measure
+    #[arg(long, value_delimiter = ',', default_values_t = [1, 50, 200], value_parser = clap::value_parser!(u32).range(1..))]
+    turns: Vec<u32>,
+    /// Runs of each, of which the median is told
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    runs: u32,
+    /// Only these; may be repeated
+    #[arg(long, value_enum)]
+    only: Vec<Row>,
+    /// Where the data lies; memory by default, so that what is measured is the programs and not a disk
+    #[arg(long, default_value = "/dev/shm")]
+    dir: PathBuf,
+    /// Measure the bot as it was built last, without building it: to repeat a measurement
+    #[arg(long)]
+    as_built: bool,
+    /// Two minutes: fewer runs at once, no thousand viewers, a short soak
+    #[arg(long)]
+    quick: bool,
+    /// Fail when a figure is worse than its aim
+    #[arg(long)]
+    check: bool,
+}
+
 /// Measures.
 pub fn run(what: &What) -> Result<()> {
     match what {
-        What::Loop { turns, runs, only, dir, as_built } => {
-            let programs = Programs::new(dir, *as_built)?;
-            let wants = |row: Row| only.is_empty() || only.contains(&row);
-            if wants(Row::Turns) {
-                turns::run(&programs, turns, *runs)?;
-            }
-            scale::run(&programs, wants)
-        }
+        What::Loop(options) => measure_loop(options),
         What::State(options) => state::run(options),
         What::Edge(options) => edge::run(options),
     }
+}
+
+fn measure_loop(options: &LoopOptions) -> Result<()> {
+    let programs = Programs::new(&options.dir, options.as_built)?;
+    let wants = |row: Row| options.only.is_empty() || options.only.contains(&row);
+    let size = if options.quick { Size::QUICK } else { Size::FULL };
+    let mut verdicts = Verdicts::default();
+    if wants(Row::Turns) {
+        turns::run(&programs, &options.turns, options.runs.min(size.repeats), &mut verdicts)?;
+    }
+    scale::run(&programs, size, &mut verdicts, wants)?;
+    if options.check { verdicts.check() } else { Ok(()) }
 }

@@ -38,12 +38,15 @@ impl Script {
     }
 }
 
+/// What the model says behind the mark of a call that it has answered.
+const ANSWERED: &str = " answered";
+
 /// A call of the model.
 #[derive(Debug, Clone)]
 pub struct Call {
     /// The mark of its request.
     pub mark: String,
-    /// When it arrived.
+    /// When it arrived, or was answered.
     pub at: Instant,
 }
 
@@ -52,6 +55,7 @@ pub struct Model {
     child: Child,
     url: String,
     calls: Receiver<Call>,
+    answers: Receiver<Call>,
 }
 
 impl Model {
@@ -64,14 +68,19 @@ impl Model {
             .spawn()
             .context("the model")?;
         let stdout = child.stdout.take().context("the model has no output")?;
-        let (tell, calls) = mpsc::channel();
-        let mut model = Self { child, url: String::new(), calls };
+        let (call, calls) = mpsc::channel();
+        let (answer, answers) = mpsc::channel();
+        let mut model = Self { child, url: String::new(), calls, answers };
         let mut lines = BufReader::new(stdout).lines();
         model.url = lines.next().context("the model ended")??;
         thread::spawn(move || {
-            for mark in lines.map_while(Result::ok) {
+            for line in lines.map_while(Result::ok) {
+                let at = Instant::now();
                 // Nobody may be waiting any more.
-                let _ = tell.send(Call { mark, at: Instant::now() });
+                let _ = match line.strip_suffix(ANSWERED) {
+                    Some(mark) => answer.send(Call { mark: mark.to_owned(), at }),
+                    None => call.send(Call { mark: line, at }),
+                };
             }
         });
         Ok(model)
@@ -84,15 +93,22 @@ impl Model {
 
     /// The next calls, in order of arrival.
     pub fn calls(&self, count: u32) -> Result<Vec<Call>> {
-        let next =
-            |_| self.calls.recv_timeout(CALL_LIMIT).context("the model was not called as often as expected");
-        (0..count).map(next).collect()
+        take(&self.calls, count).context("the model was not called as often as expected")
+    }
+
+    /// The next tool turns whose last event is on its way, in that order.
+    pub fn answers(&self, count: u32) -> Result<Vec<Call>> {
+        take(&self.answers, count).context("the model did not answer as often as expected")
     }
 
     /// When each of the next calls arrived.
     pub fn arrivals(&self, count: u32) -> Result<Vec<Instant>> {
         Ok(self.calls(count)?.into_iter().map(|call| call.at).collect())
     }
+}
+
+fn take(from: &Receiver<Call>, count: u32) -> Result<Vec<Call>> {
+    (0..count).map(|_| Ok(from.recv_timeout(CALL_LIMIT)?)).collect()
 }
 
 impl Drop for Model {

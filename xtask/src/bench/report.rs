@@ -68,7 +68,8 @@ fn ms(time: Duration) -> String {
     format!("{:.2} ms", time.as_secs_f64() * 1000.0)
 }
 
-fn median<T: Ord + Copy + Default>(mut values: Vec<T>) -> T {
+/// The middle one.
+pub fn median<T: Ord + Copy + Default>(mut values: Vec<T>) -> T {
     values.sort_unstable();
     values.get(values.len() / 2).copied().unwrap_or_default()
 }

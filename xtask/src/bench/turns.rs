@@ -1,21 +1,22 @@
 //! Tool turns of one run: what they cost, with the ledger and the state Worker.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
+use super::aims::{AMORTIZED_TURNS, CPU_PER_TURN, PEAK, PEAK_TURNS, Verdicts, WALL_PER_TURN};
 use super::bot::{Bench, Programs};
 use super::model::Script;
 use super::process::{Usage, peak_kb};
 use super::proxy;
-use super::report::{Sample, table};
+use super::report::{Sample, median, table};
 use crate::terminal::Step;
 
 /// The thread that both requests of a measurement use.
 const THREAD: &str = "bench";
 
 /// Measures and prints the table.
-pub fn run(programs: &Programs, turns: &[u32], runs: u32) -> Result<()> {
+pub fn run(programs: &Programs, turns: &[u32], runs: u32, verdicts: &mut Verdicts) -> Result<()> {
     let mut rows = Vec::new();
     for &count in turns {
         let step = Step::begin(&format!("{count} turns"));
@@ -24,6 +25,9 @@ pub fn run(programs: &Programs, turns: &[u32], runs: u32) -> Result<()> {
         rows.push((count, samples));
     }
     println!("{}", table(&rows));
+    for (count, samples) in &rows {
+        hold(*count, samples, verdicts);
+    }
     println!(
         "Medians of {runs}. Each turn runs `true` in bash, with the ledger in the state Worker on workerd."
     );
@@ -32,6 +36,20 @@ pub fn run(programs: &Programs, turns: &[u32], runs: u32) -> Result<()> {
     );
     println!("Both include a run's fixed cost: cloning its repository, starting, recording.");
     Ok(())
+}
+
+fn hold(turns: u32, samples: &[Sample], verdicts: &mut Verdicts) {
+    let at = format!(" of {turns}");
+    let ms =
+        |field: fn(&Sample) -> Duration| median(samples.iter().map(field).collect()).as_secs_f64() * 1000.0;
+    if turns >= AMORTIZED_TURNS {
+        println!("{}", verdicts.hold(CPU_PER_TURN, &at, ms(|sample| sample.cpu)));
+        println!("{}", verdicts.hold(WALL_PER_TURN, &at, ms(|sample| sample.wall)));
+    }
+    if turns == PEAK_TURNS {
+        let peak_kb = median(samples.iter().map(|sample| sample.peak_kb).collect());
+        println!("{}", verdicts.hold(PEAK, &at, peak_kb as f64 / 1024.0));
+    }
 }
 
 fn measure(programs: &Programs, turns: u32) -> Result<Sample> {

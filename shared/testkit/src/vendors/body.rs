@@ -7,21 +7,30 @@ use bytes::Bytes;
 use futures::stream;
 use tokio::sync::watch;
 
-use super::reply::Pace;
+use super::reply::{Pace, Sent};
 
 /// Counts a client that left before its answer was complete.
 pub(super) struct Departure {
     left: Arc<watch::Sender<usize>>,
     served: bool,
+    sent: Option<Sent>,
 }
 
 impl Departure {
     pub(super) fn watch(left: &Arc<watch::Sender<usize>>) -> Self {
-        Self { left: left.clone(), served: false }
+        Self { left: left.clone(), served: false, sent: None }
+    }
+
+    /// Who is told when all is on its way.
+    pub(super) fn tell(&mut self, sent: Option<Sent>) {
+        self.sent = sent;
     }
 
     pub(super) fn served(&mut self) {
         self.served = true;
+        if let Some(Sent(then)) = self.sent.take() {
+            then();
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a fake vendor answers to one request, in words both vendors can render.
 
-use std::time::Duration;
+use std::{fmt, sync::Arc, time::Duration};
 
 use serde_json::Value;
 
@@ -9,6 +9,17 @@ use serde_json::Value;
 pub struct Reply {
     pub(super) content: Content,
     pub(super) pace: Pace,
+    pub(super) sent: Option<Sent>,
+}
+
+/// Who is told when the last event is on its way.
+#[derive(Clone)]
+pub(super) struct Sent(pub(super) Arc<dyn Fn() + Send + Sync>);
+
+impl fmt::Debug for Sent {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Sent")
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -111,13 +122,14 @@ impl Reply {
     /// These blocks. The stop reason follows from them, unless [`Reply::stop`] sets one.
     pub fn blocks(blocks: Vec<Block>) -> Self {
         let content = Content::Message { blocks, stop: None, tokens: Tokens::default() };
-        Self { content, pace: Pace::AtOnce }
+        Self { content, pace: Pace::AtOnce, sent: None }
     }
 
     /// An error answer of this status; `kind` is the vendor's error type, such as `overloaded_error`.
     pub fn error(status: u16, kind: impl Into<String>, message: impl Into<String>) -> Self {
         let (kind, message) = (kind.into(), message.into());
-        Self { content: Content::Failure { status, kind, message, headers: Vec::new() }, pace: Pace::AtOnce }
+        let content = Content::Failure { status, kind, message, headers: Vec::new() };
+        Self { content, pace: Pace::AtOnce, sent: None }
     }
 
     /// Never answers, and holds the connection.
@@ -156,6 +168,12 @@ impl Reply {
     #[must_use]
     pub fn every(self, pause: Duration) -> Self {
         Self { pace: Pace::Every(pause), ..self }
+    }
+
+    /// Calls `then` when the last event of a streamed answer is on its way.
+    #[must_use]
+    pub fn when_sent(self, then: impl Fn() + Send + Sync + 'static) -> Self {
+        Self { sent: Some(Sent(Arc::new(then))), ..self }
     }
 
     /// Ends the stream tidily after this many events, as a proxy that lost its upstream does.

@@ -263,6 +263,7 @@ async fn render<V: Vendor>(shared: &Shared, body: &Value, reply: Reply) -> Respo
                 departure.served();
                 return json_response(200, &whole);
             }
+            departure.tell(reply.sent);
             let body = streamed(V::events(body, &message), reply.pace, V::failure_event, departure);
             Response::builder().header("content-type", "text/event-stream").body(body).expect("fixed parts")
         }

@@ -4,7 +4,8 @@ use std::time::Instant;
 
 use anyhow::Result;
 
-use super::{mb, routes, spread};
+use super::{Size, mb, percentile, routes, spread};
+use crate::bench::aims::{PER_IDLE_RUN, TO_ACCEPTED, Verdicts};
 use crate::bench::bot::{Bench, Programs};
 use crate::bench::model::Script;
 use crate::bench::process::resident_kb;
@@ -12,17 +13,15 @@ use crate::terminal::Step;
 
 /// Runs before the memory is first looked at: what the process makes once is then there.
 const WARM: u32 = 10;
-/// Runs whose memory is measured.
-const COUNTED: u32 = 100;
 
 /// Measures and prints.
-pub fn run(programs: &Programs) -> Result<()> {
+pub fn run(programs: &Programs, size: Size, verdicts: &mut Verdicts) -> Result<()> {
     let step = Step::begin("idle runs");
     let bench = Bench::start(programs, Script { turns: 1, holds: true, ..Script::default() })?;
     let empty = resident_kb(bench.pid())?;
     let mut accepted = Vec::new();
     let mut warm = 0;
-    for mark in 0..WARM + COUNTED {
+    for mark in 0..WARM + size.waiting {
         if mark == WARM {
             warm = resident_kb(bench.pid())?;
             accepted.clear();
@@ -35,12 +34,16 @@ pub fn run(programs: &Programs) -> Result<()> {
     }
     let full = resident_kb(bench.pid())?;
     step.done("");
+    let each = mb(full.saturating_sub(warm)) / f64::from(size.waiting);
     println!("\nRequest to 202, coding agent: {}", spread(&mut accepted));
     println!(
-        "Memory: {:.1} MB without runs, {:.2} MB for each of {COUNTED} runs that wait after one tool turn",
+        "Memory: {:.1} MB without runs, {each:.2} MB for each of {} runs that wait after one tool turn",
         mb(empty),
-        mb(full.saturating_sub(warm)) / f64::from(COUNTED)
+        size.waiting,
     );
+    let accepted_ms = percentile(&mut accepted, 0.5).as_secs_f64() * 1000.0;
+    println!("{}", verdicts.hold(TO_ACCEPTED, "", accepted_ms));
+    println!("{}", verdicts.hold(PER_IDLE_RUN, "", each));
     println!("Requests to the state Worker: {}", routes(&bench.counts()));
     Ok(())
 }

@@ -1,34 +1,33 @@
 //! Two hundred runs at once in one process, each with a model that takes its time, beside one run alone.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
-use super::{mb, routes, spread};
+use super::{Size, mb, routes, spread};
+use crate::bench::aims::Verdicts;
 use crate::bench::bot::{Bench, Programs};
-use crate::bench::model::Script;
+use crate::bench::model::{Call, Script};
 use crate::bench::process::{Usage, peak_kb, resident_kb};
 use crate::terminal::Step;
 
-/// Runs at once.
-const RUNS: u32 = 200;
 /// Tool turns of each.
 const TURNS: u32 = 12;
 /// Before each event of an answer: a turn of a run takes about two seconds, a hundred a second arrive together.
 const PAUSE: Duration = Duration::from_millis(300);
 
 /// Measures and prints.
-pub fn run(programs: &Programs) -> Result<()> {
+pub fn run(programs: &Programs, size: Size, _verdicts: &mut Verdicts) -> Result<()> {
     println!();
-    for runs in [1, RUNS] {
+    for runs in [1, size.at_once] {
         let step = Step::begin(&format!("{runs} runs at once"));
         let line = measure(programs, runs)?;
         step.done("");
         println!("{line}");
     }
     println!(
-        "A turn's time is from one call of its model to the next, of which the model's pauses are the most."
+        "A turn's overhead is from the last event of its model's answer to the next call: storing the step, the tool."
     );
     Ok(())
 }
@@ -41,26 +40,54 @@ fn measure(programs: &Programs, runs: u32) -> Result<String> {
     for mark in 0..runs {
         bench.begin(&format!("many{mark}"))?;
     }
-    let mut last = HashMap::new();
-    let mut turns = Vec::new();
-    for call in bench.model.calls(runs * (TURNS + 1))? {
-        if let Some(earlier) = last.insert(call.mark, call.at) {
-            turns.push(call.at.duration_since(earlier));
-        }
-    }
+    let calls = bench.model.calls(runs * (TURNS + 1))?;
+    let mut overheads = overheads(&calls, &bench.model.answers(runs * TURNS)?);
     bench.recorded()?;
     let took = began.elapsed();
     let used = Usage::of(bench.pid())?.since(before);
     let asked = bench.counts();
     let flushes = asked.get("/runs/flush").copied().unwrap_or_default();
     Ok(format!(
-        "{runs} runs of {TURNS} turns in {:.1} s: turn {}; CPU/turn {:.2} ms; peak {:.1} MB, {:.2} MB a run; {:.1} flushes a second\n  {}",
+        "{runs} runs of {TURNS} turns in {:.1} s: overhead of a turn {}; CPU/turn {:.2} ms; peak {:.1} MB, {:.2} MB a run; {:.1} flushes a second\n  {}",
         took.as_secs_f64(),
-        spread(&mut turns),
+        spread(&mut overheads),
         (used.own + used.children).as_secs_f64() * 1000.0 / f64::from(runs * TURNS),
         mb(peak_kb(bench.pid())?),
         mb(peak_kb(bench.pid())?.saturating_sub(empty)) / f64::from(runs),
         flushes as f64 / took.as_secs_f64(),
         routes(&asked)
     ))
+}
+
+/// The times from each answer to the same run's next call.
+fn overheads(calls: &[Call], answers: &[Call]) -> Vec<Duration> {
+    let mut next: HashMap<&str, VecDeque<Instant>> = HashMap::new();
+    for call in calls {
+        next.entry(&call.mark).or_default().push_back(call.at);
+    }
+    // A run's first call follows no answer.
+    for calls in next.values_mut() {
+        calls.pop_front();
+    }
+    let until_next = |answer: &Call| {
+        let at = next.get_mut(answer.mark.as_str())?.pop_front()?;
+        Some(at.duration_since(answer.at))
+    };
+    answers.iter().filter_map(until_next).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_overhead_is_from_an_answer_to_the_next_call_of_the_same_run() {
+        let began = Instant::now();
+        let call =
+            |mark: &str, ms: u64| Call { mark: mark.to_owned(), at: began + Duration::from_millis(ms) };
+        let calls = [call("a", 0), call("b", 1), call("a", 110), call("b", 130), call("a", 215)];
+        let answers = [call("a", 100), call("b", 101), call("a", 210)];
+        let ms: Vec<_> = overheads(&calls, &answers).iter().map(Duration::as_millis).collect();
+        assert_eq!(ms, [10, 29, 5]);
+    }
 }

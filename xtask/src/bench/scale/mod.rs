@@ -12,6 +12,7 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::ValueEnum;
 
+use super::aims::{Verdicts, WATCHED_BY};
 use super::bot::Programs;
 use super::proxy::Counts;
 
@@ -30,18 +31,53 @@ pub enum Row {
     Soak,
 }
 
+/// How much is measured.
+#[derive(Debug, Clone, Copy)]
+pub struct Size {
+    /// Runs of each number of turns.
+    pub repeats: u32,
+    /// Runs that wait.
+    waiting: u32,
+    /// Runs at once.
+    at_once: u32,
+    /// Numbers of viewers.
+    viewers: &'static [usize],
+    /// Turns of the long run after which its memory is looked at.
+    soak: &'static [u32],
+}
+
+impl Size {
+    /// What the issue asks for.
+    pub const FULL: Self = Self {
+        repeats: u32::MAX,
+        waiting: 100,
+        at_once: 200,
+        viewers: &[0, WATCHED_BY, 1000],
+        soak: &[200, 500, 1000, 2000],
+    };
+    /// The same aims in two minutes.
+    pub const QUICK: Self =
+        Self { repeats: 1, waiting: 30, at_once: 50, viewers: &[WATCHED_BY], soak: &[100, 200] };
+}
+
 /// Measures one thing and prints it.
-type Measure = fn(&Programs) -> Result<()>;
+type Measure = fn(&Programs, Size, &mut Verdicts) -> Result<()>;
 
 /// Measures what is wanted and prints it.
-pub fn run(programs: &Programs, wants: impl Fn(Row) -> bool) -> Result<()> {
+pub fn run(
+    programs: &Programs,
+    size: Size,
+    verdicts: &mut Verdicts,
+    wants: impl Fn(Row) -> bool,
+) -> Result<()> {
     let rows: [(Row, Measure); 4] = [
         (Row::Idle, idle::run),
         (Row::Many, many::run),
         (Row::Viewers, watched::run),
         (Row::Soak, soak::run),
     ];
-    rows.iter().filter(|(row, _)| wants(*row)).try_for_each(|(_, measure)| measure(programs))
+    let mut wanted = rows.iter().filter(|(row, _)| wants(*row));
+    wanted.try_for_each(|(_, measure)| measure(programs, size, verdicts))
 }
 
 /// The value below which this share of them lies.

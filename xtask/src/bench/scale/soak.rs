@@ -4,35 +4,34 @@ use std::time::Instant;
 
 use anyhow::Result;
 
-use super::{mb, routes};
+use super::{Size, mb, routes};
+use crate::bench::aims::Verdicts;
 use crate::bench::bot::{Bench, Programs};
 use crate::bench::model::Script;
 use crate::bench::process::{Usage, peak_kb, resident_kb};
 use crate::terminal::Step;
 
-/// Turns at which the memory is looked at.
-const LOOKS: [u32; 4] = [200, 500, 1000, 2000];
 /// What each turn prints.
 const OUTPUT_BYTES: usize = 64 << 10;
 
 /// Measures and prints.
-pub fn run(programs: &Programs) -> Result<()> {
-    let step = Step::begin("a run of 2000 turns");
-    let turns = LOOKS[LOOKS.len() - 1];
+pub fn run(programs: &Programs, size: Size, _verdicts: &mut Verdicts) -> Result<()> {
+    let turns = size.soak.last().copied().unwrap_or_default();
+    let step = Step::begin(&format!("a run of {turns} turns"));
     let bench = Bench::start(programs, Script { turns, output_bytes: OUTPUT_BYTES, ..Script::default() })?;
     let before = Usage::of(bench.pid())?;
     bench.begin("soak")?;
     step.done("begun");
-    watch(&bench, before)?;
+    watch(&bench, size.soak, before)?;
     bench.recorded()?;
     println!("recorded: peak {:.1} MB; {}", mb(peak_kb(bench.pid())?), routes(&bench.counts()));
     Ok(())
 }
 
 /// Prints each line when it is known: the whole takes minutes.
-fn watch(bench: &Bench, before: Usage) -> Result<()> {
+fn watch(bench: &Bench, looks: &[u32], before: Usage) -> Result<()> {
     let (mut done, mut last) = (0, (Instant::now(), before));
-    for turn in LOOKS {
+    for &turn in looks {
         bench.model.calls(turn - done)?;
         let (now, used) = (Instant::now(), Usage::of(bench.pid())?);
         let cpu = used.since(last.1);

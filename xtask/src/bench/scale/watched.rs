@@ -6,14 +6,13 @@ use std::time::Duration;
 use anyhow::Result;
 
 use super::viewers::Viewers;
-use super::{mb, spread};
+use super::{Size, mb, percentile, spread};
+use crate::bench::aims::{EVENT_AGE, Verdicts, WATCHED_BY};
 use crate::bench::bot::{Bench, Programs};
 use crate::bench::model::Script;
 use crate::bench::process::{Usage, peak_kb};
 use crate::terminal::Step;
 
-/// Numbers of viewers.
-const VIEWERS: [usize; 3] = [0, 100, 1000];
 /// Tool turns of the run.
 const TURNS: u32 = 60;
 /// Turns before which all viewers are there.
@@ -22,19 +21,23 @@ const JOINED: usize = 20;
 const PAUSE: Duration = Duration::from_millis(30);
 
 /// Measures and prints.
-pub fn run(programs: &Programs) -> Result<()> {
+pub fn run(programs: &Programs, size: Size, verdicts: &mut Verdicts) -> Result<()> {
     println!();
-    for count in VIEWERS {
+    for &count in size.viewers {
         let step = Step::begin(&format!("{count} viewers"));
-        let line = measure(programs, count)?;
+        let (line, p99_ms) = measure(programs, count)?;
         step.done("");
         println!("{line}");
+        if count == WATCHED_BY {
+            println!("{}", verdicts.hold(EVENT_AGE, &format!(" with {count} viewers"), p99_ms));
+        }
     }
     println!("Events carry milliseconds, so that an age is up to one too long.");
     Ok(())
 }
 
-fn measure(programs: &Programs, count: usize) -> Result<String> {
+/// What there is to say, and the p99 of an event's age in milliseconds.
+fn measure(programs: &Programs, count: usize) -> Result<(String, f64)> {
     let bench = Bench::start(programs, Script { turns: TURNS, pause: PAUSE, ..Script::default() })?;
     let run = bench.begin("watched")?;
     bench.model.calls(1)?;
@@ -45,12 +48,13 @@ fn measure(programs: &Programs, count: usize) -> Result<String> {
     let used = Usage::of(bench.pid())?.since(before);
     bench.recorded()?;
     let mut ages = viewers.ages()?;
-    Ok(format!(
+    let line = format!(
         "{count} viewers: turn {}; {} events came, age {}; own CPU/turn {:.2} ms, peak {:.1} MB",
         spread(&mut turns),
         ages.len(),
         spread(&mut ages),
         used.own.as_secs_f64() * 1000.0 / f64::from(TURNS),
         mb(peak_kb(bench.pid())?),
-    ))
+    );
+    Ok((line, percentile(&mut ages, 0.99).as_secs_f64() * 1000.0))
 }

@@ -1,0 +1,81 @@
+//! What the figures of the agent runtime are to be at most (issue "The agent runtime", Speed), and which are not.
+
+use anyhow::{Result, ensure};
+
+/// One aim.
+#[derive(Debug, Clone, Copy)]
+pub struct Aim {
+    /// Of what.
+    what: &'static str,
+    /// The most it may be.
+    most: f64,
+    /// In what.
+    unit: &'static str,
+}
+
+/// CPU of a turn with its durable step, the tool's process included.
+pub const CPU_PER_TURN: Aim = Aim { what: "CPU a turn", most: 6.0, unit: "ms" };
+/// Time of such a turn.
+pub const WALL_PER_TURN: Aim = Aim { what: "time a turn", most: 10.0, unit: "ms" };
+/// Memory of a process that has done a run of [`PEAK_TURNS`].
+pub const PEAK: Aim = Aim { what: "peak memory", most: 40.0, unit: "MB" };
+/// The turns that [`PEAK`] speaks of.
+pub const PEAK_TURNS: u32 = 200;
+/// Turns from which on a run's fixed cost does not blur what one of them takes.
+pub const AMORTIZED_TURNS: u32 = 50;
+/// Memory that each further waiting run takes.
+pub const PER_IDLE_RUN: Aim = Aim { what: "memory of a waiting run", most: 1.0, unit: "MB" };
+/// From a request to its run's claim and the 202.
+pub const TO_ACCEPTED: Aim = Aim { what: "request to 202, p50", most: 10.0, unit: "ms" };
+/// Age of an event before the eyes of [`WATCHED_BY`] viewers.
+pub const EVENT_AGE: Aim = Aim { what: "age of an event, p99", most: 20.0, unit: "ms" };
+/// The viewers that [`EVENT_AGE`] speaks of.
+pub const WATCHED_BY: usize = 100;
+
+/// Which aims were held so far.
+#[derive(Debug, Default)]
+pub struct Verdicts {
+    missed: Vec<String>,
+}
+
+impl Verdicts {
+    /// Holds a figure against its aim: a line that says both. `at` tells several figures of one aim apart.
+    pub fn hold(&mut self, aim: Aim, at: &str, figure: f64) -> String {
+        let Aim { what, most, unit } = aim;
+        let is_held = figure <= most;
+        let line = format!(
+            "  {what}{at}: {figure:.2} {unit}, at most {most} {unit}: {}",
+            if is_held { "ok" } else { "MISSED" }
+        );
+        if !is_held {
+            self.missed.push(line.trim().to_owned());
+        }
+        line
+    }
+
+    /// Fails when an aim was missed.
+    pub fn check(&self) -> Result<()> {
+        ensure!(self.missed.is_empty(), "{} missed:\n{}", self.missed.len(), self.missed.join("\n"));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_is_told_with_its_aim_and_only_a_missed_one_fails() {
+        let mut verdicts = Verdicts::default();
+        assert_eq!(
+            verdicts.hold(CPU_PER_TURN, " of 50", 6.0),
+            "  CPU a turn of 50: 6.00 ms, at most 6 ms: ok"
+        );
+        assert!(verdicts.check().is_ok());
+        assert!(verdicts.hold(PEAK, "", 40.1).ends_with("MISSED"));
+        assert_eq!(
+            verdicts.check().unwrap_err().to_string(),
+            "1 missed:\npeak memory: 40.10 MB, at most 40 MB: MISSED"
+        );
+    }
+}
