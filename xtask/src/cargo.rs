@@ -15,18 +15,10 @@ use crate::terminal::Step;
 /// Lines of a failed build that its error repeats.
 const TAIL_LINES: usize = 60;
 
-/// A call of cargo at the root, without what the outer cargo set for this program: build scripts that watch those
-/// variables would run again each time.
+/// A call of cargo at the root.
 pub fn command(subcommand: &str) -> Command {
-    let mut cargo = Command::new("cargo");
-    cargo.arg(subcommand).current_dir(repo_root()).stdin(Stdio::null());
-    for (name, _) in std::env::vars_os() {
-        let text = name.to_string_lossy();
-        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") || text == "CARGO_CRATE_NAME"
-        {
-            cargo.env_remove(&name);
-        }
-    }
+    let mut cargo = ars_workerd::cargo(subcommand);
+    cargo.current_dir(repo_root()).stdin(Stdio::null());
     cargo
 }
 

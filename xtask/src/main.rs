@@ -6,6 +6,7 @@
 
 mod bench;
 mod cargo;
+mod image;
 mod terminal;
 mod up;
 mod verify;
@@ -34,6 +35,8 @@ enum Task {
     BuildState,
     /// Build the edge Worker; what its wrangler configuration calls before a deploy
     BuildEdge,
+    /// Build the bot's image, start it, and say how large and how fast it is
+    Image(image::Options),
     /// Measure
     Bench {
         #[command(subcommand)]
@@ -51,6 +54,7 @@ fn main() -> ExitCode {
         Task::Check => verify::check(),
         Task::BuildState => build("state Worker", ars_workerd::build_state_worker),
         Task::BuildEdge => build("edge Worker", ars_workerd::build_edge_worker),
+        Task::Image(options) => image::run(&options),
         Task::Bench { what } => bench::run(&what),
     };
     match done {

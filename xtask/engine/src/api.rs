@@ -1,0 +1,144 @@
+//! Docker's API over its socket, as far as it is needed: one request, one connection, one answer.
+//!
+//! HTTP/1.0 on purpose: the answer is never chunked and ends with the connection, so no HTTP library is needed.
+
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
+
+/// Longest silence of an engine at work: a build stores a layer without a word.
+const SILENCE: Duration = Duration::from_secs(120);
+
+/// The engine's socket.
+#[derive(Debug, Clone)]
+pub(crate) struct Api {
+    socket: PathBuf,
+}
+
+/// What it answered.
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Answer {
+    /// The body of a success.
+    pub(crate) fn json(&self) -> Result<Value> {
+        ensure!(self.is_success(), "{}", self.complaint());
+        serde_json::from_slice(&self.body).context("the engine's answer")
+    }
+
+    pub(crate) fn is_success(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+
+    /// What the engine says went wrong.
+    pub(crate) fn complaint(&self) -> String {
+        let said = serde_json::from_slice::<Value>(&self.body).ok();
+        let said = said.as_ref().and_then(|body| body["message"].as_str()).unwrap_or("no reason given");
+        format!("the engine answered {}: {said}", self.status)
+    }
+}
+
+impl Api {
+    pub(crate) fn new(socket: impl Into<PathBuf>) -> Self {
+        Self { socket: socket.into() }
+    }
+
+    pub(crate) fn socket(&self) -> &Path {
+        &self.socket
+    }
+
+    /// Whether an engine answers there.
+    pub(crate) fn answers(&self) -> bool {
+        self.get("/_ping").is_ok_and(|answer| answer.is_success())
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Result<Answer> {
+        self.call("GET", path, &[])
+    }
+
+    pub(crate) fn delete(&self, path: &str) -> Result<Answer> {
+        self.call("DELETE", path, &[])
+    }
+
+    pub(crate) fn post(&self, path: &str, body: &Value) -> Result<Answer> {
+        self.call("POST", path, body.to_string().as_bytes())
+    }
+
+    /// Sends a request and reads the whole answer. A body is JSON, except for a build's archive.
+    pub(crate) fn call(&self, method: &str, path: &str, body: &[u8]) -> Result<Answer> {
+        let answer = self.exchange(method, path, body);
+        let answer = answer.with_context(|| format!("{method} {path} at {}", self.socket.display()))?;
+        parse(&answer).with_context(|| format!("{method} {path} at {}", self.socket.display()))
+    }
+
+    fn exchange(&self, method: &str, path: &str, body: &[u8]) -> std::io::Result<Vec<u8>> {
+        let mut stream = self.send(method, path, body)?;
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer)?;
+        Ok(answer)
+    }
+
+    fn send(&self, method: &str, path: &str, body: &[u8]) -> std::io::Result<UnixStream> {
+        let mut stream = UnixStream::connect(&self.socket)?;
+        stream.set_read_timeout(Some(SILENCE))?;
+        stream.set_write_timeout(Some(SILENCE))?;
+        let kind = if path.starts_with("/build") { "application/x-tar" } else { "application/json" };
+        let length = body.len();
+        write!(
+            stream,
+            "{method} {path} HTTP/1.0\r\nHost: engine\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n"
+        )?;
+        stream.write_all(body)?;
+        Ok(stream)
+    }
+
+    /// An answer without an end, held open: an engine that leaves when nobody needs it stays as long as this does.
+    pub(crate) fn leash(&self) -> Result<UnixStream> {
+        self.send("GET", "/events", &[]).with_context(|| format!("events at {}", self.socket.display()))
+    }
+}
+
+fn parse(answer: &[u8]) -> Result<Answer> {
+    let end = answer.windows(4).position(|four| four == b"\r\n\r\n").context("the answer has no head")?;
+    let head = String::from_utf8_lossy(&answer[..end]);
+    let status = head.split_whitespace().nth(1).and_then(|word| word.parse().ok());
+    let Some(status) = status else { bail!("the answer has no status") };
+    Ok(Answer { status, body: answer[end + 4..].to_vec() })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixListener;
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn an_answer_ends_with_its_connection_and_a_refusal_tells_why() {
+        let dir = tempfile::tempdir().unwrap();
+        let socket = dir.path().join("s");
+        let listener = UnixListener::bind(&socket).unwrap();
+        let server = thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut asked = [0; 512];
+            let read = stream.read(&mut asked).unwrap();
+            stream.write_all(b"HTTP/1.0 409 Conflict\r\nA: b\r\n\r\n{\"message\":\"in use\"}").unwrap();
+            String::from_utf8_lossy(&asked[..read]).into_owned()
+        });
+        let answer = Api::new(&socket).delete("/images/x").unwrap();
+        assert_eq!(answer.json().unwrap_err().to_string(), "the engine answered 409: in use");
+        assert!(server.join().unwrap().starts_with("DELETE /images/x HTTP/1.0\r\n"));
+    }
+
+    #[test]
+    fn what_is_no_answer_is_refused() {
+        assert!(parse(b"").is_err() && parse(b"HTTP/1.0 x\r\n\r\n").is_err());
+        assert_eq!(parse(b"HTTP/1.0 200 OK\r\n\r\nrest").unwrap().body, b"rest");
+    }
+}

@@ -1,0 +1,149 @@
+//! Containers, as the engine tells of them: for cleaning up after an edge runtime, and for tests.
+
+use std::net::TcpListener;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+
+use crate::{Engine, HOST, Image};
+
+/// A container.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Container {
+    /// Its id.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// Whether its process lives.
+    pub running: bool,
+}
+
+/// How a container is started without an edge runtime. No `Debug`: the environment holds secrets.
+#[derive(Default)]
+pub struct Run<'a> {
+    /// Names and values.
+    pub env: &'a [(&'a str, &'a str)],
+    /// Nothing can be written but to the data directory, which is in memory.
+    pub read_only: bool,
+    /// What replaces the image's own command.
+    pub entrypoint: Option<&'a [&'a str]>,
+}
+
+impl Engine {
+    /// Containers of an image, ended ones included.
+    pub fn containers(&self, image: &Image) -> Result<Vec<Container>> {
+        let filter = json!({"ancestor": [image.name]}).to_string();
+        let listed =
+            self.api().get(&format!("/containers/json?all=true&filters={}", escaped(&filter)))?.json()?;
+        let told = |row: &Value| {
+            let name = row["Names"][0].as_str().unwrap_or_default().trim_start_matches('/').to_owned();
+            Some(Container { id: row["Id"].as_str()?.to_owned(), name, running: row["State"] == "running" })
+        };
+        Ok(listed.as_array().into_iter().flatten().filter_map(told).collect())
+    }
+
+    /// Starts a container on a port of this machine; its id, and the port.
+    pub fn run(&self, image: &Image, run: &Run<'_>) -> Result<(String, u16)> {
+        let port = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port();
+        let env: Vec<_> = run.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let mut body = json!({
+            "Image": image.name,
+            "Env": env,
+            "ExposedPorts": {"8080/tcp": {}},
+            "HostConfig": {
+                "ReadonlyRootfs": run.read_only,
+                "PortBindings": {"8080/tcp": [{"HostIp": "127.0.0.1", "HostPort": port.to_string()}]},
+            },
+        });
+        if run.read_only {
+            body["HostConfig"]["Tmpfs"] = json!({"/data": "mode=1777"});
+        }
+        if let Some(entrypoint) = run.entrypoint {
+            body["Entrypoint"] = json!(entrypoint);
+        }
+        let made = self.api().post("/containers/create", &body)?.json()?;
+        let id = made["Id"].as_str().context("the engine made a container without an id")?.to_owned();
+        let started = self.api().post(&format!("/containers/{id}/start"), &json!({}))?;
+        if !started.is_success() {
+            self.remove(&id)?;
+            anyhow::bail!("{}", started.complaint());
+        }
+        Ok((id, port))
+    }
+
+    /// What the engine knows of a container, as Docker's API tells it.
+    pub fn inspect(&self, id: &str) -> Result<Value> {
+        self.api().get(&format!("/containers/{id}/json"))?.json()
+    }
+
+    /// What a container has printed.
+    pub fn logs(&self, id: &str) -> Result<String> {
+        let answer = self.api().get(&format!("/containers/{id}/logs?stdout=true&stderr=true"))?;
+        ensure!(answer.is_success(), "{}", answer.complaint());
+        Ok(lines(&answer.body))
+    }
+
+    /// Every file of a container, as an archive.
+    pub fn export(&self, id: &str) -> Result<Vec<u8>> {
+        let answer = self.api().get(&format!("/containers/{id}/export"))?;
+        ensure!(answer.is_success(), "{}", answer.complaint());
+        Ok(answer.body)
+    }
+
+    /// Sends a signal to a container's process.
+    pub fn kill(&self, id: &str, signal: &str) -> Result<()> {
+        let answer = self.api().post(&format!("/containers/{id}/kill?signal={signal}"), &json!({}))?;
+        ensure!(answer.is_success(), "{}", answer.complaint());
+        Ok(())
+    }
+
+    /// Ends and removes a container; one that is gone already is as good.
+    pub fn remove(&self, id: &str) -> Result<()> {
+        let answer = self.api().delete(&format!("/containers/{id}?force=true&v=true"))?;
+        ensure!(answer.is_success() || answer.status == 404, "{}", answer.complaint());
+        Ok(())
+    }
+}
+
+/// An address of what listens on this machine, as a container is to call it.
+pub fn address_for_containers(port: u16) -> String {
+    format!("http://{HOST}:{port}")
+}
+
+/// A filter in a query.
+fn escaped(text: &str) -> String {
+    let byte = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' => char::from(byte).to_string(),
+        other => format!("%{other:02X}"),
+    };
+    text.bytes().map(byte).collect()
+}
+
+/// Output comes in frames: a byte that names the stream, three of zero, four of length.
+fn lines(mut frames: &[u8]) -> String {
+    let mut text = Vec::new();
+    while let Some((head, rest)) = frames.split_at_checked(8) {
+        let length = u32::from_be_bytes([head[4], head[5], head[6], head[7]]) as usize;
+        let (frame, next) = rest.split_at(length.min(rest.len()));
+        text.extend_from_slice(frame);
+        frames = next;
+    }
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_filter_is_escaped_byte_by_byte() {
+        assert_eq!(escaped(r#"{"a":["b-1"]}"#), "%7B%22a%22%3A%5B%22b-1%22%5D%7D");
+    }
+
+    #[test]
+    fn output_is_taken_out_of_its_frames() {
+        assert_eq!(lines(b"\x01\0\0\0\0\0\0\x03ab\n\x02\0\0\0\0\0\0\x02c\n"), "ab\nc\n");
+        assert_eq!(lines(b"\x01\0\0\0\0\0\0\x09cut"), "cut");
+        assert_eq!(lines(b"\x01\0"), "");
+    }
+}

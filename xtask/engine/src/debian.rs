@@ -1,0 +1,68 @@
+//! Debian packages, asked for only when what they bring is missing.
+//!
+//! apt's packages are those of the machine's release, not pinned. Not here: who needs which.
+
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, Result, ensure};
+use ars_workerd::Progress;
+
+/// A command that shows whether something is there, and the package that brings it.
+pub type Need<'a> = (&'a [&'a str], &'a str);
+
+/// What the image is built with: a C compiler for static binaries, and the certificates it carries.
+pub const IMAGE: [Need<'_>; 3] = [
+    (&["musl-gcc", "--version"], "musl-tools"),
+    (&["cmake", "--version"], "cmake"),
+    (&["test", "-s", "/etc/ssl/certs/ca-certificates.crt"], "ca-certificates"),
+];
+/// What runs containers.
+pub const PODMAN: [Need<'_>; 6] = [
+    (&["podman", "--version"], "podman"),
+    (&["runc", "--version"], "runc"),
+    (&["test", "-x", "/usr/lib/podman/netavark"], "netavark"),
+    (&["iptables", "--version"], "iptables"),
+    (&["ip", "-V"], "iproute2"),
+    (&["test", "-x", "/usr/bin/newuidmap"], "uidmap"),
+];
+
+/// Installs what is missing, which takes root, and names it.
+pub fn ensure_packages(needs: &[Need<'_>], progress: Progress<'_>) -> Result<Vec<String>> {
+    let missing: Vec<&str> =
+        needs.iter().filter(|(probe, _)| !works(probe)).map(|(_, package)| *package).collect();
+    if missing.is_empty() {
+        return Ok(Vec::new());
+    }
+    progress(&missing.join(" "));
+    apt(&["update", "-qq"])?;
+    apt(&[&["install", "-y", "-qq", "--no-install-recommends"], missing.as_slice()].concat())?;
+    Ok(missing.into_iter().map(str::to_owned).collect())
+}
+
+fn works(probe: &[&str]) -> bool {
+    let mut command = Command::new(probe[0]);
+    command.args(&probe[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+fn apt(arguments: &[&str]) -> Result<()> {
+    let mut command = Command::new("apt-get");
+    command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive").stdin(Stdio::null());
+    let output = command.output().context("apt-get")?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    let last = said.lines().last().unwrap_or_default();
+    ensure!(output.status.success(), "as root: apt-get {} ({last})", arguments.join(" "));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_installed_when_nothing_is_missing() {
+        let asked = |line: &str| panic!("{line}");
+        assert!(ensure_packages(&[(&["true"], "coreutils")], &asked).unwrap().is_empty());
+        assert!(!works(&["false"]) && !works(&["/no/such/program"]));
+    }
+}

@@ -1,0 +1,158 @@
+//! The bot's image: what goes into it, and its building by the engine's own API.
+//!
+//! The context lies in `containers/bot/build`, where a deployment (wrangler.toml) finds it too. Not here: what the
+//! image does with it (`containers/bot/Dockerfile`).
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use ars_workerd::{Progress, repo_root};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::{Engine, bot_binary, stamp};
+
+/// The image's name; its tag tells what is in it.
+const NAME: &str = "ars-bot";
+/// Hexadecimal digits of a tag.
+const TAG_DIGITS: usize = 16;
+/// Certificates of the public authorities, as Debian keeps them.
+const CERTIFICATES: &str = "/etc/ssl/certs/ca-certificates.crt";
+/// The file of a skill, in a folder of its name.
+const SKILL: &str = "SKILL.md";
+/// What the image says of itself.
+const STAMP: &str = "build.json";
+/// Earlier images that are kept: another checkout may be about to start one.
+const KEPT: usize = 6;
+
+/// An image the engine has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Image {
+    /// Its name and tag.
+    pub name: String,
+    /// Its size.
+    pub bytes: u64,
+    /// The binary's part of that.
+    pub binary_bytes: u64,
+}
+
+/// Builds the bot and lays out what its image is made of; the folder.
+pub fn image_context(progress: Progress<'_>) -> Result<PathBuf> {
+    let binary = bot_binary(progress)?;
+    let dir = repo_root().join("containers/bot/build");
+    // What an earlier checkout had must not stay.
+    for folder in ["empty", "skills"] {
+        let folder = dir.join(folder);
+        if folder.exists() {
+            fs::remove_dir_all(&folder).with_context(|| format!("cannot empty {}", folder.display()))?;
+        }
+        fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    }
+    copy(&binary, &dir.join("ars"))?;
+    copy(Path::new(CERTIFICATES), &dir.join("ca-certificates.crt"))?;
+    for skill in fs::read_dir(repo_root().join("containers/bot/skills")).context("containers/bot/skills")? {
+        let skill = skill?;
+        let to = dir.join("skills").join(skill.file_name());
+        fs::create_dir_all(&to)?;
+        copy(&skill.path().join(SKILL), &to.join(SKILL))?;
+    }
+    fs::write(dir.join(STAMP), format!("{}\n", stamp())).context("the stamp")?;
+    Ok(dir)
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    let copied = fs::copy(from, to);
+    copied.map(drop).with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))
+}
+
+/// The bot's image; built when the engine does not have the one of this checkout.
+pub fn bot_image(engine: &Engine, progress: Progress<'_>) -> Result<Image> {
+    // Two buildings of one context would mix it up.
+    let lock = repo_root().join("target");
+    fs::create_dir_all(&lock)?;
+    let lock = File::create(lock.join(".ars-image.lock"))?;
+    lock.lock().context("the lock of the image")?;
+    let context = image_context(progress)?;
+    let name = format!("{NAME}:{}", tag(&context)?);
+    if size(engine, &name)?.is_none() {
+        progress("image: building");
+        build(engine, &name, &archive(&context, &fs::read(context.join(STAMP))?)?)?;
+        forget_old(engine)?;
+    }
+    let bytes = size(engine, &name)?.context("the engine does not have the image it built")?;
+    Ok(Image { name, bytes, binary_bytes: fs::metadata(context.join("ars"))?.len() })
+}
+
+/// Of everything in the image but the time of its building.
+fn tag(context: &Path) -> Result<String> {
+    let stamp: Value = serde_json::from_slice(&fs::read(context.join(STAMP))?)?;
+    let content = archive(context, stamp["commit"].to_string().as_bytes())?;
+    let digits: String = Sha256::digest(&content).iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(digits.chars().take(TAG_DIGITS).collect())
+}
+
+/// The context as an engine takes it. The Dockerfile lies beside the context in the tree, and within it here.
+fn archive(context: &Path, stamp: &[u8]) -> Result<Vec<u8>> {
+    let mut archive = tar::Builder::new(Vec::new());
+    // Who built it, and when, is no part of it.
+    archive.mode(tar::HeaderMode::Deterministic);
+    for file in ["ars", "ca-certificates.crt"] {
+        archive.append_path_with_name(context.join(file), file)?;
+    }
+    archive.append_dir("empty", context.join("empty"))?;
+    archive.append_dir("skills", context.join("skills"))?;
+    let mut skills: Vec<_> = fs::read_dir(context.join("skills"))?.collect::<Result<_, _>>()?;
+    skills.sort_by_key(fs::DirEntry::file_name);
+    for skill in skills {
+        archive.append_dir_all(Path::new("skills").join(skill.file_name()), skill.path())?;
+    }
+    let dockerfile =
+        fs::read(repo_root().join("containers/bot/Dockerfile")).context("containers/bot/Dockerfile")?;
+    for (name, content) in [(STAMP, stamp), ("Dockerfile", dockerfile.as_slice())] {
+        let mut head = tar::Header::new_gnu();
+        head.set_size(content.len() as u64);
+        head.set_mode(0o644);
+        archive.append_data(&mut head, name, content)?;
+    }
+    Ok(archive.into_inner()?)
+}
+
+fn build(engine: &Engine, name: &str, archive: &[u8]) -> Result<()> {
+    let answer = engine.api().call("POST", &format!("/build?t={name}&dockerfile=Dockerfile"), archive)?;
+    if !answer.is_success() {
+        bail!("{}", answer.complaint());
+    }
+    // The answer is a success before the build is: its lines tell.
+    let lines = String::from_utf8_lossy(&answer.body).into_owned();
+    let lines = lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    match lines.into_iter().find_map(|line| line["error"].as_str().map(str::to_owned)) {
+        Some(error) => bail!("the image does not build: {error}"),
+        None => Ok(()),
+    }
+}
+
+fn size(engine: &Engine, name: &str) -> Result<Option<u64>> {
+    let answer = engine.api().get(&format!("/images/{name}/json"))?;
+    if answer.status == 404 {
+        return Ok(None);
+    }
+    Ok(answer.json()?["Size"].as_u64())
+}
+
+/// Removes images of earlier builds that no container uses.
+fn forget_old(engine: &Engine) -> Result<()> {
+    let images = engine.api().get("/images/json")?.json()?;
+    let mut known: Vec<(i64, String)> = Vec::new();
+    for image in images.as_array().into_iter().flatten() {
+        let tags = image["RepoTags"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let ours = tags.filter(|tag| tag.rsplit('/').next().is_some_and(|tag| tag.starts_with("ars-bot:")));
+        known.extend(ours.map(|tag| (image["Created"].as_i64().unwrap_or(0), tag.to_owned())));
+    }
+    known.sort();
+    for (_, tag) in known.iter().rev().skip(KEPT) {
+        // One that a container uses stays; so does one that somebody removed meanwhile.
+        drop(engine.api().delete(&format!("/images/{tag}"))?);
+    }
+    Ok(())
+}

@@ -1,0 +1,26 @@
+//! Finds or sets up a container engine, builds the bot's image, and looks after its containers.
+//!
+//! For `cargo xtask` and the tests only; nothing here is deployed. The engine is whatever speaks Docker's API: the one
+//! of `DOCKER_HOST`, a running Docker, or podman with a configuration, storage and bridge of its own, which touches
+//! nothing of the machine's (docs/platform.md, containers). Not here: the edge runtime that starts the containers
+//! (`ars_workerd`).
+#![forbid(unsafe_code)]
+
+mod api;
+mod binary;
+mod bridge;
+mod containers;
+pub mod debian;
+mod engine;
+mod image;
+mod podman;
+mod stamp;
+
+pub use binary::{MUSL_TARGET, bot_binary};
+pub use containers::{Container, Run, address_for_containers};
+pub use engine::Engine;
+pub use image::{Image, bot_image, image_context};
+pub use stamp::stamp;
+
+/// The name by which a container reaches the machine it runs on, with every engine.
+pub const HOST: &str = "host.docker.internal";

@@ -1,0 +1,163 @@
+//! Our own podman: configuration, storage, network and socket apart from whatever else the machine has.
+//!
+//! The storage is one for the machine, in the cache, so that an image is built once; each user of it starts a service
+//! of its own over it, and the service leaves by itself when its user is gone.
+
+use std::fs::{self, DirBuilder, File};
+use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use ars_workerd::{Progress, cache_dir};
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use crate::api::Api;
+use crate::{HOST, bridge, debian};
+
+/// Seconds without a connection after which a service leaves.
+const IDLE_SECONDS: u32 = 20;
+/// Longest wait for a service to answer.
+const START_LIMIT: Duration = Duration::from_secs(20);
+/// How often a starting service is asked.
+const LOOK: Duration = Duration::from_millis(20);
+/// Bytes of a path that the kernel takes as a socket's.
+const SOCKET_PATH_LIMIT: usize = 107;
+
+/// A running service; killed when dropped. Containers do not depend on it.
+#[derive(Debug)]
+pub(crate) struct Service {
+    child: Child,
+    api: Api,
+}
+
+impl Service {
+    /// Sets up what is missing, and starts.
+    pub(crate) fn start(progress: Progress<'_>) -> Result<Self> {
+        ensure!(
+            rustix::process::geteuid().is_root(),
+            "no container engine answers: start Docker, name one in DOCKER_HOST, or be root on Debian so that podman \
+             can be set up"
+        );
+        debian::ensure_packages(&debian::PODMAN, progress)?;
+        let home = Home::make(&cache_dir()?)?;
+        bridge::ensure()?;
+        let socket = home.dir.join(format!("{}-{}.sock", std::process::id(), nonce()));
+        ensure!(
+            socket.as_os_str().len() <= SOCKET_PATH_LIMIT,
+            "{} is too long for a socket",
+            socket.display()
+        );
+        let log = home.dir.join("service.log");
+        let child = home
+            .podman()
+            .args(["system", "service", &format!("--time={IDLE_SECONDS}")])
+            .arg(format!("unix://{}", socket.display()))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(File::create(&log)?)
+            .process_group(0)
+            .spawn()
+            .context("podman cannot be started")?;
+        let mut service = Self { child, api: Api::new(socket) };
+        service.wait(&log)?;
+        Ok(service)
+    }
+
+    pub(crate) fn api(&self) -> &Api {
+        &self.api
+    }
+
+    fn wait(&mut self, log: &Path) -> Result<()> {
+        let began = Instant::now();
+        while !self.api.answers() {
+            if began.elapsed() > START_LIMIT || !matches!(self.child.try_wait(), Ok(None)) {
+                let said = fs::read_to_string(log).unwrap_or_default();
+                bail!("podman's service did not start: {}", said.lines().last().unwrap_or_default());
+            }
+            thread::sleep(LOOK);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        if let Some(group) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
+            // It may have left by itself.
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        let _ = self.child.wait();
+        // Nobody listens there any more; one that stays is only untidy.
+        let _ = fs::remove_file(self.api.socket());
+    }
+}
+
+/// Several services of one process each have a socket.
+fn nonce() -> u32 {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+/// Where our podman keeps everything.
+struct Home {
+    dir: PathBuf,
+}
+
+impl Home {
+    fn make(cache: &Path) -> Result<Self> {
+        let home = Self { dir: cache.join("engine") };
+        for folder in ["root", "run", "tmp", "networks"] {
+            let path = home.dir.join(folder);
+            let made = DirBuilder::new().recursive(true).mode(0o700).create(&path);
+            made.with_context(|| format!("cannot create {}", path.display()))?;
+        }
+        for (name, text) in home.files()? {
+            let path = home.dir.join(name);
+            // Written once: another service may be reading it.
+            if fs::read_to_string(&path).ok().as_deref() != Some(&text) {
+                fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+            }
+        }
+        Ok(home)
+    }
+
+    fn podman(&self) -> Command {
+        let mut podman = Command::new("podman");
+        podman.env("CONTAINERS_CONF", self.dir.join("containers.conf"));
+        podman.arg("--root").arg(self.dir.join("root")).arg("--runroot").arg(self.dir.join("run"));
+        podman.args(["--storage-driver", "vfs"]);
+        podman
+    }
+
+    fn files(&self) -> Result<[(&'static str, String); 3]> {
+        let place = |name: &str| serde_json::to_string(&self.dir.join(name).to_string_lossy());
+        // crun fails where version 1 and 2 of control groups are mixed, and without systemd nobody else manages them;
+        // podman's own limits are more than a container may raise them to.
+        let conf = format!(
+            "# Written by cargo xtask.\n\
+             [engine]\nruntime = \"runc\"\ncgroup_manager = \"cgroupfs\"\nevents_logger = \"file\"\n\
+             lock_type = \"file\"\ntmp_dir = {tmp}\n\
+             [containers]\ndefault_ulimits = [\"nofile=1024:1024\", \"nproc=1024:1024\"]\nbase_hosts_file = {hosts}\n\
+             [network]\nnetwork_backend = \"netavark\"\nnetwork_config_dir = {networks}\ndefault_network = \"ars\"\n\
+             default_subnet = \"{subnet}\"\n",
+            tmp = place("tmp")?,
+            hosts = place("hosts")?,
+            networks = place("networks")?,
+            subnet = bridge::SUBNET,
+        );
+        // What Docker's `host-gateway` does, podman of this age takes for an address.
+        let hosts = format!("127.0.0.1 localhost\n{} {HOST}\n", bridge::GATEWAY);
+        let network = serde_json::json!({
+            "name": "ars", "id": "a".repeat(64), "driver": "bridge", "network_interface": bridge::NAME,
+            "created": "2026-01-01T00:00:00Z", "ipv6_enabled": false, "internal": false, "dns_enabled": false,
+            "subnets": [{"subnet": bridge::SUBNET, "gateway": bridge::GATEWAY}],
+            "ipam_options": {"driver": "host-local"},
+        });
+        Ok([("containers.conf", conf), ("hosts", hosts), ("networks/ars.json", network.to_string())])
+    }
+}

@@ -1,0 +1,92 @@
+//! `cargo xtask image`: the bot's image, built and measured on a real engine.
+//!
+//! Not here: what is in it (containers/bot/Dockerfile) and how an engine is found (`ars_engine`).
+
+use std::net::TcpStream;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+use ars_engine::{Engine, Image, Run, bot_image, image_context};
+use clap::Args;
+
+use crate::terminal::Step;
+use crate::up::http;
+
+/// How often a start is measured: the first one finds nothing in the machine's caches.
+const STARTS: usize = 5;
+/// Longest wait for a first answer.
+const START_LIMIT: Duration = Duration::from_secs(20);
+/// How often a starting bot is asked.
+const LOOK: Duration = Duration::from_millis(1);
+
+/// Options of `cargo xtask image`.
+#[derive(Debug, Args)]
+pub struct Options {
+    /// Only build the bot and lay out what the image is made of: what a deployment takes
+    #[arg(long)]
+    pub context: bool,
+}
+
+/// Builds it, starts it a few times, and says how large it is and how soon it answers.
+pub fn run(options: &Options) -> Result<()> {
+    if options.context {
+        let step = Step::begin("context of the image");
+        let context = image_context(&|line| step.tell(line))?;
+        step.done(&context.display().to_string());
+        return Ok(());
+    }
+    let (engine, image) = build()?;
+    let mut starts = (0..STARTS).map(|_| start(&engine, &image)).collect::<Result<Vec<_>>>()?;
+    starts.sort();
+    let (engines, own) = starts[STARTS / 2];
+    println!("image    {}", image.name);
+    println!(
+        "size     {:.1} MB, the binary {:.1} MB of it",
+        megabytes(image.bytes),
+        megabytes(image.binary_bytes)
+    );
+    println!(
+        "start    answers {} ms after its process began (the engine takes {} ms to begin it)",
+        own.as_millis(),
+        engines.as_millis()
+    );
+    Ok(())
+}
+
+/// The engine and the image, set up and built in view.
+pub fn build() -> Result<(Engine, Image)> {
+    let step = Step::begin("container engine");
+    let engine = Engine::ensure(&|line| step.tell(line))?;
+    step.done("answers");
+    let step = Step::begin("image of the bot");
+    let image = bot_image(&engine, &|line| step.tell(line))?;
+    step.done(&format!("{:.1} MB", megabytes(image.bytes)));
+    Ok((engine, image))
+}
+
+/// What the engine took to begin the process, and what the process then took to answer.
+fn start(engine: &Engine, image: &Image) -> Result<(Duration, Duration)> {
+    let called = Instant::now();
+    let (id, port) = engine.run(image, &Run { read_only: true, ..Run::default() })?;
+    let began = called.elapsed();
+    let address = format!("http://127.0.0.1:{port}");
+    let answered = loop {
+        // A port without a listener is refused at once.
+        if TcpStream::connect(("127.0.0.1", port)).is_ok() && http::is_healthy(&address) {
+            break called.elapsed() - began;
+        }
+        if called.elapsed() > START_LIMIT {
+            let log = engine.logs(&id)?;
+            engine.remove(&id)?;
+            ensure!(false, "the bot does not answer in its container; its log:\n{log}");
+        }
+        thread::sleep(LOOK);
+    };
+    engine.remove(&id)?;
+    Ok((began, answered))
+}
+
+fn megabytes(bytes: u64) -> f64 {
+    bytes as f64 / 1e6
+}
