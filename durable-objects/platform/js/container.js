@@ -3,13 +3,15 @@
 //
 // Streams go from the client to the bot and back as they are, and a client that hangs up ends the request to the bot.
 import * as wasm from "./index.js";
-import { bodyWithin, inRust, lives, rescue, tell } from "./runtime.js";
+import { bodyWithin, hearOut, inRust, lives, rescue, tell } from "./runtime.js";
 
 // Where the object's storage keeps the lifecycle.
 const KEPT = "lifecycle";
 // How long the bot may take to answer the edge itself.
 const ANSWER_MS = 5000;
 const RESTART_BODY_MS = 10_000;
+const HEARD_BYTES = 64 * 1024;
+const HEARD_MS = 1000;
 const TRACE_BYTES = 24;
 const SIGTERM = 15;
 // What `want` says besides the seconds of a refusal.
@@ -154,10 +156,13 @@ export function containerClass(name) {
       const [traceparent, ...stripped] = passed.split("\n");
       for (const name of stripped) headers.delete(name);
       headers.set("traceparent", traceparent);
-      const { method, body, signal, url } = request;
+      const { signal, url } = request;
       try {
-        return await this.#send(new Request(this.#address(url), { method, headers, body, signal, redirect: "manual" }));
+        // As a request, not as its parts: of those, a GET may not have a body, which on the wire it may.
+        const passing = new Request(request, { headers, signal, redirect: "manual" });
+        return await this.#send(new Request(this.#address(url), passing));
       } catch (error) {
+        console.warn(`a request broke off: ${error?.message ?? error}`);
         return inRust(() => wasm.broke_off(String(error?.message ?? error)));
       }
     }
@@ -181,10 +186,19 @@ export function containerClass(name) {
       const signal = AbortSignal.timeout(ANSWER_MS);
       const response = await this.#send(new Request(url, { redirect: "manual", signal, ...init }));
       const body = await bodyWithin(response, wasm.answer_limit(), ANSWER_MS);
-      return body && { status: response.status, body };
+      if (body) return { status: response.status, body };
+      // Nothing, or more than anybody wants.
+      response.body?.cancel().catch(tell);
     }
 
     async #restart(request) {
+      const answer = await this.#restarted(request);
+      // What is refused is still heard out: a sender that is cut off would miss the answer.
+      if (!request.body?.locked) await hearOut(request, HEARD_BYTES, HEARD_MS);
+      return answer;
+    }
+
+    async #restarted(request) {
       const { container } = this.#context;
       const authorization = request.headers.get("authorization") ?? undefined;
       const tokens = this.#env.SERVICE_INGRESS_TOKENS;

@@ -102,10 +102,15 @@ export async function bodyWithin(message, most, patience) {
     for (let left = most; ; ) {
       const read = await Promise.race([reader.read().catch(() => undefined), late]);
       if (read?.done) return new Uint8Array(await new Blob(pieces).arrayBuffer());
-      left -= read?.value.byteLength ?? Infinity;
-      if (left < 0) {
-        // Whoever sends it is told by the answer.
+      if (!read) {
+        // Whoever sends it is told by the answer, if they are still there.
         reader.cancel().catch(() => undefined);
+        return;
+      }
+      left -= read.value.byteLength;
+      if (left < 0) {
+        // What is left of it is the caller's to take in, or to cut off.
+        reader.releaseLock();
         return;
       }
       pieces.push(read.value);

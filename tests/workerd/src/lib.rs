@@ -1,8 +1,8 @@
 //! Starts Workers on workerd for tests: built once per test program, each start in a fresh directory and on a port
 //! of the system's choice.
 //!
-//! Not here: what is tested (`tests/platform.rs` for the platform, `tests/state_worker/main.rs` and `tests/contract` for
-//! the shipped Worker).
+//! Not here: what is tested (`tests/platform.rs` for the platform; `tests/state_worker`, `tests/edge_worker`,
+//! `tests/contract` and `tests/edge` for the shipped Workers).
 #![forbid(unsafe_code)]
 #![expect(clippy::expect_used, reason = "test support: a broken set-up ends the test with its cause")]
 
@@ -12,7 +12,8 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use ars_workerd::{
-    Built, NpmTools, Settings, Workerd, build_state_worker, build_worker, ensure_npm, repo_root,
+    Bot, Built, NpmTools, Settings, Workerd, build_edge_worker, build_state_worker, build_worker, ensure_npm,
+    repo_root,
 };
 use tempfile::TempDir;
 
@@ -38,7 +39,10 @@ impl Running {
     pub fn start(built: &Built, configure: impl FnOnce(Settings) -> Settings) -> Self {
         let data = tempfile::tempdir().expect("a temporary directory");
         let settings = Settings::new(npm(), built, data.path()).expect("readable settings");
-        let settings = configure(settings);
+        Self::start_in(data, configure(settings))
+    }
+
+    fn start_in(data: TempDir, settings: Settings) -> Self {
         let workerd = Workerd::start(&settings).expect("workerd starts");
         Self { client: Client::new(workerd.address()), workerd: Some(workerd), settings, _data: data }
     }
@@ -124,6 +128,22 @@ pub fn state_worker() -> Running {
 pub fn state_worker_build() -> &'static Built {
     static BUILT: OnceLock<Built> = OnceLock::new();
     BUILT.get_or_init(|| build_state_worker(&|line| eprintln!("{line}")).expect("the state Worker builds"))
+}
+
+/// The edge Worker as it is deployed, in front of a bot on this machine, whose probe may not answer. `tokens` is its
+/// `SERVICE_INGRESS_TOKENS`.
+pub fn edge_worker(bot_url: &str, tokens: Option<&str>) -> Running {
+    static BUILT: OnceLock<Built> = OnceLock::new();
+    let built =
+        BUILT.get_or_init(|| build_edge_worker(&|line| eprintln!("{line}")).expect("the edge Worker builds"));
+    let data = tempfile::tempdir().expect("a temporary directory");
+    let settings = Settings::edge(npm(), built, data.path(), Bot::Native(bot_url.to_owned()));
+    let settings = Settings { awaits_health: false, ..settings.expect("readable settings") };
+    let settings = match tokens {
+        Some(tokens) => settings.secret("SERVICE_INGRESS_TOKENS", tokens),
+        None => settings,
+    };
+    Running::start_in(data, settings)
 }
 
 fn npm() -> &'static NpmTools {

@@ -1,0 +1,217 @@
+//! What passes: everything of a request and of an answer but what is not the caller's to say.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Mutex;
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ars_tests_workerd::{Running, edge_worker, raw_answer};
+use ars_upstream::{Call, Upstream};
+use serde_json::{Value, json};
+use socket2::SockRef;
+
+/// Longest wait for something that is about to happen.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Answers with what it was asked.
+fn mirror() -> Upstream {
+    Upstream::start(|mut call: Call<'_>| {
+        let mut body = Vec::new();
+        call.body.read_to_end(&mut body)?;
+        let mut fields = BTreeMap::<String, Vec<String>>::new();
+        for (name, value) in call.head.fields() {
+            fields.entry(name.to_ascii_lowercase()).or_default().push(value.to_owned());
+        }
+        let seen = json!({
+            "method": call.head.method(),
+            "target": call.head.target(),
+            "fields": fields,
+            "bytes": body.len(),
+            "sum": body.iter().fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(*byte))),
+        });
+        call.reply.whole(203, "application/x-mirror", seen.to_string().as_bytes())
+    })
+    .unwrap()
+}
+
+fn ask(edge: &Running, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Value {
+    let answer = edge.client.send(method, path, headers, body);
+    assert_eq!(
+        (answer.status, answer.content_type.as_str()),
+        (203, "application/x-mirror"),
+        "{answer:?}\n{}",
+        edge.log()
+    );
+    answer.body
+}
+
+#[test]
+fn method_path_query_and_body_arrive_as_they_were_sent() {
+    let bot = mirror();
+    let edge = edge_worker(&bot.url(), None);
+    let big: Vec<u8> = (0..3_000_000_u32).map(|index| (index % 251) as u8).collect();
+    let sum = big.iter().fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(*byte)));
+    for (method, path) in [
+        ("POST", "/ingress"),
+        ("PUT", "/a%2Fb/%ff?x=1&x=2&y=%20"),
+        ("POST", "//other.example/x"),
+        ("DELETE", "/runs/r1?t="),
+    ] {
+        let seen = ask(&edge, method, path, &[("content-type", "application/json")], &big);
+        assert_eq!((&seen["method"], &seen["target"]), (&json!(method), &json!(path)));
+        assert_eq!((&seen["bytes"], &seen["sum"]), (&json!(big.len()), &json!(sum)), "{path}");
+    }
+    assert_eq!(ask(&edge, "GET", "/", &[], b"")["bytes"], json!(0));
+}
+
+#[test]
+fn the_subject_and_outside_traces_never_arrive_and_a_trace_of_the_edges_own_does() {
+    let bot = mirror();
+    let edge = edge_worker(&bot.url(), None);
+    let mine = "00-11111111111111111111111111111111-2222222222222222-01";
+    let sent = [
+        ("X-ARS-Restart-Subject", "ann"),
+        ("x_ars_restart_subject", "ann"),
+        ("traceparent", mine),
+        ("TraceState", "a=b"),
+        ("baggage", "a=b"),
+        ("b3", "0"),
+        ("X-B3-TraceId", "1"),
+        ("x-mine", "1"),
+        ("connection", "x-mine"),
+        ("authorization", "Bearer t"),
+        ("last-event-id", "7"),
+        ("accept", "text/event-stream"),
+    ];
+    let seen = ask(&edge, "GET", "/runs/r1/events", &sent, b"");
+    let fields = seen["fields"].as_object().unwrap();
+    for gone in
+        ["x-ars-restart-subject", "x_ars_restart_subject", "tracestate", "baggage", "b3", "x-b3-traceid"]
+    {
+        assert!(!fields.contains_key(gone), "{gone}: {seen}");
+    }
+    for (name, value) in
+        [("authorization", "Bearer t"), ("last-event-id", "7"), ("accept", "text/event-stream")]
+    {
+        assert_eq!(fields[name], json!([value]), "{name}");
+    }
+    let trace = fields["traceparent"][0].as_str().unwrap();
+    assert!(trace.len() == mine.len() && trace != mine && fields["traceparent"][1].is_null(), "{trace}");
+    let again = ask(&edge, "GET", "/", &[], b"");
+    assert_ne!(again["fields"]["traceparent"][0].as_str().unwrap(), trace, "each request has its own");
+}
+
+#[test]
+fn redirects_and_failures_of_the_bots_are_the_callers_to_see() {
+    let bot = Upstream::start(|call: Call<'_>| {
+        let status = call.head.target().trim_start_matches('/').parse().unwrap_or(200);
+        call.reply.whole(status, "text/plain", b"of the bot")
+    })
+    .unwrap();
+    let edge = edge_worker(&bot.url(), None);
+    for status in [200, 302, 400, 401, 404, 409, 413, 500, 503] {
+        let request = format!("GET /{status} HTTP/1.1\r\nHost: edge\r\n\r\n");
+        let answer = raw_answer(edge.client.address(), request.as_bytes());
+        assert_eq!((answer.status, answer.body), (status, json!("of the bot")));
+    }
+}
+
+/// An edge before a bot that sends a frame for each message on the channel it returns, and tells when it can no longer.
+fn streaming() -> (Running, mpsc::Sender<&'static str>, Receiver<()>) {
+    let (frames, next) = mpsc::channel::<&'static str>();
+    let (tell, gone) = mpsc::channel();
+    let next = Mutex::new(next);
+    let bot = Upstream::start(move |call: Call<'_>| {
+        let mut chunks = call.reply.chunks(200, "text/event-stream")?;
+        let next = next.lock().unwrap();
+        while let Ok(frame) = next.recv_timeout(PATIENCE) {
+            if let Err(error) = chunks.send(frame.as_bytes()) {
+                tell.send(()).unwrap();
+                return Err(error);
+            }
+        }
+        chunks.end()
+    });
+    (edge_worker(&bot.unwrap().url(), None), frames, gone)
+}
+
+fn open(edge: &Running, path: &str) -> BufReader<TcpStream> {
+    let mut stream = TcpStream::connect(edge.client.address()).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: edge\r\n\r\n").as_bytes()).unwrap();
+    BufReader::new(stream)
+}
+
+fn read_until(reader: &mut impl BufRead, wanted: &str) {
+    let mut line = String::new();
+    while !line.contains(wanted) {
+        line.clear();
+        assert_ne!(reader.read_line(&mut line).unwrap(), 0, "ended before {wanted}");
+    }
+}
+
+#[test]
+fn each_frame_of_a_stream_passes_before_the_next_is_made() {
+    let (edge, frames, _gone) = streaming();
+    let mut reader = open(&edge, "/runs/r1/events");
+    for frame in ["data: 1\n\n", "data: 2\n\n", "data: 3\n\n"] {
+        frames.send(frame).unwrap();
+        read_until(&mut reader, frame.trim());
+    }
+    drop(frames);
+    read_until(&mut reader, "0\r\n");
+}
+
+#[test]
+fn a_client_that_hangs_up_ends_the_stream_at_the_bot() {
+    let (edge, frames, gone) = streaming();
+    let mut reader = open(&edge, "/runs/r1/events");
+    frames.send("data: 1\n\n").unwrap();
+    read_until(&mut reader, "data: 1");
+    drop(reader);
+    // The bot notices by writing: how many writes that takes is the kernels' affair.
+    let until = Instant::now() + PATIENCE;
+    while gone.recv_timeout(Duration::from_millis(20)).is_err() {
+        assert!(Instant::now() < until, "the bot still streams to nobody");
+        frames.send(": still there\n\n").unwrap();
+    }
+}
+
+#[test]
+fn a_client_that_hangs_up_before_any_answer_ends_the_request_at_the_bot() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let (tell, told) = mpsc::channel();
+    thread::spawn(move || {
+        let mut stream = BufReader::new(listener.accept().unwrap().0);
+        read_until(&mut stream, "traceparent");
+        tell.send("asked").unwrap();
+        // It answers nothing: the next thing to come is the end of the connection.
+        stream.read_to_end(&mut Vec::new()).unwrap();
+        tell.send("gone").unwrap();
+    });
+    let edge = edge_worker(&url, None);
+    let reader = open(&edge, "/slow");
+    assert_eq!(told.recv_timeout(PATIENCE).unwrap(), "asked");
+    // A reset: a bare workerd takes a plain close for the end of what is sent, until it has something to write.
+    SockRef::from(reader.get_ref()).set_linger(Some(Duration::ZERO)).unwrap();
+    drop(reader);
+    assert_eq!(told.recv_timeout(PATIENCE).unwrap(), "gone");
+}
+
+#[test]
+fn a_bot_that_breaks_off_is_told_as_a_request_that_may_have_been_taken() {
+    let breaks = Upstream::start(|_: Call<'_>| Err(std::io::Error::other("on purpose"))).unwrap();
+    // Of a native bot the runtime does not tell whether it broke off or was never there.
+    for bot in [breaks.url(), "http://127.0.0.1:9".to_owned()] {
+        breaks_off(&edge_worker(&bot, None));
+    }
+}
+
+fn breaks_off(edge: &Running) {
+    let answer = edge.client.post("/ingress", "good", &json!({ "text": "hello" }));
+    assert_eq!((answer.status, &answer.body["error"]), (502, &json!("the bot broke off")), "{answer:?}");
+}
