@@ -23,6 +23,7 @@ use crate::{
     run::{Assignment, Driven, Driver, Outcome, Resumption, Span, Spans},
     service::{Core, InFlight},
     threads::{Claim, Closed, FollowUp},
+    trace,
 };
 
 /// A run that is driven, with everything its end needs.
@@ -67,6 +68,7 @@ impl Conclusion {
                 From::Stored(resumption) => driver.go_on(*resumption).await,
             }
         };
+        let driven = trace::within(self.run.id(), root.id(), driven);
         let reading = self.reading_diff(core, assignment);
         let (mut driven, artifact) = review::beside(
             driven,
@@ -175,9 +177,10 @@ impl Conclusion {
     }
 
     async fn reply(&self, core: &Core, answer: Option<&str>) -> Option<bool> {
-        let answer = answer?;
+        // A model may say what it was told by whoever holds the secret, such as its own vendor.
+        let answer = core.deps().redactor.hide_known(answer?);
         let span = self.spans.start(&self.run, Some(self.request.id()), "post.reply", core.clock().now());
-        let delivered = self.io.reply(answer).await;
+        let delivered = self.io.reply(&answer).await;
         let error = delivered.as_ref().err().map(|error| {
             tracing::warn!(run = %self.run.id(), error = %error, "reply not delivered");
             "reply".to_owned()

@@ -11,6 +11,8 @@ use sha2::{Digest as _, Sha256};
 const NAME_MAX: usize = 64;
 /// Hexadecimal digits of a trace's id (W3C Trace Context).
 const TRACE_ID_DIGITS: usize = 32;
+/// Hexadecimal digits of a span's id, which the collector derives in the same way (`ars-bot-telemetry`).
+const SPAN_ID_DIGITS: usize = 16;
 /// Hexadecimal digits that tell two names apart which are the same up to their cut.
 const SUFFIX_DIGITS: usize = 8;
 
@@ -48,6 +50,25 @@ pub fn ended(run: &RunId, end: &EventBody) {
     if let Ok(span) = serde_json::to_string(end) {
         tracing::info!(target: SPAN_TARGET, run = %run, trace = trace_id(run), span, "span ended");
     }
+}
+
+tokio::task_local! {
+    /// The `traceparent` of what this task does now.
+    static TRACEPARENT: String;
+}
+
+/// Does this work as a part of this span: calls of our own hosts say so.
+pub async fn within<W: Future>(run: &RunId, span: &str, work: W) -> W::Output {
+    let trace = trace_id(run);
+    let parent = hash(&format!("{trace}/{span}"), SPAN_ID_DIGITS);
+    TRACEPARENT.scope(format!("00-{trace}-{parent}-01"), work).await
+}
+
+/// The `traceparent` to send with a call of a host of ours (bot supplement section 24): no other host is to learn of our
+/// traces. None outside a run's work, and where nobody listens to its spans.
+pub fn traceparent() -> Option<String> {
+    let is_on = tracing::enabled!(target: SPAN_TARGET, tracing::Level::INFO);
+    if is_on { TRACEPARENT.try_with(Clone::clone).ok() } else { None }
 }
 
 fn hash(text: &str, digits: usize) -> String {
@@ -152,5 +173,17 @@ mod tests {
         assert_eq!((span_name(&a).len(), span_name(&b).len()), (64, 64));
         assert_ne!(span_name(&a), span_name(&b));
         assert_eq!(span_name(&a), span_name(&a));
+    }
+
+    #[tokio::test]
+    async fn a_run_s_work_names_its_span_to_our_own_hosts_while_somebody_listens() {
+        let run = RunId::parse("0123456789abcdef0123456789abcdef").unwrap();
+        assert_eq!(within(&run, "s1", async { traceparent() }).await, None);
+        let _listening =
+            tracing::subscriber::set_default(tracing_subscriber::registry().with(Told::default()));
+        assert_eq!(traceparent(), None);
+        let named = within(&run, "s1", async { traceparent() }).await.unwrap();
+        // The collector's span of this name has this id (`ars-bot-telemetry`, `export/convert.rs`).
+        assert_eq!(named, "00-0123456789abcdef0123456789abcdef-dc77fb9e4dd41485-01");
     }
 }

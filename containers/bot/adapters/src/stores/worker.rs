@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use ars_auth::Secret;
-use ars_bot_core::ports::StoreError;
+use ars_bot_core::{ports::StoreError, trace};
 use ars_wire::state::Route;
 use async_trait::async_trait;
 use reqwest::{
@@ -26,6 +26,9 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 const MEMORY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Bytes of an answer read at most: a full page of the largest records' items fits several times over.
 const MAX_ANSWER: usize = 64 * 1024 * 1024;
+
+/// Which span a request is a part of (W3C Trace Context).
+const TRACEPARENT: &str = "traceparent";
 
 const TOO_LARGE: &str = "the answer is too large";
 
@@ -71,13 +74,17 @@ impl Worker {
 #[async_trait]
 impl Exchange for Worker {
     async fn exchange(&self, route: Route, body: String) -> Result<Answer, StoreError> {
-        let request = self
+        let mut request = self
             .client
             .post(format!("{}{}", self.base_url, route.path()))
             .timeout(timeout(route))
             .header(AUTHORIZATION, self.bearer.clone())
             .header(CONTENT_TYPE, "application/json")
             .body(body);
+        // Ours, and no redirect is followed: the only host that learns of our traces.
+        if let Some(traceparent) = trace::traceparent() {
+            request = request.header(TRACEPARENT, traceparent);
+        }
         let response = request.send().await.map_err(network)?;
         let status = response.status().as_u16();
         // A body that breaks off makes the answer no answer, whatever its status said.

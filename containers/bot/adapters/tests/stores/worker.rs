@@ -4,10 +4,14 @@ use std::sync::Arc;
 
 use ars_auth::Secret;
 use ars_bot_adapters::stores::{Worker, WorkerStores};
-use ars_bot_core::ports::{
-    Ledger as _, Memory, RunStore as _, Schedules as _, StoreError, StoreErrorKind, Transcripts as _,
+use ars_bot_core::{
+    ports::{
+        Ledger as _, Memory, RunStore as _, Schedules as _, StoreError, StoreErrorKind, Transcripts as _,
+    },
+    trace,
 };
 use ars_types::StoreKey;
+use metrics_exporter_prometheus::PrometheusBuilder;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
@@ -72,6 +76,46 @@ async fn a_request_carries_its_length_its_type_and_the_bearer() {
         &format!("content-length: {}", body.len()),
     ] {
         assert!(request.contains(&format!("\r\n{header}\r\n")), "{header} in {request}");
+    }
+}
+
+#[tokio::test]
+async fn a_request_of_a_run_names_the_span_it_is_part_of() {
+    let _listening = tracing::subscriber::set_default(tracing_subscriber::registry());
+    let empty = || http("200 OK", r#"{"record":null}"#);
+    let (store, request) = answering(empty()).await;
+    trace::within(&run("r1"), "s1", store.get(&run("r1"))).await.unwrap();
+    let expected = format!("\r\ntraceparent: 00-{}-", trace::trace_id(&run("r1")));
+    assert!(request.await.unwrap().to_lowercase().contains(&expected));
+    // What no run asks for is part of none.
+    let (store, request) = answering(empty()).await;
+    store.get(&run("r1")).await.unwrap();
+    assert!(!request.await.unwrap().to_lowercase().contains("traceparent"));
+}
+
+#[tokio::test]
+async fn every_request_is_timed_by_its_route_and_outcome() {
+    let recorder = PrometheusBuilder::new().build_recorder();
+    let handle = recorder.handle();
+    // Within this thread, and the test has no other.
+    let _recording = metrics::set_default_local_recorder(&recorder);
+    let answers = [
+        http("200 OK", r#"{"record":null}"#),
+        http("409 Conflict", r#"{"ok":false}"#),
+        http("500 Internal Server Error", "{}"),
+        String::new(),
+    ];
+    for answer in answers {
+        let (store, request) = answering(answer).await;
+        let _ = store.get(&run("r1")).await;
+        request.await.unwrap();
+    }
+    let text = handle.render();
+    for (outcome, count) in [("ok", 2), ("failed", 1), ("infra", 1)] {
+        let line = format!(
+            "ars_store_request_duration_seconds_count{{operation=\"/runs/get\",outcome=\"{outcome}\"}} {count}"
+        );
+        assert!(text.contains(&line), "{line} in {text}");
     }
 }
 

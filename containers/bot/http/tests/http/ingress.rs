@@ -50,6 +50,25 @@ async fn refusals_have_the_bodies_of_the_specification() {
 }
 
 #[tokio::test]
+async fn a_caller_s_trace_is_ignored() {
+    let bot = Bot::start().await;
+    bot.script(&["forty-two"]);
+    let theirs = "0af7651916cd43dd8448eb211c80319c";
+    let request = Client::new().post(bot.url("/ingress")).bearer_auth("good");
+    let request = request
+        .header("traceparent", format!("00-{theirs}-b7ad6b7169203331-01"))
+        .header("tracestate", format!("vendor={theirs}"))
+        .header("baggage", format!("id={theirs}"));
+    let (status, answer) = told(request.body(json!({"text": "x"}).to_string()).send().await.unwrap()).await;
+    assert_eq!(status, 200);
+    let id = RunId::parse(answer["run"]["id"].as_str().unwrap()).unwrap();
+    let run = bot.core.registry().get(&id).unwrap();
+    let traces = run.events.iter().filter(|event| event.contains("traceId"));
+    assert_eq!(traces.clone().count(), 1, "the run has a trace of its own");
+    assert!(!run.events.iter().any(|event| event.contains(theirs)), "{:?}", run.events);
+}
+
+#[tokio::test]
 async fn a_request_is_answered_with_the_reply_and_the_receipt_of_its_run() {
     let bot = Bot::start().await;
     bot.script(&["forty-two"]);

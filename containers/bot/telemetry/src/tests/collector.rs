@@ -55,6 +55,8 @@ async fn a_run_arrives_as_one_trace_of_linked_spans() {
     let (root, agent, turn) =
         (named(&spans, "request"), named(&spans, "run.agent"), named(&spans, "model.turn"));
     assert!(root.parent_span_id.is_empty() && !root.span_id.is_empty());
+    // What a `traceparent` to our own hosts calls this span (`trace::within` of the core).
+    assert_eq!(hex(&root.span_id), "9b92afd0c9811adc");
     assert_eq!((&agent.parent_span_id, &turn.parent_span_id), (&root.span_id, &agent.span_id));
     let kinds = [root, agent, turn].map(Span::kind);
     assert_eq!(kinds, [SpanKind::Server, SpanKind::Internal, SpanKind::Client]);

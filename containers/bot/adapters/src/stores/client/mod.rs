@@ -13,9 +13,15 @@ mod runs;
 mod schedules;
 mod transcript;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::Instant,
+};
 
-use ars_bot_core::ports::{StoreError, StoreErrorKind};
+use ars_bot_core::{
+    metrics::{self, Outcome},
+    ports::{StoreError, StoreErrorKind},
+};
 use ars_runs::RunRecord;
 use ars_store::json;
 use ars_types::{StoreKey, UnixMillis};
@@ -131,7 +137,10 @@ impl<E: Exchange> Client<E> {
         if body.len() > route.fence() {
             return Err(over_limit(body.len()));
         }
-        let answer = self.exchange.exchange(route, body).await?;
+        let began = Instant::now();
+        let answer = self.exchange.exchange(route, body).await;
+        metrics::store_request(route.path(), outcome(&answer), began.elapsed());
+        let answer = answer?;
         if matches!(answer.status, 200 | 409) {
             return Ok(answer);
         }
@@ -140,6 +149,15 @@ impl<E: Exchange> Client<E> {
             tracing::warn!(route = route.path(), "the state Worker lacks a route: deploy it before the bot");
         }
         Err(error)
+    }
+}
+
+/// A conflict is an answer like another.
+fn outcome(answer: &Result<Answer, StoreError>) -> Outcome {
+    match answer {
+        Ok(Answer { status: 200 | 409, .. }) => Outcome::Ok,
+        Ok(_) => Outcome::Failed,
+        Err(_) => Outcome::Infra,
     }
 }
 
