@@ -51,14 +51,21 @@ pub async fn wind_down(
         return Wound::Stopped;
     };
     if !drained {
-        tracing::error!(in_flight = core.load().in_flight, "the drain's deadline passed");
-        return Wound::Late;
+        return late(core).await;
     }
     // What came in between the drain's end and the listener's is waited for too.
     tokio::select! {
-        drained = finish(core, server, DRAIN_DEADLINE) => if drained { Wound::Down } else { Wound::Late },
+        drained = finish(core, server, DRAIN_DEADLINE) => if drained { Wound::Down } else { late(core).await },
         () = signals.told_to_stop() => Wound::Stopped,
     }
+}
+
+/// Leaves what is not done with a record that says so.
+async fn late(core: &Core) -> Wound {
+    let in_flight = core.load().in_flight;
+    let recorded = core.record_abandoned().await;
+    tracing::error!(in_flight, recorded, "the drain's deadline passed");
+    Wound::Late
 }
 
 /// Stops every run, those included that requests still on their way begin, and waits for their records.

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod agents;
+mod abandoned;
 mod capabilities;
 mod conclude;
 mod day_spend;

@@ -34,7 +34,7 @@ use crate::{
 use slot::Slot;
 
 pub use meta::Meta;
-pub(crate) use tracked::REPLIED;
+pub(crate) use tracked::{REPLIED, VIEW_TOKEN};
 pub use tracked::{Gate, Step, Stepped, Tracked};
 
 /// The stores behind a ledger.
@@ -121,7 +121,7 @@ impl Live {
         run.nudge_at_each(flush::BATCH_EVENTS, &self.inner.nudge);
         self.slots().insert(run.id().clone(), Arc::clone(&slot));
         self.inner.nudge.notify_one();
-        Tracked::new(self.clone(), slot)
+        Tracked::new(self.clone(), slot, run.token())
     }
 
     /// Writes a run's record and ends the live run; no flush carries it any more.

@@ -33,6 +33,8 @@ const GATE_PATIENCE: Duration = Duration::from_secs(18);
 const PENDING_WRITES: Duration = Duration::from_secs(6);
 /// Between two attempts to write it.
 const PENDING_AGAIN_AFTER: Duration = Duration::from_millis(500);
+/// Field of the run's state: the token with which its viewers come back, wherever it goes on.
+pub(crate) const VIEW_TOKEN: &str = "viewToken";
 /// Field of the run's state: whether the reply is known to be delivered. `false` from before it is tried.
 pub(crate) const REPLIED: &str = "replied";
 
@@ -48,7 +50,6 @@ pub struct Tracked {
 }
 
 /// What the run's row keeps beside its steps, as this process knows it.
-#[derive(Default)]
 struct State {
     fields: Map<String, Value>,
     /// The row does not have all of it.
@@ -90,8 +91,10 @@ pub enum Gate {
 }
 
 impl Tracked {
-    pub(super) fn new(live: Live, slot: Arc<Slot>) -> Self {
-        let (conversation, state) = (Mutex::default(), std::sync::Mutex::default());
+    pub(super) fn new(live: Live, slot: Arc<Slot>, view_token: &str) -> Self {
+        let fields = Map::from_iter([(VIEW_TOKEN.to_owned(), Value::from(view_token))]);
+        let state = std::sync::Mutex::new(State { fields, is_dirty: true });
+        let conversation = Mutex::default();
         Self { live, slot, conversation, state, is_resumable: AtomicBool::new(false) }
     }
 
@@ -108,7 +111,7 @@ impl Tracked {
     /// Goes on with what another process stored.
     pub async fn adopt(&self, turns: u64, state: Map<String, Value>) {
         *self.conversation.lock().await = Conversation::of(turns);
-        *self.state() = State { fields: state, is_dirty: true };
+        self.state().fields.extend(state);
         self.is_resumable.store(true, Ordering::Release);
     }
 

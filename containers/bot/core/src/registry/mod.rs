@@ -115,21 +115,30 @@ impl Registry {
     ///
     /// Fails only when the operating system has no randomness to give.
     pub fn create(&self, id: RunId, facts: RunFacts) -> Result<RunHandle, getrandom::Error> {
-        let origin = Origin { started_at: self.inner.clock.now(), events: Vec::new(), stop: None };
+        let origin = Origin { started_at: self.inner.clock.now(), ..Origin::default() };
         self.restore(id, facts, origin)
     }
 
-    /// Puts a run back that another process began: its events keep their seqs, and what follows goes on behind them.
+    /// Puts a run back that another process began: its events keep their seqs, and what follows goes on behind them. The
+    /// token that its viewers have stays good.
+    ///
+    /// What the other process showed and the ledger never had is gone, and its numbers go to other events: a viewer that
+    /// comes back ahead of the stream goes on where the stream is. Holding events back until they are stored would delay
+    /// every viewer for the few that see a process die.
     pub fn restore(&self, id: RunId, facts: RunFacts, origin: Origin) -> Result<RunHandle, getrandom::Error> {
-        let run = Arc::new(Run::new(id.clone(), self.mint_token()?, facts, origin, &self.inner.redactor));
+        let token = origin.token.clone().filter(|token| is_token(token));
+        let token = token.map_or_else(|| self.mint_token(), Ok)?;
+        let run = Arc::new(Run::new(id.clone(), token, facts, origin, &self.inner.redactor));
         self.lock().insert(id.clone(), Arc::clone(&run));
         self.changed(IndexChange::Upsert(id));
         Ok(RunHandle::new(run, self.clone()))
     }
 
-    /// Removes a run that is another process's now; its viewers find it there.
+    /// Removes a run that is another process's now: its viewers' streams end, and they find it there.
     pub fn forget(&self, id: &RunId) {
-        if self.lock().remove(id).is_some() {
+        let removed = self.lock().remove(id);
+        if let Some(run) = removed {
+            run.go();
             self.changed(IndexChange::Removed(id.clone()));
         }
     }
@@ -245,6 +254,11 @@ fn mint_id(randomness: &Randomness) -> RunId {
             return id;
         }
     }
+}
+
+/// Whether a stored token is one of ours.
+fn is_token(token: &str) -> bool {
+    token.len() == 2 * TOKEN_BYTES && token.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 #[cfg(test)]

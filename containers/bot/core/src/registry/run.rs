@@ -38,8 +38,10 @@ pub struct LiveRun {
 }
 
 /// What is there of a run before its driver begins.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct Origin {
+    /// Its capability token, with which its viewers come back; a new one when nothing.
+    pub token: Option<String>,
     /// When it was created.
     pub started_at: UnixMillis,
     /// Its events so far: seq and JSON, in order.
@@ -79,6 +81,8 @@ pub(super) struct State {
     cost: Option<u64>,
     pub(super) sealed: Option<(UnixMillis, Option<bool>)>,
     stop: Option<StopMode>,
+    /// It is another process's now.
+    pub(super) is_gone: bool,
 }
 
 impl Run {
@@ -89,7 +93,7 @@ impl Run {
         origin: Origin,
         redactor: &Arc<Redactor>,
     ) -> Self {
-        let Origin { started_at, events, stop } = origin;
+        let Origin { token: _, started_at, events, stop } = origin;
         let mut state = State { stop, ..State::default() };
         for event in events {
             state.last_seq = event.seq;
@@ -183,6 +187,12 @@ impl Run {
         self.fire(StopMode::Hard);
     }
 
+    /// Ends the streams of its viewers, without a word: they come back where the run is now.
+    pub(super) fn go(&self) {
+        self.lock().is_gone = true;
+        self.changes.send_modify(|count| *count += 1);
+    }
+
     /// Numbers, cleans and keeps an event. After the finish only span records still count, until the seal.
     fn publish(&self, body: EventBody, now: UnixMillis) {
         let mut state = self.lock();
@@ -241,6 +251,11 @@ impl RunHandle {
     /// The run.
     pub fn id(&self) -> &RunId {
         &self.run.id
+    }
+
+    /// Its capability token.
+    pub(crate) fn token(&self) -> &str {
+        &self.run.token
     }
 
     /// Publishes an event now.

@@ -61,7 +61,7 @@ impl Subscription {
         Self { run, changes, after, told_finished: false, ended: false }
     }
 
-    /// The next frames; waits until there are some. `None` after the end.
+    /// The next frames; waits until there are some. `None` after the end, and when the run has left this process.
     pub async fn next(&mut self) -> Option<Vec<Frame>> {
         while !self.ended {
             self.changes.borrow_and_update();
@@ -69,7 +69,7 @@ impl Subscription {
             if !frames.is_empty() {
                 return Some(frames);
             }
-            if self.changes.changed().await.is_err() {
+            if self.run.lock().is_gone || self.changes.changed().await.is_err() {
                 return None;
             }
         }

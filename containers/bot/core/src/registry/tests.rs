@@ -183,3 +183,30 @@ async fn a_finished_run_leaves_after_its_stay_and_a_live_one_never() {
     }
     assert_eq!(last, Some(IndexChange::Removed(done.id().clone())));
 }
+
+#[tokio::test]
+async fn viewers_of_a_run_that_another_process_has_are_let_go_after_what_was_said() {
+    let World { registry, .. } = world();
+    let run = registry.create(RunId::parse("r1").unwrap(), facts()).unwrap();
+    let token = run.view().token;
+    let mut subscription = registry.subscribe(run.id(), &token, 0).unwrap();
+    say(&run, "a");
+    registry.forget(run.id());
+    assert_eq!(seqs(&subscription.next().await.unwrap()), [1]);
+    assert_eq!(subscription.next().await, None);
+}
+
+#[test]
+fn a_run_put_back_is_opened_by_the_token_it_had_and_by_no_other_text() {
+    let (first, second) = (world().registry, world().registry);
+    let run = first.create(RunId::parse("r1").unwrap(), facts()).unwrap();
+    let token = run.token().to_owned();
+    let origin = Origin { token: Some(token.clone()), ..Origin::default() };
+    second.restore(run.id().clone(), facts(), origin).unwrap();
+    assert!(second.open(run.id(), &token).is_some());
+
+    let origin = Origin { token: Some("guessable".into()), ..Origin::default() };
+    let run = second.restore(RunId::parse("r2").unwrap(), facts(), origin).unwrap();
+    assert!(second.open(run.id(), "guessable").is_none());
+    assert_eq!(run.token().len(), token.len());
+}

@@ -16,7 +16,7 @@ use crate::{
     agents,
     conclude::{self, Conclusion},
     history::HistoryWriter,
-    live::{Meta, Stepped},
+    live::{Meta, Stepped, VIEW_TOKEN},
     ports::{StoreError, WorkspaceRequest},
     registry::{Kept, Origin},
     run::{Assignment, First, Resumption, Voice},
@@ -82,7 +82,12 @@ pub(super) async fn prepare(
     leave_follow_ups(run, &stand.record, &claim);
     let kept = kept(events);
     let last_seq = kept.last().map_or(0, |event| event.seq);
-    let origin = Origin { started_at: run.row.started_at.rounded(), events: kept, stop: run.row.stop };
+    let origin = Origin {
+        token: run.row.state.get(VIEW_TOKEN).and_then(Value::as_str).map(str::to_owned),
+        started_at: run.row.started_at.rounded(),
+        events: kept,
+        stop: run.row.stop,
+    };
     let Ok(handle) = core.registry().restore(run.row.run_id.clone(), meta.facts(), origin) else {
         return Ok(Err(Refused::Randomness));
     };

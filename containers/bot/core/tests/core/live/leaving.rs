@@ -5,9 +5,10 @@ use std::{sync::Arc, time::Duration};
 use ars_bot_core::ports::StoreErrorKind;
 use ars_types::RunStatus;
 use ars_wire::ledger::Phase;
+use tokio_util::sync::CancellationToken;
 
 use super::{begin, world_of};
-use crate::support::{Fault, Move, ScriptedLedger, bash};
+use crate::support::{Collector, Fault, Move, Reopening, ScriptedLedger, bash, outline, world, world_with};
 
 #[tokio::test(start_paused = true)]
 async fn a_stored_run_is_left_to_the_next_process_in_the_middle_of_a_model_call() {
@@ -57,4 +58,54 @@ async fn a_store_that_hangs_keeps_the_reply_no_longer_than_the_lease_lasts() {
     assert_eq!(*io.replies.lock().unwrap(), ["hi"]);
     // The lease lasts 30 s, and its last heartbeat may be 10 s old.
     assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_drains_deadline_leaves_unfinished_is_recorded_with_all_it_has_said() {
+    let world = Arc::new(world(vec![Move::HangUntilStopped]));
+    let (_, running) = begin(&world, "hello");
+    world.model.called.notified().await;
+    assert!(!world.core.drain(Duration::from_secs(1)).await);
+    assert_eq!(world.core.record_abandoned().await, 1);
+    let record = world.last_record();
+    assert_eq!((record.status, record.reply_ok), (RunStatus::Interrupted, None));
+    assert!(record.finished_at > record.started_at);
+    assert_eq!(outline(&record), ["input", "run_meta"]);
+    running.abort();
+
+    let ledger = Arc::new(ScriptedLedger::default());
+    let handed_off = world_of(&ledger, vec![Move::HangUntilStopped]);
+    let (_, running) = begin(&handed_off, "hello");
+    handed_off.model.called.notified().await;
+    assert!(handed_off.core.drain(Duration::from_secs(60)).await);
+    running.await.unwrap();
+    assert_eq!(handed_off.core.record_abandoned().await, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_token_that_opens_a_run_is_kept_with_it_and_in_no_record() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let first = world_of(&ledger, vec![Move::HangUntilStopped]);
+    let (io, running) = begin(&first, "hello");
+    first.model.called.notified().await;
+    let id = io.started.lock().unwrap()[0].clone();
+    let token = first.core.registry().get(&id).unwrap().token;
+    assert!(first.core.drain(Duration::from_secs(60)).await);
+    running.await.unwrap();
+
+    let channels = Arc::new(Reopening(Arc::new(Collector::default())));
+    let second = world_with(vec![Move::SayWhenTold("done")], ledger.capability("g2", channels));
+    let (keeper, end) = (second.core.clone(), CancellationToken::new());
+    let keeping = tokio::spawn({
+        let end = end.clone();
+        async move { keeper.keep_ledger(end).await }
+    });
+    second.model.called.notified().await;
+    assert!(second.core.registry().open(&id, &token).is_some());
+    second.model.go_on.notify_one();
+    ledger.until(|ledger| !ledger.records.lock().unwrap().is_empty()).await;
+    end.cancel();
+    keeping.await.unwrap();
+    let record = serde_json::to_string(&ledger.records.lock().unwrap()[0]).unwrap();
+    assert!(!record.contains(&token));
 }
