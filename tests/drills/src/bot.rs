@@ -75,6 +75,12 @@ impl Bot {
         timeout(PATIENCE, text).await.expect("an answer")
     }
 
+    /// Opens a stream.
+    pub async fn stream(&self, path: &str) -> reqwest::Response {
+        let url = format!("{}{path}", self.url.as_deref().expect("the bot listens"));
+        timeout(PATIENCE, self.client.get(url).send()).await.expect("an answer").unwrap()
+    }
+
     /// The address below which everything is; none when it died before it listened.
     pub fn url(&self) -> Option<&str> {
         self.url.as_deref()

@@ -13,12 +13,14 @@
 mod bot;
 mod coding;
 mod machine;
+mod outside;
 mod processes;
 pub mod secrets;
 mod state;
 
 pub use bot::{Bot, PATIENCE, until};
 pub use coding::{Coding, Traces, answers, results};
-pub use machine::Machine;
-pub use processes::{Process, below, peak_bytes};
+pub use machine::{Machine, Setup};
+pub use outside::{Outside, Sent};
+pub use processes::{Process, below, is_alive, peak_bytes, shown_with};
 pub use state::State;

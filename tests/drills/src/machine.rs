@@ -11,12 +11,10 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::process::Command;
 
-use crate::{Bot, State, secrets};
+use crate::{Bot, State, outside::git, secrets};
 
 /// The variable that names the place at which a bot dies.
 const KILL_AT: &str = "ARS_KILL_AT";
-/// Rights that let root look into any process, and that root in a container does not have.
-const OVERSIGHT: &str = "-sys_ptrace,-sys_admin,-perfmon";
 /// Folders between a workspace and the files at the root of its tree, at most.
 const TREE_DEPTH: usize = 2;
 
@@ -24,6 +22,7 @@ const TREE_DEPTH: usize = 2;
 pub struct Machine {
     folder: TempDir,
     program: PathBuf,
+    environment: Vec<(&'static str, String)>,
     worker: Running,
     /// The vendor of its bots' model.
     pub vendor: FakeAnthropic,
@@ -31,18 +30,39 @@ pub struct Machine {
     pub state: State,
 }
 
+/// What a machine has beside the usual.
+#[derive(Default)]
+pub struct Setup {
+    /// The origin of its repository, when that is not a folder of it.
+    pub origin: Option<String>,
+    /// More of its configuration.
+    pub config: String,
+    /// More of its bots' environment.
+    pub environment: Vec<(&'static str, String)>,
+}
+
 impl Machine {
     /// A machine for this program, whose model answers by looking at the request.
     pub async fn new(program: &str, answer: impl Fn(&Value) -> Reply + Send + Sync + 'static) -> Self {
+        Self::with(program, Setup::default(), answer).await
+    }
+
+    /// A machine that has more.
+    pub async fn with(
+        program: &str,
+        setup: Setup,
+        answer: impl Fn(&Value) -> Reply + Send + Sync + 'static,
+    ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("home")).unwrap();
-        let project = project(folder.path());
+        let project = || git::project(folder.path()).display().to_string();
+        let origin = setup.origin.unwrap_or_else(project);
         let config = format!(
             "[defaults]\nagent = \"coding\"\nrepository = \"acme/app\"\nmodel = \"anthropic/claude-drill\"\n\n\
-             [[repositories]]\nname = \"acme/app\"\norigin = \"{}\"\n\n\
+             [[repositories]]\nname = \"acme/app\"\norigin = \"{origin}\"\n\n\
              [providers.local]\ntype = \"openai-compatible\"\nbase_url = \"http://127.0.0.1:9/v1\"\n\
-             api_key_env = \"LOCAL_KEY\"\n",
-            project.display()
+             api_key_env = \"LOCAL_KEY\"\n\n{}",
+            setup.config
         );
         std::fs::write(folder.path().join("ars.toml"), config).unwrap();
         let worker =
@@ -51,6 +71,7 @@ impl Machine {
         Self {
             folder,
             program: program.into(),
+            environment: setup.environment,
             worker,
             vendor: FakeAnthropic::answering(answer).await,
             state,
@@ -59,7 +80,7 @@ impl Machine {
 
     /// The bot's command, with nothing of this process's environment but the way to its tools.
     pub fn command(&self) -> Command {
-        let mut command = confined(&self.program);
+        let mut command = Command::new(&self.program);
         command
             .args(["serve", "--listen", "127.0.0.1:0"])
             .args(["--state-url", &format!("http://{}", self.worker.client.address())])
@@ -71,6 +92,7 @@ impl Machine {
             .env("ARS_DATA_DIR", self.path("data"))
             .envs(secrets::environment())
             .env("ANTHROPIC_BASE_URL", self.vendor.url())
+            .envs(self.environment.clone())
             .current_dir(self.folder.path())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -113,16 +135,6 @@ impl Machine {
     }
 }
 
-/// The program without the rights that root has over other processes.
-fn confined(program: &Path) -> Command {
-    if !rustix::process::geteuid().is_root() {
-        return Command::new(program);
-    }
-    let mut command = Command::new("setpriv");
-    command.args(["--bounding-set", OVERSIGHT, "--inh-caps", OVERSIGHT]).arg(program);
-    command
-}
-
 /// A file of this name at most so many folders below.
 fn find(folder: &Path, name: &str, depth: usize) -> Option<PathBuf> {
     let file = folder.join(name);
@@ -131,22 +143,4 @@ fn find(folder: &Path, name: &str, depth: usize) -> Option<PathBuf> {
     }
     let below = std::fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
     below.filter(|path| depth > 0 && path.is_dir()).find_map(|path| find(&path, name, depth - 1))
-}
-
-/// A small repository.
-fn project(folder: &Path) -> PathBuf {
-    let project = folder.join("project");
-    std::fs::create_dir(&project).unwrap();
-    std::fs::write(project.join("README.md"), "# An app\n\nIt greets.\n").unwrap();
-    git(&project, &["init", "-q"]);
-    git(&project, &["add", "."]);
-    git(&project, &["commit", "-qm", "first"]);
-    project
-}
-
-fn git(directory: &Path, arguments: &[&str]) {
-    let identity = ["-c", "user.name=t", "-c", "user.email=t@localhost", "-c", "init.defaultBranch=main"];
-    let status =
-        std::process::Command::new("git").args(identity).args(arguments).current_dir(directory).status();
-    assert!(status.unwrap().success(), "{arguments:?}");
 }

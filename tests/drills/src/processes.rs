@@ -32,6 +32,19 @@ pub fn below(root: u32) -> Vec<Process> {
     found.into_iter().filter(|pid| *pid != root).map(process).collect()
 }
 
+/// Arguments and environments of the processes whose arguments have these words.
+pub fn shown_with(words: &str) -> String {
+    let entries = std::fs::read_dir("/proc").unwrap();
+    let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    let told = pids.map(process).filter(|process| process.arguments.contains(words));
+    told.map(|process| format!("{} {}\n", process.arguments, process.environment)).collect()
+}
+
+/// Whether a process runs. One that has ended and that nobody has asked for does not.
+pub fn is_alive(pid: u32) -> bool {
+    status(pid, "State:").is_some_and(|state| !state.starts_with('Z'))
+}
+
 /// The most bytes that a process has held in memory at once since its start.
 pub fn peak_bytes(pid: u32) -> u64 {
     let peak = status(pid, "VmHWM:").expect("the process runs");

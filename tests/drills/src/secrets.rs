@@ -8,14 +8,19 @@ pub const INGRESS: &str = "canary-ingress-abf7158809cf4f3c";
 pub const QUOTED: &str = "canary-quoted-762e7160f38b4da5";
 /// The key of the model's vendor.
 pub const ANTHROPIC: &str = "canary-anthropic-6a784d9045190cfe";
-/// Keys that are configured and not used.
-const OPENAI: &str = "canary-openai-f4bf8d2d5c3e1a90";
-const LOCAL: &str = "canary-local-91c0a8d7e6b5f423";
-const SEARCH: &str = "canary-search-0d1e2f3a4b5c6d7e";
-const TELEMETRY: &str = "canary-telemetry-8899aabbccddeeff";
+/// The key of another vendor.
+pub const OPENAI: &str = "canary-openai-f4bf8d2d5c3e1a90";
+/// A key that is configured for nothing in use, unless a drill says so.
+pub const LOCAL: &str = "canary-local-91c0a8d7e6b5f423";
+/// The key of the web search.
+pub const SEARCH: &str = "canary-search-0d1e2f3a4b5c6d7e";
+/// The bearer of the collector of spans.
+pub const TELEMETRY: &str = "canary-telemetry-8899aabbccddeeff";
+/// The password in the address of a repository.
+pub const ORIGIN: &str = "canary-origin-3c6ef372fe94f82b";
 
 /// All of them.
-pub const ALL: [&str; 8] = [MEMORY, INGRESS, QUOTED, ANTHROPIC, OPENAI, LOCAL, SEARCH, TELEMETRY];
+pub const ALL: [&str; 9] = [MEMORY, INGRESS, QUOTED, ANTHROPIC, OPENAI, LOCAL, SEARCH, TELEMETRY, ORIGIN];
 
 /// The variables that carry them.
 pub fn environment() -> Vec<(&'static str, String)> {

@@ -41,6 +41,14 @@ impl State {
         ids.map(|id| self.ask("/runs/get", json!({ "id": id }))["record"].clone()).collect()
     }
 
+    /// What a scope of memory holds, as texts.
+    pub fn remembered(&self, scope: &str) -> Vec<String> {
+        let answer = self.client.post("/list", secrets::MEMORY, &json!({ "scopeKey": scope, "limit": 50 }));
+        assert_eq!(answer.status, 200, "{:?}", answer.body);
+        let records = answer.body["records"].as_array().unwrap();
+        records.iter().map(|record| record["text"].as_str().unwrap().to_owned()).collect()
+    }
+
     /// Shortens the leases of live runs in their dead owner's name, so that nobody has to wait for them: the same write
     /// the owner would have made, with the shortest lease there is.
     pub fn shorten_leases(&self) {

@@ -26,7 +26,8 @@ const OVERRIDES_PATIENCE: Duration = Duration::from_secs(3);
 
 /// The public web, with the search when there is a key for it.
 pub fn web(search_key: Option<&Secret>) -> Result<Arc<dyn Web>, Failure> {
-    let search = search_key.map(|key| BraveSearch::new(key, None)).transpose();
+    let base_url = environment::variable(name::BRAVE_SEARCH_BASE_URL);
+    let search = search_key.map(|key| BraveSearch::new(key, base_url.as_deref())).transpose();
     let web = search.and_then(PublicWeb::new).context("the web tools").map_err(Failure::Unavailable)?;
     Ok(Arc::new(web))
 }

@@ -14,6 +14,8 @@ pub mod name {
     pub const SKILLS_DIR: &str = "SERVICE_SKILLS_DIR";
     /// Key of the web search.
     pub const BRAVE_SEARCH_API_KEY: &str = "BRAVE_SEARCH_API_KEY";
+    /// Where the web search is, when that is not Brave's own address.
+    pub const BRAVE_SEARCH_BASE_URL: &str = "BRAVE_SEARCH_BASE_URL";
     /// Default port.
     pub const PORT: &str = "PORT";
 }

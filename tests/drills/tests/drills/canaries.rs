@@ -1,10 +1,11 @@
 //! Every configured secret has a value of its own, and shows nowhere: not in logs, records, streams, pages, prompts,
-//! files, nor in the arguments or environments of what a run starts.
+//! spans, metrics, memory, files, nor in the arguments or environments of what a run starts. Everything that can hold
+//! one is in use, and a secret that is sent goes to whom it is for, in a header.
 
 use std::path::Path;
 
-use ars_testkit::Reply;
-use ars_tests_drills::{Bot, Machine, answers, below, secrets, until};
+use ars_testkit::{FakeOpenAi, Reply};
+use ars_tests_drills::{Bot, Machine, Outside, Sent, Setup, answers, below, secrets, until};
 use serde_json::{Value, json};
 
 use crate::{PROGRAM, kills::over};
@@ -13,10 +14,21 @@ use crate::{PROGRAM, kills::over};
 const PROBE: &str = r#"env; p=$$
 while [ "$p" -gt 1 ]; do tr '\0' '\n' < /proc/$p/environ; tr '\0' ' ' < /proc/$p/cmdline; p=$(awk '/^PPid/{print $2}' /proc/$p/status); done
 touch begun; while [ ! -e go ]; do sleep 0.02; done; echo the end of the probe"#;
+/// The configuration's file: what it holds is its owner's.
+const CONFIGURATION: &str = "ars.toml";
+
+fn is_reflection(body: &Value) -> bool {
+    body["messages"].to_string().contains("Remembered already:")
+}
 
 fn answer(body: &Value) -> Reply {
     let words = format!("the key {} is not accepted", secrets::ANTHROPIC);
     match answers(body) {
+        _ if is_reflection(body) => {
+            let text = format!("The token is {}, the password {}", secrets::QUOTED, secrets::ORIGIN);
+            let fact = json!({ "text": text, "confidence": 1, "audience": "user" });
+            Reply::text(json!({ "facts": [fact] }).to_string())
+        }
         _ if body.to_string().contains("be refused") => Reply::error(401, "authentication_error", words),
         0 => Reply::tool("bash", json!({ "command": PROBE })),
         1 => Reply::tool("read_file", json!({ "path": format!("{}.txt", secrets::QUOTED) })),
@@ -24,40 +36,48 @@ fn answer(body: &Value) -> Reply {
     }
 }
 
+fn research(body: &Value) -> Reply {
+    match answers(body) {
+        0 => Reply::tool("web_search", json!({ "query": format!("what is {}", secrets::QUOTED) })),
+        _ => Reply::text(format!("Nobody says, {}.", secrets::OPENAI)),
+    }
+}
+
+/// Everything on: memory, metrics, spans, a search, a second vendor, an origin with a password.
+fn everything(outside: &Outside, vendor: &FakeOpenAi) -> Setup {
+    Setup {
+        origin: Some(outside.origin()),
+        config: "[defaults.models]\nresearch = \"openai/gpt-drill\"\n\n[memory]\nenabled = true\n\n\
+                 [telemetry]\nprometheus = true\n"
+            .into(),
+        environment: vec![
+            ("OPENAI_BASE_URL", vendor.url()),
+            ("BRAVE_SEARCH_BASE_URL", outside.url()),
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", outside.url()),
+        ],
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_secret_shows_in_anything_a_run_leaves_or_starts() {
-    let machine = Machine::new(PROGRAM, answer).await;
+async fn no_secret_shows_in_anything_that_runs_leave_or_start() {
+    let (outside, vendor) = (Outside::start().await, FakeOpenAi::answering(research).await);
+    let machine = Machine::with(PROGRAM, everything(&outside, &vendor), answer).await;
     let mut bot = machine.bot().await;
     let mut seen = Vec::new();
 
-    let text = format!("my token is {}, look around", secrets::QUOTED);
-    let accepted = bot.ask(&json!({ "text": text, "async": true })).await.unwrap().unwrap().1;
-    let run = accepted["runId"].as_str().unwrap().to_owned();
-    until("the probe runs", || machine.path_in_tree("begun").is_some()).await;
-    look_at_processes(&bot, &mut seen);
-    look(&mut seen, "the index of live runs", &bot.read("/runs").await);
-    look(&mut seen, "the ledger", &json!(machine.state.live()).to_string());
-    look(
-        &mut seen,
-        "the ledger's events",
-        &machine.state.ask("/runs/live-events", json!({ "runId": run })).to_string(),
-    );
-    look(
-        &mut seen,
-        "the transcript",
-        &prompts_say(&machine.state.ask("/runs/transcript/read", json!({ "runId": run }))),
-    );
-    let tree = machine.path_in_tree("begun").unwrap();
-    std::fs::write(tree.with_file_name("go"), "").unwrap();
-    over(&machine).await;
-    let refused = bot.ask(&json!({ "text": "be refused", "thread": "other" })).await.unwrap().unwrap().1;
-    look(&mut seen, "the refused reply", &refused.to_string());
-    over(&machine).await;
-
+    let run = probe(&machine, &bot, &mut seen).await;
+    for (text, thread) in [("be refused", "two"), ("agent:research look it up", "three")] {
+        let answered = bot.ask(&json!({ "text": text, "thread": thread })).await.unwrap().unwrap().1;
+        look(&mut seen, "a reply", &answered.to_string());
+        over(&machine).await;
+    }
     for path in ["", "/events", "/friction"] {
         look(&mut seen, &format!("the run's page {path}"), &bot.read(&format!("/runs/{run}{path}")).await);
     }
-    look(&mut seen, "the index", &bot.read("/runs").await);
+    look(&mut seen, "the index", &bot.read("/runs?all=1").await);
+    let metrics = bot.read("/metrics").await;
+    assert!(metrics.contains("ars_"), "{metrics}");
+    look(&mut seen, "the metrics", &metrics);
     bot.terminate().await;
     look(&mut seen, "the bot's log", &bot.log().await);
     look(&mut seen, "the Worker's log", &machine.log_of_the_worker());
@@ -65,17 +85,81 @@ async fn no_secret_shows_in_anything_a_run_leaves_or_starts() {
         look(&mut seen, "a record", &record.to_string());
         assert!(record["eventCount"].as_u64() > Some(2), "{record}");
     }
-    for request in machine.vendor.requests() {
-        look(&mut seen, "a prompt", &prompts_say(&request.body));
-    }
+    look(&mut seen, "memory", &machine.state.remembered("user:http:ann").concat());
+    look_at_prompts(&machine, &vendor, &mut seen);
+    look_outside(&outside, &mut seen);
     look_at_files(&machine.path(""), &mut seen);
-    let probed = machine
-        .vendor
-        .requests()
-        .iter()
-        .any(|request| request.body.to_string().contains("the end of the probe"));
-    assert!(probed, "the probe's output reaches the model");
     assert!(seen.is_empty(), "secrets show:\n{}", seen.join("\n"));
+}
+
+/// A run that looks around, looked at while it does; its id.
+async fn probe(machine: &Machine, bot: &Bot, seen: &mut Vec<String>) -> String {
+    let text = format!("my token is {}, look around", secrets::QUOTED);
+    let accepted = bot.ask(&json!({ "text": text, "async": true })).await.unwrap().unwrap().1;
+    let run = accepted["runId"].as_str().unwrap().to_owned();
+    until("the probe runs", || machine.path_in_tree("begun").is_some()).await;
+    look_at_processes(bot, seen);
+    let index = bot.read("/runs").await;
+    look(seen, "the index of live runs", &index);
+    look(seen, "the ledger", &json!(machine.state.live()).to_string());
+    let of_run = |route: &str| machine.state.ask(route, json!({ "runId": run }));
+    look(seen, "the ledger's events", &of_run("/runs/live-events").to_string());
+    look(seen, "the transcript", &prompts_say(&of_run("/runs/transcript/read")));
+
+    let token = index.split_once(&format!("/runs/{run}?t=")).expect("the index leads to the run").1;
+    let token = token.split(['"', '&']).next().unwrap();
+    let mut live = bot.stream(&format!("/runs/{run}/events?t={token}")).await;
+    let mut stream = live.chunk().await.unwrap().expect("a live stream").to_vec();
+    let began = machine.path_in_tree("begun").unwrap();
+    std::fs::write(began.with_file_name("go"), "").unwrap();
+    over(machine).await;
+    while let Some(chunk) = live.chunk().await.unwrap() {
+        stream.extend(chunk);
+    }
+    let stream = String::from_utf8(stream).unwrap();
+    assert!(stream.contains("the end of the probe"), "the stream goes on to the end: {stream}");
+    look(seen, "the live stream", &stream);
+    run
+}
+
+/// What the models were told. Of what people and models said themselves, the reflection alone is told nothing.
+fn look_at_prompts(machine: &Machine, vendor: &FakeOpenAi, seen: &mut Vec<String>) {
+    let requests: Vec<_> = machine.vendor.requests().into_iter().map(|request| request.body).collect();
+    let has = |words: &str| requests.iter().any(|body| body.to_string().contains(words));
+    assert!(has("the end of the probe"), "the probe's output reaches the model");
+    assert!(requests.iter().any(is_reflection), "there was a reflection");
+    for body in &requests {
+        let said = if is_reflection(body) { body.to_string() } else { prompts_say(body) };
+        look(seen, "a prompt", &said);
+    }
+    let searched: Vec<_> = vendor.requests().into_iter().map(|request| request.body).collect();
+    assert!(searched.iter().any(|body| body.to_string().contains("is in use")), "the search was told of");
+    for body in &searched {
+        look(seen, "a prompt of the other vendor", &prompts_say(body));
+    }
+}
+
+/// What others were sent: each its own secret, in a header, and no other.
+fn look_outside(outside: &Outside, seen: &mut Vec<String>) {
+    let own =
+        [("/v1/traces", Some(secrets::TELEMETRY)), ("/res/", Some(secrets::SEARCH)), ("/repo.git/", None)];
+    let sent = outside.sent();
+    for (prefix, secret) in own {
+        let here: Vec<&Sent> = sent.iter().filter(|sent| sent.path.starts_with(prefix)).collect();
+        assert!(!here.is_empty(), "nothing was sent to {prefix}");
+        for Sent { path, headers, body } in here {
+            look(seen, "an address", &path.replace(secrets::QUOTED, ""));
+            seen.extend(
+                secrets::seen_in(body).into_iter().map(|found| format!("{found} in a body to {path}")),
+            );
+            let headers = format!("{headers:?}");
+            let others = secrets::seen_in(&headers).into_iter().filter(|found| Some(*found) != secret);
+            seen.extend(others.map(|found| format!("{found} in a header to {path}")));
+            assert!(secret.is_none_or(|secret| headers.contains(secret)), "{prefix} is told its own");
+        }
+    }
+    assert!(outside.shown().contains("remote-http"), "git was looked at: {}", outside.shown());
+    look(seen, "git's arguments and environment", &outside.shown());
 }
 
 /// Notes the secrets in a text.
@@ -105,7 +189,7 @@ fn look_at_processes(bot: &Bot, seen: &mut Vec<String>) {
 fn look_at_files(folder: &Path, seen: &mut Vec<String>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        if path.is_symlink() {
+        if path.is_symlink() || path.ends_with(CONFIGURATION) {
             continue;
         }
         if path.is_dir() {

@@ -7,9 +7,11 @@
 
 mod canaries;
 mod checks;
+mod children;
 mod deploys;
 mod hostile;
 mod kills;
+mod memory;
 mod points;
 
 /// The bot with its kill points.
