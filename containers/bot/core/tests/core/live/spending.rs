@@ -1,0 +1,107 @@
+//! What a run that outlasts its process has cost and measured (`ars_agent::money`, `context::limit`).
+
+use std::{sync::Arc, time::Duration};
+
+use ars_agent::money::Price;
+use ars_bot_core::settings::{MoneyCaps, Settings};
+use ars_runs::COST;
+use ars_types::ModelRef;
+use ars_wire::ledger::Phase;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::begin;
+use crate::support::{Collector, Move, Reopening, ScriptedLedger, World, world_of};
+
+/// Each scripted call takes 1,000 tokens in and 100 out: at these prices 4,500 micro-dollars.
+const PRICE: Price =
+    Price { input: 3_000_000, output: 15_000_000, cache_read: 300_000, cache_write: 3_750_000 };
+const CALL: u64 = 4_500;
+const REQUEST: &str = "agent:coding repo:acme/app look";
+
+fn process(ledger: &Arc<ScriptedLedger>, generation: &str, moves: Vec<Move>) -> Arc<World> {
+    let channels = Arc::new(Reopening(Arc::new(Collector::default())));
+    let priced = |mut settings: Settings| {
+        settings.prices.insert(&ModelRef::parse("scripted/m").unwrap(), PRICE);
+        settings.prices.insert(&ModelRef::parse("scripted/second").unwrap(), PRICE);
+        settings.money = MoneyCaps { run: Some(9 * CALL), day: Some(9 * CALL) };
+        settings
+    };
+    Arc::new(world_of(moves, ledger.capability(generation, channels), priced))
+}
+
+fn look() -> Move {
+    Move::Ask(vec![("list_files", json!({}))])
+}
+
+/// A run with one step stored, left in the middle of its second call.
+async fn left() -> Arc<ScriptedLedger> {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let first = process(&ledger, "g1", vec![look(), Move::HangUntilStopped]);
+    let (_, running) = begin(&first, REQUEST);
+    first.model.called.notified().await;
+    first.model.called.notified().await;
+    assert!(first.core.drain(Duration::from_secs(60)).await);
+    running.await.unwrap();
+    ledger
+}
+
+/// What its last step says of the loop.
+fn saved(ledger: &ScriptedLedger) -> Value {
+    let runs = ledger.runs();
+    let kept = runs.values().next().unwrap();
+    kept.steps.values().last().unwrap().extra["loop"].clone()
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_provider_counted_and_what_was_paid_are_kept_from_process_to_process() {
+    let ledger = left().await;
+    let before = saved(&ledger);
+    assert!(before["measure"]["reported"].as_u64() >= Some(1_000), "{before}");
+    // The call that was answered, and what the one that was cut off had sent.
+    assert!(before["spent"]["microusd"].as_u64() > Some(CALL), "{before}");
+    let second = process(&ledger, "g2", vec![Move::HangUntilStopped]);
+    let core = second.core.clone();
+    let keeping = tokio::spawn(async move { core.keep_ledger(CancellationToken::new()).await });
+    second.model.called.notified().await;
+    assert!(second.core.drain(Duration::from_secs(60)).await);
+    keeping.abort();
+    let after = saved(&ledger);
+    assert_eq!((&after["measure"], &after["limits"]), (&before["measure"], &before["limits"]));
+    assert!(after["spent"]["microusd"].as_u64() > before["spent"]["microusd"].as_u64());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_taken_over_holds_its_cap_of_the_day() {
+    let ledger = left().await;
+    let second = process(&ledger, "g2", vec![Move::HangUntilStopped]);
+    let core = second.core.clone();
+    let keeping = tokio::spawn(async move { core.keep_ledger(CancellationToken::new()).await });
+    second.model.called.notified().await;
+    let io: Arc<Collector> = Arc::default();
+    let mut message = crate::support::message("hello");
+    message.thread_key = ars_types::ThreadKey::new("http", "default", "other");
+    let channel: Arc<Collector> = Arc::clone(&io);
+    second.core.dispatch(message, channel).await;
+    let reply = io.replies.lock().unwrap()[0].clone();
+    assert!(reply.starts_with('💸') && reply.contains("under way"), "{reply}");
+    assert!(second.core.drain(Duration::from_secs(60)).await);
+    keeping.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_closing_record_of_a_run_tells_what_its_stored_steps_had_cost() {
+    let ledger = left().await;
+    let spent = saved(&ledger)["spent"]["microusd"].clone();
+    for kept in ledger.runs().values_mut() {
+        kept.row.phase = Phase::Finishing;
+        kept.row.state.insert("finalStatus".into(), json!("completed"));
+        kept.row.state.insert("replied".into(), json!(true));
+    }
+    let second = process(&ledger, "g2", Vec::new());
+    let core = second.core.clone();
+    let keeping = tokio::spawn(async move { core.keep_ledger(CancellationToken::new()).await });
+    ledger.until(|ledger| !ledger.records.lock().unwrap().is_empty()).await;
+    keeping.abort();
+    assert_eq!(ledger.records.lock().unwrap()[0].extra[COST], spent);
+}
