@@ -3,7 +3,8 @@
 //! The context lies in `containers/bot/build`, where a deployment (wrangler.toml) finds it too. Not here: what the
 //! image does with it (`containers/bot/Dockerfile`).
 
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -23,6 +24,10 @@ const CERTIFICATES: &str = "/etc/ssl/certs/ca-certificates.crt";
 const SKILL: &str = "SKILL.md";
 /// What the image says of itself.
 const STAMP: &str = "build.json";
+/// The data directory, below what becomes the image's root.
+const DATA: &str = "root/data";
+/// Anybody's, as a folder for temporary files is: engines do not agree on whose a copied folder is.
+const DATA_MODE: u32 = 0o1777;
 /// Earlier images that are kept: another checkout may be about to start one.
 const KEPT: usize = 6;
 
@@ -42,13 +47,15 @@ pub fn image_context(progress: Progress<'_>) -> Result<PathBuf> {
     let binary = bot_binary(progress)?;
     let dir = repo_root().join("containers/bot/build");
     // What an earlier checkout had must not stay.
-    for folder in ["empty", "skills"] {
+    for folder in ["root", "skills"] {
         let folder = dir.join(folder);
         if folder.exists() {
             fs::remove_dir_all(&folder).with_context(|| format!("cannot empty {}", folder.display()))?;
         }
         fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
     }
+    let data = dir.join(DATA);
+    fs::create_dir(&data).and_then(|()| fs::set_permissions(&data, Permissions::from_mode(DATA_MODE)))?;
     copy(&binary, &dir.join("ars"))?;
     copy(Path::new(CERTIFICATES), &dir.join("ca-certificates.crt"))?;
     for skill in fs::read_dir(repo_root().join("containers/bot/skills")).context("containers/bot/skills")? {
@@ -100,7 +107,11 @@ fn archive(context: &Path, stamp: &[u8]) -> Result<Vec<u8>> {
     for file in ["ars", "ca-certificates.crt"] {
         archive.append_path_with_name(context.join(file), file)?;
     }
-    archive.append_dir("empty", context.join("empty"))?;
+    let mut data = tar::Header::new_gnu();
+    data.set_entry_type(tar::EntryType::Directory);
+    data.set_mode(DATA_MODE);
+    data.set_size(0);
+    archive.append_data(&mut data, DATA, std::io::empty())?;
     archive.append_dir("skills", context.join("skills"))?;
     let mut skills: Vec<_> = fs::read_dir(context.join("skills"))?.collect::<Result<_, _>>()?;
     skills.sort_by_key(fs::DirEntry::file_name);
