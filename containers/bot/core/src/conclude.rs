@@ -23,6 +23,7 @@ use crate::{
     run::{Assignment, Driven, Driver, Outcome, Resumption, Span, Spans},
     service::{Core, InFlight},
     threads::{Claim, Closed, FollowUp},
+    trace,
 };
 
 /// A run that is driven, with everything its end needs.
@@ -67,6 +68,7 @@ impl Conclusion {
                 From::Stored(resumption) => driver.go_on(*resumption).await,
             }
         };
+        let driven = trace::within(self.run.id(), root.id(), driven);
         let reading = self.reading_diff(core, assignment);
         let (mut driven, artifact) = review::beside(
             driven,
