@@ -114,6 +114,11 @@ impl TokenMap {
         tokens.next().filter(|_| tokens.next().is_none())
     }
 
+    /// Every entry of a subject.
+    pub fn entries_of<'m>(&'m self, subject: &'m str) -> impl Iterator<Item = &'m TokenEntry> {
+        self.entries.iter().map(|(_, entry)| entry).filter(move |entry| entry.subject == subject)
+    }
+
     /// Every token, so that shown text can be cleared of them.
     pub fn secrets(&self) -> impl Iterator<Item = &Secret> {
         self.entries.iter().map(|(token, _)| token)

@@ -178,3 +178,13 @@ proptest! {
         prop_assert!(parsed.map.entries.iter().all(|(_, entry)| !entry.subject.is_empty()));
     }
 }
+
+#[test]
+fn all_entries_of_a_subject_are_found_and_no_others() {
+    let text =
+        r#"{"a":{"subject":"ann"},"b":{"subject":"bo"},"c":{"subject":"ann","scopes":["deploy:write"]}}"#;
+    let map = TokenMap::parse(Some(text)).map;
+    let scopes: Vec<_> = map.entries_of("ann").map(|entry| entry.scopes.join(",")).collect();
+    assert_eq!(scopes, ["dispatch", "deploy:write"]);
+    assert_eq!(map.entries_of("Ann").count(), 0);
+}

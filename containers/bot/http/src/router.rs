@@ -12,7 +12,10 @@ use crate::{headers, routes, state::HttpState, viewer};
 pub fn router(state: HttpState) -> Router {
     let machines = Router::new()
         // Holders of an ingress token; the gate checks the method itself, so that it is the first check.
-        .route(ars_wire::ingress::ROUTE, any(routes::ingress::post));
+        .route(ars_wire::ingress::ROUTE, any(routes::ingress::post))
+        .route(ars_wire::admin::CRASH_ROUTE, any(routes::admin::crash))
+        // The edge, which names whom it has authenticated.
+        .route(ars_wire::admin::AUTHORIZE_ROUTE, any(routes::admin::authorize));
 
     let operators = Router::new()
         // Viewers of the dashboard. A run's own routes also need its token, or a finished run.

@@ -21,18 +21,27 @@ pub struct HttpState {
     pub(crate) lag: LagMeter,
     /// Used by the metrics, where they are wanted.
     pub(crate) metrics: Option<Arc<dyn Fn() -> String + Send + Sync>>,
+    /// Used by the crash.
+    pub(crate) crash: Option<Arc<dyn Fn() + Send + Sync>>,
 }
 
 impl HttpState {
     /// The state around a core. Must be called inside a tokio runtime, whose lag it measures from now on.
     pub fn new(core: Core, tokens: Arc<TokenMap>, build: Build) -> Self {
-        Self { core, tokens, build: Arc::new(build), lag: LagMeter::start(), metrics: None }
+        Self { core, tokens, build: Arc::new(build), lag: LagMeter::start(), metrics: None, crash: None }
     }
 
     /// Serves metrics: `render` makes the text that Prometheus reads.
     #[must_use]
     pub fn with_metrics(mut self, render: impl Fn() -> String + Send + Sync + 'static) -> Self {
         self.metrics = Some(Arc::new(render));
+        self
+    }
+
+    /// Lets the admin route crash the process: `end` ends it at once.
+    #[must_use]
+    pub fn with_crash(mut self, end: impl Fn() + Send + Sync + 'static) -> Self {
+        self.crash = Some(Arc::new(end));
         self
     }
 }

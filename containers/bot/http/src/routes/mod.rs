@@ -1,5 +1,6 @@
 //! The routes, one verb per file.
 
+pub(crate) mod admin;
 pub(crate) mod elsewhere;
 pub(crate) mod healthz;
 pub(crate) mod ingress;

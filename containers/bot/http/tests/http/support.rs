@@ -203,6 +203,8 @@ pub struct Bot {
     pub model: Arc<ScriptedModel>,
     pub store: Arc<MemoryStore>,
     pub address: SocketAddr,
+    /// Told when the process would have ended.
+    pub crashed: Arc<Notify>,
     shutdown: CancellationToken,
     server: Option<JoinHandle<()>>,
 }
@@ -231,12 +233,14 @@ impl Bot {
         });
         let tokens = Arc::new(TokenMap::parse(Some(tokens)).map);
         let build = Build { commit: "abc123".into(), built_at: None };
-        let state = HttpState::new(core.clone(), tokens, build);
+        let crashed = Arc::new(Notify::new());
+        let ended = Arc::clone(&crashed);
+        let state = HttpState::new(core.clone(), tokens, build).with_crash(move || ended.notify_one());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let shutdown = CancellationToken::new();
         let server = tokio::spawn(serve(listener, router(state), shutdown.clone().cancelled_owned()));
-        Self { core, clock, model, store, address, shutdown, server: Some(server) }
+        Self { core, clock, model, store, address, crashed, shutdown, server: Some(server) }
     }
 
     pub fn url(&self, path: &str) -> String {

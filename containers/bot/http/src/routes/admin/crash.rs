@@ -1,0 +1,42 @@
+//! `POST /admin/crash`: ends the process as a crash would, to see the service survive it (document 1 section 4.6).
+
+use std::{process, sync::Arc, time::Duration};
+
+use ars_wire::admin::{Crashing, Failed};
+use axum::{
+    extract::State,
+    http::{HeaderMap, Method, StatusCode},
+    response::Response,
+};
+
+use super::caller::{self, Refusal};
+use crate::{respond, state::HttpState};
+
+/// Between the answer and the end, so that the answer is read (document 1 section 4.6).
+const DELAY: Duration = Duration::from_millis(50);
+
+/// Answers, then ends the process: no drain, no handoff.
+pub(crate) async fn crash(State(state): State<HttpState>, method: Method, headers: HeaderMap) -> Response {
+    let subject = match admit(&state, &method, &headers) {
+        Ok(subject) => subject,
+        Err(refusal) => {
+            tracing::info!(route = "admin/crash", reason = %refusal, "refused");
+            return refusal.into_response();
+        }
+    };
+    let Some(end) = state.crash.as_ref().map(Arc::clone) else {
+        return respond::json(StatusCode::SERVICE_UNAVAILABLE, &Failed::of("this process cannot be ended"));
+    };
+    tracing::warn!(subject, "a crash was asked for: the process ends now");
+    tokio::spawn(async move {
+        tokio::time::sleep(DELAY).await;
+        end();
+    });
+    let generation = state.core.generation().cloned();
+    respond::json(StatusCode::ACCEPTED, &Crashing { ok: true, generation, pid: process::id() })
+}
+
+fn admit(state: &HttpState, method: &Method, headers: &HeaderMap) -> Result<String, Refusal> {
+    caller::open(state, method)?;
+    caller::by_bearer(state, headers)
+}
