@@ -88,10 +88,12 @@ async fn a_turn_of_many_calls_runs_a_few_at_once_and_not_all() {
 async fn what_a_tool_prints_reaches_the_model_without_the_installations_secrets() {
     // The second is cut for its length: a secret that the cut goes through must not be left in half.
     let long = "canary-value ".repeat(5_000);
-    let world = world(vec![Move::Ask(vec![bash("echo canary-value"), bash(&long)]), Move::Say("done")]);
+    let calls = vec![bash("echo canary-value"), bash(&long), read("etc/canary-value")];
+    let world = world(vec![Move::Ask(calls), Move::Say("done")]);
     world.ask("agent:coding repo:acme/app x").await;
     let results = results(&world);
     assert_eq!(results[0], "echo [redacted]");
+    assert_eq!(results[2].trim(), "1\tetc/[redacted]");
     assert!(
         results[1].starts_with("[redacted] [redacted]") && !results[1].contains("canary"),
         "{}",
