@@ -31,7 +31,7 @@ const LABEL_CAP: usize = 120;
 pub(super) async fn execute(
     core: &Core,
     message: IncomingMessage,
-    prepared: Prepared,
+    mut prepared: Prepared,
     io: Arc<dyn ChannelIo>,
     in_flight: InFlight,
 ) -> Result<(), Box<super::Elsewhere>> {
@@ -40,7 +40,11 @@ pub(super) async fn execute(
     let mut is_tracked = false;
     if let Some(live) = core.live() {
         let run = new_run(core, live, &id, &facts, &prepared);
-        match live.claim(&run).await {
+        let began = core.clock().now();
+        let claimed = live.claim(&run).await;
+        let ended_at = core.clock().now();
+        prepared.asked.stages.push(Stage { name: "dispatch.ledger_claim", started_at: began, ended_at });
+        match claimed {
             Claimed::Granted => is_tracked = true,
             Claimed::Untracked => {}
             // A run of this process that is over but whose end the ledger has not taken in: nobody reads its inbox.

@@ -43,7 +43,7 @@ pub(super) async fn equip(
 ) -> Result<Option<Remembering>, String> {
     let (ground, remembered) = tokio::join!(
         ground(core, message, asked, conclusion, assignment),
-        Remembering::begin(core, message, &asked.actor, asked.repository(), &asked.text),
+        remember(core, message, asked, conclusion),
     );
     let facts = ground.as_ref().ok().and_then(|ground| ground.facts.as_ref());
     conclusion.run.publish(what_it_runs_with(conclusion, asked, assignment, facts));
@@ -59,6 +59,21 @@ pub(super) async fn equip(
         tracked.specify(&assignment.system);
     }
     Ok(remembering)
+}
+
+/// Reads what is remembered, within a span, where anything is.
+async fn remember(
+    core: &Core,
+    message: &IncomingMessage,
+    asked: &Asked,
+    conclusion: &Conclusion,
+) -> Option<(Remembering, Option<String>)> {
+    core.deps().capabilities.memory.as_ref()?;
+    let Conclusion { run, spans, request, .. } = conclusion;
+    let span = spans.open(run, Some(request.id()), "dispatch.memory_read", core.clock());
+    let begun = Remembering::begin(core, message, &asked.actor, asked.repository(), &asked.text).await;
+    span.end(None, None);
+    begun
 }
 
 /// Opens the thread's tree, within a span; a hard stop ends a clone under way.

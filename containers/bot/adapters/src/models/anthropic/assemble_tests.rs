@@ -109,6 +109,17 @@ fn counts_are_running_totals_and_unknown_events_are_passed_over() {
 }
 
 #[test]
+fn what_was_used_is_told_before_the_message_is_whole() {
+    let mut assembly = Assembly::default();
+    let counts = json!({"input_tokens": 700, "output_tokens": 1, "cache_read_input_tokens": 9});
+    let told = assembly.take(json!({"type": "message_start", "message": {"usage": counts}})).unwrap();
+    let expected = Usage { input_tokens: 700, output_tokens: 1, cache_read_tokens: 9, cache_write_tokens: 0 };
+    assert_eq!(told, Step::Usage(expected));
+    let told = assembly.take(json!({"type": "message_delta", "delta": {}, "usage": {"output_tokens": 40}}));
+    assert_eq!(told.unwrap(), Step::Usage(Usage { output_tokens: 40, ..expected }));
+}
+
+#[test]
 fn every_stop_reason_has_its_meaning() {
     for (word, reason) in [
         ("end_turn", StopReason::EndTurn),

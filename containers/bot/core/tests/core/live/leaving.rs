@@ -109,3 +109,13 @@ async fn the_token_that_opens_a_run_is_kept_with_it_and_in_no_record() {
     let record = serde_json::to_string(&ledger.records.lock().unwrap()[0]).unwrap();
     assert!(!record.contains(&token));
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_claim_in_the_ledger_is_a_span_of_the_run() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let world = world_of(&ledger, vec![Move::Say("hi")]);
+    world.ask("hello").await;
+    let events = ledger.records.lock().unwrap()[0].events.clone();
+    let of_claim = events.iter().filter(|event| event["name"] == "dispatch.ledger_claim");
+    assert_eq!(of_claim.count(), 2, "its start and its end");
+}

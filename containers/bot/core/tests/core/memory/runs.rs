@@ -50,6 +50,20 @@ async fn what_is_remembered_stands_before_a_prompt_that_is_else_the_same() {
 }
 
 #[tokio::test]
+async fn reading_memory_is_a_span_of_a_run_that_has_any() {
+    let read = |world: &World| {
+        let events = world.last_record().events;
+        events.iter().filter(|event| event["name"] == "dispatch.memory_read").count()
+    };
+    let stores = Arc::new(Stores::default());
+    let with = remembering(&stores, vec![Move::Say("Friday.")]);
+    with.ask("When are deploys?").await;
+    let without = world(vec![Move::Say("Friday.")]);
+    without.ask("When are deploys?").await;
+    assert_eq!((read(&with), read(&without)), (2, 0));
+}
+
+#[tokio::test]
 async fn a_run_is_reflected_on_after_its_reply_and_the_next_one_knows() {
     let stores = Arc::new(Stores::default());
     let reflection =
