@@ -26,6 +26,8 @@ use crate::{
 
 /// How long the last spans may take to the collector.
 const TELEMETRY_LIMIT: Duration = Duration::from_secs(3);
+/// Exit code of a crash that was asked for: that of a process killed by SIGKILL (document 1 section 4.6).
+const CRASHED: i32 = 137;
 /// Port when neither `--listen` nor `PORT` names one.
 const DEFAULT_PORT: u16 = 8787;
 
@@ -51,6 +53,7 @@ pub async fn run(args: Serve) -> Result<ExitCode, Failure> {
         async move { tokio::join!(core.keep_ledger(end.clone()), core.keep_overrides(end)) }
     });
     let mut state = HttpState::new(core.clone(), Arc::new(parsed.map), build());
+    state = state.with_crash(|| std::process::exit(CRASHED));
     if let Some(metrics) = telemetry.metrics().cloned() {
         state = state.with_metrics(move || metrics.render());
     }

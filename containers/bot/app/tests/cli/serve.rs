@@ -118,3 +118,17 @@ async fn a_start_that_cannot_work_is_an_error_that_names_what_is_wrong() {
     let ended = run(machine.ars(&["serve"]).env("PORT", "0").env("PUBLIC_BASE_URL", "bot.example")).await;
     ended.assert_refused(2, "invalid_input", &["PUBLIC_BASE_URL"]);
 }
+
+#[tokio::test]
+async fn a_crash_that_was_asked_for_is_answered_and_ends_the_process_as_a_kill_would() {
+    let machine = Machine::new();
+    let tokens = r#"{"deployer":{"subject":"ann","scopes":["deploy:write"]}}"#;
+    let mut ars = machine.ars(&["serve", "--listen", "127.0.0.1:0"]);
+    let server = Server::start_as_is(ars.env("SERVICE_INGRESS_TOKENS", tokens)).await;
+    let crash = reqwest::Client::new().post(format!("{}/admin/crash", server.url())).bearer_auth("deployer");
+    let answer = crash.send().await.unwrap();
+    assert_eq!(answer.status().as_u16(), 202);
+    let body: Value = answer.json().await.unwrap();
+    assert!(body["ok"] == json!(true) && body["generation"].is_string() && body["pid"].is_u64(), "{body}");
+    server.running.ended().await.assert_code(137);
+}
