@@ -21,7 +21,7 @@ pub(crate) fn capnp(
     objects: &Path,
 ) -> Result<String> {
     let (wrangler, engine) = (&settings.wrangler, settings.engine.as_ref());
-    let port = settings.port;
+    let (host, port) = (settings.host, settings.port);
     let bindings = wrangler
         .objects
         .iter()
@@ -69,7 +69,7 @@ const config :Workerd.Config = (
     (name = "objects", disk = (path = {directory}, writable = true)),
     (name = "network", network = (allow = [{network}])),
   ],
-  sockets = [(name = "{SOCKET}", address = "127.0.0.1:{port}", http = (), service = "main")],
+  sockets = [(name = "{SOCKET}", address = "{host}:{port}", http = (), service = "main")],
 );
 const worker :Workerd.Worker = (
   modules = [

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use crate::{CargoTools, NpmTools, Progress, command, repo_root};
 
@@ -16,6 +16,8 @@ pub(crate) const MODULES: [&str; 2] = ["index.js", "index_bg.wasm"];
 /// Between the bindings and the runtime, for every Worker; what one does not import is left out of it.
 const RUNTIME: [&str; 2] =
     ["durable-objects/platform/js/runtime.js", "durable-objects/platform/js/container.js"];
+/// How wasm-bindgen imports the wasm.
+const SOURCE_IMPORT: &str = "import source ";
 /// A Worker's own, in its crate.
 const ENTRY: &str = "src/entry.js";
 /// What workerd's and the platform's engine take without a flag; wasm-opt would otherwise refuse, or emit more.
@@ -51,6 +53,7 @@ pub(crate) fn pack(
         .args(["--out-name", "index", "--out-dir"])
         .arg(&staging);
     command::run(bindgen, "wasm-bindgen", progress)?;
+    default_import(&staging.join(MODULES[0]))?;
     for source in sources(crate_dir) {
         let name = source.file_name().context("a source without a name")?;
         fs::copy(&source, staging.join(name)).with_context(|| format!("cannot read {}", source.display()))?;
@@ -73,4 +76,12 @@ pub(crate) fn pack(
         .arg(modules.join(MODULES[1]));
     command::run(optimize, "wasm-opt", progress)?;
     fs::remove_dir_all(&staging).with_context(|| format!("cannot remove {}", staging.display()))
+}
+
+/// Imports the wasm as Workers always could: wrangler's bundler does not know the newer word for it.
+fn default_import(bindings: &Path) -> Result<()> {
+    let text = fs::read_to_string(bindings).context("the bindings")?;
+    let changed = text.replace(SOURCE_IMPORT, "import ");
+    ensure!(changed != text, "wasm-bindgen imports the wasm in another way");
+    fs::write(bindings, changed).context("the bindings")
 }

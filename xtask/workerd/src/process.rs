@@ -38,7 +38,9 @@ pub struct Settings {
     /// Names and values of the Worker's secrets. They travel in workerd's environment: not in its arguments, not
     /// in a file.
     pub secrets: Vec<(String, String)>,
-    /// The port on 127.0.0.1; 0 lets the system choose.
+    /// The address of this machine that it listens on: containers reach only that of their bridge.
+    pub host: Ipv4Addr,
+    /// The port there; 0 lets the system choose.
     pub port: u16,
     /// What runs the containers of its objects; `None` where nothing does.
     pub engine: Option<Engine>,
@@ -59,6 +61,7 @@ impl Settings {
             wrangler: Wrangler::read(&built.settings)?,
             data_dir: data_dir.into(),
             secrets: Vec::new(),
+            host: Ipv4Addr::LOCALHOST,
             port: 0,
             engine: None,
             outbound: false,
@@ -181,7 +184,7 @@ fn start(settings: &Settings) -> Result<Workerd> {
         .with_context(|| format!("cannot start {}", settings.workerd.display()))?;
     let stdout = child.stdout.take();
     // From here on an early return drops, and thereby kills, what was started.
-    let mut workerd = Workerd { child, address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), log: log_path };
+    let mut workerd = Workerd { child, address: SocketAddr::from((settings.host, 0)), log: log_path };
     let port = port(stdout.context("workerd has no standard output")?, log)?;
     workerd.address.set_port(port);
     if settings.awaits_health {
