@@ -56,6 +56,8 @@ struct Own {
     held: u64,
     /// Those that ended since the last question. Their records may not be written yet, or never.
     ended: Vec<Ended>,
+    /// The start of a day, and what was spent in it beside runs. No record has it: it is this process's alone.
+    beside: (UnixMillis, u64),
 }
 
 struct Ended {
@@ -91,7 +93,8 @@ impl DaySpend {
         for ended in own.ended.drain(..).filter(|ended| ended.at >= today) {
             counted.count(ended.run.as_str(), ended.microusd);
         }
-        let unspent = cap.saturating_sub(counted.microusd);
+        let beside = if own.beside.0 == today { own.beside.1 } else { 0 };
+        let unspent = cap.saturating_sub(counted.microusd).saturating_sub(beside);
         let left = unspent.saturating_sub(own.held);
         if left == 0 {
             let cap = dollars(cap);
@@ -114,6 +117,14 @@ impl DaySpend {
         own.held = own.held.saturating_add(cap.run_microusd);
         drop(own);
         Hold { spend: Arc::clone(self), microusd: cap.run_microusd }
+    }
+
+    /// Counts what was spent beside a run, such as on reflecting on it.
+    pub(crate) fn spent_beside(&self, microusd: u64, now: UnixMillis) {
+        let today = day_of(now);
+        let mut own = self.own();
+        let before = if own.beside.0 == today { own.beside.1 } else { 0 };
+        own.beside = (today, before.saturating_add(microusd));
     }
 
     fn own(&self) -> MutexGuard<'_, Own> {
@@ -143,7 +154,7 @@ impl Drop for Hold {
 
 impl Counted {
     async fn update(&mut self, store: &dyn RunStore, now: UnixMillis) -> Result<(), StoreError> {
-        let day = now - now.rem_euclid(DAY_MS);
+        let day = day_of(now);
         if day != self.day {
             *self = Self { day, asked_to: day, ..Self::default() };
         }
@@ -170,6 +181,11 @@ impl Counted {
             self.microusd = self.microusd.saturating_add(cost);
         }
     }
+}
+
+/// The start of the day of a moment.
+fn day_of(now: UnixMillis) -> UnixMillis {
+    now - now.rem_euclid(DAY_MS)
 }
 
 fn cost_in(item: &Value) -> Option<u64> {
@@ -249,6 +265,15 @@ mod tests {
         assert_eq!(left(&spend, &store, NOON).await, 7);
         store.add("r1", NOON, 3);
         assert_eq!(left(&spend, &store, NOON).await, 7);
+    }
+
+    #[tokio::test]
+    async fn what_is_spent_beside_runs_is_spent_of_its_day_only() {
+        let (spend, store) = (Arc::<DaySpend>::default(), Recorded::default());
+        spend.spent_beside(3, NOON);
+        spend.spent_beside(1, NOON + MINUTE);
+        assert_eq!(left(&spend, &store, NOON + MINUTE).await, 6);
+        assert_eq!(left(&spend, &store, NOON + DAY_MS).await, CAP);
     }
 
     #[tokio::test]

@@ -86,8 +86,9 @@ pub struct Kept {
 }
 
 impl Reflector {
-    /// Reflects: at most one call of the model, then at most one write for each scope. Never fails.
-    pub async fn reflect(&self, run: &Reflection<'_>) -> Outcome {
+    /// Reflects: at most one call of the model, then at most one write for each scope. Never fails. `paid` is told what
+    /// the call has cost, in millionths of a dollar, where that is known.
+    pub async fn reflect(&self, run: &Reflection<'_>, paid: &(dyn Fn(u64) + Send + Sync)) -> Outcome {
         let Reflection { prior_turns, tool_calls, agent, .. } = *run;
         let ended = Ended { tool_calls, prior_turns, is_review: agent.gives_verdict() };
         let is_empty = run.turns.is_empty() || run.scopes.view().keys().is_empty();
@@ -97,7 +98,12 @@ impl Reflector {
         let shown = self.shown(run).await;
         let question = request(&shown, transcript::said(run.turns, run.recalled, &self.redactor));
         let answer = match self.ask(question).await {
-            Ok(turn) => turn.parts.iter().filter_map(transcript::prose).collect::<String>(),
+            Ok(turn) => {
+                if let Some(price) = self.price {
+                    paid(price.cost(turn.usage));
+                }
+                turn.parts.iter().filter_map(transcript::prose).collect::<String>()
+            }
             Err(error) => {
                 tracing::warn!(run = %run.run, model = %self.model, error = %error.kind, "not reflected on");
                 return Outcome::NoAnswer;

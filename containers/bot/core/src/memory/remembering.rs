@@ -78,7 +78,8 @@ impl Remembering {
             run,
             thread: &self.thread,
         };
-        let outcome = reflector.reflect(&reflection).await;
+        let paid = |microusd| core.day_spend().spent_beside(microusd, core.clock().now());
+        let outcome = reflector.reflect(&reflection, &paid).await;
         tracing::debug!(run = %run, ?outcome, "reflected");
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ars_agent::money::Price;
 use ars_bot_core::{
     Capabilities,
+    memory::{Budget, MemoryDeps},
     ports::StoreErrorKind,
     settings::{MoneyCaps, Settings},
 };
@@ -12,7 +13,10 @@ use ars_types::{ModelRef, RunStatus, ThreadKey};
 use serde_json::json;
 use tokio::task::JoinHandle;
 
-use crate::support::{Collector, Move, World, message, world_of};
+use crate::{
+    memory::support::Stores,
+    support::{Collector, Move, World, message, world_of},
+};
 
 /// Each scripted call takes 1,000 tokens in and 100 out: at these prices 4,500 micro-dollars.
 const PRICE: Price =
@@ -20,7 +24,11 @@ const PRICE: Price =
 const CALL: u64 = 4_500;
 
 fn priced(moves: Vec<Move>, money: MoneyCaps) -> World {
-    world_of(moves, Capabilities::default(), |mut settings: Settings| {
+    priced_with(moves, Capabilities::default(), money)
+}
+
+fn priced_with(moves: Vec<Move>, capabilities: Capabilities, money: MoneyCaps) -> World {
+    world_of(moves, capabilities, |mut settings: Settings| {
         settings.prices.insert(&ModelRef::parse("scripted/m").unwrap(), PRICE);
         settings.money = money;
         settings
@@ -47,6 +55,24 @@ async fn a_run_that_reaches_its_cap_ends_in_its_own_words() {
     let reply = io.replies.lock().unwrap()[0].clone();
     assert!(reply.ends_with("so far") && reply.contains('$'), "{reply}");
     assert_eq!(world.last_record().status, RunStatus::Completed);
+}
+
+#[tokio::test]
+async fn what_a_reflection_costs_is_spent_of_the_day() {
+    let money = MoneyCaps { run: None, day: Some(3 * CALL) };
+    let memory = MemoryDeps {
+        store: Arc::new(Stores::default()),
+        organization: None,
+        budget: Budget::default(),
+        model: None,
+    };
+    let capabilities = Capabilities { memory: Some(memory), ..Capabilities::default() };
+    let world = priced_with(vec![look(), Move::Say("done"), Move::Say("{}")], capabilities, money);
+    world.ask("agent:coding repo:acme/app look").await;
+    assert_eq!(world.model.seen.lock().unwrap().len(), 3, "it is reflected on");
+    assert_eq!(world.last_record().extra["costMicroUsd"], 2 * CALL);
+    let io = world.ask("again").await;
+    assert!(io.replies.lock().unwrap()[0].starts_with('💸'), "{:?}", io.replies.lock().unwrap());
 }
 
 #[tokio::test]

@@ -5,4 +5,4 @@ mod hostile;
 mod recall;
 mod reflect;
 mod runs;
-mod support;
+pub mod support;

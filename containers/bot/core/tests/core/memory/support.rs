@@ -211,7 +211,11 @@ impl ModelClient for OneAnswer {
             }),
             Answer::Fail(kind) => failed(kind.clone()),
             Answer::Busy => {
-                deltas(ModelDelta::Retrying { attempt: 1, wait: std::time::Duration::from_secs(1), is_overload: true });
+                deltas(ModelDelta::Retrying {
+                    attempt: 1,
+                    wait: std::time::Duration::from_secs(1),
+                    is_overload: true,
+                });
                 assert!(cancel.is_cancelled(), "the second attempt is called off");
                 failed(ModelErrorKind::Cancelled)
             }
@@ -277,17 +281,20 @@ pub async fn reflect(stores: &Arc<Stores>, ended: &Ended, answer: Answer) -> (Ar
         redactor: Arc::new(redactor()),
     };
     let outcome = reflector
-        .reflect(&Reflection {
-            turns: &ended.turns,
-            prior_turns: ended.prior_turns,
-            tool_calls: ended.tool_calls,
-            agent: agents::find(ended.agent).unwrap(),
-            scopes: &scopes(ended.visibility),
-            visibility: ended.visibility,
-            recalled: &ended.recalled,
-            run: &RunId::parse("r-1").unwrap(),
-            thread: &ThreadKey::new("slack", "C1", "1"),
-        })
+        .reflect(
+            &Reflection {
+                turns: &ended.turns,
+                prior_turns: ended.prior_turns,
+                tool_calls: ended.tool_calls,
+                agent: agents::find(ended.agent).unwrap(),
+                scopes: &scopes(ended.visibility),
+                visibility: ended.visibility,
+                recalled: &ended.recalled,
+                run: &RunId::parse("r-1").unwrap(),
+                thread: &ThreadKey::new("slack", "C1", "1"),
+            },
+            &|_microusd| {},
+        )
         .await;
     (model, outcome)
 }
