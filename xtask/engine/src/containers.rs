@@ -32,14 +32,15 @@ pub struct Run<'a> {
 impl Engine {
     /// Containers of an image, ended ones included.
     pub fn containers(&self, image: &Image) -> Result<Vec<Container>> {
-        let filter = json!({"ancestor": [image.name]}).to_string();
-        let listed =
-            self.api().get(&format!("/containers/json?all=true&filters={}", escaped(&filter)))?.json()?;
+        let listed = self.api().get("/containers/json?all=true")?.json()?;
+        // Not the engine's own filter: podman's knows an image by its full name only.
+        let is_of_image =
+            |row: &&Value| row["Image"].as_str().is_some_and(|found| is_same(found, &image.name));
         let told = |row: &Value| {
             let name = row["Names"][0].as_str().unwrap_or_default().trim_start_matches('/').to_owned();
             Some(Container { id: row["Id"].as_str()?.to_owned(), name, running: row["State"] == "running" })
         };
-        Ok(listed.as_array().into_iter().flatten().filter_map(told).collect())
+        Ok(listed.as_array().into_iter().flatten().filter(is_of_image).filter_map(told).collect())
     }
 
     /// Starts a container on a port of this machine; its id, and the port.
@@ -110,13 +111,9 @@ pub fn address_for_containers(port: u16) -> String {
     format!("http://{HOST}:{port}")
 }
 
-/// A filter in a query.
-fn escaped(text: &str) -> String {
-    let byte = |byte: u8| match byte {
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' => char::from(byte).to_string(),
-        other => format!("%{other:02X}"),
-    };
-    text.bytes().map(byte).collect()
+/// Whether an engine means this image: podman puts a registry in front.
+fn is_same(found: &str, name: &str) -> bool {
+    found.strip_suffix(name).is_some_and(|before| before.is_empty() || before.ends_with('/'))
 }
 
 /// Output comes in frames: a byte that names the stream, three of zero, four of length.
@@ -136,8 +133,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_filter_is_escaped_byte_by_byte() {
-        assert_eq!(escaped(r#"{"a":["b-1"]}"#), "%7B%22a%22%3A%5B%22b-1%22%5D%7D");
+    fn an_image_is_known_by_its_full_name_too_and_no_other_is_taken_for_it() {
+        assert!(is_same("ars-bot:1", "ars-bot:1") && is_same("docker.io/library/ars-bot:1", "ars-bot:1"));
+        assert!(
+            !is_same("docker.io/library/ars-bot:12", "ars-bot:1") && !is_same("my-ars-bot:1", "ars-bot:1")
+        );
     }
 
     #[test]

@@ -1,0 +1,35 @@
+//! A way for containers to what listens on this machine alone: a port on the address by which they reach it.
+//!
+//! Two threads a connection, for as long as the program runs.
+
+use std::io::{Result, copy};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::thread;
+
+/// Passes on what arrives on `ip` to `target`; the port it arrives on.
+pub(crate) fn relay(ip: IpAddr, target: SocketAddr) -> Result<u16> {
+    let listener = TcpListener::bind((ip, 0))?;
+    let port = listener.local_addr()?.port();
+    thread::spawn(move || {
+        for client in listener.incoming().map_while(Result::ok) {
+            // A connection that cannot be passed on is closed, which its caller notices.
+            drop(connect(client, target));
+        }
+    });
+    Ok(port)
+}
+
+fn connect(client: TcpStream, target: SocketAddr) -> Result<()> {
+    let server = TcpStream::connect(target)?;
+    client.set_nodelay(true)?;
+    server.set_nodelay(true)?;
+    let (up, down) = ((client.try_clone()?, server.try_clone()?), (server, client));
+    for (mut from, mut to) in [up, down] {
+        thread::spawn(move || {
+            // However it ended, its other end is told.
+            drop(copy(&mut from, &mut to));
+            drop(to.shutdown(Shutdown::Write));
+        });
+    }
+    Ok(())
+}

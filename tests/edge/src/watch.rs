@@ -1,0 +1,76 @@
+//! Watches how many containers of one edge run, from another thread, for as long as it is kept.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use ars_engine::{Engine, Image};
+
+/// Between two looks. What would be shorter than this cannot have started a process.
+const LOOK_EVERY: Duration = Duration::from_millis(15);
+
+/// What was seen.
+#[derive(Debug, Clone, Default)]
+pub struct Seen {
+    /// Every container that ran, in order.
+    pub ids: Vec<String>,
+    /// Most that ran at one moment.
+    pub most: usize,
+    /// How often it was looked.
+    pub looks: usize,
+}
+
+/// The watcher.
+pub struct Watch {
+    seen: Arc<Mutex<Seen>>,
+    over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Watch {
+    /// Watches containers of these images whose name has this in it.
+    pub fn start(engine: Arc<Engine>, images: Vec<Image>, name: String) -> Self {
+        let (seen, over) = (Arc::<Mutex<Seen>>::default(), Arc::<AtomicBool>::default());
+        let (tell, ends) = (Arc::clone(&seen), Arc::clone(&over));
+        let thread = thread::spawn(move || {
+            while !ends.load(Ordering::SeqCst) {
+                look(&engine, &images, &name, &tell);
+                thread::sleep(LOOK_EVERY);
+            }
+        });
+        Self { seen, over, thread: Some(thread) }
+    }
+
+    /// What was seen so far.
+    pub fn seen(&self) -> Seen {
+        self.seen.lock().expect("a lock").clone()
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::SeqCst);
+        if let Some(thread) = self.thread.take() {
+            // What it panicked with was printed when it did.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn look(engine: &Engine, images: &[Image], name: &str, seen: &Mutex<Seen>) {
+    let mut running = Vec::new();
+    for image in images {
+        // One that is being removed while the engine lists it makes the list fail: the next look tells.
+        let Ok(listed) = engine.containers(image) else { return };
+        running.extend(listed.into_iter().filter(|found| found.running && found.name.contains(name)));
+    }
+    let mut seen = seen.lock().expect("a lock");
+    seen.looks += 1;
+    seen.most = seen.most.max(running.len());
+    for container in running {
+        if !seen.ids.contains(&container.id) {
+            seen.ids.push(container.id);
+        }
+    }
+}

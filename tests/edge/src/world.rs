@@ -1,0 +1,242 @@
+//! Everything around a bot in its container: engine, image, edge Worker, state Worker and a vendor of models.
+//!
+//! The container reaches this machine by the address the engine gives it. Each world has an edge of another name, so
+//! that its container is nobody else's.
+
+use std::io::{Read as _, Write as _};
+use std::net::{IpAddr, SocketAddr};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ars_engine::{Container, Engine, Image, address_for_containers, bot_image};
+use ars_testkit::{FakeAnthropic, Reply};
+use ars_tests_workerd::{Answer, Client, Running, TOKEN, state_worker};
+use ars_workerd::{Bot, Settings, Workerd};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+use crate::edge::{Edge, built, npm};
+use crate::relay::relay;
+
+/// Longest wait for anything in a world; only a hang reaches it.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Between two looks at a condition.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// The store of the bot's runs.
+const STORE: &str = "runs:default";
+/// The shortest lease the ledger takes (state-worker supplement section 9.1).
+const SHORTEST_LEASE_MS: u64 = 1_000;
+/// The variable by which the edge knows the image's version.
+const VERSION: &str = "BOT_IMAGE";
+/// The key the vendor is asked with; found nowhere else.
+pub const VENDOR_KEY: &str = "canary-vendor-93d1f0a7";
+
+/// The world.
+pub struct World {
+    /// The engine.
+    pub engine: Arc<Engine>,
+    /// The image.
+    pub image: Image,
+    /// What is in the name of the edge, and so of its container.
+    pub name: String,
+    /// Speaks to the edge.
+    pub client: Client,
+    edge: Option<Workerd>,
+    settings: Settings,
+    state: Running,
+    _vendor: FakeAnthropic,
+    // After what runs on it.
+    _runtime: Runtime,
+    _data: TempDir,
+}
+
+impl World {
+    /// Starts everything, with a vendor that answers by looking at the request, and waits until the bot answers through
+    /// the edge; how long that took from the edge's start.
+    pub fn start(answer: impl Fn(&Value) -> Reply + Send + Sync + 'static) -> (Self, Duration) {
+        let tell = |line: &str| eprintln!("{line}");
+        let engine = Engine::ensure(&tell).expect("a container engine");
+        let image = bot_image(&engine, &tell).expect("the bot's image");
+        let runtime = Runtime::new().expect("a runtime");
+        let vendor = runtime.block_on(FakeAnthropic::answering(answer));
+        let state = state_worker();
+        let data = tempfile::tempdir().expect("a temporary directory");
+        let reach = |target: SocketAddr| {
+            address_for_containers(
+                relay(IpAddr::V4(engine.gateway()), target).expect("a port for containers"),
+            )
+        };
+        let vendor_address = vendor.url().trim_start_matches("http://").parse().expect("an address");
+        let tokens = json!({ Edge::TOKEN: { "subject": "ann", "scopes": ["dispatch", "deploy:write"] } });
+        let mut settings =
+            Settings::edge(npm(), built(), data.path(), Bot::Container(engine.of_edge(&image)))
+                .expect("readable settings")
+                .secret("SERVICE_INGRESS_TOKENS", &tokens.to_string())
+                .secret("MEMORY_TOKEN", TOKEN)
+                .secret("STATE_WORKER_URL", &reach(state.client.address()))
+                .secret("ANTHROPIC_API_KEY", VENDOR_KEY)
+                .secret("ANTHROPIC_BASE_URL", &reach(vendor_address));
+        let name = format!("ars-proof-{}", std::process::id());
+        settings.wrangler.name.clone_from(&name);
+        settings.awaits_health = false;
+        let began = Instant::now();
+        let edge = Workerd::start(&settings).expect("workerd starts");
+        let world = Self {
+            engine: Arc::new(engine),
+            image,
+            name,
+            client: Client::new(edge.address()),
+            edge: Some(edge),
+            settings,
+            state,
+            _vendor: vendor,
+            _runtime: runtime,
+            _data: data,
+        };
+        world.healthy("the bot is up", |_| true);
+        (world, began.elapsed())
+    }
+
+    /// Where the edge listens.
+    pub fn address(&self) -> SocketAddr {
+        self.client.address()
+    }
+
+    /// Kills the edge's runtime, which leaves the container running, and starts it again with this image: what a
+    /// deployment does.
+    pub fn deploy(&mut self, image: &Image) {
+        drop(self.edge.take());
+        let is_version = |(name, _): &(String, String)| name == VERSION;
+        self.settings.secrets.retain(|secret| !is_version(secret));
+        self.settings.secrets.push((VERSION.to_owned(), image.name.clone()));
+        self.settings.engine = Some(self.engine.of_edge(image));
+        let edge = Workerd::start(&self.settings).expect("workerd starts again");
+        self.client = Client::new(edge.address());
+        self.edge = Some(edge);
+    }
+
+    /// The same image under another name, which makes it another version.
+    pub fn another_image(&self) -> Image {
+        let name = format!("ars-bot:{}", self.name);
+        let socket = self.engine.of_edge(&self.image).socket;
+        let mut stream = UnixStream::connect(socket).expect("the engine's socket");
+        let (repo, tag) = name.split_once(':').expect("a tag");
+        let path = format!("/images/{}/tag?repo={repo}&tag={tag}", self.image.name);
+        write!(stream, "POST {path} HTTP/1.0\r\nHost: engine\r\nContent-Length: 0\r\n\r\n").expect("sent");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        assert!(answer.split(' ').nth(1) == Some("201"), "{answer}");
+        Image { name, ..self.image.clone() }
+    }
+
+    /// The edge's only running container.
+    pub fn container(&self) -> Container {
+        let listed = self.engine.containers(&self.image).expect("a list of containers");
+        let mut running = listed.into_iter().filter(|found| found.running && found.name.contains(&self.name));
+        let container = running.next().expect("a running container");
+        assert_eq!(running.next(), None, "two containers");
+        container
+    }
+
+    /// Speaks to the bot in the container, past the edge.
+    pub fn direct(&self) -> Client {
+        let inspected = self.engine.inspect(&self.container().id).expect("an inspected container");
+        let ports = &inspected["NetworkSettings"]["Ports"]["8080/tcp"][0];
+        let port = ports["HostPort"].as_str().and_then(|port| port.parse().ok()).expect("a port");
+        Client::new(SocketAddr::from(([127, 0, 0, 1], port)))
+    }
+
+    /// Waits until the bot's health is as wanted; the health.
+    pub fn healthy(&self, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
+        let began = Instant::now();
+        loop {
+            let answer = self.client.try_send("GET", "/healthz", &[], b"").ok();
+            match answer {
+                Some(Answer { status: 200, body, .. }) if holds(&body) => return body,
+                other => {
+                    assert!(began.elapsed() < PATIENCE, "not in time: {what}: {other:?}\n{}", self.log())
+                }
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
+
+    /// Waits until a bot that was started later than this answers and does not drain.
+    pub fn started_after(&self, earlier: &Value) -> Value {
+        self.healthy("a later bot is up", |health| {
+            health["startedAt"].as_str() > earlier["startedAt"].as_str() && health["draining"] == json!(false)
+        })
+    }
+
+    /// Asks the bot for work through the edge.
+    pub fn ask(&self, body: &Value) -> Answer {
+        self.client.post("/ingress", Edge::TOKEN, body)
+    }
+
+    /// Posts to an admin route through the edge.
+    pub fn admin(&self, route: &str, body: &Value) -> Answer {
+        self.client.post(route, Edge::TOKEN, body)
+    }
+
+    /// Waits until a condition of the stores holds.
+    pub fn until(&self, what: &str, holds: impl Fn(&Self) -> bool) {
+        let began = Instant::now();
+        while !holds(self) {
+            assert!(began.elapsed() < PATIENCE, "not in time: {what}\n{}", self.log());
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
+
+    /// Asks a route of the run store.
+    pub fn stored(&self, route: &str, mut body: Value) -> Value {
+        body["storeKey"] = json!(STORE);
+        let answer = self.state.client.post(route, TOKEN, &body);
+        assert_eq!(answer.status, 200, "{route}: {:?}", answer.body);
+        answer.body
+    }
+
+    /// Live runs, as rows.
+    pub fn live(&self) -> Vec<Value> {
+        self.stored("/runs/live", json!({}))["runs"].as_array().cloned().unwrap_or_default()
+    }
+
+    /// Records, whole, newest first.
+    pub fn records(&self) -> Vec<Value> {
+        let page = self.stored("/runs/list", json!({}));
+        let ids = page["items"].as_array().into_iter().flatten().map(|item| item["id"].clone());
+        ids.map(|id| self.stored("/runs/get", json!({ "id": id }))["record"].clone()).collect()
+    }
+
+    /// Shortens the leases of live runs in their dead owner's name, so that nobody has to wait for them.
+    pub fn shorten_leases(&self) {
+        for run in self.live() {
+            let body = json!({ "runId": run["runId"], "gen": run["ownerGen"], "leaseMs": SHORTEST_LEASE_MS });
+            self.stored("/runs/heartbeat", body);
+        }
+    }
+
+    /// What the edge has printed, and what the bot has as far as it still runs.
+    pub fn log(&self) -> String {
+        let read = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
+        let edge = self.edge.as_ref().map(|edge| read(edge.log_path())).unwrap_or_default();
+        let listed = self.engine.containers(&self.image).unwrap_or_default();
+        let ours = listed.iter().filter(|found| found.name.contains(&self.name));
+        let bots: Vec<_> = ours.filter_map(|found| self.engine.logs(&found.id).ok()).collect();
+        format!("edge:\n{edge}\nbot:\n{}", bots.join("\n---\n"))
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        drop(self.edge.take());
+        for container in self.engine.containers(&self.image).unwrap_or_default() {
+            if container.name.contains(&self.name) {
+                // What stays is named after a process that is gone, and in nobody's way.
+                let _ = self.engine.remove(&container.id);
+            }
+        }
+    }
+}
