@@ -47,17 +47,11 @@ impl Leftovers {
         let is_stopped = matches!(run.status, RunStatus::StoppedSoft | RunStatus::StoppedHard);
         let (mut senders, mut handed_back) = (Vec::new(), Vec::new());
         for FollowUp { note, sender, .. } in unread {
-            match sender.map(Ok).unwrap_or_else(|| run.sender_of(&note).ok_or(note)) {
-                Ok(Sender { message, io }) if is_stopped => {
-                    let words = if Arc::ptr_eq(&io, run.io) {
-                        quoting(STOPPED_BEFORE, &message.text)
-                    } else {
-                        STOPPED.to_owned()
-                    };
-                    handed_back.push((io, words));
-                }
-                Ok(sender) => senders.push(sender),
-                Err(note) => {
+            let is_of_this_process = sender.is_some();
+            match sender.or_else(|| run.sender_of(&note)) {
+                Some(sender) if !is_stopped => senders.push(sender),
+                Some(sender) if is_of_this_process => handed_back.push((sender.io, STOPPED.to_owned())),
+                _ => {
                     let lead = if is_stopped { STOPPED_BEFORE } else { TOO_LATE };
                     handed_back.push((Arc::clone(run.io), quoting(lead, &note.text)));
                 }
