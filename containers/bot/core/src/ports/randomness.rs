@@ -25,6 +25,6 @@ impl Randomness {
 
 impl Default for Randomness {
     fn default() -> Self {
-        Self::of(|bytes| getrandom::fill(bytes))
+        Self::of(getrandom::fill)
     }
 }
