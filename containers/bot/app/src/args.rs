@@ -25,7 +25,7 @@ Environment (secrets come from nowhere else):
   OPENAI_API_KEY, OPENAI_BASE_URL         the provider `openai` (any compatible server; some need no key)
   SERVICE_INGRESS_TOKENS                  who may call POST /ingress: {\"<token>\":{\"subject\":\"me\"}}
   PUBLIC_BASE_URL                         base of the links to run pages
-  MEMORY_TOKEN                            bearer of the state Worker
+  STATE_WORKER_URL, MEMORY_TOKEN          the state Worker: the default of --state-url, and its bearer
   SERVICE_CONFIG, ARS_DATA_DIR, PORT      defaults of --config, --data-dir and the port of --listen
   RUST_LOG                                what is logged (default: `info` for serve, `error` elsewhere)
   NO_COLOR                                no colour, on a terminal neither
@@ -44,7 +44,7 @@ pub struct Args {
 
 /// Release and commit.
 static VERSION: LazyLock<String> =
-    LazyLock::new(|| format!("{} ({})", env!("CARGO_PKG_VERSION"), crate::build_stamp::COMMIT));
+    LazyLock::new(|| format!("{} ({})", env!("CARGO_PKG_VERSION"), crate::build_stamp::build().commit));
 
 /// What to do.
 #[derive(Debug, Subcommand)]
@@ -69,7 +69,7 @@ pub struct Setup {
     /// Where runs and working trees are kept.
     #[command(flatten)]
     pub data: Data,
-    /// Configuration file (TOML)
+    /// Configuration file (TOML), or `state://KEY`: the document that the state Worker has under that key
     #[arg(long, value_name = "FILE", env = "SERVICE_CONFIG", hide_env_values = true)]
     pub config: Option<PathBuf>,
     /// Model of requests that name none; wins over the configuration
@@ -128,7 +128,7 @@ pub struct Serve {
     #[arg(long, value_enum, value_name = "WHERE")]
     pub store: Option<Store>,
     /// Address of the state Worker; implies `--store worker`. Its bearer is `MEMORY_TOKEN`
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", env = "STATE_WORKER_URL", hide_env_values = true)]
     pub state_url: Option<String>,
     /// Shared settings.
     #[command(flatten)]

@@ -25,7 +25,7 @@ use crate::{
     environment::{self, name},
     generation,
     recorded_channels::RecordedChannels,
-    stores::{Place, Stores},
+    stores::{Place, Stores, require_private},
 };
 
 /// Everything the commands need, before anything is opened.
@@ -46,15 +46,10 @@ pub struct Plan {
 }
 
 /// Reads configuration and environment. Fails before anything is opened or written.
-pub fn plan(setup: Setup, tokens: &TokenMap) -> Result<Plan, Failure> {
-    let invalid = |error: config::ConfigError| Failure::InvalidInput(format!("configuration: {error}"));
+pub async fn plan(setup: Setup, tokens: &TokenMap, state_url: Option<&str>) -> Result<Plan, Failure> {
+    let invalid = invalid_configuration;
     let file = match &setup.config {
-        Some(path) => config::load(path).map_err(|error| match error {
-            config::ConfigError::Unreadable(source) => {
-                Failure::Unavailable(anyhow!("configuration {}: {source}", path.display()))
-            }
-            error => invalid(error),
-        })?,
+        Some(path) => file(path, state_url).await?,
         None => File::default(),
     };
     let providers = config::providers(&file, setup.rehearsal, environment::variable).map_err(invalid)?;
@@ -95,6 +90,33 @@ pub fn plan(setup: Setup, tokens: &TokenMap) -> Result<Plan, Failure> {
         store_token,
         memory_token,
         search_key,
+    })
+}
+
+fn invalid_configuration(error: config::ConfigError) -> Failure {
+    Failure::InvalidInput(format!("configuration: {error}"))
+}
+
+/// The configuration, from a file or from the state Worker.
+async fn file(path: &Path, state_url: Option<&str>) -> Result<File, Failure> {
+    let Some(key) = config::remote_key(path) else {
+        return config::load(path).map_err(|error| match error {
+            config::ConfigError::Unreadable(source) => {
+                Failure::Unavailable(anyhow!("configuration {}: {source}", path.display()))
+            }
+            error => invalid_configuration(error),
+        });
+    };
+    let missing = |what: &str| Failure::InvalidInput(format!("configuration: state:// needs {what}"));
+    let url = state_url.ok_or_else(|| missing("STATE_WORKER_URL or --state-url"))?;
+    require_private(url)?;
+    // The document may name another variable for the stores' bearer; it cannot for its own.
+    let token = Secret::parse(environment::variable(name::MEMORY_TOKEN));
+    let token = token.ok_or_else(|| missing(name::MEMORY_TOKEN))?;
+    config::load_remote(key, url, &token).await.map_err(|error| match error {
+        config::RemoteError::Content(error) => invalid_configuration(error),
+        config::RemoteError::Store(source) => Failure::Unavailable(anyhow!("configuration: {source}")),
+        error => Failure::InvalidInput(format!("configuration: {error}")),
     })
 }
 

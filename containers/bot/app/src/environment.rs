@@ -16,6 +16,8 @@ pub mod name {
     pub const BRAVE_SEARCH_API_KEY: &str = "BRAVE_SEARCH_API_KEY";
     /// Where the web search is, when that is not Brave's own address.
     pub const BRAVE_SEARCH_BASE_URL: &str = "BRAVE_SEARCH_BASE_URL";
+    /// The stamped file that tells what was built.
+    pub const BUILD_STAMP: &str = "ARS_BUILD_STAMP";
     /// Default port.
     pub const PORT: &str = "PORT";
 }

@@ -102,11 +102,7 @@ fn worker(
             "the state Worker's address is missing: give --state-url or run_history.worker.base_url".into(),
         )
     })?;
-    if !is_private(&url) {
-        return Err(Failure::InvalidInput(
-            "the state Worker's address must begin with https:// (http:// only for this machine)".into(),
-        ));
-    }
+    require_private(&url)?;
     let token = place.token.ok_or_else(|| {
         Failure::InvalidInput(
             "the state Worker's bearer is missing: set MEMORY_TOKEN (or run_history.worker.token_env)".into(),
@@ -115,13 +111,26 @@ fn worker(
     Ok(WorkerStores::connect(&url, token, proposal)?)
 }
 
+/// The name by which a container reaches the machine it runs on. Nobody else can have it: `.internal` is reserved.
+const CONTAINER_HOST: &str = "host.docker.internal";
+
+/// Refuses an address that a bearer must not travel to.
+pub fn require_private(url: &str) -> Result<(), Failure> {
+    if is_private(url) {
+        return Ok(());
+    }
+    Err(Failure::InvalidInput(
+        "the state Worker's address must begin with https:// (http:// only for this machine)".into(),
+    ))
+}
+
 /// A bearer may travel to it: encrypted, or within this machine. Judged on the parsed URL, because in
 /// `http://127.0.0.1:80@elsewhere` the host is not what it looks like.
 fn is_private(url: &str) -> bool {
     let Ok(url) = reqwest::Url::parse(url) else { return false };
     let bare = url.username().is_empty() && url.password().is_none();
     let is_local = match url.host_str() {
-        Some("localhost" | "[::1]") => true,
+        Some("localhost" | "[::1]" | CONTAINER_HOST) => true,
         Some(host) => host.parse::<Ipv4Addr>().is_ok_and(|address| address.is_loopback()),
         None => false,
     };
@@ -134,12 +143,19 @@ mod tests {
 
     #[test]
     fn a_bearer_only_travels_encrypted_or_within_the_machine() {
-        for url in ["https://x.example", "http://127.0.0.1:8788", "http://localhost", "http://[::1]:1/"] {
+        for url in [
+            "https://x.example",
+            "http://127.0.0.1:8788",
+            "http://localhost",
+            "http://[::1]:1/",
+            "http://host.docker.internal:8788",
+        ] {
             assert!(is_private(url), "{url}");
         }
         for url in [
             "http://x.example",
             "http://127.0.0.1.example",
+            "http://host.docker.internal.example",
             "http://localhost@x.example",
             "http://127.0.0.1:80@x.example",
             "https://u:p@x.example",

@@ -11,7 +11,6 @@ use anyhow::Context as _;
 use ars_auth::{ParsedTokens, TokenMap};
 use ars_bot_http::HttpState;
 use ars_bot_telemetry::{Options, Telemetry};
-use ars_wire::health::Build;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
@@ -34,7 +33,7 @@ const DEFAULT_PORT: u16 = 8787;
 /// Serves.
 pub async fn run(args: Serve) -> Result<ExitCode, Failure> {
     let parsed = TokenMap::parse(environment::variable(name::INGRESS_TOKENS).as_deref());
-    let mut plan = compose::plan(args.setup, &parsed.map)?;
+    let mut plan = compose::plan(args.setup, &parsed.map, args.state_url.as_deref()).await?;
     plan.keeps_ledger = true;
     let telemetry = telemetry(&plan)?;
     ars_bot_core::metrics::describe();
@@ -52,7 +51,7 @@ pub async fn run(args: Serve) -> Result<ExitCode, Failure> {
         let (core, end) = (core.clone(), ledger_end.clone());
         async move { tokio::join!(core.keep_ledger(end.clone()), core.keep_overrides(end)) }
     });
-    let mut state = HttpState::new(core.clone(), Arc::new(parsed.map), build());
+    let mut state = HttpState::new(core.clone(), Arc::new(parsed.map), build_stamp::build().clone());
     state = state.with_crash(|| std::process::exit(CRASHED));
     if let Some(metrics) = telemetry.metrics().cloned() {
         state = state.with_metrics(move || metrics.render());
@@ -109,8 +108,4 @@ fn listen_address(wanted: Option<SocketAddr>) -> Result<SocketAddr, Failure> {
         None => DEFAULT_PORT,
     };
     Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
-}
-
-fn build() -> Build {
-    Build { commit: build_stamp::COMMIT.to_owned(), built_at: build_stamp::BUILT_AT.map(str::to_owned) }
 }

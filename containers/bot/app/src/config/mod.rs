@@ -7,6 +7,7 @@ mod grants;
 mod history;
 mod memory;
 mod providers;
+mod remote;
 mod scopes;
 mod settings;
 mod spending;
@@ -20,6 +21,7 @@ use serde_json::{Map, Value};
 pub use self::history::{HistoryStore, RunHistory, Worker};
 pub use self::memory::Memory;
 pub use self::providers::{REHEARSAL, configured as providers};
+pub use self::remote::{RemoteError, key as remote_key, load as load_remote};
 
 /// The file as written.
 #[derive(Debug, Default, Deserialize)]

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, path::PathBuf};
 
 use ars_auth::Secret;
-use ars_bot_adapters::models::{Endpoint, ProviderConfig, ProviderKind, providers_from_env};
+use ars_bot_adapters::models::{Endpoint, ProviderConfig, ProviderKind, ScriptSource, providers_from_env};
 use serde::Deserialize;
 
 use super::{ConfigError, File};
@@ -24,6 +24,9 @@ pub struct Provider {
     /// The script of a rehearsal.
     #[serde(default)]
     pub script: Option<PathBuf>,
+    /// The same, spelled out here.
+    #[serde(default)]
+    pub script_text: Option<String>,
 }
 
 /// What a provider speaks.
@@ -81,7 +84,12 @@ impl Provider {
             Kind::OpenaiCompatible => ProviderKind::OpenAiCompatible,
             Kind::Rehearsal => ProviderKind::Rehearsal,
         };
-        Ok(ProviderConfig { kind, api_key, base_url, script: self.script.clone() })
+        let script = match (&self.script, &self.script_text) {
+            (Some(_), Some(_)) => return Err(invalid("script_text", "does not go with `script`")),
+            (Some(path), None) => Some(ScriptSource::File(path.clone())),
+            (None, text) => text.clone().map(ScriptSource::Text),
+        };
+        Ok(ProviderConfig { kind, api_key, base_url, script })
     }
 }
 
@@ -104,7 +112,8 @@ pub fn configured(
     }
     if let Some(script) = rehearsal {
         let kind = ProviderKind::Rehearsal;
-        let config = ProviderConfig { kind, api_key: None, base_url: None, script: Some(script) };
+        let script = Some(ScriptSource::File(script));
+        let config = ProviderConfig { kind, api_key: None, base_url: None, script };
         providers.insert(REHEARSAL.to_owned(), config);
     }
     Ok(providers)

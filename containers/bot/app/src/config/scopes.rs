@@ -35,11 +35,20 @@ pub struct Entry {
 
 /// The scopes of a file, whose agents are known and whose texts are short enough.
 pub fn scopes(file: &File) -> Result<Scopes, ConfigError> {
-    Ok(Scopes {
+    let scopes = Scopes {
         channels: checked("channels", &file.channels)?,
         users: checked("users", &file.users)?,
         org: Scope { mcp_servers: file.defaults.mcp_servers.clone(), ..Scope::default() },
-    })
+    };
+    if name_mcp_servers(&scopes) {
+        tracing::warn!("mcp_servers are configured, and no run of this version is given their tools");
+    }
+    Ok(scopes)
+}
+
+fn name_mcp_servers(scopes: &Scopes) -> bool {
+    let entries = scopes.channels.values().chain(scopes.users.values());
+    entries.chain([&scopes.org]).any(|scope| !scope.mcp_servers.is_empty())
 }
 
 fn checked(key: &str, entries: &BTreeMap<String, Entry>) -> Result<BTreeMap<String, Scope>, ConfigError> {
@@ -86,6 +95,18 @@ mod tests {
 
     fn scopes_of(text: &str) -> Result<Scopes, ConfigError> {
         scopes(&parse(text)?)
+    }
+
+    #[test]
+    fn external_servers_that_no_run_is_given_are_noticed_wherever_they_stand() {
+        for (text, are_named) in [
+            ("[channels.\"http:ops\"]\nagent = \"coding\"", false),
+            ("[defaults.mcp_servers.wiki]\nurl = \"https://wiki.example\"", true),
+            ("[users.\"http:ann\"]\nmcp_servers.docs = { url = \"https://docs.example\" }", true),
+            ("[channels.\"http:ops\"]\nmcp_servers.docs = { url = \"https://docs.example\" }", true),
+        ] {
+            assert_eq!(name_mcp_servers(&scopes_of(text).unwrap()), are_named, "{text}");
+        }
     }
 
     #[test]

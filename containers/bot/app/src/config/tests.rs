@@ -6,8 +6,10 @@ fn problem(text: &str) -> String {
     match parse(text) {
         Err(error) => error.to_string(),
         Ok(file) => {
-            let checked =
-                file.settings(None, None).map(drop).and_then(|()| file.run_history.policy().map(drop));
+            let checked = providers(&file, None, |_| None)
+                .and_then(|_| file.settings(None, None))
+                .map(drop)
+                .and_then(|()| file.run_history.policy().map(drop));
             checked.map_or_else(|error| error.to_string(), |()| "fine".into())
         }
     }
@@ -37,6 +39,10 @@ fn every_mistake_is_named_by_its_key() {
         ("[channels.C1]\nagent = \"painter\"", vec!["channels.C1.agent", "general, coding"]),
         ("[run_history]\nmax_runs = 0", vec!["run_history.max_runs", "at least 1"]),
         ("[agents.coding]\nturns = 0", vec!["agents.coding"]),
+        (
+            "[providers.a]\ntype = \"rehearsal\"\nscript = \"s\"\nscript_text = \"\"",
+            vec!["providers.a.script_text", "`script`"],
+        ),
         ("[providers.a]\ntype = \"telepathy\"", vec!["line 2", "type", "anthropic"]),
     ] {
         let problem = problem(text);

@@ -32,7 +32,7 @@ pub async fn run(args: Ask) -> Result<ExitCode, Failure> {
         text = request::text(args.text.clone()) => text?,
         _ = signals.next() => return Ok(interrupted()),
     };
-    let plan = compose::plan(args.setup.clone(), &TokenMap::default())?;
+    let plan = compose::plan(args.setup.clone(), &TokenMap::default(), None).await?;
     let redactor = Arc::clone(&plan.redactor);
     logging::start(Arc::clone(&redactor), logging::Level::Errors);
     let request = Request::read(&args, &text, &plan.settings)?;

@@ -1,0 +1,139 @@
+//! `state://<key>` in the place of a configuration file: the document that the state Worker keeps under that key
+//! (resident supplement section 13, `Env`; state-worker supplement section 14).
+//!
+//! The document is `{"toml": "…"}`, the text of the file: one format and one strict reader, whatever it came by. Not
+//! here: what may be changed while the bot runs (`ars_bot_core::overrides`).
+
+use std::{path::Path, time::Duration};
+
+use ars_auth::Secret;
+use ars_bot_adapters::stores::WorkerStores;
+use ars_bot_core::ports::{Documents, StoreError, StoreErrorKind};
+use serde::Deserialize;
+use serde_json::Value;
+use tokio::time::{Instant, sleep};
+
+use super::{ConfigError, File, parse};
+
+/// What such a path begins with.
+const SCHEME: &str = "state://";
+/// How long a start waits for a store that does not answer: it may be starting too.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// The first wait between two attempts; each is twice the one before.
+const FIRST_WAIT: Duration = Duration::from_millis(100);
+
+/// The key that a path names, if it names a document.
+pub fn key(path: &Path) -> Option<&str> {
+    path.to_str()?.strip_prefix(SCHEME)
+}
+
+/// Why there is no configuration.
+#[derive(Debug, thiserror::Error)]
+pub enum RemoteError {
+    /// The store did not give it.
+    #[error("the state Worker did not give it")]
+    Store(#[source] StoreError),
+    /// Nobody put one there.
+    #[error("the state Worker has no such document: put one with `cargo xtask configure`")]
+    Missing,
+    /// The document is no `{toml}`.
+    #[error("the document must be {{\"toml\": \"the text of the file\"}} and no more")]
+    Shape,
+    /// The text is no configuration.
+    #[error(transparent)]
+    Content(#[from] ConfigError),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Document {
+    toml: String,
+}
+
+/// Reads the document, asking again for as long as it may be that the store is only starting.
+pub async fn load(key: &str, url: &str, token: &Secret) -> Result<File, RemoteError> {
+    let store = WorkerStores::connect(url, token, None).map_err(RemoteError::Store)?;
+    read(async || store.newest(key).await.map(|found| found.document)).await
+}
+
+async fn read(newest: impl AsyncFn() -> Result<Option<Value>, StoreError>) -> Result<File, RemoteError> {
+    let (began, mut wait) = (Instant::now(), FIRST_WAIT);
+    let found = loop {
+        match newest().await {
+            Ok(found) => break found,
+            Err(error) if error.kind == StoreErrorKind::Transient && began.elapsed() + wait < PATIENCE => {
+                sleep(wait).await;
+                wait *= 2;
+            }
+            Err(error) => return Err(RemoteError::Store(error)),
+        }
+    };
+    let document = found.ok_or(RemoteError::Missing)?;
+    // What serde says of it could quote it.
+    let document: Document = serde_json::from_value(document).map_err(|_| RemoteError::Shape)?;
+    Ok(parse(&document.toml)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{path::PathBuf, sync::Mutex};
+
+    use serde_json::json;
+
+    use super::*;
+
+    type Answer = Result<Option<Value>, StoreErrorKind>;
+
+    /// The store answers in this order; the last one for ever.
+    async fn asked(answers: Vec<Answer>) -> Result<File, RemoteError> {
+        let left = Mutex::new(answers);
+        read(async || {
+            let mut left = left.lock().unwrap();
+            let next = if left.len() > 1 { left.remove(0) } else { left[0].clone() };
+            next.map_err(|kind| StoreError { kind, message: "scripted".into() })
+        })
+        .await
+    }
+
+    fn document(text: &str) -> Answer {
+        Ok(Some(json!({"toml": text})))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_document_is_read_as_a_file_would_be_once_the_store_answers() {
+        let answers = vec![
+            Err(StoreErrorKind::Transient),
+            Err(StoreErrorKind::Transient),
+            document("[defaults]\nagent = \"coding\""),
+        ];
+        let file = asked(answers).await.unwrap();
+        assert_eq!(file.defaults.agent.as_deref(), Some("coding"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_store_that_never_answers_is_not_waited_for_without_end() {
+        let began = Instant::now();
+        let refused = asked(vec![Err(StoreErrorKind::Transient)]).await.unwrap_err();
+        assert!(matches!(refused, RemoteError::Store(_)) && began.elapsed() < PATIENCE);
+        assert!(began.elapsed() > PATIENCE / 4, "{:?}", began.elapsed());
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_used_is_refused_without_being_quoted() {
+        let said = |error: RemoteError| error.to_string();
+        assert!(said(asked(vec![Ok(None)]).await.unwrap_err()).contains("no such document"));
+        for odd in [json!({}), json!({"toml": 7}), json!({"toml": "", "x": "sk-secret"})] {
+            assert!(matches!(asked(vec![Ok(Some(odd))]).await, Err(RemoteError::Shape)));
+        }
+        let malformed = said(asked(vec![document("[defaults]\nagent = [\"sk-secret\"]")]).await.unwrap_err());
+        assert!(malformed.contains("line 2") && !malformed.contains("secret"), "{malformed}");
+        let unauthorised = asked(vec![Err(StoreErrorKind::Permanent)]).await.unwrap_err();
+        assert!(matches!(unauthorised, RemoteError::Store(_)));
+    }
+
+    #[test]
+    fn only_the_scheme_makes_a_path_a_document() {
+        assert_eq!(key(&PathBuf::from("state://base")), Some("base"));
+        assert_eq!(key(&PathBuf::from("/etc/state://base")), None);
+    }
+}
