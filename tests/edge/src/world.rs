@@ -157,7 +157,7 @@ impl World {
             match answer {
                 Some(Answer { status: 200, body, .. }) if holds(&body) => return body,
                 other => {
-                    assert!(began.elapsed() < PATIENCE, "not in time: {what}: {other:?}\n{}", self.log())
+                    assert!(began.elapsed() < PATIENCE, "not in time: {what}: {other:?}\n{}", self.log());
                 }
             }
             std::thread::sleep(LOOK_EVERY);
