@@ -187,7 +187,7 @@ async fn a_tree_that_cannot_be_made_ready_ends_the_run_that_was_told_of_with_a_r
     let replies = io.replies.lock().unwrap();
     assert!(replies.len() == 1 && replies[0].contains("not a repository"), "{replies:?}");
     let record = world.last_record();
-    assert_eq!(*io.started.lock().unwrap(), [record.id.clone()]);
+    assert_eq!(*io.started.lock().unwrap(), std::slice::from_ref(&record.id));
     assert_eq!((record.status, record.reply_ok), (RunStatus::Failed, Some(true)));
     assert_eq!(outline(&record), ["input", "run_meta", "answer"]);
     assert_eq!(record.repo.as_deref(), Some("acme/broken"));
