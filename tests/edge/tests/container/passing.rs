@@ -5,6 +5,9 @@ use ars_tests_edge::{Edge, Wire, World};
 use ars_wire::admin::CRASH_ROUTE;
 use serde_json::json;
 
+/// Method, path, fields and body of a request.
+type Case<'a> = (&'a str, &'a str, &'a [(&'a str, &'a str)], &'a [u8]);
+
 /// Largest body the ingress takes (document 1 section 8), the same as that of an MCP request.
 const BODY_CAP: usize = 1_000_000;
 /// A body that never ends, as far as a test goes.
@@ -25,7 +28,7 @@ fn what_the_bot_answers_in_its_container_comes_through_the_edge_unchanged() {
     };
     let large_and_wrong = padded(r#"","async":7}"#, BODY_CAP);
     let too_large = padded(r#""}"#, BODY_CAP + 1);
-    let cases: [(&str, &str, &[(&str, &str)], &[u8]); 9] = [
+    let cases: [Case<'_>; 9] = [
         ("GET", "/ingress", &[], b""),
         ("POST", "/ingress", &[], b"{}"),
         ("POST", "/ingress", &[("authorization", "Bearer nobody")], b"{}"),
