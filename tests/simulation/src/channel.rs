@@ -1,6 +1,6 @@
 //! The requesters: what is said to each is kept, by the message that it answers.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock};
 
 use ars_bot_core::ports::{ChannelIo, Channels, HistoryTurn, ReplyError};
 use ars_types::RunId;
@@ -11,6 +11,7 @@ use crate::{
     evidence::{PassedOn, Said},
     life::Life,
     script,
+    world::Reach,
 };
 
 /// How an acknowledgement of a follow-up begins.
@@ -26,7 +27,22 @@ const HANDED_BACK: &str = "was not run";
 pub(crate) struct Way {
     pub(crate) life: Arc<Life>,
     /// The message's id.
-    pub(crate) to: String,
+    to: String,
+    /// The message of a run that was begun on this way: on a run's own channel, a follow-up that it left behind.
+    begun: OnceLock<String>,
+    /// The run that speaks here now.
+    run: Mutex<Option<String>>,
+}
+
+impl Way {
+    pub(crate) fn new(life: Arc<Life>, to: String, run: Option<&RunId>) -> Self {
+        let run = Mutex::new(run.map(ToString::to_string));
+        Self { life, to, begun: OnceLock::new(), run }
+    }
+
+    fn to(&self) -> &String {
+        self.begun.get().unwrap_or(&self.to)
+    }
 }
 
 #[async_trait]
@@ -34,17 +50,26 @@ impl ChannelIo for Way {
     async fn reply(&self, text: &str) -> Result<(), ReplyError> {
         let call = self.life.begin("reply").await;
         if !call.is_undelivered {
+            let is_without_leave = self.life.world.reach() != Reach::Up;
             let mut evidence = self.life.world.evidence();
             if text.starts_with(PASSED_ON) {
                 let run = text.rsplit_once(RUN_PAGE).map(|(_, run)| run.to_owned());
                 let passed_on = PassedOn { run, through: self.life.name.clone(), number: call.number };
-                evidence.passed_on.insert(self.to.clone(), passed_on);
+                evidence.passed_on.insert(self.to().clone(), passed_on);
             } else if text.contains(HANDED_BACK) {
                 // On the run's own channel it names the message.
                 let named = script::ids(text);
-                evidence.handed_back.extend(if named.is_empty() { vec![self.to.clone()] } else { named });
+                evidence.handed_back.extend(if named.is_empty() { vec![self.to().clone()] } else { named });
             } else {
-                evidence.said.push(Said { to: self.to.clone(), text: text.to_owned() });
+                let run = self.run.lock().unwrap().clone();
+                evidence.said.push(Said {
+                    to: self.to().clone(),
+                    run,
+                    text: text.to_owned(),
+                    through: self.life.name.clone(),
+                    number: call.number,
+                    is_without_leave,
+                });
             }
         }
         self.life.end_call(&call).await;
@@ -56,7 +81,10 @@ impl ChannelIo for Way {
     }
 
     fn run_started(&self, id: &RunId) {
-        self.life.world.evidence().run(id.as_str());
+        *self.run.lock().unwrap() = Some(id.to_string());
+        if let Some(request) = self.life.world.evidence().run(id.as_str()).request.clone() {
+            let _ = self.begun.set(request);
+        }
     }
 }
 
@@ -66,6 +94,6 @@ pub(crate) struct Reopened(pub(crate) Arc<Life>);
 impl Channels for Reopened {
     fn reopen(&self, run: &LiveRun) -> Option<Arc<dyn ChannelIo>> {
         let to = script::ids(run.meta["label"].as_str()?).pop()?;
-        Some(Arc::new(Way { life: Arc::clone(&self.0), to }))
+        Some(Arc::new(Way::new(Arc::clone(&self.0), to, Some(&run.run_id))))
     }
 }

@@ -32,6 +32,10 @@ pub struct Evidence {
     pub hindered: Vec<(u64, u64)>,
     /// What viewers saw, by run and viewer.
     pub views: BTreeMap<(String, String), View>,
+    /// Runs in each flush that took effect.
+    pub flushed_runs: Vec<usize>,
+    /// How long the scenario took, in milliseconds.
+    pub took_ms: u64,
     /// Requests to the stores that failed for their sender.
     pub failed_requests: u64,
     /// Every call of a port: number, process, name.
@@ -45,6 +49,8 @@ pub struct Evidence {
 pub struct RunSeen {
     /// The ledger has taken it.
     pub is_claimed: bool,
+    /// The message it serves, as its claim says: of several, the last.
+    pub request: Option<String>,
     /// Events that the ledger acknowledged, by seq.
     pub acknowledged: BTreeMap<u64, Value>,
     /// Final records that a store took, without repetitions.
@@ -58,10 +64,26 @@ pub struct RunSeen {
 /// One message to a requester.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Said {
-    /// The message it answers.
+    /// The message whose sender it reached.
     pub to: String,
+    /// The run it came from, if there was one.
+    pub run: Option<String>,
     /// What was said.
     pub text: String,
+    /// The process that said it.
+    pub through: String,
+    /// The number of the port's call.
+    pub number: u64,
+    /// No store answered then: it was said without the ledger's leave (state-worker supplement section 11, "finishing
+    /// gate").
+    pub is_without_leave: bool,
+}
+
+impl Said {
+    /// Said without leave by a process that died afterwards: nobody else can know of it, and it may be said again.
+    pub(crate) fn is_lost_sight_of(&self, evidence: &Evidence) -> bool {
+        self.is_without_leave && evidence.killed.get(&self.through).is_some_and(|at| *at >= self.number)
+    }
 }
 
 /// A follow-up whose sender was told that it was passed on.

@@ -47,6 +47,13 @@ pub enum What {
         /// For so long.
         ms: u64,
     },
+    /// Requests to the stores get no answer and no error until they time out; whether they take effect is not known.
+    Hang {
+        /// They take effect.
+        after: bool,
+        /// For so long.
+        ms: u64,
+    },
     /// The request is delivered twice.
     Repeat,
     /// The request fails for its sender and is delivered so much later all the same.
@@ -106,7 +113,7 @@ impl Plan {
 }
 
 fn any(random: &mut Random) -> What {
-    match random.below(14) {
+    match random.below(15) {
         0..=3 => What::Kill { after: random.coin(), idle_ms: random.below(60_000) },
         4 => What::Stall { ms: random.below(120_000) },
         5 => What::Outage { after: random.coin(), ms: random.below(60_000) },
@@ -123,6 +130,7 @@ fn any(random: &mut Random) -> What {
         10 => What::FollowUp { through_eldest: random.coin() },
         11 => What::Second,
         12 => What::Deploy,
+        13 => What::Hang { after: random.coin(), ms: random.below(60_000) },
         _ => What::Undelivered,
     }
 }

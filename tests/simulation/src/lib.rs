@@ -30,4 +30,4 @@ mod world;
 pub use evidence::Evidence;
 pub use fault::{Fault, Plan, What, Whose};
 pub use invariants::{Violation, violations};
-pub use play::{Ended, play};
+pub use play::{Ended, play, play_at_once};

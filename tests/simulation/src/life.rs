@@ -91,7 +91,8 @@ impl Life {
                 self.world.hinder(ms);
                 *self.stalled_until.lock().unwrap() = Some(Instant::now() + Duration::from_millis(ms));
             }
-            What::Outage { after, ms } => self.world.break_stores(after, ms),
+            What::Outage { after, ms } => self.world.break_stores(after, false, ms),
+            What::Hang { after, ms } => self.world.break_stores(after, true, ms),
             What::Repeat => call.is_repeated = true,
             What::Late { ms } => call.late_ms = Some(ms),
             What::Jump { whose: Whose::Store, ms } => self.world.store_clock.jump(ms),

@@ -36,7 +36,7 @@ impl ModelClient for Scripted {
         let life = &self.0;
         let call = life.begin("model").await;
         let step = script::progress(request.turns);
-        if step == script::FOLLOW_UP_AT {
+        if step == script::FOLLOW_UP_AT && script::is_followed_up(request.turns) {
             life.world.order(Order::FollowUp { through_eldest: false });
         }
         tokio::select! {

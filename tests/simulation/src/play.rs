@@ -25,6 +25,9 @@ const LIMIT: Duration = Duration::from_secs(3 * 3600);
 /// How long the last process may take to settle what others left.
 const LAST_LIMIT: Duration = Duration::from_secs(600);
 
+/// Between two of the requests that are made at once: they do not run in step.
+const BETWEEN_REQUESTS: Duration = Duration::from_millis(7);
+
 /// How a scenario ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
@@ -38,6 +41,23 @@ pub enum Ended {
 
 /// Plays a scenario: the canonical run, and what the plan does to it.
 pub fn play(plan: &Plan) -> (Ended, Evidence) {
+    staged(plan, async |director| director.direct().await)
+}
+
+/// Plays so many canonical runs at once in one process, each in a thread of its own; nothing goes wrong.
+pub fn play_at_once(runs: u64) -> (Ended, Evidence) {
+    staged(&Plan::default(), async |director| {
+        director.start();
+        for number in 1..=runs {
+            let id = format!("m{number}");
+            director.processes[0].hear_in(&id, &id, &format!("canonical {id}"));
+            sleep(BETWEEN_REQUESTS).await;
+        }
+        if director.until_quiet(LIMIT, Director::is_idle).await { Ended::Quiet } else { Ended::Never }
+    })
+}
+
+fn staged(plan: &Plan, scenario: impl AsyncFnOnce(&mut Director) -> Ended) -> (Ended, Evidence) {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
     runtime.block_on(async {
@@ -45,7 +65,7 @@ pub fn play(plan: &Plan) -> (Ended, Evidence) {
         let world = World::new(plan, orders);
         let mut director =
             Director { world, inbox, processes: Vec::new(), starts_at: Vec::new(), messages: 0 };
-        let ended = director.direct().await;
+        let ended = scenario(&mut director).await;
         director.gather();
         (ended, director.world.take_evidence())
     })
@@ -187,8 +207,10 @@ impl Director {
             let record = self.world.record(&id);
             self.world.evidence().run(&id).record = record;
         }
-        let live = self.world.live();
-        self.world.evidence().left_live = live;
+        let (live, took_ms) = (self.world.live(), self.world.at_ms());
+        let mut evidence = self.world.evidence();
+        evidence.left_live = live;
+        evidence.took_ms = took_ms;
     }
 }
 

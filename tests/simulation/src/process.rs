@@ -68,17 +68,22 @@ impl Process {
 
     /// A message of the thread reaches it.
     pub(crate) fn hear(&self, id: &str, text: &str) {
+        self.hear_in("default", id, text);
+    }
+
+    /// A message of another thread reaches it.
+    pub(crate) fn hear_in(&self, thread: &str, id: &str, text: &str) {
         let message = IncomingMessage {
             actor: Actor::new("http:ann", Grants::default()),
             channel_id: "http:default".into(),
-            thread_key: ThreadKey::new("http", "default", "default"),
+            thread_key: ThreadKey::new("http", "default", thread),
             visibility: Visibility::Machine,
             text: text.to_owned(),
             received_at: self.life.clock.now(),
             choices: Choices::default(),
             source: None,
         };
-        let (core, way) = (self.core.clone(), Way { life: Arc::clone(&self.life), to: id.to_owned() });
+        let (core, way) = (self.core.clone(), Way::new(Arc::clone(&self.life), id.to_owned(), None));
         tokio::spawn(async move { core.dispatch(message, Arc::new(way)).await });
     }
 }

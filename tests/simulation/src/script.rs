@@ -23,6 +23,11 @@ pub(crate) fn request(turns: &[Turn]) -> String {
     texts(turns.iter().take(1)).join(" ")
 }
 
+/// Whether the script writes into the thread of this conversation meanwhile.
+pub(crate) fn is_followed_up(turns: &[Turn]) -> bool {
+    ids(&request(turns)).iter().any(|id| id == "m0")
+}
+
 /// The ids of messages (`m0`, `f1`) in a text, in order.
 pub(crate) fn ids(text: &str) -> Vec<String> {
     let words = text.split(|letter: char| !letter.is_ascii_alphanumeric());

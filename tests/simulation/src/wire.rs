@@ -7,13 +7,16 @@ use ars_bot_core::ports::{StoreError, StoreErrorKind};
 use ars_wire::state::{Route, RunVerb};
 use async_trait::async_trait;
 use serde_json::Value;
-use tokio::time::{Duration, sleep};
+use tokio::time::{Duration, Instant, sleep, sleep_until};
 
 use crate::{
     life::Life,
     script,
     world::{Reach, World},
 };
+
+/// How long a client waits for a store (document 2 section 8, "Store timeouts").
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// One process's way.
 pub(crate) struct Wire(pub(crate) Arc<Life>);
@@ -35,6 +38,14 @@ impl Exchange for Wire {
             (None, Reach::AnswerLost) => {
                 deliver(&life.world, route, &body, false);
                 Err(lost("connection lost"))
+            }
+            (None, Reach::Hanging { until, after }) => {
+                if after {
+                    deliver(&life.world, route, &body, false);
+                }
+                // Whoever hung when the store came back is not answered: its connection is dead.
+                sleep_until(until.min(Instant::now() + TIMEOUT)).await;
+                Err(lost("timed out"))
             }
             (None, Reach::Up) => {
                 if call.is_repeated {
@@ -77,8 +88,13 @@ fn deliver(world: &World, route: Route, body: &str, is_answered: bool) -> Answer
 fn note(world: &World, verb: RunVerb, request: &Value, answer: &Value, is_answered: bool) {
     let mut evidence = world.evidence();
     match verb {
-        RunVerb::Claim => evidence.run(text(&request["run"]["runId"])).is_claimed = true,
+        RunVerb::Claim => {
+            let seen = evidence.run(text(&request["run"]["runId"]));
+            seen.is_claimed = true;
+            seen.request = script::ids(request["run"]["meta"]["label"].as_str().unwrap_or_default()).pop();
+        }
         RunVerb::Flush if is_answered => {
+            evidence.flushed_runs.push(request["runs"].as_array().map_or(0, Vec::len));
             let runs = request["runs"].as_array().into_iter().flatten();
             for (run, flushed) in runs.zip(answer["runs"].as_array().into_iter().flatten()) {
                 if flushed["ok"] == true {

@@ -46,6 +46,7 @@ pub(crate) struct World {
 struct Outage {
     until: Instant,
     after: bool,
+    hangs: bool,
 }
 
 /// What a fault asks the scenario's director for.
@@ -69,6 +70,11 @@ pub(crate) enum Reach {
     Up,
     Unreachable,
     AnswerLost,
+    /// For so long; then it is lost.
+    Hanging {
+        until: Instant,
+        after: bool,
+    },
 }
 
 impl World {
@@ -132,21 +138,19 @@ impl World {
         let _ = self.orders.send(order);
     }
 
-    pub(crate) fn break_stores(&self, after: bool, ms: u64) {
+    pub(crate) fn break_stores(&self, after: bool, hangs: bool, ms: u64) {
         self.hinder(ms);
         let until = Instant::now() + Duration::from_millis(ms);
-        *self.outage.lock().unwrap() = Some(Outage { until, after });
+        *self.outage.lock().unwrap() = Some(Outage { until, after, hangs });
     }
 
     pub(crate) fn reach(&self) -> Reach {
         match *self.outage.lock().unwrap() {
-            Some(outage) if Instant::now() < outage.until => {
-                if outage.after {
-                    Reach::AnswerLost
-                } else {
-                    Reach::Unreachable
-                }
-            }
+            Some(outage) if Instant::now() < outage.until => match outage {
+                Outage { until, after, hangs: true } => Reach::Hanging { until, after },
+                Outage { after: true, .. } => Reach::AnswerLost,
+                Outage { after: false, .. } => Reach::Unreachable,
+            },
             _ => Reach::Up,
         }
     }

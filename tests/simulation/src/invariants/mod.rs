@@ -4,7 +4,7 @@ mod events;
 mod follow_ups;
 mod stops;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -86,28 +86,37 @@ fn input_and_answer_are_as_told(id: &str, run: &RunSeen, evidence: &Evidence, fo
     found.unless(is_told, "a run's input is what was asked", || format!("{id}: {asked}"));
     found.unless(answers.len() <= 1, "a run has at most one answer", || format!("{id}: {}", answers.len()));
     let Some(answer) = answers.first() else { return };
-    let to = script::ids(label).pop().unwrap_or_default();
-    let said = evidence.said.iter().filter(|said| said.to == to);
-    let is_other = said.clone().count() > 0 && !said.clone().any(|said| answer["text"] == said.text.as_str());
-    found.unless(!is_other, "a run's answer is what was said", || format!("{id}: {}", answer["text"]));
+    let mut said = evidence.said.iter().filter(|said| said.run.as_deref() == Some(id)).peekable();
+    let is_told = said.peek().is_none() || said.any(|said| answer["text"] == said.text.as_str());
+    found.unless(is_told, "a run's answer is what was said", || format!("{id}: {}", answer["text"]));
 }
 
 fn a_completed_run_has_replied(id: &str, run: &RunSeen, evidence: &Evidence, found: &mut Found) {
-    let Some(record) = run.record.as_ref().filter(|record| record["status"] == "completed") else { return };
-    let to = script::ids(record["label"].as_str().unwrap_or_default()).pop().unwrap_or_default();
-    let count = evidence.said.iter().filter(|said| said.to == to).count();
-    found.unless(count == 1, "a run whose record says completed has replied", || {
-        format!("{id}: {count} replies")
-    });
+    if run.record.as_ref().is_none_or(|record| record["status"] != "completed") {
+        return;
+    }
+    let has_replied = evidence.said.iter().any(|said| said.run.as_deref() == Some(id));
+    found.unless(has_replied, "a run whose record says completed has replied", || id.to_owned());
 }
 
 fn a_run_replies_at_most_once(evidence: &Evidence, found: &mut Found) {
-    let mut counts = BTreeMap::<_, Vec<_>>::new();
+    let (mut by_run, mut by_message) = (BTreeMap::<_, Vec<_>>::new(), BTreeMap::<_, BTreeSet<_>>::new());
     for said in &evidence.said {
-        counts.entry(&said.to).or_default().push(&said.text);
+        if !said.is_lost_sight_of(evidence) {
+            by_run.entry((&said.run, &said.to)).or_default().push(&said.text);
+        }
+        let record = said.run.as_ref().and_then(|run| evidence.runs.get(run)?.record.as_ref());
+        let label = record.and_then(|record| record["label"].as_str()).unwrap_or_default();
+        for id in script::ids(label) {
+            by_message.entry(id).or_default().insert(&said.run);
+        }
     }
-    for (to, texts) in counts {
-        found.unless(texts.len() <= 1, "a message is answered at most once", || format!("{to}: {texts:?}"));
+    for ((run, to), texts) in by_run {
+        found
+            .unless(texts.len() == 1, "a run replies at most once", || format!("{run:?} to {to}: {texts:?}"));
+    }
+    for (id, runs) in by_message {
+        found.unless(runs.len() == 1, "a message is answered by one run", || format!("{id}: {runs:?}"));
     }
 }
 

@@ -1,9 +1,12 @@
-//! Random plans of faults. `SIMULATION_SEEDS=10000` plays that many; `SIMULATION_SEED=n` plays one and tells all of it.
+//! Random plans of faults. `SIMULATION_SEEDS=10000` plays that many; `SIMULATION_SEED=n` plays one and tells all of it;
+//! `SIMULATION_COMMIT=<id>` plays as many again that nobody has played before, from the commit's id on.
 
 use ars_tests_simulation::{Plan, play, violations};
 
 /// Seeds played when nobody asks for more.
 const SEEDS: u64 = 500;
+/// Hexadecimal digits of a commit's id that make a seed.
+const COMMIT_DIGITS: usize = 12;
 /// Seeds played twice.
 const TWICE: u64 = 60;
 /// Violations shown of one seed among many.
@@ -11,6 +14,15 @@ const SHOWN: usize = 3;
 
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name} must be a number")))
+}
+
+/// A seed that a commit's id stands for; far from those that are always played.
+fn first_of_commit() -> Option<u64> {
+    let commit = std::env::var("SIMULATION_COMMIT").ok()?;
+    let digits = commit.get(..COMMIT_DIGITS).unwrap_or_else(|| panic!("SIMULATION_COMMIT is too short"));
+    Some(
+        u64::from_str_radix(digits, 16).unwrap_or_else(|_| panic!("SIMULATION_COMMIT must be a commit's id")),
+    )
 }
 
 #[test]
@@ -22,11 +34,19 @@ fn a_run_keeps_its_promises_under_random_faults() {
         for run in evidence.runs.values() {
             println!("{:#?}", run.record);
         }
+        for ((run, viewer), view) in &evidence.views {
+            println!("{viewer} of {run}, ended at {:?}", view.ended_at);
+            for stream in &view.streams {
+                let seqs: Vec<_> = stream.shown.iter().map(|(seq, _)| seq).collect();
+                println!("  {} after {}: {seqs:?}", stream.process, stream.after);
+            }
+        }
         return assert_eq!(violations(ended, &evidence), []);
     }
     let seeds = number("SIMULATION_SEEDS").unwrap_or(SEEDS);
     let mut broken = Vec::new();
-    for seed in 0..seeds {
+    let fresh = first_of_commit().map_or(0..0, |first| first..first + seeds);
+    for seed in (0..seeds).chain(fresh.clone()) {
         let plan = Plan::random(seed);
         let (ended, evidence) = play(&plan);
         let found = violations(ended, &evidence);
@@ -39,7 +59,12 @@ fn a_run_keeps_its_promises_under_random_faults() {
             ));
         }
     }
-    assert!(broken.is_empty(), "{} of {seeds} seeds\n{}", broken.len(), broken.join("\n"));
+    assert!(
+        broken.is_empty(),
+        "{} of the seeds to {seeds} and of {fresh:?}\n{}",
+        broken.len(),
+        broken.join("\n")
+    );
 }
 
 #[test]
