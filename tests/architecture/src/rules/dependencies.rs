@@ -76,6 +76,8 @@ fn may_use(from: &str, to: &str) -> bool {
         ["containers", "bot", _] => to == "containers/bot/core" || (is_logic(to) && to != SQL_NATIVE),
         // It knows the service from outside; what it shares is vocabulary, such as the token map.
         ["xtask"] => to.starts_with("xtask/") || is_l0_or_l1(to),
+        // Containers are started for the edge runtime.
+        ["xtask", "engine"] => to == "xtask/workerd",
         ["xtask", _] => false,
         ["tests", ..] => true,
         _ => false,

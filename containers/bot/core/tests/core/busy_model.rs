@@ -49,6 +49,14 @@ struct Provider {
     called: Notify,
 }
 
+/// Time of the paused clock, which moves when everybody waits.
+async fn passes(time: Duration) {
+    let until = Instant::now() + time;
+    while Instant::now() < until {
+        tokio::time::sleep_until(until).await;
+    }
+}
+
 fn answer(usage: Usage) -> ModelTurn {
     ModelTurn { parts: vec![Part::text("done")], stop: StopReason::EndTurn, usage }
 }
@@ -67,14 +75,14 @@ impl Provider {
         match self.habit {
             Habit::Busy { retry_after } => loop {
                 deltas(retrying(retry_after, true));
-                tokio::time::sleep(retry_after).await;
+                passes(retry_after).await;
             },
             Habit::Refuses => Err(overloaded()),
             Habit::Recovers => {
                 deltas(retrying(Duration::from_secs(20), true));
-                tokio::time::sleep(Duration::from_secs(20)).await;
+                passes(Duration::from_secs(20)).await;
                 deltas(ModelDelta::Usage(READ));
-                tokio::time::sleep(Duration::from_secs(60)).await;
+                passes(Duration::from_secs(60)).await;
                 Ok(answer(READ))
             }
             Habit::Silent { reports } => {
@@ -207,7 +215,7 @@ async fn a_model_that_recovers_is_left_to_finish() {
 async fn a_hard_stop_is_obeyed_at_once_between_two_calls_of_an_overloaded_model() {
     let world = world(Habit::Refuses);
     let began = Instant::now();
-    let record = world.ask_and_stop(tokio::time::sleep(Duration::from_millis(500))).await;
+    let record = world.ask_and_stop(passes(Duration::from_millis(500))).await;
     assert_eq!((record.status, world.asked().len()), (RunStatus::StoppedHard, 1));
     assert_eq!(began.elapsed().as_millis(), 500);
     assert_eq!(record.extra[COST], 0);
