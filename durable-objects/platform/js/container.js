@@ -108,15 +108,20 @@ export function containerClass(name) {
 
     #watch({ start }) {
       const watched = async () => this.#context.container.monitor();
-      const ended = (code) => this.#report("ended", start, code);
-      this.#context.waitUntil(watched().then(() => ended(0), (error) => ended(error?.exitCode)));
+      const ended = (code, why) => {
+        console.warn(`the container ended: ${why}`);
+        this.#report("ended", start, code);
+      };
+      const failed = (error) => ended(error?.exitCode, error?.message ?? error);
+      this.#context.waitUntil(watched().then(() => ended(0, "by itself"), failed));
     }
 
     #look({ start, after }) {
       const look = async () => {
         await new Promise((resolve) => setTimeout(resolve, after));
         // Not up yet is what this is there to find out, not a fault.
-        const seen = await this.#ask("/healthz", {}).catch(() => undefined);
+        const early = (error) => console.debug(`not up yet: ${error?.message ?? error}`);
+        const seen = await this.#ask("/healthz", {}).catch(early);
         this.#report("looked", start, seen?.status === 200);
       };
       this.#context.waitUntil(look());
