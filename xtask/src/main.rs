@@ -6,6 +6,7 @@
 
 mod bench;
 mod cargo;
+mod configure;
 mod image;
 mod terminal;
 mod up;
@@ -35,6 +36,8 @@ enum Task {
     BuildState,
     /// Build the edge Worker; what its wrangler configuration calls before a deploy
     BuildEdge,
+    /// Give a configuration to the state Worker, for a bot that reads it there
+    Configure(configure::Options),
     /// Build the bot's image, start it, and say how large and how fast it is
     Image(image::Options),
     /// Measure
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
         Task::Check => verify::check(),
         Task::BuildState => build("state Worker", ars_workerd::build_state_worker),
         Task::BuildEdge => build("edge Worker", ars_workerd::build_edge_worker),
+        Task::Configure(options) => configure::run(&options),
         Task::Image(options) => image::run(&options),
         Task::Bench { what } => bench::run(&what),
     };

@@ -98,9 +98,14 @@ impl Api {
         Ok(stream)
     }
 
-    /// An answer without an end, held open: an engine that leaves when nobody needs it stays as long as this does.
-    pub(crate) fn leash(&self) -> Result<UnixStream> {
-        self.send("GET", "/events", &[]).with_context(|| format!("events at {}", self.socket.display()))
+    /// What happens at the engine, a line of JSON each after the answer's head, without an end.
+    pub(crate) fn events(&self) -> Result<UnixStream> {
+        let stream = self.send("GET", "/events", &[]).and_then(|stream| {
+            // Nothing may happen for hours.
+            stream.set_read_timeout(None)?;
+            Ok(stream)
+        });
+        stream.with_context(|| format!("events at {}", self.socket.display()))
     }
 }
 

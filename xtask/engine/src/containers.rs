@@ -98,6 +98,15 @@ impl Engine {
         Ok(())
     }
 
+    /// Has a container end by SIGTERM, and kills it after so many seconds. One that ends this way is not started again
+    /// by the engine, as one that ends by another signal may be.
+    pub fn stop(&self, id: &str, seconds: u64) -> Result<()> {
+        let answer = self.api().post(&format!("/containers/{id}/stop?t={seconds}"), &json!({}))?;
+        // 304: it had ended already.
+        ensure!(answer.is_success() || [304, 404].contains(&answer.status), "{}", answer.complaint());
+        Ok(())
+    }
+
     /// Ends and removes a container; one that is gone already is as good.
     pub fn remove(&self, id: &str) -> Result<()> {
         let answer = self.api().delete(&format!("/containers/{id}?force=true&v=true"))?;

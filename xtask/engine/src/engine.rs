@@ -1,7 +1,6 @@
 //! The engine: the one that is there, or our own.
 
 use std::net::Ipv4Addr;
-use std::os::unix::net::UnixStream;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -10,6 +9,7 @@ use ars_workerd::Progress;
 use crate::Image;
 use crate::api::Api;
 use crate::podman::Service;
+use crate::reaper::Reaper;
 
 /// Where Docker listens when nothing else is said.
 const DOCKER_SOCKET: &str = "/var/run/docker.sock";
@@ -22,8 +22,8 @@ pub struct Engine {
     api: Api,
     gateway: Ipv4Addr,
     // Before the service: it holds the service.
-    _leash: Option<UnixStream>,
-    _service: Option<Service>,
+    _reaper: Option<Reaper>,
+    service: Option<Service>,
 }
 
 impl Engine {
@@ -41,16 +41,16 @@ impl Engine {
             return Self::of(docker);
         }
         let service = Service::start(progress)?;
-        let leash = service.api().leash()?;
+        let reaper = Reaper::start(service.api())?;
         let engine = Self::of(service.api().clone())?;
-        Ok(Self { _leash: Some(leash), _service: Some(service), ..engine })
+        Ok(Self { _reaper: Some(reaper), service: Some(service), ..engine })
     }
 
     fn of(api: Api) -> Result<Self> {
         let network = api.get("/networks/bridge")?.json()?;
         let gateway = network["IPAM"]["Config"][0]["Gateway"].as_str().and_then(|text| text.parse().ok());
         let gateway = gateway.context("the engine's bridge has no address on this machine")?;
-        Ok(Self { api, gateway, _leash: None, _service: None })
+        Ok(Self { api, gateway, _reaper: None, service: None })
     }
 
     /// As the edge runtime is told of it and of the image that it is to run.
@@ -61,6 +61,11 @@ impl Engine {
     /// Its socket, as `DOCKER_HOST` names it.
     pub fn docker_host(&self) -> String {
         format!("unix://{}", self.api.socket().display())
+    }
+
+    /// The program that takes Docker's command line: a wrapper of our podman, or Docker's own.
+    pub fn command_line(&self) -> &Path {
+        self.service.as_ref().map_or(Path::new("docker"), Service::command_line)
     }
 
     /// The address at which a container finds what listens on this machine (by the name [`crate::HOST`]).

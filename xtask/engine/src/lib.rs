@@ -14,6 +14,7 @@ pub mod debian;
 mod engine;
 mod image;
 mod podman;
+mod reaper;
 mod stamp;
 
 pub use binary::{MUSL_TARGET, bot_binary};

@@ -3,8 +3,8 @@
 //! The storage is one for the machine, in the cache, so that an image is built once; each user of it starts a service
 //! of its own over it, and the service leaves by itself when its user is gone.
 
-use std::fs::{self, DirBuilder, File};
-use std::os::unix::fs::DirBuilderExt;
+use std::fs::{self, DirBuilder, File, Permissions};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -24,6 +24,8 @@ const IDLE_SECONDS: u32 = 20;
 const START_LIMIT: Duration = Duration::from_secs(20);
 /// How often a starting service is asked.
 const LOOK: Duration = Duration::from_millis(20);
+/// Takes Docker's command line, as far as wrangler speaks it.
+const COMMAND_LINE: &str = "docker";
 /// Bytes of a path that the kernel takes as a socket's.
 const SOCKET_PATH_LIMIT: usize = 107;
 
@@ -32,6 +34,7 @@ const SOCKET_PATH_LIMIT: usize = 107;
 pub(crate) struct Service {
     child: Child,
     api: Api,
+    command_line: PathBuf,
 }
 
 impl Service {
@@ -62,13 +65,18 @@ impl Service {
             .process_group(0)
             .spawn()
             .context("podman cannot be started")?;
-        let mut service = Self { child, api: Api::new(socket) };
+        let mut service = Self { child, api: Api::new(socket), command_line: home.dir.join(COMMAND_LINE) };
         service.wait(&log)?;
         Ok(service)
     }
 
     pub(crate) fn api(&self) -> &Api {
         &self.api
+    }
+
+    /// What takes Docker's command line.
+    pub(crate) fn command_line(&self) -> &Path {
+        &self.command_line
     }
 
     fn wait(&mut self, log: &Path) -> Result<()> {
@@ -123,6 +131,8 @@ impl Home {
                 fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
             }
         }
+        let script = home.dir.join(COMMAND_LINE);
+        fs::set_permissions(&script, Permissions::from_mode(0o755))?;
         Ok(home)
     }
 
@@ -134,7 +144,7 @@ impl Home {
         podman
     }
 
-    fn files(&self) -> Result<[(&'static str, String); 3]> {
+    fn files(&self) -> Result<[(&'static str, String); 4]> {
         let place = |name: &str| serde_json::to_string(&self.dir.join(name).to_string_lossy());
         // crun fails where version 1 and 2 of control groups are mixed, and without systemd nobody else manages them;
         // podman's own limits are more than a container may raise them to.
@@ -158,6 +168,22 @@ impl Home {
             "subnets": [{"subnet": bridge::SUBNET, "gateway": bridge::GATEWAY}],
             "ipam_options": {"driver": "host-local"},
         });
-        Ok([("containers.conf", conf), ("hosts", hosts), ("networks/ars.json", network.to_string())])
+        // wrangler asks for two things of Docker's that this podman does not know, and hands the Dockerfile on a pipe.
+        let quoted =
+            |name: &str| format!("'{}'", self.dir.join(name).to_string_lossy().replace('\'', "'\\''"));
+        let script = format!(
+            "#!/bin/sh\n# Written by cargo xtask.\nexport CONTAINERS_CONF={conf}\nfor word do\n  shift\n  \
+             case $word in --load | --provenance=*) ;; *) set -- \"$@\" \"$word\" ;; esac\ndone\n\
+             cat | podman --root {root} --runroot {run} --storage-driver vfs \"$@\"\n",
+            conf = quoted("containers.conf"),
+            root = quoted("root"),
+            run = quoted("run"),
+        );
+        Ok([
+            (COMMAND_LINE, script),
+            ("containers.conf", conf),
+            ("hosts", hosts),
+            ("networks/ars.json", network.to_string()),
+        ])
     }
 }

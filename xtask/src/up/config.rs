@@ -12,7 +12,7 @@ use super::sample;
 /// The file, in the data directory.
 const FILE: &str = "ars.toml";
 /// What stands in it when the user has none. The grant is for the stop button of the run pages.
-const OWN: &str = "\
+pub const OWN: &str = "\
 # Written by `cargo xtask up` at every start; give it --config FILE to use your own.
 [grants.\"access:loopback\"]
 actions = [\"runs:write\"]

@@ -1,6 +1,6 @@
 //! The main job, once, in front of the user: a coding request on the sample project, followed live.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -15,6 +15,9 @@ use super::{http, sample};
 pub const REQUEST: &str =
     "The test suite fails. Find out why, mend the code (not the test), and run the tests again.";
 
+/// What is asked of a bot in a container.
+pub const CONTAINER_REQUEST: &str = "Where do you run, and which way did this request come?";
+
 /// The answer to an asynchronous request whose run was created.
 const ACCEPTED: u16 = 202;
 
@@ -24,8 +27,8 @@ pub struct Demo {
     pub ars: PathBuf,
     /// The bot's address.
     pub bot: String,
-    /// The bot's data directory.
-    pub data: PathBuf,
+    /// The bot's data directory; none of a bot in a container, which works on no repository.
+    pub data: Option<PathBuf>,
     /// No model is configured, so a script stands in for one.
     pub is_rehearsal: bool,
 }
@@ -46,23 +49,29 @@ impl Demo {
 
     fn run(&self, caller: &Token) -> Result<()> {
         println!("\n── the main job ─────────────────────────────────────────────────────────────");
-        println!("{REQUEST}\n");
+        let request = if self.data.is_some() { REQUEST } else { CONTAINER_REQUEST };
+        println!("{request}\n");
         if self.is_rehearsal {
             println!(
                 "REHEARSAL: no model is configured, so a script speaks in its place (set ANTHROPIC_API_KEY or"
             );
-            println!(
-                "OPENAI_API_KEY for a real one). Everything it does is real: the files, the edit, the tests.\n"
-            );
+            let real =
+                if self.data.is_some() { "the files, the edit, the tests" } else { "the way and the record" };
+            println!("OPENAI_API_KEY for a real one). Everything it does is real: {real}.\n");
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let body = json!({
-            "text": format!("agent:coding repo:{} {REQUEST}", sample::NAME),
+            "text": match self.data {
+                Some(_) => format!("agent:coding repo:{} {request}", sample::NAME),
+                None => format!("agent:general {request}"),
+            },
             // Each demonstration begins with a tree of its own.
             "thread": format!("demo-{}", now.as_millis()),
-            "async": true,
+            // The pages of runs are not for callers behind the edge: there the answer itself is waited for.
+            "async": self.data.is_some(),
         });
         let (status, answer) = http::dispatch(&self.bot, &caller.token, &body)?;
+        let Some(data) = &self.data else { return show_reply(status, &answer) };
         if status != ACCEPTED {
             bail!(
                 "POST /ingress answered {status}: {}",
@@ -75,15 +84,19 @@ impl Demo {
         println!("watch it in a browser: {live}\n");
         let watched = self.ars(&["watch", &live]).status().context("ars watch")?;
         ensure!(watched.success(), "ars watch ended with {watched}");
+        self.show_changes(text(&answer, "threadKey")?, data)?;
+        println!("─────────────────────────────────────────────────────────────────────────────");
+        println!("the run's page: {page}");
+        Ok(())
+    }
+
+    fn show_changes(&self, thread: &str, data: &Path) -> Result<()> {
         println!("\n── what it changed ──────────────────────────────────────────────────────────");
-        let mut diff =
-            self.ars(&["diff", text(&answer, "threadKey")?, "--data-dir", &self.data.to_string_lossy()]);
+        let mut diff = self.ars(&["diff", thread, "--data-dir", &data.to_string_lossy()]);
         let diff = diff.output().context("ars diff")?;
         ensure!(diff.status.success(), "ars diff: {}", String::from_utf8_lossy(&diff.stderr).trim());
         let changed = String::from_utf8_lossy(&diff.stdout);
         println!("{}", if changed.is_empty() { "nothing" } else { changed.trim_end() });
-        println!("─────────────────────────────────────────────────────────────────────────────");
-        println!("the run's page: {page}");
         Ok(())
     }
 
@@ -92,6 +105,14 @@ impl Demo {
         ars.args(arguments).stdin(Stdio::null());
         ars
     }
+}
+
+fn show_reply(status: u16, answer: &Value) -> Result<()> {
+    ensure!(status == 200, "POST /ingress answered {status}");
+    println!("{}\n", text(answer, "reply")?);
+    println!("run {}: {}", answer["run"]["id"], answer["run"]["status"]);
+    println!("─────────────────────────────────────────────────────────────────────────────");
+    Ok(())
 }
 
 fn text<'a>(answer: &'a Value, field: &str) -> Result<&'a str> {

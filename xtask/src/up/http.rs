@@ -33,14 +33,20 @@ pub fn in_flight(bot: &str) -> Result<u64> {
 
 /// Posts a request to the ingress.
 pub fn dispatch(bot: &str, token: &str, body: &Value) -> Result<(u16, Value)> {
+    post(&format!("{bot}/ingress"), token, body)
+}
+
+/// Posts JSON with a bearer; what is not JSON comes back as text.
+pub fn post(url: &str, token: &str, body: &Value) -> Result<(u16, Value)> {
+    let path = url.splitn(4, '/').nth(3).unwrap_or_default();
     let mut answer = agent()
-        .post(format!("{bot}/ingress"))
+        .post(url)
         .header("authorization", format!("Bearer {token}"))
         .header("content-type", "application/json")
         .send(body.to_string())
-        .context("POST /ingress")?;
+        .with_context(|| format!("POST /{path}"))?;
     let status = answer.status().as_u16();
-    let text = answer.body_mut().read_to_string().context("POST /ingress")?;
+    let text = answer.body_mut().read_to_string().with_context(|| format!("POST /{path}"))?;
     Ok((status, serde_json::from_str(&text).unwrap_or(Value::String(text))))
 }
 

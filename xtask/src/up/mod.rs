@@ -1,12 +1,14 @@
 //! `cargo xtask up`: from nothing to a service that shows its main job, and keeps serving until it is stopped.
 //!
-//! Order: build, start the state Worker, start the bot, say that it is ready, demonstrate, serve. Whatever ends it
+//! Order: build, start the state Worker, start the bot and the edge in front of it, say that it is ready, demonstrate, serve. Whatever ends it
 //! (Ctrl-C, SIGTERM, a part that dies, a step that fails) everything that was started is stopped, in reverse.
 
 mod bot;
 mod config;
+mod containers;
 mod data_dir;
 mod demo;
+mod edge;
 pub mod http;
 mod leftovers;
 mod options;
@@ -16,6 +18,7 @@ mod secrets;
 mod signals;
 mod state;
 
+use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -23,10 +26,14 @@ use anyhow::{Result, bail};
 
 pub use self::bot::TARGET as BOT;
 use self::bot::{Bot, Launch};
+use self::containers::Contained;
+pub use self::containers::configure as put_configuration;
 use self::data_dir::DataDir;
 use self::demo::Demo;
+use self::edge::Edge;
 pub use self::options::Options;
 use self::options::Store;
+use self::ready::Addresses;
 use self::secrets::{Secrets, Token};
 use self::signals::Signals;
 use self::state::State;
@@ -62,53 +69,97 @@ pub fn run(options: &Options) -> Result<()> {
 fn start(options: &Options, signals: &Signals) -> Result<()> {
     let began = Instant::now();
     ready::withdraw(options)?;
-    options.check_ports()?;
+    options.check()?;
     let data = DataDir::claim(options.data_dir.as_deref())?;
     leftovers::end(&data)?;
     let secrets = Secrets::load(&data)?;
-    let sample = sample::make(&data)?;
-    let config = config::write(options, &data, &sample)?;
-
     let step = Step::begin("bot");
     let ars = cargo::build(bot::TARGET, &step)?;
     step.done("built");
-    let mut state = match options.store {
-        Store::Worker => Some(State::start(options, &data, &secrets)?),
-        Store::Embedded => None,
-    };
-    let step = Step::begin("service");
-    let state_url = state.as_ref().map(State::url);
-    let mut bot = Bot::start(&Launch {
-        ars: &ars,
-        options,
-        data: &data,
-        secrets: &secrets,
-        state_url,
-        config: &config,
-    })?;
-    step.done("answers");
-    signals.serving()?;
-    ready::announce(options, &bot, state.as_ref(), &secrets)?;
-    tell(&bot, state.as_ref(), &data, began);
+    let up = Up { options, signals, data: &data, secrets: &secrets, ars, began };
+    if options.containers { up.contained() } else { up.native() }
+}
 
-    let guide = Guide {
-        bot: bot.url().to_owned(),
-        caller: secrets.caller().cloned(),
-        knows_sample: options.offers_sample(),
-    };
-    let demo = (!options.no_demo).then(|| Demo {
-        ars,
-        bot: bot.url().to_owned(),
-        data: data.bot(),
-        is_rehearsal: options.is_rehearsal(set),
-    });
-    talk(demo, guide, signals.clone());
-    let ended = watch(signals, &mut bot, state.as_mut());
-    let withdrawn = ready::withdraw(options);
-    bot.stop(signals);
-    // The bot first: what it still records goes to the state Worker.
-    drop(state);
-    ended.and(withdrawn)
+/// What both ways to run the bot have in common.
+struct Up<'a> {
+    options: &'a Options,
+    signals: &'a Signals,
+    data: &'a DataDir,
+    secrets: &'a Secrets,
+    ars: PathBuf,
+    began: Instant,
+}
+
+impl Up<'_> {
+    /// The bot as a process of this machine.
+    fn native(self) -> Result<()> {
+        let Self { options, signals, data, secrets, .. } = self;
+        let sample = sample::make(data)?;
+        let config = config::write(options, data, &sample)?;
+        let mut state = match options.store {
+            Store::Worker => Some(State::start(options, data, secrets, edge::LOOPBACK)?),
+            Store::Embedded => None,
+        };
+        let step = Step::begin("service");
+        let state_url = state.as_ref().map(State::url);
+        let launch = Launch { ars: &self.ars, options, data, secrets, state_url, config: &config };
+        let mut bot = Bot::start(&launch)?;
+        step.done("answers");
+        // The edge needs the tools that the state Worker needs.
+        let edge = match options.store {
+            Store::Worker => {
+                let native = ars_workerd::Bot::Native(bot.url().to_owned());
+                Some(Edge::start(options, data, secrets, native, &[])?)
+            }
+            Store::Embedded => None,
+        };
+        let addresses = Addresses {
+            bot: bot.url().to_owned(),
+            state: state.as_ref().map(State::url),
+            edge: edge.as_ref().map(Edge::url),
+        };
+        self.serving(&addresses, state.as_ref(), Some(data.bot()))?;
+        let ended = watch(signals, &mut bot, state.as_mut());
+        let withdrawn = ready::withdraw(options);
+        drop(edge);
+        bot.stop(signals);
+        // The bot first: what it still records goes to the state Worker.
+        drop(state);
+        ended.and(withdrawn)
+    }
+
+    /// The bot in a container behind the edge.
+    fn contained(self) -> Result<()> {
+        let mut service = Contained::start(self.options, self.data, self.secrets, self.signals)?;
+        let url = service.url();
+        let addresses = Addresses { bot: url.clone(), state: Some(service.state().url()), edge: Some(url) };
+        self.serving(&addresses, Some(service.state()), None)?;
+        let ended = service.watch(self.signals);
+        let withdrawn = ready::withdraw(self.options);
+        let stopped = service.stop();
+        ended.and(withdrawn).and(stopped)
+    }
+
+    /// Says that it is ready, and demonstrates. `trees` is where the bot keeps working trees that can be seen.
+    fn serving(&self, addresses: &Addresses, state: Option<&State>, trees: Option<PathBuf>) -> Result<()> {
+        let Self { options, signals, data, secrets, .. } = self;
+        signals.serving()?;
+        ready::announce(options, addresses, secrets)?;
+        tell(addresses, state, data, trees.is_some(), self.began);
+        let guide = Guide {
+            bot: addresses.bot.clone(),
+            caller: secrets.caller().cloned(),
+            knows_sample: trees.is_some() && options.offers_sample(),
+        };
+        let demo = (!options.no_demo).then(|| Demo {
+            ars: self.ars.clone(),
+            bot: addresses.bot.clone(),
+            data: trees,
+            is_rehearsal: options.is_rehearsal(set),
+        });
+        talk(demo, guide, (*signals).clone());
+        Ok(())
+    }
 }
 
 /// An environment variable that is not blank.
@@ -116,15 +167,20 @@ fn set(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.trim().is_empty())
 }
 
-fn tell(bot: &Bot, state: Option<&State>, data: &DataDir, began: Instant) {
+fn tell(addresses: &Addresses, state: Option<&State>, data: &DataDir, logs_here: bool, began: Instant) {
     println!("\nready in {:.1} s\n", began.elapsed().as_secs_f64());
-    println!("  runs      {}/runs", bot.url());
-    println!("  ingress   {}/ingress", bot.url());
+    println!("  runs      {}/runs", addresses.bot);
+    println!("  ingress   {}/ingress", addresses.bot);
+    if let Some(edge) = addresses.edge.as_ref().filter(|edge| **edge != addresses.bot) {
+        println!("  edge      {edge}");
+    }
     if let Some(state) = state {
         println!("  state     {}  (workerd, log: {})", state.url(), state.log().display());
     }
     println!("  data      {}", data.path().display());
-    println!("  log       {}", data.log().display());
+    if logs_here {
+        println!("  log       {}", data.log().display());
+    }
 }
 
 /// Demonstrates and invites, beside the watch over the parts. The thread ends with the process.

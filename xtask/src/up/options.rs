@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
 
 /// Options of `cargo xtask up`.
@@ -18,8 +18,12 @@ pub struct Options {
     /// Where run records go: the state Worker on workerd, or a database of the bot's own (needs no Node)
     #[arg(long, value_enum, default_value = "worker", value_name = "WHERE")]
     pub store: Store,
-    /// The bot listens on this port and the state Worker on the next; free ports when left out
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=65534))]
+    /// Run the bot as it is deployed: in a container behind the edge Worker (Linux; Docker, or root on Debian)
+    #[arg(long, conflicts_with = "model")]
+    pub containers: bool,
+    /// The bot listens on this port, the state Worker on the next and the edge Worker on the one after; free ports when
+    /// left out
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=65533))]
     pub port_base: Option<u16>,
     /// Keeps everything this command makes; `.ars` in the checkout when left out
     #[arg(long, value_name = "DIR")]
@@ -59,10 +63,19 @@ impl Options {
         self.config.is_none() || !self.no_demo
     }
 
+    /// Refuses what does not go together.
+    pub fn check(&self) -> Result<()> {
+        ensure!(
+            !(self.containers && self.store == Store::Embedded),
+            "--containers keeps records in the state Worker: it does not go with --store embedded"
+        );
+        self.check_ports()
+    }
+
     /// Refuses ports that somebody has, before anything is built for them.
-    pub fn check_ports(&self) -> Result<()> {
+    fn check_ports(&self) -> Result<()> {
         let Some(base) = self.port_base else { return Ok(()) };
-        let needed = if self.store == Store::Worker { base..=base + 1 } else { base..=base };
+        let needed = if self.store == Store::Worker { base..=base + 2 } else { base..=base };
         for port in needed {
             TcpListener::bind((Ipv4Addr::LOCALHOST, port))
                 .with_context(|| format!("port {port} cannot be had (--port-base)"))?;
@@ -73,6 +86,11 @@ impl Options {
     /// The bot's port; 0 lets the system choose.
     pub fn bot_port(&self) -> u16 {
         self.port_base.unwrap_or(0)
+    }
+
+    /// The edge Worker's port.
+    pub fn edge_port(&self) -> u16 {
+        self.port_base.map_or(0, |base| base + 2)
     }
 
     /// The state Worker's port.
@@ -110,10 +128,15 @@ mod tests {
 
     #[test]
     fn ports_count_up_from_the_base_or_are_free_ones() {
-        let ports = |line: &[&str]| (options(line).bot_port(), options(line).state_port());
-        assert_eq!(ports(&["--port-base", "8787"]), (8787, 8788));
-        assert_eq!(ports(&[]), (0, 0));
-        assert!(Line::try_parse_from(["up", "--port-base", "65535"]).is_err());
+        let ports = |line: &[&str]| {
+            let options = options(line);
+            (options.bot_port(), options.state_port(), options.edge_port())
+        };
+        assert_eq!(ports(&["--port-base", "8787"]), (8787, 8788, 8789));
+        assert_eq!(ports(&[]), (0, 0, 0));
+        for none in ["65534", "65535"] {
+            assert!(Line::try_parse_from(["up", "--port-base", none]).is_err());
+        }
     }
 
     #[test]

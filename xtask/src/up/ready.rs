@@ -6,11 +6,9 @@ use std::io::ErrorKind;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-use super::bot::Bot;
 use super::data_dir::write_private;
 use super::options::Options;
 use super::secrets::Secrets;
-use super::state::State;
 
 /// Removes the file, of an earlier start or because this one ends: whoever waits for it must not find that one.
 pub fn withdraw(options: &Options) -> Result<()> {
@@ -23,17 +21,30 @@ pub fn withdraw(options: &Options) -> Result<()> {
     }
 }
 
-/// Writes the file.
-pub fn announce(options: &Options, bot: &Bot, state: Option<&State>, secrets: &Secrets) -> Result<()> {
-    let Some(path) = &options.ready_file else { return Ok(()) };
-    let state_url = state.map(State::url);
-    write_private(path, &content(bot.url(), state_url.as_deref(), secrets)?.to_string())
+/// Where everything answers.
+#[derive(Default)]
+pub struct Addresses {
+    /// The bot: in a container, the edge's.
+    pub bot: String,
+    /// The state Worker, when there is one.
+    pub state: Option<String>,
+    /// The edge Worker, when there is one.
+    pub edge: Option<String>,
 }
 
-fn content(bot: &str, state: Option<&str>, secrets: &Secrets) -> Result<Value> {
-    let mut ready = json!({"bot": {"url": bot}});
-    if let Some(url) = state {
+/// Writes the file.
+pub fn announce(options: &Options, addresses: &Addresses, secrets: &Secrets) -> Result<()> {
+    let Some(path) = &options.ready_file else { return Ok(()) };
+    write_private(path, &content(addresses, secrets)?.to_string())
+}
+
+fn content(addresses: &Addresses, secrets: &Secrets) -> Result<Value> {
+    let mut ready = json!({"bot": {"url": addresses.bot}});
+    if let Some(url) = &addresses.state {
         ready["state"] = json!({"url": url, "token": secrets.state});
+    }
+    if let Some(url) = &addresses.edge {
+        ready["edge"] = json!({"url": url});
     }
     ready["tokens"] = serde_json::to_value(&secrets.tokens)?;
     Ok(ready)
@@ -48,9 +59,12 @@ mod tests {
     #[test]
     fn the_file_says_where_and_with_what() {
         let secrets = Secrets { state: "s".into(), ingress: "{}".into(), tokens: BTreeMap::new() };
-        let embedded = content("http://b", None, &secrets).unwrap();
+        let addresses = Addresses { bot: "http://b".into(), ..Addresses::default() };
+        let embedded = content(&addresses, &secrets).unwrap();
         assert_eq!(embedded, json!({"bot": {"url": "http://b"}, "tokens": {}}));
-        let worker = content("http://b", Some("http://w"), &secrets).unwrap();
-        assert_eq!(worker["state"], json!({"url": "http://w", "token": "s"}));
+        let whole = Addresses { state: Some("http://w".into()), edge: Some("http://e".into()), ..addresses };
+        let whole = content(&whole, &secrets).unwrap();
+        assert_eq!(whole["state"], json!({"url": "http://w", "token": "s"}));
+        assert_eq!(whole["edge"], json!({"url": "http://e"}));
     }
 }

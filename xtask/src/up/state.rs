@@ -1,5 +1,6 @@
 //! The state Worker: built to wasm, and run on workerd with its Durable Objects on disk.
 
+use std::net::Ipv4Addr;
 use std::path::Path;
 
 use anyhow::Result;
@@ -17,13 +18,15 @@ pub struct State {
 
 impl State {
     /// Builds what is not built, and starts.
-    pub fn start(options: &Options, data: &DataDir, secrets: &Secrets) -> Result<Self> {
+    /// Whoever is to reach it does so by `host`, an address of this machine.
+    pub fn start(options: &Options, data: &DataDir, secrets: &Secrets, host: Ipv4Addr) -> Result<Self> {
         let step = Step::begin("tools of the edge");
         let npm = ensure_npm(&|line| step.tell(line))?;
         step.done("");
         let step = Step::begin("state Worker");
         let built = build_state_worker(&|line| step.tell(line))?;
         let mut settings = Settings::new(&npm, &built, data.state())?.secret(MEMORY_TOKEN, &secrets.state);
+        settings.host = host;
         settings.port = options.state_port();
         let workerd = Workerd::start(&settings)?;
         step.done(&format!("{} kB compressed, answers", built.gzip_bytes / 1000));
@@ -33,6 +36,11 @@ impl State {
     /// Its address.
     pub fn url(&self) -> String {
         self.workerd.url()
+    }
+
+    /// Its port.
+    pub fn port(&self) -> u16 {
+        self.workerd.address().port()
     }
 
     /// Where it logs.

@@ -3,6 +3,7 @@
 //! What fails fast comes first, and the test runner last, so that its own closing line is the last one printed.
 
 mod debian;
+mod deployments;
 mod platforms;
 mod stage;
 
@@ -41,6 +42,7 @@ pub fn test() -> Result<()> {
     let doc_tests = ["--doc", "--quiet"];
     stage("examples in the documentation", command("test").args(doc_tests).args(platforms.native_args()))?;
     subjects()?;
+    deployments::check()?;
     last_stage("tests", runner().args(platforms.native_args()))
 }
 

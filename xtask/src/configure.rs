@@ -1,0 +1,40 @@
+//! `cargo xtask configure`: gives a configuration to the state Worker, where a bot with `SERVICE_CONFIG=state://base`
+//! reads it when it starts. The state Worker's bearer comes from the environment, as secrets do.
+//!
+//! Not here: whether the bot accepts it (`ars serve --config FILE` says so before it is given away).
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use clap::Args;
+
+use crate::up::put_configuration;
+
+/// The bearer's variable.
+const MEMORY_TOKEN: &str = "MEMORY_TOKEN";
+
+/// Options of `cargo xtask configure`.
+#[derive(Debug, Args)]
+pub struct Options {
+    /// Address of the state Worker
+    #[arg(long, value_name = "URL")]
+    pub state_url: String,
+    /// The configuration
+    pub file: PathBuf,
+}
+
+/// Puts it, and says which version it is.
+pub fn run(options: &Options) -> Result<()> {
+    let text = fs::read_to_string(&options.file)
+        .with_context(|| format!("cannot read {}", options.file.display()))?;
+    // The text is the bot's to judge; what is no TOML at all is refused here.
+    toml::from_str::<toml::Table>(&text).map_err(|error| {
+        let line = error.span().map_or(0, |span| text[..span.start].matches('\n').count()) + 1;
+        anyhow::anyhow!("{}: line {line} is no TOML", options.file.display())
+    })?;
+    let token = std::env::var(MEMORY_TOKEN).with_context(|| format!("{MEMORY_TOKEN} is not set"))?;
+    let version = put_configuration(options.state_url.trim_end_matches('/'), token.trim(), &text)?;
+    println!("version {version}; a bot reads it when it starts");
+    Ok(())
+}
