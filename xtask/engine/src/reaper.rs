@@ -33,7 +33,6 @@ impl Reaper {
         let (reader, api) = (BufReader::new(stream.try_clone().context("events")?), api.clone());
         let thread = thread::spawn(move || {
             for line in reader.lines().map_while(Result::ok) {
-                eprintln!("EVENT {line}");
                 if let Some(name) = died(&line) {
                     remove(&api, &name);
                 }

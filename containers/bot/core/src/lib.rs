@@ -4,8 +4,8 @@
 //! Implements document 1 sections 1, 2.1, 6 and bot supplement sections 9 to 15.
 #![forbid(unsafe_code)]
 
-pub mod agents;
 mod abandoned;
+pub mod agents;
 mod capabilities;
 mod conclude;
 mod day_spend;

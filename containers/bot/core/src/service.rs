@@ -186,13 +186,6 @@ impl Core {
         }
     }
 
-    /// Looks, until `end` fires, for what other processes change of the configuration.
-    pub async fn keep_overrides(&self, end: CancellationToken) {
-        if let Some(overrides) = &self.inner.deps.capabilities.overrides {
-            overrides.keep_current(end).await;
-        }
-    }
-
     /// Marks the process as draining, leaves the runs that the ledger has to the next process if there is to be one,
     /// each at its next step boundary, and waits until nothing is in flight; false when `limit` passed first.
     pub async fn drain(&self, limit: Duration) -> bool {

@@ -34,8 +34,8 @@ use crate::{
 use slot::Slot;
 
 pub use meta::Meta;
-pub(crate) use tracked::{REPLIED, VIEW_TOKEN};
 pub use tracked::{Gate, Step, Stepped, Tracked};
+pub(crate) use tracked::{REPLIED, VIEW_TOKEN};
 
 /// The stores behind a ledger.
 #[derive(Clone)]

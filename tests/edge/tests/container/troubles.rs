@@ -1,0 +1,99 @@
+//! Whatever ends the container in the midst of a run: another one takes over, and there are never two.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use ars_testkit::Reply;
+use ars_tests_edge::{Watch, World};
+use ars_wire::admin::{CRASH_ROUTE, RESTART_ROUTE};
+use serde_json::{Value, json};
+
+/// The model's last words.
+const DONE: &str = "The work is done.";
+
+/// A world whose model leaves the first call of each run without an answer.
+struct Stage {
+    world: World,
+    silences: Arc<AtomicUsize>,
+    runs: Arc<AtomicUsize>,
+}
+
+#[test]
+fn a_run_outlives_its_container_whatever_ends_it_and_no_second_container_ever_runs() {
+    let (silences, runs) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
+    let (counted, begun) = (Arc::clone(&silences), Arc::clone(&runs));
+    let model = move |_: &Value| {
+        let silent = counted.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |silences| {
+            (silences < begun.load(Ordering::SeqCst)).then_some(silences + 1)
+        });
+        if silent.is_ok() { Reply::silent() } else { Reply::text(DONE) }
+    };
+    let (world, _) = World::start(model);
+    let next = world.another_image();
+    let images = vec![world.image.clone(), next.clone()];
+    let watch = Watch::start(Arc::clone(&world.engine), images, world.name.clone());
+    let mut stage = Stage { world, silences, runs };
+
+    stage.trouble("kill -9", |world| {
+        world.engine.kill(&world.container().id, "KILL").unwrap();
+    });
+    stage.trouble("a crash", |world| {
+        let crashing = world.admin(CRASH_ROUTE, &json!({}));
+        assert_eq!((crashing.status, &crashing.body["ok"]), (202, &json!(true)), "{:?}", crashing.body);
+        assert!(crashing.body["generation"].is_string() && crashing.body["pid"].is_number());
+    });
+    stage.trouble("a restart", |world| {
+        let refused = world.admin(RESTART_ROUTE, &json!({}));
+        assert_eq!((refused.status, &refused.body["refused"]), (409, &json!(true)), "{:?}", refused.body);
+        let forced = world.admin(RESTART_ROUTE, &json!({ "force": true }));
+        assert_eq!((forced.status, &forced.body["forced"]), (202, &json!(true)), "{:?}", forced.body);
+        assert_eq!(forced.body["inFlight"], json!(1));
+    });
+    stage.trouble("a new image", |world| world.deploy(&next));
+
+    let seen = watch.seen();
+    assert_eq!(seen.most, 1, "{seen:?}");
+    // The first one, and one after each trouble.
+    assert_eq!(seen.ids.len(), 5, "{seen:?}");
+    assert!(seen.looks > 50, "{seen:?}");
+}
+
+impl Stage {
+    /// Begins a run, makes trouble in the midst of it, and sees it through.
+    fn trouble(&mut self, what: &str, make: impl FnOnce(&mut World)) {
+        println!("{what}");
+        let runs = self.runs.fetch_add(1, Ordering::SeqCst) + 1;
+        let asked = self.world.ask(&json!({ "text": "do the work", "thread": what, "async": true }));
+        assert_eq!(asked.status, 202, "{what}: {:?}", asked.body);
+        let run = asked.body["runId"].as_str().unwrap().to_owned();
+        self.world
+            .until("the run is live", |world| world.live().iter().any(|live| live["runId"] == run.as_str()));
+        let silences = Arc::clone(&self.silences);
+        self.world.until("the model is asked", |_| silences.load(Ordering::SeqCst) == runs);
+        let before = self.world.healthy("the run is in flight", |health| health["inFlight"] == json!(1));
+        make(&mut self.world);
+        // Before the next bot asks for what was left: it asks at its start, and then only every 30 seconds.
+        self.world.shorten_leases();
+        let after = self.world.started_after(&before);
+        self.world.shorten_leases();
+        self.world.until("no run is live", |world| world.live().is_empty());
+        let records = self.world.records();
+        let of_run: Vec<_> = records.iter().filter(|record| record["id"] == run.as_str()).collect();
+        let [record] = of_run.as_slice() else { panic!("{what}: {} records of one run", of_run.len()) };
+        honest(what, record);
+        println!("{what}: {} -> {}, {}", before["startedAt"], after["startedAt"], record["status"]);
+    }
+}
+
+/// A record that says how its run ended, with every event.
+fn honest(what: &str, record: &Value) {
+    let events = record["events"].as_array().unwrap();
+    let seqs: Vec<_> = events.iter().filter_map(|event| event["seq"].as_u64()).collect();
+    assert_eq!(seqs, (1..=events.len() as u64).collect::<Vec<_>>(), "{what}");
+    let answers = events.iter().filter(|event| event["type"] == "answer").count();
+    match record["status"].as_str() {
+        Some("completed") => assert_eq!(answers, 1, "{what}: {events:?}"),
+        Some("interrupted") => assert_eq!(answers, 0, "{what}: {events:?}"),
+        other => panic!("{what}: {other:?}"),
+    }
+}
