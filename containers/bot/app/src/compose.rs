@@ -47,7 +47,7 @@ pub struct Plan {
 
 /// Reads configuration and environment. Fails before anything is opened or written.
 pub async fn plan(setup: Setup, tokens: &TokenMap, state_url: Option<&str>) -> Result<Plan, Failure> {
-    let invalid = invalid_configuration;
+    let invalid = |error| invalid_configuration(&error);
     let file = match &setup.config {
         Some(path) => file(path, state_url).await?,
         None => File::default(),
@@ -93,7 +93,7 @@ pub async fn plan(setup: Setup, tokens: &TokenMap, state_url: Option<&str>) -> R
     })
 }
 
-fn invalid_configuration(error: config::ConfigError) -> Failure {
+fn invalid_configuration(error: &config::ConfigError) -> Failure {
     Failure::InvalidInput(format!("configuration: {error}"))
 }
 
@@ -104,7 +104,7 @@ async fn file(path: &Path, state_url: Option<&str>) -> Result<File, Failure> {
             config::ConfigError::Unreadable(source) => {
                 Failure::Unavailable(anyhow!("configuration {}: {source}", path.display()))
             }
-            error => invalid_configuration(error),
+            error => invalid_configuration(&error),
         });
     };
     let missing = |what: &str| Failure::InvalidInput(format!("configuration: state:// needs {what}"));
@@ -114,7 +114,7 @@ async fn file(path: &Path, state_url: Option<&str>) -> Result<File, Failure> {
     let token = Secret::parse(environment::variable(name::MEMORY_TOKEN));
     let token = token.ok_or_else(|| missing(name::MEMORY_TOKEN))?;
     config::load_remote(key, url, &token).await.map_err(|error| match error {
-        config::RemoteError::Content(error) => invalid_configuration(error),
+        config::RemoteError::Content(error) => invalid_configuration(&error),
         config::RemoteError::Store(source) => Failure::Unavailable(anyhow!("configuration: {source}")),
         error => Failure::InvalidInput(format!("configuration: {error}")),
     })

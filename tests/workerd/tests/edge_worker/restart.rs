@@ -10,12 +10,15 @@ use serde_json::{Value, json};
 
 const TOKENS: &str = r#"{"good":{"subject":"ann ✓","scopes":["deploy:write"]},"weak":{"subject":"bo"}}"#;
 
+/// What the bot was asked: the target, the subject named, the bearer shown.
+type Asked = (String, Option<String>, Option<String>);
+
 /// A bot whose leave and health are set from outside, and that tells what it was asked.
 #[derive(Clone, Default)]
 struct Scripted {
     leave: Arc<Mutex<(u16, String)>>,
     health: Arc<Mutex<(u16, String)>>,
-    asked: Arc<Mutex<Vec<(String, Option<String>, Option<String>)>>>,
+    asked: Arc<Mutex<Vec<Asked>>>,
 }
 
 impl Scripted {
@@ -51,7 +54,7 @@ impl Scripted {
         *self.health.lock().unwrap() = (200, health.to_string());
     }
 
-    fn asked(&self) -> Vec<(String, Option<String>, Option<String>)> {
+    fn asked(&self) -> Vec<Asked> {
         std::mem::take(&mut self.asked.lock().unwrap())
     }
 }
