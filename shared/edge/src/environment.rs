@@ -7,12 +7,13 @@
 pub const PORT: u16 = 8080;
 
 /// What the operator sets as a secret (`wrangler secret put`), and what for. The root wrangler.toml lists the same names.
-pub const SECRETS: [&str; 7] = [
+pub const SECRETS: [&str; 8] = [
     "SERVICE_INGRESS_TOKENS",
     "MEMORY_TOKEN",
     "ANTHROPIC_API_KEY",
     "OPENAI_API_KEY",
     "BRAVE_SEARCH_API_KEY",
+    "DASHBOARD_TOKEN",
     "OTEL_EXPORTER_OTLP_HEADERS",
     "OTEL_EXPORTER_OTLP_TRACES_HEADERS",
 ];

@@ -2,17 +2,19 @@
 
 use std::{
     collections::BTreeMap,
+    net::Ipv4Addr,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use anyhow::{Context as _, anyhow};
-use ars_auth::{Secret, TokenMap};
+use ars_auth::{Secret, TokenMap, dashboard::by_loopback};
 use ars_bot_adapters::{
     models::{Catalog, Endpoint, ProviderConfig, REHEARSAL_MODEL, Transport, default_model},
     workspace::{ChildEnvironment, GitWorkspaces, secrets_of},
 };
 use ars_bot_core::{Capabilities, Core, Deps, LedgerDeps, live::LiveStores, settings::Settings};
+use ars_bot_http::Dashboard;
 use ars_events::Redactor;
 use ars_types::ModelRef;
 
@@ -43,6 +45,8 @@ pub struct Plan {
     store_token: Option<Secret>,
     memory_token: Option<Secret>,
     search_key: Option<Secret>,
+    /// The gate of the run pages.
+    pub dashboard: Dashboard,
 }
 
 /// Reads configuration and environment. Fails before anything is opened or written.
@@ -72,8 +76,15 @@ pub async fn plan(setup: Setup, tokens: &TokenMap, state_url: Option<&str>) -> R
     let (store_token, memory_token) = (token_of(&file.run_history.worker), token_of(&file.memory.worker));
     let keys = providers.values().filter_map(|provider| provider.api_key.as_ref());
     let search_key = Secret::parse(environment::variable(name::BRAVE_SEARCH_API_KEY));
-    let secrets =
-        keys.chain(tokens.secrets()).chain([&store_token, &memory_token, &search_key].into_iter().flatten());
+    let is_public = by_loopback(Ipv4Addr::LOCALHOST.into(), settings.public_base_url.as_deref()).is_err();
+    let dashboard = file.dashboard.gate(environment::variable, is_public).map_err(invalid)?;
+    let dashboard_token = match &dashboard {
+        Dashboard::Token { secret, .. } => Some(secret.clone()),
+        Dashboard::Loopback => None,
+    };
+    let secrets = keys
+        .chain(tokens.secrets())
+        .chain([&store_token, &memory_token, &search_key, &dashboard_token].into_iter().flatten());
     let secrets = secrets.map(|secret| secret.expose().to_owned());
     let telemetry = ars_bot_telemetry::secrets(environment::variable);
     let origins = settings.repositories.iter().map(|repository| &repository.origin);
@@ -90,6 +101,7 @@ pub async fn plan(setup: Setup, tokens: &TokenMap, state_url: Option<&str>) -> R
         store_token,
         memory_token,
         search_key,
+        dashboard,
     })
 }
 

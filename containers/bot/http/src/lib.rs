@@ -27,3 +27,4 @@ mod viewer;
 pub use router::router;
 pub use serve::serve;
 pub use state::HttpState;
+pub use viewer::Dashboard;

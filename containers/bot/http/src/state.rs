@@ -6,7 +6,7 @@ use ars_auth::TokenMap;
 use ars_bot_core::Core;
 use ars_wire::health::Build;
 
-use crate::lag::LagMeter;
+use crate::{Dashboard, lag::LagMeter};
 
 /// The state of the HTTP surface. Cheap to clone.
 #[derive(Clone)]
@@ -15,6 +15,8 @@ pub struct HttpState {
     pub(crate) core: Core,
     /// Used by the ingress gate.
     pub(crate) tokens: Arc<TokenMap>,
+    /// Used by the gate of the run pages.
+    pub(crate) dashboard: Arc<Dashboard>,
     /// Used by the health probe.
     pub(crate) build: Arc<Build>,
     /// Used by the health probe.
@@ -28,7 +30,15 @@ pub struct HttpState {
 impl HttpState {
     /// The state around a core. Must be called inside a tokio runtime, whose lag it measures from now on.
     pub fn new(core: Core, tokens: Arc<TokenMap>, build: Build) -> Self {
-        Self { core, tokens, build: Arc::new(build), lag: LagMeter::start(), metrics: None, crash: None }
+        let (dashboard, lag) = (Arc::default(), LagMeter::start());
+        Self { core, tokens, dashboard, build: Arc::new(build), lag, metrics: None, crash: None }
+    }
+
+    /// Tells viewers apart in another way than by the machine they sit at.
+    #[must_use]
+    pub fn with_dashboard(mut self, dashboard: Dashboard) -> Self {
+        self.dashboard = Arc::new(dashboard);
+        self
     }
 
     /// Serves metrics: `render` makes the text that Prometheus reads.

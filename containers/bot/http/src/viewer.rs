@@ -1,13 +1,14 @@
 //! Who looks at the run pages, and what they may see (bot supplement sections 7.2 and 8).
 //!
-//! Only the dashboard gate of mode `none`: no credential, so this machine only. Whoever sits at it can read the
-//! store's file and the process's memory anyway, so its viewer is granted every channel.
+//! The dashboard gate in two of its modes. `none`: no credential, so this machine only; whoever sits at it can read the
+//! store's file and the process's memory anyway, so its viewer is granted every channel. `token`: whoever shows the one
+//! secret is the one configured actor, with the grants that the configuration gives it. Not here: mode `access`.
 
 use std::net::{IpAddr, SocketAddr};
 
 use ars_auth::{
-    Actor, Denied, Grants, Set,
-    dashboard::by_loopback,
+    Actor, Denied, Grants, Secret, Set, bearer,
+    dashboard::{by_loopback, by_token},
     grants::granted,
     policy::{Resource, decide},
 };
@@ -21,6 +22,31 @@ use axum::{
 
 use crate::{respond, state::HttpState};
 
+/// How viewers are told apart (document 1 section 5, `dashboard.auth`).
+#[derive(Clone, Default)]
+pub enum Dashboard {
+    /// `none`: whoever is at this machine.
+    #[default]
+    Loopback,
+    /// `token`: whoever shows the secret.
+    Token {
+        /// The secret.
+        secret: Secret,
+        /// Who that is, as `access:<name>`.
+        actor: String,
+    },
+}
+
+impl Dashboard {
+    /// The mode's name, for the log.
+    pub fn mode(&self) -> &'static str {
+        match self {
+            Self::Loopback => "none",
+            Self::Token { .. } => "token",
+        }
+    }
+}
+
 /// Somebody the gate let in.
 #[derive(Debug, Clone)]
 pub(crate) struct Viewer {
@@ -30,9 +56,17 @@ pub(crate) struct Viewer {
 /// Lets the viewer in, or answers 403.
 pub(crate) async fn gate(State(state): State<HttpState>, mut request: Request, next: Next) -> Response {
     let settings = state.core.settings();
-    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
-    let host = request.headers().get(header::HOST).map(|host| host.to_str().unwrap_or_default());
-    match admit(peer, host, settings.public_base_url.as_deref()) {
+    let admitted = match &*state.dashboard {
+        Dashboard::Loopback => {
+            let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
+            let host = request.headers().get(header::HOST).map(|host| host.to_str().unwrap_or_default());
+            admit(peer, host, settings.public_base_url.as_deref())
+        }
+        Dashboard::Token { secret, actor } => {
+            by_token(bearer(request.headers().get_all(header::AUTHORIZATION)), secret, actor)
+        }
+    };
+    match admitted {
         Ok(actor) => {
             let actor = granted(&actor, &settings.grants);
             request.extensions_mut().insert(Viewer { actor });

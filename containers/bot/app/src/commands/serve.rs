@@ -44,6 +44,7 @@ pub async fn run(args: Serve) -> Result<ExitCode, Failure> {
     let listener =
         listener.with_context(|| format!("{address} cannot be listened on")).map_err(Failure::Unavailable)?;
     let address = listener.local_addr().context("the listening address")?;
+    let dashboard = std::mem::take(&mut plan.dashboard);
     let (core, _) = plan.build(args.store, args.state_url).await?;
     let ledger_end = CancellationToken::new();
     // Before the first request is taken: what another process left comes first.
@@ -52,7 +53,8 @@ pub async fn run(args: Serve) -> Result<ExitCode, Failure> {
         async move { tokio::join!(core.keep_ledger(end.clone()), core.keep_overrides(end)) }
     });
     let mut state = HttpState::new(core.clone(), Arc::new(parsed.map), build_stamp::build().clone());
-    state = state.with_crash(|| std::process::exit(CRASHED));
+    tracing::info!(mode = dashboard.mode(), "dashboard");
+    state = state.with_dashboard(dashboard).with_crash(|| std::process::exit(CRASHED));
     if let Some(metrics) = telemetry.metrics().cloned() {
         state = state.with_metrics(move || metrics.render());
     }

@@ -3,6 +3,7 @@
 //! An unknown key, a word outside its set or a malformed name is an error that says where and what was expected,
 //! never what stood there: a key pasted into the wrong place must not reach a log.
 
+pub mod dashboard;
 mod grants;
 mod history;
 mod memory;
@@ -59,6 +60,8 @@ pub struct File {
     pub telemetry: ars_bot_telemetry::Settings,
     /// What of a run's spans is logged.
     pub tracing: ars_bot_telemetry::Tracing,
+    /// Who may look at the run pages.
+    pub dashboard: dashboard::Dashboard,
     /// Run records.
     pub run_history: RunHistory,
 }

@@ -3,8 +3,9 @@
 
 use std::sync::atomic::Ordering;
 
-use ars_auth::{Grants, Set};
+use ars_auth::{Grants, Secret, Set};
 use ars_bot_core::settings::Settings;
+use ars_bot_http::Dashboard;
 use ars_events::EventBody;
 use ars_types::{RunStatus, StopMode};
 use reqwest::{Client, Response};
@@ -46,6 +47,48 @@ async fn a_viewer_from_elsewhere_or_of_a_public_deployment_is_refused_everywhere
     let rebound =
         Client::new().get(local.url("/runs")).header("host", "rebound.example.com").send().await.unwrap();
     assert_eq!(rebound.status(), 403);
+}
+
+#[tokio::test]
+async fn in_mode_token_whoever_shows_the_secret_is_the_one_actor_wherever_they_are() {
+    let settings = || Settings {
+        public_base_url: Some("https://bot.example.com".into()),
+        grants: [(
+            "access:ops".to_owned(),
+            Grants { actions: Set::of(&["runs:write"]), channels: Set::All, ..Grants::default() },
+        )]
+        .into(),
+        ..Settings::default()
+    };
+    let gate =
+        Dashboard::Token { secret: Secret::parse(Some("look".into())).unwrap(), actor: "access:ops".into() };
+    let bot = Bot::behind(gate, TOKENS, settings()).await;
+    let run = bot.run("secret plan", "scripted/m");
+    let (id, token) = (run.id().clone(), run.view().token);
+    let page = format!("/runs/{id}?t={token}");
+    for credential in [None, Some("Bearer lool"), Some("Bearer good"), Some("Basic look"), Some("Bearer ")] {
+        for path in ["/runs", page.as_str()] {
+            let mut request = Client::new().get(bot.url(path)).header("host", "bot.example.com");
+            if let Some(credential) = credential {
+                request = request.header("authorization", credential);
+            }
+            let answer = request.send().await.unwrap();
+            assert_eq!(
+                (answer.status().as_u16(), answer.text().await.unwrap().as_str()),
+                (403, "Forbidden\n")
+            );
+        }
+    }
+    let shown = |path: String| Client::new().get(path).header("host", "bot.example.com").bearer_auth("look");
+    let index = shown(bot.url("/runs")).send().await.unwrap();
+    assert_eq!(index.status(), 200);
+    assert!(index.text().await.unwrap().contains(id.as_str()));
+    assert_eq!(shown(bot.url(&page)).send().await.unwrap().status(), 200);
+    // The secret opens the gate; a run still wants its own token.
+    let guessed = shown(bot.url(&format!("/runs/{id}?t=x"))).send().await.unwrap();
+    assert_eq!(guessed.status(), 404);
+    let stopped = Client::new().post(bot.url(&format!("/runs/{id}/stop?t={token}&mode=soft")));
+    assert_eq!(stopped.bearer_auth("look").send().await.unwrap().status(), 200);
 }
 
 #[tokio::test]

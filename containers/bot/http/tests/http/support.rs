@@ -23,7 +23,7 @@ use ars_bot_core::{
     registry::{RunFacts, RunHandle},
     settings::Settings,
 };
-use ars_bot_http::{HttpState, router, serve};
+use ars_bot_http::{Dashboard, HttpState, router, serve};
 use ars_events::{EventBody, Redactor};
 use ars_runs::RunRecord;
 use ars_types::{ModelRef, RunId, RunStatus, ThreadKey, UnixMillis, Visibility};
@@ -217,6 +217,11 @@ impl Bot {
 
     /// A bot with these tokens and settings; the default model is the scripted one.
     pub async fn start_with(tokens: &str, settings: Settings) -> Self {
+        Self::behind(Dashboard::default(), tokens, settings).await
+    }
+
+    /// The same behind another gate of the run pages.
+    pub async fn behind(dashboard: Dashboard, tokens: &str, settings: Settings) -> Self {
         let clock = Arc::new(ManualClock(AtomicI64::new(1_760_000_000_000)));
         let model = Arc::new(ScriptedModel::default());
         let store = Arc::new(MemoryStore::default());
@@ -235,7 +240,8 @@ impl Bot {
         let build = Build { commit: "abc123".into(), built_at: None };
         let crashed = Arc::new(Notify::new());
         let ended = Arc::clone(&crashed);
-        let state = HttpState::new(core.clone(), tokens, build).with_crash(move || ended.notify_one());
+        let state = HttpState::new(core.clone(), tokens, build);
+        let state = state.with_dashboard(dashboard).with_crash(move || ended.notify_one());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let shutdown = CancellationToken::new();
