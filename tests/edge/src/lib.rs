@@ -16,4 +16,4 @@ pub use edge::Edge;
 pub use recorder::{Arrival, Recorder};
 pub use watch::{Seen, Watch};
 pub use wire::{PATIENCE, Said, Wire};
-pub use world::{VENDOR_KEY, World};
+pub use world::{VENDOR_KEY, VIEWER, World};

@@ -31,6 +31,18 @@ const STORE: &str = "runs:default";
 const SHORTEST_LEASE_MS: u64 = 1_000;
 /// The variable by which the edge knows the image's version.
 const VERSION: &str = "BOT_IMAGE";
+/// The secret of the run pages.
+pub const VIEWER: &str = "canary-viewer-5b1e20c4";
+/// What the bot reads of the state Worker when it starts.
+const CONFIGURATION: &str = r#"
+[dashboard]
+auth = "token"
+token = { actor = "access:viewer" }
+
+[grants."access:viewer"]
+actions = ["runs:read", "runs:write"]
+channels = "all"
+"#;
 /// The key the vendor is asked with; found nowhere else.
 pub const VENDOR_KEY: &str = "canary-vendor-93d1f0a7";
 
@@ -63,6 +75,9 @@ impl World {
         let runtime = Runtime::new().expect("a runtime");
         let vendor = runtime.block_on(FakeAnthropic::answering(answer));
         let state = state_worker();
+        let document = json!({ "key": "base", "document": { "toml": CONFIGURATION }, "expectedVersion": 0 });
+        let put = state.client.post("/config/put", TOKEN, &document);
+        assert_eq!(put.status, 200, "{:?}", put.body);
         let data = tempfile::tempdir().expect("a temporary directory");
         let reach = |target: SocketAddr| {
             address_for_containers(
@@ -76,6 +91,8 @@ impl World {
                 .expect("readable settings")
                 .secret("SERVICE_INGRESS_TOKENS", &tokens.to_string())
                 .secret("MEMORY_TOKEN", TOKEN)
+                .secret("DASHBOARD_TOKEN", VIEWER)
+                .secret("SERVICE_CONFIG", "state://base")
                 .secret("STATE_WORKER_URL", &reach(state.client.address()))
                 .secret("ANTHROPIC_API_KEY", VENDOR_KEY)
                 .secret("ANTHROPIC_BASE_URL", &reach(vendor_address));

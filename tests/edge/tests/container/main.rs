@@ -4,4 +4,5 @@
 #![expect(clippy::unwrap_used, reason = "a proof that cannot go on fails with its cause")]
 
 mod passing;
+mod streams;
 mod troubles;
