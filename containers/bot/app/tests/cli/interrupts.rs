@@ -48,7 +48,7 @@ async fn ctrl_c_while_a_command_runs_kills_it_and_records_the_stop() {
 }
 
 #[tokio::test]
-async fn ctrl_c_before_the_run_has_begun_ends_it_without_one() {
+async fn ctrl_c_while_the_tree_is_cloned_ends_the_clone_and_records_the_stop() {
     let machine = Machine::new();
     let fake = FakeAnthropic::start().await;
     let project = machine.project();
@@ -59,7 +59,7 @@ async fn ctrl_c_before_the_run_has_begun_ends_it_without_one() {
     ars.signal(Signal::INT);
     ars.ended().await.assert_code(130);
     assert_eq!(fake.request_count(), 0);
-    assert_eq!(machine.records().await.len(), 0);
+    assert_eq!(machine.record().await["status"], "stopped_hard");
     let left = std::fs::read_dir(machine.path("data/workspaces")).unwrap().count();
     assert_eq!(left, 0, "half a clone is left behind");
 }

@@ -48,14 +48,15 @@ async fn a_blank_request_is_refused() {
 }
 
 #[tokio::test]
-async fn a_repository_that_cannot_be_cloned_is_refused_in_gits_words() {
+async fn a_repository_that_cannot_be_cloned_fails_the_run_in_gits_words() {
     let machine = Machine::new();
     let fake = FakeAnthropic::start().await;
     let plain = machine.path("elsewhere");
     let ended =
         run(&mut machine.ars_with(&fake.url(), &["ask", "hi", "--repo", plain.to_str().unwrap()])).await;
-    ended.assert_refused(1, "refused", &["could not be cloned"]);
+    ended.assert_refused(1, "failed", &["could not be cloned", "does not exist"]);
     assert_eq!(fake.request_count(), 0);
+    assert_eq!(machine.record().await["status"], "failed");
 }
 
 #[tokio::test]

@@ -67,7 +67,7 @@ async fn paths_of_nobody_answer_the_probe_and_paths_of_surfaces_do_not() {
         "/mcp/connect/x",
         "/residents",
         "/costs/a.json",
-        "/admin/crash",
+        "/admin/nothing",
     ] {
         let (status, body) = get(&bot, path).await;
         assert_eq!((status, &body["code"]), (404, &json!("not_found")), "{path}");
