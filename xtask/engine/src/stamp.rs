@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use ars_workerd::repo_root;
+use ars_workerd::commit;
 use serde_json::{Value, json};
 
 /// `{commit, builtAt}`. A checkout that differs from its commit says `-dirty`; one without git has no commit, and then
@@ -12,21 +12,11 @@ pub fn stamp() -> Value {
     if let Some(commit) = commit() {
         stamp["commit"] = json!(commit);
     }
-    if let Some(now) = said("date", &["-u", "+%Y-%m-%dT%H:%M:%SZ"]) {
-        stamp["builtAt"] = json!(now);
+    let now = Command::new("date").args(["-u", "+%Y-%m-%dT%H:%M:%SZ"]).output();
+    if let Some(now) = now.ok().filter(|now| now.status.success()) {
+        stamp["builtAt"] = json!(String::from_utf8_lossy(&now.stdout).trim());
     }
     stamp
-}
-
-fn commit() -> Option<String> {
-    let commit = said("git", &["rev-parse", "HEAD"]).filter(|commit| !commit.is_empty())?;
-    let changed = said("git", &["status", "--porcelain"]).is_some_and(|changes| !changes.is_empty());
-    Some(if changed { format!("{commit}-dirty") } else { commit })
-}
-
-fn said(program: &str, arguments: &[&str]) -> Option<String> {
-    let output = Command::new(program).args(arguments).current_dir(repo_root()).output().ok()?;
-    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
 #[cfg(test)]

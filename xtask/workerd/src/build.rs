@@ -15,8 +15,8 @@ use sha2::{Digest, Sha256};
 use crate::cache::Lock;
 use crate::pack::{MODULES, pack, sources};
 use crate::{
-    Progress, command, edge, edge_worker_dir, ensure_cargo_tools, ensure_npm, ensure_rust_target, npm,
-    repo_root, state_worker_dir, tools, wrangler,
+    Progress, command, commit, edge, edge_worker_dir, ensure_cargo_tools, ensure_npm, ensure_rust_target,
+    npm, repo_root, state_worker_dir, tools, wrangler,
 };
 
 /// Most a Worker may weigh, compressed, its glue included: our own bound for start-up time, far under the
@@ -27,6 +27,9 @@ pub const WORKER_GZIP_LIMIT: u64 = 300_000;
 const PROFILE: &str = "worker";
 /// Names what `build/` was packed from.
 const STAMP: &str = ".ars-stamp";
+
+/// The variable that tells a crate its commit while it is compiled.
+const BUILD_COMMIT: &str = "ARS_BUILD_COMMIT";
 
 /// A Worker, ready to run or deploy.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,6 +94,10 @@ fn compile(crate_dir: &Path, progress: Progress<'_>) -> Result<()> {
         .current_dir(crate_dir)
         // Bindings to futures come from js-sys, as the `worker` crate expects.
         .env("WASM_BINDGEN_USE_JS_SYS", "1");
+    // By it the edge knows whether the container that runs is its own.
+    if let Some(commit) = commit() {
+        cargo.env(BUILD_COMMIT, commit);
+    }
     command::run(cargo, "cargo", progress)
 }
 

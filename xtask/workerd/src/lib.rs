@@ -7,6 +7,7 @@
 mod build;
 mod cache;
 mod command;
+mod commit;
 mod config;
 mod edge;
 mod npm;
@@ -20,6 +21,7 @@ use std::path::{Path, PathBuf};
 pub use build::{Built, WORKER_GZIP_LIMIT, build_edge_worker, build_state_worker, build_worker, target_dir};
 pub use cache::cache_dir;
 pub use command::{cargo, run as run_tool};
+pub use commit::commit;
 pub use edge::{Bot, DEV_BOT_URL};
 pub use npm::{NpmTools, ensure_npm};
 pub use process::{Engine, Settings, Workerd};

@@ -50,7 +50,7 @@ mod tests {
             "/residents/a/b",
             "/costs",
             "/costs/x.json",
-            "/admin/crash",
+            "/admin/nothing",
             "/api/%zz",
             "/%61pi/%zz%ff",
         ] {
