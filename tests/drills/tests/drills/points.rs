@@ -20,10 +20,12 @@ pub type Point = (&'static [&'static str], End);
 
 /// Before the run has stored a step.
 pub const BEGINNING: &[Point] = &[
-    (&["workspace.open.before:1"], NoRun),
-    (&["workspace.open.after:1"], NoRun),
     (&["ledger.claim.before:1"], NoRun),
     (&["ledger.claim.after:1"], Interrupted),
+    (&["workspace.open.before:1"], Interrupted),
+    (&["workspace.open.after:1"], Interrupted),
+    (&["ledger.state.before:1"], Interrupted),
+    (&["ledger.state.after:1"], Interrupted),
     (&["transcripts.set_owner.before:1"], Interrupted),
     (&["transcripts.set_owner.after:1"], Interrupted),
     (&["transcripts.write.before:1"], Interrupted),
@@ -56,12 +58,12 @@ pub const ENDING: &[Point] = &[
     (&["workspace.exec.after:7"], Completed),
     (&["model.turn.before:13"], Completed),
     (&["model.turn.after:13"], Completed),
-    (&["ledger.state.before:1"], Completed),
-    (&["ledger.state.after:1"], Interrupted),
+    (&["ledger.state.before:2"], Completed),
+    (&["ledger.state.after:2"], Interrupted),
     (&["ledger.finishing.before:1"], Interrupted),
     (&["ledger.finishing.after:1"], Interrupted),
-    (&["ledger.state.before:2"], Interrupted),
-    (&["ledger.state.after:2"], Completed),
+    (&["ledger.state.before:3"], Interrupted),
+    (&["ledger.state.after:3"], Completed),
     (&["ledger.finish.before:1"], Completed),
     (&["ledger.finish.after:1"], Completed),
 ];

@@ -1,6 +1,6 @@
 //! Running one turn's tool calls: consecutive side-effect-free ones together, others alone and in order.
 
-use std::{collections::HashSet, time::Duration};
+use std::{borrow::Cow, collections::HashSet, time::Duration};
 
 use ars_agent::{
     ToolCall, ToolContent, ToolOutcome,
@@ -137,7 +137,7 @@ impl Driver<'_> {
                 verdict: self.assignment.verdict.as_ref(),
                 publish: &|event| self.run.publish(event),
                 status: &|text| self.io.status(&self.redactor.clean(text, usize::MAX)),
-                hide: &|text| self.redactor.hide_known(text).into_owned(),
+                hide: &|text| self.hidden(text),
             },
         };
         let interrupted = async {
@@ -162,10 +162,19 @@ impl Driver<'_> {
     fn without_secrets(&self, mut output: ToolOutput) -> ToolOutput {
         for content in &mut output.content {
             if let ToolContent::Text { text } = content {
-                *text = self.redactor.hide_known(text).into_owned();
+                *text = self.hidden(std::mem::take(text));
             }
         }
         output
+    }
+
+    /// The very text when nothing is in it to hide: it may be megabytes.
+    fn hidden(&self, text: String) -> String {
+        let hidden = match self.redactor.hide_known(&text) {
+            Cow::Owned(hidden) => Some(hidden),
+            Cow::Borrowed(_) => None,
+        };
+        hidden.unwrap_or(text)
     }
 
     /// The output as the conversation takes it: of a text that is too long the ends, and the whole in a file if there is

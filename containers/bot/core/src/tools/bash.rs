@@ -93,7 +93,7 @@ async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, Tool
     };
     let request = ExecRequest { command, timeout, output_limit: OUTPUT_BYTES };
     let mut outcome = workspace.exec(request, context.cancel).await.map_err(ToolOutput::from)?;
-    outcome.output = (context.run.hide)(&outcome.output);
+    outcome.output = (context.run.hide)(outcome.output);
     let kept = match is_oversized(&outcome.output, OUTPUT_CHARS) {
         // Best effort: without the file the model still sees both ends.
         true => workspace.keep_output(&outcome.output).await.ok(),
