@@ -22,7 +22,7 @@ use crate::edge::{Edge, built, npm};
 use crate::relay::relay;
 
 /// Longest wait for anything in a world; only a hang reaches it.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(120);
 /// Between two looks at a condition.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// The store of the bot's runs.
@@ -196,6 +196,11 @@ impl World {
     /// Posts to an admin route through the edge.
     pub fn admin(&self, route: &str, body: &Value) -> Answer {
         self.client.post(route, Edge::TOKEN, body)
+    }
+
+    /// Asks for the bot's health, whatever comes of it.
+    pub fn tick(&self) {
+        drop(self.client.try_send("GET", "/healthz", &[], b""));
     }
 
     /// Waits until a condition of the stores holds.

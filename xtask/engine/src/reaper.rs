@@ -1,7 +1,8 @@
 //! Removes the edge runtime's containers once they have ended, as the platform does.
 //!
 //! A container of the runtime has its object's name. One that has ended keeps that name at podman, and the runtime,
-//! which takes it for the one it is to start, starts nothing. Not here: containers that others made.
+//! which takes it for the one it is to start, starts nothing. The runtime also has the engine start again what failed,
+//! which is the edge's to decide: that one is removed too. Not here: containers that others made.
 
 use std::io::{BufRead, BufReader};
 use std::net::Shutdown;
@@ -27,14 +28,14 @@ impl Reaper {
     /// Removes what has ended already, then whatever ends.
     pub(crate) fn start(api: &Api) -> Result<Self> {
         let stream = api.events()?;
-        for name in ended(&api.get("/containers/json?all=true")?.json()?) {
-            remove(api, &name);
+        for id in ended(&api.get("/containers/json?all=true")?.json()?) {
+            remove(api, &id);
         }
         let (reader, api) = (BufReader::new(stream.try_clone().context("events")?), api.clone());
         let thread = thread::spawn(move || {
             for line in reader.lines().map_while(Result::ok) {
-                if let Some(name) = died(&line) {
-                    remove(&api, &name);
+                if let Some(id) = died(&line) {
+                    remove(&api, &id);
                 }
             }
         });
@@ -53,29 +54,28 @@ impl Drop for Reaper {
     }
 }
 
-/// The runtime's containers among these that do not run.
+/// The runtime's containers among these that do not run, by id.
 fn ended(listed: &Value) -> Vec<String> {
     let rows = listed.as_array().into_iter().flatten().filter(|row| row["State"] == "exited");
-    let names = rows.filter_map(|row| row["Names"][0].as_str());
-    names.map(|name| name.trim_start_matches('/').to_owned()).filter(|name| is_the_runtimes(name)).collect()
+    let ours = rows.filter(|row| row["Names"][0].as_str().is_some_and(is_the_runtimes));
+    ours.filter_map(|row| row["Id"].as_str().map(str::to_owned)).collect()
 }
 
-/// The runtime's container that this event tells the end of.
+/// The id of the runtime's container that this event tells the end of.
 fn died(line: &str) -> Option<String> {
     let event: Value = serde_json::from_str(line).ok()?;
     let is_end = ["die", "died"].into_iter().any(|word| event["Action"] == word || event["status"] == word);
-    let name =
-        event["Actor"]["Attributes"]["name"].as_str().filter(|name| is_end && is_the_runtimes(name))?;
-    Some(name.to_owned())
+    event["Actor"]["Attributes"]["name"].as_str().filter(|name| is_end && is_the_runtimes(name))?;
+    event["Actor"]["ID"].as_str().map(str::to_owned)
 }
 
 fn is_the_runtimes(name: &str) -> bool {
-    name.starts_with(PREFIX)
+    name.trim_start_matches('/').starts_with(PREFIX)
 }
 
-/// Without `force`: one that was started again meanwhile stays.
-fn remove(api: &Api, name: &str) {
-    let removed = api.delete(&format!("/containers/{name}?v=true"));
+/// By id: by now another may have the name.
+fn remove(api: &Api, id: &str) {
+    let removed = api.delete(&format!("/containers/{id}?force=true&v=true"));
     match removed {
         Ok(answer) if answer.is_success() || answer.status == 404 => {}
         Ok(answer) => eprintln!("an ended container stays: {}", answer.complaint()),
@@ -90,20 +90,19 @@ mod tests {
     #[test]
     fn only_the_end_of_a_container_of_the_runtime_counts() {
         let event = |action: &str, name: &str| {
-            format!(
-                r#"{{"Type":"container","Action":"{action}","Actor":{{"Attributes":{{"name":"{name}"}}}}}}"#
-            )
+            let actor = serde_json::json!({"ID": "1f", "Attributes": {"name": name}});
+            serde_json::json!({"Type": "container", "Action": action, "Actor": actor}).to_string()
         };
-        assert_eq!(died(&event("die", "workerd-bot-1")).as_deref(), Some("workerd-bot-1"));
-        assert_eq!(died(&event("died", "workerd-bot-1")).as_deref(), Some("workerd-bot-1"));
+        assert_eq!(died(&event("die", "workerd-bot-1")).as_deref(), Some("1f"));
+        assert_eq!(died(&event("died", "workerd-bot-1")).as_deref(), Some("1f"));
         for other in [event("start", "workerd-bot-1"), event("die", "mine"), "HTTP/1.0 200 OK".to_owned()] {
             assert_eq!(died(&other), None, "{other}");
         }
         let listed = serde_json::json!([
-            {"Names": ["/workerd-bot-1"], "State": "exited"},
-            {"Names": ["/workerd-bot-2"], "State": "running"},
-            {"Names": ["/mine"], "State": "exited"},
+            {"Id": "1", "Names": ["/workerd-bot-1"], "State": "exited"},
+            {"Id": "2", "Names": ["/workerd-bot-2"], "State": "running"},
+            {"Id": "3", "Names": ["/mine"], "State": "exited"},
         ]);
-        assert_eq!(ended(&listed), ["workerd-bot-1"]);
+        assert_eq!(ended(&listed), ["1"]);
     }
 }

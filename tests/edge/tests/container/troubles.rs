@@ -76,7 +76,11 @@ impl Stage {
         self.world.shorten_leases();
         let after = self.world.started_after(&before);
         self.world.shorten_leases();
-        self.world.until("no run is live", |world| world.live().is_empty());
+        // As the tick of each minute does, which starts a bot that has ended.
+        self.world.until("no run is live", |world| {
+            world.tick();
+            world.live().is_empty()
+        });
         let records = self.world.records();
         let of_run: Vec<_> = records.iter().filter(|record| record["id"] == run.as_str()).collect();
         let [record] = of_run.as_slice() else { panic!("{what}: {} records of one run", of_run.len()) };
