@@ -23,6 +23,8 @@ pub const START_LIMIT_MS: i64 = 120_000;
 pub const DRAIN_LIMIT_MS: i64 = 900_000;
 /// After which it has had time to end by itself at its own deadline, and is destroyed.
 const DRAIN_GRACE_MS: i64 = 15_000;
+/// After which the end of a destroyed container should have been seen, and it is destroyed again.
+const DEATH_LIMIT_MS: i64 = 30_000;
 /// Up for so long, a bot has not crashed at its start.
 const STABLE_MS: i64 = 300_000;
 /// The wait after the second crash in a row; each further one doubles it.
@@ -219,9 +221,9 @@ impl Lifecycle {
         let mut actions = vec![Action::Watch { start }];
         let is_ours = self.running.as_ref() == Some(&self.version);
         match self.phase {
-            Phase::Dying { .. } => actions.push(Action::Destroy),
+            Phase::Dying { again } => actions.extend(self.destroy(again, now)),
             Phase::Ending { .. } if self.next.as_ref() != Some(&self.version) => {
-                actions.extend(self.destroy(true));
+                actions.extend(self.destroy(true, now));
             }
             Phase::Ending { until } => actions.push(Action::Ring { at: until }),
             _ if !is_ours => actions.extend(self.end(now)),
@@ -257,7 +259,7 @@ impl Lifecycle {
                 self.phase = Phase::Up { since: now };
                 Vec::new()
             }
-            waited if waited >= START_LIMIT_MS => self.destroy(false),
+            waited if waited >= START_LIMIT_MS => self.destroy(false, now),
             waited => vec![Action::Look { start, after: (waited / 4).clamp(LOOKS_MS.0, LOOKS_MS.1) }],
         }
     }
@@ -298,15 +300,17 @@ impl Lifecycle {
     fn restart(&mut self, force: bool, now: i64) -> Vec<Action> {
         match self.phase {
             Phase::Starting { .. } | Phase::Up { .. } => self.end(now),
-            Phase::Ending { .. } if force => self.destroy(true),
+            Phase::Ending { .. } if force => self.destroy(true, now),
             _ => Vec::new(),
         }
     }
 
     fn rang(&mut self, now: i64) -> Vec<Action> {
         match self.phase {
-            Phase::Ending { until } if now >= until => self.destroy(true),
+            Phase::Ending { until } if now >= until => self.destroy(true, now),
             Phase::Ending { until } => vec![Action::Ring { at: until }],
+            // It was not heard of, or it failed.
+            Phase::Dying { again } => self.destroy(again, now),
             _ => Vec::new(),
         }
     }
@@ -318,9 +322,9 @@ impl Lifecycle {
         vec![Action::Signal, Action::Ring { at: until }]
     }
 
-    fn destroy(&mut self, again: bool) -> Vec<Action> {
+    fn destroy(&mut self, again: bool, now: i64) -> Vec<Action> {
         self.phase = Phase::Dying { again };
-        vec![Action::Destroy]
+        vec![Action::Destroy, Action::Ring { at: now + DEATH_LIMIT_MS }]
     }
 }
 
@@ -335,8 +339,8 @@ pub fn unavailable(retry_after: u32) -> Answer {
 }
 
 /// What the runtime says of a request that never reached the bot: nobody listens there, or nothing runs.
-const NOT_SENT: [&str; 5] =
-    ["connection refused", "container port not found", "is not listening", "not running", "code was updated"];
+const NOT_SENT: [&str; 4] =
+    ["connection refused", "container port not found", "is not listening", "not running"];
 
 /// A request that failed on its way: 503 when the bot never saw it, 502 when it may have, so that nobody repeats in good
 /// faith what was done already.

@@ -19,6 +19,11 @@ fn up(life: &mut Lifecycle, now: i64) {
     assert_eq!(life.verdict(now), Verdict::Pass);
 }
 
+/// What is done to destroy a container.
+fn destroyed(now: i64) -> [Action; 2] {
+    [Action::Destroy, Action::Ring { at: now + DEATH_LIMIT_MS }]
+}
+
 fn starts(actions: &[Action]) -> bool {
     actions.iter().any(|action| matches!(action, Action::Start { .. }))
 }
@@ -52,7 +57,7 @@ fn looks_at_a_start_grow_apart_and_end_after_two_minutes() {
         |life: &mut Lifecycle, waited| life.step(Input::Looked { start: 1, healthy: false }, T0 + waited);
     assert_eq!(look(&mut life, 60_000), [Action::Look { start: 1, after: 2_000 }]);
     assert_eq!(look(&mut life, START_LIMIT_MS - 1), [Action::Look { start: 1, after: 2_000 }]);
-    assert_eq!(look(&mut life, START_LIMIT_MS), [Action::Destroy]);
+    assert_eq!(look(&mut life, START_LIMIT_MS), destroyed(T0 + START_LIMIT_MS));
     assert!(matches!(life.verdict(T0), Verdict::Refuse { .. }));
     assert_eq!(life.step(Input::Wanted, T0 + START_LIMIT_MS), [], "not before its end was seen");
     assert_eq!(ended(&mut life, None, T0 + START_LIMIT_MS), []);
@@ -117,10 +122,25 @@ fn a_bot_that_drains_beyond_its_limit_is_destroyed_and_replaced_after_that() {
     life.step(Input::Restart { force: false }, T0);
     let until = T0 + DRAIN_LIMIT_MS + DRAIN_GRACE_MS;
     assert_eq!(life.step(Input::Rang, until - 1), [Action::Ring { at: until }]);
-    assert_eq!(life.step(Input::Rang, until), [Action::Destroy]);
+    assert_eq!(life.step(Input::Rang, until), destroyed(until));
     assert_eq!(life.step(Input::Wanted, until), []);
     assert!(starts(&ended(&mut life, Some(137), until)));
     assert_eq!(life.crashes, 0);
+}
+
+#[test]
+fn a_destruction_that_nothing_is_heard_of_is_tried_again_and_nothing_starts_meanwhile() {
+    let mut life = new();
+    up(&mut life, T0);
+    life.step(Input::Restart { force: true }, T0);
+    life.step(Input::Restart { force: true }, T0);
+    let later = T0 + DEATH_LIMIT_MS;
+    assert_eq!(life.step(Input::Wanted, later), []);
+    assert_eq!(life.step(Input::Rang, later), destroyed(later));
+    let mut woken = reborn(&life, "v1");
+    let actions = woken.step(Input::Woke { running: true }, later + 1);
+    assert!(actions.ends_with(&destroyed(later + 1)) && !starts(&actions), "{actions:?}");
+    assert!(starts(&ended(&mut woken, None, later + 2)));
 }
 
 #[test]
@@ -129,7 +149,7 @@ fn force_cuts_an_end_under_way_short_and_a_plain_restart_does_not() {
     up(&mut life, T0);
     life.step(Input::Restart { force: true }, T0);
     assert_eq!(life.step(Input::Restart { force: false }, T0), []);
-    assert_eq!(life.step(Input::Restart { force: true }, T0), [Action::Destroy]);
+    assert_eq!(life.step(Input::Restart { force: true }, T0), destroyed(T0));
 }
 
 #[test]
@@ -167,7 +187,7 @@ fn an_object_evicted_during_a_start_looks_on_and_keeps_the_limit() {
     let actions = life.step(Input::Woke { running: true }, T0 + 1_000);
     assert_eq!(actions, [Action::Watch { start }, Action::Look { start, after: 0 }]);
     let late = life.step(Input::Looked { start, healthy: false }, T0 + START_LIMIT_MS);
-    assert_eq!(late, [Action::Destroy]);
+    assert_eq!(late, destroyed(T0 + START_LIMIT_MS));
 }
 
 #[test]
@@ -244,6 +264,8 @@ fn a_request_that_may_have_reached_the_bot_is_not_offered_to_be_repeated() {
     ] {
         assert_eq!(broke_off(message), unavailable(SOON_S), "{message}");
     }
-    let lost = broke_off("Network connection lost.");
-    assert_eq!((lost.status, lost.header), (502, None));
+    for message in ["Network connection lost.", "Durable Object reset because its code was updated."] {
+        let lost = broke_off(message);
+        assert_eq!((lost.status, lost.header), (502, None), "{message}");
+    }
 }

@@ -90,11 +90,13 @@ impl Api {
         stream.set_write_timeout(Some(SILENCE))?;
         let kind = if path.starts_with("/build") { "application/x-tar" } else { "application/json" };
         let length = body.len();
-        write!(
-            stream,
+        // In one piece: an engine that refuses at once closes before it has read a second one.
+        let mut request = format!(
             "{method} {path} HTTP/1.0\r\nHost: engine\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n"
-        )?;
-        stream.write_all(body)?;
+        )
+        .into_bytes();
+        request.extend_from_slice(body);
+        stream.write_all(&request)?;
         Ok(stream)
     }
 
