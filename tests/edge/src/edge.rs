@@ -1,7 +1,6 @@
 //! The edge Worker as it is deployed, in front of a bot on this machine.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use ars_workerd::{Bot, Built, NpmTools, Settings, Workerd, build_edge_worker, ensure_npm};
@@ -35,17 +34,7 @@ impl Edge {
 
     /// Bytes by which its memory grows at most while something is done.
     pub fn peak_of(&self, work: impl FnOnce()) -> usize {
-        let process = PathBuf::from("/proc").join(self.workerd.pid().to_string());
-        let bytes = |name: &str| {
-            let status = std::fs::read_to_string(process.join("status")).expect("a status");
-            let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("a line of memory");
-            line.trim_matches(|c: char| !c.is_ascii_digit()).parse::<usize>().expect("kilobytes") * 1024
-        };
-        // The peak counts from here.
-        std::fs::write(process.join("clear_refs"), "5").expect("a new peak");
-        let before = bytes("VmRSS");
-        work();
-        bytes("VmHWM").saturating_sub(before)
+        ars_tests_workerd::peak_of(&self.workerd, work)
     }
 }
 

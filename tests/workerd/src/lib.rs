@@ -90,17 +90,7 @@ impl Running {
 
     /// Bytes by which its memory grows at most while something is done.
     pub fn peak_of(&self, work: impl FnOnce()) -> usize {
-        let process = PathBuf::from("/proc").join(self.workerd.as_ref().expect("running").pid().to_string());
-        let bytes = |name: &str| {
-            let status = std::fs::read_to_string(process.join("status")).expect("a status");
-            let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("a line of memory");
-            line.trim_matches(|c: char| !c.is_ascii_digit()).parse::<usize>().expect("kilobytes") * 1024
-        };
-        // The peak counts from here.
-        std::fs::write(process.join("clear_refs"), "5").expect("a new peak");
-        let before = bytes("VmRSS");
-        work();
-        bytes("VmHWM").saturating_sub(before)
+        peak_of(self.workerd.as_ref().expect("running"), work)
     }
 
     /// What it and its Worker have printed so far.
@@ -108,6 +98,21 @@ impl Running {
         let path: Option<PathBuf> = self.workerd.as_ref().map(|workerd| workerd.log_path().to_owned());
         path.and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default()
     }
+}
+
+/// Bytes by which a runtime's memory grows at most while something is done.
+pub fn peak_of(workerd: &Workerd, work: impl FnOnce()) -> usize {
+    let process = PathBuf::from("/proc").join(workerd.pid().to_string());
+    let bytes = |name: &str| {
+        let status = std::fs::read_to_string(process.join("status")).expect("a status");
+        let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("a line of memory");
+        line.trim_matches(|c: char| !c.is_ascii_digit()).parse::<usize>().expect("kilobytes") * 1024
+    };
+    // The peak counts from here.
+    std::fs::write(process.join("clear_refs"), "5").expect("a new peak");
+    let before = bytes("VmRSS");
+    work();
+    bytes("VmHWM").saturating_sub(before)
 }
 
 /// The Worker of `fixture/`, running.
