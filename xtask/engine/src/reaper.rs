@@ -7,7 +7,9 @@
 use std::io::{BufRead, BufReader};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -16,40 +18,104 @@ use crate::api::Api;
 
 /// What the runtime's names begin with.
 const PREFIX: &str = "workerd-";
+/// Before an engine is asked again that stopped telling.
+const PAUSE: Duration = Duration::from_millis(200);
 
 /// Follows what the engine tells. As long as it does, an engine that leaves when nobody needs it stays.
 #[derive(Debug)]
 pub(crate) struct Reaper {
-    stream: UnixStream,
+    link: Arc<Link>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Reaper {
-    /// Removes what has ended already, then whatever ends.
-    pub(crate) fn start(api: &Api) -> Result<Self> {
+/// The connection that is listened to, and the way to end the listening.
+#[derive(Debug, Default)]
+struct Link {
+    state: Mutex<State>,
+    over: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    stream: Option<UnixStream>,
+    over: bool,
+}
+
+impl Link {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing is done under the lock that could leave half a state.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Listens anew, then removes what has ended unheard. Another is listened to from now on.
+    fn connect(&self, api: &Api) -> Result<BufReader<UnixStream>> {
         let stream = api.events()?;
+        let kept = stream.try_clone().context("events")?;
+        let mut state = self.lock();
+        if state.over {
+            // It came too late to be told by its connection.
+            let _ = kept.shutdown(Shutdown::Both);
+        }
+        state.stream = Some(kept);
+        drop(state);
         for id in ended(&api.get("/containers/json?all=true")?.json()?) {
             remove(api, &id);
         }
-        let (reader, api) = (BufReader::new(stream.try_clone().context("events")?), api.clone());
+        Ok(BufReader::new(stream))
+    }
+
+    /// Waits a little; whether to listen on.
+    fn pause(&self) -> bool {
+        let waited = self.over.wait_timeout_while(self.lock(), PAUSE, |state| !state.over);
+        !waited.unwrap_or_else(PoisonError::into_inner).0.over
+    }
+
+    fn end(&self) {
+        let mut state = self.lock();
+        state.over = true;
+        if let Some(stream) = &state.stream {
+            // A socket that cannot be shut down is closed already.
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+        self.over.notify_all();
+    }
+}
+
+impl Reaper {
+    /// Removes what has ended already, then whatever ends. An engine that breaks off is listened to again, for as long as
+    /// this is kept.
+    pub(crate) fn start(api: &Api) -> Result<Self> {
+        let link = Arc::<Link>::default();
+        let first = link.connect(api)?;
+        let (listening, api) = (Arc::clone(&link), api.clone());
         let thread = thread::spawn(move || {
-            for line in reader.lines().map_while(Result::ok) {
-                if let Some(id) = died(&line) {
-                    remove(&api, &id);
+            follow(&api, first);
+            while listening.pause() {
+                // One that does not answer now may be about to: it is asked again.
+                if let Ok(next) = listening.connect(&api) {
+                    follow(&api, next);
                 }
             }
         });
-        Ok(Self { stream, thread: Some(thread) })
+        Ok(Self { link, thread: Some(thread) })
     }
 }
 
 impl Drop for Reaper {
     fn drop(&mut self) {
-        // A socket that cannot be shut down is closed already.
-        let _ = self.stream.shutdown(Shutdown::Both);
+        self.link.end();
         if let Some(thread) = self.thread.take() {
             // It does not panic; if it did, there is nothing left to remove for it.
             let _ = thread.join();
+        }
+    }
+}
+
+/// Removes what ends, until the engine tells no more.
+fn follow(api: &Api, events: BufReader<UnixStream>) {
+    for line in events.lines().map_while(Result::ok) {
+        if let Some(id) = died(&line) {
+            remove(api, &id);
         }
     }
 }
@@ -85,7 +151,57 @@ fn remove(api: &Api, id: &str) {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+    use std::os::unix::net::UnixListener;
+    use std::sync::mpsc::{Sender, channel};
+
     use super::*;
+
+    /// Longest wait for a removal; only a reaper that listens no more reaches it.
+    const PATIENCE: Duration = Duration::from_secs(20);
+
+    /// An engine whose first stream of events ends at once, and whose second one tells of an end. In between another
+    /// container ended.
+    fn breaking_off(listener: &UnixListener, removed: &Sender<String>) {
+        let (mut streams, mut lists, mut open) = (0, 0, Vec::new());
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let mut line = String::new();
+            BufReader::new(stream.try_clone().unwrap()).read_line(&mut line).unwrap();
+            let target = line.split(' ').nth(1).unwrap().to_owned();
+            stream.write_all(b"HTTP/1.0 200 OK\r\n\r\n").unwrap();
+            if target == "/events" {
+                streams += 1;
+                if streams == 2 {
+                    let actor = serde_json::json!({"ID": "later", "Attributes": {"name": "workerd-bot"}});
+                    writeln!(stream, "{}", serde_json::json!({"Action": "die", "Actor": actor})).unwrap();
+                    open.push(stream);
+                }
+            } else if let Some(id) =
+                target.strip_prefix("/containers/").filter(|_| line.starts_with("DELETE"))
+            {
+                removed.send(id.split('?').next().unwrap().to_owned()).unwrap();
+            } else {
+                lists += 1;
+                let unheard =
+                    serde_json::json!([{"Id": "unheard", "Names": ["/workerd-bot"], "State": "exited"}]);
+                let listed = if lists == 1 { serde_json::json!([]) } else { unheard };
+                stream.write_all(listed.to_string().as_bytes()).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn an_engine_that_breaks_off_is_listened_to_again_and_what_ended_meanwhile_is_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let listener = UnixListener::bind(dir.path().join("s")).unwrap();
+        let (tell, told) = channel();
+        thread::spawn(move || breaking_off(&listener, &tell));
+        let reaper = Reaper::start(&Api::new(dir.path().join("s"))).unwrap();
+        assert_eq!(told.recv_timeout(PATIENCE).unwrap(), "unheard");
+        assert_eq!(told.recv_timeout(PATIENCE).unwrap(), "later");
+        // It listens: that it can be ended shows that nobody waits for an engine's next word.
+        drop(reaper);
+    }
 
     #[test]
     fn only_the_end_of_a_container_of_the_runtime_counts() {
