@@ -1,9 +1,9 @@
-//! What reaches the ledger of a run's events when requests fail.
+//! What reaches the ledger of a run's events: when, and when requests fail.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use ars_bot_core::{
-    live::Live,
+    live::{Live, Tracked},
     ports::{Ledger as _, StoreErrorKind},
     registry::{Registry, RunFacts, RunHandle},
     threads::Mailbox,
@@ -12,47 +12,76 @@ use ars_events::{EventBody, Redactor};
 use ars_types::{Generation, RunId, ThreadKey, Visibility};
 use ars_wire::{Moment, ledger::NewRun};
 use serde_json::Map;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use crate::support::{Fault, ScriptedLedger, TickingClock};
 
 /// More than half of what one request carries.
 const MANY: usize = 20;
+/// So many events of a run begin a flush early.
+const BATCH_EVENTS: u64 = 32;
 
-fn facts() -> RunFacts {
+fn facts(thread: &str) -> RunFacts {
     RunFacts {
         label: "l".into(),
         agent: "general".into(),
         model: None,
         channel_id: "http:default".into(),
         user_id: "http:ann".into(),
-        thread_key: ThreadKey::new("http", "default", "default"),
+        thread_key: ThreadKey::new("http", "default", thread),
         visibility: Visibility::Machine,
         repo: None,
         received_at: 1,
     }
 }
 
-/// A run in the ledger, and the process's side of it. Nothing is flushed but on demand.
-async fn tracked(ledger: &Arc<ScriptedLedger>) -> (RunHandle, ars_bot_core::live::Tracked) {
-    let generation = Generation::parse("g1").unwrap();
-    let registry = Registry::new(Arc::new(TickingClock::default()), Arc::new(Redactor::new(Vec::new())));
-    let run = registry.create(RunId::parse("r1").unwrap(), facts()).unwrap();
-    let claim = NewRun {
-        run_id: run.id().clone(),
-        thread_key: "http:default:default".into(),
-        generation: generation.clone(),
-        lease_ms: 30_000,
-        started_at: Moment::from(1),
-        meta: Map::new(),
-        card: None,
-        system: String::new(),
-        tools: Vec::new(),
-        state: None,
-    };
-    ledger.claim(&claim).await.unwrap();
-    let live = Live::new(ledger.stores(), generation);
-    let tracked = live.track(&run, &Mailbox::default(), 0);
-    (run, tracked)
+/// A process that flushes nothing but on demand.
+struct Process {
+    ledger: Arc<ScriptedLedger>,
+    live: Live,
+    registry: Registry,
+}
+
+impl Process {
+    fn new(ledger: &Arc<ScriptedLedger>) -> Self {
+        let registry = Registry::new(Arc::new(TickingClock::default()), Arc::new(Redactor::new(Vec::new())));
+        let live = Live::new(ledger.stores(), Generation::parse("g1").unwrap());
+        Self { ledger: Arc::clone(ledger), live, registry }
+    }
+
+    /// A run in the ledger, and the process's side of it.
+    async fn track(&self, id: &str) -> (RunHandle, Tracked) {
+        let facts = facts(id);
+        let claim = NewRun {
+            run_id: RunId::parse(id).unwrap(),
+            thread_key: facts.thread_key.as_str().into(),
+            generation: self.live.generation().clone(),
+            lease_ms: 30_000,
+            started_at: Moment::from(1),
+            meta: Map::new(),
+            card: None,
+            system: String::new(),
+            tools: Vec::new(),
+            state: None,
+        };
+        let run = self.registry.create(claim.run_id.clone(), facts).unwrap();
+        self.ledger.claim(&claim).await.unwrap();
+        let tracked = self.live.track(&run, &Mailbox::default(), 0);
+        (run, tracked)
+    }
+}
+
+/// A run in the ledger, and its process's side of it. Nothing is flushed but on demand.
+async fn tracked(ledger: &Arc<ScriptedLedger>) -> (RunHandle, Tracked) {
+    Process::new(ledger).track("r1").await
+}
+
+/// Publishes as many events as begin a flush early.
+fn publish_a_batch(run: &RunHandle) {
+    for _ in 0..BATCH_EVENTS {
+        run.publish(EventBody::Answer { text: "x".into() });
+    }
 }
 
 /// Publishes so much that it takes two requests.
@@ -124,4 +153,54 @@ async fn a_run_is_handed_off_only_when_its_events_are_written_or_six_seconds_hav
     let began = tokio::time::Instant::now();
     assert!(tracked.hand_off().await);
     assert_eq!((began.elapsed().as_secs(), stored(&ledger).len()), (6, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn runs_that_have_their_events_together_one_after_another_share_flushes() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let process = Process::new(&ledger);
+    let mut runs = Vec::new();
+    for nth in 0..100 {
+        runs.push(process.track(&format!("r{nth}")).await);
+    }
+    let end = CancellationToken::new();
+    let flushing = tokio::spawn({
+        let (live, end) = (process.live.clone(), end.clone());
+        async move { live.run(end).await }
+    });
+    let began = Instant::now();
+    for (run, _) in &runs {
+        publish_a_batch(run);
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    ledger.until(|ledger| stored(ledger).len() as u64 == 100 * BATCH_EVENTS).await;
+    // One at the beginning, then one for each quarter of a second.
+    assert_eq!((ledger.count("flush"), began.elapsed().as_millis()), (5, 1000));
+    end.cancel();
+    flushing.await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_has_its_events_together_after_a_while_is_flushed_at_once() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let process = Process::new(&ledger);
+    let (run, _tracked) = process.track("r1").await;
+    let end = CancellationToken::new();
+    let flushing = tokio::spawn({
+        let (live, end) = (process.live.clone(), end.clone());
+        async move { live.run(end).await }
+    });
+    // The first flush extends the lease; the gap behind it passes.
+    ledger.until(|ledger| ledger.count("flush") == 1).await;
+    tokio::time::advance(Duration::from_millis(251)).await;
+    let began = Instant::now();
+    publish_a_batch(&run);
+    ledger.until(|ledger| stored(ledger).len() as u64 == BATCH_EVENTS).await;
+    assert_eq!(began.elapsed(), Duration::ZERO);
+    // A few events wait for company, half a second at the most.
+    run.publish(EventBody::Answer { text: "few".into() });
+    ledger.until(|ledger| stored(ledger).len() as u64 == BATCH_EVENTS + 1).await;
+    assert_eq!(began.elapsed(), Duration::from_millis(500));
+    end.cancel();
+    flushing.await.unwrap();
 }
