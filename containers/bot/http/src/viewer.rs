@@ -10,9 +10,9 @@ use ars_auth::{
     Actor, Denied, Grants, Secret, Set, bearer,
     dashboard::{by_loopback, by_token},
     grants::granted,
-    policy::{Resource, decide},
+    policy::{Listing, Resource, decide, listing},
 };
-use ars_types::Visibility;
+use ars_types::{Visibility, visible_to::Filter};
 use axum::{
     extract::{ConnectInfo, Request, State},
     http::{StatusCode, header},
@@ -46,6 +46,9 @@ impl Dashboard {
         }
     }
 }
+
+/// What permits reading runs, in lists and singly.
+const READ: &str = "runs:read";
 
 /// Somebody the gate let in.
 #[derive(Debug, Clone)]
@@ -95,9 +98,18 @@ impl Viewer {
         &self.actor.id
     }
 
+    /// The runs that the viewer may read, as a store is asked for them.
+    pub(crate) fn readable(&self) -> Filter {
+        let Listing { filter, left_out } = listing(&self.actor, READ);
+        if left_out > 0 {
+            tracing::warn!(viewer = self.id(), left_out, "a list without the runs of some granted channels");
+        }
+        filter
+    }
+
     /// Whether the viewer may read a run: a member of its channel, its own run, or a public one.
     pub(crate) fn may_read(&self, channel: &str, visibility: Visibility, user: &str) -> bool {
-        decide(&self.actor, "runs:read", &Resource::Run { channel, visibility, user }).is_ok()
+        decide(&self.actor, READ, &Resource::Run { channel, visibility, user }).is_ok()
     }
 
     /// Whether the viewer may stop a run. Owning it is not enough, so whose it is does not matter.

@@ -7,6 +7,7 @@ use ars_auth::{Grants, Secret, Set};
 use ars_bot_core::settings::Settings;
 use ars_bot_http::Dashboard;
 use ars_events::EventBody;
+use ars_runs::RunRecord;
 use ars_types::{RunStatus, StopMode};
 use reqwest::{Client, Response};
 use serde_json::{Value, json};
@@ -223,6 +224,25 @@ async fn the_index_lists_active_runs_and_all_of_them_on_request() {
     assert!(at(&html, done.id().as_str()) < at(&html, "label of old"));
     assert!(!html.contains(&done.view().token));
     assert!(!html.contains("Older runs"));
+}
+
+#[tokio::test]
+async fn runs_that_the_viewer_may_not_read_take_no_room_from_those_that_it_may() {
+    let gate =
+        Dashboard::Token { secret: Secret::parse(Some("look".into())).unwrap(), actor: "access:ann".into() };
+    let granted = Grants { channels: Set::of(&["http:ours"]), ..Grants::default() };
+    let settings = Settings { grants: [("access:ann".to_owned(), granted)].into(), ..Settings::default() };
+    let bot = Bot::behind(gate, TOKENS, settings).await;
+    for n in 0..60 {
+        bot.store.insert(record(&format!("theirs{n:02}"), 2000 + n, &[]));
+    }
+    for id in ["old", "older"] {
+        bot.store.insert(RunRecord { channel_id: "http:ours".into(), ..record(id, 1000, &[]) });
+    }
+    let asked = Client::new().get(bot.url("/runs?all=1")).bearer_auth("look").send().await.unwrap();
+    let html = asked.text().await.unwrap();
+    assert!(html.contains("label of old<") && html.contains("label of older<"), "{html}");
+    assert!(!html.contains("theirs"));
 }
 
 #[tokio::test]

@@ -25,7 +25,10 @@ use ars_bot_core::{
 };
 use ars_bot_http::{Dashboard, HttpState, router, serve};
 use ars_events::{EventBody, Redactor};
-use ars_runs::RunRecord;
+use ars_runs::{
+    RunRecord,
+    visible_to::{self, Subject},
+};
 use ars_types::{ModelRef, RunId, RunStatus, ThreadKey, UnixMillis, Visibility};
 use ars_wire::{
     Moment,
@@ -127,7 +130,7 @@ impl WorkspaceProvider for NoWorkspaces {
     }
 }
 
-/// Keeps records by id; answers nothing while `down`.
+/// Keeps records by id and lists them within a request's predicate; answers nothing while `down`.
 #[derive(Default)]
 pub struct MemoryStore {
     pub records: Mutex<BTreeMap<String, RunRecord>>,
@@ -176,6 +179,17 @@ impl RunStore for MemoryStore {
         rows.sort_by(|a, b| (b.finished_at, b.id.as_str()).cmp(&(a.finished_at, a.id.as_str())));
         if let (Some(before), Some(id)) = (request.before, &request.before_id) {
             rows.retain(|row| (Moment::from(row.finished_at), row.id.as_str()) < (before, id.as_str()));
+        }
+        if let Some(filter) = &request.visible_to {
+            let filter = visible_to::parse(filter).unwrap();
+            rows.retain(|row| {
+                filter.allows(&Subject {
+                    channel_id: &row.channel_id,
+                    user_id: &row.user_id,
+                    repo: row.repo.as_deref(),
+                    visibility: row.channel_visibility,
+                })
+            });
         }
         let limit = request.limit.unwrap_or(50) as usize;
         let more = rows.len() > limit;

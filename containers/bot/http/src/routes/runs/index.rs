@@ -1,6 +1,7 @@
 //! `GET /runs`: active runs; with `all=1` finished ones too; with `stream=1` the changes as they happen.
 
-use ars_types::RunId;
+use ars_bot_core::ports::StoreError;
+use ars_types::{RunId, visible_to::Filter};
 use ars_wire::{
     Moment,
     runs::{Cursor, ListRequest},
@@ -60,29 +61,43 @@ async fn all(
     active: Vec<Row>,
     done: Vec<Row>,
 ) -> Response {
-    // One more than a page tells whether there is an older one; runs that are live here have a provisional row.
-    let limit = u32::try_from(PAGE + 1 + active.len()).unwrap_or(u32::MAX).min(LIST_MAX);
-    let request = ListRequest {
-        limit: Some(limit),
-        before: cursor.as_ref().map(|cursor| cursor.finished_at),
-        before_id: cursor.as_ref().map(|cursor| cursor.id.clone()),
-        ..ListRequest::default()
-    };
-    let listed = state.core.store().list(&request).await;
+    let listed = stored(state, viewer, cursor.as_ref(), active.len()).await;
     let store_failed = listed.is_err();
-    let stored = match listed {
-        Ok(page) => {
-            page.items.into_iter().filter_map(Row::of_stored).filter(|row| row.is_readable(viewer)).collect()
-        }
-        Err(error) => {
-            tracing::error!(error = %error, "run history not listed");
-            Vec::new()
-        }
-    };
+    let stored = listed.unwrap_or_else(|error| {
+        tracing::error!(error = %error, "run history not listed");
+        Vec::new()
+    });
     let is_first = cursor.is_none();
     let (finished, older) = merge(&active, done, stored, cursor.as_ref());
     let active = if is_first { active } else { Vec::new() };
     IndexPage::all(active, finished, older, store_failed, state.core.clock().now()).into_response()
+}
+
+/// The stored runs behind the cursor that the viewer may read. The store picks them out, so that a page is full however
+/// many others there are; what it gives is held against the rules once more.
+async fn stored(
+    state: &HttpState,
+    viewer: &Viewer,
+    cursor: Option<&Cursor>,
+    active: usize,
+) -> Result<Vec<Row>, StoreError> {
+    let visible_to = match viewer.readable() {
+        Filter::None => return Ok(Vec::new()),
+        Filter::All => None,
+        // Lists of texts always have a JSON form; the store refuses what had none.
+        filter => Some(serde_json::to_value(filter).unwrap_or_default()),
+    };
+    // One more than a page tells whether there is an older one; runs that are live here have a provisional row.
+    let limit = u32::try_from(PAGE + 1 + active).unwrap_or(u32::MAX).min(LIST_MAX);
+    let request = ListRequest {
+        limit: Some(limit),
+        before: cursor.map(|cursor| cursor.finished_at),
+        before_id: cursor.map(|cursor| cursor.id.clone()),
+        visible_to,
+        ..ListRequest::default()
+    };
+    let page = state.core.store().list(&request).await?;
+    Ok(page.items.into_iter().filter_map(Row::of_stored).filter(|row| row.is_readable(viewer)).collect())
 }
 
 /// Most rows the store gives at once (document 2 section 4.3).
