@@ -8,6 +8,8 @@ use crate::diagnosis;
 
 /// Field of a record beside the specified ones: what the run cost, in millionths of a dollar.
 pub const COST: &str = "costMicroUsd";
+/// And what reflecting on it cost afterwards.
+pub const REFLECTION_COST: &str = "reflectionMicroUsd";
 /// Version of records that hold span records.
 pub const SCHEMA_WITH_SPANS: u32 = 2;
 

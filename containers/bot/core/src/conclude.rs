@@ -170,7 +170,7 @@ impl Conclusion {
                 }
             }
             if let Some(memory) = memory.filter(|_| record.status != RunStatus::StoppedHard) {
-                memory.reflect(&core, &record.id, &assignment, &driven.turns, driven.tool_calls).await;
+                memory.reflect(&core, record, &assignment, &driven.turns, driven.tool_calls).await;
             }
             drop(in_flight);
         });

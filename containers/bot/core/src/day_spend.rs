@@ -2,16 +2,19 @@
 //!
 //! The sum of what is recorded is the store's: every process counts what every process recorded. Each question asks
 //! only for what may have been recorded since the last one. A run under way holds its own cap until its cost is known,
-//! so that runs begun together share what is left instead of each having all of it. Runs under way in another process
-//! are not seen before their records. It fails closed: without an answer of the store nothing begins, and a run whose
-//! cost is not known has cost what it held. Not here: the cap of one run, which the loop keeps (`ars_agent::money`).
+//! so that runs begun together share what is left instead of each having all of it. Those of this process are known
+//! here; those of another one, as there is during a deploy, by what their rows in the ledger say: two processes can
+//! together exceed the cap only by what both begin within [`ROWS_KEPT_MS`]. It fails closed: without an answer of the
+//! store nothing begins, and a run whose cost is not known has cost what it held. Not here: the cap of one run, which
+//! the loop keeps (`ars_agent::money`).
 
 use std::{
-    collections::HashSet,
+    collections::HashMap,
     sync::{Arc, Mutex as Lock, MutexGuard, PoisonError},
 };
 
 use ars_agent::money::{MoneyCap, dollars};
+use ars_runs::REFLECTION_COST;
 use ars_types::{RunId, UnixMillis};
 use ars_wire::{Moment, runs::ListRequest};
 use serde_json::Value;
@@ -19,7 +22,8 @@ use tokio::sync::Mutex;
 
 use crate::{
     history::{COST, MAKE_UP_FOR},
-    ports::{RunStore, StoreError},
+    live::{Live, Meta},
+    ports::{RunStore, StoreError, StoreErrorKind},
 };
 
 /// Milliseconds of a day.
@@ -31,6 +35,17 @@ const SLACK_MS: i64 = 120_000;
 /// How far back each question overlaps with the one before: a record keeps its run's finish however late it is written,
 /// and after an outage that may be as late as it is still made up for.
 const OVERLAP_MS: i64 = MAKE_UP_FOR.as_millis() as i64 + SLACK_MS;
+/// For how long the ledger's rows are taken as read (state-worker supplement section 11, "ledger reads in listings"):
+/// each is as large as a prompt, and 200 runs may begin at once.
+const ROWS_KEPT_MS: i64 = 2000;
+
+/// Where it stands what runs have cost and may cost.
+pub(crate) struct Books<'a> {
+    /// The records.
+    pub(crate) store: &'a dyn RunStore,
+    /// The live runs of every process, where there is a ledger.
+    pub(crate) live: Option<&'a Live>,
+}
 
 /// The day's sum, as far as it was asked for, and what is held of the rest.
 #[derive(Default)]
@@ -45,8 +60,17 @@ struct Counted {
     /// The start of the day that is counted.
     day: UnixMillis,
     microusd: u64,
-    runs: HashSet<String>,
+    /// Of each run.
+    runs: HashMap<String, u64>,
     asked_to: UnixMillis,
+    elsewhere: Option<Elsewhere>,
+}
+
+/// What runs of other processes hold.
+#[derive(Debug, Clone, Copy)]
+struct Elsewhere {
+    microusd: u64,
+    asked_at: UnixMillis,
 }
 
 /// Runs of this process.
@@ -54,10 +78,8 @@ struct Counted {
 struct Own {
     /// What those under way may spend.
     held: u64,
-    /// Those that ended since the last question. Their records may not be written yet, or never.
+    /// Those that ended, or cost more afterwards, since the last question. Their records may not say so yet, or never.
     ended: Vec<Ended>,
-    /// The start of a day, and what was spent in it beside runs. No record has it: it is this process's alone.
-    beside: (UnixMillis, u64),
 }
 
 struct Ended {
@@ -78,11 +100,11 @@ impl DaySpend {
         self: &Arc<Self>,
         cap: u64,
         run_cap: Option<u64>,
-        store: &dyn RunStore,
+        books: &Books<'_>,
         now: UnixMillis,
     ) -> Result<Hold, String> {
         let mut counted = self.counted.lock().await;
-        if let Err(error) = counted.update(store, now).await {
+        if let Err(error) = counted.update(books, now).await {
             tracing::error!(error = %error, "the day's costs are not known: nothing begins");
             return Err(
                 "💸 What today's runs have cost is not known at the moment, so none is begun.".to_owned()
@@ -93,9 +115,9 @@ impl DaySpend {
         for ended in own.ended.drain(..).filter(|ended| ended.at >= today) {
             counted.count(ended.run.as_str(), ended.microusd);
         }
-        let beside = if own.beside.0 == today { own.beside.1 } else { 0 };
-        let unspent = cap.saturating_sub(counted.microusd).saturating_sub(beside);
-        let left = unspent.saturating_sub(own.held);
+        let unspent = cap.saturating_sub(counted.microusd);
+        let elsewhere = counted.elsewhere.map_or(0, |elsewhere| elsewhere.microusd);
+        let left = unspent.saturating_sub(own.held).saturating_sub(elsewhere);
         if left == 0 {
             let cap = dollars(cap);
             return Err(match unspent {
@@ -119,12 +141,9 @@ impl DaySpend {
         Hold { spend: Arc::clone(self), microusd: cap.run_microusd }
     }
 
-    /// Counts what was spent beside a run, such as on reflecting on it.
-    pub(crate) fn spent_beside(&self, microusd: u64, now: UnixMillis) {
-        let today = day_of(now);
-        let mut own = self.own();
-        let before = if own.beside.0 == today { own.beside.1 } else { 0 };
-        own.beside = (today, before.saturating_add(microusd));
+    /// A run that is over cost so much in all.
+    pub(crate) fn cost(&self, run: &RunId, microusd: u64, at: UnixMillis) {
+        self.own().ended.push(Ended { run: run.clone(), at, microusd });
     }
 
     fn own(&self) -> MutexGuard<'_, Own> {
@@ -140,8 +159,7 @@ impl Hold {
 
     /// The run is over: its cost takes the place of what was held, whether its record comes to be written or not.
     pub(crate) fn settle(self, run: &RunId, cost: Option<u64>, at: UnixMillis) {
-        let microusd = cost.unwrap_or(self.microusd);
-        self.spend.own().ended.push(Ended { run: run.clone(), at, microusd });
+        self.spend.cost(run, cost.unwrap_or(self.microusd), at);
     }
 }
 
@@ -153,12 +171,38 @@ impl Drop for Hold {
 }
 
 impl Counted {
-    async fn update(&mut self, store: &dyn RunStore, now: UnixMillis) -> Result<(), StoreError> {
+    async fn update(&mut self, books: &Books<'_>, now: UnixMillis) -> Result<(), StoreError> {
         let day = day_of(now);
         if day != self.day {
             *self = Self { day, asked_to: day, ..Self::default() };
         }
-        let since = day.max(self.asked_to - OVERLAP_MS);
+        // Before the records: a run that ends meanwhile is rather counted twice than not at all.
+        if let Some(live) = books.live {
+            self.ask_elsewhere(live, now).await?;
+        }
+        self.ask_recorded(books.store, now).await
+    }
+
+    async fn ask_elsewhere(&mut self, live: &Live, now: UnixMillis) -> Result<(), StoreError> {
+        let is_fresh = |elsewhere: Elsewhere| (0..ROWS_KEPT_MS).contains(&(now - elsewhere.asked_at));
+        if self.elsewhere.is_some_and(is_fresh) {
+            return Ok(());
+        }
+        let rows = match live.ledger().live().await {
+            Err(error) if error.kind == StoreErrorKind::RouteMissing => Vec::new(),
+            rows => rows?,
+        };
+        let others = rows.iter().filter(|row| row.owner_gen != *live.generation());
+        // One that does not say what it holds was not bound by the day.
+        let holds =
+            others.map(|row| Meta::of_row(&row.meta).ok().and_then(|meta| meta.hold).unwrap_or(u64::MAX));
+        let microusd = holds.fold(0, u64::saturating_add);
+        self.elsewhere = Some(Elsewhere { microusd, asked_at: now });
+        Ok(())
+    }
+
+    async fn ask_recorded(&mut self, store: &dyn RunStore, now: UnixMillis) -> Result<(), StoreError> {
+        let since = self.day.max(self.asked_to - OVERLAP_MS);
         let mut request =
             ListRequest { limit: Some(PAGE), since_ms: Some(Moment::from(since)), ..ListRequest::default() };
         loop {
@@ -176,10 +220,11 @@ impl Counted {
         Ok(())
     }
 
+    /// A run's cost only grows: what is known of it last may be the older word.
     fn count(&mut self, run: &str, cost: u64) {
-        if self.runs.insert(run.to_owned()) {
-            self.microusd = self.microusd.saturating_add(cost);
-        }
+        let known = self.runs.entry(run.to_owned()).or_default();
+        self.microusd = self.microusd.saturating_add(cost.saturating_sub(*known));
+        *known = cost.max(*known);
     }
 }
 
@@ -189,7 +234,8 @@ fn day_of(now: UnixMillis) -> UnixMillis {
 }
 
 fn cost_in(item: &Value) -> Option<u64> {
-    item[COST].as_u64()
+    let reflection = item[REFLECTION_COST].as_u64().unwrap_or(0);
+    Some(item[COST].as_u64()?.saturating_add(reflection))
 }
 
 #[cfg(test)]
@@ -244,7 +290,7 @@ mod tests {
     }
 
     async fn left(spend: &Arc<DaySpend>, store: &Recorded, now: UnixMillis) -> u64 {
-        spend.reserve(CAP, None, store, now).await.map_or(0, |hold| hold.microusd)
+        spend.reserve(CAP, None, &Books { store, live: None }, now).await.map_or(0, |hold| hold.microusd)
     }
 
     #[tokio::test]
@@ -259,7 +305,8 @@ mod tests {
     #[tokio::test]
     async fn what_a_run_cost_takes_the_place_of_what_it_held_and_is_counted_once() {
         let (spend, store) = (Arc::<DaySpend>::default(), Recorded::default());
-        let hold = spend.reserve(CAP, Some(4), &store, NOON).await.ok().unwrap();
+        let hold =
+            spend.reserve(CAP, Some(4), &Books { store: &store, live: None }, NOON).await.ok().unwrap();
         assert_eq!(left(&spend, &store, NOON).await, 6);
         hold.settle(&RunId::parse("r1").unwrap(), Some(3), NOON);
         assert_eq!(left(&spend, &store, NOON).await, 7);
@@ -268,10 +315,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_spent_beside_runs_is_spent_of_its_day_only() {
+    async fn what_a_run_cost_afterwards_is_counted_once_and_of_its_day_only() {
         let (spend, store) = (Arc::<DaySpend>::default(), Recorded::default());
-        spend.spent_beside(3, NOON);
-        spend.spent_beside(1, NOON + MINUTE);
+        let run = RunId::parse("r1").unwrap();
+        spend.cost(&run, 3, NOON);
+        assert_eq!(left(&spend, &store, NOON).await, 7);
+        spend.cost(&run, 4, NOON);
+        assert_eq!(left(&spend, &store, NOON).await, 6);
+        // Its record comes later, and has the older sum.
+        store.add("r1", NOON, 3);
         assert_eq!(left(&spend, &store, NOON + MINUTE).await, 6);
         assert_eq!(left(&spend, &store, NOON + DAY_MS).await, CAP);
     }

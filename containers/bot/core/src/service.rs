@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     capabilities::Capabilities,
-    day_spend::DaySpend,
+    day_spend::{Books, DaySpend},
     dispatch,
     history::HistoryWriter,
     live::Live,
@@ -224,6 +224,11 @@ impl Core {
     /// Fires when tracked runs are to be left to the next process.
     pub(crate) fn hand_off(&self) -> &CancellationToken {
         &self.inner.hand_off
+    }
+
+    /// Where it stands what runs have cost and may cost.
+    pub(crate) fn books(&self) -> Books<'_> {
+        Books { store: &**self.store(), live: self.live() }
     }
 
     pub(crate) fn day_spend(&self) -> &Arc<DaySpend> {

@@ -99,7 +99,7 @@ pub(super) async fn execute(
 }
 
 fn new_run(core: &Core, live: &Live, id: &RunId, facts: &RunFacts, prepared: &Prepared) -> NewRun {
-    let Assignment { agent, model, effort, tools, .. } = &prepared.assignment;
+    let Assignment { agent, model, effort, tools, hold, .. } = &prepared.assignment;
     let meta = Meta {
         agent: agent.name.to_owned(),
         model: model.name.clone(),
@@ -112,6 +112,7 @@ fn new_run(core: &Core, live: &Live, id: &RunId, facts: &RunFacts, prepared: &Pr
         git_ref: prepared.asked.git_ref.as_ref().map(ToString::to_string),
         label: facts.label.clone(),
         received_at: facts.received_at,
+        hold: hold.as_ref().map(|hold| hold.cap().run_microusd),
     };
     NewRun {
         run_id: id.clone(),

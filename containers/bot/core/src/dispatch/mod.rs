@@ -220,7 +220,7 @@ fn place_of<'a>(plan: &'a Plan, own: Option<&'a Repository>) -> Option<&'a str> 
 async fn hold_of_day(core: &Core) -> Result<Option<Hold>, String> {
     let MoneyCaps { run, day } = core.settings().money;
     let Some(day) = day else { return Ok(None) };
-    core.day_spend().reserve(day, run, &**core.store(), core.clock().now()).await.map(Some)
+    core.day_spend().reserve(day, run, &core.books(), core.clock().now()).await.map(Some)
 }
 
 fn user_texts(history: &[HistoryTurn]) -> impl Iterator<Item = &str> {

@@ -3,7 +3,7 @@
 mod record;
 mod writer;
 
-pub use ars_runs::COST;
+pub use ars_runs::{COST, REFLECTION_COST};
 
 pub use record::{RunEnd, is_provisional, record};
 pub(crate) use writer::MAKE_UP_FOR;

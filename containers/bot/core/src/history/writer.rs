@@ -11,7 +11,9 @@ use std::{
     time::Duration,
 };
 
-use ars_runs::RunRecord;
+use ars_runs::{REFLECTION_COST, RunRecord, budget};
+use ars_wire::Moment;
+use serde::Deserialize as _;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -98,6 +100,25 @@ impl HistoryWriter {
                 tracing::info!(run = %record.id, "a run record that was lost is written");
                 return;
             }
+        }
+    }
+
+    /// Adds to the record of a run that is over what reflecting on it has cost. A record that is not there, such as one
+    /// deleted meanwhile, or is another process's, stays as it is.
+    pub async fn add_reflection(&self, mut record: RunRecord, microusd: u64) {
+        record.extra.insert(REFLECTION_COST.to_owned(), microusd.into());
+        let record = budget::fit(record);
+        let put = || async {
+            let stored = self.store.summary(&record.id).await?;
+            let finished_at =
+                stored.as_ref().and_then(|stored| Moment::deserialize(&stored["finishedAt"]).ok());
+            if finished_at == Some(Moment::from(record.finished_at)) {
+                self.store.put(&record).await?;
+            }
+            Ok(())
+        };
+        if let Err(error) = Policy::RECORD.run(&record.id, put).await {
+            tracing::warn!(run = %record.id, microusd, error = %error, "a reflection's cost is not recorded");
         }
     }
 

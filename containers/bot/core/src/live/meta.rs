@@ -39,6 +39,9 @@ pub struct Meta {
     pub label: String,
     /// When the request arrived.
     pub received_at: UnixMillis,
+    /// What it holds of the day's money, in millionths of a dollar, where a day is capped: other processes count it.
+    #[serde(default, rename = "holdMicroUsd", skip_serializing_if = "Option::is_none")]
+    pub hold: Option<u64>,
 }
 
 fn unknown() -> Visibility {

@@ -5,6 +5,7 @@
 //! here: the rules themselves (`ars_memory`), and the stores (the port [`Memory`]).
 
 mod deps;
+mod purse;
 mod recall;
 mod reflect;
 mod remembering;
@@ -12,6 +13,7 @@ mod scopes;
 mod transcript;
 
 pub use deps::MemoryDeps;
+pub use purse::Purse;
 pub use recall::{Recalled, Recaller};
 pub use reflect::{Kept, Outcome, Reflection, Reflector};
 pub(crate) use remembering::Remembering;

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ars_agent::{ModelTurn, Role, Turn, money::Price};
+use ars_agent::{ModelTurn, Role, Turn, Usage, context::estimate_text, money::Price};
 use ars_events::Redactor;
 use ars_memory::reflection::{Batch, Ended, Findings, MAX_SHOWN, Origin, place, request, system};
 use ars_types::{ModelRef, RunId, StoreKey, ThreadKey, Visibility};
@@ -14,7 +14,7 @@ use ars_wire::memory::MemoryRecord;
 use futures::future::join_all;
 use tokio_util::sync::CancellationToken;
 
-use super::{RunScopes, recall::cleaned, transcript};
+use super::{Purse, RunScopes, recall::cleaned, transcript};
 use crate::{
     agents::AgentSpec,
     metrics,
@@ -68,6 +68,8 @@ pub struct Reflection<'a> {
 pub enum Outcome {
     /// The run is none that is reflected on, or has no conversation or no scope. No model was asked.
     NotDue,
+    /// It might have cost more than is left of the run's or the day's money. No model was asked.
+    TooDear,
     /// The model did not answer.
     NoAnswer,
     /// What it answered is no envelope of findings.
@@ -86,9 +88,9 @@ pub struct Kept {
 }
 
 impl Reflector {
-    /// Reflects: at most one call of the model, then at most one write for each scope. Never fails. `paid` is told what
-    /// the call has cost, in millionths of a dollar, where that is known.
-    pub async fn reflect(&self, run: &Reflection<'_>, paid: &(dyn Fn(u64) + Send + Sync)) -> Outcome {
+    /// Reflects: at most one call of the model, then at most one write for each scope. Never fails. Where the model has a
+    /// price, `purse` is asked for the most that the call can cost and told what it has.
+    pub async fn reflect(&self, run: &Reflection<'_>, purse: &dyn Purse) -> Outcome {
         let Reflection { prior_turns, tool_calls, agent, .. } = *run;
         let ended = Ended { tool_calls, prior_turns, is_review: agent.gives_verdict() };
         let is_empty = run.turns.is_empty() || run.scopes.view().keys().is_empty();
@@ -97,14 +99,23 @@ impl Reflector {
         }
         let shown = self.shown(run).await;
         let question = request(&shown, transcript::said(run.turns, run.recalled, &self.redactor));
+        let most = self.price.map(|price| price.cost(most_usage(&question)));
+        if let Some(most) = most
+            && !purse.may_spend(most).await
+        {
+            tracing::info!(run = %run.run, model = %self.model, "not reflected on: too little money is left");
+            return Outcome::TooDear;
+        }
         let answer = match self.ask(question).await {
             Ok(turn) => {
                 if let Some(price) = self.price {
-                    paid(price.cost(turn.usage));
+                    purse.spent(price.cost(turn.usage));
                 }
                 turn.parts.iter().filter_map(transcript::prose).collect::<String>()
             }
             Err(error) => {
+                // What a call without an answer is taken money for, nobody says: rather too much than too little.
+                purse.spent(most.unwrap_or_default());
                 tracing::warn!(run = %run.run, model = %self.model, error = %error.kind, "not reflected on");
                 return Outcome::NoAnswer;
             }
@@ -202,4 +213,10 @@ impl Reflector {
         tracing::info!(run = %run, inserted, deduped, superseded, failed_scopes = kept.failed_scopes, "reflected on");
         kept
     }
+}
+
+/// What a call can take at the most. Input is estimated as a run's is.
+fn most_usage(question: &str) -> Usage {
+    let input_tokens = estimate_text(&system()).saturating_add(estimate_text(question));
+    Usage { input_tokens, output_tokens: MAX_OUTPUT_TOKENS.into(), ..Usage::default() }
 }

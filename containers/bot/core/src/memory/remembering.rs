@@ -3,11 +3,13 @@
 
 use ars_agent::Turn;
 use ars_auth::Actor;
-use ars_types::{RunId, ThreadKey, Visibility};
+use ars_runs::RunRecord;
+use ars_types::{ThreadKey, Visibility};
 use ars_wire::memory::MemoryRecord;
+use serde_json::Value;
 
-use super::{Place, Reflection, RunScopes};
-use crate::{message::IncomingMessage, run::Assignment, service::Core};
+use super::{Place, Reflection, RunScopes, purse::OfRun};
+use crate::{history::COST, message::IncomingMessage, run::Assignment, service::Core};
 
 /// A run's part in memory.
 pub(crate) struct Remembering {
@@ -57,7 +59,7 @@ impl Remembering {
     pub(crate) async fn reflect(
         &self,
         core: &Core,
-        run: &RunId,
+        record: RunRecord,
         assignment: &Assignment,
         turns: &[Turn],
         tool_calls: u32,
@@ -75,11 +77,16 @@ impl Remembering {
             scopes: &self.scopes,
             visibility: self.visibility,
             recalled: &self.recalled,
-            run,
+            run: &record.id,
             thread: &self.thread,
         };
-        let paid = |microusd| core.day_spend().spent_beside(microusd, core.clock().now());
-        let outcome = reflector.reflect(&reflection, &paid).await;
-        tracing::debug!(run = %run, ?outcome, "reflected");
+        let purse = OfRun::new(core, &record.id, record.extra.get(COST).and_then(Value::as_u64));
+        let outcome = reflector.reflect(&reflection, &purse).await;
+        tracing::debug!(run = %record.id, ?outcome, "reflected");
+        let spent = purse.total();
+        if spent > 0 {
+            core.registry().reflected(&record.id, spent);
+            core.history().add_reflection(record, spent).await;
+        }
     }
 }

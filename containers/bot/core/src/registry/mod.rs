@@ -206,6 +206,13 @@ impl Registry {
         self.lock().get(id).cloned()
     }
 
+    /// Keeps what reflecting on a run cost, for as long as the run stays.
+    pub(crate) fn reflected(&self, id: &RunId, microusd: u64) {
+        if let Some(run) = self.find(id) {
+            run.lock().reflection_cost = Some(microusd);
+        }
+    }
+
     /// Lazy: a finished run leaves when somebody looks after its stay is over. A live run never leaves.
     fn evict(&self) {
         let now = self.inner.clock.now();

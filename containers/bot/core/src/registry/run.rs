@@ -27,6 +27,8 @@ pub struct LiveRun {
     pub finished: Option<(UnixMillis, RunStatus)>,
     /// What it cost, in millionths of a dollar, once that is known.
     pub cost: Option<u64>,
+    /// What reflecting on it cost afterwards, if it was reflected on.
+    pub reflection_cost: Option<u64>,
     /// When it was sealed, and whether its reply was delivered.
     pub sealed: Option<(UnixMillis, Option<bool>)>,
     /// How it was asked to stop.
@@ -79,6 +81,7 @@ pub(super) struct State {
     pub(super) last_seq: u64,
     pub(super) finished: Option<(UnixMillis, RunStatus)>,
     cost: Option<u64>,
+    pub(super) reflection_cost: Option<u64>,
     pub(super) sealed: Option<(UnixMillis, Option<bool>)>,
     stop: Option<StopMode>,
     /// It is another process's now.
@@ -143,6 +146,7 @@ impl Run {
             started_at: self.started_at,
             finished: state.finished,
             cost: state.cost,
+            reflection_cost: state.reflection_cost,
             sealed: state.sealed,
             stop: state.stop,
             event_count: state.last_seq,

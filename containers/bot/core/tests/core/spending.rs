@@ -9,6 +9,7 @@ use ars_bot_core::{
     ports::StoreErrorKind,
     settings::{MoneyCaps, Settings},
 };
+use ars_runs::{COST, REFLECTION_COST};
 use ars_types::{ModelRef, RunStatus, ThreadKey};
 use serde_json::json;
 use tokio::task::JoinHandle;
@@ -57,9 +58,8 @@ async fn a_run_that_reaches_its_cap_ends_in_its_own_words() {
     assert_eq!(world.last_record().status, RunStatus::Completed);
 }
 
-#[tokio::test]
-async fn what_a_reflection_costs_is_spent_of_the_day() {
-    let money = MoneyCaps { run: None, day: Some(3 * CALL) };
+/// A run of two calls, in a world that remembers, and what its model says of it.
+async fn reflected_on(day: u64) -> World {
     let memory = MemoryDeps {
         store: Arc::new(Stores::default()),
         organization: None,
@@ -67,12 +67,32 @@ async fn what_a_reflection_costs_is_spent_of_the_day() {
         model: None,
     };
     let capabilities = Capabilities { memory: Some(memory), ..Capabilities::default() };
+    let money = MoneyCaps { run: None, day: Some(day) };
     let world = priced_with(vec![look(), Move::Say("done"), Move::Say("{}")], capabilities, money);
     world.ask("agent:coding repo:acme/app look").await;
+    world
+}
+
+#[tokio::test]
+async fn what_a_reflection_costs_stands_beside_what_its_run_did() {
+    let world = reflected_on(20 * CALL).await;
     assert_eq!(world.model.seen.lock().unwrap().len(), 3, "it is reflected on");
-    assert_eq!(world.last_record().extra["costMicroUsd"], 2 * CALL);
-    let io = world.ask("again").await;
-    assert!(io.replies.lock().unwrap()[0].starts_with('💸'), "{:?}", io.replies.lock().unwrap());
+    let record = world.last_record();
+    assert_eq!((&record.extra[COST], &record.extra[REFLECTION_COST]), (&json!(2 * CALL), &json!(CALL)));
+    let run = &world.core.registry().list()[0];
+    assert_eq!((run.cost, run.reflection_cost), (Some(2 * CALL), Some(CALL)));
+    // Nothing else of the record changed.
+    let written = world.records();
+    let [.., before, after] = &written[..] else { unreachable!("a record before and one after") };
+    assert_eq!((&before.events, before.finished_at), (&after.events, after.finished_at));
+}
+
+#[tokio::test]
+async fn a_reflection_that_may_cost_more_than_is_left_of_the_day_is_not_made() {
+    // What is left is what the reflection would have cost; nobody knew that before.
+    let world = reflected_on(3 * CALL).await;
+    assert_eq!(world.model.seen.lock().unwrap().len(), 2);
+    assert!(!world.last_record().extra.contains_key(REFLECTION_COST));
 }
 
 #[tokio::test]

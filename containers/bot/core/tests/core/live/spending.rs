@@ -1,9 +1,15 @@
-//! What a run that outlasts its process has cost and measured (`ars_agent::money`, `context::limit`).
+//! What a run that outlasts its process has cost and measured (`ars_agent::money`, `context::limit`), and what processes
+//! that share a day leave to each other.
 
 use std::{sync::Arc, time::Duration};
 
 use ars_agent::money::Price;
-use ars_bot_core::settings::{MoneyCaps, Settings};
+use ars_bot_core::{
+    Capabilities,
+    memory::{Budget, MemoryDeps},
+    ports::StoreErrorKind,
+    settings::{MoneyCaps, Settings},
+};
 use ars_runs::COST;
 use ars_types::ModelRef;
 use ars_wire::ledger::Phase;
@@ -11,7 +17,10 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::begin;
-use crate::support::{Collector, Move, Reopening, ScriptedLedger, World, world_of};
+use crate::{
+    memory::support::Stores,
+    support::{Collector, Fault, Move, Reopening, ScriptedLedger, World, world_of},
+};
 
 /// Each scripted call takes 1,000 tokens in and 100 out: at these prices 4,500 micro-dollars.
 const PRICE: Price =
@@ -21,13 +30,17 @@ const REQUEST: &str = "agent:coding repo:acme/app look";
 
 fn process(ledger: &Arc<ScriptedLedger>, generation: &str, moves: Vec<Move>) -> Arc<World> {
     let channels = Arc::new(Reopening(Arc::new(Collector::default())));
+    equipped(ledger.capability(generation, channels), moves)
+}
+
+fn equipped(capabilities: Capabilities, moves: Vec<Move>) -> Arc<World> {
     let priced = |mut settings: Settings| {
         settings.prices.insert(&ModelRef::parse("scripted/m").unwrap(), PRICE);
         settings.prices.insert(&ModelRef::parse("scripted/second").unwrap(), PRICE);
         settings.money = MoneyCaps { run: Some(9 * CALL), day: Some(9 * CALL) };
         settings
     };
-    Arc::new(world_of(moves, ledger.capability(generation, channels), priced))
+    Arc::new(world_of(moves, capabilities, priced))
 }
 
 fn look() -> Move {
@@ -44,6 +57,21 @@ async fn left() -> Arc<ScriptedLedger> {
     assert!(first.core.drain(Duration::from_secs(60)).await);
     running.await.unwrap();
     ledger
+}
+
+/// What is said to a request of another thread.
+async fn elsewhere(world: &World) -> String {
+    let io: Arc<Collector> = Arc::default();
+    let mut message = crate::support::message("hello");
+    message.thread_key = ars_types::ThreadKey::new("http", "default", "other");
+    let channel: Arc<Collector> = Arc::clone(&io);
+    world.core.dispatch(message, channel).await;
+    io.replies.lock().unwrap()[0].clone()
+}
+
+/// What the one live run holds of the day.
+fn held(ledger: &ScriptedLedger) -> Value {
+    ledger.runs().values().next().unwrap().row.meta["holdMicroUsd"].clone()
 }
 
 /// What its last step says of the loop.
@@ -78,12 +106,7 @@ async fn a_run_taken_over_holds_its_cap_of_the_day() {
     let core = second.core.clone();
     let keeping = tokio::spawn(async move { core.keep_ledger(CancellationToken::new()).await });
     second.model.called.notified().await;
-    let io: Arc<Collector> = Arc::default();
-    let mut message = crate::support::message("hello");
-    message.thread_key = ars_types::ThreadKey::new("http", "default", "other");
-    let channel: Arc<Collector> = Arc::clone(&io);
-    second.core.dispatch(message, channel).await;
-    let reply = io.replies.lock().unwrap()[0].clone();
+    let reply = elsewhere(&second).await;
     assert!(reply.starts_with('💸') && reply.contains("under way"), "{reply}");
     assert!(second.core.drain(Duration::from_secs(60)).await);
     keeping.abort();
@@ -104,4 +127,73 @@ async fn the_closing_record_of_a_run_tells_what_its_stored_steps_had_cost() {
     ledger.until(|ledger| !ledger.records.lock().unwrap().is_empty()).await;
     keeping.abort();
     assert_eq!(ledger.records.lock().unwrap()[0].extra[COST], spent);
+}
+
+#[tokio::test]
+async fn a_run_under_way_in_another_process_holds_its_part_of_the_day() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let first = process(&ledger, "g1", vec![Move::SayWhenTold("one")]);
+    let (_, running) = begin(&first, "hello");
+    first.model.called.notified().await;
+    assert_eq!(held(&ledger), 9 * CALL);
+    let second = process(&ledger, "g2", Vec::new());
+    let reply = elsewhere(&second).await;
+    assert!(reply.starts_with('💸') && reply.contains("under way"), "{reply}");
+    // For a moment the rows are taken as read.
+    assert_eq!(elsewhere(&second).await, reply);
+    assert_eq!(ledger.count("live"), 2, "once by each process");
+    first.model.go_on.notify_one();
+    running.await.unwrap();
+    first.settle().await;
+    assert_eq!(elsewhere(&process(&ledger, "g3", vec![Move::Say("three")])).await, "three");
+}
+
+#[tokio::test]
+async fn a_run_of_another_process_that_says_no_hold_may_spend_everything() {
+    let ledger = left().await;
+    for kept in ledger.runs().values_mut() {
+        kept.row.meta.remove("holdMicroUsd");
+    }
+    let second = process(&ledger, "g2", Vec::new());
+    let reply = elsewhere(&second).await;
+    assert!(reply.starts_with('💸') && reply.contains("under way"), "{reply}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_the_ledgers_answer_nothing_begins_where_a_day_is_capped() {
+    for (kind, is_begun) in [(StoreErrorKind::Permanent, false), (StoreErrorKind::RouteMissing, true)] {
+        let ledger = Arc::new(ScriptedLedger::default());
+        let world = process(&ledger, "g1", vec![Move::Say("one")]);
+        ledger.script("live", [Fault::Fail(kind)]);
+        let reply = elsewhere(&world).await;
+        assert_eq!(reply == "one", is_begun, "{kind:?}: {reply}");
+        assert_eq!(reply.contains("not known"), !is_begun, "{kind:?}: {reply}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_reflection_costs_is_spent_of_the_day() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let memory = MemoryDeps {
+        store: Arc::new(Stores::default()),
+        organization: None,
+        budget: Budget::default(),
+        model: None,
+    };
+    let channels = Arc::new(Reopening(Arc::new(Collector::default())));
+    let capabilities = Capabilities { memory: Some(memory), ..ledger.capability("g1", channels) };
+    let moves = vec![look(), Move::Say("done"), Move::Say("{}"), Move::SayWhenTold("again")];
+    let world = equipped(capabilities, moves);
+    let (_, first) = begin(&world, REQUEST);
+    first.await.unwrap();
+    while world.core.load().in_flight > 0 {
+        tokio::task::yield_now().await;
+    }
+    let (_, running) = begin(&world, "hello");
+    while world.model.seen.lock().unwrap().len() < 4 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(held(&ledger), 6 * CALL);
+    world.model.go_on.notify_one();
+    running.await.unwrap();
 }

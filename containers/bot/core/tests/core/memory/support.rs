@@ -10,7 +10,7 @@ use ars_agent::{ModelTurn, Part, Role, StopReason, Turn, Usage};
 use ars_auth::{Actor, Grants, Set};
 use ars_bot_core::{
     agents,
-    memory::{Budget, Outcome, Place, Recalled, Recaller, Reflection, Reflector, RunScopes},
+    memory::{Budget, Outcome, Place, Purse, Recalled, Recaller, Reflection, Reflector, RunScopes},
     ports::{
         Memory, ModelClient, ModelDelta, ModelError, ModelErrorKind, ModelRequest, StoreError,
         StoreErrorKind, Written,
@@ -268,6 +268,18 @@ impl Ended {
     }
 }
 
+/// Whatever it costs.
+struct Free;
+
+#[async_trait]
+impl Purse for Free {
+    async fn may_spend(&self, _most: u64) -> bool {
+        true
+    }
+
+    fn spent(&self, _microusd: u64) {}
+}
+
 /// The model, for what it was asked, and what came of the reflection.
 pub async fn reflect(stores: &Arc<Stores>, ended: &Ended, answer: Answer) -> (Arc<OneAnswer>, Outcome) {
     let model = OneAnswer::of(answer);
@@ -293,7 +305,7 @@ pub async fn reflect(stores: &Arc<Stores>, ended: &Ended, answer: Answer) -> (Ar
                 run: &RunId::parse("r-1").unwrap(),
                 thread: &ThreadKey::new("slack", "C1", "1"),
             },
-            &|_microusd| {},
+            &Free,
         )
         .await;
     (model, outcome)

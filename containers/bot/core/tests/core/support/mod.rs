@@ -156,8 +156,8 @@ impl RunStore for MemoryStore {
         Ok(self.puts.lock().unwrap().iter().rev().find(|record| record.id == *id).cloned())
     }
 
-    async fn summary(&self, _id: &RunId) -> Result<Option<Value>, StoreError> {
-        Ok(None)
+    async fn summary(&self, id: &RunId) -> Result<Option<Value>, StoreError> {
+        Ok(self.get(id).await?.map(|record| serde_json::to_value(record).unwrap()))
     }
 
     async fn list(&self, _request: &ListRequest) -> Result<ListResponse, StoreError> {
