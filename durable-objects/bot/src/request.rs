@@ -19,12 +19,17 @@ pub fn pass(names: &str, connection: Option<&str>, random: &[u8]) -> String {
     lines.join("\n")
 }
 
+/// Those of `names` (a line each) of an answer's headers that do not pass, a line each.
+pub fn pass_back(names: &str, connection: Option<&str>) -> String {
+    headers::stripped_of_answer(names.lines(), connection).join("\n")
+}
+
 /// The environment of a container that starts now, of the texts among a Worker's bindings; both as JSON objects.
 pub fn environment(texts: &str) -> String {
     let texts: Map<String, Value> = serde_json::from_str(texts).unwrap_or_default();
-    let value = |name: &str| texts.get(name).and_then(Value::as_str).map(str::to_owned);
+    let texts = texts.iter().filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)));
     let environment: Map<String, Value> =
-        names::of(value).into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
+        names::of(texts).into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
     Value::Object(environment).to_string()
 }
 
@@ -81,7 +86,9 @@ mod tests {
 
     #[test]
     fn a_container_gets_what_the_worker_has_of_the_names_and_no_binding() {
-        let texts = r#"{"MEMORY_TOKEN":"m","OTHER_SECRET":"x","DEV_BOT_URL":"y"}"#;
-        assert_eq!(environment(texts), r#"{"MEMORY_TOKEN":"m","PORT":"8080"}"#);
+        let texts = r#"{"MEMORY_TOKEN":"m","OTHER_SECRET":"x","DEV_BOT_URL":"y","ARS_SECRET_LOCAL":"k"}"#;
+        let environment: Value = serde_json::from_str(&environment(texts)).unwrap();
+        let expected = serde_json::json!({"ARS_SECRET_LOCAL": "k", "MEMORY_TOKEN": "m", "PORT": "8080"});
+        assert_eq!(environment, expected);
     }
 }

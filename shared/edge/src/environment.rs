@@ -1,7 +1,8 @@
 //! The container's environment: what of the Worker's secrets and variables the bot is given at its start (resident
 //! supplement 13, bot supplement 27).
 //!
-//! An allow-list: a secret that is not named here stays at the edge. Not here: what the bot makes of them.
+//! An allow-list: what is neither named here nor begins as the operator's own secrets do stays at the edge. Not here: what
+//! the bot makes of them.
 
 /// The port on which the bot listens inside of its container.
 pub const PORT: u16 = 8080;
@@ -28,15 +29,27 @@ pub const VARIABLES: [&str; 7] = [
     "RUST_LOG",
 ];
 
-/// Every name that may be forwarded.
+/// What the names of the operator's own secrets begin with: those that the configuration chooses (`api_key_env`,
+/// `token_env`; bot supplement 27, "others by `apiKeyEnv`").
+pub const OWN_SECRETS: &str = "ARS_SECRET_";
+
+/// Every name that is known here.
 pub fn names() -> impl Iterator<Item = &'static str> {
     SECRETS.into_iter().chain(VARIABLES)
 }
 
-/// The environment of a container that starts now: what is set of the names, and the port.
-pub fn of(value: impl Fn(&str) -> Option<String>) -> Vec<(&'static str, String)> {
-    let set = names().filter_map(|name| Some((name, value(name).filter(|value| !value.trim().is_empty())?)));
-    set.chain([("PORT", PORT.to_string())]).collect()
+/// Whether the bot is given what has this name.
+fn is_forwarded(name: &str) -> bool {
+    let is_own = |rest: &str| {
+        !rest.is_empty() && rest.bytes().all(|byte| matches!(byte, b'A'..=b'Z' | b'0'..=b'9' | b'_'))
+    };
+    names().any(|known| known == name) || name.strip_prefix(OWN_SECRETS).is_some_and(is_own)
+}
+
+/// The environment of a container that starts now: what is set of `texts`, by their names, and the port.
+pub fn of<'t>(texts: impl IntoIterator<Item = (&'t str, &'t str)>) -> Vec<(&'t str, String)> {
+    let set = texts.into_iter().filter(|(name, value)| is_forwarded(name) && !value.trim().is_empty());
+    set.map(|(name, value)| (name, value.to_owned())).chain([("PORT", PORT.to_string())]).collect()
 }
 
 #[cfg(test)]
@@ -45,18 +58,26 @@ mod tests {
 
     #[test]
     fn only_what_is_named_and_set_is_forwarded() {
-        let environment = of(|name| match name {
-            "MEMORY_TOKEN" => Some("m".to_owned()),
-            "BRAVE_SEARCH_API_KEY" => Some(" ".to_owned()),
-            "OPENAI_API_KEY" => Some(String::new()),
-            "PUBLIC_BASE_URL" => Some("https://bot.example.com".to_owned()),
-            "ANTHROPIC_API_KEY" => None,
-            name if names().any(|known| known == name) => None,
-            other => Some(format!("{other} was asked for")),
-        });
+        let environment = of([
+            ("MEMORY_TOKEN", "m"),
+            ("BRAVE_SEARCH_API_KEY", " "),
+            ("OPENAI_API_KEY", ""),
+            ("PUBLIC_BASE_URL", "https://bot.example.com"),
+            ("OTHER_SECRET", "x"),
+            ("DEV_BOT_URL", "y"),
+        ]);
         let expected =
             [("MEMORY_TOKEN", "m"), ("PUBLIC_BASE_URL", "https://bot.example.com"), ("PORT", "8080")];
         assert_eq!(environment, expected.map(|(name, value)| (name, value.to_owned())));
+    }
+
+    #[test]
+    fn an_operators_own_secret_is_forwarded_by_what_its_name_begins_with() {
+        let own = [("ARS_SECRET_LOCAL_KEY", "k"), ("ARS_SECRET_2", "l"), ("ARS_SECRET_", "m")];
+        let others =
+            [("ARS_SECRET_local", "n"), ("XARS_SECRET_LOCAL", "o"), ("ARS_DATA_DIR", "p"), ("PATH", "q")];
+        let forwarded: Vec<_> = of(own.into_iter().chain(others)).into_iter().map(|(name, _)| name).collect();
+        assert_eq!(forwarded, ["ARS_SECRET_LOCAL_KEY", "ARS_SECRET_2", "PORT"]);
     }
 
     #[test]

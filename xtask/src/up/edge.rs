@@ -5,6 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
+use ars_edge::environment::OWN_SECRETS;
 use ars_workerd::{Bot, Settings, Workerd, build_edge_worker, ensure_npm};
 
 use super::data_dir::DataDir;
@@ -18,7 +19,7 @@ use crate::terminal::Step;
 const HEALTH_LIMIT: Duration = Duration::from_secs(120);
 /// How often it is asked.
 const LOOK: Duration = Duration::from_millis(50);
-/// What a bot in a container is given of this command's environment; the rest of it stays here.
+/// What a bot in a container is given of this command's environment, with the operator's own secrets; the rest stays here.
 const PASSED_ON: [&str; 6] = [
     "ANTHROPIC_API_KEY",
     "ANTHROPIC_BASE_URL",
@@ -55,6 +56,9 @@ impl Edge {
                     settings = settings.secret(name, &value);
                 }
             }
+            for (name, value) in own_secrets() {
+                settings = settings.secret(&name, &value);
+            }
         }
         for (name, value) in variables {
             settings = settings.secret(name, value);
@@ -88,6 +92,14 @@ impl Edge {
         }
         Ok(())
     }
+}
+
+/// What the operator's configuration may name as holding a secret.
+fn own_secrets() -> impl Iterator<Item = (String, String)> {
+    // What is no text is nobody's token.
+    let texts = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    texts.filter(|(name, _)| name.starts_with(OWN_SECRETS))
 }
 
 /// Where a Worker listens that nothing but this machine is to reach.
