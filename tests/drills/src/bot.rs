@@ -56,15 +56,20 @@ impl Bot {
         Self { child, url, log, reading, client: reqwest::Client::new() }
     }
 
-    /// Posts a request to the ingress, in a task of its own: the bot may die over it. Nothing when it did.
-    pub fn ask(&self, body: &Value) -> JoinHandle<Option<(u16, Value)>> {
+    /// Posts a request to the ingress, in a task of its own: the bot may die over it. What broke it off, when it did.
+    pub fn ask(&self, body: &Value) -> JoinHandle<Result<(u16, Value), String>> {
         let request = self
             .url
             .as_ref()
             .map(|url| self.client.post(format!("{url}/ingress")).bearer_auth(secrets::INGRESS).json(body));
         tokio::spawn(async move {
-            let answer = timeout(PATIENCE, request?.send()).await.expect("an answer or an end").ok()?;
-            Some((answer.status().as_u16(), answer.json().await.ok()?))
+            let request = request.ok_or("the bot does not listen")?;
+            let asked = async {
+                let answer = request.send().await?;
+                Ok::<_, reqwest::Error>((answer.status().as_u16(), answer.json().await?))
+            };
+            let answer = timeout(PATIENCE, asked).await.map_err(|_| "no answer in time")?;
+            answer.map_err(|error| format!("{error:?}"))
         })
     }
 
@@ -122,11 +127,16 @@ impl Bot {
 }
 
 /// Waits until a condition holds.
-pub async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+pub async fn until(what: &str, holds: impl FnMut() -> bool) {
+    assert!(comes_true(holds).await, "not in time: {what}");
+}
+
+/// Waits until a condition holds; false when that takes longer than anything but a hang does.
+pub async fn comes_true(mut holds: impl FnMut() -> bool) -> bool {
     let polled = async {
         while !holds() {
             tokio::time::sleep(LOOK_EVERY).await;
         }
     };
-    timeout(PATIENCE, polled).await.unwrap_or_else(|_| panic!("not in time: {what}"));
+    timeout(PATIENCE, polled).await.is_ok()
 }

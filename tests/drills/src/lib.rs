@@ -18,7 +18,7 @@ mod processes;
 pub mod secrets;
 mod state;
 
-pub use bot::{Bot, PATIENCE, until};
+pub use bot::{Bot, PATIENCE, comes_true, until};
 pub use coding::{Coding, Traces, answers, results};
 pub use machine::{Machine, Setup};
 pub use outside::{Outside, Sent};

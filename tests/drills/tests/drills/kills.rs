@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ars_tests_drills::{Bot, Coding, Machine, PATIENCE, Traces, secrets, until};
+use ars_tests_drills::{Bot, Coding, Machine, PATIENCE, Traces, comes_true, secrets, until};
 use futures::StreamExt as _;
 use serde_json::json;
 
@@ -60,9 +60,12 @@ async fn drill(deaths: &[&str], end: End) -> Result<(), String> {
         if asked.is_none() {
             asked = Some(bot.ask(&json!({ "text": "do the work", "async": true })));
         }
-        if !dies(&machine, &mut bot).await {
-            let text = format!("{death} is not reached\n{}", bot.log().await);
-            return Err(text);
+        if let Err(instead) = dies(&machine, &mut bot).await {
+            let answer = match asked.take_if(|asked| asked.is_finished()) {
+                Some(asked) => Some(asked.await),
+                None => None,
+            };
+            return Err(format!("{death}: {instead}; the request's answer: {answer:?}\n{}", bot.log().await));
         }
         logs.push(bot.log().await);
         lapse(&machine).await;
@@ -81,11 +84,11 @@ async fn drill(deaths: &[&str], end: End) -> Result<(), String> {
     checked.map_err(|problem| format!("{problem}\n{}", logs.join("\n---\n")))
 }
 
-/// Waits for the bot's death; false when its run ended first.
-async fn dies(machine: &Machine, bot: &mut Bot) -> bool {
+/// Waits for the bot's death; an error when its run ends first, or neither comes.
+async fn dies(machine: &Machine, bot: &mut Bot) -> Result<(), String> {
     let mut was_live = false;
     let (mut is_dead, mut is_idle) = (false, false);
-    until("the bot dies or its run ends", || {
+    let came = comes_true(|| {
         is_dead = bot.is_dead();
         let is_live = !machine.state.live().is_empty();
         was_live |= is_live;
@@ -93,8 +96,10 @@ async fn dies(machine: &Machine, bot: &mut Bot) -> bool {
         is_dead || is_idle
     })
     .await;
+    require(came, || format!("the bot lives on, with {:?} live", machine.state.live()))?;
     // A run may end and its process die right after.
-    is_dead || tokio::time::timeout(Duration::from_secs(2), bot.ended()).await.is_ok()
+    let is_dead = is_dead || tokio::time::timeout(Duration::from_secs(2), bot.ended()).await.is_ok();
+    require(is_dead, || "the run ended without a death".into())
 }
 
 /// Lets the leases of the dead lapse.
