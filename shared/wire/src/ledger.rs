@@ -317,6 +317,9 @@ pub struct ReclaimRequest<'a> {
     /// What counts as now; the store's clock when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub now: Option<Moment>,
+    /// Not these: it is still at work on them, having missed that it lost them (docs/decisions/0011).
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub except: &'a [RunId],
 }
 
 /// Answer of `/runs/live`, with `R` = [`Reclaimed`] of `/runs/reclaim`, and with [`RunFlushed`] of `/runs/flush`.

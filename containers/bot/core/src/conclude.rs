@@ -6,7 +6,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use ars_agent::Turn;
+use ars_agent::{Ending, Turn};
 use ars_events::EventBody;
 use ars_types::RunStatus;
 
@@ -14,7 +14,7 @@ use crate::{
     agents,
     history::{self, Provisional, RunEnd},
     leftovers::{self, Leftovers, Unreader},
-    live::{Gate, Tracked},
+    live::{Gate, Listening, Tracked},
     memory::Remembering,
     metrics,
     ports::ChannelIo,
@@ -33,6 +33,8 @@ pub(crate) struct Conclusion {
     pub(crate) request: Span,
     pub(crate) claim: Claim,
     pub(crate) tracked: Option<Tracked>,
+    /// Of one that is not tracked.
+    pub(crate) listening: Option<Listening>,
     pub(crate) provisional: Provisional,
     pub(crate) io: Arc<dyn ChannelIo>,
     pub(crate) in_flight: InFlight,
@@ -114,9 +116,7 @@ impl Conclusion {
             Outcome::HandedOff => return self.hand_off(core).await,
             Outcome::Lost => return self.give_up(core, driven.unread).await,
         };
-        if let (Some(tracked), Some(_)) = (&self.tracked, &ending.answer)
-            && tracked.finishing(ending.status).await == Gate::Closed
-        {
+        if self.is_taken(&ending).await {
             return self.give_up(core, driven.unread).await;
         }
         if let Some(answer) = &ending.answer {
@@ -130,6 +130,9 @@ impl Conclusion {
         if let Some(tracked) = &self.tracked {
             tracked.last_news().await;
         }
+        if let Some(listening) = &self.listening {
+            listening.last_news().await;
+        }
         let unread = self.claim.mailbox().close(Closed::Ended);
         if let Some(cost) = driven.cost {
             self.io.run_cost(cost);
@@ -140,7 +143,7 @@ impl Conclusion {
         if let (Some(tracked), Some(true)) = (&self.tracked, reply_ok) {
             tracked.replied().await;
         }
-        let Self { run, spans, request, claim, tracked, provisional, io, in_flight } = self;
+        let Self { run, spans, request, claim, tracked, listening, provisional, io, in_flight } = self;
         spans.end(&run, request, None, None, core.clock().now());
         run.seal(reply_ok);
 
@@ -160,7 +163,7 @@ impl Conclusion {
             // Before the record: whoever takes the run over if this process dies finds them unread, and says so again.
             leftovers.hand_back().await;
             let is_written = core.history().finish(provisional, &record, core.live()).await;
-            drop((claim, tracked));
+            drop((claim, tracked, listening));
             leftovers.run(&core);
             if let (false, Some(live)) = (is_written, core.live()) {
                 // A drain waits for no store that is down: the next process finds the run in the ledger.
@@ -174,6 +177,17 @@ impl Conclusion {
             }
             drop(in_flight);
         });
+    }
+
+    /// Whether another process has the run, which then ends it. One with an answer asks for the right to give it.
+    async fn is_taken(&self, ending: &Ending) -> bool {
+        match (&self.tracked, &self.listening) {
+            (Some(tracked), _) if ending.answer.is_some() => {
+                tracked.finishing(ending.status).await == Gate::Closed
+            }
+            (None, Some(listening)) if ending.answer.is_some() => listening.finishing().await == Gate::Closed,
+            (_, listening) => listening.as_ref().is_some_and(Listening::is_lost),
+        }
     }
 
     async fn reply(&self, core: &Core, answer: Option<&str>) -> Option<bool> {

@@ -37,8 +37,9 @@ function readHistory() {
 
 function apply(event) {
   if (event.seq !== undefined) {
-    // After a reconnect the server goes on after the last id; a repeat would still do no harm.
-    if (event.seq <= lastSeq) return;
+    // After a reconnect the server goes on after the last id. It goes back when the process died that had shown what came
+    // after an earlier one: that was never stored, and other events have its numbers. The page begins anew.
+    if (event.seq <= lastSeq) return location.reload();
     lastSeq = event.seq;
   }
   transcript.apply(event);

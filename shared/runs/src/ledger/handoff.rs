@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use serde_json::{Value as Json, json};
+use serde_json::{Map, Value as Json, json};
 
 use ars_sql::{Sql, SqlError, Value};
 use ars_store::{Refusal, StoreFailure, json::parse_body};
@@ -16,7 +16,7 @@ impl<S: Sql> RunStore<S> {
     pub(crate) fn handoff(&self, body: &str) -> Result<String, StoreFailure> {
         let body = parse_body(body)?;
         let generation = generation(&body)?;
-        let ids = run_ids(body.get("runIds"))?;
+        let ids = run_ids(&body, "runIds")?;
         let statement = "UPDATE live_runs SET phase = 'handoff' WHERE owner_gen = ?1 AND phase = 'live' \
                          AND run_id IN (SELECT value FROM json_each(?2)) RETURNING run_id";
         let params = [Value::from(generation.as_str()), Value::from(json!(ids).to_string())];
@@ -29,12 +29,13 @@ impl<S: Sql> RunStore<S> {
     }
 }
 
-fn run_ids(ids: Option<&Json>) -> Result<Vec<String>, Refusal> {
-    let Some(Json::Array(ids)) = ids else { return Err(Refusal::field("runIds", "must be an array")) };
+/// A list of run ids.
+pub(super) fn run_ids(body: &Map<String, Json>, name: &str) -> Result<Vec<String>, Refusal> {
+    let Some(Json::Array(ids)) = body.get(name) else { return Err(Refusal::field(name, "must be an array")) };
     let parse = |(index, id): (usize, &Json)| {
         let id = id.as_str().and_then(|id| RunId::parse(id).ok()).map(|id| id.to_string());
         id.ok_or_else(|| {
-            Refusal::field(format!("runIds[{index}]"), "must be 1 to 64 letters, digits, `_` or `-`")
+            Refusal::field(format!("{name}[{index}]"), "must be 1 to 64 letters, digits, `_` or `-`")
         })
     };
     ids.iter().enumerate().map(parse).collect()

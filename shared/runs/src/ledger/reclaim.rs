@@ -1,40 +1,45 @@
 //! Takes over what other generations handed off or let lapse: `{ runs }`, each `{ row, reclaimedFrom, lastStep,
 //! inbox, jobs }` (state-worker supplement sections 9.3 and 9.4).
 //!
-//! A caller's own runs are never taken. Reading and taking are one transaction, so two reclaiming generations never
-//! get the same run.
+//! A caller's own runs are never taken, nor those that it names in `except` (docs/decisions/0011). Reading and taking
+//! are one transaction, so two reclaiming generations never get the same run.
 
 use ars_sql::{Row, Sql, SqlError, Value};
 use ars_store::{StoreFailure, json::parse_body, request::finite};
 use ars_types::UnixMillis;
+use serde_json::json;
 
 use super::{
+    handoff::run_ids,
     request::{generation, lease_ms},
     row::{TABLES, row_sql},
 };
 use crate::RunStore;
 
-/// What may be taken by generation ?1 at time ?2.
-const LEFT_BEHIND: &str = "owner_gen <> ?1 AND (phase = 'handoff' OR lease_until <= ?2)";
+/// What may be taken by generation ?1 at time ?2; ?3 are the ids that it leaves out.
+const LEFT_BEHIND: &str = "owner_gen <> ?1 AND (phase = 'handoff' OR lease_until <= ?2) \
+                           AND run_id NOT IN (SELECT value FROM json_each(?3))";
 
 impl<S: Sql> RunStore<S> {
     /// Answers `/runs/reclaim`.
     pub(crate) fn reclaim(&self, body: &str, now: UnixMillis) -> Result<S::Text, StoreFailure> {
         let body = parse_body(body)?;
         let (generation, lease_ms) = (generation(&body)?, lease_ms(&body)?);
+        let except = if body.contains_key("except") { run_ids(&body, "except")? } else { Vec::new() };
         let now = finite(&body, "now")?.unwrap_or(now as f64);
-        let (generation, at) = (Value::from(generation.as_str()), Value::from(now));
+        let left_behind =
+            [Value::from(generation.as_str()), Value::from(now), Value::from(json!(except).to_string())];
         let until = Value::from(now + lease_ms as f64);
 
         Ok(self.sql().transaction(|| {
             let taken = format!(
                 "SELECT run_id, phase FROM live_runs WHERE {LEFT_BEHIND} ORDER BY started_at, run_id"
             );
-            let taken = self.sql().query(&taken, &[generation.clone(), at.clone()])?;
+            let taken = self.sql().query(&taken, &left_behind)?;
             let take = format!(
-                "UPDATE live_runs SET owner_gen = ?1, lease_until = ?3, phase = 'live' WHERE {LEFT_BEHIND}"
+                "UPDATE live_runs SET owner_gen = ?1, lease_until = ?4, phase = 'live' WHERE {LEFT_BEHIND}"
             );
-            self.sql().execute(&take, &[generation, at, until])?;
+            self.sql().execute(&take, &[&left_behind[..], &[until]].concat())?;
             let mut answer = S::Text::from(r#"{"runs":["#.to_owned());
             for (nth, row) in taken.iter().enumerate() {
                 answer.extend([if nth == 0 { "" } else { "," }, &self.reclaimed(row)?]);

@@ -91,8 +91,9 @@ impl Ledger for KilledLedger {
         generation: &Generation,
         lease_ms: u32,
         now: Option<Moment>,
+        except: &[RunId],
     ) -> Answer<Vec<Reclaimed>> {
-        self.point.around("ledger.reclaim", self.inner.reclaim(generation, lease_ms, now)).await
+        self.point.around("ledger.reclaim", self.inner.reclaim(generation, lease_ms, now, except)).await
     }
 
     async fn live_events(&self, run: &RunId) -> Answer<Vec<Value>> {

@@ -65,7 +65,11 @@ pub(super) async fn execute(
         }
     };
     claim.set_run(run.id());
-    let tracked = core.live().filter(|_| is_tracked).map(|live| live.track(&run, claim.mailbox(), 0));
+    let (tracked, listening) = match core.live() {
+        Some(live) if is_tracked => (Some(live.track(&run, claim.mailbox(), 0)), None),
+        Some(live) => (None, Some(live.listen(&run, claim.mailbox()))),
+        None => (None, None),
+    };
     let spans = Spans::default();
     let request = publish_head(core, &run, &spans, &message, &asked);
     metrics::run_started(assignment.agent.name);
@@ -75,7 +79,8 @@ pub(super) async fn execute(
         RunEnd { status: RunStatus::Interrupted, finished_at: started_at, steps: None, cost: None };
     let provisional = core.history().begin(history::record(&run.view(), tombstone));
 
-    let conclusion = Conclusion { run, spans, request, claim, tracked, provisional, io, in_flight };
+    let conclusion =
+        Conclusion { run, spans, request, claim, tracked, listening, provisional, io, in_flight };
     let conversation = prompt::conversation(prompt::recent(&asked.history), &asked.text);
     let prior_turns = conversation.len().saturating_sub(1);
     let equipped = ground::equip(core, &message, &asked, &conclusion, &mut assignment);

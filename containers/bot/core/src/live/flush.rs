@@ -197,6 +197,7 @@ impl Part {
             self.slot.lose();
             return;
         };
+        self.slot.confirm();
         self.took_in();
         if let Some(mode) = stop {
             self.slot.stop(mode);

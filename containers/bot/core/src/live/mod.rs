@@ -10,6 +10,7 @@
 
 mod conversation;
 mod flush;
+mod listening;
 mod meta;
 mod slot;
 mod tracked;
@@ -33,6 +34,7 @@ use crate::{
 };
 use slot::Slot;
 
+pub use listening::Listening;
 pub use meta::Meta;
 pub use tracked::{Gate, Step, Stepped, Tracked};
 pub(crate) use tracked::{REPLIED, VIEW_TOKEN};
@@ -66,7 +68,8 @@ struct Inner {
 pub enum Claimed {
     /// The run is in the ledger, and this generation's.
     Granted,
-    /// The ledger did not answer, or lacks the route: the run goes on, and dies with this process.
+    /// The ledger did not answer, or lacks the route: the run goes on, and dies with this process. It may be in the
+    /// ledger all the same ([`Live::listen`]).
     Untracked,
     /// Another process drives the thread's run.
     ThreadLive(Holder),
@@ -122,6 +125,19 @@ impl Live {
         self.slots().insert(run.id().clone(), Arc::clone(&slot));
         self.inner.nudge.notify_one();
         Tracked::new(self.clone(), slot, run.token())
+    }
+
+    /// Listens for a run whose claim was not answered.
+    pub fn listen(&self, run: &RunHandle, mailbox: &Mailbox) -> Listening {
+        let slot = Arc::new(Slot::in_doubt(self.owner(run.id()), run.feed(), mailbox.clone()));
+        run.nudge_at_each(flush::BATCH_EVENTS, &self.inner.nudge);
+        self.slots().insert(run.id().clone(), Arc::clone(&slot));
+        Listening::new(self.clone(), slot)
+    }
+
+    /// The runs that this process is at work on, whoever the ledger says has them now.
+    pub(crate) fn at_work(&self) -> Vec<RunId> {
+        self.slots().keys().cloned().collect()
     }
 
     /// Writes a run's record and ends the live run; no flush carries it any more.

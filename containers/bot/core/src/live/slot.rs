@@ -1,6 +1,6 @@
 //! What the flush knows of one tracked run.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use ars_types::{RunId, StopMode};
 use ars_wire::ledger::Owner;
@@ -18,23 +18,42 @@ pub(super) struct Slot {
     pub(super) mailbox: Mailbox,
     /// The last event known to be in the ledger.
     flushed: AtomicU64,
+    /// The ledger has the run. Of one whose claim was not answered that is not known until it says so.
+    is_there: AtomicBool,
     /// Fires when the run turned out to be another generation's.
     lost: CancellationToken,
 }
 
 impl Slot {
     pub(super) fn new(owner: Owner, feed: Feed, mailbox: Mailbox, flushed: u64) -> Self {
-        Self { owner, feed, mailbox, flushed: AtomicU64::new(flushed), lost: CancellationToken::new() }
+        let (flushed, is_there) = (AtomicU64::new(flushed), AtomicBool::new(true));
+        Self { owner, feed, mailbox, flushed, is_there, lost: CancellationToken::new() }
+    }
+
+    /// Of a run that the ledger may not have.
+    pub(super) fn in_doubt(owner: Owner, feed: Feed, mailbox: Mailbox) -> Self {
+        Self { is_there: AtomicBool::new(false), ..Self::new(owner, feed, mailbox, 0) }
+    }
+
+    /// The ledger has the run.
+    pub(super) fn confirm(&self) {
+        if !self.is_there.swap(true, Ordering::AcqRel) {
+            tracing::info!(run = %self.run(), "a run that began without the ledger's answer is there");
+        }
+    }
+
+    pub(super) fn is_there(&self) -> bool {
+        self.is_there.load(Ordering::Acquire)
     }
 
     pub(super) fn run(&self) -> &RunId {
         &self.owner.run_id
     }
 
-    /// The last event known to be in the ledger, and those behind it, oldest first.
+    /// The last event known to be in the ledger, and those behind it, oldest first; none that it would not take.
     pub(super) fn unflushed(&self) -> (u64, Vec<Kept>) {
         let flushed = self.flushed();
-        (flushed, self.feed.after(flushed))
+        (flushed, if self.is_there() { self.feed.after(flushed) } else { Vec::new() })
     }
 
     /// The last event known to be in the ledger.
@@ -55,8 +74,12 @@ impl Slot {
         self.feed.ask_stop(mode);
     }
 
-    /// The run is another generation's: its driver is stopped at once and says nothing more.
+    /// The run is another generation's: its driver is stopped at once and says nothing more. One that was never there
+    /// goes on without the ledger.
     pub(super) fn lose(&self) {
+        if !self.is_there() {
+            return;
+        }
         if !self.lost.is_cancelled() {
             tracing::warn!(run = %self.run(), "the run is another process's now: stopped here without a word");
         }

@@ -51,7 +51,8 @@ pub trait Ledger: Send + Sync {
     /// Offers runs of this generation to the next one. Runs that cannot be offered are not among the answer.
     async fn handoff(&self, generation: &Generation, runs: &[RunId]) -> Result<Vec<RunId>, StoreError>;
 
-    /// Takes over what other generations offered or let lapse, and makes this one the owner of each transcript.
+    /// Takes over what other generations offered or let lapse, `except` these runs, and makes this one the owner of each
+    /// transcript.
     ///
     /// A run whose transcript would not change hands is logged and left out: nobody resumes it before its new lease
     /// has lapsed too.
@@ -60,6 +61,7 @@ pub trait Ledger: Send + Sync {
         generation: &Generation,
         lease_ms: u32,
         now: Option<Moment>,
+        except: &[RunId],
     ) -> Result<Vec<Reclaimed>, StoreError>;
 
     /// The events appended to a run; none of an unknown one.

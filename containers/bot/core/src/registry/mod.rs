@@ -123,8 +123,7 @@ impl Registry {
     /// token that its viewers have stays good.
     ///
     /// What the other process showed and the ledger never had is gone, and its numbers go to other events: a viewer that
-    /// comes back ahead of the stream goes on where the stream is. Holding events back until they are stored would delay
-    /// every viewer for the few that see a process die.
+    /// comes back from there goes on behind what was stored (docs/decisions/0011).
     pub fn restore(&self, id: RunId, facts: RunFacts, origin: Origin) -> Result<RunHandle, getrandom::Error> {
         let token = origin.token.clone().filter(|token| is_token(token));
         let token = token.map_or_else(|| self.mint_token(), Ok)?;

@@ -50,6 +50,8 @@ pub struct Origin {
     pub events: Vec<Kept>,
     /// How it was asked to stop.
     pub stop: Option<StopMode>,
+    /// Another process began it, and may have shown more than these events.
+    pub is_restored: bool,
 }
 
 /// How a run is asked to stop.
@@ -79,6 +81,10 @@ pub(super) struct Run {
 pub(super) struct State {
     pub(super) backlog: Backlog,
     pub(super) last_seq: u64,
+    /// Where it went on here, if another process began it: its events up to this one are stored.
+    restored_at: Option<u64>,
+    /// The furthest that a viewer had come who left this process.
+    left_at: u64,
     pub(super) finished: Option<(UnixMillis, RunStatus)>,
     cost: Option<u64>,
     pub(super) reflection_cost: Option<u64>,
@@ -86,6 +92,24 @@ pub(super) struct State {
     stop: Option<StopMode>,
     /// It is another process's now.
     pub(super) is_gone: bool,
+}
+
+impl State {
+    /// Where a viewer is, who says that it was shown everything up to `seq`.
+    ///
+    /// A position ahead of what was stored when the run went on here, which no viewer left this process with, comes from
+    /// the process before: what it showed beyond is gone, and its numbers are other events' now (docs/decisions/0011).
+    pub(super) fn position(&self, seq: u64) -> u64 {
+        match self.restored_at {
+            Some(stored) if seq > stored.max(self.left_at) => stored,
+            _ => seq.min(self.last_seq),
+        }
+    }
+
+    /// A viewer leaves, having been shown everything up to `seq`.
+    pub(super) fn leave(&mut self, seq: u64) {
+        self.left_at = self.left_at.max(seq);
+    }
 }
 
 impl Run {
@@ -96,13 +120,14 @@ impl Run {
         origin: Origin,
         redactor: &Arc<Redactor>,
     ) -> Self {
-        let Origin { token: _, started_at, events, stop } = origin;
+        let Origin { token: _, started_at, events, stop, is_restored } = origin;
         let mut state = State { stop, ..State::default() };
         for event in events {
             state.last_seq = event.seq;
             let belongs_to_head = is_head_json(&event.json);
             state.backlog.push(event, belongs_to_head);
         }
+        state.restored_at = is_restored.then_some(state.last_seq);
         let stops = Stops { soft: CancellationToken::new(), hard: CancellationToken::new() };
         let run = Self {
             id,

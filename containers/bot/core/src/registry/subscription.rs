@@ -56,8 +56,7 @@ pub struct Subscription {
 impl Subscription {
     pub(super) fn new(run: Arc<Run>, after_seq: u64) -> Self {
         let changes = run.watch();
-        // A position ahead of the stream can only be made up; such a viewer sees what comes next.
-        let after = after_seq.min(run.lock().last_seq);
+        let after = run.lock().position(after_seq);
         Self { run, changes, after, told_finished: false, ended: false }
     }
 
@@ -98,5 +97,11 @@ impl Subscription {
             frames.push(Frame::End { sealed_at, reply_ok });
         }
         frames
+    }
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        self.run.lock().leave(self.after);
     }
 }

@@ -210,3 +210,24 @@ fn a_run_put_back_is_opened_by_the_token_it_had_and_by_no_other_text() {
     assert!(second.open(run.id(), "guessable").is_none());
     assert_eq!(run.token().len(), token.len());
 }
+
+#[tokio::test]
+async fn a_viewer_ahead_of_what_was_stored_when_a_run_was_put_back_misses_nothing_that_took_its_place() {
+    let registry = world().registry;
+    let stored =
+        [1, 2].map(|seq| Kept { seq, json: format!(r#"{{"type":"assistant","seq":{seq}}}"#).into() });
+    let origin = Origin { events: stored.to_vec(), is_restored: true, ..Origin::default() };
+    let run = registry.restore(RunId::parse("r1").unwrap(), facts(), origin).unwrap();
+    let token = run.token().to_owned();
+    ["a", "b", "c"].iter().for_each(|text| say(&run, text));
+    // The process before had shown up to 4, and 3 and 4 are other events now.
+    let mut first = registry.subscribe(run.id(), &token, 4).unwrap();
+    assert_eq!(seqs(&first.next().await.unwrap()), [3, 4, 5]);
+    let mut second = registry.subscribe(run.id(), &token, 4).unwrap();
+    assert_eq!(seqs(&second.next().await.unwrap()), [3, 4, 5]);
+    // One that was shown up to 5 here comes back to 5.
+    drop(first);
+    say(&run, "d");
+    let mut back = registry.subscribe(run.id(), &token, 5).unwrap();
+    assert_eq!(seqs(&back.next().await.unwrap()), [6]);
+}

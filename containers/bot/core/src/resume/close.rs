@@ -44,8 +44,9 @@ pub(super) async fn close(
     // The claim of a run that went on without the ledger may reach it after the run's end: its record stays.
     let stored = Policy::RECORD.run(&owner.run_id, || core.store().get(&owner.run_id)).await?;
     let ended = stored.filter(|record| !history::is_provisional(record));
-    let follow_ups = if ended.is_some() { Vec::new() } else { unread(&run) };
-    if status == RunStatus::Interrupted {
+    let (follow_ups, is_late) = (unread(&run), ended.is_some());
+    let status = ended.as_ref().map_or(status, |record| record.status);
+    if status == RunStatus::Interrupted && !is_late {
         events.extend(notes_of(core, &events, &follow_ups));
     }
     let record = ended.unwrap_or_else(|| closing_record(&run, events, closing));
@@ -53,7 +54,8 @@ pub(super) async fn close(
     match finished {
         Owned::Done(_) => {
             tracing::info!(run = %owner.run_id, status = %status, reason, "a run left by another process is closed");
-            if status != RunStatus::Interrupted {
+            // What was left for a run that had its record before can only be a request of its own.
+            if status != RunStatus::Interrupted || is_late {
                 hand_on(core, &run, status, follow_ups).await;
             }
         }

@@ -1,6 +1,6 @@
 //! Going on with a run: everything that its first process had, made anew around what was stored.
 
-use std::{collections::HashSet, sync::Arc};
+use std::sync::Arc;
 
 use ars_agent::{
     Loop, Position, Saved, Turn,
@@ -19,7 +19,7 @@ use crate::{
     live::{Meta, Stepped, VIEW_TOKEN},
     ports::{StoreError, WorkspaceRequest},
     registry::{Kept, Origin},
-    run::{Assignment, First, Resumption, Voice},
+    run::{Assignment, First, Resumption, Told, Voice},
     service::{Core, InFlight},
     threads::{Claim, FollowUp, Note},
     tools::verdict_in,
@@ -87,6 +87,7 @@ pub(super) async fn prepare(
         started_at: run.row.started_at.rounded(),
         events: kept,
         stop: run.row.stop,
+        is_restored: true,
     };
     let Ok(handle) = core.registry().restore(run.row.run_id.clone(), meta.facts(), origin) else {
         return Ok(Err(Refused::Randomness));
@@ -113,7 +114,7 @@ pub(super) async fn prepare(
     if let First::RunStep(calls) = &stand.first {
         handle.publish(fresh_note(calls));
     }
-    let announced = announced(events, &stand.record);
+    let told = told(events, &stand.record);
     if let (Some(slot), Some(verdict)) = (&assignment.verdict, verdict_in(&stand.turns)) {
         slot.submit(verdict);
     }
@@ -126,9 +127,18 @@ pub(super) async fn prepare(
     let _ = agent_loop.switch_model(limits.price, limits.context);
     assignment.hold = cap.map(|cap| core.day_spend().hold(cap));
     let provisional = HistoryWriter::begun();
-    let conclusion =
-        Conclusion { run: handle, spans, request, claim, tracked: Some(tracked), provisional, io, in_flight };
-    let resumption = Resumption { agent_loop, first: stand.first, announced };
+    let conclusion = Conclusion {
+        run: handle,
+        spans,
+        request,
+        claim,
+        tracked: Some(tracked),
+        listening: None,
+        provisional,
+        io,
+        in_flight,
+    };
+    let resumption = Resumption { agent_loop, first: stand.first, told };
     Ok(Ok(Ready { conclusion, assignment, resumption }))
 }
 
@@ -192,9 +202,12 @@ fn kept(events: &[Value]) -> Vec<Kept> {
     kept.collect()
 }
 
-/// Calls of the interrupted step whose `tool_call` is in the stream. Ids may repeat from step to step.
-fn announced(events: &[Value], record: &StepRecord) -> HashSet<String> {
-    let since = events.iter().filter(|event| event["seq"].as_u64().is_some_and(|seq| seq > record.seq));
-    let calls = since.filter(|event| event["type"] == "tool_call");
-    calls.filter_map(|event| event["callId"].as_str().map(str::to_owned)).collect()
+/// What the stream tells of the interrupted step's calls. Ids may repeat from step to step.
+fn told(events: &[Value], record: &StepRecord) -> Told {
+    let ids = |kind: &str| {
+        let since = events.iter().filter(|event| event["seq"].as_u64().is_some_and(|seq| seq > record.seq));
+        let of_kind = since.filter(|event| event["type"] == kind);
+        of_kind.filter_map(|event| event["callId"].as_str().map(str::to_owned)).collect()
+    };
+    Told { calls: ids("tool_call"), results: ids("tool_result") }
 }

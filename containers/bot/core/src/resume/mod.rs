@@ -121,7 +121,11 @@ async fn close_strays(core: &Core, live: &Live, taking: &Taking, before: &HashSe
 /// One pass.
 async fn take_over(core: &Core, live: &Live, taking: &Taking) {
     let in_flight = core.enter();
-    let runs = match live.ledger().reclaim(live.generation(), LEASE, None).await {
+    // What it has lost without having heard of it yet is the next pass's: two drivers of one process would pass the same
+    // fence.
+    let mut at_work = live.at_work();
+    at_work.extend(taking.lock().iter().cloned());
+    let runs = match live.ledger().reclaim(live.generation(), LEASE, None, &at_work).await {
         Ok(runs) => runs,
         Err(error) => {
             tracing::warn!(error = %error, "nothing taken over: the ledger does not answer");

@@ -79,8 +79,9 @@ impl Ledger for Retrying {
         generation: &Generation,
         lease_ms: u32,
         now: Option<Moment>,
+        except: &[RunId],
     ) -> Result<Vec<Reclaimed>, StoreError> {
-        self.0.reclaim(generation, lease_ms, now).await
+        self.0.reclaim(generation, lease_ms, now, except).await
     }
 
     async fn live_events(&self, run: &RunId) -> Result<Vec<Value>, StoreError> {

@@ -4,7 +4,7 @@
 //! and can be left to another process. Not here: what the loop decides (`ars_agent`), and what follows the run's end
 //! (`conclude`).
 
-use std::{collections::HashSet, panic::AssertUnwindSafe, time::Duration};
+use std::{panic::AssertUnwindSafe, time::Duration};
 
 use ars_agent::{Action, Ending, Input, Loop, Steered, ToolCall, Turn, resume};
 use ars_events::EventBody;
@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     assignment::{Assignment, Voice},
     spans::Spans,
-    tool_calls::Bounds,
+    tool_calls::{Bounds, Told},
 };
 use crate::{
     live::{Step, Stepped, Tracked},
@@ -83,8 +83,8 @@ pub struct Resumption {
     pub agent_loop: Loop,
     /// What comes first.
     pub first: First,
-    /// Calls whose `tool_call` is in the stream.
-    pub announced: HashSet<String>,
+    /// What the stream tells of the step's calls already.
+    pub told: Told,
 }
 
 /// What a run does first.
@@ -108,7 +108,7 @@ pub(super) struct Course {
     soft_stop_told: bool,
     taken: Vec<FollowUp>,
     tool_calls: u32,
-    announced: HashSet<String>,
+    told: Told,
 }
 
 /// What came of one piece of work.
@@ -123,13 +123,13 @@ impl Driver<'_> {
         let now = self.clock.now();
         let limits = self.assignment.full_limits();
         let agent_loop = Loop::new(self.assignment.budget, conversation, now).with_limits(limits);
-        self.caught(self.course(agent_loop, HashSet::new()), First::Begin).await
+        self.caught(self.course(agent_loop, Told::default()), First::Begin).await
     }
 
     /// Goes on with a run that another process began.
     pub async fn go_on(&self, resumption: Resumption) -> Driven {
-        let Resumption { agent_loop, first, announced } = resumption;
-        self.caught(self.course(agent_loop, announced), first).await
+        let Resumption { agent_loop, first, told } = resumption;
+        self.caught(self.course(agent_loop, told), first).await
     }
 
     /// A panic is a bug of ours: the requester still gets an answer, the run its record with what it cost, and whoever
@@ -168,7 +168,7 @@ impl Driver<'_> {
         self.store(course, &[], false).await;
     }
 
-    fn course(&self, agent_loop: Loop, announced: HashSet<String>) -> Course {
+    fn course(&self, agent_loop: Loop, told: Told) -> Course {
         Course {
             agent_loop,
             stops: self.run.stops(),
@@ -176,7 +176,7 @@ impl Driver<'_> {
             soft_stop_told: false,
             taken: Vec::new(),
             tool_calls: 0,
-            announced,
+            told,
         }
     }
 
@@ -272,8 +272,8 @@ impl Driver<'_> {
             return Next::Feed(Input::HardStop);
         }
         let bounds = Bounds { deadline, hard_stop: &course.stops.hard };
-        let outcomes = self.run_tools(&calls, bounds, &course.announced).await;
-        course.announced.clear();
+        let outcomes = self.run_tools(&calls, bounds, &course.told).await;
+        course.told = Told::default();
         course.tool_calls += u32::try_from(outcomes.len()).unwrap_or(u32::MAX);
         Next::Feed(Input::Tools(outcomes))
     }
@@ -299,13 +299,14 @@ impl Driver<'_> {
             .map(|settlement| settlement.call.clone())
             .collect();
         let bounds = Bounds { deadline: self.deadline(course), hard_stop: &course.stops.hard };
-        let reran = self.run_tools(&again, bounds, &course.announced).await;
+        let reran = self.run_tools(&again, bounds, &course.told).await;
         for settlement in settlements {
             if settlement.how != resume::Settle::RunAgain {
-                self.publish_result(&settlement.call, &ToolOutput::from(settlement.synthetic()));
+                let output = ToolOutput::from(settlement.synthetic());
+                self.publish_result(&settlement.call, &output, &course.told);
             }
         }
-        course.announced.clear();
+        course.told = Told::default();
         Input::Tools(resume::outcomes(settlements, reran))
     }
 }

@@ -48,6 +48,15 @@ pub(super) struct Bounds<'a> {
     pub(super) hard_stop: &'a CancellationToken,
 }
 
+/// What the stream tells of a step's calls already, by their ids: each begins once there, and ends once.
+#[derive(Debug, Default)]
+pub struct Told {
+    /// Those that have begun.
+    pub calls: HashSet<String>,
+    /// Those whose result is there. The conversation may lack it: the process died before it could store it.
+    pub results: HashSet<String>,
+}
+
 impl Bounds<'_> {
     fn remaining(self) -> Duration {
         self.deadline.saturating_duration_since(Instant::now())
@@ -55,21 +64,19 @@ impl Bounds<'_> {
 }
 
 impl Driver<'_> {
-    /// Runs the calls and returns their outcomes in call order. Calls that are `announced` already are not again.
+    /// Runs the calls and returns their outcomes in call order. What is `told` already is not again.
     pub(super) async fn run_tools(
         &self,
         calls: &[ToolCall],
         bounds: Bounds<'_>,
-        announced: &HashSet<String>,
+        told: &Told,
     ) -> Vec<ToolOutcome> {
         let (taken, rest) = calls.split_at(calls.len().min(CALLS_MAX));
         let mut outcomes = Vec::with_capacity(calls.len());
         for group in taken.chunk_by(|a, b| self.is_read_only(a) && self.is_read_only(b)) {
             // Collected, or the compiler cannot tell that the closure's futures may go from thread to thread.
-            let running: Vec<_> = group
-                .iter()
-                .map(|call| self.run_tool(call, bounds, announced.contains(&call.call_id)).boxed())
-                .collect();
+            let running: Vec<_> =
+                group.iter().map(|call| self.run_tool(call, bounds, told).boxed()).collect();
             let done: Vec<_> = stream::iter(running).buffered(AT_ONCE).collect().await;
             outcomes.extend(done);
         }
@@ -81,9 +88,9 @@ impl Driver<'_> {
         self.assignment.tools.find(&call.name).is_some_and(|tool| tool.effects() == Effects::None)
     }
 
-    async fn run_tool(&self, call: &ToolCall, bounds: Bounds<'_>, is_announced: bool) -> ToolOutcome {
+    async fn run_tool(&self, call: &ToolCall, bounds: Bounds<'_>, told: &Told) -> ToolOutcome {
         let tool = self.assignment.tools.find(&call.name);
-        if !is_announced {
+        if !told.calls.contains(&call.call_id) {
             self.announce(call, tool);
         }
         let name = format!("tool.{}", call.name);
@@ -103,7 +110,7 @@ impl Driver<'_> {
             (false, false) => Outcome::Failed,
         };
         metrics::tool_call(tool.map(|_| call.name.as_str()), outcome, began.elapsed());
-        self.publish_result(call, &output);
+        self.publish_result(call, &output, told);
         output.of_call(&call.call_id)
     }
 
@@ -194,7 +201,10 @@ impl Driver<'_> {
         output
     }
 
-    pub(super) fn publish_result(&self, call: &ToolCall, output: &ToolOutput) {
+    pub(super) fn publish_result(&self, call: &ToolCall, output: &ToolOutput, told: &Told) {
+        if told.results.contains(&call.call_id) {
+            return;
+        }
         let text = text_of(&output.content);
         let text = self.redactor.clean(&text, usize::MAX);
         self.run.publish(EventBody::ToolResult {

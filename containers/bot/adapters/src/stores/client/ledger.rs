@@ -106,8 +106,9 @@ impl<E: Exchange> Ledger for Client<E> {
         generation: &Generation,
         lease_ms: u32,
         now: Option<Moment>,
+        except: &[RunId],
     ) -> Result<Vec<Reclaimed>, StoreError> {
-        let request = self.keyed(ReclaimRequest { generation, lease_ms, now });
+        let request = self.keyed(ReclaimRequest { generation, lease_ms, now, except });
         let answer = self.ask(Route::Runs(RunVerb::Reclaim), &request).await?;
         let RunsResponse { runs } = answer;
         let runs = stream::iter(runs).map(|run| self.with_transcript(run)).buffered(OWNERS_AT_ONCE);

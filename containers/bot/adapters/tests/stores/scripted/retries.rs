@@ -78,7 +78,7 @@ async fn the_other_routes_go_through_once() {
         async |ledger: &Retrying| ledger.stop(&run("r1"), StopMode::Soft).await,
         async |ledger: &Retrying| ledger.inbox(&run("r1"), &Map::new()).await,
         async |ledger: &Retrying| ledger.handoff(&generation(), &[]).await,
-        async |ledger: &Retrying| ledger.reclaim(&generation(), LEASE_MS, None).await,
+        async |ledger: &Retrying| ledger.reclaim(&generation(), LEASE_MS, None, &[]).await,
         async |ledger: &Retrying| ledger.live_events(&run("r1")).await,
     );
     assert!(once.iter().all(|outcome| *outcome == (Err(StoreErrorKind::Transient), 1, 0)), "{once:?}");
@@ -107,7 +107,7 @@ fn reclaimed(id: &str) -> Value {
 async fn a_run_whose_transcript_does_not_change_hands_is_left_out_of_a_reclaim() {
     let runs = json!({ "runs": [reclaimed("r1"), reclaimed("r2")] }).to_string();
     let (client, exchange) = scene(&[(200, &runs), OK, BUSY, BUSY]);
-    let taken = client.reclaim(&generation(), LEASE_MS, None).await.unwrap();
+    let taken = client.reclaim(&generation(), LEASE_MS, None, &[]).await.unwrap();
     let ids: Vec<_> = taken.iter().map(|run| run.row.run_id.as_str()).collect();
     assert_eq!((ids, exchange.asked().len()), (vec!["r1"], 4), "each owner is tried twice");
     assert_eq!(taken[0].row.lease_until, Moment::new(9.5).unwrap());

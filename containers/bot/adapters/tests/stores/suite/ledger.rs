@@ -139,7 +139,7 @@ pub async fn an_unknown_run_is_a_result_and_no_error(fixture: Fixture) {
     assert_eq!(fixture.ledger.handoff(&generation("g1"), &[run("no")]).await.unwrap(), []);
     assert_eq!(fixture.ledger.live_events(&run("no")).await.unwrap(), Vec::<Value>::new());
     assert_eq!(fixture.ledger.live().await.unwrap(), []);
-    assert_eq!(fixture.ledger.reclaim(&generation("g2"), LEASE_MS, None).await.unwrap(), []);
+    assert_eq!(fixture.ledger.reclaim(&generation("g2"), LEASE_MS, None, &[]).await.unwrap(), []);
 }
 
 pub async fn a_stop_reaches_the_owner_by_its_heartbeat(fixture: Fixture) {
@@ -288,7 +288,7 @@ pub async fn what_was_handed_off_is_reclaimed_with_all_a_new_owner_needs(fixture
     let marked = fixture.ledger.handoff(&generation("g1"), &[run("no"), run("r1")]).await.unwrap();
     assert_eq!(marked, [run("r1")]);
 
-    let taken = fixture.ledger.reclaim(&generation("g2"), LEASE_MS, None).await.unwrap();
+    let taken = fixture.ledger.reclaim(&generation("g2"), LEASE_MS, None, &[]).await.unwrap();
     let [taken] = &taken[..] else { panic!("{taken:?}") };
     assert_eq!((taken.row.run_id.as_str(), taken.row.owner_gen.as_str()), ("r1", "g2"));
     assert_eq!((taken.row.phase, taken.reclaimed_from), (Phase::Live, Phase::Handoff));
@@ -303,11 +303,19 @@ pub async fn what_was_handed_off_is_reclaimed_with_all_a_new_owner_needs(fixture
     assert_eq!(fixture.transcripts.write(&new, &[], &[]).await.unwrap(), Owned::Done(()));
 }
 
-pub async fn a_lapsed_lease_is_reclaimed_and_an_own_run_never(fixture: Fixture) {
+pub async fn a_lapsed_lease_is_reclaimed_but_no_run_of_ones_own_or_that_one_is_at_work_on(fixture: Fixture) {
     live(&fixture).await;
     let lapsed = Some(Moment::from(fixture.now + 10 * i64::from(LEASE_MS)));
-    for (name, now, taken) in [("g2", None, 0), ("g1", lapsed, 0), ("g2", lapsed, 1), ("g2", lapsed, 0)] {
-        let runs = fixture.ledger.reclaim(&generation(name), LEASE_MS, now).await.unwrap();
+    let at_work = [run("no"), run("r1")];
+    let asked = [
+        ("g2", None, &[][..], 0),
+        ("g1", lapsed, &[], 0),
+        ("g2", lapsed, &at_work, 0),
+        ("g2", lapsed, &at_work[..1], 1),
+        ("g2", lapsed, &[], 0),
+    ];
+    for (name, now, except, taken) in asked {
+        let runs = fixture.ledger.reclaim(&generation(name), LEASE_MS, now, except).await.unwrap();
         assert_eq!(runs.len(), taken, "{name} at {now:?}");
         assert!(runs.iter().all(|run| run.reclaimed_from == Phase::Live && run.last_step.is_none()));
     }

@@ -142,7 +142,7 @@ macro_rules! suite {
                 a_finished_run_is_history_and_its_thread_is_free,
                 a_finish_with_another_runs_record_is_refused,
                 what_was_handed_off_is_reclaimed_with_all_a_new_owner_needs,
-                a_lapsed_lease_is_reclaimed_and_an_own_run_never,
+                a_lapsed_lease_is_reclaimed_but_no_run_of_ones_own_or_that_one_is_at_work_on,
                 a_claim_over_the_fence_never_leaves_the_process,
             ],
             transcripts: [

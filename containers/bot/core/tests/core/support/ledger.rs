@@ -254,10 +254,13 @@ impl Ledger for ScriptedLedger {
         generation: &Generation,
         _lease_ms: u32,
         _now: Option<Moment>,
+        except: &[RunId],
     ) -> Result<Vec<Reclaimed>, StoreError> {
         self.ask("reclaim", || {
             let mut runs = self.runs();
-            let others = runs.values_mut().filter(|kept| kept.row.owner_gen != *generation);
+            let others = runs
+                .values_mut()
+                .filter(|kept| kept.row.owner_gen != *generation && !except.contains(&kept.row.run_id));
             let taken = others.map(|kept| {
                 let reclaimed_from = std::mem::replace(&mut kept.row.phase, Phase::Live);
                 kept.row.owner_gen = generation.clone();
