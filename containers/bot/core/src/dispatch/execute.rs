@@ -83,7 +83,7 @@ pub(super) async fn execute(
         Conclusion { run, spans, request, claim, tracked, listening, provisional, io, in_flight };
     let conversation = prompt::conversation(prompt::recent(&asked.history), &asked.text);
     let prior_turns = conversation.len().saturating_sub(1);
-    let equipped = ground::equip(core, &message, &asked, &conclusion, &mut assignment);
+    let equipped = ground::equip(core, &message, &asked, &conclusion, &mut assignment, prior_turns);
     let (driven, remembering) = match AssertUnwindSafe(equipped).catch_unwind().await {
         Ok(Ok(remembering)) => {
             (conclusion.drive(core, &assignment, From::Start(conversation)).await, remembering)
@@ -98,7 +98,6 @@ pub(super) async fn execute(
             (run::not_begun(run::INTERNAL_ERROR.to_owned()), None)
         }
     };
-    let remembering = remembering.map(|part| part.after(prior_turns));
     conclusion.conclude(core, assignment, remembering, driven).await;
     Ok(())
 }

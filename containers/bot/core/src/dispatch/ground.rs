@@ -33,13 +33,15 @@ struct Ground {
     facts: Option<WorkspaceFacts>,
 }
 
-/// Completes the assignment; the run's part in memory, if it has one. An `Err` is what the requester is told.
+/// Completes the assignment of a run before whose request there were so many turns; its part in memory, if it has one. An
+/// `Err` is what the requester is told.
 pub(super) async fn equip(
     core: &Core,
     message: &IncomingMessage,
     asked: &Asked,
     conclusion: &Conclusion,
     assignment: &mut Assignment,
+    prior_turns: usize,
 ) -> Result<Option<Remembering>, String> {
     let (ground, remembered) = tokio::join!(
         ground(core, message, asked, conclusion, assignment),
@@ -48,7 +50,8 @@ pub(super) async fn equip(
     let facts = ground.as_ref().ok().and_then(|ground| ground.facts.as_ref());
     conclusion.run.publish(what_it_runs_with(conclusion, asked, assignment, facts));
     let Ground { workspace, facts } = ground?;
-    let (remembering, recalled) = remembered.map_or((None, None), |(part, block)| (Some(part), block));
+    let (remembering, recalled) =
+        remembered.map_or((None, None), |(part, block)| (Some(part.after(prior_turns)), block));
     let instructions = match &workspace {
         Some(workspace) => instructions::block(&**workspace, &core.deps().redactor).await,
         None => None,
@@ -56,7 +59,7 @@ pub(super) async fn equip(
     assignment.system = system(assignment, facts.as_ref(), &asked.scopes, [recalled, instructions]);
     assignment.workspace = workspace;
     if let Some(tracked) = &conclusion.tracked {
-        tracked.specify(&assignment.system);
+        tracked.specify(&assignment.system, remembering.as_ref().and_then(Remembering::to_state));
     }
     Ok(remembering)
 }

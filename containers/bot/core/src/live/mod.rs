@@ -37,7 +37,7 @@ use slot::Slot;
 pub use listening::Listening;
 pub use meta::Meta;
 pub use tracked::{Gate, Step, Stepped, Tracked};
-pub(crate) use tracked::{REPLIED, VIEW_TOKEN};
+pub(crate) use tracked::{MEMORY, REPLIED, VIEW_TOKEN};
 
 /// The stores behind a ledger.
 #[derive(Clone)]

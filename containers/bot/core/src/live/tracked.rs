@@ -35,6 +35,8 @@ const PENDING_WRITES: Duration = Duration::from_secs(6);
 const PENDING_AGAIN_AFTER: Duration = Duration::from_millis(500);
 /// Field of the run's state: the token with which its viewers come back, wherever it goes on.
 pub(crate) const VIEW_TOKEN: &str = "viewToken";
+/// Field of the run's state: its part in memory, where there is any.
+pub(crate) const MEMORY: &str = "memory";
 /// Field of the run's state: whether the reply is known to be delivered. `false` from before it is tried.
 pub(crate) const REPLIED: &str = "replied";
 
@@ -103,9 +105,12 @@ impl Tracked {
         self.live.transcripts().set_owner(&self.slot.owner).await
     }
 
-    /// Says what every model call is told. The next step stores it first.
-    pub fn specify(&self, system: &str) {
+    /// Says what every model call is told, and what the run has to do with memory. The next step stores both first.
+    pub fn specify(&self, system: &str, memory: Option<Value>) {
         self.set([(resume::SYSTEM, Value::from(system))]);
+        if let Some(memory) = memory {
+            self.set([(MEMORY, memory)]);
+        }
     }
 
     /// Goes on with what another process stored.

@@ -217,6 +217,6 @@ impl Reflector {
 
 /// What a call can take at the most. Input is estimated as a run's is.
 fn most_usage(question: &str) -> Usage {
-    let input_tokens = estimate_text(&system()).saturating_add(estimate_text(question));
+    let input_tokens = estimate_text(system()).saturating_add(estimate_text(question));
     Usage { input_tokens, output_tokens: MAX_OUTPUT_TOKENS.into(), ..Usage::default() }
 }

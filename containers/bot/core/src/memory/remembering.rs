@@ -1,17 +1,21 @@
 //! What one run has to do with memory: what it was told, and what it leaves (bot supplement section 12.1, stages 9, 13
-//! and 18). A run that another process goes on with keeps what it was told, in its prompt, and leaves nothing.
+//! and 18). A run that another process goes on with keeps what it was told, in its prompt, and its part in its state:
+//! whoever ends the run reflects on it (section 14, "Resume").
 
 use ars_agent::Turn;
 use ars_auth::Actor;
 use ars_runs::RunRecord;
 use ars_types::{ThreadKey, Visibility};
 use ars_wire::memory::MemoryRecord;
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::{Place, Reflection, RunScopes, purse::OfRun};
-use crate::{history::COST, message::IncomingMessage, run::Assignment, service::Core};
+use crate::{history::COST, live::MEMORY, message::IncomingMessage, run::Assignment, service::Core};
 
-/// A run's part in memory.
+/// A run's part in memory; also as the run's state keeps it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct Remembering {
     scopes: RunScopes,
     visibility: Visibility,
@@ -53,6 +57,17 @@ impl Remembering {
     /// So many turns were there before the request.
     pub(crate) fn after(self, prior_turns: usize) -> Self {
         Self { prior_turns, ..self }
+    }
+
+    /// As the run's state keeps it.
+    pub(crate) fn to_state(&self) -> Option<Value> {
+        // Texts and numbers always have a JSON form; were it ever not so, a resumed run would leave nothing.
+        serde_json::to_value(self).ok()
+    }
+
+    /// What another process left of it; none where the run had no part, or of a version that kept it otherwise.
+    pub(crate) fn of_state(state: &Map<String, Value>) -> Option<Self> {
+        Self::deserialize(state.get(MEMORY)?).ok()
     }
 
     /// Reflects on the run that is over. Fails nothing.

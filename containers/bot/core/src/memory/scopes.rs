@@ -10,6 +10,7 @@ use ars_auth::{
 };
 use ars_memory::Scopes;
 use ars_types::Visibility;
+use serde::{Deserialize, Serialize};
 
 /// What permits reading.
 const READ: &str = "memory:read";
@@ -28,7 +29,7 @@ pub struct Place<'a> {
 }
 
 /// The scopes of a run.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunScopes {
     organization: Option<String>,
     repository: Option<String>,

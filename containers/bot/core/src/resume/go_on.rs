@@ -17,6 +17,7 @@ use crate::{
     conclude::{self, Conclusion},
     history::HistoryWriter,
     live::{Meta, Stepped, VIEW_TOKEN},
+    memory::Remembering,
     ports::{StoreError, WorkspaceRequest},
     registry::{Kept, Origin},
     run::{Assignment, First, Resumption, Told, Voice},
@@ -53,6 +54,7 @@ pub(super) struct Ready {
     conclusion: Conclusion,
     assignment: Assignment,
     resumption: Resumption,
+    memory: Option<Remembering>,
 }
 
 /// Makes everything ready. The outer error is the store's; the inner one closes the run.
@@ -139,16 +141,20 @@ pub(super) async fn prepare(
         in_flight,
     };
     let resumption = Resumption { agent_loop, first: stand.first, told };
-    Ok(Ok(Ready { conclusion, assignment, resumption }))
+    let memory = Remembering::of_state(&run.row.state);
+    Ok(Ok(Ready { conclusion, assignment, resumption, memory }))
 }
 
 impl Ready {
     /// Goes on to the run's end.
     pub(super) async fn go_on(self, core: &Core) {
-        let Self { conclusion, assignment, resumption } = self;
+        let Self { conclusion, assignment, resumption, memory } = self;
         tracing::info!(run = %conclusion.run.id(), "a run left by another process goes on here");
-        let driven = conclusion.drive(core, &assignment, conclude::From::Stored(Box::new(resumption))).await;
-        conclusion.conclude(core, assignment, None, driven).await;
+        let mut driven =
+            conclusion.drive(core, &assignment, conclude::From::Stored(Box::new(resumption))).await;
+        // Those of the process before are not counted here; without any, no step of the run had been stored.
+        driven.tool_calls = driven.tool_calls.max(1);
+        conclusion.conclude(core, assignment, memory, driven).await;
     }
 }
 

@@ -5,6 +5,7 @@ mod flush;
 mod leaving;
 mod passing_on;
 mod preparing;
+mod remembering;
 mod spending;
 
 use std::sync::Arc;
