@@ -58,6 +58,7 @@ impl RunPage {
             fact("Model", &run.model),
             fact("Repository", &run.repo),
             fact("Cost", &run.cost.map(dollars)),
+            fact("Reflection", &run.reflection_cost.map(dollars)),
         ];
         let status = run.status();
         Self {
@@ -112,6 +113,7 @@ mod tests {
                 json!({"type": "answer", "text": text, "seq": 2}),
             ],
             cost: None,
+            reflection_cost: None,
             diagnosis: None,
         }
     }

@@ -1,6 +1,9 @@
 //! One run as the pages see it, whether it lives in the registry or in the history.
 
-use ars_bot_core::{history::COST, registry::LiveRun};
+use ars_bot_core::{
+    history::{COST, REFLECTION_COST},
+    registry::LiveRun,
+};
 use ars_runs::RunRecord;
 use ars_types::{RunId, RunStatus, StopMode, UnixMillis, Visibility};
 use serde_json::Value;
@@ -38,6 +41,8 @@ pub(crate) struct RunView {
     pub(crate) events: Vec<Value>,
     /// What it cost, in millionths of a dollar, when that is known.
     pub(crate) cost: Option<u64>,
+    /// What reflecting on it cost afterwards, if it was reflected on.
+    pub(crate) reflection_cost: Option<u64>,
     /// What slowed it, when that is stored.
     pub(crate) diagnosis: Option<Value>,
 }
@@ -63,6 +68,7 @@ impl RunView {
             // The registry made this JSON itself; text that does not parse back cannot occur and would be left out.
             events: run.events.iter().filter_map(|json| serde_json::from_str(json).ok()).collect(),
             cost: run.cost,
+            reflection_cost: run.reflection_cost,
             diagnosis: None,
         }
     }
@@ -85,6 +91,7 @@ impl RunView {
             published: record.event_count,
             events: record.events,
             cost: record.extra.get(COST).and_then(Value::as_u64),
+            reflection_cost: record.extra.get(REFLECTION_COST).and_then(Value::as_u64),
             diagnosis: Some(record.diagnosis).filter(|diagnosis| !diagnosis.is_null()),
         }
     }

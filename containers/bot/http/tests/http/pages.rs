@@ -7,7 +7,7 @@ use ars_auth::{Grants, Secret, Set};
 use ars_bot_core::settings::Settings;
 use ars_bot_http::Dashboard;
 use ars_events::EventBody;
-use ars_runs::RunRecord;
+use ars_runs::{COST, REFLECTION_COST, RunRecord};
 use ars_types::{RunStatus, StopMode};
 use reqwest::{Client, Response};
 use serde_json::{Value, json};
@@ -190,6 +190,18 @@ async fn what_a_run_cost_is_shown_as_soon_as_it_has_finished() {
     run.finish(RunStatus::Completed);
     let (_, html) = text(&bot, &format!("/runs/{}", run.id())).await;
     assert!(html.contains("Cost") && html.contains("$1.25"), "{html}");
+}
+
+#[tokio::test]
+async fn a_stored_run_shows_what_it_and_reflecting_on_it_cost() {
+    let bot = Bot::start().await;
+    let mut old = record("old", 7000, &[]);
+    old.extra.insert(COST.into(), json!(1_250_000));
+    old.extra.insert(REFLECTION_COST.into(), json!(30_000));
+    bot.store.insert(old);
+    let (_, html) = text(&bot, "/runs/old").await;
+    assert!(html.contains("Cost") && html.contains("$1.25"), "{html}");
+    assert!(html.contains("Reflection") && html.contains("$0.03"), "{html}");
 }
 
 #[tokio::test]
