@@ -45,12 +45,11 @@ pub(super) fn no_event_is_lost_or_duplicated(
     }
 }
 
-/// Whoever takes a run over knows of no result that was not stored with its step, and tells of the call's end again. A
-/// step that the stores would not take is asked of the model once more, which here gives its calls the same ids.
+/// A step that the stores would not take is asked of the model once more, which here gives its calls the same ids.
 fn told_twice<'a>(events: &'a [Value], kind: &str, steps_were_lost: bool) -> Vec<&'a Value> {
     let (mut told, mut twice) = (BTreeSet::new(), Vec::new());
     for event in events {
-        if event["kind"] == "resumed" && (kind == "tool_result" || steps_were_lost) {
+        if event["kind"] == "resumed" && steps_were_lost {
             told.clear();
         }
         if event["type"] == kind && !told.insert(event["callId"].to_string()) {
@@ -82,7 +81,7 @@ pub(super) fn a_viewer_sees_each_event_once(evidence: &Evidence, found: &mut Fou
         else {
             continue;
         };
-        let has_all = ended_at != by || has_seen(view, &last, events(record));
+        let has_all = ended_at != by || has_seen(&last, events(record));
         found.unless(has_all, "a viewer who saw the end saw what the record has", || {
             format!("{viewer} of {id}: {:?} of {}", last.keys(), record["eventCount"])
         });
@@ -96,13 +95,10 @@ fn is_in_order(stream: &Stream) -> bool {
     *first <= stream.after + 1 && is_rising && !stream.is_elided
 }
 
-/// Every number, and from the process that ended the run what its record has. Of an earlier one the viewer may keep what
-/// died with that process: nothing tells it that the number is another event's now.
-fn has_seen(view: &View, last: &BTreeMap<u64, &Value>, events: &[Value]) -> bool {
-    let by_seq: BTreeMap<_, _> = events.iter().map(|event| (event["seq"].as_u64(), event)).collect();
-    let mut of_the_last = view.streams.last().into_iter().flat_map(|stream| &stream.shown);
-    last.keys().copied().eq(1..=events.len() as u64)
-        && of_the_last.all(|(seq, event)| by_seq.get(&Some(*seq)) == Some(&event))
+/// The very events, and all of them.
+fn has_seen(last: &BTreeMap<u64, &Value>, events: &[Value]) -> bool {
+    let by_seq = events.iter().filter_map(|event| Some((event["seq"].as_u64()?, event)));
+    last.iter().map(|(seq, event)| (*seq, *event)).eq(by_seq)
 }
 
 /// What a viewer has in the end, and what it was shown again although it need not have been. A process that dies takes

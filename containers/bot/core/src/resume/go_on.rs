@@ -11,7 +11,7 @@ use ars_wire::ledger::{Reclaimed, StepRecord};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{Refused, spans};
+use super::{Refused, since, spans};
 use crate::{
     agents,
     conclude::{self, Conclusion},
@@ -98,6 +98,7 @@ pub(super) async fn prepare(
     let tracked = live.track(&handle, claim.mailbox(), last_seq);
     let mut state = run.row.state.clone();
     stand.attempts.store(&mut state);
+    let told = told(events, since::of_step(&mut state, &stand.record, last_seq));
     tracked.adopt(stand.turns.len() as u64, state).await;
     // Counted before anything is done, or a run that kills its process would be resumed for ever.
     let counted = tracked.store_state().await;
@@ -116,7 +117,6 @@ pub(super) async fn prepare(
     if let First::RunStep(calls) = &stand.first {
         handle.publish(fresh_note(calls));
     }
-    let told = told(events, &stand.record);
     if let (Some(slot), Some(verdict)) = (&assignment.verdict, verdict_in(&stand.turns)) {
         slot.submit(verdict);
     }
@@ -208,10 +208,10 @@ fn kept(events: &[Value]) -> Vec<Kept> {
     kept.collect()
 }
 
-/// What the stream tells of the interrupted step's calls. Ids may repeat from step to step.
-fn told(events: &[Value], record: &StepRecord) -> Told {
+/// What the stream tells of the interrupted step's calls, from behind `after`. Ids may repeat from step to step.
+fn told(events: &[Value], after: u64) -> Told {
     let ids = |kind: &str| {
-        let since = events.iter().filter(|event| event["seq"].as_u64().is_some_and(|seq| seq > record.seq));
+        let since = events.iter().filter(|event| event["seq"].as_u64().is_some_and(|seq| seq > after));
         let of_kind = since.filter(|event| event["type"] == kind);
         of_kind.filter_map(|event| event["callId"].as_str().map(str::to_owned)).collect()
     };

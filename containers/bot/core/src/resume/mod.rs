@@ -6,6 +6,7 @@
 
 mod close;
 mod go_on;
+mod since;
 mod spans;
 
 use std::{

@@ -1,0 +1,51 @@
+//! Plans that broke a promise once, each with what it was about.
+
+use ars_tests_simulation::{Ended, Evidence, Fault, Plan, What, play, violations};
+
+/// Longer than a lease, and than it takes another process to get on with the run.
+const STANDSTILL_MS: u64 = 86_000;
+
+fn kept(faults: &[(u64, What)]) -> Evidence {
+    let faults = faults.iter().map(|(at, what)| Fault { at: *at, what: what.clone() }).collect();
+    let plan = Plan { faults, ..Plan::default() };
+    let (ended, evidence) = play(&plan);
+    assert_eq!(violations(ended, &evidence), [], "{}", evidence.tail());
+    assert_eq!(ended, Ended::Quiet);
+    evidence
+}
+
+#[test]
+fn a_run_whose_claim_was_not_answered_reads_what_others_leave_for_it() {
+    let faults = [
+        (2, What::Outage { after: true, ms: 3_206 }),
+        (6, What::Second),
+        (39, What::FollowUp { through_eldest: false }),
+    ];
+    let evidence = kept(&faults);
+    // Both follow-ups went through the second process, and the run that the first one drives was told of them.
+    assert_eq!(evidence.passed_on.values().filter(|passed_on| passed_on.through == "g2").count(), 2);
+    assert_eq!((evidence.runs.len(), evidence.said[0].text.as_str()), (1, "Done. Heard: m0 f1 f2"));
+}
+
+#[test]
+fn a_process_that_stood_still_takes_no_run_over_that_it_is_still_at_work_on() {
+    let faults = [
+        (56, What::Second),
+        (58, What::Stall { ms: STANDSTILL_MS }),
+        (73, What::Kill { after: true, idle_ms: 28_000 }),
+    ];
+    let evidence = kept(&faults);
+    // Both went on with the run, the first one again after the second.
+    let mut drivers: Vec<_> = evidence.effects.iter().map(|effect| effect.process.as_str()).collect();
+    drivers.dedup();
+    assert_eq!(drivers, ["g1", "g2", "g1"]);
+}
+
+#[test]
+fn a_result_is_told_once_by_all_the_processes_that_settle_its_call() {
+    let faults = [58, 68].map(|at| (at, What::Kill { after: true, idle_ms: 45_000 }));
+    let evidence = kept(&faults);
+    let record = evidence.runs.values().next().unwrap().record.as_ref().unwrap();
+    let resumed = record["events"].as_array().unwrap().iter().filter(|event| event["kind"] == "resumed");
+    assert_eq!(resumed.count(), 2);
+}
