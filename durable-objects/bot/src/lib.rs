@@ -21,7 +21,9 @@ pub use ars_edge::{
     restart::{ANSWER_LIMIT, BODY_LIMIT},
 };
 pub use object::BotObject;
-pub use request::{broke_off, environment, is_restart, misconfigured, pass, unavailable};
+pub use request::{
+    broke_off, environment, exit_code, is_restart, misconfigured, pass, pass_back, unavailable,
+};
 pub use restart::{
     Caller, Force, restart_caller, restart_elsewhere, restart_force, restart_not_running, restart_question,
     restart_refusal,

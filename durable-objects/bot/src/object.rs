@@ -1,6 +1,7 @@
 //! The lifecycle as an object that JavaScript reports to and takes actions from.
 
 use ars_edge::{
+    Answer,
     lifecycle::{Action, Input, Lifecycle, Verdict},
     restart,
 };
@@ -47,6 +48,11 @@ impl BotObject {
         self.step(Input::Ended { start, code }, now);
     }
 
+    /// The container of that number runs, though its watch or its start failed.
+    pub fn unwatched(&mut self, start: u32, now: f64) {
+        self.step(Input::Unwatched { start }, now);
+    }
+
     /// The alarm.
     pub fn rang(&mut self, now: f64) {
         self.step(Input::Rang, now);
@@ -59,12 +65,20 @@ impl BotObject {
 
     /// Decides a restart that the bot gave leave for, by its health.
     pub fn restart(&mut self, force: bool, status: Option<u16>, body: Option<&[u8]>, now: f64) -> Response {
-        match restart::decide(force, status.zip(body)) {
+        response(&self.restarted(force, status.zip(body), now))
+    }
+
+    fn restarted(&mut self, force: bool, health: Option<(u16, &[u8])>, now: f64) -> Answer {
+        // It may have ended while it was asked: nothing would follow from telling it to.
+        if !self.is_running() {
+            return restart::not_running();
+        }
+        match restart::decide(force, health) {
             Ok(restarting) => {
                 self.step(Input::Restart { force }, now);
-                response(&restart::begun(&restarting))
+                restart::begun(&restarting)
             }
-            Err(refusal) => response(&refusal),
+            Err(refusal) => refusal,
         }
     }
 
@@ -99,6 +113,24 @@ mod tests {
         assert_eq!(object.actions(), "[]");
         object.looked(1, true, 10.0);
         assert_eq!((object.want(10.0), object.is_running()), (PASS, true));
+    }
+
+    #[test]
+    fn a_bot_that_ended_while_it_was_asked_is_told_as_one_that_does_not_run() {
+        let health = br#"{"ok":true,"inFlight":0,"draining":false,"startedAt":"t0"}"#;
+        let mut object = BotObject::new(None, Some("v1"), false, 0.0);
+        object.want(0.0);
+        object.looked(1, true, 1.0);
+        object.ended(1, Some(137), 2.0);
+        object.actions();
+        for force in [false, true] {
+            for health in [None, Some((200, health.as_slice()))] {
+                assert_eq!(object.restarted(force, health, 3.0), restart::not_running());
+            }
+        }
+        assert_eq!(object.actions(), "[]");
+        object.want(3.0);
+        assert_eq!(object.restarted(true, None, 3.0).status, 202);
     }
 
     #[test]

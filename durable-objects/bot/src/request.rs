@@ -43,6 +43,11 @@ pub fn broke_off(message: &str) -> Response {
     response(&lifecycle::broke_off(message))
 }
 
+/// The exit code that the failure of a watch tells of in words.
+pub fn exit_code(message: &str) -> Option<i32> {
+    lifecycle::exit_code(message)
+}
+
 /// 500 of a Worker that was given both a container and the address of a developer's bot, or neither.
 pub fn misconfigured() -> Response {
     refuse(500, "this edge has no container, or has DEV_BOT_URL besides one: it passes nothing on")

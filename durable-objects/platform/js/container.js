@@ -12,6 +12,8 @@ const ANSWER_MS = 5000;
 const RESTART_BODY_MS = 10_000;
 const HEARD_BYTES = 64 * 1024;
 const HEARD_MS = 1000;
+// Between two looks at a container whose watch failed: one that ended has then closed its port.
+const LOST_MS = 1000;
 const TRACE_BYTES = 24;
 const SIGTERM = 15;
 // What `want` says besides the seconds of a refusal.
@@ -96,13 +98,16 @@ export function containerClass(name) {
     }
 
     #start({ start }) {
+      const { container } = this.#context;
       try {
         const env = JSON.parse(inRust(() => wasm.environment(texts(this.#env))));
         // The raw call: the options of the `worker` crate lose what was set.
-        this.#context.container.start({ enableInternet: true, env });
+        container.start({ enableInternet: true, env });
       } catch (error) {
         tell(error);
-        queueMicrotask(() => this.#report("ended", start, undefined));
+        // What runs already cannot be started, and has not ended either.
+        const { running } = container;
+        queueMicrotask(() => (running ? this.#report("unwatched", start) : this.#report("ended", start, undefined)));
       }
     }
 
@@ -112,8 +117,23 @@ export function containerClass(name) {
         console.warn(`the container ended: ${why}`);
         this.#report("ended", start, code);
       };
-      const failed = (error) => ended(error?.exitCode, error?.message ?? error);
+      const failed = async (error) => {
+        const why = String(error?.message ?? error);
+        const code = error?.exitCode ?? inRust(() => wasm.exit_code(why));
+        if (code !== undefined) return ended(code, why);
+        console.warn(`the watch of the container failed: ${why}`);
+        await this.#outlived();
+        if (this.#context.container.running) this.#report("unwatched", start);
+        else ended(undefined, why);
+      };
       this.#context.waitUntil(watched().then(() => ended(0, "by itself"), failed));
+    }
+
+    // With its watch the runtime may give up a container that goes on. It is then watched from here, until it no longer
+    // answers, or is the runtime's again. A start in this state would kill it.
+    async #outlived() {
+      do await new Promise((resolve) => setTimeout(resolve, LOST_MS));
+      while (!this.#context.container.running && (await this.#answers()));
     }
 
     #look({ start, after }) {
@@ -131,14 +151,25 @@ export function containerClass(name) {
       try {
         this.#context.container.signal(SIGTERM);
       } catch (error) {
-        // It ended by itself, which its watch reports.
         tell(error);
+        this.#context.waitUntil(this.#renewed());
       }
     }
 
     #destroy() {
-      const destroyed = async () => this.#context.container.destroy();
+      const { container } = this.#context;
+      const destroyed = async () => (container.running ? container.destroy() : this.#renewed());
       this.#context.waitUntil(destroyed().catch(tell));
+    }
+
+    // What the runtime takes for ended can be told nothing. Mostly it did end, which its watch reports; one that answers
+    // all the same is found by the object's next life, which does then what this one could not.
+    async #renewed() {
+      await new Promise((resolve) => setTimeout(resolve, LOST_MS));
+      const { container, storage } = this.#context;
+      if (container.running || !(await this.#answers())) return;
+      await storage.sync();
+      this.#context.abort("the container was lost sight of");
     }
 
     // Waits until the bot can take a request; the answer in its place when it cannot.
@@ -165,11 +196,22 @@ export function containerClass(name) {
       try {
         // As a request, not as its parts: of those, a GET may not have a body, which on the wire it may.
         const passing = new Request(request, { headers, signal, redirect: "manual" });
-        return await this.#send(new Request(this.#address(url), passing));
+        return this.#returned(await this.#send(new Request(this.#address(url), passing)));
       } catch (error) {
         console.warn(`a request broke off: ${error?.message ?? error}`);
         return inRust(() => wasm.broke_off(String(error?.message ?? error)));
       }
+    }
+
+    // What belongs to the connection to the bot ends with it.
+    #returned(response) {
+      const connection = response.headers.get("connection") ?? undefined;
+      const names = [...new Set(response.headers.keys())].join("\n");
+      const stripped = inRust(() => wasm.pass_back(names, connection));
+      if (!stripped) return response;
+      const returned = new Response(response.body, response);
+      for (const name of stripped.split("\n")) returned.headers.delete(name);
+      return returned;
     }
 
     // The bot, wherever it is: in the container, or, on a developer's machine, where `#address` says.
@@ -183,6 +225,11 @@ export function containerClass(name) {
       const { host, pathname, search } = new URL(url);
       const base = this.#context.container ? `http://${host}` : new URL(this.#env.DEV_BOT_URL).origin;
       return base + pathname + search;
+    }
+
+    // Whether anybody answers for the bot, whatever it is.
+    #answers() {
+      return this.#ask("/healthz", {}).catch(() => undefined);
     }
 
     // What the bot answers the edge itself, unless it is too long or too slow.
@@ -216,6 +263,9 @@ export function containerClass(name) {
       const [route, name, subject] = inRust(() => wasm.restart_question(caller)).split("\n");
       const leave = await this.#ask(route, { method: "POST", headers: { [name]: subject } }).catch(tell);
       const refused = inRust(() => wasm.restart_refusal(caller, leave?.status, leave?.body));
+      // One that ended under the question gave no answer, and is nobody's to stop.
+      const gone = container && !leave && !inRust(() => this.#awake().is_running());
+      if (gone) return inRust(() => wasm.not_running());
       if (refused) return refused;
       const health = await this.#ask("/healthz", {}).catch(tell);
       if (!container) return inRust(() => wasm.restart_elsewhere(force, health?.status, health?.body));

@@ -1,5 +1,5 @@
-//! Which headers of a request from outside never reach the bot, and the trace it gets instead (resident supplement 13,
-//! bot supplement sections 20.2 and 24).
+//! Which headers of a request from outside never reach the bot, and the trace it gets instead; which of its answer never
+//! reach the caller (resident supplement 13, bot supplement sections 20.2 and 24).
 //!
 //! A name counts in every spelling: another case, and underscores for hyphens, which some servers read as the same.
 //! Repeated headers and obsolete line folds are gone before a Worker sees a request: the runtime joins or refuses them.
@@ -32,22 +32,29 @@ const TRACE: [&str; 9] = [
 ];
 /// What further names of trace context begin with.
 const TRACE_PREFIXES: [&str; 4] = ["x-b3-", "x-datadog-", "ot-tracer-", "uberctx-"];
-/// What a request cannot do without, whatever its `Connection` lists: dropping the host would change whom it is for.
+/// What a message cannot do without, whatever its `Connection` lists: dropping the host would change whom it is for.
 const NEVER_LISTED: [&str; 2] = ["host", "content-length"];
 
 /// Random bytes that a trace takes: 16 of the trace's id, 8 of the span's.
 pub const TRACE_BYTES: usize = 24;
 
-/// Those of `names` that do not pass. `connection` is the `Connection` header's value.
+/// Those of a request's `names` that do not pass. `connection` is the `Connection` header's value.
 pub fn stripped<'n>(names: impl IntoIterator<Item = &'n str>, connection: Option<&str>) -> Vec<&'n str> {
-    let listed: Vec<String> = connection.unwrap_or_default().split(',').map(canonical).collect();
-    names
-        .into_iter()
-        .filter(|name| {
-            let name = canonical(name);
-            is_stripped(&name) || (listed.contains(&name) && !NEVER_LISTED.contains(&name.as_str()))
-        })
-        .collect()
+    let listed = listed(connection);
+    let is_stripped = |name: &str| {
+        let name = canonical(name);
+        is_kept_from_the_bot(&name) || is_of_connection(&name, &listed)
+    };
+    names.into_iter().filter(|name| is_stripped(name)).collect()
+}
+
+/// Those of an answer's `names` that end at the edge: what belongs to the connection to the bot, which is another one.
+pub fn stripped_of_answer<'n>(
+    names: impl IntoIterator<Item = &'n str>,
+    connection: Option<&str>,
+) -> Vec<&'n str> {
+    let listed = listed(connection);
+    names.into_iter().filter(|name| is_of_connection(&canonical(name), &listed)).collect()
 }
 
 /// The `traceparent` of a trace that begins here (W3C Trace Context, version 00, sampled).
@@ -59,11 +66,20 @@ pub fn traceparent(mut random: [u8; TRACE_BYTES]) -> String {
     format!("00-{}-{}-01", hex(&random[..16]), hex(&random[16..]))
 }
 
-fn is_stripped(canonical: &str) -> bool {
+fn is_kept_from_the_bot(canonical: &str) -> bool {
     canonical == SUBJECT_HEADER
-        || HOP_BY_HOP.contains(&canonical)
         || TRACE.contains(&canonical)
         || TRACE_PREFIXES.iter().any(|prefix| canonical.starts_with(prefix))
+}
+
+fn is_of_connection(canonical: &str, listed: &[String]) -> bool {
+    let is_listed = || listed.iter().any(|name| name == canonical) && !NEVER_LISTED.contains(&canonical);
+    HOP_BY_HOP.contains(&canonical) || is_listed()
+}
+
+/// What a `Connection` header lists.
+fn listed(connection: Option<&str>) -> Vec<String> {
+    connection.unwrap_or_default().split(',').map(canonical).collect()
 }
 
 fn canonical(name: &str) -> String {
@@ -105,6 +121,17 @@ mod tests {
         let names = ["x-mine", "x-yours", "authorization", "host", "content-length"];
         let listed = stripped(names, Some("close, X-Mine ,host,Content-Length"));
         assert_eq!(listed, ["x-mine"]);
+    }
+
+    #[test]
+    fn of_an_answer_ends_what_belongs_to_a_connection_and_nothing_else() {
+        for name in HOP_BY_HOP {
+            assert_eq!(stripped_of_answer([name], None), [name]);
+        }
+        let names =
+            ["X_Mine", "set-cookie", "content-length", "www-authenticate", "traceparent", "retry-after"];
+        assert_eq!(stripped_of_answer(names, Some("x-mine, Content-Length")), ["X_Mine"]);
+        assert_eq!(stripped_of_answer(names, None), Vec::<&str>::new());
     }
 
     #[test]

@@ -95,6 +95,11 @@ pub enum Input {
         /// How it ended.
         code: Option<i32>,
     },
+    /// The watch over the container of that number failed, or its start did, and it runs all the same.
+    Unwatched {
+        /// Which container.
+        start: u32,
+    },
     /// A restart was allowed; `force` cuts an end under way short.
     Restart {
         /// The caller insists.
@@ -191,7 +196,8 @@ impl Lifecycle {
             Input::Wanted => self.wanted(now),
             Input::Looked { start, healthy } if start == self.start => self.looked(healthy, now),
             Input::Ended { start, code } if start == self.start => self.ended(code, now),
-            Input::Looked { .. } | Input::Ended { .. } => Vec::new(),
+            Input::Unwatched { start } if start == self.start => self.found(now),
+            Input::Looked { .. } | Input::Ended { .. } | Input::Unwatched { .. } => Vec::new(),
             Input::Restart { force } => self.restart(force, now),
             Input::Rang => self.rang(now),
         }
@@ -225,7 +231,8 @@ impl Lifecycle {
             Phase::Ending { .. } if self.next.as_ref() != Some(&self.version) => {
                 actions.extend(self.destroy(true, now));
             }
-            Phase::Ending { until } => actions.push(Action::Ring { at: until }),
+            // The signal may not have arrived; the bot takes no notice of a second one.
+            Phase::Ending { until } => actions.extend([Action::Signal, Action::Ring { at: until }]),
             _ if !is_ours => actions.extend(self.end(now)),
             Phase::Up { .. } => {}
             Phase::Starting { .. } => actions.push(Action::Look { start, after: 0 }),
@@ -355,6 +362,17 @@ pub fn broke_off(message: &str) -> Answer {
         detail: Some("whether it took the request is not known".to_owned()),
     };
     Answer::of(502, &body)
+}
+
+/// What the runtime and the platform say before the code with which a container ended, where they give it in words alone.
+const ENDED_WITH: [&str; 2] =
+    ["container exited with unexpected exit code:", "runtime signalled the container to exit:"];
+
+/// The exit code that the failure of a watch tells of. Without one, nothing is known but that nobody watches any more.
+pub fn exit_code(message: &str) -> Option<i32> {
+    let message = message.to_ascii_lowercase();
+    let code = ENDED_WITH.iter().find_map(|words| message.split_once(words))?.1.trim_start();
+    code.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
 /// The wait before the start after so many crashes in a row.

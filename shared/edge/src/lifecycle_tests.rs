@@ -166,6 +166,67 @@ fn a_report_of_an_earlier_container_changes_nothing() {
 }
 
 #[test]
+fn a_container_whose_watch_failed_is_watched_anew_and_passes_requests_meanwhile() {
+    let mut life = new();
+    up(&mut life, T0);
+    let (before, lost) = (life.clone(), life.start);
+    let actions = life.step(Input::Unwatched { start: lost }, T0 + 1);
+    assert_eq!(actions, [Action::Watch { start: lost + 1 }]);
+    assert_eq!((life.verdict(T0 + 1), life.crashes), (Verdict::Pass, before.crashes));
+    let after = life.clone();
+    assert_eq!(life.step(Input::Unwatched { start: lost }, T0 + 2), [], "the same failure is heard once");
+    assert_eq!(life, after);
+}
+
+#[test]
+fn a_container_that_runs_already_when_it_is_started_is_looked_at_and_no_crash() {
+    let mut life = new();
+    life.step(Input::Wanted, T0);
+    let start = life.start;
+    let actions = life.step(Input::Unwatched { start }, T0);
+    assert_eq!(actions, [Action::Watch { start: start + 1 }, Action::Look { start: start + 1, after: 0 }]);
+    assert_eq!((life.verdict(T0), life.crashes), (Verdict::Hold, 0));
+    life.step(Input::Looked { start: start + 1, healthy: true }, T0 + 1);
+    assert_eq!(life.verdict(T0 + 1), Verdict::Pass);
+}
+
+#[test]
+fn a_container_that_is_to_end_is_told_so_again_by_a_life_that_finds_it() {
+    let mut life = new();
+    up(&mut life, T0);
+    life.step(Input::Restart { force: false }, T0);
+    let start = life.start;
+    let until = T0 + DRAIN_LIMIT_MS + DRAIN_GRACE_MS;
+    let told = |start| [Action::Watch { start }, Action::Signal, Action::Ring { at: until }];
+    assert_eq!(life.step(Input::Unwatched { start }, T0 + 5), told(start + 1));
+    let mut life = reborn(&life, "v1");
+    assert_eq!(life.step(Input::Woke { running: true }, T0 + 9), told(start + 2));
+    life.step(Input::Restart { force: true }, T0 + 10);
+    let actions = life.step(Input::Unwatched { start: start + 2 }, T0 + 11);
+    assert!(actions.ends_with(&destroyed(T0 + 11)), "{actions:?}");
+}
+
+#[test]
+fn only_words_that_name_an_exit_code_tell_of_an_end() {
+    for (message, code) in [
+        ("Container exited with unexpected exit code: 137", 137),
+        ("runtime signalled the container to exit: 143.", 143),
+        ("Error: Container exited with unexpected exit code: 0", 0),
+    ] {
+        assert_eq!(exit_code(message), Some(code), "{message}");
+    }
+    for message in [
+        "Monitoring container failed with: 500 busy",
+        "monitor() cannot be called on a container that is not running.",
+        "Network connection lost.",
+        "runtime signalled the container to exit: soon",
+        "",
+    ] {
+        assert_eq!(exit_code(message), None, "{message}");
+    }
+}
+
+#[test]
 fn an_evicted_object_goes_on_with_the_container_it_finds() {
     let mut life = new();
     up(&mut life, T0);

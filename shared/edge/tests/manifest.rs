@@ -1,4 +1,5 @@
-//! The secrets an operator is told of are those that the container is given.
+//! What is deployed: the secrets an operator is told of are those that the container is given, one container of a size
+//! that was chosen, and the tick of each minute.
 
 use ars_edge::environment::{SECRETS, VARIABLES};
 
@@ -17,4 +18,17 @@ fn no_secret_has_a_value_in_the_settings() {
         assert!(!SETTINGS.contains(&format!("{name} =")), "{name}");
     }
     assert!(VARIABLES.iter().all(|name| !SECRETS.contains(name)));
+}
+
+#[test]
+fn one_container_of_the_chosen_size_is_deployed_and_ticked_every_minute() {
+    let settings: toml::Table = toml::from_str(SETTINGS).unwrap();
+    let production = &settings["env"]["production"];
+    let containers = production["containers"].as_array().unwrap();
+    assert_eq!(containers.len(), 1);
+    assert_eq!(containers[0]["max_instances"].as_integer(), Some(1), "there is one bot");
+    // The default has too little memory for a transcript of tens of megabytes.
+    assert_eq!(containers[0]["instance_type"].as_str(), Some("basic"));
+    let crons = production["triggers"]["crons"].as_array().unwrap();
+    assert_eq!(crons, &[toml::Value::from("* * * * *")]);
 }

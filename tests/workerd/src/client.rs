@@ -28,6 +28,8 @@ pub struct Answer {
     pub content_type: String,
     /// The `Content-Length` header.
     pub declared: Option<usize>,
+    /// The `Retry-After` header, in seconds.
+    pub retry_after: Option<u32>,
     /// Bytes of the body.
     pub bytes: usize,
     /// The body: JSON, or a string holding what is not.
@@ -79,8 +81,10 @@ impl Client {
         let header = |name| response.headers().get(name).and_then(|value| value.to_str().ok());
         let content_type = header("content-type").unwrap_or_default().to_owned();
         let declared = header("content-length").and_then(|length| length.parse().ok());
+        let retry_after = header("retry-after").and_then(|seconds| seconds.parse().ok());
         let text = response.body_mut().with_config().limit(64 << 20).read_to_string()?;
-        Ok(answer(response.status().as_u16(), content_type, declared, text))
+        let answer = answer(response.status().as_u16(), content_type, declared, text);
+        Ok(Answer { retry_after, ..answer })
     }
 
     /// GET, without a credential.
@@ -129,7 +133,7 @@ fn connect(address: SocketAddr) -> TcpStream {
 fn answer(status: u16, content_type: String, declared: Option<usize>, text: String) -> Answer {
     let bytes = text.len();
     let body = serde_json::from_str(&text).unwrap_or(Value::String(text));
-    Answer { status, content_type, declared, bytes, body }
+    Answer { status, content_type, declared, retry_after: None, bytes, body }
 }
 
 /// Reads one answer whose head declares the length of its body.

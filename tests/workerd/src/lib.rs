@@ -8,12 +8,12 @@
 
 mod client;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use ars_workerd::{
-    Bot, Built, NpmTools, Settings, Workerd, build_edge_worker, build_state_worker, build_worker, ensure_npm,
-    repo_root,
+    Bot, Built, Engine, NpmTools, Settings, Workerd, build_edge_worker, build_state_worker, build_worker,
+    ensure_npm, repo_root,
 };
 use tempfile::TempDir;
 
@@ -50,6 +50,13 @@ impl Running {
     /// Kills it with SIGKILL and starts it again on the same directory.
     pub fn kill_and_restart(&mut self) {
         self.kill();
+        self.restart();
+    }
+
+    /// Kills it with SIGKILL and starts it again with other settings on the same directory, as a deployment does.
+    pub fn deploy(&mut self, change: impl FnOnce(Settings) -> Settings) {
+        self.kill();
+        self.settings = change(self.settings.clone());
         self.restart();
     }
 
@@ -138,17 +145,24 @@ pub fn state_worker_build() -> &'static Built {
 /// The edge Worker as it is deployed, in front of a bot on this machine, whose probe may not answer. `tokens` is its
 /// `SERVICE_INGRESS_TOKENS`.
 pub fn edge_worker(bot_url: &str, tokens: Option<&str>) -> Running {
+    edge(Bot::Native(bot_url.to_owned()), |settings| match tokens {
+        Some(tokens) => settings.secret("SERVICE_INGRESS_TOKENS", tokens),
+        None => settings,
+    })
+}
+
+/// The edge Worker as it is deployed, with the engine at this socket to run its container. `configure` may add secrets.
+pub fn edge_with_containers(socket: &Path, configure: impl FnOnce(Settings) -> Settings) -> Running {
+    edge(Bot::Container(Engine { socket: socket.to_owned(), image: "bot:first".to_owned() }), configure)
+}
+
+fn edge(bot: Bot, configure: impl FnOnce(Settings) -> Settings) -> Running {
     static BUILT: OnceLock<Built> = OnceLock::new();
     let built =
         BUILT.get_or_init(|| build_edge_worker(&|line| eprintln!("{line}")).expect("the edge Worker builds"));
     let data = tempfile::tempdir().expect("a temporary directory");
-    let settings = Settings::edge(npm(), built, data.path(), Bot::Native(bot_url.to_owned()));
-    let settings = Settings { awaits_health: false, ..settings.expect("readable settings") };
-    let settings = match tokens {
-        Some(tokens) => settings.secret("SERVICE_INGRESS_TOKENS", tokens),
-        None => settings,
-    };
-    Running::start_in(data, settings)
+    let settings = Settings::edge(npm(), built, data.path(), bot).expect("readable settings");
+    Running::start_in(data, configure(Settings { awaits_health: false, ..settings }))
 }
 
 fn npm() -> &'static NpmTools {

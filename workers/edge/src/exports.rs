@@ -41,6 +41,12 @@ pub fn pass(names: &str, connection: Option<String>, random: &[u8]) -> String {
     bot::pass(names, connection.as_deref(), random)
 }
 
+/// Which headers of an answer do not pass; a line each.
+#[wasm_bindgen]
+pub fn pass_back(names: &str, connection: Option<String>) -> String {
+    bot::pass_back(names, connection.as_deref())
+}
+
 /// The environment of a container that starts now.
 #[wasm_bindgen]
 pub fn environment(texts: &str) -> String {
@@ -57,6 +63,12 @@ pub fn unavailable(retry_after: i32) -> Response {
 #[wasm_bindgen]
 pub fn broke_off(message: &str) -> Response {
     bot::broke_off(message)
+}
+
+/// The exit code that the failure of a watch tells of in words, if it does.
+#[wasm_bindgen]
+pub fn exit_code(message: &str) -> Option<i32> {
+    bot::exit_code(message)
 }
 
 /// 500 of an edge that does not know where the bot is.

@@ -32,6 +32,11 @@ impl Bot {
         self.0.ended(start, code, now);
     }
 
+    /// The container runs, though its watch or its start failed.
+    pub fn unwatched(&mut self, start: u32, now: f64) {
+        self.0.unwatched(start, now);
+    }
+
     /// The alarm rang.
     pub fn rang(&mut self, now: f64) {
         self.0.rang(now);

@@ -2,7 +2,8 @@
 //!
 //! What the Worker may reach is listed here in full: its Durable Objects, kept in one directory, and its
 //! secrets, named but not held (workerd reads them from its environment). It has no way out to the network, unless its
-//! bot is on this machine; its containers are run by the engine of a socket.
+//! bot is on this machine; its containers are run by the engine of a socket. A clock is put in front of it for tests of
+//! what the platform does by the minute.
 
 use std::path::Path;
 
@@ -12,6 +13,9 @@ use crate::{Engine, ObjectBinding, Settings};
 
 /// The one socket's name, in the configuration and in workerd's report of its port.
 pub(crate) const SOCKET: &str = "http";
+
+/// The path at which a clock in front of the Worker has the minute come: that of the platform's own tools.
+pub const TICK_ROUTE: &str = "/cdn-cgi/handler/scheduled";
 
 /// The configuration's text. Modules are embedded from the import path; the first is the entry.
 pub(crate) fn capnp(
@@ -48,6 +52,8 @@ pub(crate) fn capnp(
             format!("\n  containerEngine = (localDocker = (socketPath = {socket})),")
         }
     };
+    let (service, clock) = if settings.ticks { ("clock", clock()) } else { ("main", String::new()) };
+    let clock_service = if settings.ticks { "\n    (name = \"clock\", worker = .clock)," } else { "" };
     let network = if settings.outbound { r#""public", "private""# } else { "" };
     let modules = modules
         .iter()
@@ -67,9 +73,9 @@ const config :Workerd.Config = (
   services = [
     (name = "main", worker = .worker),
     (name = "objects", disk = (path = {directory}, writable = true)),
-    (name = "network", network = (allow = [{network}])),
+    (name = "network", network = (allow = [{network}])),{clock_service}
   ],
-  sockets = [(name = "{SOCKET}", address = "{host}:{port}", http = (), service = "main")],
+  sockets = [(name = "{SOCKET}", address = "{host}:{port}", http = (), service = "{service}")],
 );
 const worker :Workerd.Worker = (
   modules = [
@@ -86,8 +92,25 @@ const worker :Workerd.Worker = (
   ],
   durableObjectStorage = (localDisk = "objects"),{engine}
 );
-"#
+{clock}"#
     ))
+}
+
+/// A Worker that tells the other of a minute when it is asked to, and passes on everything else.
+fn clock() -> String {
+    format!(
+        r#"const clock :Workerd.Worker = (
+  modules = [(name = "clock.js", esModule =
+    "export default {{ async fetch(request, env) {{"
+    "  if (new URL(request.url).pathname !== '{TICK_ROUTE}') return env.MAIN.fetch(request);"
+    "  return Response.json(await env.MAIN.scheduled({{ cron: '* * * * *' }}));"
+    "}} }};")],
+  compatibilityDate = "2026-03-01",
+  compatibilityFlags = ["service_binding_extra_handlers"],
+  bindings = [(name = "MAIN", service = "main")],
+);
+"#
+    )
 }
 
 /// One class of objects, and whether its objects own containers.

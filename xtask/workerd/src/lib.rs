@@ -22,6 +22,7 @@ pub use build::{Built, WORKER_GZIP_LIMIT, build_edge_worker, build_state_worker,
 pub use cache::cache_dir;
 pub use command::{cargo, run as run_tool};
 pub use commit::commit;
+pub use config::TICK_ROUTE;
 pub use edge::{Bot, DEV_BOT_URL};
 pub use npm::{NpmTools, ensure_npm};
 pub use process::{Engine, Settings, Workerd};

@@ -48,6 +48,8 @@ pub struct Settings {
     pub outbound: bool,
     /// Whether a start waits until `GET /healthz` succeeds.
     pub awaits_health: bool,
+    /// Whether a request to [`TICK_ROUTE`](crate::TICK_ROUTE) has the minute come, as the platform's clock does.
+    pub ticks: bool,
     /// The only core it may run on, for measurements; `None` leaves that to the system.
     pub core: Option<usize>,
 }
@@ -66,6 +68,7 @@ impl Settings {
             engine: None,
             outbound: false,
             awaits_health: true,
+            ticks: false,
             core: None,
         })
     }
@@ -171,6 +174,8 @@ fn start(settings: &Settings) -> Result<Workerd> {
         .arg("serve")
         // Standard output carries the port, then whatever the Worker prints there.
         .arg("--control-fd=1")
+        // The clock's way to tell is no part of the stable runtime yet.
+        .args(settings.ticks.then_some("--experimental"))
         .arg("-I")
         .arg(&settings.modules)
         .arg(&config)

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use ars_tests_workerd::{Running, edge_worker, raw_answer};
 use ars_upstream::{Call, Upstream};
+use ars_wire::admin::{AUTHORIZE_ROUTE, CRASH_ROUTE, RESTART_ROUTE};
 use serde_json::{Value, json};
 use socket2::SockRef;
 
@@ -119,6 +120,61 @@ fn redirects_and_failures_of_the_bots_are_the_callers_to_see() {
     }
 }
 
+#[test]
+fn what_belongs_to_the_bots_connection_ends_at_the_edge_and_every_other_field_passes() {
+    let ours = "Connection: x-listed\r\nKeep-Alive: timeout=5\r\nProxy-Authenticate: Basic\r\nProxy-Connection: a\r\n\
+                TE: trailers\r\nTrailer: x-late\r\nUpgrade: h2c\r\nX-Listed: 1\r\n\
+                Set-Cookie: a=1\r\nSet-Cookie: b=2\r\nWWW-Authenticate: Bearer\r\nRetry-After: 7\r\nX-Bots: 1";
+    let head = format!("text/plain\r\n{ours}");
+    let bot = Upstream::start(move |call: Call<'_>| call.reply.whole(200, &head, b"of the bot"));
+    let edge = edge_worker(&bot.unwrap().url(), None);
+    let mut reader = open(&edge, "/x");
+    let mut fields = Vec::new();
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).unwrap();
+        let Some((name, value)) = line.trim_end().split_once(": ") else {
+            if line.trim_end().is_empty() {
+                break;
+            }
+            continue;
+        };
+        fields.push((name.to_ascii_lowercase(), value.to_owned()));
+    }
+    let values = |wanted: &str| -> Vec<&str> {
+        fields.iter().filter(|(name, _)| name == wanted).map(|(_, value)| value.as_str()).collect()
+    };
+    for gone in
+        ["keep-alive", "proxy-authenticate", "proxy-connection", "te", "trailer", "upgrade", "x-listed"]
+    {
+        assert_eq!(values(gone), Vec::<&str>::new(), "{gone}: {fields:?}");
+    }
+    assert!(!values("connection").contains(&"x-listed"), "{fields:?}");
+    assert_eq!(values("set-cookie"), ["a=1", "b=2"]);
+    assert_eq!((values("www-authenticate"), values("retry-after")), (vec!["Bearer"], vec!["7"]));
+    assert_eq!((values("x-bots"), values("content-length")), (vec!["1"], vec!["10"]));
+}
+
+#[test]
+fn a_stranger_who_sends_a_head_and_no_body_is_answered_whatever_the_route() {
+    // As the bot does: it refuses a stranger before it reads of the body.
+    let bot = Upstream::start(|call: Call<'_>| call.reply.whole(401, "text/plain", b"unauthorized")).unwrap();
+    let edge = edge_worker(&bot.url(), Some(r#"{"good":{"subject":"ann"}}"#));
+    for path in ["/ingress", "/mcp", CRASH_ROUTE, AUTHORIZE_ROUTE, RESTART_ROUTE] {
+        for framing in ["Content-Length: 1000", "Transfer-Encoding: chunked"] {
+            for bearer in ["", "Authorization: Bearer nobody\r\n"] {
+                let mut stream = connect(&edge);
+                let head = format!("POST {path} HTTP/1.1\r\nHost: edge\r\n{bearer}{framing}\r\n\r\n");
+                stream.write_all(head.as_bytes()).unwrap();
+                let mut status = String::new();
+                // The connection stays open for a body that never comes.
+                BufReader::new(&stream).read_line(&mut status).unwrap();
+                assert!(status.starts_with("HTTP/1.1 401 "), "{path} {framing} {bearer}: {status}");
+            }
+        }
+    }
+}
+
 /// An edge before a bot that sends a frame for each message on the channel it returns, and tells when it can no longer.
 fn streaming() -> (Running, mpsc::Sender<&'static str>, Receiver<()>) {
     let (frames, next) = mpsc::channel::<&'static str>();
@@ -138,9 +194,14 @@ fn streaming() -> (Running, mpsc::Sender<&'static str>, Receiver<()>) {
     (edge_worker(&bot.unwrap().url(), None), frames, gone)
 }
 
-fn open(edge: &Running, path: &str) -> BufReader<TcpStream> {
-    let mut stream = TcpStream::connect(edge.client.address()).unwrap();
+fn connect(edge: &Running) -> TcpStream {
+    let stream = TcpStream::connect(edge.client.address()).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream
+}
+
+fn open(edge: &Running, path: &str) -> BufReader<TcpStream> {
+    let mut stream = connect(edge);
     stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: edge\r\n\r\n").as_bytes()).unwrap();
     BufReader::new(stream)
 }

@@ -1,0 +1,178 @@
+//! The container's life as the object leads it: when it is started and with which environment, what is answered while it
+//! is not up, and what ends it (document 1 sections 4.6 and 7, resident supplement 13).
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ars_tests_workerd::{Answer, Running, edge_with_containers};
+use ars_workerd::{Settings, TICK_ROUTE};
+use serde_json::{Value, json};
+
+use crate::engine::{Engine, Manner, PATIENCE};
+
+const TOKENS: &str = r#"{"good":{"subject":"ann","scopes":["deploy:write"]}}"#;
+/// Between two looks at a condition.
+const LOOK: Duration = Duration::from_millis(20);
+/// Longer than the object takes for two looks at a container whose watch failed.
+const SOME_LOOKS: Duration = Duration::from_millis(2_500);
+
+fn world(manner: Manner) -> (Engine, Running) {
+    let engine = Engine::start();
+    engine.set(|state| state.manner = manner);
+    let edge = edge_with_containers(engine.socket(), |settings| {
+        Settings { ticks: true, ..settings }.secret("SERVICE_INGRESS_TOKENS", TOKENS)
+    });
+    (engine, edge)
+}
+
+fn restart(edge: &Running, body: &Value) -> Answer {
+    edge.client.post("/admin/restart", "good", body)
+}
+
+/// The number of the container that answers.
+fn number(edge: &Running) -> Value {
+    let answer = edge.client.get("/anything");
+    assert_eq!(answer.status, 200, "{answer:?}\n{}", edge.log());
+    answer.body["number"].clone()
+}
+
+/// Asks until an answer is as wanted.
+#[track_caller]
+fn asked_until(edge: &Running, what: &str, holds: impl Fn(&Answer) -> bool) -> Answer {
+    let began = Instant::now();
+    loop {
+        let answer = edge.client.get("/anything");
+        if holds(&answer) {
+            return answer;
+        }
+        assert!(began.elapsed() < PATIENCE, "not in time: {what}: {answer:?}\n{}", edge.log());
+        thread::sleep(LOOK);
+    }
+}
+
+#[test]
+fn the_first_request_starts_the_container_and_is_answered_by_it() {
+    let (engine, edge) = world(Manner::Willing);
+    assert_eq!(number(&edge), json!(1));
+    assert!(engine.state().started[0].contains(&"PORT=8080".to_owned()));
+}
+
+#[test]
+fn a_bot_that_crashes_time_and_again_is_told_with_a_longer_and_longer_time_to_come_back() {
+    let (engine, edge) = world(Manner::Fails(1));
+    let mut told = Vec::new();
+    for starts in 2..=4 {
+        // The first crash is followed at once by the next start; each further one waits.
+        let answer = asked_until(&edge, "another start", |answer| {
+            assert_eq!(answer.status, 503, "{answer:?}");
+            engine.state().started.len() == starts
+        });
+        let body = json!({
+            "error": "unavailable",
+            "code": "unavailable",
+            "detail": "the bot is not running or is starting; try again",
+        });
+        assert_eq!((answer.content_type.as_str(), &answer.body), ("application/json", &body));
+        told.extend(answer.retry_after);
+    }
+    assert_eq!(told, [1, 2, 4], "{}", edge.log());
+    engine.set(|state| state.manner = Manner::Willing);
+    asked_until(&edge, "a bot that no longer crashes", |answer| answer.status == 200);
+}
+
+#[test]
+fn the_minutes_tick_starts_the_container_and_starts_it_again_after_an_end() {
+    let (engine, edge) = world(Manner::Willing);
+    for starts in 1..=2 {
+        let began = Instant::now();
+        // One that comes before the end was noticed finds nobody; in a minute there is the next.
+        while engine.state().started.len() < starts {
+            let tick = edge.client.get(TICK_ROUTE);
+            assert_eq!((tick.status, &tick.body["outcome"]), (200, &json!("ok")), "{tick:?}\n{}", edge.log());
+            assert!(began.elapsed() < PATIENCE, "not started by a tick\n{}", edge.log());
+        }
+        engine.end(0);
+    }
+}
+
+#[test]
+fn a_restart_gives_the_next_container_the_environment_of_then() {
+    let (engine, mut edge) = world(Manner::Willing);
+    edge.deploy(|settings| settings.secret("MEMORY_TOKEN", "old"));
+    assert_eq!(number(&edge), json!(1));
+    edge.deploy(|mut settings| {
+        settings.secrets.retain(|(name, _)| name != "MEMORY_TOKEN");
+        settings.secret("MEMORY_TOKEN", "new").secret("BRAVE_SEARCH_API_KEY", "added")
+    });
+    assert_eq!(number(&edge), json!(1), "a secret alone replaces nothing");
+    let answer = restart(&edge, &json!({}));
+    assert_eq!((answer.status, &answer.body["previousStartedAt"]), (202, &json!("t1")), "{answer:?}");
+    engine.until("a second container", |state| state.started.len() == 2);
+    let state = engine.state();
+    let has = |index: usize, line: &str| state.started[index].iter().any(|found| found == line);
+    assert!(has(0, "MEMORY_TOKEN=old") && has(1, "MEMORY_TOKEN=new"), "{state:?}");
+    assert!(has(1, "BRAVE_SEARCH_API_KEY=added") && !has(0, "BRAVE_SEARCH_API_KEY=added"), "{state:?}");
+}
+
+#[test]
+fn a_bot_that_ignores_the_signal_is_destroyed_by_a_second_force_and_by_nothing_less() {
+    let (engine, edge) = world(Manner::Stubborn);
+    assert_eq!(number(&edge), json!(1));
+    let forced = restart(&edge, &json!({ "force": true }));
+    assert_eq!((forced.status, &forced.body["forced"]), (202, &json!(true)), "{forced:?}");
+    engine.until("the signal", |state| state.signals == ["SIGTERM"]);
+    assert_eq!(restart(&edge, &json!({})).status, 202);
+    assert_eq!(number(&edge), json!(1), "it goes on answering");
+    assert_eq!(engine.state().signals, ["SIGTERM"]);
+    engine.set(|state| state.manner = Manner::Willing);
+    assert_eq!(restart(&edge, &json!({ "force": true })).status, 202);
+    let answer = asked_until(&edge, "the next bot", |answer| answer.status == 200);
+    assert_eq!(answer.body["number"], json!(2), "{}", edge.log());
+}
+
+/// A world whose container runs on although the engine no longer tells of its end.
+fn lost() -> (Engine, Running) {
+    let (engine, edge) = world(Manner::Willing);
+    assert_eq!(number(&edge), json!(1));
+    engine.until("a watch", |state| state.watches > 0);
+    engine.set(|state| state.lost += 1);
+    let began = Instant::now();
+    // What the failure of a watch was once taken for, an end, is what every answer here would show.
+    while !edge.log().contains("the watch of the container failed") || began.elapsed() < SOME_LOOKS {
+        assert_eq!(number(&edge), json!(1), "{}", edge.log());
+        assert!(began.elapsed() < PATIENCE, "nothing failed\n{}", edge.log());
+        thread::sleep(LOOK);
+    }
+    assert_eq!(engine.state().started.len(), 1, "{}", edge.log());
+    (engine, edge)
+}
+
+#[test]
+fn a_container_whose_watch_failed_goes_on_answering_until_it_ends_and_is_then_followed() {
+    let (engine, edge) = lost();
+    engine.end(137);
+    let answer = asked_until(&edge, "the next bot", |answer| answer.status == 200);
+    assert_eq!(answer.body["number"], json!(2));
+}
+
+#[test]
+fn a_container_whose_watch_failed_is_restarted_all_the_same() {
+    let (engine, edge) = lost();
+    assert_eq!(restart(&edge, &json!({})).status, 202, "{}", edge.log());
+    let answer = asked_until(&edge, "the next bot", |answer| answer.body["number"] == json!(2));
+    assert_eq!((answer.status, engine.state().started.len()), (200, 2));
+}
+
+#[test]
+fn an_edge_that_has_a_container_and_a_developers_bot_passes_nothing_on_and_says_why() {
+    let engine = Engine::start();
+    let edge = edge_with_containers(engine.socket(), |settings| {
+        settings.secret("SERVICE_INGRESS_TOKENS", TOKENS).secret("DEV_BOT_URL", "http://127.0.0.1:9")
+    });
+    for answer in [edge.client.get("/healthz"), restart(&edge, &json!({ "force": true }))] {
+        assert_eq!(answer.status, 500, "{answer:?}");
+        let told = answer.body["error"].as_str().unwrap();
+        assert!(told.contains("DEV_BOT_URL") && told.contains("container"), "{told}");
+    }
+    assert_eq!(engine.state().started.len(), 0);
+}
