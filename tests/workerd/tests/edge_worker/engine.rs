@@ -40,6 +40,10 @@ pub struct State {
     pub manner: Manner,
     /// How often everybody was told an error who waited for the end of a container.
     pub lost: usize,
+    /// Whether the bot keeps back whether somebody may restart it.
+    pub silent: bool,
+    /// How often it was asked that.
+    pub asked: usize,
     /// The environment of each container that was started, in order.
     pub started: Vec<Vec<String>>,
     /// The signals that were sent to any of them, and the word `stop`, in order.
@@ -167,7 +171,12 @@ fn bot(call: Call<'_>, shared: &Shared) -> Result<()> {
         "/healthz" => {
             json!({ "ok": true, "inFlight": 0, "draining": false, "startedAt": format!("t{number}") })
         }
-        "/admin/restart/authorize" => json!({ "ok": true, "subject": "ann" }),
+        "/admin/restart/authorize" => {
+            shared.change(|state| state.asked += 1);
+            let state = shared.state.lock().unwrap();
+            drop(shared.changed.wait_while(state, |state| state.silent).unwrap());
+            json!({ "ok": true, "subject": "ann" })
+        }
         _ => json!({ "number": number }),
     };
     call.reply.whole(200, JSON, body.to_string().as_bytes())

@@ -130,6 +130,30 @@ fn a_bot_that_ignores_the_signal_is_destroyed_by_a_second_force_and_by_nothing_l
     assert_eq!(answer.body["number"], json!(2), "{}", edge.log());
 }
 
+#[test]
+fn a_restart_of_a_bot_that_ends_while_it_is_asked_is_told_that_nothing_runs() {
+    for body in [json!({}), json!({ "force": true })] {
+        let (engine, edge) = world(Manner::Willing);
+        assert_eq!(number(&edge), json!(1));
+        engine.set(|state| state.silent = true);
+        let answer = thread::scope(|scope| {
+            let answer = scope.spawn(|| restart(&edge, &body));
+            engine.until("the question", |state| state.asked > 0);
+            engine.end(0);
+            let began = Instant::now();
+            while !edge.log().contains("the container ended") {
+                assert!(began.elapsed() < PATIENCE, "its end was not noticed\n{}", edge.log());
+                thread::sleep(LOOK);
+            }
+            engine.set(|state| state.silent = false);
+            answer.join().unwrap()
+        });
+        assert_eq!((answer.status, &answer.body["stopping"]), (200, &json!(false)), "{body}: {answer:?}");
+        assert_eq!(engine.state().signals, Vec::<String>::new());
+        assert_eq!(number(&edge), json!(2), "the next request starts it");
+    }
+}
+
 /// A world whose container runs on although the engine no longer tells of its end.
 fn lost() -> (Engine, Running) {
     let (engine, edge) = world(Manner::Willing);
