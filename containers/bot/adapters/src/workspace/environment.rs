@@ -1,6 +1,11 @@
 //! The environment of every child process: made from nothing, so that no secret of the service is in it.
 
-use std::{ffi::OsString, path::Path, process::Command};
+use std::{
+    env::split_paths,
+    ffi::{OsStr, OsString},
+    path::Path,
+    process::Command,
+};
 
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
@@ -47,6 +52,12 @@ impl ChildEnvironment {
         Self { variables }
     }
 
+    /// Why no workspace can be made on this machine, as a container without tools is one; nothing where all is there.
+    pub(super) fn obstacle(&self) -> Option<String> {
+        let path = self.variables.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value);
+        obstacle(path.map_or(OsStr::new(DEFAULT_PATH), OsString::as_os_str), Path::new(start::SHELL))
+    }
+
     /// A command with this environment and nothing else. `place` is the workspace's own folder.
     pub(super) fn command(&self, program: &str, place: &Path) -> Command {
         let mut command = start::command(program);
@@ -58,6 +69,16 @@ impl ChildEnvironment {
             .env("GIT_CEILING_DIRECTORIES", place);
         command
     }
+}
+
+fn obstacle(path: &OsStr, shell: &Path) -> Option<String> {
+    let needs = [
+        ("git", split_paths(path).any(|folder| folder.join("git").is_file())),
+        ("shell (/bin/sh)", shell.exists()),
+    ];
+    let missing: Vec<_> = needs.into_iter().filter(|(_, is_there)| !is_there).map(|(name, _)| name).collect();
+    let missing = (!missing.is_empty()).then(|| missing.join(" and no "))?;
+    Some(format!("this installation works on no repository: it has no {missing}"))
 }
 
 /// Closes what `/proc` shows of this process to others of its user, its environment above all: commands run as the
@@ -80,6 +101,18 @@ mod tests {
         assert!(names.contains(&"PATH".into()));
         assert!(!names.iter().any(|name| name.to_string_lossy().contains("TOKEN")));
         assert!(!names.contains(&"ANTHROPIC_API_KEY".into()));
+    }
+
+    #[test]
+    fn what_a_workspace_needs_and_is_not_there_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let (nowhere, shell) = (folder.path().as_os_str(), folder.path().join("sh"));
+        let both = obstacle(nowhere, &shell).unwrap();
+        assert!(both.ends_with("it has no git and no shell (/bin/sh)"), "{both}");
+        std::fs::write(&shell, "").unwrap();
+        assert!(obstacle(nowhere, &shell).unwrap().ends_with("it has no git"));
+        std::fs::write(folder.path().join("git"), "").unwrap();
+        assert_eq!(obstacle(nowhere, &shell), None);
     }
 
     #[test]

@@ -88,6 +88,9 @@ impl WorkspaceProvider for GitWorkspaces {
         request: WorkspaceRequest<'_>,
         cancel: &CancellationToken,
     ) -> Result<Arc<dyn Workspace>, WorkspaceError> {
+        if let Some(obstacle) = self.environment.obstacle() {
+            return Err(WorkspaceError::Refused(obstacle));
+        }
         let name = folder_name(request.thread);
         let lock = self.lock_of(&name);
         let _alone = tokio::select! {

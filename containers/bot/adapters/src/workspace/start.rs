@@ -31,12 +31,14 @@ password=$password
 END
 fi
 exec "$@""#;
+/// What runs it.
+pub(super) const SHELL: &str = "/bin/sh";
 /// Of a program that is given none.
 const NO_CREDENTIALS: &str = "\n\n";
 
 /// The command that becomes this program.
 pub(super) fn command(program: impl AsRef<OsStr>) -> Command {
-    let mut command = Command::new("/bin/sh");
+    let mut command = Command::new(SHELL);
     command.args(["-c", SCRIPT, "ars"]).arg(program);
     command
 }

@@ -60,6 +60,22 @@ async fn a_repository_that_cannot_be_cloned_fails_the_run_in_gits_words() {
 }
 
 #[tokio::test]
+async fn a_coding_request_where_there_is_no_git_is_refused_by_what_is_missing_and_asks_no_model() {
+    let machine = Machine::new();
+    let fake = FakeAnthropic::start().await;
+    let project = machine.project();
+    let mut ask = machine.ars_with(&fake.url(), &["ask", "hi", "--repo", project.to_str().unwrap()]);
+    // As in the image, which holds the bot alone.
+    let ended = run(ask.env("PATH", machine.path("elsewhere"))).await;
+    ended.assert_refused(1, "failed", &["works on no repository", "no git"]);
+    assert_eq!(fake.request_count(), 0);
+    let record = machine.record().await;
+    assert_eq!(record["status"], "failed");
+    assert!(events(&record, "run_meta")[0]["repo"].is_null(), "it never had one: {record}");
+    assert!(!ended.stderr.contains("panicked"), "{}", ended.stderr);
+}
+
+#[tokio::test]
 async fn a_coding_request_outside_a_repository_is_asked_for_one() {
     let machine = Machine::new();
     let fake = FakeAnthropic::start().await;
