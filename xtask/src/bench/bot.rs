@@ -19,7 +19,9 @@ use crate::terminal::Step;
 use crate::up::http;
 
 /// The bot as it is released.
-const ARS: Target<'_> = Target { package: "ars", kind: "--bin", name: "ars", profile: "release" };
+const RELEASED: &str = "release";
+/// The bot as tests start it.
+const TESTED: &str = "dev";
 /// The tokens of the measured bot and Worker; they live as long as the measurement.
 const TOKEN: &str = "bench";
 /// Room that a run is given beyond the turns that are measured: its answer.
@@ -37,15 +39,28 @@ pub struct Programs {
     dir: PathBuf,
 }
 
+/// Which bot is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Which {
+    /// As it is released.
+    Released,
+    /// The same, as it was built last.
+    AsBuilt,
+    /// As tests start it: to see that a measurement works, not for its figures.
+    Tested,
+}
+
 impl Programs {
     /// Builds everything, or takes the bot and the model as they were built last; data will lie below `dir`.
-    pub fn new(dir: &Path, as_built: bool) -> Result<Self> {
+    pub fn new(dir: &Path, which: Which) -> Result<Self> {
         let step = Step::begin("builds");
-        let (ars, model) = if as_built {
-            let built = repo_root().join("target/release");
-            (built.join("ars"), built.join("examples/instant_model"))
-        } else {
-            (cargo::build(ARS, &step)?, cargo::build(model::TARGET, &step)?)
+        let (ars, model) = match which {
+            Which::Released => built(RELEASED, &step)?,
+            Which::Tested => built(TESTED, &step)?,
+            Which::AsBuilt => {
+                let built = repo_root().join("target/release");
+                (built.join("ars"), built.join("examples/instant_model"))
+            }
         };
         let npm = ensure_npm(&|line| step.tell(line))?;
         let built = build_state_worker(&|line| step.tell(line))?;
@@ -53,6 +68,12 @@ impl Programs {
         step.done("");
         Ok(Self { ars, model, state, dir: dir.to_owned() })
     }
+}
+
+/// The bot and the model.
+fn built(profile: &str, step: &Step) -> Result<(PathBuf, PathBuf)> {
+    let ars = Target { package: "ars", kind: "--bin", name: "ars", profile };
+    Ok((cargo::build(ars, step)?, cargo::build(Target { profile, ..model::TARGET }, step)?))
 }
 
 /// Bot, Worker and model; ended when dropped.

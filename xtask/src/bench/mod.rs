@@ -18,7 +18,7 @@ use anyhow::Result;
 use clap::{Args, Subcommand};
 
 use self::aims::Verdicts;
-use self::bot::Programs;
+use self::bot::{Programs, Which};
 use self::scale::{Row, Size};
 
 /// What to measure.
@@ -56,6 +56,9 @@ pub struct LoopOptions {
     /// Fail when a figure is worse than its aim
     #[arg(long)]
     check: bool,
+    /// Everything once, as small as it can be and with the bot as tests start it: that it works, not how fast
+    #[arg(long, conflicts_with_all = ["turns", "runs", "only", "dir", "as_built", "quick", "check"])]
+    smoke: bool,
 }
 
 /// Measures.
@@ -67,8 +70,22 @@ pub fn run(what: &What) -> Result<()> {
     }
 }
 
+/// Shows that each measurement of the runtime works from end to end, with the bot as tests start it. No figure decides:
+/// it is the check that fits a busy machine.
+pub fn smoke() -> Result<()> {
+    let programs = Programs::new(&std::env::temp_dir(), Which::Tested)?;
+    println!("The benchmark of the runtime in its smallest form: that it works, not how fast.");
+    let mut verdicts = Verdicts::default();
+    turns::run(&programs, &[1], Size::SMOKE.repeats, &mut verdicts)?;
+    scale::run(&programs, Size::SMOKE, &mut verdicts, |_| true)
+}
+
 fn measure_loop(options: &LoopOptions) -> Result<()> {
-    let programs = Programs::new(&options.dir, options.as_built)?;
+    if options.smoke {
+        return smoke();
+    }
+    let which = if options.as_built { Which::AsBuilt } else { Which::Released };
+    let programs = Programs::new(&options.dir, which)?;
     let wants = |row: Row| options.only.is_empty() || options.only.contains(&row);
     let size = if options.quick { Size::QUICK } else { Size::FULL };
     let mut verdicts = Verdicts::default();

@@ -14,6 +14,7 @@ use ars_workerd as edge;
 
 use self::platforms::Platforms;
 use self::stage::{last_stage, stage};
+use crate::bench;
 use crate::cargo::{self, command, members};
 use crate::terminal::Step;
 
@@ -43,6 +44,7 @@ pub fn test() -> Result<()> {
     stage("examples in the documentation", command("test").args(doc_tests).args(platforms.native_args()))?;
     subjects()?;
     deployments::check()?;
+    bench::smoke()?;
     last_stage("tests", runner().args(platforms.native_args()))
 }
 

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
+use super::rested::Spawns;
 use super::{Size, mb, routes, spread};
 use crate::bench::aims::Verdicts;
 use crate::bench::bot::{Bench, Programs};
@@ -12,8 +13,6 @@ use crate::bench::model::{Call, Script};
 use crate::bench::process::{Usage, peak_kb, resident_kb};
 use crate::terminal::Step;
 
-/// Tool turns of each.
-const TURNS: u32 = 12;
 /// Before each event of an answer: a turn of a run takes about two seconds, a hundred a second arrive together.
 const PAUSE: Duration = Duration::from_millis(300);
 
@@ -22,36 +21,37 @@ pub fn run(programs: &Programs, size: Size, _verdicts: &mut Verdicts) -> Result<
     println!();
     for runs in [1, size.at_once] {
         let step = Step::begin(&format!("{runs} runs at once"));
-        let line = measure(programs, runs)?;
+        let line = measure(programs, runs, size.turns_at_once)?;
         step.done("");
         println!("{line}");
     }
     println!(
         "A turn's overhead is from the last event of its model's answer to the next call: storing the step, the tool."
     );
+    println!("{}", Spawns::measure(PAUSE)?.line());
     Ok(())
 }
 
-fn measure(programs: &Programs, runs: u32) -> Result<String> {
-    let bench = Bench::start(programs, Script { turns: TURNS, pause: PAUSE, ..Script::default() })?;
+fn measure(programs: &Programs, runs: u32, turns: u32) -> Result<String> {
+    let bench = Bench::start(programs, Script { turns, pause: PAUSE, ..Script::default() })?;
     let empty = resident_kb(bench.pid())?;
     let before = Usage::of(bench.pid())?;
     let began = Instant::now();
     for mark in 0..runs {
         bench.begin(&format!("many{mark}"))?;
     }
-    let calls = bench.model.calls(runs * (TURNS + 1))?;
-    let mut overheads = overheads(&calls, &bench.model.answers(runs * TURNS)?);
+    let calls = bench.model.calls(runs * (turns + 1))?;
+    let mut overheads = overheads(&calls, &bench.model.answers(runs * turns)?);
     bench.recorded()?;
     let took = began.elapsed();
     let used = Usage::of(bench.pid())?.since(before);
     let asked = bench.counts();
     let flushes = asked.get("/runs/flush").copied().unwrap_or_default();
     Ok(format!(
-        "{runs} runs of {TURNS} turns in {:.1} s: overhead of a turn {}; CPU/turn {:.2} ms; peak {:.1} MB, {:.2} MB a run; {:.1} flushes a second\n  {}",
+        "{runs} runs of {turns} turns in {:.1} s: overhead of a turn {}; CPU/turn {:.2} ms; peak {:.1} MB, {:.2} MB a run; {:.1} flushes a second\n  {}",
         took.as_secs_f64(),
         spread(&mut overheads),
-        (used.own + used.children).as_secs_f64() * 1000.0 / f64::from(runs * TURNS),
+        (used.own + used.children).as_secs_f64() * 1000.0 / f64::from(runs * turns),
         mb(peak_kb(bench.pid())?),
         mb(peak_kb(bench.pid())?.saturating_sub(empty)) / f64::from(runs),
         flushes as f64 / took.as_secs_f64(),

@@ -3,6 +3,7 @@
 
 mod idle;
 mod many;
+mod rested;
 mod soak;
 mod viewers;
 mod watched;
@@ -40,8 +41,12 @@ pub struct Size {
     waiting: u32,
     /// Runs at once.
     at_once: u32,
+    /// Tool turns of each.
+    turns_at_once: u32,
     /// Numbers of viewers.
     viewers: &'static [usize],
+    /// Tool turns of the run they see.
+    watched_turns: u32,
     /// Turns of the long run after which its memory is looked at.
     soak: &'static [u32],
 }
@@ -52,12 +57,30 @@ impl Size {
         repeats: u32::MAX,
         waiting: 100,
         at_once: 200,
+        turns_at_once: 12,
         viewers: &[0, WATCHED_BY, 1000],
+        watched_turns: 60,
         soak: &[200, 500, 1000, 2000],
     };
     /// The same aims in two minutes.
-    pub const QUICK: Self =
-        Self { repeats: 1, waiting: 30, at_once: 50, viewers: &[WATCHED_BY], soak: &[100, 200] };
+    pub const QUICK: Self = Self {
+        repeats: 1,
+        waiting: 30,
+        at_once: 50,
+        viewers: &[WATCHED_BY],
+        soak: &[100, 200],
+        ..Self::FULL
+    };
+    /// Each measurement once and as small as it can be: its figures say nothing.
+    pub const SMOKE: Self = Self {
+        repeats: 1,
+        waiting: 2,
+        at_once: 3,
+        turns_at_once: 2,
+        viewers: &[2],
+        watched_turns: 8,
+        soak: &[2, 4],
+    };
 }
 
 /// Measures one thing and prints it.

@@ -13,10 +13,8 @@ use crate::bench::model::Script;
 use crate::bench::process::{Usage, peak_kb};
 use crate::terminal::Step;
 
-/// Tool turns of the run.
-const TURNS: u32 = 60;
-/// Turns before which all viewers are there.
-const JOINED: usize = 20;
+/// The share of the turns before which all viewers are there.
+const JOINED: usize = 3;
 /// Before each event of an answer: a turn takes about a quarter of a second, as the fastest models do.
 const PAUSE: Duration = Duration::from_millis(30);
 
@@ -25,7 +23,7 @@ pub fn run(programs: &Programs, size: Size, verdicts: &mut Verdicts) -> Result<(
     println!();
     for &count in size.viewers {
         let step = Step::begin(&format!("{count} viewers"));
-        let (line, p99_ms) = measure(programs, count)?;
+        let (line, p99_ms) = measure(programs, count, size.watched_turns)?;
         step.done("");
         println!("{line}");
         if count == WATCHED_BY {
@@ -37,23 +35,24 @@ pub fn run(programs: &Programs, size: Size, verdicts: &mut Verdicts) -> Result<(
 }
 
 /// What there is to say, and the p99 of an event's age in milliseconds.
-fn measure(programs: &Programs, count: usize) -> Result<(String, f64)> {
-    let bench = Bench::start(programs, Script { turns: TURNS, pause: PAUSE, ..Script::default() })?;
+fn measure(programs: &Programs, count: usize, turns: u32) -> Result<(String, f64)> {
+    let bench = Bench::start(programs, Script { turns, pause: PAUSE, ..Script::default() })?;
     let run = bench.begin("watched")?;
     bench.model.calls(1)?;
     let before = Usage::of(bench.pid())?;
     let viewers = Viewers::watch(&bench.events(&run)?, count)?;
-    let calls = bench.model.arrivals(TURNS)?;
-    let mut turns: Vec<_> = calls[JOINED..].windows(2).map(|pair| pair[1].duration_since(pair[0])).collect();
+    let calls = bench.model.arrivals(turns)?;
+    let mut between: Vec<_> =
+        calls[calls.len() / JOINED..].windows(2).map(|pair| pair[1].duration_since(pair[0])).collect();
     let used = Usage::of(bench.pid())?.since(before);
     bench.recorded()?;
     let mut ages = viewers.ages()?;
     let line = format!(
         "{count} viewers: turn {}; {} events came, age {}; own CPU/turn {:.2} ms, peak {:.1} MB",
-        spread(&mut turns),
+        spread(&mut between),
         ages.len(),
         spread(&mut ages),
-        used.own.as_secs_f64() * 1000.0 / f64::from(TURNS),
+        used.own.as_secs_f64() * 1000.0 / f64::from(turns),
         mb(peak_kb(bench.pid())?),
     );
     Ok((line, percentile(&mut ages, 0.99).as_secs_f64() * 1000.0))
