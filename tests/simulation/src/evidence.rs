@@ -5,11 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use ars_types::StopMode;
 use serde_json::Value;
 
-use crate::viewer::View;
+use crate::{story::Story, viewer::View};
 
 /// Everything that can be held against a promise.
 #[derive(Debug, Default, PartialEq)]
 pub struct Evidence {
+    /// What was played.
+    pub story: Story,
     /// Runs that were claimed or announced, by id.
     pub runs: BTreeMap<String, RunSeen>,
     /// What reached requesters.
@@ -40,6 +42,12 @@ pub struct Evidence {
     pub failed_requests: u64,
     /// Every call of a port: number, process, name.
     pub calls: Vec<(u64, String, String)>,
+    /// Calls of the model that runs made.
+    pub thoughts: Vec<Thought>,
+    /// What was written to memory, by the run it was learned in.
+    pub learned: BTreeMap<String, BTreeSet<String>>,
+    /// What is remembered at the end.
+    pub memory: Vec<Value>,
     /// Rows that are live at the end.
     pub left_live: Vec<Value>,
 }
@@ -49,6 +57,14 @@ pub struct Evidence {
 pub struct RunSeen {
     /// The ledger has taken it.
     pub is_claimed: bool,
+    /// The process that claimed it, and the last call of a port before the ledger knew.
+    pub claimed: Option<(u64, String)>,
+    /// What it may cost, in micro-dollars, as its steps say.
+    pub cap: Option<u64>,
+    /// When it was taken over, also by the process that had it: the last call of a port before.
+    pub taken_over: Vec<u64>,
+    /// Steps that the ledger acknowledged: the last call of a port before, and the process.
+    pub steps: Vec<(u64, String)>,
     /// The message it serves, as its claim says: of several, the last.
     pub request: Option<String>,
     /// Events that the ledger acknowledged, by seq.
@@ -86,6 +102,21 @@ impl Said {
     }
 }
 
+impl Said {
+    /// Said without leave by a process that the run was taken from while it stood still, after another had said so
+    /// without leave: neither could be told of the other.
+    pub(crate) fn was_said_unheard(&self, evidence: &Evidence) -> bool {
+        let is_before = |other: &&Self| {
+            other.run == self.run
+                && other.to == self.to
+                && other.number < self.number
+                && other.through != self.through
+        };
+        let mut before = evidence.said.iter().filter(is_before).peekable();
+        self.is_without_leave && before.peek().is_some() && before.all(|other| other.is_without_leave)
+    }
+}
+
 /// A follow-up whose sender was told that it was passed on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PassedOn {
@@ -97,6 +128,25 @@ pub struct PassedOn {
     pub number: u64,
 }
 
+/// One call of the model by a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Thought {
+    /// The messages that the conversation begins with.
+    pub about: Vec<String>,
+    /// The process that asked.
+    pub process: String,
+    /// The number of the port's call.
+    pub number: u64,
+    /// The model.
+    pub model: String,
+    /// The system prompt.
+    pub system: String,
+    /// The conversation holds its request as it was made.
+    pub has_request: bool,
+    /// What the process was told that it used, in micro-dollars, and the last call of a port before.
+    pub told: Vec<(u64, u64)>,
+}
+
 /// One thing a tool did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Effect {
@@ -106,6 +156,14 @@ pub struct Effect {
     pub process: String,
     /// The number of the port's call.
     pub number: u64,
+}
+
+impl Effect {
+    /// Whether it may be this message's: a call is named after its message where a story has several.
+    pub(crate) fn may_serve(&self, message: Option<&str>) -> bool {
+        let named = self.call.split_once('t').map_or("", |(message, _)| message);
+        named.is_empty() || message.is_none_or(|message| message == named)
+    }
 }
 
 /// An acknowledged stop.

@@ -2,16 +2,16 @@
 
 use ars_types::StopMode;
 
-use crate::random::Random;
+use crate::{random::Random, story::Story};
 
-/// Where random faults strike: the calls of the canonical run and some that a fault adds.
-const CALLS: u64 = 110;
 /// Most faults of a random plan.
 const MOST_FAULTS: u64 = 6;
 
 /// Everything that goes wrong in one scenario.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Plan {
+    /// What they strike.
+    pub story: Story,
     /// In no order.
     pub faults: Vec<Fault>,
 }
@@ -100,15 +100,22 @@ pub enum Whose {
 impl Plan {
     /// The process dies at this call; its lease lapses meanwhile or does not.
     pub fn kill(at: u64, after: bool, idle_ms: u64) -> Self {
-        Self { faults: vec![Fault { at, what: What::Kill { after, idle_ms } }] }
+        Self { faults: vec![Fault { at, what: What::Kill { after, idle_ms } }], ..Self::default() }
+    }
+
+    /// The same faults in another story.
+    #[must_use]
+    pub fn of(self, story: Story) -> Self {
+        Self { story, ..self }
     }
 
     /// The plan of a seed.
-    pub fn random(seed: u64) -> Self {
+    pub fn random(story: Story, seed: u64) -> Self {
         let mut random = Random::new(seed);
         let count = 1 + random.below(MOST_FAULTS);
-        let faults = (0..count).map(|_| Fault { at: 1 + random.below(CALLS), what: any(&mut random) });
-        Self { faults: faults.collect() }
+        let faults =
+            (0..count).map(|_| Fault { at: 1 + random.below(story.calls()), what: any(&mut random) });
+        Self { story, faults: faults.collect() }
     }
 }
 

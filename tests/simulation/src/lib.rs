@@ -1,7 +1,7 @@
 //! The agent runtime in a simulated world (issue "The agent runtime", Proof): the real core and the real store logic,
 //! with a scripted model and scripted tools, killed and hindered by plan.
 //!
-//! A [`Plan`] says what goes wrong at which call of a port; [`play()`] plays the canonical run against it and hands back
+//! A [`Plan`] says what goes wrong at which call of a port; [`play()`] plays its [`Story`] against it and hands back
 //! what the world saw; [`violations`] says which of the runtime's promises it did not keep. Time is simulated, so a
 //! case of hours takes milliseconds. Not here: real processes and real files (`containers/bot/app/tests`).
 #![forbid(unsafe_code)]
@@ -22,6 +22,7 @@ mod play;
 mod process;
 mod random;
 mod script;
+mod story;
 mod viewer;
 mod wire;
 mod workspace;
@@ -31,3 +32,4 @@ pub use evidence::Evidence;
 pub use fault::{Fault, Plan, What, Whose};
 pub use invariants::{Violation, violations};
 pub use play::{Ended, play, play_at_once};
+pub use story::Story;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ars_agent::ModelTurn;
+use ars_agent::{ModelTurn, StopReason, Usage};
 use ars_bot_core::ports::{
     ModelClient, ModelDelta, ModelError, ModelErrorKind, ModelRequest, Models, UnknownProvider,
 };
@@ -11,10 +11,20 @@ use async_trait::async_trait;
 use tokio::time::{Duration, sleep};
 use tokio_util::sync::CancellationToken;
 
-use crate::{life::Life, script, world::Order};
+use crate::{
+    evidence::Thought,
+    life::Life,
+    script::{self, bounded},
+    world::Order,
+};
 
 /// How long the model thinks.
 const THINKING: Duration = Duration::from_millis(300);
+/// Between two attempts at a model that is overloaded, and how many there are.
+const BUSY: Duration = Duration::from_secs(10);
+const ATTEMPTS: u32 = 6;
+/// Between an attempt that broke off and the next one.
+const BROKEN: Duration = Duration::from_secs(1);
 
 /// Every model of one process.
 pub(crate) struct Scripted(pub(crate) Arc<Life>);
@@ -25,29 +35,32 @@ impl Models for Scripted {
     }
 }
 
+type Deltas<'a> = &'a (dyn Fn(ModelDelta) + Send + Sync);
+
 #[async_trait]
 impl ModelClient for Scripted {
     async fn turn(
         &self,
         request: ModelRequest<'_>,
-        _deltas: &(dyn Fn(ModelDelta) + Send + Sync),
+        deltas: Deltas<'_>,
         cancel: &CancellationToken,
     ) -> Result<ModelTurn, ModelError> {
         let life = &self.0;
+        if request.model == script::CHEAP {
+            return Ok(self.reflect().await);
+        }
         let call = life.begin("model").await;
-        let step = script::progress(request.turns);
-        if step == script::FOLLOW_UP_AT && script::is_followed_up(request.turns) {
+        let thought = self.note(&request, call.number);
+        if script::is_followed_up(request.turns) {
             life.world.order(Order::FollowUp { through_eldest: false });
         }
         tokio::select! {
             biased;
-            () = cancel.cancelled() => {
-                return Err(ModelError { kind: ModelErrorKind::Cancelled, message: "stopped".into() });
-            }
-            () = sleep(THINKING) => {}
+            () = cancel.cancelled() => return Err(failed(ModelErrorKind::Cancelled)),
+            thought_of = self.think(&request, thought, deltas) => thought_of?,
         }
         let turn = script::answer(request.turns, request.may_call_tools);
-        if turn.stop == ars_agent::StopReason::EndTurn {
+        if turn.stop == StopReason::EndTurn {
             let asked = script::ids(&script::request(request.turns));
             let at_ms = life.world.at_ms();
             let mut evidence = life.world.evidence();
@@ -56,6 +69,79 @@ impl ModelClient for Scripted {
             }
         }
         life.end_call(&call).await;
+        self.tell(thought, request.model, turn.usage);
         Ok(turn)
     }
+}
+
+impl Scripted {
+    async fn reflect(&self) -> ModelTurn {
+        let call = self.0.begin("reflection").await;
+        sleep(THINKING).await;
+        self.0.end_call(&call).await;
+        script::reflection(call.number)
+    }
+
+    /// What comes before the answer, if there is one.
+    async fn think(
+        &self,
+        request: &ModelRequest<'_>,
+        thought: usize,
+        deltas: Deltas<'_>,
+    ) -> Result<(), ModelError> {
+        if bounded::is_overloaded(request.model, request.turns) {
+            return Err(self.refuse(deltas).await);
+        }
+        if let Some(usage) = bounded::broken(request.turns) {
+            self.0.alive().await;
+            self.tell(thought, request.model, usage);
+            deltas(ModelDelta::Usage(usage));
+            deltas(ModelDelta::Retrying { attempt: 1, wait: BROKEN, is_overload: false });
+            sleep(BROKEN).await;
+        }
+        sleep(THINKING).await;
+        Ok(())
+    }
+
+    /// Too much to do, at every attempt of a patient client.
+    async fn refuse(&self, deltas: Deltas<'_>) -> ModelError {
+        for attempt in 1..=ATTEMPTS {
+            self.0.alive().await;
+            deltas(ModelDelta::Retrying { attempt, wait: BUSY, is_overload: true });
+            sleep(BUSY).await;
+        }
+        self.0.alive().await;
+        failed(ModelErrorKind::Overloaded { retry_after: None })
+    }
+
+    /// Takes note of a call; its place among all.
+    fn note(&self, request: &ModelRequest<'_>, number: u64) -> usize {
+        let world = &self.0.world;
+        let first = script::request(request.turns);
+        let about = script::ids(&first);
+        let mut requests = world.story.requests().iter();
+        let asked = requests.find(|asked| about.first().is_some_and(|id| id == asked.id));
+        let thought = Thought {
+            has_request: !about.is_empty() && asked.is_none_or(|asked| first.contains(asked.text)),
+            about,
+            process: self.0.name.clone(),
+            number,
+            model: request.model.to_owned(),
+            system: request.system.to_owned(),
+            told: Vec::new(),
+        };
+        let mut evidence = world.evidence();
+        evidence.thoughts.push(thought);
+        evidence.thoughts.len() - 1
+    }
+
+    fn tell(&self, thought: usize, model: &str, usage: Usage) {
+        let world = &self.0.world;
+        let told = (world.calls(), world.story.cost(model, usage));
+        world.evidence().thoughts[thought].told.push(told);
+    }
+}
+
+fn failed(kind: ModelErrorKind) -> ModelError {
+    ModelError { kind, message: "as planned".into() }
 }

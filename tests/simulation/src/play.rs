@@ -39,7 +39,7 @@ pub enum Ended {
     Never,
 }
 
-/// Plays a scenario: the canonical run, and what the plan does to it.
+/// Plays a scenario: the runs of its story, and what the plan does to them.
 pub fn play(plan: &Plan) -> (Ended, Evidence) {
     staged(plan, async |director| director.direct().await)
 }
@@ -83,9 +83,14 @@ struct Director {
 impl Director {
     async fn direct(&mut self) -> Ended {
         self.start();
-        self.processes[0].hear("m0", "canonical m0");
-        if !self.until_quiet(LIMIT, |director| director.is_idle()).await {
-            return Ended::Never;
+        for request in self.world.story.requests() {
+            let text = format!("{}{}", request.directives, request.text);
+            if let Some(process) = self.chosen(false) {
+                process.hear_in(request.thread, request.id, &text);
+            }
+            if !self.until_quiet(LIMIT, Self::is_idle).await {
+                return Ended::Never;
+            }
         }
         if self.world.live().is_empty() {
             return Ended::Quiet;
@@ -208,7 +213,10 @@ impl Director {
             self.world.evidence().run(&id).record = record;
         }
         let (live, took_ms) = (self.world.live(), self.world.at_ms());
+        let memory = self.world.memory();
         let mut evidence = self.world.evidence();
+        evidence.story = self.world.story;
+        evidence.memory = memory;
         evidence.left_live = live;
         evidence.took_ms = took_ms;
     }

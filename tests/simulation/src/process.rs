@@ -8,11 +8,10 @@ use ars_bot_core::{
     Capabilities, Core, Deps, LedgerDeps,
     live::LiveStores,
     message::{Choices, IncomingMessage},
-    ports::{Clock, Randomness, Repository},
-    settings::Settings,
+    ports::{Clock, Randomness},
 };
 use ars_events::Redactor;
-use ars_types::{Generation, ModelRef, ThreadKey, Visibility};
+use ars_types::{Generation, ThreadKey, Visibility};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -45,6 +44,7 @@ impl Process {
             channels: Arc::new(Reopened(Arc::clone(&life))),
             has_successor: true,
         };
+        let memory = world.story.memory(client.clone());
         let drawn = Arc::clone(world);
         let randomness = Randomness::of(move |bytes| {
             drawn.random.lock().unwrap().fill(bytes);
@@ -55,9 +55,9 @@ impl Process {
             models: Arc::new(Scripted(Arc::clone(&life))),
             workspaces: Arc::new(Tree(Arc::clone(&life))),
             store: client,
-            capabilities: Capabilities { ledger: Some(ledger), ..Capabilities::default() },
+            capabilities: Capabilities { ledger: Some(ledger), memory, ..Capabilities::default() },
             redactor: Arc::new(Redactor::new(Vec::new())),
-            settings: settings(),
+            settings: world.story.settings(),
         };
         let core = Core::drawing_from(randomness, deps);
         let keeper = core.clone();
@@ -85,15 +85,5 @@ impl Process {
         };
         let (core, way) = (self.core.clone(), Way::new(Arc::clone(&self.life), id.to_owned(), None));
         tokio::spawn(async move { core.dispatch(message, Arc::new(way)).await });
-    }
-}
-
-fn settings() -> Settings {
-    Settings {
-        default_agent: Some("coding".into()),
-        default_model: ModelRef::parse("scripted/m").ok(),
-        repositories: vec![Repository { name: "acme/app".into(), origin: "/app".into() }],
-        default_repository: Some("acme/app".into()),
-        ..Settings::default()
     }
 }

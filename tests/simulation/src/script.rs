@@ -1,6 +1,12 @@
-//! What the scripted model does: the canonical run of twelve model calls, and a short answer to anything else.
+//! What the scripted model does: the canonical run of twelve model calls, those of the other stories, and a short answer
+//! to anything else.
 //!
 //! It looks at nothing but the conversation, so a resumed run goes on where the conversation stands.
+
+pub(crate) mod bounded;
+pub(crate) mod reviewed;
+
+use std::collections::BTreeSet;
 
 use ars_agent::{ModelTurn, Part, Role, StopReason, Turn, Usage};
 use serde_json::{Map, Value, json};
@@ -12,8 +18,19 @@ pub(crate) const TOOL_TURNS: usize = 11;
 /// The model call during which a follow-up is written into the thread.
 pub(crate) const FOLLOW_UP_AT: usize = 8;
 
+/// The model that reflects on runs.
+pub(crate) const CHEAP: &str = "cheap";
+
+/// What a reflection finds: each time something else, so that none passes for another.
+pub(crate) fn reflection(number: u64) -> ModelTurn {
+    let text = format!("The ledger is long, as call {number} says.");
+    let fact = json!({ "text": text, "confidence": 0.9, "keywords": ["ledger"] });
+    let answer = json!({ "facts": [fact] }).to_string();
+    turn(vec![Part::text(answer)], StopReason::EndTurn)
+}
+
 /// How many turns of calls stand in the conversation.
-pub(crate) fn progress(turns: &[Turn]) -> usize {
+pub(crate) fn steps_made(turns: &[Turn]) -> usize {
     let makes_calls = |turn: &&Turn| turn.parts.iter().any(|part| matches!(part, Part::ToolCall { .. }));
     turns.iter().filter(makes_calls).count()
 }
@@ -23,9 +40,19 @@ pub(crate) fn request(turns: &[Turn]) -> String {
     texts(turns.iter().take(1)).join(" ")
 }
 
-/// Whether the script writes into the thread of this conversation meanwhile.
+/// Whether the script writes into the thread of this conversation now.
 pub(crate) fn is_followed_up(turns: &[Turn]) -> bool {
-    ids(&request(turns)).iter().any(|id| id == "m0")
+    let request = request(turns);
+    let is_canonical = request.contains(CANONICAL) && ids(&request).iter().any(|id| id == "m0");
+    is_canonical && steps_made(turns) == FOLLOW_UP_AT
+}
+
+/// The ids of everything that was said to the model, each once.
+fn heard(turns: &[Turn]) -> String {
+    let mut heard = ids(&texts(turns).join(" "));
+    let mut known = BTreeSet::new();
+    heard.retain(|id| known.insert(id.clone()));
+    heard.join(" ")
 }
 
 /// The ids of messages (`m0`, `f1`) in a text, in order.
@@ -39,22 +66,28 @@ pub(crate) fn ids(text: &str) -> Vec<String> {
 
 /// The model's next turn.
 pub(crate) fn answer(turns: &[Turn], may_call_tools: bool) -> ModelTurn {
-    let step = progress(turns);
-    if !may_call_tools || !request(turns).contains(CANONICAL) || step >= TOOL_TURNS {
-        let heard = ids(&texts(turns.iter()).join(" ")).join(" ");
-        return turn(vec![Part::text(format!("Done. Heard: {heard}"))], StopReason::EndTurn);
+    let request = request(turns);
+    if request.contains(bounded::BOUNDED) {
+        return bounded::answer(turns, may_call_tools);
+    }
+    if request.contains(reviewed::REVIEWED) {
+        return reviewed::answer(turns, may_call_tools);
+    }
+    let step = steps_made(turns);
+    if !may_call_tools || !request.contains(CANONICAL) || step >= TOOL_TURNS {
+        return turn(vec![Part::text(format!("Done. Heard: {}", heard(turns)))], StopReason::EndTurn);
     }
     let mut parts = Vec::new();
     if step % 4 == 1 {
         parts.push(Part::text(format!("Now step {step}.")));
     }
-    parts.extend(calls(step).into_iter().enumerate().map(|(index, (name, input))| Part::ToolCall {
-        call_id: call_id(step, index),
-        name: name.to_owned(),
-        input,
-        extra: Map::new(),
-    }));
+    let calls = calls(step).into_iter().enumerate();
+    parts.extend(calls.map(|(index, (name, input))| call(call_id(step, index), name, input)));
     turn(parts, StopReason::ToolUse)
+}
+
+fn call(call_id: String, name: &str, input: Value) -> Part {
+    Part::ToolCall { call_id, name: name.to_owned(), input, extra: Map::new() }
 }
 
 fn call_id(step: usize, index: usize) -> String {
@@ -86,8 +119,8 @@ fn calls(step: usize) -> Vec<(&'static str, Value)> {
     }
 }
 
-fn texts<'a>(turns: impl Iterator<Item = &'a Turn>) -> Vec<String> {
-    let parts = turns.filter(|turn| turn.role == Role::User).flat_map(|turn| &turn.parts);
+fn texts<'a>(turns: impl IntoIterator<Item = &'a Turn>) -> Vec<String> {
+    let parts = turns.into_iter().filter(|turn| turn.role == Role::User).flat_map(|turn| &turn.parts);
     let texts = parts.filter_map(|part| match part {
         Part::Text { text, .. } => Some(text.clone()),
         _ => None,

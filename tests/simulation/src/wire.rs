@@ -4,7 +4,7 @@ use std::sync::{Arc, atomic::Ordering};
 
 use ars_bot_adapters::stores::{Answer, Exchange};
 use ars_bot_core::ports::{StoreError, StoreErrorKind};
-use ars_wire::state::{Route, RunVerb};
+use ars_wire::state::{MemoryVerb, Route, RunVerb};
 use async_trait::async_trait;
 use serde_json::Value;
 use tokio::time::{Duration, Instant, sleep, sleep_until};
@@ -77,10 +77,11 @@ fn deliver_late(world: &Arc<World>, route: Route, body: String, ms: i64) {
 /// The request takes effect; the world takes note of what it did.
 fn deliver(world: &World, route: Route, body: &str, is_answered: bool) -> Answer {
     let (status, text) = world.deliver(route, body);
-    if let (200, Route::Runs(verb)) = (status, route) {
-        let request = serde_json::from_str(body).unwrap();
-        let answer = serde_json::from_str(&text).unwrap();
-        note(world, verb, &request, &answer, is_answered);
+    let read = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+    match route {
+        Route::Runs(verb) if status == 200 => note(world, verb, &read(body), &read(&text), is_answered),
+        Route::Memory(MemoryVerb::Write) if status == 200 => note_learned(world, &read(body)),
+        _ => {}
     }
     Answer { status, text }
 }
@@ -91,6 +92,7 @@ fn note(world: &World, verb: RunVerb, request: &Value, answer: &Value, is_answer
         RunVerb::Claim => {
             let seen = evidence.run(text(&request["run"]["runId"]));
             seen.is_claimed = true;
+            seen.claimed.get_or_insert_with(|| (world.calls(), text(&request["run"]["gen"]).to_owned()));
             seen.request = script::ids(request["run"]["meta"]["label"].as_str().unwrap_or_default()).pop();
         }
         RunVerb::Flush if is_answered => {
@@ -103,6 +105,17 @@ fn note(world: &World, verb: RunVerb, request: &Value, answer: &Value, is_answer
                         seen.acknowledged.insert(event["seq"].as_u64().unwrap(), event.clone());
                     }
                 }
+            }
+        }
+        RunVerb::Step if is_answered && answer["ok"] == true => {
+            let (number, seen) = (world.calls(), evidence.run(text(&request["runId"])));
+            seen.cap = request["record"]["loop"]["limits"]["cap"]["runMicrousd"].as_u64();
+            seen.steps.push((number, text(&request["gen"]).to_owned()));
+        }
+        RunVerb::Reclaim => {
+            let number = world.calls();
+            for run in answer["runs"].as_array().into_iter().flatten() {
+                evidence.run(text(&run["row"]["runId"])).taken_over.push(number);
             }
         }
         RunVerb::Inbox if answer["ok"] == true => {
@@ -124,6 +137,14 @@ fn note(world: &World, verb: RunVerb, request: &Value, answer: &Value, is_answer
             }
         }
         _ => {}
+    }
+}
+
+fn note_learned(world: &World, request: &Value) {
+    let mut evidence = world.evidence();
+    for record in request["records"].as_array().into_iter().flatten() {
+        let learned = evidence.learned.entry(text(&record["sourceRunId"]).to_owned()).or_default();
+        learned.insert(text(&record["text"]).to_owned());
     }
 }
 

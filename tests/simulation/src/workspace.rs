@@ -10,7 +10,10 @@ use ars_types::ThreadKey;
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
-use crate::{evidence::Effect, life::Life};
+use crate::{evidence::Effect, life::Life, script::bounded::LARGE};
+
+/// Lines of the large file: some 2,000 tokens.
+const LARGE_LINES: usize = 900;
 
 /// Every working tree of one process.
 pub(crate) struct Tree(pub(crate) Arc<Life>);
@@ -70,10 +73,13 @@ impl Workspace for Tree {
 
     async fn git(
         &self,
-        _request: GitRequest<'_>,
+        request: GitRequest<'_>,
         _cancel: &CancellationToken,
     ) -> Result<GitAnswer, WorkspaceError> {
-        Ok(GitAnswer { exit_code: 0, output: Vec::new(), truncated: false })
+        self.act("git", "").await;
+        let is_digest = request.arguments.contains(&"--numstat");
+        let output = if is_digest { Vec::new() } else { b"+changed\n".to_vec() };
+        Ok(GitAnswer { exit_code: 0, output, truncated: false })
     }
 
     async fn read(&self, path: &str, _limit: u64) -> Result<(Vec<u8>, u64), WorkspaceError> {
@@ -81,7 +87,7 @@ impl Workspace for Tree {
             return Err(WorkspaceError::NotFound(path.to_owned()));
         }
         self.act("read", path).await;
-        let text = format!("alpha of {path}");
+        let text = if path == LARGE { "one line\n".repeat(LARGE_LINES) } else { format!("alpha of {path}") };
         Ok((text.clone().into_bytes(), text.len() as u64))
     }
 

@@ -7,7 +7,7 @@ use std::sync::{
 
 use ars_bot_core::ports::Clock as _;
 use ars_testkit::NativeState;
-use ars_wire::state::{Route, RunVerb};
+use ars_wire::state::{MemoryVerb, Route, RunVerb};
 use serde_json::{Value, json};
 use tokio::{
     sync::mpsc::UnboundedSender,
@@ -19,15 +19,19 @@ use crate::{
     evidence::Evidence,
     fault::{Fault, Plan, What},
     random::Random,
+    story::{self, Story},
 };
 
 /// The store that the bot keeps its runs in.
 const STORE: &str = ars_wire::runs::DEFAULT_STORE;
+/// Records that a memory lists at most.
+const MOST_MEMORIES: u32 = 50;
 /// The seed of ids and tokens: a plan is played the same way each time.
 const IDS: u64 = 1;
 
 /// The world of one scenario.
 pub(crate) struct World {
+    pub(crate) story: Story,
     pub(crate) began: Instant,
     pub(crate) store_clock: Arc<SimClock>,
     state: Mutex<NativeState>,
@@ -81,6 +85,7 @@ impl World {
     pub(crate) fn new(plan: &Plan, orders: UnboundedSender<Order>) -> Arc<Self> {
         let began = Instant::now();
         Arc::new(Self {
+            story: plan.story,
             began,
             store_clock: SimClock::since(began),
             state: Mutex::new(NativeState::new(None)),
@@ -173,5 +178,13 @@ impl World {
         let (_, text) = self.deliver(Route::Runs(RunVerb::Get), &body);
         let mut answer: Value = serde_json::from_str(&text).unwrap();
         Some(answer["record"].take()).filter(Value::is_object)
+    }
+
+    /// What is remembered.
+    pub(crate) fn memory(&self) -> Vec<Value> {
+        let body = json!({ "scopeKey": story::MEMORY, "limit": MOST_MEMORIES }).to_string();
+        let (_, text) = self.deliver(Route::Memory(MemoryVerb::List), &body);
+        let answer: Value = serde_json::from_str(&text).unwrap();
+        answer["records"].as_array().expect("memory lists its records").clone()
     }
 }

@@ -1,7 +1,9 @@
 //! What the runtime promises, one function for each sentence (document 1 section 2.4, document 2 sections 2.4 and 3.3).
 
+mod bounded;
 mod events;
 mod follow_ups;
+mod money;
 mod stops;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,11 +34,17 @@ pub fn violations(ended: Ended, evidence: &Evidence) -> Vec<Violation> {
         events::no_event_is_lost_or_duplicated(id, run, evidence, &mut found);
         input_and_answer_are_as_told(id, run, evidence, &mut found);
         a_completed_run_has_replied(id, run, evidence, &mut found);
+        money::a_record_tells_all_that_a_run_has_cost(id, run, evidence, &mut found);
+        money::a_run_past_its_cap_asks_no_model(id, run, evidence, &mut found);
+        money::no_run_begins_past_the_days_cap(id, run, evidence, &mut found);
+        bounded::a_review_tells_its_last_verdict_once(id, run, evidence, &mut found);
     }
     a_run_replies_at_most_once(evidence, &mut found);
     no_unknown_effect_is_repeated(evidence, &mut found);
     events::a_viewer_sees_each_event_once(evidence, &mut found);
     stops::a_stopped_run_stays_stopped(evidence, &mut found);
+    bounded::a_model_is_always_shown_the_request(evidence, &mut found);
+    bounded::what_a_run_leaves_is_remembered_once(evidence, &mut found);
     follow_ups::an_acknowledged_follow_up_is_not_forgotten(evidence, &mut found);
     found.0
 }
@@ -102,7 +110,7 @@ fn a_completed_run_has_replied(id: &str, run: &RunSeen, evidence: &Evidence, fou
 fn a_run_replies_at_most_once(evidence: &Evidence, found: &mut Found) {
     let (mut by_run, mut by_message) = (BTreeMap::<_, Vec<_>>::new(), BTreeMap::<_, BTreeSet<_>>::new());
     for said in &evidence.said {
-        if !said.is_lost_sight_of(evidence) {
+        if !said.is_lost_sight_of(evidence) && !said.was_said_unheard(evidence) {
             by_run.entry((&said.run, &said.to)).or_default().push(&said.text);
         }
         let record = said.run.as_ref().and_then(|run| evidence.runs.get(run)?.record.as_ref());

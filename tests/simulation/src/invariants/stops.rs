@@ -31,6 +31,7 @@ pub(super) fn a_stopped_run_stays_stopped(evidence: &Evidence, found: &mut Found
         if stop.mode == StopMode::Hard {
             let later = evidence.effects.iter().find(|effect| {
                 effect.number > stop.number
+                    && effect.may_serve(run.and_then(|run| run.request.as_deref()))
                     && stop.owner.as_ref().is_some_and(|owner| *owner != effect.process)
             });
             found.unless(later.is_none(), "no later process works on a run that was stopped hard", || {

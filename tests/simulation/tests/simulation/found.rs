@@ -49,3 +49,12 @@ fn a_result_is_told_once_by_all_the_processes_that_settle_its_call() {
     let resumed = record["events"].as_array().unwrap().iter().filter(|event| event["kind"] == "resumed");
     assert_eq!(resumed.count(), 2);
 }
+
+#[test]
+fn a_run_that_begins_in_an_outage_goes_on_when_the_stores_are_back() {
+    // Its transcript was not told who writes, and would refuse its own process.
+    let evidence = kept(&[(7, What::Outage { after: false, ms: 3_000 })]);
+    let run = evidence.runs.values().next().unwrap();
+    assert_eq!(run.record.as_ref().unwrap()["status"], "completed");
+    assert_eq!((evidence.runs.len(), evidence.said.len()), (1, 1));
+}

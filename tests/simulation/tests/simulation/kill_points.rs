@@ -1,6 +1,6 @@
 //! Every kill point: the process dies at each call of a port, before and after its effect, and another goes on.
 
-use ars_tests_simulation::{Plan, play, violations};
+use ars_tests_simulation::{Plan, Story, play, violations};
 
 /// The next process starts at once, and has to wait for the lease.
 const AT_ONCE_MS: u64 = 100;
@@ -9,9 +9,9 @@ const LAPSED_MS: u64 = 45_000;
 /// Calls of a process that takes a run over and does its first step.
 const TAKING_OVER: u64 = 10;
 
-/// Calls of the run when nothing goes wrong.
-fn calls() -> u64 {
-    let (_, evidence) = play(&Plan::default());
+/// Calls of a story when nothing goes wrong.
+fn calls(story: Story) -> u64 {
+    let (_, evidence) = play(&Plan::default().of(story));
     u64::try_from(evidence.calls.len()).unwrap()
 }
 
@@ -31,23 +31,24 @@ fn hold(plans: impl Iterator<Item = Plan>) {
     assert!(broken.is_empty(), "{} of {played}\n{}", broken.len(), broken.join("\n"));
 }
 
-fn every_call(idle_ms: u64) -> impl Iterator<Item = Plan> {
-    (1..=calls()).flat_map(move |at| [false, true].map(|after| Plan::kill(at, after, idle_ms)))
+fn every_call(story: Story, idle_ms: u64) -> impl Iterator<Item = Plan> {
+    let plans = move |at| [false, true].map(|after| Plan::kill(at, after, idle_ms).of(story));
+    (1..=calls(story)).flat_map(plans)
 }
 
 #[test]
 fn a_run_survives_a_kill_at_every_call_when_the_next_process_starts_at_once() {
-    hold(every_call(AT_ONCE_MS));
+    hold(every_call(Story::Canonical, AT_ONCE_MS));
 }
 
 #[test]
 fn a_run_survives_a_kill_at_every_call_when_the_next_process_starts_late() {
-    hold(every_call(LAPSED_MS));
+    hold(every_call(Story::Canonical, LAPSED_MS));
 }
 
 #[test]
 fn a_run_survives_a_kill_at_every_call_and_another_while_it_is_taken_over() {
-    let plans = (1..=calls()).flat_map(|at| {
+    let plans = (1..=calls(Story::Canonical)).flat_map(|at| {
         (1..=TAKING_OVER).map(move |later| {
             let mut plan = Plan::kill(at, true, LAPSED_MS);
             plan.faults.extend(Plan::kill(at + later, later % 2 == 0, LAPSED_MS).faults);
@@ -55,4 +56,14 @@ fn a_run_survives_a_kill_at_every_call_and_another_while_it_is_taken_over() {
         })
     });
     hold(plans);
+}
+
+#[test]
+fn runs_that_outgrow_their_bounds_survive_a_kill_at_every_call() {
+    hold(every_call(Story::Bounded, LAPSED_MS));
+}
+
+#[test]
+fn a_review_survives_a_kill_at_every_call() {
+    hold([AT_ONCE_MS, LAPSED_MS].into_iter().flat_map(|idle_ms| every_call(Story::Reviewed, idle_ms)));
 }

@@ -1,6 +1,6 @@
-//! The canonical run when nothing goes wrong: what all other scenarios are measured by.
+//! Each story when nothing goes wrong: what all other scenarios are measured by.
 
-use ars_tests_simulation::{Ended, Plan, play, violations};
+use ars_tests_simulation::{Ended, Evidence, Plan, Story, play, violations};
 
 #[test]
 fn the_canonical_run_takes_twelve_model_calls_and_answers_once() {
@@ -16,4 +16,70 @@ fn the_canonical_run_takes_twelve_model_calls_and_answers_once() {
     let run = evidence.runs.values().next().unwrap();
     assert_eq!(run.record.as_ref().unwrap()["status"], "completed");
     assert!(!run.acknowledged.is_empty());
+}
+
+fn quiet(story: Story) -> Evidence {
+    let (ended, evidence) = play(&Plan::default().of(story));
+    assert_eq!(violations(ended, &evidence), [], "{}", evidence.tail());
+    assert_eq!(ended, Ended::Quiet);
+    evidence
+}
+
+/// The kinds of notes in a run's record.
+fn notes(record: &serde_json::Value) -> Vec<&str> {
+    let events = record["events"].as_array().unwrap().iter();
+    events.filter(|event| event["type"] == "run_note").map(|event| event["kind"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn runs_that_outgrow_their_bounds_are_summed_up_go_to_another_model_and_end_with_their_money() {
+    let evidence = quiet(Story::Bounded);
+    let said: Vec<_> = evidence.said.iter().map(|said| (said.to.as_str(), said.text.as_str())).collect();
+    let [("m0", first), ("m1", second), ("m2", third)] = said[..] else { panic!("{said:#?}") };
+    assert!(
+        first.starts_with("⚠️ The money cap of $0.13 ended this run.") && first.ends_with("Heard: m0"),
+        "{first}"
+    );
+    assert!(second.starts_with("⚠️ The money cap of ") && !second.contains("Heard"), "{second}");
+    assert!(third.starts_with("💸 Today's budget of $0.17 is used up."), "{third}");
+
+    let of = |message: &str| {
+        let run = evidence.runs.values().find(|run| run.request.as_deref() == Some(message)).unwrap();
+        run.record.as_ref().unwrap()
+    };
+    let events = of("m0")["events"].as_array().unwrap();
+    let is_summed_up = |event: &serde_json::Value| {
+        event["kind"] == "compacted" && event["summary"].as_str().unwrap().ends_with("replaced by a summary")
+    };
+    assert!(events.iter().any(is_summed_up) && notes(of("m0")).contains(&"money_budget_exhausted"));
+    assert_eq!(notes(of("m1")).last(), Some(&"money_budget_exhausted"));
+    let thoughts = |message: &'static str| {
+        evidence.thoughts.iter().filter(move |thought| thought.about.first().is_some_and(|id| id == message))
+    };
+    // What an attempt was told that broke off, and what the answer cost, on both models.
+    let cost = |message| thoughts(message).flat_map(|thought| &thought.told).map(|told| told.1).sum::<u64>();
+    for message in ["m0", "m1"] {
+        assert_eq!(of(message)["costMicroUsd"], cost(message), "{message}");
+    }
+    assert!(cost("m0") <= 130_000 && cost("m0") + cost("m1") > 170_000, "{} {}", cost("m0"), cost("m1"));
+    let models: Vec<_> = thoughts("m0").map(|thought| thought.model.as_str()).collect();
+    let second = &models[models.iter().position(|model| *model == "second").unwrap()..];
+    assert!(models[0] == "m" && second.len() > 1 && !second.contains(&"m"), "{models:?}");
+
+    let remembered = evidence.memory.last().unwrap()["text"].as_str().unwrap();
+    assert!(thoughts("m1").all(|thought| thought.system.contains(remembered)), "{remembered}");
+    // There is no money left of the day to reflect on the second run with.
+    assert_eq!((evidence.memory.len(), evidence.learned.len()), (1, 1));
+}
+
+#[test]
+fn a_review_that_changes_its_mind_tells_what_it_decided_last_beside_one_diff() {
+    let evidence = quiet(Story::Reviewed);
+    let said: Vec<_> = evidence.said.iter().map(|said| said.text.as_str()).collect();
+    assert_eq!(said, ["Changes requested: a lock is held too long\n\nFindings. Heard: m0"]);
+    let record = evidence.runs.values().next().unwrap().record.as_ref().unwrap();
+    let count = |kind: &str| {
+        record["events"].as_array().unwrap().iter().filter(|event| event["type"] == kind).count()
+    };
+    assert_eq!((count("review_artifact"), count("tool_result")), (1, 8));
 }

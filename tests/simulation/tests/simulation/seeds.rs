@@ -1,12 +1,17 @@
-//! Random plans of faults. `SIMULATION_SEEDS=10000` plays that many; `SIMULATION_SEED=n` plays one and tells all of it;
-//! `SIMULATION_COMMIT=<id>` plays as many again that nobody has played before, from the commit's id on.
+//! Random plans of faults for each story. `SIMULATION_SEEDS=10000` plays that many of each; `SIMULATION_SEED=n` plays one
+//! and tells all of it; `SIMULATION_COMMIT=<id>` plays as many again that nobody has played before, from the commit's id
+//! on.
 
-use ars_tests_simulation::{Plan, play, violations};
+use ars_tests_simulation::{Plan, Story, play, violations};
 
 /// Seeds played when nobody asks for more.
 const SEEDS: u64 = 500;
+/// The same of the longest story.
+const BOUNDED_SEEDS: u64 = 200;
 /// Hexadecimal digits of a commit's id that make a seed.
 const COMMIT_DIGITS: usize = 12;
+/// Every story.
+const STORIES: [Story; 3] = [Story::Canonical, Story::Bounded, Story::Reviewed];
 /// Seeds played twice.
 const TWICE: u64 = 60;
 /// Violations shown of one seed among many.
@@ -27,8 +32,22 @@ fn first_of_commit() -> Option<u64> {
 
 #[test]
 fn a_run_keeps_its_promises_under_random_faults() {
+    hold(Story::Canonical, SEEDS);
+}
+
+#[test]
+fn runs_that_outgrow_their_bounds_keep_their_promises_under_random_faults() {
+    hold(Story::Bounded, BOUNDED_SEEDS);
+}
+
+#[test]
+fn a_review_keeps_its_promises_under_random_faults() {
+    hold(Story::Reviewed, SEEDS);
+}
+
+fn hold(story: Story, seeds: u64) {
     if let Some(seed) = number("SIMULATION_SEED") {
-        let plan = Plan::random(seed);
+        let plan = Plan::random(story, seed);
         let (ended, evidence) = play(&plan);
         println!("{plan:#?}\n{}", evidence.tail());
         for run in evidence.runs.values() {
@@ -43,17 +62,17 @@ fn a_run_keeps_its_promises_under_random_faults() {
         }
         return assert_eq!(violations(ended, &evidence), []);
     }
-    let seeds = number("SIMULATION_SEEDS").unwrap_or(SEEDS);
+    let seeds = number("SIMULATION_SEEDS").unwrap_or(seeds);
     let mut broken = Vec::new();
     let fresh = first_of_commit().map_or(0..0, |first| first..first + seeds);
     for seed in (0..seeds).chain(fresh.clone()) {
-        let plan = Plan::random(seed);
+        let plan = Plan::random(story, seed);
         let (ended, evidence) = play(&plan);
         let found = violations(ended, &evidence);
         if !found.is_empty() {
             let first = &found[..found.len().min(SHOWN)];
             broken.push(format!(
-                "SIMULATION_SEED={seed} {:?}\n{} broken: {first:#?}",
+                "SIMULATION_SEED={seed} {story:?} {:?}\n{} broken: {first:#?}",
                 plan.faults,
                 found.len()
             ));
@@ -70,7 +89,8 @@ fn a_run_keeps_its_promises_under_random_faults() {
 #[test]
 fn a_seed_played_twice_is_the_same_to_the_last_event() {
     for seed in 0..TWICE {
-        let plan = Plan::random(seed);
+        let story = STORIES[usize::try_from(seed).unwrap() % STORIES.len()];
+        let plan = Plan::random(story, seed);
         let (first, second) = (play(&plan), play(&plan));
         assert_eq!(first.1.calls, second.1.calls, "SIMULATION_SEED={seed} {plan:?}");
         assert!(

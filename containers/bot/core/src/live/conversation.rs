@@ -14,12 +14,14 @@ pub(super) struct Conversation {
     stored: u64,
     /// The last follow-up in it.
     inbox_consumed: u64,
+    /// The transcript knows this process as the one that writes.
+    is_owned: bool,
 }
 
 impl Conversation {
-    /// One of which so many turns are stored already.
+    /// One of which so many turns are stored already, taken over with its run.
     pub(super) fn of(stored: u64) -> Self {
-        Self { stored, inbox_consumed: 0 }
+        Self { stored, inbox_consumed: 0, is_owned: true }
     }
 
     /// Turns stored.
@@ -32,7 +34,8 @@ impl Conversation {
         self.inbox_consumed
     }
 
-    /// Stores the turns behind what is stored. Repeating it after a failure writes the same rows again.
+    /// Stores the turns behind what is stored, once the transcript knows who writes: one that does not refuses them as it
+    /// refuses another process. Repeating it after a failure writes the same rows again.
     pub(super) async fn append(
         &mut self,
         transcripts: &dyn Transcripts,
@@ -42,6 +45,10 @@ impl Conversation {
     ) -> Result<Owned, StoreError> {
         let encoded = resume::encode(self.stored, turns, inbox_consumed)
             .map_err(|error| StoreError { kind: StoreErrorKind::Refused, message: error.to_string() })?;
+        if !self.is_owned {
+            transcripts.set_owner(owner).await?;
+            self.is_owned = true;
+        }
         for batch in resume::pack(encoded) {
             match transcripts.write(owner, &batch.rows, &batch.attachments).await? {
                 Owned::Done(()) => {}

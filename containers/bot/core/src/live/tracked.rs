@@ -100,11 +100,6 @@ impl Tracked {
         Self { live, slot, conversation, state, is_resumable: AtomicBool::new(false) }
     }
 
-    /// Takes the transcript over; with the first step, what makes a run resumable.
-    pub async fn own_transcript(&self) -> Result<(), StoreError> {
-        self.live.transcripts().set_owner(&self.slot.owner).await
-    }
-
     /// Says what every model call is told, and what the run has to do with memory. The next step stores both first.
     pub fn specify(&self, system: &str, memory: Option<Value>) {
         self.set([(resume::SYSTEM, Value::from(system))]);

@@ -15,6 +15,7 @@ pub async fn beside<W, R>(
 ) -> (W, Option<R>) {
     let (mut work, mut reading) = (pin!(work), pin!(reading));
     let done = tokio::select! {
+        biased;
         read = &mut reading => return (work.await, read),
         done = &mut work => done,
     };

@@ -146,7 +146,8 @@ impl Driver<'_> {
     async fn to_its_end(&self, course: &mut Course, first: First) -> Outcome {
         let next = match first {
             First::Begin => {
-                self.store_beginning(course).await;
+                // Not yet resumable is no harm: nothing has been done. The next step stores this one's turns too.
+                self.store(course, &[], false).await;
                 Next::Feed(Input::Start)
             }
             First::CallModel => Next::Feed(Input::Start),
@@ -157,15 +158,6 @@ impl Driver<'_> {
             Next::Feed(input) => self.drive(course, input).await,
             Next::HandOff => Outcome::HandedOff,
         }
-    }
-
-    /// Not yet resumable is no harm: nothing has been done. The next step stores this one's turns too.
-    async fn store_beginning(&self, course: &Course) {
-        let Some(tracked) = self.tracked else { return };
-        if let Err(error) = tracked.own_transcript().await {
-            tracing::warn!(run = %self.run.id(), error = %error, "transcript not begun");
-        }
-        self.store(course, &[], false).await;
     }
 
     fn course(&self, agent_loop: Loop, told: Told) -> Course {

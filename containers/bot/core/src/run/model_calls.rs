@@ -104,6 +104,7 @@ impl Driver<'_> {
                     if error.kind.is_overload() && !call.is_overloaded_for(OVERLOAD_PATIENCE) =>
                 {
                     tokio::select! {
+                        biased;
                         () = tokio::time::sleep(AGAIN_AFTER) => continue,
                         () = course.stops.hard.cancelled() => return Err(error),
                     }
