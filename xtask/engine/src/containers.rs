@@ -32,15 +32,22 @@ pub struct Run<'a> {
 impl Engine {
     /// Containers of an image, ended ones included.
     pub fn containers(&self, image: &Image) -> Result<Vec<Container>> {
-        let listed = self.api().get("/containers/json?all=true")?.json()?;
         // Not the engine's own filter: podman's knows an image by its full name only.
-        let is_of_image =
-            |row: &&Value| row["Image"].as_str().is_some_and(|found| is_same(found, &image.name));
+        self.listed(|row| row["Image"].as_str().is_some_and(|found| is_same(found, &image.name)))
+    }
+
+    /// Containers whose name begins with this, ended ones included.
+    pub fn containers_named(&self, prefix: &str) -> Result<Vec<Container>> {
+        self.listed(|row| name_of(row).starts_with(prefix))
+    }
+
+    fn listed(&self, is_meant: impl Fn(&Value) -> bool) -> Result<Vec<Container>> {
+        let listed = self.api().get("/containers/json?all=true")?.json()?;
         let told = |row: &Value| {
-            let name = row["Names"][0].as_str().unwrap_or_default().trim_start_matches('/').to_owned();
-            Some(Container { id: row["Id"].as_str()?.to_owned(), name, running: row["State"] == "running" })
+            let (id, running) = (row["Id"].as_str()?.to_owned(), row["State"] == "running");
+            Some(Container { id, name: name_of(row).to_owned(), running })
         };
-        Ok(listed.as_array().into_iter().flatten().filter(is_of_image).filter_map(told).collect())
+        Ok(listed.as_array().into_iter().flatten().filter(|row| is_meant(row)).filter_map(told).collect())
     }
 
     /// Starts a container on a port of this machine; its id, and the port.
@@ -118,6 +125,10 @@ impl Engine {
 /// An address of what listens on this machine, as a container is to call it.
 pub fn address_for_containers(port: u16) -> String {
     format!("http://{HOST}:{port}")
+}
+
+fn name_of(row: &Value) -> &str {
+    row["Names"][0].as_str().unwrap_or_default().trim_start_matches('/')
 }
 
 /// Whether an engine means this image: podman puts a registry in front.

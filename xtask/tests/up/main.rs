@@ -7,6 +7,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use ars_engine::Engine;
 use rustix::process::{Signal, kill_process};
 use serde_json::json;
 
@@ -95,6 +96,36 @@ fn records_are_kept_by_the_state_worker_and_survive_a_second_start() {
     up.signal(Signal::INT);
     let (status, said) = up.end();
     assert!(status.success(), "{said}");
+}
+
+#[test]
+fn the_main_job_is_shown_through_the_edge_by_a_bot_in_a_container_and_nothing_is_left() {
+    let data = data();
+    let mut up = Up::start(data.path(), &["--containers"]);
+    let shown = up.output_until("Serving until Ctrl-C");
+    for part in ["REHEARSAL: no model is configured", "Where do you run", "[rehearsal]", "\"completed\""] {
+        assert!(shown.contains(part), "{part:?} is missing in:\n{shown}");
+    }
+    let ready = up.ready();
+    assert_eq!(ready["bot"], ready["edge"], "there is no other way to the bot");
+    let (edge, state) = (ready["edge"]["url"].as_str().unwrap(), ready["state"]["url"].as_str().unwrap());
+    let ask = |token| post(&format!("{edge}/ingress"), token, &json!({"text": "Where do you run?"}));
+    let (status, answer) = ask(&ready["tokens"]["demo"]["token"]);
+    assert_eq!((status, &answer["run"]["status"]), (200, &json!("completed")), "{answer}");
+    assert_eq!(ask(&json!("nobody")).0, 401);
+    let run = json!({"storeKey": "runs:default", "id": answer["run"]["id"]});
+    let (kept, record) = post(&format!("{state}/runs/get"), &ready["state"]["token"], &run);
+    assert_eq!((kept, &record["record"]["status"]), (200, &json!("completed")), "{record}");
+
+    let engine = Engine::ensure(&|line| eprintln!("{line}")).unwrap();
+    // By name, as nobody else's is: not by an image that would have to be built again.
+    let own = || engine.containers_named("workerd-ars-bot-").unwrap();
+    assert!(matches!(own().as_slice(), [bot] if bot.running), "{:?}", own());
+    up.signal(Signal::INT);
+    let (status, said) = up.end();
+    assert!(status.success(), "{said}");
+    assert_eq!(own(), [], "{said}");
+    assert!(!listens(&ready["edge"]["url"]) && !listens(&ready["state"]["url"]));
 }
 
 #[test]
