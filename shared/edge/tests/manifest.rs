@@ -27,7 +27,7 @@ fn one_container_of_the_chosen_size_is_deployed_and_ticked_every_minute() {
     let containers = production["containers"].as_array().unwrap();
     assert_eq!(containers.len(), 1);
     assert_eq!(containers[0]["max_instances"].as_integer(), Some(1), "there is one bot");
-    // The default has too little memory for a transcript of tens of megabytes.
+    // What is not named is the smallest, which has room for a bot at rest.
     assert_eq!(containers[0]["instance_type"].as_str(), Some("basic"));
     let crons = production["triggers"]["crons"].as_array().unwrap();
     assert_eq!(crons, &[toml::Value::from("* * * * *")]);
