@@ -12,6 +12,7 @@ mod bridge;
 mod containers;
 pub mod debian;
 mod engine;
+mod forwards;
 mod image;
 mod podman;
 mod reaper;

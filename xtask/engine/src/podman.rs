@@ -16,22 +16,27 @@ use ars_workerd::{Progress, cache_dir};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::api::Api;
-use crate::{HOST, bridge, debian};
+use crate::{HOST, bridge, debian, forwards};
 
 /// Seconds without a connection after which a service leaves.
 const IDLE_SECONDS: u32 = 20;
 /// Longest wait for a service to answer.
 const START_LIMIT: Duration = Duration::from_secs(20);
-/// How often a starting service is asked.
+/// Longest wait for a service to end by itself.
+const END_LIMIT: Duration = Duration::from_secs(5);
+/// How often a starting or ending service is looked at.
 const LOOK: Duration = Duration::from_millis(20);
+/// How podman writes that a container has no process.
+const NO_PROCESS: &str = "0";
 /// Takes Docker's command line, as far as wrangler speaks it.
 const COMMAND_LINE: &str = "docker";
 /// Bytes of a path that the kernel takes as a socket's.
 const SOCKET_PATH_LIMIT: usize = 107;
 
-/// A running service; killed when dropped. Containers do not depend on it.
+/// A running service; ended when dropped. Containers do not depend on it.
 #[derive(Debug)]
 pub(crate) struct Service {
+    home: Home,
     child: Child,
     api: Api,
     command_line: PathBuf,
@@ -48,6 +53,7 @@ impl Service {
         debian::ensure_packages(&debian::PODMAN, progress)?;
         let home = Home::make(&cache_dir()?)?;
         bridge::ensure()?;
+        home.sweep()?;
         let socket = home.dir.join(format!("{}-{}.sock", std::process::id(), nonce()));
         ensure!(
             socket.as_os_str().len() <= SOCKET_PATH_LIMIT,
@@ -65,7 +71,8 @@ impl Service {
             .process_group(0)
             .spawn()
             .context("podman cannot be started")?;
-        let mut service = Self { child, api: Api::new(socket), command_line: home.dir.join(COMMAND_LINE) };
+        let command_line = home.dir.join(COMMAND_LINE);
+        let mut service = Self { home, child, api: Api::new(socket), command_line };
         service.wait(&log)?;
         Ok(service)
     }
@@ -94,13 +101,24 @@ impl Service {
 
 impl Drop for Service {
     fn drop(&mut self) {
-        if let Some(group) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
+        let group = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        let signal = |signal| {
             // It may have left by itself.
-            let _ = kill_process_group(group, Signal::KILL);
+            group.map(|group| kill_process_group(group, signal).ok());
+        };
+        // It ends what it is at: a container that is half removed leaves rules in the machine's firewall.
+        signal(Signal::TERM);
+        let began = Instant::now();
+        while began.elapsed() < END_LIMIT && matches!(self.child.try_wait(), Ok(None)) {
+            thread::sleep(LOOK);
         }
+        signal(Signal::KILL);
         let _ = self.child.wait();
         // Nobody listens there any more; one that stays is only untidy.
         let _ = fs::remove_file(self.api.socket());
+        if let Err(error) = self.home.sweep() {
+            eprintln!("forwards of ended containers may stay: {error:#}");
+        }
     }
 }
 
@@ -112,6 +130,7 @@ fn nonce() -> u32 {
 }
 
 /// Where our podman keeps everything.
+#[derive(Debug)]
 struct Home {
     dir: PathBuf,
 }
@@ -142,6 +161,34 @@ impl Home {
         podman.arg("--root").arg(self.dir.join("root")).arg("--runroot").arg(self.dir.join("run"));
         podman.args(["--storage-driver", "vfs"]);
         podman
+    }
+
+    /// Removes containers whose process died with nobody to notice, and what is forwarded to containers that are gone.
+    fn sweep(&self) -> Result<()> {
+        let listed = self.listed()?;
+        // What has died and waits to be noticed has no program any more.
+        let is_lost = |pid: &str| pid != NO_PROCESS && fs::read_link(format!("/proc/{pid}/exe")).is_err();
+        for (id, _) in listed.iter().filter(|(_, pid)| is_lost(pid)) {
+            let remove = || self.said(&["container", "rm", "--force", "--ignore", "--time=0", id]);
+            // The first attempt finds out that it does not run, and fails over it.
+            remove().or_else(|_| remove())?;
+        }
+        forwards::sweep(|| Ok(self.listed()?.into_iter().map(|(id, _)| id).collect()))
+    }
+
+    /// Containers, ended ones included: the id, and the process as podman remembers it.
+    fn listed(&self) -> Result<Vec<(String, String)>> {
+        let said = self.said(&["container", "ls", "--all", "--no-trunc", "--format={{.ID}} {{.Pid}}"])?;
+        let rows = said.lines().filter_map(|line| line.split_once(' '));
+        Ok(rows.map(|(id, pid)| (id.to_owned(), pid.to_owned())).collect())
+    }
+
+    /// What podman says to this.
+    fn said(&self, arguments: &[&str]) -> Result<String> {
+        let output = self.podman().args(arguments).stdin(Stdio::null()).output().context("podman")?;
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "podman: {}", complaint.trim());
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
     fn files(&self) -> Result<[(&'static str, String); 4]> {

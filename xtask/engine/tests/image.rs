@@ -3,10 +3,11 @@
 
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 use ars_engine::{Engine, Image, Run, bot_image};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 /// Longest wait for the bot's first answer.
@@ -94,6 +95,34 @@ fn the_image_is_one_binary_that_runs_as_nobody_on_a_root_it_cannot_write() {
 
     let shell = Run { entrypoint: Some(&["/bin/sh"]), ..Run::default() };
     assert!(engine.run(&image, &shell).is_err(), "the image has a shell");
+}
+
+#[test]
+fn a_container_that_died_with_what_watched_it_leaves_its_port_to_others() {
+    let mut engine = Engine::ensure(&|line| eprintln!("{line}")).unwrap();
+    let image = bot_image(&engine, &|line| eprintln!("{line}")).unwrap();
+    let (id, port) = engine.run(&image, &Run::default()).unwrap();
+    let process = engine.inspect(&id).unwrap()["State"]["Pid"].as_u64().unwrap();
+    let watcher = parent(process);
+    for pid in [watcher, process] {
+        let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+        kill_process(pid, Signal::KILL).unwrap();
+    }
+    let began = Instant::now();
+    while std::fs::read_link(format!("/proc/{process}/exe")).is_ok() {
+        assert!(began.elapsed() < PATIENCE, "it does not die");
+    }
+    drop(engine);
+    engine = Engine::ensure(&|line| eprintln!("{line}")).unwrap();
+    let _listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
+    let reached = TcpStream::connect(("127.0.0.1", port));
+    engine.remove(&id).unwrap();
+    assert!(reached.is_ok(), "{reached:?}");
+}
+
+fn parent(process: u64) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    status.lines().find_map(|line| line.strip_prefix("PPid:")).unwrap().trim().parse().unwrap()
 }
 
 /// Regular files with content; engines add empty ones to mount over, and say who the machine is.

@@ -1,0 +1,105 @@
+//! Removes the forwards of ports whose container is gone.
+//!
+//! Our own podman forwards a port of the machine to a container by rules of the machine's firewall, and takes them away
+//! with the container. One that is killed between the two leaves them, and from then on whoever asks what listens on that
+//! port is refused, a test that has nothing to do with containers among them. Not here: the rules of other networks.
+
+use std::collections::BTreeSet;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, Result, ensure};
+
+/// The chain in which every forward begins.
+const FORWARDS: &str = "NETAVARK-HOSTPORT-DNAT";
+/// What stands before a container's id in the comment of a forward of our network.
+const OURS: &str = "dnat name: ars id: ";
+/// Takes a lock that others hold, instead of failing.
+const WAIT: &str = "--wait";
+
+/// Removes what is forwarded to containers that `listed` no longer knows. The rules are read first: a container that
+/// begins meanwhile has none among them.
+pub(crate) fn sweep(listed: impl FnOnce() -> Result<BTreeSet<String>>) -> Result<()> {
+    let rules = output(Command::new("iptables").args([WAIT, "--table", "nat", "--list-rules"]))?;
+    if !rules.contains(OURS) {
+        return Ok(());
+    }
+    for removal in removals(&rules, &listed()?) {
+        remove(&removal)?;
+    }
+    Ok(())
+}
+
+/// For every container with a forward that is not listed, the rules to remove.
+fn removals(rules: &str, listed: &BTreeSet<String>) -> Vec<Vec<String>> {
+    let forwards = rules.lines().filter(|rule| rule.starts_with(&format!("-A {FORWARDS} ")));
+    let stale = forwards.filter(|rule| {
+        let id = rule.split_once(OURS).and_then(|(_, after)| after.split('"').next());
+        id.is_some_and(|id| !listed.contains(id))
+    });
+    stale.map(|forward| whole(rules, forward)).collect()
+}
+
+/// A forward and the rules it leads to.
+fn whole(rules: &str, forward: &str) -> Vec<String> {
+    let value = |option: &str| {
+        let mut words = forward.split(' ').skip_while(|word| *word != option);
+        words.nth(1)
+    };
+    let mut removal = vec![forward.to_owned()];
+    if let (Some(port), Some(chain)) = (value("--dport"), value("-j")) {
+        let (begin, port) = (format!("-A {chain} "), format!(" --dport {port} "));
+        let led_to = rules.lines().filter(|rule| rule.starts_with(&begin) && rule.contains(&port));
+        removal.extend(led_to.map(str::to_owned));
+    }
+    removal
+}
+
+/// Removes these rules, or none of them.
+fn remove(rules: &[String]) -> Result<()> {
+    let deletions = rules.iter().map(|rule| rule.replacen("-A", "-D", 1)).collect::<Vec<_>>().join("\n");
+    let mut restore = Command::new("iptables-restore");
+    restore.args([WAIT, "--noflush"]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = restore.spawn().context("iptables-restore")?;
+    let mut stdin = child.stdin.take().context("iptables-restore reads nothing")?;
+    writeln!(stdin, "*nat\n{deletions}\nCOMMIT").context("iptables-restore")?;
+    drop(stdin);
+    // It fails when somebody else was faster: then there is nothing left to remove.
+    child.wait().context("iptables-restore")?;
+    Ok(())
+}
+
+fn output(command: &mut Command) -> Result<String> {
+    let output = command.stdin(Stdio::null()).output().context("iptables")?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "as root: iptables ({})", said.trim());
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RULES: &str = r#"-P PREROUTING ACCEPT
+-A OUTPUT -m addrtype --dst-type LOCAL -j NETAVARK-HOSTPORT-DNAT
+-A NETAVARK-DN-31A1 -s 127.0.0.1/32 -p tcp -m tcp --dport 41073 -j NETAVARK-HOSTPORT-SETMARK
+-A NETAVARK-DN-31A1 -p tcp -m tcp --dport 41073 -j DNAT --to-destination 10.89.77.39:8080
+-A NETAVARK-DN-31A1 -p tcp -m tcp --dport 4107 -j DNAT --to-destination 10.89.77.40:8080
+-A NETAVARK-HOSTPORT-DNAT -p tcp -m tcp --dport 41073 -m comment --comment "dnat name: ars id: gone" -j NETAVARK-DN-31A1
+-A NETAVARK-HOSTPORT-DNAT -p tcp -m tcp --dport 4107 -m comment --comment "dnat name: ars id: here" -j NETAVARK-DN-31A1
+-A NETAVARK-HOSTPORT-DNAT -p tcp -m tcp --dport 4108 -m comment --comment "dnat name: podman id: gone" -j NETAVARK-DN-77
+"#;
+
+    #[test]
+    fn the_rules_of_a_container_that_is_gone_are_removed_and_nobody_elses() {
+        let found = removals(RULES, &BTreeSet::from(["here".to_owned()]));
+        let lines: Vec<_> = RULES.lines().collect();
+        assert_eq!(found, [[lines[5], lines[2], lines[3]]]);
+    }
+
+    #[test]
+    fn a_forward_stays_as_long_as_its_container_is_listed() {
+        let both = BTreeSet::from(["here".to_owned(), "gone".to_owned()]);
+        assert!(removals(RULES, &both).is_empty());
+    }
+}
