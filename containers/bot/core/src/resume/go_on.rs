@@ -18,7 +18,7 @@ use crate::{
     history::HistoryWriter,
     live::{Meta, Stepped, VIEW_TOKEN},
     memory::Remembering,
-    ports::{StoreError, WorkspaceRequest},
+    ports::{StoreError, StoreErrorKind, WorkspaceRequest},
     registry::{Kept, Origin},
     run::{Assignment, First, Resumption, Told, Voice},
     service::{Core, InFlight},
@@ -84,14 +84,7 @@ pub(super) async fn prepare(
     leave_follow_ups(run, &stand.record, &claim);
     let kept = kept(events);
     let last_seq = kept.last().map_or(0, |event| event.seq);
-    let origin = Origin {
-        token: run.row.state.get(VIEW_TOKEN).and_then(Value::as_str).map(str::to_owned),
-        started_at: run.row.started_at.rounded(),
-        events: kept,
-        stop: run.row.stop,
-        is_restored: true,
-    };
-    let Ok(handle) = core.registry().restore(run.row.run_id.clone(), meta.facts(), origin) else {
+    let Ok(handle) = core.registry().restore(run.row.run_id.clone(), meta.facts(), origin(run, kept)) else {
         return Ok(Err(Refused::Randomness));
     };
     claim.set_run(handle.id());
@@ -104,13 +97,7 @@ pub(super) async fn prepare(
     let counted = tracked.store_state().await;
     if counted != Stepped::Stored {
         core.registry().forget(handle.id());
-    }
-    if counted == Stepped::Lost {
-        return Ok(Err(Refused::Lost));
-    }
-    if counted == Stepped::NotStored {
-        let message = "the attempt to resume could not be counted".to_owned();
-        return Err(StoreError { kind: crate::ports::StoreErrorKind::Transient, message });
+        return not_counted(counted);
     }
     let (spans, request) = spans::of(events, meta.received_at);
     let request = request.unwrap_or_else(|| spans.start(&handle, None, "request", meta.received_at));
@@ -143,6 +130,26 @@ pub(super) async fn prepare(
     let resumption = Resumption { agent_loop, first: stand.first, told };
     let memory = Remembering::of_state(&run.row.state);
     Ok(Ok(Ready { conclusion, assignment, resumption, memory }))
+}
+
+/// Where the registry puts the run back.
+fn origin(run: &Reclaimed, events: Vec<Kept>) -> Origin {
+    Origin {
+        token: run.row.state.get(VIEW_TOKEN).and_then(Value::as_str).map(str::to_owned),
+        started_at: run.row.started_at.rounded(),
+        events,
+        stop: run.row.stop,
+        is_restored: true,
+    }
+}
+
+/// What it means that the attempt to resume a run was not stored.
+fn not_counted<T>(counted: Stepped) -> Result<Result<T, Refused>, StoreError> {
+    if counted == Stepped::Lost {
+        return Ok(Err(Refused::Lost));
+    }
+    let message = "the attempt to resume could not be counted".to_owned();
+    Err(StoreError { kind: StoreErrorKind::Transient, message })
 }
 
 impl Ready {
