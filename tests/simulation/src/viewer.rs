@@ -3,7 +3,7 @@
 //!
 //! Not here: the wire format of the streams (`containers/bot/http/tests`).
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 use ars_bot_core::registry::{Frame, IndexChange, Registry, Subscription};
 use ars_types::RunId;
@@ -47,7 +47,7 @@ impl View {
 /// Follows everything that a process shows, for its own viewer and for those that saw a run elsewhere before.
 pub(crate) async fn watch(life: Arc<Life>, registry: Registry) {
     let mut index = registry.subscribe_index();
-    let mut opened = BTreeSet::new();
+    let mut opened = BTreeMap::new();
     loop {
         let change = tokio::select! {
             biased;
@@ -55,10 +55,17 @@ pub(crate) async fn watch(life: Arc<Life>, registry: Registry) {
             change = index.recv() => change,
         };
         let Ok(change) = change else { return };
-        let IndexChange::Upsert(id) = change else { continue };
+        let id = match change {
+            IndexChange::Upsert(id) => id,
+            // Its streams have ended: one that comes back is another stream.
+            IndexChange::Removed(id) => {
+                opened.remove(&id);
+                continue;
+            }
+        };
         let Some(run) = registry.get(&id) else { continue };
-        // A run that is put back a second time is another stream, under a token of its own.
-        if !opened.insert(run.token.clone()) {
+        // So is one that is put back under another token.
+        if opened.insert(id.clone(), run.token.clone()).as_ref() == Some(&run.token) {
             continue;
         }
         for (viewer, number, after) in connect(&mut life.world.evidence(), &id, &life.name) {

@@ -83,7 +83,10 @@ pub(super) fn a_viewer_sees_each_event_once(evidence: &Evidence, found: &mut Fou
         };
         let has_all = ended_at != by || has_seen(view, &last, events(record));
         found.unless(has_all, "a viewer who saw the end saw what the record has", || {
-            format!("{viewer} of {id}: {:?} of {}", last.keys(), record["eventCount"])
+            let seen_at = |event: &Value| event["seq"].as_u64().and_then(|seq| last.get(&seq).copied());
+            let others: Vec<_> =
+                events(record).iter().filter(|event| seen_at(event) != Some(event)).collect();
+            format!("{viewer} of {id}: {} of {}, not {others:?}", last.len(), record["eventCount"])
         });
     }
 }
