@@ -1,7 +1,8 @@
 //! A bot that writes down what arrives, byte for byte, and how much of each body it was made to take.
 //!
 //! What it does with a body stands in the path: `/refuse` answers 401 and reads nothing, as the bot does with callers
-//! it does not know; `/ignore` neither reads nor answers; everything else is read to its end and counted.
+//! it does not know; `/ignore` neither reads nor answers; `/stream` tells on until its reader goes, `/idle` half an hour in
+//! which nothing happens; everything else is read to its end and counted.
 
 use std::io::{Read as _, Result};
 use std::sync::{Arc, Condvar, Mutex};
@@ -14,8 +15,10 @@ use crate::PATIENCE;
 
 /// Bytes of a body that are read at once.
 const PIECE: usize = 64 << 10;
-/// Between two comments of a stream that waits for its reader to go.
+/// Between two comments of a stream: a thousandth of what the bot waits (`frames::KEEPALIVE_EVERY`).
 const PULSE: Duration = Duration::from_millis(20);
+/// Comments of half an hour of the bot's.
+pub const HALF_AN_HOUR: usize = 90;
 const JSON: &str = "application/json";
 
 /// One request as it arrived.
@@ -112,6 +115,15 @@ fn answer(mut call: Call<'_>, shared: &Shared, index: usize) -> Result<()> {
                 chunks.send(b": still here\n\n")?;
                 std::thread::sleep(PULSE);
             }
+        }
+        "/idle" => {
+            let mut chunks = call.reply.chunks(200, "text/event-stream")?;
+            for _ in 0..HALF_AN_HOUR {
+                std::thread::sleep(PULSE);
+                chunks.send(b": still here\n\n")?;
+            }
+            chunks.send(b"event: end\n\n")?;
+            chunks.end()
         }
         _ => {
             let mut piece = vec![0; PIECE];

@@ -4,6 +4,8 @@ use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::Duration;
 
+use crate::Message;
+
 /// Longest wait for anything that must happen; only a hang reaches it.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 /// For which a write must make no progress until its sender counts as held up.
@@ -72,6 +74,13 @@ impl Wire {
             assert!(has_closed(&error), "neither an answer nor an end: {error}");
         }
         Said { text: String::from_utf8_lossy(&bytes).into_owned() }
+    }
+
+    /// Hears the answer to a request that asked for the connection's end, byte for byte.
+    pub fn answer(mut self) -> Message {
+        let mut bytes = Vec::new();
+        self.stream.read_to_end(&mut bytes).expect("an answer and its end");
+        Message::parse(&bytes)
     }
 
     /// Hears until some words have come.

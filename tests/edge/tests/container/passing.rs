@@ -1,12 +1,15 @@
-//! Through edge, object and container comes what the bot says, byte for byte.
+//! Through edge, object and container comes what the bot says, byte for byte and field for field.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
 
 use ars_testkit::Reply;
-use ars_tests_edge::{Edge, Wire, World};
-use ars_wire::admin::CRASH_ROUTE;
-use serde_json::json;
+use ars_tests_edge::{Edge, Message, VIEWER, Wire, World};
+use ars_wire::admin::{AUTHORIZE_ROUTE, CRASH_ROUTE};
+use serde_json::{Value, json};
 
-/// Method, path, fields and body of a request.
-type Case<'a> = (&'a str, &'a str, &'a [(&'a str, &'a str)], &'a [u8]);
+/// Method, path, fields and body of a request, and the status it gets.
+type Case<'a> = (&'a str, &'a str, &'a [(&'a str, &'a str)], &'a [u8], u16);
 
 /// Largest body the ingress takes (document 1 section 8), the same as that of an MCP request.
 const BODY_CAP: usize = 1_000_000;
@@ -14,49 +17,139 @@ const BODY_CAP: usize = 1_000_000;
 const ENDLESS: u64 = 256 << 20;
 /// Most that lies on the way when nobody reads.
 const ON_THE_WAY: u64 = 24 << 20;
+/// The model's only words.
+const DONE: &str = "The work is done.";
+/// Text of one to four bytes a character, so that a byte too many or too few shows.
+const PATTERN: &str = "aä€𝄞 ";
 
 #[test]
 fn what_the_bot_answers_in_its_container_comes_through_the_edge_unchanged() {
-    let (world, took) = World::start(|_| Reply::text("The work is done."));
+    let heard = Arc::<Mutex<String>>::default();
+    let hears = Arc::clone(&heard);
+    let (world, took) = World::start(move |asked: &Value| {
+        *hears.lock().unwrap() = asked["messages"].to_string();
+        Reply::text(DONE)
+    });
     println!("edge started to bot healthy: {} ms; image {} bytes", took.as_millis(), world.image.bytes);
-    let direct = world.direct();
-    let bearer = format!("Bearer {}", Edge::TOKEN);
-    let known: [(&str, &str); 1] = [("authorization", &bearer)];
-    let padded = |end: &str, bytes: usize| {
-        let begin = r#"{"text":""#;
-        format!("{begin}{}{end}", "x".repeat(bytes - begin.len() - end.len())).into_bytes()
-    };
-    let large_and_wrong = padded(r#"","async":7}"#, BODY_CAP);
-    let too_large = padded(r#""}"#, BODY_CAP + 1);
-    let cases: [Case<'_>; 9] = [
-        ("GET", "/ingress", &[], b""),
-        ("POST", "/ingress", &[], b"{}"),
-        ("POST", "/ingress", &[("authorization", "Bearer nobody")], b"{}"),
-        ("POST", "/ingress", &known, b"{"),
-        ("POST", "/ingress", &known, b"[]"),
-        ("POST", "/ingress", &known, &large_and_wrong),
-        ("POST", "/ingress", &known, &too_large),
-        ("GET", "/mcp", &known, b""),
-        ("GET", CRASH_ROUTE, &known, b""),
-    ];
-    for (method, path, headers, body) in cases {
-        let through = world.client.send(method, path, headers, body);
-        let expected = direct.send(method, path, headers, body);
-        assert!(expected.status >= 400, "{method} {path}: {expected:?}");
-        assert_eq!(through, expected, "{method} {path} with {} bytes", body.len());
-    }
-
-    let answer = world.ask(&json!({ "text": "x".repeat(BODY_CAP - 100) }));
-    assert_eq!(
-        (answer.status, &answer.body["reply"]),
-        (200, &json!("The work is done.")),
-        "{:?}",
-        answer.body
-    );
+    let direct = world.direct().address();
+    alike(&world, direct);
+    health_is_alike(&world, direct);
+    the_largest_request_arrives(&world, direct, &heard);
 
     let mut stranger = Wire::to(world.address());
     stranger.send(b"POST /ingress HTTP/1.1\r\nHost: edge\r\nTransfer-Encoding: chunked\r\n\r\n");
     let taken = stranger.pour(ENDLESS);
     assert!(taken < ON_THE_WAY, "{taken} bytes of a stranger were taken");
     assert_eq!(stranger.hear("\"error\"").statuses(), [401]);
+}
+
+/// Pages, files, refusals of every kind: the same status, fields and bytes as from the bot itself.
+fn alike(world: &World, direct: SocketAddr) {
+    let bearer = format!("Bearer {}", Edge::TOKEN);
+    let known: [(&str, &str); 1] = [("Authorization", &bearer)];
+    let viewing = format!("Bearer {VIEWER}");
+    let viewer: [(&str, &str); 1] = [("Authorization", &viewing)];
+    let large_and_wrong = padded(r#"","async":7}"#, BODY_CAP);
+    let too_large = padded(r#""}"#, BODY_CAP + 1);
+    let cases: [Case<'_>; 21] = [
+        ("GET", "/runs", &viewer, b"", 200),
+        ("GET", "/runs/docs", &viewer, b"", 200),
+        ("HEAD", "/runs/docs", &viewer, b"", 200),
+        ("GET", "/runs/assets/transcript.js", &viewer, b"", 200),
+        ("GET", "/runs/assets/style.css", &viewer, b"", 200),
+        ("GET", "/runs/assets/favicon.svg", &viewer, b"", 200),
+        ("GET", "/runs/assets/nothing", &viewer, b"", 404),
+        ("GET", "/runs/nobody", &viewer, b"", 404),
+        ("GET", "/runs", &[], b"", 403),
+        ("PUT", "/runs", &viewer, b"{}", 405),
+        ("GET", "/ingress", &[], b"", 405),
+        ("POST", "/ingress", &[], b"{}", 401),
+        ("POST", "/ingress", &[("Authorization", "Bearer nobody")], b"{}", 401),
+        ("POST", "/ingress", &known, b"{", 400),
+        ("POST", "/ingress", &known, b"[]", 400),
+        ("POST", "/ingress", &known, &large_and_wrong, 400),
+        ("POST", "/ingress", &known, &too_large, 413),
+        ("POST", "/mcp", &known, &large_and_wrong, 404),
+        ("GET", CRASH_ROUTE, &known, b"", 405),
+        ("POST", AUTHORIZE_ROUTE, &[], b"", 401),
+        ("POST", AUTHORIZE_ROUTE, &known, b"", 200),
+    ];
+    for (method, path, headers, body, status) in cases {
+        let [through, expected] = [world.address(), direct].map(|address| {
+            let answer = asked(address, method, path, headers, body);
+            Message { body: without_the_moment(&answer.body), ..answer }
+        });
+        assert_eq!(expected.status, status, "{method} {path}");
+        assert!(expected.field("content-length").is_some(), "{method} {path}: {:?}", expected.fields);
+        assert_eq!(through.fields, expected.fields, "{method} {path}");
+        assert!(through == expected, "{method} {path} with {} bytes: another answer", body.len());
+    }
+}
+
+/// The figures of the process are those of the moment, and with them the length.
+fn health_is_alike(world: &World, direct: SocketAddr) {
+    let lasting = |address| {
+        let mut health = asked(address, "GET", "/healthz", &[], b"");
+        let mut body: Value = serde_json::from_slice(&health.body).unwrap();
+        assert!(body["process"].take().is_object(), "{body}");
+        health.fields.retain(|(name, _)| name != "content-length");
+        (health.status, health.fields, body)
+    };
+    let expected = lasting(direct);
+    assert_eq!(expected.0, 200);
+    assert_eq!(lasting(world.address()), expected);
+}
+
+/// A request of the most bytes there may be: the model is asked every one of them, and the answers differ in nothing but
+/// the run they tell of.
+fn the_largest_request_arrives(world: &World, direct: SocketAddr, heard: &Mutex<String>) {
+    let frame = json!({ "text": "" }).to_string().len();
+    let text = PATTERN.repeat((BODY_CAP - frame) / PATTERN.len());
+    let text = format!("{text}{}", ".".repeat(BODY_CAP - frame - text.len()));
+    let body = json!({ "text": text }).to_string();
+    assert_eq!(body.len(), BODY_CAP);
+    let bearer = format!("Bearer {}", Edge::TOKEN);
+    let ask = |address| {
+        heard.lock().unwrap().clear();
+        let answer = asked(address, "POST", "/ingress", &[("Authorization", &bearer)], body.as_bytes());
+        let told: Value = serde_json::from_slice(&answer.body).unwrap();
+        assert_eq!((answer.status, &told["reply"]), (200, &json!(DONE)), "{told}");
+        // As JSON writes it, within what the model is told besides.
+        let written = json!(text.trim_end()).to_string();
+        assert!(
+            heard.lock().unwrap().contains(written.trim_matches('"')),
+            "the model was asked something else"
+        );
+        let keys: Vec<String> = told.as_object().unwrap().keys().cloned().collect();
+        let fields: Vec<_> = answer.fields.into_iter().filter(|(name, _)| name != "content-length").collect();
+        (fields, keys)
+    };
+    assert_eq!(ask(world.address()), ask(direct));
+}
+
+/// A page without the time at which it was made.
+fn without_the_moment(body: &[u8]) -> Vec<u8> {
+    let attribute = b"data-now=\"";
+    let Some(at) = body.windows(attribute.len()).position(|found| found == attribute) else {
+        return body.to_vec();
+    };
+    let (before, rest) = body.split_at(at + attribute.len());
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    [before, &rest[digits..]].concat()
+}
+
+fn padded(end: &str, bytes: usize) -> Vec<u8> {
+    let begin = r#"{"text":""#;
+    format!("{begin}{}{end}", "x".repeat(bytes - begin.len() - end.len())).into_bytes()
+}
+
+fn asked(address: SocketAddr, method: &str, path: &str, fields: &[(&str, &str)], body: &[u8]) -> Message {
+    let fields: String = fields.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    let head = format!(
+        "{method} {path} HTTP/1.1\r\nHost: bot\r\nConnection: close\r\nContent-Length: {}\r\n{fields}\r\n",
+        body.len()
+    );
+    let mut wire = Wire::to(address);
+    wire.send(&[head.as_bytes(), body].concat());
+    wire.answer()
 }

@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 
 use ars_testkit::Reply;
-use ars_tests_edge::{VIEWER, Wire, World};
+use ars_tests_edge::{Message, VIEWER, Wire, World};
 use serde_json::{Value, json};
 
 /// A comment of an idle stream; one comes every 20 seconds.
@@ -30,6 +30,9 @@ fn a_run_is_followed_through_the_edge_live_silent_and_to_its_end_as_from_the_bot
     let mut through = follow(world.address(), &events, &viewer);
     let mut beside = follow(direct, &events, &viewer);
     let begun = [through.hear("\"run_meta\"").text, beside.hear("\"run_meta\"").text];
+    let [head, expected] = [0, 1].map(|side: usize| Message::head(begun[side].as_bytes()));
+    assert_eq!((head.status, head.field("content-type")), (200, Some("text/event-stream; charset=utf-8")));
+    assert_eq!(head, expected);
     let silent = [through.hear(KEEPALIVE).text, beside.hear(KEEPALIVE).text];
     let again = through.hear(KEEPALIVE).text;
     assert!(!again.contains("data:"), "{again}");

@@ -1,6 +1,6 @@
 //! Bodies pass the edge without being kept there, in either direction, and only as far as somebody reads them.
 
-use ars_tests_edge::{Edge, Recorder, Wire};
+use ars_tests_edge::{Edge, HALF_AN_HOUR, Message, Recorder, Wire};
 use ars_wire::admin::RESTART_ROUTE;
 
 /// A body that never ends, as far as a test goes.
@@ -9,6 +9,8 @@ const ENDLESS: u64 = 256 << 20;
 const ON_THE_WAY: u64 = 24 << 20;
 /// Most by which the runtime may grow meanwhile.
 const GROWTH: usize = 32 << 20;
+/// A comment comes every 20 seconds.
+const COMMENTS_A_MINUTE: usize = 3;
 /// A body far beyond what may lie on the way.
 const LARGE: usize = 96 << 20;
 
@@ -95,6 +97,30 @@ fn a_restart_with_a_body_beyond_its_measure_is_refused_without_taking_it_in() {
     });
     assert!(grown < GROWTH, "grown by {grown}");
     assert_eq!(bot.arrivals().len(), 0, "it reached the bot");
+}
+
+#[test]
+fn a_stream_is_open_after_half_an_hour_of_comments_alone_at_a_thousandth_of_the_time() {
+    let bot = Recorder::start();
+    let edge = Edge::before(&bot.url());
+    let mut wire = Wire::to(edge.address());
+    wire.send(b"GET /idle HTTP/1.1\r\nHost: edge\r\n\r\n");
+    let (mut heard, mut ticks) = (String::new(), 0);
+    while !heard.ends_with("\r\n0\r\n\r\n") {
+        heard += &wire.hear("\n").text;
+        // As the tick of each minute does, which comes with every third comment.
+        while ticks < heard.matches("here").count() / COMMENTS_A_MINUTE {
+            let mut tick = Wire::to(edge.address());
+            tick.send(b"GET /healthz HTTP/1.1\r\nHost: edge\r\nConnection: close\r\n\r\n");
+            assert_eq!(tick.answer().status, 200);
+            ticks += 1;
+        }
+    }
+    let told = format!("{}event: end\n\n", ": still here\n\n".repeat(HALF_AN_HOUR));
+    assert_eq!(String::from_utf8_lossy(&Message::parse(heard.as_bytes()).body), told);
+    // A comment that came in two chunks is not seen meanwhile.
+    assert!(ticks > HALF_AN_HOUR / COMMENTS_A_MINUTE / 2, "{ticks}");
+    assert_eq!(bot.arrivals().len(), 1, "it was asked for again");
 }
 
 #[test]

@@ -2,5 +2,4 @@
 //! and 5, resident supplement 13).
 
 mod bodies;
-mod corpus;
 mod smuggling;

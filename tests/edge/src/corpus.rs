@@ -1,9 +1,9 @@
 //! Requests that no proper client sends: each tries to get a field to the bot that the edge keeps to itself.
 //!
-//! `CANARY` stands where the smuggled value is. Whatever else becomes of a request, it must not arrive as a field.
+//! `CANARY` stands where the smuggled value is. Whatever else becomes of a request, it must not arrive as a field. All ask
+//! for what the bot answers to its edge alone, and to nobody whom the edge has not named.
 
-/// The smuggled value.
-pub const CANARY: &str = "canary-5b1d0c";
+use ars_wire::admin::AUTHORIZE_ROUTE;
 
 /// One attempt: what it is called, and its bytes.
 pub struct Attempt {
@@ -57,77 +57,77 @@ const LINES: [(&str, &str); 16] = [
     ("after an empty name", ": a\r\nNAME: CANARY\r\n"),
 ];
 
-/// Whole requests; `NAME` is a field to smuggle.
+/// Whole requests; `NAME` is a field to smuggle, `ASK` a request line without its version.
 const REQUESTS: [(&str, &str); 16] = [
-    ("absolute form", "GET http://other.example/absolute HTTP/1.1\r\nHost: edge\r\nNAME: CANARY\r\n\r\n"),
-    ("old HTTP", "GET /old HTTP/1.0\r\nNAME: CANARY\r\n\r\n"),
-    ("in the target", "GET /target?\rNAME:CANARY HTTP/1.1\r\nHost: edge\r\n\r\n"),
-    ("in the target, encoded", "GET /target?%0d%0aNAME:CANARY HTTP/1.1\r\nHost: edge\r\n\r\n"),
-    ("in the host", "GET /host HTTP/1.1\r\nHost: edge\rNAME: CANARY\r\n\r\n"),
-    ("in the method", "GET\tNAME:CANARY /method HTTP/1.1\r\nHost: edge\r\n\r\n"),
-    ("bare line feeds", "GET /feeds HTTP/1.1\nHost: edge\nNAME: CANARY\n\n"),
+    ("absolute form", "POST http://other.exampleTARGET HTTP/1.1\r\nHost: edge\r\nNAME: CANARY\r\n\r\n"),
+    ("old HTTP", "ASK HTTP/1.0\r\nNAME: CANARY\r\n\r\n"),
+    ("in the target", "ASK?\rNAME:CANARY HTTP/1.1\r\nHost: edge\r\n\r\n"),
+    ("in the target, encoded", "ASK?%0d%0aNAME:CANARY HTTP/1.1\r\nHost: edge\r\n\r\n"),
+    ("in the host", "ASK HTTP/1.1\r\nHost: edge\rNAME: CANARY\r\n\r\n"),
+    ("in the method", "POST\tNAME:CANARY TARGET HTTP/1.1\r\nHost: edge\r\n\r\n"),
+    ("bare line feeds", "ASK HTTP/1.1\nHost: edge\nNAME: CANARY\n\n"),
     (
         "in a trailer",
-        "POST /trailer HTTP/1.1\r\nHost: edge\r\nTrailer: NAME\r\nTransfer-Encoding: chunked\r\n\r\n\
+        "ASK HTTP/1.1\r\nHost: edge\r\nTrailer: NAME\r\nTransfer-Encoding: chunked\r\n\r\n\
          1\r\nx\r\n0\r\nNAME: CANARY\r\n\r\n",
     ),
     (
         "in a chunk's extension",
-        "POST /extension HTTP/1.1\r\nHost: edge\r\nTransfer-Encoding: chunked\r\n\r\n\
+        "ASK HTTP/1.1\r\nHost: edge\r\nTransfer-Encoding: chunked\r\n\r\n\
          1;NAME: CANARY\r\nx\r\n0\r\n\r\n",
     ),
     (
         "length and chunks",
-        "POST /both HTTP/1.1\r\nHost: edge\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n\
-         0\r\n\r\nGET /inner HTTP/1.1\r\nHost: edge\r\nNAME: CANARY\r\n\r\n",
+        "ASK HTTP/1.1\r\nHost: edge\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n\
+         0\r\n\r\nASK HTTP/1.1\r\nHost: edge\r\nNAME: CANARY\r\n\r\n",
     ),
     (
         "chunks and length",
-        "POST /both HTTP/1.1\r\nHost: edge\r\nTransfer-Encoding: chunked\r\nContent-Length: 60\r\n\r\n\
-         0\r\n\r\nGET /inner HTTP/1.1\r\nHost: edge\r\nNAME: CANARY\r\n\r\n",
+        "ASK HTTP/1.1\r\nHost: edge\r\nTransfer-Encoding: chunked\r\nContent-Length: 60\r\n\r\n\
+         0\r\n\r\nASK HTTP/1.1\r\nHost: edge\r\nNAME: CANARY\r\n\r\n",
     ),
     (
         "two lengths",
-        "POST /lengths HTTP/1.1\r\nHost: edge\r\nContent-Length: 0\r\nContent-Length: 56\r\n\r\n\
-         GET /inner HTTP/1.1\r\nHost: edge\r\nNAME: CANARY\r\n\r\n",
+        "ASK HTTP/1.1\r\nHost: edge\r\nContent-Length: 0\r\nContent-Length: 56\r\n\r\n\
+         ASK HTTP/1.1\r\nHost: edge\r\nNAME: CANARY\r\n\r\n",
     ),
     (
         "a signed length",
-        "POST /length HTTP/1.1\r\nHost: edge\r\nContent-Length: +0\r\n\r\n\
-         GET /inner HTTP/1.1\r\nHost: edge\r\nNAME: CANARY\r\n\r\n",
+        "ASK HTTP/1.1\r\nHost: edge\r\nContent-Length: +0\r\n\r\n\
+         ASK HTTP/1.1\r\nHost: edge\r\nNAME: CANARY\r\n\r\n",
     ),
     (
         "chunks under a disguise",
-        "POST /disguise HTTP/1.1\r\nHost: edge\r\nContent-Length: 5\r\nTransfer-Encoding:\x0bchunked\r\n\r\n\
-         0\r\n\r\nGET /inner HTTP/1.1\r\nHost: edge\r\nNAME: CANARY\r\n\r\n",
+        "ASK HTTP/1.1\r\nHost: edge\r\nContent-Length: 5\r\nTransfer-Encoding:\x0bchunked\r\n\r\n\
+         0\r\n\r\nASK HTTP/1.1\r\nHost: edge\r\nNAME: CANARY\r\n\r\n",
     ),
     (
         "chunks and something else",
-        "POST /coding HTTP/1.1\r\nHost: edge\r\nTransfer-Encoding: chunked, identity\r\n\r\n\
-         0\r\n\r\nGET /inner HTTP/1.1\r\nHost: edge\r\nNAME: CANARY\r\n\r\n",
+        "ASK HTTP/1.1\r\nHost: edge\r\nTransfer-Encoding: chunked, identity\r\n\r\n\
+         0\r\n\r\nASK HTTP/1.1\r\nHost: edge\r\nNAME: CANARY\r\n\r\n",
     ),
     (
         "an upgrade",
-        "GET /upgrade HTTP/1.1\r\nHost: edge\r\nConnection: Upgrade, NAME\r\nUpgrade: websocket\r\n\
+        "GET TARGET HTTP/1.1\r\nHost: edge\r\nConnection: Upgrade, NAME\r\nUpgrade: websocket\r\n\
          Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nNAME: CANARY\r\n\r\n",
     ),
 ];
 
-/// Every attempt.
-pub fn attempts() -> Vec<Attempt> {
+/// Every attempt to smuggle this value.
+pub fn attempts(value: &str) -> Vec<Attempt> {
     let lines = NAMES.iter().flat_map(|field| {
         LINES.iter().map(move |(way, line)| {
-            let request = format!("POST /admin/restart/authorize HTTP/1.1\r\nHost: edge\r\n{line}\r\n");
-            attempt(way, field, &request)
+            attempt(way, field, value, &format!("ASK HTTP/1.1\r\nHost: edge\r\n{line}\r\n"))
         })
     });
     let requests = [NAMES[0], NAMES[3], NAMES[5]]
         .into_iter()
-        .flat_map(|field| REQUESTS.iter().map(move |(way, request)| attempt(way, field, request)));
+        .flat_map(|field| REQUESTS.iter().map(move |(way, request)| attempt(way, field, value, request)));
     lines.chain(requests).collect()
 }
 
-fn attempt(way: &str, field: &str, request: &str) -> Attempt {
-    let text = request.replace("NAME", field).replace("CANARY", CANARY);
+fn attempt(way: &str, field: &str, value: &str, request: &str) -> Attempt {
+    let text = request.replace("ASK", &format!("POST {AUTHORIZE_ROUTE}")).replace("TARGET", AUTHORIZE_ROUTE);
+    let text = text.replace("NAME", field).replace("CANARY", value);
     Attempt { name: format!("{field}, {way}"), bytes: text.into_bytes() }
 }
