@@ -4,7 +4,7 @@
 //! `=` separates as well as `:`. A directive begins at the start or after white space; its value runs to the next
 //! white space. It is cut out of the text the model sees, with the blanks beside it; line breaks elsewhere stay,
 //! because requests carry code. Words inside of code that Markdown marks as such are never directives. `repo` and `ref`
-//! are this service's form of a repository hint.
+//! are this service's form of a repository hint; `repo=args.repo`, which programs say, is none.
 
 use std::ops::Range;
 
@@ -91,8 +91,21 @@ fn candidates(text: &str) -> Vec<Candidate<'_>> {
 /// Splits a word that is a directive with a value.
 fn split(word: &str) -> Option<(&str, &str)> {
     let (key, value) = word.split_once([':', '='])?;
-    let known = matches!(key, "agent" | "model" | "effort" | "repo" | "ref");
-    (known && !value.is_empty()).then_some((key, value))
+    let is_known = match key {
+        "agent" | "model" | "effort" => true,
+        "repo" | "ref" => word[key.len()..].starts_with(':') || !is_field(value),
+        _ => false,
+    };
+    (is_known && !value.is_empty()).then_some((key, value))
+}
+
+/// Whether it reads as a field in a program's text: names with points between them. A version such as `v1.2` does not.
+fn is_field(value: &str) -> bool {
+    let is_name = |part: &str| {
+        part.starts_with(|first: char| first.is_alphabetic() || first == '_')
+            && part.chars().all(|letter| letter.is_alphanumeric() || letter == '_')
+    };
+    value.contains('.') && value.split('.').all(is_name)
 }
 
 /// What became of a candidate.
@@ -199,6 +212,23 @@ mod tests {
         let directed = read("ref:main in `ref:x` ref=&x agent:coding").unwrap();
         assert_eq!(directed.text, "in `ref:x` ref=&x");
         assert_eq!(directed.choices.git_ref, RefName::parse("main").ok());
+    }
+
+    #[test]
+    fn an_assignment_from_a_field_is_no_hint_and_one_that_names_a_place_is() {
+        for text in
+            ["call clone(repo=args.repo now", "set repo=args.repo", "ref=self.head.ref repo=cfg._repo"]
+        {
+            assert_eq!(read(text), Ok(Directed { text: text.into(), choices: Choices::default() }), "{text}");
+        }
+        let hints = read("repo=acme/app.rs ref=v1.2 x").unwrap().choices;
+        assert_eq!(
+            (hints.repository.as_deref(), hints.git_ref),
+            (Some("acme/app.rs"), RefName::parse("v1.2").ok())
+        );
+        let named = read("repo=app ref:release.next x").unwrap().choices;
+        let (repository, git_ref) = (named.repository.as_deref(), named.git_ref);
+        assert_eq!((repository, git_ref), (Some("app"), RefName::parse("release.next").ok()));
     }
 
     #[test]

@@ -131,3 +131,73 @@ fn tokens_of(spec: &ToolSpec) -> u64 {
         + estimate_text(&spec.description)
         + estimate_text(&spec.input_schema.to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use ars_agent::ModelTurn;
+    use async_trait::async_trait;
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+    use crate::{
+        agents,
+        ports::{ModelDelta, ModelError, ModelRequest},
+    };
+
+    struct Silent;
+
+    #[async_trait]
+    impl ModelClient for Silent {
+        async fn turn(
+            &self,
+            _: ModelRequest<'_>,
+            _: &(dyn Fn(ModelDelta) + Send + Sync),
+            _: &CancellationToken,
+        ) -> Result<ModelTurn, ModelError> {
+            unreachable!("nobody asks it")
+        }
+    }
+
+    fn voice(name: &str) -> Voice {
+        Voice { name: ModelRef::parse(name).unwrap(), client: Arc::new(Silent) }
+    }
+
+    fn limits(window: u64, price: u64) -> Limits {
+        let price = Price { input: price, output: price, cache_read: price, cache_write: price };
+        Limits { context: Some(ContextLimit::new(window, 1_000)), price: Some(price), cap: None }
+    }
+
+    #[test]
+    fn each_model_is_bound_by_its_own_window_and_price_with_the_prompt_and_the_tools_counted_in() {
+        let agent = agents::find("general").unwrap();
+        let system = "s".repeat(4_000);
+        let assignment = Assignment {
+            agent,
+            budget: agent.budget,
+            limits: limits(200_000, 3),
+            model: voice("a/first"),
+            fallback: Some(voice("b/second")),
+            fallback_limits: limits(50_000, 7),
+            effort: None,
+            system: system.clone(),
+            tools: Toolbox::new(agent.tools(None)),
+            workspace: None,
+            web: None,
+            skills: None,
+            verdict: None,
+            hold: None,
+        };
+        let tools: u64 = assignment.tools.specs().iter().map(tokens_of).sum();
+        assert!(tools > 0);
+        for (full, own) in [
+            (assignment.full_limits(), assignment.limits),
+            (assignment.full_fallback_limits(), assignment.fallback_limits),
+        ] {
+            let fixed_tokens = estimate_text(&system) + tools;
+            let context = own.context.map(|limit| ContextLimit { fixed_tokens, ..limit });
+            assert_eq!(full, Limits { context, ..own });
+        }
+        let price = |name| assignment.price_of(&ModelRef::parse(name).unwrap()).map(|price| price.input);
+        assert_eq!((price("a/first"), price("b/second")), (Some(3), Some(7)));
+    }
+}

@@ -76,11 +76,19 @@ async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, Tool
     if bytes.iter().take(8 << 10).any(|byte| *byte == 0) {
         return Err(ToolOutput::refused(format!("{path} is a binary file of {size} bytes.")));
     }
-    let mut shown = numbered(&String::from_utf8_lossy(&bytes), first, lines);
-    if size > bytes.len() as u64 {
+    let is_cut = size > bytes.len() as u64;
+    // Numbers stand between the lines of a secret that has several, and a page may end within one.
+    let text = String::from_utf8_lossy(if is_cut { whole_lines(&bytes) } else { &bytes });
+    let mut shown = numbered(&(context.run.hide)(text.into_owned()), first, lines);
+    if is_cut {
         shown.push_str(&format!("\n[the file has {size} bytes; only the first {} are read]", bytes.len()));
     }
     Ok(ToolOutput::text(shown))
+}
+
+/// The lines that are not cut off: half a line could hold half a secret, which nobody finds.
+fn whole_lines(bytes: &[u8]) -> &[u8] {
+    &bytes[..bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1)]
 }
 
 /// Images and PDFs by their first bytes; the name alone is not believed.
@@ -120,7 +128,47 @@ fn numbered(text: &str, first: usize, limit: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use tokio_util::sync::CancellationToken;
+
     use super::*;
+    use crate::tools::{RunFacilities, tests::Memory};
+
+    const SECRET: &str = "first-half\nsecond-half";
+
+    async fn shown(content: &str, offset: u64) -> String {
+        let memory = Memory::with(&[("a", content.as_bytes())]);
+        let hide = |text: String| text.replace(SECRET, "[hidden]");
+        let context = ToolContext {
+            workspace: Some(&memory),
+            web: None,
+            remaining: Duration::from_secs(1),
+            cancel: &CancellationToken::new(),
+            run: RunFacilities { hide: &hide, ..RunFacilities::bare("coding") },
+        };
+        let output = ReadFile.run(context, &json!({ "path": "a", "offset": offset, "limit": 1 })).await;
+        let [ToolContent::Text { text }] = &output.content[..] else { panic!("{output:?}") };
+        text.clone()
+    }
+
+    #[tokio::test]
+    async fn a_secret_is_found_whole_though_its_lines_are_numbered_and_a_page_ends_within_it() {
+        let content = format!("a {SECRET} z");
+        for offset in [1, 2] {
+            let text = shown(&content, offset).await;
+            assert!(!text.contains("half"), "{offset}: {text}");
+        }
+        let long = format!("{}{SECRET}", "x".repeat(MAX_SHOWN_CHARS - 15));
+        assert!(!shown(&long, 1).await.contains("first"));
+    }
+
+    #[tokio::test]
+    async fn of_a_file_too_large_to_be_read_no_half_line_is_shown() {
+        let cut = usize::try_from(READ_BYTES).unwrap() - 5;
+        let text = shown(&format!("{}\n{SECRET}", "x".repeat(cut - 1)), 2).await;
+        assert!(text.starts_with("(the file has only 1 lines)"), "{text}");
+    }
 
     #[test]
     fn lines_are_numbered_and_the_rest_is_announced() {

@@ -71,10 +71,15 @@ async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, Tool
     let web = context.web()?;
     let mut limits = FetchLimits::default();
     limits.time = limits.time.min(context.remaining);
-    let fetched = web.fetch(url, limits, context.cancel).await;
-    fetched
-        .map(|fetched| shown(&fetched, limits, offset))
-        .map_err(|error| ToolOutput::refused(format!("{error}.")))
+    let mut fetched = web
+        .fetch(url, limits, context.cancel)
+        .await
+        .map_err(|error| ToolOutput::refused(format!("{error}.")))?;
+    if let FetchedBody::Text { text, .. } = &mut fetched.body {
+        // Before a page is cut from it, which may end within a secret.
+        *text = (context.run.hide)(std::mem::take(text));
+    }
+    Ok(shown(&fetched, limits, offset))
 }
 
 /// The part of a text from `offset` on that one answer shows.

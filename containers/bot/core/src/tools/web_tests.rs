@@ -127,6 +127,25 @@ async fn a_long_page_is_read_on_by_offset_to_its_end() {
 }
 
 #[tokio::test]
+async fn a_secret_at_the_end_of_a_page_is_found_whole() {
+    let page = format!("{}key-of-the-service and more", "x".repeat(50_000 - 7));
+    let web = Scripted::page(200, "text/plain", text(&page, false));
+    let hide = |text: String| text.replace("key-of-the-service", "[hidden]");
+    for offset in [0, 50_000] {
+        let context = ToolContext {
+            workspace: None,
+            web: Some(&web),
+            remaining: Duration::from_secs(7),
+            cancel: &CancellationToken::new(),
+            run: RunFacilities { hide: &hide, ..RunFacilities::bare("general") },
+        };
+        let output = WebFetch.run(context, &json!({"url": "https://e.example/", "offset": offset})).await;
+        let shown = said(&output);
+        assert!(!shown.contains("key-of") && !shown.contains("service"), "{offset}");
+    }
+}
+
+#[tokio::test]
 async fn an_error_status_fails_and_still_shows_its_page() {
     let output = fetch(&Scripted::page(404, "text/html", text("nothing here", false))).await;
     assert!(!output.ok && !output.infra);
