@@ -4,7 +4,12 @@ use std::sync::Arc;
 
 use ars_agent::Part;
 use ars_auth::{Grants, Restrictions, Set};
-use ars_bot_core::{Capabilities, message::IncomingMessage, ports::Ledger as _, settings::Settings};
+use ars_bot_core::{
+    Capabilities,
+    message::IncomingMessage,
+    ports::{Ledger as _, StoreErrorKind},
+    settings::Settings,
+};
 use ars_events::{Actor, ActorKind};
 use ars_types::{Generation, RunId, RunStatus, StopMode};
 use ars_wire::{Moment, ledger::NewRun};
@@ -148,6 +153,27 @@ async fn a_run_of_another_process_is_steered_only_by_who_may_use_its_agent_and_r
         assert!(replies.len() == 1 && replies[0].starts_with(said), "{said}: {replies:?}");
         let inbox = ledger.runs()[&run].inbox.len();
         assert_eq!(inbox, usize::from(said.starts_with('↪')), "{said}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sender_is_told_when_it_is_not_known_whether_a_run_of_another_process_was_told() {
+    for (request, said) in [
+        ("live", "⏳ Another process works in this thread, and it cannot be told what on."),
+        (
+            "inbox",
+            "⏳ The coding agent works in this thread in another process, and whether it was told this is not",
+        ),
+    ] {
+        let ledger = Arc::new(ScriptedLedger::default());
+        held_elsewhere(&ledger, Some("coding")).await;
+        ledger.script(request, [Fault::Fail(StoreErrorKind::Permanent)]);
+        let channels = Arc::new(Reopening(Arc::new(Collector::default())));
+        let world = world_with(Vec::new(), ledger.capability("g2", channels));
+        let io = say(&world, message("and the tests")).await;
+        let replies = io.replies.lock().unwrap().clone();
+        assert!(replies.len() == 1 && replies[0].starts_with(said), "{request}: {replies:?}");
+        assert!(io.started.lock().unwrap().is_empty());
     }
 }
 

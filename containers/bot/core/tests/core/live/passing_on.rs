@@ -9,7 +9,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::{begin, say, world_of};
-use crate::support::{Collector, Fault, Move, Reopening, ScriptedLedger, message, outline, world_with};
+use crate::support::{Collector, Fault, Move, Reopening, ScriptedLedger, bash, message, outline, world_with};
 
 fn texts_in_inboxes(ledger: &ScriptedLedger) -> Vec<String> {
     let runs = ledger.runs();
@@ -75,6 +75,30 @@ async fn a_follow_up_whose_place_in_the_inbox_was_never_learned_is_said_once() {
     assert_eq!(*io.replies.lock().unwrap(), ["both"]);
     let told = outline(&ledger.records.lock().unwrap()[0]);
     assert_eq!(told.iter().filter(|event| *event == "run_note follow_up").count(), 1, "{told:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_step_that_has_read_a_follow_up_is_not_stored_before_the_follow_ups_event_is() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let ask = Move::Ask(vec![bash("x")]);
+    let world = world_of(&ledger, vec![Move::SayWhenTold("first"), ask, Move::SayWhenTold("both")]);
+    let (io, running) = begin(&world, "agent:coding repo:acme/app x");
+    world.model.called.notified().await;
+    say(&world, "and this").await;
+    // The request that carries the event fails twice; the command waits for the third.
+    ledger.script("flush", [Fault::Fail(StoreErrorKind::Transient); 2]);
+    world.model.go_on.notify_one();
+    let has_read = |ledger: &ScriptedLedger| {
+        let runs = ledger.runs();
+        runs.values().flat_map(|kept| kept.steps.values()).any(|step| step.inbox_consumed_seq > 0)
+    };
+    ledger.until(has_read).await;
+    let is_told =
+        ledger.runs().values().all(|kept| kept.events.values().any(|event| event["kind"] == "follow_up"));
+    assert!(is_told);
+    world.model.go_on.notify_one();
+    running.await.unwrap();
+    assert_eq!(*io.replies.lock().unwrap(), ["both"]);
 }
 
 /// A run that another process left in this phase, with a follow-up that nobody read.
