@@ -5,7 +5,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
-use ars_edge::environment::OWN_SECRETS;
 use ars_workerd::{Bot, Settings, Workerd, build_edge_worker, ensure_npm};
 
 use super::data_dir::DataDir;
@@ -28,6 +27,9 @@ const PASSED_ON: [&str; 6] = [
     "BRAVE_SEARCH_API_KEY",
     "RUST_LOG",
 ];
+
+/// What the names of the operator's own secrets begin with, as the edge forwards them (`shared/edge`, `environment`).
+const OWN_SECRETS: &str = "ARS_SECRET_";
 
 /// The running Worker; stopped when dropped. A container it started is not.
 pub struct Edge {
