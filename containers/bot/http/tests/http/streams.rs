@@ -175,6 +175,22 @@ async fn the_index_feed_replays_the_set_and_then_tells_every_change() {
 }
 
 #[tokio::test]
+async fn the_index_feed_tells_what_a_run_cost_once_it_has_ended() {
+    let bot = Bot::start().await;
+    let run = bot.run("x", "scripted/m");
+    let mut feed = Viewer::open(&bot, "/runs?stream=1", None).await;
+    feed.at_least(1).await;
+    run.set_cost(Some(1_250_000));
+    run.finish(RunStatus::Completed);
+    let frames = feed.at_least(2).await;
+    let costs = frames.iter().map(|frame| {
+        let row: Value = serde_json::from_str(&frame.data).unwrap();
+        row.to_string().contains("\"costMicroUsd\":1250000")
+    });
+    assert_eq!(costs.collect::<Vec<_>>(), [false, true]);
+}
+
+#[tokio::test]
 async fn a_feed_that_fell_behind_is_told_the_whole_set() {
     let bot = Bot::start().await;
     let gone = bot.run("gone", "scripted/m");
