@@ -132,6 +132,8 @@ impl Live {
         let slot = Arc::new(Slot::in_doubt(self.owner(run.id()), run.feed(), mailbox.clone()));
         run.nudge_at_each(flush::BATCH_EVENTS, &self.inner.nudge);
         self.slots().insert(run.id().clone(), Arc::clone(&slot));
+        // An idle process's flush waits for nothing else: the run's lease would lapse, and nobody would hear it.
+        self.inner.nudge.notify_one();
         Listening::new(self.clone(), slot)
     }
 

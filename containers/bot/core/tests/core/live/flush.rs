@@ -50,8 +50,8 @@ impl Process {
         Self { ledger: Arc::clone(ledger), live, registry }
     }
 
-    /// A run in the ledger, and the process's side of it.
-    async fn track(&self, id: &str) -> (RunHandle, Tracked) {
+    /// A run in the ledger.
+    async fn claim(&self, id: &str) -> RunHandle {
         let facts = facts(id);
         let claim = NewRun {
             run_id: RunId::parse(id).unwrap(),
@@ -67,6 +67,12 @@ impl Process {
         };
         let run = self.registry.create(claim.run_id.clone(), facts).unwrap();
         self.ledger.claim(&claim).await.unwrap();
+        run
+    }
+
+    /// A run in the ledger, and the process's side of it.
+    async fn track(&self, id: &str) -> (RunHandle, Tracked) {
+        let run = self.claim(id).await;
         let tracked = self.live.track(&run, &Mailbox::default(), 0);
         (run, tracked)
     }
@@ -201,6 +207,32 @@ async fn a_run_that_has_its_events_together_after_a_while_is_flushed_at_once() {
     run.publish(EventBody::Answer { text: "few".into() });
     ledger.until(|ledger| stored(ledger).len() as u64 == BATCH_EVENTS + 1).await;
     assert_eq!(began.elapsed(), Duration::from_millis(500));
+    end.cancel();
+    flushing.await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_whose_claim_was_not_answered_is_flushed_by_a_process_that_had_nothing_to_flush() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let process = Process::new(&ledger);
+    let end = CancellationToken::new();
+    let flushing = tokio::spawn({
+        let (live, end) = (process.live.clone(), end.clone());
+        async move { live.run(end).await }
+    });
+    // The flush finds nothing to do, and waits.
+    tokio::task::yield_now().await;
+    let run = process.claim("r1").await;
+    run.publish(EventBody::Answer { text: "few".into() });
+    let _listening = process.live.listen(&run, &Mailbox::default());
+    let heard = async {
+        ledger.until(|ledger| ledger.count("lease") == 1).await;
+        // From the answer on the ledger is known to have it.
+        ledger.until(|ledger| stored(ledger) == all(&run)).await;
+        // Its lease is kept from then on.
+        ledger.until(|ledger| ledger.count("lease") == 2).await;
+    };
+    tokio::time::timeout(Duration::from_secs(15), heard).await.unwrap();
     end.cancel();
     flushing.await.unwrap();
 }

@@ -45,7 +45,7 @@ pub struct ScriptedLedger {
     pub runs: Mutex<HashMap<RunId, Kept>>,
     pub transcripts: Mutex<HashMap<RunId, Transcript>>,
     pub records: Mutex<Vec<RunRecord>>,
-    /// Every request, by its name.
+    /// Every request, by its name; a flush that extends leases as `lease` too.
     pub asked: Mutex<Vec<&'static str>>,
     faults: Mutex<HashMap<&'static str, VecDeque<Fault>>>,
     /// Told after each request.
@@ -285,9 +285,12 @@ impl Ledger for ScriptedLedger {
     async fn flush(
         &self,
         generation: &Generation,
-        _lease_ms: Option<u32>,
+        lease_ms: Option<u32>,
         runs: &[News],
     ) -> Result<Vec<Owned<Told>>, StoreError> {
+        if lease_ms.is_some() {
+            self.asked.lock().unwrap().push("lease");
+        }
         self.ask("flush", || {
             let mut live = self.runs();
             let told = runs.iter().map(|news| match live.get_mut(&news.run) {
