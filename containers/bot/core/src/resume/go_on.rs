@@ -20,7 +20,7 @@ use crate::{
     memory::Remembering,
     ports::{StoreError, StoreErrorKind, WorkspaceRequest},
     registry::{Kept, Origin},
-    run::{Assignment, First, Resumption, Told, Voice},
+    run::{Assignment, First, Resumption, Voice},
     service::{Core, InFlight},
     threads::{Claim, FollowUp, Note},
     tools::verdict_in,
@@ -91,7 +91,7 @@ pub(super) async fn prepare(
     let tracked = live.track(&handle, claim.mailbox(), last_seq);
     let mut state = run.row.state.clone();
     stand.attempts.store(&mut state);
-    let told = told(events, since::of_step(&mut state, &stand.record, last_seq));
+    let told = since::told(&mut state, &stand.record, &stand.first, events);
     tracked.adopt(stand.turns.len() as u64, state).await;
     // Counted before anything is done, or a run that kills its process would be resumed for ever.
     let counted = tracked.store_state().await;
@@ -213,14 +213,4 @@ fn kept(events: &[Value]) -> Vec<Kept> {
         Some(Kept { seq, json: Arc::from(json) })
     });
     kept.collect()
-}
-
-/// What the stream tells of the interrupted step's calls, from behind `after`. Ids may repeat from step to step.
-fn told(events: &[Value], after: u64) -> Told {
-    let ids = |kind: &str| {
-        let since = events.iter().filter(|event| event["seq"].as_u64().is_some_and(|seq| seq > after));
-        let of_kind = since.filter(|event| event["type"] == kind);
-        of_kind.filter_map(|event| event["callId"].as_str().map(str::to_owned)).collect()
-    };
-    Told { calls: ids("tool_call"), results: ids("tool_result") }
 }

@@ -10,6 +10,6 @@ mod toolbox;
 
 pub use assignment::{Assignment, Voice};
 pub use driver::{Driven, Driver, First, INTERNAL_ERROR, Outcome, Resumption, not_begun};
-pub use spans::{Span, Spans};
+pub use spans::{MODEL_TURN, Span, Spans};
 pub use tool_calls::Told;
 pub use toolbox::Toolbox;

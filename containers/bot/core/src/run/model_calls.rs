@@ -10,6 +10,7 @@ use super::{
     assignment::{Assignment, Voice},
     call_watch::{CallWatch, Owed},
     driver::{Course, Driver, Next, millis},
+    spans::MODEL_TURN,
 };
 use crate::{
     live::{Stepped, Tracked},
@@ -143,7 +144,7 @@ impl Driver<'_> {
     ) -> Result<ModelTurn, ModelError> {
         let Assignment { system, tools, agent, effort, .. } = self.assignment;
         let Voice { name, client } = &course.voice;
-        let span = self.spans.open(self.run, Some(&self.root), "model.turn", self.clock);
+        let span = self.spans.open(self.run, Some(&self.root), MODEL_TURN, self.clock);
         let request = ModelRequest {
             model: name.model(),
             system,

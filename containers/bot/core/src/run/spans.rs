@@ -8,6 +8,9 @@ use serde_json::{Map, Value};
 
 use crate::{ports::Clock, registry::RunHandle, trace};
 
+/// The span of one call of the model.
+pub const MODEL_TURN: &str = "model.turn";
+
 /// Mints a run's spans. Ids are counters: unique within the run, which is all a reader needs.
 #[derive(Debug, Default)]
 pub struct Spans {
