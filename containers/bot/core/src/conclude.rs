@@ -8,13 +8,14 @@ use std::{sync::Arc, time::Duration};
 
 use ars_agent::{Ending, Turn};
 use ars_events::EventBody;
+use ars_runs::RunRecord;
 use ars_types::RunStatus;
 
 use crate::{
     agents,
     history::{self, Provisional, RunEnd},
     leftovers::{self, Leftovers, Unreader},
-    live::{Gate, Listening, Tracked},
+    live::{Gate, Listening, Live, Tracked},
     memory::Remembering,
     metrics,
     ports::ChannelIo,
@@ -116,7 +117,8 @@ impl Conclusion {
             Outcome::HandedOff => return self.hand_off(core).await,
             Outcome::Lost => return self.give_up(core, driven.unread).await,
         };
-        if self.is_taken(&ending).await {
+        let leave = self.leave(&ending).await;
+        if leave == Gate::Closed {
             return self.give_up(core, driven.unread).await;
         }
         if let Some(answer) = &ending.answer {
@@ -143,6 +145,7 @@ impl Conclusion {
         if let (Some(tracked), Some(true)) = (&self.tracked, reply_ok) {
             tracked.replied().await;
         }
+        let is_untold = self.tracked.is_some() && leave == Gate::Unavailable;
         let Self { run, spans, request, claim, tracked, listening, provisional, io, in_flight } = self;
         spans.end(&run, request, None, None, core.clock().now());
         run.seal(reply_ok);
@@ -166,11 +169,7 @@ impl Conclusion {
             drop((claim, tracked, listening));
             leftovers.run(&core);
             if let (false, Some(live)) = (is_written, core.live()) {
-                // A drain waits for no store that is down: the next process finds the run in the ledger.
-                tokio::select! {
-                    () = core.history().make_up(&record, live) => {}
-                    () = core.hand_off().cancelled() => {}
-                }
+                make_up(&core, &record, live, is_untold).await;
             }
             if let Some(memory) = memory.filter(|_| record.status != RunStatus::StoppedHard) {
                 memory.reflect(&core, record, &assignment, &driven.turns, driven.tool_calls).await;
@@ -179,14 +178,14 @@ impl Conclusion {
         });
     }
 
-    /// Whether another process has the run, which then ends it. One with an answer asks for the right to give it.
-    async fn is_taken(&self, ending: &Ending) -> bool {
+    /// The leave to end the run here: closed when another process has it, which then ends it. A run with an answer asks
+    /// for the right to give it.
+    async fn leave(&self, ending: &Ending) -> Gate {
         match (&self.tracked, &self.listening) {
-            (Some(tracked), _) if ending.answer.is_some() => {
-                tracked.finishing(ending.status).await == Gate::Closed
-            }
-            (None, Some(listening)) if ending.answer.is_some() => listening.finishing().await == Gate::Closed,
-            (_, listening) => listening.as_ref().is_some_and(Listening::is_lost),
+            (Some(tracked), _) if ending.answer.is_some() => tracked.finishing(ending.status).await,
+            (None, Some(listening)) if ending.answer.is_some() => listening.finishing().await,
+            (_, Some(listening)) if listening.is_lost() => Gate::Closed,
+            _ => Gate::Open,
         }
     }
 
@@ -235,6 +234,20 @@ impl Conclusion {
         let view = self.run.view();
         let run = Unreader { status: RunStatus::Interrupted, facts: &view.facts, io: &self.io };
         leftovers::pass_on(core, self.run.id(), &run, unread.into_iter().chain(waiting)).await;
+    }
+}
+
+/// Writes a record that was lost once a store answers. A drain waits for none that is down, because the next process
+/// finds the run in the ledger; but of a reply that was given without the ledger's leave only this process knows, and
+/// the next one would give it again.
+async fn make_up(core: &Core, record: &RunRecord, live: &Live, is_untold: bool) {
+    let made_up = core.history().make_up(record, live);
+    if is_untold {
+        return made_up.await;
+    }
+    tokio::select! {
+        () = made_up => {}
+        () = core.hand_off().cancelled() => {}
     }
 }
 

@@ -45,13 +45,14 @@ impl Core {
         outcome
     }
 
-    /// Tells the ledger of a stop once it can be reached; of a run that is over by then its record tells.
+    /// Tells the ledger of a stop once it can be reached. That the run is over here says nothing: another process may
+    /// have it, and would go on. Of one that is over everywhere the ledger knows no more.
     async fn tell_of_stop(self, id: RunId, mode: StopMode) {
-        let is_live = || self.registry().get(&id).is_some_and(|run| run.finished.is_none());
-        while is_live() {
+        let Some(live) = self.live() else { return };
+        loop {
             tokio::time::sleep(AGAIN_AFTER).await;
-            match self.live() {
-                Some(live) if live.ledger().stop(&id, mode).await.is_err() => {}
+            match live.ledger().stop(&id, mode).await {
+                Err(error) if error.kind == StoreErrorKind::Transient => {}
                 _ => return,
             }
         }

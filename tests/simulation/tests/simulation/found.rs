@@ -1,5 +1,7 @@
 //! Plans that broke a promise once, each with what it was about.
 
+use ars_types::StopMode;
+
 use ars_tests_simulation::{Ended, Evidence, Fault, Plan, What, play, violations};
 
 /// Longer than a lease, and than it takes another process to get on with the run.
@@ -59,6 +61,47 @@ fn a_result_is_told_once_by_all_the_processes_that_settle_its_call() {
     let record = evidence.runs.values().next().unwrap().record.as_ref().unwrap();
     let resumed = record["events"].as_array().unwrap().iter().filter(|event| event["kind"] == "resumed");
     assert_eq!(resumed.count(), 2);
+}
+
+#[test]
+fn a_run_that_was_stopped_while_it_was_being_taken_over_stays_stopped() {
+    let faults = [
+        (71, What::Kill { after: false, idle_ms: 21_045 }),
+        (80, What::Stop { mode: StopMode::Soft, through_eldest: true }),
+        (80, What::Hang { after: false, ms: 27_171 }),
+    ];
+    let evidence = kept(&faults);
+    let stop = &evidence.stops[0];
+    assert!(!stop.is_stored && stop.owner.as_deref() == Some("g2"), "{stop:?}");
+    let run = evidence.runs.values().next().unwrap();
+    assert_eq!(run.record.as_ref().unwrap()["status"], "stopped_soft");
+}
+
+#[test]
+fn a_process_that_leaves_in_an_outage_first_tells_of_the_reply_it_gave_without_leave() {
+    let faults = [
+        (6, What::Stop { mode: StopMode::Soft, through_eldest: false }),
+        (12, What::Outage { after: false, ms: 29_411 }),
+        (38, What::Deploy),
+    ];
+    let evidence = kept(&faults);
+    let said: Vec<_> =
+        evidence.said.iter().map(|said| (said.through.as_str(), said.is_without_leave)).collect();
+    assert_eq!(said, [("g1", true)]);
+}
+
+#[test]
+fn a_run_whose_process_dies_before_its_first_flush_still_says_what_it_was_asked() {
+    let faults = [
+        (6, What::Hang { after: false, ms: 10_860 }),
+        (17, What::Kill { after: false, idle_ms: 21_819 }),
+        (19, What::Kill { after: false, idle_ms: 52_706 }),
+        (26, What::Kill { after: true, idle_ms: 37_534 }),
+    ];
+    let evidence = kept(&faults);
+    let record = evidence.runs.values().next().unwrap().record.as_ref().unwrap();
+    assert_eq!(record["events"][0]["type"], "span_start");
+    assert!(record["events"].as_array().unwrap().iter().any(|event| event["type"] == "input"));
 }
 
 #[test]

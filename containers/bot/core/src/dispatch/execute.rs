@@ -65,13 +65,13 @@ pub(super) async fn execute(
         }
     };
     claim.set_run(run.id());
+    let spans = Spans::default();
+    let request = publish_head(core, &run, &spans, &message, &asked);
     let (tracked, listening) = match core.live() {
         Some(live) if is_tracked => (Some(live.track(&run, claim.mailbox(), 0)), None),
         Some(live) => (None, Some(live.listen(&run, claim.mailbox()))),
         None => (None, None),
     };
-    let spans = Spans::default();
-    let request = publish_head(core, &run, &spans, &message, &asked);
     metrics::run_started(assignment.agent.name);
     io.run_started(run.id());
     let started_at = run.view().started_at;

@@ -37,7 +37,7 @@ use slot::Slot;
 pub use listening::Listening;
 pub use meta::Meta;
 pub use tracked::{Gate, Step, Stepped, Tracked};
-pub(crate) use tracked::{MEMORY, REPLIED, VIEW_TOKEN};
+pub(crate) use tracked::{HEAD, MEMORY, REPLIED, VIEW_TOKEN};
 
 /// The stores behind a ledger.
 #[derive(Clone)]
@@ -117,14 +117,15 @@ impl Live {
     }
 
     /// Tracks a run that was claimed or taken over: from now on it is flushed. Its events up to `flushed` are in the
-    /// ledger already.
+    /// ledger already. Those that it has now are its head: they are stored with its first step at the latest, so that a
+    /// run that goes on elsewhere still says what it was asked.
     pub fn track(&self, run: &RunHandle, mailbox: &Mailbox, flushed: u64) -> Tracked {
         let owner = self.owner(run.id());
         let slot = Arc::new(Slot::new(owner, run.feed(), mailbox.clone(), flushed));
         run.nudge_at_each(flush::BATCH_EVENTS, &self.inner.nudge);
         self.slots().insert(run.id().clone(), Arc::clone(&slot));
         self.inner.nudge.notify_one();
-        Tracked::new(self.clone(), slot, run.token())
+        Tracked::new(self.clone(), slot, run.token(), run.last_seq())
     }
 
     /// Listens for a run whose claim was not answered.

@@ -35,6 +35,8 @@ const PENDING_WRITES: Duration = Duration::from_secs(6);
 const PENDING_AGAIN_AFTER: Duration = Duration::from_millis(500);
 /// Field of the run's state: the token with which its viewers come back, wherever it goes on.
 pub(crate) const VIEW_TOKEN: &str = "viewToken";
+/// Field of the run's state: events that say what it was asked, until the ledger has them.
+pub(crate) const HEAD: &str = "head";
 /// Field of the run's state: its part in memory, where there is any.
 pub(crate) const MEMORY: &str = "memory";
 /// Field of the run's state: whether the reply is known to be delivered. `false` from before it is tried.
@@ -47,6 +49,8 @@ pub struct Tracked {
     /// Held while a step is stored: steps are stored one after the other.
     conversation: Mutex<Conversation>,
     state: std::sync::Mutex<State>,
+    /// The last event of its head: what it was asked, and where it came from.
+    head: u64,
     /// Another process could go on where the stored step stands.
     is_resumable: AtomicBool,
 }
@@ -93,11 +97,11 @@ pub enum Gate {
 }
 
 impl Tracked {
-    pub(super) fn new(live: Live, slot: Arc<Slot>, view_token: &str) -> Self {
+    pub(super) fn new(live: Live, slot: Arc<Slot>, view_token: &str, head: u64) -> Self {
         let fields = Map::from_iter([(VIEW_TOKEN.to_owned(), Value::from(view_token))]);
         let state = std::sync::Mutex::new(State { fields, is_dirty: true });
         let conversation = Mutex::default();
-        Self { live, slot, conversation, state, is_resumable: AtomicBool::new(false) }
+        Self { live, slot, conversation, state, head, is_resumable: AtomicBool::new(false) }
     }
 
     /// Says what every model call is told, and what the run has to do with memory. The next step stores both first.
@@ -187,6 +191,7 @@ impl Tracked {
             return Err(StoreError { kind: StoreErrorKind::Permanent, message });
         }
         // What a resume needs to know of the run comes before what makes it resumable.
+        self.keep_head();
         if self.state().is_dirty
             && let refused @ (Owned::Fenced | Owned::UnknownRun) = self.try_state().await?
         {
@@ -309,6 +314,21 @@ impl Tracked {
     pub async fn store_state(&self) -> Stepped {
         let tried = self.try_state().await;
         self.judge(tried, "run state not stored")
+    }
+
+    /// Has the state hold those events of the head that the ledger lacks: a flush of its own for each run that begins
+    /// would be a request more for each (docs/decisions/0007).
+    fn keep_head(&self) {
+        let unflushed = self.slot.unflushed().1.into_iter().take_while(|event| event.seq <= self.head);
+        let head: Vec<Value> = unflushed.filter_map(|event| serde_json::from_str(&event.json).ok()).collect();
+        let mut state = self.state();
+        if head.is_empty() {
+            // Not worth a request: it goes when the state is stored next.
+            state.fields.remove(HEAD);
+        } else if !state.fields.contains_key(HEAD) {
+            state.fields.insert(HEAD.to_owned(), Value::from(head));
+            state.is_dirty = true;
+        }
     }
 
     async fn try_state(&self) -> Result<Owned, StoreError> {

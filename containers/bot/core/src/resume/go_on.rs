@@ -6,23 +6,24 @@ use ars_agent::{
     Loop, Position, Saved, Turn,
     resume::{Attempts, Resume, RunStep, fresh_note},
 };
-use ars_types::ThreadKey;
+use ars_types::{RunStatus, ThreadKey};
 use ars_wire::ledger::{Reclaimed, StepRecord};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{Refused, since, spans};
+use super::{Refused, since, spans, stored::Stored};
 use crate::{
     agents,
     conclude::{self, Conclusion},
     history::HistoryWriter,
-    live::{Meta, Stepped, VIEW_TOKEN},
+    leftovers::{self, Unreader},
+    live::{Meta, Stepped, Tracked, VIEW_TOKEN},
     memory::Remembering,
-    ports::{StoreError, StoreErrorKind, WorkspaceRequest},
-    registry::{Kept, Origin},
+    ports::{ChannelIo, StoreError, StoreErrorKind, WorkspaceRequest},
+    registry::{Kept, Origin, RunHandle},
     run::{Assignment, First, Resumption, Voice},
     service::{Core, InFlight},
-    threads::{Claim, FollowUp, Note},
+    threads::{Claim, Closed, FollowUp, Note},
     tools::verdict_in,
 };
 
@@ -61,7 +62,7 @@ pub(super) struct Ready {
 pub(super) async fn prepare(
     core: &Core,
     run: &Reclaimed,
-    events: &[Value],
+    stored: &Stored,
     stand: Stand,
     in_flight: InFlight,
 ) -> Result<Result<Ready, Refused>, StoreError> {
@@ -82,22 +83,22 @@ pub(super) async fn prepare(
     let (Some(io), Some(live)) = (io, core.live()) else { return Ok(Err(Refused::Channel)) };
 
     leave_follow_ups(run, &stand.record, &claim);
+    let Stored { events, flushed } = stored;
     let kept = kept(events);
     let last_seq = kept.last().map_or(0, |event| event.seq);
     let Ok(handle) = core.registry().restore(run.row.run_id.clone(), meta.facts(), origin(run, kept)) else {
         return Ok(Err(Refused::Randomness));
     };
     claim.set_run(handle.id());
-    let tracked = live.track(&handle, claim.mailbox(), last_seq);
+    let tracked = live.track(&handle, claim.mailbox(), *flushed);
     let mut state = run.row.state.clone();
     stand.attempts.store(&mut state);
     let told = since::told(&mut state, &stand.record, &stand.first, events);
     tracked.adopt(stand.turns.len() as u64, state).await;
     // Counted before anything is done, or a run that kills its process would be resumed for ever.
-    let counted = tracked.store_state().await;
+    let counted = count(core, &tracked).await;
     if counted != Stepped::Stored {
-        core.registry().forget(handle.id());
-        return not_counted(counted);
+        return give_back(core, &handle, &claim, &io, counted).await;
     }
     let (spans, request) = spans::of(events, meta.received_at);
     let request = request.unwrap_or_else(|| spans.start(&handle, None, "request", meta.received_at));
@@ -143,8 +144,33 @@ fn origin(run: &Reclaimed, events: Vec<Kept>) -> Origin {
     }
 }
 
-/// What it means that the attempt to resume a run was not stored.
-fn not_counted<T>(counted: Stepped) -> Result<Result<T, Refused>, StoreError> {
+/// Stores that the run is resumed once more, for as long as it takes. The run stays with this process meanwhile: whoever
+/// asks it to stop, or writes to it, is told that it will hear of that.
+async fn count(core: &Core, tracked: &Tracked) -> Stepped {
+    loop {
+        let counted = tracked.store_state().await;
+        if counted != Stepped::NotStored {
+            return counted;
+        }
+        tokio::select! {
+            () = tokio::time::sleep(super::AGAIN_AFTER) => {}
+            () = core.hand_off().cancelled() => return counted,
+        }
+    }
+}
+
+/// Leaves a run of which no attempt to resume it was stored, with what was taken in for it here.
+async fn give_back<T>(
+    core: &Core,
+    run: &RunHandle,
+    claim: &Claim,
+    io: &Arc<dyn ChannelIo>,
+    counted: Stepped,
+) -> Result<Result<T, Refused>, StoreError> {
+    core.registry().forget(run.id());
+    let taken = claim.mailbox().close(Closed::HandedOff);
+    let unreader = Unreader { status: RunStatus::Interrupted, facts: &run.view().facts, io };
+    leftovers::pass_on(core, run.id(), &unreader, taken.into_iter()).await;
     if counted == Stepped::Lost {
         return Ok(Err(Refused::Lost));
     }

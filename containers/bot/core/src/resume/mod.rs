@@ -8,6 +8,7 @@ mod close;
 mod go_on;
 mod since;
 mod spans;
+mod stored;
 
 use std::{
     collections::HashSet,
@@ -29,6 +30,7 @@ use crate::{
     run::Toolbox,
     service::Core,
 };
+use stored::Stored;
 
 /// Why a run that could go on does not.
 #[derive(Debug, Error)]
@@ -171,28 +173,30 @@ async fn take(
     let id = run.row.run_id.clone();
     let transcript = Policy::RECORD.run(&id, || live.transcripts().read(&id)).await?;
     let events = Policy::RECORD.run(&id, || live.ledger().live_events(&id)).await?;
+    let stored = Stored::of(&run, events);
     let maybe_replied = run.row.state.get(REPLIED).and_then(serde_json::Value::as_bool) == Some(false);
     if maybe_replied {
         // Its process died around the reply. Whether the requester has it is not known, so the record does not say so.
         run.row.state.remove(ars_agent::resume::FINAL_STATUS);
         tracing::info!(run = %id, "taken over between its end and its reply");
-        return close::interrupted(core, run, events, "it had ended; whether it replied is not known").await;
+        return close::interrupted(core, run, stored.events, "it had ended; whether it replied is not known")
+            .await;
     }
     let decision = ars_agent::resume::decide(&run, transcript, effects(&run));
     let stand = match decision {
         Decision::Close { status, reason } => {
-            return close::close(core, run, events, status, &reason.to_string()).await;
+            return close::close(core, run, stored.events, status, &reason.to_string()).await;
         }
         Decision::Resume(resume) => go_on::Stand::from(resume),
         Decision::RunStep(step) => go_on::Stand::from(step),
     };
-    match go_on::prepare(core, &run, &events, stand, in_flight).await? {
+    match go_on::prepare(core, &run, &stored, stand, in_flight).await? {
         Ok(ready) => {
             ready.go_on(core).await;
             Ok(())
         }
         Err(Refused::Lost) => Ok(()),
-        Err(refused) => close::interrupted(core, run, events, &refused.to_string()).await,
+        Err(refused) => close::interrupted(core, run, stored.events, &refused.to_string()).await,
     }
 }
 

@@ -61,6 +61,21 @@ async fn a_store_that_hangs_keeps_the_reply_no_longer_than_the_lease_lasts() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_reply_without_the_ledgers_leave_holds_the_drain_until_the_ledger_knows_of_it() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let world = world_of(&ledger, vec![Move::Say("hi")]);
+    ledger.script("finishing", [Fault::Fail(StoreErrorKind::Refused)]);
+    // Longer than a record is tried for while its process waits.
+    ledger.script("finish", [Fault::Fail(StoreErrorKind::Transient); 6]);
+    let (io, running) = begin(&world, "hello");
+    running.await.unwrap();
+    assert_eq!(*io.replies.lock().unwrap(), ["hi"]);
+    assert!(world.core.drain(Duration::from_secs(600)).await);
+    assert!(ledger.runs().is_empty(), "the next process would reply again");
+    assert_eq!(ledger.records.lock().unwrap().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_the_drains_deadline_leaves_unfinished_is_recorded_with_all_it_has_said() {
     let world = Arc::new(world(vec![Move::HangUntilStopped]));
     let (_, running) = begin(&world, "hello");

@@ -7,6 +7,7 @@ mod passing_on;
 mod preparing;
 mod remembering;
 mod spending;
+mod stopped;
 
 use std::sync::Arc;
 

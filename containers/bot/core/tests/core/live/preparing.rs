@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use ars_events::{Actor, ActorKind};
 use ars_types::{RunStatus, StopMode};
+use tokio_util::sync::CancellationToken;
 
 use super::{begin, say, world_of};
-use crate::support::{Move, ScriptedLedger, outline};
+use crate::support::{Collector, Move, Reopening, ScriptedLedger, outline, world_with};
 
 const SLOW: &str = "agent:coding repo:acme/slow x";
 
@@ -54,6 +55,28 @@ async fn what_was_passed_on_to_a_run_that_could_not_be_made_ready_becomes_a_turn
     running.await.unwrap();
     world.settle().await;
     assert_eq!(second.replies.lock().unwrap()[1..], ["answered all the same"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_goes_on_before_its_first_flush_still_says_what_it_was_asked() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    // Nobody flushes here.
+    let first = world_of(&ledger, vec![Move::HangUntilStopped]);
+    let (_, running) = begin(&first, "hello");
+    first.model.called.notified().await;
+    running.abort();
+    assert!(ledger.runs().values().all(|kept| kept.events.is_empty() && !kept.steps.is_empty()));
+
+    let channels = Arc::new(Reopening(Arc::new(Collector::default())));
+    let second = world_with(vec![Move::Say("hi")], ledger.capability("g2", channels));
+    let keeper = second.core.clone();
+    let keeping = tokio::spawn(async move { keeper.keep_ledger(CancellationToken::new()).await });
+    ledger.until(|ledger| !ledger.records.lock().unwrap().is_empty()).await;
+    keeping.abort();
+    let record = ledger.records.lock().unwrap()[0].clone();
+    assert_eq!(outline(&record)[0], "input");
+    let seqs: Vec<_> = record.events.iter().filter_map(|event| event["seq"].as_u64()).collect();
+    assert!(seqs.into_iter().eq(1..=record.event_count), "the ledger has them as events again");
 }
 
 #[tokio::test]

@@ -1,0 +1,75 @@
+//! Stops that were acknowledged while the ledger did not take them (document 2 section 3.3, state-worker supplement
+//! section 9.3).
+
+use std::{sync::Arc, time::Duration};
+
+use ars_bot_core::{Core, ports::StoreErrorKind, registry::StopOutcome};
+use ars_events::{Actor, ActorKind};
+use ars_types::{Generation, RunId, RunStatus, StopMode};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::{begin, world_of};
+use crate::support::{Collector, Fault, Move, Reopening, ScriptedLedger, World, world_with};
+
+/// More requests than are made until the ledger answers again.
+const OUTAGE: usize = 6;
+/// Nothing here takes as long.
+const LONG: Duration = Duration::from_secs(300);
+
+fn ann() -> Actor {
+    Actor { kind: ActorKind::Access, id: "http:ann".into() }
+}
+
+/// A run in the middle of its first model call.
+async fn under_way(world: &Arc<World>) -> RunId {
+    let (io, _running) = begin(world, "hello");
+    world.model.called.notified().await;
+    io.started.lock().unwrap()[0].clone()
+}
+
+/// A process that flushes and takes over.
+fn keep(core: &Core) -> (CancellationToken, JoinHandle<()>) {
+    let (core, end) = (core.clone(), CancellationToken::new());
+    let ended = end.clone();
+    (end, tokio::spawn(async move { core.keep_ledger(ended).await }))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stop_that_the_ledger_did_not_take_is_told_to_the_process_that_took_the_run() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let world = world_of(&ledger, vec![Move::HangUntilStopped]);
+    let id = under_way(&world).await;
+    ledger.script("stop", [Fault::Fail(StoreErrorKind::Transient); OUTAGE]);
+    ledger.runs().get_mut(&id).unwrap().row.owner_gen = Generation::parse("g2").unwrap();
+    assert_eq!(world.core.stop(&id, StopMode::Soft, ann()).await, StopOutcome::Stopping);
+    let (end, keeping) = keep(&world.core);
+    let is_told = ledger.until(|ledger| ledger.runs()[&id].row.stop == Some(StopMode::Soft));
+    tokio::time::timeout(LONG, is_told).await.unwrap();
+    assert!(world.core.registry().get(&id).is_none(), "the process heard before that it has lost the run");
+    end.cancel();
+    keeping.await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_was_stopped_while_it_was_being_taken_over_stays_stopped() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let first = world_of(&ledger, vec![Move::HangUntilStopped]);
+    let id = under_way(&first).await;
+    assert!(first.core.drain(LONG).await);
+
+    let channels = Arc::new(Reopening(Arc::new(Collector::default())));
+    // A model that hangs: only a stop ends the run.
+    let second = world_with(vec![Move::HangUntilStopped], ledger.capability("g2", channels));
+    ledger.script("state", [Fault::Fail(StoreErrorKind::Transient); OUTAGE]);
+    ledger.script("stop", [Fault::Fail(StoreErrorKind::Transient); 10 * OUTAGE]);
+    let asked = ledger.count("state");
+    let (end, keeping) = keep(&second.core);
+    ledger.until(|ledger| ledger.count("state") > asked).await;
+    assert_eq!(second.core.stop(&id, StopMode::Soft, ann()).await, StopOutcome::Stopping);
+    let is_over = ledger.until(|ledger| !ledger.records.lock().unwrap().is_empty());
+    tokio::time::timeout(LONG, is_over).await.unwrap();
+    assert_eq!(ledger.records.lock().unwrap()[0].status, RunStatus::StoppedSoft);
+    end.cancel();
+    keeping.await.unwrap();
+}
