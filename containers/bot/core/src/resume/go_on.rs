@@ -85,7 +85,6 @@ pub(super) async fn prepare(
     leave_follow_ups(run, &stand.record, &claim);
     let Stored { events, flushed } = stored;
     let kept = kept(events);
-    let last_seq = kept.last().map_or(0, |event| event.seq);
     let Ok(handle) = core.registry().restore(run.row.run_id.clone(), meta.facts(), origin(run, kept)) else {
         return Ok(Err(Refused::Randomness));
     };
