@@ -22,7 +22,7 @@ pub struct Engine {
     api: Api,
     gateway: Ipv4Addr,
     // Before the service: it holds the service.
-    _reaper: Option<Reaper>,
+    _reaper: Reaper,
     service: Option<Service>,
 }
 
@@ -30,27 +30,37 @@ impl Engine {
     /// The engine of `DOCKER_HOST`, else a Docker that answers, else podman, set up here.
     pub fn ensure(progress: Progress<'_>) -> Result<Self> {
         if let Some(host) = std::env::var(DOCKER_HOST).ok().filter(|host| !host.is_empty()) {
-            let api = Api::new(socket_of(&host)?);
-            if !api.answers() {
-                bail!("no container engine answers at {DOCKER_HOST}");
-            }
-            return Self::of(api);
+            return Self::at(&host);
         }
         let docker = Api::new(DOCKER_SOCKET);
         if Path::new(DOCKER_SOCKET).exists() && docker.answers() {
             return Self::of(docker);
         }
         let service = Service::start(progress)?;
-        let reaper = Reaper::start(service.api())?;
         let engine = Self::of(service.api().clone())?;
-        Ok(Self { _reaper: Some(reaper), service: Some(service), ..engine })
+        Ok(Self { service: Some(service), ..engine })
     }
 
+    fn at(host: &str) -> Result<Self> {
+        let api = Api::new(socket_of(host)?);
+        if !api.answers() {
+            bail!("no container engine answers at {DOCKER_HOST}");
+        }
+        Self::of(api)
+    }
+
+    /// Whoever the engine belongs to, what ended of ours would keep its name and is removed.
     fn of(api: Api) -> Result<Self> {
         let network = api.get("/networks/bridge")?.json()?;
         let gateway = network["IPAM"]["Config"][0]["Gateway"].as_str().and_then(|text| text.parse().ok());
         let gateway = gateway.context("the engine's bridge has no address on this machine")?;
-        Ok(Self { api, gateway, _reaper: None, service: None })
+        let reaper = Reaper::start(&api)?;
+        Ok(Self { api, gateway, _reaper: reaper, service: None })
+    }
+
+    /// Whether it is the podman that was set up here, and not an engine that others use as well.
+    pub fn is_own(&self) -> bool {
+        self.service.is_some()
     }
 
     /// As the edge runtime is told of it and of the image that it is to run.
@@ -84,7 +94,54 @@ fn socket_of(host: &str) -> Result<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::socket_of;
+    use std::io::{BufRead as _, BufReader, Write as _};
+    use std::os::unix::net::UnixListener;
+    use std::sync::mpsc::{Sender, channel};
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+
+    /// Longest wait for a removal; only an engine nobody looks after reaches it.
+    const PATIENCE: Duration = Duration::from_secs(20);
+
+    /// Somebody's Docker, on which a container of ours has ended, and one of another project.
+    fn somebodys(listener: &UnixListener, removed: &Sender<String>) {
+        let mut open = Vec::new();
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let mut line = String::new();
+            BufReader::new(stream.try_clone().unwrap()).read_line(&mut line).unwrap();
+            let body = match line.split(' ').nth(1).unwrap() {
+                "/networks/bridge" => r#"{"IPAM":{"Config":[{"Gateway":"172.17.0.1"}]}}"#,
+                "/containers/json?all=true" => {
+                    r#"[{"Id":"theirs","Names":["/workerd-other-1"],"State":"exited"},
+                        {"Id":"ours","Names":["/workerd-ars-bot-1"],"State":"exited"}]"#
+                }
+                _ => "{}",
+            };
+            write!(stream, "HTTP/1.0 200 OK\r\n\r\n{body}").unwrap();
+            if line.starts_with("DELETE") {
+                removed.send(line).unwrap();
+            } else if line.contains("/events") {
+                open.push(stream);
+            }
+        }
+    }
+
+    #[test]
+    fn on_an_engine_that_is_not_ours_too_what_ended_of_ours_is_removed_and_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let socket = dir.path().join("s");
+        let listener = UnixListener::bind(&socket).unwrap();
+        let (tell, told) = channel();
+        thread::spawn(move || somebodys(&listener, &tell));
+        let engine = Engine::at(&format!("unix://{}", socket.display())).unwrap();
+        assert!(!engine.is_own());
+        let removed = told.recv_timeout(PATIENCE).unwrap();
+        assert!(removed.starts_with("DELETE /containers/ours?"), "{removed}");
+        // What has ended already is removed by the time the engine is handed out.
+        assert!(told.try_recv().is_err(), "another was removed");
+    }
 
     #[test]
     fn only_a_socket_of_this_machine_is_taken() {

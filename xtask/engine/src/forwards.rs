@@ -14,6 +14,8 @@ use anyhow::{Context as _, Result, ensure};
 const FORWARDS: &str = "NETAVARK-HOSTPORT-DNAT";
 /// What stands before a container's id in the comment of a forward of our network.
 const OURS: &str = "dnat name: ars id: ";
+/// The port of the machine that a rule is about.
+const PORT: &str = "--dport";
 /// Takes a lock that others hold, instead of failing.
 const WAIT: &str = "--wait";
 
@@ -30,25 +32,27 @@ pub(crate) fn sweep(listed: impl FnOnce() -> Result<BTreeSet<String>>) -> Result
     Ok(())
 }
 
-/// For every container with a forward that is not listed, the rules to remove.
+/// For every container with a forward that is not listed, the rules to remove. None where a listed one forwards the same
+/// port: which of the rules behind it are whose, they do not say, and a later sweep finds them again.
 fn removals(rules: &str, listed: &BTreeSet<String>) -> Vec<Vec<String>> {
-    let forwards = rules.lines().filter(|rule| rule.starts_with(&format!("-A {FORWARDS} ")));
-    let stale = forwards.filter(|rule| {
-        let id = rule.split_once(OURS).and_then(|(_, after)| after.split('"').next());
-        id.is_some_and(|id| !listed.contains(id))
-    });
-    stale.map(|forward| whole(rules, forward)).collect()
+    let forwards = || rules.lines().filter(|rule| rule.starts_with(&format!("-A {FORWARDS} ")));
+    let id_of = |rule: &str| Some(rule.split_once(OURS)?.1.split('"').next()?.to_owned());
+    let is_listed = |rule: &str| id_of(rule).is_some_and(|id| listed.contains(&id));
+    let used: BTreeSet<_> = forwards().filter(|rule| is_listed(rule)).map(|rule| value(rule, PORT)).collect();
+    let stale = forwards().filter(|rule| id_of(rule).is_some_and(|id| !listed.contains(&id)));
+    stale.filter(|rule| !used.contains(&value(rule, PORT))).map(|forward| whole(rules, forward)).collect()
+}
+
+/// What a rule says of an option.
+fn value<'r>(rule: &'r str, option: &str) -> Option<&'r str> {
+    rule.split(' ').skip_while(|word| *word != option).nth(1)
 }
 
 /// A forward and the rules it leads to.
 fn whole(rules: &str, forward: &str) -> Vec<String> {
-    let value = |option: &str| {
-        let mut words = forward.split(' ').skip_while(|word| *word != option);
-        words.nth(1)
-    };
     let mut removal = vec![forward.to_owned()];
-    if let (Some(port), Some(chain)) = (value("--dport"), value("-j")) {
-        let (begin, port) = (format!("-A {chain} "), format!(" --dport {port} "));
+    if let (Some(port), Some(chain)) = (value(forward, PORT), value(forward, "-j")) {
+        let (begin, port) = (format!("-A {chain} "), format!(" {PORT} {port} "));
         let led_to = rules.lines().filter(|rule| rule.starts_with(&begin) && rule.contains(&port));
         removal.extend(led_to.map(str::to_owned));
     }
@@ -101,5 +105,14 @@ mod tests {
     fn a_forward_stays_as_long_as_its_container_is_listed() {
         let both = BTreeSet::from(["here".to_owned(), "gone".to_owned()]);
         assert!(removals(RULES, &both).is_empty());
+    }
+
+    #[test]
+    fn nothing_is_removed_of_a_port_that_another_container_has_by_now() {
+        let taken = RULES.replace("--dport 4107 ", "--dport 41073 ");
+        let here = BTreeSet::from(["here".to_owned()]);
+        assert_eq!(removals(&taken, &here), Vec::<Vec<String>>::new());
+        // With that one gone as well, each of the two is found.
+        assert_eq!(removals(&taken, &BTreeSet::new()).len(), 2);
     }
 }

@@ -3,6 +3,7 @@
 //! The storage is one for the machine, in the cache, so that an image is built once; each user of it starts a service
 //! of its own over it, and the service leaves by itself when its user is gone.
 
+use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
@@ -28,6 +29,8 @@ const END_LIMIT: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(20);
 /// How podman writes that a container has no process.
 const NO_PROCESS: &str = "0";
+/// The program that watches over a container's process and tells podman of its end.
+const WATCHER: &str = "conmon";
 /// Takes Docker's command line, as far as wrangler speaks it.
 const COMMAND_LINE: &str = "docker";
 /// Bytes of a path that the kernel takes as a socket's.
@@ -129,6 +132,11 @@ fn nonce() -> u32 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
+/// What a process runs; none when it has ended.
+fn program(pid: &str) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/{pid}/exe")).ok()
+}
+
 /// Where our podman keeps everything.
 #[derive(Debug)]
 struct Home {
@@ -165,22 +173,33 @@ impl Home {
 
     /// Removes containers whose process died with nobody to notice, and what is forwarded to containers that are gone.
     fn sweep(&self) -> Result<()> {
-        let listed = self.listed()?;
-        // What has died and waits to be noticed has no program any more.
-        let is_lost = |pid: &str| pid != NO_PROCESS && fs::read_link(format!("/proc/{pid}/exe")).is_err();
-        for (id, _) in listed.iter().filter(|(_, pid)| is_lost(pid)) {
+        for id in self.listed()?.iter().filter(|id| self.is_lost(id)) {
             let remove = || self.said(&["container", "rm", "--force", "--ignore", "--time=0", id]);
             // The first attempt finds out that it does not run, and fails over it.
             remove().or_else(|_| remove())?;
         }
-        forwards::sweep(|| Ok(self.listed()?.into_iter().map(|(id, _)| id).collect()))
+        forwards::sweep(|| self.listed())
     }
 
-    /// Containers, ended ones included: the id, and the process as podman remembers it.
-    fn listed(&self) -> Result<Vec<(String, String)>> {
-        let said = self.said(&["container", "ls", "--all", "--no-trunc", "--format={{.ID}} {{.Pid}}"])?;
-        let rows = said.lines().filter_map(|line| line.split_once(' '));
-        Ok(rows.map(|(id, pid)| (id.to_owned(), pid.to_owned())).collect())
+    /// Containers, ended ones included.
+    fn listed(&self) -> Result<BTreeSet<String>> {
+        let said = self.said(&["container", "ls", "--all", "--no-trunc", "--format={{.ID}}"])?;
+        Ok(said.lines().map(str::to_owned).collect())
+    }
+
+    /// Whether the container has a process for podman, which is gone, and so is the watcher that would tell of its end.
+    /// A watcher leaves a note before it goes, which podman takes at the next look: hence two.
+    fn is_lost(&self, id: &str) -> bool {
+        let remembered = ["container", "inspect", "--format={{.State.Pid}} {{.State.ConmonPid}}", id];
+        (0..2).all(|_| {
+            // One that cannot be inspected was removed meanwhile.
+            let said = self.said(&remembered).unwrap_or_default();
+            let processes = said.trim().split_once(' ').filter(|(process, _)| *process != NO_PROCESS);
+            processes.is_some_and(|(process, watcher)| {
+                // What has died and waits to be noticed has no program any more.
+                program(process).is_none() && program(watcher).is_none_or(|found| !found.ends_with(WATCHER))
+            })
+        })
     }
 
     /// What podman says to this.

@@ -1,8 +1,9 @@
 //! Removes the edge runtime's containers once they have ended, as the platform does.
 //!
-//! A container of the runtime has its object's name. One that has ended keeps that name at podman, and the runtime,
+//! A container of the runtime has its object's name. One that has ended keeps that name at the engine, and the runtime,
 //! which takes it for the one it is to start, starts nothing. The runtime also has the engine start again what failed,
-//! which is the edge's to decide: that one is removed too. Not here: containers that others made.
+//! which is the edge's to decide: that one is removed too. Not here: containers that others made, also those that an
+//! edge runtime has started for another project on a developer's engine.
 
 use std::io::{BufRead, BufReader};
 use std::net::Shutdown;
@@ -16,8 +17,9 @@ use serde_json::Value;
 
 use crate::api::Api;
 
-/// What the runtime's names begin with.
-const PREFIX: &str = "workerd-";
+/// What the runtime's names of our objects' containers begin with: its own word, then our Workers' (`ars-bot` where it is
+/// deployed, `ars-…` in a test).
+const PREFIX: &str = "workerd-ars-";
 /// Before an engine is asked again that stopped telling.
 const PAUSE: Duration = Duration::from_millis(200);
 
@@ -120,22 +122,22 @@ fn follow(api: &Api, events: BufReader<UnixStream>) {
     }
 }
 
-/// The runtime's containers among these that do not run, by id.
+/// Our objects' containers among these that do not run, by id.
 fn ended(listed: &Value) -> Vec<String> {
     let rows = listed.as_array().into_iter().flatten().filter(|row| row["State"] == "exited");
-    let ours = rows.filter(|row| row["Names"][0].as_str().is_some_and(is_the_runtimes));
+    let ours = rows.filter(|row| row["Names"][0].as_str().is_some_and(is_ours));
     ours.filter_map(|row| row["Id"].as_str().map(str::to_owned)).collect()
 }
 
-/// The id of the runtime's container that this event tells the end of.
+/// The id of our object's container that this event tells the end of.
 fn died(line: &str) -> Option<String> {
     let event: Value = serde_json::from_str(line).ok()?;
     let is_end = ["die", "died"].into_iter().any(|word| event["Action"] == word || event["status"] == word);
-    event["Actor"]["Attributes"]["name"].as_str().filter(|name| is_end && is_the_runtimes(name))?;
+    event["Actor"]["Attributes"]["name"].as_str().filter(|name| is_end && is_ours(name))?;
     event["Actor"]["ID"].as_str().map(str::to_owned)
 }
 
-fn is_the_runtimes(name: &str) -> bool {
+fn is_ours(name: &str) -> bool {
     name.trim_start_matches('/').starts_with(PREFIX)
 }
 
@@ -172,7 +174,7 @@ mod tests {
             if target == "/events" {
                 streams += 1;
                 if streams == 2 {
-                    let actor = serde_json::json!({"ID": "later", "Attributes": {"name": "workerd-bot"}});
+                    let actor = serde_json::json!({"ID": "later", "Attributes": {"name": "workerd-ars-bot"}});
                     writeln!(stream, "{}", serde_json::json!({"Action": "die", "Actor": actor})).unwrap();
                     open.push(stream);
                 }
@@ -183,7 +185,7 @@ mod tests {
             } else {
                 lists += 1;
                 let unheard =
-                    serde_json::json!([{"Id": "unheard", "Names": ["/workerd-bot"], "State": "exited"}]);
+                    serde_json::json!([{"Id": "unheard", "Names": ["/workerd-ars-bot"], "State": "exited"}]);
                 let listed = if lists == 1 { serde_json::json!([]) } else { unheard };
                 stream.write_all(listed.to_string().as_bytes()).unwrap();
             }
@@ -204,20 +206,23 @@ mod tests {
     }
 
     #[test]
-    fn only_the_end_of_a_container_of_the_runtime_counts() {
+    fn only_the_end_of_a_container_of_our_own_objects_counts() {
         let event = |action: &str, name: &str| {
             let actor = serde_json::json!({"ID": "1f", "Attributes": {"name": name}});
             serde_json::json!({"Type": "container", "Action": action, "Actor": actor}).to_string()
         };
-        assert_eq!(died(&event("die", "workerd-bot-1")).as_deref(), Some("1f"));
-        assert_eq!(died(&event("died", "workerd-bot-1")).as_deref(), Some("1f"));
-        for other in [event("start", "workerd-bot-1"), event("die", "mine"), "HTTP/1.0 200 OK".to_owned()] {
+        assert_eq!(died(&event("die", "workerd-ars-bot-1")).as_deref(), Some("1f"));
+        assert_eq!(died(&event("died", "workerd-ars-bot-1")).as_deref(), Some("1f"));
+        let others =
+            [event("start", "workerd-ars-bot-1"), event("die", "mine"), event("die", "workerd-other-1")];
+        for other in others.into_iter().chain(["HTTP/1.0 200 OK".to_owned()]) {
             assert_eq!(died(&other), None, "{other}");
         }
         let listed = serde_json::json!([
-            {"Id": "1", "Names": ["/workerd-bot-1"], "State": "exited"},
-            {"Id": "2", "Names": ["/workerd-bot-2"], "State": "running"},
+            {"Id": "1", "Names": ["/workerd-ars-bot-1"], "State": "exited"},
+            {"Id": "2", "Names": ["/workerd-ars-bot-2"], "State": "running"},
             {"Id": "3", "Names": ["/mine"], "State": "exited"},
+            {"Id": "4", "Names": ["/workerd-other-1"], "State": "exited"},
         ]);
         assert_eq!(ended(&listed), ["1"]);
     }
