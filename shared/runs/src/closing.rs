@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     budget,
-    record::{COST, RunRecord, SCHEMA_WITH_SPANS},
+    record::{COST, HELD, RunRecord, SCHEMA_WITH_SPANS},
 };
 
 /// Texts of a row's `meta` that a record has too, besides those with a field of their own.
@@ -25,6 +25,8 @@ pub struct Closing {
     pub finished_at: UnixMillis,
     /// What it cost as of its last stored step, in millionths of a dollar, when that is known.
     pub cost: Option<u64>,
+    /// What it held of the day's money, when it may have cost more than that.
+    pub held: Option<u64>,
 }
 
 /// The closing record of a run, from its events as `/runs/live-events` answers them, within the byte budget.
@@ -74,6 +76,7 @@ pub fn closing_record(run: &Reclaimed, mut events: Vec<Value>, closing: Closing)
             .iter()
             .filter_map(|name| Some(((*name).to_owned(), Value::from(text(name)?))))
             .chain(closing.cost.map(|cost| (COST.to_owned(), cost.into())))
+            .chain(closing.held.map(|held| (HELD.to_owned(), held.into())))
             .collect::<Map<_, _>>(),
     })
 }

@@ -10,6 +10,9 @@ use crate::diagnosis;
 pub const COST: &str = "costMicroUsd";
 /// And what reflecting on it cost afterwards.
 pub const REFLECTION_COST: &str = "reflectionMicroUsd";
+/// Field of a closing record: what the run held of the day's money, in millionths of a dollar, where it may have cost
+/// more than is known. The day counts it; a receipt does not tell it.
+pub const HELD: &str = "heldMicroUsd";
 /// Version of records that hold span records.
 pub const SCHEMA_WITH_SPANS: u32 = 2;
 

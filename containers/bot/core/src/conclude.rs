@@ -13,7 +13,7 @@ use ars_types::RunStatus;
 
 use crate::{
     agents,
-    history::{self, Provisional, RunEnd},
+    history::{self, Finished, Provisional, RunEnd},
     leftovers::{self, Leftovers, Unreader},
     live::{Gate, Listening, Live, Tracked},
     memory::Remembering,
@@ -165,13 +165,13 @@ impl Conclusion {
         tokio::spawn(async move {
             // Before the record: whoever takes the run over if this process dies finds them unread, and says so again.
             leftovers.hand_back().await;
-            let is_written = core.history().finish(provisional, &record, core.live()).await;
+            let mut finished = core.history().finish(provisional, &record, core.live()).await;
             drop((claim, tracked, listening));
             leftovers.run(&core);
-            if let (false, Some(live)) = (is_written, core.live()) {
-                make_up(&core, &record, live, is_untold).await;
+            if let (Finished::Lost, Some(live)) = (finished, core.live()) {
+                finished = make_up(&core, &record, live, is_untold).await;
             }
-            if let Some(memory) = memory.filter(|_| record.status != RunStatus::StoppedHard) {
+            if let Some(memory) = memory.filter(|_| is_reflected_on_here(&core, finished, record.status)) {
                 memory.reflect(&core, record, &assignment, &driven.turns, driven.tool_calls).await;
             }
             drop(in_flight);
@@ -240,15 +240,26 @@ impl Conclusion {
 /// Writes a record that was lost once a store answers. A drain waits for none that is down, because the next process
 /// finds the run in the ledger; but of a reply that was given without the ledger's leave only this process knows, and
 /// the next one would give it again.
-async fn make_up(core: &Core, record: &RunRecord, live: &Live, is_untold: bool) {
+async fn make_up(core: &Core, record: &RunRecord, live: &Live, is_untold: bool) -> Finished {
     let made_up = core.history().make_up(record, live);
     if is_untold {
         return made_up.await;
     }
     tokio::select! {
-        () = made_up => {}
-        () = core.hand_off().cancelled() => {}
+        finished = made_up => finished,
+        () = core.hand_off().cancelled() => Finished::Lost,
     }
+}
+
+/// Whether this process reflects on a run that ended so. The next one does where the run is another's, or is still in
+/// the ledger because no store took its record.
+fn is_reflected_on_here(core: &Core, finished: Finished, status: RunStatus) -> bool {
+    let is_ours = match finished {
+        Finished::Written => true,
+        Finished::Anothers => false,
+        Finished::Lost => core.live().is_none(),
+    };
+    is_ours && status != RunStatus::StoppedHard
 }
 
 /// A reply that throws after the loop makes the record `failed`; stop statuses are kept (document 2 section 3.2).

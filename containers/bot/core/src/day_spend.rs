@@ -14,7 +14,7 @@ use std::{
 };
 
 use ars_agent::money::{MoneyCap, dollars};
-use ars_runs::REFLECTION_COST;
+use ars_runs::{HELD, REFLECTION_COST};
 use ars_types::{RunId, UnixMillis};
 use ars_wire::{Moment, runs::ListRequest};
 use serde_json::Value;
@@ -233,9 +233,11 @@ fn day_of(now: UnixMillis) -> UnixMillis {
     now - now.rem_euclid(DAY_MS)
 }
 
+/// What an item of a list counts; nothing where neither its cost nor a hold is told.
 fn cost_in(item: &Value) -> Option<u64> {
     let reflection = item[REFLECTION_COST].as_u64().unwrap_or(0);
-    Some(item[COST].as_u64()?.saturating_add(reflection))
+    let cost = item[COST].as_u64().map(|cost| cost.saturating_add(reflection));
+    cost.max(item[HELD].as_u64())
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! Closing records of runs taken over (state-worker supplement section 9.5), held against the store's own validator.
 
-use ars_runs::{COST, Closing, RunRecord, closing_record};
+use ars_runs::{COST, Closing, HELD, RunRecord, closing_record};
 use ars_types::RunStatus;
 use ars_wire::ledger::Reclaimed;
 use serde_json::{Value, json};
 
 use crate::support::{NOW, store, with};
 
-const TAKEN: Closing = Closing { status: RunStatus::Interrupted, finished_at: NOW, cost: None };
+const TAKEN: Closing = Closing { status: RunStatus::Interrupted, finished_at: NOW, cost: None, held: None };
 
 fn reclaimed(meta: Value) -> Reclaimed {
     serde_json::from_value(json!({
@@ -61,7 +61,7 @@ fn whatever_the_row_says_the_record_is_accepted() {
         let mut run = reclaimed(meta);
         run.last_step = None;
         let untyped = vec![json!({ "seq": 1 }), json!(null)];
-        let closing = Closing { status: RunStatus::Completed, finished_at: 0, cost: None };
+        let closing = Closing { status: RunStatus::Completed, finished_at: 0, ..TAKEN };
         let record = stored(&run, untyped, closing);
         assert_eq!((record.channel_id.as_str(), record.step_count, record.received_at), ("", None, None));
         assert_eq!(record.channel_visibility.as_str(), "unknown");
@@ -91,4 +91,11 @@ fn a_closing_record_tells_what_the_run_had_cost() {
     let told =
         |cost| stored(&reclaimed(json!({})), vec![], Closing { cost, ..TAKEN }).extra.get(COST).cloned();
     assert_eq!((told(Some(4_500)), told(Some(0)), told(None)), (Some(json!(4_500)), Some(json!(0)), None));
+}
+
+#[test]
+fn a_closing_record_tells_what_the_run_held_beside_what_it_had_cost() {
+    let closing = Closing { cost: Some(4_500), held: Some(9_000), ..TAKEN };
+    let told = stored(&reclaimed(json!({})), vec![], closing).extra;
+    assert_eq!((&told[COST], &told[HELD]), (&json!(4_500), &json!(9_000)));
 }

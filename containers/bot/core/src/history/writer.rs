@@ -37,6 +37,17 @@ pub struct HistoryWriter {
     lost: Arc<AtomicU64>,
 }
 
+/// What became of a run's final record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Finished {
+    /// It is the run's record.
+    Written,
+    /// Another process has the run, or has ended it: its record counts.
+    Anothers,
+    /// No store took it.
+    Lost,
+}
+
 /// A provisional write under way.
 pub struct Provisional {
     task: JoinHandle<()>,
@@ -72,35 +83,40 @@ impl HistoryWriter {
         Provisional { task, stand_down }
     }
 
-    /// Writes the final record, through the ledger if there is one; false when it was lost, which is logged and
-    /// counted.
-    pub async fn finish(&self, provisional: Provisional, record: &RunRecord, live: Option<&Live>) -> bool {
+    /// Writes the final record, through the ledger if there is one. A loss is logged and counted.
+    pub async fn finish(
+        &self,
+        provisional: Provisional,
+        record: &RunRecord,
+        live: Option<&Live>,
+    ) -> Finished {
         provisional.stand_down.cancel();
         // A panicked provisional write has nothing left under way either.
         drop(provisional.task.await);
         match Policy::RECORD.run(&record.id, || self.put_final(record, live)).await {
-            Ok(()) => true,
+            Ok(finished) => finished,
             Err(error) => {
                 self.lost.fetch_add(1, Ordering::Relaxed);
                 metrics::record_lost();
                 tracing::error!(run = %record.id, status = %record.status, error = %error, "run record lost");
-                false
+                Finished::Lost
             }
         }
     }
 
     /// Writes a record that was lost after all: until then the ledger has the run as live, and the next process would
     /// go on with it.
-    pub async fn make_up(&self, record: &RunRecord, live: &Live) {
+    pub async fn make_up(&self, record: &RunRecord, live: &Live) -> Finished {
         let began = tokio::time::Instant::now();
         while began.elapsed() < MAKE_UP_FOR {
             tokio::time::sleep(MAKE_UP_EVERY).await;
-            if self.put_final(record, Some(live)).await.is_ok() {
+            if let Ok(finished) = self.put_final(record, Some(live)).await {
                 self.lost.fetch_sub(1, Ordering::Relaxed);
-                tracing::info!(run = %record.id, "a run record that was lost is written");
-                return;
+                tracing::info!(run = %record.id, ?finished, "a run record that was lost is made up for");
+                return finished;
             }
         }
+        Finished::Lost
     }
 
     /// Adds to the record of a run that is over what reflecting on it has cost. A record that is not there, such as one
@@ -123,20 +139,26 @@ impl HistoryWriter {
     }
 
     /// A run that was not tracked may be in the ledger all the same, where the answer to its claim was lost.
-    async fn put_final(&self, record: &RunRecord, live: Option<&Live>) -> Result<(), StoreError> {
-        let Some(live) = live else { return self.store.put(record).await.map(drop) };
+    async fn put_final(&self, record: &RunRecord, live: Option<&Live>) -> Result<Finished, StoreError> {
+        let Some(live) = live else { return self.put(record).await };
         match live.finish(record).await {
-            Ok(Owned::Done(_)) => Ok(()),
-            // Another process has the run, and will write its record.
-            Ok(Owned::Fenced) => Ok(()),
+            Ok(Owned::Done(_)) => Ok(Finished::Written),
+            Ok(Owned::Fenced) => Ok(Finished::Anothers),
             Ok(Owned::UnknownRun) => match self.store.get(&record.id).await? {
-                // Ours, its answer lost; or that of another process, which ended the run.
-                Some(stored) if !is_provisional(&stored) => Ok(()),
-                _ => self.store.put(record).await.map(drop),
+                // Ours, its answer lost; or that of another process, which ended the run at another moment.
+                Some(stored) if !is_provisional(&stored) => {
+                    let is_ours = stored.finished_at == record.finished_at;
+                    Ok(if is_ours { Finished::Written } else { Finished::Anothers })
+                }
+                _ => self.put(record).await,
             },
             Err(error) if error.kind == StoreErrorKind::Transient => Err(error),
-            Err(_) => self.store.put(record).await.map(drop),
+            Err(_) => self.put(record).await,
         }
+    }
+
+    async fn put(&self, record: &RunRecord) -> Result<Finished, StoreError> {
+        self.store.put(record).await.map(|_| Finished::Written)
     }
 }
 

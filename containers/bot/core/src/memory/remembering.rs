@@ -2,7 +2,7 @@
 //! and 18). A run that another process goes on with keeps what it was told, in its prompt, and its part in its state:
 //! whoever ends the run reflects on it (section 14, "Resume").
 
-use ars_agent::Turn;
+use ars_agent::{Part, Turn};
 use ars_auth::Actor;
 use ars_runs::RunRecord;
 use ars_types::{ThreadKey, Visibility};
@@ -70,7 +70,7 @@ impl Remembering {
         Self::deserialize(state.get(MEMORY)?).ok()
     }
 
-    /// Reflects on the run that is over. Fails nothing.
+    /// Reflects on the run that is over. Fails nothing. `tool_calls` are those that this process made.
     pub(crate) async fn reflect(
         &self,
         core: &Core,
@@ -87,7 +87,7 @@ impl Remembering {
         let reflection = Reflection {
             turns,
             prior_turns: self.prior_turns,
-            tool_calls,
+            tool_calls: tool_calls.max(calls_in(turns)),
             agent: assignment.agent,
             scopes: &self.scopes,
             visibility: self.visibility,
@@ -104,4 +104,11 @@ impl Remembering {
             core.history().add_reflection(record, spent).await;
         }
     }
+}
+
+/// Calls of tools in a conversation: also those of the processes before. What precedes a run are texts.
+fn calls_in(turns: &[Turn]) -> u32 {
+    let parts = turns.iter().flat_map(|turn| &turn.parts);
+    let calls = parts.filter(|part| matches!(part, Part::ToolCall { .. })).count();
+    u32::try_from(calls).unwrap_or(u32::MAX)
 }

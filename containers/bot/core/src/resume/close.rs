@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use ars_agent::Saved;
+use ars_agent::{Saved, resume::Attempts};
 use ars_events::{Event, EventBody, NoteKind};
 use ars_runs::{Closing, closing_record};
 use ars_types::RunStatus;
-use ars_wire::ledger::Reclaimed;
+use ars_wire::ledger::{Phase, Reclaimed};
 use serde_json::Value;
 
 use crate::{
+    day_spend::Hold,
     history,
     leftovers::{Leftovers, Unreader},
     live::Meta,
@@ -25,22 +26,25 @@ pub(super) async fn interrupted(
     run: Reclaimed,
     events: Vec<Value>,
     reason: &str,
+    hold: &mut Option<Hold>,
 ) -> Result<(), StoreError> {
-    close(core, run, events, RunStatus::Interrupted, reason).await
+    close(core, run, events, RunStatus::Interrupted, reason, hold).await
 }
 
-/// Closes a run with this status, without a reply.
+/// Closes a run with this status, without a reply. The day counts what it held unless all that it cost is known.
 pub(super) async fn close(
     core: &Core,
     run: Reclaimed,
     mut events: Vec<Value>,
     status: RunStatus,
     reason: &str,
+    hold: &mut Option<Hold>,
 ) -> Result<(), StoreError> {
     let Some(live) = core.live() else { return Ok(()) };
     let owner = live.owner(&run.row.run_id);
     let cost = run.last_step.as_ref().and_then(Saved::of).and_then(|saved| saved.cost());
-    let closing = Closing { status, finished_at: core.clock().now(), cost };
+    let held = hold.as_ref().map(|hold| hold.cap().run_microusd).filter(|_| may_have_cost_more(&run, cost));
+    let closing = Closing { status, finished_at: core.clock().now(), cost, held };
     // The claim of a run that went on without the ledger may reach it after the run's end: its record stays.
     let stored = Policy::RECORD.run(&owner.run_id, || core.store().get(&owner.run_id)).await?;
     let ended = stored.filter(|record| !history::is_provisional(record));
@@ -53,6 +57,9 @@ pub(super) async fn close(
     let finished = Policy::RECORD.run(&owner.run_id, || live.ledger().finish(&owner, &record)).await?;
     match finished {
         Owned::Done(_) => {
+            if let Some(hold) = hold.take().filter(|_| !is_late) {
+                hold.settle(&owner.run_id, cost.max(held), core.clock().now());
+            }
             tracing::info!(run = %owner.run_id, status = %status, reason, "a run left by another process is closed");
             // What was left for a run that had its record before can only be a request of its own.
             if status != RunStatus::Interrupted || is_late {
@@ -64,6 +71,12 @@ pub(super) async fn close(
         }
     }
     Ok(())
+}
+
+/// Whether it may have cost more than its last step says: only a process that leaves a run in good order has told all.
+fn may_have_cost_more(run: &Reclaimed, told: Option<u64>) -> bool {
+    let is_lost_before = Attempts::of(&run.row.state).is_some_and(|before| before.attempts > 0);
+    told.is_none() || run.reclaimed_from != Phase::Handoff || is_lost_before
 }
 
 /// Follow-ups that no step has read.

@@ -15,6 +15,7 @@ use super::{Refused, since, spans, stored::Stored};
 use crate::{
     agents,
     conclude::{self, Conclusion},
+    day_spend::Hold,
     history::HistoryWriter,
     leftovers::{self, Unreader},
     live::{Meta, Stepped, Tracked, VIEW_TOKEN},
@@ -64,6 +65,7 @@ pub(super) async fn prepare(
     run: &Reclaimed,
     stored: &Stored,
     stand: Stand,
+    hold: &mut Option<Hold>,
     in_flight: InFlight,
 ) -> Result<Result<Ready, Refused>, StoreError> {
     let meta = match Meta::of_row(&run.row.meta) {
@@ -108,13 +110,12 @@ pub(super) async fn prepare(
         slot.submit(verdict);
     }
     let now = core.clock().now();
-    let cap = saved.cap();
     let mut agent_loop = Loop::resume(saved, Position::from(&stand.record), stand.turns, now);
     // The step may have been made on the fallback; the run's own model is asked again. Without a price under a cap
     // nothing changes, and the loop ends the run itself.
     let limits = assignment.full_limits();
     let _ = agent_loop.switch_model(limits.price, limits.context);
-    assignment.hold = cap.map(|cap| core.day_spend().hold(cap));
+    assignment.hold = hold.take();
     let provisional = HistoryWriter::begun();
     let conclusion = Conclusion {
         run: handle,
@@ -182,10 +183,7 @@ impl Ready {
     pub(super) async fn go_on(self, core: &Core) {
         let Self { conclusion, assignment, resumption, memory } = self;
         tracing::info!(run = %conclusion.run.id(), "a run left by another process goes on here");
-        let mut driven =
-            conclusion.drive(core, &assignment, conclude::From::Stored(Box::new(resumption))).await;
-        // Those of the process before are not counted here; without any, no step of the run had been stored.
-        driven.tool_calls = driven.tool_calls.max(1);
+        let driven = conclusion.drive(core, &assignment, conclude::From::Stored(Box::new(resumption))).await;
         conclusion.conclude(core, assignment, memory, driven).await;
     }
 }

@@ -16,7 +16,7 @@ use std::{
     time::Duration,
 };
 
-use ars_agent::{Effects, resume::Decision};
+use ars_agent::{Effects, Saved, money::MoneyCap, resume::Decision};
 use ars_types::RunId;
 use ars_wire::ledger::Reclaimed;
 use thiserror::Error;
@@ -24,6 +24,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     agents,
+    day_spend::Hold,
     live::{LEASE, Live, Meta, REPLIED},
     ports::{StoreError, StoreErrorKind},
     retry::Policy,
@@ -146,8 +147,10 @@ fn spawn_take(core: &Core, run: Reclaimed, taking: &Taking) {
     let (core, taking, id) = (core.clone(), taking.clone(), run.row.run_id.clone());
     taking.lock().insert(id.clone());
     let in_flight = core.enter();
+    // At once: its row is this process's already, so nobody else counts it for this one.
+    let mut hold = hold_of(&core, &run);
     tokio::spawn(async move {
-        while let Err(error) = take(&core, run.clone(), core.enter()).await {
+        while let Err(error) = take(&core, run.clone(), &mut hold, core.enter()).await {
             tracing::error!(run = %id, error = %error, "a run taken over does not go on");
             if error.kind != StoreErrorKind::Transient {
                 break;
@@ -163,10 +166,20 @@ fn spawn_take(core: &Core, run: Reclaimed, taking: &Taking) {
     });
 }
 
-/// One run.
+/// What the run may spend of the day. A row that does not say so is of a run that only its own cap bounds.
+fn hold_of(core: &Core, run: &Reclaimed) -> Option<Hold> {
+    let claimed = Meta::of_row(&run.row.meta).ok().and_then(|meta| meta.hold);
+    let cap = claimed
+        .map(|run_microusd| MoneyCap { run_microusd })
+        .or_else(|| run.last_step.as_ref().and_then(Saved::of)?.cap())?;
+    Some(core.day_spend().hold(cap))
+}
+
+/// One run. Its hold is left where it is until the run goes on or is closed.
 async fn take(
     core: &Core,
     mut run: Reclaimed,
+    hold: &mut Option<Hold>,
     in_flight: crate::service::InFlight,
 ) -> Result<(), StoreError> {
     let Some(live) = core.live() else { return Ok(()) };
@@ -179,24 +192,24 @@ async fn take(
         // Its process died around the reply. Whether the requester has it is not known, so the record does not say so.
         run.row.state.remove(ars_agent::resume::FINAL_STATUS);
         tracing::info!(run = %id, "taken over between its end and its reply");
-        return close::interrupted(core, run, stored.events, "it had ended; whether it replied is not known")
-            .await;
+        let reason = "it had ended; whether it replied is not known";
+        return close::interrupted(core, run, stored.events, reason, hold).await;
     }
     let decision = ars_agent::resume::decide(&run, transcript, effects(&run));
     let stand = match decision {
         Decision::Close { status, reason } => {
-            return close::close(core, run, stored.events, status, &reason.to_string()).await;
+            return close::close(core, run, stored.events, status, &reason.to_string(), hold).await;
         }
         Decision::Resume(resume) => go_on::Stand::from(resume),
         Decision::RunStep(step) => go_on::Stand::from(step),
     };
-    match go_on::prepare(core, &run, &stored, stand, in_flight).await? {
+    match go_on::prepare(core, &run, &stored, stand, hold, in_flight).await? {
         Ok(ready) => {
             ready.go_on(core).await;
             Ok(())
         }
         Err(Refused::Lost) => Ok(()),
-        Err(refused) => close::interrupted(core, run, stored.events, &refused.to_string()).await,
+        Err(refused) => close::interrupted(core, run, stored.events, &refused.to_string(), hold).await,
     }
 }
 

@@ -5,14 +5,16 @@ use std::{sync::Arc, time::Duration};
 use ars_bot_core::{
     Capabilities,
     memory::{Budget, MemoryDeps},
+    ports::StoreErrorKind,
 };
+use ars_types::Generation;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::begin;
 use crate::{
     memory::support::Stores,
-    support::{Collector, Move, Reopening, ScriptedLedger, World, world_with},
+    support::{Collector, Fault, Move, Reopening, ScriptedLedger, World, world_with},
 };
 
 const TOLD: &str = "the build of the app is run by make check";
@@ -67,4 +69,40 @@ async fn a_run_is_reflected_on_where_it_ends_without_what_it_was_told_of_memory(
     assert!(stores.texts("user:http:ann").await.contains(&"the app has no tests yet".to_owned()));
     let reflection = format!("{:?}", second.model.seen.lock().unwrap()[1]);
     assert!(reflection.contains("As you know, [a note]"), "{reflection}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_went_to_another_process_before_its_record_is_not_reflected_on_here() {
+    let (ledger, stores) = (Arc::new(ScriptedLedger::default()), Arc::new(Stores::default()));
+    let step = Move::Ask(vec![("list_files", json!({}))]);
+    let world = process(&ledger, "g1", &stores, vec![step, Move::Say("done"), Move::Say("{}")]);
+    ledger.script("finish", [Fault::Fail(StoreErrorKind::Transient)]);
+    let (_, running) = begin(&world, "agent:coding repo:acme/app look");
+    ledger.until(|ledger| ledger.count("finish") == 1).await;
+    let other = Generation::parse("g2").unwrap();
+    ledger.runs().values_mut().for_each(|kept| kept.row.owner_gen = other.clone());
+    running.await.unwrap();
+    world.settle().await;
+    assert_eq!(ledger.count("finish"), 2);
+    assert_eq!(world.model.seen.lock().unwrap().len(), 2, "no call but the run's own");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_chat_without_a_tool_call_is_not_reflected_on_because_its_process_left() {
+    let (ledger, stores) = (Arc::new(ScriptedLedger::default()), Arc::new(Stores::default()));
+    let first = process(&ledger, "g1", &stores, vec![Move::HangUntilStopped]);
+    let (_, running) = begin(&first, "hello");
+    first.model.called.notified().await;
+    assert!(first.core.drain(Duration::from_secs(60)).await);
+    running.await.unwrap();
+
+    let second = process(&ledger, "g2", &stores, vec![Move::Say("hello yourself"), Move::Say("{}")]);
+    let core = second.core.clone();
+    let keeping = tokio::spawn(async move { core.keep_ledger(CancellationToken::new()).await });
+    ledger.until(|ledger| !ledger.records.lock().unwrap().is_empty()).await;
+    while second.core.load().in_flight > 0 {
+        tokio::task::yield_now().await;
+    }
+    keeping.abort();
+    assert_eq!(second.model.seen.lock().unwrap().len(), 1, "no call but the run's own");
 }

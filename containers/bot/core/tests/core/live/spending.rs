@@ -10,8 +10,8 @@ use ars_bot_core::{
     ports::StoreErrorKind,
     settings::{MoneyCaps, Settings},
 };
-use ars_runs::COST;
-use ars_types::ModelRef;
+use ars_runs::{COST, HELD};
+use ars_types::{ModelRef, StopMode};
 use ars_wire::ledger::Phase;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -110,6 +110,66 @@ async fn a_run_taken_over_holds_its_cap_of_the_day() {
     assert!(reply.starts_with('💸') && reply.contains("under way"), "{reply}");
     assert!(second.core.drain(Duration::from_secs(60)).await);
     keeping.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_taken_over_holds_its_cap_of_the_day_while_it_is_made_ready() {
+    let ledger = left().await;
+    ledger.script("transcript.read", [Fault::Hang]);
+    let second = process(&ledger, "g2", Vec::new());
+    let core = second.core.clone();
+    let keeping = tokio::spawn(async move { core.keep_ledger(CancellationToken::new()).await });
+    ledger.until(|ledger| ledger.count("transcript.read") > 0).await;
+    let reply = elsewhere(&second).await;
+    assert!(reply.starts_with('💸') && reply.contains("under way"), "{reply}");
+    keeping.abort();
+}
+
+/// Another process takes the one run over, which cannot go on, and closes it.
+async fn closed(ledger: &Arc<ScriptedLedger>) -> Arc<World> {
+    let second = process(ledger, "g2", Vec::new());
+    let core = second.core.clone();
+    let keeping = tokio::spawn(async move { core.keep_ledger(CancellationToken::new()).await });
+    ledger.until(|ledger| !ledger.records.lock().unwrap().is_empty()).await;
+    while second.core.load().in_flight > 0 {
+        tokio::task::yield_now().await;
+    }
+    keeping.abort();
+    second
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_died_has_cost_the_day_what_it_held_whatever_its_steps_say() {
+    for has_step in [false, true] {
+        let ledger = left().await;
+        for kept in ledger.runs().values_mut() {
+            kept.row.phase = Phase::Live;
+            kept.row.stop = Some(StopMode::Hard);
+            if !has_step {
+                kept.steps.clear();
+            }
+        }
+        let second = closed(&ledger).await;
+        let record = ledger.records.lock().unwrap()[0].clone();
+        assert_eq!((record.extra.contains_key(COST), &record.extra[HELD]), (has_step, &json!(9 * CALL)));
+        let reply = elsewhere(&second).await;
+        assert!(reply.starts_with('💸') && reply.contains("used up"), "{reply}");
+        let third = process(&ledger, "g3", Vec::new());
+        third.store.puts.lock().unwrap().push(record);
+        assert_eq!(elsewhere(&third).await, reply, "where only the record is known");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_its_process_left_in_good_order_has_cost_what_its_steps_say() {
+    let ledger = left().await;
+    let spent = saved(&ledger)["spent"]["microusd"].clone();
+    ledger.runs().values_mut().for_each(|kept| kept.row.stop = Some(StopMode::Hard));
+    let second = closed(&ledger).await;
+    second.model.moves.lock().unwrap().push_back(Move::Say("there is some left"));
+    assert_eq!(elsewhere(&second).await, "there is some left");
+    let record = ledger.records.lock().unwrap()[0].clone();
+    assert_eq!((&record.extra[COST], record.extra.contains_key(HELD)), (&spent, false));
 }
 
 #[tokio::test(start_paused = true)]
