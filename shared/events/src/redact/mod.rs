@@ -20,6 +20,11 @@ use control::strip_controls;
 pub const PLACEHOLDER: &str = "[redacted]";
 /// Shortest configured secret looked for as such: shorter ones occur in ordinary text by accident.
 const KNOWN_MIN: usize = 6;
+/// Shortest line of a configured secret looked for by itself: a key that is read or searched line by line is never shown
+/// whole. Shorter ones are braces and names as they stand in any file.
+const KNOWN_LINE_MIN: usize = 16;
+/// How the first and the last line of a key begin, which are no secret.
+const KEY_FRAME: &str = "-----";
 /// Removing one secret can bring another into the open (the password of a URL that a named value ran into), so
 /// rounds go on until nothing changes. Each is linear; a second is all that texts not made to provoke it need.
 const ROUNDS_MAX: usize = 4;
@@ -34,9 +39,14 @@ pub struct Redactor {
 }
 
 impl Redactor {
-    /// A redactor that also knows these secrets. Those shorter than 6 characters are not looked for.
+    /// A redactor that also knows these secrets, and the lines of those that have several. Secrets shorter than 6
+    /// characters are not looked for.
     pub fn new(known: impl IntoIterator<Item = String>) -> Self {
-        let mut forms: Vec<String> = known.into_iter().flat_map(|secret| shown_forms(&secret)).collect();
+        let forms = known.into_iter().flat_map(|secret| {
+            let lines: Vec<_> = long_lines(&secret).flat_map(shown_forms).collect();
+            shown_forms(&secret).into_iter().chain(lines)
+        });
+        let mut forms: Vec<String> = forms.collect();
         forms.retain(|form| form.chars().count() >= KNOWN_MIN && !PLACEHOLDER.contains(form.as_str()));
         forms.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         forms.dedup();
@@ -112,6 +122,12 @@ pub fn clean(text: &str, cap_chars: usize) -> String {
 #[must_use]
 pub fn redact_event(body: EventBody) -> EventBody {
     Redactor::default().redact_event(body)
+}
+
+/// The lines of a secret that has several, as far as each is one by itself.
+fn long_lines(secret: &str) -> impl Iterator<Item = &str> {
+    let lines = secret.trim().lines().map(str::trim);
+    lines.filter(|line| line.chars().count() >= KNOWN_LINE_MIN && !line.starts_with(KEY_FRAME))
 }
 
 /// How a secret looks in shown text: as it is once control characters are stripped, and inside JSON.

@@ -289,6 +289,22 @@ fn configured_secrets_are_found_whatever_they_look_like() {
     assert_eq!(redactor.clean("plain\u{1b}[1m horse", 100), "[redacted]");
 }
 
+#[test]
+fn a_secret_of_several_lines_is_found_by_each_long_one() {
+    let key =
+        "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG\r\n  9w0BAQEFAASCBKcwggSj\nAgEAAoIB\n-----END KEY-----\n";
+    let redactor = Redactor::new([key.to_owned()]);
+    let cases = [
+        ("key.pem:2: MIIEvQIBADANBgkqhkiG\n    3\t  9w0BAQ", "key.pem:2: [redacted]\n    3\t  9w0BAQ"),
+        ("3: 9w0BAQEFAASCBKcwggSj", "3: [redacted]"),
+        ("-----BEGIN KEY-----\nAgEAAoIB", "-----BEGIN KEY-----\nAgEAAoIB"),
+    ];
+    for (text, want) in cases {
+        assert_eq!(redactor.hide_known(text), want, "{text}");
+    }
+    assert_eq!(redactor.hide_known(&key.replace('\r', "")), "[redacted]\n");
+}
+
 /// Long unbroken or repetitive inputs. Each took quadratic time under some plausible way of scanning.
 #[test]
 fn a_megabyte_of_adversarial_text_is_read_in_one_go() {

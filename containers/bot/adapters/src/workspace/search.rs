@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ars_bot_core::ports::{Entry, SearchHit, WorkspaceError};
+use ars_bot_core::ports::{Entry, LINE_BYTES, SearchHit, WorkspaceError};
 use regex::bytes::{Regex, RegexBuilder};
 use tokio_util::sync::CancellationToken;
 
@@ -18,8 +18,6 @@ use super::{files::Files, names::Names};
 const PATTERN_SIZE: usize = 1 << 20;
 /// Files above this are not searched: generated or data.
 const MAX_FILE_BYTES: u64 = 4 << 20;
-/// Most characters of a line shown.
-const LINE_CHARS: usize = 300;
 /// A search ends here with what it has.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
 
@@ -69,7 +67,7 @@ pub(super) fn search(
             if hits.len() == limit {
                 return (hits, true);
             }
-            let text = String::from_utf8_lossy(line).chars().take(LINE_CHARS).collect();
+            let text = String::from_utf8_lossy(&line[..line.len().min(LINE_BYTES)]).into_owned();
             hits.push(SearchHit { path: name.to_string_lossy().into_owned(), line: index as u64 + 1, text });
         }
     }

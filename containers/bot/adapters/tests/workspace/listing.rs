@@ -1,6 +1,6 @@
 //! Listing and searching.
 
-use ars_bot_core::ports::{Workspace, WorkspaceError};
+use ars_bot_core::ports::{LINE_BYTES, Workspace, WorkspaceError};
 
 use crate::support::{must, world};
 
@@ -23,6 +23,14 @@ async fn listing_and_searching_follow_gits_ignore_rules() {
     let (hits, more) = workspace.search("two", ".", 1).await.unwrap();
     assert_eq!((hits.len(), more), (1, true));
     assert!(matches!(workspace.search("(", ".", 1).await, Err(WorkspaceError::Refused(_))));
+}
+
+#[tokio::test]
+async fn a_found_line_is_whole_so_that_what_is_secret_in_it_can_be_hidden() {
+    let world = world();
+    let workspace = world.open().await;
+    must(&*workspace, "head -c 5000 /dev/zero | tr '\\0' x > long").await;
+    assert_eq!(workspace.search("x", ".", 1).await.unwrap().0[0].text.len(), 5000);
 }
 
 #[tokio::test]
@@ -76,5 +84,6 @@ async fn long_lines_are_shortened_and_large_files_passed_over() {
     .await;
     let (hits, _) = workspace.search("xxx", ".", 100).await.unwrap();
     assert_eq!(hits.len(), 1);
-    assert_eq!((hits[0].path.as_str(), hits[0].text.chars().count()), ("long", 300));
+    // Shown are 300 characters; more is read, so that what is secret can be hidden first.
+    assert_eq!((hits[0].path.as_str(), hits[0].text.len()), ("long", LINE_BYTES));
 }

@@ -33,6 +33,6 @@ pub use store_error::{StoreError, StoreErrorKind};
 pub use transcript::Transcripts;
 pub use web::{FetchLimits, Fetched, FetchedBody, Web, WebError, WebHit};
 pub use workspace::{
-    Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, KEPT_FOLDER, Repository, SearchHit, Workspace,
-    WorkspaceError, WorkspaceProvider, WorkspaceRequest,
+    Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, KEPT_FOLDER, LINE_BYTES, Repository, SearchHit,
+    Workspace, WorkspaceError, WorkspaceProvider, WorkspaceRequest,
 };

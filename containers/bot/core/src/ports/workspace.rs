@@ -153,6 +153,9 @@ pub struct Entry {
     pub size: u64,
 }
 
+/// Most bytes of a line that a search reads; of a longer one, what comes first. Bounds what its hits take.
+pub const LINE_BYTES: usize = 16 << 10;
+
 /// One matching line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchHit {
@@ -160,7 +163,8 @@ pub struct SearchHit {
     pub path: String,
     /// Line number from 1.
     pub line: u64,
-    /// The line, shortened.
+    /// The line, uncut up to [`LINE_BYTES`] of the file: secrets are hidden before anything is cut off that they could be
+    /// found by.
     pub text: String,
 }
 

@@ -8,9 +8,14 @@ use super::{
     Effects, Tool, ToolContext, ToolOutput,
     args::{Args, one_line, peek},
 };
+use crate::ports::LINE_BYTES;
 
 /// Matches shown at once.
 const MAX_HITS: usize = 200;
+/// Most characters of a line shown.
+const LINE_CHARS: usize = 300;
+/// Not shown of a line that was not read to its end: half a secret, which nobody finds, could stand there.
+const TAIL_CHARS: usize = 4 << 10;
 
 /// The tool.
 pub(super) struct Search;
@@ -63,13 +68,55 @@ async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, Tool
             false => "(no matches)",
         }));
     }
-    let mut text: String =
-        hits.iter().map(|hit| format!("{}:{}: {}\n", hit.path, hit.line, hit.text)).collect();
+    let (mut text, found) = (String::new(), hits.len());
+    for hit in hits {
+        let line = shown(hit.text, context.run.hide);
+        text.push_str(&format!("{}:{}: {line}\n", hit.path, hit.line));
+    }
     if more {
-        text.push_str(&format!(
-            "[there may be more than these {}; narrow the pattern or the path]",
-            hits.len()
-        ));
+        text.push_str(&format!("[there may be more than these {found}; narrow the pattern or the path]"));
     }
     Ok(ToolOutput::text(text))
+}
+
+/// What is shown of a line, hidden before it is cut.
+fn shown(line: String, hide: &(dyn Fn(String) -> String + Send + Sync)) -> String {
+    let is_cut = line.len() >= LINE_BYTES;
+    let hidden = hide(line);
+    let end = hidden.char_indices().rev().nth(TAIL_CHARS - 1).map_or(0, |(at, _)| at);
+    let whole = if is_cut { format!("{}…", &hidden[..end]) } else { hidden };
+    ars_events::cap(&whole, LINE_CHARS).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hidden(line: &str) -> String {
+        line.replace(&secret(), "[hidden]")
+    }
+
+    fn shown_of(line: String) -> String {
+        shown(line, &|line| hidden(&line))
+    }
+
+    fn secret() -> String {
+        "s".repeat(LINE_CHARS + 50)
+    }
+
+    #[test]
+    fn a_secret_is_hidden_before_its_line_is_cut() {
+        assert_eq!(shown_of(format!("key {} end", secret())), "key [hidden] end");
+        let long = shown_of(format!("{}{}", "x".repeat(LINE_CHARS - 5), secret()));
+        assert!(!long.contains('s') && long.chars().count() == LINE_CHARS, "{long}");
+    }
+
+    #[test]
+    fn of_a_line_that_was_not_read_to_its_end_no_half_secret_is_shown() {
+        let mut line = secret().repeat(LINE_BYTES / secret().len() + 1);
+        line.truncate(LINE_BYTES);
+        assert!(hidden(&line).ends_with('s'), "the last one is cut in half");
+        assert_eq!(shown_of(line), "…");
+        assert_eq!(shown_of("x".repeat(LINE_BYTES)).chars().count(), LINE_CHARS);
+    }
 }
