@@ -79,7 +79,10 @@ async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, Tool
     let is_cut = size > bytes.len() as u64;
     // Numbers stand between the lines of a secret that has several, and a page may end within one.
     let text = String::from_utf8_lossy(if is_cut { whole_lines(&bytes) } else { &bytes });
-    let mut shown = numbered(&(context.run.hide)(text.into_owned()), first, lines);
+    let mut shown = match is_cut && text.is_empty() {
+        true => "(its first line is longer than what is read of it)".into(),
+        false => numbered(&(context.run.hide)(text.into_owned()), first, lines),
+    };
     if is_cut {
         shown.push_str(&format!("\n[the file has {size} bytes; only the first {} are read]", bytes.len()));
     }
@@ -168,6 +171,15 @@ mod tests {
         let cut = usize::try_from(READ_BYTES).unwrap() - 5;
         let text = shown(&format!("{}\n{SECRET}", "x".repeat(cut - 1)), 2).await;
         assert!(text.starts_with("(the file has only 1 lines)"), "{text}");
+    }
+
+    #[tokio::test]
+    async fn a_large_file_of_one_line_is_not_called_empty() {
+        let text = shown(&"x".repeat(usize::try_from(READ_BYTES).unwrap() + 1), 1).await;
+        assert!(
+            text.starts_with("(its first line is longer than what is read of it)\n[the file has "),
+            "{text}"
+        );
     }
 
     #[test]
