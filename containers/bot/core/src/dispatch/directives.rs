@@ -17,6 +17,13 @@ use crate::{agents, message::Choices};
 const CODE_MARKS: &[char] =
     &['"', '\'', '`', '(', ')', '[', ']', '{', '}', '<', '>', ',', ';', '|', '$', '*', '!', '='];
 
+/// What programs keep repositories and refs in: `repo=args.repo` reads a field of it. Any other name with a point in it may
+/// be a repository's or a branch's, such as `next.js`.
+const HOLDERS: &[&str] = &[
+    "args", "argv", "cfg", "cls", "config", "context", "ctx", "data", "env", "event", "input", "kwargs",
+    "opts", "options", "params", "process", "props", "req", "request", "self", "settings", "state", "this",
+];
+
 /// A request's text without its directives, and what they said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Directed {
@@ -99,13 +106,14 @@ fn split(word: &str) -> Option<(&str, &str)> {
     (is_known && !value.is_empty()).then_some((key, value))
 }
 
-/// Whether it reads as a field in a program's text: names with points between them. A version such as `v1.2` does not.
+/// Whether it reads as a field in a program's text: names with points between them, of which the first holds fields.
 fn is_field(value: &str) -> bool {
     let is_name = |part: &str| {
         part.starts_with(|first: char| first.is_alphabetic() || first == '_')
             && part.chars().all(|letter| letter.is_alphanumeric() || letter == '_')
     };
-    value.contains('.') && value.split('.').all(is_name)
+    let is_held = value.split_once('.').is_some_and(|(holder, _)| HOLDERS.contains(&holder));
+    is_held && value.split('.').all(is_name)
 }
 
 /// What became of a candidate.
@@ -226,6 +234,14 @@ mod tests {
             (hints.repository.as_deref(), hints.git_ref),
             (Some("acme/app.rs"), RefName::parse("v1.2").ok())
         );
+        for (text, repository, git_ref) in [
+            ("repo=next.js ref=release.next x", "next.js", "release.next"),
+            ("repo=this-app.self ref=v1.x x", "this-app.self", "v1.x"),
+        ] {
+            let dotted = read(text).unwrap().choices;
+            let expected = (Some(repository), RefName::parse(git_ref).ok());
+            assert_eq!((dotted.repository.as_deref(), dotted.git_ref), expected, "{text}");
+        }
         let named = read("repo=app ref:release.next x").unwrap().choices;
         let (repository, git_ref) = (named.repository.as_deref(), named.git_ref);
         assert_eq!((repository, git_ref), (Some("app"), RefName::parse("release.next").ok()));
