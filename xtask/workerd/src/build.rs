@@ -51,9 +51,12 @@ pub fn build_state_worker(progress: Progress<'_>) -> Result<Built> {
     build_worker(&state_worker_dir(), progress)
 }
 
-/// Builds the edge Worker, setting up what that takes; not when its settings would deploy a developer's bot.
+/// Builds the edge Worker, setting up what that takes; not when its settings would deploy a developer's bot, nor for a
+/// deployment that would take an image of another commit.
 pub fn build_edge_worker(progress: Progress<'_>) -> Result<Built> {
     edge::refuse_dev_bot(&wrangler::path_of(&edge_worker_dir()))?;
+    let command = std::env::var(edge::WRANGLER_COMMAND).ok();
+    edge::refuse_stale_image(command.as_deref(), &repo_root().join(edge::IMAGE_STAMP), commit().as_deref())?;
     build_worker(&edge_worker_dir(), progress)
 }
 

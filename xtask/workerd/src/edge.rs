@@ -20,6 +20,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use serde::Deserialize;
 
 use crate::{Built, Engine, NpmTools, Settings};
 
@@ -27,6 +28,12 @@ use crate::{Built, Engine, NpmTools, Settings};
 pub const DEV_BOT_URL: &str = "DEV_BOT_URL";
 /// The variable that names the image, and by it the version, of a container here.
 const BOT_IMAGE: &str = "BOT_IMAGE";
+/// What wrangler tells a build command that it is at, in a variable.
+pub(crate) const WRANGLER_COMMAND: &str = "WRANGLER_COMMAND";
+/// Its word for a deployment, a dry one too.
+const DEPLOYING: &str = "deploy";
+/// The stamp of the image that a deployment takes.
+pub(crate) const IMAGE_STAMP: &str = "containers/bot/build/build.json";
 
 /// Where the bot is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,6 +71,33 @@ pub(crate) fn refuse_dev_bot(settings: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Refuses a deployment that would take an image of another commit: its context is laid out by hand (docs/deploy.md) and
+/// lies there until the next time. `command` is what wrangler is at; here an image has a name of its own, and none lies
+/// about.
+pub(crate) fn refuse_stale_image(command: Option<&str>, stamp: &Path, commit: Option<&str>) -> Result<()> {
+    if command != Some(DEPLOYING) {
+        return Ok(());
+    }
+    let text = std::fs::read_to_string(stamp).with_context(|| {
+        format!("cannot read {}: run `cargo xtask image --context` first", stamp.display())
+    })?;
+    let found: Stamp = serde_json::from_str(&text).with_context(|| format!("{}", stamp.display()))?;
+    ensure!(
+        found.commit.as_deref() == commit,
+        "{}: the image's context is of {}, the Worker of {}: run `cargo xtask image --context` again",
+        stamp.display(),
+        found.commit.as_deref().unwrap_or("no commit"),
+        commit.unwrap_or("no commit"),
+    );
+    Ok(())
+}
+
+/// What an image says of itself, as far as it is compared.
+#[derive(Deserialize)]
+struct Stamp {
+    commit: Option<String>,
+}
+
 fn has_key(value: &toml::Value, name: &str) -> bool {
     match value {
         toml::Value::Table(table) => table.iter().any(|(key, value)| key == name || has_key(value, name)),
@@ -92,5 +126,22 @@ mod tests {
             let error = refuse_dev_bot(&path).unwrap_err().to_string();
             assert!(error.contains(name), "{error}");
         }
+    }
+
+    #[test]
+    fn an_image_of_another_commit_is_not_deployed() {
+        let dir = tempfile::tempdir().unwrap();
+        let stamp = dir.path().join("build.json");
+        let deploy = |commit| refuse_stale_image(Some("deploy"), &stamp, commit);
+        let missing = format!("{:#}", deploy(Some("new")).unwrap_err());
+        assert!(missing.contains("cargo xtask image --context"), "{missing}");
+        std::fs::write(&stamp, r#"{"commit":"old","builtAt":"2026-01-01T00:00:00Z"}"#).unwrap();
+        for other in [Some("new"), Some("old-dirty"), None] {
+            let refused = deploy(other).unwrap_err().to_string();
+            assert!(refused.contains("is of old") && refused.contains("image --context"), "{refused}");
+            // Whoever builds for this machine has an image of another name.
+            refuse_stale_image(None, &stamp, other).unwrap();
+        }
+        deploy(Some("old")).unwrap();
     }
 }
