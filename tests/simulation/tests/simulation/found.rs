@@ -2,7 +2,7 @@
 
 use ars_types::StopMode;
 
-use ars_tests_simulation::{Ended, Evidence, Fault, Plan, What, play, violations};
+use ars_tests_simulation::{Ended, Evidence, Fault, Plan, Story, What, play, violations};
 
 /// Longer than a lease, and than it takes another process to get on with the run.
 const STANDSTILL_MS: u64 = 86_000;
@@ -88,6 +88,21 @@ fn a_process_that_leaves_in_an_outage_first_tells_of_the_reply_it_gave_without_l
     let said: Vec<_> =
         evidence.said.iter().map(|said| (said.through.as_str(), said.is_without_leave)).collect();
     assert_eq!(said, [("g1", true)]);
+}
+
+#[test]
+fn a_run_whose_leave_to_reply_was_given_late_is_not_said_to_have_replied() {
+    let faults = [
+        (3, What::Second),
+        (13, What::Repeat),
+        (37, What::Outage { after: false, ms: 5_671 }),
+        (47, What::Late { ms: 14_714 }),
+        (58, What::Repeat),
+    ];
+    let faults = faults.into_iter().map(|(at, what)| Fault { at, what }).collect();
+    let plan = Plan { faults, ..Plan::default() }.of(Story::Reviewed);
+    let (ended, evidence) = play(&plan);
+    assert_eq!(violations(ended, &evidence), [], "{}", evidence.tail());
 }
 
 #[test]

@@ -226,13 +226,16 @@ impl Tracked {
         })
     }
 
+    /// The state first: a run that is found in `finishing` without one is taken for one that has replied, although the
+    /// answer to its process may have been lost (state-worker supplement section 9.5).
     async fn ask_for_leave(&self) -> Gate {
-        if self.store_state().await == Stepped::Lost {
-            return Gate::Closed;
-        }
         let mut waits = STEP_WAITS.into_iter().chain(std::iter::repeat(LAST_WAIT));
         loop {
-            let error = match self.live.ledger().finishing(&self.slot.owner).await {
+            let asked = match self.try_state().await {
+                Ok(Owned::Done(())) => self.live.ledger().finishing(&self.slot.owner).await,
+                refused => refused,
+            };
+            let error = match asked {
                 Ok(Owned::Done(())) => return Gate::Open,
                 Ok(Owned::Fenced | Owned::UnknownRun) => {
                     self.slot.lose();

@@ -61,6 +61,23 @@ async fn a_store_that_hangs_keeps_the_reply_no_longer_than_the_lease_lasts() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_ledger_knows_how_a_run_ends_before_it_is_asked_for_leave_to_say_so() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let world = world_of(&ledger, vec![Move::SayWhenTold("hi")]);
+    let (io, running) = begin(&world, "hello");
+    world.model.called.notified().await;
+    // More often than a state is tried at once.
+    ledger.script("state", [Fault::Fail(StoreErrorKind::Transient); 5]);
+    let before = ledger.asked.lock().unwrap().len();
+    world.model.go_on.notify_one();
+    running.await.unwrap();
+    let asked = ledger.asked.lock().unwrap()[before..].to_vec();
+    let first = asked.iter().position(|asked| *asked == "finishing").unwrap();
+    assert_eq!(asked[..first].iter().filter(|asked| **asked == "state").count(), 6, "{asked:?}");
+    assert_eq!(*io.replies.lock().unwrap(), ["hi"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_reply_without_the_ledgers_leave_holds_the_drain_until_the_ledger_knows_of_it() {
     let ledger = Arc::new(ScriptedLedger::default());
     let world = world_of(&ledger, vec![Move::Say("hi")]);
