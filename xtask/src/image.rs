@@ -15,6 +15,8 @@ use crate::up::http;
 
 /// How often a start is measured: the first one finds nothing in the machine's caches.
 const STARTS: usize = 5;
+/// Most that a process may take to its first answer: a run that waits for a new container waits for this.
+const START_AIM: Duration = Duration::from_millis(100);
 /// Longest wait for a first answer.
 const START_LIMIT: Duration = Duration::from_secs(20);
 /// How often a starting bot is asked.
@@ -28,7 +30,7 @@ pub struct Options {
     pub context: bool,
 }
 
-/// Builds it, starts it a few times, and says how large it is and how soon it answers.
+/// Builds it, starts it a few times, and says how large it is and how soon it answers; fails when that is not soon enough.
 pub fn run(options: &Options) -> Result<()> {
     if options.context {
         let step = Step::begin("context of the image");
@@ -50,6 +52,17 @@ pub fn run(options: &Options) -> Result<()> {
         "start    answers {} ms after its process began (the engine takes {} ms to begin it)",
         own.as_millis(),
         engines.as_millis()
+    );
+    is_soon_enough(own)
+}
+
+/// Fails when the bot starts too slowly. Here and in no test: what a busy machine measures is nobody's fault.
+fn is_soon_enough(own: Duration) -> Result<()> {
+    ensure!(
+        own <= START_AIM,
+        "the bot answers {} ms after its process began, {} ms is the most (the median of {STARTS} starts)",
+        own.as_millis(),
+        START_AIM.as_millis()
     );
     Ok(())
 }
@@ -89,4 +102,16 @@ fn start(engine: &Engine, image: &Image) -> Result<(Duration, Duration)> {
 
 fn megabytes(bytes: u64) -> f64 {
     bytes as f64 / 1e6
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_start_that_takes_longer_than_the_aim_is_a_failure_that_says_so() {
+        assert!(is_soon_enough(START_AIM).is_ok());
+        let slow = is_soon_enough(START_AIM * 2).unwrap_err().to_string();
+        assert!(slow.contains("200 ms") && slow.contains("100 ms is the most"), "{slow}");
+    }
 }

@@ -5,6 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
+use ars_edge::environment;
 use ars_workerd::{Bot, Settings, Workerd, build_edge_worker, ensure_npm};
 
 use super::data_dir::DataDir;
@@ -16,20 +17,10 @@ use crate::terminal::Step;
 
 /// Longest wait for a bot behind the edge: as long as the edge itself waits (resident supplement section 13).
 const HEALTH_LIMIT: Duration = Duration::from_secs(120);
+/// The variable that the edge itself gives a container.
+const PORT: &str = "PORT";
 /// How often it is asked.
 const LOOK: Duration = Duration::from_millis(50);
-/// What a bot in a container is given of this command's environment, with the operator's own secrets; the rest stays here.
-const PASSED_ON: [&str; 6] = [
-    "ANTHROPIC_API_KEY",
-    "ANTHROPIC_BASE_URL",
-    "OPENAI_API_KEY",
-    "OPENAI_BASE_URL",
-    "BRAVE_SEARCH_API_KEY",
-    "RUST_LOG",
-];
-
-/// What the names of the operator's own secrets begin with, as the edge forwards them (`shared/edge`, `environment`).
-const OWN_SECRETS: &str = "ARS_SECRET_";
 
 /// The running Worker; stopped when dropped. A container it started is not.
 pub struct Edge {
@@ -53,12 +44,7 @@ impl Edge {
         let mut settings = settings.secret(INGRESS_TOKENS, &secrets.ingress);
         if contained {
             settings = settings.secret(MEMORY_TOKEN, &secrets.state);
-            for name in PASSED_ON {
-                if let Some(value) = super::set(name) {
-                    settings = settings.secret(name, &value);
-                }
-            }
-            for (name, value) in own_secrets() {
+            for (name, value) in passed_on(variables) {
                 settings = settings.secret(&name, &value);
             }
         }
@@ -96,12 +82,21 @@ impl Edge {
     }
 }
 
-/// What the operator's configuration may name as holding a secret.
-fn own_secrets() -> impl Iterator<Item = (String, String)> {
+/// What a bot in a container is given of this command's environment: whatever the edge forwards of it, but for what `up`
+/// decides. The rest stays here.
+fn passed_on(decided: &[(&str, String)]) -> Vec<(String, String)> {
     // What is no text is nobody's token.
     let texts = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    texts.filter(|(name, _)| name.starts_with(OWN_SECRETS))
+    let texts: Vec<_> = texts.collect();
+    let forwarded = environment::of(texts.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+    let is_decided = |name: &str| {
+        // The port is the container's own, and no variable of anybody's.
+        [INGRESS_TOKENS, MEMORY_TOKEN, PORT].contains(&name)
+            || decided.iter().any(|(known, _)| *known == name)
+    };
+    let left = forwarded.into_iter().filter(|(name, _)| !is_decided(name));
+    left.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// Where a Worker listens that nothing but this machine is to reach.

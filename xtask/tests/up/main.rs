@@ -11,10 +11,14 @@ use ars_engine::Engine;
 use rustix::process::{Signal, kill_process};
 use serde_json::json;
 
-use crate::support::{Up, data, listens, post};
+use crate::support::{Up, data, listens, post, status_of};
 
 /// A request that the rehearsal knows.
 const MEND: &str = "agent:coding repo:sample/tally The test suite fails. Mend it.";
+/// Its run pages are shown to whoever has the token, which the bot has from its environment.
+const VIEWED: &str = "[dashboard]\nauth = \"token\"\ntoken = { actor = \"access:viewer\" }\n";
+/// The token.
+const VIEWER: &str = "a-viewers-token";
 
 #[test]
 fn the_main_job_is_shown_and_the_service_serves_on_until_it_is_stopped() {
@@ -100,8 +104,13 @@ fn records_are_kept_by_the_state_worker_and_survive_a_second_start() {
 
 #[test]
 fn the_main_job_is_shown_through_the_edge_by_a_bot_in_a_container_and_nothing_is_left() {
-    let data = data();
-    let mut up = Up::start(data.path(), &["--containers"]);
+    let (data, config) = (data(), data());
+    let file = config.path().join("own.toml");
+    fs::write(&file, VIEWED).unwrap();
+    let arguments = ["--containers", "--model", "rehearsal/script", "--config", file.to_str().unwrap()];
+    let mut up = Up::start_with(data.path(), &arguments, |command| {
+        command.env("DASHBOARD_TOKEN", VIEWER);
+    });
     let shown = up.output_until("Serving until Ctrl-C");
     for part in ["REHEARSAL: no model is configured", "Where do you run", "[rehearsal]", "\"completed\""] {
         assert!(shown.contains(part), "{part:?} is missing in:\n{shown}");
@@ -113,6 +122,8 @@ fn the_main_job_is_shown_through_the_edge_by_a_bot_in_a_container_and_nothing_is
     let (status, answer) = ask(&ready["tokens"]["demo"]["token"]);
     assert_eq!((status, &answer["run"]["status"]), (200, &json!("completed")), "{answer}");
     assert_eq!(ask(&json!("nobody")).0, 401);
+    let pages = format!("{edge}/runs");
+    assert_eq!((status_of(&pages, VIEWER), status_of(&pages, "nobody")), (200, 403));
     let run = json!({"storeKey": "runs:default", "id": answer["run"]["id"]});
     let (kept, record) = post(&format!("{state}/runs/get"), &ready["state"]["token"], &run);
     assert_eq!((kept, &record["record"]["status"]), (200, &json!("completed")), "{record}");

@@ -21,11 +21,16 @@ const LOOK: Duration = Duration::from_millis(20);
 static STARTS: AtomicUsize = AtomicUsize::new(0);
 
 /// What the user's environment may hold and a test must not inherit.
-const OWN: [&str; 9] = [
+const OWN: [&str; 14] = [
     "ANTHROPIC_API_KEY",
     "ANTHROPIC_BASE_URL",
     "OPENAI_API_KEY",
     "OPENAI_BASE_URL",
+    "BRAVE_SEARCH_API_KEY",
+    "DASHBOARD_TOKEN",
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_HEADERS",
+    "OTEL_EXPORTER_OTLP_TRACES_HEADERS",
     "SERVICE_INGRESS_TOKENS",
     "SERVICE_CONFIG",
     "MEMORY_TOKEN",
@@ -170,6 +175,13 @@ pub fn post(url: &str, token: &Value, body: &Value) -> (u16, Value) {
     let mut answer = agent.post(url).header("authorization", token).send(body.to_string()).unwrap();
     let text = answer.body_mut().read_to_string().unwrap();
     (answer.status().as_u16(), serde_json::from_str(&text).unwrap())
+}
+
+/// The status of what is read there with this bearer.
+pub fn status_of(url: &str, token: &str) -> u16 {
+    let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
+    let answer = agent.get(url).header("authorization", format!("Bearer {token}")).call().unwrap();
+    answer.status().as_u16()
 }
 
 /// Whether anybody listens at a URL.

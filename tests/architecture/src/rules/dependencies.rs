@@ -21,6 +21,8 @@ const L0: &str = "shared/types";
 const L1: [&str; 4] = ["shared/wire", "shared/events", "shared/auth", "shared/sql"];
 /// What the stores share, on top of the contracts it needs.
 const STORE: &str = "shared/store";
+/// What the edge decides. It names the variables that reach a container.
+const EDGE: &str = "shared/edge";
 /// What native crates may not bring into a Worker.
 const WORKER_ONLY: &str = "worker";
 
@@ -74,8 +76,9 @@ fn may_use(from: &str, to: &str) -> bool {
         ["containers", "bot", "telemetry"] => is_l0_or_l1(to),
         ["containers", "bot", "adapters"] => to == "containers/bot/core" || is_logic(to),
         ["containers", "bot", _] => to == "containers/bot/core" || (is_logic(to) && to != SQL_NATIVE),
-        // It knows the service from outside; what it shares is vocabulary, such as the token map.
-        ["xtask"] => to.starts_with("xtask/") || is_l0_or_l1(to),
+        // It knows the service from outside; what it shares is vocabulary, such as the token map and the names of what a
+        // container is given.
+        ["xtask"] => to.starts_with("xtask/") || is_l0_or_l1(to) || to == EDGE,
         // Containers are started for the edge runtime.
         ["xtask", "engine"] => to == "xtask/workerd",
         ["xtask", _] => false,
@@ -119,7 +122,7 @@ mod tests {
     use super::*;
     use crate::graph::planted;
 
-    const FOLDERS: [&str; 20] = [
+    const FOLDERS: [&str; 21] = [
         "shared/types",
         "shared/wire",
         "shared/sql",
@@ -127,6 +130,7 @@ mod tests {
         "shared/runs",
         "shared/friction",
         "shared/agent",
+        "shared/edge",
         "shared/sql-native",
         "shared/testkit",
         "durable-objects/platform",
@@ -200,6 +204,7 @@ mod tests {
             ("containers/bot/app", "containers/bot/telemetry"),
             ("containers/bot/telemetry", "shared/events"),
             ("tests/workerd", "containers/bot/core"),
+            ("xtask", "shared/edge"),
         ];
         for (from, to) in right {
             assert!(breaches(from, to).is_empty(), "{from} -> {to}");
