@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use ars_engine::{Engine, Image};
+use ars_engine::Engine;
 
 /// Between two looks. What would be shorter than this cannot have started a process.
 const LOOK_EVERY: Duration = Duration::from_millis(15);
@@ -29,13 +29,13 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Watches containers of these images whose name has this in it.
-    pub fn start(engine: Arc<Engine>, images: Vec<Image>, name: String) -> Self {
+    /// Watches containers whose name begins with this.
+    pub fn start(engine: Arc<Engine>, prefix: String) -> Self {
         let (seen, over) = (Arc::<Mutex<Seen>>::default(), Arc::<AtomicBool>::default());
         let (tell, ends) = (Arc::clone(&seen), Arc::clone(&over));
         let thread = thread::spawn(move || {
             while !ends.load(Ordering::SeqCst) {
-                look(&engine, &images, &name, &tell);
+                look(&engine, &prefix, &tell);
                 thread::sleep(LOOK_EVERY);
             }
         });
@@ -58,13 +58,10 @@ impl Drop for Watch {
     }
 }
 
-fn look(engine: &Engine, images: &[Image], name: &str, seen: &Mutex<Seen>) {
-    let mut running = Vec::new();
-    for image in images {
-        // One that is being removed while the engine lists it makes the list fail: the next look tells.
-        let Ok(listed) = engine.containers(image) else { return };
-        running.extend(listed.into_iter().filter(|found| found.running && found.name.contains(name)));
-    }
+fn look(engine: &Engine, prefix: &str, seen: &Mutex<Seen>) {
+    // One that is being removed while the engine lists it makes the list fail: the next look tells.
+    let Ok(mut running) = engine.containers_named(prefix) else { return };
+    running.retain(|found| found.running);
     let mut seen = seen.lock().expect("a lock");
     seen.looks += 1;
     seen.most = seen.most.max(running.len());

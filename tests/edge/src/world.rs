@@ -8,6 +8,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use ars_engine::{Container, Engine, Image, address_for_containers, bot_image};
@@ -46,14 +47,17 @@ channels = "all"
 /// The key the vendor is asked with; found nowhere else.
 pub const VENDOR_KEY: &str = "canary-vendor-93d1f0a7";
 
+/// Tells the worlds of one process apart.
+static WORLDS: AtomicU32 = AtomicU32::new(0);
+
 /// The world.
 pub struct World {
     /// The engine.
     pub engine: Arc<Engine>,
     /// The image.
     pub image: Image,
-    /// What is in the name of the edge, and so of its container.
-    pub name: String,
+    /// What the names of its containers begin with, whatever their image: nobody else's do.
+    pub containers: String,
     /// Speaks to the edge.
     pub client: Client,
     edge: Option<Workerd>,
@@ -96,7 +100,7 @@ impl World {
                 .secret("STATE_WORKER_URL", &reach(state.client.address()))
                 .secret("ANTHROPIC_API_KEY", VENDOR_KEY)
                 .secret("ANTHROPIC_BASE_URL", &reach(vendor_address));
-        let name = format!("ars-proof-{}", std::process::id());
+        let name = format!("ars-proof-{}-{}", std::process::id(), WORLDS.fetch_add(1, Ordering::Relaxed));
         settings.wrangler.name.clone_from(&name);
         settings.awaits_health = false;
         let began = Instant::now();
@@ -104,7 +108,7 @@ impl World {
         let world = Self {
             engine: Arc::new(engine),
             image,
-            name,
+            containers: format!("workerd-{name}-"),
             client: Client::new(edge.address()),
             edge: Some(edge),
             settings,
@@ -137,7 +141,7 @@ impl World {
 
     /// The same image under another name, which makes it another version.
     pub fn another_image(&self) -> Image {
-        let name = format!("ars-bot:{}", self.name);
+        let name = format!("ars-bot:{}", self.settings.wrangler.name);
         let socket = self.engine.of_edge(&self.image).socket;
         let mut stream = UnixStream::connect(socket).expect("the engine's socket");
         let (repo, tag) = name.split_once(':').expect("a tag");
@@ -151,8 +155,8 @@ impl World {
 
     /// The edge's only running container.
     pub fn container(&self) -> Container {
-        let listed = self.engine.containers(&self.image).expect("a list of containers");
-        let mut running = listed.into_iter().filter(|found| found.running && found.name.contains(&self.name));
+        let listed = self.engine.containers_named(&self.containers).expect("a list of containers");
+        let mut running = listed.into_iter().filter(|found| found.running);
         let container = running.next().expect("a running container");
         assert_eq!(running.next(), None, "two containers");
         container
@@ -244,9 +248,8 @@ impl World {
     pub fn log(&self) -> String {
         let read = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
         let edge = self.edge.as_ref().map(|edge| read(edge.log_path())).unwrap_or_default();
-        let listed = self.engine.containers(&self.image).unwrap_or_default();
-        let ours = listed.iter().filter(|found| found.name.contains(&self.name));
-        let bots: Vec<_> = ours.filter_map(|found| self.engine.logs(&found.id).ok()).collect();
+        let listed = self.engine.containers_named(&self.containers).unwrap_or_default();
+        let bots: Vec<_> = listed.iter().filter_map(|found| self.engine.logs(&found.id).ok()).collect();
         format!("edge:\n{edge}\nbot:\n{}", bots.join("\n---\n"))
     }
 }
@@ -254,11 +257,9 @@ impl World {
 impl Drop for World {
     fn drop(&mut self) {
         drop(self.edge.take());
-        for container in self.engine.containers(&self.image).unwrap_or_default() {
-            if container.name.contains(&self.name) {
-                // What stays is named after a process that is gone, and in nobody's way.
-                let _ = self.engine.remove(&container.id);
-            }
+        for container in self.engine.containers_named(&self.containers).unwrap_or_default() {
+            // What stays is named after a process that is gone, and in nobody's way.
+            let _ = self.engine.remove(&container.id);
         }
     }
 }
