@@ -22,7 +22,7 @@ pub use ars_edge::{
 };
 pub use object::BotObject;
 pub use request::{
-    broke_off, environment, exit_code, is_restart, misconfigured, pass, pass_back, unavailable,
+    Way, broke_off, environment, exit_code, is_nobody_there, misconfigured, pass_back, unavailable, way,
 };
 pub use restart::{
     Caller, Force, restart_caller, restart_elsewhere, restart_force, restart_not_running, restart_question,

@@ -1,17 +1,36 @@
 //! A request on its way through: what is taken from it, and what is answered in the bot's place.
 
-use ars_edge::{Answer, environment as names, headers, lifecycle};
+use ars_edge::{Answer, environment as names, headers, lifecycle, local};
 use ars_platform::{Response, json, json_with, path_of, refuse};
 use ars_wire::admin::RESTART_ROUTE;
 use serde_json::{Map, Value};
 
-/// Whether the edge itself answers this address.
-pub fn is_restart(url: &str) -> bool {
+/// Where a request goes.
+pub enum Way {
+    /// To the edge itself: it asks for a restart.
+    Restart,
+    /// Back, with this answer.
+    Refused(Response),
+    /// On to the bot, with this trace instead of these of its headers; a line each.
+    Passes(String),
+}
+
+/// Where a request to this address goes. `names` are its headers', a line each; before a developer's bot, which is no
+/// container, it must name this machine.
+pub fn way(url: &str, is_native: bool, names: &str, connection: Option<&str>, random: &[u8]) -> Way {
+    let refused = if is_native { local::refusal(url) } else { None };
+    match refused {
+        Some(refusal) => Way::Refused(response(&refusal)),
+        None if is_restart(url) => Way::Restart,
+        None => Way::Passes(pass(names, connection, random)),
+    }
+}
+
+fn is_restart(url: &str) -> bool {
     path_of(url) == RESTART_ROUTE
 }
 
-/// One line with the trace that the bot is given, and one with each of `names` (a line each) that does not pass.
-pub fn pass(names: &str, connection: Option<&str>, random: &[u8]) -> String {
+fn pass(names: &str, connection: Option<&str>, random: &[u8]) -> String {
     let mut bytes = [0; headers::TRACE_BYTES];
     bytes.iter_mut().zip(random).for_each(|(byte, random)| *byte = *random);
     let mut lines = vec![headers::traceparent(bytes)];
@@ -41,6 +60,11 @@ pub fn unavailable(retry_after: i32) -> Response {
 /// The answer to a request that failed on its way.
 pub fn broke_off(message: &str) -> Response {
     response(&lifecycle::broke_off(message))
+}
+
+/// Whether the failure of a request says that nobody is there to take it.
+pub fn is_nobody_there(message: &str) -> bool {
+    lifecycle::is_nobody_there(message)
 }
 
 /// The exit code that the failure of a watch tells of in words.
@@ -79,6 +103,19 @@ mod tests {
         ] {
             assert!(!is_restart(url), "{url}");
         }
+    }
+
+    #[test]
+    fn before_a_developers_bot_a_name_of_another_machine_leads_nowhere() {
+        let goes = |url, is_native| match way(url, is_native, "accept", None, &[1; 24]) {
+            Way::Restart => "restart",
+            Way::Refused(_) => "back",
+            Way::Passes(_) => "on",
+        };
+        assert_eq!(goes("http://localhost:1/runs", true), "on");
+        assert_eq!(goes("http://localhost:1/admin/restart", true), "restart");
+        assert_eq!(goes("https://bot.example/runs", false), "on");
+        assert_eq!(goes("https://bot.example/admin/restart", false), "restart");
     }
 
     #[test]

@@ -14,6 +14,8 @@ const HEARD_BYTES = 64 * 1024;
 const HEARD_MS = 1000;
 // Between two looks at a container whose watch failed: one that ended has then closed its port.
 const LOST_MS = 1000;
+// Looks in a row that broke off, after which nobody is taken to be there.
+const LOST_LOOKS = 5;
 const TRACE_BYTES = 24;
 const SIGTERM = 15;
 // What `want` says besides the seconds of a refusal.
@@ -22,6 +24,7 @@ const HOLD = 0;
 
 // A Durable Object class over the Rust class of this name.
 export function containerClass(name) {
+  const port = inRust(() => wasm.port());
   return class {
     #context;
     #env;
@@ -52,8 +55,10 @@ export function containerClass(name) {
         // A container is where one was deployed, and there the bot of a developer's machine is never spoken to.
         const { container } = this.#context;
         if (Boolean(container) === Boolean(this.#env.DEV_BOT_URL)) return inRust(() => wasm.misconfigured());
-        if (inRust(() => wasm.is_restart(request.url))) return await this.#restart(request);
-        return (container && (await this.#admit())) ?? (await this.#pass(request));
+        const way = this.#way(request);
+        if (way === undefined) return await this.#restart(request);
+        if (typeof way !== "string") return way;
+        return (container && (await this.#admit())) ?? (await this.#pass(request, way));
       } catch (error) {
         return rescue(error);
       }
@@ -129,11 +134,28 @@ export function containerClass(name) {
       this.#context.waitUntil(watched().then(() => ended(0, "by itself"), failed));
     }
 
-    // With its watch the runtime may give up a container that goes on. It is then watched from here, until it no longer
-    // answers, or is the runtime's again. A start in this state would kill it.
+    // With its watch the runtime may give up a container that goes on. It is then watched from here, until nobody is
+    // there, or it is the runtime's again. A start in this state would kill it.
     async #outlived() {
-      do await new Promise((resolve) => setTimeout(resolve, LOST_MS));
-      while (!this.#context.container.running && (await this.#answers()));
+      for (let broken = 0; broken < LOST_LOOKS; ) {
+        await new Promise((resolve) => setTimeout(resolve, LOST_MS));
+        if (this.#context.container.running) return;
+        const there = await this.#isThere();
+        if (there === false) return;
+        broken = there ? 0 : broken + 1;
+      }
+    }
+
+    // Whether the bot is there, however little it says or however late: nothing when there is no telling.
+    async #isThere() {
+      try {
+        await this.#ask("/healthz", {});
+        return true;
+      } catch (error) {
+        if (error?.name === "TimeoutError") return true;
+        if (inRust(() => wasm.is_nobody_there(String(error?.message ?? error)))) return false;
+        console.warn(`a look at the container broke off: ${error?.message ?? error}`);
+      }
     }
 
     #look({ start, after }) {
@@ -162,12 +184,12 @@ export function containerClass(name) {
       this.#context.waitUntil(destroyed().catch(tell));
     }
 
-    // What the runtime takes for ended can be told nothing. Mostly it did end, which its watch reports; one that answers
-    // all the same is found by the object's next life, which does then what this one could not.
+    // What the runtime takes for ended can be told nothing. Mostly it did end, which its watch reports; one that did not
+    // is found by the object's next life, which does then what this one could not.
     async #renewed() {
       await new Promise((resolve) => setTimeout(resolve, LOST_MS));
       const { container, storage } = this.#context;
-      if (container.running || !(await this.#answers())) return;
+      if (container.running || !(await this.#isThere())) return;
       await storage.sync();
       this.#context.abort("the container was lost sight of");
     }
@@ -184,12 +206,18 @@ export function containerClass(name) {
       }
     }
 
-    async #pass(request) {
-      const headers = new Headers(request.headers);
+    // Where a request goes, by its address and its headers' names.
+    #way({ headers, url }) {
       const names = [...headers.keys()].join("\n");
+      const connection = headers.get("connection") ?? undefined;
       const random = crypto.getRandomValues(new Uint8Array(TRACE_BYTES));
-      const passed = inRust(() => wasm.pass(names, headers.get("connection") ?? undefined, random));
-      const [traceparent, ...stripped] = passed.split("\n");
+      const isNative = !this.#context.container;
+      return inRust(() => wasm.way(url, isNative, names, connection, random));
+    }
+
+    async #pass(request, way) {
+      const headers = new Headers(request.headers);
+      const [traceparent, ...stripped] = way.split("\n");
       for (const name of stripped) headers.delete(name);
       headers.set("traceparent", traceparent);
       const { signal, url } = request;
@@ -217,19 +245,15 @@ export function containerClass(name) {
     // The bot, wherever it is: in the container, or, on a developer's machine, where `#address` says.
     #send(request) {
       const { container } = this.#context;
-      return container ? container.getTcpPort(wasm.port()).fetch(request) : fetch(request);
+      return container ? container.getTcpPort(port).fetch(request) : fetch(request);
     }
 
-    // The same path and query elsewhere. A container's port speaks plain HTTP alone.
+    // The same path and query elsewhere. A container's port speaks plain HTTP alone. A developer's bot is told another
+    // name than the caller used, which is why `#way` looked at that one.
     #address(url) {
       const { host, pathname, search } = new URL(url);
       const base = this.#context.container ? `http://${host}` : new URL(this.#env.DEV_BOT_URL).origin;
       return base + pathname + search;
-    }
-
-    // Whether anybody answers for the bot, whatever it is.
-    #answers() {
-      return this.#ask("/healthz", {}).catch(() => undefined);
     }
 
     // What the bot answers the edge itself, unless it is too long or too slow.

@@ -1,5 +1,7 @@
 // What the edge runtime calls, in front of what Rust exports. Nothing is decided here: promises are awaited in
-// JavaScript, where that is cheap, and each request crosses into Rust at most twice, synchronously.
+// JavaScript, where that is cheap, and a request crosses into Rust a few times, synchronously: twice in front of a store
+// and once in its object; in the bot's object to learn where it goes, whether the bot is up, and what of the answer
+// passes. An answer in the bot's place, a restart and what changes the container's life take more.
 //
 // `index.js` beside this file is what wasm-bindgen makes of the Worker's crate (xtask/workerd/src/pack.rs).
 import * as wasm from "./index.js";

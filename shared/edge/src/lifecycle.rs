@@ -349,11 +349,17 @@ pub fn unavailable(retry_after: u32) -> Answer {
 const NOT_SENT: [&str; 4] =
     ["connection refused", "container port not found", "is not listening", "not running"];
 
+/// Whether the failure of a request says that nobody is there to take it. Any other, of one that was too slow too, says
+/// nothing about that.
+pub fn is_nobody_there(message: &str) -> bool {
+    let message = message.to_ascii_lowercase();
+    NOT_SENT.iter().any(|known| message.contains(known))
+}
+
 /// A request that failed on its way: 503 when the bot never saw it, 502 when it may have, so that nobody repeats in good
 /// faith what was done already.
 pub fn broke_off(message: &str) -> Answer {
-    let message = message.to_ascii_lowercase();
-    if NOT_SENT.iter().any(|known| message.contains(known)) {
+    if is_nobody_there(message) {
         return unavailable(SOON_S);
     }
     let body = ErrorBody {

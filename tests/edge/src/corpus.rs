@@ -59,56 +59,56 @@ const LINES: [(&str, &str); 16] = [
 
 /// Whole requests; `NAME` is a field to smuggle, `ASK` a request line without its version.
 const REQUESTS: [(&str, &str); 16] = [
-    ("absolute form", "POST http://other.exampleTARGET HTTP/1.1\r\nHost: edge\r\nNAME: CANARY\r\n\r\n"),
+    ("absolute form", "POST http://other.exampleTARGET HTTP/1.1\r\nHost: localhost\r\nNAME: CANARY\r\n\r\n"),
     ("old HTTP", "ASK HTTP/1.0\r\nNAME: CANARY\r\n\r\n"),
-    ("in the target", "ASK?\rNAME:CANARY HTTP/1.1\r\nHost: edge\r\n\r\n"),
-    ("in the target, encoded", "ASK?%0d%0aNAME:CANARY HTTP/1.1\r\nHost: edge\r\n\r\n"),
-    ("in the host", "ASK HTTP/1.1\r\nHost: edge\rNAME: CANARY\r\n\r\n"),
-    ("in the method", "POST\tNAME:CANARY TARGET HTTP/1.1\r\nHost: edge\r\n\r\n"),
-    ("bare line feeds", "ASK HTTP/1.1\nHost: edge\nNAME: CANARY\n\n"),
+    ("in the target", "ASK?\rNAME:CANARY HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+    ("in the target, encoded", "ASK?%0d%0aNAME:CANARY HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+    ("in the host", "ASK HTTP/1.1\r\nHost: localhost\rNAME: CANARY\r\n\r\n"),
+    ("in the method", "POST\tNAME:CANARY TARGET HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+    ("bare line feeds", "ASK HTTP/1.1\nHost: localhost\nNAME: CANARY\n\n"),
     (
         "in a trailer",
-        "ASK HTTP/1.1\r\nHost: edge\r\nTrailer: NAME\r\nTransfer-Encoding: chunked\r\n\r\n\
+        "ASK HTTP/1.1\r\nHost: localhost\r\nTrailer: NAME\r\nTransfer-Encoding: chunked\r\n\r\n\
          1\r\nx\r\n0\r\nNAME: CANARY\r\n\r\n",
     ),
     (
         "in a chunk's extension",
-        "ASK HTTP/1.1\r\nHost: edge\r\nTransfer-Encoding: chunked\r\n\r\n\
+        "ASK HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n\
          1;NAME: CANARY\r\nx\r\n0\r\n\r\n",
     ),
     (
         "length and chunks",
-        "ASK HTTP/1.1\r\nHost: edge\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n\
-         0\r\n\r\nASK HTTP/1.1\r\nHost: edge\r\nNAME: CANARY\r\n\r\n",
+        "ASK HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n\
+         0\r\n\r\nASK HTTP/1.1\r\nHost: localhost\r\nNAME: CANARY\r\n\r\n",
     ),
     (
         "chunks and length",
-        "ASK HTTP/1.1\r\nHost: edge\r\nTransfer-Encoding: chunked\r\nContent-Length: 60\r\n\r\n\
-         0\r\n\r\nASK HTTP/1.1\r\nHost: edge\r\nNAME: CANARY\r\n\r\n",
+        "ASK HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\nContent-Length: 60\r\n\r\n\
+         0\r\n\r\nASK HTTP/1.1\r\nHost: localhost\r\nNAME: CANARY\r\n\r\n",
     ),
     (
         "two lengths",
-        "ASK HTTP/1.1\r\nHost: edge\r\nContent-Length: 0\r\nContent-Length: 56\r\n\r\n\
-         ASK HTTP/1.1\r\nHost: edge\r\nNAME: CANARY\r\n\r\n",
+        "ASK HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nContent-Length: 56\r\n\r\n\
+         ASK HTTP/1.1\r\nHost: localhost\r\nNAME: CANARY\r\n\r\n",
     ),
     (
         "a signed length",
-        "ASK HTTP/1.1\r\nHost: edge\r\nContent-Length: +0\r\n\r\n\
-         ASK HTTP/1.1\r\nHost: edge\r\nNAME: CANARY\r\n\r\n",
+        "ASK HTTP/1.1\r\nHost: localhost\r\nContent-Length: +0\r\n\r\n\
+         ASK HTTP/1.1\r\nHost: localhost\r\nNAME: CANARY\r\n\r\n",
     ),
     (
         "chunks under a disguise",
-        "ASK HTTP/1.1\r\nHost: edge\r\nContent-Length: 5\r\nTransfer-Encoding:\x0bchunked\r\n\r\n\
-         0\r\n\r\nASK HTTP/1.1\r\nHost: edge\r\nNAME: CANARY\r\n\r\n",
+        "ASK HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding:\x0bchunked\r\n\r\n\
+         0\r\n\r\nASK HTTP/1.1\r\nHost: localhost\r\nNAME: CANARY\r\n\r\n",
     ),
     (
         "chunks and something else",
-        "ASK HTTP/1.1\r\nHost: edge\r\nTransfer-Encoding: chunked, identity\r\n\r\n\
-         0\r\n\r\nASK HTTP/1.1\r\nHost: edge\r\nNAME: CANARY\r\n\r\n",
+        "ASK HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked, identity\r\n\r\n\
+         0\r\n\r\nASK HTTP/1.1\r\nHost: localhost\r\nNAME: CANARY\r\n\r\n",
     ),
     (
         "an upgrade",
-        "GET TARGET HTTP/1.1\r\nHost: edge\r\nConnection: Upgrade, NAME\r\nUpgrade: websocket\r\n\
+        "GET TARGET HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, NAME\r\nUpgrade: websocket\r\n\
          Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nNAME: CANARY\r\n\r\n",
     ),
 ];
@@ -117,7 +117,7 @@ const REQUESTS: [(&str, &str); 16] = [
 pub fn attempts(value: &str) -> Vec<Attempt> {
     let lines = NAMES.iter().flat_map(|field| {
         LINES.iter().map(move |(way, line)| {
-            attempt(way, field, value, &format!("ASK HTTP/1.1\r\nHost: edge\r\n{line}\r\n"))
+            attempt(way, field, value, &format!("ASK HTTP/1.1\r\nHost: localhost\r\n{line}\r\n"))
         })
     });
     let requests = [NAMES[0], NAMES[3], NAMES[5]]

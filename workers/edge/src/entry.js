@@ -21,7 +21,8 @@ export default {
   // Keeps the container awake, and starts one that ended.
   async scheduled(_event, env) {
     try {
-      const response = await bot(env).fetch("https://edge/healthz");
+      // By a name that an edge before a developer's bot answers to.
+      const response = await bot(env).fetch("http://localhost/healthz");
       await response.body?.cancel();
       if (!response.ok) console.warn(`the bot answered the tick with ${response.status}`);
     } catch (error) {

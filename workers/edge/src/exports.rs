@@ -29,16 +29,15 @@ pub fn restart_body_limit() -> usize {
     bot::BODY_LIMIT
 }
 
-/// Whether the edge itself answers this address.
+/// Where a request goes: the trace that the bot is given and which headers do not pass, a line each; or a refusal; or
+/// nothing, when it asks the edge itself for a restart.
 #[wasm_bindgen]
-pub fn is_restart(url: &str) -> bool {
-    bot::is_restart(url)
-}
-
-/// The trace that the bot is given, and which headers do not pass; a line each.
-#[wasm_bindgen]
-pub fn pass(names: &str, connection: Option<String>, random: &[u8]) -> String {
-    bot::pass(names, connection.as_deref(), random)
+pub fn way(url: &str, is_native: bool, names: &str, connection: Option<String>, random: &[u8]) -> JsValue {
+    match bot::way(url, is_native, names, connection.as_deref(), random) {
+        bot::Way::Restart => JsValue::UNDEFINED,
+        bot::Way::Refused(refusal) => refusal.into(),
+        bot::Way::Passes(lines) => lines.into(),
+    }
 }
 
 /// Which headers of an answer do not pass; a line each.
@@ -63,6 +62,12 @@ pub fn unavailable(retry_after: i32) -> Response {
 #[wasm_bindgen]
 pub fn broke_off(message: &str) -> Response {
     bot::broke_off(message)
+}
+
+/// Whether the failure of a request says that nobody is there to take it.
+#[wasm_bindgen]
+pub fn is_nobody_there(message: &str) -> bool {
+    bot::is_nobody_there(message)
 }
 
 /// The exit code that the failure of a watch tells of in words, if it does.

@@ -20,7 +20,9 @@ fn a_large_body_passes_whole_and_is_not_kept() {
     let edge = Edge::before(&bot.url());
     let grown = edge.peak_of(|| {
         let mut wire = Wire::to(edge.address());
-        wire.send(format!("POST /take HTTP/1.1\r\nHost: edge\r\nContent-Length: {LARGE}\r\n\r\n").as_bytes());
+        wire.send(
+            format!("POST /take HTTP/1.1\r\nHost: localhost\r\nContent-Length: {LARGE}\r\n\r\n").as_bytes(),
+        );
         let piece = vec![b'x'; 1 << 20];
         for _ in 0..LARGE >> 20 {
             wire.send(&piece);
@@ -36,7 +38,7 @@ fn a_caller_whom_the_bot_refuses_is_answered_while_its_body_never_ends() {
     let edge = Edge::before(&bot.url());
     let grown = edge.peak_of(|| {
         let mut wire = Wire::to(edge.address());
-        wire.send(b"POST /refuse HTTP/1.1\r\nHost: edge\r\nTransfer-Encoding: chunked\r\n\r\n");
+        wire.send(b"POST /refuse HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n");
         let taken = wire.pour(ENDLESS);
         assert!(taken < ON_THE_WAY, "{taken} bytes of a refused caller were taken");
         assert_eq!(wire.hear("unauthorized").statuses(), [401]);
@@ -51,7 +53,7 @@ fn a_body_that_nobody_reads_holds_up_its_sender() {
     let edge = Edge::before(&bot.url());
     let grown = edge.peak_of(|| {
         let mut wire = Wire::to(edge.address());
-        wire.send(b"POST /ignore HTTP/1.1\r\nHost: edge\r\nTransfer-Encoding: chunked\r\n\r\n");
+        wire.send(b"POST /ignore HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n");
         let taken = wire.pour(ENDLESS);
         assert!(taken < ON_THE_WAY, "{taken} bytes that nobody reads were taken");
     });
@@ -66,7 +68,7 @@ fn a_restart_is_refused_to_strangers_before_any_of_their_body_is_kept() {
         let grown = edge.peak_of(|| {
             let mut wire = Wire::to(edge.address());
             let head = format!(
-                "POST {RESTART_ROUTE} HTTP/1.1\r\nHost: edge\r\n{authorization}Transfer-Encoding: chunked\r\n\r\n"
+                "POST {RESTART_ROUTE} HTTP/1.1\r\nHost: localhost\r\n{authorization}Transfer-Encoding: chunked\r\n\r\n"
             );
             wire.send(head.as_bytes());
             let taken = wire.pour(ENDLESS);
@@ -85,7 +87,7 @@ fn a_restart_with_a_body_beyond_its_measure_is_refused_without_taking_it_in() {
     let grown = edge.peak_of(|| {
         let mut wire = Wire::to(edge.address());
         let head = format!(
-            "POST {RESTART_ROUTE} HTTP/1.1\r\nHost: edge\r\nAuthorization: Bearer {}\r\n\
+            "POST {RESTART_ROUTE} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n\
              Transfer-Encoding: chunked\r\n\r\n",
             Edge::TOKEN
         );
@@ -104,14 +106,14 @@ fn a_stream_is_open_after_half_an_hour_of_comments_alone_at_a_thousandth_of_the_
     let bot = Recorder::start();
     let edge = Edge::before(&bot.url());
     let mut wire = Wire::to(edge.address());
-    wire.send(b"GET /idle HTTP/1.1\r\nHost: edge\r\n\r\n");
+    wire.send(b"GET /idle HTTP/1.1\r\nHost: localhost\r\n\r\n");
     let (mut heard, mut ticks) = (String::new(), 0);
     while !heard.ends_with("\r\n0\r\n\r\n") {
         heard += &wire.hear("\n").text;
         // As the tick of each minute does, which comes with every third comment.
         while ticks < heard.matches("here").count() / COMMENTS_A_MINUTE {
             let mut tick = Wire::to(edge.address());
-            tick.send(b"GET /healthz HTTP/1.1\r\nHost: edge\r\nConnection: close\r\n\r\n");
+            tick.send(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
             assert_eq!(tick.answer().status, 200);
             ticks += 1;
         }
@@ -128,7 +130,7 @@ fn a_caller_that_hangs_up_on_a_stream_is_gone_for_the_bot_too() {
     let bot = Recorder::start();
     let edge = Edge::before(&bot.url());
     let mut wire = Wire::to(edge.address());
-    wire.send(b"GET /stream HTTP/1.1\r\nHost: edge\r\n\r\n");
+    wire.send(b"GET /stream HTTP/1.1\r\nHost: localhost\r\n\r\n");
     wire.hear("still here");
     drop(wire);
     bot.until("the bot notices that its reader left", |arrival| arrival.target == "/stream" && arrival.broke);
@@ -139,7 +141,7 @@ fn a_caller_that_hangs_up_before_an_answer_is_gone_for_the_bot_too() {
     let bot = Recorder::start();
     let edge = Edge::before(&bot.url());
     let mut wire = Wire::to(edge.address());
-    wire.send(b"POST /take HTTP/1.1\r\nHost: edge\r\nContent-Length: 10\r\n\r\n12345");
+    wire.send(b"POST /take HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n12345");
     bot.until("the first half arrives", |arrival| arrival.target == "/take" && arrival.body == 5);
     drop(wire);
     bot.until("the bot notices that its caller left", |arrival| arrival.target == "/take" && arrival.broke);

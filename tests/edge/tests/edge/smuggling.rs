@@ -55,7 +55,7 @@ fn what_a_caller_lists_as_its_connections_own_ends_at_the_edge_and_everything_el
     let edge = Edge::before(&bot.url());
     let mut wire = Wire::to(edge.address());
     wire.send(
-        b"GET /x?q=%20a HTTP/1.1\r\nHost: edge\r\nConnection: close, X-Mine\r\nX-Mine: 1\r\nX_Mine: 2\r\n\
+        b"GET /x?q=%20a HTTP/1.1\r\nHost: localhost\r\nConnection: close, X-Mine\r\nX-Mine: 1\r\nX_Mine: 2\r\n\
           Proxy-Authorization: p\r\nTE: trailers\r\nUpgrade: h2c\r\nKeep-Alive: 5\r\n\
           X-Yours: 3\r\nAuthorization: Bearer b\r\nLast-Event-ID: 7\r\n\r\n",
     );
@@ -81,7 +81,7 @@ fn each_request_gets_a_trace_of_its_own() {
     let edge = Edge::before(&bot.url());
     for _ in 0..2 {
         let mut wire = Wire::to(edge.address());
-        wire.send(b"GET /x HTTP/1.1\r\nHost: edge\r\nConnection: close\r\n\r\n");
+        wire.send(b"GET /x HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
         assert_eq!(wire.hear_out().statuses(), [200]);
     }
     let traces: Vec<_> = bot.arrivals().iter().map(trace).collect();
@@ -93,12 +93,14 @@ fn a_head_beyond_all_measure_is_refused_and_reaches_nobody() {
     let bot = Recorder::start();
     let edge = Edge::before(&bot.url());
     let mut wire = Wire::to(edge.address());
-    wire.send(format!("GET /huge HTTP/1.1\r\nHost: edge\r\nX-Huge: {}\r\n\r\n", "x".repeat(HUGE)).as_bytes());
+    wire.send(
+        format!("GET /huge HTTP/1.1\r\nHost: localhost\r\nX-Huge: {}\r\n\r\n", "x".repeat(HUGE)).as_bytes(),
+    );
     let statuses = wire.hear_out().statuses();
     assert!(statuses.iter().all(|status| (400..500).contains(status)), "{statuses:?}");
     assert_eq!(bot.arrivals().len(), 0);
     let mut wire = Wire::to(edge.address());
-    wire.send(b"GET /next HTTP/1.1\r\nHost: edge\r\n\r\n");
+    wire.send(b"GET /next HTTP/1.1\r\nHost: localhost\r\n\r\n");
     assert_eq!(wire.hear_out().statuses(), [200]);
 }
 

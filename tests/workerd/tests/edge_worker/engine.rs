@@ -18,6 +18,10 @@ use tempfile::TempDir;
 const JSON: &str = "application/json";
 /// Longest wait for what is about to happen; only a hang reaches it.
 pub const PATIENCE: Duration = Duration::from_secs(20);
+/// Bytes of an answer of the bot's beyond which the edge reads none (document 1 section 4.6: what it cannot read).
+const ANSWER_LIMIT: usize = 64 * 1024;
+/// A port at which nobody listens.
+const NOBODYS_PORT: u16 = 9;
 /// How a container ends that is killed.
 const KILLED: i64 = 137;
 
@@ -33,13 +37,45 @@ pub enum Manner {
     Fails(i64),
 }
 
+/// What the bot answers when it is asked for its health.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Health {
+    /// Its health.
+    #[default]
+    Told,
+    /// Nothing, for as long as this lasts.
+    KeptBack,
+    /// More than anybody reads.
+    TooLong,
+}
+
+/// What the engine tells of the container's port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Port {
+    /// Where the bot listens.
+    #[default]
+    Open,
+    /// One at which nobody listens, as after the end of a container that the engine did not notice.
+    Closed,
+    /// An error.
+    Untold,
+}
+
 /// What there is, and what was asked for.
 #[derive(Debug, Default)]
 pub struct State {
     /// The manner of the next container.
     pub manner: Manner,
+    /// What is told of where the container is to be reached.
+    pub port: Port,
+    /// How often that was asked for.
+    pub inspected: usize,
     /// How often everybody was told an error who waited for the end of a container.
     pub lost: usize,
+    /// How the bot answers for its health.
+    pub health: Health,
+    /// How often it was asked for that.
+    pub probed: usize,
     /// Whether the bot keeps back whether somebody may restart it.
     pub silent: bool,
     /// How often it was asked that.
@@ -168,9 +204,7 @@ impl State {
 fn bot(call: Call<'_>, shared: &Shared) -> Result<()> {
     let number = shared.state.lock().unwrap().started.len();
     let body = match call.head.target() {
-        "/healthz" => {
-            json!({ "ok": true, "inFlight": 0, "draining": false, "startedAt": format!("t{number}") })
-        }
+        "/healthz" => health(number, shared),
         "/admin/restart/authorize" => {
             shared.change(|state| state.asked += 1);
             let state = shared.state.lock().unwrap();
@@ -182,6 +216,25 @@ fn bot(call: Call<'_>, shared: &Shared) -> Result<()> {
     call.reply.whole(200, JSON, body.to_string().as_bytes())
 }
 
+fn health(number: usize, shared: &Shared) -> Value {
+    // What was asked for at that time is what is answered.
+    let health = shared.change(|state| {
+        state.probed += 1;
+        state.health
+    });
+    let padding = match health {
+        Health::Told => String::new(),
+        Health::KeptBack => {
+            let state = shared.state.lock().unwrap();
+            drop(shared.changed.wait_while(state, |state| state.health == Health::KeptBack).unwrap());
+            String::new()
+        }
+        Health::TooLong => " ".repeat(ANSWER_LIMIT),
+    };
+    let started = format!("t{number}");
+    json!({ "ok": true, "inFlight": 0, "draining": false, "startedAt": started, "padding": padding })
+}
+
 /// The engine's API, as far as the runtime asks.
 fn engine(mut call: Call<'_>, shared: &Shared, bot: SocketAddr) -> Result<()> {
     let mut body = Vec::new();
@@ -189,7 +242,7 @@ fn engine(mut call: Call<'_>, shared: &Shared, bot: SocketAddr) -> Result<()> {
     let (path, query) = call.head.target().split_once('?').unwrap_or((call.head.target(), ""));
     let verb = path.rsplit('/').next().unwrap_or_default();
     let (status, told) = match (call.head.method(), verb) {
-        ("GET", "json") => inspected(&shared.state.lock().unwrap(), bot),
+        ("GET", "json") => shared.change(|state| inspected(state, bot)),
         ("POST", "create") => (shared.change(|state| create(state, &body)), json!({ "Id": "c" })),
         ("POST", "start") => (shared.change(State::begin), json!({})),
         ("POST", "kill") => {
@@ -200,7 +253,7 @@ fn engine(mut call: Call<'_>, shared: &Shared, bot: SocketAddr) -> Result<()> {
         ("POST", "wait") if shared.state.lock().unwrap().there.is_none() => (404, json!({})),
         ("POST", "wait") => match shared.wait() {
             Some(code) => (200, json!({ "StatusCode": code })),
-            None => (500, json!({ "message": "the engine is busy" })),
+            None => (500, busy()),
         },
         ("DELETE", _) => {
             shared.change(|state| state.end(KILLED));
@@ -211,14 +264,24 @@ fn engine(mut call: Call<'_>, shared: &Shared, bot: SocketAddr) -> Result<()> {
     call.reply.whole(status, JSON, told.to_string().as_bytes())
 }
 
-fn inspected(state: &State, bot: SocketAddr) -> (u16, Value) {
+fn inspected(state: &mut State, bot: SocketAddr) -> (u16, Value) {
+    state.inspected += 1;
     if state.there.is_none() {
         return (404, json!({}));
     }
     let status = if state.running { "running" } else { "created" };
-    let port = json!([{ "HostIp": "127.0.0.1", "HostPort": bot.port().to_string() }]);
+    let port = match state.port {
+        Port::Open => bot.port(),
+        Port::Closed => NOBODYS_PORT,
+        Port::Untold => return (500, busy()),
+    };
+    let port = json!([{ "HostIp": "127.0.0.1", "HostPort": port.to_string() }]);
     let ports = json!({ "Ports": { "8080/tcp": port } });
     (200, json!({ "State": { "Status": status, "Running": state.running }, "NetworkSettings": ports }))
+}
+
+fn busy() -> Value {
+    json!({ "message": "the engine is busy" })
 }
 
 fn create(state: &mut State, body: &[u8]) -> u16 {

@@ -8,7 +8,7 @@ use ars_tests_workerd::{Answer, Running, edge_with_containers};
 use ars_workerd::{Settings, TICK_ROUTE};
 use serde_json::{Value, json};
 
-use crate::engine::{Engine, Manner, PATIENCE};
+use crate::engine::{Engine, Health, Manner, PATIENCE, Port};
 
 const TOKENS: &str = r#"{"good":{"subject":"ann","scopes":["deploy:write"]}}"#;
 /// Between two looks at a condition.
@@ -177,6 +177,44 @@ fn a_container_whose_watch_failed_goes_on_answering_until_it_ends_and_is_then_fo
     engine.end(137);
     let answer = asked_until(&edge, "the next bot", |answer| answer.status == 200);
     assert_eq!(answer.body["number"], json!(2));
+}
+
+#[test]
+fn a_lost_container_that_is_slow_or_says_too_much_is_there_all_the_same() {
+    let (engine, edge) = lost();
+    for health in [Health::TooLong, Health::KeptBack] {
+        engine.set(|state| (state.health, state.probed) = (health, 0));
+        // The next look comes only when the last one, which told nothing, was not taken for an end.
+        engine.until("a look after another", |state| state.probed > 1);
+        assert_eq!(number(&edge), json!(1), "{health:?}: {}", edge.log());
+        engine.set(|state| state.health = Health::Told);
+    }
+    assert_eq!(engine.state().started.len(), 1, "{}", edge.log());
+}
+
+#[test]
+fn a_lost_container_is_given_up_when_several_looks_in_a_row_failed_and_no_earlier() {
+    let (engine, edge) = lost();
+    let port = |port| engine.set(|state| (state.port, state.inspected, state.probed) = (port, 0, 0));
+    port(Port::Untold);
+    engine.until("a third look", |state| state.inspected > 2);
+    // One that is answered makes good for those before it.
+    port(Port::Open);
+    engine.until("a look that is answered", |state| state.probed > 0);
+    assert_eq!(number(&edge), json!(1), "{}", edge.log());
+    port(Port::Untold);
+    engine.until("a fifth look", |state| state.inspected > 4);
+    port(Port::Open);
+    asked_until(&edge, "the next bot", |answer| answer.body["number"] == json!(2));
+}
+
+#[test]
+fn a_lost_container_at_whose_port_nobody_listens_is_given_up_too() {
+    let (engine, edge) = lost();
+    engine.set(|state| (state.port, state.inspected) = (Port::Closed, 0));
+    engine.until("a fifth look", |state| state.inspected > 4);
+    engine.set(|state| state.port = Port::Open);
+    asked_until(&edge, "the next bot", |answer| answer.body["number"] == json!(2));
 }
 
 #[test]

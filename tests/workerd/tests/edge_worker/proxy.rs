@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use ars_tests_workerd::{Running, edge_worker, raw_answer};
 use ars_upstream::{Call, Upstream};
 use ars_wire::admin::{AUTHORIZE_ROUTE, CRASH_ROUTE, RESTART_ROUTE};
+use ars_workerd::{Settings, TICK_ROUTE};
 use serde_json::{Value, json};
 use socket2::SockRef;
 
@@ -106,6 +107,55 @@ fn the_subject_and_outside_traces_never_arrive_and_a_trace_of_the_edges_own_does
 }
 
 #[test]
+fn a_developers_bot_hears_of_nobody_who_asks_by_the_name_of_another_machine() {
+    let (tell, told) = mpsc::channel();
+    let bot = Upstream::start(move |call: Call<'_>| {
+        let seen = (call.head.target().to_owned(), call.head.field("host").map(str::to_owned));
+        tell.send(seen).unwrap();
+        call.reply.whole(200, "text/plain", b"every run there is")
+    });
+    let bot = bot.unwrap();
+    let edge = edge_worker(&bot.url(), Some(r#"{"good":{"subject":"ann","scopes":["deploy:write"]}}"#));
+    let port = edge.client.address().port();
+    let asked = |host: &str, path: &str| {
+        let fields = "Authorization: Bearer good\r\nContent-Length: 0\r\n";
+        let request = format!("POST {path} HTTP/1.1\r\nHost: {host}\r\n{fields}\r\n");
+        raw_answer(edge.client.address(), request.as_bytes())
+    };
+    for host in ["evil.example", &format!("evil.example:{port}"), "localhost.evil.example", "0.0.0.0", "edge"]
+    {
+        for path in ["/runs", "/healthz", RESTART_ROUTE] {
+            let answer = asked(host, path);
+            let told = (answer.status, &answer.body["error"]);
+            assert_eq!(told, (403, &json!("forbidden")), "{host} {path}: {answer:?}");
+        }
+    }
+    // In its absolute form a target would name the host: the runtime takes none of that form.
+    assert_eq!(asked("evil.example", "http://localhost/runs").status, 500);
+    assert!(told.try_recv().is_err(), "the bot was asked");
+    for host in ["localhost", "LOCALHOST", "127.0.0.1", &format!("localhost:{port}"), "[::1]:80"] {
+        assert_eq!(asked(host, "/runs").status, 200, "{host}");
+        let seen = told.recv_timeout(PATIENCE).unwrap();
+        // The name that the caller used is gone by here, so the bot itself could not refuse it.
+        let name = bot.url().trim_start_matches("http://").to_owned();
+        assert_eq!(seen, ("/runs".to_owned(), Some(name)), "{host}");
+    }
+}
+
+#[test]
+fn the_minutes_tick_reaches_a_developers_bot() {
+    let (tell, told) = mpsc::channel();
+    let bot = Upstream::start(move |call: Call<'_>| {
+        tell.send(call.head.target().to_owned()).unwrap();
+        call.reply.whole(200, "text/plain", b"")
+    });
+    let mut edge = edge_worker(&bot.unwrap().url(), None);
+    edge.deploy(|settings| Settings { ticks: true, ..settings });
+    assert_eq!(edge.client.get(TICK_ROUTE).body["outcome"], json!("ok"));
+    assert_eq!(told.recv_timeout(PATIENCE).unwrap(), "/healthz", "{}", edge.log());
+}
+
+#[test]
 fn redirects_and_failures_of_the_bots_are_the_callers_to_see() {
     let bot = Upstream::start(|call: Call<'_>| {
         let status = call.head.target().trim_start_matches('/').parse().unwrap_or(200);
@@ -114,7 +164,7 @@ fn redirects_and_failures_of_the_bots_are_the_callers_to_see() {
     .unwrap();
     let edge = edge_worker(&bot.url(), None);
     for status in [200, 302, 400, 401, 404, 409, 413, 500, 503] {
-        let request = format!("GET /{status} HTTP/1.1\r\nHost: edge\r\n\r\n");
+        let request = format!("GET /{status} HTTP/1.1\r\nHost: localhost\r\n\r\n");
         let answer = raw_answer(edge.client.address(), request.as_bytes());
         assert_eq!((answer.status, answer.body), (status, json!("of the bot")));
     }
@@ -164,7 +214,7 @@ fn a_stranger_who_sends_a_head_and_no_body_is_answered_whatever_the_route() {
         for framing in ["Content-Length: 1000", "Transfer-Encoding: chunked"] {
             for bearer in ["", "Authorization: Bearer nobody\r\n"] {
                 let mut stream = connect(&edge);
-                let head = format!("POST {path} HTTP/1.1\r\nHost: edge\r\n{bearer}{framing}\r\n\r\n");
+                let head = format!("POST {path} HTTP/1.1\r\nHost: localhost\r\n{bearer}{framing}\r\n\r\n");
                 stream.write_all(head.as_bytes()).unwrap();
                 let mut status = String::new();
                 // The connection stays open for a body that never comes.
@@ -202,7 +252,7 @@ fn connect(edge: &Running) -> TcpStream {
 
 fn open(edge: &Running, path: &str) -> BufReader<TcpStream> {
     let mut stream = connect(edge);
-    stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: edge\r\n\r\n").as_bytes()).unwrap();
+    stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").as_bytes()).unwrap();
     BufReader::new(stream)
 }
 
