@@ -70,9 +70,15 @@ pub fn run(what: &What) -> Result<()> {
     }
 }
 
-/// Shows that each measurement of the runtime works from end to end, with the bot as tests start it. No figure decides:
-/// it is the check that fits a busy machine.
+/// Shows that the measurements of the runtime and of the edge path work from end to end. No figure decides: it is the
+/// check that fits a busy machine.
 pub fn smoke() -> Result<()> {
+    smoke_loop()?;
+    edge::smoke()
+}
+
+/// With the bot as tests start it.
+fn smoke_loop() -> Result<()> {
     let programs = Programs::new(&std::env::temp_dir(), Which::Tested)?;
     println!("The benchmark of the runtime in its smallest form: that it works, not how fast.");
     let mut verdicts = Verdicts::default();
@@ -82,7 +88,7 @@ pub fn smoke() -> Result<()> {
 
 fn measure_loop(options: &LoopOptions) -> Result<()> {
     if options.smoke {
-        return smoke();
+        return smoke_loop();
     }
     let which = if options.as_built { Which::AsBuilt } else { Which::Released };
     let programs = Programs::new(&options.dir, which)?;

@@ -1,4 +1,4 @@
-// What becomes of the headers of a proxied request: the same rules as `shared/edge`.
+// What becomes of the headers of a proxied request and of its answer: the same rules as `shared/edge`.
 
 const HOP_BY_HOP = new Set([
   "connection",
@@ -28,17 +28,34 @@ const SUBJECT = "x-ars-restart-subject";
 
 /** The headers that go on to the bot, with a trace context of our own. */
 export function forwarded(headers: Headers): Headers {
-  const listed = new Set((headers.get("connection") ?? "").split(",").map(spelt));
+  const listed = listedIn(headers);
   const kept = new Headers();
   for (const [name, value] of headers) {
     const plain = spelt(name);
-    if (plain === SUBJECT || HOP_BY_HOP.has(plain) || TRACE.has(plain)) continue;
+    if (plain === SUBJECT || TRACE.has(plain) || isOfConnection(plain, listed)) continue;
     if (TRACE_PREFIXES.some((prefix) => plain.startsWith(prefix))) continue;
-    if (listed.has(plain) && !NEVER_LISTED.has(plain)) continue;
     kept.append(name, value);
   }
-  kept.set("traceparent", `00-${random(16)}-${random(8)}-01`);
+  kept.set("traceparent", traceparent());
   return kept;
+}
+
+/** The answer without what belongs to the connection to the bot. */
+export function returned(response: Response): Response {
+  const listed = listedIn(response.headers);
+  const stripped = [...response.headers.keys()].filter((name) => isOfConnection(spelt(name), listed));
+  if (stripped.length === 0) return response;
+  const kept = new Response(response.body, response);
+  for (const name of stripped) kept.headers.delete(name);
+  return kept;
+}
+
+function isOfConnection(plain: string, listed: Set<string>): boolean {
+  return HOP_BY_HOP.has(plain) || (listed.has(plain) && !NEVER_LISTED.has(plain));
+}
+
+function listedIn(headers: Headers): Set<string> {
+  return new Set((headers.get("connection") ?? "").split(",").map(spelt));
 }
 
 /** One spelling for every spelling of a name: some servers take an underscore for a hyphen. */
@@ -46,7 +63,14 @@ function spelt(name: string): string {
   return name.trim().toLowerCase().replaceAll("_", "-");
 }
 
-function random(bytes: number): string {
-  const drawn = crypto.getRandomValues(new Uint8Array(bytes));
-  return Array.from(drawn, (byte) => byte.toString(16).padStart(2, "0")).join("");
+function traceparent(): string {
+  const random = crypto.getRandomValues(new Uint8Array(24));
+  // An id of zeroes alone means none.
+  random[15]! |= 1;
+  random[23]! |= 1;
+  return `00-${hex(random.subarray(0, 16))}-${hex(random.subarray(16))}-01`;
+}
+
+function hex(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

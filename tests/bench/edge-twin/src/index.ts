@@ -4,7 +4,7 @@
 
 import { DurableObject } from "cloudflare:workers";
 
-import { forwarded } from "./headers";
+import { forwarded, returned } from "./headers";
 
 interface Env {
   BOT: DurableObjectNamespace<Bot>;
@@ -13,19 +13,23 @@ interface Env {
 
 const OBJECT = "singleton";
 const RETRY_AFTER_SECONDS = "2";
+/** The names by which an edge before a developer's bot is asked. */
+const THIS_MACHINE = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
 export class Bot extends DurableObject<Env> {
   async fetch(request: Request): Promise<Response> {
     const asked = new URL(request.url);
+    if (!THIS_MACHINE.has(asked.hostname)) return Response.json({ error: "forbidden" }, { status: 403 });
     const address = new URL(asked.pathname + asked.search, this.env.DEV_BOT_URL);
     try {
-      return await fetch(address, {
+      const answered = await fetch(address, {
         method: request.method,
         headers: forwarded(request.headers),
         body: request.body,
         redirect: "manual",
         signal: request.signal,
       });
+      return returned(answered);
     } catch {
       return Response.json(
         { error: "unavailable" },

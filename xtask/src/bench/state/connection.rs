@@ -66,13 +66,19 @@ impl Connection {
 
     /// The same, with the body taken out.
     pub fn ask(&mut self, request: &[u8]) -> Result<Answer> {
+        Ok(self.ask_whole(request)?.1)
+    }
+
+    /// The same, with the head as it came.
+    pub fn ask_whole(&mut self, request: &[u8]) -> Result<(String, Answer)> {
         let (head, start, end) = self.round_trip(request)?;
         let raw = &self.buffer[start..end];
         let body = match head.framing {
             Framing::Length(_) => raw.to_vec(),
             Framing::Chunked => unchunk(raw)?,
         };
-        Ok(Answer { status: head.status, content_type: head.content_type, body })
+        let text = String::from_utf8_lossy(&self.buffer[..start]).into_owned();
+        Ok((text, Answer { status: head.status, content_type: head.content_type, body }))
     }
 
     fn round_trip(&mut self, request: &[u8]) -> Result<(Head, usize, usize)> {

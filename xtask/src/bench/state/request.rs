@@ -41,10 +41,10 @@ impl Ask {
         out.clear();
         // Writing into memory cannot fail.
         let _ = match &self.body {
-            None => write!(out, "GET {} HTTP/1.1\r\nHost: bench\r\n\r\n", self.path),
+            None => write!(out, "GET {} HTTP/1.1\r\nHost: localhost\r\n\r\n", self.path),
             Some(body) => write!(
                 out,
-                "POST {} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer {TOKEN}\r\n\
+                "POST {} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\n\
                  Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
                 self.path,
                 body.len()
