@@ -216,15 +216,14 @@ export function containerClass(name) {
     }
 
     async #pass(request, way) {
-      const headers = new Headers(request.headers);
       const [traceparent, ...stripped] = way.split("\n");
-      for (const name of stripped) headers.delete(name);
-      headers.set("traceparent", traceparent);
-      const { signal, url } = request;
       try {
-        // As a request, not as its parts: of those, a GET may not have a body, which on the wire it may.
-        const passing = new Request(request, { headers, signal, redirect: "manual" });
-        return this.#returned(await this.#send(new Request(this.#address(url), passing)));
+        // As a request, not as its parts: of those, a GET may not have a body, which on the wire it may. The caller's
+        // signal comes with it, and as in every request from outside it leaves redirects alone.
+        const passing = new Request(this.#address(request.url), request);
+        for (const name of stripped) passing.headers.delete(name);
+        passing.headers.set("traceparent", traceparent);
+        return this.#returned(await this.#send(passing));
       } catch (error) {
         console.warn(`a request broke off: ${error?.message ?? error}`);
         return inRust(() => wasm.broke_off(String(error?.message ?? error)));

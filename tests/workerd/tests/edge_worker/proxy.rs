@@ -159,7 +159,8 @@ fn the_minutes_tick_reaches_a_developers_bot() {
 fn redirects_and_failures_of_the_bots_are_the_callers_to_see() {
     let bot = Upstream::start(|call: Call<'_>| {
         let status = call.head.target().trim_start_matches('/').parse().unwrap_or(200);
-        call.reply.whole(status, "text/plain", b"of the bot")
+        // Whoever follows a redirect comes to another answer.
+        call.reply.whole(status, "text/plain\r\nLocation: /418", b"of the bot")
     })
     .unwrap();
     let edge = edge_worker(&bot.url(), None);
