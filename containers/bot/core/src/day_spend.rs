@@ -3,14 +3,18 @@
 //! The sum of what is recorded is the store's: every process counts what every process recorded. Each question asks
 //! only for what may have been recorded since the last one. A run under way holds its own cap until its cost is known,
 //! so that runs begun together share what is left instead of each having all of it. Those of this process are known
-//! here; those of another one, as there is during a deploy, by what their rows in the ledger say: two processes can
-//! together exceed the cap only by what both begin within [`ROWS_KEPT_MS`]. It fails closed: without an answer of the
-//! store nothing begins, and a run whose cost is not known has cost what it held. Not here: the cap of one run, which
-//! the loop keeps (`ars_agent::money`).
+//! here; those of another one, as there is during a deploy, by what their rows in the ledger say. A row is read up to
+//! [`ANSWER_KEPT`] before a run begins by it, and it is there up to `CLAIM_PATIENCE` (`live`) after its run has its hold:
+//! two processes can together exceed the cap by what both begin within seven seconds, and by a run that went on without
+//! the ledger's answer to its claim for as long as the ledger has none. It fails closed: without an answer of the store
+//! nothing begins, and a run that is closed without all of its cost being known has cost what it held. Of a run that
+//! goes on after its process died, what that process had not stored yet is not known to anybody and not counted. Not
+//! here: the cap of one run, which the loop keeps (`ars_agent::money`).
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Arc, Mutex as Lock, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use ars_agent::money::{MoneyCap, dollars};
@@ -18,7 +22,7 @@ use ars_runs::{HELD, REFLECTION_COST};
 use ars_types::{RunId, UnixMillis};
 use ars_wire::{Moment, runs::ListRequest};
 use serde_json::Value;
-use tokio::sync::Mutex;
+use tokio::{sync::Mutex, time::Instant};
 
 use crate::{
     history::{COST, MAKE_UP_FOR},
@@ -36,8 +40,9 @@ const SLACK_MS: i64 = 120_000;
 /// and after an outage that may be as late as it is still made up for.
 const OVERLAP_MS: i64 = MAKE_UP_FOR.as_millis() as i64 + SLACK_MS;
 /// For how long the ledger's rows are taken as read (state-worker supplement section 11, "ledger reads in listings"):
-/// each is as large as a prompt, and 200 runs may begin at once.
-const ROWS_KEPT_MS: i64 = 2000;
+/// each is as large as a prompt, and 200 runs may begin at once. For as long a store that failed is not asked again:
+/// everybody who waited for its answer is told so, instead of each waiting for one of their own.
+const ANSWER_KEPT: Duration = Duration::from_secs(2);
 
 /// Where it stands what runs have cost and may cost.
 pub(crate) struct Books<'a> {
@@ -64,13 +69,21 @@ struct Counted {
     runs: HashMap<String, u64>,
     asked_to: UnixMillis,
     elsewhere: Option<Elsewhere>,
+    failed: Option<Failed>,
 }
 
-/// What runs of other processes hold.
+/// What runs hold that this process holds nothing for.
 #[derive(Debug, Clone, Copy)]
 struct Elsewhere {
     microusd: u64,
-    asked_at: UnixMillis,
+    /// Not by the wall clock: one that is set back would keep it for longer.
+    asked_at: Instant,
+}
+
+/// That a store did not answer.
+struct Failed {
+    error: StoreError,
+    at: Instant,
 }
 
 /// Runs of this process.
@@ -78,6 +91,10 @@ struct Elsewhere {
 struct Own {
     /// What those under way may spend.
     held: u64,
+    /// Those of them that the ledger may list.
+    runs: HashSet<RunId>,
+    /// One of those was given up since the ledger's rows were read: they tell what it holds now.
+    is_given_up: bool,
     /// Those that ended, or cost more afterwards, since the last question. Their records may not say so yet, or never.
     ended: Vec<Ended>,
 }
@@ -92,6 +109,7 @@ struct Ended {
 pub struct Hold {
     spend: Arc<DaySpend>,
     microusd: u64,
+    run: Option<RunId>,
 }
 
 impl DaySpend {
@@ -104,7 +122,7 @@ impl DaySpend {
         now: UnixMillis,
     ) -> Result<Hold, String> {
         let mut counted = self.counted.lock().await;
-        if let Err(error) = counted.update(books, now).await {
+        if let Err(error) = counted.update(books, self, now).await {
             tracing::error!(error = %error, "the day's costs are not known: nothing begins");
             return Err(
                 "💸 What today's runs have cost is not known at the moment, so none is begun.".to_owned()
@@ -130,20 +148,28 @@ impl DaySpend {
         let microusd = run_cap.unwrap_or(left).min(left);
         own.held = own.held.saturating_add(microusd);
         drop(own);
-        Ok(Hold { spend: Arc::clone(self), microusd })
+        Ok(Hold { spend: Arc::clone(self), microusd, run: None })
     }
 
     /// Holds what a run that another process began may spend, whatever is left: it was allowed to.
-    pub(crate) fn hold(self: &Arc<Self>, cap: MoneyCap) -> Hold {
+    pub(crate) fn hold(self: &Arc<Self>, run: &RunId, cap: MoneyCap) -> Hold {
         let mut own = self.own();
         own.held = own.held.saturating_add(cap.run_microusd);
         drop(own);
-        Hold { spend: Arc::clone(self), microusd: cap.run_microusd }
+        let mut hold = Hold { spend: Arc::clone(self), microusd: cap.run_microusd, run: None };
+        hold.be_for(run);
+        hold
     }
 
     /// A run that is over cost so much in all.
     pub(crate) fn cost(&self, run: &RunId, microusd: u64, at: UnixMillis) {
         self.own().ended.push(Ended { run: run.clone(), at, microusd });
+    }
+
+    /// Whether this process counts a run by itself, whatever its row says.
+    fn counts(&self, run: &RunId) -> bool {
+        let own = self.own();
+        own.runs.contains(run) || own.ended.iter().any(|ended| ended.run == *run)
     }
 
     fn own(&self) -> MutexGuard<'_, Own> {
@@ -157,9 +183,21 @@ impl Hold {
         MoneyCap { run_microusd: self.microusd }
     }
 
+    /// From now on it is held for this run, which the ledger may list.
+    pub(crate) fn be_for(&mut self, run: &RunId) {
+        let mut own = self.spend.own();
+        if let Some(before) = self.run.replace(run.clone()) {
+            own.runs.remove(&before);
+        }
+        own.runs.insert(run.clone());
+    }
+
     /// The run is over: its cost takes the place of what was held, whether its record comes to be written or not.
-    pub(crate) fn settle(self, run: &RunId, cost: Option<u64>, at: UnixMillis) {
+    pub(crate) fn settle(mut self, run: &RunId, cost: Option<u64>, at: UnixMillis) {
         self.spend.cost(run, cost.unwrap_or(self.microusd), at);
+        if let Some(run) = self.run.take() {
+            self.spend.own().runs.remove(&run);
+        }
     }
 }
 
@@ -167,37 +205,60 @@ impl Drop for Hold {
     fn drop(&mut self) {
         let mut own = self.spend.own();
         own.held = own.held.saturating_sub(self.microusd);
+        if let Some(run) = &self.run {
+            own.runs.remove(run);
+            own.is_given_up = true;
+        }
     }
 }
 
 impl Counted {
-    async fn update(&mut self, books: &Books<'_>, now: UnixMillis) -> Result<(), StoreError> {
+    async fn update(
+        &mut self,
+        books: &Books<'_>,
+        spend: &DaySpend,
+        now: UnixMillis,
+    ) -> Result<(), StoreError> {
+        if let Some(failed) = self.failed.as_ref().filter(|failed| failed.at.elapsed() < ANSWER_KEPT) {
+            return Err(failed.error.clone());
+        }
+        let asked = self.ask(books, spend, now).await;
+        self.failed = asked.as_ref().err().map(|error| Failed { error: error.clone(), at: Instant::now() });
+        asked
+    }
+
+    async fn ask(&mut self, books: &Books<'_>, spend: &DaySpend, now: UnixMillis) -> Result<(), StoreError> {
         let day = day_of(now);
         if day != self.day {
             *self = Self { day, asked_to: day, ..Self::default() };
         }
         // Before the records: a run that ends meanwhile is rather counted twice than not at all.
         if let Some(live) = books.live {
-            self.ask_elsewhere(live, now).await?;
+            self.ask_elsewhere(live, spend).await?;
         }
         self.ask_recorded(books.store, now).await
     }
 
-    async fn ask_elsewhere(&mut self, live: &Live, now: UnixMillis) -> Result<(), StoreError> {
-        let is_fresh = |elsewhere: Elsewhere| (0..ROWS_KEPT_MS).contains(&(now - elsewhere.asked_at));
-        if self.elsewhere.is_some_and(is_fresh) {
+    async fn ask_elsewhere(&mut self, live: &Live, spend: &DaySpend) -> Result<(), StoreError> {
+        let is_stale = std::mem::take(&mut spend.own().is_given_up);
+        let is_fresh = |elsewhere: Elsewhere| !is_stale && elsewhere.asked_at.elapsed() < ANSWER_KEPT;
+        self.elsewhere = self.elsewhere.filter(|elsewhere| is_fresh(*elsewhere));
+        if self.elsewhere.is_some() {
             return Ok(());
         }
+        let asked_at = Instant::now();
         let rows = match live.ledger().live().await {
             Err(error) if error.kind == StoreErrorKind::RouteMissing => Vec::new(),
             rows => rows?,
         };
-        let others = rows.iter().filter(|row| row.owner_gen != *live.generation());
+        // Also one that is this process's by its row, and that it has given up or was never told of.
+        let is_counted = |run: &RunId| spend.counts(run) || self.runs.contains_key(run.as_str());
+        let others = rows.iter().filter(|row| !is_counted(&row.run_id));
         // One that does not say what it holds was not bound by the day.
         let holds =
             others.map(|row| Meta::of_row(&row.meta).ok().and_then(|meta| meta.hold).unwrap_or(u64::MAX));
         let microusd = holds.fold(0, u64::saturating_add);
-        self.elsewhere = Some(Elsewhere { microusd, asked_at: now });
+        self.elsewhere = Some(Elsewhere { microusd, asked_at });
         Ok(())
     }
 
@@ -242,6 +303,8 @@ fn cost_in(item: &Value) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
     use ars_runs::RunRecord;
     use ars_wire::runs::{EventsPage, ListResponse};
     use async_trait::async_trait;
@@ -256,19 +319,27 @@ mod tests {
 
     /// Lists what was recorded, as the store does: what finished since.
     #[derive(Default)]
-    struct Recorded(Lock<Vec<(&'static str, UnixMillis, u64)>>);
+    struct Recorded {
+        runs: Lock<Vec<(&'static str, UnixMillis, u64)>>,
+        is_down: AtomicBool,
+        asked: AtomicU32,
+    }
 
     impl Recorded {
         fn add(&self, run: &'static str, finished_at: UnixMillis, cost: u64) {
-            self.0.lock().unwrap().push((run, finished_at, cost));
+            self.runs.lock().unwrap().push((run, finished_at, cost));
         }
     }
 
     #[async_trait]
     impl RunStore for Recorded {
         async fn list(&self, request: &ListRequest) -> Result<ListResponse, StoreError> {
+            self.asked.fetch_add(1, Ordering::SeqCst);
+            if self.is_down.load(Ordering::SeqCst) {
+                return Err(StoreError { kind: StoreErrorKind::Transient, message: "as scripted".into() });
+            }
             let since = request.since_ms.unwrap().rounded();
-            let runs = self.0.lock().unwrap();
+            let runs = self.runs.lock().unwrap();
             let items = runs.iter().filter(|(_, at, _)| *at >= since);
             let items = items.map(|(id, _, cost)| json!({ "id": id, COST: cost })).collect();
             Ok(ListResponse { items, next_before: None })
@@ -333,7 +404,7 @@ mod tests {
     #[tokio::test]
     async fn a_run_of_unknown_cost_has_cost_all_it_held() {
         let (spend, store) = (Arc::<DaySpend>::default(), Recorded::default());
-        let hold = spend.hold(MoneyCap { run_microusd: 4 });
+        let hold = spend.hold(&RunId::parse("r1").unwrap(), MoneyCap { run_microusd: 4 });
         hold.settle(&RunId::parse("r1").unwrap(), None, NOON);
         assert_eq!(left(&spend, &store, NOON).await, 6);
     }
@@ -341,12 +412,29 @@ mod tests {
     #[tokio::test]
     async fn a_new_day_begins_with_what_runs_under_way_hold_and_no_more() {
         let (spend, store) = (Arc::<DaySpend>::default(), Recorded::default());
-        let hold = spend.hold(MoneyCap { run_microusd: 4 });
-        spend.hold(MoneyCap { run_microusd: 5 }).settle(&RunId::parse("r1").unwrap(), None, NOON);
+        let hold = spend.hold(&RunId::parse("r1").unwrap(), MoneyCap { run_microusd: 4 });
+        spend.hold(&RunId::parse("r1").unwrap(), MoneyCap { run_microusd: 5 }).settle(
+            &RunId::parse("r1").unwrap(),
+            None,
+            NOON,
+        );
         store.add("r2", NOON, 1);
         assert_eq!(left(&spend, &store, NOON).await, 0);
         assert_eq!(left(&spend, &store, NOON + DAY_MS).await, 6);
         drop(hold);
         assert_eq!(left(&spend, &store, NOON + DAY_MS).await, 10);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_store_that_fails_is_not_asked_again_by_each_of_those_who_waited() {
+        let (spend, store) = (Arc::<DaySpend>::default(), Recorded::default());
+        store.is_down.store(true, Ordering::SeqCst);
+        for _ in 0..3 {
+            assert_eq!(left(&spend, &store, NOON).await, 0);
+        }
+        assert_eq!(store.asked.load(Ordering::SeqCst), 1);
+        store.is_down.store(false, Ordering::SeqCst);
+        tokio::time::advance(ANSWER_KEPT).await;
+        assert_eq!(left(&spend, &store, NOON).await, CAP);
     }
 }

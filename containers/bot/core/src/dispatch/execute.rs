@@ -36,6 +36,9 @@ pub(super) async fn execute(
     in_flight: InFlight,
 ) -> Result<(), Box<super::Elsewhere>> {
     let id = core.registry().mint();
+    if let Some(hold) = &mut prepared.assignment.hold {
+        hold.be_for(&id);
+    }
     let facts = facts(core, &message, &prepared.asked, &prepared.assignment);
     let mut is_tracked = false;
     if let Some(live) = core.live() {

@@ -172,7 +172,7 @@ fn hold_of(core: &Core, run: &Reclaimed) -> Option<Hold> {
     let cap = claimed
         .map(|run_microusd| MoneyCap { run_microusd })
         .or_else(|| run.last_step.as_ref().and_then(Saved::of)?.cap())?;
-    Some(core.day_spend().hold(cap))
+    Some(core.day_spend().hold(&run.row.run_id, cap))
 }
 
 /// One run. Its hold is left where it is until the run goes on or is closed.

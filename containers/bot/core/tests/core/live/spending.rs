@@ -209,6 +209,21 @@ async fn a_run_under_way_in_another_process_holds_its_part_of_the_day() {
 }
 
 #[tokio::test]
+async fn a_run_that_was_given_up_holds_its_part_of_the_day_until_it_is_closed() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let world = process(&ledger, "g1", vec![Move::SayWhenTold("one")]);
+    let (io, running) = begin(&world, "hello");
+    world.model.called.notified().await;
+    // The ledger has given the right to reply, and its answer was lost.
+    ledger.runs().values_mut().for_each(|kept| kept.row.phase = Phase::Finishing);
+    world.model.go_on.notify_one();
+    running.await.unwrap();
+    assert!(io.replies.lock().unwrap().is_empty());
+    let reply = elsewhere(&world).await;
+    assert!(reply.starts_with('💸') && reply.contains("under way"), "{reply}");
+}
+
+#[tokio::test]
 async fn a_run_of_another_process_that_says_no_hold_may_spend_everything() {
     let ledger = left().await;
     for kept in ledger.runs().values_mut() {
