@@ -65,6 +65,14 @@ pub struct RunSeen {
     pub taken_over: Vec<u64>,
     /// Steps that the ledger acknowledged: the last call of a port before, and the process.
     pub steps: Vec<(u64, String)>,
+    /// The processes that took it over, in order.
+    pub takers: Vec<String>,
+    /// Steps that the ledger acknowledged, by their number: of each, the last record.
+    pub stored: BTreeMap<u64, StepSeen>,
+    /// The calls of each turn that a process wanted to store, by its place in the conversation and the process.
+    pub asked: BTreeMap<(u64, String), Vec<String>>,
+    /// The last event that each process brought to the ledger, answered or not.
+    pub flushed: BTreeMap<String, u64>,
     /// The message it serves, as its claim says: of several, the last.
     pub request: Option<String>,
     /// Events that the ledger acknowledged, by seq.
@@ -75,6 +83,19 @@ pub struct RunSeen {
     pub finished: Option<(u64, String)>,
     /// The record at the end.
     pub record: Option<Value>,
+}
+
+/// A step that the ledger acknowledged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepSeen {
+    /// The process that stored it.
+    pub process: String,
+    /// The last event before its calls.
+    pub seq: u64,
+    /// Turns of the conversation.
+    pub turns: u64,
+    /// Its calls.
+    pub calls: Vec<String>,
 }
 
 /// One message to a requester.

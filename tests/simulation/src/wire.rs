@@ -4,12 +4,13 @@ use std::sync::{Arc, atomic::Ordering};
 
 use ars_bot_adapters::stores::{Answer, Exchange};
 use ars_bot_core::ports::{StoreError, StoreErrorKind};
-use ars_wire::state::{MemoryVerb, Route, RunVerb};
+use ars_wire::state::{MemoryVerb, Route, RunVerb, TranscriptVerb};
 use async_trait::async_trait;
 use serde_json::Value;
 use tokio::time::{Duration, Instant, sleep, sleep_until};
 
 use crate::{
+    evidence::{Evidence, RunSeen, StepSeen},
     life::Life,
     script,
     world::{Reach, World},
@@ -26,6 +27,9 @@ impl Exchange for Wire {
     async fn exchange(&self, route: Route, body: String) -> Result<Answer, StoreError> {
         let life = &self.0;
         let call = life.begin(route.path()).await;
+        if route == Route::Transcript(TranscriptVerb::Write) {
+            note_asked(&life.world, &serde_json::from_str(&body).unwrap());
+        }
         let outcome = match (call.late_ms, life.world.reach()) {
             // A tombstone that comes after the final record replaces it: the stores keep the last of two puts (state-worker
             // supplement section 10.4 leaves their order to the writer). No promise holds against that.
@@ -95,27 +99,24 @@ fn note(world: &World, verb: RunVerb, request: &Value, answer: &Value, is_answer
             seen.claimed.get_or_insert_with(|| (world.calls(), text(&request["run"]["gen"]).to_owned()));
             seen.request = script::ids(request["run"]["meta"]["label"].as_str().unwrap_or_default()).pop();
         }
-        RunVerb::Flush if is_answered => {
-            evidence.flushed_runs.push(request["runs"].as_array().map_or(0, Vec::len));
-            let runs = request["runs"].as_array().into_iter().flatten();
-            for (run, flushed) in runs.zip(answer["runs"].as_array().into_iter().flatten()) {
-                if flushed["ok"] == true {
-                    let seen = evidence.run(text(&run["runId"]));
-                    for event in run["events"].as_array().into_iter().flatten() {
-                        seen.acknowledged.insert(event["seq"].as_u64().unwrap(), event.clone());
-                    }
-                }
+        RunVerb::Flush => {
+            if is_answered {
+                evidence.flushed_runs.push(request["runs"].as_array().map_or(0, Vec::len));
             }
+            note_flushed(&mut evidence, request, answer, is_answered);
         }
         RunVerb::Step if is_answered && answer["ok"] == true => {
             let (number, seen) = (world.calls(), evidence.run(text(&request["runId"])));
             seen.cap = request["record"]["loop"]["limits"]["cap"]["runMicrousd"].as_u64();
             seen.steps.push((number, text(&request["gen"]).to_owned()));
+            note_step(seen, text(&request["gen"]), &request["record"]);
         }
         RunVerb::Reclaim => {
             let number = world.calls();
             for run in answer["runs"].as_array().into_iter().flatten() {
-                evidence.run(text(&run["row"]["runId"])).taken_over.push(number);
+                let seen = evidence.run(text(&run["row"]["runId"]));
+                seen.taken_over.push(number);
+                seen.takers.push(text(&request["gen"]).to_owned());
             }
         }
         RunVerb::Inbox if answer["ok"] == true => {
@@ -137,6 +138,50 @@ fn note(world: &World, verb: RunVerb, request: &Value, answer: &Value, is_answer
             }
         }
         _ => {}
+    }
+}
+
+fn note_flushed(evidence: &mut Evidence, request: &Value, answer: &Value, is_answered: bool) {
+    let runs = request["runs"].as_array().into_iter().flatten();
+    for (run, flushed) in runs.zip(answer["runs"].as_array().into_iter().flatten()) {
+        if flushed["ok"] != true {
+            continue;
+        }
+        let seen = evidence.run(text(&run["runId"]));
+        for event in run["events"].as_array().into_iter().flatten() {
+            let seq = event["seq"].as_u64().unwrap();
+            let last = seen.flushed.entry(text(&request["gen"]).to_owned()).or_default();
+            *last = seq.max(*last);
+            if is_answered {
+                seen.acknowledged.insert(seq, event.clone());
+            }
+        }
+    }
+}
+
+fn note_step(seen: &mut RunSeen, process: &str, record: &Value) {
+    let calls = record["inFlight"].as_array().into_iter().flatten();
+    let step = StepSeen {
+        process: process.to_owned(),
+        seq: record["seq"].as_u64().unwrap(),
+        turns: record["turnIndex"].as_u64().unwrap(),
+        calls: calls.map(|call| text(&call["callId"]).to_owned()).collect(),
+    };
+    seen.stored.insert(record["step"].as_u64().unwrap(), step);
+}
+
+/// The calls of the turns that a process wants to store, before it is known what becomes of that.
+fn note_asked(world: &World, request: &Value) {
+    let mut evidence = world.evidence();
+    let seen = evidence.run(text(&request["runId"]));
+    for row in request["rows"].as_array().into_iter().flatten() {
+        let turn = (row["idx"].as_u64().unwrap(), text(&request["gen"]).to_owned());
+        let calls = seen.asked.entry(turn).or_default();
+        let part = &serde_json::from_str::<Value>(text(&row["json"])).unwrap()["part"];
+        let call = part["callId"]
+            .as_str()
+            .filter(|call| part["kind"] == "tool_call" && !calls.iter().any(|made| made == call));
+        calls.extend(call.map(str::to_owned));
     }
 }
 

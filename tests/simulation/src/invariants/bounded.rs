@@ -75,12 +75,14 @@ const LINES: [&str; 3] = ["LGTM: ", CHANGES, NOT];
 
 /// The summary of the last call that handed a verdict over.
 fn last_decision(events: &[Value]) -> Option<&str> {
-    let was_taken = |id: &Value| {
-        events
-            .iter()
-            .any(|event| event["type"] == "tool_result" && event["callId"] == *id && event["ok"] == true)
+    // Another step's call may have the same id.
+    let was_taken = |at: usize, call: &Value| {
+        let mut results = events[at..].iter().filter(|event| event["type"] == "tool_result");
+        results
+            .any(|event| ["tool", "callId"].iter().all(|key| event[key] == call[key]) && event["ok"] == true)
     };
-    let calls =
-        events.iter().rev().filter(|event| event["type"] == "tool_call" && was_taken(&event["callId"]));
-    calls.filter_map(|event| event["summary"].as_str()).find(|summary| summary.starts_with("submit_verdict"))
+    let calls = events.iter().enumerate().rev().filter(|(_, event)| event["type"] == "tool_call");
+    let taken = calls.filter(|(at, call)| was_taken(*at, call));
+    let mut summaries = taken.filter_map(|(_, call)| call["summary"].as_str());
+    summaries.find(|summary| summary.starts_with("submit_verdict"))
 }

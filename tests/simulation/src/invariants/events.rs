@@ -1,7 +1,7 @@
 //! The promises about a run's events: in its record, and before the eyes of its viewers (document 1 section 2.4, bot
 //! supplement section 11).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde_json::Value;
 
@@ -11,15 +11,7 @@ use crate::{
     viewer::{Stream, View},
 };
 
-/// Events of which a run has one for each call of a tool.
-const ONE_FOR_EACH_CALL: [&str; 2] = ["tool_call", "tool_result"];
-
-pub(super) fn no_event_is_lost_or_duplicated(
-    id: &str,
-    run: &RunSeen,
-    evidence: &Evidence,
-    found: &mut Found,
-) {
+pub(super) fn no_event_is_lost_or_duplicated(id: &str, run: &RunSeen, found: &mut Found) {
     let Some(record) = &run.record else { return };
     let events = events(record);
     let seqs: Vec<_> = events.iter().filter_map(|event| event["seq"].as_u64()).collect();
@@ -37,26 +29,6 @@ pub(super) fn no_event_is_lost_or_duplicated(
             || format!("{id}: seq {seq} was {event}, is {:?}", by_seq.get(seq)),
         );
     }
-    for kind in ONE_FOR_EACH_CALL {
-        let twice = told_twice(events, kind, evidence.failed_requests > 0);
-        found.unless(twice.is_empty(), "a call of a tool is told once, and so is its result", || {
-            format!("{id}: again {twice:?}")
-        });
-    }
-}
-
-/// A step that the stores would not take is asked of the model once more, which here gives its calls the same ids.
-fn told_twice<'a>(events: &'a [Value], kind: &str, steps_were_lost: bool) -> Vec<&'a Value> {
-    let (mut told, mut twice) = (BTreeSet::new(), Vec::new());
-    for event in events {
-        if event["kind"] == "resumed" && steps_were_lost {
-            told.clear();
-        }
-        if event["type"] == kind && !told.insert(event["callId"].to_string()) {
-            twice.push(event);
-        }
-    }
-    twice
 }
 
 pub(super) fn a_viewer_sees_each_event_once(evidence: &Evidence, found: &mut Found) {

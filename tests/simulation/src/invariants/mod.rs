@@ -1,6 +1,7 @@
 //! What the runtime promises, one function for each sentence (document 1 section 2.4, document 2 sections 2.4 and 3.3).
 
 mod bounded;
+mod calls;
 mod events;
 mod follow_ups;
 mod money;
@@ -31,7 +32,8 @@ pub fn violations(ended: Ended, evidence: &Evidence) -> Vec<Violation> {
     nothing_goes_on_for_ever(ended, evidence, &mut found);
     for (id, run) in &evidence.runs {
         a_run_has_one_final_record(id, run, &mut found);
-        events::no_event_is_lost_or_duplicated(id, run, evidence, &mut found);
+        events::no_event_is_lost_or_duplicated(id, run, &mut found);
+        calls::a_call_is_told_once_and_so_is_its_result(id, run, evidence, &mut found);
         input_and_answer_are_as_told(id, run, evidence, &mut found);
         a_completed_run_has_replied(id, run, evidence, &mut found);
         money::a_record_tells_all_that_a_run_has_cost(id, run, evidence, &mut found);

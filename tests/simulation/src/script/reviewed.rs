@@ -1,4 +1,5 @@
-//! A review that approves, looks again, and asks for changes.
+//! A review that approves, looks again, and asks for changes. Its calls have the same ids in every turn, as some providers
+//! number them.
 
 use ars_agent::{ModelTurn, Part, StopReason, Turn, Usage};
 use serde_json::{Value, json};
@@ -16,7 +17,7 @@ pub(super) fn answer(turns: &[Turn], may_call_tools: bool) -> ModelTurn {
         return ModelTurn { parts, stop: StopReason::EndTurn, usage: Usage::default() };
     }
     let calls = calls.into_iter().enumerate();
-    let parts = calls.map(|(index, (name, input))| call(format!("t{step}c{index}"), name, input)).collect();
+    let parts = calls.map(|(index, (name, input))| call(format!("c{index}"), name, input)).collect();
     ModelTurn { parts, stop: StopReason::ToolUse, usage: Usage::default() }
 }
 

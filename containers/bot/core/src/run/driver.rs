@@ -295,6 +295,7 @@ impl Driver<'_> {
         for settlement in settlements {
             if settlement.how != resume::Settle::RunAgain {
                 let output = ToolOutput::from(settlement.synthetic());
+                self.publish_call(&settlement.call, &course.told);
                 self.publish_result(&settlement.call, &output, &course.told);
             }
         }

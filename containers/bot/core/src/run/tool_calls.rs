@@ -90,9 +90,7 @@ impl Driver<'_> {
 
     async fn run_tool(&self, call: &ToolCall, bounds: Bounds<'_>, told: &Told) -> ToolOutcome {
         let tool = self.assignment.tools.find(&call.name);
-        if !told.calls.contains(&call.call_id) {
-            self.announce(call, tool);
-        }
+        self.publish_call(call, told);
         let name = format!("tool.{}", call.name);
         let span = self.spans.start(self.run, Some(&self.root), name, self.clock.now());
         let began = Instant::now();
@@ -114,8 +112,12 @@ impl Driver<'_> {
         output.of_call(&call.call_id)
     }
 
-    fn announce(&self, call: &ToolCall, tool: Option<&dyn Tool>) {
-        let (summary, most) = match tool {
+    /// Says that a call begins, if the stream does not tell of it yet.
+    pub(super) fn publish_call(&self, call: &ToolCall, told: &Told) {
+        if told.calls.contains(&call.call_id) {
+            return;
+        }
+        let (summary, most) = match self.assignment.tools.find(&call.name) {
             Some(tool) => (tool.summary(&call.input), tool.summary_max()),
             None => (call.name.clone(), UNKNOWN_NAME_MAX),
         };
@@ -201,6 +203,7 @@ impl Driver<'_> {
         output
     }
 
+    /// Says what came of a call, if the stream does not tell of it yet.
     pub(super) fn publish_result(&self, call: &ToolCall, output: &ToolOutput, told: &Told) {
         if told.results.contains(&call.call_id) {
             return;
