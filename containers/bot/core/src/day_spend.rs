@@ -20,7 +20,7 @@ use std::{
 use ars_agent::money::{MoneyCap, dollars};
 use ars_runs::{HELD, REFLECTION_COST};
 use ars_types::{RunId, UnixMillis};
-use ars_wire::{Moment, runs::ListRequest};
+use ars_wire::{Moment, ledger::LiveRun, runs::ListRequest};
 use serde_json::Value;
 use tokio::{sync::Mutex, time::Instant};
 
@@ -122,13 +122,19 @@ impl DaySpend {
         now: UnixMillis,
     ) -> Result<Hold, String> {
         let mut counted = self.counted.lock().await;
-        if let Err(error) = counted.update(books, self, now).await {
-            tracing::error!(error = %error, "the day's costs are not known: nothing begins");
-            return Err(
-                "💸 What today's runs have cost is not known at the moment, so none is begun.".to_owned()
-            );
-        }
-        let mut own = self.own();
+        let mut own = loop {
+            if let Err(error) = counted.update(books, self, now).await {
+                tracing::error!(error = %error, "the day's costs are not known: nothing begins");
+                return Err(
+                    "💸 What today's runs have cost is not known at the moment, so none is begun.".to_owned()
+                );
+            }
+            let own = self.own();
+            // One that was given up meanwhile is held by nobody, and was not counted by its row.
+            if !own.is_given_up {
+                break own;
+            }
+        };
         let today = counted.day;
         for ended in own.ended.drain(..).filter(|ended| ended.at >= today) {
             counted.count(ended.run.as_str(), ended.microusd);
@@ -166,10 +172,14 @@ impl DaySpend {
         self.own().ended.push(Ended { run: run.clone(), at, microusd });
     }
 
-    /// Whether this process counts a run by itself, whatever its row says.
-    fn counts(&self, run: &RunId) -> bool {
-        let own = self.own();
-        own.runs.contains(run) || own.ended.iter().any(|ended| ended.run == *run)
+    /// Whether this process holds something for a run.
+    fn holds_for(&self, run: &RunId) -> bool {
+        self.own().runs.contains(run)
+    }
+
+    /// Whether it has counted what a run cost, but for the sum.
+    fn has_settled(&self, run: &RunId) -> bool {
+        self.own().ended.iter().any(|ended| ended.run == *run)
     }
 
     fn own(&self) -> MutexGuard<'_, Own> {
@@ -232,6 +242,9 @@ impl Counted {
         if day != self.day {
             *self = Self { day, asked_to: day, ..Self::default() };
         }
+        if std::mem::take(&mut spend.own().is_given_up) {
+            self.elsewhere = None;
+        }
         // Before the records: a run that ends meanwhile is rather counted twice than not at all.
         if let Some(live) = books.live {
             self.ask_elsewhere(live, spend).await?;
@@ -240,9 +253,7 @@ impl Counted {
     }
 
     async fn ask_elsewhere(&mut self, live: &Live, spend: &DaySpend) -> Result<(), StoreError> {
-        let is_stale = std::mem::take(&mut spend.own().is_given_up);
-        let is_fresh = |elsewhere: Elsewhere| !is_stale && elsewhere.asked_at.elapsed() < ANSWER_KEPT;
-        self.elsewhere = self.elsewhere.filter(|elsewhere| is_fresh(*elsewhere));
+        self.elsewhere = self.elsewhere.filter(|elsewhere| elsewhere.asked_at.elapsed() < ANSWER_KEPT);
         if self.elsewhere.is_some() {
             return Ok(());
         }
@@ -251,9 +262,13 @@ impl Counted {
             Err(error) if error.kind == StoreErrorKind::RouteMissing => Vec::new(),
             rows => rows?,
         };
-        // Also one that is this process's by its row, and that it has given up or was never told of.
-        let is_counted = |run: &RunId| spend.counts(run) || self.runs.contains_key(run.as_str());
-        let others = rows.iter().filter(|row| !is_counted(&row.run_id));
+        // Also one that is this process's by its row, and that it has given up or was never told of; and one that ended
+        // here and is another's all the same.
+        let is_over = |run: &RunId| spend.has_settled(run) || self.runs.contains_key(run.as_str());
+        let is_counted = |row: &LiveRun| {
+            spend.holds_for(&row.run_id) || (row.owner_gen == *live.generation() && is_over(&row.run_id))
+        };
+        let others = rows.iter().filter(|row| !is_counted(row));
         // One that does not say what it holds was not bound by the day.
         let holds =
             others.map(|row| Meta::of_row(&row.meta).ok().and_then(|meta| meta.hold).unwrap_or(u64::MAX));
