@@ -40,6 +40,8 @@ pub struct Evidence {
     pub took_ms: u64,
     /// Requests to the stores that failed for their sender.
     pub failed_requests: u64,
+    /// When each call of a port began, in milliseconds of the scenario.
+    pub called_ms: Vec<u64>,
     /// Every call of a port: number, process, name.
     pub calls: Vec<(u64, String, String)>,
     /// Calls of the model that runs made.
@@ -59,6 +61,12 @@ pub struct RunSeen {
     pub is_claimed: bool,
     /// The process that claimed it, and the last call of a port before the ledger knew.
     pub claimed: Option<(u64, String)>,
+    /// When its process first sent its claim: the last call of a port by then, and milliseconds of the scenario.
+    pub claiming: Option<(u64, u64)>,
+    /// When the ledger had it, in milliseconds of the scenario.
+    pub claimed_ms: u64,
+    /// What it holds of the day, in micro-dollars, as its claim says.
+    pub hold: Option<u64>,
     /// What it may cost, in micro-dollars, as its steps say.
     pub cap: Option<u64>,
     /// When it was taken over, also by the process that had it: the last call of a port before.

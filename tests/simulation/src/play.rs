@@ -83,14 +83,24 @@ struct Director {
 impl Director {
     async fn direct(&mut self) -> Ended {
         self.start();
-        for request in self.world.story.requests() {
+        let pace = self.world.story.pace();
+        if pace.is_some() {
+            self.start();
+        }
+        for (request, is_eldest) in self.world.story.requests().iter().zip([true, false].into_iter().cycle())
+        {
             let text = format!("{}{}", request.directives, request.text);
-            if let Some(process) = self.chosen(false) {
+            if let Some(process) = self.chosen(pace.is_some() && is_eldest) {
                 process.hear_in(request.thread, request.id, &text);
             }
-            if !self.until_quiet(LIMIT, Self::is_idle).await {
+            if let Some(pace) = pace {
+                self.until_quiet(pace, |_| false).await;
+            } else if !self.until_quiet(LIMIT, Self::is_idle).await {
                 return Ended::Never;
             }
+        }
+        if !self.until_quiet(LIMIT, Self::is_idle).await {
+            return Ended::Never;
         }
         if self.world.live().is_empty() {
             return Ended::Quiet;

@@ -2,7 +2,7 @@
 //!
 //! Not here: what the scripted model does about them (`script`), and what goes wrong meanwhile (`fault`).
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use ars_agent::{Usage, money::Price};
 use ars_bot_core::{
@@ -30,6 +30,9 @@ pub enum Story {
     Bounded,
     /// A review that changes its mind.
     Reviewed,
+    /// Runs of two processes that share a day: each is begun while those before it are under way, in the other process
+    /// each time. Two may cost their whole cap, the third gets what is left, and the fourth what the third leaves.
+    Shared,
 }
 
 /// One request of a story.
@@ -75,6 +78,12 @@ impl Story {
                 directives: "agent:review ",
                 text: "reviewed m0: mind the locks",
             }],
+            Self::Shared => &[
+                Request { id: "m4", thread: "first", directives: "", text: "bounded m4: read the ledger" },
+                Request { id: "m5", thread: "second", directives: "", text: "bounded m5: read the ledger" },
+                Request { id: "m6", thread: "third", directives: "", text: "bounded m6: read the ledger" },
+                Request { id: "m7", thread: "fourth", directives: "", text: "bounded m7: read the ledger" },
+            ],
         }
     }
 
@@ -84,6 +93,15 @@ impl Story {
             Self::Canonical => 110,
             Self::Bounded => 200,
             Self::Reviewed => 60,
+            Self::Shared => 300,
+        }
+    }
+
+    /// How long after the one before a request is made; where nothing is said, when all is quiet after it.
+    pub(crate) const fn pace(self) -> Option<Duration> {
+        match self {
+            Self::Shared => Some(BETWEEN_SHARED),
+            Self::Canonical | Self::Bounded | Self::Reviewed => None,
         }
     }
 
@@ -96,12 +114,14 @@ impl Story {
             default_repository: Some("acme/app".into()),
             ..Settings::default()
         };
-        if self != Self::Bounded {
-            return plain;
-        }
+        let day = match self {
+            Self::Bounded => DAY_CAP,
+            Self::Shared => SHARED_DAY_CAP,
+            Self::Canonical | Self::Reviewed => return plain,
+        };
         let mut settings = Settings {
             fallback_model: ModelRef::parse("scripted/second").ok(),
-            money: MoneyCaps { run: Some(RUN_CAP), day: Some(DAY_CAP) },
+            money: MoneyCaps { run: Some(RUN_CAP), day: Some(day) },
             ..plain
         };
         for name in ["m", "second", "cheap"] {
@@ -129,7 +149,7 @@ impl Story {
 
     /// What a call of a model costs, in micro-dollars.
     pub(crate) fn cost(self, model: &str, usage: Usage) -> u64 {
-        if self == Self::Bounded { price(model).cost(usage) } else { 0 }
+        if self.day_cap().is_some() { price(model).cost(usage) } else { 0 }
     }
 }
 
@@ -137,6 +157,10 @@ impl Story {
 const RUN_CAP: u64 = 130_000;
 /// What is left for the second run pays some steps, and less than its dearest.
 const DAY_CAP: u64 = 170_000;
+/// Two runs' caps, and some of a third's.
+const SHARED_DAY_CAP: u64 = 2 * RUN_CAP + 40_000;
+/// Longer than it takes until a process knows what the other one has begun, and shorter than a run is under way.
+const BETWEEN_SHARED: Duration = Duration::from_secs(8);
 /// The conversation may take a quarter of it, as more output is allowed than it holds.
 const WINDOW: u64 = 40_000;
 

@@ -27,6 +27,9 @@ impl Exchange for Wire {
     async fn exchange(&self, route: Route, body: String) -> Result<Answer, StoreError> {
         let life = &self.0;
         let call = life.begin(route.path()).await;
+        if route == Route::Runs(RunVerb::Claim) {
+            note_claiming(&life.world, call.number, &body);
+        }
         if route == Route::Transcript(TranscriptVerb::Write) {
             note_asked(&life.world, &serde_json::from_str(&body).unwrap());
         }
@@ -94,8 +97,13 @@ fn note(world: &World, verb: RunVerb, request: &Value, answer: &Value, is_answer
     let mut evidence = world.evidence();
     match verb {
         RunVerb::Claim => {
+            let at_ms = world.at_ms();
             let seen = evidence.run(text(&request["run"]["runId"]));
+            if !seen.is_claimed {
+                seen.claimed_ms = at_ms;
+            }
             seen.is_claimed = true;
+            seen.hold = request["run"]["meta"]["holdMicroUsd"].as_u64();
             seen.claimed.get_or_insert_with(|| (world.calls(), text(&request["run"]["gen"]).to_owned()));
             seen.request = script::ids(request["run"]["meta"]["label"].as_str().unwrap_or_default()).pop();
         }
@@ -183,6 +191,13 @@ fn note_asked(world: &World, request: &Value) {
             .filter(|call| part["kind"] == "tool_call" && !calls.iter().any(|made| made == call));
         calls.extend(call.map(str::to_owned));
     }
+}
+
+fn note_claiming(world: &World, number: u64, body: &str) {
+    let request: Value = serde_json::from_str(body).unwrap();
+    let at_ms = world.at_ms();
+    let mut evidence = world.evidence();
+    evidence.run(text(&request["run"]["runId"])).claiming.get_or_insert((number, at_ms));
 }
 
 fn note_learned(world: &World, request: &Value) {

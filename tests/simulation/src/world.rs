@@ -116,7 +116,11 @@ impl World {
     /// Numbers a call, and takes the faults that strike at it.
     pub(crate) fn count(&self, process: &str, name: &str) -> (u64, Vec<What>) {
         let number = self.calls.fetch_add(1, Ordering::SeqCst) + 1;
-        self.evidence().calls.push((number, process.to_owned(), name.to_owned()));
+        let at_ms = self.at_ms();
+        let mut evidence = self.evidence();
+        evidence.calls.push((number, process.to_owned(), name.to_owned()));
+        evidence.called_ms.push(at_ms);
+        drop(evidence);
         let mut faults = self.faults.lock().unwrap();
         let (now, later) = faults.drain(..).partition(|fault| fault.at == number);
         *faults = later;

@@ -39,6 +39,7 @@ pub fn violations(ended: Ended, evidence: &Evidence) -> Vec<Violation> {
         money::a_record_tells_all_that_a_run_has_cost(id, run, evidence, &mut found);
         money::a_run_past_its_cap_asks_no_model(id, run, evidence, &mut found);
         money::no_run_begins_past_the_days_cap(id, run, evidence, &mut found);
+        money::runs_that_share_a_day_hold_no_more_than_its_cap(id, run, evidence, &mut found);
         bounded::a_review_tells_its_last_verdict_once(id, run, evidence, &mut found);
     }
     a_run_replies_at_most_once(evidence, &mut found);

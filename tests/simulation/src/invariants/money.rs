@@ -1,6 +1,8 @@
 //! The promises about money: what is told of it, and what it bounds (docs/ARCHITECTURE.md, "what bounds a run"; the
 //! specification has no prices).
 
+use serde_json::Value;
+
 use super::Found;
 use crate::evidence::{Evidence, RunSeen, Thought};
 
@@ -11,13 +13,26 @@ pub(super) fn a_record_tells_all_that_a_run_has_cost(
     found: &mut Found,
 ) {
     let (Some((_, by)), Some(record)) = (&run.finished, &run.record) else { return };
-    // Whoever closes a run that was cut off goes by what is stored.
-    let by = if record["status"] == "interrupted" { "" } else { by };
+    // Whoever closes a run that was cut off goes by what is stored; the day counts all that it may have cost.
+    let is_cut_off = record["status"] == "interrupted";
+    let by = if is_cut_off { "" } else { by };
     let told = record["costMicroUsd"].as_u64().unwrap_or_default();
     let spent = known(id, run, by, u64::MAX, evidence);
     found.unless(told >= spent, "a record tells no less than what the run's model calls have cost", || {
         format!("{id}: told {told}, spent {spent}")
     });
+    let Some(hold) = run.hold.filter(|_| is_cut_off) else { return };
+    let spent: u64 = of(id, run, evidence).flat_map(|thought| &thought.told).map(|told| told.1).sum();
+    let (counted, spent) = (counted(record), spent.min(hold));
+    found.unless(counted >= spent, "a run that was cut off counts all it has spent, up to its hold", || {
+        format!("{id}: counted {counted}, spent {spent}")
+    });
+}
+
+/// What the day counts of a record.
+fn counted(record: &Value) -> u64 {
+    let number = |name: &str| record[name].as_u64().unwrap_or_default();
+    (number("costMicroUsd") + number("reflectionMicroUsd")).max(number("heldMicroUsd"))
 }
 
 pub(super) fn a_run_past_its_cap_asks_no_model(
@@ -61,6 +76,61 @@ pub(super) fn no_run_begins_past_the_days_cap(
         format!("{id}: {spent} of {cap}")
     });
 }
+
+/// What all runs may cost that its process can know of when a run begins, itself included, is within the day's cap.
+pub(super) fn runs_that_share_a_day_hold_no_more_than_its_cap(
+    id: &str,
+    run: &RunSeen,
+    evidence: &Evidence,
+    found: &mut Found,
+) {
+    let Some(cap) = evidence.story.day_cap() else { return };
+    let (Some(hold), Some((sent_at, sent_ms)), Some((_, by))) = (run.hold, run.claiming, &run.claimed) else {
+        return;
+    };
+    let is_list =
+        |(number, process, name): &&(u64, String, String)| *number < sent_at && process == by && name == LIST;
+    let Some((asked_at, ..)) = evidence.calls.iter().rev().find(is_list) else { return };
+    let known_ms = known_of_others(evidence, evidence.called_ms[*asked_at as usize - 1], sent_ms);
+    let others = evidence.runs.iter().filter(|(other_id, other)| {
+        let is_own = other.claimed.as_ref().is_some_and(|(_, other_by)| other_by == by);
+        let is_before = other.claiming.is_some_and(|(at, _)| at < *asked_at);
+        other_id.as_str() != id && is_before && other.is_claimed && (is_own || other.claimed_ms < known_ms)
+    });
+    let sum: u64 = others.map(|(_, other)| part_of_day(other, by, *asked_at)).sum();
+    found.unless(sum + hold <= cap, "runs that share a day hold no more than its cap", || {
+        format!("{id}: {hold} beside {sum} of {cap}")
+    });
+}
+
+/// Up to when a process knows of other processes' runs that asks at this moment: it may have read their rows a while
+/// ago, and longer if something kept it or the stores from going on.
+fn known_of_others(evidence: &Evidence, asked_ms: u64, sent_ms: u64) -> u64 {
+    let mut known_ms = asked_ms.saturating_sub(ROWS_KEPT_MS);
+    let mut windows: Vec<_> = evidence.hindered.iter().filter(|(from, _)| *from <= sent_ms).collect();
+    windows.sort_unstable_by_key(|(_, until)| std::cmp::Reverse(*until));
+    for (from, until) in windows {
+        if *until + ROWS_KEPT_MS >= known_ms {
+            known_ms = known_ms.min(from.saturating_sub(ROWS_KEPT_MS));
+        }
+    }
+    known_ms
+}
+
+/// What a run takes of the day, for a process that asked at a call: what it has cost, or what it holds until then.
+fn part_of_day(run: &RunSeen, asked_by: &str, asked_at: u64) -> u64 {
+    let hold = run.hold.unwrap_or_default();
+    let cost = run.record.as_ref().map(counted);
+    match (&run.finished, cost) {
+        (Some((finished_at, _)), Some(cost)) if *finished_at < asked_at => cost,
+        // It knows what its own run has cost before the ledger does.
+        (Some((_, by)), Some(cost)) if by == asked_by => cost.min(hold),
+        _ => hold,
+    }
+}
+
+/// For how long a process takes the ledger's rows as read, and a little for their way.
+const ROWS_KEPT_MS: u64 = 2_100;
 
 /// The route that tells what a day has cost.
 const LIST: &str = "/runs/list";

@@ -64,6 +64,11 @@ fn runs_that_outgrow_their_bounds_survive_a_kill_at_every_call() {
 }
 
 #[test]
+fn runs_that_share_a_day_keep_its_cap_when_a_process_is_killed_at_any_call() {
+    hold(every_call(Story::Shared, LAPSED_MS));
+}
+
+#[test]
 fn a_review_survives_a_kill_at_every_call() {
     hold([AT_ONCE_MS, LAPSED_MS].into_iter().flat_map(|idle_ms| every_call(Story::Reviewed, idle_ms)));
 }

@@ -73,6 +73,24 @@ fn runs_that_outgrow_their_bounds_are_summed_up_go_to_another_model_and_end_with
 }
 
 #[test]
+fn runs_of_two_processes_get_what_is_left_of_the_day_beside_each_other() {
+    let evidence = quiet(Story::Shared);
+    let of = |message: &str| {
+        let run = evidence.runs.values().find(|run| run.request.as_deref() == Some(message)).unwrap();
+        (run.claimed.as_ref().unwrap().1.as_str(), run.hold.unwrap(), run)
+    };
+    let [first, second, third, fourth] = ["m4", "m5", "m6", "m7"].map(of);
+    assert_eq!((first.0, first.1), ("g1", 130_000));
+    assert_eq!((second.0, second.1), ("g2", 130_000));
+    assert_eq!((third.0, third.1), ("g1", 40_000));
+    let unspent = 40_000 - third.2.record.as_ref().unwrap()["costMicroUsd"].as_u64().unwrap();
+    assert_eq!((fourth.0, fourth.1), ("g2", unspent));
+    // The others were under way by then.
+    let is_later = |at: &Option<(u64, String)>| at.as_ref().unwrap().0 > fourth.2.claiming.unwrap().0;
+    assert!(is_later(&first.2.finished) && is_later(&second.2.finished) && !is_later(&third.2.finished));
+}
+
+#[test]
 fn a_review_that_changes_its_mind_tells_what_it_decided_last_beside_one_diff() {
     let evidence = quiet(Story::Reviewed);
     let said: Vec<_> = evidence.said.iter().map(|said| said.text.as_str()).collect();

@@ -10,8 +10,10 @@ const SEEDS: u64 = 500;
 const BOUNDED_SEEDS: u64 = 200;
 /// Hexadecimal digits of a commit's id that make a seed.
 const COMMIT_DIGITS: usize = 12;
+/// The same where two processes share a day.
+const SHARED_SEEDS: u64 = 100;
 /// Every story.
-const STORIES: [Story; 3] = [Story::Canonical, Story::Bounded, Story::Reviewed];
+const STORIES: [Story; 4] = [Story::Canonical, Story::Bounded, Story::Reviewed, Story::Shared];
 /// Seeds played twice.
 const TWICE: u64 = 60;
 /// Violations shown of one seed among many.
@@ -43,6 +45,11 @@ fn runs_that_outgrow_their_bounds_keep_their_promises_under_random_faults() {
 #[test]
 fn a_review_keeps_its_promises_under_random_faults() {
     hold(Story::Reviewed, SEEDS);
+}
+
+#[test]
+fn runs_that_share_a_day_keep_its_cap_under_random_faults() {
+    hold(Story::Shared, SHARED_SEEDS);
 }
 
 fn hold(story: Story, seeds: u64) {
