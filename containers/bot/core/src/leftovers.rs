@@ -23,6 +23,8 @@ const TOO_LATE: &str = "⏳ This message came too late for the run, and was not 
 /// Said of one that was taken in for a run that is another process's now, which could not be told of it.
 const NOT_PASSED_ON: &str =
     "⏳ The run goes on elsewhere and could not be given this message. Send it again:";
+/// Said after the reason of one whose fresh turn is refused.
+const REFUSED: &str = "This message was not run:";
 
 /// What is to be done with them.
 pub(crate) struct Leftovers {
@@ -88,7 +90,7 @@ impl Leftovers {
         // any number of times.
         let in_flight = core.enter();
         tokio::spawn(async move {
-            core.dispatch(message, io).await;
+            core.dispatch_leftover(message, io).await;
             drop(in_flight);
         });
     }
@@ -110,6 +112,11 @@ impl Unreader<'_> {
         };
         Some(Sender { message, io: Arc::clone(self.io) })
     }
+}
+
+/// What is said of one whose fresh turn is refused for this reason.
+pub(crate) fn refused(reason: &str, text: &str) -> String {
+    quoting(&format!("{reason}\n\n{REFUSED}"), text)
 }
 
 fn quoting(lead: &str, text: &str) -> String {

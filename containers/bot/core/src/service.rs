@@ -133,6 +133,15 @@ impl Core {
         Box::pin(dispatch::dispatch(self, message, io))
     }
 
+    /// The same of what a run left unread.
+    pub(crate) fn dispatch_leftover(
+        &self,
+        message: IncomingMessage,
+        io: Arc<dyn ChannelIo>,
+    ) -> BoxFuture<'_, ()> {
+        Box::pin(dispatch::dispatch_leftover(self, message, io))
+    }
+
     /// The runs of this process.
     pub fn registry(&self) -> &Registry {
         &self.inner.registry

@@ -8,8 +8,12 @@ use ars_tests_simulation::{Ended, Evidence, Fault, Plan, Story, What, play, viol
 const STANDSTILL_MS: u64 = 86_000;
 
 fn kept(faults: &[(u64, What)]) -> Evidence {
+    kept_in(Story::Canonical, faults)
+}
+
+fn kept_in(story: Story, faults: &[(u64, What)]) -> Evidence {
     let faults = faults.iter().map(|(at, what)| Fault { at: *at, what: what.clone() }).collect();
-    let plan = Plan { faults, ..Plan::default() };
+    let plan = Plan { faults, ..Plan::default() }.of(story);
     let (ended, evidence) = play(&plan);
     assert_eq!(violations(ended, &evidence), [], "{}", evidence.tail());
     assert_eq!(ended, Ended::Quiet);
@@ -126,4 +130,12 @@ fn a_run_that_begins_in_an_outage_goes_on_when_the_stores_are_back() {
     let run = evidence.runs.values().next().unwrap();
     assert_eq!(run.record.as_ref().unwrap()["status"], "completed");
     assert_eq!((evidence.runs.len(), evidence.said.len()), (1, 1));
+}
+
+#[test]
+fn a_follow_up_whose_fresh_turn_is_refused_is_quoted_to_its_sender() {
+    let follow_up = |through_eldest| What::FollowUp { through_eldest };
+    let faults = [(9, What::Second), (37, follow_up(false)), (47, follow_up(true))];
+    let evidence = kept_in(Story::Reviewed, &faults);
+    assert_eq!(evidence.handed_back.iter().collect::<Vec<_>>(), ["f1"]);
 }

@@ -26,7 +26,7 @@ use self::{
 };
 use crate::{
     day_spend::Hold,
-    leftovers::Leftovers,
+    leftovers::{self, Leftovers},
     message::IncomingMessage,
     overrides::Overrides,
     ports::{ChannelIo, HistoryTurn, Repository, WorkspaceError},
@@ -96,17 +96,46 @@ struct Elsewhere {
     holder: Holder,
 }
 
+/// A request that is refused.
+struct Refused {
+    message: IncomingMessage,
+    io: Arc<dyn ChannelIo>,
+    /// What its sender is told.
+    words: String,
+    /// Until that is said.
+    in_flight: InFlight,
+}
+
 /// Serves one request to its end.
 pub async fn dispatch(core: &Core, message: IncomingMessage, io: Arc<dyn ChannelIo>) {
+    let Err(refused) = serve(core, message, io).await else { return };
+    say(&*refused.io, &refused.words).await;
+    drop(refused.in_flight);
+}
+
+/// Serves what a run left unread. Its sender was told that it is passed on, and may hear of it on that run's channel: a
+/// refusal says what is not run.
+pub(crate) async fn dispatch_leftover(core: &Core, message: IncomingMessage, io: Arc<dyn ChannelIo>) {
+    let Err(refused) = serve(core, message, io).await else { return };
+    say(&*refused.io, &leftovers::refused(&refused.words, &refused.message.text)).await;
+    drop(refused.in_flight);
+}
+
+async fn serve(core: &Core, message: IncomingMessage, io: Arc<dyn ChannelIo>) -> Result<(), Box<Refused>> {
     let mut in_flight = core.enter();
     let (mut message, mut io) = (message, io);
     for _ in 0..BEGINNINGS {
         let prepared = match prepare(core, &message, &io).await {
             Ok(Ready::Run(prepared)) => *prepared,
-            Ok(Ready::Steered(ack)) => return say(&*io, &ack).await,
-            Err(refusal) => return refuse(&message, &*io, &refusal).await,
+            Ok(Ready::Steered(ack)) => {
+                say(&*io, &ack).await;
+                return Ok(());
+            }
+            Err(words) => return refuse(message, io, words, in_flight),
         };
-        let Err(elsewhere) = execute::execute(core, message, prepared, io, in_flight).await else { return };
+        let Err(elsewhere) = execute::execute(core, message, prepared, io, in_flight).await else {
+            return Ok(());
+        };
         let Elsewhere { message: back, prepared, io: back_io, in_flight: guard, holder } = *elsewhere;
         let Prepared { asked, claim, assignment } = prepared;
         release(core, claim);
@@ -120,13 +149,17 @@ pub async fn dispatch(core: &Core, message: IncomingMessage, io: Arc<dyn Channel
             text: &asked.text,
         };
         match applicant.steer_elsewhere(core, &holder).await {
-            Some(Ok(ack)) => return say(&*back_io, &ack).await,
-            Some(Err(refusal)) => return refuse(&back, &*back_io, &refusal).await,
+            Some(Ok(ack)) => {
+                say(&*back_io, &ack).await;
+                return Ok(());
+            }
+            Some(Err(words)) => return refuse(back, back_io, words, guard),
             // It ended between the claim and the message: the thread may be free now.
             None => (message, io, in_flight) = (back, back_io, guard),
         }
     }
-    refuse(&message, &*io, "⏳ This thread is busy in another process. Ask again in a moment.").await;
+    let words = "⏳ This thread is busy in another process. Ask again in a moment.".to_owned();
+    refuse(message, io, words, in_flight)
 }
 
 async fn say(io: &dyn ChannelIo, text: &str) {
@@ -135,9 +168,14 @@ async fn say(io: &dyn ChannelIo, text: &str) {
     }
 }
 
-async fn refuse(message: &IncomingMessage, io: &dyn ChannelIo, refusal: &str) {
+fn refuse(
+    message: IncomingMessage,
+    io: Arc<dyn ChannelIo>,
+    words: String,
+    in_flight: InFlight,
+) -> Result<(), Box<Refused>> {
     tracing::info!(actor = %message.actor.id, channel = %message.channel_id, "request refused");
-    say(io, refusal).await;
+    Err(Box::new(Refused { message, io, words, in_flight }))
 }
 
 /// Everything up to the creation of the run. An `Err` is what the requester is told.

@@ -15,7 +15,7 @@ use ars_agent::{Loop, Position, ToolCall, resume};
 use ars_types::{RunStatus, UnixMillis};
 use ars_wire::ledger::{Call, StepRecord};
 use serde_json::{Map, Value};
-use tokio::sync::Mutex;
+use tokio::{sync::Mutex, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::{Live, conversation::Conversation, is_transient, slot::Slot};
@@ -29,6 +29,9 @@ const LAST_WAIT: Duration = Duration::from_secs(5);
 /// How long the ledger is asked for its leave to reply, attempts that hang included. With the heartbeat's interval before
 /// it, still within the lease: as long as it holds, nobody else can take the run and reply too.
 const GATE_PATIENCE: Duration = Duration::from_secs(18);
+/// What each request to it gets when that is used up: a process that stood still has asked nothing in all that time. Two of
+/// them are within the lease too.
+const LEAST_PATIENCE: Duration = Duration::from_millis(750);
 /// How long a run that is handed off waits for what is not written yet (state-worker supplement section 9.1).
 const PENDING_WRITES: Duration = Duration::from_secs(6);
 /// Between two attempts to write it.
@@ -220,22 +223,11 @@ impl Tracked {
     /// Tells the ledger how the run ends, and asks for the right to say so.
     pub async fn finishing(&self, status: RunStatus) -> Gate {
         self.set([(resume::FINAL_STATUS, Value::from(status.as_str())), (REPLIED, Value::from(false))]);
-        tokio::time::timeout(GATE_PATIENCE, self.ask_for_leave()).await.unwrap_or_else(|_elapsed| {
-            tracing::warn!(run = %self.slot.run(), "replying without the ledger's leave: no answer in time");
-            Gate::Unavailable
-        })
-    }
-
-    /// The state first: a run that is found in `finishing` without one is taken for one that has replied, although the
-    /// answer to its process may have been lost (state-worker supplement section 9.5).
-    async fn ask_for_leave(&self) -> Gate {
+        let until = Instant::now() + GATE_PATIENCE;
         let mut waits = STEP_WAITS.into_iter().chain(std::iter::repeat(LAST_WAIT));
+        let (mut has_asked, mut is_last) = (false, false);
         loop {
-            let asked = match self.try_state().await {
-                Ok(Owned::Done(())) => self.live.ledger().finishing(&self.slot.owner).await,
-                refused => refused,
-            };
-            let error = match asked {
+            let error = match self.ask_for_leave(until, &mut has_asked).await {
                 Ok(Owned::Done(())) => return Gate::Open,
                 Ok(Owned::Fenced | Owned::UnknownRun) => {
                     self.slot.lose();
@@ -243,11 +235,29 @@ impl Tracked {
                 }
                 Err(error) => error,
             };
-            if !is_transient(&error) {
+            let wait = waits.next().unwrap_or(LAST_WAIT);
+            let is_late = Instant::now() + wait > until;
+            // Who has asked already may have the leave, and would be refused a second one.
+            if !is_transient(&error) || is_last || (is_late && has_asked) {
                 tracing::warn!(run = %self.slot.run(), error = %error, "replying without the ledger's leave");
                 return Gate::Unavailable;
             }
-            tokio::time::sleep(waits.next().unwrap_or(LAST_WAIT)).await;
+            is_last = is_late;
+            if !is_late {
+                tokio::time::sleep(wait).await;
+            }
+        }
+    }
+
+    /// The state first: a run that is found in `finishing` without one is taken for one that has replied, although the
+    /// answer to its process may have been lost (state-worker supplement section 9.5).
+    async fn ask_for_leave(&self, until: Instant, has_asked: &mut bool) -> Result<Owned, StoreError> {
+        match answered(until, self.try_state()).await? {
+            Owned::Done(()) => {
+                *has_asked = true;
+                answered(until, self.live.ledger().finishing(&self.slot.owner)).await
+            }
+            refused => Ok(refused),
         }
     }
 
@@ -346,6 +356,17 @@ impl Tracked {
         }
         tried
     }
+}
+
+/// What is answered until then, or a moment after the request began.
+async fn answered<T>(
+    until: Instant,
+    request: impl Future<Output = Result<T, StoreError>>,
+) -> Result<T, StoreError> {
+    let until = until.max(Instant::now() + LEAST_PATIENCE);
+    tokio::time::timeout_at(until, request).await.unwrap_or_else(|_elapsed| {
+        Err(StoreError { kind: StoreErrorKind::Transient, message: "no answer in time".to_owned() })
+    })
 }
 
 impl Drop for Tracked {

@@ -61,6 +61,21 @@ async fn a_store_that_hangs_keeps_the_reply_no_longer_than_the_lease_lasts() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_process_that_stood_still_at_the_end_of_its_run_asks_for_leave_all_the_same() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let world = world_of(&ledger, vec![Move::SayWhenTold("hi")]);
+    let (io, running) = begin(&world, "hello");
+    world.model.called.notified().await;
+    ledger.script("state", [Fault::StandStill(Duration::from_secs(21))]);
+    ledger.script("finishing", [Fault::Slow(Duration::from_millis(700))]);
+    // Meanwhile somebody else took the run over, and has the leave.
+    ledger.runs().values_mut().for_each(|kept| kept.row.phase = Phase::Finishing);
+    world.model.go_on.notify_one();
+    running.await.unwrap();
+    assert_eq!((ledger.count("finishing"), io.replies.lock().unwrap().len()), (1, 0));
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_ledger_knows_how_a_run_ends_before_it_is_asked_for_leave_to_say_so() {
     let ledger = Arc::new(ScriptedLedger::default());
     let world = world_of(&ledger, vec![Move::SayWhenTold("hi")]);

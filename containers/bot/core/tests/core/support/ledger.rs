@@ -5,6 +5,7 @@ use std::{
     collections::{BTreeMap, HashMap, VecDeque},
     future,
     sync::{Arc, Mutex, MutexGuard},
+    time::Duration,
 };
 
 use ars_bot_core::{Capabilities, LedgerDeps, live::LiveStores, ports::*};
@@ -30,6 +31,10 @@ pub enum Fault {
     AnswerLost,
     /// Nothing is done, and no answer comes.
     Hang,
+    /// It is done after a while, or not at all if nobody waits so long.
+    Slow(Duration),
+    /// Nothing is done, and its process stands still for so long meanwhile.
+    StandStill(Duration),
 }
 
 /// A live run, and what is kept beside it.
@@ -101,6 +106,14 @@ impl ScriptedLedger {
                 lost(StoreErrorKind::Transient)
             }
             Some(Fault::Hang) => future::pending().await,
+            Some(Fault::Slow(time)) => {
+                tokio::time::sleep(time).await;
+                Ok(act())
+            }
+            Some(Fault::StandStill(time)) => {
+                tokio::time::advance(time).await;
+                lost(StoreErrorKind::Transient)
+            }
         };
         self.heard.notify_one();
         answer
