@@ -2,19 +2,22 @@
 
 use std::sync::Arc;
 
-use ars_agent::{Saved, resume::Attempts};
+use ars_agent::{
+    Saved,
+    resume::{self, Attempts},
+};
 use ars_events::{Event, EventBody, NoteKind};
 use ars_runs::{Closing, closing_record};
 use ars_types::RunStatus;
-use ars_wire::ledger::{Phase, Reclaimed};
+use ars_wire::ledger::{Followup, Phase, Reclaimed};
 use serde_json::Value;
 
 use crate::{
     day_spend::Hold,
     history,
     leftovers::{Leftovers, Unreader},
-    live::Meta,
-    ports::{ChannelIo, Owned, StoreError},
+    live::{Live, Meta, REPLIED},
+    ports::{ChannelIo, News, Owned, StoreError, Told},
     retry::Policy,
     service::Core,
     threads::{FollowUp, Note},
@@ -48,8 +51,10 @@ pub(super) async fn close(
     // The claim of a run that went on without the ledger may reach it after the run's end: its record stays.
     let stored = Policy::RECORD.run(&owner.run_id, || core.store().get(&owner.run_id)).await?;
     let ended = stored.filter(|record| !history::is_provisional(record));
-    let (follow_ups, is_late) = (unread(&run), ended.is_some());
+    let is_late = ended.is_some();
     let status = ended.as_ref().map_or(status, |record| record.status);
+    let news = last_news(live, &run, status).await?;
+    let follow_ups = unread(run.inbox.iter().chain(&news));
     if status == RunStatus::Interrupted && !is_late {
         events.extend(notes_of(core, &events, &follow_ups));
     }
@@ -79,9 +84,38 @@ fn may_have_cost_more(run: &Reclaimed, told: Option<u64>) -> bool {
     told.is_none() || run.reclaimed_from != Phase::Handoff || is_lost_before
 }
 
+/// What was left for the run since it was taken over. Whoever leaves something later finds it in `finishing`, and tells its
+/// sender that it is not read. The status comes first: another process that finds it there closes it as this one would.
+async fn last_news(live: &Live, run: &Reclaimed, status: RunStatus) -> Result<Vec<Followup>, StoreError> {
+    let read = run.last_step.as_ref().map(|step| step.inbox_consumed_seq);
+    let Some(inbox_after) = run.inbox.iter().map(|follow_up| follow_up.seq).chain(read).max() else {
+        // A stray, for one: what of its inbox was read is not known, and to say it again would be worse.
+        return Ok(Vec::new());
+    };
+    let owner = live.owner(&run.row.run_id);
+    let mut state = run.row.state.clone();
+    state.insert(resume::FINAL_STATUS.to_owned(), status.as_str().into());
+    state.insert(REPLIED.to_owned(), true.into());
+    let stored = live.ledger().state(&owner, &state).await?;
+    if stored != Owned::Done(()) {
+        // Another process has it: its record counts.
+        return Ok(Vec::new());
+    }
+    // At a second attempt it is there already, which is as good.
+    Policy::RECORD.run(&owner.run_id, || live.ledger().finishing(&owner)).await?;
+    let news = [News { run: owner.run_id.clone(), events: Vec::new(), inbox_after }];
+    let flush = || live.ledger().flush(live.generation(), None, &news);
+    let told = Policy::RECORD.run(&owner.run_id, flush).await?;
+    let told = told.into_iter().filter_map(|told| match told {
+        Owned::Done(Told { inbox, .. }) => Some(inbox),
+        Owned::Fenced | Owned::UnknownRun => None,
+    });
+    Ok(told.flatten().collect())
+}
+
 /// Follow-ups that no step has read.
-fn unread(run: &Reclaimed) -> Vec<FollowUp> {
-    let notes = run.inbox.iter().filter_map(|follow_up| {
+fn unread<'a>(inbox: impl Iterator<Item = &'a Followup>) -> Vec<FollowUp> {
+    let notes = inbox.filter_map(|follow_up| {
         let note = Note::read(follow_up.message.clone())?;
         Some(FollowUp { note, inbox_seq: Some(follow_up.seq), sender: None })
     });
