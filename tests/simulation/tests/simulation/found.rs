@@ -2,7 +2,7 @@
 
 use ars_types::StopMode;
 
-use ars_tests_simulation::{Ended, Evidence, Fault, Plan, Story, What, play, violations};
+use ars_tests_simulation::{Ended, Evidence, Fault, Plan, Story, What, Whose, play, violations};
 
 /// Longer than a lease, and than it takes another process to get on with the run.
 const STANDSTILL_MS: u64 = 86_000;
@@ -30,7 +30,8 @@ fn a_run_whose_claim_was_not_answered_reads_what_others_leave_for_it() {
     let evidence = kept(&faults);
     // Both follow-ups went through the second process, and the run that the first one drives was told of them.
     assert_eq!(evidence.passed_on.values().filter(|passed_on| passed_on.through == "g2").count(), 2);
-    assert_eq!((evidence.runs.len(), evidence.said[0].text.as_str()), (1, "Done. Heard: m0 f1 f2"));
+    let claimed = evidence.runs.values().filter(|run| run.is_claimed).count();
+    assert_eq!((claimed, evidence.said[0].text.as_str()), (1, "Done. Heard: m0 f1 f2"));
 }
 
 #[test]
@@ -138,4 +139,25 @@ fn a_follow_up_whose_fresh_turn_is_refused_is_quoted_to_its_sender() {
     let faults = [(9, What::Second), (37, follow_up(false)), (47, follow_up(true))];
     let evidence = kept_in(Story::Reviewed, &faults);
     assert_eq!(evidence.handed_back.iter().collect::<Vec<_>>(), ["f1"]);
+}
+
+#[test]
+fn a_follow_up_that_reaches_a_run_while_it_is_closed_is_not_forgotten() {
+    let faults = [
+        (4, What::Jump { whose: Whose::Store, ms: 13_672 }),
+        (5, What::Hang { after: true, ms: 17_036 }),
+        (44, What::Kill { after: false, idle_ms: 33_318 }),
+        (45, What::Kill { after: false, idle_ms: 8_152 }),
+        (46, What::FollowUp { through_eldest: true }),
+    ];
+    let evidence = kept_in(Story::Reviewed, &faults);
+    assert!(evidence.said.last().unwrap().text.ends_with("Heard: f1"));
+}
+
+#[test]
+fn a_record_is_written_again_with_what_a_reflection_without_an_answer_may_have_cost() {
+    let faults = [(29, What::Hang { after: true, ms: 43_949 }), (89, What::Stall { ms: 118_878 })];
+    let evidence = kept_in(Story::Bounded, &faults);
+    let costs = evidence.runs.values().filter_map(|run| run.record.as_ref()?["reflectionMicroUsd"].as_u64());
+    assert_eq!(costs.filter(|cost| *cost > 0).count(), 1);
 }
