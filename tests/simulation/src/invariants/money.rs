@@ -16,7 +16,10 @@ pub(super) fn a_record_tells_all_that_a_run_has_cost(
     // Whoever closes a run that was cut off goes by what is stored; the day counts all that it may have cost.
     let is_cut_off = record["status"] == "interrupted";
     let by = if is_cut_off { "" } else { by };
-    let told = record["costMicroUsd"].as_u64().unwrap_or_default();
+    // A stray is closed by its row alone, which does not know its steps: its record says what it held, and no cost.
+    let told =
+        record["costMicroUsd"].as_u64().or_else(|| record["heldMicroUsd"].as_u64().filter(|_| is_cut_off));
+    let told = told.unwrap_or_default();
     let spent = known(id, run, by, u64::MAX, evidence);
     found.unless(told >= spent, "a record tells no less than what the run's model calls have cost", || {
         format!("{id}: told {told}, spent {spent}")

@@ -161,3 +161,33 @@ fn a_record_is_written_again_with_what_a_reflection_without_an_answer_may_have_c
     let costs = evidence.runs.values().filter_map(|run| run.record.as_ref()?["reflectionMicroUsd"].as_u64());
     assert_eq!(costs.filter(|cost| *cost > 0).count(), 1);
 }
+
+#[test]
+fn a_run_whose_takeover_was_not_answered_is_closed_with_all_it_held() {
+    let faults = [
+        (9, What::Jump { whose: Whose::Process, ms: -78_984 }),
+        (40, What::Deploy),
+        (42, What::Deploy),
+        (50, What::Outage { after: true, ms: 35_739 }),
+        (61, What::Undelivered),
+    ];
+    let faults = faults.into_iter().map(|(at, what)| Fault { at, what }).collect();
+    let plan = Plan { faults, ..Plan::default() }.of(Story::Bounded);
+    // Not quiet: it took a restart more, as nobody else is given a stray.
+    let (ended, evidence) = play(&plan);
+    assert_eq!(violations(ended, &evidence), [], "{}", evidence.tail());
+    let records = evidence.runs.values().filter_map(|run| run.record.as_ref());
+    let held = records.filter(|record| record["costMicroUsd"].is_null() && record["heldMicroUsd"] == 130_000);
+    assert_eq!(held.count(), 1);
+}
+
+#[test]
+fn a_stop_that_meets_a_run_out_of_money_at_its_reply_does_not_change_how_it_ended() {
+    let faults = [
+        (72, What::Undelivered),
+        (107, What::Undelivered),
+        (114, What::Stop { mode: StopMode::Soft, through_eldest: false }),
+    ];
+    let evidence = kept_in(Story::Bounded, &faults);
+    assert!(evidence.stops[0].is_stored && evidence.stops[0].is_late);
+}
