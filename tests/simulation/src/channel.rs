@@ -11,7 +11,6 @@ use crate::{
     evidence::{PassedOn, Said},
     life::Life,
     script,
-    world::Reach,
 };
 
 /// How an acknowledgement of a follow-up begins.
@@ -50,7 +49,6 @@ impl ChannelIo for Way {
     async fn reply(&self, text: &str) -> Result<(), ReplyError> {
         let call = self.life.begin("reply").await;
         if !call.is_undelivered {
-            let is_without_leave = self.life.world.reach() != Reach::Up;
             let mut evidence = self.life.world.evidence();
             if text.starts_with(PASSED_ON) {
                 let run = text.rsplit_once(RUN_PAGE).map(|(_, run)| run.to_owned());
@@ -62,13 +60,19 @@ impl ChannelIo for Way {
                 evidence.handed_back.extend(if named.is_empty() { vec![self.to().clone()] } else { named });
             } else {
                 let run = self.run.lock().unwrap().clone();
+                let through = self.life.name.clone();
+                let has_leave =
+                    run.as_ref().is_some_and(|run| evidence.run(run).has_leave.contains(&through));
+                let is_without_leave = !has_leave && evidence.unanswered.contains(&through);
+                let heard = evidence.heard.get(&through).copied().unwrap_or_default();
                 evidence.said.push(Said {
                     to: self.to().clone(),
                     run,
                     text: text.to_owned(),
-                    through: self.life.name.clone(),
+                    through,
                     number: call.number,
                     is_without_leave,
+                    heard,
                 });
             }
         }

@@ -40,6 +40,10 @@ pub struct Evidence {
     pub took_ms: u64,
     /// Requests to the stores that failed for their sender.
     pub failed_requests: u64,
+    /// Processes whose latest request no store answered.
+    pub unanswered: BTreeSet<String>,
+    /// When each process last heard from a store: the last call of a port before.
+    pub heard: BTreeMap<String, u64>,
     /// When each call of a port began, in milliseconds of the scenario.
     pub called_ms: Vec<u64>,
     /// Every call of a port: number, process, name.
@@ -75,6 +79,8 @@ pub struct RunSeen {
     pub steps: Vec<(u64, String)>,
     /// The processes that took it over, in order.
     pub takers: Vec<String>,
+    /// The processes that were told that they may reply.
+    pub has_leave: BTreeSet<String>,
     /// Steps that the ledger acknowledged, by their number: of each, the last record.
     pub stored: BTreeMap<u64, StepSeen>,
     /// The calls of each turn that a process wanted to store, by its place in the conversation and the process.
@@ -119,9 +125,11 @@ pub struct Said {
     pub through: String,
     /// The number of the port's call.
     pub number: u64,
-    /// No store answered then: it was said without the ledger's leave (state-worker supplement section 11, "finishing
-    /// gate").
+    /// No store told the process that it may, and none answered it any more: it was said without the ledger's leave
+    /// (state-worker supplement section 11, "finishing gate").
     pub is_without_leave: bool,
+    /// When the process had last heard from a store: the last call of a port before.
+    pub heard: u64,
 }
 
 impl Said {
@@ -132,8 +140,9 @@ impl Said {
 }
 
 impl Said {
-    /// Said without leave by a process that the run was taken from while it stood still, after another had said so
-    /// without leave: neither could be told of the other.
+    /// Said without leave by a process that the run was taken from while it stood still, after another had said so: of one
+    /// without leave it could not be told, and of one with leave it was not, as no store answered it from before the run
+    /// was taken until it had no more time to ask ("finishing gate" again: it replies as usual).
     pub(crate) fn was_said_unheard(&self, evidence: &Evidence) -> bool {
         let is_before = |other: &&Self| {
             other.run == self.run
@@ -142,7 +151,16 @@ impl Said {
                 && other.through != self.through
         };
         let mut before = evidence.said.iter().filter(is_before).peekable();
-        self.is_without_leave && before.peek().is_some() && before.all(|other| other.is_without_leave)
+        self.is_without_leave
+            && before.peek().is_some()
+            && before
+                .all(|other| other.is_without_leave || self.heard_nothing_since_taken_by(other, evidence))
+    }
+
+    fn heard_nothing_since_taken_by(&self, other: &Self, evidence: &Evidence) -> bool {
+        let run = self.run.as_ref().and_then(|run| evidence.runs.get(run));
+        let takes = run.into_iter().flat_map(|run| run.takers.iter().zip(&run.taken_over));
+        takes.filter(|(taker, _)| **taker == other.through).any(|(_, at)| self.heard <= *at)
     }
 }
 

@@ -30,6 +30,7 @@ impl Exchange for Wire {
         if route == Route::Runs(RunVerb::Claim) {
             note_claiming(&life.world, call.number, &body);
         }
+        let leave_for = (route == Route::Runs(RunVerb::Finishing)).then(|| body.clone());
         if route == Route::Transcript(TranscriptVerb::Write) {
             note_asked(&life.world, &serde_json::from_str(&body).unwrap());
         }
@@ -63,6 +64,12 @@ impl Exchange for Wire {
         };
         life.world.evidence().failed_requests += u64::from(outcome.is_err());
         life.end_call(&call).await;
+        match &outcome {
+            Ok(answer) => note_heard(life, leave_for.as_deref(), answer),
+            Err(_) => {
+                life.world.evidence().unanswered.insert(life.name.clone());
+            }
+        }
         outcome
     }
 }
@@ -198,6 +205,19 @@ fn note_claiming(world: &World, number: u64, body: &str) {
     let at_ms = world.at_ms();
     let mut evidence = world.evidence();
     evidence.run(text(&request["run"]["runId"])).claiming.get_or_insert((number, at_ms));
+}
+
+/// An answer has reached its process.
+fn note_heard(life: &Life, leave_for: Option<&str>, answer: &Answer) {
+    let (world, by) = (&life.world, &life.name);
+    let (number, mut evidence) = (world.calls(), world.evidence());
+    evidence.heard.insert(by.clone(), number);
+    evidence.unanswered.remove(by);
+    let Some(request) = leave_for.filter(|_| answer.status == 200) else { return };
+    let [request, answer] = [request, &answer.text].map(|json| serde_json::from_str::<Value>(json).unwrap());
+    if answer["ok"] == true {
+        evidence.run(text(&request["runId"])).has_leave.insert(by.clone());
+    }
 }
 
 fn note_learned(world: &World, request: &Value) {

@@ -90,8 +90,15 @@ fn has_told_all_before(run: &RunSeen, step: &StepSeen) -> bool {
     let claimed = run.claimed.as_ref().map(|(_, by)| by);
     // What it asked before it lost the run and took it again is not told from what it asked since.
     let has_come_back = claimed.into_iter().chain(&run.takers).filter(|had| *had == process).count() > 1;
-    let has_asked =
-        !has_come_back && run.asked.contains_key(&(step.turns.saturating_sub(1), process.clone()));
+    let has_asked = !has_come_back && last_asked(run, step).is_some_and(|by| by.contains(&process.as_str()));
     let has_finished = run.finished.as_ref().is_some_and(|(_, by)| by == process);
     has_asked && (has_finished || run.flushed.get(process).is_some_and(|last| *last >= step.seq))
+}
+
+/// The processes that asked the model for the last turn with calls that a step holds. That turn is not the last of a
+/// step that a run was left at: behind it are the results, which also a process stores that was not the one to ask.
+fn last_asked<'a>(run: &'a RunSeen, step: &StepSeen) -> Option<Vec<&'a str>> {
+    let with_calls = run.asked.iter().filter(|((turn, _), calls)| *turn < step.turns && !calls.is_empty());
+    let (last, _) = with_calls.clone().map(|(asked, _)| asked).next_back()?;
+    Some(with_calls.filter(|((turn, _), _)| turn == last).map(|((_, by), _)| by.as_str()).collect())
 }

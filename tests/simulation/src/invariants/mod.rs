@@ -162,3 +162,39 @@ fn no_unknown_effect_is_repeated(evidence: &Evidence, found: &mut Found) {
 fn events(record: &Value) -> &[Value] {
     record["events"].as_array().map_or(&[], Vec::as_slice)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evidence::Said;
+
+    /// The run is taken over at call 20 and answered with leave; its first process, which has last heard from a store
+    /// then, answers it too.
+    fn is_kept(heard: u64, is_without_leave: bool) -> bool {
+        let said = |through: &str, number, is_without_leave, heard| Said {
+            to: "m0".into(),
+            run: Some("run".into()),
+            text: "Done.".into(),
+            through: through.into(),
+            number,
+            is_without_leave,
+            heard,
+        };
+        let run = RunSeen { takers: vec!["g2".into()], taken_over: vec![20], ..RunSeen::default() };
+        let evidence = Evidence {
+            said: vec![said("g2", 30, false, 29), said("g1", 40, is_without_leave, heard)],
+            runs: BTreeMap::from([("run".into(), run)]),
+            ..Evidence::default()
+        };
+        let mut found = Found::default();
+        a_run_replies_at_most_once(&evidence, &mut found);
+        found.0.is_empty()
+    }
+
+    #[test]
+    fn only_a_process_without_leave_that_could_not_hear_of_its_loss_may_reply_too() {
+        assert!(is_kept(19, true));
+        assert!(!is_kept(21, true), "it could have been told");
+        assert!(!is_kept(19, false), "nobody gives leave twice");
+    }
+}

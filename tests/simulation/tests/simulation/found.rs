@@ -191,3 +191,36 @@ fn a_stop_that_meets_a_run_out_of_money_at_its_reply_does_not_change_how_it_ende
     let evidence = kept_in(Story::Bounded, &faults);
     assert!(evidence.stops[0].is_stored && evidence.stops[0].is_late);
 }
+
+#[test]
+fn a_process_that_wakes_into_an_outage_replies_although_another_has_with_leave() {
+    // Its lease has lapsed and nobody can tell it so: it replies as usual (state-worker supplement section 11).
+    let faults = [
+        (75, What::Repeat),
+        (124, What::Stall { ms: 84_756 }),
+        (190, What::Deploy),
+        (198, What::Hang { after: true, ms: 28_783 }),
+    ];
+    let faults = faults.into_iter().map(|(at, what)| Fault { at, what }).collect();
+    let plan = Plan { faults, ..Plan::default() }.of(Story::Shared);
+    let (ended, evidence) = play(&plan);
+    assert_eq!(violations(ended, &evidence), [], "{}", evidence.tail());
+    let to_m7 = evidence.said.iter().filter(|said| said.to == "m7");
+    let said: Vec<_> = to_m7.map(|said| (said.through.as_str(), said.is_without_leave)).collect();
+    assert_eq!(said, [("g1", false), ("g2", true)]);
+}
+
+#[test]
+fn a_run_that_is_left_by_a_process_that_took_it_over_keeps_what_was_stored() {
+    // The first process dies behind its turns: the result before them was told to nobody, and the record is the next one's.
+    let faults = [
+        (53, What::Jump { whose: Whose::Store, ms: -69_584 }),
+        (66, What::Repeat),
+        (109, What::Kill { after: true, idle_ms: 32_437 }),
+        (114, What::Deploy),
+        (163, What::Jump { whose: Whose::Process, ms: -105_855 }),
+    ];
+    let evidence = kept_in(Story::Bounded, &faults);
+    let was_left = evidence.runs.values().filter(|run| run.takers == ["g2", "g3"]);
+    assert_eq!(was_left.count(), 1);
+}

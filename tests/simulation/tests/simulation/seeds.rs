@@ -11,7 +11,7 @@ const BOUNDED_SEEDS: u64 = 200;
 /// Hexadecimal digits of a commit's id that make a seed.
 const COMMIT_DIGITS: usize = 12;
 /// The same where two processes share a day.
-const SHARED_SEEDS: u64 = 100;
+const SHARED_SEEDS: u64 = 200;
 /// Every story.
 const STORIES: [Story; 4] = [Story::Canonical, Story::Bounded, Story::Reviewed, Story::Shared];
 /// Seeds played twice.
