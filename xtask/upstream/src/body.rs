@@ -1,5 +1,6 @@
 //! The body of a request, read as far as somebody wants it.
 
+use std::cell::Cell;
 use std::io::{BufRead, BufReader, Error, ErrorKind, Read, Result};
 use std::net::TcpStream;
 
@@ -12,16 +13,20 @@ pub struct Body<'a> {
     left: u64,
     chunked: bool,
     trailers: Vec<String>,
-    ended: &'a mut bool,
+    ended: &'a Cell<bool>,
 }
 
 impl<'a> Body<'a> {
-    pub(crate) fn of(head: &Head, reader: &'a mut BufReader<TcpStream>, ended: &'a mut bool) -> Result<Self> {
+    pub(crate) fn of(
+        head: &Head,
+        reader: &'a mut BufReader<TcpStream>,
+        ended: &'a Cell<bool>,
+    ) -> Result<Self> {
         let chunked =
             head.field("transfer-encoding").is_some_and(|value| value.eq_ignore_ascii_case("chunked"));
         let length = head.field("content-length").map_or(Ok(0), str::parse);
         let left = if chunked { 0 } else { length.map_err(|_| invalid("a length that is no number"))? };
-        *ended = !chunked && left == 0;
+        ended.set(!chunked && left == 0);
         Ok(Self { reader, left, chunked, trailers: Vec::new(), ended })
     }
 
@@ -43,7 +48,7 @@ impl<'a> Body<'a> {
                 }
                 self.trailers.push(line);
             }
-            *self.ended = true;
+            self.ended.set(true);
         }
         Ok(())
     }
@@ -59,7 +64,7 @@ impl<'a> Body<'a> {
 
 impl Read for Body<'_> {
     fn read(&mut self, out: &mut [u8]) -> Result<usize> {
-        if self.chunked && self.left == 0 && !*self.ended {
+        if self.chunked && self.left == 0 && !self.ended.get() {
             self.next_chunk()?;
         }
         if self.left == 0 || out.is_empty() {
@@ -73,7 +78,7 @@ impl Read for Body<'_> {
         self.left -= read as u64;
         match (self.left, self.chunked) {
             (0, true) => drop(self.line()?),
-            (0, false) => *self.ended = true,
+            (0, false) => self.ended.set(true),
             _ => {}
         }
         Ok(read)

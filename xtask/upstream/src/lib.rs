@@ -9,6 +9,7 @@ mod body;
 mod head;
 mod reply;
 
+use std::cell::Cell;
 use std::io::{self, BufReader, Read as _, Result};
 use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -80,11 +81,11 @@ fn serve(stream: TcpStream, handler: &impl Handler) -> Result<()> {
     let mut writer = stream.try_clone()?;
     let mut reader = BufReader::new(stream);
     while let Some(head) = Head::read(&mut reader)? {
-        let mut ended = false;
-        let body = Body::of(&head, &mut reader, &mut ended)?;
-        handler(Call { head, body, reply: Reply::to(&mut writer) })?;
+        let ended = Cell::new(false);
+        let body = Body::of(&head, &mut reader, &ended)?;
+        handler(Call { head, body, reply: Reply::to(&mut writer, &ended) })?;
         // What was not read would be taken for the next request.
-        if !ended {
+        if !ended.get() {
             return part(reader);
         }
     }
@@ -163,7 +164,9 @@ mod tests {
         let upstream = Upstream::start(|call: Call<'_>| call.reply.whole(401, "x", b"")).unwrap();
         let inner = "GET /inner HTTP/1.1\r\n\r\n";
         let request = format!("POST / HTTP/1.1\r\nContent-Length: {}\r\n\r\n{inner}", inner.len());
-        assert_eq!(ask(upstream, request.as_bytes()).matches("HTTP/1.1 ").count(), 1);
+        let answer = ask(upstream, request.as_bytes());
+        assert_eq!(answer.matches("HTTP/1.1 ").count(), 1);
+        assert!(answer.contains("\r\nConnection: close\r\n"), "{answer}");
     }
 
     #[test]

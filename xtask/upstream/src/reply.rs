@@ -1,11 +1,13 @@
 //! The answer: whole, or chunk by chunk.
 
+use std::cell::Cell;
 use std::io::{Result, Write};
 use std::net::TcpStream;
 
 /// An answer that was not begun.
 pub struct Reply<'a> {
     stream: &'a mut TcpStream,
+    was_heard_out: &'a Cell<bool>,
 }
 
 /// An answer that goes out in chunks. Dropped before its end, it is cut off.
@@ -14,13 +16,15 @@ pub struct Chunks<'a> {
 }
 
 impl<'a> Reply<'a> {
-    pub(crate) fn to(stream: &'a mut TcpStream) -> Self {
-        Self { stream }
+    pub(crate) fn to(stream: &'a mut TcpStream, was_heard_out: &'a Cell<bool>) -> Self {
+        Self { stream, was_heard_out }
     }
 
-    /// Answers with a body that is there already, in one write.
+    /// Answers with a body that is there already, in one write. When the request was not read to its end, the connection
+    /// ends with this answer, and the answer says so: nobody is to send another request on it.
     pub fn whole(self, status: u16, content_type: &str, body: &[u8]) -> Result<()> {
-        let mut bytes = head(status, content_type, &format!("Content-Length: {}", body.len()));
+        let end = if self.was_heard_out.get() { "" } else { "\r\nConnection: close" };
+        let mut bytes = head(status, content_type, &format!("Content-Length: {}{end}", body.len()));
         bytes.extend_from_slice(body);
         self.stream.write_all(&bytes)
     }
