@@ -122,8 +122,7 @@ async fn left_behind(phase: Phase, moves: Vec<Move>) -> (Arc<ScriptedLedger>, Ar
     let listener = Arc::new(Collector::default());
     let channels = Arc::new(Reopening(Arc::clone(&listener)));
     let second = world_with(moves, ledger.capability("g2", channels));
-    let keeper = second.core.clone();
-    let keeping = tokio::spawn(async move { keeper.keep_ledger(CancellationToken::new()).await });
+    let keeping = second.keep_ledger();
     ledger.until(|ledger| !ledger.records.lock().unwrap().is_empty()).await;
     second.settle().await;
     keeping.abort();

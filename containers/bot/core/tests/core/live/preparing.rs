@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use ars_events::{Actor, ActorKind};
 use ars_types::{RunStatus, StopMode};
-use tokio_util::sync::CancellationToken;
 
 use super::{begin, say, world_of};
 use crate::support::{Collector, Move, Reopening, ScriptedLedger, outline, world_with};
@@ -69,8 +68,7 @@ async fn a_run_that_goes_on_before_its_first_flush_still_says_what_it_was_asked(
 
     let channels = Arc::new(Reopening(Arc::new(Collector::default())));
     let second = world_with(vec![Move::Say("hi")], ledger.capability("g2", channels));
-    let keeper = second.core.clone();
-    let keeping = tokio::spawn(async move { keeper.keep_ledger(CancellationToken::new()).await });
+    let keeping = second.keep_ledger();
     ledger.until(|ledger| !ledger.records.lock().unwrap().is_empty()).await;
     keeping.abort();
     let record = ledger.records.lock().unwrap()[0].clone();

@@ -97,12 +97,6 @@ async fn a_chat_without_a_tool_call_is_not_reflected_on_because_its_process_left
     running.await.unwrap();
 
     let second = process(&ledger, "g2", &stores, vec![Move::Say("hello yourself"), Move::Say("{}")]);
-    let core = second.core.clone();
-    let keeping = tokio::spawn(async move { core.keep_ledger(CancellationToken::new()).await });
-    ledger.until(|ledger| !ledger.records.lock().unwrap().is_empty()).await;
-    while second.core.load().in_flight > 0 {
-        tokio::task::yield_now().await;
-    }
-    keeping.abort();
+    second.end_what_is_left(&ledger).await;
     assert_eq!(second.model.seen.lock().unwrap().len(), 1, "no call but the run's own");
 }

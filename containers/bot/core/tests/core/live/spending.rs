@@ -14,7 +14,6 @@ use ars_runs::{COST, HELD};
 use ars_types::{ModelRef, StopMode};
 use ars_wire::ledger::Phase;
 use serde_json::{Value, json};
-use tokio_util::sync::CancellationToken;
 
 use super::begin;
 use crate::{
@@ -89,8 +88,7 @@ async fn what_the_provider_counted_and_what_was_paid_are_kept_from_process_to_pr
     // The call that was answered, and what the one that was cut off had sent.
     assert!(before["spent"]["microusd"].as_u64() > Some(CALL), "{before}");
     let second = process(&ledger, "g2", vec![Move::HangUntilStopped]);
-    let core = second.core.clone();
-    let keeping = tokio::spawn(async move { core.keep_ledger(CancellationToken::new()).await });
+    let keeping = second.keep_ledger();
     second.model.called.notified().await;
     assert!(second.core.drain(Duration::from_secs(60)).await);
     keeping.abort();
@@ -103,8 +101,7 @@ async fn what_the_provider_counted_and_what_was_paid_are_kept_from_process_to_pr
 async fn a_run_taken_over_holds_its_cap_of_the_day() {
     let ledger = left().await;
     let second = process(&ledger, "g2", vec![Move::HangUntilStopped]);
-    let core = second.core.clone();
-    let keeping = tokio::spawn(async move { core.keep_ledger(CancellationToken::new()).await });
+    let keeping = second.keep_ledger();
     second.model.called.notified().await;
     let reply = elsewhere(&second).await;
     assert!(reply.starts_with('💸') && reply.contains("under way"), "{reply}");
@@ -117,8 +114,7 @@ async fn a_run_taken_over_holds_its_cap_of_the_day_while_it_is_made_ready() {
     let ledger = left().await;
     ledger.script("transcript.read", [Fault::Hang]);
     let second = process(&ledger, "g2", Vec::new());
-    let core = second.core.clone();
-    let keeping = tokio::spawn(async move { core.keep_ledger(CancellationToken::new()).await });
+    let keeping = second.keep_ledger();
     ledger.until(|ledger| ledger.count("transcript.read") > 0).await;
     let reply = elsewhere(&second).await;
     assert!(reply.starts_with('💸') && reply.contains("under way"), "{reply}");
@@ -128,13 +124,7 @@ async fn a_run_taken_over_holds_its_cap_of_the_day_while_it_is_made_ready() {
 /// Another process takes the one run over, which cannot go on, and closes it.
 async fn closed(ledger: &Arc<ScriptedLedger>) -> Arc<World> {
     let second = process(ledger, "g2", Vec::new());
-    let core = second.core.clone();
-    let keeping = tokio::spawn(async move { core.keep_ledger(CancellationToken::new()).await });
-    ledger.until(|ledger| !ledger.records.lock().unwrap().is_empty()).await;
-    while second.core.load().in_flight > 0 {
-        tokio::task::yield_now().await;
-    }
-    keeping.abort();
+    second.end_what_is_left(ledger).await;
     second
 }
 
@@ -182,8 +172,7 @@ async fn the_closing_record_of_a_run_tells_what_its_stored_steps_had_cost() {
         kept.row.state.insert("replied".into(), json!(true));
     }
     let second = process(&ledger, "g2", Vec::new());
-    let core = second.core.clone();
-    let keeping = tokio::spawn(async move { core.keep_ledger(CancellationToken::new()).await });
+    let keeping = second.keep_ledger();
     ledger.until(|ledger| !ledger.records.lock().unwrap().is_empty()).await;
     keeping.abort();
     assert_eq!(ledger.records.lock().unwrap()[0].extra[COST], spent);

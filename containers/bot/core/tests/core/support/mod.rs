@@ -32,6 +32,7 @@ use ars_types::{ModelRef, RunId, RunStatus, ThreadKey, UnixMillis, Visibility};
 use ars_wire::runs::{EventsPage, ListRequest, ListResponse};
 use async_trait::async_trait;
 use serde_json::{Value, json};
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 pub use ledger::{Fault, Reopening, ScriptedLedger};
@@ -416,6 +417,22 @@ impl World {
     /// Waits until nothing is in flight.
     pub async fn settle(&self) {
         assert!(self.core.drain(Duration::from_secs(60)).await, "still in flight");
+    }
+
+    /// Begins to keep the ledger, and to take over what another process left in it.
+    pub fn keep_ledger(&self) -> JoinHandle<()> {
+        let core = self.core.clone();
+        tokio::spawn(async move { core.keep_ledger(CancellationToken::new()).await })
+    }
+
+    /// Keeps the ledger until what another process left has its record, and nothing is in flight.
+    pub async fn end_what_is_left(&self, ledger: &ScriptedLedger) {
+        let keeping = self.keep_ledger();
+        ledger.until(|ledger| !ledger.records.lock().unwrap().is_empty()).await;
+        while self.core.load().in_flight > 0 {
+            tokio::task::yield_now().await;
+        }
+        keeping.abort();
     }
 
     pub fn records(&self) -> Vec<RunRecord> {
