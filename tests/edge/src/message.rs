@@ -27,6 +27,19 @@ impl Message {
         read(bytes).0
     }
 
+    /// Whether everything has come of the answer to a request of this method.
+    pub fn is_whole(bytes: &[u8], method: &str) -> bool {
+        if !bytes.windows(4).any(|four| four == b"\r\n\r\n") {
+            return false;
+        }
+        let (head, chunked, rest) = read(bytes);
+        match head.field("content-length").map(|length| length.parse::<usize>().expect("a length")) {
+            _ if method == "HEAD" => true,
+            Some(length) => rest.len() >= length,
+            None => chunked && rest.ends_with(b"0\r\n\r\n"),
+        }
+    }
+
     /// The value of a field that is there once.
     pub fn field(&self, name: &str) -> Option<&str> {
         let mut found =
@@ -70,6 +83,18 @@ fn joined(mut chunks: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_answer_is_whole_with_its_last_byte() {
+        let counted = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab";
+        let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n";
+        for whole in [counted, chunked] {
+            let lacking = (0..whole.len()).filter(|end| !Message::is_whole(&whole.as_bytes()[..*end], "GET"));
+            assert_eq!(lacking.count(), whole.len());
+            assert!(Message::is_whole(whole.as_bytes(), "GET"));
+        }
+        assert!(Message::is_whole(counted.trim_end_matches("ab").as_bytes(), "HEAD"));
+    }
 
     #[test]
     fn an_answer_is_the_same_however_it_was_cut_up_and_not_when_a_field_or_a_byte_differs() {

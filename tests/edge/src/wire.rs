@@ -76,10 +76,21 @@ impl Wire {
         Said { text: String::from_utf8_lossy(&bytes).into_owned() }
     }
 
-    /// Hears the answer to a request that asked for the connection's end, byte for byte.
-    pub fn answer(mut self) -> Message {
+    /// Hears the answer to a request of this method that asked for the connection's end, byte for byte.
+    ///
+    /// workerd awaits 5 s long that its caller ends too, so this does as soon as the answer is whole, and not before: the
+    /// bot takes a caller's end for its leave.
+    pub fn answer(mut self, method: &str) -> Message {
         let mut bytes = Vec::new();
-        self.stream.read_to_end(&mut bytes).expect("an answer and its end");
+        let mut piece = vec![0; PIECE];
+        while !Message::is_whole(&bytes, method) {
+            let read = self.stream.read(&mut piece).expect("an answer");
+            assert!(read > 0, "it broke off: {}", String::from_utf8_lossy(&bytes));
+            bytes.extend_from_slice(&piece[..read]);
+        }
+        // It may be closed already.
+        let _ = self.stream.shutdown(Shutdown::Write);
+        self.stream.read_to_end(&mut bytes).expect("its end");
         Message::parse(&bytes)
     }
 

@@ -9,6 +9,8 @@ use ureq::http::{HeaderValue, Request};
 
 /// Longest wait for an answer: far above any, far below a test runner's patience.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// For which an idle connection is kept: workerd closes one after 5 s of silence, and may do so under a request.
+const IDLE: Duration = Duration::from_secs(4);
 /// Wait for an answer that may never come: far above the milliseconds any answer takes.
 const IMPATIENCE: Duration = Duration::from_secs(3);
 
@@ -48,8 +50,11 @@ impl Client {
     }
 
     fn waiting(address: SocketAddr, limit: Duration) -> Self {
-        let config =
-            ureq::Agent::config_builder().http_status_as_error(false).timeout_global(Some(limit)).build();
+        let config = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .timeout_global(Some(limit))
+            .max_idle_age(IDLE)
+            .build();
         Self { agent: config.into(), address }
     }
 

@@ -151,5 +151,5 @@ fn asked(address: SocketAddr, method: &str, path: &str, fields: &[(&str, &str)],
     );
     let mut wire = Wire::to(address);
     wire.send(&[head.as_bytes(), body].concat());
-    wire.answer()
+    wire.answer(method)
 }

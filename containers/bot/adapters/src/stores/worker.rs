@@ -24,6 +24,9 @@ use super::{
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// The same for memory, which a run waits for before it starts.
 const MEMORY_TIMEOUT: Duration = Duration::from_secs(5);
+/// For which an idle connection without TLS is kept: workerd closes one after 5 s of silence, and a request that meets
+/// that close on its way is lost. With TLS there is HTTP/2, whose server says which requests it did not take.
+const PLAIN_IDLE: Duration = Duration::from_secs(4);
 /// Bytes of an answer read at most: a full page of the largest records' items fits several times over.
 const MAX_ANSWER: usize = 64 * 1024 * 1024;
 
@@ -52,8 +55,11 @@ pub struct Worker {
 impl Worker {
     /// The Worker at `base_url`, which takes this bearer.
     pub fn at(base_url: &str, token: &Secret) -> Result<Self, StoreError> {
-        let client = reqwest::Client::builder().redirect(redirect::Policy::none()).build();
-        let client = client.map_err(|error| permanent(format!("HTTP client: {}", chain(&error))))?;
+        let mut builder = reqwest::Client::builder().redirect(redirect::Policy::none());
+        if !base_url.starts_with("https:") {
+            builder = builder.pool_idle_timeout(PLAIN_IDLE);
+        }
+        let client = builder.build().map_err(|error| permanent(format!("HTTP client: {}", chain(&error))))?;
         let bearer = HeaderValue::from_str(&format!("Bearer {}", token.expose()));
         let mut bearer = bearer.map_err(|_| permanent("the state token cannot be sent in a header"))?;
         bearer.set_sensitive(true);

@@ -1,6 +1,12 @@
 //! What only the state Worker's client can meet: other statuses, other networks, other answers.
 
-use std::sync::Arc;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use ars_auth::Secret;
 use ars_bot_adapters::stores::{Worker, WorkerStores};
@@ -60,6 +66,35 @@ async fn answering(response: String) -> (WorkerStores, JoinHandle<String>) {
 
 fn http(status: &str, body: &str) -> String {
     format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n\r\n{body}", body.len())
+}
+
+#[tokio::test]
+async fn a_connection_without_tls_serves_again_only_while_the_state_worker_surely_keeps_it() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let connections = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&connections);
+    tokio::spawn(async move {
+        while let Ok((mut socket, _)) = listener.accept().await {
+            counted.fetch_add(1, Ordering::Relaxed);
+            tokio::spawn(async move {
+                loop {
+                    request(&mut socket).await;
+                    socket.write_all(http("200 OK", r#"{"record":null}"#).as_bytes()).await.unwrap();
+                }
+            });
+        }
+    });
+    let store = WorkerStores::connect(&url, &secret("the token"), None).unwrap();
+    let mut served_by = Vec::new();
+    for idle in [0, 3_999, 4_001] {
+        tokio::time::pause();
+        tokio::time::advance(Duration::from_millis(idle)).await;
+        tokio::time::resume();
+        store.get(&run("r1")).await.unwrap();
+        served_by.push(connections.load(Ordering::Relaxed));
+    }
+    assert_eq!(served_by, [1, 1, 2]);
 }
 
 #[tokio::test]
