@@ -42,7 +42,7 @@ pub(crate) struct Conclusion {
 }
 
 /// Where a driver begins.
-pub(crate) enum From {
+pub(crate) enum Beginning {
     /// At this conversation.
     Start(Vec<Turn>),
     /// Where another process left the run.
@@ -51,7 +51,7 @@ pub(crate) enum From {
 
 impl Conclusion {
     /// Drives the run to its end, from its first model call or from where another process left it.
-    pub(crate) async fn drive(&self, core: &Core, assignment: &Assignment, from: From) -> Driven {
+    pub(crate) async fn drive(&self, core: &Core, assignment: &Assignment, from: Beginning) -> Driven {
         let root = self.spans.start(&self.run, Some(self.request.id()), "run.agent", core.clock().now());
         let driver = Driver {
             run: &self.run,
@@ -67,8 +67,8 @@ impl Conclusion {
         };
         let driven = async {
             match from {
-                From::Start(conversation) => driver.run(conversation).await,
-                From::Stored(resumption) => driver.go_on(*resumption).await,
+                Beginning::Start(conversation) => driver.run(conversation).await,
+                Beginning::Stored(resumption) => driver.go_on(*resumption).await,
             }
         };
         let driven = trace::within(self.run.id(), root.id(), driven);

@@ -12,7 +12,7 @@ use futures::FutureExt as _;
 
 use super::{Asked, Prepared, Stage, ground, prompt};
 use crate::{
-    conclude::{Conclusion, From},
+    conclude::{Beginning, Conclusion},
     history::{self, RunEnd},
     live::{Claimed, LEASE, Live, Meta},
     message::IncomingMessage,
@@ -89,11 +89,11 @@ pub(super) async fn execute(
     let equipped = ground::equip(core, &message, &asked, &conclusion, &mut assignment, prior_turns);
     let (driven, remembering) = match AssertUnwindSafe(equipped).catch_unwind().await {
         Ok(Ok(remembering)) => {
-            (conclusion.drive(core, &assignment, From::Start(conversation)).await, remembering)
+            (conclusion.drive(core, &assignment, Beginning::Start(conversation)).await, remembering)
         }
         // Its stop ended the clone: it ends as any stopped run does.
         Ok(Err(_)) if conclusion.run.stops().hard.is_cancelled() => {
-            (conclusion.drive(core, &assignment, From::Start(conversation)).await, None)
+            (conclusion.drive(core, &assignment, Beginning::Start(conversation)).await, None)
         }
         Ok(Err(refusal)) => (run::not_begun(refusal), None),
         Err(_panic) => {

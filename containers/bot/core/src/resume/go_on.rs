@@ -183,7 +183,8 @@ impl Ready {
     pub(super) async fn go_on(self, core: &Core) {
         let Self { conclusion, assignment, resumption, memory } = self;
         tracing::info!(run = %conclusion.run.id(), "a run left by another process goes on here");
-        let driven = conclusion.drive(core, &assignment, conclude::From::Stored(Box::new(resumption))).await;
+        let driven =
+            conclusion.drive(core, &assignment, conclude::Beginning::Stored(Box::new(resumption))).await;
         conclusion.conclude(core, assignment, memory, driven).await;
     }
 }
