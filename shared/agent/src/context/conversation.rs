@@ -12,7 +12,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{estimate, trim};
+use super::{estimate, oversize, trim};
 use crate::{Part, Role, Turn};
 
 /// The share of the limit, in percent, that the newest turns may keep through a compaction.
@@ -174,6 +174,7 @@ impl Conversation {
     }
 
     /// Puts a summary in the place of the turns before the cut, all but the request. Says how many turns it replaced.
+    /// A summary that is too long keeps both ends: it begins with what was asked and ends with what is to be done.
     pub(crate) fn replace(&mut self, cut: usize, summary: &str, limit: u64) -> usize {
         let head = self.head();
         let Some(mut request) = self.shown[..head].last().cloned() else { return 0 };
@@ -181,8 +182,7 @@ impl Conversation {
             let old = framed(old);
             request.parts.retain(|part| *part != old);
         }
-        let most = usize::try_from(SUMMARY_CHARS.min(share(limit, SUMMARY_CHARS_PERCENT))).unwrap_or(0);
-        let summary = ars_events::cap(summary, most).into_owned();
+        let summary = oversize::both_ends(summary, summary_chars(limit)).into_owned();
         request.parts.push(framed(&summary));
         let replaced = cut.saturating_sub(1);
         self.shape.kept_from += cut.saturating_sub(head) as u64;
@@ -233,6 +233,11 @@ fn framed(summary: &str) -> Part {
     Part::text(format!(
         "[Note from the service: earlier turns of this conversation were replaced by this summary of them.]\n\n{summary}"
     ))
+}
+
+/// How many characters a summary may have in a window with this limit.
+pub(crate) fn summary_chars(limit: u64) -> usize {
+    usize::try_from(SUMMARY_CHARS.min(share(limit, SUMMARY_CHARS_PERCENT))).unwrap_or(0)
 }
 
 const fn share(limit: u64, percent: u64) -> u64 {

@@ -13,6 +13,6 @@ pub use estimate::{DOCUMENT_TOKENS, IMAGE_TOKENS, estimate_text, estimate_turns}
 pub use limit::ContextLimit;
 pub use oversize::{is_oversized, referenced};
 
-pub(crate) use conversation::{Conversation, Shape};
+pub(crate) use conversation::{Conversation, Shape, summary_chars};
 pub(crate) use estimate::estimate_parts;
 pub(crate) use limit::Measure;

@@ -3,6 +3,10 @@
 //! Not here: keeping it. The caller asks [`is_oversized`], writes the whole text to a place the model can read, and
 //! gives the model what [`referenced`] makes of it.
 
+use std::borrow::Cow;
+
+/// Stands for what was cut out of a text.
+const CUT_OUT: &str = "\n[…]\n";
 /// Of what is shown, the share that comes from the beginning, in percent. The end of an output tells how it ended, its
 /// beginning what it is; errors stand at either.
 const HEAD_PERCENT: usize = 60;
@@ -16,18 +20,34 @@ pub fn is_oversized(text: &str, max_chars: usize) -> bool {
 /// where the whole is.
 pub fn referenced(text: &str, max_chars: usize, path: &str) -> String {
     let total = text.chars().count();
+    let Some((head, tail)) = ends(text, total, max_chars) else { return text.to_owned() };
+    let left_out = total - max_chars;
+    format!("{head}\n[{left_out} of {total} characters left out here; the whole output is in {path}]\n{tail}")
+}
+
+/// The head and the tail of a text that has more characters than these, with a mark between them: so many characters all
+/// together.
+pub(crate) fn both_ends(text: &str, max_chars: usize) -> Cow<'_, str> {
+    let kept = max_chars.saturating_sub(CUT_OUT.chars().count());
+    if !is_oversized(text, max_chars) {
+        return Cow::Borrowed(text);
+    }
+    match ends(text, text.chars().count(), kept) {
+        Some((head, tail)) if kept > 0 => Cow::Owned(format!("{head}{CUT_OUT}{tail}")),
+        // There is no room for the mark.
+        _ => ars_events::cap(text, max_chars),
+    }
+}
+
+/// The beginning and the end of a text of `total` characters, `max_chars` together; none if it has no more than that.
+fn ends(text: &str, total: usize, max_chars: usize) -> Option<(&str, &str)> {
+    if total <= max_chars {
+        return None;
+    }
     let head = max_chars / 100 * HEAD_PERCENT + max_chars % 100 * HEAD_PERCENT / 100;
     let tail = max_chars - head;
-    if total <= max_chars {
-        return text.to_owned();
-    }
     let at = |chars: usize| text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
-    let left_out = total - max_chars;
-    format!(
-        "{}\n[{left_out} of {total} characters left out here; the whole output is in {path}]\n{}",
-        &text[..at(head)],
-        &text[at(total - tail)..]
-    )
+    Some((&text[..at(head)], &text[at(total - tail)..]))
 }
 
 #[cfg(test)]
@@ -43,6 +63,13 @@ mod tests {
     }
 
     #[test]
+    fn a_text_cut_to_both_ends_has_so_many_characters() {
+        let text: String = ('a'..='z').collect();
+        assert_eq!(both_ends(&text, 15), "abcdef\n[…]\nwxyz");
+        assert_eq!(both_ends(&text, 26), text);
+    }
+
+    #[test]
     fn an_oversized_text_is_shown_by_its_ends_and_its_place() {
         let text: String = ('a'..='z').collect();
         assert!(is_oversized(&text, 10));
@@ -53,6 +80,13 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn what_is_cut_to_both_ends_has_no_more_characters_than_it_may(text in "\\PC{0,90}", max in 0_usize..60) {
+            let cut = both_ends(&text, max);
+            prop_assert!(cut.chars().count() <= max);
+            prop_assert!(text.chars().count() > max || cut == text.as_str());
+        }
+
         #[test]
         fn so_many_characters_of_an_oversized_text_are_kept_whatever_its_script(
             text in "\\PC{40,90}", max in 0_usize..40,

@@ -11,7 +11,7 @@ use super::{
     protocol::{Action, Purpose, ToolCall, ToolOutcome},
     saved::Infra,
     steering::Arrived,
-    words::{calls, final_answer, first_line, prose},
+    words::{calls, final_answer, first_line, last_words, prose},
 };
 use crate::message::{ModelTurn, Part, StopReason};
 
@@ -40,7 +40,7 @@ impl Loop {
         self.iterations += 1;
         self.measure(&turn);
         if let Some(why) = self.saved.closing.clone() {
-            return self.finish_closing(&why, &prose(&turn.parts));
+            return self.finish_closing(&why, &last_words(prose(&turn.parts), &turn.stop));
         }
         let calls = calls(&turn.parts);
         match turn.stop {
@@ -83,7 +83,7 @@ impl Loop {
         self.steps += 1;
         self.conversation.answer(turn.parts);
         if self.saved.soft_stop {
-            return self.finish_stopped(&prose);
+            return self.finish_stopped(&last_words(prose, &turn.stop));
         }
         if self.inbox.waiting().is_empty() || self.must_close(now).is_some() {
             return self.finish(RunStatus::Completed, Some(final_answer(prose, &turn.stop)));

@@ -141,16 +141,16 @@ impl Loop {
     }
 
     /// The end of a run that was closing.
-    pub(super) fn finish_closing(&mut self, why: &Closing, prose: &str) -> Vec<Action> {
-        let words = if prose.is_empty() { NO_CLOSING_WORDS } else { prose };
+    pub(super) fn finish_closing(&mut self, why: &Closing, said: &str) -> Vec<Action> {
+        let words = if said.is_empty() { NO_CLOSING_WORDS } else { said };
         let answer = format!("{}\n\n{words}", why.warning(self.saved.budget));
         self.end(Ending { status: why.status(), cut_short: true, answer: Some(answer) })
     }
 
     /// An answer that came of itself after a soft stop.
-    pub(super) fn finish_stopped(&mut self, prose: &str) -> Vec<Action> {
+    pub(super) fn finish_stopped(&mut self, said: &str) -> Vec<Action> {
         let mut actions = vec![Action::Publish(stopped(StopMode::Soft))];
-        actions.extend(self.finish_closing(&Closing::Stopped, prose));
+        actions.extend(self.finish_closing(&Closing::Stopped, said));
         actions
     }
 

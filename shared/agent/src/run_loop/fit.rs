@@ -7,12 +7,12 @@ use ars_types::{RunStatus, UnixMillis};
 use super::{
     Loop,
     protocol::{Action, Purpose},
-    words::prose,
+    words::{calls, prose},
 };
 use crate::{
     budget::CLOSING_CALL_MS,
-    context::{Measure, estimate_turns},
-    message::{ModelTurn, Turn},
+    context::{Measure, estimate_turns, summary_chars},
+    message::{ModelTurn, StopReason, Turn},
 };
 
 /// How long a summary may take. It is one short answer, as the closing call is ("Final call bound").
@@ -24,12 +24,6 @@ const TRIM_PERCENT: u64 = 75;
 const TOO_LONG: u32 = 3;
 /// Model calls between a summary that was not to be had and the next attempt: each attempt sends the whole conversation.
 const SUMMARY_AGAIN_AFTER: u32 = 8;
-/// What is asked for.
-const SUM_UP: &str = "Note from the service: this conversation is about to outgrow your window, and everything before \
-    this line except the request itself will be replaced by your next answer. Write what you need to go on: what the \
-    requester asked for and added since, word for word where wording matters; what was decided and why; what was found \
-    (names of files, commands, exact errors, numbers); what was changed; what is left to do, and what is next. Call no \
-    tool, and write nothing else.";
 
 /// A summary being made.
 #[derive(Debug, Clone)]
@@ -58,8 +52,8 @@ impl Loop {
     /// The next call: of the model, or first for a summary when the conversation has outgrown its limit.
     pub(super) fn ask(&mut self, now: UnixMillis) -> Vec<Action> {
         let remaining = self.remaining_ms(now);
-        if let Some(cut) = self.worth_compacting() {
-            let turns = self.conversation.to_sum_up(cut, SUM_UP);
+        if let Some((cut, most_chars)) = self.worth_compacting() {
+            let turns = self.conversation.to_sum_up(cut, &sum_up(most_chars));
             self.compacting = Some(Compacting { turns, cut });
             return vec![self.call(Purpose::Compact, SUMMARY_CALL_MS.min(remaining))];
         }
@@ -68,7 +62,8 @@ impl Loop {
         actions
     }
 
-    fn worth_compacting(&self) -> Option<usize> {
+    /// The turns that a summary would replace, and the characters it may have.
+    fn worth_compacting(&self) -> Option<(usize, usize)> {
         if self.iterations < self.saved.summary_not_before {
             return None;
         }
@@ -76,16 +71,18 @@ impl Loop {
         if self.size() <= limit || !self.affords_summary() {
             return None;
         }
-        self.conversation.cut(limit)
+        Some((self.conversation.cut(limit)?, summary_chars(limit)))
     }
 
-    /// The summary has come: it takes its place, and the run goes on.
+    /// The summary has come: it takes its place, and the run goes on. What was refused, was cut off or asks for tools
+    /// instead is no summary, and would lose what it was to replace.
     pub(super) fn summed_up(&mut self, turn: &ModelTurn, now: UnixMillis) -> Vec<Action> {
+        let is_whole = turn.stop == StopReason::EndTurn && calls(&turn.parts).is_empty();
         let summary = prose(&turn.parts);
         let (Some(compacting), Some(limit)) = (self.compacting.take(), self.saved.limits.context) else {
             return self.boundary(now);
         };
-        if summary.is_empty() {
+        if summary.is_empty() || !is_whole {
             return self.not_summed_up(now);
         }
         let replaced = self.conversation.replace(compacting.cut, &summary, limit.tokens());
@@ -159,6 +156,17 @@ impl Loop {
             self.saved.measure = Some(measure);
         }
     }
+}
+
+/// What is asked for.
+fn sum_up(most_chars: usize) -> String {
+    format!(
+        "Note from the service: this conversation is about to outgrow your window, and everything before this line \
+         except the request itself will be replaced by your next answer. Write what you need to go on, in at most \
+         {most_chars} characters: what the requester asked for and added since, word for word where wording matters; \
+         what was decided and why; what was found (names of files, commands, exact errors, numbers); what was changed; \
+         and at the end what is left to do, and what is next. Call no tool, and write nothing else."
+    )
 }
 
 fn compacted(summary: String) -> Action {

@@ -7,12 +7,17 @@ use super::protocol::ToolCall;
 /// Most characters kept of an error, as of a result's summary (bot supplement section 9).
 const ERROR_CHARS: usize = 200;
 
-/// Refusal and truncation are said plainly.
+/// The answer of a run that ended of itself; never empty.
 pub(super) fn final_answer(prose: String, stop: &StopReason) -> String {
+    let answer = last_words(prose, stop);
+    if answer.is_empty() { "The model ended the run without an answer.".to_owned() } else { answer }
+}
+
+/// What the model said last. Refusal and truncation are said plainly; empty when there is nothing to say.
+pub(super) fn last_words(prose: String, stop: &StopReason) -> String {
     let notice = match stop {
         StopReason::Refusal => Some("⚠️ The model declined to go on with this request."),
         StopReason::MaxTokens => Some("⚠️ The answer was cut at the model's output limit."),
-        _ if prose.is_empty() => Some("The model ended the run without an answer."),
         _ => None,
     };
     match notice {

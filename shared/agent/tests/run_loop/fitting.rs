@@ -1,7 +1,7 @@
 //! A conversation that outgrows the model's window.
 
 use ars_agent::{
-    Action, Input, Limits, Loop, Part, Purpose, StopReason, Usage,
+    Action, Input, Limits, Loop, ModelTurn, Part, Purpose, StopReason, Usage,
     context::{ContextLimit, estimate_turns},
 };
 use ars_events::NoteKind;
@@ -85,6 +85,43 @@ fn without_a_summary_the_oldest_outputs_are_dropped() {
         assert!(format!("{content:?}").contains("5600 characters, was dropped"));
         assert!(matches!(run.step(asks(&["bash"]), START).last(), Some(Action::RunTools(_))));
     }
+}
+
+#[test]
+fn what_was_refused_cut_off_or_said_beside_calls_is_no_summary() {
+    let Input::Model(mut beside_calls) = asks(&["bash"]) else { unreachable!("a turn of the model") };
+    beside_calls.parts.insert(0, Part::text("let me look first"));
+    let worded = ModelTurn { stop: StopReason::EndTurn, ..beside_calls.clone() };
+    for no_summary in [
+        says("I cannot help with that.", StopReason::Refusal),
+        says("The requester asked for", StopReason::MaxTokens),
+        says("searching", StopReason::PauseTurn),
+        Input::Model(beside_calls),
+        Input::Model(worded),
+    ] {
+        let (mut run, _) = outgrown();
+        let before = run.position(START);
+        let actions = run.step(no_summary, START);
+        assert!(is_call(&actions, Purpose::Answer));
+        let shown = texts(run.turns());
+        assert!(!shown.contains("replaced by this summary"), "{shown}");
+        assert!(is_paired(run.turns()) && run.position(START) == before);
+        // All the steps are there still; only their outputs gave way.
+        assert_eq!(run.turns().len() as u64, before.turn_index);
+    }
+}
+
+#[test]
+fn a_summary_is_asked_for_with_its_length_and_ends_with_what_is_next_when_it_is_too_long() {
+    let (mut run, _) = outgrown();
+    // 80 characters per hundred tokens of the limit.
+    let asked = texts(run.turns());
+    assert!(asked.contains("in at most 5600 characters"), "{asked}");
+    let story = format!("asked: fix it {} next: run the tests", "s".repeat(20_000));
+    run.step(says(&story, StopReason::EndTurn), START);
+    let shown = texts(run.turns());
+    assert!(shown.contains("asked: fix it") && shown.ends_with("next: run the tests"), "{shown}");
+    assert!(shown.chars().count() < 6_000 && size(&run) <= LIMIT);
 }
 
 #[test]

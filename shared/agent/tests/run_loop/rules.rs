@@ -163,6 +163,24 @@ fn refusal_truncation_and_silence_are_said_plainly() {
 }
 
 #[test]
+fn refusal_and_truncation_are_said_plainly_of_last_words_too() {
+    for (stop, word) in [(StopReason::Refusal, "declined"), (StopReason::MaxTokens, "output limit")] {
+        for prose in ["", "half of it"] {
+            let mut closing = new_loop(1);
+            closing.step(Input::ModelTimedOut, START);
+            let mut stopped = new_loop(8);
+            stopped.step(Input::SoftStop, START);
+            for mut run in [closing, stopped] {
+                let actions = run.step(says(prose, stop.clone()), START);
+                let answer = answer(&actions);
+                assert!(answer.contains(prose) && answer.contains(word), "{answer}");
+                assert!(!answer.contains("before a summary could be written"), "{answer}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_paused_turn_is_continued() {
     let mut run = new_loop(8);
     let actions = run.step(says("searching", StopReason::PauseTurn), START);
