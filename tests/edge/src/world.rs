@@ -164,9 +164,7 @@ impl World {
 
     /// Speaks to the bot in the container, past the edge.
     pub fn direct(&self) -> Client {
-        let inspected = self.engine.inspect(&self.container().id).expect("an inspected container");
-        let ports = &inspected["NetworkSettings"]["Ports"]["8080/tcp"][0];
-        let port = ports["HostPort"].as_str().and_then(|port| port.parse().ok()).expect("a port");
+        let port = self.engine.port(&self.container().id).expect("a port");
         Client::new(SocketAddr::from(([127, 0, 0, 1], port)))
     }
 
@@ -217,11 +215,15 @@ impl World {
     }
 
     /// Asks a route of the run store.
-    pub fn stored(&self, route: &str, mut body: Value) -> Value {
-        body["storeKey"] = json!(STORE);
-        let answer = self.state.client.post(route, TOKEN, &body);
+    pub fn stored(&self, route: &str, body: Value) -> Value {
+        let answer = self.asked(route, body);
         assert_eq!(answer.status, 200, "{route}: {:?}", answer.body);
         answer.body
+    }
+
+    fn asked(&self, route: &str, mut body: Value) -> Answer {
+        body["storeKey"] = json!(STORE);
+        self.state.client.post(route, TOKEN, &body)
     }
 
     /// Live runs, as rows.
@@ -236,11 +238,13 @@ impl World {
         ids.map(|id| self.stored("/runs/get", json!({ "id": id }))["record"].clone()).collect()
     }
 
-    /// Shortens the leases of live runs in their dead owner's name, so that nobody has to wait for them.
+    /// Shortens the leases of live runs in their dead owner's name, so that nobody has to wait for them. A run that was
+    /// taken over since has another owner, and nobody waits for it.
     pub fn shorten_leases(&self) {
         for run in self.live() {
             let body = json!({ "runId": run["runId"], "gen": run["ownerGen"], "leaseMs": SHORTEST_LEASE_MS });
-            self.stored("/runs/heartbeat", body);
+            let answer = self.asked("/runs/heartbeat", body);
+            assert!([200, 409].contains(&answer.status), "{:?}", answer.body);
         }
     }
 

@@ -46,6 +46,7 @@ fn made(cache: &Path) -> PathBuf {
             "--quiet",
             "--no-input",
             "--disable-pip-version-check",
+            "--retries=10",
             "--no-deps",
             "-r",
         ];

@@ -10,7 +10,7 @@ use ureq::http::{HeaderValue, Request};
 /// Longest wait for an answer: far above any, far below a test runner's patience.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// For which an idle connection is kept: workerd closes one after 5 s of silence, and may do so under a request.
-const IDLE: Duration = Duration::from_secs(4);
+const IDLE: Duration = Duration::from_secs(2);
 /// Wait for an answer that may never come: far above the milliseconds any answer takes.
 const IMPATIENCE: Duration = Duration::from_secs(3);
 

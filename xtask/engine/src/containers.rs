@@ -1,11 +1,17 @@
 //! Containers, as the engine tells of them: for cleaning up after an edge runtime, and for tests.
 
-use std::net::TcpListener;
+use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-use crate::{Engine, HOST, Image};
+use crate::{Engine, HOST, Image, api::Api};
+
+/// How often the engine is asked for its list, which fails while a container is being removed.
+const LOOKS: u32 = 5;
+/// Between two of them.
+const PAUSE: Duration = Duration::from_millis(200);
 
 /// A container.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,7 +48,7 @@ impl Engine {
     }
 
     fn listed(&self, is_meant: impl Fn(&Value) -> bool) -> Result<Vec<Container>> {
-        let listed = self.api().get("/containers/json?all=true")?.json()?;
+        let listed = list(self.api())?;
         let told = |row: &Value| {
             let (id, running) = (row["Id"].as_str()?.to_owned(), row["State"] == "running");
             Some(Container { id, name: name_of(row).to_owned(), running })
@@ -50,9 +56,8 @@ impl Engine {
         Ok(listed.as_array().into_iter().flatten().filter(|row| is_meant(row)).filter_map(told).collect())
     }
 
-    /// Starts a container on a port of this machine; its id, and the port.
+    /// Starts a container on a free port of this machine; its id, and the port.
     pub fn run(&self, image: &Image, run: &Run<'_>) -> Result<(String, u16)> {
-        let port = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port();
         let env: Vec<_> = run.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let mut body = json!({
             "Image": image.name,
@@ -60,7 +65,7 @@ impl Engine {
             "ExposedPorts": {"8080/tcp": {}},
             "HostConfig": {
                 "ReadonlyRootfs": run.read_only,
-                "PortBindings": {"8080/tcp": [{"HostIp": "127.0.0.1", "HostPort": port.to_string()}]},
+                "PortBindings": {"8080/tcp": [{"HostIp": "127.0.0.1", "HostPort": ""}]},
             },
         });
         if run.read_only {
@@ -76,7 +81,20 @@ impl Engine {
             self.remove(&id)?;
             anyhow::bail!("{}", started.complaint());
         }
-        Ok((id, port))
+        match self.port(&id) {
+            Ok(port) => Ok((id, port)),
+            Err(error) => {
+                self.remove(&id)?;
+                Err(error)
+            }
+        }
+    }
+
+    /// The port of this machine that leads to a running container.
+    pub fn port(&self, id: &str) -> Result<u16> {
+        let inspected = self.inspect(id)?;
+        let port = inspected["NetworkSettings"]["Ports"]["8080/tcp"][0]["HostPort"].as_str();
+        port.and_then(|port| port.parse().ok()).context("the engine leads no port to the container")
     }
 
     /// What the engine knows of a container, as Docker's API tells it.
@@ -120,6 +138,20 @@ impl Engine {
         ensure!(answer.is_success() || answer.status == 404, "{}", answer.complaint());
         Ok(())
     }
+}
+
+/// Every container, ended ones included, as the engine tells of them.
+pub(crate) fn list(api: &Api) -> Result<Value> {
+    let asked = || -> Result<Value> {
+        let answer = api.get("/containers/json?all=true")?;
+        ensure!(answer.is_success(), "{}", answer.complaint());
+        answer.json()
+    };
+    let again = |_| {
+        thread::sleep(PAUSE);
+        asked()
+    };
+    (1..LOOKS).fold(asked(), |listed, _| listed.or_else(again))
 }
 
 /// An address of what listens on this machine, as a container is to call it.

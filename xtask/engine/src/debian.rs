@@ -3,9 +3,16 @@
 //! apt's packages are those of the machine's release, not pinned. Not here: who needs which.
 
 use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use ars_workerd::Progress;
+
+/// Has apt wait for another installation, and ask again for what did not arrive.
+const PATIENCE: [&str; 4] = ["-o", "DPkg::Lock::Timeout=600", "-o", "Acquire::Retries=5"];
+/// Before the lists are asked for again.
+const PAUSE: Duration = Duration::from_secs(10);
 
 /// A command that shows whether something is there, and the package that brings it.
 pub type Need<'a> = (&'a [&'a str], &'a str);
@@ -34,9 +41,16 @@ pub fn ensure_packages(needs: &[Need<'_>], progress: Progress<'_>) -> Result<Vec
         return Ok(Vec::new());
     }
     progress(&missing.join(" "));
-    apt(&["update", "-qq"])?;
+    // Whatever else installs at the moment holds the lists, for which it does not wait.
+    let update = || apt(&["update", "-qq"]);
+    update().or_else(|_| again(update)).or_else(|_| again(update))?;
     apt(&[&["install", "-y", "-qq", "--no-install-recommends"], missing.as_slice()].concat())?;
     Ok(missing.into_iter().map(str::to_owned).collect())
+}
+
+fn again(update: impl Fn() -> Result<()>) -> Result<()> {
+    thread::sleep(PAUSE);
+    update()
 }
 
 fn works(probe: &[&str]) -> bool {
@@ -47,7 +61,7 @@ fn works(probe: &[&str]) -> bool {
 
 fn apt(arguments: &[&str]) -> Result<()> {
     let mut command = Command::new("apt-get");
-    command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive").stdin(Stdio::null());
+    command.args(PATIENCE).args(arguments).env("DEBIAN_FRONTEND", "noninteractive").stdin(Stdio::null());
     let output = command.output().context("apt-get")?;
     let said = String::from_utf8_lossy(&output.stderr);
     let last = said.lines().last().unwrap_or_default();

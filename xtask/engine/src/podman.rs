@@ -183,7 +183,9 @@ impl Home {
 
     /// Containers, ended ones included.
     fn listed(&self) -> Result<BTreeSet<String>> {
-        let said = self.said(&["container", "ls", "--all", "--no-trunc", "--format={{.ID}}"])?;
+        let list = || self.said(&["container", "ls", "--all", "--no-trunc", "--format={{.ID}}"]);
+        // It fails while another is being removed.
+        let said = list().or_else(|_| list()).or_else(|_| list())?;
         Ok(said.lines().map(str::to_owned).collect())
     }
 

@@ -16,6 +16,7 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 
 use crate::api::Api;
+use crate::containers::list;
 
 /// What the runtime's names of our objects' containers begin with: its own word, then our Workers' (`ars-bot` where it is
 /// deployed, `ars-…` in a test).
@@ -60,7 +61,7 @@ impl Link {
         }
         state.stream = Some(kept);
         drop(state);
-        for id in ended(&api.get("/containers/json?all=true")?.json()?) {
+        for id in ended(&list(api)?) {
             remove(api, &id);
         }
         Ok(BufReader::new(stream))

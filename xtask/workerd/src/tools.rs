@@ -73,14 +73,20 @@ fn ensure(cache: &Path, krate: &str, version: &str, binary: &str, progress: Prog
     // Built aside and renamed, so that an interrupted installation is never taken for a finished one.
     let unfinished = cache.join("tools").join(format!(".unfinished-{krate}-{version}"));
     discard(&unfinished)?;
-    let mut install = Command::new("cargo");
-    install
-        .args(["install", krate, "--version", &format!("={version}"), "--root"])
-        .arg(&unfinished)
-        .arg("--target-dir")
-        .arg(cache.join("tools-target"))
-        .current_dir(repo_root());
-    command::run(install, krate, progress)?;
+    let install = |locked: &[&str]| {
+        let mut install = Command::new("cargo");
+        install
+            .args(["install", krate, "--version", &format!("={version}")])
+            .args(locked)
+            .arg("--root")
+            .arg(&unfinished)
+            .arg("--target-dir")
+            .arg(cache.join("tools-target"))
+            .current_dir(repo_root());
+        command::run(install, krate, progress)
+    };
+    // Its own lockfile is what it was released with; where that is not to be had, the newest of everything may do.
+    install(&["--locked"]).or_else(|_| install(&[]))?;
     discard(&home)?;
     fs::rename(&unfinished, &home).with_context(|| format!("cannot keep {krate} in {}", home.display()))?;
     Ok(path)

@@ -65,15 +65,15 @@ async fn drill(deaths: &[&str], end: End) -> Result<(), String> {
                 Some(asked) => Some(asked.await),
                 None => None,
             };
-            return Err(format!("{death}: {instead}; the request's answer: {answer:?}\n{}", bot.log().await));
+            return Err(format!("{death}: {instead}; the request's answer: {answer:?}\n{}", bot.log()));
         }
-        logs.push(bot.log().await);
+        logs.push(bot.log());
         lapse(&machine).await;
     }
     let mut last = machine.bot().await;
     let is_over = tokio::time::timeout(PATIENCE, over(&machine)).await.is_ok();
     let status = last.terminate().await;
-    logs.push(last.log().await);
+    logs.push(last.log());
     if !is_over {
         return Err(format!("the run does not end\n{}", logs.join("\n---\n")));
     }
@@ -98,7 +98,7 @@ async fn dies(machine: &Machine, bot: &mut Bot) -> Result<(), String> {
     .await;
     require(came, || format!("the bot lives on, with {:?} live", machine.state.live()))?;
     // A run may end and its process die right after.
-    let is_dead = is_dead || tokio::time::timeout(Duration::from_secs(2), bot.ended()).await.is_ok();
+    let is_dead = is_dead || tokio::time::timeout(PATIENCE, bot.ended()).await.is_ok();
     require(is_dead, || "the run ended without a death".into())
 }
 

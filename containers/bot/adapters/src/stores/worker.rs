@@ -26,7 +26,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 const MEMORY_TIMEOUT: Duration = Duration::from_secs(5);
 /// For which an idle connection without TLS is kept: workerd closes one after 5 s of silence, and a request that meets
 /// that close on its way is lost. With TLS there is HTTP/2, whose server says which requests it did not take.
-const PLAIN_IDLE: Duration = Duration::from_secs(4);
+const PLAIN_IDLE: Duration = Duration::from_secs(2);
 /// Bytes of an answer read at most: a full page of the largest records' items fits several times over.
 const MAX_ANSWER: usize = 64 * 1024 * 1024;
 

