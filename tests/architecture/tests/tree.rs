@@ -82,6 +82,11 @@ fn tests_wait_for_conditions() {
 }
 
 #[test]
+fn every_line_of_the_log_says_what_happened() {
+    holds(&rules::messages::check(&tree()));
+}
+
+#[test]
 fn nothing_is_left_for_later() {
     holds(&rules::unfinished::check(&tree()));
 }

@@ -7,6 +7,7 @@ pub mod emptiness;
 pub mod headers;
 pub mod hosts;
 pub mod manifests;
+pub mod messages;
 pub mod migrations;
 pub mod purity;
 pub mod sizes;

@@ -115,9 +115,9 @@ impl Tracked {
         }
     }
 
-    /// Goes on with what another process stored.
-    pub async fn adopt(&self, turns: u64, state: Map<String, Value>) {
-        *self.conversation.lock().await = Conversation::of(turns);
+    /// Goes on with what another process stored: so many turns, of this size.
+    pub async fn adopt(&self, turns: u64, size: usize, state: Map<String, Value>) {
+        *self.conversation.lock().await = Conversation::of(turns, size);
         self.state().fields.extend(state);
         self.is_resumable.store(true, Ordering::Release);
     }
@@ -174,7 +174,7 @@ impl Tracked {
                 Stepped::Lost
             }
             Err(error) => {
-                tracing::warn!(run = %self.slot.run(), error = %error, failure);
+                tracing::warn!(run = %self.slot.run(), error = %error, "{failure}");
                 Stepped::NotStored
             }
         }
