@@ -59,15 +59,17 @@ impl Leftovers {
                 }
             }
         }
-        Self { handed_back, ..Self::of_senders(senders.into_iter()) }
+        Self { handed_back, ..Self::of_senders(&run.facts.agent, senders.into_iter()) }
     }
 
-    /// One turn of what these senders said, under the last of them.
-    pub(crate) fn of_senders(senders: impl Iterator<Item = Sender>) -> Self {
+    /// One turn of what these senders said, under the last of them, for the agent that they were told of: what they name
+    /// themselves is that one, or they would not have been passed on to it.
+    pub(crate) fn of_senders(agent: &str, senders: impl Iterator<Item = Sender>) -> Self {
         let mut senders: Vec<_> = senders.collect();
         let texts: Vec<_> = senders.iter().map(|sender| sender.message.text.clone()).collect();
         let turn = senders.pop().map(|mut last| {
             last.message.text = texts.join("\n\n");
+            last.message.choices.agent.get_or_insert_with(|| agent.to_owned());
             Box::new(last)
         });
         Self { turn, handed_back: Vec::new() }
@@ -99,7 +101,6 @@ impl Leftovers {
 impl Unreader<'_> {
     /// The request that a note of another process stands for: to the same agent, in the same thread.
     fn sender_of(&self, note: &Note) -> Option<Sender> {
-        let choices = Choices { agent: Some(self.facts.agent.clone()), ..Choices::default() };
         let message = IncomingMessage {
             actor: note.sender()?,
             channel_id: self.facts.channel_id.clone(),
@@ -107,7 +108,7 @@ impl Unreader<'_> {
             visibility: self.facts.visibility,
             text: note.text.clone(),
             received_at: note.received_at,
-            choices,
+            choices: Choices::default(),
             source: None,
         };
         Some(Sender { message, io: Arc::clone(self.io) })

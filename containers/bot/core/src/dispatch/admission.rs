@@ -11,23 +11,15 @@ use ars_auth::{Actor, can_run_agent};
 use ars_types::{RunId, StopMode};
 use ars_wire::ledger::{Holder, Phase};
 
-use super::plan;
+use super::{directives::Directed, plan};
 use crate::{
     live::Meta,
     message::IncomingMessage,
     ports::{ChannelIo, StoreError},
     retry::Policy,
     service::Core,
-    threads::{Claim, Closed, FollowUp, Note, Occupant, Sender},
+    threads::{Claim, Closed, FollowUp, Note, Occupant, Sender, Work},
 };
-
-/// What a message became.
-pub(super) enum Admission {
-    /// The thread is this message's.
-    Claimed(Claim),
-    /// It goes to the live run; this is said to its sender.
-    Steered(String),
-}
 
 /// A message that asks to be let in.
 pub(super) struct Applicant<'a> {
@@ -37,18 +29,15 @@ pub(super) struct Applicant<'a> {
     pub(super) actor: &'a Actor,
     /// The agent it names itself; nothing when it leaves that to the thread or the configuration.
     pub(super) names: Option<&'a str>,
-    /// The agent it resolved to.
-    pub(super) agent: &'static str,
-    /// The repository that agent would work on.
-    pub(super) repository: Option<&'a str>,
-    /// The text without its directives.
-    pub(super) text: &'a str,
+    /// What it says.
+    pub(super) directed: &'a Directed,
 }
 
 /// The run that holds the thread.
 struct Held<'a> {
     agent: &'a str,
     repository: Option<&'a str>,
+    git_ref: Option<&'a str>,
     since: i64,
     run: Option<&'a RunId>,
 }
@@ -58,6 +47,7 @@ impl<'a> Held<'a> {
         Self {
             agent: occupant.agent,
             repository: occupant.repository.as_deref(),
+            git_ref: occupant.git_ref.as_deref(),
             since: occupant.since,
             run: occupant.run.as_ref(),
         }
@@ -65,33 +55,48 @@ impl<'a> Held<'a> {
 }
 
 impl Applicant<'_> {
-    /// Claims the thread or steers the run of this process that holds it. An `Err` is what the sender is told.
-    pub(super) async fn admit(&self, core: &Core) -> Result<Admission, String> {
-        let note = &Note::of(self.message, self.text);
-        loop {
-            let thread = &self.message.thread_key;
-            let now = core.clock().now();
-            let occupant = match core.threads().claim(thread, self.agent, self.repository, now) {
-                Ok(claim) => return Ok(Admission::Claimed(claim)),
-                Err(occupant) => *occupant,
-            };
+    /// Steers the run of this process that holds the thread: what its sender is told. Nothing when the thread is free; an
+    /// `Err` is a refusal.
+    pub(super) async fn steer(&self, core: &Core) -> Result<Option<String>, String> {
+        let mut copy = None;
+        while let Some(occupant) = core.threads().occupant(&self.message.thread_key) {
             let held = Held::by(&occupant);
             self.may_steer(core, &held)?;
+            // One for all: the copies of a message are known by their mark.
+            let note = copy.get_or_insert_with(|| Note::of(self.message, self.words(core, &held)));
             let inbox_seq = match &occupant.run {
                 // Not left there is not lost: the run of this process has it in its mailbox.
                 Some(run) => self.leave(core, run, note).await.unwrap_or_default(),
                 None => None,
             };
             match occupant.mailbox.put(self.follow_up(note, inbox_seq)) {
-                Ok(()) => return Ok(Admission::Steered(ack(core, &held))),
+                Ok(()) => return Ok(Some(ack(core, &held))),
                 // The next owner finds it in the inbox.
-                Err(Closed::HandedOff) if inbox_seq.is_some() => {
-                    return Ok(Admission::Steered(ack(core, &held)));
-                }
+                Err(Closed::HandedOff) if inbox_seq.is_some() => return Ok(Some(ack(core, &held))),
                 // The run is being put away; the thread is free in a moment.
                 Err(Closed::Ended | Closed::HandedOff) => occupant.gone().await,
             }
         }
+        Ok(None)
+    }
+
+    /// Claims the thread; nothing when another message was faster.
+    pub(super) fn claim(&self, core: &Core, work: Work<'_>) -> Option<Claim> {
+        core.threads().claim(&self.message.thread_key, work, core.clock().now()).ok()
+    }
+
+    /// Steers the run of another process that holds the thread, if one does. Asked for messages that this process has no
+    /// run for: the claim in the ledger, which tells it of the others, never comes for them.
+    pub(super) async fn steer_any_elsewhere(&self, core: &Core) -> Option<Result<String, String>> {
+        let rows = core.live()?.ledger().live().await;
+        let rows = rows.inspect_err(|error| tracing::warn!(error = %error, "live runs not known")).ok()?;
+        let row = rows.into_iter().find(|row| row.thread_key == self.message.thread_key.as_str())?;
+        // A run of this process that is over but whose end the ledger has not taken in: nobody reads its inbox.
+        if core.registry().get(&row.run_id).is_some() {
+            return None;
+        }
+        let holder = Holder { run_id: row.run_id, agent: None, started_at: row.started_at };
+        self.steer_elsewhere(core, &holder).await
     }
 
     /// Steers a run that another process drives; `None` when it has just ended.
@@ -108,13 +113,14 @@ impl Applicant<'_> {
         let held = Held {
             agent: &meta.agent,
             repository: meta.repo.as_deref(),
+            git_ref: meta.git_ref.as_deref(),
             since: holder.started_at.rounded(),
             run: Some(&holder.run_id),
         };
         if let Err(refusal) = self.may_steer(core, &held) {
             return Some(Err(refusal));
         }
-        match self.leave(core, &holder.run_id, &Note::of(self.message, self.text)).await {
+        match self.leave(core, &holder.run_id, &Note::of(self.message, self.words(core, &held))).await {
             Ok(Some(_)) => {}
             Ok(None) => return None,
             Err(_) => {
@@ -133,6 +139,19 @@ impl Applicant<'_> {
             )));
         }
         Some(Ok(ack(core, &held)))
+    }
+
+    /// What the run is told. It keeps its repository and its ref: words that name others are its model's to answer, or
+    /// nobody would know of them.
+    fn words(&self, core: &Core, held: &Held<'_>) -> &str {
+        let Directed { text, placed, choices } = self.directed;
+        let is_held = |named: &String| {
+            plan::place(named, self.actor, core.settings())
+                .is_some_and(|place| held.repository == Some(place.name.as_str()))
+        };
+        let names_another = choices.repository.as_ref().is_some_and(|named| !is_held(named))
+            || choices.git_ref.as_ref().is_some_and(|named| held.git_ref != Some(named.as_str()));
+        if names_another { placed } else { text }
     }
 
     fn may_steer(&self, core: &Core, held: &Held<'_>) -> Result<(), String> {

@@ -29,6 +29,8 @@ const HOLDERS: &[&str] = &[
 pub struct Directed {
     /// What the model sees.
     pub text: String,
+    /// The same with the words that name a repository or a ref: what the model of a live run sees, which has its own.
+    pub placed: String,
     /// What the directives chose.
     pub choices: Choices,
 }
@@ -37,16 +39,31 @@ pub struct Directed {
 /// other word that only looks like a directive stays, because requests carry code.
 pub fn read(text: &str) -> Result<Directed, String> {
     let mut choices = Choices::default();
-    let mut kept = String::with_capacity(text.len());
-    let mut at = 0;
+    let (mut all, mut placeless) = (Vec::new(), Vec::new());
     for Candidate { place, key, value } in candidates(text) {
         if apply(&mut choices, key, value)? == Applied::NotOurs {
             continue;
         }
-        kept.push_str(&text[at..place.start]);
+        if !matches!(key, "repo" | "ref") {
+            placeless.push(place.clone());
+        }
+        all.push(place);
+    }
+    Ok(Directed { text: without(text, &all), placed: without(text, &placeless), choices })
+}
+
+/// A text without these words of it.
+fn without(text: &str, words: &[Range<usize>]) -> String {
+    if words.is_empty() {
+        return text.to_owned();
+    }
+    let mut kept = String::with_capacity(text.len());
+    let mut at = 0;
+    for word in words {
+        kept.push_str(&text[at..word.start]);
         kept.truncate(kept.trim_end_matches([' ', '\t']).len());
         // One blank stands where the directive stood, unless a line break or an end already separates.
-        let after = text[place.end..].trim_start_matches([' ', '\t']);
+        let after = text[word.end..].trim_start_matches([' ', '\t']);
         at = text.len() - after.len();
         if !kept.is_empty()
             && !kept.ends_with(char::is_whitespace)
@@ -57,8 +74,7 @@ pub fn read(text: &str) -> Result<Directed, String> {
         }
     }
     kept.push_str(&text[at..]);
-    let cut = choices != Choices::default();
-    Ok(Directed { text: if cut { kept.trim().to_owned() } else { text.to_owned() }, choices })
+    kept.trim().to_owned()
 }
 
 /// What earlier user turns of the thread chose: the last valid value of each key wins, invalid ones are skipped.
@@ -166,6 +182,14 @@ mod tests {
     }
 
     #[test]
+    fn the_words_that_name_a_place_stay_for_a_run_that_has_another() {
+        let directed = read("agent:coding repo:acme/app ref:dev fix it effort:low\nnow").unwrap();
+        assert_eq!(directed.text, "fix it\nnow");
+        assert_eq!(directed.placed, "repo:acme/app ref:dev fix it\nnow");
+        assert_eq!(read(" as it is ").unwrap().placed, " as it is ");
+    }
+
+    #[test]
     fn directives_are_read_anywhere_and_cut_out() {
         let directed = read("please agent:coding fix it effort=high model:openai/a/b now").unwrap();
         assert_eq!(directed.text, "please fix it now");
@@ -214,7 +238,8 @@ mod tests {
             "in `agent:nobody ref:main` and ``effort=max ` ``",
             "see\n```yaml\nagent:nobody effort:9\n  repo:acme/app\n```\nplease",
         ] {
-            assert_eq!(read(text), Ok(Directed { text: text.into(), choices: Choices::default() }), "{text}");
+            let unread = Directed { text: text.into(), placed: text.into(), choices: Choices::default() };
+            assert_eq!(read(text), Ok(unread), "{text}");
             assert_eq!(sticky([text].into_iter()), Choices::default(), "{text}");
         }
         let directed = read("ref:main in `ref:x` ref=&x agent:coding").unwrap();
@@ -227,7 +252,8 @@ mod tests {
         for text in
             ["call clone(repo=args.repo now", "set repo=args.repo", "ref=self.head.ref repo=cfg._repo"]
         {
-            assert_eq!(read(text), Ok(Directed { text: text.into(), choices: Choices::default() }), "{text}");
+            let unread = Directed { text: text.into(), placed: text.into(), choices: Choices::default() };
+            assert_eq!(read(text), Ok(unread), "{text}");
         }
         let hints = read("repo=acme/app.rs ref=v1.2 x").unwrap().choices;
         assert_eq!(

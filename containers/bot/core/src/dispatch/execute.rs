@@ -84,7 +84,7 @@ pub(super) async fn execute(
 
     let conclusion =
         Conclusion { run, spans, request, claim, tracked, listening, provisional, io, in_flight };
-    let conversation = prompt::conversation(prompt::recent(&asked.history), &asked.text);
+    let conversation = prompt::conversation(prompt::recent(&asked.history), &asked.directed.text);
     let prior_turns = conversation.len().saturating_sub(1);
     let equipped = ground::equip(core, &message, &asked, &conclusion, &mut assignment, prior_turns);
     let (driven, remembering) = match AssertUnwindSafe(equipped).catch_unwind().await {
@@ -140,7 +140,7 @@ fn facts(core: &Core, message: &IncomingMessage, asked: &Asked, assignment: &Ass
     let agent = assignment.agent.name;
     let repo = asked.repository().filter(|_| assignment.agent.needs_repository).map(str::to_owned);
     let place = repo.clone().unwrap_or_else(|| format!("{} - {}", message.channel_id, message.actor.id));
-    let snippet = asked.text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let snippet = asked.directed.text.split_whitespace().collect::<Vec<_>>().join(" ");
     let label = format!("{agent} · {place} · “{snippet}”");
     RunFacts {
         label: core.deps().redactor.clean(&label, LABEL_CAP),
@@ -169,7 +169,7 @@ fn publish_head(
         let span = spans.start(run, Some(request.id()), *name, *started_at);
         spans.end(run, span, None, None, *ended_at);
     }
-    run.publish(EventBody::Input { text: asked.text.clone(), source: message.source.clone() });
+    run.publish(EventBody::Input { text: asked.directed.text.clone(), source: message.source.clone() });
     if core.settings().include_context {
         for turn in prompt::recent(&asked.history) {
             let speaker = match turn.role {

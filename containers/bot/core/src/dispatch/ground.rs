@@ -74,7 +74,8 @@ async fn remember(
     core.deps().capabilities.memory.as_ref()?;
     let Conclusion { run, spans, request, .. } = conclusion;
     let span = spans.open(run, Some(request.id()), "dispatch.memory_read", core.clock());
-    let begun = Remembering::begin(core, message, &asked.actor, asked.repository(), &asked.text).await;
+    let begun =
+        Remembering::begin(core, message, &asked.actor, asked.repository(), &asked.directed.text).await;
     span.end(None, None);
     begun
 }

@@ -20,20 +20,23 @@ use ars_auth::Actor;
 use ars_types::{RefName, UnixMillis};
 use ars_wire::ledger::Holder;
 
+pub(crate) use self::origin::is_same as is_same_place;
 use self::{
-    admission::{Admission, Applicant},
-    plan::{Plan, Scopes},
+    admission::Applicant,
+    directives::Directed,
+    plan::{Plan, Scopes, Wish},
 };
 use crate::{
+    agents::AgentSpec,
     day_spend::Hold,
     leftovers::{self, Leftovers},
     message::IncomingMessage,
     overrides::Overrides,
-    ports::{ChannelIo, HistoryTurn, Repository, WorkspaceError},
+    ports::{ChannelIo, HistoryTurn, ModelClient, Repository, WorkspaceError},
     run::{Assignment, Voice},
     service::{Core, InFlight},
     settings::MoneyCaps,
-    threads::{Claim, Closed},
+    threads::{Claim, Closed, Work},
 };
 
 /// How often a request is begun again because the run that held its thread elsewhere ended meanwhile.
@@ -58,7 +61,7 @@ struct Prepared {
 
 /// What was asked, by whom, and where.
 struct Asked {
-    text: String,
+    directed: Directed,
     history: Vec<HistoryTurn>,
     /// The agent it names itself.
     names: Option<String>,
@@ -137,16 +140,14 @@ async fn serve(core: &Core, message: IncomingMessage, io: Arc<dyn ChannelIo>) ->
             return Ok(());
         };
         let Elsewhere { message: back, prepared, io: back_io, in_flight: guard, holder } = *elsewhere;
-        let Prepared { asked, claim, assignment } = prepared;
+        let Prepared { asked, claim, .. } = prepared;
         release(core, claim);
         let applicant = Applicant {
             message: &back,
             io: &back_io,
             actor: &asked.actor,
             names: asked.names.as_deref(),
-            agent: assignment.agent.name,
-            repository: None,
-            text: &asked.text,
+            directed: &asked.directed,
         };
         match applicant.steer_elsewhere(core, &holder).await {
             Some(Ok(ack)) => {
@@ -192,29 +193,19 @@ async fn prepare(core: &Core, message: &IncomingMessage, io: &Arc<dyn ChannelIo>
         return Err(NO_REQUEST.to_owned());
     }
     let earlier = directives::sticky(user_texts(&history));
-    let own_choices = plan::merge(message.choices.clone(), directed.choices);
+    let own_choices = plan::merge(message.choices.clone(), directed.choices.clone());
     let names = own_choices.agent.clone();
     let chosen = plan::merge(own_choices, earlier);
 
-    let own = deps.workspaces.repository_of(&message.thread_key).await.map_err(|error| not_ready(&error))?;
     let actor = with_configured_grants(&message.actor, core);
     let overrides = deps.capabilities.overrides.as_ref().map(Overrides::current).unwrap_or_default();
     let scopes = Scopes::of(&deps.settings, &overrides, &actor.id, &message.channel_id);
-    let plan = plan::resolve(chosen, &scopes, &actor, &deps.settings, own.as_ref())
-        .map_err(|refused| format!("⛔ Sorry, {refused}"))?;
-    let client = deps.models.client(&plan.model).map_err(|error| format!("⚠️ {error}"))?;
+    let wish = Wish { choices: &chosen, scopes: &scopes, actor: &actor, settings: &deps.settings };
+    let agent = wish.agent().map_err(sorry)?;
 
-    let applicant = Applicant {
-        message,
-        io,
-        actor: &actor,
-        names: names.as_deref(),
-        agent: plan.agent.name,
-        repository: place_of(&plan, own.as_ref()),
-        text: &directed.text,
-    };
-    let claim = match applicant.admit(core).await? {
-        Admission::Claimed(claim) => claim,
+    let applicant = Applicant { message, io, actor: &actor, names: names.as_deref(), directed: &directed };
+    let Outcome { claim, plan, client, own } = match admit(core, &applicant, &wish, agent).await? {
+        Admission::Claimed(outcome) => *outcome,
         Admission::Steered(ack) => return Ok(Ready::Steered(ack)),
     };
 
@@ -225,32 +216,86 @@ async fn prepare(core: &Core, message: &IncomingMessage, io: &Arc<dyn ChannelIo>
             return Err(refusal);
         }
     };
-    let mut assignment = Assignment::of(deps, plan.agent, Voice { name: plan.model, client }, plan.effort);
+    let mut assignment = Assignment::of(deps, agent, Voice { name: plan.model, client }, plan.effort);
     assignment.hold_to(hold);
-    let asked = Asked {
-        text: directed.text,
-        history,
-        names,
-        actor,
-        scopes,
-        named: plan.repository,
-        own,
-        git_ref: plan.git_ref,
-        stages,
-    };
+    let (named, git_ref) = (plan.repository, chosen.git_ref);
+    let asked = Asked { directed, history, names, actor, scopes, named, own, git_ref, stages };
     Ok(Ready::Run(Box::new(Prepared { asked, claim, assignment })))
+}
+
+/// What a message became.
+enum Admission {
+    /// The thread is this message's.
+    Claimed(Box<Outcome>),
+    /// It goes to the live run; this is said to its sender.
+    Steered(String),
+}
+
+/// A thread that was free, and what its run is to work with.
+struct Outcome {
+    claim: Claim,
+    plan: Plan,
+    client: Arc<dyn ModelClient>,
+    own: Option<Repository>,
+}
+
+/// Steers the run that holds the thread, or claims it. Only a message that is to have a run of its own is asked for a model
+/// and a repository, and the thread is claimed when both are there: a refusal holds it up for nobody.
+async fn admit(
+    core: &Core,
+    applicant: &Applicant<'_>,
+    wish: &Wish<'_>,
+    agent: &'static AgentSpec,
+) -> Result<Admission, String> {
+    loop {
+        if let Some(ack) = applicant.steer(core).await? {
+            return Ok(Admission::Steered(ack));
+        }
+        let (plan, client, own) = match resolve(core, applicant.message, wish, agent).await {
+            Ok(resolved) => resolved,
+            Err(refusal) => {
+                let elsewhere = applicant.steer_any_elsewhere(core).await;
+                return elsewhere.unwrap_or(Err(refusal)).map(Admission::Steered);
+            }
+        };
+        let work = Work {
+            agent: agent.name,
+            repository: place_of(agent, &plan, own.as_ref()),
+            git_ref: wish.choices.git_ref.as_ref().map(RefName::as_str),
+        };
+        if let Some(claim) = applicant.claim(core, work) {
+            return Ok(Admission::Claimed(Box::new(Outcome { claim, plan, client, own })));
+        }
+    }
+}
+
+async fn resolve(
+    core: &Core,
+    message: &IncomingMessage,
+    wish: &Wish<'_>,
+    agent: &AgentSpec,
+) -> Result<(Plan, Arc<dyn ModelClient>, Option<Repository>), String> {
+    let deps = core.deps();
+    let own = deps.workspaces.repository_of(&message.thread_key).await.map_err(|error| not_ready(&error))?;
+    let plan = wish.plan(agent, own.as_ref()).map_err(sorry)?;
+    let client = deps.models.client(&plan.model).map_err(|error| format!("⚠️ {error}"))?;
+    Ok((plan, client, own))
+}
+
+fn sorry(refused: String) -> String {
+    format!("⛔ Sorry, {refused}")
 }
 
 /// Gives up a thread whose run is not to be: what was passed on to it meanwhile becomes a request of its own.
 fn release(core: &Core, claim: Claim) {
-    let unread = claim.mailbox().close(Closed::Ended).into_iter();
+    let (agent, unread) = (claim.agent(), claim.mailbox().close(Closed::Ended).into_iter());
     drop(claim);
-    Leftovers::of_senders(unread.filter_map(|follow_up| follow_up.sender)).run(core);
+    Leftovers::of_senders(agent, unread.filter_map(|follow_up| follow_up.sender)).run(core);
 }
 
 /// The repository that the agent works on, if it does on one.
-fn place_of<'a>(plan: &'a Plan, own: Option<&'a Repository>) -> Option<&'a str> {
-    let repository = plan.repository.as_ref().or(own).filter(|_| plan.agent.needs_repository)?;
+fn place_of<'a>(agent: &AgentSpec, plan: &'a Plan, own: Option<&'a Repository>) -> Option<&'a str> {
+    let repository = plan.repository.as_ref().or(own).filter(|_| agent.needs_repository)?;
     Some(&repository.name)
 }
 

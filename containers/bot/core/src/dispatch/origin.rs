@@ -12,7 +12,7 @@ const SUFFIX: &str = ".git";
 const PORTS: [(&str, &str); 4] = [("http", ":80"), ("https", ":443"), ("ssh", ":22"), ("git", ":9418")];
 
 /// Whether both name one place.
-pub(super) fn is_same(a: &str, b: &str) -> bool {
+pub(crate) fn is_same(a: &str, b: &str) -> bool {
     identity(a) == identity(b)
 }
 
@@ -22,11 +22,26 @@ pub(super) fn name(origin: &str) -> String {
     format!("{UNCONFIGURED}{}", identity(origin))
 }
 
+/// What a restriction calls the place, whatever host or folder it is in: the last two parts of its path, as `owner/name`.
+/// Nothing of a place with one part. A copy elsewhere of a closed repository is closed with it: better than open by a
+/// host's second name.
+pub(super) fn slug(origin: &str) -> Option<String> {
+    let place = identity(origin);
+    let mut parts = place.rsplit('/').filter(|part| !part.is_empty());
+    let (name, owner) = (parts.next()?, parts.next()?);
+    Some(format!("{owner}/{name}"))
+}
+
+/// What stands for the origin of a repository of which no more is known than its name.
+pub(super) fn of_name(name: &str) -> &str {
+    name.strip_prefix(UNCONFIGURED).unwrap_or(name)
+}
+
 /// The place without its spelling: scheme, user, default port, `.git` and idle slashes. Hosts know no case, and code
 /// hosts none in paths; a disk does.
 fn identity(origin: &str) -> String {
     match on_host(origin) {
-        Some((host, path)) => format!("{host}/{}", bare(path)).to_lowercase(),
+        Some((host, path)) => format!("{}/{}", host.to_lowercase(), bare(&path.to_lowercase())),
         None => {
             let path = origin.strip_prefix("file://").unwrap_or(origin);
             let path = path.strip_prefix("localhost").filter(|rest| rest.starts_with('/')).unwrap_or(path);
@@ -48,7 +63,8 @@ fn on_host(origin: &str) -> Option<(String, &str)> {
         }
         None => origin.split_once(':').filter(|(host, _)| !host.contains('/'))?,
     };
-    let host = authority.rsplit('@').next().unwrap_or(authority);
+    // A name may end in the point that stands for the root of all names.
+    let host = authority.rsplit('@').next().unwrap_or(authority).trim_end_matches('.');
     Some((host.to_owned(), path))
 }
 
@@ -88,6 +104,8 @@ mod tests {
             "https://ann:word@Code.example/acme/app",
             "ssh://git@code.example:22/acme/app.git",
             "git@code.example:acme/app.git",
+            "https://code.example./acme/app",
+            "https://code.example/acme/app.GIT",
         ] {
             assert!(is_same("https://code.example/acme/app", other), "{other}");
         }

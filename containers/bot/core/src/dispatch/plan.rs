@@ -5,7 +5,7 @@
 
 use ars_auth::{Actor, can_run_agent, can_use_repo};
 use ars_settings::{Choice, Defaults, Layers, Scope, Target};
-use ars_types::{Effort, ModelRef, RefName};
+use ars_types::{Effort, ModelRef};
 
 use super::origin;
 use crate::{
@@ -21,16 +21,12 @@ const LOCAL_USER: &str = "cli:local";
 /// What will run.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// The agent.
-    pub agent: &'static AgentSpec,
     /// The model.
     pub model: ModelRef,
     /// How hard it thinks.
     pub effort: Option<Effort>,
     /// The repository the request or the configuration names; the thread's own when absent.
     pub repository: Option<Repository>,
-    /// The ref it names.
-    pub git_ref: Option<RefName>,
 }
 
 /// Fills what `over` leaves open from `under`.
@@ -61,43 +57,59 @@ impl Scopes {
     }
 }
 
-/// Resolves a request, asking the permission gates on what it resolved to. `choices` are the request's, filled up with
-/// the thread's.
-pub fn resolve(
-    choices: Choices,
-    scopes: &Scopes,
-    actor: &Actor,
-    settings: &Settings,
-    thread_repository: Option<&Repository>,
-) -> Result<Plan, String> {
-    let directive =
-        Choice { agent: choices.agent.as_deref(), model: choices.model.as_ref(), effort: choices.effort };
-    let defaults = Defaults {
-        agent: settings.default_agent.as_deref(),
-        model: settings.default_model.as_ref(),
-        models: &settings.models,
-        efforts: &settings.efforts,
-    };
-    let (user, channel) = (&scopes.user, &scopes.channel);
-    let layers = Layers { directive, thread: Choice::default(), user, channel, defaults };
-    let agent = resolve_agent(layers.agent())?;
-    can_run_agent(actor, &settings.restrictions, agent.name)
-        .map_err(|_| format!("you may not run the {} agent here.", agent.name))?;
-    let model = layers.model(agent.name).cloned().ok_or(
-            "no model is configured. Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name a model in the configuration.",
-        )?;
-    let effort = layers.effort(agent.name, agent.effort);
-    let repository = if agent.needs_repository {
-        resolve_repository(choices.repository.as_deref(), actor, settings, thread_repository)?
-    } else {
-        None
-    };
-    Ok(Plan { agent, model, effort, repository, git_ref: choices.git_ref })
+/// Who asks for what: the choices of the request, filled up with the thread's, and whoever makes them.
+#[derive(Debug, Clone, Copy)]
+pub struct Wish<'a> {
+    /// The choices.
+    pub choices: &'a Choices,
+    /// What else is said of whoever asks and of where it is asked.
+    pub scopes: &'a Scopes,
+    /// Whoever asks, with the grants of the configuration.
+    pub actor: &'a Actor,
+    /// The installation.
+    pub settings: &'a Settings,
 }
 
-fn resolve_agent(named: Option<&str>) -> Result<&'static AgentSpec, String> {
-    let name = named.unwrap_or(DEFAULT_AGENT);
-    agents::find(name).ok_or_else(|| format!("there is no such agent. The agents are: {}.", agents::names()))
+impl Wish<'_> {
+    /// The agent, if whoever asks may run it. That is all a thread with a live run asks of a message: it brings no model
+    /// and no repository of its own.
+    pub fn agent(&self) -> Result<&'static AgentSpec, String> {
+        let name = self.layers().agent().unwrap_or(DEFAULT_AGENT);
+        let agent = agents::find(name)
+            .ok_or_else(|| format!("there is no such agent. The agents are: {}.", agents::names()))?;
+        can_run_agent(self.actor, &self.settings.restrictions, agent.name)
+            .map_err(|_| format!("you may not run the {} agent here.", agent.name))?;
+        Ok(agent)
+    }
+
+    /// What that agent runs with, asking the gate of its repository.
+    pub fn plan(&self, agent: &AgentSpec, own: Option<&Repository>) -> Result<Plan, String> {
+        let layers = self.layers();
+        let model = layers.model(agent.name).cloned().ok_or(
+            "no model is configured. Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name a model in the configuration.",
+        )?;
+        let effort = layers.effort(agent.name, agent.effort);
+        let named = self.choices.repository.as_deref();
+        let repository = match agent.needs_repository {
+            true => resolve_repository(named, self.actor, self.settings, own)?,
+            false => None,
+        };
+        Ok(Plan { model, effort, repository })
+    }
+
+    fn layers(&self) -> Layers<'_> {
+        let Self { choices, scopes, settings, .. } = self;
+        let directive =
+            Choice { agent: choices.agent.as_deref(), model: choices.model.as_ref(), effort: choices.effort };
+        let defaults = Defaults {
+            agent: settings.default_agent.as_deref(),
+            model: settings.default_model.as_ref(),
+            models: &settings.models,
+            efforts: &settings.efforts,
+        };
+        let (user, channel) = (&scopes.user, &scopes.channel);
+        Layers { directive, thread: Choice::default(), user, channel, defaults }
+    }
 }
 
 /// `None` means the thread's own repository, which passed the gate when the thread got it and passes it again.
@@ -108,13 +120,13 @@ fn resolve_repository(
     thread_repository: Option<&Repository>,
 ) -> Result<Option<Repository>, String> {
     let repository = match (named, thread_repository) {
-        (Some(named), _) => configured(named, settings).or_else(|| direct(named, actor, settings)),
+        (Some(named), _) => place(named, actor, settings),
         (None, Some(own)) => return allowed(actor, settings, own).map(|()| None),
         (None, None) => settings.default_repository.as_deref().and_then(|name| configured(name, settings)),
     };
     let Some(repository) = repository else {
         let known: Vec<_> = settings.repositories.iter().map(|repository| repository.name.as_str()).collect();
-        let lead = if named.is_some() { "that repository is not known here" } else { "which repository?" };
+        let lead = if named.is_some() { "that repository is not known here." } else { "which repository?" };
         return Err(match known.as_slice() {
             [] => format!("{lead} No repository is configured."),
             known => format!("{lead} Name one with `repo:<name>`. Known here: {}.", known.join(", ")),
@@ -124,19 +136,24 @@ fn resolve_repository(
     Ok(Some(repository))
 }
 
-/// Asks the gate by every name that the repository's place has: one that is closed stays closed under all of them.
+/// The repository that a request names, if it may name it.
+pub fn place(named: &str, actor: &Actor, settings: &Settings) -> Option<Repository> {
+    configured(named, settings).or_else(|| direct(named, actor, settings))
+}
+
+/// Asks the gate by every name that the repository's place has, configured or read from its path: one that is closed
+/// stays closed under all of them.
 fn allowed(actor: &Actor, settings: &Settings, repository: &Repository) -> Result<(), String> {
     let others =
         settings.repositories.iter().filter(|other| origin::is_same(&other.origin, &repository.origin));
-    others.chain([repository]).try_for_each(|one| by_name(actor, settings, &one.name))
+    others.chain([repository]).try_for_each(|one| by_name(actor, settings, &one.name))?;
+    origin::slug(&repository.origin).map_or(Ok(()), |slug| by_name(actor, settings, &slug))
 }
 
 /// Asks the gate of a repository that is known by its name.
 pub fn may_use(actor: &Actor, settings: &Settings, name: &str) -> Result<(), String> {
-    match configured(name, settings) {
-        Some(repository) => allowed(actor, settings, &repository),
-        None => by_name(actor, settings, name),
-    }
+    let unknown = || Repository { name: name.to_owned(), origin: origin::of_name(name).to_owned() };
+    allowed(actor, settings, &configured(name, settings).unwrap_or_else(unknown))
 }
 
 fn by_name(actor: &Actor, settings: &Settings, repository: &str) -> Result<(), String> {
@@ -169,3 +186,7 @@ fn direct(origin: &str, actor: &Actor, settings: &Settings) -> Option<Repository
 #[cfg(test)]
 #[path = "plan_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "restricted_tests.rs"]
+mod restricted_tests;

@@ -26,21 +26,35 @@ fn with_repo(name: &str) -> Choices {
     Choices { repository: Some(name.into()), ..coding() }
 }
 
+/// The agent and what it runs with.
+fn resolve(
+    choices: Choices,
+    scopes: &Scopes,
+    actor: &Actor,
+    settings: &Settings,
+    own: Option<&Repository>,
+) -> Result<(&'static AgentSpec, Plan), String> {
+    let wish = Wish { choices: &choices, scopes, actor, settings };
+    let agent = wish.agent()?;
+    Ok((agent, wish.plan(agent, own)?))
+}
+
 #[test]
 fn the_general_agent_with_the_default_model_serves_a_bare_request() {
-    let plan = resolve(Choices::default(), &Scopes::default(), &machine(), &settings(), None).unwrap();
-    assert_eq!((plan.agent.name, plan.model.model(), plan.repository), ("general", "default", None));
+    let (agent, plan) =
+        resolve(Choices::default(), &Scopes::default(), &machine(), &settings(), None).unwrap();
+    assert_eq!((agent.name, plan.model.model(), plan.repository), ("general", "default", None));
 }
 
 #[test]
 fn choices_win_over_the_agents_model_and_that_over_the_default() {
     let mut settings = settings();
     settings.models.insert("general".into(), ModelRef::parse("a/agents").unwrap());
-    let plan = resolve(Choices::default(), &Scopes::default(), &machine(), &settings, None).unwrap();
+    let (_, plan) = resolve(Choices::default(), &Scopes::default(), &machine(), &settings, None).unwrap();
     assert_eq!(plan.model.model(), "agents");
     let choices = Choices { model: ModelRef::parse("b/mine").ok(), ..Choices::default() };
     assert_eq!(
-        resolve(choices, &Scopes::default(), &machine(), &settings, None).unwrap().model.provider(),
+        resolve(choices, &Scopes::default(), &machine(), &settings, None).unwrap().1.model.provider(),
         "b"
     );
 }
@@ -70,8 +84,12 @@ fn a_coding_request_must_name_a_known_repository() {
             .unwrap_err()
             .contains("acme/app")
     );
-    assert!(resolve(with_repo("acme/other"), &Scopes::default(), &machine(), &settings(), None).is_err());
-    let plan = resolve(with_repo("acme/app"), &Scopes::default(), &machine(), &settings(), None).unwrap();
+    assert_eq!(
+        resolve(with_repo("acme/other"), &Scopes::default(), &machine(), &settings(), None).unwrap_err(),
+        "that repository is not known here. Name one with `repo:<name>`. Known here: acme/app."
+    );
+    let (_, plan) =
+        resolve(with_repo("acme/app"), &Scopes::default(), &machine(), &settings(), None).unwrap();
     assert_eq!(plan.repository.unwrap().origin, "/srv/app");
 }
 
@@ -83,7 +101,7 @@ fn paths_and_urls_are_refused_unless_allowed_or_asked_for_locally() {
     );
     let mut settings = settings();
     settings.allowed_origins = vec!["/srv/git/".into()];
-    let plan =
+    let (_, plan) =
         resolve(with_repo("/srv/git/tool.git/"), &Scopes::default(), &machine(), &settings, None).unwrap();
     assert_eq!(plan.repository.unwrap().name, "origin:/srv/git/tool");
     assert!(
@@ -102,7 +120,7 @@ fn a_closed_repository_stays_closed_by_its_origin_and_by_another_name_of_it() {
         resolve(with_repo(name), &Scopes::default(), actor, settings, None)
     };
     for name in ["acme/app", "app", "/srv/app", "/srv/app/", "/srv/app.git", "/srv//app/.git"] {
-        let open = ask(name, &machine(), &settings).unwrap().repository.unwrap();
+        let open = ask(name, &machine(), &settings).unwrap().1.repository.unwrap();
         assert!(open.name == "acme/app" || name == "app" && open.name == "app", "{name}: {open:?}");
         let mut closed = settings.clone();
         closed.restrictions.repos.insert("acme/app".into());
@@ -123,7 +141,7 @@ fn repositories_of_one_folder_name_have_different_names() {
     settings.allowed_origins = vec!["/srv".into()];
     let name = |origin: &str| {
         let plan = resolve(with_repo(origin), &Scopes::default(), &machine(), &settings, None);
-        plan.unwrap().repository.unwrap().name
+        plan.unwrap().1.repository.unwrap().name
     };
     assert_ne!(name("/srv/one/tool"), name("/srv/two/tool"));
 }
@@ -132,7 +150,7 @@ fn repositories_of_one_folder_name_have_different_names() {
 fn a_follow_up_keeps_the_threads_repository_but_asks_the_gate_again() {
     let own = Repository { name: "acme/app".into(), origin: "/srv/app".into() };
     assert_eq!(
-        resolve(coding(), &Scopes::default(), &machine(), &settings(), Some(&own)).unwrap().repository,
+        resolve(coding(), &Scopes::default(), &machine(), &settings(), Some(&own)).unwrap().1.repository,
         None
     );
     let mut settings = settings();

@@ -24,7 +24,7 @@ use crate::{
     registry::{Kept, Origin, RunHandle},
     run::{Assignment, First, Resumption, Voice},
     service::{Core, InFlight},
-    threads::{Claim, Closed, FollowUp, Note},
+    threads::{Claim, Closed, FollowUp, Note, Work},
     tools::verdict_in,
 };
 
@@ -211,9 +211,12 @@ async fn assignment(core: &Core, run: &Reclaimed, meta: &Meta) -> Result<Assignm
 fn claim(core: &Core, assignment: &Assignment, meta: &Meta, run: &Reclaimed) -> Result<Claim, Refused> {
     let thread = ThreadKey::from_text(&meta.thread_key).ok_or(Refused::Thread)?;
     let since = run.row.started_at.rounded();
-    core.threads()
-        .claim(&thread, assignment.agent.name, meta.repo.as_deref(), since)
-        .map_err(|_| Refused::Thread)
+    let work = Work {
+        agent: assignment.agent.name,
+        repository: meta.repo.as_deref(),
+        git_ref: meta.git_ref.as_deref(),
+    };
+    core.threads().claim(&thread, work, since).map_err(|_| Refused::Thread)
 }
 
 /// What the stored conversation does not hold yet.

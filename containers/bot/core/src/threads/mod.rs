@@ -31,6 +31,8 @@ pub struct Occupant {
     pub agent: &'static str,
     /// The repository it works on.
     pub repository: Option<String>,
+    /// The ref that was named for it.
+    pub git_ref: Option<String>,
     /// Its id, once it is created.
     pub run: Option<RunId>,
     /// When it claimed the thread.
@@ -41,38 +43,51 @@ pub struct Occupant {
     freed: CancellationToken,
 }
 
+/// What a run works on and with, as far as its followers are concerned.
+#[derive(Debug, Clone, Copy)]
+pub struct Work<'a> {
+    /// Its agent.
+    pub agent: &'static str,
+    /// The repository.
+    pub repository: Option<&'a str>,
+    /// The ref that was named for it.
+    pub git_ref: Option<&'a str>,
+}
+
 /// Holds a thread until dropped.
 pub struct Claim {
     threads: Threads,
     thread: ThreadKey,
+    agent: &'static str,
     mailbox: Mailbox,
     freed: CancellationToken,
 }
 
 impl Threads {
     /// Claims a thread, or tells who holds it.
-    pub fn claim(
-        &self,
-        thread: &ThreadKey,
-        agent: &'static str,
-        repository: Option<&str>,
-        now: UnixMillis,
-    ) -> Result<Claim, Box<Occupant>> {
+    pub fn claim(&self, thread: &ThreadKey, work: Work<'_>, now: UnixMillis) -> Result<Claim, Box<Occupant>> {
         let mut live = self.lock();
         if let Some(occupant) = live.get(thread) {
             return Err(Box::new(occupant.clone()));
         }
+        let Work { agent, repository, git_ref } = work;
         let (mailbox, freed) = (Mailbox::default(), CancellationToken::new());
         let occupant = Occupant {
             agent,
             repository: repository.map(str::to_owned),
+            git_ref: git_ref.map(str::to_owned),
             run: None,
             since: now,
             mailbox: mailbox.clone(),
             freed: freed.clone(),
         };
         live.insert(thread.clone(), occupant);
-        Ok(Claim { threads: self.clone(), thread: thread.clone(), mailbox, freed })
+        Ok(Claim { threads: self.clone(), thread: thread.clone(), agent, mailbox, freed })
+    }
+
+    /// Who holds a thread, if it is held.
+    pub fn occupant(&self, thread: &ThreadKey) -> Option<Occupant> {
+        self.lock().get(thread).cloned()
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<ThreadKey, Occupant>> {
@@ -86,6 +101,11 @@ impl Claim {
         if let Some(occupant) = self.threads.lock().get_mut(&self.thread) {
             occupant.run = Some(run.clone());
         }
+    }
+
+    /// The agent it was taken for.
+    pub fn agent(&self) -> &'static str {
+        self.agent
     }
 
     /// Where the run's follow-ups wait.
@@ -118,27 +138,33 @@ mod tests {
 
     use super::*;
 
+    const CODING: Work<'_> = Work { agent: "coding", repository: Some("acme/app"), git_ref: Some("dev") };
+    const GENERAL: Work<'_> = Work { agent: "general", repository: None, git_ref: None };
+
     #[test]
     fn a_thread_has_one_live_run_and_is_free_again_when_it_ends() {
         let threads = Threads::default();
         let thread = ThreadKey::new("http", "default", "default");
-        let claim = threads.claim(&thread, "coding", Some("acme/app"), 5).ok().unwrap();
+        let claim = threads.claim(&thread, CODING, 5).ok().unwrap();
         let run = RunId::parse("r1").unwrap();
         claim.set_run(&run);
-        let occupant = threads.claim(&thread, "general", None, 9).err().unwrap();
+        let occupant = threads.claim(&thread, GENERAL, 9).err().unwrap();
         assert_eq!((occupant.agent, occupant.run, occupant.since), ("coding", Some(run), 5));
-        assert_eq!(occupant.repository.as_deref(), Some("acme/app"));
-        assert!(threads.claim(&ThreadKey::new("http", "default", "other"), "general", None, 9).is_ok());
+        let place = (occupant.repository.as_deref(), occupant.git_ref.as_deref());
+        assert_eq!(place, (Some("acme/app"), Some("dev")));
+        assert!(threads.occupant(&thread).is_some());
+        assert!(threads.claim(&ThreadKey::new("http", "default", "other"), GENERAL, 9).is_ok());
         drop(claim);
-        assert!(threads.claim(&thread, "general", None, 9).is_ok());
+        assert!(threads.occupant(&thread).is_none());
+        assert!(threads.claim(&thread, GENERAL, 9).is_ok());
     }
 
     #[test]
     fn a_thread_is_held_until_its_run_is_put_away_and_then_told_free() {
         let threads = Threads::default();
         let thread = ThreadKey::new("http", "default", "default");
-        let claim = threads.claim(&thread, "coding", None, 5).ok().unwrap();
-        let occupant = threads.claim(&thread, "coding", None, 6).err().unwrap();
+        let claim = threads.claim(&thread, CODING, 5).ok().unwrap();
+        let occupant = threads.claim(&thread, CODING, 6).err().unwrap();
         assert!(claim.mailbox().close(Closed::Ended).is_empty());
         let late = FollowUp {
             note: Note {
@@ -152,10 +178,10 @@ mod tests {
             sender: None,
         };
         assert_eq!(occupant.mailbox.put(late), Err(Closed::Ended));
-        assert!(threads.claim(&thread, "coding", None, 7).is_err());
+        assert!(threads.claim(&thread, CODING, 7).is_err());
         assert!(occupant.gone().now_or_never().is_none());
         drop(claim);
         assert!(occupant.gone().now_or_never().is_some());
-        assert!(threads.claim(&thread, "coding", None, 7).is_ok());
+        assert!(threads.claim(&thread, CODING, 7).is_ok());
     }
 }

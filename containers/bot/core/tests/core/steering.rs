@@ -19,7 +19,7 @@ use tokio::task::JoinHandle;
 use crate::support::*;
 
 /// A run that waits in its first model call.
-async fn under_way(world: &Arc<World>, text: &'static str) -> (Arc<Collector>, JoinHandle<()>) {
+pub async fn under_way(world: &Arc<World>, text: &'static str) -> (Arc<Collector>, JoinHandle<()>) {
     let io = Arc::new(Collector::default());
     let running = tokio::spawn({
         let (world, io) = (Arc::clone(world), Arc::clone(&io));
@@ -29,14 +29,14 @@ async fn under_way(world: &Arc<World>, text: &'static str) -> (Arc<Collector>, J
     (io, running)
 }
 
-async fn say(world: &World, message: IncomingMessage) -> Arc<Collector> {
+pub async fn say(world: &World, message: IncomingMessage) -> Arc<Collector> {
     let io = Arc::new(Collector::default());
     let channel: Arc<Collector> = Arc::clone(&io);
     world.core.dispatch(message, channel).await;
     io
 }
 
-fn last_text(world: &World) -> String {
+pub fn last_text(world: &World) -> String {
     let seen = world.model.seen.lock().unwrap();
     let texts = seen.last().unwrap().last().unwrap().parts.iter().filter_map(|part| match part {
         Part::Text { text, .. } => Some(text.clone()),
@@ -108,7 +108,7 @@ async fn who_may_not_use_the_live_runs_agent_or_repository_does_not_steer_it() {
 }
 
 /// A run of another process in the thread of `message`; its row says nothing of its agent if there is none.
-async fn held_elsewhere(ledger: &ScriptedLedger, agent: Option<&str>) -> RunId {
+pub async fn held_elsewhere(ledger: &ScriptedLedger, agent: Option<&str>) -> RunId {
     let run_id = RunId::parse("elsewhere").unwrap();
     let mut meta = json!({
         "model": "scripted/m", "channelId": "http:default", "userId": "http:ann", "repo": "acme/app",

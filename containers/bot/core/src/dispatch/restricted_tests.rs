@@ -1,0 +1,123 @@
+//! A closed repository is closed under every name and in every spelling of its place (bot supplement section 7.3).
+
+use ars_auth::{Grants, Set};
+use proptest::prelude::*;
+
+use super::*;
+
+const SLUG: &str = "acme/site";
+
+fn ask(repository: &str, actor: &Actor, settings: &Settings) -> Result<Plan, String> {
+    let choices =
+        Choices { agent: Some("coding".into()), repository: Some(repository.into()), ..Choices::default() };
+    let wish = Wish { choices: &choices, scopes: &Scopes::default(), actor, settings };
+    wish.plan(wish.agent()?, None)
+}
+
+fn stranger() -> Actor {
+    Actor::new("http:bob", Grants::default())
+}
+
+fn holder() -> Actor {
+    Actor::new("http:ann", Grants { repos: Set::of(&[SLUG]), ..Grants::default() })
+}
+
+/// An installation that closes the place, and lets requests name what is below this prefix.
+fn closed(prefix: &str, repositories: Vec<Repository>) -> Settings {
+    let mut settings = Settings {
+        default_model: ModelRef::parse("a/default").ok(),
+        allowed_origins: vec![prefix.to_owned()],
+        repositories,
+        ..Settings::default()
+    };
+    settings.restrictions.repos.insert(SLUG.to_owned());
+    settings
+}
+
+fn app() -> Repository {
+    Repository { name: "app".into(), origin: "https://code.example/acme/site.git".into() }
+}
+
+/// The same letters, some of them large.
+fn spelled(text: &'static str) -> impl Strategy<Value = String> {
+    prop::collection::vec(any::<bool>(), text.len()).prop_map(move |large| {
+        let letters = text.chars().zip(large);
+        letters.map(|(letter, large)| if large { letter.to_ascii_uppercase() } else { letter }).collect()
+    })
+}
+
+/// What may stand between two parts of a path, and behind the last.
+fn gap() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(vec!["/", "//", "/./", "/.//"])
+}
+
+fn end() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(vec!["", "/", "//", "/.", ".git", ".git/", ".GIT", ".git.git", "/.git", "/.git/"])
+}
+
+/// A prefix and what may follow it: together a spelling of the place.
+fn place() -> impl Strategy<Value = (String, String)> {
+    let authority = prop::sample::select(vec![
+        ("https://", ""),
+        ("https://", ":443"),
+        ("http://", ""),
+        ("https://ann:word@", ""),
+        ("ssh://git@", ":22"),
+        ("git://", ""),
+        ("git://", ":9418"),
+        ("https://", ":8443"),
+        ("https://", "."),
+    ]);
+    let parts = (spelled("code.example"), spelled("acme"), spelled("site"));
+    (authority, parts, gap(), gap(), end()).prop_map(
+        |((scheme, port), (host, owner, name), first, second, end)| {
+            (format!("{scheme}{host}{port}"), format!("{first}{owner}{second}{name}{end}"))
+        },
+    )
+}
+
+/// The same in the form `user@host:path`, of which a prefix ends within the path.
+fn short_place() -> impl Strategy<Value = (String, String)> {
+    let parts = (spelled("code.example"), spelled("acme"), spelled("site"));
+    (parts, gap(), end()).prop_map(|((host, owner, name), gap, end)| {
+        (format!("git@{host}:{owner}"), format!("{gap}{name}{end}"))
+    })
+}
+
+proptest! {
+    #[test]
+    fn no_spelling_of_a_closed_place_passes((prefix, rest) in prop_oneof![place(), short_place()]) {
+        let origin = format!("{prefix}{rest}");
+        for repositories in [vec![], vec![app()]] {
+            let settings = closed(&prefix, repositories);
+            let refused = ask(&origin, &stranger(), &settings).err();
+            prop_assert_eq!(refused.as_deref(), Some("you may not use that repository here."));
+            // It is the gate that refuses, not a spelling that nobody understands.
+            let held = ask(&origin, &holder(), &settings).map(|plan| plan.repository.map(|one| one.name));
+            let Ok(Some(name)) = held else { return Err(TestCaseError::fail(format!("{held:?}"))) };
+            prop_assert!(may_use(&stranger(), &settings, &name).is_err(), "{}", name);
+            prop_assert!(may_use(&holder(), &settings, &name).is_ok(), "{}", name);
+        }
+    }
+}
+
+#[test]
+fn a_short_name_does_not_open_what_is_closed_by_owner_and_name() {
+    let settings = closed("/nowhere", vec![app()]);
+    assert!(ask("app", &stranger(), &settings).is_err());
+    assert!(ask("app", &holder(), &settings).is_ok());
+    assert!(may_use(&stranger(), &settings, "app").is_err());
+    let own = Repository { name: "older".into(), origin: "git@code.example:acme/site".into() };
+    let choices = Choices { agent: Some("coding".into()), ..Choices::default() };
+    let (scopes, actor) = (Scopes::default(), stranger());
+    let wish = Wish { choices: &choices, scopes: &scopes, actor: &actor, settings: &settings };
+    assert!(wish.plan(wish.agent().unwrap(), Some(&own)).is_err());
+}
+
+#[test]
+fn other_places_beside_a_closed_one_stay_open() {
+    let settings = closed("https://code.example", vec![app()]);
+    for open in ["acme/site-docs", "acme/sites", "other/site", "acme/site/docs", "site"] {
+        assert!(ask(&format!("https://code.example/{open}"), &stranger(), &settings).is_ok(), "{open}");
+    }
+}

@@ -1,0 +1,116 @@
+//! What becomes of a follow-up that could have no run of its own, that names a place, or that nobody read (bot supplement
+//! sections 12.1 and 13).
+
+use std::sync::Arc;
+
+use ars_bot_core::{Capabilities, settings::Settings};
+use ars_types::RunStatus;
+
+use crate::{
+    steering::{held_elsewhere, last_text, say, under_way},
+    support::*,
+};
+
+/// Every message that names no agent is for the coding agent, which has no repository unless one is named.
+fn for_the_coding_agent(settings: Settings) -> Settings {
+    Settings { default_agent: Some("coding".into()), ..settings }
+}
+
+#[tokio::test]
+async fn a_follow_up_is_asked_for_no_repository_and_no_model() {
+    let moves = vec![Move::SayWhenTold("done"), Move::Say("done, with X")];
+    let world = Arc::new(world_of(moves, Capabilities::default(), for_the_coding_agent));
+    let (first, running) = under_way(&world, "agent:general hello").await;
+    for text in ["also mention X", "model:nobody/m and Y"] {
+        let replies = say(&world, message(text)).await.replies.lock().unwrap().clone();
+        assert!(
+            replies.len() == 1 && replies[0].starts_with("↪️ Passed on to the general agent"),
+            "{replies:?}"
+        );
+    }
+    world.model.go_on.notify_one();
+    running.await.unwrap();
+    world.settle().await;
+    assert_eq!(*first.replies.lock().unwrap(), ["done, with X"]);
+    assert!(last_text(&world).contains("also mention X"));
+}
+
+#[tokio::test]
+async fn a_follow_up_of_a_run_elsewhere_is_asked_for_no_repository() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let run = held_elsewhere(&ledger, Some("coding")).await;
+    let channels = Arc::new(Reopening(Arc::new(Collector::default())));
+    let world = world_of(Vec::new(), ledger.capability("g2", channels), for_the_coding_agent);
+    let replies = say(&world, message("also mention X")).await.replies.lock().unwrap().clone();
+    assert!(replies.len() == 1 && replies[0].starts_with("↪️ Passed on to the coding agent"), "{replies:?}");
+    assert_eq!(ledger.runs()[&run].inbox.len(), 1);
+}
+
+#[tokio::test]
+async fn a_first_message_that_is_refused_leaves_its_thread_free() {
+    let moves = vec![Move::Say("hello")];
+    let world = world_of(moves, Capabilities::default(), for_the_coding_agent);
+    for (text, refusal) in
+        [("fix it", "⛔ Sorry, which repository?"), ("model:nobody/m agent:general hi", "⚠️")]
+    {
+        let replies = say(&world, message(text)).await.replies.lock().unwrap().clone();
+        assert!(replies.len() == 1 && replies[0].starts_with(refusal), "{replies:?}");
+    }
+    let io = world.ask("agent:general hello").await;
+    assert_eq!(*io.replies.lock().unwrap(), ["hello"]);
+}
+
+#[tokio::test]
+async fn what_a_coding_run_did_not_read_goes_to_the_coding_agent() {
+    let moves = vec![Move::FailWhenTold, Move::Say("both answered")];
+    let world = Arc::new(world_of(moves, Capabilities::default(), |settings| Settings {
+        default_repository: Some("acme/app".into()),
+        ..settings
+    }));
+    let (_, running) = under_way(&world, "agent:coding fix it").await;
+    let second = say(&world, message("one more")).await;
+    assert!(second.replies.lock().unwrap()[0].starts_with("↪️ Passed on to the coding agent"));
+    world.model.go_on.notify_one();
+    running.await.unwrap();
+    world.settle().await;
+    assert_eq!(second.replies.lock().unwrap()[1], "both answered");
+    let agents: Vec<_> = world.records().iter().map(|record| record.agent.clone()).collect();
+    assert!(agents.len() >= 2 && agents.iter().all(|agent| agent.as_deref() == Some("coding")), "{agents:?}");
+}
+
+#[tokio::test]
+async fn the_words_that_name_another_place_than_the_runs_reach_its_model() {
+    for (text, told) in [
+        ("repo:acme/app ref:dev and the tests", "and the tests"),
+        ("effort:low ref:main and the tests", "ref:main and the tests"),
+        ("effort:low repo:acme/slow and the tests", "repo:acme/slow and the tests"),
+        ("repo:acme/app ref:main and the tests", "repo:acme/app ref:main and the tests"),
+        ("repo:nobody/knows and the tests", "repo:nobody/knows and the tests"),
+    ] {
+        let world = Arc::new(world(vec![Move::SayWhenTold("done"), Move::Say("done too")]));
+        let (_, running) = under_way(&world, "agent:coding repo:acme/app ref:dev fix it").await;
+        let second = say(&world, message(text)).await;
+        assert!(second.replies.lock().unwrap()[0].starts_with('↪'), "{text}");
+        world.model.go_on.notify_one();
+        running.await.unwrap();
+        world.settle().await;
+        let input =
+            world.last_record().events.iter().rfind(|event| event["type"] == "input").unwrap().clone();
+        assert_eq!(input["text"], told);
+        assert!(last_text(&world).contains(told), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn an_unread_message_that_names_another_repository_is_run_on_that_one() {
+    let world = Arc::new(world(vec![Move::FailWhenTold]));
+    let (_, running) = under_way(&world, "agent:coding repo:acme/app fix it").await;
+    let second = say(&world, message("repo:acme/broken and there")).await;
+    world.model.go_on.notify_one();
+    running.await.unwrap();
+    world.settle().await;
+    let replies = second.replies.lock().unwrap().clone();
+    assert!(replies.len() == 2 && replies[1].contains("not a repository"), "{replies:?}");
+    let record = world.last_record();
+    assert_eq!((record.repo.as_deref(), record.status), (Some("acme/broken"), RunStatus::Failed));
+}
