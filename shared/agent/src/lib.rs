@@ -16,5 +16,5 @@ pub use budget::{Budget, CLOSING_CALL_MS};
 pub use effects::Effects;
 pub use message::{ModelTurn, Part, Role, StopReason, ToolContent, ToolSpec, Turn, Usage};
 pub use run_loop::{
-    Action, Ending, Input, Limits, Loop, Position, Purpose, Saved, Steered, ToolCall, ToolOutcome,
+    Action, Ending, Input, Limits, Loop, Position, Purpose, Sandbox, Saved, Steered, ToolCall, ToolOutcome,
 };

@@ -11,7 +11,7 @@ mod trim;
 
 pub use estimate::{DOCUMENT_TOKENS, IMAGE_TOKENS, estimate_text, estimate_turns};
 pub use limit::ContextLimit;
-pub use oversize::{is_oversized, referenced};
+pub use oversize::{Kept, is_oversized, referenced};
 
 pub(crate) use conversation::{Conversation, Shape, summary_chars};
 pub(crate) use estimate::estimate_parts;

@@ -16,13 +16,36 @@ pub fn is_oversized(text: &str, max_chars: usize) -> bool {
     text.len() > max_chars && text.chars().nth(max_chars).is_some()
 }
 
+/// What of an oversized text can be read elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kept<'a> {
+    /// All of it, in this file.
+    Whole(&'a str),
+    /// What there is of it, in this file: whoever made the text had left out its middle.
+    Ends(&'a str),
+    /// Nothing.
+    Nowhere,
+}
+
 /// The head and the tail of an oversized text, `max_chars` characters together, with a line between them that says
-/// where the whole is.
-pub fn referenced(text: &str, max_chars: usize, path: &str) -> String {
+/// where more of it is.
+pub fn referenced(text: &str, max_chars: usize, kept: Kept<'_>) -> String {
     let total = text.chars().count();
     let Some((head, tail)) = ends(text, total, max_chars) else { return text.to_owned() };
     let left_out = total - max_chars;
-    format!("{head}\n[{left_out} of {total} characters left out here; the whole output is in {path}]\n{tail}")
+    let note = match kept {
+        Kept::Whole(path) => {
+            format!("{left_out} of {total} characters left out here; the whole output is in {path}")
+        }
+        // How much there was is not known.
+        Kept::Ends(path) => {
+            format!("most of the output is left out here; more of both its ends, not the whole, is in {path}")
+        }
+        Kept::Nowhere => {
+            format!("{left_out} of {total} characters left out here, and kept in no file: ask for less at a time")
+        }
+    };
+    format!("{head}\n[{note}]\n{tail}")
 }
 
 /// The head and the tail of a text that has more characters than these, with a mark between them: so many characters all
@@ -59,7 +82,7 @@ mod tests {
     #[test]
     fn a_text_within_the_limit_stands_as_it_is() {
         assert!(!is_oversized("äöü", 3));
-        assert_eq!(referenced("äöü", 3, "p"), "äöü");
+        assert_eq!(referenced("äöü", 3, Kept::Whole("p")), "äöü");
     }
 
     #[test]
@@ -74,8 +97,17 @@ mod tests {
         let text: String = ('a'..='z').collect();
         assert!(is_oversized(&text, 10));
         assert_eq!(
-            referenced(&text, 10, ".out/7.txt"),
+            referenced(&text, 10, Kept::Whole(".out/7.txt")),
             "abcdef\n[16 of 26 characters left out here; the whole output is in .out/7.txt]\nwxyz"
+        );
+        assert_eq!(
+            referenced(&text, 10, Kept::Ends(".out/7.txt")),
+            "abcdef\n[most of the output is left out here; more of both its ends, not the whole, is in \
+             .out/7.txt]\nwxyz"
+        );
+        assert_eq!(
+            referenced(&text, 10, Kept::Nowhere),
+            "abcdef\n[16 of 26 characters left out here, and kept in no file: ask for less at a time]\nwxyz"
         );
     }
 
@@ -92,7 +124,7 @@ mod tests {
             text in "\\PC{40,90}", max in 0_usize..40,
         ) {
             prop_assert!(is_oversized(&text, max));
-            let shown = referenced(&text, max, "path");
+            let shown = referenced(&text, max, Kept::Whole("path"));
             let (head, rest) = shown.split_once("\n[").unwrap();
             let (_, tail) = rest.rsplit_once("]\n").unwrap();
             prop_assert_eq!(head.chars().count() + tail.chars().count(), max);

@@ -144,6 +144,11 @@ pub fn decide(
     }
 }
 
+/// Whether the decision depends on the run's transcript.
+pub fn needs_transcript(run: &Reclaimed) -> bool {
+    run.reclaimed_from != Phase::Finishing && run.last_step.is_some() && refuse_by_row(run).is_ok()
+}
+
 fn go_on(
     run: &Reclaimed,
     transcript: Transcript,

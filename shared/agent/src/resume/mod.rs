@@ -22,7 +22,9 @@ mod settlement;
 
 pub use assemble::{Assembled, Gap, assemble};
 pub use attempts::{Attempts, MAX_ATTEMPTS};
-pub use decide::{Decision, FINAL_STATUS, Reason, Resume, RunStep, SYSTEM, UNRESUMABLE, decide, system_of};
+pub use decide::{
+    Decision, FINAL_STATUS, Reason, Resume, RunStep, SYSTEM, UNRESUMABLE, decide, needs_transcript, system_of,
+};
 pub use encode::{EncodeError, Encoded, encode};
 pub use pack::{Batch, pack};
 pub use settlement::{RERUN_SAFE, Settle, Settlement, fresh_note, outcomes, resumed_note};

@@ -5,7 +5,7 @@
 
 use ars_events::{EventBody, NoteKind};
 
-use crate::{Effects, ToolCall, ToolContent, ToolOutcome};
+use crate::{Effects, Sandbox, ToolCall, ToolContent, ToolOutcome};
 
 /// Tools that change something and may run again all the same. The list is closed: a tool's own word is not enough.
 pub const RERUN_SAFE: [&str; 5] =
@@ -62,8 +62,7 @@ impl Settlement {
         ToolOutcome {
             call_id: self.call.call_id.clone(),
             ok: false,
-            infra: false,
-            fleet_busy: false,
+            sandbox: Sandbox::Untouched,
             content: vec![ToolContent::Text { text }],
         }
     }
@@ -123,7 +122,7 @@ mod tests {
 
     fn outcome(id: &str) -> ToolOutcome {
         let content = vec![ToolContent::Text { text: format!("result of {id}") }];
-        ToolOutcome { call_id: id.into(), ok: true, infra: false, fleet_busy: false, content }
+        ToolOutcome { call_id: id.into(), ok: true, sandbox: Sandbox::Works, content }
     }
 
     fn words(outcome: &ToolOutcome) -> &str {
@@ -175,7 +174,7 @@ mod tests {
         assert!(words(&settled[0]).contains("Check the present state"));
         assert!(words(&settled[2]).contains("the tool gone is unavailable"));
         assert_eq!(words(&settled[4]), words(&settled[0]));
-        assert!(settled.iter().all(|outcome| !outcome.infra));
+        assert!(settled.iter().all(|outcome| outcome.sandbox != Sandbox::Failed));
     }
 
     #[test]

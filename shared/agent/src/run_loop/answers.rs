@@ -8,7 +8,7 @@ use ars_types::{RunStatus, UnixMillis};
 use super::{
     Loop,
     closing::Closing,
-    protocol::{Action, Purpose, ToolCall, ToolOutcome},
+    protocol::{Action, Purpose, Sandbox, ToolCall, ToolOutcome},
     saved::Infra,
     steering::Arrived,
     words::{calls, final_answer, first_line, last_words, prose},
@@ -101,13 +101,16 @@ impl Loop {
         let mut actions = Vec::new();
         for outcome in &outcomes {
             let infra = &mut self.saved.infra;
-            if outcome.fleet_busy {
-                let summary = "no sandbox was free; the run goes on without it";
-                actions.push(Action::Publish(EventBody::note(NoteKind::FleetBusy, summary)));
-            } else if outcome.infra {
-                *infra = Infra { streak: infra.streak + 1, last_error: first_line(&outcome.content) };
-            } else {
-                *infra = Infra::default();
+            match outcome.sandbox {
+                Sandbox::Untouched => {}
+                Sandbox::Works => *infra = Infra::default(),
+                Sandbox::Failed => {
+                    *infra = Infra { streak: infra.streak + 1, last_error: first_line(&outcome.content) };
+                }
+                Sandbox::Busy => {
+                    let summary = "no sandbox was free; the run goes on without it";
+                    actions.push(Action::Publish(EventBody::note(NoteKind::FleetBusy, summary)));
+                }
             }
         }
         let parts = outcomes.into_iter().map(|outcome| Part::ToolResult {

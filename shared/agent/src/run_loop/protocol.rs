@@ -104,6 +104,20 @@ pub struct ToolCall {
     pub input: Value,
 }
 
+/// What a call showed of the sandbox that the run works in.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Sandbox {
+    /// Nothing: the call was not run, was refused, or needs none.
+    #[default]
+    Untouched,
+    /// It works, whatever came of the call: a command that fails was run.
+    Works,
+    /// The sandbox or transport failed, not the command.
+    Failed,
+    /// None was free. Noted, and neither a failure of the workspace nor the end of a row of them.
+    Busy,
+}
+
 /// What came of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolOutcome {
@@ -111,10 +125,8 @@ pub struct ToolOutcome {
     pub call_id: String,
     /// False when the tool failed.
     pub ok: bool,
-    /// The sandbox or transport failed, not the command.
-    pub infra: bool,
-    /// No sandbox was free. Noted, and never counted as a failure of the workspace.
-    pub fleet_busy: bool,
+    /// What it showed of the run's sandbox.
+    pub sandbox: Sandbox,
     /// What the model is told.
     pub content: Vec<ToolContent>,
 }

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use ars_agent::{
-    Part, Role, ToolCall, ToolContent, ToolOutcome, Turn,
+    Part, Role, Sandbox, ToolCall, ToolContent, ToolOutcome, Turn,
     resume::{Decision, FINAL_STATUS, Settle, assemble, decide, encode, outcomes, pack},
 };
 use ars_types::RunStatus;
@@ -215,7 +215,7 @@ impl World {
         assert!(!self.has_result(&id), "{id} runs although its result is stored");
         self.deed(Deed::Call, |world| *world.ran.entry(id.clone()).or_default() += 1)?;
         let content = vec![ToolContent::Text { text: format!("result {} of {id}", self.ran(&id)) }];
-        Ok(ToolOutcome { call_id: id, ok: true, infra: false, fleet_busy: false, content })
+        Ok(ToolOutcome { call_id: id, ok: true, sandbox: Sandbox::Works, content })
     }
 
     fn has_result(&self, id: &str) -> bool {

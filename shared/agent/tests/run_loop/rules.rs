@@ -1,6 +1,6 @@
 //! The rules of bot supplement section 14, one by one.
 
-use ars_agent::{Action, Ending, Input, ModelTurn, Part, Purpose, StopReason, Usage};
+use ars_agent::{Action, Ending, Input, ModelTurn, Part, Purpose, Sandbox, StopReason, ToolOutcome, Usage};
 use ars_events::{EventBody, NoteKind};
 use ars_types::RunStatus;
 
@@ -111,6 +111,21 @@ fn two_infrastructure_failures_in_a_row_end_the_run() {
 }
 
 #[test]
+fn what_never_reached_the_workspace_does_not_end_a_row_of_its_failures() {
+    for ok in [true, false] {
+        let mut run = new_loop(60);
+        run.step(asks(&["bash"]), START);
+        run.step(Input::Tools(vec![outcome(false, true)]), START);
+        run.step(asks(&["update_status"]), START);
+        let elsewhere = ToolOutcome { sandbox: Sandbox::Untouched, ..outcome(ok, false) };
+        assert_eq!(notes(&run.step(Input::Tools(vec![elsewhere]), START)), []);
+        run.step(asks(&["bash"]), START);
+        let actions = run.step(Input::Tools(vec![outcome(false, true)]), START);
+        assert_eq!(notes(&actions), [NoteKind::SandboxDead]);
+    }
+}
+
+#[test]
 fn a_soft_stop_waits_for_the_step_and_then_asks_for_an_answer() {
     let mut run = new_loop(60);
     run.step(asks(&["bash"]), START);
@@ -192,7 +207,7 @@ fn a_busy_fleet_is_noted_and_the_run_goes_on() {
     let mut run = new_loop(60);
     for _ in 0..3 {
         run.step(asks(&["bash"]), START);
-        let busy = ars_agent::ToolOutcome { fleet_busy: true, ..outcome(false, true) };
+        let busy = ToolOutcome { sandbox: Sandbox::Busy, ..outcome(false, false) };
         let actions = run.step(Input::Tools(vec![busy]), START);
         assert_eq!(notes(&actions), [NoteKind::FleetBusy]);
         assert!(is_call(&actions, Purpose::Answer));
@@ -202,7 +217,7 @@ fn a_busy_fleet_is_noted_and_the_run_goes_on() {
 #[test]
 fn a_busy_fleet_neither_counts_as_a_failure_nor_hides_one() {
     let mut run = new_loop(60);
-    let busy = ars_agent::ToolOutcome { fleet_busy: true, ..outcome(false, true) };
+    let busy = ToolOutcome { sandbox: Sandbox::Busy, ..outcome(false, false) };
     for broken in [outcome(false, true), busy] {
         run.step(asks(&["bash"]), START);
         assert!(is_call(&run.step(Input::Tools(vec![broken]), START), Purpose::Answer));

@@ -1,7 +1,7 @@
 //! Short words for what goes into the loop and what comes out.
 
 use ars_agent::{
-    Action, Budget, CLOSING_CALL_MS, Ending, Input, Loop, ModelTurn, Part, Purpose, Role, Steered,
+    Action, Budget, CLOSING_CALL_MS, Ending, Input, Loop, ModelTurn, Part, Purpose, Role, Sandbox, Steered,
     StopReason, ToolCall, ToolContent, ToolOutcome, Turn, Usage,
 };
 use ars_events::{EventBody, NoteKind};
@@ -39,9 +39,11 @@ pub(crate) fn asks(tools: &[&str]) -> Input {
     Input::Model(ModelTurn { parts: parts.collect(), stop: StopReason::ToolUse, usage: Usage::default() })
 }
 
+/// What came of a call that the sandbox ran, or that it broke at.
 pub(crate) fn outcome(ok: bool, infra: bool) -> ToolOutcome {
     let content = vec![ToolContent::Text { text: "pipe broke\nmore".into() }];
-    ToolOutcome { call_id: "c0".into(), ok, infra, fleet_busy: false, content }
+    let sandbox = if infra { Sandbox::Failed } else { Sandbox::Works };
+    ToolOutcome { call_id: "c0".into(), ok, sandbox, content }
 }
 
 /// The one call of `asks(&["bash"])`, answered with so much text.

@@ -183,6 +183,9 @@ pub enum WorkspaceError {
     /// The repository could not be cloned or the ref does not exist; safe to show.
     #[error("{0}")]
     Clone(String),
+    /// No sandbox is free (resident supplement section 11: capacity, no failure).
+    #[error("no sandbox is free now; go on without one, or try again later")]
+    Busy,
     /// The run was stopped.
     #[error("cancelled")]
     Cancelled,

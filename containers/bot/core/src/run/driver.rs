@@ -16,7 +16,8 @@ use tokio_util::sync::CancellationToken;
 use super::{
     assignment::{Assignment, Voice},
     spans::Spans,
-    tool_calls::{Bounds, Told},
+    telling::Told,
+    tool_calls::Bounds,
 };
 use crate::{
     live::{Step, Stepped, Tracked},
@@ -255,9 +256,16 @@ impl Driver<'_> {
         match stored {
             Ok(Stepped::Stored) => {}
             Ok(Stepped::NotStored) if !must => {}
+            // Another process has the run, and settles them.
+            Ok(Stepped::Lost) => {
+                let outcomes = calls.iter().map(|call| not_stored().of_call(&call.call_id));
+                return Next::Feed(Input::Tools(outcomes.collect()));
+            }
             // Nothing may run that a resume could repeat unawares. The loop finds the time used up or the stop.
-            Ok(Stepped::NotStored | Stepped::Lost) | Err(_) => {
-                return Next::Feed(Input::Tools(calls.iter().map(not_run).collect()));
+            Ok(Stepped::NotStored) | Err(_) => {
+                let told = std::mem::take(&mut course.told);
+                let outcomes = calls.iter().map(|call| self.leave_out(call, not_stored(), &told));
+                return Next::Feed(Input::Tools(outcomes.collect()));
             }
         }
         if course.stops.hard.is_cancelled() {
@@ -295,8 +303,7 @@ impl Driver<'_> {
         for settlement in settlements {
             if settlement.how != resume::Settle::RunAgain {
                 let output = ToolOutput::from(settlement.synthetic());
-                self.publish_call(&settlement.call, &course.told);
-                self.publish_result(&settlement.call, &output, &course.told);
+                self.leave_out(&settlement.call, output, &course.told);
             }
         }
         course.told = Told::default();
@@ -304,10 +311,9 @@ impl Driver<'_> {
     }
 }
 
-/// A call that was left out because its step could not be stored.
-fn not_run(call: &ToolCall) -> ars_agent::ToolOutcome {
-    let output = ToolOutput::refused("This call was not run: the run's state could not be stored before it.");
-    output.of_call(&call.call_id)
+/// Said of a call that was left out because its step could not be stored.
+fn not_stored() -> ToolOutput {
+    ToolOutput::refused("This call was not run: the run's state could not be stored before it.")
 }
 
 /// Said of a run that ended by a bug of ours.

@@ -1,19 +1,19 @@
 //! Running one turn's tool calls: consecutive side-effect-free ones together, others alone and in order.
 
-use std::{borrow::Cow, collections::HashSet, time::Duration};
+use std::{borrow::Cow, time::Duration};
 
 use ars_agent::{
-    ToolCall, ToolContent, ToolOutcome,
-    context::{is_oversized, referenced},
+    Sandbox, ToolCall, ToolContent, ToolOutcome,
+    context::{Kept, is_oversized, referenced},
 };
-use ars_events::{COMMAND_MAX, EventBody, OUTPUT_MAX};
 use futures::{FutureExt as _, StreamExt as _, stream};
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::driver::Driver;
+use super::{driver::Driver, telling::Told, watched::Watched};
 use crate::{
     metrics::{self, Outcome},
+    ports::Workspace,
     tools::{Effects, RunFacilities, Tool, ToolContext, ToolOutput},
 };
 
@@ -32,12 +32,6 @@ const NO_TIME: &str = "Not run: the run has no time left. Answer now.";
 const OUT_OF_TIME: &str = "Ended: the run's time was used up before the call was done. Answer now.";
 /// Most characters of one output in the conversation; the tools' own limits are below it where they have one.
 const TEXT_MAX: usize = 60_000;
-/// Most characters of the name of a tool that there is not (bot supplement section 9, the summary of a call).
-const UNKNOWN_NAME_MAX: usize = 200;
-/// Said in place of a file's name where there is none.
-const NOWHERE: &str = "no file: ask for less at a time";
-/// The tool whose calls carry their command and whose results carry an exit code.
-const SHELL_TOOL: &str = "bash";
 
 /// What bounds the calls of one turn, all of them together.
 #[derive(Clone, Copy)]
@@ -46,15 +40,6 @@ pub(super) struct Bounds<'a> {
     pub(super) deadline: Instant,
     /// Fires when the run is stopped hard.
     pub(super) hard_stop: &'a CancellationToken,
-}
-
-/// What the stream tells of a step's calls already, by their ids: each begins once there, and ends once.
-#[derive(Debug, Default)]
-pub struct Told {
-    /// Those that have begun.
-    pub calls: HashSet<String>,
-    /// Those whose result is there. The conversation may lack it: the process died before it could store it.
-    pub results: HashSet<String>,
 }
 
 impl Bounds<'_> {
@@ -80,7 +65,7 @@ impl Driver<'_> {
             let done: Vec<_> = stream::iter(running).buffered(AT_ONCE).collect().await;
             outcomes.extend(done);
         }
-        outcomes.extend(rest.iter().map(|call| too_many().of_call(&call.call_id)));
+        outcomes.extend(rest.iter().map(|call| self.leave_out(call, too_many(), told)));
         outcomes
     }
 
@@ -100,43 +85,24 @@ impl Driver<'_> {
             Some(_) if bounds.remaining().is_zero() => ToolOutput::refused(NO_TIME),
             Some(tool) => self.perform(tool, call, bounds).await,
         };
-        let error = (!output.ok).then(|| if output.infra { "infra" } else { "failed" }.to_owned());
+        let error = (!output.ok)
+            .then(|| if output.sandbox == Sandbox::Failed { "infra" } else { "failed" }.to_owned());
         self.spans.end(self.run, span, error, None, self.clock.now());
-        let outcome = match (output.ok, output.infra) {
+        let outcome = match (output.ok, output.sandbox) {
             (true, _) => Outcome::Ok,
-            (false, true) => Outcome::Infra,
-            (false, false) => Outcome::Failed,
+            (false, Sandbox::Failed) => Outcome::Infra,
+            (false, Sandbox::Untouched | Sandbox::Works | Sandbox::Busy) => Outcome::Failed,
         };
         metrics::tool_call(tool.map(|_| call.name.as_str()), outcome, began.elapsed());
         self.publish_result(call, &output, told);
         output.of_call(&call.call_id)
     }
 
-    /// Says that a call begins, if the stream does not tell of it yet.
-    pub(super) fn publish_call(&self, call: &ToolCall, told: &Told) {
-        if told.calls.contains(&call.call_id) {
-            return;
-        }
-        let (summary, most) = match self.assignment.tools.find(&call.name) {
-            Some(tool) => (tool.summary(&call.input), tool.summary_max()),
-            None => (call.name.clone(), UNKNOWN_NAME_MAX),
-        };
-        let command = (call.name == SHELL_TOOL)
-            .then(|| call.input.get("command").and_then(serde_json::Value::as_str))
-            .flatten()
-            .map(|command| self.redactor.clean(command, COMMAND_MAX));
-        self.run.publish(EventBody::ToolCall {
-            tool: call.name.clone(),
-            summary: self.redactor.clean(&summary, most),
-            call_id: Some(call.call_id.clone()),
-            command,
-        });
-    }
-
     async fn perform(&self, tool: &dyn Tool, call: &ToolCall, bounds: Bounds<'_>) -> ToolOutput {
         let cancel = bounds.hard_stop.child_token();
+        let watched = self.assignment.workspace.as_deref().map(Watched::new);
         let context = ToolContext {
-            workspace: self.assignment.workspace.as_deref(),
+            workspace: watched.as_ref().map(|watched| watched as &dyn Workspace),
             web: self.assignment.web.as_deref(),
             remaining: bounds.remaining(),
             cancel: &cancel,
@@ -160,10 +126,13 @@ impl Driver<'_> {
             }
             said
         };
-        let output = tokio::select! {
+        let mut output = tokio::select! {
             output = tool.run(context, &call.input) => output,
             said = interrupted => return ToolOutput::refused(said),
         };
+        if output.sandbox == Sandbox::Untouched && watched.is_some_and(|watched| watched.has_answered()) {
+            output.sandbox = Sandbox::Works;
+        }
         self.within_bounds(self.without_secrets(output)).await
     }
 
@@ -198,27 +167,9 @@ impl Driver<'_> {
                 Some(workspace) => workspace.keep_output(text).await.ok(),
                 None => None,
             };
-            *text = referenced(text, TEXT_MAX, kept.as_deref().unwrap_or(NOWHERE));
+            *text = referenced(text, TEXT_MAX, kept.as_deref().map_or(Kept::Nowhere, Kept::Whole));
         }
         output
-    }
-
-    /// Says what came of a call, if the stream does not tell of it yet.
-    pub(super) fn publish_result(&self, call: &ToolCall, output: &ToolOutput, told: &Told) {
-        if told.results.contains(&call.call_id) {
-            return;
-        }
-        let text = text_of(&output.content);
-        let text = self.redactor.clean(&text, usize::MAX);
-        self.run.publish(EventBody::ToolResult {
-            tool: call.name.clone(),
-            ok: output.ok,
-            summary: ars_events::result_summary(&text),
-            call_id: Some(call.call_id.clone()),
-            exit_code: output.exit_code.map(i64::from),
-            output: (!text.is_empty()).then(|| ars_events::cap(&text, OUTPUT_MAX).into_owned()),
-            infra: output.infra.then_some(true),
-        });
     }
 }
 
@@ -227,15 +178,4 @@ fn too_many() -> ToolOutput {
     ToolOutput::refused(format!(
         "Not run: at most {CALLS_MAX} calls of one turn are. Ask for it in the next one."
     ))
-}
-
-/// The text of a result; other content is named, never carried in the stream.
-fn text_of(content: &[ToolContent]) -> String {
-    let pieces = content.iter().map(|piece| match piece {
-        ToolContent::Text { text } => text.clone(),
-        ToolContent::Image { media_type, .. } | ToolContent::Document { media_type, .. } => {
-            format!("({media_type})")
-        }
-    });
-    pieces.collect::<Vec<_>>().join("\n")
 }

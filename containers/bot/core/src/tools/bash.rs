@@ -4,7 +4,7 @@ use std::{borrow::Cow, time::Duration};
 
 use ars_agent::{
     ToolSpec,
-    context::{is_oversized, referenced},
+    context::{Kept, is_oversized, referenced},
 };
 use async_trait::async_trait;
 use serde_json::{Value, json};
@@ -118,8 +118,10 @@ fn describe(outcome: &ExecOutcome, timeout: Duration, kept: Option<&str>) -> Too
         text.push_str(&format!("(killed with all it had started after {} s)\n", timeout.as_secs()));
     }
     let left = OUTPUT_CHARS - text.chars().count();
+    // The file has what the workspace handed over, which may be both ends only.
+    let kept = kept.map(|path| if outcome.truncated { Kept::Ends(path) } else { Kept::Whole(path) });
     match kept {
-        Some(path) => text.push_str(&referenced(&outcome.output, left.saturating_sub(NOTE_CHARS * 2), path)),
+        Some(kept) => text.push_str(&referenced(&outcome.output, left.saturating_sub(NOTE_CHARS * 2), kept)),
         None => text.push_str(&middle_cut(&outcome.output, left, outcome.truncated)),
     }
     if text.is_empty() {
@@ -185,6 +187,21 @@ mod tests {
         let cut = middle_cut(&long, 100, true);
         assert!(cut.contains("most of the output is left out") && cut.chars().count() <= 100, "{cut}");
         assert_eq!(middle_cut("short", 5, true), "short");
+    }
+
+    #[test]
+    fn the_file_of_an_output_that_was_cut_before_it_is_not_called_whole() {
+        let path = Some(".ars/outputs/0123456789ab.txt");
+        for (truncated, said) in
+            [(false, "the whole output is in .ars/"), (true, "not the whole, is in .ars/")]
+        {
+            let output = "x".repeat(OUTPUT_BYTES);
+            let outcome = ExecOutcome { exit_code: 0, output, truncated, timed_out: false };
+            let output = describe(&outcome, RESERVE, path);
+            let [ars_agent::ToolContent::Text { text }] = &output.content[..] else { panic!("{output:?}") };
+            assert!(text.contains(said) && text.contains("the whole output") != truncated);
+            assert!(text.chars().count() <= OUTPUT_CHARS);
+        }
     }
 
     #[test]

@@ -28,7 +28,7 @@ mod write_file;
 
 use std::time::Duration;
 
-use ars_agent::{ToolContent, ToolOutcome, ToolSpec};
+use ars_agent::{Sandbox, ToolContent, ToolOutcome, ToolSpec};
 use ars_events::EventBody;
 use async_trait::async_trait;
 use serde_json::Value;
@@ -143,8 +143,8 @@ pub struct ToolOutput {
     pub content: Vec<ToolContent>,
     /// The command's exit code, for bash.
     pub exit_code: Option<i32>,
-    /// The sandbox or transport failed, not the command.
-    pub infra: bool,
+    /// What it showed of the run's sandbox.
+    pub sandbox: Sandbox,
 }
 
 impl ToolOutput {
@@ -154,7 +154,7 @@ impl ToolOutput {
             ok: true,
             content: vec![ToolContent::Text { text: text.into() }],
             exit_code: None,
-            infra: false,
+            sandbox: Sandbox::Untouched,
         }
     }
 
@@ -165,20 +165,14 @@ impl ToolOutput {
 
     /// As the loop takes it in.
     pub(crate) fn of_call(self, call_id: &str) -> ToolOutcome {
-        ToolOutcome {
-            call_id: call_id.to_owned(),
-            ok: self.ok,
-            infra: self.infra,
-            fleet_busy: false,
-            content: self.content,
-        }
+        ToolOutcome { call_id: call_id.to_owned(), ok: self.ok, sandbox: self.sandbox, content: self.content }
     }
 }
 
 impl From<ToolOutcome> for ToolOutput {
     fn from(outcome: ToolOutcome) -> Self {
-        let ToolOutcome { ok, infra, content, .. } = outcome;
-        Self { ok, content, exit_code: None, infra }
+        let ToolOutcome { ok, sandbox, content, .. } = outcome;
+        Self { ok, content, exit_code: None, sandbox }
     }
 }
 
@@ -186,7 +180,8 @@ impl From<WorkspaceError> for ToolOutput {
     /// A broken workspace is infrastructure; everything else the model can act on.
     fn from(error: WorkspaceError) -> Self {
         match error {
-            WorkspaceError::Infra(_) => Self { infra: true, ..Self::refused(error.to_string()) },
+            WorkspaceError::Infra(_) => Self { sandbox: Sandbox::Failed, ..Self::refused(error.to_string()) },
+            WorkspaceError::Busy => Self { sandbox: Sandbox::Busy, ..Self::refused(error.to_string()) },
             WorkspaceError::Cancelled => Self::refused("stopped"),
             WorkspaceError::PathEscape(_)
             | WorkspaceError::NotFound(_)

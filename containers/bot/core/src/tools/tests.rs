@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use ars_agent::ToolContent;
+use ars_agent::{Sandbox, ToolContent};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -19,7 +19,8 @@ use crate::ports::{
 /// Time enough for any command.
 const AMPLE: Duration = Duration::from_secs(3600);
 
-/// Files by path. A file named `broken` breaks the workspace, one named `stopped` finds the run stopped.
+/// Files by path. A file named `broken` breaks the workspace, at one named `busy` none is free, one named `stopped`
+/// finds the run stopped.
 #[derive(Default)]
 pub(crate) struct Memory {
     files: Mutex<BTreeMap<String, Vec<u8>>>,
@@ -36,6 +37,7 @@ impl Memory {
     fn files(&self, path: &str) -> Result<MutexGuard<'_, BTreeMap<String, Vec<u8>>>, WorkspaceError> {
         match path {
             "broken" => Err(WorkspaceError::Infra("the disk is full".into())),
+            "busy" => Err(WorkspaceError::Busy),
             "stopped" => Err(WorkspaceError::Cancelled),
             path if path.starts_with('/') => Err(WorkspaceError::PathEscape(path.to_owned())),
             _ => Ok(self.files.lock().unwrap()),
@@ -152,7 +154,7 @@ async fn ok(memory: &Memory, name: &str, input: Value) -> String {
 /// The text of a failure that is no fault of the infrastructure.
 async fn refused(memory: &Memory, name: &str, input: Value) -> String {
     let output = call(memory, name, input).await;
-    assert!(!output.ok && !output.infra, "{output:?}");
+    assert!(!output.ok && output.sandbox == Sandbox::Untouched, "{output:?}");
     said(&output).to_owned()
 }
 
@@ -271,7 +273,13 @@ async fn a_broken_workspace_is_infrastructure_and_a_stop_or_an_escape_is_not() {
     let memory = Memory::default();
     for (name, input) in proper_calls("broken") {
         let output = call(&memory, name, input).await;
-        assert!(output.infra && !output.ok && said(&output).contains("the disk is full"), "{name}");
+        assert_eq!((output.ok, output.sandbox), (false, Sandbox::Failed), "{name}");
+        assert!(said(&output).contains("the disk is full"), "{name}");
+    }
+    for (name, input) in proper_calls("busy") {
+        let output = call(&memory, name, input).await;
+        assert_eq!((output.ok, output.sandbox), (false, Sandbox::Busy), "{name}");
+        assert!(said(&output).contains("no sandbox is free"), "{name}");
     }
     for (name, input) in proper_calls("stopped") {
         assert_eq!(refused(&memory, name, input).await, "stopped", "{name}");
@@ -306,7 +314,7 @@ async fn inside_the_reserve_no_command_is_started() {
         run: RunFacilities::bare("coding"),
     };
     let output = tool("bash").run(context, &json!({"command": "true"})).await;
-    assert_eq!((output.ok, output.exit_code, output.infra), (false, Some(124), false));
+    assert_eq!((output.ok, output.exit_code, output.sandbox), (false, Some(124), Sandbox::Untouched));
     assert!(said(&output).starts_with("exit 124:\n"));
     assert!(memory.commands.lock().unwrap().is_empty());
 }

@@ -2,7 +2,7 @@
 
 use std::{sync::Mutex, time::Duration};
 
-use ars_agent::ToolContent;
+use ars_agent::{Sandbox, ToolContent};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -148,7 +148,7 @@ async fn a_secret_at_the_end_of_a_page_is_found_whole() {
 #[tokio::test]
 async fn an_error_status_fails_and_still_shows_its_page() {
     let output = fetch(&Scripted::page(404, "text/html", text("nothing here", false))).await;
-    assert!(!output.ok && !output.infra);
+    assert!(!output.ok && output.sandbox == Sandbox::Untouched);
     assert!(said(&output).starts_with("HTTP status 404.") && said(&output).contains("nothing here"));
 }
 

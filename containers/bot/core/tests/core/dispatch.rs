@@ -125,6 +125,43 @@ async fn two_broken_sandboxes_in_a_row_end_the_run_with_what_was_found() {
     assert!(record.events.iter().any(|event| event["infra"] == json!(true)));
 }
 
+/// The kinds of the notes of a run whose model asks for these in turn.
+async fn notes_after(asked: Vec<Vec<(&'static str, serde_json::Value)>>) -> Vec<String> {
+    let asked = asked.into_iter().map(Move::Ask);
+    let world = world(asked.chain([Move::Say("done")]).collect());
+    world.ask("agent:coding repo:acme/app x").await;
+    let told = outline(&world.last_record()).into_iter();
+    told.filter_map(|event| event.strip_prefix("run_note ").map(str::to_owned)).collect()
+}
+
+#[tokio::test]
+async fn only_what_reached_the_workspace_and_was_answered_ends_a_row_of_its_failures() {
+    let elsewhere = vec![
+        ("read_file", json!({"path": 7})),
+        ("no_such_tool", json!({})),
+        ("update_status", json!({"checklist": "[ ] a"})),
+        ("list_skills", json!({})),
+    ];
+    let broken = || vec![bash("break")];
+    assert_eq!(notes_after(vec![broken(), elsewhere, broken()]).await, ["sandbox_dead"]);
+    // A command that fails was run.
+    for answered in [bash("exit 1"), ("read_file", json!({"path": "a"}))] {
+        let none: [&str; 0] = [];
+        assert_eq!(notes_after(vec![broken(), vec![answered], broken()]).await, none);
+    }
+}
+
+#[tokio::test]
+async fn a_busy_fleet_is_noted_and_is_no_failure_of_the_workspace() {
+    let crowded = || vec![bash("crowd")];
+    assert_eq!(notes_after(vec![crowded(), crowded(), crowded()]).await, ["fleet_busy"; 3]);
+    let world = world(vec![Move::Ask(crowded()), Move::Say("done")]);
+    world.ask("agent:coding repo:acme/app x").await;
+    let record = world.last_record();
+    let result = record.events.iter().find(|event| event["type"] == "tool_result").unwrap();
+    assert!(result["ok"] == false && result["infra"].is_null(), "{result}");
+}
+
 #[tokio::test]
 async fn a_reply_that_cannot_be_delivered_makes_the_record_failed() {
     let world = world(vec![Move::Say("hi")]);

@@ -6,13 +6,15 @@ use std::{
 };
 
 use ars_agent::{Budget, Part, ToolContent};
-use ars_bot_core::{Capabilities, settings::Settings};
+use ars_bot_core::{Capabilities, ports::StoreErrorKind, settings::Settings};
 use ars_events::{Actor, ActorKind};
 use ars_types::{RunStatus, StopMode};
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 
-use crate::support::{Collector, Move, World, bash, outline, world, world_of};
+use crate::support::{
+    Collector, Fault, Move, Reopening, ScriptedLedger, World, bash, outline, world, world_of,
+};
 
 fn read(path: &str) -> (&'static str, Value) {
     ("read_file", json!({ "path": path }))
@@ -80,8 +82,37 @@ async fn a_turn_of_many_calls_runs_a_few_at_once_and_not_all() {
         "{:?}",
         &results[63..65]
     );
-    let told = outline(&world.last_record());
-    assert_eq!(told.iter().filter(|event| *event == "tool_call read_file").count(), 64);
+    let record = world.last_record();
+    let ran =
+        record.events.iter().filter(|event| event["type"] == "span_end" && event["name"] == "tool.read_file");
+    assert_eq!(ran.count(), 64);
+    // Those that were left out are told too.
+    let told = outline(&record);
+    for kind in ["tool_call read_file", "tool_result read_file"] {
+        assert_eq!(told.iter().filter(|event| *event == kind).count(), 70, "{kind}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_whose_step_could_not_be_stored_is_told_as_not_run() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let channels = Arc::new(Reopening(Arc::new(Collector::default())));
+    let budget = Budget { turns: 10, time_ms: 60_000 };
+    let moves = vec![Move::Ask(vec![bash("rm -r build")]), Move::Say("nothing was done")];
+    let world = world_of(moves, ledger.capability("g1", channels), |settings| Settings {
+        budgets: [("coding".to_owned(), budget)].into(),
+        ..settings
+    });
+    // Step 0 is stored; the step before the command is not, for as long as the run has time.
+    let outage = std::iter::repeat_n(Fault::Fail(StoreErrorKind::Transient), 10_000);
+    ledger.script("step", std::iter::once(Fault::None).chain(outage));
+    world.ask("agent:coding repo:acme/app x").await;
+    let record = ledger.records.lock().unwrap()[0].clone();
+    let of = |kind: &str| -> Vec<_> { record.events.iter().filter(|event| event["type"] == kind).collect() };
+    let ([call], [result]) = (&of("tool_call")[..], &of("tool_result")[..]) else { panic!("{record:?}") };
+    assert!(call["callId"] == result["callId"] && result["ok"] == false);
+    assert!(result["summary"].as_str().unwrap().starts_with("This call was not run"), "{result}");
+    assert!(!record.events.iter().any(|event| event["name"] == "tool.bash"));
 }
 
 #[tokio::test]

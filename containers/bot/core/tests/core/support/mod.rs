@@ -184,8 +184,8 @@ impl RunStore for MemoryStore {
     }
 }
 
-/// A workspace whose commands answer with themselves; `exit N` exits with N, `break` breaks the sandbox. It counts
-/// how many reads are under way at once.
+/// A workspace whose commands answer with themselves; `exit N` exits with N, `break` breaks the sandbox, for `crowd`
+/// none is free. It counts how many reads are under way at once.
 #[derive(Default)]
 pub struct EchoWorkspace {
     reading: AtomicI64,
@@ -225,6 +225,9 @@ impl Workspace for EchoWorkspace {
         Ok(ExecOutcome { exit_code, output: request.command.to_owned(), truncated: false, timed_out: false })
     }
 
+        if request.command == "crowd" {
+            return Err(WorkspaceError::Busy);
+        }
     async fn git(
         &self,
         _request: GitRequest<'_>,
