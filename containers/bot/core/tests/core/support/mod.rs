@@ -221,13 +221,13 @@ impl Workspace for EchoWorkspace {
         if request.command == "break" {
             return Err(WorkspaceError::Infra("the pipe broke".into()));
         }
+        if request.command == "crowd" {
+            return Err(WorkspaceError::Busy);
+        }
         let exit_code = request.command.strip_prefix("exit ").and_then(|code| code.parse().ok()).unwrap_or(0);
         Ok(ExecOutcome { exit_code, output: request.command.to_owned(), truncated: false, timed_out: false })
     }
 
-        if request.command == "crowd" {
-            return Err(WorkspaceError::Busy);
-        }
     async fn git(
         &self,
         _request: GitRequest<'_>,
