@@ -1,10 +1,6 @@
 //! One process of the bot: started, asked, killed, and everything it said.
 
-use std::{
-    process::ExitStatus,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{path::PathBuf, process::ExitStatus, time::Duration};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -14,8 +10,9 @@ use tokio::{
     task::JoinHandle,
     time::timeout,
 };
+use tokio_util::task::TaskTracker;
 
-use crate::secrets;
+use crate::{secrets, watch::Watch};
 
 /// Longest a step of a drill may take; only a hang reaches it.
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -26,64 +23,57 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 pub struct Bot {
     child: Child,
     url: Option<String>,
-    log: Arc<Mutex<String>>,
-    reading: JoinHandle<()>,
+    log: PathBuf,
     client: reqwest::Client,
+    watch: Watch,
+    watching: TaskTracker,
 }
 
 impl Bot {
-    /// Starts it and waits until it listens, or is dead.
-    pub async fn start(command: &mut Command) -> Self {
-        let mut child = command.spawn().expect("the bot starts");
+    /// Starts it and waits until it listens, or is dead. It writes its log to a file, which has all of it however it
+    /// dies, and is watched.
+    pub async fn start(command: &mut Command, log: PathBuf, watch: Watch) -> Self {
+        let file = std::fs::File::create(&log).expect("a log");
+        let mut child = command.stderr(file).spawn().expect("the bot starts");
+        let watching = TaskTracker::new();
+        watching.spawn(watch.clone().look_at_processes(child.id().expect("the bot runs")));
         let mut stdout = BufReader::new(child.stdout.take().unwrap()).lines();
-        let mut stderr = BufReader::new(child.stderr.take().unwrap()).lines();
-        let log = Arc::<Mutex<String>>::default();
-        let reading = tokio::spawn({
-            let log = Arc::clone(&log);
-            async move {
-                while let Ok(Some(line)) = stderr.next_line().await {
-                    let mut log = log.lock().unwrap();
-                    log.push_str(&line);
-                    log.push('\n');
-                }
-            }
-        });
         let line = timeout(PATIENCE, stdout.next_line()).await.expect("the bot listens or dies");
         let url = line.unwrap().map(|line| {
             let line: Value = serde_json::from_str(&line).expect("one JSON line");
             line["listening"].as_str().expect("an address").to_owned()
         });
-        Self { child, url, log, reading, client: reqwest::Client::new() }
+        Self { child, url, log, client: reqwest::Client::new(), watch, watching }
     }
 
     /// Posts a request to the ingress, in a task of its own: the bot may die over it. What broke it off, when it did.
+    /// Whoever asks watches: the run's stream is read from the answer on.
     pub fn ask(&self, body: &Value) -> JoinHandle<Result<(u16, Value), String>> {
         let request = self
             .url
             .as_ref()
             .map(|url| self.client.post(format!("{url}/ingress")).bearer_auth(secrets::INGRESS).json(body));
+        let (watch, watching) = (self.watch.clone(), self.watching.clone());
+        let (client, url) = (self.client.clone(), self.url.clone());
         tokio::spawn(async move {
             let request = request.ok_or("the bot does not listen")?;
             let asked = async {
                 let answer = request.send().await?;
-                Ok::<_, reqwest::Error>((answer.status().as_u16(), answer.json().await?))
+                Ok::<_, reqwest::Error>((answer.status().as_u16(), answer.json::<Value>().await?))
             };
             let answer = timeout(PATIENCE, asked).await.map_err(|_| "no answer in time")?;
-            answer.map_err(|error| format!("{error:?}"))
+            let answer = answer.map_err(|error| format!("{error:?}"))?;
+            watching.spawn(watch.follow(client, url.unwrap_or_default(), answer.1.clone()));
+            Ok(answer)
         })
     }
 
     /// Reads a page or a finished stream.
     pub async fn read(&self, path: &str) -> String {
         let url = format!("{}{path}", self.url.as_deref().expect("the bot listens"));
-        let text = async { self.client.get(url).send().await.unwrap().text().await.unwrap() };
+        let request = self.client.get(url).bearer_auth(secrets::DASHBOARD);
+        let text = async { request.send().await.unwrap().text().await.unwrap() };
         timeout(PATIENCE, text).await.expect("an answer")
-    }
-
-    /// Opens a stream.
-    pub async fn stream(&self, path: &str) -> reqwest::Response {
-        let url = format!("{}{path}", self.url.as_deref().expect("the bot listens"));
-        timeout(PATIENCE, self.client.get(url).send()).await.expect("an answer").unwrap()
     }
 
     /// The address below which everything is; none when it died before it listened.
@@ -101,9 +91,12 @@ impl Bot {
         self.child.try_wait().unwrap().is_some()
     }
 
-    /// Waits for its end.
+    /// Waits for its end, and for that of those who watch it.
     pub async fn ended(&mut self) -> ExitStatus {
-        timeout(PATIENCE, self.child.wait()).await.expect("the bot ends").unwrap()
+        let ended = timeout(PATIENCE, self.child.wait()).await.expect("the bot ends").unwrap();
+        self.watching.close();
+        timeout(PATIENCE, self.watching.wait()).await.expect("streams end with their bot");
+        ended
     }
 
     /// Sends it a signal.
@@ -118,11 +111,8 @@ impl Bot {
     }
 
     /// What it has written to standard error so far; everything, once it has ended.
-    pub async fn log(&mut self) -> String {
-        if self.is_dead() {
-            timeout(PATIENCE, &mut self.reading).await.expect("the log ends with the process").unwrap();
-        }
-        self.log.lock().unwrap().clone()
+    pub fn log(&self) -> String {
+        String::from_utf8_lossy(&std::fs::read(&self.log).unwrap()).into_owned()
     }
 }
 

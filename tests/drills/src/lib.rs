@@ -15,8 +15,10 @@ mod coding;
 mod machine;
 mod outside;
 mod processes;
+mod searched;
 pub mod secrets;
 mod state;
+mod watch;
 
 pub use bot::{Bot, PATIENCE, comes_true, until};
 pub use coding::{Coding, Traces, answers, results};

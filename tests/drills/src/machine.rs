@@ -3,6 +3,7 @@
 use std::{
     path::{Path, PathBuf},
     process::Stdio,
+    sync::atomic::{AtomicUsize, Ordering},
 };
 
 use ars_testkit::{FakeAnthropic, Reply};
@@ -11,12 +12,14 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::process::Command;
 
-use crate::{Bot, State, outside::git, secrets};
+use crate::{Bot, State, outside::git, secrets, watch::Watch};
 
 /// The variable that names the place at which a bot dies.
 const KILL_AT: &str = "ARS_KILL_AT";
 /// Folders between a workspace and the files at the root of its tree, at most.
 const TREE_DEPTH: usize = 2;
+/// The folder of the bots' logs.
+const LOGS: &str = "logs";
 
 /// A machine.
 pub struct Machine {
@@ -24,6 +27,8 @@ pub struct Machine {
     program: PathBuf,
     environment: Vec<(&'static str, String)>,
     worker: Running,
+    bots: AtomicUsize,
+    pub(crate) watch: Watch,
     /// The vendor of its bots' model.
     pub vendor: FakeAnthropic,
     /// Its stores.
@@ -54,32 +59,38 @@ impl Machine {
         answer: impl Fn(&Value) -> Reply + Send + Sync + 'static,
     ) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir(folder.path().join("home")).unwrap();
+        for name in ["home", LOGS] {
+            std::fs::create_dir(folder.path().join(name)).unwrap();
+        }
         let project = || git::project(folder.path()).display().to_string();
         let origin = setup.origin.unwrap_or_else(project);
         let config = format!(
             "[defaults]\nagent = \"coding\"\nrepository = \"acme/app\"\nmodel = \"anthropic/claude-drill\"\n\n\
              [[repositories]]\nname = \"acme/app\"\norigin = \"{origin}\"\n\n\
              [providers.local]\ntype = \"openai-compatible\"\nbase_url = \"http://127.0.0.1:9/v1\"\n\
-             api_key_env = \"LOCAL_KEY\"\n\n{}",
+             api_key_env = \"LOCAL_KEY\"\n\n\
+             [dashboard]\nauth = \"token\"\ntoken = {{ actor = \"access:ops\" }}\n\n\
+             [grants.\"access:ops\"]\nchannels = \"all\"\n\n{}",
             setup.config
         );
         std::fs::write(folder.path().join("ars.toml"), config).unwrap();
         let worker =
             Running::start(state_worker_build(), |settings| settings.secret("MEMORY_TOKEN", secrets::MEMORY));
-        let state = State::of(&worker.client);
+        let state = State::of(&worker.client, secrets::MEMORY);
         Self {
             folder,
             program: program.into(),
             environment: setup.environment,
             worker,
+            bots: AtomicUsize::new(0),
+            watch: Watch::default(),
             vendor: FakeAnthropic::answering(answer).await,
             state,
         }
     }
 
-    /// The bot's command, with nothing of this process's environment but the way to its tools.
-    pub fn command(&self) -> Command {
+    /// Its bots' command, with nothing of this process's environment but the way to its tools.
+    fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command
             .args(["serve", "--listen", "127.0.0.1:0"])
@@ -96,19 +107,35 @@ impl Machine {
             .current_dir(self.folder.path())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
             .kill_on_drop(true);
         command
     }
 
     /// Starts a bot.
     pub async fn bot(&self) -> Bot {
-        Bot::start(&mut self.command()).await
+        self.started(&mut self.command()).await
     }
 
     /// Starts a bot that dies at this point.
     pub async fn bot_that_dies_at(&self, point: &str) -> Bot {
-        Bot::start(self.command().env(KILL_AT, point)).await
+        self.started(self.command().env(KILL_AT, point)).await
+    }
+
+    async fn started(&self, command: &mut Command) -> Bot {
+        let number = self.bots.fetch_add(1, Ordering::Relaxed);
+        let log = self.path(LOGS).join(number.to_string());
+        Bot::start(command, log, self.watch.clone()).await
+    }
+
+    /// What its bots have written to standard error.
+    pub fn logs(&self) -> String {
+        let logs = std::fs::read_dir(self.path(LOGS)).unwrap().map(|log| std::fs::read(log.unwrap().path()));
+        logs.map(|log| String::from_utf8_lossy(&log.unwrap()).into_owned()).collect()
+    }
+
+    /// What was read of the streams of its runs while they ran.
+    pub fn streams(&self) -> String {
+        self.watch.streams()
     }
 
     /// What the Worker has printed.

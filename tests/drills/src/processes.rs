@@ -51,12 +51,19 @@ pub fn peak_bytes(pid: u32) -> u64 {
     peak.trim_end_matches("kB").trim().parse::<u64>().expect("kilobytes") * 1024
 }
 
+/// The arguments of a process; none once it has ended.
+pub fn arguments(pid: u32) -> String {
+    words(pid, "cmdline")
+}
+
+/// The arguments are read first: once they are its own program's, so is the environment.
 fn process(pid: u32) -> Process {
-    let read = |name: &str| {
-        let bytes = std::fs::read(folder(pid).join(name)).unwrap_or_default();
-        String::from_utf8_lossy(&bytes).replace('\0', " ")
-    };
-    Process { pid, arguments: read("cmdline"), environment: read("environ") }
+    Process { pid, arguments: arguments(pid), environment: words(pid, "environ") }
+}
+
+fn words(pid: u32, file: &str) -> String {
+    let bytes = std::fs::read(folder(pid).join(file)).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).replace('\0', " ")
 }
 
 fn parent(pid: u32) -> Option<u32> {

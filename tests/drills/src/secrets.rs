@@ -16,11 +16,20 @@ pub const LOCAL: &str = "canary-local-91c0a8d7e6b5f423";
 pub const SEARCH: &str = "canary-search-0d1e2f3a4b5c6d7e";
 /// The bearer of the collector of spans.
 pub const TELEMETRY: &str = "canary-telemetry-8899aabbccddeeff";
+/// The bearer of the collector, where it takes spans by another than the rest.
+pub const SPANS: &str = "canary-spans-1f83d9abfb41bd6b";
+/// What viewers of the run pages show.
+pub const DASHBOARD: &str = "canary-dashboard-5be0cd19137e2179";
+/// The bearer of a Worker that keeps memory alone; in use where a drill says so.
+pub const OWN_MEMORY: &str = "canary-own-memory-9b05688c2b3e6c1f";
 /// The password in the address of a repository.
 pub const ORIGIN: &str = "canary-origin-3c6ef372fe94f82b";
 
 /// All of them.
-pub const ALL: [&str; 9] = [MEMORY, INGRESS, QUOTED, ANTHROPIC, OPENAI, LOCAL, SEARCH, TELEMETRY, ORIGIN];
+pub const ALL: [&str; 12] = [
+    MEMORY, INGRESS, QUOTED, ANTHROPIC, OPENAI, LOCAL, SEARCH, TELEMETRY, SPANS, DASHBOARD, OWN_MEMORY,
+    ORIGIN,
+];
 
 /// The variables that carry them.
 pub fn environment() -> Vec<(&'static str, String)> {
@@ -33,6 +42,9 @@ pub fn environment() -> Vec<(&'static str, String)> {
         ("LOCAL_KEY", LOCAL.into()),
         ("BRAVE_SEARCH_API_KEY", SEARCH.into()),
         ("OTEL_EXPORTER_OTLP_HEADERS", format!("authorization=Bearer {TELEMETRY}")),
+        ("OTEL_EXPORTER_OTLP_TRACES_HEADERS", format!("authorization=Bearer {SPANS}")),
+        ("DASHBOARD_TOKEN", DASHBOARD.into()),
+        ("OWN_MEMORY_TOKEN", OWN_MEMORY.into()),
     ]
 }
 

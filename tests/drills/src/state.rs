@@ -3,8 +3,6 @@
 use ars_tests_workerd::Client;
 use serde_json::{Value, json};
 
-use crate::secrets;
-
 /// The store of the bot's runs.
 const STORE: &str = "runs:default";
 /// The shortest lease the ledger takes (state-worker supplement section 9.1).
@@ -13,18 +11,19 @@ const SHORTEST_LEASE_MS: u64 = 1_000;
 /// Asks the state Worker.
 pub struct State {
     client: Client,
+    bearer: &'static str,
 }
 
 impl State {
-    /// A reader of the Worker behind this client.
-    pub fn of(client: &Client) -> Self {
-        Self { client: client.clone() }
+    /// A reader of the Worker behind this client, which takes this bearer.
+    pub fn of(client: &Client, bearer: &'static str) -> Self {
+        Self { client: client.clone(), bearer }
     }
 
     /// Asks a route of the run store.
     pub fn ask(&self, route: &str, mut body: Value) -> Value {
         body["storeKey"] = json!(STORE);
-        let answer = self.client.post(route, secrets::MEMORY, &body);
+        let answer = self.client.post(route, self.bearer, &body);
         assert_eq!(answer.status, 200, "{route}: {:?}", answer.body);
         answer.body
     }
@@ -43,7 +42,7 @@ impl State {
 
     /// What a scope of memory holds, as texts.
     pub fn remembered(&self, scope: &str) -> Vec<String> {
-        let answer = self.client.post("/list", secrets::MEMORY, &json!({ "scopeKey": scope, "limit": 50 }));
+        let answer = self.client.post("/list", self.bearer, &json!({ "scopeKey": scope, "limit": 50 }));
         assert_eq!(answer.status, 200, "{:?}", answer.body);
         let records = answer.body["records"].as_array().unwrap();
         records.iter().map(|record| record["text"].as_str().unwrap().to_owned()).collect()

@@ -1,16 +1,28 @@
 //! Every configured secret has a value of its own, and shows nowhere: not in logs, records, streams, pages, prompts,
 //! spans, metrics, memory, files, nor in the arguments or environments of what a run starts. Everything that can hold
 //! one is in use, and a secret that is sent goes to whom it is for, in a header.
+//!
+//! Logs, records, prompts, streams and processes are searched when the machine ends, as every drill's are
+//! (`src/searched.rs`); here it is made sure that each had a secret to show.
 
 use std::path::Path;
 
 use ars_testkit::{FakeOpenAi, Reply};
-use ars_tests_drills::{Bot, Machine, Outside, Sent, Setup, answers, below, secrets, until};
+use ars_tests_drills::{Bot, Machine, Outside, Sent, Setup, State, answers, below, secrets, until};
+use ars_tests_workerd::{Running, state_worker_build};
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
 
 use crate::{PROGRAM, kills::over};
 
-/// Prints its own environment and that of every process above it, then waits to be looked at.
+/// Prints every secret, as a file would in which somebody left them, then its own environment and that of every process
+/// above it, and waits to be looked at.
+fn probing() -> String {
+    let said = BASE64_STANDARD.encode(secrets::ALL.join("\n"));
+    format!("echo {said} | base64 -d; {PROBE}")
+}
+
+/// The last of it.
 const PROBE: &str = r#"env; p=$$
 while [ "$p" -gt 1 ]; do tr '\0' '\n' < /proc/$p/environ; tr '\0' ' ' < /proc/$p/cmdline; p=$(awk '/^PPid/{print $2}' /proc/$p/status); done
 touch begun; while [ ! -e go ]; do sleep 0.02; done; echo the end of the probe"#;
@@ -30,9 +42,9 @@ fn answer(body: &Value) -> Reply {
             Reply::text(json!({ "facts": [fact] }).to_string())
         }
         _ if body.to_string().contains("be refused") => Reply::error(401, "authentication_error", words),
-        0 => Reply::tool("bash", json!({ "command": PROBE })),
+        0 => Reply::tool("bash", json!({ "command": probing() })),
         1 => Reply::tool("read_file", json!({ "path": format!("{}.txt", secrets::QUOTED) })),
-        _ => Reply::text(format!("You told me {}.", secrets::QUOTED)),
+        _ => Reply::text(format!("You told me {}.", secrets::ALL.join(", "))),
     }
 }
 
@@ -44,12 +56,15 @@ fn research(body: &Value) -> Reply {
 }
 
 /// Everything on: memory, metrics, spans, a search, a second vendor, an origin with a password.
-fn everything(outside: &Outside, vendor: &FakeOpenAi) -> Setup {
+fn everything(outside: &Outside, vendor: &FakeOpenAi, memory: &Running) -> Setup {
     Setup {
         origin: Some(outside.origin()),
-        config: "[defaults.models]\nresearch = \"openai/gpt-drill\"\n\n[memory]\nenabled = true\n\n\
-                 [telemetry]\nprometheus = true\n"
-            .into(),
+        config: format!(
+            "[defaults.models]\nresearch = \"openai/gpt-drill\"\n\n[memory]\nenabled = true\n\n\
+             [memory.worker]\nbase_url = \"http://{}\"\ntoken_env = \"OWN_MEMORY_TOKEN\"\n\n\
+             [telemetry]\nprometheus = true\n",
+            memory.client.address()
+        ),
         environment: vec![
             ("OPENAI_BASE_URL", vendor.url()),
             ("BRAVE_SEARCH_BASE_URL", outside.url()),
@@ -61,7 +76,9 @@ fn everything(outside: &Outside, vendor: &FakeOpenAi) -> Setup {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_secret_shows_in_anything_that_runs_leave_or_start() {
     let (outside, vendor) = (Outside::start().await, FakeOpenAi::answering(research).await);
-    let machine = Machine::with(PROGRAM, everything(&outside, &vendor), answer).await;
+    let memory =
+        Running::start(state_worker_build(), |settings| settings.secret("MEMORY_TOKEN", secrets::OWN_MEMORY));
+    let machine = Machine::with(PROGRAM, everything(&outside, &vendor, &memory), answer).await;
     let mut bot = machine.bot().await;
     let mut seen = Vec::new();
 
@@ -79,13 +96,14 @@ async fn no_secret_shows_in_anything_that_runs_leave_or_start() {
     assert!(metrics.contains("ars_"), "{metrics}");
     look(&mut seen, "the metrics", &metrics);
     bot.terminate().await;
-    look(&mut seen, "the bot's log", &bot.log().await);
-    look(&mut seen, "the Worker's log", &machine.log_of_the_worker());
+    assert!(bot.log().contains(&run), "{}", bot.log());
+    assert!(machine.streams().contains("the end of the probe"), "a stream goes on to the end");
     for record in machine.state.records() {
-        look(&mut seen, "a record", &record.to_string());
         assert!(record["eventCount"].as_u64() > Some(2), "{record}");
     }
-    look(&mut seen, "memory", &machine.state.remembered("user:http:ann").concat());
+    let remembered = State::of(&memory.client, secrets::OWN_MEMORY).remembered("user:http:ann");
+    look(&mut seen, "memory", &remembered.concat());
+    look(&mut seen, "the memory Worker's log", &memory.log());
     look_at_prompts(&machine, &vendor, &mut seen);
     look_outside(&outside, &mut seen);
     look_at_files(&machine.path(""), &mut seen);
@@ -105,20 +123,10 @@ async fn probe(machine: &Machine, bot: &Bot, seen: &mut Vec<String>) -> String {
     let of_run = |route: &str| machine.state.ask(route, json!({ "runId": run }));
     look(seen, "the ledger's events", &of_run("/runs/live-events").to_string());
     look(seen, "the transcript", &prompts_say(&of_run("/runs/transcript/read")));
-
-    let token = index.split_once(&format!("/runs/{run}?t=")).expect("the index leads to the run").1;
-    let token = token.split(['"', '&']).next().unwrap();
-    let mut live = bot.stream(&format!("/runs/{run}/events?t={token}")).await;
-    let mut stream = live.chunk().await.unwrap().expect("a live stream").to_vec();
+    until("its stream is read live", || machine.streams().contains("data: ")).await;
     let began = machine.path_in_tree("begun").unwrap();
     std::fs::write(began.with_file_name("go"), "").unwrap();
     over(machine).await;
-    while let Some(chunk) = live.chunk().await.unwrap() {
-        stream.extend(chunk);
-    }
-    let stream = String::from_utf8(stream).unwrap();
-    assert!(stream.contains("the end of the probe"), "the stream goes on to the end: {stream}");
-    look(seen, "the live stream", &stream);
     run
 }
 
@@ -141,8 +149,7 @@ fn look_at_prompts(machine: &Machine, vendor: &FakeOpenAi, seen: &mut Vec<String
 
 /// What others were sent: each its own secret, in a header, and no other.
 fn look_outside(outside: &Outside, seen: &mut Vec<String>) {
-    let own =
-        [("/v1/traces", Some(secrets::TELEMETRY)), ("/res/", Some(secrets::SEARCH)), ("/repo.git/", None)];
+    let own = [("/v1/traces", Some(secrets::SPANS)), ("/res/", Some(secrets::SEARCH)), ("/repo.git/", None)];
     let sent = outside.sent();
     for (prefix, secret) in own {
         let here: Vec<&Sent> = sent.iter().filter(|sent| sent.path.starts_with(prefix)).collect();

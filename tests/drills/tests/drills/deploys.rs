@@ -42,7 +42,7 @@ async fn a_long_run_outlives_ten_deploys_in_a_row_and_is_completed_under_its_one
     for deploy in 1..=DEPLOYS {
         machine.vendor.wait_for_requests(machine.vendor.request_count() + TURNS_EACH).await;
         let ended = bot.terminate().await;
-        let log = bot.log().await;
+        let log = bot.log();
         assert!(ended.success(), "deploy {deploy}: {ended}\n{log}");
         assert_eq!(machine.state.live().len(), 1, "deploy {deploy} leaves the run to the next\n{log}");
         bot = machine.bot().await;
@@ -105,7 +105,7 @@ async fn a_process_that_was_frozen_while_another_took_its_run_does_nothing_more_
     frozen.signal(Signal::CONT);
     over(&machine).await;
     let ended = frozen.terminate().await;
-    assert!(ended.success(), "{ended}\n{}", frozen.log().await);
+    assert!(ended.success(), "{ended}\n{}", frozen.log());
     next.terminate().await;
 
     let record = only_record(&machine).unwrap();

@@ -1,7 +1,5 @@
 //! `kill -9` at named points: whatever the moment, a new process finishes the run or says honestly how it ended.
 
-use std::time::Duration;
-
 use ars_tests_drills::{Bot, Coding, Machine, PATIENCE, Traces, comes_true, secrets, until};
 use futures::StreamExt as _;
 use serde_json::json;

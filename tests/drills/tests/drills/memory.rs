@@ -4,7 +4,7 @@
 //! own words, and the reflection keeps. What is left are the rules of the code.
 
 use ars_testkit::Reply;
-use ars_tests_drills::{Machine, Setup, answers, secrets};
+use ars_tests_drills::{Machine, Setup, State, answers, secrets};
 use ars_tests_workerd::{Running, state_worker_build};
 use serde_json::{Value, json};
 
@@ -83,14 +83,14 @@ async fn what_a_page_had_remembered_is_advice_to_the_next_run_and_never_its_inst
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn memory_with_a_worker_of_its_own_is_kept_there_and_not_with_the_runs() {
     let own =
-        Running::start(state_worker_build(), |settings| settings.secret("MEMORY_TOKEN", secrets::LOCAL));
+        Running::start(state_worker_build(), |settings| settings.secret("MEMORY_TOKEN", secrets::OWN_MEMORY));
     let worker = format!(
-        "[memory.worker]\nbase_url = \"http://{}\"\ntoken_env = \"LOCAL_KEY\"\n",
+        "[memory.worker]\nbase_url = \"http://{}\"\ntoken_env = \"OWN_MEMORY_TOKEN\"\n",
         own.client.address()
     );
     let machine = Machine::with(PROGRAM, remembering(&worker), gullible).await;
     two_runs(&machine).await;
     assert!(machine.state.remembered(SCOPE).is_empty());
-    let there = own.client.post("/list", secrets::LOCAL, &json!({ "scopeKey": SCOPE, "limit": 50 }));
-    assert!(there.body.to_string().contains(PAGE), "{:?}", there.body);
+    let there = State::of(&own.client, secrets::OWN_MEMORY).remembered(SCOPE);
+    assert!(there.iter().any(|text| text == PAGE), "{there:?}");
 }

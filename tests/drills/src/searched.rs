@@ -1,0 +1,36 @@
+//! Every machine is searched for its secrets when its drill is over, whatever the drill was about: the logs of its bots
+//! and of its Worker, the records, what the model was told, and what bots showed while they ran.
+//!
+//! Not here: the drill in which everything that could show a secret is in use (`tests/drills/canaries.rs`).
+
+use crate::{Machine, secrets};
+
+impl Machine {
+    /// Where secrets show.
+    pub fn leaks(&self) -> Vec<String> {
+        let mut texts = vec![
+            ("the log of a bot", self.logs()),
+            ("the Worker's log", self.log_of_the_worker()),
+            ("a stream or the index", self.streams()),
+        ];
+        texts.extend(self.state.records().iter().map(|record| ("a record", record.to_string())));
+        // The model is told what people write, and what it said itself.
+        let prompts = self.vendor.requests().into_iter();
+        let prompts = prompts.map(|request| request.body.to_string().replace(secrets::QUOTED, ""));
+        texts.extend(prompts.map(|prompt| ("a prompt", prompt)));
+        let found = texts.iter().flat_map(|(place, text)| {
+            secrets::seen_in(text).into_iter().map(move |secret| format!("{secret} in {place}"))
+        });
+        found.chain(self.watch.leaks()).collect()
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        // A drill that has failed tells its own cause.
+        if !std::thread::panicking() {
+            let leaks = self.leaks();
+            assert!(leaks.is_empty(), "secrets show:\n{}", leaks.join("\n"));
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! What bots show while they run: the frames of the runs they are asked for, and the arguments and environments of what
+//! they start. Each bot of a machine is watched, whatever its drill is about.
+//!
+//! Not here: what is left when they have ended (`searched.rs`). A process that ends between two looks is not seen; the
+//! canaries keep one waiting until it is.
+
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use serde_json::Value;
+
+use crate::{
+    processes::{arguments, below, is_alive},
+    secrets,
+};
+
+/// Between two looks at the processes below a bot, of which each reads about every process of the machine.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// What was shown so far.
+#[derive(Clone, Default)]
+pub struct Watch {
+    streams: Arc<Mutex<Vec<Vec<u8>>>>,
+    leaks: Arc<Mutex<BTreeSet<String>>>,
+}
+
+impl Watch {
+    /// Reads the stream of the run that an answer of the ingress tells of, to the end of the run or of the bot.
+    pub async fn follow(self, client: reqwest::Client, url: String, answer: Value) {
+        let run = answer["runId"].as_str().or_else(|| answer["run"]["id"].as_str());
+        let Some(run) = run else { return };
+        // A bot may be killed over it: what was read until then is searched.
+        let _ = self.read_to_the_end(&client, &url, run).await;
+    }
+
+    async fn read_to_the_end(
+        &self,
+        client: &reqwest::Client,
+        url: &str,
+        run: &str,
+    ) -> Result<(), reqwest::Error> {
+        let ask = |path: String| client.get(format!("{url}{path}")).bearer_auth(secrets::DASHBOARD).send();
+        let index = ask("/runs".into()).await?.text().await?;
+        let token = index.split_once(&format!("/runs/{run}?t=")).map(|(_, rest)| rest);
+        let token = token.and_then(|rest| rest.split(['"', '&']).next()).unwrap_or_default();
+        let mut stream = ask(format!("/runs/{run}/events?t={token}")).await?;
+        let place = {
+            let mut streams = self.streams.lock().unwrap();
+            streams.push(index.into_bytes());
+            streams.push(Vec::new());
+            streams.len() - 1
+        };
+        while let Some(chunk) = stream.chunk().await? {
+            self.streams.lock().unwrap()[place].extend(chunk);
+        }
+        Ok(())
+    }
+
+    /// Looks at a bot and everything below it until it has ended.
+    pub async fn look_at_processes(self, bot: u32) {
+        while is_alive(bot) {
+            let found = leaks_below(bot);
+            self.leaks.lock().unwrap().extend(found);
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+
+    /// All frames, and the pages that led to them.
+    pub fn streams(&self) -> String {
+        let streams = self.streams.lock().unwrap();
+        streams.iter().map(|stream| String::from_utf8_lossy(stream)).collect()
+    }
+
+    /// Secrets that processes showed.
+    pub fn leaks(&self) -> Vec<String> {
+        self.leaks.lock().unwrap().iter().cloned().collect()
+    }
+}
+
+/// The secrets in the arguments of a process and in all that those below it show. One that was forked and has not begun
+/// its own program shows what its parent does, and is passed over.
+fn leaks_below(root: u32) -> Vec<String> {
+    let own = arguments(root);
+    let children = below(root).into_iter().filter(|child| child.arguments != own);
+    let shown = children.map(|child| format!("{} {}", child.arguments, child.environment));
+    let found = std::iter::once(own.clone()).chain(shown).flat_map(|text| secrets::seen_in(&text));
+    found.map(|secret| format!("{secret} in the arguments or the environment of a process")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    #[test]
+    fn a_secret_in_the_environment_or_the_arguments_of_what_a_process_started_is_found() {
+        let waiting = |argument: &str, key: &str| {
+            let mut command = Command::new("/bin/cat");
+            let command = command.args(["-", argument]).env_clear().env("KEY", key);
+            command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap()
+        };
+        let clean = waiting("-", "none");
+        let found_below = |pid| {
+            // Until it shows its own program.
+            while !arguments(pid).contains(" - ") {
+                std::thread::yield_now();
+            }
+            leaks_below(std::process::id()).into_iter().collect::<BTreeSet<_>>()
+        };
+        assert_eq!(found_below(clean.id()), BTreeSet::new());
+        let told = waiting("-", secrets::SEARCH);
+        assert_eq!(found_below(told.id()).len(), 1);
+        let called = waiting(secrets::LOCAL, "none");
+        assert_eq!(found_below(called.id()).len(), 2);
+        for mut child in [clean, told, called] {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+    }
+}
