@@ -9,7 +9,7 @@
 //! - **Atomicity:** each method is one synchronous span; what it wants done is carried out by
 //!   `durable-objects/platform/js/container.js` before anything else of the object runs.
 //!
-//! Not here: the decisions (`ars_edge`), what awaits (`container.js`), the exported class (the Worker's newtype).
+//! Not here: the decisions (`ars_edge`), what awaits (`container.js` and those beside it), the exported class (the Worker's newtype).
 #![forbid(unsafe_code)]
 
 mod object;
@@ -20,13 +20,13 @@ pub use ars_edge::{
     environment::PORT,
     restart::{ANSWER_LIMIT, BODY_LIMIT},
 };
-pub use object::BotObject;
+pub use object::{BotObject, version};
 pub use request::{
     Way, broke_off, environment, exit_code, is_nobody_there, misconfigured, pass_back, unavailable, way,
 };
 pub use restart::{
-    Caller, Force, restart_caller, restart_elsewhere, restart_force, restart_not_running, restart_question,
-    restart_refusal,
+    Caller, Force, restart_caller, restart_elsewhere, restart_force, restart_question, restart_refusal,
+    restart_without_bot,
 };
 
 /// The namespace's name in the Worker's settings.

@@ -1,7 +1,7 @@
 //! The lifecycle as an object that JavaScript reports to and takes actions from.
 
 use ars_edge::{
-    Answer,
+    Answer, environment,
     lifecycle::{Action, Input, Lifecycle, Verdict},
     restart,
 };
@@ -20,10 +20,15 @@ pub struct BotObject {
     actions: Vec<Action>,
 }
 
+/// The version of what a container is started with now; `image` names the image where that is no build's.
+pub fn version(image: Option<&str>, tokens: Option<&str>) -> String {
+    environment::version(image.unwrap_or(BUILD), tokens)
+}
+
 impl BotObject {
-    /// Wakes the object. `kept` is what an earlier life kept; `image` names the image where that is no build's.
-    pub fn new(kept: Option<&str>, image: Option<&str>, running: bool, now: f64) -> Self {
-        let mut object = Self { life: Lifecycle::of(kept, image.unwrap_or(BUILD)), actions: Vec::new() };
+    /// Wakes the object. `kept` is what an earlier life kept; `version` is [`version`]'s.
+    pub fn new(kept: Option<&str>, version: &str, running: bool, now: f64) -> Self {
+        let mut object = Self { life: Lifecycle::of(kept, version), actions: Vec::new() };
         object.step(Input::Woke { running }, now);
         object
     }
@@ -104,7 +109,7 @@ mod tests {
 
     #[test]
     fn actions_are_told_once_under_the_names_that_javascript_knows() {
-        let mut object = BotObject::new(None, Some("v1"), false, 0.0);
+        let mut object = BotObject::new(None, "v1", false, 0.0);
         assert_eq!(object.actions(), "[]");
         assert_eq!(object.want(0.0), HOLD);
         let expected =
@@ -118,7 +123,7 @@ mod tests {
     #[test]
     fn a_bot_that_ended_while_it_was_asked_is_told_as_one_that_does_not_run() {
         let health = br#"{"ok":true,"inFlight":0,"draining":false,"startedAt":"t0"}"#;
-        let mut object = BotObject::new(None, Some("v1"), false, 0.0);
+        let mut object = BotObject::new(None, "v1", false, 0.0);
         object.want(0.0);
         object.looked(1, true, 1.0);
         object.ended(1, Some(137), 2.0);
@@ -135,7 +140,7 @@ mod tests {
 
     #[test]
     fn a_refusal_says_when_to_come_back() {
-        let mut object = BotObject::new(None, None, false, 0.0);
+        let mut object = BotObject::new(None, "v1", false, 0.0);
         for _ in 0..5 {
             object.want(0.0);
             let start: serde_json::Value = serde_json::from_str(&object.actions()).unwrap();

@@ -21,9 +21,9 @@ pub fn restart_force(body: Option<&[u8]>) -> Force {
     restart::forced(body).map_err(told)
 }
 
-/// 200: nothing runs.
-pub fn restart_not_running() -> Response {
-    response(&restart::not_running())
+/// The answer while nothing runs that could be asked about them.
+pub fn restart_without_bot(subject: &str, tokens: Option<&str>) -> Response {
+    response(&restart::without_bot(subject, tokens))
 }
 
 /// What the bot is asked about them, a line each: the path, the header, its value.

@@ -74,17 +74,21 @@ addEventListener("error", (event) => {
   startAnew();
 });
 
-// Takes in a body that will be refused, up to so many bytes and milliseconds. A sender reads no answer until it has
-// sent everything, and the runtime cuts a connection whose body nobody reads: the refusal would be lost.
+// Takes in a body that will be refused, up to so many bytes and milliseconds, and keeps nothing of it. A sender reads no
+// answer until it has sent everything, and the runtime cuts a connection whose body nobody reads: the refusal would be
+// lost. One whose body somebody else has is theirs to read.
 export async function hearOut(request, most, patience) {
-  const reader = request.body?.getReader();
-  const late = new Promise((resolve) => setTimeout(resolve, patience));
-  for (let left = most; reader && left >= 0; ) {
+  if (!request.body || request.body.locked) return;
+  const reader = request.body.getReader();
+  let timer;
+  const late = new Promise((resolve) => (timer = setTimeout(resolve, patience)));
+  for (let left = most; left >= 0; ) {
     // Best effort: the refusal stands whatever became of the body.
     const read = await Promise.race([reader.read().catch(() => undefined), late]);
-    if (!read || read.done) return;
+    if (!read || read.done) break;
     left -= read.value.byteLength;
   }
+  clearTimeout(timer);
 }
 
 // The whole body, or nothing when its sender broke off: that is no fault of ours, and nobody may be there to hear.

@@ -1,7 +1,7 @@
 //! The edge platform behind Rust types: SQLite storage, transactions, alarms, JSON answers, time, and the shell that makes a store an object.
 //!
 //! `js/runtime.js` is the other half of that shell: it awaits, so that Rust need not. `js/container.js` is the same for
-//! the object that owns a container.
+//! the object that owns a container, with `js/bot.js` for what passes to the bot and `js/restart.js` for a restart.
 //!
 //! The only crate that touches JavaScript values; objects and Workers build on it. It compiles natively too, so
 //! that what stands on it can be unit-tested, but its calls work only on the platform.

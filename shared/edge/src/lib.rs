@@ -13,5 +13,6 @@ pub mod local;
 pub mod restart;
 
 mod answer;
+mod failure;
 
 pub use answer::Answer;

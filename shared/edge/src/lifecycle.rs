@@ -10,12 +10,11 @@
 //!   new one started. A second version while the first still ends cuts that short.
 //! - **Crashes** grow the wait before the next start; a bot that was up for a while is forgiven.
 //!
-//! Not here: carrying it out (`durable-objects/bot`).
+//! Not here: carrying it out (`durable-objects/bot`), and what its failures say (`failure`).
 
-use ars_wire::ingress::ErrorBody;
 use serde::{Deserialize, Serialize};
 
-use crate::Answer;
+pub use crate::failure::{broke_off, exit_code, is_nobody_there, unavailable};
 
 /// How long a start may take until the bot is healthy (resident supplement 13: port-ready wait).
 pub const START_LIMIT_MS: i64 = 120_000;
@@ -333,52 +332,6 @@ impl Lifecycle {
         self.phase = Phase::Dying { again };
         vec![Action::Destroy, Action::Ring { at: now + DEATH_LIMIT_MS }]
     }
-}
-
-/// 503 of a bot that cannot take the request now.
-pub fn unavailable(retry_after: u32) -> Answer {
-    let body = ErrorBody {
-        error: "unavailable".to_owned(),
-        code: Some("unavailable".to_owned()),
-        detail: Some("the bot is not running or is starting; try again".to_owned()),
-    };
-    Answer::of(503, &body).with("retry-after", retry_after.to_string())
-}
-
-/// What the runtime says of a request that never reached the bot: nobody listens there, or nothing runs.
-const NOT_SENT: [&str; 4] =
-    ["connection refused", "container port not found", "is not listening", "not running"];
-
-/// Whether the failure of a request says that nobody is there to take it. Any other, of one that was too slow too, says
-/// nothing about that.
-pub fn is_nobody_there(message: &str) -> bool {
-    let message = message.to_ascii_lowercase();
-    NOT_SENT.iter().any(|known| message.contains(known))
-}
-
-/// A request that failed on its way: 503 when the bot never saw it, 502 when it may have, so that nobody repeats in good
-/// faith what was done already.
-pub fn broke_off(message: &str) -> Answer {
-    if is_nobody_there(message) {
-        return unavailable(SOON_S);
-    }
-    let body = ErrorBody {
-        error: "the bot broke off".to_owned(),
-        code: Some("unavailable".to_owned()),
-        detail: Some("whether it took the request is not known".to_owned()),
-    };
-    Answer::of(502, &body)
-}
-
-/// What the runtime and the platform say before the code with which a container ended, where they give it in words alone.
-const ENDED_WITH: [&str; 2] =
-    ["container exited with unexpected exit code:", "runtime signalled the container to exit:"];
-
-/// The exit code that the failure of a watch tells of. Without one, nothing is known but that nobody watches any more.
-pub fn exit_code(message: &str) -> Option<i32> {
-    let message = message.to_ascii_lowercase();
-    let code = ENDED_WITH.iter().find_map(|words| message.split_once(words))?.1.trim_start();
-    code.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
 /// The wait before the start after so many crashes in a row.

@@ -207,26 +207,6 @@ fn a_container_that_is_to_end_is_told_so_again_by_a_life_that_finds_it() {
 }
 
 #[test]
-fn only_words_that_name_an_exit_code_tell_of_an_end() {
-    for (message, code) in [
-        ("Container exited with unexpected exit code: 137", 137),
-        ("runtime signalled the container to exit: 143.", 143),
-        ("Error: Container exited with unexpected exit code: 0", 0),
-    ] {
-        assert_eq!(exit_code(message), Some(code), "{message}");
-    }
-    for message in [
-        "Monitoring container failed with: 500 busy",
-        "monitor() cannot be called on a container that is not running.",
-        "Network connection lost.",
-        "runtime signalled the container to exit: soon",
-        "",
-    ] {
-        assert_eq!(exit_code(message), None, "{message}");
-    }
-}
-
-#[test]
 fn an_evicted_object_goes_on_with_the_container_it_finds() {
     let mut life = new();
     up(&mut life, T0);
@@ -307,26 +287,4 @@ fn a_text_that_is_no_life_is_an_empty_one() {
     let mut life = new();
     up(&mut life, T0);
     assert_eq!(reborn(&life, "v1"), life);
-}
-
-#[test]
-fn a_bot_that_is_not_there_is_told_with_the_time_to_come_back() {
-    let answer = unavailable(7);
-    assert_eq!((answer.status, answer.header), (503, Some(("retry-after", "7".to_owned()))));
-    assert!(answer.body.contains("\"code\":\"unavailable\""), "{}", answer.body);
-}
-
-#[test]
-fn a_request_that_may_have_reached_the_bot_is_not_offered_to_be_repeated() {
-    for message in [
-        "connect(): Connection refused",
-        "Container port not found. Make sure you exposed the port in your container definition.",
-        "The container is not listening in the TCP address 10.0.0.1:8080",
-    ] {
-        assert_eq!(broke_off(message), unavailable(SOON_S), "{message}");
-    }
-    for message in ["Network connection lost.", "Durable Object reset because its code was updated."] {
-        let lost = broke_off(message);
-        assert_eq!((lost.status, lost.header), (502, None), "{message}");
-    }
 }

@@ -5,7 +5,7 @@
 //! Not here: stopping and starting (`lifecycle`), and the bot's own decision (`containers/bot/http`).
 
 use ars_auth::{TokenMap, bearer};
-use ars_wire::admin::{Authorized, Failed, NotRunning, RestartRefused, Restarting};
+use ars_wire::admin::{ACTION, Authorized, Failed, NotRunning, RestartRefused, Restarting};
 use serde_json::Value;
 
 use crate::Answer;
@@ -50,6 +50,21 @@ pub fn forced(body: Option<&[u8]>) -> Result<bool, Answer> {
         Some(Value::Bool(force)) => Ok(*force),
         Some(_) => refused("force must be a boolean"),
     }
+}
+
+/// The answer while there is no bot to ask, by the edge's own map: 200 to a subject of which some token holds
+/// `deploy:write`.
+///
+/// Whom the configuration grants it cannot be told from a stranger here: only the bot reads it. So they are refused too,
+/// and the refusal says what it rests on. Nothing is lost by it: there is nothing to stop, and the next request starts
+/// the bot with the environment of then anyway.
+pub fn without_bot(subject: &str, tokens: Option<&str>) -> Answer {
+    let tokens = TokenMap::parse(tokens).map;
+    if tokens.entries_of(subject).any(|entry| entry.has_scope(ACTION)) {
+        return not_running();
+    }
+    let why = "no token of this subject holds deploy:write, and the bot, which knows of other grants, is not running";
+    Answer::failed(403, why)
 }
 
 /// Passes when the bot says that `subject` may. `answer` is its status and body, none when it gave none.

@@ -134,3 +134,20 @@ fn a_health_that_cannot_be_true_refuses_unless_forced() {
         assert_eq!((forced.in_flight, forced.previous_started_at), (None, None));
     }
 }
+
+#[test]
+fn while_no_bot_runs_only_a_holder_of_the_scope_learns_so() {
+    let tokens = r#"{"a":{"subject":"ann","scopes":["dispatch"]},"b":{"subject":"ann","scopes":["deploy:write"]},
+        "c":{"subject":"bo"},"d":{"subject":"cy","scopes":["deploy:read","deploy:*","deploy:write:x"]},
+        "e":{"subject":"di","scopes":["deploy:write",1]}}"#;
+    // Any token of the subject counts, as the bot has it: leave is the subject's.
+    assert_eq!(without_bot("ann", Some(tokens)), not_running());
+    for stranger in ["bo", "cy", "di", "eve", ""] {
+        let refused = without_bot(stranger, Some(tokens));
+        assert_eq!((refused.status, refused.header), (403, None), "{stranger}");
+        let body: Value = serde_json::from_str(&refused.body).unwrap();
+        assert_eq!(body["ok"], json!(false));
+        assert!(body["error"].as_str().unwrap().contains("deploy:write"), "{body}");
+    }
+    assert_eq!(without_bot("ann", None).status, 403);
+}

@@ -1,4 +1,4 @@
-//! The functions that `entry.js` and `container.js` call between what they await.
+//! The functions that `entry.js`, `container.js` and those beside it call between what they await.
 #![expect(clippy::needless_pass_by_value, reason = "what wasm-bindgen makes of a text that may be missing")]
 
 use ars_do_bot as bot;
@@ -100,10 +100,10 @@ pub fn restart_force(body: Option<Vec<u8>>) -> JsValue {
     }
 }
 
-/// 200: there is nothing to stop.
+/// The answer while nothing runs that could be asked about a subject.
 #[wasm_bindgen]
-pub fn not_running() -> Response {
-    bot::restart_not_running()
+pub fn restart_without_bot(subject: &str, tokens: Option<String>) -> Response {
+    bot::restart_without_bot(subject, tokens.as_deref())
 }
 
 /// Where and how the bot is asked about a subject, a line each.

@@ -11,10 +11,17 @@ pub struct Bot(BotObject);
 #[wasm_bindgen]
 #[expect(clippy::needless_pass_by_value, reason = "what wasm-bindgen makes of a text that may be missing")]
 impl Bot {
-    /// Wakes the object.
+    /// Wakes the object. `image` and `tokens` are what the Worker has of them now.
     #[wasm_bindgen(constructor)]
-    pub fn new(kept: Option<String>, image: Option<String>, running: bool, now: f64) -> Self {
-        Self(BotObject::new(kept.as_deref(), image.as_deref(), running, now))
+    pub fn new(
+        kept: Option<String>,
+        image: Option<String>,
+        tokens: Option<String>,
+        running: bool,
+        now: f64,
+    ) -> Self {
+        let version = ars_do_bot::version(image.as_deref(), tokens.as_deref());
+        Self(BotObject::new(kept.as_deref(), &version, running, now))
     }
 
     /// What becomes of a request.

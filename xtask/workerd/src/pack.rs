@@ -14,8 +14,12 @@ use crate::{CargoTools, NpmTools, Progress, command, repo_root};
 /// The modules' names, which workerd's configuration repeats.
 pub(crate) const MODULES: [&str; 2] = ["index.js", "index_bg.wasm"];
 /// Between the bindings and the runtime, for every Worker; what one does not import is left out of it.
-const RUNTIME: [&str; 2] =
-    ["durable-objects/platform/js/runtime.js", "durable-objects/platform/js/container.js"];
+const RUNTIME: [&str; 4] = [
+    "durable-objects/platform/js/runtime.js",
+    "durable-objects/platform/js/bot.js",
+    "durable-objects/platform/js/restart.js",
+    "durable-objects/platform/js/container.js",
+];
 /// How wasm-bindgen imports the wasm.
 const SOURCE_IMPORT: &str = "import source ";
 /// A Worker's own, in its crate.

@@ -104,7 +104,7 @@ fn a_restart_gives_the_next_container_the_environment_of_then() {
         settings.secrets.retain(|(name, _)| name != "MEMORY_TOKEN");
         settings.secret("MEMORY_TOKEN", "new").secret("BRAVE_SEARCH_API_KEY", "added")
     });
-    assert_eq!(number(&edge), json!(1), "a secret alone replaces nothing");
+    assert_eq!(number(&edge), json!(1), "such a secret alone replaces nothing");
     let answer = restart(&edge, &json!({}));
     assert_eq!((answer.status, &answer.body["previousStartedAt"]), (202, &json!("t1")), "{answer:?}");
     engine.until("a second container", |state| state.started.len() == 2);
@@ -112,6 +112,49 @@ fn a_restart_gives_the_next_container_the_environment_of_then() {
     let has = |index: usize, line: &str| state.started[index].iter().any(|found| found == line);
     assert!(has(0, "MEMORY_TOKEN=old") && has(1, "MEMORY_TOKEN=new"), "{state:?}");
     assert!(has(1, "BRAVE_SEARCH_API_KEY=added") && !has(0, "BRAVE_SEARCH_API_KEY=added"), "{state:?}");
+}
+
+#[test]
+fn a_bot_that_knows_other_tokens_is_replaced_so_that_a_first_leave_to_restart_counts() {
+    let (engine, mut edge) = world(Manner::Willing);
+    let first = r#"{"good":{"subject":"ann"}}"#;
+    let tokens = |tokens: &str| {
+        let tokens = tokens.to_owned();
+        move |mut settings: Settings| {
+            settings.secrets.retain(|(name, _)| name != "SERVICE_INGRESS_TOKENS");
+            settings.secret("SERVICE_INGRESS_TOKENS", &tokens)
+        }
+    };
+    edge.deploy(tokens(first));
+    assert_eq!(number(&edge), json!(1));
+    edge.deploy(tokens(first));
+    assert_eq!(number(&edge), json!(1), "the same tokens again replace nothing");
+    edge.deploy(tokens(TOKENS));
+    asked_until(&edge, "the next bot", |answer| answer.body["number"] == json!(2));
+    let state = engine.state();
+    assert_eq!((state.started.len(), state.signals.as_slice()), (2, ["SIGTERM".to_owned()].as_slice()));
+    let has =
+        |index: usize, tokens| state.started[index].contains(&format!("SERVICE_INGRESS_TOKENS={tokens}"));
+    assert!(has(0, first) && has(1, TOKENS), "{state:?}");
+}
+
+#[test]
+fn while_the_bot_is_down_only_a_holder_of_the_scope_is_told_so() {
+    let engine = Engine::start();
+    engine.set(|state| state.manner = Manner::Fails(1));
+    let tokens = r#"{"good":{"subject":"ann","scopes":["deploy:write"]},"weak":{"subject":"bo"}}"#;
+    let edge =
+        edge_with_containers(engine.socket(), |settings| settings.secret("SERVICE_INGRESS_TOKENS", tokens));
+    for force in [false, true] {
+        let ask = |token| edge.client.post("/admin/restart", token, &json!({ "force": force }));
+        let told = ask("good");
+        assert_eq!((told.status, &told.body["stopping"]), (200, &json!(false)), "{told:?}");
+        let refused = ask("weak");
+        assert_eq!((refused.status, &refused.body["ok"]), (403, &json!(false)), "{refused:?}");
+        assert!(refused.body["error"].as_str().unwrap().contains("deploy:write"), "{refused:?}");
+        assert_eq!(ask("nobody").status, 401);
+    }
+    assert_eq!(engine.state().started.len(), 0, "nobody was started by it");
 }
 
 #[test]
@@ -131,13 +174,24 @@ fn a_bot_that_ignores_the_signal_is_destroyed_by_a_second_force_and_by_nothing_l
 }
 
 #[test]
-fn a_restart_of_a_bot_that_ends_while_it_is_asked_is_told_that_nothing_runs() {
-    for body in [json!({}), json!({ "force": true })] {
-        let (engine, edge) = world(Manner::Willing);
+fn a_restart_of_a_bot_that_ends_while_it_is_asked_is_told_that_nothing_runs_to_whoever_may() {
+    let both = r#"{"good":{"subject":"ann","scopes":["deploy:write"]},"weak":{"subject":"bo"}}"#;
+    // Its leave may still have come, or not.
+    for (token, body, answers, status) in [
+        ("good", json!({}), true, 200),
+        ("good", json!({ "force": true }), true, 200),
+        ("good", json!({}), false, 200),
+        ("weak", json!({}), false, 403),
+    ] {
+        let (engine, mut edge) = world(Manner::Willing);
+        edge.deploy(|mut settings| {
+            settings.secrets.retain(|(name, _)| name != "SERVICE_INGRESS_TOKENS");
+            settings.secret("SERVICE_INGRESS_TOKENS", both)
+        });
         assert_eq!(number(&edge), json!(1));
         engine.set(|state| state.silent = true);
         let answer = thread::scope(|scope| {
-            let answer = scope.spawn(|| restart(&edge, &body));
+            let answer = scope.spawn(|| edge.client.post("/admin/restart", token, &body));
             engine.until("the question", |state| state.asked > 0);
             engine.end(0);
             let began = Instant::now();
@@ -145,10 +199,12 @@ fn a_restart_of_a_bot_that_ends_while_it_is_asked_is_told_that_nothing_runs() {
                 assert!(began.elapsed() < PATIENCE, "its end was not noticed\n{}", edge.log());
                 thread::sleep(LOOK);
             }
-            engine.set(|state| state.silent = false);
+            engine.set(|state| state.silent = !answers);
             answer.join().unwrap()
         });
-        assert_eq!((answer.status, &answer.body["stopping"]), (200, &json!(false)), "{body}: {answer:?}");
+        engine.set(|state| state.silent = false);
+        assert_eq!(answer.status, status, "{token} {body}: {answer:?}");
+        assert_eq!(answer.body["stopping"], if status == 200 { json!(false) } else { json!(null) });
         assert_eq!(engine.state().signals, Vec::<String>::new());
         assert_eq!(number(&edge), json!(2), "the next request starts it");
     }

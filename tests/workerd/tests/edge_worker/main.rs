@@ -8,3 +8,4 @@ mod engine;
 mod life;
 mod proxy;
 mod restart;
+mod unread;
