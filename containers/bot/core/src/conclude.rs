@@ -21,7 +21,7 @@ use crate::{
     ports::ChannelIo,
     registry::RunHandle,
     review,
-    run::{Assignment, Driven, Driver, Outcome, Resumption, Span, Spans},
+    run::{Assignment, Driven, Driver, OpenSpan, Outcome, Resumption, Span, Spans},
     service::{Core, InFlight},
     threads::{Claim, Closed, FollowUp},
     trace,
@@ -72,19 +72,25 @@ impl Conclusion {
             }
         };
         let driven = trace::within(self.run.id(), root.id(), driven);
-        let reading = self.reading_diff(core, assignment);
-        let (mut driven, artifact) = review::beside(
-            driven,
-            reading,
-            |driven| matches!(&driven.outcome, Outcome::Ended(end) if end.answer.is_some()),
-        )
+        let reading = self.reading_diff(core, assignment, root.id());
+        let mut waiting = None;
+        let (mut driven, artifact) = review::beside(driven, reading, |driven| {
+            let wants = matches!(&driven.outcome, Outcome::Ended(end) if end.answer.is_some());
+            waiting = wants.then(|| self.part(core, root.id(), "run.reading_diff_join"));
+            wants
+        })
         .await;
+        if let Some(waiting) = waiting {
+            waiting.end(None, None);
+        }
         if let Outcome::Ended(ending) = &mut driven.outcome {
             if let Some(artifact) = artifact {
                 self.run.publish(artifact);
             }
             if let (Some(slot), Some(answer)) = (&assignment.verdict, &mut ending.answer) {
+                let looking = self.part(core, root.id(), "run.observe_workspace");
                 let head = review::observed_head(assignment.workspace.as_deref()).await;
+                looking.end(head.is_none().then(|| "unknown".to_owned()), None);
                 let (status, cut_short) = (ending.status, ending.cut_short);
                 let end = review::End { status, cut_short, head: head.as_deref() };
                 *answer = review::lead_with(slot.current().as_ref(), end, answer);
@@ -96,10 +102,22 @@ impl Conclusion {
     }
 
     /// What people read beside a review; made while the review goes on.
-    async fn reading_diff(&self, core: &Core, assignment: &Assignment) -> Option<EventBody> {
+    async fn reading_diff(&self, core: &Core, assignment: &Assignment, root: &str) -> Option<EventBody> {
         assignment.verdict.as_ref()?;
         let workspace = assignment.workspace.as_deref()?;
-        review::reading_diff(workspace, None, &core.deps().redactor, &self.run.stops().hard).await
+        let reading = self.part(core, root, "run.reading_diff");
+        let diff = review::reading_diff(workspace, None, &core.deps().redactor, &self.run.stops().hard).await;
+        reading.end(None, None);
+        diff
+    }
+
+    /// A span of the request, beside its run.
+    pub(crate) fn stage<'a>(&'a self, core: &'a Core, name: &'static str) -> OpenSpan<'a> {
+        self.part(core, self.request.id(), name)
+    }
+
+    fn part<'a>(&'a self, core: &'a Core, parent: &str, name: &'static str) -> OpenSpan<'a> {
+        self.spans.open(&self.run, Some(parent), name, core.clock())
     }
 
     /// Ends the run as its driver left it.

@@ -53,14 +53,21 @@ pub(super) async fn equip(
     let (remembering, recalled) =
         remembered.map_or((None, None), |(part, block)| (Some(part.after(prior_turns)), block));
     let instructions = match &workspace {
-        Some(workspace) => instructions::block(&**workspace, &core.deps().redactor).await,
+        Some(workspace) => {
+            let reading = conclusion.stage(core, "dispatch.repo_context");
+            let block = instructions::block(&**workspace, &core.deps().redactor).await;
+            reading.end(None, None);
+            block
+        }
         None => None,
     };
+    let composing = conclusion.stage(core, "dispatch.compose");
     assignment.system = system(assignment, facts.as_ref(), &asked.scopes, [recalled, instructions]);
     assignment.workspace = workspace;
     if let Some(tracked) = &conclusion.tracked {
         tracked.specify(&assignment.system, remembering.as_ref().and_then(Remembering::to_state));
     }
+    composing.end(None, None);
     Ok(remembering)
 }
 
@@ -72,8 +79,7 @@ async fn remember(
     conclusion: &Conclusion,
 ) -> Option<(Remembering, Option<String>)> {
     core.deps().capabilities.memory.as_ref()?;
-    let Conclusion { run, spans, request, .. } = conclusion;
-    let span = spans.open(run, Some(request.id()), "dispatch.memory_read", core.clock());
+    let span = conclusion.stage(core, "dispatch.memory_read");
     let begun =
         Remembering::begin(core, message, &asked.actor, asked.repository(), &asked.directed.text).await;
     span.end(None, None);

@@ -204,10 +204,12 @@ async fn prepare(core: &Core, message: &IncomingMessage, io: &Arc<dyn ChannelIo>
     let agent = wish.agent().map_err(sorry)?;
 
     let applicant = Applicant { message, io, actor: &actor, names: names.as_deref(), directed: &directed };
+    let began = core.clock().now();
     let Outcome { claim, plan, client, own } = match admit(core, &applicant, &wish, agent).await? {
         Admission::Claimed(outcome) => *outcome,
         Admission::Steered(ack) => return Ok(Ready::Steered(ack)),
     };
+    stages.push(Stage { name: "dispatch.admission", started_at: began, ended_at: core.clock().now() });
 
     let hold = match hold_of_day(core).await {
         Ok(hold) => hold,

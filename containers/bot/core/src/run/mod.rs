@@ -12,6 +12,6 @@ mod watched;
 
 pub use assignment::{Assignment, Voice};
 pub use driver::{Driven, Driver, First, INTERNAL_ERROR, Outcome, Resumption, not_begun};
-pub use spans::{MODEL_TURN, Span, Spans};
+pub use spans::{MODEL_TURN, OpenSpan, Span, Spans};
 pub use telling::Told;
 pub use toolbox::Toolbox;

@@ -11,7 +11,7 @@ use ars_bot_core::{
 use ars_types::RunStatus;
 use serde_json::{Value, json};
 
-use crate::support::{Move, World, outline, world, world_of, world_with};
+use crate::support::{Move, World, outline, parents, world, world_of, world_with};
 
 struct OneSkill;
 
@@ -66,6 +66,42 @@ async fn a_review_ends_in_the_last_verdict_a_line_of_it_and_a_reading_diff() {
 }
 
 #[tokio::test]
+async fn the_parts_of_a_review_are_spans_of_its_request_and_its_run() {
+    let world = world(vec![Move::Say("Fine.")]);
+    review(&world).await;
+    let record = world.last_record();
+    let parts = [
+        ("dispatch.history", "request"),
+        ("dispatch.admission", "request"),
+        ("dispatch.workspace.attach", "request"),
+        ("dispatch.repo_context", "request"),
+        ("dispatch.compose", "request"),
+        ("run.agent", "request"),
+        ("run.reading_diff", "run.agent"),
+        ("run.observe_workspace", "run.agent"),
+        ("post.reply", "request"),
+    ];
+    for (name, whole) in parts {
+        assert_eq!(parents(&record, name), [whole], "{name}");
+        let ends = record.events.iter().filter(|event| event["type"] == "span_end" && event["name"] == name);
+        assert!(ends.map(|end| &end["status"]).eq(["ok"]), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_request_without_a_repository_has_no_span_of_one() {
+    let world = world(vec![Move::Say("hi")]);
+    world.ask("hello").await;
+    let record = world.last_record();
+    for name in
+        ["dispatch.workspace.attach", "dispatch.repo_context", "run.reading_diff", "run.observe_workspace"]
+    {
+        assert!(parents(&record, name).is_empty(), "{name}");
+    }
+    assert_eq!(parents(&record, "dispatch.compose"), ["request"]);
+}
+
+#[tokio::test]
 async fn a_review_without_a_verdict_or_a_diff_is_not_approved_and_still_answers() {
     let world = world(vec![Move::Say("Looks good to me.")]);
     let (reply, outline) = review(&world).await;
@@ -109,6 +145,10 @@ async fn a_reading_diff_that_hangs_costs_the_diff_and_not_the_answer() {
     let (reply, outline) = reviewed.expect("the review answers in time");
     assert!(reply.starts_with("LGTM: fine\n"), "{reply}");
     assert!(!outline.contains(&"review_artifact".to_owned()), "{outline:?}");
+    let record = world.last_record();
+    let mut spans = record.events.iter().filter(|event| event["name"] == "run.reading_diff");
+    assert_eq!(spans.next_back().unwrap()["error"], "cancelled");
+    assert_eq!(parents(&record, "run.reading_diff_join"), ["run.agent"]);
 }
 
 #[tokio::test]
