@@ -124,7 +124,8 @@ impl Core {
         }
     }
 
-    /// Serves one request to its end: replies through `io`, never fails.
+    /// Serves one request to its end: replies through `io`, never fails. One that comes while the process drains is turned
+    /// away.
     ///
     /// Must be driven to its end even when the requester is gone: callers spawn it.
     ///
@@ -195,20 +196,44 @@ impl Core {
         }
     }
 
-    /// Marks the process as draining, leaves the runs that the ledger has to the next process if there is to be one,
-    /// each at its next step boundary, and waits until nothing is in flight; false when `limit` passed first.
+    /// Marks the process as draining, from when on it turns requests away, leaves the runs that the ledger has to the next
+    /// process if there is to be one, each at its next step boundary, and waits until nothing is in flight; false when
+    /// `limit` passed first.
     pub async fn drain(&self, limit: Duration) -> bool {
         let now = self.clock().now().max(1);
-        // A second drain keeps the first one's start.
-        let _ = self.inner.drain_started_at.compare_exchange(0, now, Ordering::AcqRel, Ordering::Acquire);
+        // While nobody counts: a request is in flight before the drain begins, or is turned away. A second drain keeps the
+        // first one's start.
+        self.inner.in_flight.send_modify(|_| {
+            let started_at = &self.inner.drain_started_at;
+            let _ = started_at.compare_exchange(0, now, Ordering::AcqRel, Ordering::Acquire);
+        });
         if self.inner.deps.capabilities.ledger.as_ref().is_some_and(|ledger| ledger.has_successor) {
             self.inner.hand_off.cancel();
         }
+        self.idle(limit).await
+    }
+
+    /// Waits until nothing is in flight; false when `limit` passed first.
+    pub async fn idle(&self, limit: Duration) -> bool {
         let mut in_flight = self.inner.in_flight.subscribe();
         tokio::time::timeout(limit, in_flight.wait_for(|count| *count == 0)).await.is_ok()
     }
 
-    /// Counts one piece of work until the guard is dropped.
+    /// Counts a request until the guard is dropped; nothing while the process drains, which would never end if it went on
+    /// taking requests.
+    pub(crate) fn admit(&self) -> Option<InFlight> {
+        let is_admitted = self.inner.in_flight.send_if_modified(|count| {
+            let is_admitted = self.inner.drain_started_at.load(Ordering::Acquire) == 0;
+            *count += u64::from(is_admitted);
+            is_admitted
+        });
+        is_admitted.then(|| {
+            metrics::in_flight(*self.inner.in_flight.borrow());
+            InFlight { core: self.clone() }
+        })
+    }
+
+    /// Counts one piece of work until the guard is dropped, drain or not: it belongs to what was taken on before.
     pub(crate) fn enter(&self) -> InFlight {
         self.inner.in_flight.send_modify(|count| {
             *count += 1;

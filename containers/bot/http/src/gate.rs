@@ -15,7 +15,11 @@ use crate::{body::BodyFault, respond};
 /// The scope that lets a token start runs (document 1 section 2.2).
 const DISPATCH_SCOPE: &str = "dispatch";
 
-/// Why a request was turned away. Every one is the caller's to mend, but for the last.
+/// Seconds until it is worth asking again in a drain (document 2 section 8). It may end at once or last its deadline; the
+/// next process is up a few seconds later.
+const NEXT_PROCESS_S: &str = "5";
+
+/// Why a request was turned away. Every one is the caller's to mend, but for the last two.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
     /// Not a POST.
@@ -32,6 +36,8 @@ pub(crate) enum Refusal {
     TooSlow,
     /// The body is not what it must be; the text names the field, never its value.
     BadBody(String),
+    /// The process is ending and took nothing of the request: the next one will.
+    Draining,
     /// The core threw outside its own handling: ours, so nothing of it is told.
     Internal,
 }
@@ -82,6 +88,10 @@ impl Refusal {
             }
             Self::TooSlow => (StatusCode::REQUEST_TIMEOUT, "the body took too long to arrive", None, None),
             Self::BadBody(text) => (StatusCode::BAD_REQUEST, text.as_str(), None, None),
+            Self::Draining => {
+                let detail = "the service is being restarted and took nothing of this request; try again";
+                (StatusCode::SERVICE_UNAVAILABLE, "unavailable", Some("unavailable"), Some(detail))
+            }
             Self::Internal => (StatusCode::INTERNAL_SERVER_ERROR, "internal error", None, None),
         };
         let body = ErrorBody {
@@ -97,6 +107,9 @@ impl Refusal {
             // The rest of the body is not wanted, so the connection cannot carry another request.
             Self::TooLarge | Self::TooSlow => {
                 response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+            }
+            Self::Draining => {
+                response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static(NEXT_PROCESS_S));
             }
             Self::Disabled | Self::Unauthorized | Self::Forbidden | Self::BadBody(_) | Self::Internal => {}
         }

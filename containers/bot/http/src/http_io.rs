@@ -22,6 +22,7 @@ pub(crate) struct HttpIo {
 struct Said {
     replies: Vec<String>,
     receipt: Option<Receipt>,
+    is_turned_away: bool,
 }
 
 impl HttpIo {
@@ -51,6 +52,11 @@ impl HttpIo {
         Reply { reply: said.replies.join(BLANK_LINE), run: said.receipt.clone() }
     }
 
+    /// Whether the core took nothing of the request.
+    pub(crate) fn is_turned_away(&self) -> bool {
+        self.lock().is_turned_away
+    }
+
     fn lock(&self) -> MutexGuard<'_, Said> {
         self.said.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -65,6 +71,10 @@ impl ChannelIo for HttpIo {
 
     async fn history(&self) -> Vec<HistoryTurn> {
         self.history.clone()
+    }
+
+    fn turned_away(&self) {
+        self.lock().is_turned_away = true;
     }
 
     fn run_started(&self, id: &RunId) {

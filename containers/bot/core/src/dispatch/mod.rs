@@ -7,6 +7,7 @@
 mod admission;
 mod code_spans;
 pub mod directives;
+mod enter;
 mod execute;
 mod ground;
 mod origin;
@@ -24,19 +25,19 @@ pub(crate) use self::origin::is_same as is_same_place;
 use self::{
     admission::Applicant,
     directives::Directed,
-    plan::{Plan, Scopes, Wish},
+    enter::{Admission, Outcome, enter},
+    plan::{Scopes, Wish},
 };
 use crate::{
-    agents::AgentSpec,
     day_spend::Hold,
     leftovers::{self, Leftovers},
     message::IncomingMessage,
     overrides::Overrides,
-    ports::{ChannelIo, HistoryTurn, ModelClient, Repository, WorkspaceError},
+    ports::{ChannelIo, HistoryTurn, Repository, WorkspaceError},
     run::{Assignment, Voice},
     service::{Core, InFlight},
     settings::MoneyCaps,
-    threads::{Claim, Closed, Work},
+    threads::{Claim, Closed},
 };
 
 /// How often a request is begun again because the run that held its thread elsewhere ended meanwhile.
@@ -44,6 +45,10 @@ const BEGINNINGS: usize = 3;
 
 /// Said of a message without a request in it.
 const NO_REQUEST: &str = "⚠️ What should it do? The message says how to run, but asks for nothing.";
+
+/// Said of a message that comes while the process drains.
+const DRAINING: &str =
+    "⏳ The service is being restarted. Nothing of this was begun: send it again in a moment.";
 
 /// A stage that took place before the run was created, for its spans.
 struct Stage {
@@ -109,24 +114,32 @@ struct Refused {
     in_flight: InFlight,
 }
 
-/// Serves one request to its end.
+/// Serves one request to its end. While the process drains it is turned away before anything is asked of it, a message for
+/// a live run too: that run is at its end here, and what it does not read would be a run of its own.
 pub async fn dispatch(core: &Core, message: IncomingMessage, io: Arc<dyn ChannelIo>) {
-    let Err(refused) = serve(core, message, io).await else { return };
+    let Some(in_flight) = core.admit() else {
+        io.turned_away();
+        return say(&*io, DRAINING).await;
+    };
+    let Err(refused) = serve(core, message, io, in_flight).await else { return };
     say(&*refused.io, &refused.words).await;
     drop(refused.in_flight);
 }
 
-/// Serves what a run left unread. Its sender was told that it is passed on, and may hear of it on that run's channel: a
-/// refusal says what is not run.
+/// Serves what a run left unread, in a drain too. Its sender was told that it is passed on, and may hear of it on that run's
+/// channel: a refusal says what is not run.
 pub(crate) async fn dispatch_leftover(core: &Core, message: IncomingMessage, io: Arc<dyn ChannelIo>) {
-    let Err(refused) = serve(core, message, io).await else { return };
+    let Err(refused) = serve(core, message, io, core.enter()).await else { return };
     say(&*refused.io, &leftovers::refused(&refused.words, &refused.message.text)).await;
     drop(refused.in_flight);
 }
 
-async fn serve(core: &Core, message: IncomingMessage, io: Arc<dyn ChannelIo>) -> Result<(), Box<Refused>> {
-    let mut in_flight = core.enter();
-    let (mut message, mut io) = (message, io);
+async fn serve(
+    core: &Core,
+    mut message: IncomingMessage,
+    mut io: Arc<dyn ChannelIo>,
+    mut in_flight: InFlight,
+) -> Result<(), Box<Refused>> {
     for _ in 0..BEGINNINGS {
         let prepared = match prepare(core, &message, &io).await {
             Ok(Ready::Run(prepared)) => *prepared,
@@ -201,11 +214,11 @@ async fn prepare(core: &Core, message: &IncomingMessage, io: &Arc<dyn ChannelIo>
     let overrides = deps.capabilities.overrides.as_ref().map(Overrides::current).unwrap_or_default();
     let scopes = Scopes::of(&deps.settings, &overrides, &actor.id, &message.channel_id);
     let wish = Wish { choices: &chosen, scopes: &scopes, actor: &actor, settings: &deps.settings };
-    let agent = wish.agent().map_err(sorry)?;
+    let agent = wish.agent().map_err(|refused| sorry(&refused))?;
 
     let applicant = Applicant { message, io, actor: &actor, names: names.as_deref(), directed: &directed };
     let began = core.clock().now();
-    let Outcome { claim, plan, client, own } = match admit(core, &applicant, &wish, agent).await? {
+    let Outcome { claim, plan, client, own } = match enter(core, &applicant, &wish, agent).await? {
         Admission::Claimed(outcome) => *outcome,
         Admission::Steered(ack) => return Ok(Ready::Steered(ack)),
     };
@@ -225,66 +238,7 @@ async fn prepare(core: &Core, message: &IncomingMessage, io: &Arc<dyn ChannelIo>
     Ok(Ready::Run(Box::new(Prepared { asked, claim, assignment })))
 }
 
-/// What a message became.
-enum Admission {
-    /// The thread is this message's.
-    Claimed(Box<Outcome>),
-    /// It goes to the live run; this is said to its sender.
-    Steered(String),
-}
-
-/// A thread that was free, and what its run is to work with.
-struct Outcome {
-    claim: Claim,
-    plan: Plan,
-    client: Arc<dyn ModelClient>,
-    own: Option<Repository>,
-}
-
-/// Steers the run that holds the thread, or claims it. Only a message that is to have a run of its own is asked for a model
-/// and a repository, and the thread is claimed when both are there: a refusal holds it up for nobody.
-async fn admit(
-    core: &Core,
-    applicant: &Applicant<'_>,
-    wish: &Wish<'_>,
-    agent: &'static AgentSpec,
-) -> Result<Admission, String> {
-    loop {
-        if let Some(ack) = applicant.steer(core).await? {
-            return Ok(Admission::Steered(ack));
-        }
-        let (plan, client, own) = match resolve(core, applicant.message, wish, agent).await {
-            Ok(resolved) => resolved,
-            Err(refusal) => {
-                let elsewhere = applicant.steer_any_elsewhere(core).await;
-                return elsewhere.unwrap_or(Err(refusal)).map(Admission::Steered);
-            }
-        };
-        let work = Work {
-            agent: agent.name,
-            repository: place_of(agent, &plan, own.as_ref()),
-            git_ref: wish.choices.git_ref.as_ref().map(RefName::as_str),
-        };
-        if let Some(claim) = applicant.claim(core, work) {
-            return Ok(Admission::Claimed(Box::new(Outcome { claim, plan, client, own })));
-        }
-    }
-}
-
-async fn resolve(
-    core: &Core,
-    message: &IncomingMessage,
-    wish: &Wish<'_>,
-    agent: &AgentSpec,
-) -> Result<(Plan, Arc<dyn ModelClient>, Option<Repository>), String> {
-    let deps = core.deps();
-    let own = deps.workspaces.repository_of(&message.thread_key).await.map_err(|error| not_ready(&error))?;
-    let plan = wish.plan(agent, own.as_ref()).map_err(sorry)?;
-    let client = deps.models.client(&plan.model).map_err(|error| format!("⚠️ {error}"))?;
-    Ok((plan, client, own))
-}
-
-fn sorry(refused: String) -> String {
+fn sorry(refused: &str) -> String {
     format!("⛔ Sorry, {refused}")
 }
 
@@ -293,12 +247,6 @@ fn release(core: &Core, claim: Claim) {
     let (agent, unread) = (claim.agent(), claim.mailbox().close(Closed::Ended).into_iter());
     drop(claim);
     Leftovers::of_senders(agent, unread.filter_map(|follow_up| follow_up.sender)).run(core);
-}
-
-/// The repository that the agent works on, if it does on one.
-fn place_of<'a>(agent: &AgentSpec, plan: &'a Plan, own: Option<&'a Repository>) -> Option<&'a str> {
-    let repository = plan.repository.as_ref().or(own).filter(|_| agent.needs_repository)?;
-    Some(&repository.name)
 }
 
 /// What the run may spend of the day's money; nothing when it is not capped.

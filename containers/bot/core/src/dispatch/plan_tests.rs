@@ -27,6 +27,7 @@ fn with_repo(name: &str) -> Choices {
 }
 
 /// The agent and what it runs with.
+#[expect(clippy::needless_pass_by_value, reason = "its calls make the choices where they stand")]
 fn resolve(
     choices: Choices,
     scopes: &Scopes,

@@ -13,6 +13,10 @@ pub trait ChannelIo: Send + Sync {
     /// Earlier turns of the thread, oldest first.
     async fn history(&self) -> Vec<HistoryTurn>;
 
+    /// Fired, before the reply that says so, of a request that was turned away because the process is ending: nothing of it
+    /// was begun, and the next process takes it when it is sent again.
+    fn turned_away(&self) {}
+
     /// A short word on what the run is doing. Most channels ignore it.
     fn status(&self, _text: &str) {}
 

@@ -169,7 +169,7 @@ impl World {
     }
 
     async fn record(&self) -> RunRecord {
-        assert!(self.core.drain(Duration::from_secs(60)).await, "still in flight");
+        assert!(self.core.idle(Duration::from_secs(60)).await, "still in flight");
         self.store.puts.lock().unwrap().last().cloned().unwrap()
     }
 

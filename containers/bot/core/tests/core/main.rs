@@ -3,6 +3,7 @@
 
 mod busy_model;
 mod dispatch;
+mod draining;
 mod follow_ups;
 mod live;
 mod memory;

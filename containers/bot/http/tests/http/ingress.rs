@@ -124,6 +124,31 @@ async fn async_answers_at_the_creation_of_the_run_and_the_run_goes_on() {
 }
 
 #[tokio::test]
+async fn a_draining_bot_takes_no_request_and_says_when_to_come_again() {
+    let bot = Bot::start().await;
+    assert!(bot.core.drain(PATIENCE).await);
+    for is_async in [false, true] {
+        let response = post(&bot, "good", json!({"text": "x", "async": is_async}).to_string()).await;
+        assert_eq!(response.headers()["retry-after"], "5");
+        let (status, body) = told(response).await;
+        assert_eq!(
+            (status, &body["error"], &body["code"]),
+            (503, &json!("unavailable"), &json!("unavailable"))
+        );
+        assert!(body["detail"].as_str().unwrap().contains("took nothing"), "{body}");
+    }
+    assert!(bot.core.registry().list().is_empty() && bot.store.records.lock().unwrap().is_empty());
+    assert_eq!(bot.core.load().in_flight, 0);
+    // What is wrong with a request is wrong in a drain too.
+    let ask = json!({"text": "x"}).to_string();
+    for (token, body, status) in
+        [("nope", ask.clone(), 401), ("reader", ask, 403), ("good", "{}".into(), 400)]
+    {
+        assert_eq!(post(&bot, token, body).await.status(), status);
+    }
+}
+
+#[tokio::test]
 async fn a_caller_who_hangs_up_does_not_stop_the_run() {
     let bot = Bot::start().await;
     bot.model.gated.store(true, std::sync::atomic::Ordering::Relaxed);

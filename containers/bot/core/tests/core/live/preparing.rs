@@ -48,7 +48,8 @@ async fn what_was_passed_on_to_a_run_that_could_not_be_made_ready_becomes_a_turn
     let world = world_of(&ledger, vec![Move::Say("answered all the same")]);
     let (_, running) = begin(&world, SLOW);
     world.workspace.opening.notified().await;
-    let second = say(&world, "and this").await;
+    // It is for the coding agent, as its sender is told, and the tree that was to be the thread's is not to be had.
+    let second = say(&world, "repo:acme/app and this").await;
     assert!(second.replies.lock().unwrap()[0].starts_with('↪'));
     world.workspace.give_up.notify_one();
     running.await.unwrap();

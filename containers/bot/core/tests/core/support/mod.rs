@@ -419,7 +419,7 @@ impl World {
 
     /// Waits until nothing is in flight.
     pub async fn settle(&self) {
-        assert!(self.core.drain(Duration::from_secs(60)).await, "still in flight");
+        assert!(self.core.idle(Duration::from_secs(60)).await, "still in flight");
     }
 
     /// Begins to keep the ledger, and to take over what another process left in it.
@@ -456,16 +456,6 @@ pub fn outline(record: &RunRecord) -> Vec<String> {
             .then(|| detail.map_or(kind.to_owned(), |detail| format!("{kind} {detail}")))
     });
     outline.collect()
-}
-
-/// The name of the span that each span of this name is part of.
-pub fn parents(record: &RunRecord, name: &str) -> Vec<String> {
-    let started = || record.events.iter().filter(|event| event["type"] == "span_start");
-    let parent = |span: &Value| started().find(|start| start["spanId"] == span["parentSpanId"]);
-    let of_name = started().filter(|start| start["name"] == name);
-    of_name
-        .map(|span| parent(span).map_or(String::new(), |parent| parent["name"].as_str().unwrap().to_owned()))
-        .collect()
 }
 
 pub fn bash(command: &str) -> (&'static str, Value) {

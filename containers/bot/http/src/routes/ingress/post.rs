@@ -63,6 +63,9 @@ fn dispatch(state: &HttpState, message: IncomingMessage, io: &Arc<HttpIo>) -> Jo
 
 fn collected(ended: Result<(), JoinError>, io: &HttpIo) -> Result<Response, Refusal> {
     match ended {
+        // After every question of the specification's: who may not ask, or asks for nothing that can be, is told that in
+        // a drain too.
+        Ok(()) if io.is_turned_away() => Err(Refusal::Draining),
         Ok(()) => Ok(respond::json(StatusCode::OK, &io.collected())),
         Err(error) => {
             tracing::error!(error = %error, "dispatch threw outside its own handling");

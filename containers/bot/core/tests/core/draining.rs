@@ -1,0 +1,101 @@
+//! A drain ends although requests go on coming, and keeps what was taken on before it (bot supplement section 23).
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use ars_bot_core::{
+    message::IncomingMessage,
+    ports::{ChannelIo, HistoryTurn, ReplyError},
+};
+use ars_types::{RunId, ThreadKey};
+use async_trait::async_trait;
+use tokio::task::JoinHandle;
+
+use crate::{
+    steering::{say, under_way},
+    support::*,
+};
+
+/// Longer than anything here takes.
+const LONG: Duration = Duration::from_secs(600);
+
+/// A caller who must not be asked for anything.
+#[derive(Default)]
+struct Late {
+    said: Collector,
+    is_turned_away: AtomicBool,
+}
+
+#[async_trait]
+impl ChannelIo for Late {
+    async fn reply(&self, text: &str) -> Result<(), ReplyError> {
+        assert!(self.is_turned_away.load(Ordering::Relaxed), "the channel was not told why: {text}");
+        self.said.reply(text).await
+    }
+
+    async fn history(&self) -> Vec<HistoryTurn> {
+        panic!("a request that is turned away is not read")
+    }
+
+    fn turned_away(&self) {
+        self.is_turned_away.store(true, Ordering::Relaxed);
+    }
+
+    fn run_started(&self, id: &RunId) {
+        self.said.run_started(id);
+    }
+}
+
+async fn comes_late(world: &World, message: IncomingMessage) {
+    let late = Arc::new(Late::default());
+    let io: Arc<Late> = Arc::clone(&late);
+    world.core.dispatch(message, io).await;
+    assert!(late.said.replies.lock().unwrap()[0].starts_with("⏳ The service is being restarted"));
+    assert!(late.said.started.lock().unwrap().is_empty());
+}
+
+async fn draining(world: &Arc<World>) -> JoinHandle<bool> {
+    let core = world.core.clone();
+    let drained = tokio::spawn(async move { core.drain(LONG).await });
+    while !world.core.load().draining {
+        tokio::task::yield_now().await;
+    }
+    drained
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_drain_ends_with_the_runs_it_found_however_many_requests_come_after() {
+    let world = Arc::new(world(vec![Move::SayWhenTold("done")]));
+    let (first, running) = under_way(&world, "hello").await;
+    let drained = draining(&world).await;
+    for thread in ["default", "other", "third"] {
+        let late =
+            IncomingMessage { thread_key: ThreadKey::new("http", "default", thread), ..message("and I") };
+        comes_late(&world, late).await;
+        assert_eq!(world.core.load().in_flight, 1);
+    }
+    world.model.go_on.notify_one();
+    running.await.unwrap();
+    assert!(drained.await.unwrap());
+    assert_eq!(*first.replies.lock().unwrap(), ["done"]);
+    comes_late(&world, message("and I")).await;
+    let runs: std::collections::BTreeSet<_> = world.records().into_iter().map(|record| record.id).collect();
+    assert_eq!((runs.len(), world.core.registry().list().len()), (1, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_follow_up_that_was_taken_in_before_the_drain_is_run_although_its_run_did_not_read_it() {
+    let world = Arc::new(world(vec![Move::FailWhenTold, Move::Say("answered all the same")]));
+    let (_, running) = under_way(&world, "hello").await;
+    let second = say(&world, message("one more")).await;
+    let drained = draining(&world).await;
+    world.model.go_on.notify_one();
+    running.await.unwrap();
+    assert!(drained.await.unwrap());
+    assert_eq!(second.replies.lock().unwrap()[1], "answered all the same");
+}
