@@ -58,28 +58,41 @@ pub(crate) struct Viewer {
 
 /// Lets the viewer in, or answers 403.
 pub(crate) async fn gate(State(state): State<HttpState>, mut request: Request, next: Next) -> Response {
-    let settings = state.core.settings();
-    let admitted = match &*state.dashboard {
-        Dashboard::Loopback => {
-            let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
-            let host = request.headers().get(header::HOST).map(|host| host.to_str().unwrap_or_default());
-            admit(peer, host, settings.public_base_url.as_deref())
-        }
-        Dashboard::Token { secret, actor } => {
-            by_token(bearer(request.headers().get_all(header::AUTHORIZATION)), secret, actor)
-        }
-    };
-    match admitted {
+    match known(&state, &request) {
         Ok(actor) => {
-            let actor = granted(&actor, &settings.grants);
+            let actor = granted(&actor, &state.core.settings().grants);
             request.extensions_mut().insert(Viewer { actor });
             next.run(request).await
         }
-        Err(denied) => {
-            tracing::info!(route = "runs", reason = %denied, "viewer refused");
-            respond::plain(StatusCode::FORBIDDEN, "Forbidden\n")
+        Err(denied) => refused("runs", denied),
+    }
+}
+
+/// What whoever may not read the metrics is answered. The dashboard's gate lets in whom it knows, and this one in every
+/// mode whoever is at this machine: a collector beside the bot needs no secret for what tells of no run.
+pub(crate) fn metrics_refusal(state: &HttpState, request: &Request) -> Option<Response> {
+    let known = local(state, request).or_else(|_| known(state, request));
+    known.err().map(|denied| refused("metrics", denied))
+}
+
+fn known(state: &HttpState, request: &Request) -> Result<Actor, Denied> {
+    match &*state.dashboard {
+        Dashboard::Loopback => local(state, request),
+        Dashboard::Token { secret, actor } => {
+            by_token(bearer(request.headers().get_all(header::AUTHORIZATION)), secret, actor)
         }
     }
+}
+
+fn local(state: &HttpState, request: &Request) -> Result<Actor, Denied> {
+    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
+    let host = request.headers().get(header::HOST).map(|host| host.to_str().unwrap_or_default());
+    admit(peer, host, state.core.settings().public_base_url.as_deref())
+}
+
+fn refused(route: &'static str, reason: Denied) -> Response {
+    tracing::info!(route, %reason, "viewer refused");
+    respond::plain(StatusCode::FORBIDDEN, "Forbidden\n")
 }
 
 /// An unknown peer is nobody. The `Host` header must name this machine too: a page of another site whose name was

@@ -1,7 +1,7 @@
 //! `GET /metrics`: what Prometheus reads, where the installation wants it (docs/logging.md).
 //!
-//! Not authenticated: the names are fixed, the labels are words of this service, and the redactor has passed over them.
-//! Where it is off, the path belongs to nobody. Not here: what is measured.
+//! Behind the dashboard's gate, because behind the edge the port is the internet's: how much runs, and what it costs, is
+//! nobody else's. Where it is off, the path belongs to nobody. Not here: what is measured.
 
 use axum::{
     extract::{Request, State},
@@ -10,7 +10,7 @@ use axum::{
 };
 
 use super::elsewhere;
-use crate::state::HttpState;
+use crate::{state::HttpState, viewer};
 
 /// The text format's own media type.
 const CONTENT_TYPE: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
@@ -19,6 +19,9 @@ const CONTENT_TYPE: HeaderValue = HeaderValue::from_static("text/plain; version=
 pub(crate) async fn metrics(State(state): State<HttpState>, request: Request) -> Response {
     match &state.metrics {
         Some(render) => {
+            if let Some(refused) = viewer::metrics_refusal(&state, &request) {
+                return refused;
+            }
             let headers = [
                 (header::CONTENT_TYPE, CONTENT_TYPE),
                 (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),

@@ -2,6 +2,7 @@
 
 mod admin;
 mod ingress;
+mod metrics;
 mod pages;
 mod probe;
 mod streams;

@@ -254,7 +254,8 @@ impl Bot {
         let build = Build { commit: "abc123".into(), built_at: None };
         let crashed = Arc::new(Notify::new());
         let ended = Arc::clone(&crashed);
-        let state = HttpState::new(core.clone(), tokens, build);
+        let state =
+            HttpState::new(core.clone(), tokens, build).with_metrics(|| "ars_in_flight 0\n".to_owned());
         let state = state.with_dashboard(dashboard).with_crash(move || ended.notify_one());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();

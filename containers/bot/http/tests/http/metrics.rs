@@ -1,0 +1,53 @@
+//! Who may read the metrics: this machine, and viewers of the dashboard (docs/logging.md).
+#![expect(clippy::unwrap_used, reason = "a test")]
+
+use ars_auth::Secret;
+use ars_bot_core::settings::Settings;
+use ars_bot_http::Dashboard;
+use reqwest::Client;
+
+use super::support::{Bot, TOKENS};
+
+fn by_token() -> Dashboard {
+    Dashboard::Token { secret: Secret::parse(Some("look".into())).unwrap(), actor: "access:ops".into() }
+}
+
+fn public() -> Settings {
+    Settings { public_base_url: Some("https://bot.example.com".into()), ..Settings::default() }
+}
+
+/// Status and body for a request that comes by this name and with this bearer.
+async fn scraped(bot: &Bot, host: Option<&str>, bearer: Option<&str>) -> (u16, String) {
+    let mut request = Client::new().get(bot.url("/metrics"));
+    if let Some(host) = host {
+        request = request.header("host", host);
+    }
+    if let Some(bearer) = bearer {
+        request = request.bearer_auth(bearer);
+    }
+    let response = request.send().await.unwrap();
+    (response.status().as_u16(), response.text().await.unwrap())
+}
+
+#[tokio::test]
+async fn whoever_is_at_the_bots_machine_may_read_them_without_a_credential() {
+    for dashboard in [Dashboard::Loopback, by_token()] {
+        let bot = Bot::behind(dashboard, TOKENS, Settings::default()).await;
+        assert_eq!(scraped(&bot, None, None).await, (200, "ars_in_flight 0\n".to_owned()));
+        // What a proxy on this machine hands on came from elsewhere.
+        assert_eq!(scraped(&bot, Some("bot.example.com"), None).await.0, 403);
+    }
+}
+
+#[tokio::test]
+async fn behind_the_edge_they_take_the_dashboards_secret() {
+    let bot = Bot::behind(by_token(), TOKENS, public()).await;
+    for bearer in [None, Some("good"), Some("reader"), Some("loo"), Some("looked")] {
+        assert_eq!(scraped(&bot, None, bearer).await, (403, "Forbidden\n".to_owned()), "{bearer:?}");
+    }
+    assert_eq!(scraped(&bot, None, Some("look")).await, (200, "ars_in_flight 0\n".to_owned()));
+    assert_eq!(scraped(&bot, Some("bot.example.com"), Some("look")).await.0, 200);
+
+    let closed = Bot::behind(Dashboard::Loopback, TOKENS, public()).await;
+    assert_eq!(scraped(&closed, None, None).await.0, 403);
+}
