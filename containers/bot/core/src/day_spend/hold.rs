@@ -1,0 +1,50 @@
+//! What one run may spend of a day, until its cost takes the place of that.
+
+use std::sync::Arc;
+
+use ars_agent::money::MoneyCap;
+use ars_types::{RunId, UnixMillis};
+
+use super::DaySpend;
+
+/// What one run may spend of a day, held until it is settled or dropped.
+pub struct Hold {
+    pub(super) spend: Arc<DaySpend>,
+    pub(super) microusd: u64,
+    pub(super) run: Option<RunId>,
+}
+
+impl Hold {
+    /// The most that its run may cost.
+    pub(crate) fn cap(&self) -> MoneyCap {
+        MoneyCap { run_microusd: self.microusd }
+    }
+
+    /// From now on it is held for this run, which the ledger may list.
+    pub(crate) fn be_for(&mut self, run: &RunId) {
+        let mut own = self.spend.own();
+        if let Some(before) = self.run.replace(run.clone()) {
+            own.runs.remove(&before);
+        }
+        own.runs.insert(run.clone());
+    }
+
+    /// The run is over: its cost takes the place of what was held, whether its record comes to be written or not.
+    pub(crate) fn settle(mut self, run: &RunId, cost: Option<u64>, at: UnixMillis) {
+        self.spend.cost(run, cost.unwrap_or(self.microusd), at);
+        if let Some(run) = self.run.take() {
+            self.spend.own().runs.remove(&run);
+        }
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        let mut own = self.spend.own();
+        own.held = own.held.saturating_sub(self.microusd);
+        if let Some(run) = &self.run {
+            own.runs.remove(run);
+            own.is_given_up = true;
+        }
+    }
+}
