@@ -1,6 +1,6 @@
 //! Random plans of faults for each story. `SIMULATION_SEEDS=10000` plays that many of each; `SIMULATION_SEED=n` plays one
 //! and tells all of it; `SIMULATION_COMMIT=<id>` plays as many again that nobody has played before, from the commit's id
-//! on.
+//! on, or `SIMULATION_COMMIT_SEEDS=100` of them.
 
 use ars_tests_simulation::{Plan, Story, play, violations};
 
@@ -71,7 +71,8 @@ fn hold(story: Story, seeds: u64) {
     }
     let seeds = number("SIMULATION_SEEDS").unwrap_or(seeds);
     let mut broken = Vec::new();
-    let fresh = first_of_commit().map_or(0..0, |first| first..first + seeds);
+    let of_commit = number("SIMULATION_COMMIT_SEEDS").unwrap_or(seeds);
+    let fresh = first_of_commit().map_or(0..0, |first| first..first + of_commit);
     for seed in (0..seeds).chain(fresh.clone()) {
         let plan = Plan::random(story, seed);
         let (ended, evidence) = play(&plan);
