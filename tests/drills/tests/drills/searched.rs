@@ -1,0 +1,27 @@
+//! The search that every machine ends with finds what there is to find.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use ars_testkit::Reply;
+use ars_tests_drills::{Machine, secrets};
+use serde_json::json;
+
+use crate::{PROGRAM, kills::over};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_drill_whose_machine_shows_a_secret_fails_when_its_machine_ends() {
+    let machine = Machine::new(PROGRAM, |_| Reply::text("Done.")).await;
+    let mut bot = machine.bot().await;
+    // What people write themselves the model is told; of this one a drill expects that nobody writes it.
+    let text = format!("is {} still in use?", secrets::LOCAL);
+    bot.ask(&json!({ "text": text })).await.unwrap().unwrap();
+    over(&machine).await;
+    bot.terminate().await;
+    assert_eq!(machine.leaks(), [format!("{} in a prompt", secrets::LOCAL)]);
+    assert!(machine.streams().contains("Done."), "the run's stream was read");
+
+    std::fs::write(machine.path("logs/last"), secrets::DASHBOARD).unwrap();
+    assert_eq!(machine.leaks().len(), 2, "{:?}", machine.leaks());
+    let ended = catch_unwind(AssertUnwindSafe(|| drop(machine)));
+    assert!(ended.is_err(), "the machine ended as if nothing had shown");
+}
