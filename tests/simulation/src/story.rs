@@ -110,7 +110,7 @@ impl Story {
         let plain = Settings {
             default_agent: Some("coding".into()),
             default_model: ModelRef::parse("scripted/m").ok(),
-            repositories: vec![Repository { name: "acme/app".into(), origin: "/app".into() }],
+            repositories: vec![repository()],
             default_repository: Some("acme/app".into()),
             ..Settings::default()
         };
@@ -151,6 +151,11 @@ impl Story {
     pub(crate) fn cost(self, model: &str, usage: Usage) -> u64 {
         if self.day_cap().is_some() { price(model).cost(usage) } else { 0 }
     }
+}
+
+/// What all runs work on.
+pub(crate) fn repository() -> Repository {
+    Repository { name: "acme/app".into(), origin: "/app".into() }
 }
 
 /// What one run may cost, in micro-dollars: enough for a summary and some steps after it.

@@ -10,7 +10,7 @@ use ars_types::ThreadKey;
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
-use crate::{evidence::Effect, life::Life, script::bounded::LARGE};
+use crate::{evidence::Effect, life::Life, script::bounded::LARGE, story};
 
 /// Lines of the large file: some 2,000 tokens.
 const LARGE_LINES: usize = 900;
@@ -21,7 +21,8 @@ pub(crate) struct Tree(pub(crate) Arc<Life>);
 #[async_trait]
 impl WorkspaceProvider for Tree {
     async fn repository_of(&self, _thread: &ThreadKey) -> Result<Option<Repository>, WorkspaceError> {
-        Ok(None)
+        // Every thread has its tree: what becomes of a run without one is not simulated.
+        Ok(Some(story::repository()))
     }
 
     async fn open(

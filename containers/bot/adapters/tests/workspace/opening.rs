@@ -218,3 +218,18 @@ async fn what_a_crash_left_half_made_is_removed_once_nobody_can_be_making_it() {
     assert!(!root.join(".making-old").exists());
     assert!(root.join(".making-new").exists());
 }
+
+#[tokio::test]
+async fn a_thread_whose_tree_is_gone_has_no_repository_and_one_that_is_half_gone_does_not_open() {
+    let world = world();
+    let origin = world.origin();
+    world.open_from("t", &origin).await.unwrap();
+    std::fs::remove_dir_all(world.tree()).unwrap();
+    let thread = thread("t");
+    let request = WorkspaceRequest { thread: &thread, repository: None, git_ref: None };
+    let opened = world.provider.open(request, &CancellationToken::new()).await;
+    assert!(matches!(opened.err().unwrap(), WorkspaceError::Infra(_)), "no empty tree in its place");
+
+    std::fs::remove_dir_all(world.folder.path().join("workspaces")).unwrap();
+    assert_eq!(world.provider.repository_of(&thread).await.unwrap(), None);
+}

@@ -34,6 +34,7 @@ use crate::{
 };
 use slot::Slot;
 
+pub(crate) use conversation::transcript_size;
 pub use listening::Listening;
 pub use meta::Meta;
 pub use tracked::{Gate, Step, Stepped, Tracked};

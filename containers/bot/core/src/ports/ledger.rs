@@ -51,11 +51,8 @@ pub trait Ledger: Send + Sync {
     /// Offers runs of this generation to the next one. Runs that cannot be offered are not among the answer.
     async fn handoff(&self, generation: &Generation, runs: &[RunId]) -> Result<Vec<RunId>, StoreError>;
 
-    /// Takes over what other generations offered or let lapse, `except` these runs, and makes this one the owner of each
-    /// transcript.
-    ///
-    /// A run whose transcript would not change hands is logged and left out: nobody resumes it before its new lease
-    /// has lapsed too.
+    /// Takes over what other generations offered or let lapse, `except` these runs. Their transcripts are still the other
+    /// generations' ([`super::Transcripts::set_owner`]).
     async fn reclaim(
         &self,
         generation: &Generation,

@@ -7,11 +7,12 @@ use ars_agent::{
     resume::{self, Attempts},
 };
 use ars_events::{Event, EventBody, NoteKind};
-use ars_runs::{Closing, closing_record};
+use ars_runs::{Closing, RunRecord, closing_record};
 use ars_types::RunStatus;
 use ars_wire::ledger::{Followup, Phase, Reclaimed};
 use serde_json::Value;
 
+use super::stored::Stored;
 use crate::{
     day_spend::Hold,
     history,
@@ -27,18 +28,18 @@ use crate::{
 pub(super) async fn interrupted(
     core: &Core,
     run: Reclaimed,
-    events: Vec<Value>,
+    stored: Stored,
     reason: &str,
     hold: &mut Option<Hold>,
 ) -> Result<(), StoreError> {
-    close(core, run, events, RunStatus::Interrupted, reason, hold).await
+    close(core, run, stored, RunStatus::Interrupted, reason, hold).await
 }
 
 /// Closes a run with this status, without a reply. The day counts what it held unless all that it cost is known.
 pub(super) async fn close(
     core: &Core,
     run: Reclaimed,
-    mut events: Vec<Value>,
+    mut stored: Stored,
     status: RunStatus,
     reason: &str,
     hold: &mut Option<Hold>,
@@ -49,16 +50,16 @@ pub(super) async fn close(
     let held = hold.as_ref().map(|hold| hold.cap().run_microusd).filter(|_| may_have_cost_more(&run, cost));
     let closing = Closing { status, finished_at: core.clock().now(), cost, held };
     // The claim of a run that went on without the ledger may reach it after the run's end: its record stays.
-    let stored = Policy::RECORD.run(&owner.run_id, || core.store().get(&owner.run_id)).await?;
-    let ended = stored.filter(|record| !history::is_provisional(record));
+    let record = Policy::RECORD.run(&owner.run_id, || core.store().get(&owner.run_id)).await?;
+    let ended = record.filter(|record| !history::is_provisional(record));
     let is_late = ended.is_some();
     let status = ended.as_ref().map_or(status, |record| record.status);
     let news = last_news(live, &run, status).await?;
     let follow_ups = unread(run.inbox.iter().chain(&news));
     if status == RunStatus::Interrupted && !is_late {
-        events.extend(notes_of(core, &events, &follow_ups));
+        note_unread(core, &mut stored.events, &follow_ups);
     }
-    let record = ended.unwrap_or_else(|| closing_record(&run, events, closing));
+    let record = ended.unwrap_or_else(|| record_of(&run, stored, closing));
     let finished = Policy::RECORD.run(&owner.run_id, || live.ledger().finish(&owner, &record)).await?;
     match finished {
         Owned::Done(_) => {
@@ -76,6 +77,14 @@ pub(super) async fn close(
         }
     }
     Ok(())
+}
+
+/// The record of a run that ends here.
+fn record_of(run: &Reclaimed, stored: Stored, closing: Closing) -> RunRecord {
+    let mut record = closing_record(run, stored.events, closing);
+    record.event_count = record.event_count.max(stored.at_least);
+    record.truncated = record.event_count != record.stored_event_count;
+    record
 }
 
 /// Whether it may have cost more than its last step says: only a process that leaves a run in good order has told all.
@@ -132,21 +141,18 @@ async fn hand_on(core: &Core, run: &Reclaimed, status: RunStatus, follow_ups: Ve
 }
 
 /// What was said to a run that was cut off, for its record: without the run it belongs to, it is no request.
-fn notes_of(core: &Core, events: &[Value], follow_ups: &[FollowUp]) -> Vec<Value> {
+fn note_unread(core: &Core, events: &mut Vec<Value>, follow_ups: &[FollowUp]) {
+    for follow_up in follow_ups {
+        note(core, events, NoteKind::FollowUp, format!("not read: {}", follow_up.note.text));
+    }
+}
+
+/// Adds a note to a record's events, behind all others.
+pub(super) fn note(core: &Core, events: &mut Vec<Value>, kind: NoteKind, summary: String) {
     let last_seq = events.iter().filter_map(|event| event["seq"].as_u64()).max().unwrap_or_default();
-    let notes = follow_ups.iter().zip(last_seq + 1..).filter_map(|(follow_up, seq)| {
-        let body = EventBody::RunNote {
-            kind: NoteKind::FollowUp,
-            summary: format!("not read: {}", follow_up.note.text),
-            mode: None,
-            actor: None,
-            from: None,
-            to: None,
-        };
-        let body = core.deps().redactor.redact_event(body);
-        serde_json::to_value(Event { body, seq, at: Some(core.clock().now()), span_id: None }).ok()
-    });
-    notes.collect()
+    let body = core.deps().redactor.redact_event(EventBody::note(kind, summary));
+    let event = Event { body, seq: last_seq + 1, at: Some(core.clock().now()), span_id: None };
+    events.extend(serde_json::to_value(event));
 }
 
 /// The way back to whoever asked for the run.

@@ -9,9 +9,8 @@ use ars_agent::{
 use ars_types::{RunStatus, ThreadKey};
 use ars_wire::ledger::{Reclaimed, StepRecord};
 use serde_json::Value;
-use tokio_util::sync::CancellationToken;
 
-use super::{Refused, since, spans, stored::Stored};
+use super::{Refused, since, spans, stored::Stored, tree};
 use crate::{
     agents,
     conclude::{self, Conclusion},
@@ -20,7 +19,7 @@ use crate::{
     leftovers::{self, Unreader},
     live::{Meta, Stepped, Tracked, VIEW_TOKEN},
     memory::Remembering,
-    ports::{ChannelIo, StoreError, StoreErrorKind, WorkspaceRequest},
+    ports::{ChannelIo, StoreError, StoreErrorKind},
     registry::{Kept, Origin, RunHandle},
     run::{Assignment, First, Resumption, Voice},
     service::{Core, InFlight},
@@ -31,23 +30,25 @@ use crate::{
 /// Where a run stands that goes on.
 pub(super) struct Stand {
     turns: Vec<Turn>,
+    /// Of what is stored of them.
+    size: usize,
     record: StepRecord,
     attempts: Attempts,
     first: First,
 }
 
-impl From<Resume> for Stand {
-    fn from(resume: Resume) -> Self {
+impl Stand {
+    /// At its last step.
+    pub(super) fn resumed(resume: Resume, size: usize) -> Self {
         let Resume { turns, settle, record, attempts } = resume;
         let first = if settle.is_empty() { First::CallModel } else { First::Settle(settle) };
-        Self { turns, record, attempts, first }
+        Self { turns, size, record, attempts, first }
     }
-}
 
-impl From<RunStep> for Stand {
-    fn from(step: RunStep) -> Self {
+    /// At a step whose record was lost.
+    pub(super) fn at_step(step: RunStep, size: usize) -> Self {
         let RunStep { turns, calls, record, attempts } = step;
-        Self { turns, record, attempts, first: First::RunStep(calls) }
+        Self { turns, size, record, attempts, first: First::RunStep(calls) }
     }
 }
 
@@ -85,7 +86,7 @@ pub(super) async fn prepare(
     let (Some(io), Some(live)) = (io, core.live()) else { return Ok(Err(Refused::Channel)) };
 
     leave_follow_ups(run, &stand.record, &claim);
-    let Stored { events, flushed } = stored;
+    let Stored { events, flushed, .. } = stored;
     let kept = kept(events);
     let Ok(handle) = core.registry().restore(run.row.run_id.clone(), meta.facts(), origin(run, kept)) else {
         return Ok(Err(Refused::Randomness));
@@ -95,7 +96,7 @@ pub(super) async fn prepare(
     let mut state = run.row.state.clone();
     stand.attempts.store(&mut state);
     let told = since::told(&mut state, &stand.record, &stand.first, events);
-    tracked.adopt(stand.turns.len() as u64, state).await;
+    tracked.adopt(stand.turns.len() as u64, stand.size, state).await;
     // Counted before anything is done, or a run that kills its process would be resumed for ever.
     let counted = count(core, &tracked).await;
     if counted != Stepped::Stored {
@@ -194,13 +195,8 @@ async fn assignment(core: &Core, run: &Reclaimed, meta: &Meta) -> Result<Assignm
     let agent = agents::find(&meta.agent).ok_or(Refused::Agent)?;
     let client = deps.models.client(&meta.model).map_err(|error| Refused::Model(error.to_string()))?;
     let thread = ThreadKey::from_text(&meta.thread_key).ok_or(Refused::Thread)?;
-    let workspace = if agent.needs_repository {
-        let request = WorkspaceRequest { thread: &thread, repository: None, git_ref: None };
-        let opened = deps.workspaces.open(request, &CancellationToken::new()).await;
-        Some(opened.map_err(|error| Refused::Workspace(error.to_string()))?)
-    } else {
-        None
-    };
+    let workspace =
+        if agent.needs_repository { Some(tree::reopen(core, &thread, meta).await?) } else { None };
     let mut assignment =
         Assignment::of(core.deps(), agent, Voice { name: meta.model.clone(), client }, meta.effort);
     ars_agent::resume::system_of(run).clone_into(&mut assignment.system);

@@ -6,9 +6,12 @@
 
 mod close;
 mod go_on;
+mod read;
 mod since;
 mod spans;
 mod stored;
+mod take;
+mod tree;
 
 use std::{
     collections::HashSet,
@@ -16,22 +19,20 @@ use std::{
     time::Duration,
 };
 
-use ars_agent::{Effects, Saved, money::MoneyCap, resume::Decision};
+use ars_agent::{Saved, money::MoneyCap};
 use ars_types::RunId;
 use ars_wire::ledger::Reclaimed;
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    agents,
     day_spend::Hold,
-    live::{LEASE, Live, Meta, REPLIED},
+    live::{LEASE, Live, Meta},
     ports::{StoreError, StoreErrorKind},
-    retry::Policy,
-    run::Toolbox,
     service::Core,
 };
-use stored::Stored;
+use read::Patience;
+use take::take;
 
 /// Why a run that could go on does not.
 #[derive(Debug, Error)]
@@ -51,9 +52,18 @@ pub(crate) enum Refused {
     /// The thread has a newer run.
     #[error("the thread has a newer run")]
     Thread,
-    /// The thread's working tree is not there.
+    /// The thread's working tree cannot be opened.
     #[error("the workspace could not be made ready: {0}")]
     Workspace(String),
+    /// The thread has no working tree here, as when the machine was replaced.
+    #[error("its working tree is gone, and with it what it had done there")]
+    TreeGone,
+    /// The thread's working tree is not the run's.
+    #[error("the thread's working tree is of another repository")]
+    AnotherTree,
+    /// What is stored of it is not to be had.
+    #[error("what is stored of it cannot be read: {0}")]
+    Unread(StoreError),
     /// The step has no loop to go on with.
     #[error("the stored step does not say how the loop stood")]
     NoLoop,
@@ -65,8 +75,17 @@ pub(crate) enum Refused {
     Randomness,
 }
 
+impl Refused {
+    /// Whether the run has lost what it worked in, which whoever reads its record should know.
+    const fn is_of_tree(&self) -> bool {
+        matches!(self, Self::Workspace(_) | Self::TreeGone | Self::AnotherTree)
+    }
+}
+
 /// Between two attempts to go on with a run that was taken over, while the stores fail.
 const AGAIN_AFTER: Duration = Duration::from_secs(5);
+/// Between two looks at what other processes left: whatever lapses is found within two leases.
+const EVERY: Duration = Duration::from_millis(LEASE as u64);
 
 /// Takes over again and again until `end` fires or the process drains.
 pub(crate) async fn keep_taking_over(core: &Core, end: CancellationToken) {
@@ -78,7 +97,7 @@ pub(crate) async fn keep_taking_over(core: &Core, end: CancellationToken) {
         tokio::select! {
             () = end.cancelled() => return,
             () = core.hand_off().cancelled() => return,
-            () = tokio::time::sleep(Duration::from_millis(LEASE.into())) => {}
+            () = tokio::time::sleep(EVERY) => {}
         }
     }
 }
@@ -150,13 +169,13 @@ fn spawn_take(core: &Core, run: Reclaimed, taking: &Taking) {
     // At once: its row is this process's already, so nobody else counts it for this one.
     let mut hold = hold_of(&core, &run);
     tokio::spawn(async move {
-        while let Err(error) = take(&core, run.clone(), &mut hold, core.enter()).await {
+        let mut patience = Patience::default();
+        while let Err(error) = take(&core, run.clone(), &mut hold, &mut patience, core.enter()).await {
             tracing::error!(run = %id, error = %error, "a run taken over does not go on");
-            if error.kind != StoreErrorKind::Transient {
-                break;
-            }
+            // Given up, it would be a stray, of which less is known.
+            let wait = if error.kind == StoreErrorKind::Transient { AGAIN_AFTER } else { EVERY };
             tokio::select! {
-                () = tokio::time::sleep(AGAIN_AFTER) => {}
+                () = tokio::time::sleep(wait) => {}
                 // The next process finds it when its lease has lapsed.
                 () = core.hand_off().cancelled() => break,
             }
@@ -173,49 +192,4 @@ fn hold_of(core: &Core, run: &Reclaimed) -> Option<Hold> {
         .map(|run_microusd| MoneyCap { run_microusd })
         .or_else(|| run.last_step.as_ref().and_then(Saved::of)?.cap())?;
     Some(core.day_spend().hold(&run.row.run_id, cap))
-}
-
-/// One run. Its hold is left where it is until the run goes on or is closed.
-async fn take(
-    core: &Core,
-    mut run: Reclaimed,
-    hold: &mut Option<Hold>,
-    in_flight: crate::service::InFlight,
-) -> Result<(), StoreError> {
-    let Some(live) = core.live() else { return Ok(()) };
-    let id = run.row.run_id.clone();
-    let transcript = Policy::RECORD.run(&id, || live.transcripts().read(&id)).await?;
-    let events = Policy::RECORD.run(&id, || live.ledger().live_events(&id)).await?;
-    let stored = Stored::of(&run, events);
-    let maybe_replied = run.row.state.get(REPLIED).and_then(serde_json::Value::as_bool) == Some(false);
-    if maybe_replied {
-        // Its process died around the reply. Whether the requester has it is not known, so the record does not say so.
-        run.row.state.remove(ars_agent::resume::FINAL_STATUS);
-        tracing::info!(run = %id, "taken over between its end and its reply");
-        let reason = "it had ended; whether it replied is not known";
-        return close::interrupted(core, run, stored.events, reason, hold).await;
-    }
-    let decision = ars_agent::resume::decide(&run, transcript, effects(&run));
-    let stand = match decision {
-        Decision::Close { status, reason } => {
-            return close::close(core, run, stored.events, status, &reason.to_string(), hold).await;
-        }
-        Decision::Resume(resume) => go_on::Stand::from(resume),
-        Decision::RunStep(step) => go_on::Stand::from(step),
-    };
-    match go_on::prepare(core, &run, &stored, stand, hold, in_flight).await? {
-        Ok(ready) => {
-            ready.go_on(core).await;
-            Ok(())
-        }
-        Err(Refused::Lost) => Ok(()),
-        Err(refused) => close::interrupted(core, run, stored.events, &refused.to_string(), hold).await,
-    }
-}
-
-/// The effects of the tools that the run's agent has in this process.
-fn effects(run: &Reclaimed) -> impl Fn(&str) -> Option<Effects> + use<> {
-    let agent = Meta::of_row(&run.row.meta).ok().and_then(|meta| agents::find(&meta.agent));
-    let tools = agent.map(|agent| Toolbox::new(agent.toolset.tools()));
-    move |name: &str| tools.as_ref()?.find(name).map(crate::tools::Tool::effects)
 }

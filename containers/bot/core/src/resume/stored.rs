@@ -15,6 +15,8 @@ pub(super) struct Stored {
     pub(super) events: Vec<Value>,
     /// The last one that the ledger has as an event.
     pub(super) flushed: u64,
+    /// So many there were at least, although they are not all here.
+    pub(super) at_least: u64,
 }
 
 impl Stored {
@@ -23,7 +25,13 @@ impl Stored {
         let flushed = events.iter().filter_map(seq).max().unwrap_or_default();
         let head = run.row.state.get(HEAD).and_then(Value::as_array).into_iter().flatten();
         events.extend(head.filter(|event| seq(event) > Some(flushed)).cloned());
-        Self { events, flushed }
+        Self { events, flushed, at_least: 0 }
+    }
+
+    /// What there is of a run whose events cannot be read.
+    pub(super) fn without_events(run: &Reclaimed) -> Self {
+        let at_least = run.last_step.as_ref().map_or(0, |step| step.seq);
+        Self { at_least, ..Self::of(run, Vec::new()) }
     }
 }
 

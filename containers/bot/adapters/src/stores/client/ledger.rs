@@ -1,12 +1,10 @@
 //! The ledger of live runs (state-worker supplement sections 9 and 11).
 //!
-//! A finish clears the run's transcript, and a reclaim makes the caller the owner of each transcript it takes over:
-//! both belong together in every caller's eyes, and are two objects only on the edge.
+//! A finish clears the run's transcript: both belong together in every caller's eyes, and are two objects only on the edge.
+//! Not here: making oneself the owner of a transcript that was taken over, which may have to be tried for a while
+//! (`ars_bot_core::resume`).
 
-use ars_bot_core::{
-    ports::{Claim, Ledger, News, Owned, Stop, StoreError, Stored, Told, Transcripts as _},
-    retry::Policy,
-};
+use ars_bot_core::ports::{Claim, Ledger, News, Owned, Stop, StoreError, Stored, Told, Transcripts as _};
 use ars_runs::RunRecord;
 use ars_types::{Generation, RunId, StopMode};
 use ars_wire::{
@@ -19,14 +17,10 @@ use ars_wire::{
     state::{Route, RunVerb},
 };
 use async_trait::async_trait;
-use futures::{StreamExt as _, stream};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, value::RawValue};
 
 use super::{Client, Exchange, malformed, runs::check_events, unexpected};
-
-/// Transcripts that change hands at once after a reclaim.
-const OWNERS_AT_ONCE: usize = 8;
 
 #[async_trait]
 impl<E: Exchange> Ledger for Client<E> {
@@ -111,8 +105,7 @@ impl<E: Exchange> Ledger for Client<E> {
         let request = self.keyed(ReclaimRequest { generation, lease_ms, now, except });
         let answer = self.ask(Route::Runs(RunVerb::Reclaim), &request).await?;
         let RunsResponse { runs } = answer;
-        let runs = stream::iter(runs).map(|run| self.with_transcript(run)).buffered(OWNERS_AT_ONCE);
-        Ok(runs.filter_map(std::future::ready).collect().await)
+        Ok(runs)
     }
 
     async fn live_events(&self, run: &RunId) -> Result<Vec<Value>, StoreError> {
@@ -142,18 +135,6 @@ impl<E: Exchange> Client<E> {
     ) -> Result<Owned<A>, StoreError> {
         let request = self.keyed(OwnerWrite { owner, what });
         owned(self.order(Route::Runs(verb), &request).await?)
-    }
-
-    /// A run taken over, once its transcript is too; none when that failed.
-    async fn with_transcript(&self, run: Reclaimed) -> Option<Reclaimed> {
-        let owner = Owner { run_id: run.row.run_id.clone(), generation: run.row.owner_gen.clone() };
-        match Policy::STATE.run(&owner.run_id, || self.set_owner(&owner)).await {
-            Ok(()) => Some(run),
-            Err(error) => {
-                tracing::error!(run = %owner.run_id, error = %error, "transcript of a reclaimed run not taken over");
-                None
-            }
-        }
     }
 }
 

@@ -298,6 +298,8 @@ pub async fn what_was_handed_off_is_reclaimed_with_all_a_new_owner_needs(fixture
     assert_eq!(taken.jobs, []);
 
     let new = owner("r1", "g2");
+    assert_eq!(fixture.transcripts.write(&new, &[], &[]).await.unwrap(), Owned::Fenced);
+    fixture.transcripts.set_owner(&new).await.unwrap();
     assert_eq!(fixture.ledger.heartbeat(&old, LEASE_MS).await.unwrap(), Owned::Fenced);
     assert_eq!(fixture.transcripts.write(&old, &[], &[]).await.unwrap(), Owned::Fenced);
     assert_eq!(fixture.transcripts.write(&new, &[], &[]).await.unwrap(), Owned::Done(()));

@@ -8,6 +8,8 @@ mod preparing;
 mod remembering;
 mod spending;
 mod stopped;
+mod trees;
+mod unread;
 
 use std::sync::Arc;
 

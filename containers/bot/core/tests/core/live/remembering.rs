@@ -33,7 +33,7 @@ fn process(
     };
     let channels = Arc::new(Reopening(Arc::new(Collector::default())));
     let capabilities = Capabilities { memory: Some(memory), ..ledger.capability(generation, channels) };
-    Arc::new(world_with(moves, capabilities))
+    Arc::new(world_with(moves, capabilities).with_tree())
 }
 
 #[tokio::test(start_paused = true)]

@@ -39,7 +39,7 @@ fn equipped(capabilities: Capabilities, moves: Vec<Move>) -> Arc<World> {
         settings.money = MoneyCaps { run: Some(9 * CALL), day: Some(9 * CALL) };
         settings
     };
-    Arc::new(world_of(moves, capabilities, priced))
+    Arc::new(world_of(moves, capabilities, priced).with_tree())
 }
 
 fn look() -> Move {

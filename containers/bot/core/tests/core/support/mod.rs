@@ -197,6 +197,10 @@ pub struct EchoWorkspace {
     /// Told when a tree is asked for that takes long; it is not to be had once `give_up` is notified.
     pub opening: tokio::sync::Notify,
     pub give_up: tokio::sync::Notify,
+    /// Where it was cloned from; nothing before it is made, and after it is gone.
+    pub own: Mutex<Option<Repository>>,
+    /// The repository and the ref of each opening.
+    pub asked_for: Mutex<Vec<(Option<String>, Option<String>)>>,
 }
 
 #[async_trait]
@@ -276,7 +280,7 @@ pub struct OneWorkspace(pub Arc<EchoWorkspace>);
 #[async_trait]
 impl WorkspaceProvider for OneWorkspace {
     async fn repository_of(&self, _thread: &ThreadKey) -> Result<Option<Repository>, WorkspaceError> {
-        Ok(None)
+        Ok(self.0.own.lock().unwrap().clone())
     }
 
     async fn open(
@@ -294,6 +298,11 @@ impl WorkspaceProvider for OneWorkspace {
         }
         if request.repository.is_some_and(|repository| repository.origin == "/broken") {
             return Err(WorkspaceError::Clone("fatal: not a repository".into()));
+        }
+        let name = request.repository.map(|repository| repository.name.clone());
+        self.0.asked_for.lock().unwrap().push((name, request.git_ref.map(ToString::to_string)));
+        if let Some(repository) = request.repository {
+            *self.0.own.lock().unwrap() = Some(repository.clone());
         }
         let workspace: Arc<dyn Workspace> = Arc::<EchoWorkspace>::clone(&self.0);
         Ok(workspace)
@@ -403,6 +412,14 @@ pub fn message(text: &str) -> IncomingMessage {
 }
 
 impl World {
+    /// The same, on the machine where the thread's tree is: its run goes on in it.
+    #[must_use]
+    pub fn with_tree(self) -> Self {
+        let app = Repository { name: "acme/app".into(), origin: "/app".into() };
+        *self.workspace.own.lock().unwrap() = Some(app);
+        self
+    }
+
     /// Dispatches to the end, record included.
     pub async fn ask(&self, text: &str) -> Arc<Collector> {
         let io = Arc::new(Collector::default());

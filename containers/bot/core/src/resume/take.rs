@@ -1,0 +1,116 @@
+//! What becomes of one run that was taken over: it goes on, or is closed (state-worker supplement sections 9.5 and 10.3).
+//!
+//! Not here: when it is tried again because the stores do not answer (`resume`).
+
+use ars_agent::{
+    Effects,
+    resume::{self, Decision},
+};
+use ars_events::NoteKind;
+use ars_types::RunStatus;
+use ars_wire::{ledger::Reclaimed, transcript::Transcript};
+
+use super::{
+    Refused, close, go_on,
+    read::{self, Patience},
+    stored::Stored,
+};
+use crate::{
+    agents,
+    day_spend::Hold,
+    live::{Live, Meta, REPLIED, transcript_size},
+    ports::StoreError,
+    run::Toolbox,
+    service::{Core, InFlight},
+};
+
+/// Tries it once. Its hold is left where it is until the run goes on or is closed.
+pub(super) async fn take(
+    core: &Core,
+    mut run: Reclaimed,
+    hold: &mut Option<Hold>,
+    patience: &mut Patience,
+    in_flight: InFlight,
+) -> Result<(), StoreError> {
+    let Some(live) = core.live() else { return Ok(()) };
+    let stand = stand(live, &run, patience).await?;
+    let (stored, stand) = match read::events(live, &run.row.run_id, patience).await? {
+        Ok(events) => (Stored::of(&run, events), stand),
+        Err(refused) => (Stored::without_events(&run), stand.and(Err(Off::Refused(refused)))),
+    };
+    if run.row.state.get(REPLIED).and_then(serde_json::Value::as_bool) == Some(false) {
+        // Its process died around the reply. Whether the requester has it is not known, so the record does not say so.
+        run.row.state.remove(resume::FINAL_STATUS);
+        tracing::info!(run = %run.row.run_id, "taken over between its end and its reply");
+        let reason = "it had ended; whether it replied is not known";
+        return close::interrupted(core, run, stored, reason, hold).await;
+    }
+    let stand = match stand {
+        Ok(stand) => stand,
+        Err(Off::Decided { status, reason }) => {
+            return close::close(core, run, stored, status, &reason, hold).await;
+        }
+        Err(Off::Refused(refused)) => return refuse(core, run, stored, &refused, hold).await,
+    };
+    match go_on::prepare(core, &run, &stored, stand, hold, in_flight).await? {
+        Ok(ready) => {
+            ready.go_on(core).await;
+            Ok(())
+        }
+        Err(refused) => refuse(core, run, stored, &refused, hold).await,
+    }
+}
+
+/// Why a run does not go on.
+enum Off {
+    /// What is stored says so.
+    Decided { status: RunStatus, reason: String },
+    /// It could, but not here.
+    Refused(Refused),
+}
+
+/// Where it stands. Its conversation is read only where it may go on: a long one takes a while, and may not be to be had.
+async fn stand(
+    live: &Live,
+    run: &Reclaimed,
+    patience: &mut Patience,
+) -> Result<Result<go_on::Stand, Off>, StoreError> {
+    let transcript = if resume::needs_transcript(run) {
+        match read::conversation(live, run, patience).await? {
+            Ok(transcript) => transcript,
+            Err(refused) => return Ok(Err(Off::Refused(refused))),
+        }
+    } else {
+        Transcript::default()
+    };
+    let size = transcript_size(&transcript);
+    Ok(match resume::decide(run, transcript, effects(run)) {
+        Decision::Close { status, reason } => Err(Off::Decided { status, reason: reason.to_string() }),
+        Decision::Resume(resume) => Ok(go_on::Stand::resumed(resume, size)),
+        Decision::RunStep(step) => Ok(go_on::Stand::at_step(step, size)),
+    })
+}
+
+/// Closes a run that could go on, and does not here; one that is another process's stays as it is.
+async fn refuse(
+    core: &Core,
+    run: Reclaimed,
+    mut stored: Stored,
+    refused: &Refused,
+    hold: &mut Option<Hold>,
+) -> Result<(), StoreError> {
+    if matches!(refused, Refused::Lost) {
+        return Ok(());
+    }
+    if refused.is_of_tree() {
+        close::note(core, &mut stored.events, NoteKind::SandboxDead, refused.to_string());
+    }
+    close::interrupted(core, run, stored, &refused.to_string(), hold).await
+}
+
+/// The effects of the tools that the run's agent has in this process.
+fn effects(run: &Reclaimed) -> impl Fn(&str) -> Option<Effects> + use<> {
+    let agent = Meta::of_row(&run.row.meta).ok().and_then(|meta| agents::find(&meta.agent));
+    let tools = agent.map(|agent| Toolbox::new(agent.toolset.tools()));
+    move |name: &str| tools.as_ref()?.find(name).map(crate::tools::Tool::effects)
+}

@@ -1,0 +1,41 @@
+//! The tree of a run that goes on: the one that it worked in, or none.
+//!
+//! A tree that was made anew would lack what the run has done, and its conversation would speak of files that are not
+//! there (docs/decisions/0013). Not here: making trees (`dispatch`), and agents without one, which lose nothing with it.
+
+use std::sync::Arc;
+
+use ars_types::{RefName, ThreadKey};
+use tokio_util::sync::CancellationToken;
+
+use super::Refused;
+use crate::{
+    dispatch::is_same_place,
+    live::Meta,
+    ports::{Repository, Workspace, WorkspaceError, WorkspaceRequest},
+    service::Core,
+};
+
+/// Opens the tree that the thread has, if it is of the repository and the ref that the run was begun with. Only this run
+/// may work in it, so it is still the same when it is opened.
+pub(super) async fn reopen(
+    core: &Core,
+    thread: &ThreadKey,
+    meta: &Meta,
+) -> Result<Arc<dyn Workspace>, Refused> {
+    let not_ready = |error: WorkspaceError| Refused::Workspace(error.to_string());
+    let workspaces = &core.deps().workspaces;
+    let own = workspaces.repository_of(thread).await.map_err(not_ready)?.ok_or(Refused::TreeGone)?;
+    if meta.repo.as_ref().is_some_and(|name| !is_of(core, &own, name)) {
+        return Err(Refused::AnotherTree);
+    }
+    let git_ref = meta.git_ref.as_deref().and_then(|name| RefName::parse(name).ok());
+    let request = WorkspaceRequest { thread, repository: None, git_ref: git_ref.as_ref() };
+    workspaces.open(request, &CancellationToken::new()).await.map_err(not_ready)
+}
+
+/// Whether the repository goes by this name, or is in the place that this name is configured for.
+fn is_of(core: &Core, own: &Repository, name: &str) -> bool {
+    let mut configured = core.settings().repositories.iter().filter(|known| known.name == name);
+    own.name == name || configured.any(|known| is_same_place(&known.origin, &own.origin))
+}

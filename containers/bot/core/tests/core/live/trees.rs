@@ -1,0 +1,81 @@
+//! What becomes of a run whose working tree is not there any more when another process takes it over (docs/decisions/0013).
+
+use std::sync::Arc;
+
+use ars_bot_core::ports::Repository;
+use ars_types::RunStatus;
+
+use super::{begin, world_of};
+use crate::support::{Collector, Move, Reopening, ScriptedLedger, World, bash, outline, world_with};
+
+const CODING: &str = "agent:coding repo:acme/app ref:topic x";
+
+fn repository(name: &str, origin: &str) -> Repository {
+    Repository { name: name.into(), origin: origin.into() }
+}
+
+/// A run that has stored a command's step and is left in the middle of the next one; the process that takes it over,
+/// whose thread has this tree.
+async fn left_to(ledger: &Arc<ScriptedLedger>, text: &'static str, own: Option<Repository>) -> World {
+    let first = world_of(ledger, vec![Move::Ask(vec![bash("touch done")]), Move::HangUntilStopped]);
+    let (_, running) = begin(&first, text);
+    first.model.called.notified().await;
+    first.model.called.notified().await;
+    running.abort();
+    let channels = Arc::new(Reopening(Arc::new(Collector::default())));
+    let second = world_with(vec![Move::Say("done")], ledger.capability("g2", channels));
+    *second.workspace.own.lock().unwrap() = own;
+    second
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_whose_tree_is_gone_is_closed_as_interrupted_and_its_record_says_why() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let second = left_to(&ledger, CODING, None).await;
+    second.end_what_is_left(&ledger).await;
+    let record = ledger.records.lock().unwrap()[0].clone();
+    assert_eq!(record.status, RunStatus::Interrupted);
+    assert!(second.model.seen.lock().unwrap().is_empty(), "no model is asked about files that are not there");
+    assert_eq!(outline(&record).pop().unwrap(), "run_note sandbox_dead");
+    let note = record.events.last().unwrap()["summary"].as_str().unwrap().to_owned();
+    assert!(note.contains("working tree is gone"), "{note}");
+    assert_eq!(record.event_count, record.stored_event_count);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_does_not_go_on_in_the_tree_of_another_repository() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let second = left_to(&ledger, CODING, Some(repository("acme/other", "/other"))).await;
+    second.end_what_is_left(&ledger).await;
+    let record = ledger.records.lock().unwrap()[0].clone();
+    assert_eq!(record.status, RunStatus::Interrupted);
+    let note = record.events.last().unwrap()["summary"].as_str().unwrap().to_owned();
+    assert!(note.contains("another repository"), "{note}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_goes_on_in_its_tree_by_whatever_name_its_place_has_there() {
+    // Its name, also where it was cloned from elsewhere; or its configured place.
+    for own in [repository("acme/app", "/moved"), repository("origin:/app", "/app/")] {
+        let ledger = Arc::new(ScriptedLedger::default());
+        let second = left_to(&ledger, CODING, Some(own)).await;
+        second.end_what_is_left(&ledger).await;
+        assert_eq!(ledger.records.lock().unwrap()[0].status, RunStatus::Completed);
+        let asked = second.workspace.asked_for.lock().unwrap().clone();
+        assert_eq!(asked, [(None, Some("topic".to_owned()))], "a ref it was begun at is asked for again");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_without_a_tree_loses_nothing_with_it() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let first = world_of(&ledger, vec![Move::HangUntilStopped]);
+    let (_, running) = begin(&first, "hello");
+    first.model.called.notified().await;
+    running.abort();
+    let channels = Arc::new(Reopening(Arc::new(Collector::default())));
+    let second = world_with(vec![Move::Say("done")], ledger.capability("g2", channels));
+    second.end_what_is_left(&ledger).await;
+    assert_eq!(ledger.records.lock().unwrap()[0].status, RunStatus::Completed);
+    assert!(second.workspace.asked_for.lock().unwrap().is_empty());
+}

@@ -1,0 +1,123 @@
+//! What becomes of a run whose conversation or events are not to be had when another process takes it over (docs/decisions/0013).
+
+use std::sync::Arc;
+
+use ars_bot_core::ports::StoreErrorKind;
+use ars_runs::RunRecord;
+use ars_types::RunStatus;
+use ars_wire::transcript::Attachment;
+
+use super::{begin, world_of};
+use crate::support::{Collector, Fault, Move, Reopening, ScriptedLedger, World, bash, world_with};
+
+/// More failures than any patience lasts.
+const FOR_EVER: usize = 1000;
+
+/// The process that takes a run over which has stored a step.
+async fn taken_over(ledger: &Arc<ScriptedLedger>) -> World {
+    let first = world_of(ledger, vec![Move::HangUntilStopped]);
+    let (_, running) = begin(&first, "hello");
+    first.model.called.notified().await;
+    running.abort();
+    let channels = Arc::new(Reopening(Arc::new(Collector::default())));
+    world_with(vec![Move::Say("done")], ledger.capability("g2", channels))
+}
+
+/// The record of a run of whose next process these requests fail.
+async fn recorded(
+    name: &'static str,
+    faults: impl IntoIterator<Item = Fault>,
+) -> (RunRecord, Arc<ScriptedLedger>) {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let second = taken_over(&ledger).await;
+    ledger.script(name, faults);
+    second.end_what_is_left(&ledger).await;
+    let record = ledger.records.lock().unwrap()[0].clone();
+    assert!(ledger.runs().is_empty(), "its thread is free");
+    (record, ledger)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_whose_conversation_is_refused_is_closed_at_once() {
+    let fault = Fault::Fail(StoreErrorKind::Permanent);
+    for name in ["transcript.read", "transcript.owner"] {
+        let (record, ledger) = recorded(name, [fault]).await;
+        assert_eq!(record.status, RunStatus::Interrupted, "{name}");
+        assert_eq!(ledger.count("heartbeat"), 0);
+        assert!(!record.truncated, "its events are all there");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_whose_conversation_is_never_to_be_had_is_closed_after_some_minutes() {
+    let began = tokio::time::Instant::now();
+    let (record, ledger) =
+        recorded("transcript.read", [Fault::Fail(StoreErrorKind::Transient); FOR_EVER]).await;
+    assert_eq!(record.status, RunStatus::Interrupted);
+    assert!(began.elapsed().as_secs() >= 50, "an object that is overloaded for a while costs no run");
+    assert!(ledger.count("heartbeat") > 1, "its lease is kept meanwhile");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_while_in_which_nothing_answers_costs_no_run() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let second = taken_over(&ledger).await;
+    // Ten minutes, and more passes than a conversation is read in vain.
+    ledger.script("transcript.owner", [Fault::Fail(StoreErrorKind::Transient); 240]);
+    ledger.script("heartbeat", [Fault::Fail(StoreErrorKind::Transient); 120]);
+    second.end_what_is_left(&ledger).await;
+    assert_eq!(ledger.records.lock().unwrap()[0].status, RunStatus::Completed);
+    assert_eq!(ledger.count("transcript.owner"), 242, "once in each process it changed hands");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_moment_in_which_its_conversation_does_not_change_hands_costs_no_run() {
+    let (record, ledger) = recorded("transcript.owner", [Fault::Fail(StoreErrorKind::Transient); 3]).await;
+    assert_eq!(record.status, RunStatus::Completed);
+    let asked = ledger.asked.lock().unwrap().clone();
+    let last = |name| asked.iter().rposition(|asked| *asked == name).unwrap();
+    assert!(last("transcript.owner") < last("transcript.read"), "whoever may write it still is asked first");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_without_its_events_is_closed_with_what_is_known_of_them() {
+    let (record, _) = recorded("live_events", [Fault::Fail(StoreErrorKind::Permanent)]).await;
+    assert_eq!(record.status, RunStatus::Interrupted);
+    assert!(record.event_count > 0, "its step says how many there were at least");
+    assert_eq!(record.truncated, record.event_count > record.stored_event_count);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_conversation_is_not_read_for_a_run_that_does_not_go_on() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let second = taken_over(&ledger).await;
+    ledger.script("transcript.read", [Fault::Fail(StoreErrorKind::Permanent); FOR_EVER]);
+    ledger.runs().values_mut().for_each(|kept| kept.steps.clear());
+    second.end_what_is_left(&ledger).await;
+    assert_eq!((ledger.count("transcript.read"), ledger.records.lock().unwrap().len()), (0, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_whose_conversation_outgrows_what_can_be_read_back_says_so_and_ends_where_it_is() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let first = world_of(&ledger, vec![Move::HangUntilStopped]);
+    let (_, running) = begin(&first, "agent:coding repo:acme/app x");
+    first.model.called.notified().await;
+    running.abort();
+    // Nothing refers to it, but it is read with the rest.
+    let large =
+        Attachment { name: "t0p9".into(), media_type: "image/png".into(), data: "A".repeat(30 << 20) };
+    ledger.transcripts.lock().unwrap().values_mut().for_each(|kept| kept.attachments.push(large.clone()));
+
+    let channels = Arc::new(Reopening(Arc::new(Collector::default())));
+    let moves = vec![Move::Ask(vec![bash("x")]), Move::SayWhenTold("done here")];
+    let second = world_with(moves, ledger.capability("g2", channels)).with_tree();
+    let keeping = second.keep_ledger();
+    second.model.called.notified().await;
+    second.model.called.notified().await;
+    assert!(ledger.runs().values().all(|kept| kept.row.state.contains_key("unresumable")));
+    second.model.go_on.notify_one();
+    ledger.until(|ledger| !ledger.records.lock().unwrap().is_empty()).await;
+    keeping.abort();
+    assert_eq!(ledger.records.lock().unwrap()[0].status, RunStatus::Completed);
+}
