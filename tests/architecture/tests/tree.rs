@@ -95,3 +95,8 @@ fn nothing_is_left_for_later() {
 fn no_file_says_where_packages_come_from() {
     holds(&rules::hosts::check(&tree()));
 }
+
+#[test]
+fn what_the_documents_name_is_there() {
+    holds(&rules::named_paths::check(&tree()));
+}

@@ -9,6 +9,7 @@ pub mod hosts;
 pub mod manifests;
 pub mod messages;
 pub mod migrations;
+pub mod named_paths;
 pub mod purity;
 pub mod sizes;
 pub mod sleeps;
