@@ -106,6 +106,9 @@ impl Bot {
 
     /// Has it stop what is in flight, record it, and leave. Killed when that takes too long, or the user insists.
     pub fn stop(mut self, signals: &Signals) {
+        // The first has it drain, which may take long; the second insists. Two of one kind may come as one.
+        self.signal(Signal::TERM);
+        thread::sleep(LOOK);
         self.signal(Signal::INT);
         let began = Instant::now();
         while let Ok(None) = self.child.try_wait() {

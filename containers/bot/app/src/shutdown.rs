@@ -1,12 +1,12 @@
-//! How the server ends (bot supplement section 23): SIGTERM waits for what is in flight while the probe shows the
-//! drain; SIGINT stops it; a second SIGINT leaves at once.
+//! How the server ends (bot supplement section 23): SIGTERM and SIGINT have it wait for what is in flight while the probe
+//! shows the drain; SIGINT after either stops what is left; one more leaves at once.
 
 use std::time::Duration;
 
 use ars_bot_core::{Core, DRAIN_DEADLINE, registry::IndexChange};
 use ars_events::{Actor, ActorKind};
 use ars_types::StopMode;
-use tokio::{sync::broadcast::error::RecvError, task::JoinHandle};
+use tokio::{sync::broadcast::error::RecvError, task::JoinHandle, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 use crate::signals::{Signals, Told};
@@ -25,7 +25,7 @@ pub enum Wound {
     Stopped,
 }
 
-/// Ends what is in flight as the signal asks, then the server.
+/// Waits for what is in flight, or ends it when told again, then ends the server.
 pub async fn wind_down(
     core: &Core,
     signals: &mut Signals,
@@ -33,31 +33,43 @@ pub async fn wind_down(
     closing: CancellationToken,
     server: JoinHandle<()>,
 ) -> Wound {
-    tracing::info!(in_flight = core.load().in_flight, ?told, "shutting down");
-    let drained = match told {
-        Told::Stop => None,
+    let in_flight = core.load().in_flight;
+    tracing::info!(in_flight, ?told, "shutting down");
+    if told == Told::Interrupt && in_flight > 0 {
+        // Whoever pressed it sits there, and would think that it did nothing.
+        ars_bot_cli::tell(&format!("waiting for what is in flight ({in_flight}); Ctrl-C again stops it"));
+    }
+    let deadline = Instant::now() + DRAIN_DEADLINE;
+    let drained = tokio::select! {
         // The probe answers during the drain, so the server goes on.
-        Told::Drain => tokio::select! {
-            drained = core.drain(DRAIN_DEADLINE) => Some(drained),
-            () = signals.told_to_stop() => None,
-        },
+        drained = core.drain(DRAIN_DEADLINE) => Some(drained),
+        () = signals.interrupted() => None,
     };
     closing.cancel();
     let Some(drained) = drained else {
-        tokio::select! {
-            () = stop(core, server) => {}
-            () = signals.told_to_stop() => tracing::error!(in_flight = core.load().in_flight, "told again: leaving at once"),
-        }
-        return Wound::Stopped;
+        return stopped(core, signals, server).await;
     };
     if !drained {
         return late(core).await;
     }
-    // What came in between the drain's end and the listener's is waited for too.
+    // Answers under way are waited for too, within what is left of the one deadline.
+    let left = deadline.saturating_duration_since(Instant::now());
     tokio::select! {
-        drained = finish(core, server, DRAIN_DEADLINE) => if drained { Wound::Down } else { late(core).await },
-        () = signals.told_to_stop() => Wound::Stopped,
+        finished = finish(core, server, left) => if finished { Wound::Down } else { late(core).await },
+        () = signals.interrupted() => Wound::Stopped,
     }
+}
+
+/// Stops what is in flight, unless told once more not even to wait for that.
+async fn stopped(core: &Core, signals: &mut Signals, server: JoinHandle<()>) -> Wound {
+    tracing::info!(in_flight = core.load().in_flight, "stopping what is in flight");
+    tokio::select! {
+        () = stop(core, server) => {}
+        () = signals.interrupted() => {
+            tracing::error!(in_flight = core.load().in_flight, "told again: leaving at once");
+        }
+    }
+    Wound::Stopped
 }
 
 /// Leaves what is not done with a record that says so.

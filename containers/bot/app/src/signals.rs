@@ -5,10 +5,10 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 /// How the process was told to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Told {
-    /// SIGTERM: finish what is in flight.
-    Drain,
-    /// SIGINT: stop what is in flight.
-    Stop,
+    /// By SIGTERM, as a platform does.
+    Terminate,
+    /// By SIGINT, as Ctrl-C does.
+    Interrupt,
 }
 
 /// The signals that stop the process.
@@ -23,15 +23,17 @@ impl Signals {
         Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
     }
 
-    /// Waits for the next one.
+    /// Waits for the next one; of two that came together, SIGTERM is the first, so that the other one still insists.
     pub async fn next(&mut self) -> Told {
         tokio::select! {
-            _ = self.terminate.recv() => Told::Drain,
-            _ = self.interrupt.recv() => Told::Stop,
+            biased;
+            _ = self.terminate.recv() => Told::Terminate,
+            _ = self.interrupt.recv() => Told::Interrupt,
         }
     }
+
     /// Waits for SIGINT.
-    pub async fn told_to_stop(&mut self) {
+    pub async fn interrupted(&mut self) {
         self.interrupt.recv().await;
     }
 }

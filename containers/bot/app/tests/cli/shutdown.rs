@@ -1,4 +1,5 @@
-//! How `ars serve` ends: SIGTERM waits for what is in flight, SIGINT stops it, and both leave records.
+//! How `ars serve` ends: SIGTERM and SIGINT wait for what is in flight, SIGINT after either stops it, and all leave
+//! records.
 
 use ars_testkit::{FakeAnthropic, Reply};
 use rustix::process::Signal;
@@ -28,7 +29,26 @@ async fn sigterm_shows_the_drain_waits_for_the_run_and_leaves_its_record() {
 }
 
 #[tokio::test]
-async fn sigint_stops_live_runs_at_once_and_records_that_they_were_stopped() {
+async fn sigint_drains_as_sigterm_does_and_says_how_to_stop() {
+    let machine = Machine::new();
+    let fake = FakeAnthropic::start().await;
+    fake.push([Reply::text("done at last")]);
+    let (gate, model) = gated(&fake.url()).await;
+    let mut server = Server::start(&mut machine.ars_with(&model, &SERVE)).await;
+    assert_eq!(server.ask(&json!({"text": "take your time", "async": true})).await.0, 202);
+    server.running.signal(Signal::INT);
+    server.running.wait_for("waiting for what is in flight (1); Ctrl-C again stops it").await;
+    let health = server.health_when(|health| health["draining"] == json!(true)).await;
+    assert_eq!(health["inFlight"], json!(1));
+    let (status, refused) = server.ask(&json!({"text": "and I"})).await;
+    assert_eq!((status, &refused["code"]), (503, &json!("unavailable")));
+    gate.open();
+    server.running.ended().await.assert_code(0);
+    assert_eq!(machine.record().await["status"], "completed");
+}
+
+#[tokio::test]
+async fn a_second_sigint_stops_live_runs_at_once_and_records_that_they_were_stopped() {
     let machine = Machine::new();
     let fake = FakeAnthropic::start().await;
     fake.push([Reply::silent(), Reply::silent()]);
@@ -38,6 +58,8 @@ async fn sigint_stops_live_runs_at_once_and_records_that_they_were_stopped() {
     let (status, _) = server.ask(&json!({"text": "two", "thread": "two", "async": true})).await;
     assert_eq!(status, 202);
     fake.wait_for_requests(2).await;
+    server.running.signal(Signal::INT);
+    server.health_when(|health| health["draining"] == json!(true)).await;
     server.running.signal(Signal::INT);
     let (status, body) = waiting.await.unwrap();
     assert_eq!((status, &body["run"]["status"]), (200, &json!("stopped_hard")));
@@ -82,8 +104,10 @@ async fn a_run_that_begins_while_sigint_is_handled_is_stopped_too() {
     let mut server = Server::start(&mut ars).await;
     let waiting = server.ask_later(&json!({"text": "agent:coding repo:project hi"}));
     clone.wait_until_begun().await;
-    server.running.signal(Signal::INT);
+    server.running.signal(Signal::TERM);
     server.running.wait_for("shutting down").await;
+    server.running.signal(Signal::INT);
+    server.running.wait_for("stopping what is in flight").await;
     clone.open();
     let (status, body) = waiting.await.unwrap();
     assert_eq!((status, &body["run"]["status"]), (200, &json!("stopped_hard")), "{body}");
@@ -92,7 +116,7 @@ async fn a_run_that_begins_while_sigint_is_handled_is_stopped_too() {
 }
 
 #[tokio::test]
-async fn a_second_sigint_leaves_at_once() {
+async fn sigint_while_runs_are_stopped_leaves_at_once() {
     let machine = Machine::new();
     let fake = FakeAnthropic::start().await;
     // The state Worker accepts and never answers, so the records of stopped runs are pending for a long while.
@@ -107,6 +131,8 @@ async fn a_second_sigint_leaves_at_once() {
     let began = std::time::Instant::now();
     server.running.signal(Signal::INT);
     server.running.wait_for("shutting down").await;
+    server.running.signal(Signal::INT);
+    server.running.wait_for("stopping what is in flight").await;
     server.running.signal(Signal::INT);
     let ended = server.running.ended().await;
     ended.assert_code(130);
