@@ -2,6 +2,7 @@
 
 use std::{net::SocketAddr, path::PathBuf, sync::LazyLock};
 
+use ars_bot_core::agents;
 use ars_types::{Effort, ModelRef, RefName};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
@@ -23,15 +24,23 @@ Examples:
 Environment (secrets come from nowhere else):
   ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL   the provider `anthropic`
   OPENAI_API_KEY, OPENAI_BASE_URL         the provider `openai` (any compatible server; some need no key)
+  BRAVE_SEARCH_API_KEY                    key of the tool `web_search`; no key: no search
+  BRAVE_SEARCH_BASE_URL                   a search that answers as Brave's does
   SERVICE_INGRESS_TOKENS                  who may call POST /ingress: {\"<token>\":{\"subject\":\"me\"}}
+  DASHBOARD_TOKEN                         the secret of the run pages, where they ask for one
   PUBLIC_BASE_URL                         base of the links to run pages
+  SERVICE_SKILLS_DIR                      folder of skills, <slug>/SKILL.md
   STATE_WORKER_URL, MEMORY_TOKEN          the state Worker: the default of --state-url, and its bearer
   SERVICE_CONFIG, ARS_DATA_DIR, PORT      defaults of --config, --data-dir and the port of --listen
   RUST_LOG                                what is logged (default: `info` for serve, `error` elsewhere)
+  OTEL_EXPORTER_OTLP_ENDPOINT             base address of an OTLP collector; spans go there
+  OTEL_EXPORTER_OTLP_HEADERS              headers of what is sent there;
+  OTEL_EXPORTER_OTLP_TRACES_HEADERS       wins over them
   NO_COLOR                                no colour, on a terminal neither
 
 Exit codes: 0 done; 1 the run or the service failed; 2 the invocation or the configuration is wrong;
-130 stopped by Ctrl-C (a second one leaves at once).";
+130 stopped by Ctrl-C: `ask` by the first one; `serve`, which first waits for what is in flight, by
+the second. One more leaves at once.";
 
 /// `ars`.
 #[derive(Debug, Parser)]
@@ -45,6 +54,9 @@ pub struct Args {
 /// Release and commit.
 static VERSION: LazyLock<String> =
     LazyLock::new(|| format!("{} ({})", env!("CARGO_PKG_VERSION"), crate::build_stamp::build().commit));
+
+static AGENT_HELP: LazyLock<String> =
+    LazyLock::new(|| format!("Agent: {} [default: general; coding with --repo]", agents::names()));
 
 /// What to do.
 #[derive(Debug, Subcommand)]
@@ -101,8 +113,8 @@ pub struct Ask {
     /// Branch, tag or commit to start from
     #[arg(long = "ref", value_name = "REF", value_parser = git_ref)]
     pub git_ref: Option<RefName>,
-    /// Agent: general, or coding (the default with --repo)
-    #[arg(long, value_name = "NAME")]
+    /// Which agent.
+    #[arg(long, value_name = "NAME", help = AGENT_HELP.as_str())]
     pub agent: Option<String>,
     /// How hard the model thinks: low, medium, high, xhigh, max
     #[arg(long, value_name = "LEVEL", value_parser = effort)]

@@ -1,6 +1,83 @@
 //! What the command line shows of itself.
 
+use std::{collections::BTreeSet, path::Path};
+
+use ars_bot_core::agents;
+
 use crate::support::{Machine, run};
+
+/// What the sources name beside the variables of a user: what git, the model's commands and builds get, what an image
+/// and a drill set, and where a home is.
+const NOT_A_USERS: [&str; 7] =
+    ["GIT_", "CARGO_", "RUSTUP_", "JAVA_HOME", "PYENV_ROOT", "ARS_BUILD", "ARS_BUILT"];
+const NOT_A_USERS_EITHER: [&str; 4] = ["ARS_KILL_AT", "HOME", "PATH", "XDG_DATA_HOME"];
+/// A word of a test.
+const EXAMPLE: &str = "MY_KEY";
+
+fn is_variable(word: &str) -> bool {
+    let is_upper = |letter: char| letter.is_ascii_uppercase() || letter.is_ascii_digit() || letter == '_';
+    (word.contains('_') || word == "PORT")
+        && word.starts_with(char::is_alphabetic)
+        && word.chars().all(is_upper)
+}
+
+fn variables_in(text: &str) -> BTreeSet<String> {
+    let words = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+    words.filter(|word| is_variable(word)).map(str::to_owned).collect()
+}
+
+/// The texts of a folder's sources.
+fn sources(folder: &Path, texts: &mut Vec<String>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, texts);
+        } else if path.extension().is_some_and(|end| end == "rs") {
+            texts.push(std::fs::read_to_string(path).unwrap());
+        }
+    }
+}
+
+/// The names of variables that stand as a text of their own in the sources of what the binary is made of.
+fn variables_read() -> BTreeSet<String> {
+    let bot = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut texts = Vec::new();
+    for part in ["app", "adapters", "cli", "core", "http", "telemetry"] {
+        sources(&bot.join(part).join("src"), &mut texts);
+    }
+    let quoted = texts.iter().flat_map(|text| text.split('"').filter(|word| is_variable(word)));
+    let is_a_users = |name: &&str| {
+        !NOT_A_USERS.iter().any(|start| name.starts_with(start))
+            && !NOT_A_USERS_EITHER.contains(name)
+            && *name != EXAMPLE
+    };
+    quoted.filter(is_a_users).map(str::to_owned).collect()
+}
+
+#[tokio::test]
+async fn the_help_and_the_readme_name_every_variable_that_the_binary_reads() {
+    let machine = Machine::new();
+    let help = run(&mut machine.ars(&["--help"])).await.stdout;
+    let told = help.split("Environment").nth(1).unwrap().split("Exit codes").next().unwrap();
+    let read = variables_read();
+    assert!(read.contains("OPENAI_API_KEY") && read.contains("PORT"), "{read:?}");
+    assert_eq!(variables_in(told), read);
+
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3).unwrap();
+    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+    let rows = readme.split("| Variable | |").nth(1).unwrap().split("\n\n").next().unwrap();
+    assert_eq!(variables_in(rows), read);
+}
+
+#[tokio::test]
+async fn the_help_of_ask_names_every_agent() {
+    let machine = Machine::new();
+    let help = run(&mut machine.ars(&["ask", "--help"])).await.stdout;
+    let agent = help.split("--agent").nth(1).unwrap().split("\n\n").next().unwrap();
+    for name in agents::names().split(", ") {
+        assert!(agent.contains(name), "{name}: {agent}");
+    }
+}
 
 #[tokio::test]
 async fn the_help_is_as_reviewed() {
