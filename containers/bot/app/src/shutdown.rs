@@ -120,3 +120,7 @@ async fn finish(core: &Core, server: JoinHandle<()>, limit: Duration) -> bool {
     };
     tokio::time::timeout(limit, all).await.unwrap_or(false)
 }
+
+#[cfg(test)]
+#[path = "shutdown_tests.rs"]
+mod tests;

@@ -1,0 +1,89 @@
+//! Tests of the server's end that no process can be waited for: its deadline is a quarter of an hour.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use ars_auth::{Actor as Asker, Grants};
+use ars_bot_adapters::models::{Catalog, Transport};
+use ars_bot_core::{
+    Capabilities, Deps,
+    message::{Choices, IncomingMessage},
+    ports::{ChannelIo, HistoryTurn, ReplyError},
+    settings::Settings,
+};
+use ars_events::Redactor;
+use ars_types::{ThreadKey, Visibility};
+use async_trait::async_trait;
+
+use super::*;
+use crate::{
+    clock::SystemClock,
+    compose::workspaces,
+    config::RunHistory,
+    stores::{Place, Stores},
+};
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// A request whose earlier turns take so long to come.
+struct Slow(Duration);
+
+#[async_trait]
+impl ChannelIo for Slow {
+    async fn reply(&self, _text: &str) -> Result<(), ReplyError> {
+        Ok(())
+    }
+
+    async fn history(&self) -> Vec<HistoryTurn> {
+        tokio::time::sleep(self.0).await;
+        Vec::new()
+    }
+}
+
+fn core(data_dir: &std::path::Path) -> Core {
+    let place = Place { wanted: None, state_url: None, token: None, data_dir, memory_cap: 10 };
+    let store = Stores::open(&RunHistory::default(), &place).ok().unwrap().runs;
+    Core::new(Deps {
+        clock: Arc::new(SystemClock),
+        models: Arc::new(Catalog::new(BTreeMap::new(), Transport::default()).ok().unwrap()),
+        workspaces: Arc::new(workspaces(data_dir)),
+        store,
+        capabilities: Capabilities::default(),
+        redactor: Arc::new(Redactor::new(Vec::new())),
+        settings: Settings::default(),
+    })
+}
+
+fn message() -> IncomingMessage {
+    IncomingMessage {
+        actor: Asker::new("http:ann", Grants::default()),
+        channel_id: "http:default".into(),
+        thread_key: ThreadKey::new("http", "default", "default"),
+        visibility: Visibility::Machine,
+        text: "hello".into(),
+        received_at: 0,
+        choices: Choices::default(),
+        source: None,
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_drain_and_the_end_of_the_server_share_one_deadline() {
+    let folder = tempfile::tempdir().unwrap();
+    let core = core(folder.path());
+    let asked = tokio::spawn({
+        let core = core.clone();
+        async move { core.dispatch(message(), Arc::new(Slow(14 * MINUTE))).await }
+    });
+    while core.load().in_flight == 0 {
+        tokio::task::yield_now().await;
+    }
+    // A connection of it never ends.
+    let server = tokio::spawn(std::future::pending());
+    let mut signals = Signals::listen().unwrap();
+    let began = Instant::now();
+    let wound = wind_down(&core, &mut signals, Told::Terminate, CancellationToken::new(), server).await;
+    assert_eq!(wound, Wound::Late);
+    let minutes = began.elapsed().as_secs_f64() / MINUTE.as_secs_f64();
+    assert!((15.0..15.5).contains(&minutes), "{minutes} minutes");
+    asked.await.unwrap();
+}
