@@ -95,6 +95,11 @@ impl Running {
         self.settings.data_dir.join("objects").join(format!("{}-{class}", self.settings.wrangler.name))
     }
 
+    /// Where its modules are.
+    pub fn modules(&self) -> &Path {
+        &self.settings.modules
+    }
+
     /// Bytes by which its memory grows at most while something is done.
     pub fn peak_of(&self, work: impl FnOnce()) -> usize {
         peak_of(self.workerd.as_ref().expect("running"), work)

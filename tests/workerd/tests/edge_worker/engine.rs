@@ -80,6 +80,8 @@ pub struct State {
     pub silent: bool,
     /// How often it was asked that.
     pub asked: usize,
+    /// By which names it was asked for anything else, in order.
+    pub hosts: Vec<String>,
     /// The environment of each container that was started, in order.
     pub started: Vec<Vec<String>>,
     /// The signals that were sent to any of them, and the word `stop`, in order.
@@ -211,7 +213,11 @@ fn bot(call: Call<'_>, shared: &Shared) -> Result<()> {
             drop(shared.changed.wait_while(state, |state| state.silent).unwrap());
             json!({ "ok": true, "subject": "ann" })
         }
-        _ => json!({ "number": number }),
+        _ => {
+            let host = call.head.field("host").unwrap_or_default().to_owned();
+            shared.change(|state| state.hosts.push(host));
+            json!({ "number": number })
+        }
     };
     call.reply.whole(200, JSON, body.to_string().as_bytes())
 }

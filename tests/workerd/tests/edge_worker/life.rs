@@ -1,5 +1,5 @@
-//! The container's life as the object leads it: when it is started and with which environment, what is answered while it
-//! is not up, and what ends it (document 1 sections 4.6 and 7, resident supplement 13).
+//! The container's life as the object leads it: when it is started, what is answered while it is not up, and what ends it
+//! (document 1 sections 4.6 and 7, resident supplement 13). Not here: what replaces it (`versions`).
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -10,13 +10,14 @@ use serde_json::{Value, json};
 
 use crate::engine::{Engine, Health, Manner, PATIENCE, Port};
 
-const TOKENS: &str = r#"{"good":{"subject":"ann","scopes":["deploy:write"]}}"#;
+/// One token, whose subject may restart the bot.
+pub const TOKENS: &str = r#"{"good":{"subject":"ann","scopes":["deploy:write"]}}"#;
 /// Between two looks at a condition.
 const LOOK: Duration = Duration::from_millis(20);
 /// Longer than the object takes for two looks at a container whose watch failed.
 const SOME_LOOKS: Duration = Duration::from_millis(2_500);
 
-fn world(manner: Manner) -> (Engine, Running) {
+pub fn world(manner: Manner) -> (Engine, Running) {
     let engine = Engine::start();
     engine.set(|state| state.manner = manner);
     let edge = edge_with_containers(engine.socket(), |settings| {
@@ -25,12 +26,12 @@ fn world(manner: Manner) -> (Engine, Running) {
     (engine, edge)
 }
 
-fn restart(edge: &Running, body: &Value) -> Answer {
+pub fn restart(edge: &Running, body: &Value) -> Answer {
     edge.client.post("/admin/restart", "good", body)
 }
 
 /// The number of the container that answers.
-fn number(edge: &Running) -> Value {
+pub fn number(edge: &Running) -> Value {
     let answer = edge.client.get("/anything");
     assert_eq!(answer.status, 200, "{answer:?}\n{}", edge.log());
     answer.body["number"].clone()
@@ -38,7 +39,7 @@ fn number(edge: &Running) -> Value {
 
 /// Asks until an answer is as wanted.
 #[track_caller]
-fn asked_until(edge: &Running, what: &str, holds: impl Fn(&Answer) -> bool) -> Answer {
+pub fn asked_until(edge: &Running, what: &str, holds: impl Fn(&Answer) -> bool) -> Answer {
     let began = Instant::now();
     loop {
         let answer = edge.client.get("/anything");
@@ -55,6 +56,17 @@ fn the_first_request_starts_the_container_and_is_answered_by_it() {
     let (engine, edge) = world(Manner::Willing);
     assert_eq!(number(&edge), json!(1));
     assert!(engine.state().started[0].contains(&"PORT=8080".to_owned()));
+}
+
+#[test]
+fn the_container_hears_the_name_by_which_its_caller_asked() {
+    let (engine, edge) = world(Manner::Willing);
+    let names = ["bot.example.com", "bot.example.com:8443", "127.0.0.1:1"];
+    for name in names {
+        let answer = edge.client.send("GET", "/anything", &[("host", name)], b"");
+        assert_eq!(answer.status, 200, "{answer:?}\n{}", edge.log());
+    }
+    assert_eq!(engine.state().hosts, names);
 }
 
 #[test]
@@ -93,49 +105,6 @@ fn the_minutes_tick_starts_the_container_and_starts_it_again_after_an_end() {
         }
         engine.end(0);
     }
-}
-
-#[test]
-fn a_restart_gives_the_next_container_the_environment_of_then() {
-    let (engine, mut edge) = world(Manner::Willing);
-    edge.deploy(|settings| settings.secret("MEMORY_TOKEN", "old"));
-    assert_eq!(number(&edge), json!(1));
-    edge.deploy(|mut settings| {
-        settings.secrets.retain(|(name, _)| name != "MEMORY_TOKEN");
-        settings.secret("MEMORY_TOKEN", "new").secret("BRAVE_SEARCH_API_KEY", "added")
-    });
-    assert_eq!(number(&edge), json!(1), "such a secret alone replaces nothing");
-    let answer = restart(&edge, &json!({}));
-    assert_eq!((answer.status, &answer.body["previousStartedAt"]), (202, &json!("t1")), "{answer:?}");
-    engine.until("a second container", |state| state.started.len() == 2);
-    let state = engine.state();
-    let has = |index: usize, line: &str| state.started[index].iter().any(|found| found == line);
-    assert!(has(0, "MEMORY_TOKEN=old") && has(1, "MEMORY_TOKEN=new"), "{state:?}");
-    assert!(has(1, "BRAVE_SEARCH_API_KEY=added") && !has(0, "BRAVE_SEARCH_API_KEY=added"), "{state:?}");
-}
-
-#[test]
-fn a_bot_that_knows_other_tokens_is_replaced_so_that_a_first_leave_to_restart_counts() {
-    let (engine, mut edge) = world(Manner::Willing);
-    let first = r#"{"good":{"subject":"ann"}}"#;
-    let tokens = |tokens: &str| {
-        let tokens = tokens.to_owned();
-        move |mut settings: Settings| {
-            settings.secrets.retain(|(name, _)| name != "SERVICE_INGRESS_TOKENS");
-            settings.secret("SERVICE_INGRESS_TOKENS", &tokens)
-        }
-    };
-    edge.deploy(tokens(first));
-    assert_eq!(number(&edge), json!(1));
-    edge.deploy(tokens(first));
-    assert_eq!(number(&edge), json!(1), "the same tokens again replace nothing");
-    edge.deploy(tokens(TOKENS));
-    asked_until(&edge, "the next bot", |answer| answer.body["number"] == json!(2));
-    let state = engine.state();
-    assert_eq!((state.started.len(), state.signals.as_slice()), (2, ["SIGTERM".to_owned()].as_slice()));
-    let has =
-        |index: usize, tokens| state.started[index].contains(&format!("SERVICE_INGRESS_TOKENS={tokens}"));
-    assert!(has(0, first) && has(1, TOKENS), "{state:?}");
 }
 
 #[test]

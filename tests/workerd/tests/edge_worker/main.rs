@@ -9,3 +9,4 @@ mod life;
 mod proxy;
 mod restart;
 mod unread;
+mod versions;

@@ -1,0 +1,118 @@
+//! What replaces a bot that runs, and what waits for its next start: another build and other tokens do, another secret does
+//! not (resident supplement 13: the environment is computed at start).
+
+use std::fs;
+
+use ars_tests_workerd::Running;
+use ars_workerd::Settings;
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::engine::Manner;
+use crate::life::{TOKENS, asked_until, number, restart, world};
+
+/// Digits of a commit's name.
+const COMMIT_DIGITS: usize = 40;
+
+#[test]
+fn a_restart_gives_the_next_container_the_environment_of_then() {
+    let (engine, mut edge) = world(Manner::Willing);
+    edge.deploy(|settings| settings.secret("MEMORY_TOKEN", "old"));
+    assert_eq!(number(&edge), json!(1));
+    edge.deploy(|mut settings| {
+        settings.secrets.retain(|(name, _)| name != "MEMORY_TOKEN");
+        settings.secret("MEMORY_TOKEN", "new").secret("BRAVE_SEARCH_API_KEY", "added")
+    });
+    assert_eq!(number(&edge), json!(1), "such a secret alone replaces nothing");
+    let answer = restart(&edge, &json!({}));
+    assert_eq!((answer.status, &answer.body["previousStartedAt"]), (202, &json!("t1")), "{answer:?}");
+    engine.until("a second container", |state| state.started.len() == 2);
+    let state = engine.state();
+    let has = |index: usize, line: &str| state.started[index].iter().any(|found| found == line);
+    assert!(has(0, "MEMORY_TOKEN=old") && has(1, "MEMORY_TOKEN=new"), "{state:?}");
+    assert!(has(1, "BRAVE_SEARCH_API_KEY=added") && !has(0, "BRAVE_SEARCH_API_KEY=added"), "{state:?}");
+}
+
+#[test]
+fn a_bot_that_knows_other_tokens_is_replaced_so_that_a_first_leave_to_restart_counts() {
+    let (engine, mut edge) = world(Manner::Willing);
+    let first = r#"{"good":{"subject":"ann"}}"#;
+    let tokens = |tokens: &str| {
+        let tokens = tokens.to_owned();
+        move |mut settings: Settings| {
+            settings.secrets.retain(|(name, _)| name != "SERVICE_INGRESS_TOKENS");
+            settings.secret("SERVICE_INGRESS_TOKENS", &tokens)
+        }
+    };
+    edge.deploy(tokens(first));
+    assert_eq!(number(&edge), json!(1));
+    edge.deploy(tokens(first));
+    assert_eq!(number(&edge), json!(1), "the same tokens again replace nothing");
+    edge.deploy(tokens(TOKENS));
+    asked_until(&edge, "the next bot", |answer| answer.body["number"] == json!(2));
+    let state = engine.state();
+    assert_eq!((state.started.len(), state.signals.as_slice()), (2, ["SIGTERM".to_owned()].as_slice()));
+    let has =
+        |index: usize, tokens| state.started[index].contains(&format!("SERVICE_INGRESS_TOKENS={tokens}"));
+    assert!(has(0, first) && has(1, TOKENS), "{state:?}");
+}
+
+#[test]
+fn where_no_variable_names_an_image_the_workers_own_build_is_the_version() {
+    let (engine, mut edge) = world(Manner::Willing);
+    let (first, second) = (Build::of(&edge), Build::of(&edge));
+    second.change_commit();
+    // As it is deployed: without the variable that only this machine has.
+    let deploy = |edge: &mut Running, build: &Build| {
+        let modules = build.dir.path().to_owned();
+        edge.deploy(|mut settings| {
+            settings.secrets.retain(|(name, _)| name != "BOT_IMAGE");
+            Settings { modules, ..settings }
+        });
+    };
+    deploy(&mut edge, &first);
+    assert_eq!(number(&edge), json!(1));
+    deploy(&mut edge, &first);
+    assert_eq!(number(&edge), json!(1), "the same build again replaces nothing");
+    deploy(&mut edge, &second);
+    asked_until(&edge, "the next bot", |answer| answer.body["number"] == json!(2));
+    assert_eq!(engine.state().signals, ["SIGTERM"]);
+}
+
+/// A copy of the Worker's modules.
+struct Build {
+    dir: TempDir,
+}
+
+impl Build {
+    fn of(edge: &Running) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        for module in fs::read_dir(edge.modules()).unwrap().map(Result::unwrap) {
+            if module.file_type().unwrap().is_file() {
+                fs::copy(module.path(), dir.path().join(module.file_name())).unwrap();
+            }
+        }
+        Self { dir }
+    }
+
+    /// Makes it that of another commit, which is all by which another build of the same sources differs.
+    fn change_commit(&self) {
+        let path = self.dir.path().join("index_bg.wasm");
+        let mut wasm = fs::read(&path).unwrap();
+        let runs = wasm.chunk_by(|one, next| one.is_ascii_hexdigit() && next.is_ascii_hexdigit());
+        let ends = runs.scan(0, |end, run| {
+            *end += run.len();
+            Some((*end, run.len()))
+        });
+        // Nothing else there has as many digits. What stands beside them may look like some more.
+        let middles: Vec<_> = ends
+            .filter(|(_, length)| *length >= COMMIT_DIGITS)
+            .map(|(end, length)| end - length / 2)
+            .collect();
+        assert!(!middles.is_empty(), "the Worker does not know its commit");
+        for middle in middles {
+            wasm[middle] = if wasm[middle] == b'0' { b'1' } else { b'0' };
+        }
+        fs::write(&path, wasm).unwrap();
+    }
+}
