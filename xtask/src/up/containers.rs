@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use ars_engine::{Container, Engine, Image, address_for_containers};
+use ars_engine::{Container, Engine, address_for_containers};
 use ars_workerd::{Bot, repo_root};
 use serde_json::{Value, json};
 
@@ -29,8 +29,6 @@ const CONFIG: &str = "state://base";
 const REHEARSAL: &str = "xtask/sample/rehearsal-container.toml";
 /// Longest wait for runs in flight to end.
 const STOP_SECONDS: u64 = 50;
-/// How the edge runtime names the containers of the objects of the Worker `ars-bot`.
-const OWN_CONTAINERS: &str = "workerd-ars-bot-";
 /// How often the parts are looked at.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -39,7 +37,8 @@ pub struct Contained {
     // Ended first: it would start another container.
     edge: Option<Edge>,
     engine: Engine,
-    image: Image,
+    /// What the edge runtime's names of this edge's containers begin with.
+    containers: String,
     state: State,
 }
 
@@ -49,14 +48,15 @@ impl Contained {
         let (engine, image) = image::build()?;
         let state = State::start(options, data, secrets, engine.gateway())?;
         configure(&state.url(), &secrets.state, &configuration(options)?)?;
-        let mut contained = Self { edge: None, engine, image, state };
+        let containers = format!("workerd-{}-", data.edge_name());
+        let mut contained = Self { edge: None, engine, containers, state };
         // One of an earlier start has an environment of its own.
         contained.remove()?;
         let variables = [
             ("STATE_WORKER_URL", address_for_containers(contained.state.port())),
             ("SERVICE_CONFIG", CONFIG.to_owned()),
         ];
-        let bot = Bot::Container(contained.engine.of_edge(&contained.image));
+        let bot = Bot::Container(contained.engine.of_edge(&image));
         let edge = contained.edge.insert(Edge::start(options, data, secrets, bot, &variables)?);
         let step = Step::begin("container");
         if let Err(error) = edge.wait(signals) {
@@ -97,10 +97,9 @@ impl Contained {
         Ok(())
     }
 
-    /// Those of this edge: others may run the same image.
+    /// Those of this edge, of whichever image: others on this machine have names of their own.
     fn containers(&self) -> Result<Vec<Container>> {
-        let all = self.engine.containers(&self.image)?;
-        Ok(all.into_iter().filter(|found| found.name.starts_with(OWN_CONTAINERS)).collect())
+        self.engine.containers_named(&self.containers)
     }
 
     fn logs(&self) -> Result<String> {

@@ -7,6 +7,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use ars_workerd::repo_root;
+use sha2::{Digest, Sha256};
+
+/// What the name of an edge Worker here begins with: that of the deployed one, by which what ended of it is removed
+/// (`xtask/engine/src/reaper.rs`).
+const EDGE_NAME: &str = "ars-bot";
+/// Bytes of a directory's digest in it: no two directories of a machine have the same.
+const NAME_BYTES: usize = 6;
 
 /// A data directory that no other `up` uses, for as long as this value lives.
 pub struct DataDir {
@@ -40,6 +47,14 @@ impl DataDir {
     /// Where workerd keeps the Durable Objects.
     pub fn state(&self) -> PathBuf {
         self.path.join("state")
+    }
+
+    /// The edge Worker's name, which is in its container's: two of one machine, each with a directory of its own, have a
+    /// container each.
+    pub fn edge_name(&self) -> String {
+        let digest = Sha256::digest(self.path.as_os_str().as_encoded_bytes());
+        let digits: String = digest.iter().take(NAME_BYTES).map(|byte| format!("{byte:02x}")).collect();
+        format!("{EDGE_NAME}-{digits}")
     }
 
     /// What the bot logs.
@@ -102,6 +117,15 @@ pub fn write_private(path: &Path, text: &str) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn two_directories_have_two_edges_and_one_has_the_same_each_time() {
+        let dir = tempfile::tempdir().unwrap();
+        let name = |place: &str| DataDir::claim(Some(&dir.path().join(place))).unwrap().edge_name();
+        assert_eq!(name("a"), name("a"));
+        assert_ne!(name("a"), name("b"));
+        assert!(name("a").starts_with("ars-bot-"), "{}", name("a"));
+    }
 
     #[test]
     fn a_directory_has_one_user_at_a_time() {

@@ -43,6 +43,7 @@ impl Edge {
         let settings = Settings::edge(&npm, &built, data.join("edge"), bot)?;
         let mut settings = settings.secret(INGRESS_TOKENS, &secrets.ingress);
         if contained {
+            settings.wrangler.name = data.edge_name();
             settings = settings.secret(MEMORY_TOKEN, &secrets.state);
             for (name, value) in passed_on(variables) {
                 settings = settings.secret(&name, &value);

@@ -7,9 +7,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use ars_engine::Engine;
+use ars_engine::{Container, Engine};
 use rustix::process::{Signal, kill_process};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::{Up, data, listens, post, status_of};
 
@@ -113,7 +113,7 @@ fn the_main_job_is_shown_through_the_edge_by_a_bot_in_a_container_and_nothing_is
     let ready = up.ready();
     assert_eq!(ready["bot"], ready["edge"], "there is no other way to the bot");
     let (edge, state) = (ready["edge"]["url"].as_str().unwrap(), ready["state"]["url"].as_str().unwrap());
-    let ask = |token| post(&format!("{edge}/ingress"), token, &json!({"text": "Where do you run?"}));
+    let ask = |token: &Value| post(&format!("{edge}/ingress"), token, &json!({"text": "Where do you run?"}));
     let (status, answer) = ask(&ready["tokens"]["demo"]["token"]);
     assert_eq!((status, &answer["run"]["status"]), (200, &json!("completed")), "{answer}");
     assert_eq!(ask(&json!("nobody")).0, 401);
@@ -122,33 +122,54 @@ fn the_main_job_is_shown_through_the_edge_by_a_bot_in_a_container_and_nothing_is
     assert_eq!((kept, &record["record"]["status"]), (200, &json!("completed")), "{record}");
 
     let engine = Engine::ensure(&|line| eprintln!("{line}")).unwrap();
-    // By name, as nobody else's is: not by an image that would have to be built again.
-    let own = || engine.containers_named("workerd-ars-bot-").unwrap();
-    assert!(matches!(own().as_slice(), [bot] if bot.running), "{:?}", own());
+    another_beside_it_has_a_container_of_its_own(&engine, &ready);
+    // The other left this one's alone.
+    assert_eq!(ask(&ready["tokens"]["demo"]["token"]).0, 200);
+    assert!(matches!(containers(&engine, &ready).as_slice(), [bot] if bot.running));
     up.signal(Signal::INT);
     let (status, said) = up.end();
     assert!(status.success(), "{said}");
-    assert_eq!(own(), [], "{said}");
+    assert_eq!(containers(&engine, &ready), [], "{said}");
     assert!(!listens(&ready["edge"]["url"]) && !listens(&ready["state"]["url"]));
-
-    // In one test with the above: two edges at once would be one Worker, and its container the same.
-    run_pages_are_shown_to_whoever_has_the_token(data.path());
-    assert_eq!(own(), []);
 }
 
-/// On the data of the start before, with another configuration.
-fn run_pages_are_shown_to_whoever_has_the_token(data: &Path) {
-    let config = data.join("own.toml");
+/// While one serves on `first`, with another configuration.
+fn another_beside_it_has_a_container_of_its_own(engine: &Engine, first: &Value) {
+    let data = data();
+    let config = data.path().join("own.toml");
     fs::write(&config, VIEWED).unwrap();
     let arguments = ["--containers", "--no-demo", "--config", config.to_str().unwrap()];
-    let mut up = Up::start_with(data, &arguments, |command| {
+    let mut up = Up::start_with(data.path(), &arguments, |command| {
         command.env("DASHBOARD_TOKEN", VIEWER);
     });
-    let pages = format!("{}/runs", up.ready()["edge"]["url"].as_str().unwrap());
+    let ready = up.ready();
+    let pages = format!("{}/runs", ready["edge"]["url"].as_str().unwrap());
     assert_eq!((status_of(&pages, VIEWER), status_of(&pages, "nobody")), (200, 403));
+    let (own, other) = (containers(engine, &ready), containers(engine, first));
+    let [own, other] = [own.as_slice(), other.as_slice()].map(|found| {
+        let [bot] = found else { panic!("not one container: {found:?}") };
+        assert!(bot.running, "{bot:?}");
+        bot.id.clone()
+    });
+    assert_ne!(own, other);
     up.signal(Signal::INT);
     let (status, said) = up.end();
     assert!(status.success(), "{said}");
+    assert_eq!(containers(engine, &ready), []);
+}
+
+/// Those of a start, by the address they have of its state Worker, which no other has.
+fn containers(engine: &Engine, ready: &Value) -> Vec<Container> {
+    let port = ready["state"]["url"].as_str().unwrap().rsplit(':').next().unwrap().trim_end_matches('/');
+    let mut all = engine.containers_named("workerd-ars-bot-").unwrap();
+    all.retain(|found| {
+        // One that is gone by now is nobody's.
+        let inspected = engine.inspect(&found.id).unwrap_or_default();
+        let env = inspected["Config"]["Env"].as_array().cloned().unwrap_or_default();
+        let mut lines = env.iter().filter_map(|line| line.as_str()?.strip_prefix("STATE_WORKER_URL="));
+        lines.any(|url| url.ends_with(&format!(":{port}")))
+    });
+    all
 }
 
 #[test]
