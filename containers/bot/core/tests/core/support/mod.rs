@@ -475,6 +475,16 @@ pub fn outline(record: &RunRecord) -> Vec<String> {
     outline.collect()
 }
 
+/// The name of the span that each span of this name is part of.
+pub fn parents(record: &RunRecord, name: &str) -> Vec<String> {
+    let started = || record.events.iter().filter(|event| event["type"] == "span_start");
+    let parent = |span: &Value| started().find(|start| start["spanId"] == span["parentSpanId"]);
+    let of_name = started().filter(|start| start["name"] == name);
+    of_name
+        .map(|span| parent(span).map_or(String::new(), |parent| parent["name"].as_str().unwrap().to_owned()))
+        .collect()
+}
+
 pub fn bash(command: &str) -> (&'static str, Value) {
     ("bash", json!({"command": command}))
 }
