@@ -3,15 +3,13 @@
 //! The container reaches this machine by the address the engine gives it. Each world has an edge of another name, so
 //! that its container is nobody else's.
 
-use std::io::{Read as _, Write as _};
 use std::net::{IpAddr, SocketAddr};
-use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use ars_engine::{Container, Engine, Image, address_for_containers, bot_image};
+use ars_engine::{Container, Engine, Image, address_for_containers, bot_image, stamped_again};
 use ars_testkit::{FakeAnthropic, Reply};
 use ars_tests_workerd::{Answer, Client, Running, TOKEN, state_worker};
 use ars_workerd::{Bot, Settings, Workerd};
@@ -56,6 +54,7 @@ pub struct World {
     pub engine: Arc<Engine>,
     /// The image.
     pub image: Image,
+    other: Option<Image>,
     /// What the names of its containers begin with, whatever their image: nobody else's do.
     pub containers: String,
     /// Speaks to the edge.
@@ -108,6 +107,7 @@ impl World {
         let world = Self {
             engine: Arc::new(engine),
             image,
+            other: None,
             containers: format!("workerd-{name}-"),
             client: Client::new(edge.address()),
             edge: Some(edge),
@@ -139,18 +139,12 @@ impl World {
         self.edge = Some(edge);
     }
 
-    /// The same image under another name, which makes it another version.
-    pub fn another_image(&self) -> Image {
+    /// The image of another commit: the same but for what it says of itself.
+    pub fn another_image(&mut self, commit: &str) -> Image {
         let name = format!("ars-bot:{}", self.settings.wrangler.name);
-        let socket = self.engine.of_edge(&self.image).socket;
-        let mut stream = UnixStream::connect(socket).expect("the engine's socket");
-        let (repo, tag) = name.split_once(':').expect("a tag");
-        let path = format!("/images/{}/tag?repo={repo}&tag={tag}", self.image.name);
-        write!(stream, "POST {path} HTTP/1.0\r\nHost: engine\r\nContent-Length: 0\r\n\r\n").expect("sent");
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).expect("an answer");
-        assert!(answer.split(' ').nth(1) == Some("201"), "{answer}");
-        Image { name, ..self.image.clone() }
+        let other = stamped_again(&self.engine, &self.image, &name, commit).expect("another image");
+        self.other = Some(other.clone());
+        other
     }
 
     /// The edge's only running container.
@@ -264,6 +258,10 @@ impl Drop for World {
         for container in self.engine.containers_named(&self.containers).unwrap_or_default() {
             // What stays is named after a process that is gone, and in nobody's way.
             let _ = self.engine.remove(&container.id);
+        }
+        if let Some(other) = &self.other {
+            // As above.
+            let _ = self.engine.forget(other);
         }
     }
 }

@@ -7,7 +7,7 @@ use std::fs::{self, File, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use ars_workerd::{Progress, repo_root};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -24,6 +24,10 @@ const CERTIFICATES: &str = "/etc/ssl/certs/ca-certificates.crt";
 const SKILL: &str = "SKILL.md";
 /// What the image says of itself.
 const STAMP: &str = "build.json";
+/// Where it says so (`containers/bot/Dockerfile`).
+const STAMP_PLACE: &str = "/etc/ars/build.json";
+/// What the engine is told to do, within what it is sent.
+const DOCKERFILE: &str = "Dockerfile";
 /// The data directory, below what becomes the image's root.
 const DATA: &str = "root/data";
 /// Anybody's, as a folder for temporary files is: engines do not agree on whose a copied folder is.
@@ -91,6 +95,27 @@ pub fn bot_image(engine: &Engine, progress: Progress<'_>) -> Result<Image> {
     Ok(Image { name, bytes, binary_bytes: fs::metadata(context.join("ars"))?.len() })
 }
 
+/// The same image with the stamp of another commit, under a name of its own: to the edge and to whoever asks the bot,
+/// another deployment. It lasts until [`Engine::forget`].
+pub fn stamped_again(engine: &Engine, image: &Image, name: &str, commit: &str) -> Result<Image> {
+    let dockerfile = format!("FROM {}\nCOPY {STAMP} {STAMP_PLACE}\n", image.name);
+    let stamp = serde_json::json!({ "commit": commit }).to_string();
+    let mut archive = tar::Builder::new(Vec::new());
+    append(&mut archive, &[(STAMP, stamp.as_bytes()), (DOCKERFILE, dockerfile.as_bytes())])?;
+    build(engine, name, &archive.into_inner()?)?;
+    let bytes = size(engine, name)?.context("the engine does not have the image it built")?;
+    Ok(Image { name: name.to_owned(), bytes, ..image.clone() })
+}
+
+impl Engine {
+    /// Removes an image that no container uses; one that is gone already is as good.
+    pub fn forget(&self, image: &Image) -> Result<()> {
+        let answer = self.api().delete(&format!("/images/{}", image.name))?;
+        ensure!(answer.is_success() || answer.status == 404, "{}", answer.complaint());
+        Ok(())
+    }
+}
+
 /// Of everything in the image but the time of its building.
 fn tag(context: &Path) -> Result<String> {
     let stamp: Value = serde_json::from_slice(&fs::read(context.join(STAMP))?)?;
@@ -120,17 +145,23 @@ fn archive(context: &Path, stamp: &[u8]) -> Result<Vec<u8>> {
     }
     let dockerfile =
         fs::read(repo_root().join("containers/bot/Dockerfile")).context("containers/bot/Dockerfile")?;
-    for (name, content) in [(STAMP, stamp), ("Dockerfile", dockerfile.as_slice())] {
-        let mut head = tar::Header::new_gnu();
-        head.set_size(content.len() as u64);
-        head.set_mode(0o644);
-        archive.append_data(&mut head, name, content)?;
-    }
+    append(&mut archive, &[(STAMP, stamp), (DOCKERFILE, &dockerfile)])?;
     Ok(archive.into_inner()?)
 }
 
+/// Adds files that lie nowhere.
+fn append(archive: &mut tar::Builder<Vec<u8>>, files: &[(&str, &[u8])]) -> Result<()> {
+    for (name, content) in files {
+        let mut head = tar::Header::new_gnu();
+        head.set_size(content.len() as u64);
+        head.set_mode(0o644);
+        archive.append_data(&mut head, name, *content)?;
+    }
+    Ok(())
+}
+
 fn build(engine: &Engine, name: &str, archive: &[u8]) -> Result<()> {
-    let answer = engine.api().call("POST", &format!("/build?t={name}&dockerfile=Dockerfile"), archive)?;
+    let answer = engine.api().call("POST", &format!("/build?t={name}&dockerfile={DOCKERFILE}"), archive)?;
     if !answer.is_success() {
         bail!("{}", answer.complaint());
     }

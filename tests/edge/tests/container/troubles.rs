@@ -11,6 +11,9 @@ use serde_json::{Value, json};
 /// The model's last words.
 const DONE: &str = "The work is done.";
 
+/// The commit of the image that replaces the first.
+const NEXT: &str = "0123456789abcdef0123456789abcdef01234567";
+
 /// A world whose model leaves the first call of each run without an answer.
 struct Stage {
     world: World,
@@ -28,8 +31,8 @@ fn a_run_outlives_its_container_whatever_ends_it_and_no_second_container_ever_ru
         });
         if silent.is_ok() { Reply::silent() } else { Reply::text(DONE) }
     };
-    let (world, _) = World::start(model);
-    let next = world.another_image();
+    let (mut world, _) = World::start(model);
+    let next = world.another_image(NEXT);
     let (engine, containers) = (Arc::clone(&world.engine), world.containers.clone());
     let watch = Watch::start(Arc::clone(&engine), containers.clone());
     let mut stage = Stage { world, silences, runs };
@@ -50,7 +53,8 @@ fn a_run_outlives_its_container_whatever_ends_it_and_no_second_container_ever_ru
         // A look for runs to take over counts while it lasts.
         assert!(forced.body["inFlight"].as_u64() >= Some(1), "{:?}", forced.body);
     });
-    stage.trouble("a new image", |world| world.deploy(&next));
+    let replaced = stage.trouble("a new image", |world| world.deploy(&next));
+    assert_eq!(replaced["build"]["commit"], NEXT, "{replaced}");
 
     let seen = watch.seen();
     assert_eq!(seen.most, 1, "{seen:?}");
@@ -63,8 +67,8 @@ fn a_run_outlives_its_container_whatever_ends_it_and_no_second_container_ever_ru
 }
 
 impl Stage {
-    /// Begins a run, makes trouble in the midst of it, and sees it through.
-    fn trouble(&mut self, what: &str, make: impl FnOnce(&mut World)) {
+    /// Begins a run, makes trouble in the midst of it, and sees it through; the health of the bot that took over.
+    fn trouble(&mut self, what: &str, make: impl FnOnce(&mut World)) -> Value {
         println!("{what}");
         let runs = self.runs.fetch_add(1, Ordering::SeqCst) + 1;
         let asked = self.world.ask(&json!({ "text": "do the work", "thread": what, "async": true }));
@@ -90,6 +94,8 @@ impl Stage {
         let [record] = of_run.as_slice() else { panic!("{what}: {} records of one run", of_run.len()) };
         completed(what, record);
         println!("{what}: {} -> {}", before["startedAt"], after["startedAt"]);
+        assert_ne!(before["build"]["commit"], NEXT, "{what}");
+        after
     }
 }
 
