@@ -3,6 +3,7 @@
 mod aims;
 mod bot;
 mod edge;
+mod load;
 mod model;
 mod process;
 mod proxy;

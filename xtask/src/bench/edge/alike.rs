@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use super::rows;
 use super::side::Side;
 use super::upstream::FIELDS_ROUTE;
-use crate::bench::state::connection::Connection;
+use crate::bench::load::Connection;
 
 /// A request with fields of every sort that ends at the edge, in several spellings, and some that pass.
 const FIELDS: &str = "Connection: keep-alive, X-Mine, Host\r\nX-Mine: 1\r\nX_Mine: 2\r\nKeep-Alive: 5\r\n\

@@ -6,8 +6,7 @@ use anyhow::Result;
 
 use super::rows::Row;
 use super::side::Side;
-use crate::bench::state::load::{Slice, Until, slice};
-use crate::bench::state::request::Source;
+use crate::bench::load::{Slice, Source, Until, slice};
 
 /// How long is measured.
 #[derive(Debug, Clone, Copy)]

@@ -19,7 +19,7 @@ use anyhow::Result;
 use clap::Args;
 
 use self::contest::{Contest, Plan};
-use super::state::settle;
+use crate::bench::load::settle;
 use crate::terminal::Step;
 
 /// How long to measure, and where.

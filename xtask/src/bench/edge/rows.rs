@@ -1,6 +1,6 @@
 //! What is asked.
 
-use crate::bench::state::request::{Ask, Source, always};
+use crate::bench::load::{Ask, Source, always};
 
 /// Bytes of a large body, about what a request with attached documents has.
 const LARGE_BODY: usize = 1 << 20;

@@ -7,8 +7,7 @@ use ars_upstream::Upstream;
 use ars_workerd::{Bot, Built, NpmTools, Settings, Workerd, build_edge_worker, ensure_npm};
 use tempfile::TempDir;
 
-use crate::bench::state::copy_modules;
-use crate::bench::state::load::{Measured, WORKER_CORE};
+use crate::bench::load::{Measured, WORKER_CORE, copy_modules};
 use crate::bench::twin;
 use crate::terminal::Step;
 

@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use super::contest::Measurement;
-use crate::bench::state::load::percentile;
-use crate::bench::state::report::{ms, ratio};
+use crate::bench::load::{ms, percentile, ratio};
 
 /// Its head.
 pub const HEAD: &str = "\
@@ -33,7 +32,7 @@ pub fn line(name: &str, mut measured: Measurement) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::state::load::Slice;
+    use crate::bench::load::Slice;
 
     #[test]
     fn what_the_path_adds_is_told_for_each_side_and_compared() {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::data::History;
 use super::memory;
-use super::request::Ask;
+use crate::bench::load::Ask;
 
 /// A store of its own: what is asked here leaves the measured ones alone.
 const STORE: &str = "bench:equal";

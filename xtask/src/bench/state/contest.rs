@@ -7,12 +7,11 @@ use anyhow::Result;
 
 use super::data::History;
 use super::floor::Floor;
-use super::load::{Slice, Until, slice};
 use super::report::Measurement;
-use super::request::{Ask, Source};
 use super::rows::{self, Needs, Row, Weight};
 use super::side::Side;
 use super::{fill, flush};
+use crate::bench::load::{Ask, Slice, Source, Until, slice};
 use crate::terminal::Step;
 
 /// How much is measured, and how long.

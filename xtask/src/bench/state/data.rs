@@ -5,7 +5,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-use super::request::{Ask, EVENT_TAIL, Source};
+use super::appends::EVENT_TAIL;
+use crate::bench::load::{Ask, Source};
 
 /// The run store that lists, pages and records are read from.
 pub const RUNS: &str = "bench:runs";

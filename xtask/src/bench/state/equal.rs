@@ -6,8 +6,8 @@
 use anyhow::{Result, bail, ensure};
 use serde_json::{Value, json};
 
-use super::request::{Ask, TOKEN};
 use super::side::Side;
+use crate::bench::load::{Ask, TOKEN};
 
 /// Fields that hold a time of the answering Worker's clock.
 const CLOCKED: [&str; 3] = ["leaseUntil", "createdAt", "lastUsedAt"];

@@ -5,10 +5,8 @@ use std::thread;
 
 use anyhow::{Result, ensure};
 
-use super::connection::Connection;
-use super::load::joined;
-use super::request::Ask;
 use super::side::Side;
+use crate::bench::load::{Ask, Connection, joined};
 
 /// Connections to each Worker while it is filled: the storage of an object writes what came in together together. No
 /// more, because the runtime is not fair to the clients of an object that has no rest: of sixteen, some wait for

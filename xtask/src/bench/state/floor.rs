@@ -9,8 +9,7 @@ use anyhow::{Context, Result};
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::load::WORKER_CORE;
-use super::request::{Ask, Source};
+use crate::bench::load::{Ask, Source, WORKER_CORE};
 use crate::cargo::{self, Target};
 use crate::terminal::Step;
 

@@ -7,10 +7,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 
-use super::connection::Connection;
-use super::load::{Measured, Meter, Slice, joined};
-use super::request::{Source, appends};
+use super::appends::appends;
 use super::rows::LIVE;
+use crate::bench::load::{Connection, Measured, Meter, Slice, Source, joined};
 
 /// Live runs.
 pub const RUNS: u32 = 100;

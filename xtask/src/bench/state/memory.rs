@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::request::{Ask, Source};
+use crate::bench::load::{Ask, Source};
 
 /// Candidates of one request, at most (state-worker supplement section 2.1).
 const BATCH: usize = 50;

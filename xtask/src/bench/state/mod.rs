@@ -4,38 +4,32 @@
 //! Both Workers share one core and take turns; this process makes the load on another. Before anything is measured,
 //! both must answer the same requests alike (`equal`). Not here: what is right (`tests/workerd`, `tests/contract`).
 
+mod appends;
 mod cases;
-pub(super) mod connection;
 mod contest;
 mod data;
 mod equal;
 mod fill;
 mod floor;
 mod flush;
-pub(super) mod load;
 mod memory;
-pub(super) mod report;
-pub(super) mod request;
+mod report;
 mod rows;
 mod side;
 mod twin;
 mod whole;
 
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::Result;
 use clap::Args;
 
 use self::contest::{Contest, Plan};
 use self::data::History;
 use self::floor::Floor;
-pub(super) use self::side::copy_modules;
+use crate::bench::load::settle;
 use crate::terminal::Step;
-
-/// The core the load is made on.
-const OWN_CORE: usize = 1;
 
 /// What to measure, and how long.
 #[derive(Debug, Args)]
@@ -111,17 +105,4 @@ pub fn run(options: &Options) -> Result<()> {
     }
     println!("\n{}", contest.note());
     Ok(())
-}
-
-/// Keeps this process off the measured Workers' core and, where that is allowed, it and what it starts ahead of others.
-pub(super) fn settle() -> Result<()> {
-    let cores = std::thread::available_parallelism()?.get();
-    ensure!(cores > OWN_CORE, "two cores are needed: one for the Workers, one for the load");
-    // Only root may, and a nice value would not do: it counts within a session only. Without it the note below the
-    // table tells how much others disturbed.
-    let pid = std::process::id().to_string();
-    let _ = Command::new("chrt").args(["--rr", "--pid", "1", &pid]).stderr(Stdio::null()).status();
-    let mut set = rustix::thread::CpuSet::new();
-    set.set(OWN_CORE);
-    rustix::thread::sched_setaffinity(None, &set).context("cannot stay on one core")
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::load::{Slice, percentile};
+use crate::bench::load::{Slice, ms, percentile, ratio};
 
 /// A row of load as it was measured: ours, then the twin's, and the floor's latencies where there is one.
 pub struct Measurement {
@@ -65,16 +65,6 @@ pub struct WholeLine {
 /// One line of the table of what is no load.
 pub fn whole_line(WholeLine { name, values: [ours, theirs], unit }: &WholeLine) -> String {
     format!("| {name} | {ours:.1} {unit} | {theirs:.1} {unit} | {:.2} |", ours / theirs)
-}
-
-/// Milliseconds, to the microsecond.
-pub fn ms(time: Duration) -> String {
-    format!("{:.3} ms", time.as_secs_f64() * 1000.0)
-}
-
-/// The first to the second.
-pub fn ratio([first, second]: [Duration; 2]) -> f64 {
-    first.as_secs_f64() / second.as_secs_f64()
 }
 
 fn median(mut values: Vec<f64>) -> f64 {

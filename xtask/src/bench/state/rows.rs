@@ -3,9 +3,10 @@
 use anyhow::Result;
 use serde_json::json;
 
+use super::appends::appends;
 use super::data::{self, History, LARGE_RUN, PAGED, RUNS};
 use super::memory;
-use super::request::{Ask, Source, always, appends};
+use crate::bench::load::{Ask, Source, always};
 
 /// The store of live runs.
 pub const LIVE: &str = "bench:live";

@@ -9,10 +9,8 @@ use ars_workerd::{Settings, Workerd, Wrangler, build_state_worker, ensure_npm, s
 use flate2::{Compression, write::GzEncoder};
 use tempfile::TempDir;
 
-use super::connection::{Answer, Connection};
-use super::load::{Measured, WORKER_CORE};
-use super::request::{Ask, TOKEN};
 use super::twin;
+use crate::bench::load::{Answer, Ask, Connection, Measured, TOKEN, WORKER_CORE, copy_modules};
 use crate::terminal::Step;
 
 /// One of the two.
@@ -87,15 +85,6 @@ impl Side {
         self.running = Some(running);
         Ok(())
     }
-}
-
-/// Keeps a Worker as it was built.
-pub fn copy_modules(from: &Path, to: &Path) -> Result<()> {
-    fs::create_dir_all(to)?;
-    for name in ["index.js", "index_bg.wasm"] {
-        fs::copy(from.join(name), to.join(name)).with_context(|| format!("cannot copy {name}"))?;
-    }
-    Ok(())
 }
 
 fn gzip_bytes(modules: &Path) -> Result<u64> {

@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use serde_json::json;
 
+use super::appends::appends;
 use super::contest::Contest;
 use super::data::RUNS;
 use super::flush;
-use super::load::{Until, percentile, slice};
 use super::report::WholeLine;
-use super::request::{Ask, Source, appends};
 use super::rows::{LIVE, Needs, claim};
 use super::side::Side;
+use crate::bench::load::{Ask, Source, Until, percentile, slice};
 use crate::bench::process::{peak_kb, resident_kb};
 
 /// Clients that ask at once while the memory is watched; as few as when the Workers are filled, and for that reason.

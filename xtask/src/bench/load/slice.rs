@@ -7,12 +7,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow, ensure};
 
-use super::connection::Connection;
-use super::request::Source;
+use super::{Connection, Source};
 use crate::bench::process::Usage;
-
-/// The core that the measured Workers share; one of them is idle whenever the other is measured.
-pub const WORKER_CORE: usize = 0;
 
 /// What one slice, or several added up, took.
 #[derive(Debug, Default, Clone)]
@@ -48,15 +44,6 @@ impl Slice {
     pub fn cpu_each(&self) -> Duration {
         self.cpu / u32::try_from(self.latencies.len().max(1)).unwrap_or(u32::MAX)
     }
-}
-
-/// The latency that a share of the requests stays within.
-pub fn percentile(latencies: &mut [Duration], share: f64) -> Duration {
-    if latencies.is_empty() {
-        return Duration::ZERO;
-    }
-    let rank = (latencies.len() as f64 * share).ceil() as usize;
-    *latencies.select_nth_unstable(rank.clamp(1, latencies.len()) - 1).1
 }
 
 /// How long a slice lasts.
@@ -152,17 +139,4 @@ fn client(address: SocketAddr, source: &mut Source, ready: &Barrier, until: Unti
         ensure!(status == 200, "{} answered {status}", ask.path);
     }
     Ok(latencies)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_percentile_is_a_latency_that_was_seen() {
-        let mut times: Vec<_> = (1..=200).rev().map(Duration::from_millis).collect();
-        assert_eq!(percentile(&mut times, 0.5), Duration::from_millis(100));
-        assert_eq!(percentile(&mut times, 0.99), Duration::from_millis(198));
-        assert_eq!(percentile(&mut [], 0.5), Duration::ZERO);
-    }
 }
