@@ -24,9 +24,9 @@ pub fn no_command_ran_twice(machine: &Machine) -> Result<(), String> {
     require(distinct.len() == lines.len(), || format!("a command ran twice: {lines:?}"))
 }
 
-/// Events are numbered from 1 to the last that was published, without a gap; no call is announced twice, and none has two results of one process. A
-/// process that takes over may settle a call whose result was in the stream and not yet in the conversation: the model
-/// then learns less than the stream showed, which the second result says.
+/// Events are numbered from 1 to the last that was published, without a gap; no call is announced twice, and none has
+/// two results of one process. A process that takes over may settle a call whose result was in the stream and not yet
+/// in the conversation: the model then learns less than the stream showed, which the second result says.
 fn stream_is_whole(record: &Value) -> Result<(), String> {
     let events = record["events"].as_array().unwrap();
     let seqs: Vec<_> = events.iter().filter_map(|event| event["seq"].as_u64()).collect();

@@ -77,8 +77,8 @@ impl Counted {
         self.held_by_others.map_or(0, |held| held.microusd)
     }
 
-    /// Has the rows read anew when this process gave up a run since, and tells whether it did: while it held that run, the
-    /// run's row was passed over, so that now nobody counts it.
+    /// Has the rows read anew when this process gave up a run since, and tells whether it did: while it held that run,
+    /// the run's row was passed over, so that now nobody counts it.
     pub(super) fn forget_stale_rows(&mut self, own: &mut Own) -> bool {
         let is_given_up = std::mem::take(&mut own.is_given_up);
         if is_given_up {
