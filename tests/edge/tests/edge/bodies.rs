@@ -81,6 +81,21 @@ fn a_restart_is_refused_to_strangers_before_any_of_their_body_is_kept() {
 }
 
 #[test]
+fn a_foreign_name_is_refused_before_any_of_the_body_is_kept() {
+    let bot = Recorder::start();
+    let edge = Edge::before(&bot.url());
+    let grown = edge.peak_of(|| {
+        let mut wire = Wire::to(edge.address());
+        wire.send(b"POST /take HTTP/1.1\r\nHost: bot.example\r\nTransfer-Encoding: chunked\r\n\r\n");
+        let taken = wire.pour(ENDLESS);
+        assert!(taken < ON_THE_WAY, "{taken} bytes of a stranger were taken");
+        assert_eq!(wire.hear("\"error\"").statuses(), [403]);
+    });
+    assert!(grown < GROWTH, "grown by {grown}");
+    assert_eq!(bot.arrivals().len(), 0, "it reached the bot");
+}
+
+#[test]
 fn a_restart_with_a_body_beyond_its_measure_is_refused_without_taking_it_in() {
     let bot = Recorder::start();
     let edge = Edge::before(&bot.url());
