@@ -13,6 +13,7 @@ use ars_bot_core::{
 use ars_events::Redactor;
 use ars_types::{ThreadKey, Visibility};
 use async_trait::async_trait;
+use tokio::sync::Notify;
 
 use super::*;
 use crate::{
@@ -24,8 +25,8 @@ use crate::{
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// A request whose earlier turns take so long to come.
-struct Slow(Duration);
+/// A request whose earlier turns come when the test says so.
+struct Slow(Arc<Notify>);
 
 #[async_trait]
 impl ChannelIo for Slow {
@@ -34,7 +35,7 @@ impl ChannelIo for Slow {
     }
 
     async fn history(&self) -> Vec<HistoryTurn> {
-        tokio::time::sleep(self.0).await;
+        self.0.notified().await;
         Vec::new()
     }
 }
@@ -69,10 +70,10 @@ fn message() -> IncomingMessage {
 #[tokio::test(start_paused = true)]
 async fn the_drain_and_the_end_of_the_server_share_one_deadline() {
     let folder = tempfile::tempdir().unwrap();
-    let core = core(folder.path());
+    let (core, come) = (core(folder.path()), Arc::new(Notify::new()));
     let asked = tokio::spawn({
-        let core = core.clone();
-        async move { core.dispatch(message(), Arc::new(Slow(14 * MINUTE))).await }
+        let (core, io) = (core.clone(), Arc::new(Slow(Arc::clone(&come))));
+        async move { core.dispatch(message(), io).await }
     });
     while core.load().in_flight == 0 {
         tokio::task::yield_now().await;
@@ -81,7 +82,15 @@ async fn the_drain_and_the_end_of_the_server_share_one_deadline() {
     let server = tokio::spawn(std::future::pending());
     let mut signals = Signals::listen().unwrap();
     let began = Instant::now();
-    let wound = wind_down(&core, &mut signals, Told::Terminate, CancellationToken::new(), server).await;
+    let drained_late = async {
+        while !core.load().draining {
+            tokio::task::yield_now().await;
+        }
+        tokio::time::advance(14 * MINUTE).await;
+        come.notify_one();
+    };
+    let ended = wind_down(&core, &mut signals, Told::Terminate, CancellationToken::new(), server);
+    let (wound, ()) = tokio::join!(ended, drained_late);
     assert_eq!(wound, Wound::Late);
     let minutes = began.elapsed().as_secs_f64() / MINUTE.as_secs_f64();
     assert!((15.0..15.5).contains(&minutes), "{minutes} minutes");
