@@ -1,17 +1,20 @@
 //! Writes a run's records: a provisional one at its start, the final one after its reply.
 //!
-//! A final write never loses to a provisional one: once it is due, the provisional write stands down, and the
-//! final put begins only when the provisional attempt under way has settled (state-worker supplement 10.4).
+//! A final write never loses to a provisional one, nor to that of a run which the drain's deadline leaves unfinished: once
+//! it is due, they stand down, and the final put begins only when their attempt under way has settled (state-worker
+//! supplement 10.4).
 
 use std::{
+    collections::HashMap,
     sync::{
-        Arc,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
 
 use ars_runs::{REFLECTION_COST, RunRecord, budget};
+use ars_types::RunId;
 use ars_wire::Moment;
 use serde::Deserialize as _;
 use tokio::task::JoinHandle;
@@ -35,6 +38,8 @@ pub(crate) const MAKE_UP_FOR: Duration = Duration::from_secs(15 * 60);
 pub struct HistoryWriter {
     store: Arc<dyn RunStore>,
     lost: Arc<AtomicU64>,
+    /// Held by the put of a run that the drain's deadline leaves unfinished. There are none before it.
+    abandoned: Arc<Mutex<HashMap<RunId, Arc<tokio::sync::Mutex<()>>>>>,
 }
 
 /// What became of a run's final record.
@@ -57,7 +62,7 @@ pub struct Provisional {
 impl HistoryWriter {
     /// A writer to this store.
     pub fn new(store: Arc<dyn RunStore>) -> Self {
-        Self { store, lost: Arc::default() }
+        Self { store, lost: Arc::default(), abandoned: Arc::default() }
     }
 
     /// Final records that could not be written.
@@ -83,7 +88,30 @@ impl HistoryWriter {
         Provisional { task, stand_down }
     }
 
-    /// Writes the final record, through the ledger if there is one. A loss is logged and counted.
+    /// Writes the record of a run that is not to be waited for any longer; false when the run `is_over` first, whose final
+    /// record then counts.
+    pub async fn abandon(
+        &self,
+        record: &RunRecord,
+        is_over: impl Fn() -> bool + Send + Sync,
+    ) -> Result<bool, StoreError> {
+        let putting = Arc::clone(self.abandoned().entry(record.id.clone()).or_default());
+        let attempt = || async {
+            let _alone = putting.lock().await;
+            if is_over() {
+                return Ok(false);
+            }
+            self.store.put(record).await.map(|_| true)
+        };
+        Policy::RECORD.run(&record.id, attempt).await
+    }
+
+    fn abandoned(&self) -> MutexGuard<'_, HashMap<RunId, Arc<tokio::sync::Mutex<()>>>> {
+        self.abandoned.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes the final record, through the ledger if there is one. A loss is logged and counted. The run is over for the
+    /// registry by now, so no other attempt to abandon it begins.
     pub async fn finish(
         &self,
         provisional: Provisional,
@@ -93,6 +121,10 @@ impl HistoryWriter {
         provisional.stand_down.cancel();
         // A panicked provisional write has nothing left under way either.
         drop(provisional.task.await);
+        let abandoned = self.abandoned().get(&record.id).cloned();
+        if let Some(putting) = abandoned {
+            drop(putting.lock().await);
+        }
         match Policy::RECORD.run(&record.id, || self.put_final(record, live)).await {
             Ok(finished) => finished,
             Err(error) => {

@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use ars_bot_core::ports::StoreErrorKind;
 use ars_types::RunStatus;
 use ars_wire::ledger::Phase;
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::{begin, world_of};
@@ -127,6 +128,52 @@ async fn what_the_drains_deadline_leaves_unfinished_is_recorded_with_all_it_has_
     assert!(handed_off.core.drain(Duration::from_secs(60)).await);
     running.await.unwrap();
     assert_eq!(handed_off.core.record_abandoned().await, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_ends_while_it_is_recorded_as_abandoned_keeps_its_final_record() {
+    let world = Arc::new(world(vec![Move::SayWhenTold("done after all")]));
+    let (_, running) = begin(&world, "hello");
+    world.model.called.notified().await;
+    assert!(!world.core.drain(Duration::from_secs(1)).await);
+    let held = Arc::new(Notify::new());
+    *world.store.hold.lock().unwrap() = Some(Arc::clone(&held));
+    let core = world.core.clone();
+    let abandoning = tokio::spawn(async move { core.record_abandoned().await });
+    world.store.holding.notified().await;
+
+    world.model.go_on.notify_one();
+    running.await.unwrap();
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    assert!(
+        world.records().iter().all(|record| record.status == RunStatus::Interrupted),
+        "it waits for the put"
+    );
+    held.notify_one();
+    assert_eq!(abandoning.await.unwrap(), 1);
+    world.settle().await;
+    assert_eq!(world.last_record().status, RunStatus::Completed);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_has_ended_is_not_recorded_as_abandoned_at_another_attempt() {
+    let world = Arc::new(world(vec![Move::SayWhenTold("done after all")]));
+    let (_, running) = begin(&world, "hello");
+    world.model.called.notified().await;
+    assert!(!world.core.drain(Duration::from_secs(1)).await);
+    world.store.failures.lock().unwrap().push_back(StoreErrorKind::Transient);
+    let core = world.core.clone();
+    let abandoning = tokio::spawn(async move { core.record_abandoned().await });
+    while !world.store.failures.lock().unwrap().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    world.model.go_on.notify_one();
+    running.await.unwrap();
+    assert_eq!(abandoning.await.unwrap(), 0);
+    world.settle().await;
+    assert_eq!(world.last_record().status, RunStatus::Completed);
 }
 
 #[tokio::test(start_paused = true)]

@@ -140,11 +140,19 @@ pub struct MemoryStore {
     pub puts: Mutex<Vec<RunRecord>>,
     pub failures: Mutex<VecDeque<StoreErrorKind>>,
     pub down: Mutex<Option<StoreErrorKind>>,
+    /// Holds up the next put, which says that it is under way, until it is notified.
+    pub hold: Mutex<Option<Arc<tokio::sync::Notify>>>,
+    pub holding: tokio::sync::Notify,
 }
 
 #[async_trait]
 impl RunStore for MemoryStore {
     async fn put(&self, record: &RunRecord) -> Result<Stored, StoreError> {
+        let held = self.hold.lock().unwrap().take();
+        if let Some(held) = held {
+            self.holding.notify_one();
+            held.notified().await;
+        }
         let scripted = self.failures.lock().unwrap().pop_front();
         if let Some(kind) = scripted.or(*self.down.lock().unwrap()) {
             return Err(StoreError { kind, message: "as scripted".into() });
