@@ -12,6 +12,8 @@ use crate::{story::Story, viewer::View};
 pub struct Evidence {
     /// What was played.
     pub story: Story,
+    /// Nothing went wrong but deaths.
+    pub only_kills: bool,
     /// Runs that were claimed or announced, by id.
     pub runs: BTreeMap<String, RunSeen>,
     /// What reached requesters.
@@ -79,6 +81,10 @@ pub struct RunSeen {
     pub steps: Vec<(u64, String)>,
     /// The processes that took it over, in order.
     pub takers: Vec<String>,
+    /// Of each takeover: what was stored then was enough to go on with.
+    pub was_resumable: Vec<bool>,
+    /// Turns of its conversation that are stored.
+    pub turns: u64,
     /// The processes that were told that they may reply.
     pub has_leave: BTreeSet<String>,
     /// Steps that the ledger acknowledged, by their number: of each, the last record.

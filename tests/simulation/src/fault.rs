@@ -14,6 +14,8 @@ pub struct Plan {
     pub story: Story,
     /// In no order.
     pub faults: Vec<Fault>,
+    /// What ids and tokens are drawn from: waits are spread by a run's id.
+    pub ids: u64,
 }
 
 /// One fault.
@@ -86,6 +88,8 @@ pub enum What {
     Deploy,
     /// The reply does not reach the requester (any other call is not disturbed).
     Undelivered,
+    /// The disk is lost, and the working trees on it.
+    LoseTrees,
 }
 
 /// Whose clock.
@@ -109,13 +113,18 @@ impl Plan {
         Self { story, ..self }
     }
 
+    /// Nothing goes wrong but deaths.
+    pub(crate) fn only_kills(&self) -> bool {
+        self.faults.iter().all(|fault| matches!(fault.what, What::Kill { .. }))
+    }
+
     /// The plan of a seed.
     pub fn random(story: Story, seed: u64) -> Self {
         let mut random = Random::new(seed);
         let count = 1 + random.below(MOST_FAULTS);
         let faults =
             (0..count).map(|_| Fault { at: 1 + random.below(story.calls()), what: any(&mut random) });
-        Self { story, faults: faults.collect() }
+        Self { story, faults: faults.collect(), ids: seed }
     }
 }
 

@@ -106,6 +106,7 @@ impl Life {
             What::Second => self.world.order(Order::Second),
             What::Deploy => self.world.order(Order::Deploy),
             What::Undelivered => call.is_undelivered = true,
+            What::LoseTrees => self.world.lose_trees(),
         }
     }
 

@@ -240,8 +240,9 @@ fn acknowledge(life: &Life, run: &RunId, mode: StopMode, messages: &[String]) {
     let is_stored = row.as_ref().is_some_and(|row| row["stop"].is_string());
     let (number, at_ms) = (world.calls(), world.at_ms());
     let mut evidence = world.evidence();
-    // One that its money ended has no answer of the model's: it is over once it has asked for leave to reply.
-    let is_over = row.as_ref().is_none_or(|row| row["phase"] == "finishing");
+    // One that its money ended has no answer of the model's: it is over once it says how it ends, before it asks for leave.
+    let is_over =
+        row.as_ref().is_none_or(|row| row["phase"] == "finishing" || !row["state"]["finalStatus"].is_null());
     let is_late = is_over || messages.iter().any(|message| evidence.answered.contains_key(message));
     evidence.stops.push(Stopped {
         run: run.to_string(),

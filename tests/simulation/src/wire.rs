@@ -95,6 +95,7 @@ fn deliver(world: &World, route: Route, body: &str, is_answered: bool) -> Answer
     match route {
         Route::Runs(verb) if status == 200 => note(world, verb, &read(body), &read(&text), is_answered),
         Route::Memory(MemoryVerb::Write) if status == 200 => note_learned(world, &read(body)),
+        Route::Transcript(TranscriptVerb::Write) if status == 200 => note_turns(world, &read(body)),
         _ => {}
     }
     Answer { status, text }
@@ -132,6 +133,7 @@ fn note(world: &World, verb: RunVerb, request: &Value, answer: &Value, is_answer
                 let seen = evidence.run(text(&run["row"]["runId"]));
                 seen.taken_over.push(number);
                 seen.takers.push(text(&request["gen"]).to_owned());
+                seen.was_resumable.push(is_resumable(run, seen.turns));
             }
         }
         RunVerb::Inbox if answer["ok"] == true => {
@@ -198,6 +200,24 @@ fn note_asked(world: &World, request: &Value) {
             .filter(|call| part["kind"] == "tool_call" && !calls.iter().any(|made| made == call));
         calls.extend(call.map(str::to_owned));
     }
+}
+
+fn note_turns(world: &World, request: &Value) {
+    let mut evidence = world.evidence();
+    let seen = evidence.run(text(&request["runId"]));
+    let stored = request["rows"].as_array().into_iter().flatten().filter_map(|row| row["idx"].as_u64());
+    seen.turns = stored.map(|turn| turn + 1).max().unwrap_or_default().max(seen.turns);
+}
+
+/// Whether a run that is taken over can go on (state-worker supplement section 10.3): a step is stored, and its turns or
+/// those of the next one too; how it ends is not, and nobody has asked for a hard stop.
+fn is_resumable(run: &Value, turns: u64) -> bool {
+    let (row, recorded) = (&run["row"], run["lastStep"]["turnIndex"].as_u64());
+    recorded.is_some_and(|recorded| turns == recorded || turns == recorded + 2)
+        && run["reclaimedFrom"] != "finishing"
+        && row["stop"] != "hard"
+        && row["state"]["finalStatus"].is_null()
+        && row["state"]["unresumable"].is_null()
 }
 
 fn note_claiming(world: &World, number: u64, body: &str) {

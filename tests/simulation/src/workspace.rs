@@ -20,17 +20,17 @@ pub(crate) struct Tree(pub(crate) Arc<Life>);
 
 #[async_trait]
 impl WorkspaceProvider for Tree {
-    async fn repository_of(&self, _thread: &ThreadKey) -> Result<Option<Repository>, WorkspaceError> {
-        // Every thread has its tree: what becomes of a run without one is not simulated.
-        Ok(Some(story::repository()))
+    async fn repository_of(&self, thread: &ThreadKey) -> Result<Option<Repository>, WorkspaceError> {
+        Ok(self.0.world.has_tree(thread.as_str()).then(story::repository))
     }
 
     async fn open(
         &self,
-        _request: WorkspaceRequest<'_>,
+        request: WorkspaceRequest<'_>,
         _cancel: &CancellationToken,
     ) -> Result<Arc<dyn Workspace>, WorkspaceError> {
         let call = self.0.begin("workspace open").await;
+        self.0.world.make_tree(request.thread.as_str());
         self.0.end_call(&call).await;
         Ok(Arc::new(Self(Arc::clone(&self.0))))
     }

@@ -1,8 +1,11 @@
 //! What outlives every process: the stores, the clocks' common zero, the plan of faults, and the evidence.
 
-use std::sync::{
-    Arc, Mutex, MutexGuard,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc, Mutex, MutexGuard,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use ars_bot_core::ports::Clock as _;
@@ -26,8 +29,8 @@ use crate::{
 const STORE: &str = ars_wire::runs::DEFAULT_STORE;
 /// Records that a memory lists at most.
 const MOST_MEMORIES: u32 = 50;
-/// The seed of ids and tokens: a plan is played the same way each time.
-const IDS: u64 = 1;
+/// The seed of ids and tokens of a plan that names none: each is played the same way every time.
+const FIRST_IDS: u64 = 1;
 
 /// The world of one scenario.
 pub(crate) struct World {
@@ -39,6 +42,8 @@ pub(crate) struct World {
     faults: Mutex<Vec<Fault>>,
     calls: AtomicU64,
     outage: Mutex<Option<Outage>>,
+    /// Threads that have a working tree.
+    trees: Mutex<BTreeSet<String>>,
     /// Requests under way that nobody waits for.
     pub(crate) late: AtomicU64,
     /// What the processes draw their ids and tokens from.
@@ -89,12 +94,13 @@ impl World {
             began,
             store_clock: SimClock::since(began),
             state: Mutex::new(NativeState::new(None)),
-            evidence: Mutex::default(),
+            evidence: Mutex::new(Evidence { only_kills: plan.only_kills(), ..Evidence::default() }),
             faults: Mutex::new(plan.faults.clone()),
             calls: AtomicU64::new(0),
             outage: Mutex::default(),
+            trees: Mutex::default(),
             late: AtomicU64::new(0),
-            random: Mutex::new(Random::new(IDS)),
+            random: Mutex::new(Random::new(FIRST_IDS.wrapping_add(plan.ids))),
             orders,
         })
     }
@@ -145,6 +151,19 @@ impl World {
     pub(crate) fn order(&self, order: Order) {
         // The director is gone only when the scenario is over.
         let _ = self.orders.send(order);
+    }
+
+    /// The thread has a working tree from now on.
+    pub(crate) fn make_tree(&self, thread: &str) {
+        self.trees.lock().unwrap().insert(thread.to_owned());
+    }
+
+    pub(crate) fn has_tree(&self, thread: &str) -> bool {
+        self.trees.lock().unwrap().contains(thread)
+    }
+
+    pub(crate) fn lose_trees(&self) {
+        self.trees.lock().unwrap().clear();
     }
 
     pub(crate) fn break_stores(&self, after: bool, hangs: bool, ms: u64) {

@@ -36,6 +36,7 @@ pub fn violations(ended: Ended, evidence: &Evidence) -> Vec<Violation> {
         calls::a_call_is_told_once_and_so_is_its_result(id, run, evidence, &mut found);
         input_and_answer_are_as_told(id, run, evidence, &mut found);
         a_completed_run_has_replied(id, run, evidence, &mut found);
+        a_run_that_could_go_on_is_completed(id, run, evidence, &mut found);
         money::a_record_tells_all_that_a_run_has_cost(id, run, evidence, &mut found);
         money::a_run_past_its_cap_asks_no_model(id, run, evidence, &mut found);
         money::no_run_begins_past_the_days_cap(id, run, evidence, &mut found);
@@ -121,6 +122,24 @@ fn a_completed_run_has_replied(id: &str, run: &RunSeen, evidence: &Evidence, fou
     }
     let has_replied = evidence.said.iter().any(|said| said.run.as_deref() == Some(id));
     found.unless(has_replied, "a run whose record says completed has replied", || id.to_owned());
+}
+
+/// Deaths at one step after which a run is given up: it may be what its processes die of.
+const MANY_DEATHS: usize = 5;
+
+/// Where nothing else goes wrong, every story's runs end by themselves. That of one which is closed as interrupted although
+/// all that it needs is stored breaks no other promise.
+fn a_run_that_could_go_on_is_completed(id: &str, run: &RunSeen, evidence: &Evidence, found: &mut Found) {
+    let could_go_on = !run.was_resumable.is_empty() && run.was_resumable.iter().all(|could| *could);
+    if !evidence.only_kills || evidence.killed.len() > MANY_DEATHS || !could_go_on {
+        return;
+    }
+    let status = run.record.as_ref().map(|record| &record["status"]);
+    found.unless(
+        status.is_some_and(|status| status == "completed"),
+        "a run that could go on is completed",
+        || format!("{id}: {status:?}"),
+    );
 }
 
 fn a_run_replies_at_most_once(evidence: &Evidence, found: &mut Found) {

@@ -1,6 +1,6 @@
 //! Every kill point: the process dies at each call of a port, before and after its effect, and another goes on.
 
-use ars_tests_simulation::{Plan, Story, play, violations};
+use ars_tests_simulation::{Fault, Plan, Story, What, play, violations};
 
 /// The next process starts at once, and has to wait for the lease.
 const AT_ONCE_MS: u64 = 100;
@@ -34,6 +34,33 @@ fn hold(plans: impl Iterator<Item = Plan>) {
 fn every_call(story: Story, idle_ms: u64) -> impl Iterator<Item = Plan> {
     let plans = move |at| [false, true].map(|after| Plan::kill(at, after, idle_ms).of(story));
     (1..=calls(story)).flat_map(plans)
+}
+
+#[test]
+fn a_run_that_could_go_on_and_does_not_breaks_a_promise() {
+    // Without its tree the next process refuses to go on with it.
+    let mut plan = Plan::kill(calls(Story::Canonical) / 2, true, LAPSED_MS);
+    plan.faults.push(Fault { at: plan.faults[0].at, what: What::LoseTrees });
+    let (ended, mut evidence) = play(&plan);
+    let run = evidence.runs.values().next().unwrap();
+    assert_eq!(
+        (&run.was_resumable[..], &run.record.as_ref().unwrap()["status"]),
+        (&[true][..], &"interrupted".into())
+    );
+    assert_eq!(violations(ended, &evidence), [], "a disk was lost");
+    evidence.only_kills = true;
+    let broken: Vec<_> = violations(ended, &evidence).into_iter().map(|found| found.promise).collect();
+    assert_eq!(broken, ["a run that could go on is completed"]);
+}
+
+#[test]
+fn most_kill_points_leave_a_run_that_goes_on() {
+    let taken_over = every_call(Story::Canonical, LAPSED_MS).filter_map(|plan| {
+        let (_, evidence) = play(&plan);
+        evidence.runs.into_values().find_map(|run| run.was_resumable.first().copied())
+    });
+    let (resumable, closed): (Vec<_>, Vec<_>) = taken_over.partition(|could| *could);
+    assert!(resumable.len() > 3 * closed.len(), "{} of {}", resumable.len(), resumable.len() + closed.len());
 }
 
 #[test]
