@@ -27,6 +27,12 @@ use crate::{
     trace,
 };
 
+/// Between two attempts to hear what the ledger took for a run that ended in an outage.
+const NEWS_AGAIN_AFTER: Duration = Duration::from_secs(1);
+/// For how long: twice a lease (state-worker supplement section 11). After one another process may have the run, and its
+/// inbox with it.
+const NEWS_FOR: Duration = Duration::from_secs(60);
+
 /// A run that is driven, with everything its end needs.
 pub(crate) struct Conclusion {
     pub(crate) run: RunHandle,
@@ -147,13 +153,15 @@ impl Conclusion {
         if let Some(hold) = assignment.hold.take() {
             hold.settle(self.run.id(), driven.cost, core.clock().now());
         }
-        if let Some(tracked) = &self.tracked {
-            tracked.last_news().await;
-        }
+        let has_heard = match &self.tracked {
+            Some(tracked) => tracked.last_news().await,
+            None => true,
+        };
         if let Some(listening) = &self.listening {
             listening.last_news().await;
         }
-        let unread = self.claim.mailbox().close(Closed::Ended);
+        // Of a run that ends in an outage it stays open until the ledger says what it took for it.
+        let mut unread = if has_heard { self.claim.mailbox().close(Closed::Ended) } else { Vec::new() };
         if let Some(cost) = driven.cost {
             self.io.run_cost(cost);
         }
@@ -176,11 +184,13 @@ impl Conclusion {
             cost: driven.cost,
         };
         let (core, record) = (core.clone(), history::record(&view, end));
-        let mut leftovers = {
-            let run = Unreader { status: ending.status, facts: &view.facts, io: &io };
-            Leftovers::of(&run, driven.unread.into_iter().chain(unread))
-        };
         tokio::spawn(async move {
+            if let (Some(tracked), false) = (&tracked, has_heard) {
+                late_news(&core, tracked, is_untold).await;
+                unread = claim.mailbox().close(Closed::Ended);
+            }
+            let reader = Unreader { status: ending.status, facts: &view.facts, io: &io };
+            let mut leftovers = Leftovers::of(&reader, driven.unread.into_iter().chain(unread));
             // Before the record: whoever takes the run over if this process dies finds them unread, and says so again.
             leftovers.hand_back().await;
             let mut finished = core.history().finish(provisional, &record, core.live()).await;
@@ -252,6 +262,21 @@ impl Conclusion {
         let view = self.run.view();
         let run = Unreader { status: RunStatus::Interrupted, facts: &view.facts, io: &self.io };
         leftovers::pass_on(core, self.run.id(), &run, unread.into_iter().chain(waiting)).await;
+    }
+}
+
+/// Waits until the ledger has said what it took for a run that ended in an outage. The record waits with it: it takes the
+/// run, and its inbox, out of the ledger, which takes no record in before it answers. A drain waits as for a lost record.
+async fn late_news(core: &Core, tracked: &Tracked, is_untold: bool) {
+    let heard = async {
+        while !tracked.last_news().await {
+            tokio::time::sleep(NEWS_AGAIN_AFTER).await;
+        }
+    };
+    let heard = tokio::time::timeout(NEWS_FOR, heard);
+    tokio::select! {
+        _ = heard => {}
+        () = core.hand_off().cancelled(), if !is_untold => {}
     }
 }
 

@@ -266,11 +266,15 @@ impl Tracked {
         self.patch(REPLIED, Value::from(true)).await;
     }
 
-    /// Hears what was left for the run up to now: after this it reads nothing more.
-    pub async fn last_news(&self) {
-        if let Err(error) = self.live.flush_run(&self.slot).await {
-            // The record has the events; follow-ups that only the ledger has stay unknown.
-            tracing::warn!(run = %self.slot.run(), error = %error, "the run ends without its last news");
+    /// Hears what was left for the run up to now. False when the ledger did not answer, and may yet: the record has the
+    /// events, but follow-ups that only the ledger has are unknown.
+    pub async fn last_news(&self) -> bool {
+        match self.live.flush_run(&self.slot).await {
+            Ok(()) => true,
+            Err(error) => {
+                tracing::warn!(run = %self.slot.run(), error = %error, "the run's last news are not known");
+                !is_transient(&error)
+            }
         }
     }
 

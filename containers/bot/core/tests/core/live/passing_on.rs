@@ -101,6 +101,23 @@ async fn a_step_that_has_read_a_follow_up_is_not_stored_before_the_follow_ups_ev
     assert_eq!(*io.replies.lock().unwrap(), ["both"]);
 }
 
+#[tokio::test(start_paused = true)]
+async fn what_another_process_left_for_a_run_that_ends_in_an_outage_becomes_a_turn_of_its_own() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let world = world_of(&ledger, vec![Move::SayWhenTold("first"), Move::Say("late, but answered")]);
+    let (io, running) = begin(&world, "hello");
+    world.model.called.notified().await;
+    ledger.script("flush", [Fault::Fail(StoreErrorKind::Transient); 4]);
+    for kept in ledger.runs().values_mut() {
+        kept.inbox.push(Note::of(&message("late"), "late").message());
+    }
+    world.model.go_on.notify_one();
+    running.await.unwrap();
+    world.settle().await;
+    assert_eq!(*io.replies.lock().unwrap(), ["first", "late, but answered"]);
+    assert_eq!(ledger.records.lock().unwrap().len(), 2);
+}
+
 /// A run that another process left in this phase, with a follow-up that nobody read.
 async fn left_behind(phase: Phase, moves: Vec<Move>) -> (Arc<ScriptedLedger>, Arc<Collector>) {
     let ledger = Arc::new(ScriptedLedger::default());
