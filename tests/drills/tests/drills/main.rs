@@ -13,6 +13,7 @@ mod hostile;
 mod kills;
 mod memory;
 mod points;
+mod trees;
 mod searched;
 
 /// The bot with its kill points.
