@@ -145,10 +145,18 @@ fn another_beside_it_has_a_container_of_its_own(engine: &Engine, first: &Value) 
     let ready = up.ready();
     let pages = format!("{}/runs", ready["edge"]["url"].as_str().unwrap());
     assert_eq!((status_of(&pages, VIEWER), status_of(&pages, "nobody")), (200, 403));
-    let (own, other) = (containers(engine, &ready), containers(engine, first));
-    let [own, other] = [own.as_slice(), other.as_slice()].map(|found| {
-        let [bot] = found else { panic!("not one container: {found:?}") };
-        assert!(bot.running, "{bot:?}");
+    // Setting this one up may take minutes, in which nobody asked the first, and here is no tick that would: whatever became
+    // of its container meanwhile, it has one once it answers.
+    assert_eq!(status_of(&format!("{}/healthz", first["edge"]["url"].as_str().unwrap()), "nobody"), 200);
+    let [own, other] = [("this", &ready), ("the first", first)].map(|(whose, ready)| {
+        let found = containers(engine, ready);
+        let [bot] = found.as_slice() else {
+            panic!(
+                "{whose} has not one container: {found:?} of {:?}",
+                engine.containers_named("workerd-ars-")
+            )
+        };
+        assert!(bot.running, "{whose}: {bot:?}");
         bot.id.clone()
     });
     assert_ne!(own, other);
