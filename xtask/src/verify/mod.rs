@@ -5,7 +5,6 @@
 mod debian;
 mod deployments;
 mod platforms;
-mod seeds;
 mod stage;
 
 use std::process::{Command, Stdio};
@@ -46,9 +45,7 @@ pub fn test() -> Result<()> {
     subjects()?;
     deployments::check()?;
     bench::smoke()?;
-    let mut tests = runner();
-    seeds::of_the_commit(&mut tests)?;
-    last_stage("tests", tests.args(platforms.native_args()))
+    last_stage("tests", runner().args(platforms.native_args()))
 }
 
 fn set_up() -> Result<()> {
