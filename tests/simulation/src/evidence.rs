@@ -87,6 +87,10 @@ pub struct RunSeen {
     pub turns: u64,
     /// The processes that were told that they may reply.
     pub has_leave: BTreeSet<String>,
+    /// When each process first said how the run ends, heard or not, in milliseconds of the scenario.
+    pub ending: BTreeMap<String, u64>,
+    /// The processes that the ledger has heard say so.
+    pub end_heard_of: BTreeSet<String>,
     /// Steps that the ledger acknowledged, by their number: of each, the last record.
     pub stored: BTreeMap<u64, StepSeen>,
     /// The calls of each turn that a process wanted to store, by its place in the conversation and the process.

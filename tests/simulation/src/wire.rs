@@ -30,6 +30,9 @@ impl Exchange for Wire {
         if route == Route::Runs(RunVerb::Claim) {
             note_claiming(&life.world, call.number, &body);
         }
+        if route == Route::Runs(RunVerb::State) {
+            note_ending(life, &body);
+        }
         let leave_for = (route == Route::Runs(RunVerb::Finishing)).then(|| body.clone());
         if route == Route::Transcript(TranscriptVerb::Write) {
             note_asked(&life.world, &serde_json::from_str(&body).unwrap());
@@ -126,6 +129,10 @@ fn note(world: &World, verb: RunVerb, request: &Value, answer: &Value, is_answer
             seen.cap = request["record"]["loop"]["limits"]["cap"]["runMicrousd"].as_u64();
             seen.steps.push((number, text(&request["gen"]).to_owned()));
             note_step(seen, text(&request["gen"]), &request["record"]);
+        }
+        RunVerb::State if answer["ok"] == true && says_its_end(request) => {
+            let seen = evidence.run(text(&request["runId"]));
+            seen.end_heard_of.insert(text(&request["gen"]).to_owned());
         }
         RunVerb::Reclaim => {
             let number = world.calls();
@@ -225,6 +232,20 @@ fn note_claiming(world: &World, number: u64, body: &str) {
     let at_ms = world.at_ms();
     let mut evidence = world.evidence();
     evidence.run(text(&request["run"]["runId"])).claiming.get_or_insert((number, at_ms));
+}
+
+/// The loop is over: its process says how, before it is known what becomes of that.
+fn note_ending(life: &Life, body: &str) {
+    let request: Value = serde_json::from_str(body).unwrap();
+    if says_its_end(&request) {
+        let at_ms = life.world.at_ms();
+        let mut evidence = life.world.evidence();
+        evidence.run(text(&request["runId"])).ending.entry(life.name.clone()).or_insert(at_ms);
+    }
+}
+
+fn says_its_end(request: &Value) -> bool {
+    !request["state"]["finalStatus"].is_null()
 }
 
 /// An answer has reached its process.

@@ -245,3 +245,15 @@ fn a_run_that_is_left_by_a_process_that_took_it_over_keeps_what_was_stored() {
         evidence.runs.values().filter(|run| run.takers == ["g2", "g3"]).count() == 1
     });
 }
+
+#[test]
+fn a_run_that_its_money_ends_before_its_driver_hears_of_a_stop_is_not_stopped() {
+    // A stop through another process is heard of with the next heartbeat, and the driver's last call takes less.
+    let faults = [(22, What::Second), (116, What::Stop { mode: StopMode::Soft, through_eldest: true })];
+    comes_about(Story::Bounded, &faults, |evidence| {
+        evidence.stops.first().is_some_and(|stop| {
+            let run = &evidence.runs[&stop.run];
+            stop.is_stored && !stop.is_late && run.record.as_ref().unwrap()["status"] == "completed"
+        })
+    });
+}
