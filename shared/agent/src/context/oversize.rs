@@ -42,7 +42,9 @@ pub fn referenced(text: &str, max_chars: usize, kept: Kept<'_>) -> String {
             format!("most of the output is left out here; more of both its ends, not the whole, is in {path}")
         }
         Kept::Nowhere => {
-            format!("{left_out} of {total} characters left out here, and kept in no file: ask for less at a time")
+            format!(
+                "{left_out} of {total} characters left out here, and kept in no file: ask for less at a time"
+            )
         }
     };
     format!("{head}\n[{note}]\n{tail}")

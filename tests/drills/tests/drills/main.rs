@@ -13,8 +13,8 @@ mod hostile;
 mod kills;
 mod memory;
 mod points;
-mod trees;
 mod searched;
+mod trees;
 
 /// The bot with its kill points.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_ars-drilled");

@@ -144,6 +144,14 @@ impl Live {
         self.slots().keys().cloned().collect()
     }
 
+    /// The ledger says that a run is another process's now: whatever drives it here stops.
+    pub(crate) fn let_go(&self, run: &RunId) {
+        let slot = self.slots().get(run).cloned();
+        if let Some(slot) = slot {
+            slot.lose();
+        }
+    }
+
     /// Writes a run's record and ends the live run; no flush carries it any more.
     pub async fn finish(&self, record: &RunRecord) -> Result<Owned<Stored>, StoreError> {
         self.forget(&record.id);

@@ -93,7 +93,7 @@ pub(crate) async fn keep_taking_over(core: &Core, end: CancellationToken) {
     let (taking, mut strays) = (Taking::default(), HashSet::new());
     loop {
         take_over(core, live, &taking).await;
-        strays = close_strays(core, live, &taking, &strays).await;
+        strays = compare_rows(core, live, &taking, &strays).await;
         tokio::select! {
             () = end.cancelled() => return,
             () = core.hand_off().cancelled() => return,
@@ -112,10 +112,14 @@ impl Taking {
     }
 }
 
-/// Closes runs that the ledger counts as this process's and that it knows nothing of, as when the answer to a reclaim
-/// was lost: the ledger gives them to nobody but another process (section 9.3). What was a stray at the last pass and
-/// is one still is closed; all others are handed back.
-async fn close_strays(core: &Core, live: &Live, taking: &Taking, before: &HashSet<RunId>) -> HashSet<RunId> {
+/// Holds the ledger's rows against what this process is at work on. Behind the pass: no run that it took is in them as
+/// another's.
+///
+/// A run that is another's by now is let go, although nothing of it was asked for lately: once no store answers any more,
+/// its driver would reply too. Runs that are this process's and that it knows nothing of, as when the answer to a reclaim
+/// was lost, are closed: the ledger gives them to nobody but another process (section 9.3). What was such a stray at the
+/// last pass and is one still is closed; all others are handed back.
+async fn compare_rows(core: &Core, live: &Live, taking: &Taking, before: &HashSet<RunId>) -> HashSet<RunId> {
     let rows = match live.ledger().live().await {
         Ok(rows) => rows,
         Err(error) => {
@@ -126,8 +130,11 @@ async fn close_strays(core: &Core, live: &Live, taking: &Taking, before: &HashSe
     let mut strays = HashSet::new();
     for row in rows {
         let id = row.run_id.clone();
-        let is_known = core.registry().get(&id).is_some() || taking.lock().contains(&id);
-        if row.owner_gen != *live.generation() || is_known {
+        if row.owner_gen != *live.generation() {
+            live.let_go(&id);
+            continue;
+        }
+        if core.registry().get(&id).is_some() || taking.lock().contains(&id) {
             continue;
         }
         if before.contains(&id) {
