@@ -150,16 +150,22 @@ fn of<'a>(id: &'a str, run: &'a RunSeen, evidence: &'a Evidence) -> impl Iterato
 }
 
 /// What a process has to know of a run's cost at a call: what it was told itself since the run was last taken over, and
-/// what anybody was told before a step that the ledger acknowledged. The rest died with whoever knew it.
+/// what anybody was told before a step of its own that the ledger acknowledged. The rest was lost with whoever knew it:
+/// it died, or the run was taken from it (docs/decisions/0011).
 fn known(id: &str, run: &RunSeen, process: &str, at: u64, evidence: &Evidence) -> u64 {
     let taken_over =
         run.taken_over.iter().copied().filter(|taken_at| *taken_at < at).max().unwrap_or_default();
     let mut sum = 0;
     for thought in of(id, run, evidence) {
+        // A process that takes its own run back knows no more of it than another would.
+        let is_taken = |from: u64, until: u64| run.taken_over.iter().any(|at| from <= *at && *at < until);
         let is_stored = |told_at: u64| {
-            run.steps
-                .iter()
-                .any(|(stored_at, by)| *by == thought.process && told_at < *stored_at && *stored_at < at)
+            run.steps.iter().any(|(stored_at, by)| {
+                *by == thought.process
+                    && told_at < *stored_at
+                    && *stored_at < at
+                    && !is_taken(told_at, *stored_at)
+            })
         };
         let is_own = |told_at: u64| thought.process == process && told_at > taken_over;
         let told = thought.told.iter().filter(|(told_at, _)| *told_at < at);
