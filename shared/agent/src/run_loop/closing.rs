@@ -140,8 +140,12 @@ impl Loop {
         vec![self.call(Purpose::Close, CLOSING_CALL_MS)]
     }
 
-    /// The end of a run that was closing.
+    /// The end of a run that was closing. A stop that was asked for meanwhile is what it is said to have ended by: whoever
+    /// asked was told so.
     pub(super) fn finish_closing(&mut self, why: &Closing, said: &str) -> Vec<Action> {
+        if self.saved.soft_stop && *why != Closing::Stopped {
+            return self.finish_stopped(said);
+        }
         let words = if said.is_empty() { NO_CLOSING_WORDS } else { said };
         let answer = format!("{}\n\n{words}", why.warning(self.saved.budget));
         self.end(Ending { status: why.status(), cut_short: true, answer: Some(answer) })

@@ -146,6 +146,18 @@ fn an_answer_given_after_a_soft_stop_is_labelled_as_stopped_early() {
 }
 
 #[test]
+fn a_soft_stop_that_meets_a_closing_call_is_how_the_run_ended() {
+    for end in [says("so far", StopReason::EndTurn), Input::ModelTimedOut] {
+        let mut run = new_loop(1);
+        assert!(closing_call(&run.step(Input::ModelTimedOut, START)));
+        assert_eq!(run.step(Input::SoftStop, START), [Action::Wait]);
+        let actions = run.step(end, START);
+        assert_eq!(notes(&actions), [NoteKind::Stopped]);
+        assert_eq!(ending(&actions).unwrap().status, RunStatus::StoppedSoft);
+    }
+}
+
+#[test]
 fn a_hard_stop_has_no_answer() {
     let actions = new_loop(60).step(Input::HardStop, START);
     assert_eq!(
