@@ -160,6 +160,10 @@ impl Conclusion {
         if let Some(listening) = &self.listening {
             listening.last_news().await;
         }
+        // Whoever has it now replies. With leave nobody else does.
+        if leave == Gate::Unavailable && self.is_lost() {
+            return self.give_up(core, driven.unread).await;
+        }
         // Of a run that ends in an outage it stays open until the ledger says what it took for it.
         let mut unread = if has_heard { self.claim.mailbox().close(Closed::Ended) } else { Vec::new() };
         if let Some(cost) = driven.cost {
@@ -170,6 +174,9 @@ impl Conclusion {
         self.count(core, final_status(ending.status, reply_ok));
         if let (Some(tracked), Some(true)) = (&self.tracked, reply_ok) {
             tracked.replied().await;
+        }
+        if let (Some(listening), Some(true)) = (&self.listening, reply_ok) {
+            listening.replied(ending.status).await;
         }
         let is_untold = self.tracked.is_some() && leave == Gate::Unavailable;
         let Self { run, spans, request, claim, tracked, listening, provisional, io, in_flight } = self;
@@ -211,10 +218,16 @@ impl Conclusion {
     async fn leave(&self, ending: &Ending) -> Gate {
         match (&self.tracked, &self.listening) {
             (Some(tracked), _) if ending.answer.is_some() => tracked.finishing(ending.status).await,
-            (None, Some(listening)) if ending.answer.is_some() => listening.finishing().await,
+            (None, Some(listening)) if ending.answer.is_some() => listening.finishing(ending.status).await,
             (_, Some(listening)) if listening.is_lost() => Gate::Closed,
             _ => Gate::Open,
         }
+    }
+
+    /// The run turned out to be another process's.
+    fn is_lost(&self) -> bool {
+        self.tracked.as_ref().is_some_and(Tracked::is_lost)
+            || self.listening.as_ref().is_some_and(Listening::is_lost)
     }
 
     async fn reply(&self, core: &Core, answer: Option<&str>) -> Option<bool> {

@@ -257,3 +257,17 @@ fn a_run_that_its_money_ends_before_its_driver_hears_of_a_stop_is_not_stopped() 
         })
     });
 }
+
+#[test]
+fn a_run_without_the_ledger_that_dies_between_its_leave_and_its_reply_is_not_said_to_be_completed() {
+    // Its claim took effect and was not answered: it asks for leave, and stores no step.
+    let faults = [
+        (5, What::Hang { after: true, ms: 43_070 }),
+        (39, What::Late { ms: 70_675 }),
+        (49, What::Kill { after: false, idle_ms: 38_516 }),
+    ];
+    comes_about(Story::Bounded, &faults, |evidence| {
+        let mut left = evidence.runs.values().filter(|run| run.steps.is_empty() && !run.ending.is_empty());
+        left.any(|run| run.record.as_ref().is_some_and(|record| record["status"] == "interrupted"))
+    });
+}

@@ -7,8 +7,12 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{Gate, Live, slot::Slot};
-use crate::ports::Owned;
+use ars_agent::resume;
+use ars_types::RunStatus;
+use serde_json::{Map, Value};
+
+use super::{Gate, Live, slot::Slot, tracked::REPLIED};
+use crate::ports::{Owned, StoreError};
 
 /// How long its end waits for the ledger each time: as long as its beginning did.
 const PATIENCE: Duration = super::CLAIM_PATIENCE;
@@ -30,7 +34,7 @@ impl Listening {
     }
 
     /// Asks for the right to reply, if the ledger has the run: then nobody is told any more that it reads follow-ups.
-    pub async fn finishing(&self) -> Gate {
+    pub async fn finishing(&self, status: RunStatus) -> Gate {
         self.last_news().await;
         if self.is_lost() {
             return Gate::Closed;
@@ -38,7 +42,7 @@ impl Listening {
         if !self.slot.is_there() {
             return Gate::Unavailable;
         }
-        let asked = tokio::time::timeout(PATIENCE, self.live.ledger().finishing(&self.slot.owner)).await;
+        let asked = tokio::time::timeout(PATIENCE, self.ask_for_leave(status)).await;
         match asked {
             Ok(Ok(Owned::Done(()))) => Gate::Open,
             Ok(Ok(Owned::Fenced | Owned::UnknownRun)) => {
@@ -50,6 +54,35 @@ impl Listening {
                 Gate::Unavailable
             }
         }
+    }
+
+    /// How it ends comes first: a run that is found in `finishing` without that is taken for one that has replied
+    /// (state-worker supplement section 9.5).
+    async fn ask_for_leave(&self, status: RunStatus) -> Result<Owned, StoreError> {
+        match self.tell(status, false).await? {
+            Owned::Done(()) => self.live.ledger().finishing(&self.slot.owner).await,
+            refused => Ok(refused),
+        }
+    }
+
+    /// The reply was tried: whoever closes the run in this process's place knows that it may say how it ended.
+    pub async fn replied(&self, status: RunStatus) {
+        if self.is_lost() || !self.slot.is_there() {
+            return;
+        }
+        let told = tokio::time::timeout(PATIENCE, self.tell(status, true)).await;
+        if !matches!(told, Ok(Ok(Owned::Done(())))) {
+            tracing::warn!(run = %self.slot.run(), "the ledger may not know that the run has replied");
+        }
+    }
+
+    /// Nothing else is in the state of a run without steps that anybody reads.
+    async fn tell(&self, status: RunStatus, replied: bool) -> Result<Owned, StoreError> {
+        let fields = [
+            (resume::FINAL_STATUS.to_owned(), Value::from(status.as_str())),
+            (REPLIED.to_owned(), Value::from(replied)),
+        ];
+        self.live.ledger().state(&self.slot.owner, &Map::from_iter(fields)).await
     }
 
     /// Hears what was left for the run up to now.
