@@ -150,27 +150,15 @@ impl Said {
 }
 
 impl Said {
-    /// Said without leave by a process that the run was taken from while it stood still, after another had said so: of one
-    /// without leave it could not be told, and of one with leave it was not, as no store answered it from before the run
-    /// was taken until it had no more time to ask ("finishing gate" again: it replies as usual).
+    /// Said without leave by a process that the run was taken from by another, which it could not be told, as no store
+    /// answered it since ("finishing gate" again: it replies as usual). Nor can it tell the other one: the ledger takes
+    /// nothing more of the run from it.
     pub(crate) fn was_said_unheard(&self, evidence: &Evidence) -> bool {
-        let is_before = |other: &&Self| {
-            other.run == self.run
-                && other.to == self.to
-                && other.number < self.number
-                && other.through != self.through
-        };
-        let mut before = evidence.said.iter().filter(is_before).peekable();
-        self.is_without_leave
-            && before.peek().is_some()
-            && before
-                .all(|other| other.is_without_leave || self.heard_nothing_since_taken_by(other, evidence))
-    }
-
-    fn heard_nothing_since_taken_by(&self, other: &Self, evidence: &Evidence) -> bool {
         let run = self.run.as_ref().and_then(|run| evidence.runs.get(run));
-        let takes = run.into_iter().flat_map(|run| run.takers.iter().zip(&run.taken_over));
-        takes.filter(|(taker, _)| **taker == other.through).any(|(_, at)| self.heard <= *at)
+        let mut takes = run.into_iter().flat_map(|run| run.takers.iter().zip(&run.taken_over));
+        let is_taken =
+            takes.any(|(taker, at)| *taker != self.through && self.heard <= *at && *at < self.number);
+        self.is_without_leave && is_taken
     }
 }
 

@@ -28,7 +28,7 @@ mod wire;
 mod workspace;
 mod world;
 
-pub use evidence::Evidence;
+pub use evidence::{Evidence, RunSeen};
 pub use fault::{Fault, Plan, What, Whose};
 pub use invariants::{Violation, violations};
 pub use play::{Ended, play, play_at_once};

@@ -187,9 +187,9 @@ mod tests {
     use super::*;
     use crate::evidence::Said;
 
-    /// The run is taken over at call 20 and answered with leave; its first process, which has last heard from a store
+    /// The run is taken over at call 20 and answered with leave at 30; its first process, which has last heard from a store
     /// then, answers it too.
-    fn is_kept(heard: u64, is_without_leave: bool) -> bool {
+    fn is_kept(at: u64, heard: u64, is_without_leave: bool) -> bool {
         let said = |through: &str, number, is_without_leave, heard| Said {
             to: "m0".into(),
             run: Some("run".into()),
@@ -201,7 +201,7 @@ mod tests {
         };
         let run = RunSeen { takers: vec!["g2".into()], taken_over: vec![20], ..RunSeen::default() };
         let evidence = Evidence {
-            said: vec![said("g2", 30, false, 29), said("g1", 40, is_without_leave, heard)],
+            said: vec![said("g2", 30, false, 29), said("g1", at, is_without_leave, heard)],
             runs: BTreeMap::from([("run".into(), run)]),
             ..Evidence::default()
         };
@@ -212,8 +212,10 @@ mod tests {
 
     #[test]
     fn only_a_process_without_leave_that_could_not_hear_of_its_loss_may_reply_too() {
-        assert!(is_kept(19, true));
-        assert!(!is_kept(21, true), "it could have been told");
-        assert!(!is_kept(19, false), "nobody gives leave twice");
+        assert!(is_kept(40, 19, true));
+        assert!(is_kept(25, 19, true), "nor could it tell who has it now");
+        assert!(!is_kept(19, 18, true), "it still had the run, and lives to tell");
+        assert!(!is_kept(40, 21, true), "it could have been told");
+        assert!(!is_kept(40, 19, false), "nobody gives leave twice");
     }
 }

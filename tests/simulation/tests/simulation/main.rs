@@ -4,6 +4,7 @@
 
 mod at_once;
 mod found;
+mod found_taken;
 mod kill_points;
 mod quiet;
 mod seeds;

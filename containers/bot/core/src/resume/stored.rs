@@ -9,6 +9,9 @@ use serde_json::Value;
 
 use crate::live::HEAD;
 
+/// The type of the event that tells a run's answer.
+const ANSWER: &str = "answer";
+
 /// A run's events so far.
 pub(super) struct Stored {
     /// All, in order of their seqs.
@@ -32,6 +35,11 @@ impl Stored {
     pub(super) fn without_events(run: &Reclaimed) -> Self {
         let at_least = run.last_step.as_ref().map_or(0, |step| step.seq);
         Self { at_least, ..Self::of(run, Vec::new()) }
+    }
+
+    /// Whether the run had come to its answer, which it tells right before it replies.
+    pub(super) fn has_answer(&self) -> bool {
+        self.events.iter().any(|event| event["type"] == ANSWER)
     }
 }
 

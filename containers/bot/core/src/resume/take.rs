@@ -38,7 +38,10 @@ pub(super) async fn take(
         Ok(events) => (Stored::of(&run, events), stand),
         Err(refused) => (Stored::without_events(&run), stand.and(Err(Off::Refused(refused)))),
     };
-    if run.row.state.get(REPLIED).and_then(serde_json::Value::as_bool) == Some(false) {
+    // One that ended in an outage, without the ledger's leave, is not said to have ended: its answer may be stored all the
+    // same, and whoever went on would give another.
+    let replied = run.row.state.get(REPLIED).and_then(serde_json::Value::as_bool);
+    if !replied.unwrap_or_else(|| !stored.has_answer()) {
         // Its process died around the reply. Whether the requester has it is not known, so the record does not say so.
         run.row.state.remove(resume::FINAL_STATUS);
         tracing::info!(run = %run.row.run_id, "taken over between its end and its reply");
