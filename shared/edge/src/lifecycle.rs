@@ -7,7 +7,8 @@
 //! - **One container.** It is started only from a state that a seen exit led to, or in which none was found.
 //! - **Reports know their container.** Each start has a number; what arrives of an earlier one changes nothing.
 //! - **A new version replaces an old one** as a restart does: the old bot is told to end, and only when it has is the
-//!   new one started. A second version while the first still ends cuts that short.
+//!   new one started. A second version while the first still ends cuts that short, and an old bot that is not healthy yet
+//!   is not told but destroyed.
 //! - **Crashes** grow the wait before the next start; a bot that was up for a while is forgiven.
 //!
 //! Not here: carrying it out (`durable-objects/bot`), and what its failures say (`failure`).
@@ -232,6 +233,8 @@ impl Lifecycle {
             }
             // The signal may not have arrived; the bot takes no notice of a second one.
             Phase::Ending { until } => actions.extend([Action::Signal, Action::Ring { at: until }]),
+            // It has taken no request, and may not hear a signal yet.
+            Phase::Starting { .. } if !is_ours => actions.extend(self.destroy(true, now)),
             _ if !is_ours => actions.extend(self.end(now)),
             Phase::Up { .. } => {}
             Phase::Starting { .. } => actions.push(Action::Look { start, after: 0 }),

@@ -247,6 +247,18 @@ fn a_container_of_another_version_is_ended_gently_and_never_run_beside_the_new_o
 }
 
 #[test]
+fn a_container_of_another_version_that_still_starts_is_destroyed_because_it_may_not_hear_a_signal() {
+    let mut life = new();
+    life.step(Input::Wanted, T0);
+    let mut life = reborn(&life, "v2");
+    let actions = life.step(Input::Woke { running: true }, T0 + 1);
+    assert_eq!(actions[1..], destroyed(T0 + 1), "{actions:?}");
+    assert!(!starts(&life.step(Input::Wanted, T0 + 1)), "not before its end was seen");
+    assert!(starts(&ended(&mut life, Some(137), T0 + 2)));
+    assert_eq!((life.running.as_deref(), life.crashes), (Some("v2"), 0));
+}
+
+#[test]
 fn a_second_version_cuts_the_end_of_the_first_short_but_an_eviction_alone_does_not() {
     let mut life = new();
     up(&mut life, T0);

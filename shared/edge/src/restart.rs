@@ -52,18 +52,19 @@ pub fn forced(body: Option<&[u8]>) -> Result<bool, Answer> {
     }
 }
 
-/// The answer while there is no bot to ask, by the edge's own map: 200 to a subject of which some token holds
-/// `deploy:write`.
+/// The answer while there is no bot to ask, by the edge's own map: 200 to a subject of which every token holds
+/// `deploy:write`, as the bot has it of whom it is asked about.
 ///
 /// Whom the configuration grants it cannot be told from a stranger here: only the bot reads it. So they are refused too,
 /// and the refusal says what it rests on. Nothing is lost by it: there is nothing to stop, and the next request starts
 /// the bot with the environment of then anyway.
 pub fn without_bot(subject: &str, tokens: Option<&str>) -> Answer {
     let tokens = TokenMap::parse(tokens).map;
-    if tokens.entries_of(subject).any(|entry| entry.has_scope(ACTION)) {
+    let mut known = tokens.entries_of(subject).peekable();
+    if known.peek().is_some() && known.all(|entry| entry.has_scope(ACTION)) {
         return not_running();
     }
-    let why = "no token of this subject holds deploy:write, and the bot, which knows of other grants, is not running";
+    let why = "some token of this subject lacks deploy:write, and the bot, which knows of other grants, is not running";
     Answer::failed(403, why)
 }
 

@@ -137,12 +137,12 @@ fn a_health_that_cannot_be_true_refuses_unless_forced() {
 
 #[test]
 fn while_no_bot_runs_only_a_holder_of_the_scope_learns_so() {
-    let tokens = r#"{"a":{"subject":"ann","scopes":["dispatch"]},"b":{"subject":"ann","scopes":["deploy:write"]},
-        "c":{"subject":"bo"},"d":{"subject":"cy","scopes":["deploy:read","deploy:*","deploy:write:x"]},
+    let tokens = r#"{"a":{"subject":"ann","scopes":["dispatch","deploy:write"]},"b":{"subject":"ann","scopes":["deploy:write"]},
+        "c":{"subject":"bo"},"f":{"subject":"flo","scopes":["deploy:write"]},"g":{"subject":"flo","scopes":["dispatch"]},"d":{"subject":"cy","scopes":["deploy:read","deploy:*","deploy:write:x"]},
         "e":{"subject":"di","scopes":["deploy:write",1]}}"#;
-    // Any token of the subject counts, as the bot has it: leave is the subject's.
+    // Each token of the subject must, as the bot has it: which of them was shown is not asked.
     assert_eq!(without_bot("ann", Some(tokens)), not_running());
-    for stranger in ["bo", "cy", "di", "eve", ""] {
+    for stranger in ["bo", "cy", "di", "flo", "eve", ""] {
         let refused = without_bot(stranger, Some(tokens));
         assert_eq!((refused.status, refused.header), (403, None), "{stranger}");
         let body: Value = serde_json::from_str(&refused.body).unwrap();
