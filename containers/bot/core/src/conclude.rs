@@ -71,6 +71,7 @@ impl Conclusion {
             io: &*self.io,
             redactor: &core.deps().redactor,
         };
+        let is_read = matches!(&from, Beginning::Stored(resumption) if resumption.has_reading_diff);
         let driven = async {
             match from {
                 Beginning::Start(conversation) => driver.run(conversation).await,
@@ -78,7 +79,8 @@ impl Conclusion {
             }
         };
         let driven = trace::within(self.run.id(), root.id(), driven);
-        let reading = self.reading_diff(core, assignment, root.id());
+        let reading =
+            async { if is_read { None } else { self.reading_diff(core, assignment, root.id()).await } };
         let mut waiting = None;
         let (mut driven, artifact) = review::beside(driven, reading, |driven| {
             let wants = matches!(&driven.outcome, Outcome::Ended(end) if end.answer.is_some());

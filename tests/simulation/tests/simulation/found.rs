@@ -271,3 +271,16 @@ fn a_run_without_the_ledger_that_dies_between_its_leave_and_its_reply_is_not_sai
         left.any(|run| run.record.as_ref().is_some_and(|record| record["status"] == "interrupted"))
     });
 }
+
+#[test]
+fn a_review_that_is_taken_over_at_its_answer_has_one_reading_diff() {
+    let faults = [
+        (22, What::Outage { after: false, ms: 38_323 }),
+        (46, What::Second),
+        (50, What::Late { ms: 57_942 }),
+        (60, What::Kill { after: true, idle_ms: 14_193 }),
+    ];
+    comes_about(Story::Reviewed, &faults, |evidence| {
+        evidence.runs.values().any(|run| run.takers == ["g2"] && run.ending.len() == 2)
+    });
+}

@@ -129,9 +129,15 @@ pub(super) async fn prepare(
         io,
         in_flight,
     };
-    let resumption = Resumption { agent_loop, first: stand.first, told };
+    let resumption =
+        Resumption { agent_loop, first: stand.first, told, has_reading_diff: has_reading_diff(events) };
     let memory = Remembering::of_state(&run.row.state);
     Ok(Ok(Ready { conclusion, assignment, resumption, memory }))
+}
+
+/// A process that had come to its answer told the diff before it. A second one would say that there were two reviews.
+fn has_reading_diff(events: &[Value]) -> bool {
+    events.iter().any(|event| event["type"] == "review_artifact" && event["artifact"] == "reading_diff")
 }
 
 /// Where the registry puts the run back.

@@ -86,6 +86,8 @@ pub struct Resumption {
     pub first: First,
     /// What the stream tells of the step's calls already.
     pub told: Told,
+    /// The stream has the diff that people read beside a review.
+    pub has_reading_diff: bool,
 }
 
 /// What a run does first.
@@ -129,7 +131,7 @@ impl Driver<'_> {
 
     /// Goes on with a run that another process began.
     pub async fn go_on(&self, resumption: Resumption) -> Driven {
-        let Resumption { agent_loop, first, told } = resumption;
+        let Resumption { agent_loop, first, told, .. } = resumption;
         self.caught(self.course(agent_loop, told), first).await
     }
 
