@@ -35,8 +35,7 @@ pub fn router(state: HttpState) -> Router {
         .merge(operators)
         // Anybody: the probe, which also answers every path that belongs to nobody.
         .route(ars_wire::health::ROUTE, any(routes::healthz::probe))
-        // Viewers of the dashboard, and whoever is at this machine, where the installation shows metrics; else a path of
-        // nobody.
+        // Viewers of the dashboard, where the installation shows metrics; else a path of nobody.
         .route("/metrics", get(routes::metrics::metrics))
         .fallback(routes::elsewhere::answer)
         .with_state(state)

@@ -68,11 +68,9 @@ pub(crate) async fn gate(State(state): State<HttpState>, mut request: Request, n
     }
 }
 
-/// What whoever may not read the metrics is answered. The dashboard's gate lets in whom it knows, and this one in every
-/// mode whoever is at this machine: a collector beside the bot needs no secret for what tells of no run.
+/// What whoever may not read the metrics is answered: the gate is that of the runs.
 pub(crate) fn metrics_refusal(state: &HttpState, request: &Request) -> Option<Response> {
-    let known = local(state, request).or_else(|_| known(state, request));
-    known.err().map(|denied| refused("metrics", denied))
+    known(state, request).err().map(|denied| refused("metrics", denied))
 }
 
 fn known(state: &HttpState, request: &Request) -> Result<Actor, Denied> {

@@ -10,10 +10,11 @@ use std::sync::Arc;
 use ars_auth::{Actor, can_run_agent};
 use ars_types::{RunId, StopMode};
 use ars_wire::ledger::{Holder, Phase};
+use tokio::time::timeout;
 
 use super::{directives::Directed, plan};
 use crate::{
-    live::Meta,
+    live::{CLAIM_PATIENCE, Meta},
     message::IncomingMessage,
     ports::{ChannelIo, StoreError},
     retry::Policy,
@@ -88,8 +89,18 @@ impl Applicant<'_> {
     /// Steers the run of another process that holds the thread, if one does. Asked for messages that this process has no
     /// run for: the claim in the ledger, which tells it of the others, never comes for them.
     pub(super) async fn steer_any_elsewhere(&self, core: &Core) -> Option<Result<String, String>> {
-        let rows = core.live()?.ledger().live().await;
-        let rows = rows.inspect_err(|error| tracing::warn!(error = %error, "live runs not known")).ok()?;
+        let asked = timeout(CLAIM_PATIENCE, core.live()?.ledger().live()).await;
+        let rows = match asked {
+            Ok(Ok(rows)) => rows,
+            Ok(Err(error)) => {
+                tracing::warn!(error = %error, "live runs not known");
+                return None;
+            }
+            Err(_) => {
+                tracing::warn!("live runs not known in time");
+                return None;
+            }
+        };
         let row = rows.into_iter().find(|row| row.thread_key == self.message.thread_key.as_str())?;
         // A run of this process that is over but whose end the ledger has not taken in: nobody reads its inbox.
         if core.registry().get(&row.run_id).is_some() {

@@ -174,7 +174,7 @@ impl Live {
 }
 
 /// How long a request waits for its claim, all attempts together: a requester waits with it.
-const CLAIM_PATIENCE: Duration = Duration::from_secs(5);
+pub(crate) const CLAIM_PATIENCE: Duration = Duration::from_secs(5);
 
 /// How long a lease lasts from each flush that extends it, in milliseconds.
 pub(crate) const LEASE: u32 = LEASE_MS;

@@ -60,6 +60,17 @@ async fn a_first_message_that_is_refused_leaves_its_thread_free() {
     assert_eq!(*io.replies.lock().unwrap(), ["hello"]);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_refusal_waits_no_longer_than_a_claim_for_a_ledger_that_does_not_say_who_is_in_the_thread() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    ledger.script("live", [Fault::Hang]);
+    let channels = Arc::new(Reopening(Arc::new(Collector::default())));
+    let world = world_of(Vec::new(), ledger.capability("g2", channels), for_the_coding_agent);
+    let replies = say(&world, message("fix it")).await.replies.lock().unwrap().clone();
+    assert!(replies.len() == 1 && replies[0].starts_with("⛔ Sorry, which repository?"), "{replies:?}");
+    assert_eq!(ledger.count("live"), 1);
+}
+
 #[tokio::test]
 async fn what_a_coding_run_did_not_read_goes_to_the_coding_agent() {
     let moves = vec![Move::FailWhenTold, Move::Say("both answered")];
