@@ -23,6 +23,7 @@ use ars_agent::{Saved, money::MoneyCap};
 use ars_types::RunId;
 use ars_wire::ledger::Reclaimed;
 use thiserror::Error;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -140,7 +141,8 @@ async fn compare_rows(core: &Core, live: &Live, taking: &Taking, before: &HashSe
         if before.contains(&id) {
             let reclaimed_from = row.phase;
             let run = Reclaimed { row, reclaimed_from, last_step: None, inbox: Vec::new(), jobs: Vec::new() };
-            spawn_take(core, run, taking);
+            // Nothing extends its lease, but nothing of it is read that another process could write.
+            spawn_take(core, run, taking, Instant::now());
         } else {
             strays.insert(id);
         }
@@ -155,6 +157,7 @@ async fn take_over(core: &Core, live: &Live, taking: &Taking) {
     // fence.
     let mut at_work = live.at_work();
     at_work.extend(taking.lock().iter().cloned());
+    let asked_at = Instant::now();
     let runs = match live.ledger().reclaim(live.generation(), LEASE, None, &at_work).await {
         Ok(runs) => runs,
         Err(error) => {
@@ -163,20 +166,20 @@ async fn take_over(core: &Core, live: &Live, taking: &Taking) {
         }
     };
     for run in runs {
-        spawn_take(core, run, taking);
+        spawn_take(core, run, taking, asked_at);
     }
     drop(in_flight);
 }
 
-/// Takes one run over, as often as it takes the stores to answer.
-fn spawn_take(core: &Core, run: Reclaimed, taking: &Taking) {
+/// Takes one run over, whose lease was asked for then, as often as it takes the stores to answer.
+fn spawn_take(core: &Core, run: Reclaimed, taking: &Taking, leased_at: Instant) {
     let (core, taking, id) = (core.clone(), taking.clone(), run.row.run_id.clone());
     taking.lock().insert(id.clone());
     let in_flight = core.enter();
     // At once: its row is this process's already, so nobody else counts it for this one.
     let mut hold = hold_of(&core, &run);
     tokio::spawn(async move {
-        let mut patience = Patience::default();
+        let mut patience = Patience::since(leased_at);
         while let Err(error) = take(&core, run.clone(), &mut hold, &mut patience, core.enter()).await {
             tracing::error!(run = %id, error = %error, "a run taken over does not go on");
             // Given up, it would be a stray, of which less is known.

@@ -1,7 +1,10 @@
 //! Reading what the stores have of a run that was taken over (state-worker supplement sections 9.5 and 10).
 //!
 //! What cannot be read by then will not be read by whoever takes the run next: it is closed, and its thread is free. An
-//! outage is no such failure. Not here: what is made of it (`ars_agent::resume`).
+//! outage is no such failure. Nor is the run this process's for ever meanwhile: its lease is extended before it may have
+//! lapsed, or nothing more is done for it. Not here: what is made of what was read (`ars_agent::resume`).
+
+use std::time::Duration;
 
 use ars_types::RunId;
 use ars_wire::{
@@ -9,6 +12,7 @@ use ars_wire::{
     transcript::Transcript,
 };
 use serde_json::Value;
+use tokio::time::Instant;
 
 use super::Refused;
 use crate::{
@@ -21,20 +25,33 @@ use crate::{
 /// minutes of answers that do not come in time.
 const PASSES: u32 = 12;
 
-/// Passes so far at which the ledger answered and what was to be read was not.
-#[derive(Debug, Default)]
+/// How long a lease is relied on. A request of that age reaches its store before the lease lapses: it takes ten seconds at
+/// most (state-worker supplement section 11).
+const RELIED_ON: Duration = Duration::from_millis(LEASE as u64 / 2);
+
+/// What the attempts so far to go on with a run leave of it.
+#[derive(Debug)]
 pub(super) struct Patience {
+    /// Those at which the ledger answered and what was to be read was not.
     passes: u32,
+    /// When the run's lease was asked for that it has.
+    leased_at: Instant,
 }
 
-/// Its conversation, once this process is the one that writes it: the process before could still write it meanwhile.
+/// Its conversation, once this process is the one that writes it: the process before could still write it meanwhile. The
+/// transcript takes whoever comes last for the one that writes, so nobody whose lease may have lapsed comes.
 pub(super) async fn conversation(
     live: &Live,
     run: &Reclaimed,
     patience: &mut Patience,
 ) -> Result<Result<Transcript, Refused>, StoreError> {
     let (id, owner) = (&run.row.run_id, live.owner(&run.row.run_id));
+    let leased_at = patience.leased_at;
     let read = Policy::STATE.run(id, || async {
+        if leased_at.elapsed() >= RELIED_ON {
+            let message = "its lease may lapse before its conversation changes hands".to_owned();
+            return Err(StoreError { kind: StoreErrorKind::Transient, message });
+        }
         live.transcripts().set_owner(&owner).await?;
         live.transcripts().read(id).await
     });
@@ -52,6 +69,27 @@ pub(super) async fn events(
 }
 
 impl Patience {
+    /// For a run whose lease was asked for then.
+    pub(super) fn since(leased_at: Instant) -> Self {
+        Self { passes: 0, leased_at }
+    }
+
+    /// Whether the run is this process's still, for long enough to do something for it.
+    pub(super) async fn keeps(&mut self, live: &Live, owner: &Owner) -> Result<bool, StoreError> {
+        if self.leased_at.elapsed() < RELIED_ON { Ok(true) } else { self.extend(live, owner).await }
+    }
+
+    /// Extends the run's lease; false when the run is another process's.
+    async fn extend(&mut self, live: &Live, owner: &Owner) -> Result<bool, StoreError> {
+        let asked_at = Instant::now();
+        let beat = live.ledger().heartbeat(owner, LEASE).await?;
+        let is_ours = matches!(beat, Owned::Done(_));
+        if is_ours {
+            self.leased_at = asked_at;
+        }
+        Ok(is_ours)
+    }
+
     /// What was read, or why that is given up; an error when it is to be read again. The run's lease is extended
     /// meanwhile, or another process would begin anew.
     async fn judge<T>(
@@ -65,9 +103,9 @@ impl Patience {
             Err(error) if error.kind != StoreErrorKind::Transient => return Ok(Err(Refused::Unread(error))),
             Err(error) => error,
         };
-        match live.ledger().heartbeat(owner, LEASE).await {
-            Ok(Owned::Done(_)) => self.passes += 1,
-            Ok(Owned::Fenced | Owned::UnknownRun) => return Ok(Err(Refused::Lost)),
+        match self.extend(live, owner).await {
+            Ok(true) => self.passes += 1,
+            Ok(false) => return Ok(Err(Refused::Lost)),
             // Nothing answers: that says nothing of this run.
             Err(_) => return Err(error),
         }

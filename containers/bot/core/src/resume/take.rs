@@ -33,6 +33,10 @@ pub(super) async fn take(
     in_flight: InFlight,
 ) -> Result<(), StoreError> {
     let Some(live) = core.live() else { return Ok(()) };
+    if !patience.keeps(live, &live.owner(&run.row.run_id)).await? {
+        tracing::warn!(run = %run.row.run_id, "a run left by another process was taken from here too");
+        return Ok(());
+    }
     let stand = stand(live, &run, patience).await?;
     let (stored, stand) = match read::events(live, &run.row.run_id, patience).await? {
         Ok(events) => (Stored::of(&run, events), stand),

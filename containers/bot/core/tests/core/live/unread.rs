@@ -1,10 +1,10 @@
 //! What becomes of a run whose conversation or events are not to be had when another process takes it over (docs/decisions/0013).
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use ars_bot_core::ports::StoreErrorKind;
 use ars_runs::RunRecord;
-use ars_types::RunStatus;
+use ars_types::{Generation, RunStatus};
 use ars_wire::transcript::Attachment;
 
 use super::{begin, world_of};
@@ -62,12 +62,13 @@ async fn a_run_whose_conversation_is_never_to_be_had_is_closed_after_some_minute
 async fn a_while_in_which_nothing_answers_costs_no_run() {
     let ledger = Arc::new(ScriptedLedger::default());
     let second = taken_over(&ledger).await;
-    // Ten minutes, and more passes than a conversation is read in vain.
-    ledger.script("transcript.owner", [Fault::Fail(StoreErrorKind::Transient); 240]);
+    // Ten minutes, and more passes than a conversation is read in vain. From the fourth one on its lease may have lapsed.
+    ledger.script("transcript.owner", [Fault::Fail(StoreErrorKind::Transient); 6]);
     ledger.script("heartbeat", [Fault::Fail(StoreErrorKind::Transient); 120]);
     second.end_what_is_left(&ledger).await;
     assert_eq!(ledger.records.lock().unwrap()[0].status, RunStatus::Completed);
-    assert_eq!(ledger.count("transcript.owner"), 242, "once in each process it changed hands");
+    assert_eq!(ledger.count("transcript.owner"), 8, "once in each process it changed hands");
+    assert_eq!(ledger.count("heartbeat"), 121, "it is asked of nobody else meanwhile");
 }
 
 #[tokio::test(start_paused = true)]
@@ -77,6 +78,25 @@ async fn a_moment_in_which_its_conversation_does_not_change_hands_costs_no_run()
     let asked = ledger.asked.lock().unwrap().clone();
     let last = |name| asked.iter().rposition(|asked| *asked == name).unwrap();
     assert!(last("transcript.owner") < last("transcript.read"), "whoever may write it still is asked first");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_process_that_was_cut_off_does_not_take_the_conversation_back_from_the_one_that_has_the_run() {
+    // It hears that after the attempt; or not, and asks before the next one.
+    for heartbeats in [Vec::new(), vec![Fault::Fail(StoreErrorKind::Transient)]] {
+        let ledger = Arc::new(ScriptedLedger::default());
+        let second = taken_over(&ledger).await;
+        ledger.script("heartbeat", heartbeats);
+        ledger.script("transcript.read", [Fault::StandStill(Duration::from_secs(40))]);
+        let owners = ledger.count("transcript.owner");
+        let keeping = second.keep_ledger();
+        ledger.until(|ledger| ledger.count("transcript.read") > 0).await;
+        ledger.runs().values_mut().for_each(|kept| kept.row.owner_gen = Generation::parse("g3").unwrap());
+        second.settle().await;
+        keeping.abort();
+        assert_eq!(ledger.count("transcript.owner"), owners + 1, "only before it was cut off");
+        assert!(ledger.records.lock().unwrap().is_empty(), "the run is the other process's to end");
+    }
 }
 
 #[tokio::test(start_paused = true)]
