@@ -9,9 +9,10 @@ use std::{
 
 use anyhow::Context as _;
 use ars_auth::{ParsedTokens, TokenMap};
+use ars_bot_core::Core;
 use ars_bot_http::HttpState;
 use ars_bot_telemetry::{Options, Telemetry};
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 use super::{Failure, interrupted};
@@ -20,7 +21,7 @@ use crate::{
     build_stamp, compose,
     environment::{self, name},
     shutdown::{self, Wound},
-    signals::Signals,
+    signals::{Signals, Told},
 };
 
 /// How long the last spans may take to the collector.
@@ -32,13 +33,50 @@ const DEFAULT_PORT: u16 = 8787;
 
 /// Serves.
 pub async fn run(args: Serve) -> Result<ExitCode, Failure> {
+    // Before anything is waited for: to the first process of a container a signal that it does not handle is lost, and
+    // whoever sent it would wait for the end in vain.
+    let mut signals = Signals::listen().context("signals")?;
+    let started = tokio::select! {
+        started = start(args) => started?,
+        // No request was taken, and what was begun for other processes they find as it was.
+        told = signals.next() => return Ok(match told {
+            Told::Terminate => ExitCode::SUCCESS,
+            Told::Interrupt => interrupted(),
+        }),
+    };
+    let Started { core, telemetry, ledger, ledger_end, closing, server } = started;
+
+    let told = signals.next().await;
+    let wound = shutdown::wind_down(&core, &mut signals, told, closing, server).await;
+    // Nothing is in flight any more, or nothing is waited for: a flush under way has nothing left to carry.
+    ledger_end.cancel();
+    ledger.abort();
+    telemetry.finish(TELEMETRY_LIMIT).await;
+    match wound {
+        Wound::Down => Ok(ExitCode::SUCCESS),
+        Wound::Late => Ok(ExitCode::FAILURE),
+        Wound::Stopped => Ok(interrupted()),
+    }
+}
+
+/// A server under way, and what ends with it.
+struct Started {
+    core: Core,
+    telemetry: Telemetry,
+    ledger: JoinHandle<((), ())>,
+    ledger_end: CancellationToken,
+    closing: CancellationToken,
+    server: JoinHandle<()>,
+}
+
+/// Starts. Nothing is spawned before the last thing that is waited for, so that this can be given up anywhere.
+async fn start(args: Serve) -> Result<Started, Failure> {
     let parsed = TokenMap::parse(environment::variable(name::INGRESS_TOKENS).as_deref());
     let mut plan = compose::plan(args.setup, &parsed.map, args.state_url.as_deref()).await?;
     plan.keeps_ledger = true;
     let telemetry = telemetry(&plan)?;
     ars_bot_core::metrics::describe();
     warn_of_what_is_off(&parsed, plan.has_model());
-    let mut signals = Signals::listen().context("signals")?;
     let address = listen_address(args.listen)?;
     let listener = TcpListener::bind(address).await;
     let listener =
@@ -63,18 +101,7 @@ pub async fn run(args: Serve) -> Result<ExitCode, Failure> {
     let server = tokio::spawn(ars_bot_http::serve(listener, router, closing.clone().cancelled_owned()));
     ars_bot_cli::print(&format!("{}\n", serde_json::json!({ "listening": format!("http://{address}") })))?;
     tracing::info!(%address, "listening");
-
-    let told = signals.next().await;
-    let wound = shutdown::wind_down(&core, &mut signals, told, closing, server).await;
-    // Nothing is in flight any more, or nothing is waited for: a flush under way has nothing left to carry.
-    ledger_end.cancel();
-    ledger.abort();
-    telemetry.finish(TELEMETRY_LIMIT).await;
-    match wound {
-        Wound::Down => Ok(ExitCode::SUCCESS),
-        Wound::Late => Ok(ExitCode::FAILURE),
-        Wound::Stopped => Ok(interrupted()),
-    }
+    Ok(Started { core, telemetry, ledger, ledger_end, closing, server })
 }
 
 /// Log lines, and what else the installation wants told to whom.

@@ -1,11 +1,11 @@
 //! How `ars serve` ends: SIGTERM and SIGINT wait for what is in flight, SIGINT after either stops it, and all leave
-//! records.
+//! records; while it starts, either ends it.
 
 use ars_testkit::{FakeAnthropic, Reply};
 use rustix::process::Signal;
 use serde_json::json;
 
-use crate::support::{Machine, Server, gated};
+use crate::support::{Machine, PATIENCE, Running, Server, gated};
 
 const SERVE: [&str; 3] = ["serve", "--listen", "127.0.0.1:0"];
 
@@ -138,4 +138,23 @@ async fn sigint_while_runs_are_stopped_leaves_at_once() {
     ended.assert_code(130);
     // The record's time-out alone is ten seconds.
     assert!(began.elapsed() < std::time::Duration::from_secs(5), "{:?}", began.elapsed());
+}
+
+#[tokio::test]
+async fn a_signal_during_a_start_that_waits_for_its_configuration_ends_it_at_once() {
+    let machine = Machine::new();
+    for (signal, code) in [(Signal::TERM, 0), (Signal::INT, 130)] {
+        // The state Worker accepts and never answers; the start would wait for it for twenty seconds.
+        let worker = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", worker.local_addr().unwrap());
+        let arguments = [&SERVE[..], &["--config", "state://base", "--state-url", &url]].concat();
+        let running = Running::start(machine.ars(&arguments).env("MEMORY_TOKEN", "state-token"));
+        let asked =
+            tokio::time::timeout(PATIENCE, worker.accept()).await.expect("it asks for its configuration");
+        running.signal(signal);
+        let ended = running.ended().await;
+        ended.assert_code(code);
+        assert_eq!(ended.stdout, "", "it never listened");
+        drop(asked);
+    }
 }
