@@ -10,7 +10,6 @@ use ars_events::{Event, EventBody, NoteKind};
 use ars_runs::{Closing, RunRecord, closing_record};
 use ars_types::RunStatus;
 use ars_wire::ledger::{Followup, Phase, Reclaimed};
-use serde_json::Value;
 
 use super::stored::Stored;
 use crate::{
@@ -57,7 +56,7 @@ pub(super) async fn close(
     let news = last_news(live, &run, status).await?;
     let follow_ups = unread(run.inbox.iter().chain(&news));
     if status == RunStatus::Interrupted && !is_late {
-        note_unread(core, &mut stored.events, &follow_ups);
+        note_unread(core, &mut stored, &follow_ups);
     }
     let record = ended.unwrap_or_else(|| record_of(&run, stored, closing));
     let finished = Policy::RECORD.run(&owner.run_id, || live.ledger().finish(&owner, &record)).await?;
@@ -141,18 +140,19 @@ async fn hand_on(core: &Core, run: &Reclaimed, status: RunStatus, follow_ups: Ve
 }
 
 /// What was said to a run that was cut off, for its record: without the run it belongs to, it is no request.
-fn note_unread(core: &Core, events: &mut Vec<Value>, follow_ups: &[FollowUp]) {
+fn note_unread(core: &Core, stored: &mut Stored, follow_ups: &[FollowUp]) {
     for follow_up in follow_ups {
-        note(core, events, NoteKind::FollowUp, format!("not read: {}", follow_up.note.text));
+        note(core, stored, NoteKind::FollowUp, format!("not read: {}", follow_up.note.text));
     }
 }
 
-/// Adds a note to a record's events, behind all others.
-pub(super) fn note(core: &Core, events: &mut Vec<Value>, kind: NoteKind, summary: String) {
-    let last_seq = events.iter().filter_map(|event| event["seq"].as_u64()).max().unwrap_or_default();
+/// Adds a note to a record's events, behind all others, those included that are not to be had: viewers saw their seqs.
+pub(super) fn note(core: &Core, stored: &mut Stored, kind: NoteKind, summary: String) {
+    let last_seq = stored.events.iter().filter_map(|event| event["seq"].as_u64()).max();
+    let last_seq = last_seq.unwrap_or_default().max(stored.at_least);
     let body = core.deps().redactor.redact_event(EventBody::note(kind, summary));
     let event = Event { body, seq: last_seq + 1, at: Some(core.clock().now()), span_id: None };
-    events.extend(serde_json::to_value(event));
+    stored.events.extend(serde_json::to_value(event));
 }
 
 /// The way back to whoever asked for the run.

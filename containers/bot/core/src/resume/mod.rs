@@ -32,7 +32,7 @@ use crate::{
     ports::{StoreError, StoreErrorKind},
     service::Core,
 };
-use read::Patience;
+use read::{Patience, RELIED_ON};
 use take::take;
 
 /// Why a run that could go on does not.
@@ -53,6 +53,9 @@ pub(crate) enum Refused {
     /// The thread has a newer run.
     #[error("the thread has a newer run")]
     Thread,
+    /// The thread's working tree cannot be opened now: the disk fails, or there is no room.
+    #[error("the workspace could not be made ready: {0}")]
+    Disk(String),
     /// The thread's working tree cannot be opened.
     #[error("the workspace could not be made ready: {0}")]
     Workspace(String),
@@ -65,6 +68,9 @@ pub(crate) enum Refused {
     /// What is stored of it is not to be had.
     #[error("what is stored of it cannot be read: {0}")]
     Unread(StoreError),
+    /// No record with its events is taken.
+    #[error("its record is refused with what is stored of it")]
+    Record,
     /// The step has no loop to go on with.
     #[error("the stored step does not say how the loop stood")]
     NoLoop,
@@ -79,11 +85,11 @@ pub(crate) enum Refused {
 impl Refused {
     /// Whether the run has lost what it worked in, which whoever reads its record should know.
     const fn is_of_tree(&self) -> bool {
-        matches!(self, Self::Workspace(_) | Self::TreeGone | Self::AnotherTree)
+        matches!(self, Self::Disk(_) | Self::Workspace(_) | Self::TreeGone | Self::AnotherTree)
     }
 }
 
-/// Between two attempts to go on with a run that was taken over, while the stores fail.
+/// Between two attempts to go on with a run that was taken over, while the stores fail or its tree cannot be opened.
 const AGAIN_AFTER: Duration = Duration::from_secs(5);
 /// Between two looks at what other processes left: whatever lapses is found within two leases.
 const EVERY: Duration = Duration::from_millis(LEASE as u64);
@@ -182,12 +188,16 @@ fn spawn_take(core: &Core, run: Reclaimed, taking: &Taking, leased_at: Instant) 
         let mut patience = Patience::since(leased_at);
         while let Err(error) = take(&core, run.clone(), &mut hold, &mut patience, core.enter()).await {
             tracing::error!(run = %id, error = %error, "a run taken over does not go on");
+            patience.count(&error);
             // Given up, it would be a stray, of which less is known.
-            let wait = if error.kind == StoreErrorKind::Transient { AGAIN_AFTER } else { EVERY };
+            let wait = if error.kind == StoreErrorKind::Transient { AGAIN_AFTER } else { RELIED_ON };
             tokio::select! {
                 () = tokio::time::sleep(wait) => {}
+                () = core.hand_off().cancelled() => {}
+            }
+            if core.load().draining {
                 // The next process finds it when its lease has lapsed.
-                () = core.hand_off().cancelled() => break,
+                break;
             }
         }
         taking.lock().remove(&id);

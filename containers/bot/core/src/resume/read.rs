@@ -22,18 +22,23 @@ use crate::{
 };
 
 /// How often what is stored of a run is read in vain while its ledger answers: a minute of an overloaded object, or some
-/// minutes of answers that do not come in time.
+/// minutes of answers that do not come in time. Its tree is tried as often.
 const PASSES: u32 = 12;
 
 /// How long a lease is relied on. A request of that age reaches its store before the lease lapses: it takes ten seconds at
 /// most (state-worker supplement section 11).
-const RELIED_ON: Duration = Duration::from_millis(LEASE as u64 / 2);
+pub(super) const RELIED_ON: Duration = Duration::from_millis(LEASE as u64 / 2);
+
+/// So many times a record is refused before it is written without its events: a release of the bot may precede its store's.
+const REFUSALS: u32 = 3;
 
 /// What the attempts so far to go on with a run leave of it.
 #[derive(Debug)]
 pub(super) struct Patience {
-    /// Those at which the ledger answered and what was to be read was not.
+    /// Those at which the ledger answered and what was to be read was not, or the tree could not be opened.
     passes: u32,
+    /// Those at which something was refused that would be again.
+    refusals: u32,
     /// When the run's lease was asked for that it has.
     leased_at: Instant,
 }
@@ -71,7 +76,26 @@ pub(super) async fn events(
 impl Patience {
     /// For a run whose lease was asked for then.
     pub(super) fn since(leased_at: Instant) -> Self {
-        Self { passes: 0, leased_at }
+        Self { passes: 0, refusals: 0, leased_at }
+    }
+
+    /// Counts an attempt that came to nothing.
+    pub(super) fn count(&mut self, error: &StoreError) {
+        if error.kind == StoreErrorKind::Refused {
+            self.refusals += 1;
+        }
+    }
+
+    /// Whether the run's record is not to be had with its events.
+    pub(super) const fn is_record_refused(&self) -> bool {
+        self.refusals >= REFUSALS
+    }
+
+    /// Whether what keeps the run from going on is waited for: a disk that fails for a moment costs no run.
+    pub(super) fn outlasts(&mut self, refused: &Refused) -> bool {
+        let is_passing = matches!(refused, Refused::Disk(_));
+        self.passes += u32::from(is_passing);
+        is_passing && self.passes < PASSES
     }
 
     /// Whether the run is this process's still, for long enough to do something for it.

@@ -9,6 +9,7 @@ use ars_agent::{
 use ars_events::NoteKind;
 use ars_types::RunStatus;
 use ars_wire::{ledger::Reclaimed, transcript::Transcript};
+use serde_json::Value;
 
 use super::{
     Refused, close, go_on,
@@ -19,7 +20,7 @@ use crate::{
     agents,
     day_spend::Hold,
     live::{Live, Meta, REPLIED, transcript_size},
-    ports::StoreError,
+    ports::{StoreError, StoreErrorKind},
     run::Toolbox,
     service::{Core, InFlight},
 };
@@ -38,13 +39,13 @@ pub(super) async fn take(
         return Ok(());
     }
     let stand = stand(live, &run, patience).await?;
-    let (stored, stand) = match read::events(live, &run.row.run_id, patience).await? {
+    let (stored, stand) = match events(live, &run, patience).await? {
         Ok(events) => (Stored::of(&run, events), stand),
         Err(refused) => (Stored::without_events(&run), stand.and(Err(Off::Refused(refused)))),
     };
     // One that ended in an outage, without the ledger's leave, is not said to have ended: its answer may be stored all the
     // same, and whoever went on would give another.
-    let replied = run.row.state.get(REPLIED).and_then(serde_json::Value::as_bool);
+    let replied = run.row.state.get(REPLIED).and_then(Value::as_bool);
     if !replied.unwrap_or_else(|| !stored.has_answer()) {
         // Its process died around the reply. Whether the requester has it is not known, so the record does not say so.
         run.row.state.remove(resume::FINAL_STATUS);
@@ -63,6 +64,9 @@ pub(super) async fn take(
         Ok(ready) => {
             ready.go_on(core).await;
             Ok(())
+        }
+        Err(refused) if patience.outlasts(&refused) => {
+            Err(StoreError { kind: StoreErrorKind::Transient, message: refused.to_string() })
         }
         Err(refused) => refuse(core, run, stored, &refused, hold).await,
     }
@@ -98,6 +102,18 @@ async fn stand(
     })
 }
 
+/// Its events, unless no record is taken that has them.
+async fn events(
+    live: &Live,
+    run: &Reclaimed,
+    patience: &mut Patience,
+) -> Result<Result<Vec<Value>, Refused>, StoreError> {
+    if patience.is_record_refused() {
+        return Ok(Err(Refused::Record));
+    }
+    read::events(live, &run.row.run_id, patience).await
+}
+
 /// Closes a run that could go on, and does not here; one that is another process's stays as it is.
 async fn refuse(
     core: &Core,
@@ -110,7 +126,7 @@ async fn refuse(
         return Ok(());
     }
     if refused.is_of_tree() {
-        close::note(core, &mut stored.events, NoteKind::SandboxDead, refused.to_string());
+        close::note(core, &mut stored, NoteKind::SandboxDead, refused.to_string());
     }
     close::interrupted(core, run, stored, &refused.to_string(), hold).await
 }

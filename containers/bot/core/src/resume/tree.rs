@@ -23,7 +23,10 @@ pub(super) async fn reopen(
     thread: &ThreadKey,
     meta: &Meta,
 ) -> Result<Arc<dyn Workspace>, Refused> {
-    let not_ready = |error: WorkspaceError| Refused::Workspace(error.to_string());
+    let not_ready = |error: WorkspaceError| match error {
+        WorkspaceError::Infra(_) | WorkspaceError::Busy => Refused::Disk(error.to_string()),
+        _ => Refused::Workspace(error.to_string()),
+    };
     let workspaces = &core.deps().workspaces;
     let own = workspaces.repository_of(thread).await.map_err(not_ready)?.ok_or(Refused::TreeGone)?;
     if meta.repo.as_ref().is_some_and(|name| !is_of(core, &own, name)) {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ars_bot_core::ports::Repository;
+use ars_bot_core::ports::{Repository, WorkspaceError};
 use ars_types::RunStatus;
 
 use super::{begin, world_of};
@@ -51,6 +51,31 @@ async fn a_run_does_not_go_on_in_the_tree_of_another_repository() {
     assert_eq!(record.status, RunStatus::Interrupted);
     let note = record.events.last().unwrap()["summary"].as_str().unwrap().to_owned();
     assert!(note.contains("another repository"), "{note}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_disk_that_fails_for_a_moment_costs_no_run() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let second = left_to(&ledger, CODING, Some(repository("acme/app", "/app"))).await;
+    let failures = [WorkspaceError::Infra("too many open files".into()), WorkspaceError::Busy];
+    second.workspace.failing.lock().unwrap().extend(failures);
+    second.end_what_is_left(&ledger).await;
+    assert_eq!(ledger.records.lock().unwrap()[0].status, RunStatus::Completed);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_whose_disk_fails_for_good_is_closed_after_a_minute_and_its_record_says_why() {
+    let began = tokio::time::Instant::now();
+    let ledger = Arc::new(ScriptedLedger::default());
+    let second = left_to(&ledger, CODING, Some(repository("acme/app", "/app"))).await;
+    let failures = std::iter::repeat_with(|| WorkspaceError::Infra("broken".into())).take(1000);
+    second.workspace.failing.lock().unwrap().extend(failures);
+    second.end_what_is_left(&ledger).await;
+    assert!((50..120).contains(&began.elapsed().as_secs()));
+    assert!(ledger.count("heartbeat") > 1, "its lease is kept meanwhile");
+    let record = ledger.records.lock().unwrap()[0].clone();
+    assert_eq!(record.status, RunStatus::Interrupted);
+    assert_eq!(outline(&record).pop().unwrap(), "run_note sandbox_dead");
 }
 
 #[tokio::test(start_paused = true)]

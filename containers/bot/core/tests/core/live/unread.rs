@@ -2,13 +2,14 @@
 
 use std::{sync::Arc, time::Duration};
 
-use ars_bot_core::ports::StoreErrorKind;
+use ars_bot_core::{ports::StoreErrorKind, threads::Note};
 use ars_runs::RunRecord;
 use ars_types::{Generation, RunStatus};
 use ars_wire::transcript::Attachment;
+use serde_json::json;
 
 use super::{begin, world_of};
-use crate::support::{Collector, Fault, Move, Reopening, ScriptedLedger, World, bash, world_with};
+use crate::support::{Collector, Fault, Move, Reopening, ScriptedLedger, World, bash, message, world_with};
 
 /// More failures than any patience lasts.
 const FOR_EVER: usize = 1000;
@@ -105,6 +106,55 @@ async fn a_run_without_its_events_is_closed_with_what_is_known_of_them() {
     assert_eq!(record.status, RunStatus::Interrupted);
     assert!(record.event_count > 0, "its step says how many there were at least");
     assert_eq!(record.truncated, record.event_count > record.stored_event_count);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_noted_of_a_run_without_its_events_comes_behind_those_that_it_had() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let second = taken_over(&ledger).await;
+    ledger.script("live_events", [Fault::Fail(StoreErrorKind::Permanent)]);
+    for kept in ledger.runs().values_mut() {
+        kept.steps.values_mut().for_each(|step| step.seq = 40);
+        kept.inbox.push(Note::of(&message("late"), "late").message());
+    }
+    second.end_what_is_left(&ledger).await;
+    let record = ledger.records.lock().unwrap()[0].clone();
+    let note = record.events.last().unwrap();
+    assert_eq!((note["kind"].as_str(), note["seq"].as_u64()), (Some("follow_up"), Some(41)));
+    assert_eq!((record.event_count, record.truncated), (41, true));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_whose_record_is_refused_with_its_events_is_closed_without_them() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let second = taken_over(&ledger).await;
+    for kept in ledger.runs().values_mut() {
+        kept.events.insert(30, json!({"type": "run_note", "kind": "context", "summary": "x", "seq": 30}));
+    }
+    ledger.script("transcript.read", [Fault::Fail(StoreErrorKind::Permanent); FOR_EVER]);
+    ledger.script("finish", [Fault::Fail(StoreErrorKind::Refused); 3]);
+    second.end_what_is_left(&ledger).await;
+    let record = ledger.records.lock().unwrap()[0].clone();
+    assert_eq!(record.status, RunStatus::Interrupted);
+    assert!(record.events.iter().all(|event| event["seq"] != 30));
+    assert!(ledger.runs().is_empty(), "its thread is free");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_cannot_be_closed_holds_up_no_drain_although_no_process_follows() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    drop(taken_over(&ledger).await);
+    let channels = Arc::new(Reopening(Arc::new(Collector::default())));
+    let mut capabilities = ledger.capability("g2", channels);
+    capabilities.ledger.as_mut().unwrap().has_successor = false;
+    let second = world_with(Vec::new(), capabilities);
+    ledger.script("transcript.read", [Fault::Fail(StoreErrorKind::Permanent); FOR_EVER]);
+    ledger.script("finish", [Fault::Fail(StoreErrorKind::Permanent); FOR_EVER]);
+    let keeping = second.keep_ledger();
+    ledger.until(|ledger| ledger.count("finish") > 1).await;
+    assert!(second.core.drain(Duration::from_secs(60)).await);
+    keeping.abort();
+    assert_eq!(ledger.runs().len(), 1, "the next process has it to close");
 }
 
 #[tokio::test(start_paused = true)]

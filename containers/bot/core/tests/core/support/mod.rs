@@ -207,6 +207,8 @@ pub struct EchoWorkspace {
     pub give_up: tokio::sync::Notify,
     /// Where it was cloned from; nothing before it is made, and after it is gone.
     pub own: Mutex<Option<Repository>>,
+    /// How the next looks at it and openings of it fail.
+    pub failing: Mutex<VecDeque<WorkspaceError>>,
     /// The repository and the ref of each opening.
     pub asked_for: Mutex<Vec<(Option<String>, Option<String>)>>,
 }
@@ -288,6 +290,7 @@ pub struct OneWorkspace(pub Arc<EchoWorkspace>);
 #[async_trait]
 impl WorkspaceProvider for OneWorkspace {
     async fn repository_of(&self, _thread: &ThreadKey) -> Result<Option<Repository>, WorkspaceError> {
+        self.0.failing.lock().unwrap().pop_front().map_or(Ok(()), Err)?;
         Ok(self.0.own.lock().unwrap().clone())
     }
 
@@ -296,6 +299,7 @@ impl WorkspaceProvider for OneWorkspace {
         request: WorkspaceRequest<'_>,
         cancel: &CancellationToken,
     ) -> Result<Arc<dyn Workspace>, WorkspaceError> {
+        self.0.failing.lock().unwrap().pop_front().map_or(Ok(()), Err)?;
         if request.repository.is_some_and(|repository| repository.origin == "/slow") {
             self.0.opening.notify_one();
             tokio::select! {
