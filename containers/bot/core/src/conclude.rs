@@ -8,14 +8,14 @@ use std::{sync::Arc, time::Duration};
 
 use ars_agent::{Ending, Turn};
 use ars_events::EventBody;
-use ars_runs::RunRecord;
 use ars_types::RunStatus;
 
 use crate::{
     agents,
+    closing::Closing,
     history::{self, Finished, Provisional, RunEnd},
-    leftovers::{self, Leftovers, Unreader},
-    live::{Gate, Listening, Live, Tracked},
+    leftovers::{self, Unreader},
+    live::{Gate, Listening, Tracked},
     memory::Remembering,
     metrics,
     ports::ChannelIo,
@@ -26,12 +26,6 @@ use crate::{
     threads::{Claim, Closed, FollowUp},
     trace,
 };
-
-/// Between two attempts to hear what the ledger took for a run that ended in an outage.
-const NEWS_AGAIN_AFTER: Duration = Duration::from_secs(1);
-/// For how long: twice a lease (state-worker supplement section 11). After one another process may have the run, and its
-/// inbox with it.
-const NEWS_FOR: Duration = Duration::from_secs(60);
 
 /// A run that is driven, with everything its end needs.
 pub(crate) struct Conclusion {
@@ -155,19 +149,13 @@ impl Conclusion {
         if let Some(hold) = assignment.hold.take() {
             hold.settle(self.run.id(), driven.cost, core.clock().now());
         }
-        let has_heard = match &self.tracked {
-            Some(tracked) => tracked.last_news().await,
-            None => true,
-        };
-        if let Some(listening) = &self.listening {
-            listening.last_news().await;
-        }
+        let has_heard = self.last_news().await;
         // Whoever has it now replies. With leave nobody else does.
         if leave == Gate::Unavailable && self.is_lost() {
             return self.give_up(core, driven.unread).await;
         }
         // Of a run that ends in an outage it stays open until the ledger says what it took for it.
-        let mut unread = if has_heard { self.claim.mailbox().close(Closed::Ended) } else { Vec::new() };
+        let unread = if has_heard { self.claim.mailbox().close(Closed::Ended) } else { Vec::new() };
         if let Some(cost) = driven.cost {
             self.io.run_cost(cost);
         }
@@ -193,21 +181,23 @@ impl Conclusion {
             cost: driven.cost,
         };
         let (core, record) = (core.clone(), history::record(&view, end));
+        let unread = driven.unread.into_iter().chain(unread).collect();
+        let (facts, status) = (view.facts, ending.status);
+        let closing = Closing {
+            run,
+            facts,
+            status,
+            provisional,
+            claim,
+            tracked,
+            listening,
+            io,
+            unread,
+            has_heard,
+            is_untold,
+        };
         tokio::spawn(async move {
-            if let (Some(tracked), false) = (&tracked, has_heard) {
-                late_news(&core, tracked, is_untold).await;
-                unread = claim.mailbox().close(Closed::Ended);
-            }
-            let reader = Unreader { status: ending.status, facts: &view.facts, io: &io };
-            let mut leftovers = Leftovers::of(&reader, driven.unread.into_iter().chain(unread));
-            // Before the record: whoever takes the run over if this process dies finds them unread, and says so again.
-            leftovers.hand_back().await;
-            let mut finished = core.history().finish(provisional, &record, core.live()).await;
-            drop((claim, tracked, listening));
-            leftovers.run(&core);
-            if let (Finished::Lost, Some(live)) = (finished, core.live()) {
-                finished = make_up(&core, &record, live, is_untold).await;
-            }
+            let finished = closing.close(&core, &record).await;
             if let Some(memory) = memory.filter(|_| is_reflected_on_here(&core, finished, record.status)) {
                 memory.reflect(&core, record, &assignment, &driven.turns, driven.tool_calls).await;
             }
@@ -223,6 +213,18 @@ impl Conclusion {
             (None, Some(listening)) if ending.answer.is_some() => listening.finishing(ending.status).await,
             (_, Some(listening)) if listening.is_lost() => Gate::Closed,
             _ => Gate::Open,
+        }
+    }
+
+    /// Hears what was left for the run up to now; false when the ledger did not answer, and may yet.
+    async fn last_news(&self) -> bool {
+        match (&self.tracked, &self.listening) {
+            (Some(tracked), _) => tracked.last_news().await,
+            (None, Some(listening)) => {
+                listening.last_news().await;
+                true
+            }
+            (None, None) => true,
         }
     }
 
@@ -280,35 +282,6 @@ impl Conclusion {
     }
 }
 
-/// Waits until the ledger has said what it took for a run that ended in an outage. The record waits with it: it takes the
-/// run, and its inbox, out of the ledger, which takes no record in before it answers. A drain waits as for a lost record.
-async fn late_news(core: &Core, tracked: &Tracked, is_untold: bool) {
-    let heard = async {
-        while !tracked.last_news().await {
-            tokio::time::sleep(NEWS_AGAIN_AFTER).await;
-        }
-    };
-    let heard = tokio::time::timeout(NEWS_FOR, heard);
-    tokio::select! {
-        _ = heard => {}
-        () = core.hand_off().cancelled(), if !is_untold => {}
-    }
-}
-
-/// Writes a record that was lost once a store answers. A drain waits for none that is down, because the next process
-/// finds the run in the ledger; but of a reply that was given without the ledger's leave only this process knows, and
-/// the next one would give it again.
-async fn make_up(core: &Core, record: &RunRecord, live: &Live, is_untold: bool) -> Finished {
-    let made_up = core.history().make_up(record, live);
-    if is_untold {
-        return made_up.await;
-    }
-    tokio::select! {
-        finished = made_up => finished,
-        () = core.hand_off().cancelled() => Finished::Lost,
-    }
-}
-
 /// Whether this process reflects on a run that ended so. The next one does where the run is another's, or is still in
 /// the ledger because no store took its record.
 fn is_reflected_on_here(core: &Core, finished: Finished, status: RunStatus) -> bool {
@@ -321,7 +294,7 @@ fn is_reflected_on_here(core: &Core, finished: Finished, status: RunStatus) -> b
 }
 
 /// A reply that throws after the loop makes the record `failed`; stop statuses are kept (document 2 section 3.2).
-fn final_status(status: RunStatus, reply_ok: Option<bool>) -> RunStatus {
+pub(crate) fn final_status(status: RunStatus, reply_ok: Option<bool>) -> RunStatus {
     match (status, reply_ok) {
         (RunStatus::Completed, Some(false)) => RunStatus::Failed,
         (status, _) => status,

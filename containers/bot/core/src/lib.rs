@@ -7,6 +7,7 @@
 mod abandoned;
 pub mod agents;
 mod capabilities;
+mod closing;
 mod conclude;
 mod day_spend;
 mod dispatch;

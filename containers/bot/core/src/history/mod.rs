@@ -7,4 +7,4 @@ pub use ars_runs::{COST, REFLECTION_COST};
 
 pub use record::{RunEnd, is_provisional, record};
 pub(crate) use writer::MAKE_UP_FOR;
-pub use writer::{Finished, HistoryWriter, Provisional};
+pub use writer::{Final, Finished, HistoryWriter, Provisional};

@@ -22,9 +22,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::is_provisional;
 use crate::{
-    live::Live,
+    live::{Live, Tracked},
     metrics,
     ports::{Owned, RunStore, StoreError, StoreErrorKind},
+    registry::RunHandle,
     retry::Policy,
 };
 
@@ -40,6 +41,19 @@ pub struct HistoryWriter {
     lost: Arc<AtomicU64>,
     /// Held by the put of a run that the drain's deadline leaves unfinished. There are none before it.
     abandoned: Arc<Mutex<HashMap<RunId, Arc<tokio::sync::Mutex<()>>>>>,
+}
+
+/// A final record that is due.
+pub struct Final<'a> {
+    /// Its run.
+    pub run: &'a RunHandle,
+    /// The record.
+    pub record: &'a RunRecord,
+    /// The ledger it goes through, if there is one.
+    pub live: Option<&'a Live>,
+    /// What the ledger took for the run is not known yet: each attempt hears it first, because the record takes the
+    /// run's inbox away.
+    pub unheard: Option<&'a Tracked>,
 }
 
 /// What became of a run's final record.
@@ -110,22 +124,13 @@ impl HistoryWriter {
         self.abandoned.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes the final record, through the ledger if there is one. A loss is logged and counted. The run is over for the
-    /// registry by now, so no other attempt to abandon it begins.
-    pub async fn finish(
-        &self,
-        provisional: Provisional,
-        record: &RunRecord,
-        live: Option<&Live>,
-    ) -> Finished {
+    /// Writes the final record, through the ledger if there is one. A loss is logged and counted.
+    pub async fn finish(&self, provisional: Provisional, due: &Final<'_>) -> Finished {
         provisional.stand_down.cancel();
         // A panicked provisional write has nothing left under way either.
         drop(provisional.task.await);
-        let abandoned = self.abandoned().get(&record.id).cloned();
-        if let Some(putting) = abandoned {
-            drop(putting.lock().await);
-        }
-        match Policy::RECORD.run(&record.id, || self.put_final(record, live)).await {
+        let Final { record, .. } = due;
+        match Policy::RECORD.run(&record.id, || self.attempt(due)).await {
             Ok(finished) => finished,
             Err(error) => {
                 self.lost.fetch_add(1, Ordering::Relaxed);
@@ -138,17 +143,34 @@ impl HistoryWriter {
 
     /// Writes a record that was lost after all: until then the ledger has the run as live, and the next process would
     /// go on with it.
-    pub async fn make_up(&self, record: &RunRecord, live: &Live) -> Finished {
+    pub async fn make_up(&self, due: &Final<'_>) -> Finished {
         let began = tokio::time::Instant::now();
         while began.elapsed() < MAKE_UP_FOR {
             tokio::time::sleep(MAKE_UP_EVERY).await;
-            if let Ok(finished) = self.put_final(record, Some(live)).await {
+            if let Ok(finished) = self.attempt(due).await {
                 self.lost.fetch_sub(1, Ordering::Relaxed);
-                tracing::info!(run = %record.id, ?finished, "a run record that was lost is made up for");
+                tracing::info!(run = %due.record.id, ?finished, "a run record that was lost is made up for");
                 return finished;
             }
         }
         Finished::Lost
+    }
+
+    /// One attempt, behind the news that it waits for.
+    async fn attempt(&self, due: &Final<'_>) -> Result<Finished, StoreError> {
+        if let Some(tracked) = due.unheard
+            && !tracked.last_news().await
+        {
+            let message = "what the ledger took for the run is not known".to_owned();
+            return Err(StoreError { kind: StoreErrorKind::Transient, message });
+        }
+        // From here on no attempt to abandon the run begins, so that one which is under way is the last.
+        due.run.recording();
+        let abandoned = self.abandoned().get(&due.record.id).cloned();
+        if let Some(putting) = abandoned {
+            drop(putting.lock().await);
+        }
+        self.put_final(due.record, due.live).await
     }
 
     /// Adds to the record of a run that is over what reflecting on it has cost. A record that is not there, such as one

@@ -31,6 +31,8 @@ pub struct LiveRun {
     pub reflection_cost: Option<u64>,
     /// When it was sealed, and whether its reply was delivered.
     pub sealed: Option<(UnixMillis, Option<bool>)>,
+    /// Its final record is being written, or is written.
+    pub is_recording: bool,
     /// How it was asked to stop.
     pub stop: Option<StopMode>,
     /// Events published.
@@ -89,6 +91,7 @@ pub(super) struct State {
     cost: Option<u64>,
     pub(super) reflection_cost: Option<u64>,
     pub(super) sealed: Option<(UnixMillis, Option<bool>)>,
+    is_recording: bool,
     stop: Option<StopMode>,
     /// It is another process's now.
     pub(super) is_gone: bool,
@@ -173,6 +176,7 @@ impl Run {
             cost: state.cost,
             reflection_cost: state.reflection_cost,
             sealed: state.sealed,
+            is_recording: state.is_recording,
             stop: state.stop,
             event_count: state.last_seq,
             events: state.backlog.after(0).map(|kept| Arc::clone(&kept.json)).collect(),
@@ -334,6 +338,11 @@ impl RunHandle {
         let now = self.registry.now();
         self.run.lock().sealed.get_or_insert((now, reply_ok));
         self.notify();
+    }
+
+    /// Its final record is about to be put: no other one of this process is to begin.
+    pub(crate) fn recording(&self) {
+        self.run.lock().is_recording = true;
     }
 
     /// The run's state now.

@@ -112,6 +112,11 @@ impl Claim {
     pub fn mailbox(&self) -> &Mailbox {
         &self.mailbox
     }
+
+    /// Frees the thread, and leaves the mailbox open for what is yet to be heard of.
+    pub(crate) fn release(mut self) -> Mailbox {
+        std::mem::take(&mut self.mailbox)
+    }
 }
 
 impl Occupant {

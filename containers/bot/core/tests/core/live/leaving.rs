@@ -9,7 +9,9 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::{begin, world_of};
-use crate::support::{Collector, Fault, Move, Reopening, ScriptedLedger, bash, outline, world, world_with};
+use crate::support::{
+    Collector, Fault, Move, Reopening, ScriptedLedger, World, bash, outline, world, world_with,
+};
 
 #[tokio::test(start_paused = true)]
 async fn a_stored_run_is_left_to_the_next_process_in_the_middle_of_a_model_call() {
@@ -128,6 +130,40 @@ async fn what_the_drains_deadline_leaves_unfinished_is_recorded_with_all_it_has_
     assert!(handed_off.core.drain(Duration::from_secs(60)).await);
     running.await.unwrap();
     assert_eq!(handed_off.core.record_abandoned().await, 0);
+}
+
+/// A run that replied without the ledger's leave, at the drain's deadline: the ledger says nothing of it.
+async fn replied_unheard() -> (Arc<World>, Arc<ScriptedLedger>) {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let world = world_of(&ledger, vec![Move::Say("hi")]);
+    ledger.script("finishing", [Fault::Fail(StoreErrorKind::Refused)]);
+    ledger.script("flush", [Fault::Fail(StoreErrorKind::Transient); 10_000]);
+    let (io, running) = begin(&world, "hello");
+    running.await.unwrap();
+    assert_eq!(*io.replies.lock().unwrap(), ["hi"]);
+    assert!(!world.core.drain(Duration::from_secs(90)).await);
+    (world, ledger)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_is_over_and_whose_record_waits_for_the_ledger_is_recorded_as_it_ended_at_the_drains_deadline()
+ {
+    let (world, ledger) = replied_unheard().await;
+    assert_eq!(world.core.record_abandoned().await, 1);
+    let record = world.last_record();
+    assert_eq!((record.status, record.reply_ok), (RunStatus::Completed, Some(true)));
+    assert!(!ledger.runs().is_empty(), "whoever comes next hears what was left for it");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_another_process_has_ended_keeps_that_record_at_the_drains_deadline() {
+    let (world, _) = replied_unheard().await;
+    let id = world.core.registry().list()[0].id.clone();
+    let mut ended = world.records().into_iter().rfind(|record| record.id == id).unwrap();
+    (ended.status, ended.finished_at) = (RunStatus::Failed, ended.finished_at + 1);
+    world.store.puts.lock().unwrap().push(ended);
+    assert_eq!(world.core.record_abandoned().await, 0);
+    assert_eq!(world.last_record().status, RunStatus::Failed);
 }
 
 #[tokio::test(start_paused = true)]

@@ -9,7 +9,9 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::{begin, say, world_of};
-use crate::support::{Collector, Fault, Move, Reopening, ScriptedLedger, bash, message, outline, world_with};
+use crate::support::{
+    Collector, Fault, Move, Reopening, ScriptedLedger, World, bash, message, outline, world_with,
+};
 
 fn texts_in_inboxes(ledger: &ScriptedLedger) -> Vec<String> {
     let runs = ledger.runs();
@@ -113,6 +115,86 @@ async fn what_another_process_left_for_a_run_that_ends_in_an_outage_becomes_a_tu
     }
     world.model.go_on.notify_one();
     running.await.unwrap();
+    world.settle().await;
+    assert_eq!(*io.replies.lock().unwrap(), ["first", "late, but answered"]);
+    assert_eq!(ledger.records.lock().unwrap().len(), 2);
+}
+
+/// A run that fails in an outage of the flush, with a follow-up in its inbox that it has not read.
+async fn failed_in_an_outage(ledger: &Arc<ScriptedLedger>) -> (Arc<World>, Arc<Collector>) {
+    let world = world_of(ledger, vec![Move::FailWhenTold, Move::Say("said twice")]);
+    let (_, running) = begin(&world, "hello");
+    world.model.called.notified().await;
+    let sender = say(&world, "and this").await;
+    assert_eq!(texts_in_inboxes(ledger), ["and this"]);
+    ledger.script("flush", [Fault::Fail(StoreErrorKind::Transient); LONG]);
+    world.model.go_on.notify_one();
+    running.await.unwrap();
+    (world, sender)
+}
+
+/// More requests than an outage sees in these tests.
+const LONG: usize = 10_000;
+
+fn taken_by_another(ledger: &ScriptedLedger) {
+    ledger.runs().values_mut().for_each(|kept| kept.row.owner_gen = Generation::parse("g2").unwrap());
+}
+
+/// Waits until the run's thread is held for no more news: its record is lost, or written without them.
+async fn thread_is_given_up(world: &World, ledger: &ScriptedLedger) {
+    ledger.until(|ledger| world.core.load().lost_records > 0 || ledger.runs().is_empty()).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_run_had_in_its_inbox_that_was_taken_while_it_ended_is_left_to_its_taker() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let (world, sender) = failed_in_an_outage(&ledger).await;
+    let before = sender.replies.lock().unwrap().clone();
+    taken_by_another(&ledger);
+    ledger.mend("flush");
+    world.settle().await;
+    assert_eq!(*sender.replies.lock().unwrap(), before);
+    assert_eq!(texts_in_inboxes(&ledger), ["and this"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_run_had_in_its_inbox_waits_through_an_outage_until_it_is_known_whose_the_run_is() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let (world, sender) = failed_in_an_outage(&ledger).await;
+    let before = sender.replies.lock().unwrap().clone();
+    thread_is_given_up(&world, &ledger).await;
+    taken_by_another(&ledger);
+    ledger.mend("flush");
+    world.settle().await;
+    assert_eq!(*sender.replies.lock().unwrap(), before);
+    assert_eq!(texts_in_inboxes(&ledger), ["and this"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_run_had_in_its_inbox_is_run_once_it_is_known_to_be_its_own() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let (world, sender) = failed_in_an_outage(&ledger).await;
+    thread_is_given_up(&world, &ledger).await;
+    ledger.mend("flush");
+    world.settle().await;
+    assert_eq!(sender.replies.lock().unwrap().last().unwrap(), "said twice");
+    assert_eq!((ledger.records.lock().unwrap().len(), world.core.load().lost_records), (2, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_another_process_left_for_a_run_that_ends_in_a_long_outage_becomes_a_turn_of_its_own() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let world = world_of(&ledger, vec![Move::SayWhenTold("first"), Move::Say("late, but answered")]);
+    let (io, running) = begin(&world, "hello");
+    world.model.called.notified().await;
+    ledger.script("flush", [Fault::Fail(StoreErrorKind::Transient); LONG]);
+    world.model.go_on.notify_one();
+    running.await.unwrap();
+    thread_is_given_up(&world, &ledger).await;
+    for kept in ledger.runs().values_mut() {
+        kept.inbox.push(Note::of(&message("late"), "late").message());
+    }
+    ledger.mend("flush");
     world.settle().await;
     assert_eq!(*io.replies.lock().unwrap(), ["first", "late, but answered"]);
     assert_eq!(ledger.records.lock().unwrap().len(), 2);

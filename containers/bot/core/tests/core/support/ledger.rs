@@ -63,6 +63,11 @@ impl ScriptedLedger {
         self.faults.lock().unwrap().entry(name).or_default().extend(faults);
     }
 
+    /// Requests of this name go as they should again.
+    pub fn mend(&self, name: &'static str) {
+        self.faults.lock().unwrap().remove(name);
+    }
+
     pub fn runs(&self) -> MutexGuard<'_, HashMap<RunId, Kept>> {
         self.runs.lock().unwrap()
     }
