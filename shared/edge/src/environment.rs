@@ -9,9 +9,8 @@ use sha2::{Digest as _, Sha256};
 /// The port on which the bot listens inside of its container.
 pub const PORT: u16 = 8080;
 
-/// What the operator sets as a secret (`wrangler secret put`), and what for. The root wrangler.toml lists the same names.
+/// What the operator sets as a secret (`wrangler secret put`), in this order. The root wrangler.toml lists the same names.
 pub const SECRETS: [&str; 8] = [
-    "SERVICE_INGRESS_TOKENS",
     "MEMORY_TOKEN",
     "ANTHROPIC_API_KEY",
     "OPENAI_API_KEY",
@@ -19,6 +18,7 @@ pub const SECRETS: [&str; 8] = [
     "DASHBOARD_TOKEN",
     "OTEL_EXPORTER_OTLP_HEADERS",
     "OTEL_EXPORTER_OTLP_TRACES_HEADERS",
+    "SERVICE_INGRESS_TOKENS",
 ];
 /// What stands in the Worker's configuration: no secrets.
 pub const VARIABLES: [&str; 7] = [

@@ -10,6 +10,8 @@ const SETTINGS: &str = include_str!("../../../wrangler.toml");
 fn the_secrets_of_the_settings_are_those_that_are_forwarded() {
     let named: Vec<_> = SETTINGS.lines().filter_map(|line| line.strip_prefix("# secret: ")).collect();
     assert_eq!(named, SECRETS);
+    // They replace the bot that runs, and the next one is started with what was set before them.
+    assert_eq!(named.last(), Some(&"SERVICE_INGRESS_TOKENS"));
 }
 
 #[test]

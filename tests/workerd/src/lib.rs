@@ -161,12 +161,15 @@ pub fn edge_with_containers(socket: &Path, configure: impl FnOnce(Settings) -> S
     edge(Bot::Container(Engine { socket: socket.to_owned(), image: "bot:first".to_owned() }), configure)
 }
 
-fn edge(bot: Bot, configure: impl FnOnce(Settings) -> Settings) -> Running {
+/// The edge Worker's build.
+pub fn edge_worker_build() -> &'static Built {
     static BUILT: OnceLock<Built> = OnceLock::new();
-    let built =
-        BUILT.get_or_init(|| build_edge_worker(&|line| eprintln!("{line}")).expect("the edge Worker builds"));
+    BUILT.get_or_init(|| build_edge_worker(&|line| eprintln!("{line}")).expect("the edge Worker builds"))
+}
+
+fn edge(bot: Bot, configure: impl FnOnce(Settings) -> Settings) -> Running {
     let data = tempfile::tempdir().expect("a temporary directory");
-    let settings = Settings::edge(npm(), built, data.path(), bot).expect("readable settings");
+    let settings = Settings::edge(npm(), edge_worker_build(), data.path(), bot).expect("readable settings");
     Running::start_in(data, configure(Settings { awaits_health: false, ..settings }))
 }
 

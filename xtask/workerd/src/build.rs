@@ -40,6 +40,8 @@ pub struct Built {
     pub settings: PathBuf,
     /// Where the modules are.
     pub modules: PathBuf,
+    /// The commit that was told to the crate, `-dirty` after it when the checkout differed.
+    pub commit: Option<String>,
     /// Their compressed size.
     pub gzip_bytes: u64,
     /// Nothing had changed.
@@ -71,7 +73,8 @@ pub fn build_worker(crate_dir: &Path, progress: Progress<'_>) -> Result<Built> {
     let _lock = Lock::acquire(&modules)?;
 
     progress(&format!("{name}: compiling to wasm"));
-    compile(crate_dir, progress)?;
+    let commit = commit();
+    compile(crate_dir, commit.as_deref(), progress)?;
     let wasm = target_dir(crate_dir)?.join(tools::WASM_TARGET).join(PROFILE).join(format!("{name}.wasm"));
     let stamp = stamp(crate_dir, &wasm)?;
     let stamp_path = modules.join(STAMP);
@@ -87,10 +90,10 @@ pub fn build_worker(crate_dir: &Path, progress: Progress<'_>) -> Result<Built> {
     let gzip_bytes = gzip_bytes(&modules)?;
     progress(&format!("{name}: {:.0} kB compressed", gzip_bytes as f64 / 1000.0));
     let settings = wrangler::path_of(crate_dir);
-    Ok(Built { crate_dir: crate_dir.to_owned(), settings, modules, gzip_bytes, reused })
+    Ok(Built { crate_dir: crate_dir.to_owned(), settings, modules, commit, gzip_bytes, reused })
 }
 
-fn compile(crate_dir: &Path, progress: Progress<'_>) -> Result<()> {
+fn compile(crate_dir: &Path, commit: Option<&str>, progress: Progress<'_>) -> Result<()> {
     let mut cargo = command::cargo("build");
     cargo
         .args(["--lib", "--profile", PROFILE, "--target", tools::WASM_TARGET])
@@ -98,7 +101,7 @@ fn compile(crate_dir: &Path, progress: Progress<'_>) -> Result<()> {
         // Bindings to futures come from js-sys, as the `worker` crate expects.
         .env("WASM_BINDGEN_USE_JS_SYS", "1");
     // By it the edge knows whether the container that runs is its own.
-    if let Some(commit) = commit() {
+    if let Some(commit) = commit {
         cargo.env(BUILD_COMMIT, commit);
     }
     command::run(cargo, "cargo", progress)

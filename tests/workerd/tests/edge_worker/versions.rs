@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use ars_tests_workerd::Running;
+use ars_tests_workerd::{Running, edge_worker_build};
 use ars_workerd::Settings;
 use serde_json::json;
 use tempfile::TempDir;
@@ -99,19 +99,12 @@ impl Build {
     fn change_commit(&self) {
         let path = self.dir.path().join("index_bg.wasm");
         let mut wasm = fs::read(&path).unwrap();
-        let runs = wasm.chunk_by(|one, next| one.is_ascii_hexdigit() && next.is_ascii_hexdigit());
-        let ends = runs.scan(0, |end, run| {
-            *end += run.len();
-            Some((*end, run.len()))
-        });
-        // Nothing else there has as many digits. What stands beside them may look like some more.
-        let middles: Vec<_> = ends
-            .filter(|(_, length)| *length >= COMMIT_DIGITS)
-            .map(|(end, length)| end - length / 2)
-            .collect();
-        assert!(!middles.is_empty(), "the Worker does not know its commit");
-        for middle in middles {
-            wasm[middle] = if wasm[middle] == b'0' { b'1' } else { b'0' };
+        let told = edge_worker_build().commit.as_deref().expect("the checkout has a commit");
+        let commit = &told.as_bytes()[..COMMIT_DIGITS];
+        let places: Vec<_> = (0..wasm.len()).filter(|place| wasm[*place..].starts_with(commit)).collect();
+        assert!(!places.is_empty(), "the Worker does not know its commit");
+        for place in places {
+            wasm[place] = if wasm[place] == b'0' { b'1' } else { b'0' };
         }
         fs::write(&path, wasm).unwrap();
     }
