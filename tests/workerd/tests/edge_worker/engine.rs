@@ -282,7 +282,9 @@ fn inspected(state: &mut State, bot: SocketAddr) -> (u16, Value) {
         Port::Untold => return (500, busy()),
     };
     let port = json!([{ "HostIp": "127.0.0.1", "HostPort": port.to_string() }]);
-    let ports = json!({ "Ports": { "8080/tcp": port } });
+    // One that is only created has none yet, and nobody there could say that he is well.
+    let ports = if state.running { json!({ "8080/tcp": port }) } else { json!({}) };
+    let ports = json!({ "Ports": ports });
     (200, json!({ "State": { "Status": status, "Running": state.running }, "NetworkSettings": ports }))
 }
 

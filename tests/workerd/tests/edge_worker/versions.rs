@@ -99,7 +99,7 @@ impl Build {
     fn change_commit(&self) {
         let path = self.dir.path().join("index_bg.wasm");
         let mut wasm = fs::read(&path).unwrap();
-        let told = edge_worker_build().commit.as_deref().expect("the checkout has a commit");
+        let told = edge_worker_build().commit.as_deref().unwrap();
         let commit = &told.as_bytes()[..COMMIT_DIGITS];
         let places: Vec<_> = (0..wasm.len()).filter(|place| wasm[*place..].starts_with(commit)).collect();
         assert!(!places.is_empty(), "the Worker does not know its commit");
