@@ -140,6 +140,15 @@ fn taken_by_another(ledger: &ScriptedLedger) {
     ledger.runs().values_mut().for_each(|kept| kept.row.owner_gen = Generation::parse("g2").unwrap());
 }
 
+/// Another process takes the run before the outage is over: nothing more is said here than before, and nothing is lost.
+async fn is_left_to_a_taker(world: &World, ledger: &ScriptedLedger, sender: &Collector, before: &[String]) {
+    taken_by_another(ledger);
+    ledger.mend("flush");
+    world.settle().await;
+    assert_eq!(*sender.replies.lock().unwrap(), before);
+    assert_eq!(texts_in_inboxes(ledger), ["and this"]);
+}
+
 /// Waits until the run's thread is held for no more news: its record is lost, or written without them.
 async fn thread_is_given_up(world: &World, ledger: &ScriptedLedger) {
     ledger.until(|ledger| world.core.load().lost_records > 0 || ledger.runs().is_empty()).await;
@@ -150,11 +159,7 @@ async fn what_a_run_had_in_its_inbox_that_was_taken_while_it_ended_is_left_to_it
     let ledger = Arc::new(ScriptedLedger::default());
     let (world, sender) = failed_in_an_outage(&ledger).await;
     let before = sender.replies.lock().unwrap().clone();
-    taken_by_another(&ledger);
-    ledger.mend("flush");
-    world.settle().await;
-    assert_eq!(*sender.replies.lock().unwrap(), before);
-    assert_eq!(texts_in_inboxes(&ledger), ["and this"]);
+    is_left_to_a_taker(&world, &ledger, &sender, &before).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -163,11 +168,7 @@ async fn what_a_run_had_in_its_inbox_waits_through_an_outage_until_it_is_known_w
     let (world, sender) = failed_in_an_outage(&ledger).await;
     let before = sender.replies.lock().unwrap().clone();
     thread_is_given_up(&world, &ledger).await;
-    taken_by_another(&ledger);
-    ledger.mend("flush");
-    world.settle().await;
-    assert_eq!(*sender.replies.lock().unwrap(), before);
-    assert_eq!(texts_in_inboxes(&ledger), ["and this"]);
+    is_left_to_a_taker(&world, &ledger, &sender, &before).await;
 }
 
 #[tokio::test(start_paused = true)]
