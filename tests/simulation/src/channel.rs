@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, OnceLock};
 
-use ars_bot_core::ports::{ChannelIo, Channels, HistoryTurn, ReplyError};
+use ars_bot_ports::{ChannelIo, Channels, HistoryTurn, ReplyError};
 use ars_types::RunId;
 use ars_wire::ledger::LiveRun;
 use async_trait::async_trait;

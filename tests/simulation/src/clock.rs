@@ -7,7 +7,7 @@ use std::sync::{
     atomic::{AtomicI64, Ordering},
 };
 
-use ars_bot_core::ports::Clock;
+use ars_bot_ports::Clock;
 use ars_types::UnixMillis;
 use tokio::time::Instant;
 

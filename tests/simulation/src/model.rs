@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ars_agent::{ModelTurn, StopReason, Usage};
-use ars_bot_core::ports::{
+use ars_bot_ports::{
     ModelClient, ModelDelta, ModelError, ModelErrorKind, ModelRequest, Models, UnknownProvider,
 };
 use ars_types::ModelRef;

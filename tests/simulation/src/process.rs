@@ -4,12 +4,8 @@ use std::sync::Arc;
 
 use ars_auth::{Actor, Grants};
 use ars_bot_adapters::stores::Client;
-use ars_bot_core::{
-    Capabilities, Core, Deps, LedgerDeps,
-    live::LiveStores,
-    message::{Choices, IncomingMessage},
-    ports::{Clock, Randomness},
-};
+use ars_bot_core::{Capabilities, Core, Deps, LedgerDeps, live::LiveStores};
+use ars_bot_ports::{Choices, Clock, IncomingMessage, Randomness};
 use ars_events::Redactor;
 use ars_types::{Generation, ThreadKey, Visibility};
 use tokio_util::sync::CancellationToken;

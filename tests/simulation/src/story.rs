@@ -7,9 +7,9 @@ use std::{sync::Arc, time::Duration};
 use ars_agent::{Usage, money::Price};
 use ars_bot_core::{
     memory::MemoryDeps,
-    ports::{Memory, Repository},
     settings::{MoneyCaps, Settings},
 };
+use ars_bot_ports::{Memory, Repository};
 use ars_types::ModelRef;
 
 use crate::script;

@@ -3,7 +3,7 @@
 use std::sync::{Arc, atomic::Ordering};
 
 use ars_bot_adapters::stores::{Answer, Exchange};
-use ars_bot_core::ports::{StoreError, StoreErrorKind};
+use ars_bot_ports::{StoreError, StoreErrorKind};
 use ars_wire::state::{MemoryVerb, Route, RunVerb, TranscriptVerb};
 use async_trait::async_trait;
 use serde_json::Value;

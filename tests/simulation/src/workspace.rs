@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ars_bot_core::ports::{
+use ars_bot_ports::{
     Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, Repository, SearchHit, Workspace, WorkspaceError,
     WorkspaceProvider, WorkspaceRequest,
 };

@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use ars_bot_core::ports::Clock as _;
+use ars_bot_ports::Clock as _;
 use ars_testkit::NativeState;
 use ars_wire::state::{MemoryVerb, Route, RunVerb};
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! Model vendors, stores, the web and workspaces behind the core's ports.
 //!
-//! Not here: the ports themselves (`ars-bot-core`) and which adapter is used (the composition root).
+//! Not here: the ports themselves (`ars-bot-ports`) and which adapter is used (the composition root).
 #![forbid(unsafe_code)]
 
 pub mod models;

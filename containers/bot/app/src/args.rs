@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, path::PathBuf, sync::LazyLock};
 
-use ars_bot_core::agents;
+use ars_bot_tools::agents;
 use ars_types::{Effort, ModelRef, RefName};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 

@@ -12,8 +12,8 @@ use ars_bot_adapters::{
 use ars_bot_core::{
     memory::MemoryDeps,
     overrides::{LoadError, Overrides},
-    ports::{Documents, Memory, Skills, Web},
 };
+use ars_bot_ports::{Documents, Memory, Skills, Web};
 
 use crate::{
     commands::Failure,

@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use ars_bot_core::ports::Clock;
+use ars_bot_ports::Clock;
 use ars_types::UnixMillis;
 
 /// The system's clock.

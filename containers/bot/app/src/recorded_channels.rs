@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use ars_bot_core::ports::{ChannelIo, Channels, NobodyListens};
+use ars_bot_ports::{ChannelIo, Channels, NobodyListens};
 use ars_wire::ledger::LiveRun;
 
 /// Channels whose replies are in the record.

@@ -4,12 +4,8 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use ars_auth::{Actor as Asker, Grants};
 use ars_bot_adapters::models::{Catalog, Transport};
-use ars_bot_core::{
-    Capabilities, Deps,
-    message::{Choices, IncomingMessage},
-    ports::{ChannelIo, HistoryTurn, ReplyError},
-    settings::Settings,
-};
+use ars_bot_core::{Capabilities, Deps, settings::Settings};
+use ars_bot_ports::{ChannelIo, Choices, HistoryTurn, IncomingMessage, ReplyError};
 use ars_events::Redactor;
 use ars_types::{ThreadKey, Visibility};
 use async_trait::async_trait;

@@ -5,10 +5,8 @@ use std::{net::Ipv4Addr, path::Path, sync::Arc};
 use anyhow::Context as _;
 use ars_auth::Secret;
 use ars_bot_adapters::stores::{Client, EmbeddedStores, Exchange, Proposal, WorkerStores};
-use ars_bot_core::{
-    live::LiveStores,
-    ports::{Clock as _, Documents, Memory, RunStore},
-};
+use ars_bot_core::live::LiveStores;
+use ars_bot_ports::{Clock as _, Documents, Memory, RunStore};
 
 use crate::{
     args::Store,

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ars_bot_core::ports::{ChannelIo, HistoryTurn, ReplyError};
+use ars_bot_ports::{ChannelIo, HistoryTurn, ReplyError};
 use ars_events::Redactor;
 use ars_types::{RunId, RunStatus};
 use async_trait::async_trait;

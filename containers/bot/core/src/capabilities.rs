@@ -3,14 +3,10 @@
 
 use std::sync::Arc;
 
+use ars_bot_ports::{Channels, Skills, Web};
 use ars_types::Generation;
 
-use crate::{
-    live::LiveStores,
-    memory::MemoryDeps,
-    overrides::Overrides,
-    ports::{Channels, Skills, Web},
-};
+use crate::{live::LiveStores, memory::MemoryDeps, overrides::Overrides};
 
 /// The capabilities of an installation.
 #[derive(Default)]

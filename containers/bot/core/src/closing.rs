@@ -6,6 +6,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use ars_bot_ports::ChannelIo;
 use ars_runs::RunRecord;
 use ars_types::RunStatus;
 
@@ -13,7 +14,6 @@ use crate::{
     history::{Final, Finished, Provisional},
     leftovers::{self, Leftovers, Unreader},
     live::{Listening, Tracked},
-    ports::ChannelIo,
     registry::{RunFacts, RunHandle},
     service::Core,
     threads::{Claim, Closed, FollowUp},

@@ -7,24 +7,21 @@
 use std::{sync::Arc, time::Duration};
 
 use ars_agent::{Ending, Turn};
+use ars_bot_ports::{ChannelIo, metrics, trace};
+use ars_bot_tools::{agents, review};
 use ars_events::EventBody;
 use ars_types::RunStatus;
 
 use crate::{
-    agents,
     closing::Closing,
     history::{self, Finished, Provisional, RunEnd},
     leftovers::{self, Unreader},
     live::{Gate, Listening, Tracked},
     memory::Remembering,
-    metrics,
-    ports::ChannelIo,
     registry::RunHandle,
-    review,
     run::{Assignment, Driven, Driver, OpenSpan, Outcome, Resumption, Span, Spans},
     service::{Core, InFlight},
     threads::{Claim, Closed, FollowUp},
-    trace,
 };
 
 /// A run that is driven, with everything its end needs.

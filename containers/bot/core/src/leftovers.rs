@@ -3,11 +3,10 @@
 
 use std::sync::Arc;
 
+use ars_bot_ports::{ChannelIo, Choices, IncomingMessage};
 use ars_types::{RunId, RunStatus};
 
 use crate::{
-    message::{Choices, IncomingMessage},
-    ports::ChannelIo,
     registry::RunFacts,
     retry::Policy,
     service::Core,

@@ -8,6 +8,9 @@ use std::{
     time::Duration,
 };
 
+use ars_bot_ports::{
+    ChannelIo, Clock, IncomingMessage, Models, Randomness, RunStore, WorkspaceProvider, metrics,
+};
 use ars_events::Redactor;
 use ars_types::{Generation, UnixMillis};
 use futures::future::BoxFuture;
@@ -20,9 +23,6 @@ use crate::{
     dispatch,
     history::HistoryWriter,
     live::Live,
-    message::IncomingMessage,
-    metrics,
-    ports::{ChannelIo, Clock, Models, Randomness, RunStore, WorkspaceProvider},
     registry::Registry,
     resume,
     settings::Settings,

@@ -8,10 +8,10 @@ use ars_agent::{
     money::{MoneyCap, PriceTable},
 };
 use ars_auth::{Grants, Restrictions};
+use ars_bot_ports::Repository;
+use ars_bot_tools::agents::AgentSpec;
 use ars_settings::Scopes;
 use ars_types::{Effort, ModelRef, RunId};
-
-use crate::{agents::AgentSpec, ports::Repository};
 
 /// What the core needs to know of the installation.
 #[derive(Debug, Clone, Default)]

@@ -3,15 +3,11 @@
 
 use std::time::Duration;
 
+use ars_bot_ports::{Stop, StoreErrorKind};
 use ars_events::Actor;
 use ars_types::{RunId, StopMode};
 
-use crate::{
-    ports::{Stop, StoreErrorKind},
-    registry::StopOutcome,
-    retry::Policy,
-    service::Core,
-};
+use crate::{registry::StopOutcome, retry::Policy, service::Core};
 
 /// Between two attempts to tell the ledger of a stop.
 const AGAIN_AFTER: Duration = Duration::from_secs(2);

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use ars_bot_core::ports::{ChannelIo, HistoryTurn, ReplyError};
+use ars_bot_ports::{ChannelIo, HistoryTurn, ReplyError};
 use ars_types::{RunId, RunStatus};
 use ars_wire::ingress::{Receipt, Reply};
 use async_trait::async_trait;

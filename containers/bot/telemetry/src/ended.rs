@@ -1,4 +1,4 @@
-//! A span of a run that has ended, as `ars_bot_core::trace` told of it (`ars_events::SPAN_TARGET`).
+//! A span of a run that has ended, as `ars_bot_ports::trace` told of it (`ars_events::SPAN_TARGET`).
 
 use std::fmt;
 

@@ -1,7 +1,7 @@
 //! What the bot tells its operators: log lines on standard error, spans over OTLP, metrics for Prometheus.
 //!
 //! It listens to the facades `tracing` and `metrics`, which every crate may use, and knows none of those crates. Not
-//! here: what is measured (`ars_bot_core::metrics`), a run's own events, reading configuration.
+//! here: what is measured (`ars_bot_ports::metrics`), a run's own events, reading configuration.
 //! Implements bot supplement sections 10 (log lines) and 24, and docs/logging.md.
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! The metrics of the telemetry itself; the bot's are in `ars_bot_core::metrics`.
+//! The metrics of the telemetry itself; the bot's are in `ars_bot_ports::metrics`.
 
 use metrics::{counter, describe_counter};
 

@@ -23,6 +23,10 @@ const L1: [&str; 4] = ["shared/wire", "shared/events", "shared/auth", "shared/sq
 const STORE: &str = "shared/store";
 /// What the edge decides. It names the variables that reach a container.
 const EDGE: &str = "shared/edge";
+/// The ports of the bot.
+const PORTS: &str = "containers/bot/ports";
+/// The tools of the bot's agents.
+const TOOLS: &str = "containers/bot/tools";
 /// What native crates may not bring into a Worker.
 const WORKER_ONLY: &str = "worker";
 
@@ -70,12 +74,17 @@ fn may_use(from: &str, to: &str) -> bool {
         ["workers", _] => {
             to.starts_with("durable-objects/") || [L0, "shared/wire", "shared/auth", STORE].contains(&to)
         }
-        ["containers", "bot", "core"] => is_logic(to) && to != SQL_NATIVE,
+        ["containers", "bot", "ports"] => is_logic(to) && to != SQL_NATIVE,
+        ["containers", "bot", "tools"] => to == PORTS || (is_logic(to) && to != SQL_NATIVE),
+        ["containers", "bot", "core"] => [PORTS, TOOLS].contains(&to) || (is_logic(to) && to != SQL_NATIVE),
         ["containers", "bot", "app"] => to.starts_with("containers/bot/") || is_logic(to),
         // It listens to facades: what the bot is made of is none of its business.
         ["containers", "bot", "telemetry"] => is_l0_or_l1(to),
-        ["containers", "bot", "adapters"] => to == "containers/bot/core" || is_logic(to),
-        ["containers", "bot", _] => to == "containers/bot/core" || (is_logic(to) && to != SQL_NATIVE),
+        // An adapter implements a port: it knows neither the life of a run nor its tools.
+        ["containers", "bot", "adapters"] => to == PORTS || is_logic(to),
+        ["containers", "bot", _] => {
+            ["containers/bot/core", PORTS, TOOLS].contains(&to) || (is_logic(to) && to != SQL_NATIVE)
+        }
         // It knows the service from outside; what it shares is vocabulary, such as the token map and the names of what a
         // container is given.
         ["xtask"] => to.starts_with("xtask/") || is_l0_or_l1(to) || to == EDGE,
@@ -92,6 +101,8 @@ fn may_test_with(from: &str, to: &str) -> bool {
     match to {
         TESTKIT => true,
         SQL_NATIVE => from.starts_with("shared/") || from.starts_with("containers/"),
+        // Retries and tools are tested on the real adapters.
+        "containers/bot/core" | TOOLS => from == "containers/bot/adapters",
         // A store is tested with the analyzer whose findings it keeps, and the like.
         _ => from.starts_with("shared/") && is_logic(to) || from.starts_with("containers/") && is_logic(to),
     }
@@ -122,7 +133,7 @@ mod tests {
     use super::*;
     use crate::graph::planted;
 
-    const FOLDERS: [&str; 21] = [
+    const FOLDERS: [&str; 23] = [
         "shared/types",
         "shared/wire",
         "shared/sql",
@@ -137,6 +148,8 @@ mod tests {
         "durable-objects/run-store",
         "durable-objects/bot",
         "workers/state",
+        "containers/bot/ports",
+        "containers/bot/tools",
         "containers/bot/core",
         "containers/bot/http",
         "containers/bot/adapters",
@@ -169,6 +182,11 @@ mod tests {
             ("durable-objects/platform", "shared/runs"),
             ("workers/state", "containers/bot/core"),
             ("workers/state", "shared/runs"),
+            ("containers/bot/ports", "containers/bot/core"),
+            ("containers/bot/ports", "containers/bot/tools"),
+            ("containers/bot/tools", "containers/bot/core"),
+            ("containers/bot/adapters", "containers/bot/core"),
+            ("containers/bot/adapters", "containers/bot/tools"),
             ("containers/bot/core", "containers/bot/adapters"),
             ("containers/bot/core", "shared/sql-native"),
             ("containers/bot/http", "containers/bot/adapters"),
@@ -198,7 +216,10 @@ mod tests {
             ("shared/sql-native", "shared/sql"),
             ("durable-objects/run-store", "shared/runs"),
             ("workers/state", "durable-objects/run-store"),
+            ("containers/bot/tools", "containers/bot/ports"),
+            ("containers/bot/core", "containers/bot/tools"),
             ("containers/bot/http", "containers/bot/core"),
+            ("containers/bot/adapters", "containers/bot/ports"),
             ("containers/bot/adapters", "shared/sql-native"),
             ("containers/bot/app", "containers/bot/http"),
             ("containers/bot/app", "containers/bot/telemetry"),

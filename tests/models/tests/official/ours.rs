@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use ars_agent::{Part, Role, ToolContent, ToolSpec, Turn};
 use ars_auth::Secret;
 use ars_bot_adapters::models::{Catalog, ProviderConfig, ProviderKind, Transport};
-use ars_bot_core::ports::{ModelRequest, Models as _};
+use ars_bot_ports::{ModelRequest, Models as _};
 use ars_testkit::{Block, FakeAnthropic, FakeOpenAi, Reply};
 use ars_tests_models::{Client, known_to};
 use ars_types::{Effort, ModelRef};

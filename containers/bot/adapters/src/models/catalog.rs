@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use ars_auth::Secret;
-use ars_bot_core::ports::{ModelClient, Models, UnknownProvider};
+use ars_bot_ports::{ModelClient, Models, UnknownProvider};
 use ars_types::ModelRef;
 use reqwest::Client;
 

@@ -9,7 +9,7 @@ use std::{
 };
 
 use ars_auth::Secret;
-use ars_bot_core::ports::{ModelError, ModelErrorKind};
+use ars_bot_ports::{ModelError, ModelErrorKind};
 use reqwest::{StatusCode, header::HeaderMap};
 use serde_json::Value;
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ars_bot_core::ports::{ModelDelta, ModelError, ModelErrorKind};
+use ars_bot_ports::{ModelDelta, ModelError, ModelErrorKind};
 use backon::{BackoffBuilder, ExponentialBuilder};
 use tokio_util::sync::CancellationToken;
 

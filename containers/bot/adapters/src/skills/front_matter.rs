@@ -1,6 +1,6 @@
 //! A skill's file: YAML between two lines of `---`, then the body.
 
-use ars_bot_core::ports::Skill;
+use ars_bot_ports::Skill;
 use ars_events::SkillUpstream;
 use serde::Deserialize;
 

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use ars_bot_core::ports::{Skill, Skills};
+use ars_bot_ports::{Skill, Skills};
 
 /// Skills by name.
 #[derive(Debug, Clone, Default)]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ars_bot_core::ports::StoreError;
+use ars_bot_ports::StoreError;
 use ars_wire::state::Route;
 use async_trait::async_trait;
 

@@ -1,6 +1,6 @@
 //! Failures of a store's client, by class and in words (document 2 section 7, state-worker supplement section 11).
 
-use ars_bot_core::ports::{StoreError, StoreErrorKind};
+use ars_bot_ports::{StoreError, StoreErrorKind};
 use serde_json::Value;
 
 /// Characters of a refusal's text kept for the log.

@@ -1,6 +1,6 @@
 //! Memory that is switched off: nothing is remembered, and nothing is asked (state-worker supplement section 12).
 
-use ars_bot_core::ports::{Memory, StoreError, Written};
+use ars_bot_ports::{Memory, StoreError, Written};
 use ars_types::StoreKey;
 use ars_wire::memory::{Candidate, MemoryRecord};
 use async_trait::async_trait;

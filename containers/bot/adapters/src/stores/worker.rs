@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use ars_auth::Secret;
-use ars_bot_core::{ports::StoreError, trace};
+use ars_bot_ports::{StoreError, trace};
 use ars_wire::state::Route;
 use async_trait::async_trait;
 use reqwest::{

@@ -5,7 +5,7 @@
 
 use std::io::Read as _;
 
-use ars_bot_core::ports::{FetchLimits, Fetched, FetchedBody, WebError};
+use ars_bot_ports::{FetchLimits, Fetched, FetchedBody, WebError};
 use flate2::read::MultiGzDecoder;
 use reqwest::{
     Response, Url,

@@ -4,7 +4,7 @@
 
 use std::{error::Error, sync::Arc, time::Duration};
 
-use ars_bot_core::ports::{FetchLimits, Fetched, Web, WebError, WebHit};
+use ars_bot_ports::{FetchLimits, Fetched, Web, WebError, WebHit};
 use async_trait::async_trait;
 use reqwest::{Client, ClientBuilder, redirect::Policy};
 use tokio_util::sync::CancellationToken;

@@ -3,7 +3,7 @@
 //! Not here: reading the body (`body`), the time limit and the stop (`client`). Implements bot supplement section 15,
 //! "every redirect re-checked".
 
-use ars_bot_core::ports::{FetchLimits, Fetched, WebError};
+use ars_bot_ports::{FetchLimits, Fetched, WebError};
 use reqwest::{
     Client, Response, StatusCode,
     header::{ACCEPT, ACCEPT_ENCODING, HeaderValue, LOCATION},

@@ -1,6 +1,6 @@
 //! The public web behind the core's `Web` port: guarded fetches and Brave's search.
 //!
-//! Not here: how an answer is shown to the model (`ars-bot-core`, `tools`). Implements bot supplement section 15.
+//! Not here: how an answer is shown to the model (`ars-bot-tools`). Implements bot supplement section 15.
 //!
 //! A URL is believed in nothing. Its scheme, host name and literal address are checked in `target` before the request
 //! and again for every redirect; a name's addresses are checked in `resolver` by the very lookup the connection uses,

@@ -1,10 +1,10 @@
 //! Searches with Brave's web search API.
 //!
-//! Not here: whether a search is configured (`client`) and how results are shown (`ars-bot-core`, `tools`). Implements
+//! Not here: whether a search is configured (`client`) and how results are shown (`ars-bot-tools`). Implements
 //! bot supplement section 15, `web_search`, and section 27, `BRAVE_SEARCH_API_KEY`.
 
 use ars_auth::Secret;
-use ars_bot_core::ports::{WebError, WebHit};
+use ars_bot_ports::{WebError, WebHit};
 use reqwest::{
     Client, Url,
     header::{ACCEPT, HeaderName, HeaderValue},

@@ -6,9 +6,8 @@
 
 use std::net::IpAddr;
 
+use ars_bot_ports::WebError;
 use reqwest::Url;
-
-use ars_bot_core::ports::WebError;
 
 use super::resolver::Guard;
 

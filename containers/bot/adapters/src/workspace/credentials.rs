@@ -4,7 +4,7 @@
 //! carries them: git is told the address without them and asks a helper, which reads the one pipe they are in
 //! (`start`). It is asked for the origin's own host only, wherever a redirect leads.
 
-use ars_bot_core::ports::WorkspaceError;
+use ars_bot_ports::WorkspaceError;
 use percent_encoding::percent_decode_str;
 
 /// Answers git's question from the pipe; what git wants kept or forgotten is nothing to it.

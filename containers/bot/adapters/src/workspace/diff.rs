@@ -3,7 +3,7 @@
 //! Git compares the files on disk with the first commit, by way of an index of its own: the agent's staged changes
 //! stay as they are, and no content is written into its repository.
 
-use ars_bot_core::ports::WorkspaceError;
+use ars_bot_ports::WorkspaceError;
 
 use super::git::{CALL_TIMEOUT, Git, Limits, SHORT};
 

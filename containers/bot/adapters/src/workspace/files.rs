@@ -12,7 +12,7 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-use ars_bot_core::ports::WorkspaceError;
+use ars_bot_ports::WorkspaceError;
 use cap_std::{
     ambient_authority,
     fs::{Dir, DirEntry, File, OpenOptions, OpenOptionsExt as _},

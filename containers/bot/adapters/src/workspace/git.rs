@@ -7,7 +7,7 @@
 
 use std::{ffi::OsStr, path::Path, process::Command, time::Duration};
 
-use ars_bot_core::ports::WorkspaceError;
+use ars_bot_ports::WorkspaceError;
 use tokio_util::sync::CancellationToken;
 
 use super::{capture::Capture, credentials::Credentials, environment::ChildEnvironment, process};

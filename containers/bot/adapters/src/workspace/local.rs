@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use ars_bot_core::ports::{
+use ars_bot_ports::{
     Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, SearchHit, Workspace, WorkspaceError,
 };
 use async_trait::async_trait;

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use ars_bot_core::ports::{KEPT_FOLDER, Repository, WorkspaceError, WorkspaceRequest};
+use ars_bot_ports::{KEPT_FOLDER, Repository, WorkspaceError, WorkspaceRequest};
 use ars_types::RefName;
 use tempfile::TempDir;
 

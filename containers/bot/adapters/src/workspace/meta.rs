@@ -2,7 +2,7 @@
 
 use std::{io, path::Path};
 
-use ars_bot_core::ports::{WorkspaceError, WorkspaceRequest};
+use ars_bot_ports::{WorkspaceError, WorkspaceRequest};
 use serde::{Deserialize, Serialize};
 
 use super::{git::without_userinfo, provider::infra};

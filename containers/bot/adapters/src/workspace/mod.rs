@@ -4,7 +4,7 @@
 //! (`files`). Commands: an environment without the service's own, no rights beyond the user's, and a
 //! process group that dies whole (`process`), with the bot if need be (`start`). Git: argv only, hooks and transports that run programs switched off (`git`). A command itself runs
 //! with the rights of the service's user; isolation beyond that is the container's.
-//! Implements the ports of `ars-bot-core`, bot supplement section 15.
+//! Implements the ports of `ars-bot-ports`, bot supplement section 15.
 
 mod capture;
 mod credentials;

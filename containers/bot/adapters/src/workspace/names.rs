@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ars_bot_core::ports::WorkspaceError;
+use ars_bot_ports::WorkspaceError;
 use tokio_util::sync::CancellationToken;
 
 use super::{

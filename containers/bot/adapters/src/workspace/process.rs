@@ -16,7 +16,7 @@ use std::{
     time::Duration,
 };
 
-use ars_bot_core::ports::WorkspaceError;
+use ars_bot_ports::WorkspaceError;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use tokio::{
     io::{AsyncReadExt as _, Interest, unix::AsyncFd},

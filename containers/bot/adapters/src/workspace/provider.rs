@@ -10,7 +10,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use ars_bot_core::ports::{Repository, Workspace, WorkspaceError, WorkspaceProvider, WorkspaceRequest};
+use ars_bot_ports::{Repository, Workspace, WorkspaceError, WorkspaceProvider, WorkspaceRequest};
 use ars_types::ThreadKey;
 use async_trait::async_trait;
 use sha2::{Digest as _, Sha256};

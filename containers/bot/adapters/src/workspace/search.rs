@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ars_bot_core::ports::{Entry, LINE_BYTES, SearchHit, WorkspaceError};
+use ars_bot_ports::{Entry, LINE_BYTES, SearchHit, WorkspaceError};
 use regex::bytes::{Regex, RegexBuilder};
 use tokio_util::sync::CancellationToken;
 

@@ -12,7 +12,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use ars_bot_core::ports::WorkspaceError;
+use ars_bot_ports::WorkspaceError;
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities, set_no_new_privs};
 use tokio::{process::Child, runtime::Handle, sync::oneshot};
 

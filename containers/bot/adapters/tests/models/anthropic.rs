@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ars_agent::{Part, StopReason, Usage};
 use ars_bot_adapters::models::{ProviderKind, RetryPolicy, Transport};
-use ars_bot_core::ports::ModelErrorKind;
+use ars_bot_ports::ModelErrorKind;
 use ars_testkit::{Block, FakeAnthropic, Reply};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -13,7 +13,7 @@ use crate::support::{Conversation, KEY, client as make, text_result, transport};
 
 const MODEL: &str = "claude-sonnet-5-5";
 
-fn client(fake: &FakeAnthropic) -> std::sync::Arc<dyn ars_bot_core::ports::ModelClient> {
+fn client(fake: &FakeAnthropic) -> std::sync::Arc<dyn ars_bot_ports::ModelClient> {
     make(ProviderKind::Anthropic, Some(KEY), &fake.url(), transport())
 }
 

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use ars_agent::{Part, Role, StopReason, ToolContent, Turn, Usage};
 use ars_bot_adapters::models::{ProviderKind, RetryPolicy, Transport};
-use ars_bot_core::ports::{ModelClient, ModelErrorKind};
+use ars_bot_ports::{ModelClient, ModelErrorKind};
 use ars_testkit::{Block, FakeOpenAi, Reply};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;

@@ -10,7 +10,7 @@ use std::{
 use ars_agent::{ModelTurn, Part, Role, ToolContent, ToolSpec, Turn};
 use ars_auth::Secret;
 use ars_bot_adapters::models::{Catalog, ProviderConfig, ProviderKind, RetryPolicy, Transport};
-use ars_bot_core::ports::{ModelClient, ModelDelta, ModelError, ModelRequest, Models};
+use ars_bot_ports::{ModelClient, ModelDelta, ModelError, ModelRequest, Models};
 use ars_types::ModelRef;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;

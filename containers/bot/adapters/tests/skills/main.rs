@@ -5,10 +5,8 @@
 use std::{collections::BTreeMap, fs, path::Path};
 
 use ars_bot_adapters::skills::{MemorySkills, SkillError, load};
-use ars_bot_core::{
-    agents,
-    ports::{Skill, Skills},
-};
+use ars_bot_ports::{Skill, Skills};
+use ars_bot_tools::agents;
 use ars_events::SkillUpstream;
 use tempfile::TempDir;
 

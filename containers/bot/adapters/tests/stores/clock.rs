@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicI64, Ordering},
 };
 
-use ars_bot_core::ports::Clock;
+use ars_bot_ports::Clock;
 
 pub const NOW: i64 = 1_700_000_000_000;
 

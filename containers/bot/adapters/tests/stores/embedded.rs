@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use ars_bot_adapters::stores::{Embedded, EmbeddedStores};
-use ars_bot_core::ports::{Memory, RunStore, StoreErrorKind};
+use ars_bot_ports::{Memory, RunStore, StoreErrorKind};
 use ars_sql::Sql;
 use ars_sql_native::NativeSql;
 use ars_types::StoreKey;

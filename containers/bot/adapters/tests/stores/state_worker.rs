@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use ars_bot_core::ports::Clock as _;
+use ars_bot_ports::Clock as _;
 use ars_store::gate::Head;
 use ars_testkit::NativeState;
 use axum::{

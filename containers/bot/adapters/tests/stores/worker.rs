@@ -10,11 +10,8 @@ use std::{
 
 use ars_auth::Secret;
 use ars_bot_adapters::stores::{Worker, WorkerStores};
-use ars_bot_core::{
-    ports::{
-        Ledger as _, Memory, RunStore as _, Schedules as _, StoreError, StoreErrorKind, Transcripts as _,
-    },
-    trace,
+use ars_bot_ports::{
+    Ledger as _, Memory, RunStore as _, Schedules as _, StoreError, StoreErrorKind, Transcripts as _, trace,
 };
 use ars_types::StoreKey;
 use metrics_exporter_prometheus::PrometheusBuilder;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ars_bot_core::ports::{ExecRequest, WorkspaceError};
+use ars_bot_ports::{ExecRequest, WorkspaceError};
 use futures::{future::join_all, poll};
 use tokio_util::sync::CancellationToken;
 

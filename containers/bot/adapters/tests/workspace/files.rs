@@ -9,7 +9,7 @@ use std::{
     },
 };
 
-use ars_bot_core::ports::{Workspace, WorkspaceError};
+use ars_bot_ports::{Workspace, WorkspaceError};
 use futures::future::join_all;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 

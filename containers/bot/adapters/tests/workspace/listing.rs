@@ -1,6 +1,6 @@
 //! Listing and searching.
 
-use ars_bot_core::ports::{LINE_BYTES, Workspace, WorkspaceError};
+use ars_bot_ports::{LINE_BYTES, Workspace, WorkspaceError};
 
 use crate::support::{must, world};
 

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use ars_bot_core::ports::{WorkspaceError, WorkspaceProvider as _, WorkspaceRequest};
+use ars_bot_ports::{WorkspaceError, WorkspaceProvider as _, WorkspaceRequest};
 use futures::future::join_all;
 use tokio::io::AsyncReadExt as _;
 use tokio_util::sync::CancellationToken;

@@ -2,11 +2,8 @@
 
 use std::time::Duration;
 
-use ars_bot_core::{
-    ports::{GitAnswer, GitRequest, Workspace},
-    review::reading_diff,
-    tools::{RunFacilities, ToolContext, ToolOutput, Toolset},
-};
+use ars_bot_ports::{GitAnswer, GitRequest, Workspace};
+use ars_bot_tools::{RunFacilities, ToolContext, ToolOutput, Toolset, review::reading_diff};
 use ars_events::{EventBody, Redactor};
 use ars_types::RefName;
 use serde_json::{Value, json};

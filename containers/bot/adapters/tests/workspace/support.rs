@@ -8,7 +8,7 @@ use std::{
 };
 
 use ars_bot_adapters::workspace::{ChildEnvironment, GitWorkspaces};
-use ars_bot_core::ports::{
+use ars_bot_ports::{
     ExecOutcome, ExecRequest, Repository, Workspace, WorkspaceError, WorkspaceProvider, WorkspaceRequest,
 };
 use ars_types::{RefName, ThreadKey};

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use ars_bot_core::ports::{WorkspaceProvider as _, WorkspaceRequest};
+use ars_bot_ports::{WorkspaceProvider as _, WorkspaceRequest};
 use ars_types::ThreadKey;
 use tokio_util::sync::CancellationToken;
 

@@ -75,7 +75,7 @@ async fn start(args: Serve) -> Result<Started, Failure> {
     let mut plan = compose::plan(args.setup, &parsed.map, args.state_url.as_deref()).await?;
     plan.keeps_ledger = true;
     let telemetry = telemetry(&plan)?;
-    ars_bot_core::metrics::describe();
+    ars_bot_ports::metrics::describe();
     warn_of_what_is_off(&parsed, plan.has_model());
     let address = listen_address(args.listen)?;
     let listener = TcpListener::bind(address).await;

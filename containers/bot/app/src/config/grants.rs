@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ars_auth::{Grants, Restrictions, Set, grants::check_entry};
-use ars_bot_core::agents;
+use ars_bot_tools::agents;
 use ars_types::RepoSlug;
 use serde::Deserialize;
 

@@ -8,7 +8,7 @@ use std::{path::Path, time::Duration};
 
 use ars_auth::Secret;
 use ars_bot_adapters::stores::WorkerStores;
-use ars_bot_core::ports::{Documents, StoreError, StoreErrorKind};
+use ars_bot_ports::{Documents, StoreError, StoreErrorKind};
 use serde::Deserialize;
 use serde_json::Value;
 use tokio::time::{Instant, sleep};

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use ars_bot_core::agents;
+use ars_bot_tools::agents;
 use ars_settings::{MAX_INSTRUCTIONS_CHARS, Scope, Scopes};
 use ars_types::{Effort, ModelRef};
 use serde::Deserialize;

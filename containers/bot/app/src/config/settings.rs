@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use ars_agent::Budget;
-use ars_bot_core::{agents, ports::Repository, settings::Settings};
+use ars_bot_core::settings::Settings;
+use ars_bot_ports::Repository;
+use ars_bot_tools::agents;
 use ars_types::ModelRef;
 
 use super::{ConfigError, File, grants, scopes};

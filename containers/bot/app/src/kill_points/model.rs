@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use ars_agent::ModelTurn;
-use ars_bot_core::ports::{ModelClient, ModelDelta, ModelError, ModelRequest, Models, UnknownProvider};
+use ars_bot_ports::{ModelClient, ModelDelta, ModelError, ModelRequest, Models, UnknownProvider};
 use ars_types::ModelRef;
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;

@@ -4,9 +4,7 @@
 
 use std::sync::Arc;
 
-use ars_bot_core::ports::{
-    Claim, Ledger, News, Owned, RunStore, Stop, StoreError, Stored, Told, Transcripts,
-};
+use ars_bot_ports::{Claim, Ledger, News, Owned, RunStore, Stop, StoreError, Stored, Told, Transcripts};
 use ars_runs::RunRecord;
 use ars_types::{Generation, RunId, StopMode};
 use ars_wire::{

@@ -9,7 +9,7 @@ use std::{
 };
 
 use ars_bot_adapters::stores::EmbeddedStores;
-use ars_bot_core::ports::{Clock, RunStore as _};
+use ars_bot_ports::{Clock, RunStore as _};
 use ars_types::{RunId, UnixMillis};
 use ars_wire::runs::ListRequest;
 use rustix::process::{Pid, Signal, kill_process};

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, path::Path};
 
-use ars_bot_core::agents;
+use ars_bot_tools::agents;
 
 use crate::support::{Machine, run};
 

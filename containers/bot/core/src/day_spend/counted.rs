@@ -2,6 +2,7 @@
 
 use std::{collections::HashMap, time::Duration};
 
+use ars_bot_ports::{RunStore, StoreError, StoreErrorKind};
 use ars_runs::{HELD, REFLECTION_COST};
 use ars_types::{RunId, UnixMillis};
 use ars_wire::{Moment, ledger::LiveRun, runs::ListRequest};
@@ -12,7 +13,6 @@ use super::{Books, DaySpend, Own};
 use crate::{
     history::{COST, MAKE_UP_FOR},
     live::{Live, Meta},
-    ports::{RunStore, StoreError, StoreErrorKind},
 };
 
 /// Milliseconds of a day.

@@ -22,12 +22,13 @@ use std::{
 };
 
 use ars_agent::money::{MoneyCap, dollars};
+use ars_bot_ports::RunStore;
 use ars_types::{RunId, UnixMillis};
 use tokio::sync::Mutex;
 
 use self::counted::Counted;
 pub use self::hold::Hold;
-use crate::{live::Live, ports::RunStore};
+use crate::live::Live;
 
 /// Where it stands what runs have cost and may cost.
 pub(crate) struct Books<'a> {

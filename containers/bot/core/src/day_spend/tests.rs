@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
+use ars_bot_ports::{StoreError, StoreErrorKind, Stored};
 use ars_runs::RunRecord;
 use ars_wire::runs::{EventsPage, ListRequest, ListResponse};
 use async_trait::async_trait;
@@ -11,10 +12,7 @@ use super::{
     counted::{ANSWER_KEPT, DAY_MS},
     *,
 };
-use crate::{
-    history::COST,
-    ports::{StoreError, StoreErrorKind, Stored},
-};
+use crate::history::COST;
 
 const NOON: UnixMillis = 100 * DAY_MS + DAY_MS / 2;
 const MINUTE: i64 = 60_000;

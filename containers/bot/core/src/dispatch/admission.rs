@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use ars_auth::{Actor, can_run_agent};
+use ars_bot_ports::{ChannelIo, IncomingMessage, StoreError};
 use ars_types::{RunId, StopMode};
 use ars_wire::ledger::{Holder, Phase};
 use tokio::time::timeout;
@@ -15,8 +16,6 @@ use tokio::time::timeout;
 use super::{directives::Directed, plan};
 use crate::{
     live::{CLAIM_PATIENCE, Meta},
-    message::IncomingMessage,
-    ports::{ChannelIo, StoreError},
     retry::Policy,
     service::Core,
     threads::{Claim, Closed, FollowUp, Note, Occupant, Sender, Work},

@@ -8,10 +8,11 @@
 
 use std::ops::Range;
 
+use ars_bot_ports::Choices;
+use ars_bot_tools::agents;
 use ars_types::{Effort, ModelRef, RefName};
 
 use super::code_spans::code_spans;
-use crate::{agents, message::Choices};
 
 /// Marks of a program's text that no name of a model or a ref holds, and no name, path or URL of a repository.
 const CODE_MARKS: &[char] =

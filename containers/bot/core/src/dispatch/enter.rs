@@ -4,6 +4,8 @@
 
 use std::sync::Arc;
 
+use ars_bot_ports::{IncomingMessage, ModelClient, Repository};
+use ars_bot_tools::agents::AgentSpec;
 use ars_types::RefName;
 
 use super::{
@@ -13,9 +15,6 @@ use super::{
     sorry,
 };
 use crate::{
-    agents::AgentSpec,
-    message::IncomingMessage,
-    ports::{ModelClient, Repository},
     service::Core,
     threads::{Claim, Work},
 };

@@ -5,6 +5,7 @@
 use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use ars_agent::Role;
+use ars_bot_ports::{ChannelIo, IncomingMessage, metrics};
 use ars_events::EventBody;
 use ars_types::{RunId, RunStatus};
 use ars_wire::{Moment, ledger::NewRun};
@@ -15,9 +16,6 @@ use crate::{
     conclude::{Beginning, Conclusion},
     history::{self, RunEnd},
     live::{Claimed, LEASE, Live, Meta},
-    message::IncomingMessage,
-    metrics,
-    ports::ChannelIo,
     registry::{RunFacts, RunHandle},
     run::{self, Assignment, Span, Spans},
     service::{Core, InFlight},

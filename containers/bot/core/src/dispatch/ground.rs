@@ -6,6 +6,8 @@
 
 use std::sync::Arc;
 
+use ars_bot_ports::{IncomingMessage, Workspace, WorkspaceRequest, trace};
+use ars_bot_tools::{agents::skills_block, instructions};
 use ars_events::EventBody;
 use ars_settings::instructions_block;
 
@@ -14,17 +16,7 @@ use super::{
     plan::Scopes,
     prompt::{self, WorkspaceFacts},
 };
-use crate::{
-    agents::skills_block,
-    conclude::Conclusion,
-    instructions,
-    memory::Remembering,
-    message::IncomingMessage,
-    ports::{Workspace, WorkspaceRequest},
-    run::Assignment,
-    service::Core,
-    trace,
-};
+use crate::{conclude::Conclusion, memory::Remembering, run::Assignment, service::Core};
 
 /// Where a run stands.
 #[derive(Default)]

@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use ars_agent::Role;
 use ars_auth::Actor;
+use ars_bot_ports::{ChannelIo, HistoryTurn, IncomingMessage, Repository, WorkspaceError};
 use ars_types::{RefName, UnixMillis};
 use ars_wire::ledger::Holder;
 
@@ -31,9 +32,7 @@ use self::{
 use crate::{
     day_spend::Hold,
     leftovers::{self, Leftovers},
-    message::IncomingMessage,
     overrides::Overrides,
-    ports::{ChannelIo, HistoryTurn, Repository, WorkspaceError},
     run::{Assignment, Voice},
     service::{Core, InFlight},
     settings::MoneyCaps,

@@ -4,16 +4,13 @@
 //! the text, directives, the thread, the configuration, the agent.
 
 use ars_auth::{Actor, can_run_agent, can_use_repo};
+use ars_bot_ports::{Choices, Repository};
+use ars_bot_tools::agents::{self, AgentSpec, DEFAULT_AGENT};
 use ars_settings::{Choice, Defaults, Layers, Scope, Target};
 use ars_types::{Effort, ModelRef};
 
 use super::origin;
-use crate::{
-    agents::{self, AgentSpec, DEFAULT_AGENT},
-    message::Choices,
-    ports::Repository,
-    settings::Settings,
-};
+use crate::settings::Settings;
 
 /// The machine's own user at the command line; no token map entry can yield this id.
 const LOCAL_USER: &str = "cli:local";

@@ -1,8 +1,8 @@
 //! The system prompt and the conversation of a run (bot supplement section 12.1, stage 13).
 
 use ars_agent::{Role, Turn};
-
-use crate::{agents::AgentSpec, ports::HistoryTurn};
+use ars_bot_ports::HistoryTurn;
+use ars_bot_tools::agents::AgentSpec;
 
 /// Most earlier turns fed to the model and published as context (bot supplement section 9).
 const MAX_CONTEXT_TURNS: usize = 20;

@@ -13,6 +13,7 @@ use std::{
     time::Duration,
 };
 
+use ars_bot_ports::{Owned, RunStore, StoreError, StoreErrorKind, metrics};
 use ars_runs::{REFLECTION_COST, RunRecord, budget};
 use ars_types::RunId;
 use ars_wire::Moment;
@@ -23,8 +24,6 @@ use tokio_util::sync::CancellationToken;
 use super::is_provisional;
 use crate::{
     live::{Live, Tracked},
-    metrics,
-    ports::{Owned, RunStore, StoreError, StoreErrorKind},
     registry::RunHandle,
     retry::Policy,
 };

@@ -4,12 +4,11 @@
 //! is shown. Not here: the encoding (`ars_agent::resume`).
 
 use ars_agent::{Turn, resume};
+use ars_bot_ports::{Owned, StoreError, StoreErrorKind, Transcripts};
 use ars_wire::{
     ledger::Owner,
     transcript::{Attachment, Part, Transcript},
 };
-
-use crate::ports::{Owned, StoreError, StoreErrorKind, Transcripts};
 
 /// Most characters of a conversation. A new process is given it in one answer (state-worker supplement section 10.1), which
 /// it has to have within a store's ten seconds and takes up to 64 MiB of: escaped once more, at most twice as many. One

@@ -6,6 +6,10 @@
 
 use std::{sync::Arc, time::Duration};
 
+use ars_bot_ports::{
+    Ledger as _, News, Owned, StoreError, StoreErrorKind, Told,
+    metrics::{self, Outcome},
+};
 use ars_runs::budget;
 use ars_wire::ledger::{Followup, MAX_FLUSHED_RUNS};
 use serde_json::value::RawValue;
@@ -14,8 +18,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Inner, LEASE, Live, slot::Slot};
 use crate::{
-    metrics::{self, Outcome},
-    ports::{Ledger as _, News, Owned, StoreError, StoreErrorKind, Told},
     registry::Kept,
     threads::{FollowUp, Note},
 };

@@ -8,11 +8,11 @@
 use std::{sync::Arc, time::Duration};
 
 use ars_agent::resume;
+use ars_bot_ports::{Owned, StoreError};
 use ars_types::RunStatus;
 use serde_json::{Map, Value};
 
 use super::{Gate, Live, slot::Slot, tracked::REPLIED};
-use crate::ports::{Owned, StoreError};
 
 /// How long its end waits for the ledger each time: as long as its beginning did.
 const PATIENCE: Duration = super::CLAIM_PATIENCE;

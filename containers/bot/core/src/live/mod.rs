@@ -21,17 +21,13 @@ use std::{
     time::Duration,
 };
 
+use ars_bot_ports::{Claim, Ledger, Owned, StoreError, StoreErrorKind, Stored, Transcripts};
 use ars_runs::RunRecord;
 use ars_types::{Generation, RunId};
 use ars_wire::ledger::{Holder, LEASE_MS, NewRun, Owner};
 use tokio::sync::Notify;
 
-use crate::{
-    ports::{Claim, Ledger, Owned, StoreError, StoreErrorKind, Stored, Transcripts},
-    registry::RunHandle,
-    retry::Retrying,
-    threads::Mailbox,
-};
+use crate::{registry::RunHandle, retry::Retrying, threads::Mailbox};
 use slot::Slot;
 
 pub(crate) use conversation::transcript_size;

@@ -12,6 +12,7 @@ use std::{
 };
 
 use ars_agent::{Loop, Position, ToolCall, resume};
+use ars_bot_ports::{Owned, StoreError, StoreErrorKind};
 use ars_types::{RunStatus, UnixMillis};
 use ars_wire::ledger::{Call, StepRecord};
 use serde_json::{Map, Value};
@@ -19,7 +20,6 @@ use tokio::{sync::Mutex, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::{Live, conversation::Conversation, is_transient, slot::Slot};
-use crate::ports::{Owned, StoreError, StoreErrorKind};
 
 /// Waits between attempts to store a step that must be stored: short ones for a hiccup.
 const STEP_WAITS: [Duration; 3] =

@@ -2,15 +2,13 @@
 
 use std::sync::Arc;
 
+use ars_bot_ports::{Memory, ModelClient, Models};
 use ars_events::Redactor;
 use ars_memory::reading::Budget;
 use ars_types::ModelRef;
 
 use super::{Recaller, Reflector};
-use crate::{
-    ports::{Memory, ModelClient, Models},
-    settings::Settings,
-};
+use crate::settings::Settings;
 
 /// Memory, as it is configured. Where memory is off there is none of it.
 pub struct MemoryDeps {

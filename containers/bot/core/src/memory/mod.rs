@@ -22,4 +22,4 @@ pub use scopes::{Place, RunScopes};
 pub use ars_memory::reading::Budget;
 
 #[cfg(doc)]
-use crate::ports::Memory;
+use ars_bot_ports::Memory;

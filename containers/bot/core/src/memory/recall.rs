@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ars_bot_ports::Memory;
 use ars_events::Redactor;
 use ars_memory::{
     Query, normalize,
@@ -12,7 +13,6 @@ use ars_wire::memory::MemoryRecord;
 use futures::future::join_all;
 
 use super::RunScopes;
-use crate::ports::Memory;
 
 /// Records that a store gives at most (document 2 section 8).
 const MAX_LIMIT: usize = 50;

@@ -7,6 +7,10 @@ use std::{
 };
 
 use ars_agent::{ModelTurn, Role, Turn, Usage, context::estimate_text, money::Price};
+use ars_bot_ports::{
+    Memory, ModelClient, ModelDelta, ModelError, ModelErrorKind, ModelRequest, Written, metrics,
+};
+use ars_bot_tools::agents::AgentSpec;
 use ars_events::Redactor;
 use ars_memory::reflection::{Batch, Ended, Findings, MAX_SHOWN, Origin, place, request, system};
 use ars_types::{ModelRef, RunId, StoreKey, ThreadKey, Visibility};
@@ -15,11 +19,6 @@ use futures::future::join_all;
 use tokio_util::sync::CancellationToken;
 
 use super::{Purse, RunScopes, recall::cleaned, transcript};
-use crate::{
-    agents::AgentSpec,
-    metrics,
-    ports::{Memory, ModelClient, ModelDelta, ModelError, ModelErrorKind, ModelRequest, Written},
-};
 
 /// Output limit of the call, in tokens (section 12).
 const MAX_OUTPUT_TOKENS: u32 = 1024;

@@ -4,6 +4,7 @@
 
 use ars_agent::{Part, Turn};
 use ars_auth::Actor;
+use ars_bot_ports::IncomingMessage;
 use ars_runs::RunRecord;
 use ars_types::{ThreadKey, Visibility};
 use ars_wire::memory::MemoryRecord;
@@ -11,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{Place, Reflection, RunScopes, purse::OfRun};
-use crate::{history::COST, live::MEMORY, message::IncomingMessage, run::Assignment, service::Core};
+use crate::{history::COST, live::MEMORY, run::Assignment, service::Core};
 
 /// A run's part in memory; also as the run's state keeps it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

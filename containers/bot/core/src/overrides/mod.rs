@@ -11,12 +11,11 @@ mod tests;
 
 use std::{sync::Arc, time::Duration};
 
+use ars_bot_ports::{Documents, Replacement, StoreError};
 use ars_settings::{Fault, Scopes};
 use ars_wire::config::OVERRIDES;
 use tokio::sync::{Mutex, watch};
 use tokio_util::sync::CancellationToken;
-
-use crate::ports::{Documents, Replacement, StoreError};
 
 /// How often a change is made to what is newest: again when somebody else's came first, but not forever.
 const ATTEMPTS: usize = 2;

@@ -2,12 +2,12 @@
 
 use std::sync::Mutex as StdMutex;
 
+use ars_bot_ports::{Document, StoreErrorKind};
 use ars_settings::{Scope, Target};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::ports::{Document, StoreErrorKind};
 
 /// Of a store that answers.
 const PATIENCE: Duration = Duration::from_secs(1);

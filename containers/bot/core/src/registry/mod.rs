@@ -24,7 +24,7 @@ pub use feed::Feed;
 pub use run::{LiveRun, Origin, RunHandle, Stops};
 pub use subscription::{Frame, Subscription};
 
-use crate::ports::{Clock, Randomness};
+use ars_bot_ports::{Clock, Randomness};
 use run::Run;
 
 /// How long a finished run stays, so that its viewers see the end (bot supplement section 11.1).

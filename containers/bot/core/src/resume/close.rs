@@ -6,6 +6,7 @@ use ars_agent::{
     Saved,
     resume::{self, Attempts},
 };
+use ars_bot_ports::{ChannelIo, News, Owned, StoreError, Told};
 use ars_events::{Event, EventBody, NoteKind};
 use ars_runs::{Closing, RunRecord, closing_record};
 use ars_types::RunStatus;
@@ -17,7 +18,6 @@ use crate::{
     history,
     leftovers::{Leftovers, Unreader},
     live::{Live, Meta, REPLIED},
-    ports::{ChannelIo, News, Owned, StoreError, Told},
     retry::Policy,
     service::Core,
     threads::{FollowUp, Note},

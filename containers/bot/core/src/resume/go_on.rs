@@ -6,25 +6,24 @@ use ars_agent::{
     Loop, Position, Saved, Turn,
     resume::{Attempts, Resume, RunStep, fresh_note},
 };
+use ars_bot_ports::{ChannelIo, StoreError, StoreErrorKind};
+use ars_bot_tools::{agents, verdict_in};
 use ars_types::{RunStatus, ThreadKey};
 use ars_wire::ledger::{Reclaimed, StepRecord};
 use serde_json::Value;
 
 use super::{Refused, since, spans, stored::Stored, tree};
 use crate::{
-    agents,
     conclude::{self, Conclusion},
     day_spend::Hold,
     history::HistoryWriter,
     leftovers::{self, Unreader},
     live::{Meta, Stepped, Tracked, VIEW_TOKEN},
     memory::Remembering,
-    ports::{ChannelIo, StoreError, StoreErrorKind},
     registry::{Kept, Origin, RunHandle},
     run::{Assignment, First, Resumption, Voice},
     service::{Core, InFlight},
     threads::{Claim, Closed, FollowUp, Note, Work},
-    tools::verdict_in,
 };
 
 /// Where a run stands that goes on.

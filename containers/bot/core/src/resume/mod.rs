@@ -20,6 +20,7 @@ use std::{
 };
 
 use ars_agent::{Saved, money::MoneyCap};
+use ars_bot_ports::{StoreError, StoreErrorKind};
 use ars_types::RunId;
 use ars_wire::ledger::Reclaimed;
 use thiserror::Error;
@@ -29,7 +30,6 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     day_spend::Hold,
     live::{LEASE, Live, Meta},
-    ports::{StoreError, StoreErrorKind},
     service::Core,
 };
 use read::{Patience, RELIED_ON};

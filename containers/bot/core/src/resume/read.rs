@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use ars_bot_ports::{Owned, StoreError, StoreErrorKind};
 use ars_types::RunId;
 use ars_wire::{
     ledger::{Owner, Reclaimed},
@@ -17,7 +18,6 @@ use tokio::time::Instant;
 use super::Refused;
 use crate::{
     live::{LEASE, Live},
-    ports::{Owned, StoreError, StoreErrorKind},
     retry::Policy,
 };
 

@@ -6,6 +6,8 @@ use ars_agent::{
     Effects,
     resume::{self, Decision},
 };
+use ars_bot_ports::{StoreError, StoreErrorKind};
+use ars_bot_tools::agents;
 use ars_events::NoteKind;
 use ars_types::RunStatus;
 use ars_wire::{ledger::Reclaimed, transcript::Transcript};
@@ -17,10 +19,8 @@ use super::{
     stored::Stored,
 };
 use crate::{
-    agents,
     day_spend::Hold,
     live::{Live, Meta, REPLIED, transcript_size},
-    ports::{StoreError, StoreErrorKind},
     run::Toolbox,
     service::{Core, InFlight},
 };
@@ -135,5 +135,5 @@ async fn refuse(
 fn effects(run: &Reclaimed) -> impl Fn(&str) -> Option<Effects> + use<> {
     let agent = Meta::of_row(&run.row.meta).ok().and_then(|meta| agents::find(&meta.agent));
     let tools = agent.map(|agent| Toolbox::new(agent.toolset.tools()));
-    move |name: &str| tools.as_ref()?.find(name).map(crate::tools::Tool::effects)
+    move |name: &str| tools.as_ref()?.find(name).map(ars_bot_tools::Tool::effects)
 }

@@ -5,16 +5,12 @@
 
 use std::sync::Arc;
 
+use ars_bot_ports::{Repository, Workspace, WorkspaceError, WorkspaceRequest};
 use ars_types::{RefName, ThreadKey};
 use tokio_util::sync::CancellationToken;
 
 use super::Refused;
-use crate::{
-    dispatch::is_same_place,
-    live::Meta,
-    ports::{Repository, Workspace, WorkspaceError, WorkspaceRequest},
-    service::Core,
-};
+use crate::{dispatch::is_same_place, live::Meta, service::Core};
 
 /// Opens the tree that the thread has, if it is of the repository and the ref that the run was begun with. Only this run
 /// may work in it, so it is still the same when it is opened.

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use ars_bot_ports::{Claim, Ledger, News, Owned, Stop, StoreError, Stored, Told};
 use ars_runs::RunRecord;
 use ars_types::{Generation, RunId, StopMode};
 use ars_wire::{
@@ -16,7 +17,6 @@ use async_trait::async_trait;
 use serde_json::{Map, Value, value::RawValue};
 
 use super::Policy;
-use crate::ports::{Claim, Ledger, News, Owned, Stop, StoreError, Stored, Told};
 
 /// A ledger over another, with retries.
 pub struct Retrying(Arc<dyn Ledger>);

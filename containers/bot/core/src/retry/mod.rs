@@ -11,11 +11,10 @@ use std::{
     time::Duration,
 };
 
+use ars_bot_ports::{StoreError, StoreErrorKind};
 use ars_types::RunId;
 use backon::Retryable as _;
 use tokio_util::sync::CancellationToken;
-
-use crate::ports::{StoreError, StoreErrorKind};
 
 pub use ledger::Retrying;
 

@@ -7,16 +7,12 @@ use ars_agent::{
     context::{ContextLimit, estimate_text},
     money::Price,
 };
+use ars_bot_ports::{ModelClient, Skills, Web, Workspace};
+use ars_bot_tools::{agents::AgentSpec, review::VerdictSlot};
 use ars_types::{Effort, ModelRef};
 
 use super::toolbox::Toolbox;
-use crate::{
-    agents::AgentSpec,
-    day_spend::Hold,
-    ports::{ModelClient, Skills, Web, Workspace},
-    review::VerdictSlot,
-    service::Deps,
-};
+use crate::{day_spend::Hold, service::Deps};
 
 /// What a run is to do, and with what.
 pub struct Assignment {
@@ -139,10 +135,8 @@ mod tests {
     use tokio_util::sync::CancellationToken;
 
     use super::*;
-    use crate::{
-        agents,
-        ports::{ModelDelta, ModelError, ModelRequest},
-    };
+    use ars_bot_ports::{ModelDelta, ModelError, ModelRequest};
+    use ars_bot_tools::agents;
 
     struct Silent;
 

@@ -8,12 +8,11 @@
 use std::time::Duration;
 
 use ars_agent::Usage;
+use ars_bot_ports::{ModelDelta, ModelError, ModelErrorKind};
 use tokio::{
     sync::watch,
     time::{Instant, sleep_until},
 };
-
-use crate::ports::{ModelDelta, ModelError, ModelErrorKind};
 
 /// One step's calls of one model.
 #[derive(Default)]

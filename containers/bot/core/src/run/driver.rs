@@ -7,6 +7,8 @@
 use std::{panic::AssertUnwindSafe, time::Duration};
 
 use ars_agent::{Action, Ending, Input, Loop, Steered, ToolCall, Turn, resume};
+use ars_bot_ports::{ChannelIo, Clock};
+use ars_bot_tools::{Effects, ToolOutput};
 use ars_events::EventBody;
 use ars_types::RunStatus;
 use futures::FutureExt as _;
@@ -21,10 +23,8 @@ use super::{
 };
 use crate::{
     live::{Step, Stepped, Tracked},
-    ports::{ChannelIo, Clock},
     registry::{RunHandle, Stops},
     threads::{FollowUp, Mailbox},
-    tools::{Effects, ToolOutput},
 };
 
 /// Everything one run works with.

@@ -3,6 +3,10 @@
 use std::time::Duration;
 
 use ars_agent::{Input, ModelTurn, Purpose, Usage};
+use ars_bot_ports::{
+    ModelDelta, ModelError, ModelErrorKind, ModelRequest,
+    metrics::{self, Outcome},
+};
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
@@ -12,11 +16,7 @@ use super::{
     driver::{Course, Driver, Next, millis},
     spans::MODEL_TURN,
 };
-use crate::{
-    live::{Stepped, Tracked},
-    metrics::{self, Outcome},
-    ports::{ModelDelta, ModelError, ModelErrorKind, ModelRequest},
-};
+use crate::live::{Stepped, Tracked};
 
 /// How long a model may be overloaded before the fallback is asked.
 const OVERLOAD_PATIENCE: Duration = Duration::from_secs(30);

@@ -2,11 +2,12 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use ars_bot_ports::{Clock, trace};
 use ars_events::{EventBody, SpanStatus};
 use ars_types::UnixMillis;
 use serde_json::{Map, Value};
 
-use crate::{ports::Clock, registry::RunHandle, trace};
+use crate::registry::RunHandle;
 
 /// The span of one call of the model.
 pub const MODEL_TURN: &str = "model.turn";

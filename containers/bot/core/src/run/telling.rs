@@ -5,11 +5,11 @@
 use std::collections::HashSet;
 
 use ars_agent::{Sandbox, ToolCall, ToolContent, ToolOutcome};
+use ars_bot_tools::ToolOutput;
 use ars_events::{COMMAND_MAX, EventBody, OUTPUT_MAX};
 use serde_json::Value;
 
 use super::driver::Driver;
-use crate::tools::ToolOutput;
 
 /// Most characters of the name of a tool that there is not (bot supplement section 9, the summary of a call).
 const UNKNOWN_NAME_MAX: usize = 200;

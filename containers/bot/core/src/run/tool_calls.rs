@@ -6,16 +6,16 @@ use ars_agent::{
     Sandbox, ToolCall, ToolContent, ToolOutcome,
     context::{Kept, is_oversized, referenced},
 };
+use ars_bot_ports::{
+    Workspace,
+    metrics::{self, Outcome},
+};
+use ars_bot_tools::{Effects, RunFacilities, Tool, ToolContext, ToolOutput};
 use futures::{FutureExt as _, StreamExt as _, stream};
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::{driver::Driver, telling::Told, watched::Watched};
-use crate::{
-    metrics::{self, Outcome},
-    ports::Workspace,
-    tools::{Effects, RunFacilities, Tool, ToolContext, ToolOutput},
-};
 
 /// How long a tool that winds down may take to before it is dropped too (bot supplement section 14: a hard stop ends
 /// tool waits at once).

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use ars_agent::ToolSpec;
-
-use crate::tools::{Tool, ToolOutput};
+use ars_bot_tools::{Tool, ToolOutput};
 
 /// Tools by name, with what the model is told of them.
 pub struct Toolbox {

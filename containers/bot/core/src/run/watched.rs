@@ -6,12 +6,11 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use async_trait::async_trait;
-use tokio_util::sync::CancellationToken;
-
-use crate::ports::{
+use ars_bot_ports::{
     Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, SearchHit, Workspace, WorkspaceError,
 };
+use async_trait::async_trait;
+use tokio_util::sync::CancellationToken;
 
 /// The workspace, watched.
 pub(super) struct Watched<'a> {

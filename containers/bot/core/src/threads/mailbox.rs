@@ -9,8 +9,9 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use ars_bot_ports::{ChannelIo, IncomingMessage};
+
 use super::Note;
-use crate::{message::IncomingMessage, ports::ChannelIo};
 
 /// One follow-up.
 #[derive(Clone)]

@@ -4,11 +4,10 @@
 use std::collections::BTreeSet;
 
 use ars_auth::{Actor, Grants, Set};
+use ars_bot_ports::IncomingMessage;
 use ars_types::UnixMillis;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-
-use crate::message::IncomingMessage;
 
 /// What the ledger's inbox keeps of a follow-up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

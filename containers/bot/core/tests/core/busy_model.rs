@@ -8,10 +8,10 @@ use std::{
 use ars_agent::{ModelTurn, Part, StopReason, Usage, money::Price};
 use ars_bot_core::{
     Capabilities, Core, Deps,
-    ports::{
-        ModelClient, ModelDelta, ModelError, ModelErrorKind, ModelRequest, Models, RunStore, UnknownProvider,
-    },
     settings::{MoneyCaps, Settings},
+};
+use ars_bot_ports::{
+    ModelClient, ModelDelta, ModelError, ModelErrorKind, ModelRequest, Models, RunStore, UnknownProvider,
 };
 use ars_events::{Actor, ActorKind, Redactor};
 use ars_runs::{COST, RunRecord};

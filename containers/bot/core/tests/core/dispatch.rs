@@ -3,7 +3,7 @@
 use std::sync::{Arc, atomic::Ordering};
 
 use ars_agent::{Part, Role, ToolContent};
-use ars_bot_core::ports::{ModelErrorKind, StoreErrorKind};
+use ars_bot_ports::{ModelErrorKind, StoreErrorKind};
 use ars_events::{Actor, ActorKind};
 use ars_types::{RunStatus, StopMode};
 use serde_json::{Value, json};

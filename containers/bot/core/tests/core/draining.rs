@@ -8,10 +8,7 @@ use std::{
     time::Duration,
 };
 
-use ars_bot_core::{
-    message::IncomingMessage,
-    ports::{ChannelIo, HistoryTurn, ReplyError},
-};
+use ars_bot_ports::{ChannelIo, HistoryTurn, IncomingMessage, ReplyError};
 use ars_types::{RunId, ThreadKey};
 use async_trait::async_trait;
 use tokio::task::JoinHandle;

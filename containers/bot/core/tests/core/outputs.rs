@@ -3,10 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use ars_agent::{Part, ToolContent};
-use ars_bot_core::{
-    Capabilities,
-    ports::{FetchLimits, Fetched, FetchedBody, Web, WebError, WebHit},
-};
+use ars_bot_core::Capabilities;
+use ars_bot_ports::{FetchLimits, Fetched, FetchedBody, Web, WebError, WebHit};
 use async_trait::async_trait;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;

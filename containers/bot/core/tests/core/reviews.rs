@@ -3,11 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use ars_agent::Budget;
-use ars_bot_core::{
-    Capabilities,
-    ports::{ModelErrorKind, Skill, Skills},
-    settings::Settings,
-};
+use ars_bot_core::{Capabilities, settings::Settings};
+use ars_bot_ports::{ModelErrorKind, Skill, Skills};
 use ars_types::RunStatus;
 use serde_json::{Value, json};
 

@@ -6,9 +6,9 @@ use ars_agent::money::Price;
 use ars_bot_core::{
     Capabilities,
     memory::{Budget, MemoryDeps},
-    ports::StoreErrorKind,
     settings::{MoneyCaps, Settings},
 };
+use ars_bot_ports::StoreErrorKind;
 use ars_runs::{COST, REFLECTION_COST};
 use ars_types::{ModelRef, RunStatus, ThreadKey};
 use serde_json::json;

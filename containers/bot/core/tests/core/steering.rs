@@ -4,12 +4,8 @@ use std::sync::Arc;
 
 use ars_agent::Part;
 use ars_auth::{Grants, Restrictions, Set};
-use ars_bot_core::{
-    Capabilities,
-    message::IncomingMessage,
-    ports::{Ledger as _, StoreErrorKind},
-    settings::Settings,
-};
+use ars_bot_core::{Capabilities, settings::Settings};
+use ars_bot_ports::{IncomingMessage, Ledger as _, StoreErrorKind};
 use ars_events::{Actor, ActorKind};
 use ars_types::{Generation, RunId, RunStatus, StopMode};
 use ars_wire::{Moment, ledger::NewRun};

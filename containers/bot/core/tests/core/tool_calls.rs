@@ -6,7 +6,8 @@ use std::{
 };
 
 use ars_agent::{Budget, Part, ToolContent};
-use ars_bot_core::{Capabilities, ports::StoreErrorKind, settings::Settings};
+use ars_bot_core::{Capabilities, settings::Settings};
+use ars_bot_ports::StoreErrorKind;
 use ars_events::{Actor, ActorKind};
 use ars_types::{RunStatus, StopMode};
 use serde_json::{Value, json};

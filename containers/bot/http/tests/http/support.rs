@@ -15,15 +15,15 @@ use ars_agent::{ModelTurn, Part, StopReason, Usage};
 use ars_auth::TokenMap;
 use ars_bot_core::{
     Capabilities, Core, Deps,
-    ports::{
-        Clock, ModelClient, ModelDelta, ModelError, ModelErrorKind, ModelRequest, Models, Repository,
-        RunStore, StoreError, StoreErrorKind, Stored, UnknownProvider, Workspace, WorkspaceError,
-        WorkspaceProvider, WorkspaceRequest,
-    },
     registry::{RunFacts, RunHandle},
     settings::Settings,
 };
 use ars_bot_http::{Dashboard, HttpState, router, serve};
+use ars_bot_ports::{
+    Clock, ModelClient, ModelDelta, ModelError, ModelErrorKind, ModelRequest, Models, Repository, RunStore,
+    StoreError, StoreErrorKind, Stored, UnknownProvider, Workspace, WorkspaceError, WorkspaceProvider,
+    WorkspaceRequest,
+};
 use ars_events::{EventBody, Redactor};
 use ars_runs::{
     RunRecord,

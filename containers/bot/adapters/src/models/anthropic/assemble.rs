@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use ars_agent::{ModelTurn, Part, StopReason, Usage};
-use ars_bot_core::ports::ModelError;
+use ars_bot_ports::ModelError;
 use serde_json::{Map, Value};
 
 use super::{

@@ -1,6 +1,6 @@
 //! Tests of putting messages together, event by event.
 
-use ars_bot_core::ports::ModelErrorKind;
+use ars_bot_ports::ModelErrorKind;
 use proptest::prelude::*;
 use serde_json::json;
 

@@ -9,7 +9,7 @@ mod stream;
 
 use ars_agent::ModelTurn;
 use ars_auth::Secret;
-use ars_bot_core::ports::{ModelClient, ModelDelta, ModelError, ModelRequest};
+use ars_bot_ports::{ModelClient, ModelDelta, ModelError, ModelRequest};
 use async_trait::async_trait;
 use reqwest::{
     Client,

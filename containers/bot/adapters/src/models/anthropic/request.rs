@@ -4,7 +4,7 @@
 //! of the last message and of the one before, so that each call finds the prefix the previous one wrote.
 
 use ars_agent::{Part, Role, ToolContent, ToolSpec};
-use ars_bot_core::ports::ModelRequest;
+use ars_bot_ports::ModelRequest;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::{Map, Value, json};
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ars_agent::ModelTurn;
-use ars_bot_core::ports::{ModelDelta, ModelError};
+use ars_bot_ports::{ModelDelta, ModelError};
 use bytes::Bytes;
 use eventsource_stream::{EventStreamError, Eventsource as _};
 use futures::{Stream, StreamExt as _, future};

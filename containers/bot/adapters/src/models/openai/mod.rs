@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use ars_agent::{ModelTurn, Part, StopReason, Usage};
 use ars_auth::Secret;
-use ars_bot_core::ports::{ModelClient, ModelDelta, ModelError, ModelErrorKind, ModelRequest};
+use ars_bot_ports::{ModelClient, ModelDelta, ModelError, ModelErrorKind, ModelRequest};
 use async_trait::async_trait;
 use futures::StreamExt as _;
 use genai::{

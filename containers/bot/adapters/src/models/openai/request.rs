@@ -1,7 +1,7 @@
 //! A model call in genai's form.
 
 use ars_agent::{Part, Role, ToolContent, ToolSpec};
-use ars_bot_core::ports::ModelRequest;
+use ars_bot_ports::ModelRequest;
 use genai::chat::{
     ChatMessage, ChatOptions, ChatRequest, ContentPart, MessageContent, ReasoningEffort, Tool, ToolCall,
     ToolChoice, ToolResponse,

@@ -31,7 +31,7 @@ mod script;
 use std::path::Path;
 
 use ars_agent::{ModelTurn, Part, Role, StopReason, ToolContent, Turn, Usage};
-use ars_bot_core::ports::{ModelClient, ModelDelta, ModelError, ModelErrorKind, ModelRequest};
+use ars_bot_ports::{ModelClient, ModelDelta, ModelError, ModelErrorKind, ModelRequest};
 use async_trait::async_trait;
 use serde_json::Map;
 use tokio_util::sync::CancellationToken;

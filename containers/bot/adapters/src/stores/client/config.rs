@@ -1,6 +1,6 @@
 //! Configuration documents (state-worker supplement section 14).
 
-use ars_bot_core::ports::{Document, Documents, Replacement, StoreError};
+use ars_bot_ports::{Document, Documents, Replacement, StoreError};
 use ars_wire::{
     config::{GetRequest, GetResponse, PutRequest, PutResponse, Stale},
     state::{ConfigVerb, Route},

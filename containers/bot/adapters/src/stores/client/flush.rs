@@ -5,7 +5,7 @@
 
 use std::sync::atomic::Ordering;
 
-use ars_bot_core::ports::{Ledger as _, News, Owned, StoreError, StoreErrorKind, Told};
+use ars_bot_ports::{Ledger as _, News, Owned, StoreError, StoreErrorKind, Told};
 use ars_types::Generation;
 use ars_wire::{
     ledger::{Beat, FlushOutcome, FlushRequest, Owner, RunFlushed, RunNews, RunsResponse},

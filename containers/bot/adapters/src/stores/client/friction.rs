@@ -1,6 +1,6 @@
 //! Friction ledgers (state-worker supplement section 3).
 
-use ars_bot_core::ports::{FrictionRecords, StoreError};
+use ars_bot_ports::{FrictionRecords, StoreError};
 use ars_types::{StoreKey, UnixMillis};
 use ars_wire::{
     friction::{FrictionRecord, RecentRequest, RecentResponse, RecordRequest, RecordResponse},

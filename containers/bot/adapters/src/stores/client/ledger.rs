@@ -4,7 +4,7 @@
 //! Not here: making oneself the owner of a transcript that was taken over, which may have to be tried for a while
 //! (`ars_bot_core::resume`).
 
-use ars_bot_core::ports::{Claim, Ledger, News, Owned, Stop, StoreError, Stored, Told, Transcripts as _};
+use ars_bot_ports::{Claim, Ledger, News, Owned, Stop, StoreError, Stored, Told, Transcripts as _};
 use ars_runs::RunRecord;
 use ars_types::{Generation, RunId, StopMode};
 use ars_wire::{

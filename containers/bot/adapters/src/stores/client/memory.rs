@@ -1,6 +1,6 @@
 //! Memory (state-worker supplement sections 2 and 12).
 
-use ars_bot_core::ports::{Memory, StoreError, Written};
+use ars_bot_ports::{Memory, StoreError, Written};
 use ars_types::StoreKey;
 use ars_wire::{
     memory::{

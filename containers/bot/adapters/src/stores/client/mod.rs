@@ -18,9 +18,9 @@ use std::{
     time::Instant,
 };
 
-use ars_bot_core::{
+use ars_bot_ports::{
+    StoreError, StoreErrorKind,
     metrics::{self, Outcome},
-    ports::{StoreError, StoreErrorKind},
 };
 use ars_runs::RunRecord;
 use ars_store::json;

@@ -1,6 +1,6 @@
 //! Run history (state-worker supplement sections 5 and 11).
 
-use ars_bot_core::ports::{RunStore, StoreError, Stored};
+use ars_bot_ports::{RunStore, StoreError, Stored};
 use ars_runs::{RunRecord, diagnosis};
 use ars_types::RunId;
 use ars_wire::{

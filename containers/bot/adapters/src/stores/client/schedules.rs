@@ -1,6 +1,6 @@
 //! Firings of schedules (state-worker supplement section 4).
 
-use ars_bot_core::ports::{Schedules, StoreError};
+use ars_bot_ports::{Schedules, StoreError};
 use ars_wire::{
     schedules::{Firing, LatestRequest, LatestResponse, RecordRequest, RecordResponse},
     state::{Route, ScheduleVerb},

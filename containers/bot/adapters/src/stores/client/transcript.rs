@@ -1,6 +1,6 @@
 //! Transcripts of live runs (state-worker supplement section 10.1).
 
-use ars_bot_core::ports::{Owned, StoreError, Transcripts};
+use ars_bot_ports::{Owned, StoreError, Transcripts};
 use ars_types::RunId;
 use ars_wire::{
     ledger::{Nothing, Owner},

@@ -15,7 +15,7 @@ use std::{
     thread::{Builder, JoinHandle},
 };
 
-use ars_bot_core::ports::{Clock, StoreError};
+use ars_bot_ports::{Clock, StoreError};
 use ars_wire::state::Route;
 use async_trait::async_trait;
 use tokio::sync::oneshot;

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use ars_bot_core::ports::StoreError;
+use ars_bot_ports::StoreError;
 use ars_friction::records::FrictionStore;
 use ars_runs::{RunStore, TranscriptStore};
 use ars_schedules::ScheduleStore;

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ars_bot_core::ports::Clock;
+use ars_bot_ports::Clock;
 use ars_runs::SWEEP_EVERY_MS;
 use ars_wire::state::Route;
 use tokio::sync::oneshot;

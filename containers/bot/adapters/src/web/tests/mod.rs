@@ -11,12 +11,11 @@ use std::{
     sync::{Arc, Mutex},
 };
 
+use ars_bot_ports::{FetchLimits, Fetched, FetchedBody, Web as _, WebError};
 use async_trait::async_trait;
 use axum::Router;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
-
-use ars_bot_core::ports::{FetchLimits, Fetched, FetchedBody, Web as _, WebError};
 
 use super::{
     client::PublicWeb,

@@ -3,13 +3,12 @@
 use std::time::Duration;
 
 use ars_auth::Secret;
+use ars_bot_ports::WebHit;
 use axum::{
     extract::Request,
     http::{StatusCode, Uri, header},
     response::{IntoResponse, Response},
 };
-
-use ars_bot_core::ports::WebHit;
 
 use super::*;
 use crate::web::{BraveSearch, SetupError};

@@ -1,6 +1,6 @@
 //! Classes of failure, malformed answers, and conflicts, for every route.
 
-use ars_bot_core::ports::{
+use ars_bot_ports::{
     Documents, FrictionRecords, Ledger, Memory, News, RunStore, Schedules, StoreError, StoreErrorKind,
     Transcripts,
 };

@@ -1,6 +1,6 @@
 //! The flush of a client: what it makes of an answer, and what it asks of a state Worker that is older than the route.
 
-use ars_bot_core::ports::{Ledger as _, News, Owned, StoreErrorKind, Told};
+use ars_bot_ports::{Ledger as _, News, Owned, StoreErrorKind, Told};
 use ars_types::StopMode;
 use ars_wire::ledger::LEASE_MS;
 use serde_json::{json, value::RawValue};

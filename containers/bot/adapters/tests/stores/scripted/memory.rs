@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ars_bot_adapters::stores::{Client, NoMemory};
-use ars_bot_core::ports::{Memory, Written};
+use ars_bot_ports::{Memory, Written};
 use serde_json::{Value, json};
 
 use super::{Scripted, candidate, ledger_key, scene};

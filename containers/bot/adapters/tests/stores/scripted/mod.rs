@@ -11,7 +11,7 @@ use std::{
 };
 
 use ars_bot_adapters::stores::{Answer, Client, Exchange};
-use ars_bot_core::ports::{StoreError, StoreErrorKind};
+use ars_bot_ports::{StoreError, StoreErrorKind};
 use ars_types::{Generation, StoreKey};
 use ars_wire::{
     Moment,

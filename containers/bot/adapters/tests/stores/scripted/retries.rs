@@ -1,9 +1,7 @@
 //! What is tried again and after how long, and what several requests of one call make of each other's failures.
 
-use ars_bot_core::{
-    ports::{Claim, Ledger, Owned, StoreError, StoreErrorKind, Stored},
-    retry::Retrying,
-};
+use ars_bot_core::retry::Retrying;
+use ars_bot_ports::{Claim, Ledger, Owned, StoreError, StoreErrorKind, Stored};
 use ars_types::StopMode;
 use ars_wire::{
     Moment,

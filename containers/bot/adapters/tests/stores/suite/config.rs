@@ -1,6 +1,6 @@
 //! Configuration documents, whichever store they are in.
 
-use ars_bot_core::ports::{Document, Replacement};
+use ars_bot_ports::{Document, Replacement};
 use serde_json::{Value, json};
 
 use super::{Fixture, refusal};

@@ -1,6 +1,6 @@
 //! The ledger of live runs, whichever store it is in.
 
-use ars_bot_core::ports::{Claim, News, Owned, Stop, StoreError, Told};
+use ars_bot_ports::{Claim, News, Owned, Stop, StoreError, Told};
 use ars_types::StopMode;
 use ars_wire::{
     Moment,

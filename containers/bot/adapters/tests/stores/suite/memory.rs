@@ -1,6 +1,6 @@
 //! Memory, whichever store it is in.
 
-use ars_bot_core::ports::Written;
+use ars_bot_ports::Written;
 use ars_wire::memory::{Candidate, Kind, MemoryRecord};
 
 use super::{Fixture, key, refusal};

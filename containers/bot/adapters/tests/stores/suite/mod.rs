@@ -14,7 +14,7 @@ pub mod transcripts;
 use std::{any::Any, sync::Arc};
 
 use ars_bot_adapters::stores::{Answer, Client, Exchange, Proposal};
-use ars_bot_core::ports::{
+use ars_bot_ports::{
     Documents, FrictionRecords, Ledger, Memory, RunStore, Schedules, StoreError, StoreErrorKind, Transcripts,
 };
 use ars_runs::RunRecord;

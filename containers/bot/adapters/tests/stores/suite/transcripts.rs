@@ -1,6 +1,6 @@
 //! Transcripts, whichever store they are in.
 
-use ars_bot_core::ports::Owned;
+use ars_bot_ports::Owned;
 use ars_wire::transcript::{Attachment, Part, Transcript};
 
 use super::{Fixture, owner, refusal, run};

@@ -10,7 +10,8 @@ use std::{process::ExitCode, sync::Arc, time::Duration};
 use anyhow::Context as _;
 use ars_auth::TokenMap;
 use ars_bot_cli::{CliChannel, tell};
-use ars_bot_core::{Core, message::IncomingMessage};
+use ars_bot_core::Core;
+use ars_bot_ports::IncomingMessage;
 use ars_events::{Actor, ActorKind};
 use ars_types::StopMode;
 

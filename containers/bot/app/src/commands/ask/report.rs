@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use ars_agent::money::dollars;
 use ars_bot_adapters::workspace::GitWorkspaces;
 use ars_bot_cli::{Changes, Outcome, print, tell};
-use ars_bot_core::ports::{WorkspaceProvider as _, WorkspaceRequest};
+use ars_bot_ports::{WorkspaceProvider as _, WorkspaceRequest};
 use ars_types::{RunStatus, ThreadKey};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;

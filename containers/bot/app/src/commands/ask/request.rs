@@ -6,12 +6,9 @@ use anyhow::Context as _;
 use ars_auth::Actor;
 use ars_bot_adapters::workspace::GitWorkspaces;
 use ars_bot_cli::tell;
-use ars_bot_core::{
-    Core, agents, directives,
-    message::{Choices, IncomingMessage},
-    ports::{Clock as _, WorkspaceProvider as _},
-    settings::Settings,
-};
+use ars_bot_core::{Core, directives, settings::Settings};
+use ars_bot_ports::{Choices, Clock as _, IncomingMessage, WorkspaceProvider as _};
+use ars_bot_tools::agents;
 use ars_types::{ModelRef, ThreadKey, Visibility};
 use tokio::io::AsyncReadExt as _;
 

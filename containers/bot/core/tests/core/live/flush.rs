@@ -4,10 +4,10 @@ use std::{sync::Arc, time::Duration};
 
 use ars_bot_core::{
     live::{Live, Tracked},
-    ports::{Ledger as _, StoreErrorKind},
     registry::{Registry, RunFacts, RunHandle},
     threads::Mailbox,
 };
+use ars_bot_ports::{Ledger as _, StoreErrorKind};
 use ars_events::{EventBody, Redactor};
 use ars_types::{Generation, RunId, ThreadKey, Visibility};
 use ars_wire::{Moment, ledger::NewRun};

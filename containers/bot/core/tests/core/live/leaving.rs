@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use ars_bot_core::ports::StoreErrorKind;
+use ars_bot_ports::StoreErrorKind;
 use ars_types::RunStatus;
 use ars_wire::ledger::Phase;
 use tokio::sync::Notify;

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use ars_bot_core::{ports::StoreErrorKind, threads::Note};
+use ars_bot_core::threads::Note;
+use ars_bot_ports::StoreErrorKind;
 use ars_types::{Generation, RunStatus};
 use ars_wire::ledger::Phase;
 use serde_json::json;

@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Duration};
 use ars_bot_core::{
     Capabilities,
     memory::{Budget, MemoryDeps},
-    ports::StoreErrorKind,
 };
+use ars_bot_ports::StoreErrorKind;
 use ars_types::Generation;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;

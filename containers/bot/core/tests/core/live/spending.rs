@@ -7,9 +7,9 @@ use ars_agent::money::Price;
 use ars_bot_core::{
     Capabilities,
     memory::{Budget, MemoryDeps},
-    ports::StoreErrorKind,
     settings::{MoneyCaps, Settings},
 };
+use ars_bot_ports::StoreErrorKind;
 use ars_runs::{COST, HELD};
 use ars_types::{ModelRef, StopMode};
 use ars_wire::ledger::Phase;

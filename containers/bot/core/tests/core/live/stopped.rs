@@ -3,7 +3,8 @@
 
 use std::{sync::Arc, time::Duration};
 
-use ars_bot_core::{Core, ports::StoreErrorKind, registry::StopOutcome};
+use ars_bot_core::{Core, registry::StopOutcome};
+use ars_bot_ports::StoreErrorKind;
 use ars_events::{Actor, ActorKind};
 use ars_types::{Generation, RunId, RunStatus, StopMode};
 use tokio::task::JoinHandle;

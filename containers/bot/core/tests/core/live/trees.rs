@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ars_bot_core::ports::{Repository, WorkspaceError};
+use ars_bot_ports::{Repository, WorkspaceError};
 use ars_types::RunStatus;
 
 use super::{begin, world_of};

@@ -2,7 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
-use ars_bot_core::{ports::StoreErrorKind, threads::Note};
+use ars_bot_core::threads::Note;
+use ars_bot_ports::StoreErrorKind;
 use ars_runs::RunRecord;
 use ars_types::{Generation, RunStatus};
 use ars_wire::transcript::Attachment;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use ars_agent::money::{Price, PriceTable};
 use ars_bot_core::{
     memory::{Budget, MemoryDeps, Reflector},
-    ports::{ModelClient, Models, UnknownProvider},
     settings::{MoneyCaps, Settings},
 };
+use ars_bot_ports::{ModelClient, Models, UnknownProvider};
 use ars_types::ModelRef;
 
 use super::support::*;

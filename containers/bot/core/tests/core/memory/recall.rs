@@ -3,10 +3,8 @@
 use std::sync::Arc;
 
 use ars_auth::{Actor, Grants};
-use ars_bot_core::{
-    memory::{Budget, Place, Recaller, RunScopes},
-    ports::Memory,
-};
+use ars_bot_core::memory::{Budget, Place, Recaller, RunScopes};
+use ars_bot_ports::Memory;
 use ars_types::Visibility;
 
 use super::support::*;

@@ -3,10 +3,8 @@
 use std::sync::Arc;
 
 use ars_agent::Role;
-use ars_bot_core::{
-    memory::{Budget, Kept, Outcome},
-    ports::{ModelErrorKind, Written},
-};
+use ars_bot_core::memory::{Budget, Kept, Outcome};
+use ars_bot_ports::{ModelErrorKind, Written};
 use ars_types::Visibility;
 use ars_wire::memory::Kind;
 use serde_json::json;

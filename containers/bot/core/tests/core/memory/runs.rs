@@ -6,8 +6,8 @@ use ars_agent::Role;
 use ars_bot_core::{
     Capabilities,
     memory::{Budget, MemoryDeps},
-    ports::{Memory, ModelErrorKind},
 };
+use ars_bot_ports::{Memory, ModelErrorKind};
 use ars_types::RunStatus;
 use serde_json::json;
 

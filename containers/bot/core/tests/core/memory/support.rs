@@ -8,14 +8,14 @@ use std::{
 
 use ars_agent::{ModelTurn, Part, Role, StopReason, Turn, Usage};
 use ars_auth::{Actor, Grants, Set};
-use ars_bot_core::{
-    agents,
-    memory::{Budget, Outcome, Place, Purse, Recalled, Recaller, Reflection, Reflector, RunScopes},
-    ports::{
-        Memory, ModelClient, ModelDelta, ModelError, ModelErrorKind, ModelRequest, StoreError,
-        StoreErrorKind, Written,
-    },
+use ars_bot_core::memory::{
+    Budget, Outcome, Place, Purse, Recalled, Recaller, Reflection, Reflector, RunScopes,
 };
+use ars_bot_ports::{
+    Memory, ModelClient, ModelDelta, ModelError, ModelErrorKind, ModelRequest, StoreError, StoreErrorKind,
+    Written,
+};
+use ars_bot_tools::agents;
 use ars_events::Redactor;
 use ars_memory::MemoryStore;
 use ars_sql_native::NativeSql;

@@ -8,7 +8,8 @@ use std::{
     time::Duration,
 };
 
-use ars_bot_core::{Capabilities, LedgerDeps, live::LiveStores, ports::*};
+use ars_bot_core::{Capabilities, LedgerDeps, live::LiveStores};
+use ars_bot_ports::*;
 use ars_runs::RunRecord;
 use ars_types::{Generation, RunId, StopMode};
 use ars_wire::{

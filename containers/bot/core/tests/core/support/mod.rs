@@ -20,12 +20,8 @@ use std::{
 
 use ars_agent::{ModelTurn, Part, Role, StopReason, Turn, Usage};
 use ars_auth::{Actor, Grants};
-use ars_bot_core::{
-    Capabilities, Core, Deps,
-    message::{Choices, IncomingMessage},
-    ports::*,
-    settings::Settings,
-};
+use ars_bot_core::{Capabilities, Core, Deps, settings::Settings};
+use ars_bot_ports::{Choices, IncomingMessage, *};
 use ars_events::Redactor;
 use ars_runs::RunRecord;
 use ars_types::{ModelRef, RunId, RunStatus, ThreadKey, UnixMillis, Visibility};

@@ -4,7 +4,7 @@
 //! Unknown keys are ignored; `null` is a value of the wrong type, not an absence.
 
 use ars_agent::Role;
-use ars_bot_core::ports::HistoryTurn;
+use ars_bot_ports::HistoryTurn;
 use serde_json::{Map, Value};
 
 /// A valid body.

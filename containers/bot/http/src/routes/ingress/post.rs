@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ars_auth::{Actor, Ingress, TokenEntry};
-use ars_bot_core::message::{Choices, IncomingMessage};
+use ars_bot_ports::{Choices, IncomingMessage};
 use ars_events::InputSource;
 use ars_types::{RunId, ThreadKey, UnixMillis, Visibility};
 use ars_wire::ingress::Accepted;

@@ -1,7 +1,7 @@
 //! `GET /runs/<id>/events`: the live stream with the run's token, the stored one without.
 
-use ars_bot_core::metrics;
 use ars_bot_core::registry::{Frame, Subscription};
+use ars_bot_ports::metrics;
 use ars_events::sse::frames;
 use axum::{Extension, extract::State, http::HeaderMap, response::Response};
 use futures::{Stream, stream};

@@ -1,6 +1,6 @@
 //! `GET /runs`: active runs; with `all=1` finished ones too; with `stream=1` the changes as they happen.
 
-use ars_bot_core::ports::StoreError;
+use ars_bot_ports::StoreError;
 use ars_types::{RunId, visible_to::Filter};
 use ars_wire::{
     Moment,

@@ -6,6 +6,7 @@
 use std::ops::Range;
 
 use ars_agent::{ToolContent, ToolSpec};
+use ars_bot_ports::{FetchLimits, Fetched, FetchedBody};
 use ars_events::wrap_untrusted;
 use async_trait::async_trait;
 use serde_json::{Value, json};
@@ -15,7 +16,6 @@ use super::{
     args::{Args, one_line, peek},
     media,
 };
-use crate::ports::{FetchLimits, Fetched, FetchedBody};
 
 /// Most characters of a page in one answer: below what any output may take in the conversation, so that the note on how
 /// to go on is not cut out of it. The rest of the 1 MB that section 15 allows is read by `offset`.

@@ -3,12 +3,12 @@
 use std::{sync::Mutex, time::Duration};
 
 use ars_agent::{Sandbox, ToolContent};
+use ars_bot_ports::{FetchLimits, Fetched, FetchedBody, Web, WebError, WebHit};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::{Effects, RunFacilities, Tool, ToolContext, ToolOutput, WebFetch, WebSearch};
-use crate::ports::{FetchLimits, Fetched, FetchedBody, Web, WebError, WebHit};
 
 /// Answers every fetch and search alike, and keeps what was asked and for how long.
 struct Scripted {

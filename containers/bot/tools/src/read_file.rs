@@ -136,7 +136,7 @@ mod tests {
     use tokio_util::sync::CancellationToken;
 
     use super::*;
-    use crate::tools::{RunFacilities, tests::Memory};
+    use crate::{RunFacilities, tests::Memory};
 
     const SECRET: &str = "first-half\nsecond-half";
 

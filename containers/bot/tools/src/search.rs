@@ -1,6 +1,7 @@
 //! `search`: lines of the workspace's files that match a regular expression.
 
 use ars_agent::ToolSpec;
+use ars_bot_ports::LINE_BYTES;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
@@ -8,7 +9,6 @@ use super::{
     Effects, Tool, ToolContext, ToolOutput,
     args::{Args, one_line, peek},
 };
-use crate::ports::LINE_BYTES;
 
 /// Matches shown at once.
 const MAX_HITS: usize = 200;

@@ -1,49 +1,15 @@
-//! The tools an agent may call, one per file, and the trait they share (bot supplement section 15).
-//!
-//! A tool answers text and never fails for expected faults: bad arguments, a missing file, a failing command
-//! are answers the model can act on. Where it acts is a `Workspace`.
-
-mod args;
-mod bash;
-mod diff_digest;
-mod edit_file;
-mod list_files;
-mod list_skills;
-mod media;
-mod read_file;
-mod search;
-#[cfg(test)]
-mod skills_tests;
-mod submit_verdict;
-#[cfg(test)]
-pub(crate) mod tests;
-mod toolset;
-mod update_status;
-mod use_skill;
-mod web_fetch;
-mod web_search;
-#[cfg(test)]
-mod web_tests;
-mod write_file;
+//! The trait of a tool, and the context that a run lends it.
 
 use std::time::Duration;
 
-use ars_agent::{Sandbox, ToolContent, ToolOutcome, ToolSpec};
+use ars_agent::{Effects, ToolSpec};
+use ars_bot_ports::{Skills, Web, Workspace};
 use ars_events::EventBody;
 use async_trait::async_trait;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::{
-    ports::{Skills, Web, Workspace, WorkspaceError},
-    review::VerdictSlot,
-};
-
-pub use ars_agent::Effects;
-pub use submit_verdict::verdict_in;
-pub use toolset::Toolset;
-pub use web_fetch::WebFetch;
-pub use web_search::WebSearch;
+use crate::{output::ToolOutput, review::VerdictSlot};
 
 /// Most characters of a call's one-line summary (bot supplement section 9).
 const SUMMARY_MAX: usize = 200;
@@ -124,69 +90,12 @@ impl<'a> RunFacilities<'a> {
 
 impl<'a> ToolContext<'a> {
     /// The workspace, or the answer of a tool that needs one where there is none.
-    fn workspace(&self) -> Result<&'a dyn Workspace, ToolOutput> {
+    pub(crate) fn workspace(&self) -> Result<&'a dyn Workspace, ToolOutput> {
         self.workspace.ok_or_else(|| ToolOutput::refused("This run has no working tree."))
     }
 
     /// The web, or the answer of a tool that needs it where there is none.
-    fn web(&self) -> Result<&'a dyn Web, ToolOutput> {
+    pub(crate) fn web(&self) -> Result<&'a dyn Web, ToolOutput> {
         self.web.ok_or_else(|| ToolOutput::refused("This run has no access to the web."))
-    }
-}
-
-/// What a tool said.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ToolOutput {
-    /// False when the tool failed, and for bash when the command exited non-zero.
-    pub ok: bool,
-    /// For the model.
-    pub content: Vec<ToolContent>,
-    /// The command's exit code, for bash.
-    pub exit_code: Option<i32>,
-    /// What it showed of the run's sandbox.
-    pub sandbox: Sandbox,
-}
-
-impl ToolOutput {
-    /// A successful text.
-    pub fn text(text: impl Into<String>) -> Self {
-        Self {
-            ok: true,
-            content: vec![ToolContent::Text { text: text.into() }],
-            exit_code: None,
-            sandbox: Sandbox::Untouched,
-        }
-    }
-
-    /// A failure the model is told of.
-    pub fn refused(text: impl Into<String>) -> Self {
-        Self { ok: false, ..Self::text(text) }
-    }
-
-    /// As the loop takes it in.
-    pub(crate) fn of_call(self, call_id: &str) -> ToolOutcome {
-        ToolOutcome { call_id: call_id.to_owned(), ok: self.ok, sandbox: self.sandbox, content: self.content }
-    }
-}
-
-impl From<ToolOutcome> for ToolOutput {
-    fn from(outcome: ToolOutcome) -> Self {
-        let ToolOutcome { ok, sandbox, content, .. } = outcome;
-        Self { ok, content, exit_code: None, sandbox }
-    }
-}
-
-impl From<WorkspaceError> for ToolOutput {
-    /// A broken workspace is infrastructure; everything else the model can act on.
-    fn from(error: WorkspaceError) -> Self {
-        match error {
-            WorkspaceError::Infra(_) => Self { sandbox: Sandbox::Failed, ..Self::refused(error.to_string()) },
-            WorkspaceError::Busy => Self { sandbox: Sandbox::Busy, ..Self::refused(error.to_string()) },
-            WorkspaceError::Cancelled => Self::refused("stopped"),
-            WorkspaceError::PathEscape(_)
-            | WorkspaceError::NotFound(_)
-            | WorkspaceError::Refused(_)
-            | WorkspaceError::Clone(_) => Self::refused(error.to_string()),
-        }
     }
 }

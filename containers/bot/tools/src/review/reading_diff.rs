@@ -3,12 +3,12 @@
 //! Made by git beside the review, so it neither delays nor fails it. Not here: the abridged form, which a large model
 //! makes on demand.
 
+use ars_bot_ports::Workspace;
 use ars_events::{ArtifactKind, DiffProvider, EventBody, Redactor};
 use ars_types::RefName;
 use tokio_util::sync::CancellationToken;
 
 use super::range::{Base, git_of_range};
-use crate::ports::Workspace;
 
 /// Most characters of a reading diff, as UTF-16 counts them (bot supplement section 17).
 const DIFF_CHARS: usize = 120_000;

@@ -7,14 +7,14 @@ use std::{
 };
 
 use ars_agent::{Sandbox, ToolContent};
+use ars_bot_ports::{
+    Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, SearchHit, Workspace, WorkspaceError,
+};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::{Effects, RunFacilities, Tool, ToolContext, ToolOutput, Toolset};
-use crate::ports::{
-    Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, SearchHit, Workspace, WorkspaceError,
-};
 
 /// Time enough for any command.
 const AMPLE: Duration = Duration::from_secs(3600);

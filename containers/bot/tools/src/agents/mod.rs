@@ -5,12 +5,10 @@ mod skills;
 use std::sync::Arc;
 
 use ars_agent::Budget;
+use ars_bot_ports::Skills;
 use ars_types::Effort;
 
-use crate::{
-    ports::Skills,
-    tools::{Tool, Toolset},
-};
+use crate::{Tool, Toolset};
 
 pub use skills::skills_block;
 

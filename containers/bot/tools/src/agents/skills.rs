@@ -1,6 +1,6 @@
 //! What a system prompt says of skills: names and purposes, never bodies (bot supplement section 16).
 
-use crate::ports::Skills;
+use ars_bot_ports::Skills;
 
 /// The block that follows the agent's prompt; none for an agent without skills, whose prompt stays as it is.
 pub fn skills_block(skills: &dyn Skills, agent: &str) -> Option<String> {
@@ -20,7 +20,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::ports::Skill;
+    use ars_bot_ports::Skill;
 
     struct One;
 

@@ -6,12 +6,12 @@ use std::{
 };
 
 use ars_agent::ToolContent;
+use ars_bot_ports::{Skill, Skills};
 use ars_events::{EventBody, SkillUpstream};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::{RunFacilities, Tool, ToolContext, ToolOutput, list_skills::ListSkills, use_skill::UseSkill};
-use crate::ports::{Skill, Skills};
 
 struct Two([Arc<Skill>; 2]);
 

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
+use ars_bot_ports::Workspace;
 use tokio::time::timeout;
-
-use crate::ports::Workspace;
 
 /// How long an answer waits for it.
 const PATIENCE: Duration = Duration::from_secs(3);

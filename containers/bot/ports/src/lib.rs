@@ -1,4 +1,8 @@
-//! What the core needs of the world, as traits. Adapters implement them; tests script them.
+//! The ports of the bot: the traits that the core needs of the world, their data, and its metrics and trace names.
+//!
+//! Adapters implement them, tests script them. Not here: the life of a run (`ars-bot-core`) and the tools
+//! (`ars-bot-tools`).
+#![forbid(unsafe_code)]
 
 mod channel;
 mod channels;
@@ -7,12 +11,15 @@ mod documents;
 mod friction;
 mod ledger;
 mod memory;
+mod message;
+pub mod metrics;
 mod model;
 mod randomness;
 mod run_store;
 mod schedules;
 mod skills;
 mod store_error;
+pub mod trace;
 mod transcript;
 mod web;
 mod workspace;
@@ -24,6 +31,7 @@ pub use documents::{Document, Documents, Replacement};
 pub use friction::FrictionRecords;
 pub use ledger::{Claim, Ledger, News, Owned, Stop, Told};
 pub use memory::{Memory, Written};
+pub use message::{Choices, IncomingMessage};
 pub use model::{ModelClient, ModelDelta, ModelError, ModelErrorKind, ModelRequest, Models, UnknownProvider};
 pub use randomness::Randomness;
 pub use run_store::{RunStore, Stored};

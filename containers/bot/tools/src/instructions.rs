@@ -4,9 +4,8 @@
 //! repository and tools are settled before it is read, and directives in it are never parsed. Files of that name
 //! deeper in the tree are the agent's own to read.
 
+use ars_bot_ports::{Workspace, WorkspaceError};
 use ars_events::{Redactor, fence};
-
-use crate::ports::{Workspace, WorkspaceError};
 
 /// The file.
 const FILE: &str = "AGENTS.md";
@@ -48,7 +47,7 @@ pub async fn block(workspace: &dyn Workspace, redactor: &Redactor) -> Option<Str
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tools::tests::Memory;
+    use crate::tests::Memory;
 
     async fn of(content: &[u8]) -> Option<String> {
         block(&Memory::with(&[(FILE, content)]), &Redactor::new(["known-one".to_owned()])).await

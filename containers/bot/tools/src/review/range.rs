@@ -2,10 +2,9 @@
 //!
 //! Commits only: work that is not committed is not under review. Not here: what is made of the output.
 
+use ars_bot_ports::{GitAnswer, GitRequest, Workspace, WorkspaceError};
 use ars_types::RefName;
 use tokio_util::sync::CancellationToken;
-
-use crate::ports::{GitAnswer, GitRequest, Workspace, WorkspaceError};
 
 /// Where a clone's git notes the branch that its origin calls the default.
 const DEFAULT_BASE: &str = "origin/HEAD";

@@ -66,7 +66,7 @@ mod tests {
     use ars_agent::resume::RERUN_SAFE;
 
     use super::*;
-    use crate::tools::Effects;
+    use crate::Effects;
 
     const ALL: [Toolset; 4] = [Toolset::Full, Toolset::Readonly, Toolset::Assistant, Toolset::Web];
 

@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use ars_agent::ToolSpec;
+use ars_bot_ports::{WebError, WebHit};
 use ars_events::wrap_untrusted;
 use async_trait::async_trait;
 use serde_json::{Value, json};
@@ -13,7 +14,6 @@ use super::{
     Effects, Tool, ToolContext, ToolOutput,
     args::{Args, one_line, peek},
 };
-use crate::ports::{WebError, WebHit};
 
 /// Longest query, in characters: the search service takes no longer one.
 const QUERY_MAX: usize = 400;

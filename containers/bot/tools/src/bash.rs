@@ -6,6 +6,7 @@ use ars_agent::{
     ToolSpec,
     context::{Kept, is_oversized, referenced},
 };
+use ars_bot_ports::{ExecOutcome, ExecRequest};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
@@ -13,7 +14,6 @@ use super::{
     Effects, Tool, ToolContext, ToolOutput,
     args::{Args, one_line, peek},
 };
-use crate::ports::{ExecOutcome, ExecRequest};
 
 /// Timeout when the call names none (bot supplement section 15).
 const DEFAULT_TIMEOUT_MS: u64 = 300_000;

@@ -7,7 +7,7 @@ use serde_json::Map;
 use tokio_util::sync::CancellationToken;
 
 use super::*;
-use crate::{review::VerdictSlot, tools::RunFacilities};
+use crate::{RunFacilities, review::VerdictSlot};
 
 const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 

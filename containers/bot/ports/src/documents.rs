@@ -1,6 +1,6 @@
 //! The document port: configuration kept by version (state-worker supplement section 14).
 //!
-//! Not here: what the documents say (`crate::overrides`).
+//! Not here: what the documents say (`ars_bot_core::overrides`).
 
 use async_trait::async_trait;
 use serde_json::Value;

@@ -2,7 +2,7 @@
 //! sections 9 and 11).
 //!
 //! A conflict is a result here, never an error: it says how things are, and asking again would say the same. Not
-//! here: the conversation ([`super::Transcripts`]) and retries ([`crate::retry`]).
+//! here: the conversation ([`super::Transcripts`]) and retries (`ars_bot_core::retry`).
 
 use ars_runs::RunRecord;
 use ars_types::{Generation, RunId, StopMode};

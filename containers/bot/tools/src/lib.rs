@@ -1,0 +1,41 @@
+//! The tools an agent may call, one per file, the agents as data, and the artifacts of a review.
+//!
+//! A tool answers text and never fails for expected faults: bad arguments, a missing file or a failing command
+//! are answers the model can act on. Not here: the loop that calls the tools (`ars-bot-core`).
+#![forbid(unsafe_code)]
+
+pub mod agents;
+mod args;
+mod bash;
+mod diff_digest;
+mod edit_file;
+pub mod instructions;
+mod list_files;
+mod list_skills;
+mod media;
+mod output;
+mod read_file;
+pub mod review;
+mod search;
+#[cfg(test)]
+mod skills_tests;
+mod submit_verdict;
+#[cfg(test)]
+pub(crate) mod tests;
+mod tool;
+mod toolset;
+mod update_status;
+mod use_skill;
+mod web_fetch;
+mod web_search;
+#[cfg(test)]
+mod web_tests;
+mod write_file;
+
+pub use ars_agent::Effects;
+pub use output::ToolOutput;
+pub use submit_verdict::verdict_in;
+pub use tool::{RunFacilities, Tool, ToolContext};
+pub use toolset::Toolset;
+pub use web_fetch::WebFetch;
+pub use web_search::WebSearch;

@@ -1,0 +1,61 @@
+//! The output of a tool call.
+
+use ars_agent::{Sandbox, ToolContent, ToolOutcome};
+use ars_bot_ports::WorkspaceError;
+
+/// What a tool said.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolOutput {
+    /// False when the tool failed, and for bash when the command exited non-zero.
+    pub ok: bool,
+    /// For the model.
+    pub content: Vec<ToolContent>,
+    /// The command's exit code, for bash.
+    pub exit_code: Option<i32>,
+    /// What it showed of the run's sandbox.
+    pub sandbox: Sandbox,
+}
+
+impl ToolOutput {
+    /// A successful text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self {
+            ok: true,
+            content: vec![ToolContent::Text { text: text.into() }],
+            exit_code: None,
+            sandbox: Sandbox::Untouched,
+        }
+    }
+
+    /// A failure the model is told of.
+    pub fn refused(text: impl Into<String>) -> Self {
+        Self { ok: false, ..Self::text(text) }
+    }
+
+    /// As the loop takes it in.
+    pub fn of_call(self, call_id: &str) -> ToolOutcome {
+        ToolOutcome { call_id: call_id.to_owned(), ok: self.ok, sandbox: self.sandbox, content: self.content }
+    }
+}
+
+impl From<ToolOutcome> for ToolOutput {
+    fn from(outcome: ToolOutcome) -> Self {
+        let ToolOutcome { ok, sandbox, content, .. } = outcome;
+        Self { ok, content, exit_code: None, sandbox }
+    }
+}
+
+impl From<WorkspaceError> for ToolOutput {
+    /// A broken workspace is infrastructure; everything else the model can act on.
+    fn from(error: WorkspaceError) -> Self {
+        match error {
+            WorkspaceError::Infra(_) => Self { sandbox: Sandbox::Failed, ..Self::refused(error.to_string()) },
+            WorkspaceError::Busy => Self { sandbox: Sandbox::Busy, ..Self::refused(error.to_string()) },
+            WorkspaceError::Cancelled => Self::refused("stopped"),
+            WorkspaceError::PathEscape(_)
+            | WorkspaceError::NotFound(_)
+            | WorkspaceError::Refused(_)
+            | WorkspaceError::Clone(_) => Self::refused(error.to_string()),
+        }
+    }
+}
