@@ -3,26 +3,24 @@
 //!
 //! - **Key:** [`NAME`], one object and therefore one container.
 //! - **Storage:** one text, the lifecycle, written with every change.
-//! - **Invariants:** those of `ars_edge::lifecycle`: one container at a time, across crashes, evictions and deploys.
+//! - **Invariants:** those of `ars_container::lifecycle`: one container at a time, across crashes, evictions and deploys.
 //! - **Routes:** `/admin/restart` is answered here; every other path is the bot's, whatever it is.
 //! - **Alarm:** the limit of a drain.
 //! - **Atomicity:** each method is one synchronous span; what it wants done is carried out by
 //!   `durable-objects/platform/js/container.js` before anything else of the object runs.
 //!
-//! Not here: the decisions (`ars_edge`), what awaits (`container.js` and those beside it), the exported class (the Worker's newtype).
+//! Not here: the decisions (`ars_container`, `ars_proxy`), what awaits (`container.js` and those beside it), the exported class (the Worker's newtype).
 #![forbid(unsafe_code)]
 
 mod object;
 mod request;
 mod restart;
 
-pub use ars_edge::{
-    environment::PORT,
-    restart::{ANSWER_LIMIT, BODY_LIMIT},
-};
+pub use ars_container::restart::{ANSWER_LIMIT, BODY_LIMIT};
+pub use ars_proxy::environment::PORT;
 pub use object::{BotObject, version};
 pub use request::{
-    Way, broke_off, environment, exit_code, is_nobody_there, misconfigured, pass_back, unavailable, way,
+    Way, connection_lost, environment, exit_code, is_unreachable, misconfigured, pass_back, unavailable, way,
 };
 pub use restart::{
     Caller, Force, restart_caller, restart_elsewhere, restart_force, restart_question, restart_refusal,

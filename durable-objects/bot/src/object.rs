@@ -1,11 +1,12 @@
 //! The lifecycle as an object that JavaScript reports to and takes actions from.
 
-use ars_edge::{
-    Answer, environment,
+use ars_container::{
+    Answer,
     lifecycle::{Action, Input, Lifecycle, Verdict},
     restart,
 };
 use ars_platform::Response;
+use ars_proxy::environment;
 
 use crate::{BUILD, request::response};
 

@@ -1,7 +1,12 @@
 //! A request on its way through: what is taken from it, and what is answered in the bot's place.
 
-use ars_edge::{Answer, environment as names, headers, lifecycle, local};
+use ars_container::{
+    Answer,
+    failure,
+    lifecycle,
+};
 use ars_platform::{Response, json, json_with, path_of, refuse};
+use ars_proxy::{environment as names, failure as answers, headers, local};
 use ars_wire::admin::RESTART_ROUTE;
 use serde_json::{Map, Value};
 
@@ -54,22 +59,22 @@ pub fn environment(texts: &str) -> String {
 
 /// 503 of a bot that is not up.
 pub fn unavailable(retry_after: i32) -> Response {
-    response(&lifecycle::unavailable(retry_after.try_into().unwrap_or(lifecycle::SOON_S)))
+    response(&answers::unavailable(retry_after.try_into().unwrap_or(lifecycle::RETRY_AFTER_S)))
 }
 
 /// The answer to a request that failed on its way.
-pub fn broke_off(message: &str) -> Response {
-    response(&lifecycle::broke_off(message))
+pub fn connection_lost(message: &str) -> Response {
+    response(&answers::connection_lost(message))
 }
 
 /// Whether the failure of a request says that nobody is there to take it.
-pub fn is_nobody_there(message: &str) -> bool {
-    lifecycle::is_nobody_there(message)
+pub fn is_unreachable(message: &str) -> bool {
+    failure::is_unreachable(message)
 }
 
 /// The exit code that the failure of a watch tells of in words.
 pub fn exit_code(message: &str) -> Option<i32> {
-    lifecycle::exit_code(message)
+    failure::exit_code(message)
 }
 
 /// 500 of a Worker that was given both a container and the address of a developer's bot, or neither.

@@ -1,6 +1,6 @@
 //! The questions of a restart, each between two things that are awaited.
 
-use ars_edge::{Answer, restart};
+use ars_container::{Answer, restart};
 use ars_platform::Response;
 use ars_wire::admin::{AUTHORIZE_ROUTE, SUBJECT_HEADER, subject_header};
 

@@ -2,7 +2,7 @@
 // what the edge asks it itself.
 //
 // Streams go from the client to the bot and back as they are, and a client that hangs up ends the request to the bot.
-// Bodies never enter Rust, which decides where a request goes and what of it passes (shared/edge/src/headers.rs).
+// Bodies never enter Rust, which decides where a request goes and what of it passes (shared/proxy/src/headers.rs).
 import * as wasm from "./index.js";
 import { bodyWithin, hearOut, inRust, tell } from "./runtime.js";
 
@@ -60,7 +60,7 @@ export class BotAddress {
     } catch (error) {
       console.warn(`a request broke off: ${error?.message ?? error}`);
       // What is left of its body cannot be heard out: the runtime keeps it.
-      return inRust(() => wasm.broke_off(String(error?.message ?? error)));
+      return inRust(() => wasm.connection_lost(String(error?.message ?? error)));
     }
   }
 
@@ -82,7 +82,7 @@ export class BotAddress {
       return true;
     } catch (error) {
       if (error?.name === "TimeoutError") return true;
-      if (inRust(() => wasm.is_nobody_there(String(error?.message ?? error)))) return false;
+      if (inRust(() => wasm.is_unreachable(String(error?.message ?? error)))) return false;
       console.warn(`a look at the container broke off: ${error?.message ?? error}`);
     }
   }

@@ -1,5 +1,5 @@
 // A Durable Object that owns one container: what must be awaited of its life, and of a request until it passes. What to do
-// is decided in Rust, as actions that are carried out here (shared/edge/src/lifecycle.rs).
+// is decided in Rust, as actions that are carried out here (shared/container/src/lifecycle.rs).
 //
 // Not here: what passes to the bot and back (bot.js), and the questions of a restart (restart.js).
 import * as wasm from "./index.js";

@@ -1,4 +1,4 @@
-// What must be awaited of a restart, between its questions. Each is decided in Rust (shared/edge/src/restart.rs).
+// What must be awaited of a restart, between its questions. Each is decided in Rust (shared/container/src/restart.rs).
 import * as wasm from "./index.js";
 import { bodyWithin, inRust, tell } from "./runtime.js";
 

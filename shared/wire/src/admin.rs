@@ -1,7 +1,7 @@
 //! Admin bodies, paths and the header between the edge and the bot (document 1 section 4.6, resident supplement 13,
 //! bot supplement 20.2).
 //!
-//! Not here: who may do it (`ars_auth`), and when the edge does it (`ars_edge`).
+//! Not here: who may do it (`ars_auth`), and when the edge does it (`ars_container`).
 
 use ars_types::Generation;
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode, utf8_percent_encode};

@@ -14,7 +14,7 @@ export default {
     } catch (error) {
       tell(error);
       // The object was replaced under the request, by a deploy or a fault of the platform's.
-      return inRust(() => wasm.broke_off(String(error?.message ?? error)));
+      return inRust(() => wasm.connection_lost(String(error?.message ?? error)));
     }
   },
 

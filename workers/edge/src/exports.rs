@@ -60,14 +60,14 @@ pub fn unavailable(retry_after: i32) -> Response {
 
 /// The answer to a request that failed on its way.
 #[wasm_bindgen]
-pub fn broke_off(message: &str) -> Response {
-    bot::broke_off(message)
+pub fn connection_lost(message: &str) -> Response {
+    bot::connection_lost(message)
 }
 
 /// Whether the failure of a request says that nobody is there to take it.
 #[wasm_bindgen]
-pub fn is_nobody_there(message: &str) -> bool {
-    bot::is_nobody_there(message)
+pub fn is_unreachable(message: &str) -> bool {
+    bot::is_unreachable(message)
 }
 
 /// The exit code that the failure of a watch tells of in words, if it does.

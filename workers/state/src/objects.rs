@@ -1,12 +1,14 @@
 //! The Durable Object classes this Worker exports, each a newtype around its library's object, and which of them
 //! keeps what a route asks for. `entry.js` makes them the runtime's.
 
-use ars_do_config_store::ConfigStoreObject;
-use ars_do_friction_ledger::FrictionLedgerObject;
-use ars_do_memory_scope::MemoryScopeObject;
-use ars_do_run_store::RunStoreObject;
-use ars_do_run_transcript::RunTranscriptObject;
-use ars_do_schedules::SchedulesObject;
+use ars_do_stores::{
+    config_store::{self, ConfigStoreObject},
+    friction_ledger::{self, FrictionLedgerObject},
+    memory_scope::{self, MemoryScopeObject},
+    run_store::{self, RunStoreObject},
+    run_transcript::{self, RunTranscriptObject},
+    schedules::{self, SchedulesObject},
+};
 use ars_platform::Storage;
 use ars_wire::state::Route;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
@@ -14,12 +16,12 @@ use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 /// The namespace of the objects that answer a route.
 pub const fn binding(route: Route) -> &'static str {
     match route {
-        Route::Runs(_) => ars_do_run_store::BINDING,
-        Route::Transcript(_) => ars_do_run_transcript::BINDING,
-        Route::Memory(_) => ars_do_memory_scope::BINDING,
-        Route::Friction(_) => ars_do_friction_ledger::BINDING,
-        Route::Schedules(_) => ars_do_schedules::BINDING,
-        Route::Config(_) => ars_do_config_store::BINDING,
+        Route::Runs(_) => run_store::BINDING,
+        Route::Transcript(_) => run_transcript::BINDING,
+        Route::Memory(_) => memory_scope::BINDING,
+        Route::Friction(_) => friction_ledger::BINDING,
+        Route::Schedules(_) => schedules::BINDING,
+        Route::Config(_) => config_store::BINDING,
     }
 }
 

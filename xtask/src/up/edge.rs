@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
-use ars_edge::environment;
+use ars_proxy::environment;
 use ars_workerd::{Bot, Settings, Workerd, build_edge_worker, ensure_npm};
 
 use super::data_dir::DataDir;

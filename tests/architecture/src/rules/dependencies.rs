@@ -21,12 +21,14 @@ const L0: &str = "shared/types";
 const L1: [&str; 4] = ["shared/wire", "shared/events", "shared/auth", "shared/sql"];
 /// What the stores share, on top of the contracts it needs.
 const STORE: &str = "shared/store";
-/// What the edge decides. It names the variables that reach a container.
-const EDGE: &str = "shared/edge";
 /// The ports of the bot.
 const PORTS: &str = "containers/bot/ports";
 /// The tools of the bot's agents.
 const TOOLS: &str = "containers/bot/tools";
+/// Decisions about an owned container.
+const CONTAINER: &str = "shared/container";
+/// Decisions about a proxied request. It lists the variables that reach a container.
+const PROXY: &str = "shared/proxy";
 /// What native crates may not bring into a Worker.
 const WORKER_ONLY: &str = "worker";
 
@@ -67,9 +69,10 @@ fn may_use(from: &str, to: &str) -> bool {
         ["shared", _] if L1.contains(&from) => to == L0,
         ["shared", "store"] => [L0, "shared/sql", "shared/wire", "shared/auth"].contains(&to),
         ["shared", "runs"] => is_l0_or_l1(to) || to == "shared/friction",
+        ["shared", "proxy"] => is_l0_or_l1(to) || to == CONTAINER,
         ["shared", _] => is_l0_or_l1(to),
         ["durable-objects", "platform"] => ["shared/sql", "shared/wire", STORE, L0].contains(&to),
-        // The object of `run-store` is the shell of the logic that `runs` holds: shared, but never a peer object.
+        // An object wraps logic of `shared/`, never another object.
         ["durable-objects", _] => to == "durable-objects/platform" || (is_logic(to) && to != SQL_NATIVE),
         ["workers", _] => {
             to.starts_with("durable-objects/") || [L0, "shared/wire", "shared/auth", STORE].contains(&to)
@@ -87,7 +90,7 @@ fn may_use(from: &str, to: &str) -> bool {
         }
         // It knows the service from outside; what it shares is vocabulary, such as the token map and the names of what a
         // container is given.
-        ["xtask"] => to.starts_with("xtask/") || is_l0_or_l1(to) || to == EDGE,
+        ["xtask"] => to.starts_with("xtask/") || is_l0_or_l1(to) || to == PROXY,
         // Containers are started for the edge runtime.
         ["xtask", "engine"] => to == "xtask/workerd",
         ["xtask", _] => false,
@@ -133,7 +136,7 @@ mod tests {
     use super::*;
     use crate::graph::planted;
 
-    const FOLDERS: [&str; 23] = [
+    const FOLDERS: [&str; 24] = [
         "shared/types",
         "shared/wire",
         "shared/sql",
@@ -141,11 +144,12 @@ mod tests {
         "shared/runs",
         "shared/friction",
         "shared/agent",
-        "shared/edge",
+        "shared/container",
+        "shared/proxy",
         "shared/sql-native",
         "shared/testkit",
         "durable-objects/platform",
-        "durable-objects/run-store",
+        "durable-objects/stores",
         "durable-objects/bot",
         "workers/state",
         "containers/bot/ports",
@@ -176,9 +180,10 @@ mod tests {
             ("shared/sql", "shared/store"),
             ("shared/friction", "shared/runs"),
             ("shared/agent", "shared/runs"),
+            ("shared/container", "shared/proxy"),
             ("shared/runs", "shared/sql-native"),
             ("shared/runs", "durable-objects/platform"),
-            ("durable-objects/run-store", "durable-objects/bot"),
+            ("durable-objects/stores", "durable-objects/bot"),
             ("durable-objects/platform", "shared/runs"),
             ("workers/state", "containers/bot/core"),
             ("workers/state", "shared/runs"),
@@ -214,8 +219,8 @@ mod tests {
             ("shared/runs", "shared/store"),
             ("shared/runs", "shared/friction"),
             ("shared/sql-native", "shared/sql"),
-            ("durable-objects/run-store", "shared/runs"),
-            ("workers/state", "durable-objects/run-store"),
+            ("durable-objects/stores", "shared/runs"),
+            ("workers/state", "durable-objects/stores"),
             ("containers/bot/tools", "containers/bot/ports"),
             ("containers/bot/core", "containers/bot/tools"),
             ("containers/bot/http", "containers/bot/core"),
@@ -225,7 +230,8 @@ mod tests {
             ("containers/bot/app", "containers/bot/telemetry"),
             ("containers/bot/telemetry", "shared/events"),
             ("tests/workerd", "containers/bot/core"),
-            ("xtask", "shared/edge"),
+            ("xtask", "shared/proxy"),
+            ("shared/proxy", "shared/container"),
         ];
         for (from, to) in right {
             assert!(breaches(from, to).is_empty(), "{from} -> {to}");

@@ -1,4 +1,4 @@
-// What becomes of the headers of a proxied request and of its answer: the same rules as `shared/edge`.
+// What becomes of the headers of a proxied request and of its answer: the same rules as `shared/proxy`.
 
 const HOP_BY_HOP = new Set([
   "connection",

@@ -8,7 +8,6 @@
 //! - **Atomicity:** every answer is one synchronous span (`StoreObject`); a put compares and swaps in one statement.
 //!
 //! Not here: SQL and validation (`ars-settings`), JavaScript (`ars-platform`), the exported class.
-#![forbid(unsafe_code)]
 
 use ars_platform::{DoSql, StoreObject};
 use ars_settings::ConfigStore;

@@ -9,7 +9,6 @@
 //!   transaction.
 //!
 //! Not here: cron, SQL and validation (`ars-schedules`), JavaScript (`ars-platform`), the exported class.
-#![forbid(unsafe_code)]
 
 use ars_platform::{DoSql, StoreObject};
 use ars_schedules::ScheduleStore;

@@ -16,7 +16,7 @@ pub struct Answer {
 
 impl Answer {
     /// A body of the contract.
-    pub(crate) fn of<T: Serialize>(status: u16, body: &T) -> Self {
+    pub fn of<T: Serialize>(status: u16, body: &T) -> Self {
         match serde_json::to_string(body) {
             Ok(body) => Self { status, body, header: None },
             // Our bodies are plain data with string keys, which all have a JSON form.
@@ -25,12 +25,12 @@ impl Answer {
     }
 
     /// A failure of an admin route.
-    pub(crate) fn failed(status: u16, error: &str) -> Self {
+    pub fn failed(status: u16, error: &str) -> Self {
         Self::of(status, &Failed::of(error))
     }
 
     /// With a header.
-    pub(crate) fn with(self, name: &'static str, value: impl Into<String>) -> Self {
+    pub fn with(self, name: &'static str, value: impl Into<String>) -> Self {
         Self { header: Some((name, value.into())), ..self }
     }
 }

@@ -12,7 +12,6 @@
 //!   one transaction of the storage port, and every other ledger write is one statement that names its condition.
 //!
 //! Not here: SQL and validation (`ars-runs`), JavaScript (`ars-platform`), the exported class (the Worker's newtype).
-#![forbid(unsafe_code)]
 
 use ars_platform::{DoSql, StoreObject};
 use ars_runs::RunStore;

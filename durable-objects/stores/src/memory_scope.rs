@@ -9,7 +9,6 @@
 //! - **Atomicity:** every answer is one synchronous span (`StoreObject`); a write is one transaction.
 //!
 //! Not here: SQL, scoring and validation (`ars-memory`), JavaScript (`ars-platform`), the exported class.
-#![forbid(unsafe_code)]
 
 use ars_memory::MemoryStore;
 use ars_platform::{DoSql, StoreObject};

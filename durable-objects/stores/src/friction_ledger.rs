@@ -8,7 +8,6 @@
 //!   transaction.
 //!
 //! Not here: the analyzer, SQL and validation (`ars-friction`), JavaScript (`ars-platform`), the exported class.
-#![forbid(unsafe_code)]
 
 use ars_friction::records::FrictionStore;
 use ars_platform::{DoSql, StoreObject};

@@ -9,9 +9,8 @@
 use std::net::Ipv4Addr;
 
 use ars_auth::dashboard::by_loopback;
+use ars_container::Answer;
 use ars_wire::ingress::ErrorBody;
-
-use crate::Answer;
 
 /// The refusal of a request to this address, when that does not name this machine: the bot's own rule for the `Host`
 /// header, out of which the runtime makes the address.

@@ -10,7 +10,6 @@
 //! - **Atomicity:** every answer is one synchronous span (`StoreObject`); a write and a clear are one transaction each.
 //!
 //! Not here: SQL and validation (`ars-runs`), JavaScript (`ars-platform`), the exported class (the Worker's newtype).
-#![forbid(unsafe_code)]
 
 use ars_platform::{DoSql, StoreObject};
 use ars_runs::TranscriptStore;

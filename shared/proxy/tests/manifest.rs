@@ -1,7 +1,7 @@
 //! What is deployed: the secrets an operator is told of are those that the container is given, one container of a size
 //! that was chosen, and the tick of each minute.
 
-use ars_edge::environment::{SECRETS, VARIABLES};
+use ars_proxy::environment::{SECRETS, VARIABLES};
 
 /// The deployment's settings.
 const SETTINGS: &str = include_str!("../../../wrangler.toml");

@@ -15,8 +15,6 @@
 
 use serde::{Deserialize, Serialize};
 
-pub use crate::failure::{broke_off, exit_code, is_nobody_there, unavailable};
-
 /// How long a start may take until the bot is healthy (resident supplement 13: port-ready wait).
 pub const START_LIMIT_MS: i64 = 120_000;
 /// How long a bot may drain (bot supplement 23: `drainDeadlineMs`).
@@ -34,7 +32,7 @@ const LONGEST_BACKOFF_MS: i64 = 60_000;
 /// Between two looks at a bot that starts: a quarter of the time since the start, within these.
 const LOOKS_MS: (i64, i64) = (25, 2_000);
 /// When to ask again of a bot that ends, starts, or broke off.
-pub const SOON_S: u32 = 2;
+pub const RETRY_AFTER_S: u32 = 2;
 
 /// The container's life.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -175,7 +173,7 @@ impl Lifecycle {
             // While it ends, the bot still answers: health, pages, streams.
             Phase::Up { .. } | Phase::Ending { .. } => Verdict::Pass,
             Phase::Starting { .. } => Verdict::Hold,
-            Phase::Down | Phase::Dying { .. } => Verdict::Refuse { retry_after: SOON_S },
+            Phase::Down | Phase::Dying { .. } => Verdict::Refuse { retry_after: RETRY_AFTER_S },
             Phase::Waiting { until } => {
                 let seconds = u32::try_from((until - now + 999) / 1000).unwrap_or_default();
                 Verdict::Refuse { retry_after: seconds.max(1) }

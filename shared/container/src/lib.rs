@@ -1,0 +1,12 @@
+//! Decisions about a container owned by a Durable Object: when it starts and stops, and who may restart it.
+//!
+//! Pure: time is an argument and every decision is a value. Not here: execution (`durable-objects/platform`), proxied
+//! requests (`ars-proxy`), and the bot's half of a restart (`containers/bot/http`).
+#![forbid(unsafe_code)]
+
+mod answer;
+pub mod failure;
+pub mod lifecycle;
+pub mod restart;
+
+pub use answer::Answer;
