@@ -1,10 +1,6 @@
 //! A request on its way through: what is taken from it, and what is answered in the bot's place.
 
-use ars_container::{
-    Answer,
-    failure,
-    lifecycle,
-};
+use ars_container::{Answer, failure, lifecycle};
 use ars_platform::{Response, json, json_with, path_of, refuse};
 use ars_proxy::{environment as names, failure as answers, headers, local};
 use ars_wire::admin::RESTART_ROUTE;

@@ -325,5 +325,9 @@ fn a_bot_that_breaks_off_is_told_as_a_request_that_may_have_been_taken() {
 
 fn breaks_off(edge: &Running) {
     let answer = edge.client.post("/ingress", "good", &json!({ "text": "hello" }));
-    assert_eq!((answer.status, &answer.body["error"]), (502, &json!("the connection to the bot was lost")), "{answer:?}");
+    assert_eq!(
+        (answer.status, &answer.body["error"]),
+        (502, &json!("the connection to the bot was lost")),
+        "{answer:?}"
+    );
 }
