@@ -1,16 +1,16 @@
 //! Answers in place of the bot when it did not answer.
 
 use ars_container::{Answer, failure::is_unreachable, lifecycle::RETRY_AFTER_S};
-use ars_wire::ingress::ErrorBody;
+use ars_wire::{ErrorCode, ingress::ErrorBody};
 
 /// Returns 503 for a bot that cannot take the request now, with `Retry-After` in seconds.
 pub fn unavailable(retry_after: u32) -> Answer {
     let body = ErrorBody {
         error: "unavailable".to_owned(),
-        code: Some("unavailable".to_owned()),
+        code: Some(ErrorCode::Unavailable),
         detail: Some("the bot is not running or is starting; try again".to_owned()),
     };
-    Answer::of(503, &body).with("retry-after", retry_after.to_string())
+    Answer::of(ErrorCode::Unavailable.http_status(), &body).with("retry-after", retry_after.to_string())
 }
 
 /// Returns the answer to a request whose connection failed.
@@ -23,7 +23,7 @@ pub fn connection_lost(message: &str) -> Answer {
     }
     let body = ErrorBody {
         error: "the connection to the bot was lost".to_owned(),
-        code: Some("unavailable".to_owned()),
+        code: Some(ErrorCode::Unavailable),
         detail: Some("the bot may or may not have processed the request".to_owned()),
     };
     Answer::of(502, &body)

@@ -10,7 +10,7 @@ use std::net::Ipv4Addr;
 
 use ars_auth::dashboard::by_loopback;
 use ars_container::Answer;
-use ars_wire::ingress::ErrorBody;
+use ars_wire::{ErrorCode, ingress::ErrorBody};
 
 /// The refusal of a request to this address, when that does not name this machine: the bot's own rule for the `Host`
 /// header, out of which the runtime makes the address.
@@ -21,10 +21,10 @@ pub fn refusal(url: &str) -> Option<Answer> {
 fn forbidden() -> Answer {
     let body = ErrorBody {
         error: "forbidden".to_owned(),
-        code: Some("unauthorized".to_owned()),
+        code: Some(ErrorCode::Unauthorized),
         detail: Some("an edge before a developer's bot is asked as localhost, 127.0.0.1 or [::1]".to_owned()),
     };
-    Answer::of(403, &body)
+    Answer::of(ErrorCode::Unauthorized.http_status(), &body)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! What a store answers instead of a result: the caller's fault or ours, never one for the other.
 
 use ars_sql::SqlError;
+use ars_wire::ErrorCode;
 
 /// A request the store will not serve as things stand.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -36,13 +37,18 @@ impl Refusal {
         Self::Conflict(body.into())
     }
 
-    /// The HTTP status it travels with.
-    pub const fn status(&self) -> u16 {
+    /// Returns the error code.
+    pub const fn code(&self) -> ErrorCode {
         match self {
-            Self::Field(_) => 400,
-            Self::Conflict(_) => 409,
-            Self::TooLarge(_) => 413,
+            Self::Field(_) => ErrorCode::InvalidInput,
+            Self::Conflict(_) => ErrorCode::Conflict,
+            Self::TooLarge(_) => ErrorCode::PayloadTooLarge,
         }
+    }
+
+    /// Returns the HTTP status.
+    pub const fn status(&self) -> u16 {
+        self.code().http_status()
     }
 
     /// The JSON text it travels as.

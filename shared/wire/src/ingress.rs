@@ -3,6 +3,8 @@
 use ars_types::{RunId, RunStatus};
 use serde::{Deserialize, Serialize};
 
+use crate::{ErrorCode, error_code};
+
 /// `POST` only.
 pub const ROUTE: &str = "/ingress";
 
@@ -42,9 +44,9 @@ pub struct Accepted {
 pub struct ErrorBody {
     /// Short text; names the offending field, never its value.
     pub error: String,
-    /// A word for programs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub code: Option<String>,
+    /// The code, where the surface has one.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "error_code::known")]
+    pub code: Option<ErrorCode>,
     /// More for humans.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,

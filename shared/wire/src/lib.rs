@@ -16,8 +16,10 @@ pub mod schedules;
 pub mod state;
 pub mod transcript;
 
+mod error_code;
 mod millis;
 mod moment;
 mod whole;
 
+pub use error_code::ErrorCode;
 pub use moment::Moment;

@@ -1,6 +1,6 @@
 //! The shapes of answers, in one place: JSON, plain text, HTML.
 
-use ars_wire::ingress::ErrorBody;
+use ars_wire::{ErrorCode, ingress::ErrorBody};
 use axum::{
     body::Body,
     http::{HeaderValue, StatusCode, header},
@@ -20,9 +20,14 @@ pub(crate) fn json<T: Serialize>(status: StatusCode, body: &T) -> Response {
     }
 }
 
-/// A JSON error with a word for programs.
-pub(crate) fn coded(status: StatusCode, error: &str, code: &str) -> Response {
-    json(status, &ErrorBody { error: error.into(), code: Some(code.into()), detail: None })
+/// Returns a JSON error with its code.
+pub(crate) fn coded(code: ErrorCode, error: &str) -> Response {
+    json(status_of(code), &ErrorBody { error: error.into(), code: Some(code), detail: None })
+}
+
+/// Returns the HTTP status of a code.
+pub(crate) fn status_of(code: ErrorCode) -> StatusCode {
+    StatusCode::from_u16(code.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
 /// Plain text.

@@ -9,8 +9,8 @@ pub mod watch;
 
 use std::process::ExitCode;
 
-/// The invocation or the configuration is wrong (bot supplement section 28).
-const USAGE: u8 = 2;
+use ars_wire::ErrorCode;
+
 /// A shell says this of a process that Ctrl-C ended.
 const INTERRUPTED: u8 = 130;
 
@@ -34,22 +34,27 @@ pub enum Failure {
 impl Failure {
     /// Prints it and says how to exit.
     pub fn report(self) -> ExitCode {
-        let (code, message) = match &self {
-            Self::InvalidInput(message) => ("invalid_input", message.clone()),
-            Self::Refused(words) => ("refused", words.clone()),
-            Self::Conflict(message) => ("conflict", message.clone()),
-            Self::Failed(words) => ("failed", words.clone()),
-            Self::Unavailable(error) => ("unavailable", format!("{error:#}")),
-            Self::Internal(error) => ("internal", format!("{error:#}")),
+        let code = self.code();
+        let message = match self {
+            Self::InvalidInput(message)
+            | Self::Refused(message)
+            | Self::Conflict(message)
+            | Self::Failed(message) => message,
+            Self::Unavailable(error) | Self::Internal(error) => format!("{error:#}"),
         };
         ars_bot_cli::tell(&format!("error ({code}): {message}"));
+        ExitCode::from(code.exit_code())
+    }
+
+    /// Returns the error code.
+    const fn code(&self) -> ErrorCode {
         match self {
-            Self::InvalidInput(_) => ExitCode::from(USAGE),
-            Self::Refused(_)
-            | Self::Conflict(_)
-            | Self::Failed(_)
-            | Self::Unavailable(_)
-            | Self::Internal(_) => ExitCode::FAILURE,
+            Self::InvalidInput(_) => ErrorCode::InvalidInput,
+            Self::Refused(_) => ErrorCode::Refused,
+            Self::Conflict(_) => ErrorCode::Conflict,
+            Self::Failed(_) => ErrorCode::Failed,
+            Self::Unavailable(_) => ErrorCode::Unavailable,
+            Self::Internal(_) => ErrorCode::Internal,
         }
     }
 }

@@ -3,9 +3,9 @@
 //! A surface's paths must not fall through to the health probe in any spelling, or a client would take its 200 for
 //! an answer (bot supplement section 4, "Ownership").
 
+use ars_wire::ErrorCode;
 use axum::{
     extract::{Request, State},
-    http::StatusCode,
     response::Response,
 };
 
@@ -20,7 +20,7 @@ const SURFACES: [&str; 5] = ["api", "mcp", "residents", "costs", "admin"];
 /// Answers 404 below a surface and the probe elsewhere.
 pub(crate) async fn answer(State(state): State<HttpState>, request: Request) -> Response {
     if belongs_to_a_surface(request.uri().path()) {
-        return respond::coded(StatusCode::NOT_FOUND, "no such route", "not_found");
+        return respond::coded(ErrorCode::NotFound, "no such route");
     }
     healthz::probe(State(state)).await
 }

@@ -2,6 +2,7 @@
 
 use ars_bot_core::registry::StopOutcome;
 use ars_types::{RunId, StopMode};
+use ars_wire::ErrorCode;
 use axum::{
     Extension,
     extract::State,
@@ -31,7 +32,7 @@ pub(crate) async fn stop(
     run: RunRef,
 ) -> Response {
     let Some(mode) = params::query(&uri, "mode").as_deref().and_then(StopMode::parse) else {
-        return respond::coded(StatusCode::BAD_REQUEST, "mode must be soft or hard", "invalid_input");
+        return respond::coded(ErrorCode::InvalidInput, "mode must be soft or hard");
     };
     match state.core.stop_with_token(&run.id, &run.token, mode).await {
         StopOutcome::Stopping => {
@@ -53,5 +54,5 @@ async fn without_token(state: &HttpState, viewer: &Viewer, id: &RunId) -> Respon
 }
 
 fn already_finished() -> Response {
-    respond::coded(StatusCode::CONFLICT, "the run has already finished", "conflict")
+    respond::coded(ErrorCode::Conflict, "the run has already finished")
 }
