@@ -4,7 +4,10 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::{Actor, Denied, Secret};
+use crate::{
+    Actor, Denied, Secret,
+    gate::{self, Head, Rules},
+};
 
 /// Mode `none`: no credential, so only this machine, and only when the service is not published elsewhere.
 ///
@@ -21,8 +24,10 @@ pub fn by_loopback(peer: IpAddr, public_base_url: Option<&str>) -> Result<Actor,
 
 /// Mode `token`: whoever presents the one secret is the one configured actor (`access:<name>`).
 pub fn by_token(presented: Option<&str>, secret: &Secret, actor_id: &str) -> Result<Actor, Denied> {
-    let matches = presented.is_some_and(|presented| secret.matches(presented.as_bytes()));
-    if matches { Ok(Actor::browser(actor_id)) } else { Err(Denied::BadCredential) }
+    let credentials = Some(secret);
+    let rules = Rules::new(gate::order::DASHBOARD, &credentials);
+    let admitted = gate::admit(&rules, &Head { presented, ..Head::default() });
+    admitted.map(|_| Actor::browser(actor_id)).map_err(|_| Denied::BadCredential)
 }
 
 /// The three addresses the specification names, not the whole of 127.0.0.0/8.

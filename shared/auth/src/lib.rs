@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod dashboard;
+pub mod gate;
 pub mod grants;
 pub mod policy;
 

@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::Secret;
+use crate::{Secret, gate::Credentials};
 
 /// The scope that lets a token start runs.
 const DISPATCH: &str = "dispatch";
@@ -90,21 +90,9 @@ impl TokenMap {
         ParsedTokens { map: Self::default(), fault: Some(fault) }
     }
 
-    /// Whether no token is configured: the endpoints are then disabled, never open.
+    /// Returns `true` if no token is configured. The endpoints are then disabled, never open.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
-    }
-
-    /// Whom the presented token stands for. Compares with every token, so that the time taken does not tell which
-    /// one matched.
-    pub fn authenticate(&self, presented: &str) -> Option<&TokenEntry> {
-        let mut matched = None;
-        for (token, entry) in &self.entries {
-            if token.matches(presented.as_bytes()) {
-                matched = Some(entry);
-            }
-        }
-        matched
     }
 
     /// The token of a subject, when exactly one entry has it: nothing is better than somebody else's.
@@ -128,6 +116,25 @@ impl TokenMap {
         let parse =
             |(token, entry): (String, Value)| Some((Secret::parse(Some(token))?, TokenEntry::parse(&entry)?));
         Self { entries: entries.into_iter().filter_map(parse).collect() }
+    }
+}
+
+impl Credentials for TokenMap {
+    type Holder = TokenEntry;
+
+    fn is_configured(&self) -> bool {
+        !self.is_empty()
+    }
+
+    /// Compares with every token, so that the time does not depend on which one matches.
+    fn authenticate<'a>(&'a self, presented: &'a str) -> Option<&'a TokenEntry> {
+        let mut matched = None;
+        for (token, entry) in &self.entries {
+            if token.matches(presented.as_bytes()) {
+                matched = Some(entry);
+            }
+        }
+        matched
     }
 }
 

@@ -4,7 +4,10 @@
 //! which body, what the bot says about them, and what it says about itself. Whatever cannot be read refuses.
 //! Not here: stopping and starting (`lifecycle`), and the bot's own decision (`containers/bot/http`).
 
-use ars_auth::{TokenMap, bearer};
+use ars_auth::{
+    TokenMap, bearer,
+    gate::{self, Rejection, Rules},
+};
 use ars_wire::admin::{ACTION, Authorized, Failed, NotRunning, RestartRefused, Restarting};
 use serde_json::Value;
 
@@ -21,15 +24,13 @@ const REASON_LIMIT: usize = 300;
 
 /// Whom the head of a request comes from, or why it is refused. Nothing of the body is read before.
 pub fn caller(method: &str, authorization: Option<&str>, tokens: Option<&str>) -> Result<String, Answer> {
-    if method != "POST" {
-        return Err(Answer::failed(405, "POST only").with("allow", "POST"));
-    }
     let tokens = TokenMap::parse(tokens).map;
-    if tokens.is_empty() {
-        return Err(Answer::failed(503, "disabled"));
+    let head = gate::Head { method, presented: bearer(authorization), content_length: None };
+    match gate::admit(&Rules::new(gate::order::RESTART, &tokens), &head) {
+        Ok(admitted) => Ok(admitted.holder.subject.clone()),
+        Err(Rejection::Method) => Err(Answer::failed(405, "POST only").with("allow", "POST")),
+        Err(rejection) => Err(Answer::failed(rejection.code().http_status(), &rejection.to_string())),
     }
-    let entry = bearer(authorization).and_then(|presented| tokens.authenticate(presented));
-    entry.map(|entry| entry.subject.clone()).ok_or_else(|| Answer::failed(401, "unauthorized"))
 }
 
 /// Whether the caller insists. `None` is a body that was too long, or broke off.

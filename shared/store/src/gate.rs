@@ -3,8 +3,14 @@
 //! The order is part of the contract, because each check has its own status. It stands here and not in the Worker so
 //! that the Worker's stand-in for tests asks the very same questions. Not here: the body (checks 6 and 7).
 
-use ars_auth::{Secret, strict_bearer};
+use ars_auth::{
+    Secret,
+    gate::{self, Rules},
+    strict_bearer,
+};
 use ars_wire::{health, state::Route};
+
+pub use ars_auth::gate::Rejection;
 
 /// What the gate sees of a request.
 pub struct Head<'a> {
@@ -32,70 +38,25 @@ pub enum Admitted {
     },
 }
 
-/// Why a request was not let in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Denial {
-    /// No such route.
-    NotFound,
-    /// The route is there, for POST.
-    MethodNotAllowed,
-    /// No valid bearer.
-    Unauthorized,
-    /// No length, or one that is not plain digits.
-    LengthRequired,
-    /// Longer than the route takes.
-    TooLarge {
-        /// What it takes.
-        fence: usize,
-    },
-}
-
-impl Denial {
-    /// Its HTTP status.
-    pub const fn status(self) -> u16 {
-        match self {
-            Self::NotFound => 404,
-            Self::MethodNotAllowed => 405,
-            Self::Unauthorized => 401,
-            Self::LengthRequired => 411,
-            Self::TooLarge { .. } => 413,
-        }
-    }
-
-    /// Its text (section 1.3).
-    pub fn message(self) -> String {
-        match self {
-            Self::NotFound => "not found".to_owned(),
-            Self::MethodNotAllowed => "method not allowed".to_owned(),
-            Self::Unauthorized => "unauthorized".to_owned(),
-            Self::LengthRequired => "a numeric Content-Length is needed".to_owned(),
-            Self::TooLarge { fence } => format!("the body may have at most {fence} bytes"),
-        }
-    }
-}
-
-/// Decides. `secret` is what the Worker was given; without one nothing is authorized.
-pub fn admit(head: &Head<'_>, secret: Option<&Secret>) -> Result<Admitted, Denial> {
+/// Runs the checks before the body. Without a secret no call is authorized.
+///
+/// # Errors
+///
+/// Returns the first failing check.
+pub fn admit(head: &Head<'_>, secret: Option<&Secret>) -> Result<Admitted, Rejection> {
     if head.method == "GET" && head.path == health::ROUTE {
         return Ok(Admitted::Health);
     }
-    let route = Route::of(head.path).ok_or(Denial::NotFound)?;
-    if head.method != "POST" {
-        return Err(Denial::MethodNotAllowed);
-    }
+    let route = Route::of(head.path);
+    let rules = Rules::new(gate::order::STATE, &secret);
+    let rules = match route {
+        Some(route) => rules.with_limit(route.fence()),
+        None => rules.without_route(),
+    };
     let presented = head.authorization.and_then(strict_bearer);
-    if !presented.zip(secret).is_some_and(|(token, secret)| secret.matches(token.as_bytes())) {
-        return Err(Denial::Unauthorized);
-    }
-    let digits = head.content_length.map(str::trim).unwrap_or_default();
-    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(Denial::LengthRequired);
-    }
-    // More digits than a number holds is a length beyond any fence.
-    match digits.parse() {
-        Ok(length) if length <= route.fence() => Ok(Admitted::Call { route, length }),
-        _ => Err(Denial::TooLarge { fence: route.fence() }),
-    }
+    let read = gate::Head { method: head.method, presented, content_length: head.content_length };
+    let length = gate::admit(&rules, &read)?.length.unwrap_or_default();
+    route.map(|route| Admitted::Call { route, length }).ok_or(Rejection::NotFound)
 }
 
 #[cfg(test)]
@@ -113,7 +74,7 @@ mod tests {
 
     const PUT: Route = Route::Runs(RunVerb::Put);
 
-    fn gate(head: &Head<'_>) -> Result<Admitted, Denial> {
+    fn decide(head: &Head<'_>) -> Result<Admitted, Rejection> {
         admit(head, Secret::parse(Some("s3cret".to_owned())).as_ref())
     }
 
@@ -121,7 +82,7 @@ mod tests {
     fn every_route_is_open_to_a_complete_request() {
         for route in Route::all() {
             assert_eq!(
-                gate(&Head { path: route.path(), ..COMPLETE }),
+                decide(&Head { path: route.path(), ..COMPLETE }),
                 Ok(Admitted::Call { route, length: 2 })
             );
         }
@@ -131,17 +92,17 @@ mod tests {
     fn each_check_comes_before_all_that_follow_it() {
         // Section 1.1: a request that fails a check and every later one is answered by the first.
         let nothing = Head { method: "GET", path: "/nowhere", authorization: None, content_length: None };
-        assert_eq!(gate(&nothing), Err(Denial::NotFound));
+        assert_eq!(decide(&nothing), Err(Rejection::NotFound));
         let known = Head { path: "/runs/put", ..nothing };
-        assert_eq!(gate(&known), Err(Denial::MethodNotAllowed));
+        assert_eq!(decide(&known), Err(Rejection::Method));
         let posted = Head { method: "POST", ..known };
-        assert_eq!(gate(&posted), Err(Denial::Unauthorized));
+        assert_eq!(decide(&posted), Err(Rejection::Unauthenticated));
         let too_long = Head { content_length: Some("99999999"), ..posted };
-        assert_eq!(gate(&too_long), Err(Denial::Unauthorized));
+        assert_eq!(decide(&too_long), Err(Rejection::Unauthenticated));
         let authorized = Head { authorization: COMPLETE.authorization, ..posted };
-        assert_eq!(gate(&authorized), Err(Denial::LengthRequired));
+        assert_eq!(decide(&authorized), Err(Rejection::LengthRequired));
         let declared = Head { content_length: Some("99999999"), ..authorized };
-        assert_eq!(gate(&declared), Err(Denial::TooLarge { fence: fence::RECORD }));
+        assert_eq!(decide(&declared), Err(Rejection::TooLarge { max_body_bytes: fence::RECORD }));
     }
 
     #[test]
@@ -149,7 +110,7 @@ mod tests {
         let health = Head { method: "GET", path: "/healthz", authorization: None, content_length: None };
         assert_eq!(admit(&health, None), Ok(Admitted::Health));
         for (method, path) in [("POST", "/healthz"), ("HEAD", "/healthz"), ("GET", "/healthz/")] {
-            assert_eq!(gate(&Head { method, path, ..health }), Err(Denial::NotFound), "{method} {path}");
+            assert_eq!(decide(&Head { method, path, ..health }), Err(Rejection::NotFound), "{method} {path}");
         }
     }
 
@@ -166,7 +127,7 @@ mod tests {
             "Bearer s3crett",
         ] {
             let head = Head { authorization: Some(authorization), ..COMPLETE };
-            assert_eq!(gate(&head), Err(Denial::Unauthorized), "{authorization:?}");
+            assert_eq!(decide(&head), Err(Rejection::Unauthenticated), "{authorization:?}");
         }
     }
 
@@ -176,32 +137,32 @@ mod tests {
             let secret = Secret::parse(secret);
             for authorization in ["Bearer ", "Bearer s3cret", ""] {
                 let head = Head { authorization: Some(authorization), ..COMPLETE };
-                assert_eq!(admit(&head, secret.as_ref()), Err(Denial::Unauthorized));
+                assert_eq!(admit(&head, secret.as_ref()), Err(Rejection::Unauthenticated));
             }
         }
     }
 
     #[test]
     fn a_length_is_plain_digits_and_at_most_the_fence() {
-        let put = |length| gate(&Head { content_length: length, ..COMPLETE });
+        let put = |length| decide(&Head { content_length: length, ..COMPLETE });
         for length in
             [None, Some(""), Some("  "), Some("0x10"), Some("1e3"), Some("1.0"), Some("+1"), Some("-1")]
         {
-            assert_eq!(put(length), Err(Denial::LengthRequired), "{length:?}");
+            assert_eq!(put(length), Err(Rejection::LengthRequired), "{length:?}");
         }
         assert_eq!(put(Some(" 7 ")), Ok(Admitted::Call { route: PUT, length: 7 }));
         assert_eq!(put(Some("2097152")), Ok(Admitted::Call { route: PUT, length: 2_097_152 }));
-        let refused = Err(Denial::TooLarge { fence: 2_097_152 });
+        let refused = Err(Rejection::TooLarge { max_body_bytes: 2_097_152 });
         for length in ["2097153", "99999999999999999999999999"] {
             assert_eq!(put(Some(length)), refused, "{length}");
         }
         for route in Route::all() {
             let fence = route.fence();
             let at = |length: usize| {
-                gate(&Head { path: route.path(), content_length: Some(&length.to_string()), ..COMPLETE })
+                decide(&Head { path: route.path(), content_length: Some(&length.to_string()), ..COMPLETE })
             };
             assert!(at(fence).is_ok(), "{route:?}");
-            assert_eq!(at(fence + 1), Err(Denial::TooLarge { fence }), "{route:?}");
+            assert_eq!(at(fence + 1), Err(Rejection::TooLarge { max_body_bytes: fence }), "{route:?}");
         }
     }
 }

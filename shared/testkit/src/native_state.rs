@@ -57,7 +57,7 @@ impl NativeState {
                 Ok(body) => self.call(route, body, now),
                 Err(_) => refuse(400, "body must be UTF-8"),
             },
-            Err(denial) => refuse(denial.status(), &denial.message()),
+            Err(rejection) => refuse(rejection.code().http_status(), &rejection.to_string()),
         }
     }
 

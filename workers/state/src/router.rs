@@ -4,7 +4,7 @@
 use ars_auth::Secret;
 use ars_platform::{Response, json, path_of, refuse};
 use ars_store::{
-    gate::{Admitted, Denial, Head, admit as gate},
+    gate::{Admitted, Head, Rejection, admit as gate},
     key_of,
 };
 use ars_wire::{health::StateHealth, state::Route};
@@ -48,7 +48,7 @@ pub fn admit(
         Ok(Admitted::Call { route, .. }) => {
             Route::all().position(|known| known == route).map_or(JsValue::UNDEFINED, JsValue::from)
         }
-        Err(denial) => refuse(denial.status(), &denial.message()).into(),
+        Err(rejection) => reject(rejection).into(),
     }
 }
 
@@ -75,8 +75,11 @@ pub fn refuse_cut_off() -> Response {
 }
 
 fn refuse_length(route: Route) -> Response {
-    let denial = Denial::TooLarge { fence: route.fence() };
-    refuse(denial.status(), &denial.message())
+    reject(Rejection::TooLarge { max_body_bytes: route.fence() })
+}
+
+fn reject(rejection: Rejection) -> Response {
+    refuse(rejection.code().http_status(), &rejection.to_string())
 }
 
 fn health() -> Response {

@@ -3,10 +3,13 @@
 //! The checks that need no body are one function; the body is read only for whom it lets in. What the body must
 //! hold is `routes::ingress::body`.
 
-use ars_auth::{TokenEntry, TokenMap, bearer};
-use ars_wire::ingress::ErrorBody;
+use ars_auth::{
+    TokenEntry, TokenMap, bearer,
+    gate::{self, Head, Rejection, Rules, order},
+};
+use ars_wire::{ErrorCode, ingress::ErrorBody};
 use axum::{
-    http::{HeaderMap, HeaderValue, Method, StatusCode, header},
+    http::{HeaderMap, HeaderValue, Method, header},
     response::Response,
 };
 
@@ -19,47 +22,43 @@ const DISPATCH_SCOPE: &str = "dispatch";
 /// next process is up a few seconds later.
 const NEXT_PROCESS_S: &str = "5";
 
-/// Why a request was turned away. Every one is the caller's to mend, but for the last two.
+/// The reason for which a request has no result.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// Not a POST.
-    Method,
-    /// No token is configured: the endpoint is off, never open.
-    Disabled,
-    /// The bearer is missing, malformed or unknown.
-    Unauthorized,
-    /// The token may not start runs.
-    Forbidden,
-    /// The body is over the cap.
+    /// A check before the body failed.
+    Gate(Rejection),
+    /// The body exceeds the limit.
     TooLarge,
     /// The body did not arrive in time.
     TooSlow,
-    /// The body is not what it must be; the text names the field, never its value.
+    /// The body is malformed. The text names the field, never its value.
     BadBody(String),
-    /// The process is ending and took nothing of the request: the next one will.
+    /// The process is shutting down and accepted no part of the request. The next process will.
     Draining,
-    /// The core threw outside its own handling: ours, so nothing of it is told.
+    /// The core failed outside its own error handling.
     Internal,
 }
 
-/// The checks before the body, in the order the specification fixes.
+/// Runs the checks before the body and returns the token's entry.
 pub(crate) fn admit<'t>(
-    method: &Method,
-    headers: &HeaderMap,
+    method: &'t Method,
+    headers: &'t HeaderMap,
     tokens: &'t TokenMap,
-) -> Result<&'t TokenEntry, Refusal> {
-    if method != Method::POST {
-        return Err(Refusal::Method);
+) -> Result<&'t TokenEntry, Rejection> {
+    let rules = Rules::new(order::INGRESS, tokens).with_scope(&may_dispatch);
+    let presented = bearer(headers.get_all(header::AUTHORIZATION));
+    let head = Head { method: method.as_str(), presented, content_length: None };
+    gate::admit(&rules, &head).map(|admitted| admitted.holder)
+}
+
+fn may_dispatch(entry: &TokenEntry) -> bool {
+    entry.has_scope(DISPATCH_SCOPE)
+}
+
+impl From<Rejection> for Refusal {
+    fn from(rejection: Rejection) -> Self {
+        Self::Gate(rejection)
     }
-    if tokens.is_empty() {
-        return Err(Refusal::Disabled);
-    }
-    let presented = bearer(headers.get_all(header::AUTHORIZATION)).ok_or(Refusal::Unauthorized)?;
-    let entry = tokens.authenticate(presented).ok_or(Refusal::Unauthorized)?;
-    if !entry.has_scope(DISPATCH_SCOPE) {
-        return Err(Refusal::Forbidden);
-    }
-    Ok(entry)
 }
 
 impl From<BodyFault> for Refusal {
@@ -73,35 +72,42 @@ impl From<BodyFault> for Refusal {
 }
 
 impl Refusal {
+    /// Returns the error code.
+    fn code(&self) -> ErrorCode {
+        match self {
+            Self::Gate(rejection) => rejection.code(),
+            Self::TooLarge => ErrorCode::PayloadTooLarge,
+            Self::TooSlow => ErrorCode::RequestTimeout,
+            Self::BadBody(_) => ErrorCode::InvalidInput,
+            Self::Draining => ErrorCode::Unavailable,
+            Self::Internal => ErrorCode::Internal,
+        }
+    }
+
     /// The answer (bot supplement section 2).
     pub(crate) fn into_response(self) -> Response {
-        let (status, error, code, detail) = match &self {
-            Self::Method => (StatusCode::METHOD_NOT_ALLOWED, "POST only", None, None),
-            Self::Disabled => {
-                let detail = "set SERVICE_INGRESS_TOKENS to enable this endpoint";
-                (StatusCode::SERVICE_UNAVAILABLE, "disabled", None, Some(detail))
+        let (error, detail) = match &self {
+            Self::Gate(Rejection::Method) => ("POST only".to_owned(), None),
+            Self::Gate(Rejection::Disabled) => {
+                ("disabled".to_owned(), Some("set SERVICE_INGRESS_TOKENS to enable this endpoint"))
             }
-            Self::Unauthorized => (StatusCode::UNAUTHORIZED, "unauthorized", None, None),
-            Self::Forbidden => (StatusCode::FORBIDDEN, "forbidden", Some("unauthorized"), None),
-            Self::TooLarge => {
-                (StatusCode::PAYLOAD_TOO_LARGE, "the body is larger than 1000000 bytes", None, None)
-            }
-            Self::TooSlow => (StatusCode::REQUEST_TIMEOUT, "the body took too long to arrive", None, None),
-            Self::BadBody(text) => (StatusCode::BAD_REQUEST, text.as_str(), None, None),
+            Self::Gate(rejection) => (rejection.to_string(), None),
+            Self::TooLarge => ("the body is larger than 1000000 bytes".to_owned(), None),
+            Self::TooSlow => ("the body took too long to arrive".to_owned(), None),
+            Self::BadBody(text) => (text.clone(), None),
             Self::Draining => {
                 let detail = "the service is being restarted and took nothing of this request; try again";
-                (StatusCode::SERVICE_UNAVAILABLE, "unavailable", Some("unavailable"), Some(detail))
+                ("unavailable".to_owned(), Some(detail))
             }
-            Self::Internal => (StatusCode::INTERNAL_SERVER_ERROR, "internal error", None, None),
+            Self::Internal => ("internal error".to_owned(), None),
         };
-        let body = ErrorBody {
-            error: error.to_owned(),
-            code: code.map(str::to_owned),
-            detail: detail.map(str::to_owned),
-        };
-        let mut response = respond::json(status, &body);
+        let code = self.code();
+        // The other bodies carry no code: their status is enough, and the contract fixes their bytes.
+        let shown = matches!(self, Self::Gate(Rejection::Forbidden) | Self::Draining).then_some(code);
+        let body = ErrorBody { error, code: shown, detail: detail.map(str::to_owned) };
+        let mut response = respond::json(respond::status_of(code), &body);
         match self {
-            Self::Method => {
+            Self::Gate(Rejection::Method) => {
                 response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
             }
             // The rest of the body is not wanted, so the connection cannot carry another request.
@@ -111,7 +117,7 @@ impl Refusal {
             Self::Draining => {
                 response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static(NEXT_PROCESS_S));
             }
-            Self::Disabled | Self::Unauthorized | Self::Forbidden | Self::BadBody(_) | Self::Internal => {}
+            Self::Gate(_) | Self::BadBody(_) | Self::Internal => {}
         }
         response
     }
@@ -123,7 +129,7 @@ mod tests {
 
     const TOKENS: &str = r#"{"good":{"subject":"ann"},"reader":{"subject":"bo","scopes":["runs:read"]}}"#;
 
-    fn admitted(method: &Method, authorization: &[&str], tokens: &str) -> Result<String, Refusal> {
+    fn admitted(method: &Method, authorization: &[&str], tokens: &str) -> Result<String, Rejection> {
         let mut headers = HeaderMap::new();
         for value in authorization {
             headers.append(header::AUTHORIZATION, HeaderValue::from_str(value).unwrap());
@@ -137,21 +143,21 @@ mod tests {
         let (get, post) = (Method::GET, Method::POST);
         let none: &[&str] = &[];
         for (method, authorization, tokens, expected) in [
-            (&get, none, "", Err(Refusal::Method)),
-            (&get, &["Bearer good"], TOKENS, Err(Refusal::Method)),
-            (&Method::OPTIONS, none, TOKENS, Err(Refusal::Method)),
-            (&post, none, "", Err(Refusal::Disabled)),
-            (&post, &["Bearer good"], "", Err(Refusal::Disabled)),
-            (&post, &["Bearer good"], "[]", Err(Refusal::Disabled)),
-            (&post, &["Bearer good"], "{\"good\":{}}", Err(Refusal::Disabled)),
-            (&post, none, TOKENS, Err(Refusal::Unauthorized)),
-            (&post, &["Bearer nope"], TOKENS, Err(Refusal::Unauthorized)),
-            (&post, &["Bearer goo"], TOKENS, Err(Refusal::Unauthorized)),
-            (&post, &["Basic good"], TOKENS, Err(Refusal::Unauthorized)),
-            (&post, &["good"], TOKENS, Err(Refusal::Unauthorized)),
-            (&post, &["Bearer"], TOKENS, Err(Refusal::Unauthorized)),
-            (&post, &["Basic x", "Bearer good"], TOKENS, Err(Refusal::Unauthorized)),
-            (&post, &["Bearer reader"], TOKENS, Err(Refusal::Forbidden)),
+            (&get, none, "", Err(Rejection::Method)),
+            (&get, &["Bearer good"], TOKENS, Err(Rejection::Method)),
+            (&Method::OPTIONS, none, TOKENS, Err(Rejection::Method)),
+            (&post, none, "", Err(Rejection::Disabled)),
+            (&post, &["Bearer good"], "", Err(Rejection::Disabled)),
+            (&post, &["Bearer good"], "[]", Err(Rejection::Disabled)),
+            (&post, &["Bearer good"], "{\"good\":{}}", Err(Rejection::Disabled)),
+            (&post, none, TOKENS, Err(Rejection::Unauthenticated)),
+            (&post, &["Bearer nope"], TOKENS, Err(Rejection::Unauthenticated)),
+            (&post, &["Bearer goo"], TOKENS, Err(Rejection::Unauthenticated)),
+            (&post, &["Basic good"], TOKENS, Err(Rejection::Unauthenticated)),
+            (&post, &["good"], TOKENS, Err(Rejection::Unauthenticated)),
+            (&post, &["Bearer"], TOKENS, Err(Rejection::Unauthenticated)),
+            (&post, &["Basic x", "Bearer good"], TOKENS, Err(Rejection::Unauthenticated)),
+            (&post, &["Bearer reader"], TOKENS, Err(Rejection::Forbidden)),
             (&post, &["Bearer good"], TOKENS, Ok("ann".to_owned())),
             (&post, &["bEARER   good  "], TOKENS, Ok("ann".to_owned())),
             (&post, &["Bearer good", "Bearer nope"], TOKENS, Ok("ann".to_owned())),

@@ -3,6 +3,7 @@
 //! The edge names whom it has authenticated, and strips that header from everything else, so the subject alone is
 //! judged; without it the bearer is. The answer changes nothing here: the edge restarts.
 
+use ars_auth::gate::Rejection;
 use ars_wire::admin::{Authorized, SUBJECT_HEADER, subject_of};
 use axum::{
     extract::State,
@@ -10,7 +11,7 @@ use axum::{
     response::Response,
 };
 
-use super::caller::{self, Refusal};
+use super::caller;
 use crate::{respond, state::HttpState};
 
 /// Answers the edge.
@@ -21,23 +22,19 @@ pub(crate) async fn authorize(
 ) -> Response {
     match decide(&state, &method, &headers) {
         Ok(subject) => respond::json(StatusCode::OK, &Authorized::of(subject)),
-        Err(refusal) => {
-            tracing::info!(route = "admin/restart/authorize", reason = %refusal, "refused");
-            refusal.into_response()
+        Err(rejection) => {
+            tracing::info!(route = "admin/restart/authorize", reason = %rejection, "rejected");
+            caller::reject(rejection)
         }
     }
 }
 
-fn decide(state: &HttpState, method: &Method, headers: &HeaderMap) -> Result<String, Refusal> {
-    caller::open(state, method)?;
-    let mut named = headers.get_all(SUBJECT_HEADER).iter();
-    match (named.next(), named.next()) {
-        (None, _) => caller::by_bearer(state, headers),
-        (Some(subject), None) => {
-            let subject = subject_of(subject.as_bytes()).ok_or(Refusal::Unauthorized)?;
-            caller::by_subject(state, &subject)
-        }
-        // The edge names one.
-        (Some(_), Some(_)) => Err(Refusal::Unauthorized),
+fn decide(state: &HttpState, method: &Method, headers: &HeaderMap) -> Result<String, Rejection> {
+    let mut values = headers.get_all(SUBJECT_HEADER).iter();
+    match (values.next(), values.next()) {
+        (None, _) => caller::by_bearer(state, method, headers),
+        (Some(value), None) => caller::by_subject(state, method, subject_of(value.as_bytes()).as_deref()),
+        // The edge sends one value.
+        (Some(_), Some(_)) => caller::by_subject(state, method, None),
     }
 }

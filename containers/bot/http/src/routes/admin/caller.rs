@@ -1,71 +1,76 @@
-//! Who may use an admin route: method, tokens, bearer, grant, in this order (bot supplement 20.2).
+//! The gate of the admin routes: method, tokens, bearer, grant.
 
-use ars_auth::{Actor, Ingress, TokenEntry, bearer, grants::granted};
+use ars_auth::{
+    Actor, Ingress, TokenEntry, TokenMap, bearer,
+    gate::{self, Credentials, Head, Rejection, Rules, order},
+    grants::granted,
+};
 use ars_wire::admin::{ACTION, Failed};
 use axum::{
-    http::{HeaderMap, HeaderValue, Method, StatusCode, header},
+    http::{HeaderMap, HeaderValue, Method, header},
     response::Response,
 };
 
 use crate::{respond, state::HttpState};
 
-/// Why a request was turned away.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Refusal {
-    /// Not a POST.
-    #[error("POST only")]
-    Method,
-    /// No token is configured: the route is off, never open.
-    #[error("disabled")]
-    Disabled,
-    /// Nobody, or nobody known.
-    #[error("unauthorized")]
-    Unauthorized,
-    /// Somebody known, who may not.
-    #[error("deploy:write is missing")]
-    Forbidden,
-}
-
-impl Refusal {
-    /// The answer.
-    pub(super) fn into_response(self) -> Response {
-        let status = match self {
-            Self::Method => StatusCode::METHOD_NOT_ALLOWED,
-            Self::Disabled => StatusCode::SERVICE_UNAVAILABLE,
-            Self::Unauthorized => StatusCode::UNAUTHORIZED,
-            Self::Forbidden => StatusCode::FORBIDDEN,
-        };
-        let mut response = respond::json(status, &Failed::of(self.to_string()));
-        if self == Self::Method {
-            response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
-        }
-        response
+/// Returns the answer to a rejected request.
+pub(super) fn reject(rejection: Rejection) -> Response {
+    let text = match rejection {
+        Rejection::Method => "POST only".to_owned(),
+        Rejection::Forbidden => format!("{ACTION} is missing"),
+        other => other.to_string(),
+    };
+    let mut response = respond::json(respond::status_of(rejection.code()), &Failed::of(text));
+    if rejection == Rejection::Method {
+        response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
     }
+    response
 }
 
-/// The questions before anybody is known.
-pub(super) fn open(state: &HttpState, method: &Method) -> Result<(), Refusal> {
-    if method != Method::POST {
-        return Err(Refusal::Method);
+/// Admits the holder of a bearer whose token has the permission. Returns its subject.
+pub(super) fn by_bearer(
+    state: &HttpState,
+    method: &Method,
+    headers: &HeaderMap,
+) -> Result<String, Rejection> {
+    let may = |entry: &TokenEntry| may(state, entry);
+    let rules = Rules::new(order::ADMIN, &*state.tokens).with_scope(&may);
+    let presented = bearer(headers.get_all(header::AUTHORIZATION));
+    let head = Head { method: method.as_str(), presented, content_length: None };
+    gate::admit(&rules, &head).map(|admitted| admitted.holder.subject.clone())
+}
+
+/// Admits a subject that the edge has authenticated; `None` stands for an unreadable one.
+///
+/// The edge does not forward the token, so each token of the subject needs the permission.
+pub(super) fn by_subject(
+    state: &HttpState,
+    method: &Method,
+    subject: Option<&str>,
+) -> Result<String, Rejection> {
+    let subjects = Subjects(&state.tokens);
+    let may = |subject: &str| {
+        let mut entries = state.tokens.entries_of(subject).map(|entry| may(state, entry)).peekable();
+        entries.peek().is_some() && entries.all(|may| may)
+    };
+    let rules = Rules::new(order::ADMIN, &subjects).with_scope(&may);
+    let head = Head { method: method.as_str(), presented: subject, content_length: None };
+    gate::admit(&rules, &head).map(|admitted| admitted.holder.to_owned())
+}
+
+/// The edge's header as a credential: the edge alone can set it, so each subject counts as authenticated.
+struct Subjects<'t>(&'t TokenMap);
+
+impl Credentials for Subjects<'_> {
+    type Holder = str;
+
+    fn is_configured(&self) -> bool {
+        self.0.is_configured()
     }
-    if state.tokens.is_empty() {
-        return Err(Refusal::Disabled);
+
+    fn authenticate<'a>(&'a self, presented: &'a str) -> Option<&'a str> {
+        Some(presented)
     }
-    Ok(())
-}
-
-/// The subject of the bearer, if its token may.
-pub(super) fn by_bearer(state: &HttpState, headers: &HeaderMap) -> Result<String, Refusal> {
-    let presented = bearer(headers.get_all(header::AUTHORIZATION)).ok_or(Refusal::Unauthorized)?;
-    let entry = state.tokens.authenticate(presented).ok_or(Refusal::Unauthorized)?;
-    if may(state, entry) { Ok(entry.subject.clone()) } else { Err(Refusal::Forbidden) }
-}
-
-/// The subject itself, if it may. Which of its tokens was shown is not known here, so each of them must.
-pub(super) fn by_subject(state: &HttpState, subject: &str) -> Result<String, Refusal> {
-    let mut known = state.tokens.entries_of(subject).map(|entry| may(state, entry)).peekable();
-    let allowed = known.peek().is_some() && known.all(|may| may);
-    if allowed { Ok(subject.to_owned()) } else { Err(Refusal::Forbidden) }
 }
 
 fn may(state: &HttpState, entry: &TokenEntry) -> bool {

@@ -9,7 +9,7 @@ use axum::{
     response::Response,
 };
 
-use super::caller::{self, Refusal};
+use super::caller;
 use crate::{respond, state::HttpState};
 
 /// Between the answer and the end, so that the answer is read (document 1 section 4.6).
@@ -17,11 +17,11 @@ const DELAY: Duration = Duration::from_millis(50);
 
 /// Answers, then ends the process: no drain, no handoff.
 pub(crate) async fn crash(State(state): State<HttpState>, method: Method, headers: HeaderMap) -> Response {
-    let subject = match admit(&state, &method, &headers) {
+    let subject = match caller::by_bearer(&state, &method, &headers) {
         Ok(subject) => subject,
-        Err(refusal) => {
-            tracing::info!(route = "admin/crash", reason = %refusal, "refused");
-            return refusal.into_response();
+        Err(rejection) => {
+            tracing::info!(route = "admin/crash", reason = %rejection, "rejected");
+            return caller::reject(rejection);
         }
     };
     let Some(end) = state.crash.as_ref().map(Arc::clone) else {
@@ -34,9 +34,4 @@ pub(crate) async fn crash(State(state): State<HttpState>, method: Method, header
     });
     let generation = state.core.generation().cloned();
     respond::json(StatusCode::ACCEPTED, &Crashing { ok: true, generation, pid: process::id() })
-}
-
-fn admit(state: &HttpState, method: &Method, headers: &HeaderMap) -> Result<String, Refusal> {
-    caller::open(state, method)?;
-    caller::by_bearer(state, headers)
 }

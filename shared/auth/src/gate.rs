@@ -1,0 +1,269 @@
+//! The gate of every surface with a bearer: the first failing check rejects the request.
+//!
+//! A surface states its checks, their order and its credentials as data. Each check has its own status, so callers see
+//! the order and it is part of the contract. Not here: the header's grammar (`bearer`) and the body of a rejection,
+//! which each surface renders.
+
+use ars_wire::ErrorCode;
+
+use crate::Secret;
+
+/// The orders of the surfaces.
+pub mod order {
+    use super::Check;
+
+    /// `POST /ingress`.
+    pub const INGRESS: &[Check] = &[Check::Method, Check::Configured, Check::Credential, Check::Scope];
+    /// The bot's admin routes.
+    pub const ADMIN: &[Check] = INGRESS;
+    /// `POST /admin/restart` at the edge. The bot decides about the scope, because grants are part of its configuration.
+    pub const RESTART: &[Check] = &[Check::Method, Check::Configured, Check::Credential];
+    /// The state Worker: an unknown path is 404 even for an anonymous caller.
+    pub const STATE: &[Check] = &[Check::Route, Check::Method, Check::Credential, Check::Length];
+    /// The run pages in mode `token`.
+    pub const DASHBOARD: &[Check] = &[Check::Credential];
+}
+
+/// One check of a gate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Check {
+    /// The route exists.
+    Route,
+    /// The method is the route's.
+    Method,
+    /// The surface has a credential configured.
+    Configured,
+    /// The presented bearer is a configured credential.
+    Credential,
+    /// The credential's holder has the permission.
+    Scope,
+    /// The declared length is numeric and within the limit.
+    Length,
+}
+
+/// The parts of a request that a gate reads. The body is not among them.
+#[derive(Clone, Copy, Default)]
+pub struct Head<'a> {
+    /// The method as sent.
+    pub method: &'a str,
+    /// The bearer token, read by the surface's grammar.
+    pub presented: Option<&'a str>,
+    /// The `Content-Length` header.
+    pub content_length: Option<&'a str>,
+}
+
+/// A surface's credentials.
+pub trait Credentials {
+    /// The holder of a credential.
+    type Holder: ?Sized;
+
+    /// Returns `true` if there is any credential.
+    fn is_configured(&self) -> bool;
+
+    /// Returns the holder of a presented token. Every comparison takes constant time for its length.
+    fn authenticate<'a>(&'a self, presented: &'a str) -> Option<&'a Self::Holder>;
+}
+
+/// A gate's data for one route.
+pub struct Rules<'a, C: Credentials + ?Sized> {
+    order: &'a [Check],
+    credentials: &'a C,
+    exists: bool,
+    method: &'a str,
+    permits: &'a dyn Fn(&C::Holder) -> bool,
+    max_body_bytes: usize,
+}
+
+impl<'a, C: Credentials + ?Sized> Rules<'a, C> {
+    /// Returns the rules of an existing POST route that every credential opens, without a limit of its body.
+    pub fn new(order: &'a [Check], credentials: &'a C) -> Self {
+        Self {
+            order,
+            credentials,
+            exists: true,
+            method: "POST",
+            permits: &|_| true,
+            max_body_bytes: usize::MAX,
+        }
+    }
+
+    /// Returns the rules of a path without a route.
+    #[must_use]
+    pub fn without_route(self) -> Self {
+        Self { exists: false, ..self }
+    }
+
+    /// Returns the rules with another method.
+    #[must_use]
+    pub fn with_method(self, method: &'a str) -> Self {
+        Self { method, ..self }
+    }
+
+    /// Returns the rules with a permission that the holder needs.
+    #[must_use]
+    pub fn with_scope(self, permits: &'a dyn Fn(&C::Holder) -> bool) -> Self {
+        Self { permits, ..self }
+    }
+
+    /// Returns the rules with a limit of the body.
+    #[must_use]
+    pub fn with_limit(self, max_body_bytes: usize) -> Self {
+        Self { max_body_bytes, ..self }
+    }
+}
+
+/// A request that passed every check.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Admitted<'a, H: ?Sized> {
+    /// The holder of the presented credential.
+    pub holder: &'a H,
+    /// The declared length, where the gate checks it.
+    pub length: Option<usize>,
+}
+
+/// The check that a request failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Rejection {
+    /// The route does not exist.
+    #[error("not found")]
+    NotFound,
+    /// The route has another method.
+    #[error("method not allowed")]
+    Method,
+    /// The surface has no credentials and is therefore off.
+    #[error("disabled")]
+    Disabled,
+    /// The bearer is missing, malformed or unknown.
+    #[error("unauthorized")]
+    Unauthenticated,
+    /// The holder lacks the permission.
+    #[error("forbidden")]
+    Forbidden,
+    /// The length is missing or not numeric.
+    #[error("a numeric Content-Length is needed")]
+    LengthRequired,
+    /// The declared length exceeds the limit.
+    #[error("the body may have at most {max_body_bytes} bytes")]
+    TooLarge {
+        /// The limit.
+        max_body_bytes: usize,
+    },
+}
+
+impl Rejection {
+    /// Returns the error code.
+    pub const fn code(self) -> ErrorCode {
+        match self {
+            Self::NotFound => ErrorCode::NotFound,
+            Self::Method => ErrorCode::MethodNotAllowed,
+            Self::Disabled => ErrorCode::Disabled,
+            Self::Unauthenticated => ErrorCode::Unauthenticated,
+            Self::Forbidden => ErrorCode::Unauthorized,
+            Self::LengthRequired => ErrorCode::LengthRequired,
+            Self::TooLarge { .. } => ErrorCode::PayloadTooLarge,
+        }
+    }
+}
+
+/// Runs the checks in their order. An order without [`Check::Credential`] admits no request.
+///
+/// # Errors
+///
+/// Returns the first failing check.
+pub fn admit<'a, C: Credentials + ?Sized>(
+    rules: &Rules<'a, C>,
+    head: &Head<'a>,
+) -> Result<Admitted<'a, C::Holder>, Rejection> {
+    let mut holder = None;
+    let mut length = None;
+    for check in rules.order {
+        match check {
+            Check::Route => ensure(rules.exists, Rejection::NotFound)?,
+            Check::Method => ensure(head.method == rules.method, Rejection::Method)?,
+            Check::Configured => ensure(rules.credentials.is_configured(), Rejection::Disabled)?,
+            Check::Credential => {
+                let found = head.presented.and_then(|presented| rules.credentials.authenticate(presented));
+                holder = Some(found.ok_or(Rejection::Unauthenticated)?);
+            }
+            Check::Scope => ensure(holder.is_some_and(rules.permits), Rejection::Forbidden)?,
+            Check::Length => length = Some(declared_length(head.content_length, rules.max_body_bytes)?),
+        }
+    }
+    let holder = holder.ok_or(Rejection::Unauthenticated)?;
+    Ok(Admitted { holder, length })
+}
+
+fn ensure(passes: bool, rejection: Rejection) -> Result<(), Rejection> {
+    if passes { Ok(()) } else { Err(rejection) }
+}
+
+fn declared_length(header: Option<&str>, max_body_bytes: usize) -> Result<usize, Rejection> {
+    let digits = header.map(str::trim).unwrap_or_default();
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(Rejection::LengthRequired);
+    }
+    // A number that overflows exceeds every limit.
+    let length = digits.parse().ok().filter(|length| *length <= max_body_bytes);
+    length.ok_or(Rejection::TooLarge { max_body_bytes })
+}
+
+/// One secret that opens everything; `None` opens nothing.
+impl Credentials for Option<&Secret> {
+    type Holder = ();
+
+    fn is_configured(&self) -> bool {
+        self.is_some()
+    }
+
+    fn authenticate<'a>(&'a self, presented: &'a str) -> Option<&'a ()> {
+        self.filter(|secret| secret.matches(presented.as_bytes())).map(|_| &())
+    }
+}
+
+/// Several secrets, each with a scope.
+#[derive(Clone, Default)]
+pub struct Keys<S> {
+    entries: Vec<(Secret, S)>,
+}
+
+impl<S> Keys<S> {
+    /// Returns the keys of the secrets that are set.
+    pub fn new(secrets: impl IntoIterator<Item = (Option<Secret>, S)>) -> Self {
+        let entries = secrets.into_iter().filter_map(|(secret, scope)| Some((secret?, scope))).collect();
+        Self { entries }
+    }
+
+    /// Returns the keys that a route accepts. A key of another scope is no credential there.
+    pub fn accepting<'a>(&'a self, scopes: &'a [S]) -> AcceptedKeys<'a, S> {
+        AcceptedKeys { keys: self, scopes }
+    }
+}
+
+/// The keys that one route accepts.
+pub struct AcceptedKeys<'k, S> {
+    keys: &'k Keys<S>,
+    scopes: &'k [S],
+}
+
+impl<S: PartialEq> Credentials for AcceptedKeys<'_, S> {
+    type Holder = S;
+
+    fn is_configured(&self) -> bool {
+        !self.keys.entries.is_empty()
+    }
+
+    /// Compares with every key, so that the time does not depend on which one matches.
+    fn authenticate<'a>(&'a self, presented: &'a str) -> Option<&'a S> {
+        let mut matched = None;
+        for (secret, scope) in &self.keys.entries {
+            if secret.matches(presented.as_bytes()) && matched.is_none() {
+                matched = Some(scope);
+            }
+        }
+        matched.filter(|scope| self.scopes.contains(scope))
+    }
+}
+
+#[cfg(test)]
+#[path = "gate_tests.rs"]
+mod tests;

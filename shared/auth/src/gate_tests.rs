@@ -1,0 +1,178 @@
+//! Each order against the contract: a request that fails several checks is rejected by the first.
+
+use super::*;
+use crate::TokenMap;
+
+const TOKENS: &str = r#"{"good":{"subject":"ann"},"reader":{"subject":"bo","scopes":["runs:read"]}}"#;
+
+/// The worst request of a surface, and one repair per step with the rejection that it had before.
+struct Case {
+    order: &'static [Check],
+    rejections: &'static [Rejection],
+}
+
+const LIMIT: usize = 10;
+
+/// Repairs the first failing check of a request, one after the other, and compares what is left.
+fn assert_order(case: &Case) {
+    let map = TokenMap::parse(Some(TOKENS)).map;
+    let empty = TokenMap::default();
+    let may_dispatch = |entry: &crate::TokenEntry| entry.has_scope("dispatch");
+    let mut repaired: Vec<Rejection> = Vec::new();
+    for expected in case.rejections.iter().copied().map(Some).chain([None]) {
+        let is_repaired = |rejection| repaired.contains(&rejection);
+        let credentials = if is_repaired(Rejection::Disabled) || !case.order.contains(&Check::Configured) {
+            &map
+        } else {
+            &empty
+        };
+        let mut rules = Rules::new(case.order, credentials).with_scope(&may_dispatch).with_limit(LIMIT);
+        if !is_repaired(Rejection::NotFound) {
+            rules = rules.without_route();
+        }
+        let presented = match (is_repaired(Rejection::Unauthenticated), is_repaired(Rejection::Forbidden)) {
+            (false, _) => None,
+            (true, false) if case.order.contains(&Check::Scope) => Some("reader"),
+            (true, _) => Some("good"),
+        };
+        let too_large = Rejection::TooLarge { max_body_bytes: LIMIT };
+        let content_length = match (is_repaired(Rejection::LengthRequired), is_repaired(too_large)) {
+            (false, _) => None,
+            (true, false) => Some("11"),
+            (true, true) => Some("10"),
+        };
+        let method = if is_repaired(Rejection::Method) { "POST" } else { "GET" };
+        let outcome = admit(&rules, &Head { method, presented, content_length });
+        assert_eq!(outcome.err(), expected, "{:?} after {repaired:?}", case.order);
+        repaired.extend(expected);
+    }
+}
+
+#[test]
+fn orders_are_the_specified_ones() {
+    let too_large = Rejection::TooLarge { max_body_bytes: LIMIT };
+    assert_eq!(too_large.code().http_status(), 413);
+    for case in [
+        Case {
+            order: order::INGRESS,
+            rejections: &[
+                Rejection::Method,
+                Rejection::Disabled,
+                Rejection::Unauthenticated,
+                Rejection::Forbidden,
+            ],
+        },
+        Case {
+            order: order::RESTART,
+            rejections: &[Rejection::Method, Rejection::Disabled, Rejection::Unauthenticated],
+        },
+        Case {
+            order: order::STATE,
+            rejections: &[
+                Rejection::NotFound,
+                Rejection::Method,
+                Rejection::Unauthenticated,
+                Rejection::LengthRequired,
+                Rejection::TooLarge { max_body_bytes: LIMIT },
+            ],
+        },
+        Case { order: order::DASHBOARD, rejections: &[Rejection::Unauthenticated] },
+    ] {
+        assert_order(&case);
+    }
+    assert_eq!(order::ADMIN, order::INGRESS);
+}
+
+#[test]
+fn statuses_are_the_specified_ones() {
+    for (rejection, status) in [
+        (Rejection::NotFound, 404),
+        (Rejection::Method, 405),
+        (Rejection::Disabled, 503),
+        (Rejection::Unauthenticated, 401),
+        (Rejection::Forbidden, 403),
+        (Rejection::LengthRequired, 411),
+        (Rejection::TooLarge { max_body_bytes: 1 }, 413),
+    ] {
+        assert_eq!(rejection.code().http_status(), status);
+    }
+}
+
+#[test]
+fn order_without_credential_admits_no_request() {
+    let map = TokenMap::parse(Some(TOKENS)).map;
+    let head = Head { method: "POST", presented: Some("good"), content_length: None };
+    for order in [&[][..], &[Check::Method], &[Check::Method, Check::Configured]] {
+        assert_eq!(admit(&Rules::new(order, &map), &head).err(), Some(Rejection::Unauthenticated));
+    }
+    let scope_first = Rules::new(&[Check::Scope, Check::Credential], &map);
+    assert_eq!(admit(&scope_first, &head).err(), Some(Rejection::Forbidden));
+}
+
+#[test]
+fn length_is_plain_digits_within_the_limit() {
+    let secret = Secret::parse(Some("s".to_owned()));
+    let credentials = secret.as_ref();
+    let rules = Rules::new(order::STATE, &credentials).with_limit(7);
+    let length = |content_length| {
+        let head = Head { method: "POST", presented: Some("s"), content_length };
+        admit(&rules, &head).map(|admitted| admitted.length)
+    };
+    for header in [None, Some(""), Some("  "), Some("0x1"), Some("1e0"), Some("1.0"), Some("+1"), Some("-1")]
+    {
+        assert_eq!(length(header), Err(Rejection::LengthRequired), "{header:?}");
+    }
+    assert_eq!(length(Some(" 7 ")), Ok(Some(7)));
+    for header in ["8", "99999999999999999999999999"] {
+        assert_eq!(length(Some(header)), Err(Rejection::TooLarge { max_body_bytes: 7 }), "{header}");
+    }
+}
+
+#[test]
+fn unset_secret_authenticates_no_token() {
+    let unset: Option<&Secret> = None;
+    assert!(!unset.is_configured());
+    assert_eq!(unset.authenticate(""), None);
+}
+
+#[derive(Debug, PartialEq)]
+enum Class {
+    Admin,
+    Operator,
+    Read,
+}
+
+/// The resident Worker: an unknown path is an admin route, an operator's key is none there, and a read key on a debug
+/// operation that writes is known but forbidden.
+#[test]
+fn keys_of_another_scope_are_no_credential() {
+    let secret = |text: &str| Secret::parse(Some(text.to_owned()));
+    let keys = Keys::new([
+        (secret("adm"), Class::Admin),
+        (secret("ope"), Class::Operator),
+        (secret("rea"), Class::Read),
+        (secret(""), Class::Admin),
+    ]);
+    let order = [Check::Credential, Check::Route, Check::Method, Check::Scope];
+    let admin = keys.accepting(&[Class::Admin]);
+    let operator = keys.accepting(&[Class::Admin, Class::Operator]);
+    let debug = keys.accepting(&[Class::Admin, Class::Read]);
+    let is_admin = |class: &Class| *class == Class::Admin;
+    for (rules, method, presented, expected) in [
+        (Rules::new(&order, &admin).without_route(), "GET", "ope", Some(Rejection::Unauthenticated)),
+        (Rules::new(&order, &admin).without_route(), "GET", "adm", Some(Rejection::NotFound)),
+        (Rules::new(&order, &admin), "GET", "adm", Some(Rejection::Method)),
+        (Rules::new(&order, &admin), "POST", "ope", Some(Rejection::Unauthenticated)),
+        (Rules::new(&order, &admin), "POST", "", Some(Rejection::Unauthenticated)),
+        (Rules::new(&order, &operator), "POST", "ope", None),
+        (Rules::new(&order, &operator), "POST", "adm", None),
+        (Rules::new(&order, &operator).with_method("GET"), "GET", "ope", None),
+        (Rules::new(&order, &operator), "POST", "rea", Some(Rejection::Unauthenticated)),
+        (Rules::new(&order, &debug), "POST", "rea", None),
+        (Rules::new(&order, &debug).with_scope(&is_admin), "POST", "rea", Some(Rejection::Forbidden)),
+        (Rules::new(&order, &debug).with_scope(&is_admin), "POST", "adm", None),
+    ] {
+        let head = Head { method, presented: Some(presented), content_length: None };
+        assert_eq!(admit(&rules, &head).err(), expected, "{method} {presented}");
+    }
+}
