@@ -95,6 +95,18 @@ impl TokenMap {
         self.entries.is_empty()
     }
 
+    /// Returns the entry of a presented token. Compares with every token, so that the time does not depend on which one
+    /// matches.
+    pub fn authenticate(&self, presented: &str) -> Option<&TokenEntry> {
+        let mut matched = None;
+        for (token, entry) in &self.entries {
+            if token.matches(presented.as_bytes()) {
+                matched = Some(entry);
+            }
+        }
+        matched
+    }
+
     /// The token of a subject, when exactly one entry has it: nothing is better than somebody else's.
     pub fn token_of_subject(&self, subject: &str) -> Option<&Secret> {
         let mut tokens =
@@ -126,15 +138,9 @@ impl Credentials for TokenMap {
         !self.is_empty()
     }
 
-    /// Compares with every token, so that the time does not depend on which one matches.
     fn authenticate<'a>(&'a self, presented: &'a str) -> Option<&'a TokenEntry> {
-        let mut matched = None;
-        for (token, entry) in &self.entries {
-            if token.matches(presented.as_bytes()) {
-                matched = Some(entry);
-            }
-        }
-        matched
+        // The inherent method.
+        Self::authenticate(self, presented)
     }
 }
 
