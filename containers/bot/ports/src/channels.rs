@@ -1,4 +1,4 @@
-//! Channels by name: the way back to a requester whose request another process took in (state-worker supplement 9.5).
+//! Channels by name: the way back to a requester whose request another process accepted.
 
 use std::sync::Arc;
 
@@ -9,12 +9,11 @@ use super::{ChannelIo, HistoryTurn, ReplyError};
 
 /// The channels of the installation.
 pub trait Channels: Send + Sync {
-    /// The way back to whoever asked for this run; nothing when its channel cannot be taken up again, as a terminal
-    /// that is gone.
+    /// Returns the channel of a run's requester, or `None` if it cannot be reopened, such as a closed terminal.
     fn reopen(&self, run: &LiveRun) -> Option<Arc<dyn ChannelIo>>;
 }
 
-/// A channel nobody listens on any more: a reply is in the run's record, and logged as given.
+/// A channel without a listener. A reply is in the run's record and logged as delivered.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NobodyListens;
 

@@ -1,9 +1,9 @@
-//! Time as the core sees it.
+//! The clock port.
 
 use ars_types::UnixMillis;
 
-/// The wall clock. A test's clock moves when told to.
+/// The wall clock.
 pub trait Clock: Send + Sync {
-    /// Now.
+    /// Returns the current time.
     fn now(&self) -> UnixMillis;
 }

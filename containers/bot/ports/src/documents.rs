@@ -1,36 +1,36 @@
-//! The document port: configuration kept by version (state-worker supplement section 14).
+//! The document port: versioned configuration documents.
 //!
-//! Not here: what the documents say (`ars_bot_core::overrides`).
+//! Not here: the content of the documents (`ars_bot_core::overrides`).
 
 use async_trait::async_trait;
 use serde_json::Value;
 
 use super::StoreError;
 
-/// Documents by key, each replaced only by who has seen what it replaces.
+/// Documents by key, replaced by compare-and-swap on their version.
 #[async_trait]
 pub trait Documents: Send + Sync {
-    /// The newest version of the document under a key, a lowercase slug.
+    /// Returns the newest version of the document under a key, a lowercase slug.
     async fn newest(&self, key: &str) -> Result<Document, StoreError>;
 
     /// Replaces version `expected`, which is 0 before there is a document, with this object.
     async fn replace(&self, key: &str, document: &Value, expected: u64) -> Result<Replacement, StoreError>;
 }
 
-/// A document as it is kept.
+/// A stored document.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Document {
-    /// None when there is none yet.
+    /// The document, or `None` before the first write.
     pub document: Option<Value>,
-    /// How often it was put.
+    /// The number of writes.
     pub version: u64,
 }
 
-/// What became of a replacement.
+/// The result of a replacement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Replacement {
-    /// The document is this version now.
+    /// The document was written as this version.
     Saved(u64),
-    /// Nothing changed: somebody else's is the newest, of this version.
+    /// Nothing was written, because another writer's version is the newest.
     Stale(u64),
 }

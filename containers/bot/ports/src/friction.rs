@@ -1,4 +1,4 @@
-//! The friction port: what slowed runs, by ledger (state-worker supplement section 3).
+//! The friction port: diagnoses of runs, by ledger.
 
 use ars_types::{StoreKey, UnixMillis};
 use ars_wire::friction::FrictionRecord;
@@ -9,10 +9,10 @@ use super::StoreError;
 /// Friction ledgers.
 #[async_trait]
 pub trait FrictionRecords: Send + Sync {
-    /// Keeps a diagnosis in place of what its run had; answers how many the ledger now holds.
+    /// Writes a diagnosis, replacing an earlier one of its run. Returns how many the ledger holds.
     async fn record(&self, ledger: &StoreKey, record: &FrictionRecord) -> Result<u64, StoreError>;
 
-    /// The newest diagnoses, oldest first: at most `limit` (1 to 1000; 500 when `None`), finished at or after `since`.
+    /// Returns the newest diagnoses, oldest first: at most `limit` (1 to 1000, default 500), finished at or after `since`.
     async fn recent(
         &self,
         ledger: &StoreKey,

@@ -1,8 +1,7 @@
-//! The ledger port: live runs that outlast the process (document 2 sections 2.4 and 3.3, state-worker supplement
-//! sections 9 and 11).
+//! The ledger port: live runs that outlast the process.
 //!
-//! A conflict is a result here, never an error: it says how things are, and asking again would say the same. Not
-//! here: the conversation ([`super::Transcripts`]) and retries (`ars_bot_core::retry`).
+//! A conflict is a result and never an error, because a retry would return the same. Not here: the conversation
+//! ([`super::Transcripts`]) and retries (`ars_bot_core::retry`).
 
 use ars_runs::RunRecord;
 use ars_types::{Generation, RunId, StopMode};
@@ -18,41 +17,41 @@ use super::{StoreError, Stored};
 /// The ledger of live runs.
 #[async_trait]
 pub trait Ledger: Send + Sync {
-    /// Makes a run live on its thread. Repeating a claim that was granted changes nothing.
+    /// Makes a run live on its thread. Repeating a granted claim changes nothing.
     async fn claim(&self, run: &NewRun) -> Result<Claim, StoreError>;
 
-    /// Every live run, earliest start first.
+    /// Returns every live run, earliest start first.
     async fn live(&self) -> Result<Vec<LiveRun>, StoreError>;
 
-    /// Keeps where the run's loop stands; the same step again replaces it.
+    /// Writes the state of the run's loop. A record with the same step replaces the earlier one.
     async fn step(&self, owner: &Owner, record: &StepRecord) -> Result<Owned, StoreError>;
 
-    /// Extends the lease from the store's clock, and tells how the run is asked to stop.
+    /// Extends the lease by the store's clock and returns a requested stop.
     async fn heartbeat(&self, owner: &Owner, lease_ms: u32) -> Result<Owned<Beat>, StoreError>;
 
-    /// Appends events, each in place of what has its seq. Taken whole or not at all.
+    /// Appends events, replacing those with the same seq, atomically.
     async fn append(&self, owner: &Owner, events: &[Box<RawValue>]) -> Result<Owned, StoreError>;
 
     /// Replaces the dispatcher's state.
     async fn state(&self, owner: &Owner, state: &Map<String, Value>) -> Result<Owned, StoreError>;
 
-    /// Takes the right to reply, which is granted once.
+    /// Acquires the reply permit, which is granted once.
     async fn finishing(&self, owner: &Owner) -> Result<Owned, StoreError>;
 
-    /// Writes the run's record and ends the live run, then clears its transcript as far as possible.
+    /// Writes the run's record and ends the live run, then clears its transcript on a best-effort basis.
     async fn finish(&self, owner: &Owner, record: &RunRecord) -> Result<Owned<Stored>, StoreError>;
 
-    /// Asks a live run to stop; its owner learns of it by the next heartbeat.
+    /// Requests a stop of a live run. Its owner receives it with the next heartbeat.
     async fn stop(&self, run: &RunId, mode: StopMode) -> Result<Stop, StoreError>;
 
-    /// Leaves a follow-up for a live run: its number, or `None` when the run is not live.
+    /// Queues a follow-up for a live run. Returns its number, or `None` when the run is not live.
     async fn inbox(&self, run: &RunId, message: &Map<String, Value>) -> Result<Option<u64>, StoreError>;
 
-    /// Offers runs of this generation to the next one. Runs that cannot be offered are not among the answer.
+    /// Offers runs of this generation to the next one. Returns those that could be offered.
     async fn handoff(&self, generation: &Generation, runs: &[RunId]) -> Result<Vec<RunId>, StoreError>;
 
-    /// Takes over what other generations offered or let lapse, `except` these runs. Their transcripts are still the other
-    /// generations' ([`super::Transcripts::set_owner`]).
+    /// Reclaims the runs that other generations offered or whose lease expired, `except` these. Their transcripts keep
+    /// their owner until [`super::Transcripts::set_owner`].
     async fn reclaim(
         &self,
         generation: &Generation,
@@ -61,11 +60,11 @@ pub trait Ledger: Send + Sync {
         except: &[RunId],
     ) -> Result<Vec<Reclaimed>, StoreError>;
 
-    /// The events appended to a run; none of an unknown one.
+    /// Returns the events appended to a run, none for an unknown one.
     async fn live_events(&self, run: &RunId) -> Result<Vec<Value>, StoreError>;
 
-    /// Appends events to many runs of one generation and, with a lease, extends it for each of them; what each run is
-    /// told, in the order given (docs/decisions/0007). A run that was lost holds up none of the others.
+    /// Appends events to many runs of one generation and, with a lease, extends it for each of them. Returns one reply
+    /// per run, in the order given (docs/decisions/0007). A fenced run does not affect the others.
     async fn flush(
         &self,
         generation: &Generation,
@@ -74,48 +73,48 @@ pub trait Ledger: Send + Sync {
     ) -> Result<Vec<Owned<Told>>, StoreError>;
 }
 
-/// What a flush carries of one run.
+/// The part of a flush that concerns one run.
 #[derive(Debug, Clone)]
 pub struct News {
     /// The run.
     pub run: RunId,
-    /// Events, each in place of what has its seq.
+    /// Events, each replacing the one with the same seq.
     pub events: Vec<Box<RawValue>>,
-    /// The last follow-up known; later ones are asked for.
+    /// The number of the last follow-up received. Later ones are returned.
     pub inbox_after: u64,
 }
 
-/// What a flush brings back of one run.
+/// The reply to a flush for one run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Told {
-    /// How it is asked to stop.
+    /// The requested stop.
     pub stop: Option<StopMode>,
-    /// Follow-ups after the last one known.
+    /// Follow-ups after the last one received.
     pub inbox: Vec<Followup>,
 }
 
-/// What became of a claim.
+/// The result of a claim.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Claim {
-    /// The run is live, and this generation's.
+    /// The run is live and owned by this generation.
     Granted,
     /// The thread has a live run, or the run is live elsewhere.
     ThreadLive(Holder),
 }
 
-/// What became of an owner's write.
+/// The result of an owner's write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owned<T = ()> {
     /// Done.
     Done(T),
-    /// Another generation owns the run, or its phase is against it. Nothing was written.
+    /// Another generation owns the run, or its phase forbids the write. Nothing was written.
     Fenced,
     /// There is no such live run. Nothing was written.
     UnknownRun,
 }
 
 impl<T> Owned<T> {
-    /// The same, with what was done seen through `view`.
+    /// Maps the value of `Done`.
     pub fn map<U>(self, view: impl FnOnce(T) -> U) -> Owned<U> {
         match self {
             Self::Done(done) => Owned::Done(view(done)),
@@ -125,12 +124,12 @@ impl<T> Owned<T> {
     }
 }
 
-/// What became of asking for a stop.
+/// The result of a stop request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
-    /// The run is asked.
+    /// The stop was recorded.
     Asked {
-        /// Its owner's lease has not lapsed, so somebody will hear of it.
+        /// The owner's lease has not expired, so the owner receives the stop.
         owner_live: bool,
     },
     /// There is no such live run.

@@ -1,7 +1,6 @@
-//! The memory port: what is remembered in each scope (document 2 sections 2.2 and 7, state-worker supplement
-//! section 12).
+//! The memory port: records remembered in each scope.
 //!
-//! Not here: which scopes a request has, how their records are ranked together, and what gets into a prompt.
+//! Not here: the scopes of a request, the ranking of their records, and the block in the prompt.
 
 use ars_types::StoreKey;
 use ars_wire::memory::{Candidate, MemoryRecord};
@@ -12,15 +11,15 @@ use super::StoreError;
 /// Memory, by scope.
 #[async_trait]
 pub trait Memory: Send + Sync {
-    /// At most `limit` (1 to 50) records that match, best first; counts as use.
+    /// Returns at most `limit` (1 to 50) matching records, best first, and counts them as used.
     ///
-    /// Never fails: a store that does not answer remembers nothing, which is logged, and the run goes on.
+    /// Never fails: if the store does not answer, the result is empty, the failure is logged, and the run continues.
     async fn retrieve(&self, scope: &StoreKey, query: &str, limit: u32) -> Vec<MemoryRecord>;
 
-    /// Takes in at most 50 candidates, all of them or none.
+    /// Writes at most 50 candidates atomically.
     async fn write(&self, scope: &StoreKey, candidates: &[Candidate]) -> Result<Written, StoreError>;
 
-    /// At most `limit` (1 to 50) records, of those that match `query` if there is one; newest first. Not a use.
+    /// Returns at most `limit` (1 to 50) records that match `query`, newest first, without counting a use.
     async fn list(
         &self,
         scope: &StoreKey,
@@ -28,19 +27,19 @@ pub trait Memory: Send + Sync {
         limit: u32,
     ) -> Result<Vec<MemoryRecord>, StoreError>;
 
-    /// Hides a record for good; false when there was no such active one.
+    /// Hides a record permanently. Returns `false` without such an active record.
     async fn forget(&self, scope: &StoreKey, id: &str) -> Result<bool, StoreError>;
 }
 
-/// What became of candidates.
+/// The result of writing candidates.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Written {
     /// Candidates that became a record.
     pub inserted: u64,
-    /// Candidates that an active record said already.
+    /// Candidates that duplicate an active record.
     pub deduped: u64,
-    /// Records that a candidate took the place of.
+    /// Records that a candidate replaced.
     pub superseded: u64,
-    /// Records beyond the scope's cap.
+    /// Records evicted because of the scope's cap.
     pub evicted: u64,
 }

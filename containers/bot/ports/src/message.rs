@@ -1,4 +1,4 @@
-//! A request as the core sees it, whatever the channel (document 1 section 2.1).
+//! A request in the form the core knows, independent of its channel.
 
 use ars_auth::Actor;
 use ars_events::InputSource;
@@ -7,7 +7,7 @@ use ars_types::{Effort, ModelRef, RefName, ThreadKey, UnixMillis, Visibility};
 /// An inbound request, converted by a channel adapter.
 #[derive(Debug, Clone)]
 pub struct IncomingMessage {
-    /// Who asks, namespaced by platform (`http:<subject>`), with the grants the channel vouches for.
+    /// The requester, namespaced by platform (`http:<subject>`), with the grants the channel vouches for.
     pub actor: Actor,
     /// Namespaced channel, such as `http:default`.
     pub channel_id: String,
@@ -15,17 +15,17 @@ pub struct IncomingMessage {
     pub thread_key: ThreadKey,
     /// Who may see the channel.
     pub visibility: Visibility,
-    /// What is asked, untrimmed.
+    /// The request, untrimmed.
     pub text: String,
     /// When the adapter accepted it.
     pub received_at: UnixMillis,
-    /// Choices made outside the text, such as flags of the command line; they win over directives.
+    /// Choices made outside the text, such as command-line flags. They override directives.
     pub choices: Choices,
-    /// Where it was said.
+    /// Where the request was written.
     pub source: Option<InputSource>,
 }
 
-/// What a request may choose for itself.
+/// The choices of a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Choices {
     /// The agent's name.

@@ -1,8 +1,8 @@
-//! What is measured: every metric's name, and one function for each thing that happens.
+//! The metrics of the bot: every metric's name, and one function for each event that is counted.
 //!
 //! Labels come from closed sets (agents, statuses, configured providers, tools the run has), so that no request can
-//! grow the number of series and no text of a request can become one. Not here: who collects (`ars-bot-telemetry`);
-//! without a collector every call is a no-op. docs/logging.md lists the metrics for operators.
+//! grow the number of series or put text into one. Not here: the collector (`ars-bot-telemetry`), without which every
+//! call is a no-op. docs/logging.md lists the metrics for operators.
 
 use std::time::Duration;
 
@@ -26,22 +26,22 @@ const STORE_SECONDS: &str = "ars_store_request_duration_seconds";
 const VIEWERS: &str = "ars_stream_viewers";
 const LOST_RECORDS: &str = "ars_run_records_lost_total";
 
-/// Stands for the name of a tool that the run does not have: the model may have made up any.
+/// Label of a tool that the run does not have, because a model can invent any name.
 const UNKNOWN_TOOL: &str = "unknown";
 
-/// How a call ended, whatever was called.
+/// The outcome of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// It did what it was called for.
+    /// It succeeded.
     Ok,
     /// It failed.
     Failed,
-    /// What it ran on failed: the sandbox, the network.
+    /// Its infrastructure failed: the sandbox or the network.
     Infra,
 }
 
 impl Outcome {
-    /// `Ok` or `Failed`.
+    /// Returns `Ok` or `Failed`.
     pub fn of<T, E>(result: &Result<T, E>) -> Self {
         if result.is_ok() { Self::Ok } else { Self::Failed }
     }
@@ -55,7 +55,7 @@ impl Outcome {
     }
 }
 
-/// Says what each metric is. Once, after the collector was installed.
+/// Registers the description of each metric. Call it once, after the collector is installed.
 pub fn describe() {
     describe_counter!(RUNS_STARTED, "Runs started, by agent");
     describe_counter!(RUNS_FINISHED, "Runs finished, by agent and status");
@@ -72,34 +72,34 @@ pub fn describe() {
     describe_histogram!(STORE_SECONDS, "Time of a store request, by operation and outcome");
     describe_gauge!(VIEWERS, "Viewers that follow a stream");
     describe_counter!(LOST_RECORDS, "Final run records that could not be written");
-    // Alerts compare with what was before: the series exists before the first loss.
+    // Alerts compare with an earlier value, so the series must exist before the first loss.
     counter!(LOST_RECORDS).absolute(0);
 }
 
-/// A run began its work.
+/// Counts a run that started.
 pub fn run_started(agent: &'static str) {
     counter!(RUNS_STARTED, "agent" => agent).increment(1);
 }
 
-/// A run ended, so long after its start.
+/// Counts a run that ended, with its duration.
 pub fn run_finished(agent: &'static str, status: RunStatus, took: Duration) {
     counter!(RUNS_FINISHED, "agent" => agent, "status" => status.as_str()).increment(1);
     histogram!(RUN_SECONDS, "agent" => agent, "status" => status.as_str()).record(took);
 }
 
-/// So many dispatches and pieces of post-run work are in flight now.
+/// Sets the number of dispatches and pending post-run work in flight.
 pub fn in_flight(count: u64) {
     gauge!(IN_FLIGHT).set(count as f64);
 }
 
-/// A model turn ended, with its retries. The provider is a configured one's name.
+/// Counts a model turn, its retries included. `provider` is the name of a configured provider.
 pub fn model_turn(provider: &str, outcome: Outcome, took: Duration) {
     let provider = provider.to_owned();
     counter!(MODEL_TURNS, "provider" => provider.clone(), "outcome" => outcome.as_str()).increment(1);
     histogram!(MODEL_TURN_SECONDS, "provider" => provider, "outcome" => outcome.as_str()).record(took);
 }
 
-/// What a model turn used, and what that cost when the model has a price, in millionths of a dollar.
+/// Counts the tokens of a model turn and, if the model has a price, its cost in millionths of a dollar.
 pub fn model_usage(provider: &str, usage: Usage, microdollars: Option<u64>) {
     let kinds = [
         ("input", usage.input_tokens),
@@ -115,14 +115,14 @@ pub fn model_usage(provider: &str, usage: Usage, microdollars: Option<u64>) {
     }
 }
 
-/// A tool call ended. `tool` is none when the run has no tool of the name the model gave.
+/// Counts a tool call. `tool` is `None` if the run has no tool of the name the model gave.
 pub fn tool_call(tool: Option<&str>, outcome: Outcome, took: Duration) {
     let tool = tool.unwrap_or(UNKNOWN_TOOL).to_owned();
     counter!(TOOL_CALLS, "tool" => tool.clone(), "outcome" => outcome.as_str()).increment(1);
     histogram!(TOOL_SECONDS, "tool" => tool, "outcome" => outcome.as_str()).record(took);
 }
 
-/// A flush to the ledger ended; it carried so many events.
+/// Counts a flush to the ledger and the events it carried.
 pub fn ledger_flush(outcome: Outcome, events: usize) {
     counter!(LEDGER_FLUSHES, "outcome" => outcome.as_str()).increment(1);
     if outcome == Outcome::Ok {
@@ -130,21 +130,21 @@ pub fn ledger_flush(outcome: Outcome, events: usize) {
     }
 }
 
-/// A request to a store ended. The operation is a route or a verb, never a path with an id.
+/// Counts a request to a store. `operation` is a route or a verb, never a path with an id.
 pub fn store_request(operation: &'static str, outcome: Outcome, took: Duration) {
     histogram!(STORE_SECONDS, "operation" => operation, "outcome" => outcome.as_str()).record(took);
 }
 
-/// A final record was lost.
+/// Counts a lost final record.
 pub fn record_lost() {
     counter!(LOST_RECORDS).increment(1);
 }
 
-/// A viewer follows a stream for as long as this lives.
+/// Counts a viewer of a stream until dropped.
 #[derive(Debug)]
 pub struct Viewer(());
 
-/// Counts a viewer in.
+/// Counts a viewer.
 pub fn viewer() -> Viewer {
     gauge!(VIEWERS).increment(1);
     Viewer(())
@@ -162,7 +162,7 @@ mod tests {
 
     use super::*;
 
-    /// What a collector renders of what happens in `happen`.
+    /// Returns the rendered metrics after `happen` ran.
     fn rendered(happen: impl FnOnce()) -> String {
         let recorder = PrometheusBuilder::new().build_recorder();
         let handle = recorder.handle();
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_counted_when_it_starts_and_when_it_ends() {
+    fn run_start_and_end_are_counted() {
         let text = rendered(|| {
             run_started("coding");
             run_finished("coding", RunStatus::StoppedSoft, Duration::from_secs(3));
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_turn_is_counted_with_its_tokens_and_its_cost() {
+    fn model_turn_counts_tokens_and_cost() {
         let usage =
             Usage { input_tokens: 10, output_tokens: 20, cache_read_tokens: 30, cache_write_tokens: 40 };
         let text = rendered(|| {
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn the_stores_and_the_ledger_are_timed_and_counted() {
+    fn store_and_ledger_requests_are_timed() {
         let text = rendered(|| {
             describe();
             ledger_flush(Outcome::of(&Ok::<_, ()>(())), 7);
@@ -254,7 +254,7 @@ mod tests {
         let text = rendered(|| {
             let (stays, leaves) = (viewer(), viewer());
             drop(leaves);
-            // Its leaving is not this recorder's to count.
+            // Its drop would be counted by another recorder.
             std::mem::forget(stays);
         });
         assert_has(&text, &["ars_stream_viewers 1"]);

@@ -16,20 +16,20 @@ pub struct ModelRequest<'a> {
     pub system: &'a str,
     /// The tools on offer.
     pub tools: &'a [ToolSpec],
-    /// False for a closing call: the tools stay described (providers insist when the conversation holds calls,
-    /// and the prompt cache keeps) but must not be called.
+    /// `false` for a closing call: the tools stay described, because providers require it when the conversation holds
+    /// calls and the prompt cache depends on it, but must not be called.
     pub may_call_tools: bool,
     /// The conversation, oldest first, ending with a user turn.
     pub turns: &'a [Turn],
     /// Output limit in tokens.
     pub max_tokens: u32,
-    /// How hard to think.
+    /// The reasoning effort.
     pub effort: Option<Effort>,
 }
 
 /// Models by name.
 pub trait Models: Send + Sync {
-    /// The client that serves this model.
+    /// Returns the client that serves this model.
     fn client(&self, model: &ModelRef) -> Result<Arc<dyn ModelClient>, UnknownProvider>;
 }
 
@@ -37,24 +37,24 @@ pub trait Models: Send + Sync {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the model's provider is not configured. The providers are: {known}.")]
 pub struct UnknownProvider {
-    /// The configured ones, for the requester.
+    /// The configured providers, for the requester.
     pub known: String,
 }
 
-/// What a model says while it still speaks.
+/// A streamed part of a model's turn.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ModelDelta {
-    /// A piece of prose.
+    /// A piece of text.
     Text(String),
-    /// What the attempt under way has used so far; each such word replaces the one before.
+    /// The usage of the current attempt so far. Each value replaces the previous one.
     Usage(Usage),
-    /// The provider was overloaded or unreachable; another attempt follows.
+    /// The provider was overloaded or unreachable, and another attempt follows.
     Retrying {
         /// Attempts so far.
         attempt: u32,
         /// Wait before the next one.
         wait: Duration,
-        /// It has too much to do, or allows no further requests for now.
+        /// The provider is overloaded or limits the rate of requests.
         is_overload: bool,
     },
 }
@@ -62,7 +62,7 @@ pub enum ModelDelta {
 /// A configured provider.
 #[async_trait]
 pub trait ModelClient: Send + Sync {
-    /// Calls the model once, with the retries the provider's errors deserve, and returns the whole turn.
+    /// Calls the model once, retrying by the kind of the provider's errors, and returns the whole turn.
     ///
     /// `cancel` closes the connection at once and yields [`ModelErrorKind::Cancelled`].
     async fn turn(
@@ -72,26 +72,26 @@ pub trait ModelClient: Send + Sync {
         cancel: &CancellationToken,
     ) -> Result<ModelTurn, ModelError>;
 
-    /// A label shown wherever this model's words appear, when they are not a real model's (`rehearsal`).
+    /// Returns a label to show with this model's text when it is not a real model's (`rehearsal`).
     fn label(&self) -> Option<&str> {
         None
     }
 }
 
-/// A model call that failed for good.
+/// A model call that failed permanently.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{kind}: {message}")]
 pub struct ModelError {
-    /// What kind of failure.
+    /// The kind of failure.
     pub kind: ModelErrorKind,
-    /// In words safe to show: never a key, never a header.
+    /// A message that is safe to show: never a key, never a header.
     pub message: String,
 }
 
-/// Kinds of failure, by what can be done about them.
+/// Kinds of failure, by the possible reaction.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelErrorKind {
-    /// The provider has too much to do.
+    /// The provider is overloaded.
     #[error("model overloaded")]
     Overloaded {
         /// The wait the provider asked for.
@@ -103,16 +103,16 @@ pub enum ModelErrorKind {
         /// The wait the provider asked for.
         retry_after: Option<Duration>,
     },
-    /// The key is missing or refused.
+    /// The key is missing or rejected.
     #[error("model credentials refused")]
     Unauthorized,
-    /// The provider refuses the request as it is.
+    /// The provider rejects the request.
     #[error("model request refused")]
     Invalid,
     /// The conversation no longer fits the model's window.
     #[error("context too long")]
     ContextTooLong,
-    /// No connection, or one that broke.
+    /// The connection failed or broke.
     #[error("model unreachable")]
     Unreachable,
     /// The provider broke its own protocol, or ended the stream early.
@@ -124,7 +124,7 @@ pub enum ModelErrorKind {
 }
 
 impl ModelErrorKind {
-    /// Whether the provider would answer, were it less busy or the key less used.
+    /// Returns whether the provider is overloaded or limits the rate of requests.
     pub const fn is_overload(&self) -> bool {
         matches!(self, Self::Overloaded { .. } | Self::RateLimited { .. })
     }

@@ -1,4 +1,4 @@
-//! Where run ids and capability tokens come from: the operating system, unless a simulation is to replay exactly.
+//! The source of run ids and capability tokens: the operating system, or a seeded source in a simulation.
 
 use std::sync::Arc;
 
@@ -9,13 +9,12 @@ pub struct Randomness(Arc<Fill>);
 type Fill = dyn Fn(&mut [u8]) -> Result<(), getrandom::Error> + Send + Sync;
 
 impl Randomness {
-    /// A source of the caller's. What it gives becomes tokens that open runs, so it must not be guessable where anybody
-    /// could use one.
+    /// A source given by the caller. Its bytes become tokens that open runs, so they must not be guessable in production.
     pub fn of(fill: impl Fn(&mut [u8]) -> Result<(), getrandom::Error> + Send + Sync + 'static) -> Self {
         Self(Arc::new(fill))
     }
 
-    /// So many random bytes; fails only when the operating system has none to give.
+    /// Returns `N` random bytes. Fails only when the operating system's source fails.
     pub fn bytes<const N: usize>(&self) -> Result<[u8; N], getrandom::Error> {
         let mut bytes = [0; N];
         (self.0)(&mut bytes)?;

@@ -14,23 +14,23 @@ pub trait RunStore: Send + Sync {
     /// Writes a record, replacing an earlier one of the same id whole.
     async fn put(&self, record: &RunRecord) -> Result<Stored, StoreError>;
 
-    /// The whole record; `None` when unknown, expired or hidden.
+    /// Returns the whole record, or `None` when it is unknown, expired or hidden.
     async fn get(&self, id: &RunId) -> Result<Option<RunRecord>, StoreError>;
 
-    /// The record without its events and with `bytes`, as lists show it; `None` when unknown, expired or hidden.
+    /// Returns the record without its events and with `bytes`, as lists show it, or `None` like [`Self::get`].
     async fn summary(&self, id: &RunId) -> Result<Option<Value>, StoreError>;
 
-    /// A page of records without events, newest first.
+    /// Returns a page of records without events, newest first.
     async fn list(&self, request: &ListRequest) -> Result<ListResponse, StoreError>;
 
-    /// A page of one run's events; `None` when the run is unknown.
+    /// Returns a page of one run's events, or `None` when the run is unknown.
     async fn events(&self, id: &RunId, after_seq: u64, limit: u32) -> Result<Option<EventsPage>, StoreError>;
 
-    /// Removes a record and its events; false when there was none.
+    /// Removes a record and its events. Returns `false` if there was none.
     async fn delete(&self, id: &RunId) -> Result<bool, StoreError>;
 }
 
-/// What became of a record.
+/// The result of writing a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stored {
     /// The record survived the retention policy.

@@ -1,4 +1,4 @@
-//! The schedule port: what came of the times schedules fired (state-worker supplement section 4).
+//! The schedule port: the firings of schedules and their outcomes.
 
 use ars_wire::schedules::Firing;
 use async_trait::async_trait;
@@ -8,9 +8,9 @@ use super::StoreError;
 /// Firings of schedules.
 #[async_trait]
 pub trait Schedules: Send + Sync {
-    /// Keeps a firing; answers how many are kept of its schedule.
+    /// Writes a firing. Returns how many firings of its schedule are stored.
     async fn record(&self, firing: &Firing) -> Result<u64, StoreError>;
 
-    /// The newest firing of each schedule, by name.
+    /// Returns the newest firing of each schedule, by name.
     async fn latest(&self) -> Result<Vec<Firing>, StoreError>;
 }

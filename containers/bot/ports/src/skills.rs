@@ -1,18 +1,18 @@
-//! The skills port: instructions an agent can ask for by name (bot supplement section 16).
+//! The skills port: instructions an agent can request by name.
 //!
-//! A store is read whole when the service starts, so asking it waits for nothing and cannot fail. Not here: what a
-//! prompt says of skills (`agents::skills_block`), and the tools that hand them out (`tools`).
+//! A store is read whole when the service starts, so lookups neither wait nor fail. Not here: the skills block of a
+//! prompt and the tools that return skills (`ars-bot-tools`).
 
 use std::sync::Arc;
 
 use ars_events::SkillUpstream;
 
-/// Where skills come from.
+/// A store of skills.
 pub trait Skills: Send + Sync {
-    /// The skills this agent may use, by name.
+    /// Returns the skills this agent may use, by name.
     fn list(&self, agent: &str) -> Vec<Arc<Skill>>;
 
-    /// The skill of that name, whoever may use it.
+    /// Returns the skill of that name, for any agent.
     fn get(&self, name: &str) -> Option<Arc<Skill>>;
 }
 
@@ -21,15 +21,15 @@ pub trait Skills: Send + Sync {
 pub struct Skill {
     /// Its name, unique in its store.
     pub name: String,
-    /// What it is for, on one line.
+    /// Its purpose, on one line.
     pub description: String,
     /// The agents that may use it.
     pub agents: Vec<String>,
-    /// Where it says it comes from.
+    /// Its declared source.
     pub source: Option<String>,
     /// The repository and commit it was taken from.
     pub upstream: Option<SkillUpstream>,
-    /// What it teaches.
+    /// The instructions.
     pub body: String,
 }
 

@@ -1,10 +1,10 @@
-//! What a store's client says when there is no answer (document 2 section 7).
+//! The error of a store's client.
 
-/// A store that did not do as asked.
+/// A failed store request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("store: {message}")]
 pub struct StoreError {
-    /// What a retry would do.
+    /// The kind of failure, which decides about retries.
     pub kind: StoreErrorKind,
     /// For logs.
     pub message: String,
@@ -13,12 +13,12 @@ pub struct StoreError {
 /// Classes of failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoreErrorKind {
-    /// The store does not have the route: an older deploy. Never retried.
+    /// The store does not have the route, as in an older deploy. Never retried.
     RouteMissing,
-    /// 5xx, 408, 429, network: retried.
+    /// 5xx, 408, 429 or a network failure. Retried.
     Transient,
-    /// 400 or 413: what was sent is refused, and would be again.
+    /// 400 or 413: the store rejects the request, and would reject a retry.
     Refused,
-    /// Anything else, such as an unknown bearer or an answer that cannot be read: retrying at once changes nothing.
+    /// Anything else, such as an unknown bearer or an unreadable answer. An immediate retry changes nothing.
     Permanent,
 }

@@ -1,22 +1,22 @@
-//! What a run's spans are called outside its stream, and how their ends are told (bot supplement section 24).
+//! Names and ids of a run's spans outside its stream, and the log line of an ended span.
 //!
-//! Ids are derived, not minted, so that a run which another process goes on with stays one trace. Not here: the span
-//! events of the stream (`run/spans.rs`), and what is done with an ended span (`ars-bot-telemetry`).
+//! Ids are derived, not random, so that a resumed run keeps its trace. Not here: the span events of the stream
+//! (`run/spans.rs`) and the export of spans (`ars-bot-telemetry`).
 
 use ars_events::{EventBody, SPAN_TARGET};
 use ars_types::RunId;
 use sha2::{Digest as _, Sha256};
 
-/// Most characters of a span's name (bot supplement section 24).
+/// Maximum characters of a span's name (docs/reference/events.md#spans).
 const NAME_MAX: usize = 64;
 /// Hexadecimal digits of a trace's id (W3C Trace Context).
 const TRACE_ID_DIGITS: usize = 32;
 /// Hexadecimal digits of a span's id, which the collector derives in the same way (`ars-bot-telemetry`).
 const SPAN_ID_DIGITS: usize = 16;
-/// Hexadecimal digits that tell two names apart which are the same up to their cut.
+/// Hexadecimal digits of the hash that distinguishes truncated names.
 const SUFFIX_DIGITS: usize = 8;
 
-/// The id of a run's trace, as `run_meta` and the log carry it: the run's own id when that is a UUID.
+/// Returns the id of a run's trace, as `run_meta` and the log carry it: the run's own id when that is a UUID.
 pub fn trace_id(run: &RunId) -> String {
     let digits: String = run.as_str().chars().filter(|c| *c != '-').collect();
     let is_id = digits.len() == TRACE_ID_DIGITS
@@ -25,7 +25,7 @@ pub fn trace_id(run: &RunId) -> String {
     if is_id { digits } else { hash(run.as_str(), TRACE_ID_DIGITS) }
 }
 
-/// The name of a span, made of any text: `[a-z0-9_.-]`, with a hash behind what had to be cut.
+/// Converts any text to a span's name: `[a-z0-9_.-]`, with a hash in place of a truncated end.
 pub fn span_name(text: &str) -> String {
     let permitted = |c: char| match c.to_ascii_lowercase() {
         c @ ('a'..='z' | '0'..='9' | '_' | '.' | '-') => c,
@@ -39,9 +39,9 @@ pub fn span_name(text: &str) -> String {
     format!("{kept}-{}", hash(text, SUFFIX_DIGITS))
 }
 
-/// Tells the log and the collector that a span of this run has ended. Nothing but a `SpanEnd` is told.
+/// Logs the end of a span for the collector. Ignores every event but `SpanEnd`.
 pub fn ended(run: &RunId, end: &EventBody) {
-    // Most processes of tests listen to nothing; the JSON would be for nobody.
+    // Most test processes have no subscriber, so the JSON would be built for nothing.
     if !matches!(end, EventBody::SpanEnd { .. })
         || !tracing::enabled!(target: SPAN_TARGET, tracing::Level::INFO)
     {
@@ -53,19 +53,20 @@ pub fn ended(run: &RunId, end: &EventBody) {
 }
 
 tokio::task_local! {
-    /// The `traceparent` of what this task does now.
+    /// The `traceparent` of the current task.
     static TRACEPARENT: String;
 }
 
-/// Does this work as a part of this span: calls of our own hosts say so.
+/// Runs `work` as part of this span: requests to the service's own hosts carry its `traceparent`.
 pub async fn within<W: Future>(run: &RunId, span: &str, work: W) -> W::Output {
     let trace = trace_id(run);
     let parent = hash(&format!("{trace}/{span}"), SPAN_ID_DIGITS);
     TRACEPARENT.scope(format!("00-{trace}-{parent}-01"), work).await
 }
 
-/// The `traceparent` to send with a call of a host of ours (bot supplement section 24): no other host is to learn of our
-/// traces. None outside a run's work, and where nobody listens to its spans.
+/// Returns the `traceparent` for a request to one of the service's own hosts. No other host may learn the trace.
+///
+/// `None` outside a run's work, and without a subscriber of its spans.
 pub fn traceparent() -> Option<String> {
     let is_on = tracing::enabled!(target: SPAN_TARGET, tracing::Level::INFO);
     if is_on { TRACEPARENT.try_with(Clone::clone).ok() } else { None }
@@ -92,7 +93,7 @@ mod tests {
 
     use super::*;
 
-    /// Keeps the fields of what is told under the target of spans.
+    /// Records the fields of events with the target of spans.
     #[derive(Clone, Default)]
     struct Told(Arc<Mutex<Vec<BTreeMap<&'static str, String>>>>);
 
@@ -119,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ended_span_is_told_with_its_run_its_trace_and_its_json_and_nothing_else_is() {
+    fn only_ended_spans_are_logged() {
         let run = RunId::parse("0b5e1a52-6f3c-4d89-9c1e-2f6f3a1d7e44").unwrap();
         let end = EventBody::SpanEnd {
             span_id: "s1".into(),
@@ -150,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_no_uuid_names_has_a_trace_too() {
+    fn run_without_uuid_has_a_trace() {
         for id in ["run-1", "00000000-0000-0000-0000-000000000000", "ZZZZ1a52-6f3c-4d89-9c1e-2f6f3a1d7e44"] {
             let run = RunId::parse(id).unwrap();
             let trace = trace_id(&run);
@@ -161,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_holds_only_what_a_span_name_may() {
+    fn span_name_is_sanitized() {
         assert_eq!(span_name("tool.read_file"), "tool.read_file");
         assert_eq!(span_name("tool.Größe ändern\n"), "tool.gr__e__ndern_");
         assert_eq!(span_name(&"x".repeat(64)), "x".repeat(64));
@@ -176,7 +177,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_run_s_work_names_its_span_to_our_own_hosts_while_somebody_listens() {
+    async fn traceparent_exists_within_a_subscribed_run() {
         let run = RunId::parse("0123456789abcdef0123456789abcdef").unwrap();
         assert_eq!(within(&run, "s1", async { traceparent() }).await, None);
         let _listening =

@@ -1,8 +1,6 @@
-//! The transcript port: a live run's conversation, for a generation that resumes it (state-worker supplement section
-//! 10.1).
+//! The transcript port: a live run's conversation, for a generation that resumes it.
 //!
-//! Not here: how turns are encoded in parts, and whether a transcript is whole enough to resume (sections 10.2 and
-//! 10.3).
+//! Not here: the encoding of turns in parts, and whether a transcript is complete enough to resume.
 
 use ars_types::RunId;
 use ars_wire::{
@@ -16,10 +14,10 @@ use super::{Owned, StoreError};
 /// Transcripts of live runs, fenced apart from the ledger.
 #[async_trait]
 pub trait Transcripts: Send + Sync {
-    /// Sets the generation that may write, whoever it was before.
+    /// Sets the generation that may write.
     async fn set_owner(&self, owner: &Owner) -> Result<(), StoreError>;
 
-    /// Writes parts and attachments, each in place of what has its key; whole or not at all.
+    /// Writes parts and attachments atomically, each replacing the one with its key.
     async fn write(
         &self,
         owner: &Owner,
@@ -27,9 +25,9 @@ pub trait Transcripts: Send + Sync {
         attachments: &[Attachment],
     ) -> Result<Owned, StoreError>;
 
-    /// Everything there is; nothing of an unknown run.
+    /// Returns the whole transcript, empty for an unknown run.
     async fn read(&self, run: &RunId) -> Result<Transcript, StoreError>;
 
-    /// Removes everything, the owner too, so that a late write is refused.
+    /// Removes the transcript and its owner, so that a late write is rejected.
     async fn clear(&self, run: &RunId) -> Result<(), StoreError>;
 }

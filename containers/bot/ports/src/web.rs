@@ -1,17 +1,17 @@
 //! The web port: pages of the public internet, and a search over them.
 //!
-//! Not here: which addresses count as public and how a body becomes text (the adapter), and how an answer is shown to
-//! the model (`tools`). Implements bot supplement section 15, the `web_fetch` and `web_search` rows.
+//! Not here: the check for public addresses and the conversion of a body to text (the adapter), and the presentation to
+//! the model (`ars-bot-tools`).
 
 use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
-/// Reads the public web. Nothing private can be reached through it, whatever the URL says.
+/// A client of the public web. It never reaches a private address.
 #[async_trait]
 pub trait Web: Send + Sync {
-    /// Fetches a page. An answer with an error status is an answer.
+    /// Fetches a page. An answer with an error status is a result.
     async fn fetch(
         &self,
         url: &str,
@@ -19,7 +19,7 @@ pub trait Web: Send + Sync {
         cancel: &CancellationToken,
     ) -> Result<Fetched, WebError>;
 
-    /// The best matches of a query, best first.
+    /// Returns the best matches of a query, best first.
     async fn search(
         &self,
         query: &str,
@@ -28,16 +28,16 @@ pub trait Web: Send + Sync {
     ) -> Result<Vec<WebHit>, WebError>;
 }
 
-/// How much one fetch may take (bot supplement section 15, the `web_fetch` limits).
+/// The limits of one fetch (docs/reference/limits.md#tools).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FetchLimits {
     /// From the call to the last byte, redirects included.
     pub time: Duration,
     /// Bytes of text after decompression; more is cut.
     pub text_bytes: usize,
-    /// Bytes of an image; more is refused.
+    /// Bytes of an image. A larger one is rejected.
     pub image_bytes: usize,
-    /// Bytes of a document; more is refused.
+    /// Bytes of a document. A larger one is rejected.
     pub document_bytes: usize,
 }
 
@@ -52,14 +52,14 @@ impl Default for FetchLimits {
     }
 }
 
-/// What a URL answered. Every field is the far side's word.
+/// The answer of a URL. Every field is untrusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fetched {
-    /// Where the last redirect led.
+    /// The URL after the last redirect.
     pub url: String,
     /// The HTTP status.
     pub status: u16,
-    /// The media type the answer declares, without parameters; empty when it declares none.
+    /// The media type the answer declares, without parameters, or empty.
     pub media_type: String,
     /// The body.
     pub body: FetchedBody,
@@ -72,14 +72,14 @@ pub enum FetchedBody {
     Text {
         /// The text.
         text: String,
-        /// There was more than the limit.
+        /// The text was longer than the limit.
         cut: bool,
     },
     /// A JPEG, PNG, GIF or WebP image, whole.
     Image(Vec<u8>),
     /// A PDF, whole.
     Document(Vec<u8>),
-    /// Of a type that is only named; it was not read.
+    /// A body of another type, which was not read.
     Other,
 }
 
@@ -90,20 +90,20 @@ pub struct WebHit {
     pub title: String,
     /// Its address.
     pub url: String,
-    /// A few words of it.
+    /// An excerpt.
     pub description: String,
 }
 
-/// Why there is no answer. No variant carries text of the far side.
+/// The reason for a failed fetch or search. No variant carries text of the remote side.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WebError {
     /// Not an absolute http or https URL, or one with credentials in it.
     #[error("`url` must be an absolute http or https URL without a user name or password")]
     Url,
-    /// The host is private, local or reserved: by its name, its literal address, or what its name resolves to.
+    /// The host is private, local or reserved by its name, its literal address, or a resolved address.
     #[error("the address is not on the public internet; private, local and reserved addresses are refused")]
     Forbidden,
-    /// A redirect led to a URL that is refused.
+    /// A redirect led to a rejected URL.
     #[error("a redirect was refused: {0}")]
     Redirect(Box<WebError>),
     /// Too many redirects.
@@ -112,25 +112,25 @@ pub enum WebError {
     /// The name has no address.
     #[error("the host name could not be resolved")]
     Unresolved,
-    /// No connection, or it broke.
+    /// The connection failed or broke.
     #[error("the host could not be reached or broke the connection off")]
     Unreachable,
-    /// It took too long.
+    /// The fetch exceeded its time limit.
     #[error("no full answer within {} s", .0.as_secs_f64())]
     TimedOut(Duration),
-    /// An image or document beyond its limit.
+    /// An image or document exceeded its limit.
     #[error("the body is larger than {0} bytes and is refused, not cut")]
     TooLarge(usize),
-    /// The body is in a compression nobody asked for, or broken in it.
+    /// The body's compression was not requested or is corrupt.
     #[error("the body's content encoding cannot be read")]
     Encoding,
     /// No search service is configured.
     #[error("web search is not configured")]
     NotConfigured,
-    /// The search service refused or failed, with this status.
+    /// The search service rejected the query or failed, with this status.
     #[error("the search service answered with status {0}")]
     Search(u16),
-    /// The search service's answer made no sense.
+    /// The search service's answer could not be parsed.
     #[error("the search service's answer could not be read")]
     SearchAnswer,
     /// The run was stopped.

@@ -1,10 +1,10 @@
-//! Reading a call's arguments: a model is told which field is wrong and what was expected, never its own value.
+//! Parsing of a call's arguments. An error names the field and the expected type, never the model's value.
 
 use serde_json::{Map, Value};
 
 use super::ToolOutput;
 
-/// Most characters of an unknown field's name that are said back.
+/// Maximum characters of an unknown field's name in an error.
 const NAME_CHARS: usize = 40;
 
 /// One call's arguments.
@@ -13,7 +13,7 @@ pub(super) struct Args<'a> {
 }
 
 impl<'a> Args<'a> {
-    /// Arguments must be an object of known fields. Text that was not valid JSON arrives as a string.
+    /// Parses an object of known fields. Text that was not valid JSON arrives as a string.
     pub(super) fn of(input: &'a Value, known: &[&str]) -> Result<Self, ToolOutput> {
         let fields = match input {
             Value::Object(fields) => fields,
@@ -35,13 +35,13 @@ impl<'a> Args<'a> {
         }
     }
 
-    /// A required text.
+    /// Returns a required text.
     pub(super) fn text(&self, field: &str) -> Result<&'a str, ToolOutput> {
         self.optional_text(field)?
             .ok_or_else(|| ToolOutput::refused(format!("`{field}` is required and must be a string.")))
     }
 
-    /// A text that may be left out.
+    /// Returns an optional text.
     pub(super) fn optional_text(&self, field: &str) -> Result<Option<&'a str>, ToolOutput> {
         match self.fields.get(field) {
             None | Some(Value::Null) => Ok(None),
@@ -50,7 +50,7 @@ impl<'a> Args<'a> {
         }
     }
 
-    /// A whole number, not negative, that may be left out.
+    /// Returns an optional non-negative integer.
     pub(super) fn optional_count(&self, field: &str) -> Result<Option<u64>, ToolOutput> {
         match self.fields.get(field) {
             None | Some(Value::Null) => Ok(None),
@@ -60,7 +60,7 @@ impl<'a> Args<'a> {
         }
     }
 
-    /// A flag; absent is false.
+    /// Returns a flag, `false` when absent.
     pub(super) fn flag(&self, field: &str) -> Result<bool, ToolOutput> {
         match self.fields.get(field) {
             None | Some(Value::Null) => Ok(false),
@@ -70,12 +70,12 @@ impl<'a> Args<'a> {
     }
 }
 
-/// A text field of any input, for summaries: never fails.
+/// Returns a text field of any input, for summaries. Never fails.
 pub(super) fn peek<'a>(input: &'a Value, field: &str) -> &'a str {
     input.get(field).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// A text of several lines on one, for summaries.
+/// Joins the lines of a text, for summaries.
 pub(super) fn one_line(text: &str) -> String {
     text.trim().lines().map(str::trim_end).collect::<Vec<_>>().join(" ⏎ ")
 }

@@ -1,4 +1,4 @@
-//! `bash`: runs a command in the workspace (bot supplement section 15).
+//! `bash`: runs a command in the workspace (docs/reference/agents-and-tools.md#tools).
 
 use std::{borrow::Cow, time::Duration};
 
@@ -15,21 +15,21 @@ use super::{
     args::{Args, one_line, peek},
 };
 
-/// Timeout when the call names none (bot supplement section 15).
+/// Default timeout.
 const DEFAULT_TIMEOUT_MS: u64 = 300_000;
-/// Shortest timeout; shorter ones are raised to it.
+/// Minimum timeout. A shorter one is raised to it.
 const MIN_TIMEOUT_MS: u64 = 1_000;
-/// Longest timeout; longer ones are cut to it.
+/// Maximum timeout. A longer one is lowered to it.
 const MAX_TIMEOUT_MS: u64 = 1_200_000;
-/// Time kept back so that the run can still answer.
+/// Time reserved for the run's answer.
 const RESERVE: Duration = Duration::from_secs(60);
-/// Most characters of output the model is shown.
+/// Maximum characters of output shown to the model.
 const OUTPUT_CHARS: usize = 30_000;
-/// Bytes of output kept of a command. What the model is not shown of them goes to a file it can read.
+/// Bytes of output kept of a command. The model can read the part that is not shown in a file.
 const OUTPUT_BYTES: usize = 4 << 20;
-/// Characters of these kept for the note of what was cut.
+/// Characters of these reserved for the truncation note.
 const NOTE_CHARS: usize = 60;
-/// What a shell says of a command that ran out of time.
+/// The exit code of a command that timed out, as in a shell.
 const TIMED_OUT: i32 = 124;
 
 /// The tool.
@@ -102,13 +102,13 @@ async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, Tool
     Ok(describe(&outcome, timeout, kept.as_deref()))
 }
 
-/// The timeout within its bounds and the run's remaining time; `None` inside the reserve.
+/// Returns the timeout within its bounds and the run's remaining time, or `None` inside the reserve.
 fn timeout(wanted_ms: u64, remaining: Duration) -> Option<Duration> {
     let available = remaining.checked_sub(RESERVE).filter(|left| !left.is_zero())?;
     Some(Duration::from_millis(wanted_ms.clamp(MIN_TIMEOUT_MS, MAX_TIMEOUT_MS)).min(available))
 }
 
-/// A command that failed says so on its first line (bot supplement section 9, "Exit code").
+/// Returns the text for the model. The first line of a failed command's output is its exit code.
 fn describe(outcome: &ExecOutcome, timeout: Duration, kept: Option<&str>) -> ToolOutput {
     let mut text = String::new();
     if outcome.exit_code != 0 {
@@ -118,7 +118,7 @@ fn describe(outcome: &ExecOutcome, timeout: Duration, kept: Option<&str>) -> Too
         text.push_str(&format!("(killed with all it had started after {} s)\n", timeout.as_secs()));
     }
     let left = OUTPUT_CHARS - text.chars().count();
-    // The file has what the workspace handed over, which may be both ends only.
+    // The file has the output as the workspace returned it, which may be both ends only.
     let kept = kept.map(|path| if outcome.truncated { Kept::Ends(path) } else { Kept::Whole(path) });
     match kept {
         Some(kept) => text.push_str(&referenced(&outcome.output, left.saturating_sub(NOTE_CHARS * 2), kept)),
@@ -131,8 +131,8 @@ fn describe(outcome: &ExecOutcome, timeout: Duration, kept: Option<&str>) -> Too
     ToolOutput { ok, exit_code: Some(outcome.exit_code), ..ToolOutput::text(text) }
 }
 
-/// Keeps both ends: the cause is often said first and the outcome last. What the workspace `already` cut is far more
-/// than is cut here, so no number is given then.
+/// Keeps both ends, because the cause is often printed first and the outcome last. An output that the workspace
+/// `already` truncated lost far more than is cut here, so the note then names no number.
 fn middle_cut(text: &str, max_chars: usize, already: bool) -> Cow<'_, str> {
     let total = text.chars().count();
     if total <= max_chars {
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_timeout_is_clamped_and_leaves_the_run_its_reserve() {
+    fn timeout_is_clamped_below_the_reserve() {
         let long = Duration::from_secs(3600);
         assert_eq!(timeout(1, long), Some(Duration::from_secs(1)));
         assert_eq!(timeout(u64::MAX, long), Some(Duration::from_secs(1200)));
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn long_output_keeps_both_ends_and_says_how_much_is_missing() {
+    fn long_output_keeps_both_ends() {
         let long = format!("first{}last", "é".repeat(500));
         let cut = middle_cut(&long, 100, false);
         assert!(cut.starts_with("first") && cut.ends_with("last"));
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_of_an_output_that_was_cut_before_it_is_not_called_whole() {
+    fn truncated_output_file_is_not_called_complete() {
         let path = Some(".ars/outputs/0123456789ab.txt");
         for (truncated, said) in
             [(false, "the whole output is in .ars/"), (true, "not the whole, is in .ars/")]
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timed_out_flood_says_both_within_the_limit() {
+    fn timed_out_flood_reports_both() {
         let output = "x".repeat(OUTPUT_BYTES);
         let outcome = ExecOutcome { exit_code: TIMED_OUT, output, truncated: true, timed_out: true };
         let output = describe(&outcome, Duration::from_secs(7), None);

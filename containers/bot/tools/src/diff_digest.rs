@@ -1,6 +1,6 @@
-//! `diff_digest`: what a branch changes, in numbers and risks, never the diff itself (bot supplement section 15).
+//! `diff_digest`: summarizes a branch's changes in numbers and risks, never the diff itself.
 //!
-//! A review looks at the digest first and then at the files that matter. Only commits count: the range runs from the
+//! A review reads the digest first and then the files that matter. Only commits count: the range runs from the
 //! merge base to the tree's commit.
 
 mod changes;
@@ -18,15 +18,15 @@ use super::{
 use crate::review::{Base, git_of_range};
 use changes::Change;
 
-/// Records of what happened to each file, then its counts, both ended by NUL so that no path needs quoting.
+/// Records of each file's change, then its counts, both terminated by NUL so that no path needs quoting.
 const OPTIONS: &[&str] = &["--raw", "--numstat", "-z", "--find-renames"];
-/// Most bytes of git's answer: some ten thousand files.
+/// Maximum bytes of git's output: about ten thousand files.
 const ANSWER_BYTES: usize = 2 << 20;
 /// Files shown, those with the most changed lines first.
 const MAX_FILES: usize = 200;
-/// Files named for one risk.
+/// Files named per risk.
 const MAX_NAMED: usize = 10;
-/// Most characters of a path.
+/// Maximum characters of a path.
 const PATH_CHARS: usize = 200;
 
 /// The tool.
@@ -126,7 +126,7 @@ fn line(change: &Change) -> String {
     format!("{} {counts} {}{from}\n", change.kind, shown(&change.path))
 }
 
-/// A path on one line and of bounded length: its characters are whoever committed it's choice.
+/// Flattens and truncates a path, because its committer chose its characters.
 fn shown(path: &str) -> String {
     let plain: String = path.chars().map(|char| if char.is_control() { '\u{fffd}' } else { char }).collect();
     ars_events::cap(&plain, PATH_CHARS).into_owned()

@@ -1,4 +1,4 @@
-//! Digests of what git says, without git; `containers/bot/adapters/tests/workspace/ranges.rs` asks the real one.
+//! Digests of scripted git output. `containers/bot/adapters/tests/workspace/ranges.rs` tests against real git.
 
 use super::*;
 
@@ -16,7 +16,7 @@ fn modified(path: &str, added: u64, removed: u64) -> Change {
 }
 
 #[test]
-fn gits_records_are_read_with_renames_binaries_and_odd_paths() {
+fn renames_binaries_and_odd_paths_are_parsed() {
     let odd = "a\tb\n: c";
     let (m, r, a, d) = (raw("M"), raw("R087"), raw("A"), raw("D"));
     let output = z(&[
@@ -28,7 +28,7 @@ fn gits_records_are_read_with_renames_binaries_and_odd_paths() {
         &a,
         "logo.png",
         &d,
-        "gone.rs", // what happened
+        "gone.rs", // the change
         &format!("1\t2\t{odd}"),
         "3\t0\t",
         "old.rs",
@@ -56,7 +56,7 @@ fn gits_records_are_read_with_renames_binaries_and_odd_paths() {
 }
 
 #[test]
-fn a_digest_names_totals_and_files_with_the_largest_first() {
+fn digest_lists_largest_files_first() {
     let text = digest("origin/main", vec![modified("a.rs", 1, 0), modified("b\u{1b}[31m\n.rs", 20, 5)]);
     assert_eq!(
         text,
@@ -66,7 +66,7 @@ fn a_digest_names_totals_and_files_with_the_largest_first() {
 }
 
 #[test]
-fn a_digest_of_very_many_files_is_bounded_and_counts_the_rest() {
+fn digest_of_many_files_is_bounded() {
     let many: Vec<_> = (0..MAX_FILES as u64 + 3).map(|n| modified(&format!("f{n}"), n, 1)).collect();
     let text = digest("origin/main", many);
     assert!(text.ends_with("[3 more files, +3 -3]\n"), "{}", &text[text.len() - 60..]);
@@ -74,7 +74,7 @@ fn a_digest_of_very_many_files_is_bounded_and_counts_the_rest() {
 }
 
 #[test]
-fn each_risk_is_flagged_by_its_own_signs_only() {
+fn each_risk_has_its_own_triggers() {
     let flags =
         |change: Change| -> Vec<&str> { risks::of(&[change]).into_iter().map(|(name, _)| name).collect() };
     for (path, flag) in [
@@ -107,7 +107,7 @@ fn each_risk_is_flagged_by_its_own_signs_only() {
 }
 
 #[test]
-fn many_files_of_one_risk_are_counted_not_listed() {
+fn many_files_of_one_risk_are_counted() {
     let many = (0..MAX_NAMED + 2).map(|n| modified(&format!("migrations/{n}.sql"), 1, 0)).collect();
     assert!(digest("x", many).contains(", migrations/9.sql and 2 more\n"));
 }

@@ -1,4 +1,4 @@
-//! `edit_file`: replaces one exact stretch of a file (issue of the first slice; not in the supplement's table).
+//! `edit_file`: replaces one exact passage of a file.
 
 use ars_agent::ToolSpec;
 use async_trait::async_trait;
@@ -9,7 +9,7 @@ use super::{
     args::{Args, peek},
 };
 
-/// Largest file that is edited in place.
+/// Maximum size of an edited file.
 const MAX_BYTES: u64 = 8 << 20;
 
 /// The tool.
@@ -72,7 +72,7 @@ async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, Tool
     Ok(ToolOutput::text(format!("Edited {path}: {count} replaced.")))
 }
 
-/// The edited text and how many places changed, or why nothing was changed.
+/// Returns the edited text and the number of changes, or the reason for changing nothing.
 fn replace(text: &str, old: &str, new: &str, every: bool) -> Result<(String, usize), String> {
     if old.is_empty() {
         return Err("`old` must not be empty.".into());

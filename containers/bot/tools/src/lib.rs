@@ -1,7 +1,7 @@
 //! The tools an agent may call, one per file, the agents as data, and the artifacts of a review.
 //!
-//! A tool answers text and never fails for expected faults: bad arguments, a missing file or a failing command
-//! are answers the model can act on. Not here: the loop that calls the tools (`ars-bot-core`).
+//! A tool returns text and never fails for expected faults: invalid arguments, a missing file or a failing command
+//! are results the model can act on. Not here: the loop that calls the tools (`ars-bot-core`).
 #![forbid(unsafe_code)]
 
 pub mod agents;

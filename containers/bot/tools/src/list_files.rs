@@ -1,4 +1,4 @@
-//! `list_files`: the files of the workspace that git does not ignore.
+//! `list_files`: lists the files of the workspace that git does not ignore.
 
 use ars_agent::ToolSpec;
 use async_trait::async_trait;

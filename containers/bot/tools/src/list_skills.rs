@@ -1,4 +1,4 @@
-//! `list_skills`: the skills this agent may use (bot supplement sections 15 and 16).
+//! `list_skills`: lists the skills this agent may use (docs/reference/agents-and-tools.md#skills).
 
 use ars_agent::ToolSpec;
 use async_trait::async_trait;

@@ -3,16 +3,16 @@
 use ars_agent::{Sandbox, ToolContent, ToolOutcome};
 use ars_bot_ports::WorkspaceError;
 
-/// What a tool said.
+/// The output of a tool call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolOutput {
-    /// False when the tool failed, and for bash when the command exited non-zero.
+    /// `false` when the tool failed, and for bash when the command exited non-zero.
     pub ok: bool,
     /// For the model.
     pub content: Vec<ToolContent>,
     /// The command's exit code, for bash.
     pub exit_code: Option<i32>,
-    /// What it showed of the run's sandbox.
+    /// The state of the run's sandbox, as far as the call observed it.
     pub sandbox: Sandbox,
 }
 
@@ -27,12 +27,12 @@ impl ToolOutput {
         }
     }
 
-    /// A failure the model is told of.
+    /// A failure text for the model.
     pub fn refused(text: impl Into<String>) -> Self {
         Self { ok: false, ..Self::text(text) }
     }
 
-    /// As the loop takes it in.
+    /// Converts it to the outcome of a call in the loop.
     pub fn of_call(self, call_id: &str) -> ToolOutcome {
         ToolOutcome { call_id: call_id.to_owned(), ok: self.ok, sandbox: self.sandbox, content: self.content }
     }
@@ -46,7 +46,7 @@ impl From<ToolOutcome> for ToolOutput {
 }
 
 impl From<WorkspaceError> for ToolOutput {
-    /// A broken workspace is infrastructure; everything else the model can act on.
+    /// Maps a broken workspace to an infrastructure failure and other errors to a text for the model.
     fn from(error: WorkspaceError) -> Self {
         match error {
             WorkspaceError::Infra(_) => Self { sandbox: Sandbox::Failed, ..Self::refused(error.to_string()) },

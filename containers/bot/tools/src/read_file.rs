@@ -1,4 +1,4 @@
-//! `read_file`: shows a text file, an image or a PDF of the workspace (bot supplement section 15).
+//! `read_file`: shows a text file, an image or a PDF of the workspace.
 
 use ars_agent::{ToolContent, ToolSpec};
 use async_trait::async_trait;
@@ -10,15 +10,15 @@ use super::{
     media::{self, PDF},
 };
 
-/// Most bytes of any file that are read: one more than the largest that is shown whole.
+/// Maximum bytes read of any file: one more than the largest file shown whole.
 const READ_BYTES: u64 = MAX_PDF_BYTES as u64 + 1;
-/// Most characters shown at once, as for command output (bot supplement section 15, bash).
+/// Maximum characters shown at once, as for command output.
 const MAX_SHOWN_CHARS: usize = 30_000;
-/// Lines shown when the call does not say.
+/// Default number of lines shown.
 const DEFAULT_LINES: usize = 2_000;
-/// Largest image passed to the model (bot supplement section 15, `web_fetch` limits).
+/// Maximum size of an image for the model (docs/reference/limits.md#tools).
 const MAX_IMAGE_BYTES: usize = 5 << 20;
-/// Largest PDF passed to the model (same row).
+/// Maximum size of a PDF for the model.
 const MAX_PDF_BYTES: usize = 10 << 20;
 
 /// The tool.
@@ -77,7 +77,7 @@ async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, Tool
         return Err(ToolOutput::refused(format!("{path} is a binary file of {size} bytes.")));
     }
     let is_cut = size > bytes.len() as u64;
-    // Numbers stand between the lines of a secret that has several, and a page may end within one.
+    // Redacted before numbering and paging, because a secret can span several lines.
     let text = String::from_utf8_lossy(if is_cut { whole_lines(&bytes) } else { &bytes });
     let mut shown = match is_cut && text.is_empty() {
         true => "(its first line is longer than what is read of it)".into(),
@@ -89,12 +89,12 @@ async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, Tool
     Ok(ToolOutput::text(shown))
 }
 
-/// The lines that are not cut off: half a line could hold half a secret, which nobody finds.
+/// Returns the complete lines, because a partial line could hold part of a secret.
 fn whole_lines(bytes: &[u8]) -> &[u8] {
     &bytes[..bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1)]
 }
 
-/// Images and PDFs by their first bytes; the name alone is not believed.
+/// Returns an image or PDF, detected by its first bytes and not by its name.
 fn media(path: &str, bytes: &[u8], size: u64) -> Result<Option<ToolContent>, ToolOutput> {
     let Some(media_type) = media::sniff(bytes) else { return Ok(None) };
     let max = if media_type == PDF { MAX_PDF_BYTES } else { MAX_IMAGE_BYTES };
@@ -104,7 +104,7 @@ fn media(path: &str, bytes: &[u8], size: u64) -> Result<Option<ToolContent>, Too
     Ok(Some(media::part(media_type, bytes)))
 }
 
-/// The lines from `first`, at most `limit` of them and within the characters shown at once.
+/// Returns at most `limit` lines from `first`, within the maximum of characters.
 fn numbered(text: &str, first: usize, limit: usize) -> String {
     if text.is_empty() {
         return "(the file is empty)".into();
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_secret_is_found_whole_though_its_lines_are_numbered_and_a_page_ends_within_it() {
+    async fn multi_line_secret_is_redacted_before_paging() {
         let content = format!("a {SECRET} z");
         for offset in [1, 2] {
             let text = shown(&content, offset).await;
@@ -167,14 +167,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn of_a_file_too_large_to_be_read_no_half_line_is_shown() {
+    async fn oversized_file_shows_no_partial_line() {
         let cut = usize::try_from(READ_BYTES).unwrap() - 5;
         let text = shown(&format!("{}\n{SECRET}", "x".repeat(cut - 1)), 2).await;
         assert!(text.starts_with("(the file has only 1 lines)"), "{text}");
     }
 
     #[tokio::test]
-    async fn a_large_file_of_one_line_is_not_called_empty() {
+    async fn large_single_line_file_is_not_empty() {
         let text = shown(&"x".repeat(usize::try_from(READ_BYTES).unwrap() + 1), 1).await;
         assert!(
             text.starts_with("(its first line is longer than what is read of it)\n[the file has "),

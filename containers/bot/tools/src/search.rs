@@ -1,4 +1,4 @@
-//! `search`: lines of the workspace's files that match a regular expression.
+//! `search`: finds lines of the workspace's files that match a regular expression.
 
 use ars_agent::ToolSpec;
 use ars_bot_ports::LINE_BYTES;
@@ -12,9 +12,9 @@ use super::{
 
 /// Matches shown at once.
 const MAX_HITS: usize = 200;
-/// Most characters of a line shown.
+/// Maximum characters shown of a line.
 const LINE_CHARS: usize = 300;
-/// Not shown of a line that was not read to its end: half a secret, which nobody finds, could stand there.
+/// Characters dropped from the end of an incompletely read line, because it could end within a secret.
 const TAIL_CHARS: usize = 4 << 10;
 
 /// The tool.
@@ -79,7 +79,7 @@ async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, Tool
     Ok(ToolOutput::text(text))
 }
 
-/// What is shown of a line, hidden before it is cut.
+/// Returns the redacted and then truncated line.
 fn shown(line: String, hide: &(dyn Fn(String) -> String + Send + Sync)) -> String {
     let is_cut = line.len() >= LINE_BYTES;
     let hidden = hide(line);
@@ -105,14 +105,14 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_hidden_before_its_line_is_cut() {
+    fn secret_is_redacted_before_the_cut() {
         assert_eq!(shown_of(format!("key {} end", secret())), "key [hidden] end");
         let long = shown_of(format!("{}{}", "x".repeat(LINE_CHARS - 5), secret()));
         assert!(!long.contains('s') && long.chars().count() == LINE_CHARS, "{long}");
     }
 
     #[test]
-    fn of_a_line_that_was_not_read_to_its_end_no_half_secret_is_shown() {
+    fn partial_line_shows_no_partial_secret() {
         let mut line = secret().repeat(LINE_BYTES / secret().len() + 1);
         line.truncate(LINE_BYTES);
         assert!(hidden(&line).ends_with('s'), "the last one is cut in half");

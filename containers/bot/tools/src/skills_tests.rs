@@ -39,7 +39,7 @@ fn two() -> Two {
     Two([skill("quality", "review"), skill("increments", "coding")])
 }
 
-/// The tool's answer and the events it published.
+/// Returns the tool's output and the events it published.
 async fn call(tool: &dyn Tool, skills: Option<&dyn Skills>, input: Value) -> (ToolOutput, Vec<EventBody>) {
     let events = Mutex::new(Vec::new());
     let publish = |event| events.lock().unwrap().push(event);
@@ -70,7 +70,7 @@ async fn an_agent_is_shown_its_own_skills_only() {
 }
 
 #[tokio::test]
-async fn a_skill_in_use_hands_over_its_body_and_is_told_in_the_stream() {
+async fn used_skill_returns_body_and_event() {
     let (output, events) = call(&UseSkill, Some(&two()), json!({"name": " quality "})).await;
     assert_eq!(output, ToolOutput::text("How to do quality: é"));
     assert_eq!(
@@ -87,7 +87,7 @@ async fn a_skill_in_use_hands_over_its_body_and_is_told_in_the_stream() {
 }
 
 #[tokio::test]
-async fn skills_that_are_unknown_or_another_agents_are_refused_and_not_told() {
+async fn foreign_and_unknown_skills_are_rejected() {
     let two = two();
     let cases: [(Option<&dyn Skills>, Value, &str); 5] = [
         (Some(&two), json!({"name": "increments"}), "not for this agent"),

@@ -1,6 +1,6 @@
-//! `submit_verdict`: hands over a review's decision (bot supplement section 15).
+//! `submit_verdict`: submits a review's decision.
 //!
-//! The last call wins, so a repeated one changes nothing. Not here: what is made of the decision (`review`).
+//! The last call wins, so a repeated one changes nothing. Not here: the use of the decision (`review`).
 
 use ars_agent::{Part, ToolSpec, Turn};
 use async_trait::async_trait;
@@ -13,9 +13,9 @@ use super::{
 use crate::review::{Decision, Verdict};
 
 const NAME: &str = "submit_verdict";
-/// Fewest hexadecimal digits of a commit (bot supplement section 15).
+/// Minimum hexadecimal digits of a commit.
 const HEAD_MIN: usize = 7;
-/// Most of them.
+/// Maximum hexadecimal digits of a commit.
 const HEAD_MAX: usize = 40;
 
 /// The tool.
@@ -69,7 +69,7 @@ impl Tool for SubmitVerdict {
     }
 }
 
-/// The verdict that a conversation's last accepted call handed over: what a resumed review starts with.
+/// Returns the verdict of a conversation's last accepted call, for a resumed review.
 pub fn verdict_in(turns: &[Turn]) -> Option<Verdict> {
     let parts = || turns.iter().flat_map(|turn| &turn.parts);
     let was_taken = |id: &str| {
@@ -90,7 +90,7 @@ fn read(input: &Value) -> Result<Verdict, ToolOutput> {
     if summary.is_empty() {
         return Err(ToolOutput::refused("`summary` must say why, in one sentence."));
     }
-    // A verdict is worth more than the commit's name: one that cannot be a commit is left out.
+    // The verdict matters more than the commit, so an invalid commit is dropped.
     let head = input.get("head").and_then(Value::as_str).map(str::trim).filter(|head| is_commit(head));
     Ok(Verdict { decision, summary: summary.to_owned(), head: head.map(str::to_ascii_lowercase) })
 }

@@ -38,7 +38,7 @@ async fn the_last_verdict_wins() {
 }
 
 #[tokio::test]
-async fn a_malformed_head_is_dropped_and_the_verdict_kept() {
+async fn malformed_head_is_dropped() {
     for head in [json!("abcdef"), json!(format!("{COMMIT}0")), json!("main"), json!("--help1"), json!(7)] {
         let slot = VerdictSlot::default();
         let output = submit(Some(&slot), json!({"verdict": "approve", "summary": "s", "head": head})).await;
@@ -50,7 +50,7 @@ async fn a_malformed_head_is_dropped_and_the_verdict_kept() {
 }
 
 #[tokio::test]
-async fn broken_verdicts_are_refused_and_leave_the_earlier_one() {
+async fn invalid_verdict_keeps_the_earlier_one() {
     let slot = VerdictSlot::default();
     submit(Some(&slot), json!({"verdict": "approve", "summary": "s"})).await;
     let before = slot.current();
@@ -70,13 +70,13 @@ async fn broken_verdicts_are_refused_and_leave_the_earlier_one() {
 }
 
 #[tokio::test]
-async fn a_run_that_is_no_review_takes_no_verdict() {
+async fn verdict_outside_a_review_is_rejected() {
     let output = submit(None, json!({"verdict": "approve", "summary": "s"})).await;
     assert!(!output.ok);
 }
 
 #[test]
-fn a_conversation_is_read_back_to_the_last_verdict_that_was_taken() {
+fn last_accepted_verdict_is_found() {
     let call = |id: &str, name: &str, verdict: &str| Part::ToolCall {
         call_id: id.into(),
         name: name.into(),

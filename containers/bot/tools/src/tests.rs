@@ -1,4 +1,4 @@
-//! The tools as the loop calls them, on a workspace held in memory.
+//! The tools as the loop calls them, on an in-memory workspace.
 
 use std::{
     collections::BTreeMap,
@@ -16,11 +16,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Effects, RunFacilities, Tool, ToolContext, ToolOutput, Toolset};
 
-/// Time enough for any command.
+/// Enough time for any command.
 const AMPLE: Duration = Duration::from_secs(3600);
 
-/// Files by path. A file named `broken` breaks the workspace, at one named `busy` none is free, one named `stopped`
-/// finds the run stopped.
+/// Files by path. A file named `broken` fails the workspace, one named `busy` reports no free sandbox, and one named
+/// `stopped` reports a stopped run.
 #[derive(Default)]
 pub(crate) struct Memory {
     files: Mutex<BTreeMap<String, Vec<u8>>>,
@@ -74,7 +74,7 @@ impl Workspace for Memory {
         drop(self.files(request.command)?);
         self.commands.lock().unwrap().push((request.command.to_owned(), request.timeout));
         let exit_code = request.command.strip_prefix("exit ").map_or(0, |code| code.parse().unwrap());
-        // `flood` floods, anything else says a word.
+        // `flood` prints a long output, any other command a word.
         let flood = || format!("first{}last", "é".repeat(40_000));
         let output = if request.command == "flood" { flood() } else { "said\n".into() };
         Ok(ExecOutcome { exit_code, output, truncated: false, timed_out: false })
@@ -136,7 +136,7 @@ async fn call(memory: &Memory, name: &str, input: Value) -> ToolOutput {
     tool(name).run(context, &input).await
 }
 
-/// The text of an output of one piece.
+/// Returns the text of an output with one part.
 fn said(output: &ToolOutput) -> &str {
     match &output.content[..] {
         [ToolContent::Text { text }] => text,
@@ -144,14 +144,14 @@ fn said(output: &ToolOutput) -> &str {
     }
 }
 
-/// The text of a success.
+/// Returns the text of a success.
 async fn ok(memory: &Memory, name: &str, input: Value) -> String {
     let output = call(memory, name, input).await;
     assert!(output.ok, "{output:?}");
     said(&output).to_owned()
 }
 
-/// The text of a failure that is no fault of the infrastructure.
+/// Returns the text of a failure outside the infrastructure.
 async fn refused(memory: &Memory, name: &str, input: Value) -> String {
     let output = call(memory, name, input).await;
     assert!(!output.ok && output.sandbox == Sandbox::Untouched, "{output:?}");
@@ -159,7 +159,7 @@ async fn refused(memory: &Memory, name: &str, input: Value) -> String {
 }
 
 #[tokio::test]
-async fn broken_arguments_are_answered_with_the_field_and_what_it_should_be_and_never_its_value() {
+async fn invalid_arguments_name_the_field_only() {
     let memory = Memory::with(&[("a", b"x")]);
     for (name, input, words) in [
         ("bash", json!("{\"command\": secret"), "not valid JSON"),
@@ -192,7 +192,7 @@ async fn broken_arguments_are_answered_with_the_field_and_what_it_should_be_and_
 }
 
 #[tokio::test]
-async fn every_tool_survives_any_shape_of_input_and_sums_it_up_on_one_line() {
+async fn any_input_has_a_one_line_summary() {
     let memory = Memory::default();
     for tool in Toolset::Full.tools() {
         let name = tool.spec().name;
@@ -210,7 +210,7 @@ async fn every_tool_survives_any_shape_of_input_and_sums_it_up_on_one_line() {
 }
 
 #[test]
-fn a_call_is_summed_up_by_its_command_or_its_target() {
+fn summary_names_command_or_target() {
     for (name, input, summary) in [
         ("bash", json!({"command": "cargo test"}), "$ cargo test"),
         ("bash", json!({"command": "cd x\nls\n"}), "$ cd x ⏎ ls"),
@@ -228,7 +228,7 @@ fn a_call_is_summed_up_by_its_command_or_its_target() {
 }
 
 #[test]
-fn only_looking_has_no_effects_and_only_overwriting_may_be_repeated() {
+fn effects_of_each_tool() {
     let effects = |name: &str| tool(name).effects();
     for name in ["read_file", "list_files", "search"] {
         assert_eq!(effects(name), Effects::None, "{name}");
@@ -253,7 +253,7 @@ fn proper_calls(path: &str) -> [(&'static str, Value); 6] {
 }
 
 #[tokio::test]
-async fn without_a_workspace_every_tool_that_needs_one_says_so() {
+async fn missing_workspace_is_reported() {
     let context = ToolContext {
         workspace: None,
         web: None,
@@ -269,7 +269,7 @@ async fn without_a_workspace_every_tool_that_needs_one_says_so() {
 }
 
 #[tokio::test]
-async fn a_broken_workspace_is_infrastructure_and_a_stop_or_an_escape_is_not() {
+async fn only_broken_workspaces_are_infrastructure() {
     let memory = Memory::default();
     for (name, input) in proper_calls("broken") {
         let output = call(&memory, name, input).await;
@@ -291,7 +291,7 @@ async fn a_broken_workspace_is_infrastructure_and_a_stop_or_an_escape_is_not() {
 }
 
 #[tokio::test]
-async fn bash_tells_the_exit_code_and_passes_on_the_timeout() {
+async fn bash_reports_exit_code_and_timeout() {
     let memory = Memory::default();
     let clean = call(&memory, "bash", json!({"command": "true", "timeoutMs": 5})).await;
     assert_eq!(clean, ToolOutput { exit_code: Some(0), ..ToolOutput::text("said\n") });
@@ -363,7 +363,7 @@ async fn files_are_written_edited_listed_and_found() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_no_text_is_not_edited() {
+async fn binary_file_is_not_edited() {
     let memory = Memory::with(&[("latin1", b"caf\xe9")]);
     let text = refused(&memory, "edit_file", json!({"path": "latin1", "old": "caf", "new": "x"})).await;
     assert_eq!(text, "latin1 is not UTF-8 text.");
@@ -371,7 +371,7 @@ async fn a_file_that_is_no_text_is_not_edited() {
 }
 
 #[tokio::test]
-async fn long_listings_and_many_matches_say_that_there_is_more() {
+async fn truncated_lists_are_marked() {
     let memory = Memory::default();
     for n in 0..1_001 {
         memory.files.lock().unwrap().insert(format!("{n:04}"), b"x".to_vec());
@@ -396,7 +396,7 @@ async fn an_empty_checklist_is_ignored() {
 }
 
 #[tokio::test]
-async fn a_flood_of_output_is_kept_whole_in_a_file_and_shown_by_its_ends() {
+async fn flood_is_kept_in_a_file() {
     let memory = Memory::default();
     let text = ok(&memory, "bash", json!({ "command": "flood" })).await;
     assert!(text.starts_with("firsté") && text.ends_with("last") && text.chars().count() <= 30_000);

@@ -1,4 +1,4 @@
-//! Which tools each toolset holds (bot supplement section 15).
+//! The tools of each toolset.
 //!
 //! Not here yet: `submit_pr_description` and the code host's tools.
 
@@ -11,21 +11,21 @@ use super::{
     write_file::WriteFile,
 };
 
-/// A named choice of tools.
+/// A named set of tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Toolset {
-    /// Works in a working tree.
+    /// Changes a working tree.
     Full,
-    /// Looks at a working tree and judges it. Commands may run; no tool is for changing files.
+    /// Reads a working tree and gives a verdict. Commands may run, but no tool changes files.
     Readonly,
     /// No working tree.
     Assistant,
-    /// No working tree; looks around on the web.
+    /// No working tree, but the web.
     Web,
 }
 
 impl Toolset {
-    /// Its tools, in the order the model is told of them.
+    /// Returns its tools in the order of their description to the model.
     pub fn tools(self) -> Vec<Arc<dyn Tool>> {
         match self {
             Self::Full => vec![
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn every_tool_describes_its_arguments_as_a_closed_object() {
+    fn argument_schemas_are_closed_objects() {
         for toolset in ALL {
             for tool in toolset.tools() {
                 let spec = tool.spec();
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn every_tools_effects_agree_with_the_list_that_a_resume_goes_by() {
+    fn effects_agree_with_the_resume_list() {
         let table = BTreeMap::from([
             ("bash", Effects::Mutating),
             ("edit_file", Effects::Mutating),
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_review_gives_a_verdict_and_it_gets_nothing_for_changing_files() {
+    fn review_toolset_is_read_only() {
         let review = names(Toolset::Readonly);
         assert!(review.contains(&"submit_verdict".to_owned()));
         for changing in ["write_file", "edit_file"] {
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn agents_without_a_repository_get_nothing_that_needs_a_workspace() {
+    fn agents_without_repository_have_no_workspace_tools() {
         assert_eq!(names(Toolset::Assistant), ["web_fetch", "update_status"]);
         assert_eq!(names(Toolset::Web), ["web_fetch", "web_search", "update_status"]);
     }

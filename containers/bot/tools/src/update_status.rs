@@ -1,7 +1,7 @@
-//! `update_status`: shows the requester a checklist (bot supplement section 15).
+//! `update_status`: shows the requester a checklist.
 //!
-//! The checklist reaches the requester through the channel and everybody else through the call's event, both whole; the
-//! tool itself changes nothing.
+//! The checklist reaches the requester through the channel and viewers through the call's event, both complete. The
+//! tool changes nothing else.
 
 use ars_agent::ToolSpec;
 use async_trait::async_trait;
@@ -12,8 +12,7 @@ use super::{
     args::{Args, peek},
 };
 
-/// Most characters of a checklist in the call's event, as of a command there (bot supplement section 9): shown whole,
-/// not by its first line.
+/// Maximum characters of a checklist in the call's event, which shows it whole and not by its first line.
 const CHECKLIST_MAX: usize = 4_000;
 
 /// The tool.

@@ -1,4 +1,4 @@
-//! `use_skill`: hands a skill's body to the agent, and tells the stream (bot supplement sections 9, 15 and 16).
+//! `use_skill`: returns a skill's body to the agent and publishes its use.
 
 use ars_agent::ToolSpec;
 use ars_events::EventBody;

@@ -1,7 +1,7 @@
-//! `web_fetch`: shows a page, an image or a PDF of the public web (bot supplement section 15).
+//! `web_fetch`: shows a page, an image or a PDF of the public web.
 //!
-//! Not here: which addresses are refused and how a body becomes text (the `Web` port's adapter). Whatever the far side
-//! said, its address and type included, stands inside the untrusted fence.
+//! The whole answer of the remote side, its address and type included, is marked as untrusted. Not here: the check of
+//! addresses and the conversion of a body to text (the `Web` port's adapter).
 
 use std::ops::Range;
 
@@ -17,8 +17,8 @@ use super::{
     media,
 };
 
-/// Most characters of a page in one answer: below what any output may take in the conversation, so that the note on how
-/// to go on is not cut out of it. The rest of the 1 MB that section 15 allows is read by `offset`.
+/// Maximum characters of a page in one answer, below the limit of any output in the conversation, so that the note about
+/// the next page is kept. The rest of the page is read by `offset`.
 const PAGE_CHARS: usize = 50_000;
 
 /// The tool.
@@ -76,20 +76,20 @@ async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, Tool
         .await
         .map_err(|error| ToolOutput::refused(format!("{error}.")))?;
     if let FetchedBody::Text { text, .. } = &mut fetched.body {
-        // Before a page is cut from it, which may end within a secret.
+        // Redacted before paging, because a page may end within a secret.
         *text = (context.run.hide)(std::mem::take(text));
     }
     Ok(shown(&fetched, limits, offset))
 }
 
-/// The part of a text from `offset` on that one answer shows.
+/// Returns the page of a text that starts at `offset`.
 fn page(text: &str, offset: usize) -> Range<usize> {
     let at = |chars: usize| text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
     at(offset)..at(offset.saturating_add(PAGE_CHARS))
 }
 
-/// Which part is shown and how to see the rest, of a text that was cut at `limit` bytes if there is one; nothing of one
-/// that is shown whole.
+/// Returns a note about the shown part and the next `offset`, or `None` for a text that is shown whole. `limit` is the
+/// number of bytes the text was truncated to.
 fn note(text: &str, page: Range<usize>, offset: usize, limit: Option<usize>) -> Option<String> {
     let total = text.chars().count();
     if page.end < text.len() {
@@ -105,7 +105,7 @@ fn note(text: &str, page: Range<usize>, offset: usize, limit: Option<usize>) -> 
     }
 }
 
-/// The answer as parts for the model. An error status is a failure whose page is shown all the same.
+/// Returns the answer as parts for the model. An error status is a failure that still shows its page.
 fn shown(fetched: &Fetched, limits: FetchLimits, offset: usize) -> ToolOutput {
     let (said, note, part) = match &fetched.body {
         FetchedBody::Text { text, cut } => {

@@ -1,4 +1,4 @@
-//! `web_search`: searches the public web (bot supplement section 15).
+//! `web_search`: searches the public web.
 //!
 //! Not here: the search service (the `Web` port's adapter).
 
@@ -15,9 +15,9 @@ use super::{
     args::{Args, one_line, peek},
 };
 
-/// Longest query, in characters: the search service takes no longer one.
+/// Maximum characters of a query, the search service's own limit.
 const QUERY_MAX: usize = 400;
-/// Longest search, as long as a fetch (bot supplement section 15).
+/// Timeout of a search, equal to a fetch's.
 const TIME_LIMIT: Duration = Duration::from_secs(12);
 
 /// The tool.

@@ -1,4 +1,4 @@
-//! `write_file`: replaces a file of the workspace whole (bot supplement section 15).
+//! `write_file`: replaces a file of the workspace.
 
 use ars_agent::ToolSpec;
 use async_trait::async_trait;

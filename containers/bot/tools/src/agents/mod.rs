@@ -1,4 +1,4 @@
-//! The agents as data (bot supplement section 14): what each may use and spend, and what it is told.
+//! The agents as data: the tools, budget and prompt of each.
 
 mod skills;
 
@@ -21,11 +21,11 @@ pub struct AgentSpec {
     pub description: &'static str,
     /// The tools it may call.
     pub toolset: Toolset,
-    /// What a run of it may spend.
+    /// The budget of a run.
     pub budget: Budget,
     /// Output limit of one model call, in tokens.
     pub max_output_tokens: u32,
-    /// How hard its model thinks when nobody says.
+    /// The default effort of its model.
     pub effort: Option<Effort>,
     /// It works on a repository and gets a workspace.
     pub needs_repository: bool,
@@ -34,13 +34,12 @@ pub struct AgentSpec {
 }
 
 impl AgentSpec {
-    /// Whether its runs end in a verdict: they get a slot for it, and code writes their answer's first line.
+    /// Returns whether its runs end in a verdict, which decides their answer's first line.
     pub fn gives_verdict(&self) -> bool {
         self.toolset == Toolset::Readonly
     }
 
-    /// Its tools in an installation with these skills. Where there are none for it, it hears nothing of skills
-    /// (bot supplement section 16).
+    /// Returns its tools in an installation with these skills. Without a skill for it, the skill tools are absent.
     pub fn tools(&self, skills: Option<&dyn Skills>) -> Vec<Arc<dyn Tool>> {
         let has_skills = skills.is_some_and(|skills| !skills.list(self.name).is_empty());
         let mut tools = self.toolset.tools();
@@ -49,7 +48,7 @@ impl AgentSpec {
     }
 }
 
-/// The agent of a request that names none, when the configuration names none either.
+/// The agent of a request if neither the request nor the configuration names one.
 pub const DEFAULT_AGENT: &str = "general";
 
 /// The tools that only make sense with skills.
@@ -101,12 +100,12 @@ pub static AGENTS: &[AgentSpec] = &[
     },
 ];
 
-/// The agent of that name.
+/// Returns the agent of that name.
 pub fn find(name: &str) -> Option<&'static AgentSpec> {
     AGENTS.iter().find(|agent| agent.name == name)
 }
 
-/// Every agent's name, for refusals.
+/// Returns every agent's name, for refusals.
 pub fn names() -> String {
     AGENTS.iter().map(|agent| agent.name).collect::<Vec<_>>().join(", ")
 }
@@ -116,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_agents_are_those_of_the_specification() {
+    fn agents_match_the_specification() {
         let minutes = |agent: &AgentSpec| agent.budget.time_ms / MINUTE_MS;
         let table: Vec<_> = AGENTS
             .iter()
@@ -145,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_that_is_told_of_a_tool_has_it() {
+    fn prompts_name_only_available_tools() {
         let known: Vec<String> = [Toolset::Full, Toolset::Readonly, Toolset::Assistant, Toolset::Web]
             .iter()
             .flat_map(|toolset| toolset.tools())

@@ -1,8 +1,8 @@
-//! What a system prompt says of skills: names and purposes, never bodies (bot supplement section 16).
+//! The skills block of a system prompt: names and purposes, never bodies.
 
 use ars_bot_ports::Skills;
 
-/// The block that follows the agent's prompt; none for an agent without skills, whose prompt stays as it is.
+/// Returns the block that follows the agent's prompt, or `None` for an agent without skills.
 pub fn skills_block(skills: &dyn Skills, agent: &str) -> Option<String> {
     let mine = skills.list(agent);
     if mine.is_empty() {
@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prompt_names_the_skills_of_the_agent_and_no_body() {
+    fn block_lists_skills_without_bodies() {
         let block = skills_block(&One, "review").unwrap();
         assert!(block.ends_with("\n- quality: reading for upkeep") && !block.contains("CRAFT"), "{block}");
         assert_eq!(skills_block(&One, "coding"), None);

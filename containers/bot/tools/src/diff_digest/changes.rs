@@ -1,28 +1,28 @@
-//! Reading `git diff --raw --numstat -z`: first what happened to each file, then how many lines of it.
+//! Parsing of `git diff --raw --numstat -z`: first the change of each file, then its counts of lines.
 
 use std::collections::HashMap;
 
-/// What happened to one file.
+/// The change of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Change {
     /// Git's letter: `A`dded, `M`odified, `D`eleted, `R`enamed, `T`ype changed.
     pub(super) kind: char,
-    /// Where it is now, or was before it was deleted.
+    /// The current path, or the last one of a deleted file.
     pub(super) path: String,
-    /// Where a renamed file was.
+    /// The previous path of a renamed file.
     pub(super) from: Option<String>,
     /// Lines added and removed; absent for a binary file.
     pub(super) counts: Option<(u64, u64)>,
 }
 
 impl Change {
-    /// Lines changed.
+    /// Returns the number of changed lines.
     pub(super) fn lines(&self) -> u64 {
         self.counts.map_or(0, |(added, removed)| added + removed)
     }
 }
 
-/// Every change, in git's order. What does not look like git's form is passed over.
+/// Parses every change, in git's order. Malformed records are skipped.
 pub(super) fn read(output: &[u8]) -> Vec<Change> {
     let mut fields = output.split(|byte| *byte == 0).map(String::from_utf8_lossy);
     let mut changes: Vec<Change> = Vec::new();
@@ -53,7 +53,7 @@ pub(super) fn read(output: &[u8]) -> Vec<Change> {
     changes
 }
 
-/// Whether git names two paths for a change of this kind.
+/// Returns whether git names two paths for a change of this kind.
 fn is_pair(kind: char) -> bool {
     matches!(kind, 'R' | 'C')
 }

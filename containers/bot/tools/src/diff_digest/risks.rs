@@ -1,15 +1,15 @@
-//! What in a change deserves a second look, told from paths and counts alone.
+//! Risk flags of a change, from paths and counts alone.
 //!
-//! The flags say where to look, not that something is wrong.
+//! A flag marks a file for a second look. It does not mean that something is wrong.
 
 use std::collections::BTreeSet;
 
 use super::changes::Change;
 
-/// Lines of one file from which it cannot be read in passing.
+/// Changed lines of one file that make it a large change.
 const LARGE_LINES: u64 = 500;
 
-/// What package managers write.
+/// Files written by package managers.
 const LOCK_FILES: &[&str] = &[
     "cargo.lock",
     "package-lock.json",
@@ -45,7 +45,7 @@ const CI_FILES: &[&str] = &[
 ];
 /// Folders a CI service reads.
 const CI_FOLDERS: &[&str] = &[".github/workflows/", ".github/actions/", ".circleci/", ".buildkite/"];
-/// Words of a path that speak of who may do what.
+/// Words of a path that concern authorization.
 const AUTH_WORDS: &[&str] = &[
     "auth",
     "authn",
@@ -75,12 +75,12 @@ const AUTH_WORDS: &[&str] = &[
     "jwt",
     "crypto",
 ];
-/// Words of a path that speak of tests.
+/// Words of a path that concern tests.
 const TEST_WORDS: &[&str] = &["test", "tests", "spec", "specs", "__tests__", "testdata"];
-/// Words of a folder that holds schema changes.
+/// Words of a folder with schema changes.
 const MIGRATION_WORDS: &[&str] = &["migration", "migrations", "migrate"];
 
-/// A flag and what raises it.
+/// A flag and its condition.
 type Flag = (&'static str, fn(&Change) -> bool);
 
 const FLAGS: &[Flag] = &[
@@ -95,7 +95,7 @@ const FLAGS: &[Flag] = &[
     ("large", |change| change.lines() >= LARGE_LINES),
 ];
 
-/// Each flag that is raised, with the files that raise it.
+/// Returns each raised flag with its files.
 pub(super) fn of(changes: &[Change]) -> Vec<(&'static str, Vec<&Change>)> {
     let concerned = |is: fn(&Change) -> bool| changes.iter().filter(|change| is(change)).collect::<Vec<_>>();
     let raised = FLAGS.iter().map(|(name, is)| (*name, concerned(*is)));
@@ -111,7 +111,7 @@ fn file_name(path: &str) -> String {
     path.rsplit('/').next().unwrap_or_default().to_lowercase()
 }
 
-/// The words of a path, in lower case: `src/userAuth/login_test.go` has `user`, `auth`, `login`, `test` and more.
+/// Returns the words of a path in lower case: `src/userAuth/login_test.go` has `user`, `auth`, `login`, `test` and more.
 fn words(path: &str) -> impl Iterator<Item = String> {
     let mut words = BTreeSet::new();
     for part in path.split(|char: char| !(char.is_alphanumeric() || char == '_')) {

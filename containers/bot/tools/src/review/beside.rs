@@ -1,13 +1,13 @@
-//! A reading diff beside the work it belongs to, which it never delays (bot supplement section 17).
+//! A reading diff made concurrently with the review, which it never delays.
 
 use std::{pin::pin, time::Duration};
 
 use tokio::time::timeout;
 
-/// How long an answer waits for a diff that is not done yet: git takes milliseconds, or something is wrong with it.
+/// Grace period of an answer for an unfinished diff. Git needs milliseconds unless something is wrong.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// Does both at once. The reading is waited for only after work that `wants` it, and not for long; else it is dropped.
+/// Runs both concurrently. After work that `wants` it the reading has a grace period; otherwise it is dropped.
 pub async fn beside<W, R>(
     work: impl Future<Output = W>,
     reading: impl Future<Output = Option<R>>,
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_diff_that_hangs_holds_up_an_answer_for_the_grace_and_a_hand_off_not_at_all() {
+    async fn hanging_diff_delays_only_answers() {
         for (wants, waited) in [(true, GRACE), (false, Duration::ZERO)] {
             let began = Instant::now();
             let (work, read) = beside(ready(1), pending::<Option<()>>(), |_| wants).await;
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_diff_done_before_the_work_or_a_moment_after_it_is_there() {
+    async fn diff_within_the_grace_period_is_returned() {
         for (work_turns, reading_turns) in [(9, 1), (1, 9)] {
             let work = turns(work_turns);
             let reading = async {

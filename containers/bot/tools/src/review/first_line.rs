@@ -1,26 +1,25 @@
-//! The first line of a review's answer: written by code from the verdict, never by the model (bot supplement
-//! section 17).
+//! The first line of a review's answer, written by code from the verdict and never by the model.
 
 use ars_types::RunStatus;
 
 use super::verdict::{Decision, Verdict};
 
-/// Most characters of the summary on the first line; the whole of it is in the call's event.
+/// Maximum characters of the summary on the first line. The call's event has the whole summary.
 const SUMMARY_CHARS: usize = 500;
 
-/// How a review ended.
+/// The end of a review.
 #[derive(Debug, Clone, Copy)]
 pub struct End<'a> {
     /// The run's status.
     pub status: RunStatus,
-    /// A budget, a dead workspace or a stop ended it.
+    /// It ended early by a budget, a dead workspace or a stop.
     pub cut_short: bool,
-    /// The commit its tree stands on, when that is known.
+    /// The commit of its tree, if known.
     pub head: Option<&'a str>,
 }
 
 impl End<'_> {
-    /// Why an approval does not count, if it does not.
+    /// Returns why an approval does not count, if it does not.
     fn against(self, verdict: &Verdict) -> Option<&'static str> {
         if self.status != RunStatus::Completed || self.cut_short {
             return Some("the review did not come to its end.");
@@ -31,8 +30,7 @@ impl End<'_> {
     }
 }
 
-/// The answer under the line that says how the review went. `LGTM` stands there only for an approval of the commit in
-/// the tree by a review that came to its end.
+/// Prepends the review's status line to the answer. `LGTM` requires a completed review that approved the tree's commit.
 pub fn lead_with(verdict: Option<&Verdict>, end: End<'_>, answer: &str) -> String {
     let line = match verdict {
         Some(Verdict { decision: Decision::RequestChanges, summary, .. }) => {
@@ -84,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn an_approval_counts_only_when_the_review_came_to_its_end() {
+    fn approval_requires_a_completed_review() {
         let approve = verdict(Decision::Approve, "safe");
         for status in [RunStatus::Failed, RunStatus::StoppedSoft, RunStatus::StoppedHard] {
             let answer = lead_with(approve.as_ref(), end(status), "x");
@@ -93,14 +91,14 @@ mod tests {
     }
 
     #[test]
-    fn an_approval_by_a_review_that_was_cut_short_does_not_count() {
+    fn approval_of_a_cut_short_review_is_void() {
         let cut_short = End { cut_short: true, ..end(RunStatus::Completed) };
         let answer = lead_with(verdict(Decision::Approve, "safe").as_ref(), cut_short, "x");
         assert_eq!(answer, "Not approved: the review did not come to its end.\n\nx");
     }
 
     #[test]
-    fn an_approval_counts_only_for_the_commit_in_the_tree() {
+    fn approval_requires_the_trees_commit() {
         let line = |reported: Option<&str>, head| {
             let verdict = Verdict {
                 decision: Decision::Approve,
@@ -127,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_of_several_lines_cannot_write_a_second_first_line() {
+    fn multi_line_summary_is_flattened() {
         let summary = "  no\n\nLGTM: yes\r\nand\u{2028}more\u{85}and\u{b}so ";
         let answer =
             lead_with(verdict(Decision::RequestChanges, summary).as_ref(), end(RunStatus::Completed), "x");
@@ -138,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_calls_itself_approved_stands_below_the_line_that_says_it_is_not() {
+    fn status_line_precedes_a_self_approval() {
         let answer = lead_with(None, end(RunStatus::Completed), "\nLGTM: trust me");
         assert_eq!(answer, "Not approved: the review gave no verdict.\n\nLGTM: trust me");
     }

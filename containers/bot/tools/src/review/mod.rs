@@ -1,5 +1,5 @@
-//! What a review run leaves beside its answer: its verdict, the answer's first line, and a diff for people to read
-//! (bot supplement section 17).
+//! The artifacts of a review: its verdict, the answer's first line, and a diff for people to read
+//! (docs/reference/agents-and-tools.md#reviews).
 //!
 //! Not here: posting to a code host and the abridged diff.
 

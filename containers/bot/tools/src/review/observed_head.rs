@@ -1,14 +1,14 @@
-//! The commit that a review's tree stands on when the review is over (bot supplement section 17, head guard).
+//! The commit of a review's tree when the review is over.
 
 use std::time::Duration;
 
 use ars_bot_ports::Workspace;
 use tokio::time::timeout;
 
-/// How long an answer waits for it.
+/// Timeout for determining it.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// The commit; none when it cannot be told.
+/// Returns the commit, or `None` if it cannot be determined in time.
 pub async fn observed_head(workspace: Option<&dyn Workspace>) -> Option<String> {
     timeout(PATIENCE, workspace?.head()).await.ok()?.ok()?
 }

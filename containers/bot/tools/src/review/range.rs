@@ -1,14 +1,14 @@
-//! What a branch changes since it left another: `git diff <base>...HEAD`, as a reader of it asks.
+//! The changes of a branch since its merge base: `git diff <base>...HEAD`.
 //!
-//! Commits only: work that is not committed is not under review. Not here: what is made of the output.
+//! Commits only, because uncommitted work is not under review. Not here: the interpretation of the output.
 
 use ars_bot_ports::{GitAnswer, GitRequest, Workspace, WorkspaceError};
 use ars_types::RefName;
 use tokio_util::sync::CancellationToken;
 
-/// Where a clone's git notes the branch that its origin calls the default.
+/// The ref for the origin's default branch in a clone.
 const DEFAULT_BASE: &str = "origin/HEAD";
-/// The same output whatever the repository's own configuration prefers, and no program of its choosing is run.
+/// Options that make the output independent of the repository's configuration and run none of its programs.
 const FIXED_FORM: &[&str] = &[
     "--no-color",
     "--no-ext-diff",
@@ -18,19 +18,19 @@ const FIXED_FORM: &[&str] = &[
     "--dst-prefix=b/",
 ];
 
-/// What a range is measured from.
+/// The base of a range.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Base<'a> {
     /// The origin's default branch.
     Default,
-    /// That branch of the origin, or the default one where it is not known (bot supplement section 17).
+    /// That branch of the origin, or the default one if it is not known.
     BranchOrDefault(&'a RefName),
-    /// That branch of the origin, or that ref or commit; no other will do.
+    /// That branch of the origin, or that ref or commit, without a fallback.
     Exactly(&'a RefName),
 }
 
 impl Base<'_> {
-    /// The refs to try, in order.
+    /// Returns the refs to try, in order.
     fn candidates(self) -> Vec<String> {
         match self {
             Self::Default => vec![DEFAULT_BASE.to_owned()],
@@ -40,8 +40,8 @@ impl Base<'_> {
     }
 }
 
-/// The output of `git diff` with these options over the range, and the ref it was measured from; none when no such
-/// ref shares a commit with the tree's own.
+/// Returns the output of `git diff` with these options over the range, and the base ref. `None` when no such ref shares
+/// a commit with the tree's own.
 pub(crate) async fn git_of_range(
     workspace: &dyn Workspace,
     base: Base<'_>,

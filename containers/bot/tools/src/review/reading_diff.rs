@@ -1,7 +1,7 @@
-//! The reading diff of a review: what people read beside its answer (bot supplement section 17).
+//! The reading diff of a review, for people who read it next to the answer.
 //!
-//! Made by git beside the review, so it neither delays nor fails it. Not here: the abridged form, which a large model
-//! makes on demand.
+//! Git makes it concurrently, so it neither delays nor fails the review. Not here: the abridged form, which a large
+//! model makes on demand.
 
 use ars_bot_ports::Workspace;
 use ars_events::{ArtifactKind, DiffProvider, EventBody, Redactor};
@@ -10,13 +10,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::range::{Base, git_of_range};
 
-/// Most characters of a reading diff, as UTF-16 counts them (bot supplement section 17).
+/// Maximum length of a reading diff in UTF-16 code units.
 const DIFF_CHARS: usize = 120_000;
-/// Most bytes asked of git: what is cut off here lies far beyond the cap, so that redaction comes before it.
+/// Maximum bytes requested from git, far above the cap, so that redaction precedes the final cut.
 const DIFF_BYTES: usize = 1 << 20;
 
-/// The artifact of a review of the tree's commits against `origin/<base>`, or the origin's default branch; none when
-/// git has no answer or nothing has changed.
+/// Returns the artifact of a review of the tree's commits against `origin/<base>`, or the origin's default branch.
+/// `None` when git fails or nothing changed.
 pub async fn reading_diff(
     workspace: &dyn Workspace,
     base: Option<&RefName>,
@@ -43,9 +43,9 @@ pub async fn reading_diff(
     })
 }
 
-/// The diff without control sequences and secrets, within the cap and with a note when it is not whole.
+/// Removes control sequences and secrets, and truncates the diff to the cap with a note.
 fn readable(output: &[u8], mut truncated: bool, redactor: &Redactor) -> (String, bool) {
-    // Half a line could hold half a secret, which matches no shape.
+    // A partial line could hold part of a secret, which no pattern matches.
     let whole_lines = match truncated {
         true => output.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1),
         false => output.len(),
@@ -84,16 +84,16 @@ mod tests {
     }
 
     #[test]
-    fn a_longer_diff_is_cut_between_characters_and_says_so() {
+    fn long_diff_is_truncated_between_characters() {
         let (diff, truncated) = plain(&format!("a{}", "😀".repeat(DIFF_CHARS)));
         let (kept, note) = diff.split_once('\n').unwrap();
-        // One unit and whole pairs: the last pair does not fit any more.
+        // One unit and then surrogate pairs: the last pair no longer fits.
         assert_eq!(kept.encode_utf16().count(), DIFF_CHARS - 1);
         assert!(truncated && kept.ends_with('😀') && note.contains("not shown"), "{note}");
     }
 
     #[test]
-    fn secrets_go_before_the_cut_so_that_none_is_left_in_half() {
+    fn secrets_are_redacted_before_the_cut() {
         let secret = "ghp_A1b2C3d4E5f6G7h8I9j0";
         let text = format!("{}{secret}", "x ".repeat((DIFF_CHARS - 8) / 2));
         let (diff, truncated) = plain(&text);
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn output_that_git_was_cut_off_in_ends_with_a_whole_line() {
+    fn truncated_output_ends_with_a_full_line() {
         let (diff, truncated) = readable(b"+one\n+ghp_A1b2C", true, &Redactor::default());
         assert!(truncated && diff.starts_with("+one\n\n[…") && !diff.contains("ghp_"), "{diff}");
     }

@@ -1,34 +1,34 @@
-//! What a review decided: the last `submit_verdict` of its run (bot supplement sections 15 and 17).
+//! The decision of a review: the last `submit_verdict` of its run.
 //!
-//! Not here: the tool that hands it over (`tools::submit_verdict`) and the line that tells it (`first_line`).
+//! Not here: the tool that submits it (`submit_verdict`) and the line that shows it (`first_line`).
 
 use std::sync::{Mutex, PoisonError};
 
 /// A review's decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
-    /// Which way.
+    /// The direction of the decision.
     pub decision: Decision,
-    /// Why, in the reviewer's words.
+    /// The reason, in the reviewer's words.
     pub summary: String,
-    /// The commit the reviewer says it reviewed; absent when it named none that could be one.
+    /// The reviewed commit according to the reviewer, or `None` without a valid one.
     pub head: Option<String>,
 }
 
-/// Which way a review went.
+/// The direction of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
-    /// The change may go in.
+    /// The change is approved.
     Approve,
-    /// It may not, as it stands.
+    /// The change must be revised.
     RequestChanges,
 }
 
 impl Decision {
-    /// Every word `parse` takes.
+    /// Every word `parse` accepts.
     pub const WORDS: [&'static str; 2] = ["approve", "request_changes"];
 
-    /// Reads the word of a call.
+    /// Parses the word of a call.
     pub fn parse(word: &str) -> Option<Self> {
         match word {
             "approve" => Some(Self::Approve),
@@ -43,12 +43,12 @@ impl Decision {
 pub struct VerdictSlot(Mutex<Option<Verdict>>);
 
 impl VerdictSlot {
-    /// Takes a verdict in the place of an earlier one.
+    /// Replaces the verdict.
     pub fn submit(&self, verdict: Verdict) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(verdict);
     }
 
-    /// The verdict so far.
+    /// Returns the current verdict.
     pub fn current(&self) -> Option<Verdict> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
