@@ -12,19 +12,19 @@ use futures::future::join_all;
 
 use crate::{
     conclude::final_status,
+    context::RunContext,
     history::{self, RunEnd, is_provisional},
     registry::LiveRun,
     retry::Policy,
-    service::Core,
 };
 
 /// How long all of it may take: the process is to be gone (the same section).
 const BUDGET: Duration = Duration::from_secs(10);
 
-impl Core {
+impl RunContext {
     /// Records every run that is not finished as interrupted now, and as it ended each whose final record is held up; how
     /// many were.
-    pub async fn record_abandoned(&self) -> usize {
+    pub(crate) async fn record_abandoned(&self) -> usize {
         let now = self.clock().now();
         let unrecorded = self.registry().list().into_iter().filter(is_unrecorded);
         let records =

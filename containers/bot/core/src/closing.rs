@@ -11,11 +11,11 @@ use ars_runs::RunRecord;
 use ars_types::RunStatus;
 
 use crate::{
+    context::RunContext,
     history::{Final, Finished, Provisional},
     leftovers::{self, Leftovers, Unreader},
     live::{Listening, Tracked},
     registry::{RunFacts, RunHandle},
-    service::Core,
     threads::{Claim, Closed, FollowUp},
 };
 
@@ -46,26 +46,26 @@ pub(crate) struct Closing {
 
 impl Closing {
     /// Puts the run away; what became of its record.
-    pub(crate) async fn close(mut self, core: &Core, record: &RunRecord) -> Finished {
+    pub(crate) async fn close(mut self, context: &RunContext, record: &RunRecord) -> Finished {
         match self.tracked.take() {
             Some(tracked) if !self.has_heard => {
-                if late_news(core, &tracked, self.is_untold).await {
+                if late_news(context, &tracked, self.is_untold).await {
                     self.unread.extend(self.claim.mailbox().close(Closed::Ended));
                     self.tracked = Some(tracked);
-                    self.close_heard(core, record).await
+                    self.close_heard(context, record).await
                 } else {
-                    self.close_unheard(core, record, tracked).await
+                    self.close_unheard(context, record, tracked).await
                 }
             }
             tracked => {
                 self.tracked = tracked;
-                self.close_heard(core, record).await
+                self.close_heard(context, record).await
             }
         }
     }
 
     /// Everything that was taken in for the run is known.
-    async fn close_heard(self, core: &Core, record: &RunRecord) -> Finished {
+    async fn close_heard(self, context: &RunContext, record: &RunRecord) -> Finished {
         let is_lost = self.tracked.as_ref().is_some_and(Tracked::is_lost)
             || self.listening.as_ref().is_some_and(Listening::is_lost);
         let Self { run, facts, status, provisional, claim, tracked, listening, io, unread, .. } = self;
@@ -73,25 +73,25 @@ impl Closing {
         // Before the record: whoever takes the run over if this process dies finds them unread, and says so again.
         let leftovers = if is_lost {
             // Its inbox went with it.
-            leftovers::pass_on(core, run.id(), &reader, unread.into_iter()).await;
+            leftovers::pass_on(context, run.id(), &reader, unread.into_iter()).await;
             None
         } else {
             let mut leftovers = Leftovers::of(&reader, unread.into_iter());
             leftovers.hand_back().await;
             Some(leftovers)
         };
-        let due = Final { run: &run, record, live: core.live(), unheard: None };
-        let finished = core.history().finish(provisional, &due).await;
+        let due = Final { run: &run, record, live: context.live(), unheard: None };
+        let finished = context.history().finish(provisional, &due).await;
         drop((claim, tracked, listening));
         if let Some(leftovers) = leftovers {
-            leftovers.run(core);
+            leftovers.run(context);
         }
-        made_up(core, finished, &due, self.is_untold).await
+        made_up(context, finished, &due, self.is_untold).await
     }
 
     /// The ledger has not answered, so it may be another process that has the run, and its inbox: of that nothing is done
     /// before it is known whose record counts. The thread does not wait for it.
-    async fn close_unheard(self, core: &Core, record: &RunRecord, tracked: Tracked) -> Finished {
+    async fn close_unheard(self, context: &RunContext, record: &RunRecord, tracked: Tracked) -> Finished {
         let Self { run, facts, status, provisional, claim, io, mut unread, .. } = self;
         let reader = Unreader { status, facts: &facts, io: &io };
         unread.extend(claim.mailbox().take());
@@ -99,19 +99,19 @@ impl Closing {
             unread.into_iter().partition(|follow_up| follow_up.inbox_seq.is_some());
         let mut leftovers = Leftovers::of(&reader, of_this_process.into_iter());
         leftovers.hand_back().await;
-        let due = Final { run: &run, record, live: core.live(), unheard: Some(&tracked) };
-        let finished = core.history().finish(provisional, &due).await;
+        let due = Final { run: &run, record, live: context.live(), unheard: Some(&tracked) };
+        let finished = context.history().finish(provisional, &due).await;
         let mailbox = claim.release();
-        leftovers.run(core);
-        let finished = made_up(core, finished, &due, self.is_untold).await;
+        leftovers.run(context);
+        let finished = made_up(context, finished, &due, self.is_untold).await;
         let in_inbox = in_inbox.into_iter().chain(mailbox.close(Closed::Ended));
         if finished == Finished::Written {
             let mut leftovers = Leftovers::of(&reader, in_inbox);
             leftovers.hand_back().await;
-            leftovers.run(core);
+            leftovers.run(context);
         } else {
             // Whoever ends the run finds the rest in its inbox.
-            leftovers::pass_on(core, run.id(), &reader, in_inbox).await;
+            leftovers::pass_on(context, run.id(), &reader, in_inbox).await;
         }
         finished
     }
@@ -119,7 +119,7 @@ impl Closing {
 
 /// Waits until the ledger has said what it took for a run that ended in an outage; whether it did. A drain waits as for
 /// a lost record.
-async fn late_news(core: &Core, tracked: &Tracked, is_untold: bool) -> bool {
+async fn late_news(context: &RunContext, tracked: &Tracked, is_untold: bool) -> bool {
     let heard = async {
         while !tracked.last_news().await {
             tokio::time::sleep(NEWS_AGAIN_AFTER).await;
@@ -128,23 +128,23 @@ async fn late_news(core: &Core, tracked: &Tracked, is_untold: bool) -> bool {
     let heard = tokio::time::timeout(NEWS_FOR, heard);
     tokio::select! {
         heard = heard => heard.is_ok(),
-        () = core.hand_off().cancelled(), if !is_untold => false,
+        () = context.hand_off().cancelled(), if !is_untold => false,
     }
 }
 
 /// Writes a record that was lost once a store answers. A drain waits for none that is down, because the next process
 /// finds the run in the ledger; but of a reply that was given without the ledger's leave only this process knows, and
 /// the next one would give it again.
-async fn made_up(core: &Core, finished: Finished, due: &Final<'_>, is_untold: bool) -> Finished {
+async fn made_up(context: &RunContext, finished: Finished, due: &Final<'_>, is_untold: bool) -> Finished {
     if finished != Finished::Lost || due.live.is_none() {
         return finished;
     }
-    let made_up = core.history().make_up(due);
+    let made_up = context.history().make_up(due);
     if is_untold {
         return made_up.await;
     }
     tokio::select! {
         finished = made_up => finished,
-        () = core.hand_off().cancelled() => Finished::Lost,
+        () = context.hand_off().cancelled() => Finished::Lost,
     }
 }

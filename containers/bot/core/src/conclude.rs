@@ -14,13 +14,14 @@ use ars_types::RunStatus;
 
 use crate::{
     closing::Closing,
+    context::RunContext,
     history::{self, Finished, Provisional, RunEnd},
+    in_flight::InFlight,
     leftovers::{self, Unreader},
     live::{Gate, Listening, Tracked},
     memory::Remembering,
     registry::RunHandle,
     run::{Assignment, Driven, Driver, OpenSpan, Outcome, Resumption, Span, Spans},
-    service::{Core, InFlight},
     threads::{Claim, Closed, FollowUp},
 };
 
@@ -48,19 +49,24 @@ pub(crate) enum Beginning {
 
 impl Conclusion {
     /// Drives the run to its end, from its first model call or from where another process left it.
-    pub(crate) async fn drive(&self, core: &Core, assignment: &Assignment, from: Beginning) -> Driven {
-        let root = self.spans.start(&self.run, Some(self.request.id()), "run.agent", core.clock().now());
+    pub(crate) async fn drive(
+        &self,
+        context: &RunContext,
+        assignment: &Assignment,
+        from: Beginning,
+    ) -> Driven {
+        let root = self.spans.start(&self.run, Some(self.request.id()), "run.agent", context.clock().now());
         let driver = Driver {
             run: &self.run,
             spans: &self.spans,
             root: root.id().to_owned(),
-            clock: core.clock(),
+            clock: context.clock(),
             assignment,
             mailbox: self.claim.mailbox(),
             tracked: self.tracked.as_ref(),
-            hand_off: core.hand_off(),
+            hand_off: context.hand_off(),
             io: &*self.io,
-            redactor: &core.deps().redactor,
+            redactor: &context.deps().redactor,
         };
         let is_read = matches!(&from, Beginning::Stored(resumption) if resumption.has_reading_diff);
         let driven = async {
@@ -71,11 +77,11 @@ impl Conclusion {
         };
         let driven = trace::within(self.run.id(), root.id(), driven);
         let reading =
-            async { if is_read { None } else { self.reading_diff(core, assignment, root.id()).await } };
+            async { if is_read { None } else { self.reading_diff(context, assignment, root.id()).await } };
         let mut waiting = None;
         let (mut driven, artifact) = review::beside(driven, reading, |driven| {
             let wants = matches!(&driven.outcome, Outcome::Ended(end) if end.answer.is_some());
-            waiting = wants.then(|| self.part(core, root.id(), "run.reading_diff_join"));
+            waiting = wants.then(|| self.part(context, root.id(), "run.reading_diff_join"));
             wants
         })
         .await;
@@ -87,7 +93,7 @@ impl Conclusion {
                 self.run.publish(artifact);
             }
             if let (Some(slot), Some(answer)) = (&assignment.verdict, &mut ending.answer) {
-                let looking = self.part(core, root.id(), "run.observe_workspace");
+                let looking = self.part(context, root.id(), "run.observe_workspace");
                 let head = review::observed_head(assignment.workspace.as_deref()).await;
                 looking.end(head.is_none().then(|| "unknown".to_owned()), None);
                 let (status, cut_short) = (ending.status, ending.cut_short);
@@ -96,27 +102,33 @@ impl Conclusion {
             }
         }
         let failed = matches!(&driven.outcome, Outcome::Ended(ending) if ending.status == RunStatus::Failed);
-        self.spans.end(&self.run, root, failed.then(|| "failed".to_owned()), None, core.clock().now());
+        self.spans.end(&self.run, root, failed.then(|| "failed".to_owned()), None, context.clock().now());
         driven
     }
 
     /// What people read beside a review; made while the review goes on.
-    async fn reading_diff(&self, core: &Core, assignment: &Assignment, root: &str) -> Option<EventBody> {
+    async fn reading_diff(
+        &self,
+        context: &RunContext,
+        assignment: &Assignment,
+        root: &str,
+    ) -> Option<EventBody> {
         assignment.verdict.as_ref()?;
         let workspace = assignment.workspace.as_deref()?;
-        let reading = self.part(core, root, "run.reading_diff");
-        let diff = review::reading_diff(workspace, None, &core.deps().redactor, &self.run.stops().hard).await;
+        let reading = self.part(context, root, "run.reading_diff");
+        let diff =
+            review::reading_diff(workspace, None, &context.deps().redactor, &self.run.stops().hard).await;
         reading.end(None, None);
         diff
     }
 
     /// A span of the request, beside its run.
-    pub(crate) fn stage<'a>(&'a self, core: &'a Core, name: &'static str) -> OpenSpan<'a> {
-        self.part(core, self.request.id(), name)
+    pub(crate) fn stage<'a>(&'a self, context: &'a RunContext, name: &'static str) -> OpenSpan<'a> {
+        self.part(context, self.request.id(), name)
     }
 
-    fn part<'a>(&'a self, core: &'a Core, parent: &str, name: &'static str) -> OpenSpan<'a> {
-        self.spans.open(&self.run, Some(parent), name, core.clock())
+    fn part<'a>(&'a self, context: &'a RunContext, parent: &str, name: &'static str) -> OpenSpan<'a> {
+        self.spans.open(&self.run, Some(parent), name, context.clock())
     }
 
     /// Ends the run as its driver left it.
@@ -124,19 +136,19 @@ impl Conclusion {
     /// `memory` is the run's part in it, if it is to leave something there.
     pub(crate) async fn conclude(
         self,
-        core: &Core,
+        context: &RunContext,
         mut assignment: Assignment,
         memory: Option<Remembering>,
         driven: Driven,
     ) {
         let ending = match driven.outcome {
             Outcome::Ended(ending) => ending,
-            Outcome::HandedOff => return self.hand_off(core).await,
-            Outcome::Lost => return self.give_up(core, driven.unread).await,
+            Outcome::HandedOff => return self.hand_off(context).await,
+            Outcome::Lost => return self.give_up(context, driven.unread).await,
         };
         let leave = self.leave(&ending).await;
         if leave == Gate::Closed {
-            return self.give_up(core, driven.unread).await;
+            return self.give_up(context, driven.unread).await;
         }
         if let Some(answer) = &ending.answer {
             self.run.publish(EventBody::Answer { text: answer.clone() });
@@ -144,12 +156,12 @@ impl Conclusion {
         self.run.set_cost(driven.cost);
         self.run.finish(ending.status);
         if let Some(hold) = assignment.hold.take() {
-            hold.settle(self.run.id(), driven.cost, core.clock().now());
+            hold.settle(self.run.id(), driven.cost, context.clock().now());
         }
         let has_heard = self.last_news().await;
         // Whoever has it now replies. With leave nobody else does.
         if leave == Gate::Unavailable && self.is_lost() {
-            return self.give_up(core, driven.unread).await;
+            return self.give_up(context, driven.unread).await;
         }
         // Of a run that ends in an outage it stays open until the ledger says what it took for it.
         let unread = if has_heard { self.claim.mailbox().close(Closed::Ended) } else { Vec::new() };
@@ -157,8 +169,8 @@ impl Conclusion {
             self.io.run_cost(cost);
         }
         self.io.run_finished(self.run.id(), ending.status);
-        let reply_ok = self.reply(core, ending.answer.as_deref()).await;
-        self.count(core, final_status(ending.status, reply_ok));
+        let reply_ok = self.reply(context, ending.answer.as_deref()).await;
+        self.count(context, final_status(ending.status, reply_ok));
         if let (Some(tracked), Some(true)) = (&self.tracked, reply_ok) {
             tracked.replied().await;
         }
@@ -167,7 +179,7 @@ impl Conclusion {
         }
         let is_untold = self.tracked.is_some() && leave == Gate::Unavailable;
         let Self { run, spans, request, claim, tracked, listening, provisional, io, in_flight } = self;
-        spans.end(&run, request, None, None, core.clock().now());
+        spans.end(&run, request, None, None, context.clock().now());
         run.seal(reply_ok);
 
         let view = run.view();
@@ -177,7 +189,7 @@ impl Conclusion {
             steps: Some(driven.steps),
             cost: driven.cost,
         };
-        let (core, record) = (core.clone(), history::record(&view, end));
+        let (context, record) = (context.clone(), history::record(&view, end));
         let unread = driven.unread.into_iter().chain(unread).collect();
         let (facts, status) = (view.facts, ending.status);
         let closing = Closing {
@@ -194,9 +206,9 @@ impl Conclusion {
             is_untold,
         };
         tokio::spawn(async move {
-            let finished = closing.close(&core, &record).await;
-            if let Some(memory) = memory.filter(|_| is_reflected_on_here(&core, finished, record.status)) {
-                memory.reflect(&core, record, &assignment, &driven.turns, driven.tool_calls).await;
+            let finished = closing.close(&context, &record).await;
+            if let Some(memory) = memory.filter(|_| is_reflected_on_here(&context, finished, record.status)) {
+                memory.reflect(&context, record, &assignment, &driven.turns, driven.tool_calls).await;
             }
             drop(in_flight);
         });
@@ -231,61 +243,61 @@ impl Conclusion {
             || self.listening.as_ref().is_some_and(Listening::is_lost)
     }
 
-    async fn reply(&self, core: &Core, answer: Option<&str>) -> Option<bool> {
+    async fn reply(&self, context: &RunContext, answer: Option<&str>) -> Option<bool> {
         // A model may say what it was told by whoever holds the secret, such as its own vendor.
-        let answer = core.deps().redactor.hide_known(answer?);
-        let span = self.spans.start(&self.run, Some(self.request.id()), "post.reply", core.clock().now());
+        let answer = context.deps().redactor.hide_known(answer?);
+        let span = self.spans.start(&self.run, Some(self.request.id()), "post.reply", context.clock().now());
         let delivered = self.io.reply(&answer).await;
         let error = delivered.as_ref().err().map(|error| {
             tracing::warn!(run = %self.run.id(), error = %error, "reply not delivered");
             "reply".to_owned()
         });
-        self.spans.end(&self.run, span, error, None, core.clock().now());
+        self.spans.end(&self.run, span, error, None, context.clock().now());
         Some(delivered.is_ok())
     }
 
-    fn count(&self, core: &Core, status: RunStatus) {
+    fn count(&self, context: &RunContext, status: RunStatus) {
         let view = self.run.view();
-        let took = core.clock().now().saturating_sub(view.started_at);
+        let took = context.clock().now().saturating_sub(view.started_at);
         if let Some(agent) = agents::find(&view.facts.agent) {
             metrics::run_finished(agent.name, status, Duration::from_millis(took.unsigned_abs()));
         }
     }
 
     /// Leaves the run to the next process, which replies and writes its record.
-    async fn hand_off(self, core: &Core) {
+    async fn hand_off(self, context: &RunContext) {
         let Some(tracked) = &self.tracked else { return };
         let is_offered = tracked.hand_off().await;
         // What came in while the last step was stored goes with the run; what it had taken is in that step.
-        self.pass_on(core, Vec::new()).await;
+        self.pass_on(context, Vec::new()).await;
         tracing::info!(run = %self.run.id(), is_offered, "run left to the next process");
         self.provisional.stand_down();
-        core.registry().forget(self.run.id());
+        context.registry().forget(self.run.id());
     }
 
     /// The run is another process's: nothing is said of it here any more, neither to the requester nor to the store.
-    async fn give_up(self, core: &Core, unread: Vec<FollowUp>) {
+    async fn give_up(self, context: &RunContext, unread: Vec<FollowUp>) {
         self.provisional.stand_down();
-        core.registry().forget(self.run.id());
-        self.pass_on(core, unread).await;
+        context.registry().forget(self.run.id());
+        self.pass_on(context, unread).await;
     }
 
     /// Closes the mailbox of a run that goes on elsewhere: what was taken in for it here follows it.
-    async fn pass_on(&self, core: &Core, unread: Vec<FollowUp>) {
+    async fn pass_on(&self, context: &RunContext, unread: Vec<FollowUp>) {
         let waiting = self.claim.mailbox().close(Closed::HandedOff);
         let view = self.run.view();
         let run = Unreader { status: RunStatus::Interrupted, facts: &view.facts, io: &self.io };
-        leftovers::pass_on(core, self.run.id(), &run, unread.into_iter().chain(waiting)).await;
+        leftovers::pass_on(context, self.run.id(), &run, unread.into_iter().chain(waiting)).await;
     }
 }
 
 /// Whether this process reflects on a run that ended so. The next one does where the run is another's, or is still in
 /// the ledger because no store took its record.
-fn is_reflected_on_here(core: &Core, finished: Finished, status: RunStatus) -> bool {
+fn is_reflected_on_here(context: &RunContext, finished: Finished, status: RunStatus) -> bool {
     let is_ours = match finished {
         Finished::Written => true,
         Finished::Anothers => false,
-        Finished::Lost => core.live().is_none(),
+        Finished::Lost => context.live().is_none(),
     };
     is_ours && status != RunStatus::StoppedHard
 }

@@ -7,9 +7,9 @@ use ars_bot_ports::{ChannelIo, Choices, IncomingMessage};
 use ars_types::{RunId, RunStatus};
 
 use crate::{
+    context::RunContext,
     registry::RunFacts,
     retry::Policy,
-    service::Core,
     threads::{FollowUp, Note, Sender},
 };
 
@@ -84,16 +84,10 @@ impl Leftovers {
     }
 
     /// Runs the rest. The thread is free by now, or will be in a moment.
-    pub(crate) fn run(self, core: &Core) {
+    pub(crate) fn run(self, context: &RunContext) {
         let Some(sender) = self.turn else { return };
-        let (core, Sender { message, io }) = (core.clone(), *sender);
-        // Counted from here on, because the task may begin later. Spawned, because a dispatch may end in another one
-        // any number of times.
-        let in_flight = core.enter();
-        tokio::spawn(async move {
-            core.dispatch_leftover(message, io).await;
-            drop(in_flight);
-        });
+        let Sender { message, io } = *sender;
+        context.requeue(message, io);
     }
 }
 
@@ -126,12 +120,12 @@ fn quoting(lead: &str, text: &str) -> String {
 /// Leaves what was taken in for a run to the process that goes on with it; where the run is over too, it becomes a turn
 /// of its own. What the ledger has is there already.
 pub(crate) async fn pass_on(
-    core: &Core,
+    context: &RunContext,
     id: &RunId,
     run: &Unreader<'_>,
     taken: impl Iterator<Item = FollowUp>,
 ) {
-    let Some(live) = core.live() else { return };
+    let Some(live) = context.live() else { return };
     let mut too_late = Vec::new();
     for follow_up in taken.filter(|follow_up| follow_up.inbox_seq.is_none()) {
         let message = follow_up.note.message();
@@ -147,5 +141,5 @@ pub(crate) async fn pass_on(
     }
     let mut leftovers = Leftovers::of(run, too_late.into_iter());
     leftovers.hand_back().await;
-    leftovers.run(core);
+    leftovers.run(context);
 }

@@ -7,20 +7,20 @@ use ars_bot_ports::{Stop, StoreErrorKind};
 use ars_events::Actor;
 use ars_types::{RunId, StopMode};
 
-use crate::{registry::StopOutcome, retry::Policy, service::Core};
+use crate::{context::RunContext, registry::StopOutcome, retry::Policy};
 
 /// Between two attempts to tell the ledger of a stop.
 const AGAIN_AFTER: Duration = Duration::from_secs(2);
 
-impl Core {
+impl RunContext {
     /// Asks a run to stop, opened by its capability token; such a stop carries no actor.
-    pub async fn stop_with_token(&self, id: &RunId, token: &str, mode: StopMode) -> StopOutcome {
+    pub(crate) async fn stop_with_token(&self, id: &RunId, token: &str, mode: StopMode) -> StopOutcome {
         let outcome = self.registry().stop_with_token(id, token, mode);
         self.keep_stopped(id, mode, outcome).await
     }
 
     /// Asks a run to stop on behalf of an actor that was let in by other means; one of another process too.
-    pub async fn stop(&self, id: &RunId, mode: StopMode, actor: Actor) -> StopOutcome {
+    pub(crate) async fn stop(&self, id: &RunId, mode: StopMode, actor: Actor) -> StopOutcome {
         let outcome = self.registry().stop(id, mode, actor);
         if outcome == StopOutcome::Unknown {
             return self.stop_elsewhere(id, mode).await;

@@ -15,9 +15,9 @@ use tokio::time::timeout;
 
 use super::{directives::Directed, plan};
 use crate::{
+    context::RunContext,
     live::{CLAIM_PATIENCE, Meta},
     retry::Policy,
-    service::Core,
     threads::{Claim, Closed, FollowUp, Note, Occupant, Sender, Work},
 };
 
@@ -57,22 +57,22 @@ impl<'a> Held<'a> {
 impl Applicant<'_> {
     /// Steers the run of this process that holds the thread: what its sender is told. Nothing when the thread is free; an
     /// `Err` is a refusal.
-    pub(super) async fn steer(&self, core: &Core) -> Result<Option<String>, String> {
+    pub(super) async fn steer(&self, context: &RunContext) -> Result<Option<String>, String> {
         let mut copy = None;
-        while let Some(occupant) = core.threads().occupant(&self.message.thread_key) {
+        while let Some(occupant) = context.threads().occupant(&self.message.thread_key) {
             let held = Held::by(&occupant);
-            self.may_steer(core, &held)?;
+            self.may_steer(context, &held)?;
             // One for all: the copies of a message are known by their mark.
-            let note = copy.get_or_insert_with(|| Note::of(self.message, self.words(core, &held)));
+            let note = copy.get_or_insert_with(|| Note::of(self.message, self.words(context, &held)));
             let inbox_seq = match &occupant.run {
                 // Not left there is not lost: the run of this process has it in its mailbox.
-                Some(run) => self.leave(core, run, note).await.unwrap_or_default(),
+                Some(run) => self.leave(context, run, note).await.unwrap_or_default(),
                 None => None,
             };
             match occupant.mailbox.put(self.follow_up(note, inbox_seq)) {
-                Ok(()) => return Ok(Some(ack(core, &held))),
+                Ok(()) => return Ok(Some(ack(context, &held))),
                 // The next owner finds it in the inbox.
-                Err(Closed::HandedOff) if inbox_seq.is_some() => return Ok(Some(ack(core, &held))),
+                Err(Closed::HandedOff) if inbox_seq.is_some() => return Ok(Some(ack(context, &held))),
                 // The run is being put away; the thread is free in a moment.
                 Err(Closed::Ended | Closed::HandedOff) => occupant.gone().await,
             }
@@ -81,14 +81,14 @@ impl Applicant<'_> {
     }
 
     /// Claims the thread; nothing when another message was faster.
-    pub(super) fn claim(&self, core: &Core, work: Work<'_>) -> Option<Claim> {
-        core.threads().claim(&self.message.thread_key, work, core.clock().now()).ok()
+    pub(super) fn claim(&self, context: &RunContext, work: Work<'_>) -> Option<Claim> {
+        context.threads().claim(&self.message.thread_key, work, context.clock().now()).ok()
     }
 
     /// Steers the run of another process that holds the thread, if one does. Asked for messages that this process has no
     /// run for: the claim in the ledger, which tells it of the others, never comes for them.
-    pub(super) async fn steer_any_elsewhere(&self, core: &Core) -> Option<Result<String, String>> {
-        let asked = timeout(CLAIM_PATIENCE, core.live()?.ledger().live()).await;
+    pub(super) async fn steer_any_elsewhere(&self, context: &RunContext) -> Option<Result<String, String>> {
+        let asked = timeout(CLAIM_PATIENCE, context.live()?.ledger().live()).await;
         let rows = match asked {
             Ok(Ok(rows)) => rows,
             Ok(Err(error)) => {
@@ -102,20 +102,20 @@ impl Applicant<'_> {
         };
         let row = rows.into_iter().find(|row| row.thread_key == self.message.thread_key.as_str())?;
         // A run of this process that is over but whose end the ledger has not taken in: nobody reads its inbox.
-        if core.registry().get(&row.run_id).is_some() {
+        if context.registry().get(&row.run_id).is_some() {
             return None;
         }
         let holder = Holder { run_id: row.run_id, agent: None, started_at: row.started_at };
-        self.steer_elsewhere(core, &holder).await
+        self.steer_elsewhere(context, &holder).await
     }
 
     /// Steers a run that another process drives; `None` when it has just ended.
     pub(super) async fn steer_elsewhere(
         &self,
-        core: &Core,
+        context: &RunContext,
         holder: &Holder,
     ) -> Option<Result<String, String>> {
-        let meta = match facts_of(core, &holder.run_id).await {
+        let meta = match facts_of(context, &holder.run_id).await {
             Ok(Some(meta)) => meta,
             Ok(None) => return None,
             Err(refusal) => return Some(Err(refusal)),
@@ -127,10 +127,10 @@ impl Applicant<'_> {
             since: holder.started_at.rounded(),
             run: Some(&holder.run_id),
         };
-        if let Err(refusal) = self.may_steer(core, &held) {
+        if let Err(refusal) = self.may_steer(context, &held) {
             return Some(Err(refusal));
         }
-        match self.leave(core, &holder.run_id, &Note::of(self.message, self.words(core, &held))).await {
+        match self.leave(context, &holder.run_id, &Note::of(self.message, self.words(context, &held))).await {
             Ok(Some(_)) => {}
             Ok(None) => return None,
             Err(_) => {
@@ -141,22 +141,22 @@ impl Applicant<'_> {
                 )));
             }
         }
-        if is_ending(core, &holder.run_id).await {
+        if is_ending(context, &holder.run_id).await {
             return Some(Err(format!(
                 "⏳ The {} agent is just ending its work in this thread and did not read this. Send it again in a \
                  moment.",
                 held.agent
             )));
         }
-        Some(Ok(ack(core, &held)))
+        Some(Ok(ack(context, &held)))
     }
 
     /// What the run is told. It keeps its repository and its ref: words that name others are its model's to answer, or
     /// nobody would know of them.
-    fn words(&self, core: &Core, held: &Held<'_>) -> &str {
+    fn words(&self, context: &RunContext, held: &Held<'_>) -> &str {
         let Directed { text, placed, choices } = self.directed;
         let is_held = |named: &String| {
-            plan::place(named, self.actor, core.settings())
+            plan::place(named, self.actor, context.settings())
                 .is_some_and(|place| held.repository == Some(place.name.as_str()))
         };
         let names_another = choices.repository.as_ref().is_some_and(|named| !is_held(named))
@@ -164,20 +164,20 @@ impl Applicant<'_> {
         if names_another { placed } else { text }
     }
 
-    fn may_steer(&self, core: &Core, held: &Held<'_>) -> Result<(), String> {
+    fn may_steer(&self, context: &RunContext, held: &Held<'_>) -> Result<(), String> {
         let agent = held.agent;
-        if can_run_agent(self.actor, &core.settings().restrictions, agent).is_err() {
+        if can_run_agent(self.actor, &context.settings().restrictions, agent).is_err() {
             return Err(format!(
                 "⛔ Sorry, you may not run the {agent} agent, which is at work in this thread."
             ));
         }
         if let Some(repository) = held.repository {
-            plan::may_use(self.actor, core.settings(), repository).map_err(|refused| {
+            plan::may_use(self.actor, context.settings(), repository).map_err(|refused| {
                 format!("⛔ Sorry, {refused} The {agent} agent is at work on it in this thread.")
             })?;
         }
         if self.names.is_some_and(|named| named != agent) {
-            let (seconds, link) = (seconds_since(core, held.since), link(core, held.run));
+            let (seconds, link) = (seconds_since(context, held.since), link(context, held.run));
             return Err(format!(
                 "⏳ The {agent} agent has been working in this thread for {seconds} s{link}. Ask another agent when \
                  it has finished, or in another thread."
@@ -188,8 +188,8 @@ impl Applicant<'_> {
 
     /// Leaves the message in the ledger's inbox of a run: its number there, or nothing when the run is not live. Tried
     /// again where the answer may be lost: copies are known by their mark.
-    async fn leave(&self, core: &Core, run: &RunId, note: &Note) -> Result<Option<u64>, StoreError> {
-        let Some(live) = core.live() else { return Ok(None) };
+    async fn leave(&self, context: &RunContext, run: &RunId, note: &Note) -> Result<Option<u64>, StoreError> {
+        let Some(live) = context.live() else { return Ok(None) };
         let message = note.message();
         let left = Policy::STEP.run(run, || live.ledger().inbox(run, &message)).await;
         left.inspect_err(|error| {
@@ -205,13 +205,13 @@ impl Applicant<'_> {
 
 /// What the ledger knows of a run of another process; nothing of one that has ended. An `Err` is what the sender is
 /// told when that cannot be known: who may not be asked about is not steered.
-async fn facts_of(core: &Core, run: &RunId) -> Result<Option<Meta>, String> {
+async fn facts_of(context: &RunContext, run: &RunId) -> Result<Option<Meta>, String> {
     let unknown = || {
         "⏳ Another process works in this thread, and it cannot be told what on. Ask again in a moment, or in another \
          thread."
             .to_owned()
     };
-    let live = core.live().ok_or_else(unknown)?;
+    let live = context.live().ok_or_else(unknown)?;
     let rows = live.ledger().live().await.map_err(|error| {
         tracing::warn!(run = %run, error = %error, "the holder of a thread is not known");
         unknown()
@@ -225,8 +225,8 @@ async fn facts_of(core: &Core, run: &RunId) -> Result<Option<Meta>, String> {
 
 /// Whether a run of another process may have looked into its inbox for the last time, which it does after it took the
 /// right to reply.
-async fn is_ending(core: &Core, run: &RunId) -> bool {
-    let Some(live) = core.live() else { return false };
+async fn is_ending(context: &RunContext, run: &RunId) -> bool {
+    let Some(live) = context.live() else { return false };
     match live.ledger().live().await {
         Ok(rows) => rows
             .iter()
@@ -237,15 +237,15 @@ async fn is_ending(core: &Core, run: &RunId) -> bool {
     }
 }
 
-fn ack(core: &Core, held: &Held<'_>) -> String {
-    let (seconds, link) = (seconds_since(core, held.since), link(core, held.run));
+fn ack(context: &RunContext, held: &Held<'_>) -> String {
+    let (seconds, link) = (seconds_since(context, held.since), link(context, held.run));
     format!("↪️ Passed on to the {} agent, {seconds} s into its work{link}", held.agent)
 }
 
-fn seconds_since(core: &Core, since: i64) -> i64 {
-    core.clock().now().saturating_sub(since).max(0) / 1000
+fn seconds_since(context: &RunContext, since: i64) -> i64 {
+    context.clock().now().saturating_sub(since).max(0) / 1000
 }
 
-fn link(core: &Core, run: Option<&RunId>) -> String {
-    run.map_or_else(String::new, |run| format!(": {}", core.settings().run_url(run)))
+fn link(context: &RunContext, run: Option<&RunId>) -> String {
+    run.map_or_else(String::new, |run| format!(": {}", context.settings().run_url(run)))
 }

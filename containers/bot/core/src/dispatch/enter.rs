@@ -15,7 +15,7 @@ use super::{
     sorry,
 };
 use crate::{
-    service::Core,
+    context::RunContext,
     threads::{Claim, Work},
 };
 
@@ -38,19 +38,19 @@ pub(super) struct Outcome {
 /// Steers the run that holds the thread, or claims it. Only a message that is to have a run of its own is asked for a model
 /// and a repository, and the thread is claimed when both are there: a refusal holds it up for nobody.
 pub(super) async fn enter(
-    core: &Core,
+    context: &RunContext,
     applicant: &Applicant<'_>,
     wish: &Wish<'_>,
     agent: &'static AgentSpec,
 ) -> Result<Admission, String> {
     loop {
-        if let Some(ack) = applicant.steer(core).await? {
+        if let Some(ack) = applicant.steer(context).await? {
             return Ok(Admission::Steered(ack));
         }
-        let (plan, client, own) = match resolve(core, applicant.message, wish, agent).await {
+        let (plan, client, own) = match resolve(context, applicant.message, wish, agent).await {
             Ok(resolved) => resolved,
             Err(refusal) => {
-                let elsewhere = applicant.steer_any_elsewhere(core).await;
+                let elsewhere = applicant.steer_any_elsewhere(context).await;
                 return elsewhere.unwrap_or(Err(refusal)).map(Admission::Steered);
             }
         };
@@ -59,19 +59,19 @@ pub(super) async fn enter(
             repository: place_of(agent, &plan, own.as_ref()),
             git_ref: wish.choices.git_ref.as_ref().map(RefName::as_str),
         };
-        if let Some(claim) = applicant.claim(core, work) {
+        if let Some(claim) = applicant.claim(context, work) {
             return Ok(Admission::Claimed(Box::new(Outcome { claim, plan, client, own })));
         }
     }
 }
 
 async fn resolve(
-    core: &Core,
+    context: &RunContext,
     message: &IncomingMessage,
     wish: &Wish<'_>,
     agent: &AgentSpec,
 ) -> Result<(Plan, Arc<dyn ModelClient>, Option<Repository>), String> {
-    let deps = core.deps();
+    let deps = context.deps();
     let own = deps.workspaces.repository_of(&message.thread_key).await.map_err(|error| not_ready(&error))?;
     let plan = wish.plan(agent, own.as_ref()).map_err(|refused| sorry(&refused))?;
     let client = deps.models.client(&plan.model).map_err(|error| format!("⚠️ {error}"))?;

@@ -14,11 +14,12 @@ use futures::FutureExt as _;
 use super::{Asked, Prepared, Stage, ground, prompt};
 use crate::{
     conclude::{Beginning, Conclusion},
+    context::RunContext,
     history::{self, RunEnd},
+    in_flight::InFlight,
     live::{Claimed, LEASE, Live, Meta},
     registry::{RunFacts, RunHandle},
     run::{self, Assignment, Span, Spans},
-    service::{Core, InFlight},
 };
 
 /// Most characters of a run's label (bot supplement section 11.1).
@@ -27,48 +28,48 @@ const LABEL_CAP: usize = 120;
 /// Claims the run, creates it, drives it, and concludes it. Hands the request back when another process holds the
 /// thread.
 pub(super) async fn execute(
-    core: &Core,
+    context: &RunContext,
     message: IncomingMessage,
     mut prepared: Prepared,
     io: Arc<dyn ChannelIo>,
     in_flight: InFlight,
 ) -> Result<(), Box<super::Elsewhere>> {
-    let id = core.registry().mint();
+    let id = context.registry().mint();
     if let Some(hold) = &mut prepared.assignment.hold {
         hold.be_for(&id);
     }
-    let facts = facts(core, &message, &prepared.asked, &prepared.assignment);
+    let facts = facts(context, &message, &prepared.asked, &prepared.assignment);
     let mut is_tracked = false;
-    if let Some(live) = core.live() {
-        let run = new_run(core, live, &id, &facts, &prepared);
-        let began = core.clock().now();
+    if let Some(live) = context.live() {
+        let run = new_run(context, live, &id, &facts, &prepared);
+        let began = context.clock().now();
         let claimed = live.claim(&run).await;
-        let ended_at = core.clock().now();
+        let ended_at = context.clock().now();
         prepared.asked.stages.push(Stage { name: "dispatch.ledger_claim", started_at: began, ended_at });
         match claimed {
             Claimed::Granted => is_tracked = true,
             Claimed::Untracked => {}
             // A run of this process that is over but whose end the ledger has not taken in: nobody reads its inbox.
-            Claimed::ThreadLive(holder) if core.registry().get(&holder.run_id).is_some() => {}
+            Claimed::ThreadLive(holder) if context.registry().get(&holder.run_id).is_some() => {}
             Claimed::ThreadLive(holder) => {
                 return Err(Box::new(super::Elsewhere { message, prepared, io, in_flight, holder }));
             }
         }
     }
     let Prepared { asked, claim, mut assignment } = prepared;
-    let run = match core.registry().create(id, facts) {
+    let run = match context.registry().create(id, facts) {
         Ok(run) => run,
         Err(error) => {
             tracing::error!(error = %error, "no randomness for a run id");
-            super::release(core, claim);
+            super::release(context, claim);
             drop(io.reply("❌ The run could not be started.").await);
             return Ok(());
         }
     };
     claim.set_run(run.id());
     let spans = Spans::default();
-    let request = publish_head(core, &run, &spans, &message, &asked);
-    let (tracked, listening) = match core.live() {
+    let request = publish_head(context, &run, &spans, &message, &asked);
+    let (tracked, listening) = match context.live() {
         Some(live) if is_tracked => (Some(live.track(&run, claim.mailbox(), 0)), None),
         Some(live) => (None, Some(live.listen(&run, claim.mailbox()))),
         None => (None, None),
@@ -78,20 +79,20 @@ pub(super) async fn execute(
     let started_at = run.view().started_at;
     let tombstone =
         RunEnd { status: RunStatus::Interrupted, finished_at: started_at, steps: None, cost: None };
-    let provisional = core.history().begin(history::record(&run.view(), tombstone));
+    let provisional = context.history().begin(history::record(&run.view(), tombstone));
 
     let conclusion =
         Conclusion { run, spans, request, claim, tracked, listening, provisional, io, in_flight };
     let conversation = prompt::conversation(prompt::recent(&asked.history), &asked.directed.text);
     let prior_turns = conversation.len().saturating_sub(1);
-    let equipped = ground::equip(core, &message, &asked, &conclusion, &mut assignment, prior_turns);
+    let equipped = ground::equip(context, &message, &asked, &conclusion, &mut assignment, prior_turns);
     let (driven, remembering) = match AssertUnwindSafe(equipped).catch_unwind().await {
         Ok(Ok(remembering)) => {
-            (conclusion.drive(core, &assignment, Beginning::Start(conversation)).await, remembering)
+            (conclusion.drive(context, &assignment, Beginning::Start(conversation)).await, remembering)
         }
         // Its stop ended the clone: it ends as any stopped run does.
         Ok(Err(_)) if conclusion.run.stops().hard.is_cancelled() => {
-            (conclusion.drive(core, &assignment, Beginning::Start(conversation)).await, None)
+            (conclusion.drive(context, &assignment, Beginning::Start(conversation)).await, None)
         }
         Ok(Err(refusal)) => (run::not_begun(refusal), None),
         Err(_panic) => {
@@ -99,11 +100,11 @@ pub(super) async fn execute(
             (run::not_begun(run::INTERNAL_ERROR.to_owned()), None)
         }
     };
-    conclusion.conclude(core, assignment, remembering, driven).await;
+    conclusion.conclude(context, assignment, remembering, driven).await;
     Ok(())
 }
 
-fn new_run(core: &Core, live: &Live, id: &RunId, facts: &RunFacts, prepared: &Prepared) -> NewRun {
+fn new_run(context: &RunContext, live: &Live, id: &RunId, facts: &RunFacts, prepared: &Prepared) -> NewRun {
     let Assignment { agent, model, effort, tools, hold, .. } = &prepared.assignment;
     let meta = Meta {
         agent: agent.name.to_owned(),
@@ -124,7 +125,7 @@ fn new_run(core: &Core, live: &Live, id: &RunId, facts: &RunFacts, prepared: &Pr
         thread_key: facts.thread_key.as_str().to_owned(),
         generation: live.generation().clone(),
         lease_ms: LEASE,
-        started_at: Moment::from(core.clock().now()),
+        started_at: Moment::from(context.clock().now()),
         meta: meta.to_row(),
         card: None,
         // Not known before the tree is: it follows in the state, before the step that makes the run resumable.
@@ -134,14 +135,19 @@ fn new_run(core: &Core, live: &Live, id: &RunId, facts: &RunFacts, prepared: &Pr
     }
 }
 
-fn facts(core: &Core, message: &IncomingMessage, asked: &Asked, assignment: &Assignment) -> RunFacts {
+fn facts(
+    context: &RunContext,
+    message: &IncomingMessage,
+    asked: &Asked,
+    assignment: &Assignment,
+) -> RunFacts {
     let agent = assignment.agent.name;
     let repo = asked.repository().filter(|_| assignment.agent.needs_repository).map(str::to_owned);
     let place = repo.clone().unwrap_or_else(|| format!("{} - {}", message.channel_id, message.actor.id));
     let snippet = asked.directed.text.split_whitespace().collect::<Vec<_>>().join(" ");
     let label = format!("{agent} · {place} · “{snippet}”");
     RunFacts {
-        label: core.deps().redactor.clean(&label, LABEL_CAP),
+        label: context.deps().redactor.clean(&label, LABEL_CAP),
         agent: agent.to_owned(),
         model: Some(assignment.model.name.to_string()),
         channel_id: message.channel_id.clone(),
@@ -156,7 +162,7 @@ fn facts(core: &Core, message: &IncomingMessage, asked: &Asked, assignment: &Ass
 /// The first events of a run: the request's span, the stages before the run, input, and context. What it runs with
 /// follows once its tree is there (`ground`).
 fn publish_head(
-    core: &Core,
+    context: &RunContext,
     run: &RunHandle,
     spans: &Spans,
     message: &IncomingMessage,
@@ -168,7 +174,7 @@ fn publish_head(
         spans.end(run, span, None, None, *ended_at);
     }
     run.publish(EventBody::Input { text: asked.directed.text.clone(), source: message.source.clone() });
-    if core.settings().include_context {
+    if context.settings().include_context {
         for turn in prompt::recent(&asked.history) {
             let speaker = match turn.role {
                 Role::User => "user",

@@ -16,7 +16,7 @@ use super::{
     plan::Scopes,
     prompt::{self, WorkspaceFacts},
 };
-use crate::{conclude::Conclusion, memory::Remembering, run::Assignment, service::Core};
+use crate::{conclude::Conclusion, context::RunContext, memory::Remembering, run::Assignment};
 
 /// Where a run stands.
 #[derive(Default)]
@@ -28,7 +28,7 @@ struct Ground {
 /// Completes the assignment of a run before whose request there were so many turns; its part in memory, if it has one. An
 /// `Err` is what the requester is told.
 pub(super) async fn equip(
-    core: &Core,
+    context: &RunContext,
     message: &IncomingMessage,
     asked: &Asked,
     conclusion: &Conclusion,
@@ -36,8 +36,8 @@ pub(super) async fn equip(
     prior_turns: usize,
 ) -> Result<Option<Remembering>, String> {
     let (ground, remembered) = tokio::join!(
-        ground(core, message, asked, conclusion, assignment),
-        remember(core, message, asked, conclusion),
+        ground(context, message, asked, conclusion, assignment),
+        remember(context, message, asked, conclusion),
     );
     let facts = ground.as_ref().ok().and_then(|ground| ground.facts.as_ref());
     conclusion.run.publish(what_it_runs_with(conclusion, asked, assignment, facts));
@@ -46,14 +46,14 @@ pub(super) async fn equip(
         remembered.map_or((None, None), |(part, block)| (Some(part.after(prior_turns)), block));
     let instructions = match &workspace {
         Some(workspace) => {
-            let reading = conclusion.stage(core, "dispatch.repo_context");
-            let block = instructions::block(&**workspace, &core.deps().redactor).await;
+            let reading = conclusion.stage(context, "dispatch.repo_context");
+            let block = instructions::block(&**workspace, &context.deps().redactor).await;
             reading.end(None, None);
             block
         }
         None => None,
     };
-    let composing = conclusion.stage(core, "dispatch.compose");
+    let composing = conclusion.stage(context, "dispatch.compose");
     assignment.system = system(assignment, facts.as_ref(), &asked.scopes, [recalled, instructions]);
     assignment.workspace = workspace;
     if let Some(tracked) = &conclusion.tracked {
@@ -65,22 +65,22 @@ pub(super) async fn equip(
 
 /// Reads what is remembered, within a span, where anything is.
 async fn remember(
-    core: &Core,
+    context: &RunContext,
     message: &IncomingMessage,
     asked: &Asked,
     conclusion: &Conclusion,
 ) -> Option<(Remembering, Option<String>)> {
-    core.deps().capabilities.memory.as_ref()?;
-    let span = conclusion.stage(core, "dispatch.memory_read");
+    context.deps().capabilities.memory.as_ref()?;
+    let span = conclusion.stage(context, "dispatch.memory_read");
     let begun =
-        Remembering::begin(core, message, &asked.actor, asked.repository(), &asked.directed.text).await;
+        Remembering::begin(context, message, &asked.actor, asked.repository(), &asked.directed.text).await;
     span.end(None, None);
     begun
 }
 
 /// Opens the thread's tree, within a span; a hard stop ends a clone under way.
 async fn ground(
-    core: &Core,
+    context: &RunContext,
     message: &IncomingMessage,
     asked: &Asked,
     conclusion: &Conclusion,
@@ -90,21 +90,21 @@ async fn ground(
         return Ok(Ground::default());
     }
     let Conclusion { run, spans, request, .. } = conclusion;
-    let span = spans.start(run, Some(request.id()), "dispatch.workspace.attach", core.clock().now());
+    let span = spans.start(run, Some(request.id()), "dispatch.workspace.attach", context.clock().now());
     let request = WorkspaceRequest {
         thread: &message.thread_key,
         repository: asked.named.as_ref(),
         git_ref: asked.git_ref.as_ref(),
     };
     let opened = async {
-        let workspace = core.deps().workspaces.open(request, &run.stops().hard).await?;
+        let workspace = context.deps().workspaces.open(request, &run.stops().hard).await?;
         let head = workspace.head().await?;
         let repository = workspace.repository().unwrap_or("(none)").to_owned();
         Ok(Ground { workspace: Some(workspace), facts: Some(WorkspaceFacts { repository, head }) })
     };
     let opened = opened.await.map_err(|error| not_ready(&error));
     let error = opened.is_err().then(|| "workspace".to_owned());
-    spans.end(run, span, error, None, core.clock().now());
+    spans.end(run, span, error, None, context.clock().now());
     opened
 }
 

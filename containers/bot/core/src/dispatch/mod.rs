@@ -30,11 +30,12 @@ use self::{
     plan::{Scopes, Wish},
 };
 use crate::{
+    context::{RequeueReceiver, Requeued, RunContext},
     day_spend::Hold,
+    in_flight::InFlight,
     leftovers::{self, Leftovers},
     overrides::Overrides,
     run::{Assignment, Voice},
-    service::{Core, InFlight},
     settings::MoneyCaps,
     threads::{Claim, Closed},
 };
@@ -115,32 +116,41 @@ struct Refused {
 
 /// Serves one request to its end. While the process drains it is turned away before anything is asked of it, a message for
 /// a live run too: that run is at its end here, and what it does not read would be a run of its own.
-pub async fn dispatch(core: &Core, message: IncomingMessage, io: Arc<dyn ChannelIo>) {
-    let Some(in_flight) = core.admit() else {
+pub async fn dispatch(context: &RunContext, message: IncomingMessage, io: Arc<dyn ChannelIo>) {
+    let Some(in_flight) = context.in_flight().try_enter() else {
         io.turned_away();
         return say(&*io, DRAINING).await;
     };
-    let Err(refused) = serve(core, message, io, in_flight).await else { return };
+    let Err(refused) = serve(context, message, io, in_flight).await else { return };
     say(&*refused.io, &refused.words).await;
     drop(refused.in_flight);
 }
 
+/// Dispatches every unread follow-up that is queued. Ends when the last context is dropped.
+pub(crate) async fn serve_requeued(mut queue: RequeueReceiver) {
+    while let Some(requeued) = queue.recv().await {
+        // Spawned, because a dispatch lasts as long as its run.
+        tokio::spawn(dispatch_requeued(requeued));
+    }
+}
+
 /// Serves what a run left unread, in a drain too. Its sender was told that it is passed on, and may hear of it on that run's
 /// channel: a refusal says what is not run.
-pub(crate) async fn dispatch_leftover(core: &Core, message: IncomingMessage, io: Arc<dyn ChannelIo>) {
-    let Err(refused) = serve(core, message, io, core.enter()).await else { return };
+async fn dispatch_requeued(requeued: Requeued) {
+    let Requeued { context, message, io, in_flight } = requeued;
+    let Err(refused) = serve(&context, message, io, in_flight).await else { return };
     say(&*refused.io, &leftovers::refused(&refused.words, &refused.message.text)).await;
     drop(refused.in_flight);
 }
 
 async fn serve(
-    core: &Core,
+    context: &RunContext,
     mut message: IncomingMessage,
     mut io: Arc<dyn ChannelIo>,
     mut in_flight: InFlight,
 ) -> Result<(), Box<Refused>> {
     for _ in 0..BEGINNINGS {
-        let prepared = match prepare(core, &message, &io).await {
+        let prepared = match prepare(context, &message, &io).await {
             Ok(Ready::Run(prepared)) => *prepared,
             Ok(Ready::Steered(ack)) => {
                 say(&*io, &ack).await;
@@ -148,12 +158,12 @@ async fn serve(
             }
             Err(words) => return refuse(message, io, words, in_flight),
         };
-        let Err(elsewhere) = execute::execute(core, message, prepared, io, in_flight).await else {
+        let Err(elsewhere) = execute::execute(context, message, prepared, io, in_flight).await else {
             return Ok(());
         };
         let Elsewhere { message: back, prepared, io: back_io, in_flight: guard, holder } = *elsewhere;
         let Prepared { asked, claim, .. } = prepared;
-        release(core, claim);
+        release(context, claim);
         let applicant = Applicant {
             message: &back,
             io: &back_io,
@@ -161,7 +171,7 @@ async fn serve(
             names: asked.names.as_deref(),
             directed: &asked.directed,
         };
-        match applicant.steer_elsewhere(core, &holder).await {
+        match applicant.steer_elsewhere(context, &holder).await {
             Some(Ok(ack)) => {
                 say(&*back_io, &ack).await;
                 return Ok(());
@@ -192,13 +202,17 @@ fn refuse(
 }
 
 /// Everything up to the creation of the run. An `Err` is what the requester is told.
-async fn prepare(core: &Core, message: &IncomingMessage, io: &Arc<dyn ChannelIo>) -> Result<Ready, String> {
-    let deps = core.deps();
+async fn prepare(
+    context: &RunContext,
+    message: &IncomingMessage,
+    io: &Arc<dyn ChannelIo>,
+) -> Result<Ready, String> {
+    let deps = context.deps();
     let mut stages = Vec::new();
 
-    let began = core.clock().now();
+    let began = context.clock().now();
     let history = io.history().await;
-    stages.push(Stage { name: "dispatch.history", started_at: began, ended_at: core.clock().now() });
+    stages.push(Stage { name: "dispatch.history", started_at: began, ended_at: context.clock().now() });
 
     let directed = directives::read(&message.text).map_err(|refused| format!("⚠️ Sorry, {refused}"))?;
     if directed.text.trim().is_empty() {
@@ -209,24 +223,24 @@ async fn prepare(core: &Core, message: &IncomingMessage, io: &Arc<dyn ChannelIo>
     let names = own_choices.agent.clone();
     let chosen = plan::merge(own_choices, earlier);
 
-    let actor = with_configured_grants(&message.actor, core);
+    let actor = with_configured_grants(&message.actor, context);
     let overrides = deps.capabilities.overrides.as_ref().map(Overrides::current).unwrap_or_default();
     let scopes = Scopes::of(&deps.settings, &overrides, &actor.id, &message.channel_id);
     let wish = Wish { choices: &chosen, scopes: &scopes, actor: &actor, settings: &deps.settings };
     let agent = wish.agent().map_err(|refused| sorry(&refused))?;
 
     let applicant = Applicant { message, io, actor: &actor, names: names.as_deref(), directed: &directed };
-    let began = core.clock().now();
-    let Outcome { claim, plan, client, own } = match enter(core, &applicant, &wish, agent).await? {
+    let began = context.clock().now();
+    let Outcome { claim, plan, client, own } = match enter(context, &applicant, &wish, agent).await? {
         Admission::Claimed(outcome) => *outcome,
         Admission::Steered(ack) => return Ok(Ready::Steered(ack)),
     };
-    stages.push(Stage { name: "dispatch.admission", started_at: began, ended_at: core.clock().now() });
+    stages.push(Stage { name: "dispatch.admission", started_at: began, ended_at: context.clock().now() });
 
-    let hold = match hold_of_day(core).await {
+    let hold = match hold_of_day(context).await {
         Ok(hold) => hold,
         Err(refusal) => {
-            release(core, claim);
+            release(context, claim);
             return Err(refusal);
         }
     };
@@ -242,25 +256,25 @@ fn sorry(refused: &str) -> String {
 }
 
 /// Gives up a thread whose run is not to be: what was passed on to it meanwhile becomes a request of its own.
-fn release(core: &Core, claim: Claim) {
+fn release(context: &RunContext, claim: Claim) {
     let (agent, unread) = (claim.agent(), claim.mailbox().close(Closed::Ended).into_iter());
     drop(claim);
-    Leftovers::of_senders(agent, unread.filter_map(|follow_up| follow_up.sender)).run(core);
+    Leftovers::of_senders(agent, unread.filter_map(|follow_up| follow_up.sender)).run(context);
 }
 
 /// What the run may spend of the day's money; nothing when it is not capped.
-async fn hold_of_day(core: &Core) -> Result<Option<Hold>, String> {
-    let MoneyCaps { run, day } = core.settings().money;
+async fn hold_of_day(context: &RunContext) -> Result<Option<Hold>, String> {
+    let MoneyCaps { run, day } = context.settings().money;
     let Some(day) = day else { return Ok(None) };
-    core.day_spend().reserve(day, run, &core.books(), core.clock().now()).await.map(Some)
+    context.day_spend().reserve(day, run, &context.books(), context.clock().now()).await.map(Some)
 }
 
 fn user_texts(history: &[HistoryTurn]) -> impl Iterator<Item = &str> {
     history.iter().filter(|turn| turn.role == Role::User).map(|turn| turn.text.as_str())
 }
 
-fn with_configured_grants(actor: &Actor, core: &Core) -> Actor {
-    ars_auth::grants::granted(actor, &core.settings().grants)
+fn with_configured_grants(actor: &Actor, context: &RunContext) -> Actor {
+    ars_auth::grants::granted(actor, &context.settings().grants)
 }
 
 fn not_ready(error: &WorkspaceError) -> String {

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use ars_types::RunId;
 use async_trait::async_trait;
 
-use crate::{day_spend::Hold, service::Core, settings::MoneyCaps};
+use crate::{context::RunContext, day_spend::Hold, settings::MoneyCaps};
 
 /// What a reflection is paid from.
 #[async_trait]
@@ -20,7 +20,7 @@ pub trait Purse: Send + Sync {
 
 /// The purse of one run that is over.
 pub(super) struct OfRun<'a> {
-    pub(super) core: &'a Core,
+    pub(super) context: &'a RunContext,
     pub(super) run: &'a RunId,
     /// What the run itself has cost, if that is known.
     pub(super) cost: Option<u64>,
@@ -35,8 +35,8 @@ struct State {
 }
 
 impl<'a> OfRun<'a> {
-    pub(super) fn new(core: &'a Core, run: &'a RunId, cost: Option<u64>) -> Self {
-        Self { core, run, cost, state: Mutex::default() }
+    pub(super) fn new(context: &'a RunContext, run: &'a RunId, cost: Option<u64>) -> Self {
+        Self { context, run, cost, state: Mutex::default() }
     }
 
     /// What was spent.
@@ -54,13 +54,13 @@ impl<'a> OfRun<'a> {
 #[async_trait]
 impl Purse for OfRun<'_> {
     async fn may_spend(&self, most: u64) -> bool {
-        let MoneyCaps { run, day } = self.core.settings().money;
+        let MoneyCaps { run, day } = self.context.settings().money;
         if !self.is_within_the_runs_cap(run, most) {
             return false;
         }
         let Some(day) = day else { return true };
-        let now = self.core.clock().now();
-        let reserved = self.core.day_spend().reserve(day, Some(most), &self.core.books(), now).await;
+        let now = self.context.clock().now();
+        let reserved = self.context.day_spend().reserve(day, Some(most), &self.context.books(), now).await;
         let Some(hold) = reserved.ok().filter(|hold| hold.cap().run_microusd >= most) else { return false };
         self.state.lock().unwrap_or_else(PoisonError::into_inner).hold = Some(hold);
         true
@@ -70,8 +70,8 @@ impl Purse for OfRun<'_> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.spent = state.spent.saturating_add(microusd);
         if let Some(cost) = self.cost {
-            let (sum, now) = (cost.saturating_add(state.spent), self.core.clock().now());
-            self.core.day_spend().cost(self.run, sum, now);
+            let (sum, now) = (cost.saturating_add(state.spent), self.context.clock().now());
+            self.context.day_spend().cost(self.run, sum, now);
         }
         // Only now that it is counted.
         state.hold = None;

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{Place, Reflection, RunScopes, purse::OfRun};
-use crate::{history::COST, live::MEMORY, run::Assignment, service::Core};
+use crate::{context::RunContext, history::COST, live::MEMORY, run::Assignment};
 
 /// A run's part in memory; also as the run's state keeps it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -28,13 +28,13 @@ pub(crate) struct Remembering {
 impl Remembering {
     /// What is remembered for a request: the run's part, and the block for its prompt. None where memory is off.
     pub(crate) async fn begin(
-        core: &Core,
+        context: &RunContext,
         message: &IncomingMessage,
         actor: &Actor,
         repository: Option<&str>,
         request: &str,
     ) -> Option<(Self, Option<String>)> {
-        let memory = core.deps().capabilities.memory.as_ref()?;
+        let memory = context.deps().capabilities.memory.as_ref()?;
         let place = Place {
             organization: memory.organization.as_deref(),
             repository,
@@ -42,8 +42,8 @@ impl Remembering {
             visibility: message.visibility,
         };
         let scopes = RunScopes::permitted(&place, actor);
-        let now = core.clock().now();
-        let recalled = memory.recaller().recall(&scopes, request, &core.deps().redactor, now).await;
+        let now = context.clock().now();
+        let recalled = memory.recaller().recall(&scopes, request, &context.deps().redactor, now).await;
         let (block, recalled) = recalled.map(|recalled| (recalled.block, recalled.records)).unzip();
         let part = Self {
             scopes,
@@ -74,13 +74,13 @@ impl Remembering {
     /// Reflects on the run that is over. Fails nothing. `tool_calls` are those that this process made.
     pub(crate) async fn reflect(
         &self,
-        core: &Core,
+        context: &RunContext,
         record: RunRecord,
         assignment: &Assignment,
         turns: &[Turn],
         tool_calls: u32,
     ) {
-        let deps = core.deps();
+        let deps = context.deps();
         let Some(memory) = &deps.capabilities.memory else { return };
         let own = (&assignment.model.name, &assignment.model.client);
         let redactor = std::sync::Arc::clone(&deps.redactor);
@@ -96,13 +96,13 @@ impl Remembering {
             run: &record.id,
             thread: &self.thread,
         };
-        let purse = OfRun::new(core, &record.id, record.extra.get(COST).and_then(Value::as_u64));
+        let purse = OfRun::new(context, &record.id, record.extra.get(COST).and_then(Value::as_u64));
         let outcome = reflector.reflect(&reflection, &purse).await;
         tracing::debug!(run = %record.id, ?outcome, "reflected");
         let spent = purse.total();
         if spent > 0 {
-            core.registry().reflected(&record.id, spent);
-            core.history().add_reflection(record, spent).await;
+            context.registry().reflected(&record.id, spent);
+            context.history().add_reflection(record, spent).await;
         }
     }
 }

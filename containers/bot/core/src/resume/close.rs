@@ -14,61 +14,61 @@ use ars_wire::ledger::{Followup, Phase, Reclaimed};
 
 use super::stored::Stored;
 use crate::{
+    context::RunContext,
     day_spend::Hold,
     history,
     leftovers::{Leftovers, Unreader},
     live::{Live, Meta, REPLIED},
     retry::Policy,
-    service::Core,
     threads::{FollowUp, Note},
 };
 
 /// Closes a run that was cut off.
 pub(super) async fn interrupted(
-    core: &Core,
+    context: &RunContext,
     run: Reclaimed,
     stored: Stored,
     reason: &str,
     hold: &mut Option<Hold>,
 ) -> Result<(), StoreError> {
-    close(core, run, stored, RunStatus::Interrupted, reason, hold).await
+    close(context, run, stored, RunStatus::Interrupted, reason, hold).await
 }
 
 /// Closes a run with this status, without a reply. The day counts what it held unless all that it cost is known.
 pub(super) async fn close(
-    core: &Core,
+    context: &RunContext,
     run: Reclaimed,
     mut stored: Stored,
     status: RunStatus,
     reason: &str,
     hold: &mut Option<Hold>,
 ) -> Result<(), StoreError> {
-    let Some(live) = core.live() else { return Ok(()) };
+    let Some(live) = context.live() else { return Ok(()) };
     let owner = live.owner(&run.row.run_id);
     let cost = run.last_step.as_ref().and_then(Saved::of).and_then(|saved| saved.cost());
     let held = hold.as_ref().map(|hold| hold.cap().run_microusd).filter(|_| may_have_cost_more(&run, cost));
-    let closing = Closing { status, finished_at: core.clock().now(), cost, held };
+    let closing = Closing { status, finished_at: context.clock().now(), cost, held };
     // The claim of a run that went on without the ledger may reach it after the run's end: its record stays.
-    let record = Policy::RECORD.run(&owner.run_id, || core.store().get(&owner.run_id)).await?;
+    let record = Policy::RECORD.run(&owner.run_id, || context.store().get(&owner.run_id)).await?;
     let ended = record.filter(|record| !history::is_provisional(record));
     let is_late = ended.is_some();
     let status = ended.as_ref().map_or(status, |record| record.status);
     let news = last_news(live, &run, status).await?;
     let follow_ups = unread(run.inbox.iter().chain(&news));
     if status == RunStatus::Interrupted && !is_late {
-        note_unread(core, &mut stored, &follow_ups);
+        note_unread(context, &mut stored, &follow_ups);
     }
     let record = ended.unwrap_or_else(|| record_of(&run, stored, closing));
     let finished = Policy::RECORD.run(&owner.run_id, || live.ledger().finish(&owner, &record)).await?;
     match finished {
         Owned::Done(_) => {
             if let Some(hold) = hold.take().filter(|_| !is_late) {
-                hold.settle(&owner.run_id, cost.max(held), core.clock().now());
+                hold.settle(&owner.run_id, cost.max(held), context.clock().now());
             }
             tracing::info!(run = %owner.run_id, status = %status, reason, "a run left by another process is closed");
             // What was left for a run that had its record before can only be a request of its own.
             if status != RunStatus::Interrupted || is_late {
-                hand_on(core, &run, status, follow_ups).await;
+                hand_on(context, &run, status, follow_ups).await;
             }
         }
         Owned::Fenced | Owned::UnknownRun => {
@@ -131,31 +131,31 @@ fn unread<'a>(inbox: impl Iterator<Item = &'a Followup>) -> Vec<FollowUp> {
 }
 
 /// What becomes of follow-ups of a run that had ended by itself, or was stopped.
-async fn hand_on(core: &Core, run: &Reclaimed, status: RunStatus, follow_ups: Vec<FollowUp>) {
-    let (Some(io), Ok(meta)) = (reopened(core, run), Meta::of_row(&run.row.meta)) else { return };
+async fn hand_on(context: &RunContext, run: &Reclaimed, status: RunStatus, follow_ups: Vec<FollowUp>) {
+    let (Some(io), Ok(meta)) = (reopened(context, run), Meta::of_row(&run.row.meta)) else { return };
     let facts = meta.facts();
     let mut leftovers = Leftovers::of(&Unreader { status, facts: &facts, io: &io }, follow_ups.into_iter());
     leftovers.hand_back().await;
-    leftovers.run(core);
+    leftovers.run(context);
 }
 
 /// What was said to a run that was cut off, for its record: without the run it belongs to, it is no request.
-fn note_unread(core: &Core, stored: &mut Stored, follow_ups: &[FollowUp]) {
+fn note_unread(context: &RunContext, stored: &mut Stored, follow_ups: &[FollowUp]) {
     for follow_up in follow_ups {
-        note(core, stored, NoteKind::FollowUp, format!("not read: {}", follow_up.note.text));
+        note(context, stored, NoteKind::FollowUp, format!("not read: {}", follow_up.note.text));
     }
 }
 
 /// Adds a note to a record's events, behind all others, those included that are not to be had: viewers saw their seqs.
-pub(super) fn note(core: &Core, stored: &mut Stored, kind: NoteKind, summary: String) {
+pub(super) fn note(context: &RunContext, stored: &mut Stored, kind: NoteKind, summary: String) {
     let last_seq = stored.events.iter().filter_map(|event| event["seq"].as_u64()).max();
     let last_seq = last_seq.unwrap_or_default().max(stored.at_least);
-    let body = core.deps().redactor.redact_event(EventBody::note(kind, summary));
-    let event = Event { body, seq: last_seq + 1, at: Some(core.clock().now()), span_id: None };
+    let body = context.deps().redactor.redact_event(EventBody::note(kind, summary));
+    let event = Event { body, seq: last_seq + 1, at: Some(context.clock().now()), span_id: None };
     stored.events.extend(serde_json::to_value(event));
 }
 
 /// The way back to whoever asked for the run.
-pub(super) fn reopened(core: &Core, run: &Reclaimed) -> Option<Arc<dyn ChannelIo>> {
-    core.deps().capabilities.ledger.as_ref()?.channels.reopen(&run.row)
+pub(super) fn reopened(context: &RunContext, run: &Reclaimed) -> Option<Arc<dyn ChannelIo>> {
+    context.deps().capabilities.ledger.as_ref()?.channels.reopen(&run.row)
 }

@@ -15,14 +15,15 @@ use serde_json::Value;
 use super::{Refused, since, spans, stored::Stored, tree};
 use crate::{
     conclude::{self, Conclusion},
+    context::RunContext,
     day_spend::Hold,
     history::HistoryWriter,
+    in_flight::InFlight,
     leftovers::{self, Unreader},
     live::{Meta, Stepped, Tracked, VIEW_TOKEN},
     memory::Remembering,
     registry::{Kept, Origin, RunHandle},
     run::{Assignment, First, Resumption, Voice},
-    service::{Core, InFlight},
     threads::{Claim, Closed, FollowUp, Note, Work},
 };
 
@@ -61,7 +62,7 @@ pub(super) struct Ready {
 
 /// Makes everything ready. The outer error is the store's; the inner one closes the run.
 pub(super) async fn prepare(
-    core: &Core,
+    context: &RunContext,
     run: &Reclaimed,
     stored: &Stored,
     stand: Stand,
@@ -72,22 +73,23 @@ pub(super) async fn prepare(
         Ok(meta) => meta,
         Err(error) => return Ok(Err(error.into())),
     };
-    let mut assignment = match assignment(core, run, &meta).await {
+    let mut assignment = match assignment(context, run, &meta).await {
         Ok(assignment) => assignment,
         Err(refused) => return Ok(Err(refused)),
     };
-    let claim = match claim(core, &assignment, &meta, run) {
+    let claim = match claim(context, &assignment, &meta, run) {
         Ok(claim) => claim,
         Err(refused) => return Ok(Err(refused)),
     };
     let Some(saved) = Saved::of(&stand.record) else { return Ok(Err(Refused::NoLoop)) };
-    let io = super::close::reopened(core, run);
-    let (Some(io), Some(live)) = (io, core.live()) else { return Ok(Err(Refused::Channel)) };
+    let io = super::close::reopened(context, run);
+    let (Some(io), Some(live)) = (io, context.live()) else { return Ok(Err(Refused::Channel)) };
 
     leave_follow_ups(run, &stand.record, &claim);
     let Stored { events, flushed, .. } = stored;
     let kept = kept(events);
-    let Ok(handle) = core.registry().restore(run.row.run_id.clone(), meta.facts(), origin(run, kept)) else {
+    let Ok(handle) = context.registry().restore(run.row.run_id.clone(), meta.facts(), origin(run, kept))
+    else {
         return Ok(Err(Refused::Randomness));
     };
     claim.set_run(handle.id());
@@ -97,9 +99,9 @@ pub(super) async fn prepare(
     let told = since::told(&mut state, &stand.record, &stand.first, events);
     tracked.adopt(stand.turns.len() as u64, stand.size, state).await;
     // Counted before anything is done, or a run that kills its process would be resumed for ever.
-    let counted = count(core, &tracked).await;
+    let counted = count(context, &tracked).await;
     if counted != Stepped::Stored {
-        return give_back(core, &handle, &claim, &io, counted).await;
+        return give_back(context, &handle, &claim, &io, counted).await;
     }
     let (spans, request) = spans::of(events, meta.received_at);
     let request = request.unwrap_or_else(|| spans.start(&handle, None, "request", meta.received_at));
@@ -109,7 +111,7 @@ pub(super) async fn prepare(
     if let (Some(slot), Some(verdict)) = (&assignment.verdict, verdict_in(&stand.turns)) {
         slot.submit(verdict);
     }
-    let now = core.clock().now();
+    let now = context.clock().now();
     let mut agent_loop = Loop::resume(saved, Position::from(&stand.record), stand.turns, now);
     // The step may have been made on the fallback; the run's own model is asked again. Without a price under a cap
     // nothing changes, and the loop ends the run itself.
@@ -152,7 +154,7 @@ fn origin(run: &Reclaimed, events: Vec<Kept>) -> Origin {
 
 /// Stores that the run is resumed once more, for as long as it takes. The run stays with this process meanwhile: whoever
 /// asks it to stop, or writes to it, is told that it will hear of that.
-async fn count(core: &Core, tracked: &Tracked) -> Stepped {
+async fn count(context: &RunContext, tracked: &Tracked) -> Stepped {
     loop {
         let counted = tracked.store_state().await;
         if counted != Stepped::NotStored {
@@ -160,23 +162,23 @@ async fn count(core: &Core, tracked: &Tracked) -> Stepped {
         }
         tokio::select! {
             () = tokio::time::sleep(super::AGAIN_AFTER) => {}
-            () = core.hand_off().cancelled() => return counted,
+            () = context.hand_off().cancelled() => return counted,
         }
     }
 }
 
 /// Leaves a run of which no attempt to resume it was stored, with what was taken in for it here.
 async fn give_back<T>(
-    core: &Core,
+    context: &RunContext,
     run: &RunHandle,
     claim: &Claim,
     io: &Arc<dyn ChannelIo>,
     counted: Stepped,
 ) -> Result<Result<T, Refused>, StoreError> {
-    core.registry().forget(run.id());
+    context.registry().forget(run.id());
     let taken = claim.mailbox().close(Closed::HandedOff);
     let unreader = Unreader { status: RunStatus::Interrupted, facts: &run.view().facts, io };
-    leftovers::pass_on(core, run.id(), &unreader, taken.into_iter()).await;
+    leftovers::pass_on(context, run.id(), &unreader, taken.into_iter()).await;
     if counted == Stepped::Lost {
         return Ok(Err(Refused::Lost));
     }
@@ -186,30 +188,35 @@ async fn give_back<T>(
 
 impl Ready {
     /// Goes on to the run's end.
-    pub(super) async fn go_on(self, core: &Core) {
+    pub(super) async fn go_on(self, context: &RunContext) {
         let Self { conclusion, assignment, resumption, memory } = self;
         tracing::info!(run = %conclusion.run.id(), "a run left by another process goes on here");
         let driven =
-            conclusion.drive(core, &assignment, conclude::Beginning::Stored(Box::new(resumption))).await;
-        conclusion.conclude(core, assignment, memory, driven).await;
+            conclusion.drive(context, &assignment, conclude::Beginning::Stored(Box::new(resumption))).await;
+        conclusion.conclude(context, assignment, memory, driven).await;
     }
 }
 
-async fn assignment(core: &Core, run: &Reclaimed, meta: &Meta) -> Result<Assignment, Refused> {
-    let deps = core.deps();
+async fn assignment(context: &RunContext, run: &Reclaimed, meta: &Meta) -> Result<Assignment, Refused> {
+    let deps = context.deps();
     let agent = agents::find(&meta.agent).ok_or(Refused::Agent)?;
     let client = deps.models.client(&meta.model).map_err(|error| Refused::Model(error.to_string()))?;
     let thread = ThreadKey::from_text(&meta.thread_key).ok_or(Refused::Thread)?;
     let workspace =
-        if agent.needs_repository { Some(tree::reopen(core, &thread, meta).await?) } else { None };
+        if agent.needs_repository { Some(tree::reopen(context, &thread, meta).await?) } else { None };
     let mut assignment =
-        Assignment::of(core.deps(), agent, Voice { name: meta.model.clone(), client }, meta.effort);
+        Assignment::of(context.deps(), agent, Voice { name: meta.model.clone(), client }, meta.effort);
     ars_agent::resume::system_of(run).clone_into(&mut assignment.system);
     assignment.workspace = workspace;
     Ok(assignment)
 }
 
-fn claim(core: &Core, assignment: &Assignment, meta: &Meta, run: &Reclaimed) -> Result<Claim, Refused> {
+fn claim(
+    context: &RunContext,
+    assignment: &Assignment,
+    meta: &Meta,
+    run: &Reclaimed,
+) -> Result<Claim, Refused> {
     let thread = ThreadKey::from_text(&meta.thread_key).ok_or(Refused::Thread)?;
     let since = run.row.started_at.rounded();
     let work = Work {
@@ -217,7 +224,7 @@ fn claim(core: &Core, assignment: &Assignment, meta: &Meta, run: &Reclaimed) -> 
         repository: meta.repo.as_deref(),
         git_ref: meta.git_ref.as_deref(),
     };
-    core.threads().claim(&thread, work, since).map_err(|_| Refused::Thread)
+    context.threads().claim(&thread, work, since).map_err(|_| Refused::Thread)
 }
 
 /// What the stored conversation does not hold yet.

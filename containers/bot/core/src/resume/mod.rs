@@ -28,9 +28,9 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    context::RunContext,
     day_spend::Hold,
     live::{LEASE, Live, Meta},
-    service::Core,
 };
 use read::{Patience, RELIED_ON};
 use take::take;
@@ -95,15 +95,15 @@ const AGAIN_AFTER: Duration = Duration::from_secs(5);
 const EVERY: Duration = Duration::from_millis(LEASE as u64);
 
 /// Takes over again and again until `end` fires or the process drains.
-pub(crate) async fn keep_taking_over(core: &Core, end: CancellationToken) {
-    let Some(live) = core.live() else { return };
+pub(crate) async fn keep_taking_over(context: &RunContext, end: CancellationToken) {
+    let Some(live) = context.live() else { return };
     let (taking, mut strays) = (Taking::default(), HashSet::new());
     loop {
-        take_over(core, live, &taking).await;
-        strays = compare_rows(core, live, &taking, &strays).await;
+        take_over(context, live, &taking).await;
+        strays = compare_rows(context, live, &taking, &strays).await;
         tokio::select! {
             () = end.cancelled() => return,
-            () = core.hand_off().cancelled() => return,
+            () = context.hand_off().cancelled() => return,
             () = tokio::time::sleep(EVERY) => {}
         }
     }
@@ -126,7 +126,12 @@ impl Taking {
 /// its driver would reply too. Runs that are this process's and that it knows nothing of, as when the answer to a reclaim
 /// was lost, are closed: the ledger gives them to nobody but another process (section 9.3). What was such a stray at the
 /// last pass and is one still is closed; all others are handed back.
-async fn compare_rows(core: &Core, live: &Live, taking: &Taking, before: &HashSet<RunId>) -> HashSet<RunId> {
+async fn compare_rows(
+    context: &RunContext,
+    live: &Live,
+    taking: &Taking,
+    before: &HashSet<RunId>,
+) -> HashSet<RunId> {
     let rows = match live.ledger().live().await {
         Ok(rows) => rows,
         Err(error) => {
@@ -141,14 +146,14 @@ async fn compare_rows(core: &Core, live: &Live, taking: &Taking, before: &HashSe
             live.let_go(&id);
             continue;
         }
-        if core.registry().get(&id).is_some() || taking.lock().contains(&id) {
+        if context.registry().get(&id).is_some() || taking.lock().contains(&id) {
             continue;
         }
         if before.contains(&id) {
             let reclaimed_from = row.phase;
             let run = Reclaimed { row, reclaimed_from, last_step: None, inbox: Vec::new(), jobs: Vec::new() };
             // Nothing extends its lease, but nothing of it is read that another process could write.
-            spawn_take(core, run, taking, Instant::now());
+            spawn_take(context, run, taking, Instant::now());
         } else {
             strays.insert(id);
         }
@@ -157,8 +162,8 @@ async fn compare_rows(core: &Core, live: &Live, taking: &Taking, before: &HashSe
 }
 
 /// One pass.
-async fn take_over(core: &Core, live: &Live, taking: &Taking) {
-    let in_flight = core.enter();
+async fn take_over(context: &RunContext, live: &Live, taking: &Taking) {
+    let in_flight = context.enter();
     // What it has lost without having heard of it yet is the next pass's: two drivers of one process would pass the same
     // fence.
     let mut at_work = live.at_work();
@@ -172,30 +177,30 @@ async fn take_over(core: &Core, live: &Live, taking: &Taking) {
         }
     };
     for run in runs {
-        spawn_take(core, run, taking, asked_at);
+        spawn_take(context, run, taking, asked_at);
     }
     drop(in_flight);
 }
 
 /// Takes one run over, whose lease was asked for then, as often as it takes the stores to answer.
-fn spawn_take(core: &Core, run: Reclaimed, taking: &Taking, leased_at: Instant) {
-    let (core, taking, id) = (core.clone(), taking.clone(), run.row.run_id.clone());
+fn spawn_take(context: &RunContext, run: Reclaimed, taking: &Taking, leased_at: Instant) {
+    let (context, taking, id) = (context.clone(), taking.clone(), run.row.run_id.clone());
     taking.lock().insert(id.clone());
-    let in_flight = core.enter();
+    let in_flight = context.enter();
     // At once: its row is this process's already, so nobody else counts it for this one.
-    let mut hold = hold_of(&core, &run);
+    let mut hold = hold_of(&context, &run);
     tokio::spawn(async move {
         let mut patience = Patience::since(leased_at);
-        while let Err(error) = take(&core, run.clone(), &mut hold, &mut patience, core.enter()).await {
+        while let Err(error) = take(&context, run.clone(), &mut hold, &mut patience, context.enter()).await {
             tracing::error!(run = %id, error = %error, "a run taken over does not go on");
             patience.count(&error);
             // Given up, it would be a stray, of which less is known.
             let wait = if error.kind == StoreErrorKind::Transient { AGAIN_AFTER } else { RELIED_ON };
             tokio::select! {
                 () = tokio::time::sleep(wait) => {}
-                () = core.hand_off().cancelled() => {}
+                () = context.hand_off().cancelled() => {}
             }
-            if core.load().draining {
+            if context.is_draining() {
                 // The next process finds it when its lease has lapsed.
                 break;
             }
@@ -206,10 +211,10 @@ fn spawn_take(core: &Core, run: Reclaimed, taking: &Taking, leased_at: Instant) 
 }
 
 /// What the run may spend of the day. A row that does not say so is of a run that only its own cap bounds.
-fn hold_of(core: &Core, run: &Reclaimed) -> Option<Hold> {
+fn hold_of(context: &RunContext, run: &Reclaimed) -> Option<Hold> {
     let claimed = Meta::of_row(&run.row.meta).ok().and_then(|meta| meta.hold);
     let cap = claimed
         .map(|run_microusd| MoneyCap { run_microusd })
         .or_else(|| run.last_step.as_ref().and_then(Saved::of)?.cap())?;
-    Some(core.day_spend().hold(&run.row.run_id, cap))
+    Some(context.day_spend().hold(&run.row.run_id, cap))
 }

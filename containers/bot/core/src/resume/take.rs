@@ -19,21 +19,22 @@ use super::{
     stored::Stored,
 };
 use crate::{
+    context::RunContext,
     day_spend::Hold,
+    in_flight::InFlight,
     live::{Live, Meta, REPLIED, transcript_size},
     run::Toolbox,
-    service::{Core, InFlight},
 };
 
 /// Tries it once. Its hold is left where it is until the run goes on or is closed.
 pub(super) async fn take(
-    core: &Core,
+    context: &RunContext,
     mut run: Reclaimed,
     hold: &mut Option<Hold>,
     patience: &mut Patience,
     in_flight: InFlight,
 ) -> Result<(), StoreError> {
-    let Some(live) = core.live() else { return Ok(()) };
+    let Some(live) = context.live() else { return Ok(()) };
     if !patience.keeps(live, &live.owner(&run.row.run_id)).await? {
         tracing::warn!(run = %run.row.run_id, "a run left by another process was taken from here too");
         return Ok(());
@@ -51,24 +52,24 @@ pub(super) async fn take(
         run.row.state.remove(resume::FINAL_STATUS);
         tracing::info!(run = %run.row.run_id, "taken over between its end and its reply");
         let reason = "it had ended; whether it replied is not known";
-        return close::interrupted(core, run, stored, reason, hold).await;
+        return close::interrupted(context, run, stored, reason, hold).await;
     }
     let stand = match stand {
         Ok(stand) => stand,
         Err(Off::Decided { status, reason }) => {
-            return close::close(core, run, stored, status, &reason, hold).await;
+            return close::close(context, run, stored, status, &reason, hold).await;
         }
-        Err(Off::Refused(refused)) => return refuse(core, run, stored, &refused, hold).await,
+        Err(Off::Refused(refused)) => return refuse(context, run, stored, &refused, hold).await,
     };
-    match go_on::prepare(core, &run, &stored, stand, hold, in_flight).await? {
+    match go_on::prepare(context, &run, &stored, stand, hold, in_flight).await? {
         Ok(ready) => {
-            ready.go_on(core).await;
+            ready.go_on(context).await;
             Ok(())
         }
         Err(refused) if patience.outlasts(&refused) => {
             Err(StoreError { kind: StoreErrorKind::Transient, message: refused.to_string() })
         }
-        Err(refused) => refuse(core, run, stored, &refused, hold).await,
+        Err(refused) => refuse(context, run, stored, &refused, hold).await,
     }
 }
 
@@ -116,7 +117,7 @@ async fn events(
 
 /// Closes a run that could go on, and does not here; one that is another process's stays as it is.
 async fn refuse(
-    core: &Core,
+    context: &RunContext,
     run: Reclaimed,
     mut stored: Stored,
     refused: &Refused,
@@ -126,9 +127,9 @@ async fn refuse(
         return Ok(());
     }
     if refused.is_of_tree() {
-        close::note(core, &mut stored, NoteKind::SandboxDead, refused.to_string());
+        close::note(context, &mut stored, NoteKind::SandboxDead, refused.to_string());
     }
-    close::interrupted(core, run, stored, &refused.to_string(), hold).await
+    close::interrupted(context, run, stored, &refused.to_string(), hold).await
 }
 
 /// The effects of the tools that the run's agent has in this process.

@@ -10,12 +10,12 @@ use ars_types::{RefName, ThreadKey};
 use tokio_util::sync::CancellationToken;
 
 use super::Refused;
-use crate::{dispatch::is_same_place, live::Meta, service::Core};
+use crate::{context::RunContext, dispatch::is_same_place, live::Meta};
 
 /// Opens the tree that the thread has, if it is of the repository and the ref that the run was begun with. Only this run
 /// may work in it, so it is still the same when it is opened.
 pub(super) async fn reopen(
-    core: &Core,
+    context: &RunContext,
     thread: &ThreadKey,
     meta: &Meta,
 ) -> Result<Arc<dyn Workspace>, Refused> {
@@ -23,9 +23,9 @@ pub(super) async fn reopen(
         WorkspaceError::Infra(_) | WorkspaceError::Busy => Refused::Disk(error.to_string()),
         _ => Refused::Workspace(error.to_string()),
     };
-    let workspaces = &core.deps().workspaces;
+    let workspaces = &context.deps().workspaces;
     let own = workspaces.repository_of(thread).await.map_err(not_ready)?.ok_or(Refused::TreeGone)?;
-    if meta.repo.as_ref().is_some_and(|name| !is_of(core, &own, name)) {
+    if meta.repo.as_ref().is_some_and(|name| !is_of(context, &own, name)) {
         return Err(Refused::AnotherTree);
     }
     let git_ref = meta.git_ref.as_deref().and_then(|name| RefName::parse(name).ok());
@@ -34,7 +34,7 @@ pub(super) async fn reopen(
 }
 
 /// Whether the repository goes by this name, or is in the place that this name is configured for.
-fn is_of(core: &Core, own: &Repository, name: &str) -> bool {
-    let mut configured = core.settings().repositories.iter().filter(|known| known.name == name);
+fn is_of(context: &RunContext, own: &Repository, name: &str) -> bool {
+    let mut configured = context.settings().repositories.iter().filter(|known| known.name == name);
     own.name == name || configured.any(|known| is_same_place(&known.origin, &own.origin))
 }

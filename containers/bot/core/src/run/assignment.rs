@@ -12,7 +12,7 @@ use ars_bot_tools::{agents::AgentSpec, review::VerdictSlot};
 use ars_types::{Effort, ModelRef};
 
 use super::toolbox::Toolbox;
-use crate::{day_spend::Hold, service::Deps};
+use crate::{context::Deps, day_spend::Hold};
 
 /// What a run is to do, and with what.
 pub struct Assignment {

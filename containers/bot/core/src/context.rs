@@ -1,0 +1,182 @@
+//! The state that all stages of a run share: dependencies, registry, history, threads, and the ledger's client.
+//!
+//! Dispatch and the lifecycle of a run both depend on this file, and it depends on neither. The facade above them is
+//! `Core`.
+
+use std::sync::Arc;
+
+use ars_bot_ports::{ChannelIo, Clock, IncomingMessage, Models, Randomness, RunStore, WorkspaceProvider};
+use ars_events::Redactor;
+use ars_types::UnixMillis;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    capabilities::Capabilities,
+    day_spend::{Books, DaySpend},
+    history::HistoryWriter,
+    in_flight::{InFlight, InFlightCount},
+    live::Live,
+    registry::Registry,
+    settings::Settings,
+    threads::Threads,
+};
+
+/// The dependencies of the core.
+pub struct Deps {
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Models by name.
+    pub models: Arc<dyn Models>,
+    /// The working trees of threads.
+    pub workspaces: Arc<dyn WorkspaceProvider>,
+    /// Durable history.
+    pub store: Arc<dyn RunStore>,
+    /// Optional capabilities.
+    pub capabilities: Capabilities,
+    /// Removes secrets from everything a run publishes.
+    pub redactor: Arc<Redactor>,
+    /// The installation's settings.
+    pub settings: Settings,
+}
+
+/// The shared state of all runs. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct RunContext {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    deps: Deps,
+    registry: Registry,
+    history: HistoryWriter,
+    threads: Threads,
+    day_spend: Arc<DaySpend>,
+    live: Option<Live>,
+    hand_off: CancellationToken,
+    in_flight: Arc<InFlightCount>,
+    requeue: mpsc::UnboundedSender<Requeued>,
+    started_at: UnixMillis,
+}
+
+/// An unread follow-up that becomes a request of its own.
+pub(crate) struct Requeued {
+    /// The context it is dispatched in.
+    pub(crate) context: RunContext,
+    /// The request.
+    pub(crate) message: IncomingMessage,
+    /// The channel of its sender, or of the run that did not read it.
+    pub(crate) io: Arc<dyn ChannelIo>,
+    /// Counted from the moment it is queued, so that a drain waits for it.
+    pub(crate) in_flight: InFlight,
+}
+
+/// The receiving end of the queue of unread follow-ups.
+pub(crate) type RequeueReceiver = mpsc::UnboundedReceiver<Requeued>;
+
+impl RunContext {
+    /// A context with nothing in flight, and the queue its unread follow-ups come through.
+    pub(crate) fn new(randomness: Randomness, deps: Deps) -> (Self, RequeueReceiver) {
+        let (clock, redactor) = (Arc::clone(&deps.clock), Arc::clone(&deps.redactor));
+        let ledger = deps.capabilities.ledger.as_ref();
+        let live = ledger.map(|ledger| Live::new(ledger.stores.clone(), ledger.generation.clone()));
+        // Unbounded: a run queues at most one turn, and what it did not read is bounded by its mailbox.
+        let (requeue, requeued) = mpsc::unbounded_channel();
+        let inner = Inner {
+            registry: Registry::drawing_from(randomness, clock, redactor),
+            history: HistoryWriter::new(Arc::clone(&deps.store)),
+            threads: Threads::default(),
+            day_spend: Arc::default(),
+            live,
+            hand_off: CancellationToken::new(),
+            in_flight: InFlightCount::new(),
+            requeue,
+            started_at: deps.clock.now(),
+            deps,
+        };
+        (Self { inner: Arc::new(inner) }, requeued)
+    }
+
+    /// Queues an unread follow-up for dispatch, also during a drain.
+    pub(crate) fn requeue(&self, message: IncomingMessage, io: Arc<dyn ChannelIo>) {
+        let requeued = Requeued { context: self.clone(), message, io, in_flight: self.enter() };
+        if self.inner.requeue.send(requeued).is_err() {
+            tracing::error!("unread follow-up dropped: its queue is closed");
+        }
+    }
+
+    /// The runs of this process.
+    pub(crate) fn registry(&self) -> &Registry {
+        &self.inner.registry
+    }
+
+    /// Durable history.
+    pub(crate) fn store(&self) -> &Arc<dyn RunStore> {
+        &self.inner.deps.store
+    }
+
+    /// The installation's settings.
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.inner.deps.settings
+    }
+
+    /// Time.
+    pub(crate) fn clock(&self) -> &dyn Clock {
+        &*self.inner.deps.clock
+    }
+
+    /// The dependencies.
+    pub(crate) fn deps(&self) -> &Deps {
+        &self.inner.deps
+    }
+
+    /// The writer of run records.
+    pub(crate) fn history(&self) -> &HistoryWriter {
+        &self.inner.history
+    }
+
+    /// The ledger's client, or `None` without a ledger.
+    pub(crate) fn live(&self) -> Option<&Live> {
+        self.inner.live.as_ref()
+    }
+
+    /// Fires when tracked runs are handed off to the next process.
+    pub(crate) fn hand_off(&self) -> &CancellationToken {
+        &self.inner.hand_off
+    }
+
+    /// The sources of the day's spend.
+    pub(crate) fn books(&self) -> Books<'_> {
+        Books { store: &**self.store(), live: self.live() }
+    }
+
+    /// The day's spend of this process.
+    pub(crate) fn day_spend(&self) -> &Arc<DaySpend> {
+        &self.inner.day_spend
+    }
+
+    /// The threads with a live run.
+    pub(crate) fn threads(&self) -> &Threads {
+        &self.inner.threads
+    }
+
+    /// The work in flight.
+    pub(crate) fn in_flight(&self) -> &Arc<InFlightCount> {
+        &self.inner.in_flight
+    }
+
+    /// Counts work that belongs to an accepted request, also during a drain.
+    pub(crate) fn enter(&self) -> InFlight {
+        self.inner.in_flight.enter()
+    }
+
+    /// Returns whether the process shuts down.
+    pub(crate) fn is_draining(&self) -> bool {
+        self.inner.in_flight.drain_started_at().is_some()
+    }
+
+    /// When the process started.
+    pub(crate) fn started_at(&self) -> UnixMillis {
+        self.inner.started_at
+    }
+}

@@ -1,0 +1,149 @@
+//! The facade of the core: dispatch, stops, background services, and the drain of a process.
+
+use std::{sync::Arc, time::Duration};
+
+use ars_bot_ports::{ChannelIo, Clock, IncomingMessage, Randomness, RunStore};
+use ars_events::Actor;
+use ars_types::{Generation, RunId, StopMode, UnixMillis};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    context::{Deps, RunContext},
+    dispatch,
+    live::Live,
+    registry::{Registry, StopOutcome},
+    resume,
+    settings::Settings,
+};
+
+/// Deadline of a drain.
+pub const DRAIN_DEADLINE: Duration = Duration::from_secs(15 * 60);
+
+/// The core. Cheap to clone.
+#[derive(Clone)]
+pub struct Core {
+    context: RunContext,
+}
+
+/// The load of the process, for its health probe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Load {
+    /// Dispatches from their first line, plus pending post-run work.
+    pub in_flight: u64,
+    /// The process is shutting down.
+    pub draining: bool,
+    /// When the process started.
+    pub started_at: UnixMillis,
+    /// When the drain began.
+    pub drain_started_at: Option<UnixMillis>,
+    /// Final run records that could not be written.
+    pub lost_records: u64,
+}
+
+impl Core {
+    /// A core with nothing in flight. Must be called within a Tokio runtime, which then serves unread follow-ups.
+    pub fn new(deps: Deps) -> Self {
+        Self::drawing_from(Randomness::default(), deps)
+    }
+
+    /// A core whose ids and tokens come from this source. Must be called within a Tokio runtime.
+    pub fn drawing_from(randomness: Randomness, deps: Deps) -> Self {
+        let (context, requeued) = RunContext::new(randomness, deps);
+        // Ends with the last clone of the context, which owns the sender.
+        tokio::spawn(dispatch::serve_requeued(requeued));
+        Self { context }
+    }
+
+    /// Serves one request to its end and replies through `io`. Never fails. Rejects it during a drain.
+    ///
+    /// Must be driven to its end even when the requester is gone: callers spawn it.
+    pub async fn dispatch(&self, message: IncomingMessage, io: Arc<dyn ChannelIo>) {
+        dispatch::dispatch(&self.context, message, io).await;
+    }
+
+    /// The runs of this process.
+    pub fn registry(&self) -> &Registry {
+        self.context.registry()
+    }
+
+    /// Durable history.
+    pub fn store(&self) -> &Arc<dyn RunStore> {
+        self.context.store()
+    }
+
+    /// The installation's settings.
+    pub fn settings(&self) -> &Settings {
+        self.context.settings()
+    }
+
+    /// Time.
+    pub fn clock(&self) -> &dyn Clock {
+        self.context.clock()
+    }
+
+    /// Returns the load of the process.
+    pub fn load(&self) -> Load {
+        let in_flight = self.context.in_flight();
+        let drain_started_at = in_flight.drain_started_at();
+        Load {
+            in_flight: in_flight.current(),
+            draining: drain_started_at.is_some(),
+            started_at: self.context.started_at(),
+            drain_started_at,
+            lost_records: self.context.history().lost(),
+        }
+    }
+
+    /// This process's generation in the ledger.
+    pub fn generation(&self) -> Option<&Generation> {
+        self.context.live().map(Live::generation)
+    }
+
+    /// Asks a run to stop, authorized by its capability token. Such a stop carries no actor.
+    pub async fn stop_with_token(&self, id: &RunId, token: &str, mode: StopMode) -> StopOutcome {
+        self.context.stop_with_token(id, token, mode).await
+    }
+
+    /// Asks a run to stop on behalf of an authorized actor, also when another process owns it.
+    pub async fn stop(&self, id: &RunId, mode: StopMode, actor: Actor) -> StopOutcome {
+        self.context.stop(id, mode, actor).await
+    }
+
+    /// Records every run that a drain leaves unfinished. Returns how many were recorded.
+    pub async fn record_abandoned(&self) -> usize {
+        self.context.record_abandoned().await
+    }
+
+    /// Serves the ledger until `end` fires: flushes events, extends leases, and reclaims orphaned runs at once and then
+    /// every lease interval.
+    pub async fn keep_ledger(&self, end: CancellationToken) {
+        if let Some(live) = self.context.live() {
+            tokio::join!(live.run(end.clone()), resume::keep_taking_over(&self.context, end));
+        }
+    }
+
+    /// Polls for configuration changes of other processes until `end` fires.
+    pub async fn keep_overrides(&self, end: CancellationToken) {
+        if let Some(overrides) = &self.context.deps().capabilities.overrides {
+            overrides.keep_current(end).await;
+        }
+    }
+
+    /// Starts the drain and waits until nothing is in flight. Returns `false` when `limit` elapses first.
+    ///
+    /// From its start on new requests are rejected. If the process has a successor, each run that the ledger tracks is
+    /// handed off at its next step boundary.
+    pub async fn drain(&self, limit: Duration) -> bool {
+        self.context.in_flight().start_drain(self.clock().now());
+        let ledger = self.context.deps().capabilities.ledger.as_ref();
+        if ledger.is_some_and(|ledger| ledger.has_successor) {
+            self.context.hand_off().cancel();
+        }
+        self.idle(limit).await
+    }
+
+    /// Waits until nothing is in flight. Returns `false` when `limit` elapses first.
+    pub async fn idle(&self, limit: Duration) -> bool {
+        self.context.in_flight().idle(limit).await
+    }
+}
