@@ -1,7 +1,7 @@
-//! Which records the store takes (state-worker supplement section 5.3).
+//! Validation of a record before it is stored.
 //!
-//! Only what readers depend on is checked: counts are not compared with the events, nor times with each other, and
-//! unknown fields and event types ride along.
+//! Only fields that readers depend on are checked. Counts are not compared with the events, nor times with each other.
+//! Unknown fields and unknown event types are accepted.
 
 use serde_json::{Map, Value};
 
@@ -13,7 +13,7 @@ use ars_types::{RunId, RunStatus, Visibility};
 
 use crate::{diagnosis, store::EventText};
 
-/// What one field must be.
+/// A predicate over one field, and its description for the refusal.
 type Rule = (fn(&Value) -> bool, &'static str);
 
 const TEXT: Rule = (Value::is_string, "must be a string");
@@ -48,7 +48,7 @@ const REQUIRED: [(&str, Rule); 10] = [
     ("truncated", FLAG),
 ];
 
-/// Fields a record may lack. A null is not an absence.
+/// Optional fields. Null does not count as absent.
 const OPTIONAL: [(&str, Rule); 13] = [
     ("label", TEXT),
     ("agent", TEXT),
@@ -65,7 +65,7 @@ const OPTIONAL: [(&str, Rule); 13] = [
     ("schema", COUNT),
 ];
 
-/// Refuses a record that readers could not digest, naming the first field at fault.
+/// Validates a record. The refusal names the first invalid field.
 pub(crate) fn check(record: &Map<String, Value>, events: Option<&[EventText<'_>]>) -> Result<(), Refusal> {
     for (name, (holds, rule)) in REQUIRED {
         if !record.get(name).is_some_and(holds) {

@@ -1,7 +1,7 @@
-//! Fits a record into the store's limits before it is sent (state-worker supplement section 7.4).
+//! Fits a record into the store's byte limits before it is sent.
 //!
-//! Order of sacrifice: the tails of huge texts, then timing spans from the middle outwards, then events from the
-//! middle. The head that says what was asked, and the end that says how it went, are what readers need most.
+//! Large texts are cut first, then timing spans are dropped from the middle outwards, then events from the middle. The
+//! head (the request) and the end (the outcome) are the most useful parts for readers, so they go last.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -13,15 +13,15 @@ use serde_json::Value;
 
 use crate::record::RunRecord;
 
-/// JSON bytes of one event (document 2 section 8).
+/// Maximum JSON bytes of one event.
 pub const MAX_EVENT_BYTES: usize = 65_536;
-/// JSON bytes of a record (document 2 section 8).
+/// Maximum JSON bytes of a record.
 pub const MAX_RECORD_BYTES: usize = 1_572_864;
 
-/// Ends a shortened text.
+/// Marks a shortened text.
 const ELLIPSIS: char = '…';
 
-/// The record within its budget. One that fits already comes back as it was.
+/// Returns the record within its budget. A record that fits already is returned unchanged.
 pub fn fit(record: RunRecord) -> RunRecord {
     let mut fitted = record;
     fitted.events.iter_mut().for_each(shorten);
@@ -29,7 +29,7 @@ pub fn fit(record: RunRecord) -> RunRecord {
         return fitted;
     }
     let events = std::mem::take(&mut fitted.events);
-    // What the record takes beside its events, at the most it can come to: the count only loses digits.
+    // Upper bound of the record's size without events: the event count can only lose digits.
     fitted.truncated = true;
     let room = MAX_RECORD_BYTES.saturating_sub(size(&fitted));
     let sizes = events.iter().map(|event| size(event) + 1).collect::<Vec<_>>();
@@ -39,8 +39,7 @@ pub fn fit(record: RunRecord) -> RunRecord {
     fitted
 }
 
-/// An event's JSON, with the tail of its text cut when it is more than the stores take of one event; nothing when it
-/// fits as it is.
+/// Returns an event's JSON with its text shortened to the event limit, or `None` if it already fits.
 pub fn shortened(json: &str) -> Option<String> {
     if json.len() <= MAX_EVENT_BYTES {
         return None;
@@ -50,10 +49,10 @@ pub fn shortened(json: &str) -> Option<String> {
     serde_json::to_string(&event).ok()
 }
 
-/// Bytes of a value's JSON, counted without writing it anywhere.
+/// Returns the size of a value's JSON without allocating it.
 fn size(value: &impl Serialize) -> usize {
     let mut count = Count(0);
-    // Every part of a record can be written as JSON.
+    // Records always serialize.
     serde_json::to_writer(&mut count, value).map_or(usize::MAX, |()| count.0)
 }
 
@@ -70,7 +69,7 @@ impl io::Write for Count {
     }
 }
 
-/// Shortens the text of an event that is too large, or its diff or summary when it has no text.
+/// Shortens the text of an oversized event, or its diff or summary if it has no text.
 fn shorten(event: &mut Value) {
     let size = size(event);
     let Some(field) = ["text", "diff", "summary"].into_iter().find(|field| event[field].is_string()) else {
@@ -92,7 +91,7 @@ fn shorten(event: &mut Value) {
     text.push(ELLIPSIS);
 }
 
-/// Bytes a character takes in JSON as this service writes it.
+/// Returns the JSON bytes of a character as serde_json escapes it.
 fn escaped(char: char) -> usize {
     match char {
         '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
@@ -101,8 +100,8 @@ fn escaped(char: char) -> usize {
     }
 }
 
-/// Which events stay when spans go, nearest the middle first, until the rest has room. A span's start and end go
-/// together, and none of them from the protected head.
+/// Drops spans, nearest to the middle first, until the remaining events fit. The start and end of a span are dropped
+/// together. The protected head keeps its spans.
 fn without_spans(events: &[Value], sizes: &[usize], room: usize) -> Vec<bool> {
     let head = events.iter().take_while(|event| is_head(event)).count();
     let middle = head + (events.len() - head) / 2;
@@ -115,7 +114,7 @@ fn without_spans(events: &[Value], sizes: &[usize], room: usize) -> Vec<bool> {
     let distance =
         |indexes: &[usize]| indexes.iter().map(|index| index.abs_diff(middle)).min().unwrap_or(usize::MAX);
     let mut spans = spans.into_values().filter(|indexes| indexes[0] >= head).collect::<Vec<_>>();
-    // Of two spans as near, the earlier goes first: the same record is always cut the same way.
+    // The earlier span goes first on a tie, so that the result is deterministic.
     spans.sort_by_key(|indexes| (distance(indexes), indexes[0]));
     let mut total: usize = sizes.iter().sum();
     let mut dropped = HashSet::new();
@@ -129,7 +128,7 @@ fn without_spans(events: &[Value], sizes: &[usize], room: usize) -> Vec<bool> {
     (0..events.len()).map(|index| !dropped.contains(&index)).collect()
 }
 
-/// Of the events still kept, those that fit when taken in turn from both ends, the first end first.
+/// Keeps the events that fit, alternating between both ends and starting with the first event.
 fn ends_that_fit(sizes: &[usize], mut kept: Vec<bool>, mut room: usize) -> Vec<bool> {
     let candidates = (0..kept.len()).filter(|&index| kept[index]).collect::<Vec<_>>();
     let (mut front, mut back) = (0, candidates.len());
@@ -148,12 +147,12 @@ fn text<'a>(event: &'a Value, field: &str) -> &'a str {
     event[field].as_str().unwrap_or_default()
 }
 
-/// The span whose start or end this is.
+/// Returns the span id of a span's start or end event.
 fn span_of(event: &Value) -> Option<&str> {
     matches!(text(event, "type"), "span_start" | "span_end").then(|| text(event, "spanId"))
 }
 
-/// Belongs to the protected head, when nothing but such stands before it.
+/// Returns whether the event belongs to the protected head if all events before it do.
 fn is_head(event: &Value) -> bool {
     match text(event, "type") {
         "input" | "context" | "run_meta" => true,

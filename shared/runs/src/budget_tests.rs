@@ -1,4 +1,4 @@
-//! The byte budget, case by case.
+//! Cases of the byte budget.
 
 use ars_types::{RunId, RunStatus, Visibility};
 use proptest::prelude::*;
@@ -51,7 +51,7 @@ fn spans(record: &RunRecord) -> Vec<&str> {
 }
 
 #[test]
-fn a_record_that_fits_comes_back_as_it_was() {
+fn fitting_record_is_unchanged() {
     let mut small = record(vec![said(1, 10)]);
     assert_eq!(fit(small.clone()), small);
     small.truncated = true;
@@ -59,7 +59,7 @@ fn a_record_that_fits_comes_back_as_it_was() {
 }
 
 #[test]
-fn a_large_event_is_cut_to_exactly_its_limit() {
+fn large_event_is_cut_to_exactly_its_limit() {
     let cut = fit(record(vec![said(1, 70_000)]));
     let text = cut.events[0].to_string();
     assert_eq!(text.len(), MAX_EVENT_BYTES);
@@ -79,7 +79,7 @@ fn cutting_counts_escapes_and_whole_characters() {
 }
 
 #[test]
-fn the_summary_is_cut_when_there_is_no_text_and_nothing_when_there_is_neither() {
+fn summary_is_cut_without_text() {
     let event = json!({ "type": "tool_result", "summary": "s".repeat(70_000) });
     assert_eq!(fit(record(vec![event])).events[0].to_string().len(), MAX_EVENT_BYTES);
     let both = json!({ "type": "x", "text": "t", "summary": "s".repeat(70_000) });
@@ -89,7 +89,7 @@ fn the_summary_is_cut_when_there_is_no_text_and_nothing_when_there_is_neither() 
 }
 
 #[test]
-fn spans_go_first_from_the_middle_in_pairs_and_never_from_the_head() {
+fn middle_spans_go_first_in_pairs() {
     let mut events = vec![
         json!({ "type": "input", "text": "please", "seq": 1 }),
         span("span_start", "request", "request", 60_000),
@@ -105,7 +105,7 @@ fn spans_go_first_from_the_middle_in_pairs_and_never_from_the_head() {
     assert_eq!(spans(&cut), ["request", "first", "first", "request"]);
     assert_eq!(seqs(&cut), (1..24).collect::<Vec<_>>(), "no content event went");
     assert_eq!((cut.truncated, cut.event_count, cut.stored_event_count), (true, 29, 27));
-    // With more content, the other spans go too, but not those that began in the head.
+    // With more content, the other spans go too, except those of the head.
     events.extend((24..26).map(|seq| said(seq, 60_000)));
     let cut = fit(record(events));
     assert_eq!(spans(&cut), ["request", "request"]);
@@ -116,7 +116,7 @@ fn spans_go_first_from_the_middle_in_pairs_and_never_from_the_head() {
 fn then_the_middle_goes_and_both_ends_stay() {
     let cut = fit(record((1..=40).map(|seq| said(seq, 60_000)).collect()));
     let kept = seqs(&cut);
-    // 26 events fit, taken in turn from the first and the last.
+    // 26 events fit, alternating between the first and the last.
     assert_eq!(kept, (1..=13).chain(28..=40).collect::<Vec<_>>());
     assert_eq!((cut.truncated, cut.event_count, cut.stored_event_count), (true, 40, 26));
 }

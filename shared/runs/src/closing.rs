@@ -1,7 +1,7 @@
-//! The record of a run that its new owner closes instead of resuming (state-worker supplement section 9.5).
+//! The record of a reclaimed run that its new owner closes instead of resuming.
 //!
-//! Who asked for what comes from the row, what happened from the events that were stored in time. Not here: whether a
-//! run is closed, and with which status (`ars_agent::resume`).
+//! The requester comes from the live row, the history from the events stored so far. Not here: the decision to close a
+//! run, and its status (`ars_agent::resume`).
 
 use ars_friction::{Interval, Options, analyze};
 use ars_types::{RunStatus, UnixMillis, Visibility};
@@ -13,28 +13,28 @@ use crate::{
     record::{COST, HELD, RunRecord, SCHEMA_WITH_SPANS},
 };
 
-/// Texts of a row's `meta` that a record has too, besides those with a field of their own.
+/// Texts of a row's `meta` that are copied into the record, besides those with a field of their own.
 const KEPT: [&str; 2] = ["sourceUrl", "userName"];
 
-/// How a run taken over ended.
+/// How a reclaimed run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Closing {
     /// The status.
     pub status: RunStatus,
-    /// When it was taken over. A clock that went back does not end a run before its start.
+    /// Time of the reclaim. A clock that went backwards does not end a run before its start.
     pub finished_at: UnixMillis,
-    /// What it cost as of its last stored step, in millionths of a dollar, when that is known.
+    /// Cost as of the last stored step, in millionths of a dollar, if known.
     pub cost: Option<u64>,
-    /// What it held of the day's money, when it may have cost more than that.
+    /// The run's reservation of the daily budget, if it may have cost more than `cost`.
     pub held: Option<u64>,
 }
 
-/// The closing record of a run, from its events as `/runs/live-events` answers them, within the byte budget.
+/// Builds the closing record of a run within the byte budget, from its events as returned by `/runs/live-events`.
 ///
-/// `meta` is the claiming version's: a field of another shape than a record's counts as absent.
+/// `meta` was written by the claiming version: a field of another shape than the record's counts as absent.
 pub fn closing_record(run: &Reclaimed, mut events: Vec<Value>, closing: Closing) -> RunRecord {
     let last_seq = events.iter().filter_map(|event| event.get("seq")?.as_u64()).max().unwrap_or(0);
-    // A record is refused for an event without a type.
+    // The store rejects a record with an untyped event.
     events.retain(|event| event.get("type").is_some_and(Value::is_string));
     let meta = &run.row.meta;
     let text = |name: &str| meta.get(name).and_then(Value::as_str).map(str::to_owned);
@@ -45,7 +45,7 @@ pub fn closing_record(run: &Reclaimed, mut events: Vec<Value>, closing: Closing)
     let options = Options { window: Some(window), schema: Some(SCHEMA_WITH_SPANS), ..Options::default() };
     let diagnosis = analyze(&events, &options);
     let stored = events.len() as u64;
-    // Seqs from 1 have no gap, so fewer events than the last seq says are not all of them.
+    // Seqs start at 1 without gaps, so fewer events than the last seq means that some are missing.
     let event_count = last_seq.max(stored);
     budget::fit(RunRecord {
         id: run.row.run_id.clone(),

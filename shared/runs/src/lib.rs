@@ -1,9 +1,8 @@
-//! Runs, finished and live: the record, its byte budget, its retention; the store of records, the ledger of live
-//! runs and their transcripts over the storage port.
+//! Finished and live runs: the record, its byte budget and retention, the record store, the ledger of live runs and
+//! their transcripts over the storage port.
 //!
-//! The same code is the embedded store of the bot and the inside of the run-store Durable Object.
-//! Not here: connections, HTTP, clocks. Implements document 2 sections 2.3, 2.4, 3.2, 3.3, 4.3
-//! and state-worker supplement sections 5 to 8.1, 9 and 10.1.
+//! The same code runs in the bot's embedded store and in the run-store Durable Object. Not here: connections, HTTP,
+//! clocks.
 #![forbid(unsafe_code)]
 
 pub mod budget;

@@ -1,21 +1,21 @@
-//! Whether a record is stored just as readers see it (state-worker supplement sections 5.5 and 8.1).
+//! Checks whether a record is stored exactly as readers see it.
 //!
-//! Nearly every record is: the bot that wrote it knows the same categories as the store. Knowing it once, when it is
-//! written, spares every list the taking apart of every record.
+//! Nearly every record is canonical, because the bot that wrote it knows the same diagnosis categories as the store.
+//! The check runs once, on write, so that lists need not parse every record.
 
 use serde_json::{Map, Value};
 
 use crate::diagnosis::normalise;
 
-/// Stands for the categories of today in the column `plain`. To be raised with every change of them.
+/// Version of the categories in the column `plain`. Raise it with every change of them.
 pub(crate) const PLAIN: i64 = 1;
 
-/// Whether readers see this record, which has no events any more, without a change.
+/// Returns whether readers see this record, stripped of its events, without a change.
 pub(crate) fn is_plain(record: &Map<String, Value>) -> bool {
     let Some(diagnosis) = record.get("diagnosis") else { return false };
     let mut seen = diagnosis.clone();
     normalise(&mut seen);
-    // `bytes` is the store's to tell.
+    // The store computes `bytes`.
     record.contains_key("channelVisibility") && !record.contains_key("bytes") && seen == *diagnosis
 }
 
@@ -37,7 +37,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_with_todays_categories_and_a_visibility_is_plain() {
+    fn current_categories_and_visibility_are_canonical() {
         assert!(plain(&record()));
     }
 
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn the_number_stands_for_these_categories() {
-        // A change here needs another number: rows that bear the old one are then taken apart again.
+        // A change here requires a new version, so that rows of the old one are parsed again.
         let known =
             "slow_tool,slow_model_turn,failed_tool,retry,setup_install,wrap_up,budget_hit,infra_failure";
         assert_eq!((PLAIN, CATEGORIES.join(",").as_str()), (1, known));

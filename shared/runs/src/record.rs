@@ -1,4 +1,4 @@
-//! The run record (document 2 section 2.3).
+//! The run record.
 
 use ars_types::{RunId, RunStatus, UnixMillis, Visibility};
 use serde::{Deserialize, Serialize};
@@ -6,80 +6,80 @@ use serde_json::{Map, Value};
 
 use crate::diagnosis;
 
-/// Field of a record beside the specified ones: what the run cost, in millionths of a dollar.
+/// Additional record field: the cost of the run, in millionths of a dollar.
 pub const COST: &str = "costMicroUsd";
-/// And what reflecting on it cost afterwards.
+/// Additional record field: the cost of the reflection after the run.
 pub const REFLECTION_COST: &str = "reflectionMicroUsd";
-/// Field of a closing record: what the run held of the day's money, in millionths of a dollar, where it may have cost
-/// more than is known. The day counts it; a receipt does not tell it.
+/// Additional field of a closing record: the run's reservation of the daily budget in millionths of a dollar, if it may
+/// have cost more than is known. The day's total counts it, a receipt does not show it.
 pub const HELD: &str = "heldMicroUsd";
-/// Version of records that hold span records.
+/// Schema version of records with spans.
 pub const SCHEMA_WITH_SPANS: u32 = 2;
 
-/// One run as it is kept. Events ride as JSON: readers must accept kinds they do not know.
+/// A stored run. Events are JSON values, because readers must accept unknown kinds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunRecord {
-    /// The run.
+    /// Run id.
     pub id: RunId,
-    /// What it is about, for lists; redacted.
+    /// Redacted summary of the request, for lists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// The agent.
+    /// Agent name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// `provider/model`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Namespaced channel.
+    /// Namespaced channel id.
     pub channel_id: String,
-    /// Namespaced user.
+    /// Namespaced user id.
     pub user_id: String,
-    /// The thread.
+    /// Thread key.
     pub thread_key: String,
-    /// Who may see the channel. A stored record that lacks it reads as `unknown`, never `public`.
+    /// Visibility of the channel. A stored record without it reads as `unknown`, never `public`.
     #[serde(default = "unknown_visibility")]
     pub channel_visibility: Visibility,
-    /// The repository.
+    /// Repository.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repo: Option<String>,
-    /// When the run was created.
+    /// Creation time of the run.
     pub started_at: UnixMillis,
-    /// When it finished.
+    /// Finish time.
     pub finished_at: UnixMillis,
-    /// When the request arrived.
+    /// Arrival time of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub received_at: Option<UnixMillis>,
-    /// When the stream was sealed, after the reply.
+    /// Time at which the event stream was sealed, after the reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sealed_at: Option<UnixMillis>,
-    /// Whether the reply was delivered; absent when none was attempted.
+    /// Whether the reply was delivered. Absent if none was attempted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_ok: Option<bool>,
-    /// Loop steps taken.
+    /// Number of loop steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step_count: Option<u32>,
-    /// 2 once span records are emitted.
+    /// 2 if the record has spans.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<u32>,
-    /// How it ended.
+    /// Final status.
     pub status: RunStatus,
-    /// Events published.
+    /// Number of published events.
     pub event_count: u64,
-    /// Events kept: `events.len()`.
+    /// Number of stored events: `events.len()`.
     pub stored_event_count: u64,
-    /// The two counts differ.
+    /// Whether the two counts differ.
     pub truncated: bool,
-    /// The events, in seq order.
+    /// Events in seq order.
     pub events: Vec<Value>,
-    /// What slowed it (`ars-friction`).
+    /// Friction analysis (`ars-friction`).
     pub diagnosis: Value,
-    /// Fields of a later version, kept.
+    /// Unknown fields, such as those of a later version.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// Numbers of a record. A store takes them with a fraction or written as `2.0` (state-worker supplement section 5.3).
+/// Numeric fields of a record. A store accepts fractions and integers written as `2.0`.
 const NUMBERS: [&str; 8] = [
     "startedAt",
     "finishedAt",
@@ -92,8 +92,10 @@ const NUMBERS: [&str; 8] = [
 ];
 
 impl RunRecord {
-    /// Reads a record from a store's answer, whoever wrote it: fractions are rounded away and the diagnosis is made
-    /// what readers expect. The error says what is malformed.
+    /// Reads a record from a store's answer. Fractions are rounded away and the diagnosis is normalized.
+    ///
+    /// # Errors
+    /// Describes the malformed field.
     pub fn from_stored(mut value: Value) -> Result<Self, String> {
         for name in NUMBERS {
             if let Some(number) = value.get_mut(name)
@@ -128,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_of_any_writer_is_read_and_unknown_fields_stay() {
+    fn unknown_fields_survive_reading() {
         let record = RunRecord::from_stored(stored()).unwrap();
         assert_eq!((record.started_at, record.finished_at, record.event_count), (2, 2000, 0));
         assert_eq!(record.step_count, Some(3));

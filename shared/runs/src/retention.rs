@@ -1,12 +1,11 @@
-//! Which runs a store keeps: the policy and its bounds, and the rule as a pure function (state-worker supplement
-//! sections 7.1 and 7.3).
+//! Retention of stored runs: the policy, its bounds, and the rule as a pure function.
 //!
-//! Not here: the SQL that applies the rule to a store (`store::trim`), which tests hold against this function.
+//! Not here: the SQL that applies the rule to a store (`store::trim`). Tests compare it with this function.
 
 /// Milliseconds of a day.
 pub const DAY_MS: f64 = 86_400_000.0;
 
-/// How much history a store keeps. Always within its bounds.
+/// How much history a store keeps. Values are always within their bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
     retention_days: i64,
@@ -14,7 +13,7 @@ pub struct Policy {
     max_bytes: i64,
 }
 
-/// A field's default and its bounds (document 2 section 2.3).
+/// Default and bounds of a field.
 struct Bounds {
     default: i64,
     least: i64,
@@ -26,7 +25,7 @@ const RUNS: Bounds = Bounds { default: 5000, least: 1, most: 20_000 };
 const BYTES: Bounds = Bounds { default: 2 << 30, least: 16 << 20, most: 8 << 30 };
 
 impl Bounds {
-    /// Missing or not finite: the default. Fractions are floored, then the bounds apply.
+    /// Returns the default for a missing or non-finite value. Others are floored, then clamped.
     fn fill(&self, value: Option<f64>) -> i64 {
         let value = value.filter(|value| value.is_finite()).map(f64::floor);
         value.map_or(self.default, |value| value.clamp(self.least as f64, self.most as f64) as i64)
@@ -34,7 +33,7 @@ impl Bounds {
 }
 
 impl Policy {
-    /// Fills what is missing and clamps the rest; nothing is refused here.
+    /// Fills in missing values and clamps the others. No value is rejected.
     pub fn fill(retention_days: Option<f64>, max_runs: Option<f64>, max_bytes: Option<f64>) -> Self {
         Self {
             retention_days: DAYS.fill(retention_days),
@@ -43,22 +42,22 @@ impl Policy {
         }
     }
 
-    /// Days a run is kept after it finished.
+    /// Returns the number of days a run is kept after it finished.
     pub fn retention_days(&self) -> i64 {
         self.retention_days
     }
 
-    /// Most runs kept.
+    /// Returns the maximum number of runs.
     pub fn max_runs(&self) -> i64 {
         self.max_runs
     }
 
-    /// Most bytes kept.
+    /// Returns the maximum total size in bytes.
     pub fn max_bytes(&self) -> i64 {
         self.max_bytes
     }
 
-    /// The earliest finish that is kept; equal is kept.
+    /// Returns the earliest finish time that is kept.
     pub fn cutoff(&self, now: i64) -> f64 {
         now as f64 - self.retention_days as f64 * DAY_MS
     }
@@ -70,21 +69,21 @@ impl Default for Policy {
     }
 }
 
-/// What the rule looks at.
+/// Input of the rule for one run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// The run.
+    /// Run id.
     pub id: String,
-    /// When it finished.
+    /// Finish time.
     pub finished_at: f64,
     /// Size of the stored record.
     pub bytes: i64,
 }
 
-/// The rows the policy keeps, newest first.
+/// Returns the rows that the policy keeps, newest first.
 ///
-/// Every rule drops from the oldest end, so what is kept is always a run of the newest rows: one position in
-/// (finish, id) order tells the kept from the hidden.
+/// Every limit drops from the oldest end, so the kept rows are always the newest ones and a single position in
+/// (finish, id) order separates them from the hidden ones.
 pub fn kept(mut rows: Vec<Row>, policy: &Policy, now: i64) -> Vec<Row> {
     rows.retain(|row| row.finished_at >= policy.cutoff(now));
     rows.sort_by(|a, b| b.finished_at.total_cmp(&a.finished_at).then_with(|| b.id.cmp(&a.id)));
@@ -129,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_exactly_as_old_as_the_policy_allows_is_kept() {
+    fn run_at_the_age_limit_is_kept() {
         let policy = Policy::fill(Some(1.0), None, None);
         let now = 200_000_000;
         let cutoff = now as f64 - DAY_MS;
@@ -137,14 +136,14 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_are_kept_and_equal_times_go_by_id() {
+    fn newest_are_kept_and_ids_break_ties() {
         let policy = Policy::fill(None, Some(2.0), None);
         let rows = vec![row("a", 5.0, 1), row("c", 5.0, 1), row("b", 5.0, 1)];
         assert_eq!(ids(rows, &policy, 5), ["c", "b"]);
     }
 
     #[test]
-    fn bytes_cut_at_the_first_row_over_and_rescue_nothing_behind_it() {
+    fn byte_limit_keeps_no_smaller_older_rows() {
         let policy = Policy::fill(None, None, Some((16 * MIB) as f64));
         let rows = vec![row("new", 3.0, 10 * MIB), row("big", 2.0, 7 * MIB), row("small", 1.0, 1)];
         assert_eq!(ids(rows, &policy, 3), ["new"]);

@@ -1,7 +1,7 @@
-//! Who may see which runs, as a predicate in wire form (state-worker supplement section 6).
+//! The visibility predicate of a viewer in wire form.
 //!
-//! The store evaluates it inside SQL (`sql` below). Whatever is not understood is refused, never read as `all`.
-//! Not here: the predicate itself (`ars-types`), and making one from an actor's grants (`ars-auth`).
+//! The store evaluates it inside SQL (`sql` below). An unknown filter is rejected and never reads as `all`.
+//! Not here: the predicate type (`ars-types`), and building one from an actor's grants (`ars-auth`).
 
 mod parse;
 mod sql;

@@ -1,6 +1,7 @@
-//! Appends events to a live run (state-worker supplement sections 9.3 and 9.4).
+//! Appends events to a live run.
 //!
-//! An event replaces what has its seq, so a repeated batch is harmless; a batch with one bad event is refused whole.
+//! An event replaces the stored event with its seq, so repeating a batch is idempotent. A batch with one invalid event
+//! is rejected whole.
 
 use ars_sql::Sql;
 use ars_store::{Refusal, StoreFailure};
@@ -11,11 +12,11 @@ use crate::{
     store::{EventBatch, EventBody, EventText},
 };
 
-/// Bytes of one event's JSON (section 9.1).
+/// Maximum JSON bytes of one event.
 const MAX_EVENT: usize = 65_536;
 
 impl<S: Sql> RunStore<S> {
-    /// Answers `/runs/append`.
+    /// Handles `/runs/append`.
     pub(crate) fn append(&self, body: &str) -> Result<String, StoreFailure> {
         let EventBody { fields, events } = EventBody::read(body, &["events"])?;
         let write = OwnerWrite::of(fields)?;
@@ -29,7 +30,7 @@ impl<S: Sql> RunStore<S> {
             self.check_owner(&write)?;
             Ok::<_, StoreFailure>(self.write_events(write.run.as_str(), batch)?)
         };
-        // Nothing comes between the two statements, and the second is atomic; only more than two need a transaction.
+        // The owner check and one atomic write need no transaction: calls on a store do not interleave.
         if is_one {
             append()?;
         } else {
@@ -39,7 +40,7 @@ impl<S: Sql> RunStore<S> {
     }
 }
 
-/// The seq of an event that may be appended, the request's next after `index` others.
+/// Returns the seq of a valid event, or a refusal that names the event by `index`.
 pub(super) fn seq(index: usize, event: &EventText<'_>) -> Result<i64, Refusal> {
     let seq = event
         .seq

@@ -1,7 +1,6 @@
-//! Makes a run live on its thread: `{ ok: true }`, or 409 with who holds the thread (state-worker supplement
-//! sections 9.3 and 9.4).
+//! Makes a run live on its thread: `{ ok: true }`, or 409 with the current owner of the thread.
 //!
-//! A run and generation that hold the thread already are told so without a write, so a repeated claim is harmless
+//! A claim is idempotent: repeated by the run and generation that already own the thread, it succeeds without a write
 //! and does not extend the lease.
 
 use serde_json::{Map, Value as Json, json};
@@ -19,10 +18,10 @@ use super::{
 };
 use crate::RunStore;
 
-/// Longest thread key, in characters (section 9.3).
+/// Maximum length of a thread key, in characters.
 const MAX_THREAD_CHARS: usize = 256;
 
-/// A valid claim; texts of JSON but for the names.
+/// A valid claim. All fields but the names are JSON texts.
 struct Claim {
     run: RunId,
     thread: String,
@@ -37,10 +36,10 @@ struct Claim {
 }
 
 impl<S: Sql> RunStore<S> {
-    /// Answers `/runs/claim`.
+    /// Handles `/runs/claim`.
     pub(crate) fn claim(&self, body: &str, now: UnixMillis) -> Result<String, StoreFailure> {
         let claim = Claim::read(&parse_body(body)?)?;
-        // A run id that is live elsewhere is refused like a taken thread: its row names the run.
+        // A run id that is live elsewhere is rejected like an owned thread: its row names the run.
         let holder = "SELECT live.run_id, live.owner_gen, live.started_at, live.thread_key, \
                       CASE WHEN json_type(spec.meta, '$.agent') = 'text' THEN spec.meta ->> '$.agent' END \
                       FROM live_runs AS live JOIN live_specs AS spec ON spec.run_id = live.run_id \
@@ -115,7 +114,7 @@ impl Claim {
         })
     }
 
-    /// Whether this very run and generation hold this very thread.
+    /// Returns whether this run and generation already own this thread.
     fn is_held(&self, row: &Row) -> Result<bool, SqlError> {
         Ok(row.text(0)? == self.run.as_str()
             && row.text(1)? == self.generation.as_str()

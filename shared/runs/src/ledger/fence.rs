@@ -1,4 +1,4 @@
-//! What a writer hears who does not own the run (state-worker supplement section 9.3).
+//! Rejection of a writer that does not own the run.
 
 use ars_sql::{Sql, SqlError, Value};
 use ars_store::{Refusal, StoreFailure};
@@ -6,19 +6,19 @@ use ars_store::{Refusal, StoreFailure};
 use super::request::OwnerWrite;
 use crate::RunStore;
 
-/// Another generation owns the run, or the phase is against it.
+/// Another generation owns the run, or its phase forbids the write.
 pub(crate) const FENCED: &str = r#"{"ok":false,"reason":"fenced"}"#;
-/// There is no such live run.
+/// The run is not live.
 pub(crate) const UNKNOWN_RUN: &str = r#"{"ok":false,"reason":"unknown-run"}"#;
 
 impl<S: Sql> RunStore<S> {
-    /// Refuses unless the generation owns the run.
+    /// Rejects a write by any generation but the owner.
     pub(super) fn check_owner(&self, write: &OwnerWrite) -> Result<(), StoreFailure> {
         let owned = "SELECT 1 FROM live_runs WHERE run_id = ? AND owner_gen = ?";
         self.owned(write, owned, &[run(write), generation(write)]).map(drop)
     }
 
-    /// Runs the one statement of an owner write, which yields a row when its condition holds.
+    /// Runs the single statement of an owner write. It yields a row if its condition held.
     pub(super) fn owned(
         &self,
         write: &OwnerWrite,
@@ -32,19 +32,19 @@ impl<S: Sql> RunStore<S> {
         }
     }
 
-    /// Whether the ledger holds the run.
+    /// Returns whether the run is live.
     pub(crate) fn is_live(&self, id: &str) -> Result<bool, SqlError> {
         let statement = "SELECT 1 FROM live_runs WHERE run_id = ?";
         Ok(!self.sql().query(statement, &[Value::from(id)])?.is_empty())
     }
 }
 
-/// The run as a parameter.
+/// Returns the run id as a parameter.
 pub(super) fn run(write: &OwnerWrite) -> Value {
     Value::from(write.run.as_str())
 }
 
-/// The generation as a parameter.
+/// Returns the generation as a parameter.
 pub(super) fn generation(write: &OwnerWrite) -> Value {
     Value::from(write.generation.as_str())
 }

@@ -1,8 +1,7 @@
-//! Writes a run's record and ends the live run in one transaction: `{ ok, stored }` (state-worker supplement
-//! section 9.4).
+//! Writes a run's record and ends the live run in one transaction: `{ ok, stored }`.
 //!
-//! The record is written as a put writes it, and its events take the place of those appended. A repeated finish is
-//! `unknown-run`; its caller falls back to a put, which is idempotent.
+//! The record is written like a put, and its events replace the appended ones. A repeated finish returns `unknown-run`,
+//! and its caller falls back to a put, which is idempotent.
 
 use ars_sql::{Sql, SqlError, Value};
 use ars_store::{Refusal, StoreFailure};
@@ -15,7 +14,7 @@ use crate::{
 };
 
 impl<S: Sql> RunStore<S> {
-    /// Answers `/runs/finish`.
+    /// Handles `/runs/finish`.
     pub(crate) fn finish(&self, body: &str, now: UnixMillis) -> Result<String, StoreFailure> {
         let EventBody { fields, events } = EventBody::read(body, &Put::EVENTS)?;
         let mut write = OwnerWrite::of(fields)?;
@@ -31,7 +30,7 @@ impl<S: Sql> RunStore<S> {
         Ok(format!(r#"{{"ok":true,"stored":{stored}}}"#))
     }
 
-    /// Removes everything of a live run but its events.
+    /// Deletes all rows of a live run except its events.
     fn end(&self, id: &RunId) -> Result<(), SqlError> {
         for table in ["live_runs", "live_specs", "live_steps", "live_inbox", "live_jobs"] {
             let statement = format!("DELETE FROM {table} WHERE run_id = ?");

@@ -1,5 +1,4 @@
-//! Takes the right to reply, once (state-worker supplement sections 9.3 and 9.4): from `live`, or from a handoff the
-//! owner outran.
+//! Grants the reply permit, once: from phase `live`, or from a handoff that the owner finished first.
 
 use ars_sql::Sql;
 use ars_store::StoreFailure;
@@ -12,7 +11,7 @@ use super::{
 use crate::RunStore;
 
 impl<S: Sql> RunStore<S> {
-    /// Answers `/runs/finishing`. A second call is fenced, its own generation's too.
+    /// Handles `/runs/finishing`. A second call is fenced, even by the same generation.
     pub(crate) fn finishing(&self, body: &str) -> Result<String, StoreFailure> {
         let write = OwnerWrite::read(body)?;
         let statement = "UPDATE live_runs SET phase = 'finishing' \

@@ -1,10 +1,9 @@
-//! Appends events to many runs of one generation, extends their leases, and tells each run of its stop and of its
-//! follow-ups: `{ runs }`, in the request's order (docs/decisions/0007; for each run what state-worker supplement
-//! sections 9.3 and 9.4 say of an append and of a heartbeat).
+//! Appends events to many runs of one generation, extends their leases, and returns each run's stop request and
+//! follow-ups: `{ runs }`, in the request's order (docs/decisions/0007).
 //!
-//! A run that another generation owns is told so and holds up none of the others; a malformed request is refused
-//! whole. There are as many statements for five hundred runs as for one, and a flush that carries no event and extends
-//! no lease writes nothing. Not here: how often a bot flushes.
+//! A run that another generation owns is reported as such and does not affect the others. A malformed request is
+//! rejected whole. The number of statements does not depend on the number of runs, and a flush without events and
+//! without a lease writes nothing. Not here: the flush interval of the bot.
 
 use std::collections::BTreeSet;
 
@@ -28,35 +27,35 @@ use crate::{
     store::{EventBatch, EventBody},
 };
 
-/// The last follow-up a run may know: an integer that every party holds exactly.
+/// Range of the follow-up cursor: integers that a double represents exactly.
 const INBOX_AFTER: std::ops::RangeInclusive<i64> = 0..=9_007_199_254_740_991;
-/// Bytes of follow-ups after which a run is told of no more until it asks for what comes after them. With one more of
-/// the largest there may be (512 KiB), what a run is told stays one value of the edge platform (2 MB).
+/// Bytes of follow-ups after which the rest waits for the next request. With one more follow-up of the maximum size
+/// (512 KiB), a run's entry still fits into one value of the edge platform (2 MB).
 const MAX_INBOX: i64 = 1_000_000;
 
 /// Extends to ?3 the leases of the runs ?2 that generation ?1 owns.
 const EXTEND: &str = "UPDATE live_runs SET lease_until = ?3 WHERE owner_gen = ?1 \
                       AND run_id IN (SELECT value ->> 0 FROM json_each(?2))";
 
-/// A request that was found sound.
+/// A valid request.
 struct Flush {
     generation: Generation,
     lease_ms: Option<i64>,
-    /// JSON for SQLite: of each run a list of its id and the last follow-up it knows.
+    /// JSON for SQLite: a list of `[run id, follow-up cursor]`.
     runs: String,
     events: EventBatch,
 }
 
 impl<S: Sql> RunStore<S> {
-    /// Answers `/runs/flush`.
+    /// Handles `/runs/flush`.
     pub(crate) fn flush(&self, body: &str, now: UnixMillis) -> Result<S::Text, StoreFailure> {
         let Flush { generation, lease_ms, runs, events } = Flush::read(body)?;
         let writes = events.statements() + usize::from(lease_ms.is_some());
         let by = Value::from(generation.as_str());
         let of = [by.clone(), Value::from(runs)];
         let flush = || {
-            // What runs are told does not depend on what is written, and first, so that nothing can fail after a
-            // write that stands alone.
+            // The answer does not depend on the writes. It is read first, so that no error can follow a write that
+            // runs outside a transaction.
             let told = Joined { name: "runs", rows: &told_sql(), order: "place" }.answer(self.sql(), &of)?;
             if let Some(lease_ms) = lease_ms {
                 let until = Value::from(now.saturating_add(lease_ms));
@@ -69,7 +68,7 @@ impl<S: Sql> RunStore<S> {
     }
 }
 
-/// SQL of what each of the runs ?2 is told, if generation ?1 owns it.
+/// Returns the SQL of the answer for each of the runs ?2, if generation ?1 owns it.
 fn told_sql() -> String {
     let inbox = format!(
         "SELECT json_group_array(json_object('seq', seq, 'message', json(message)) ORDER BY seq) FROM \
@@ -104,7 +103,7 @@ impl Flush {
     }
 }
 
-/// The request without its runs, and each of them.
+/// Splits the request into its fields and the bodies of its runs.
 fn bodies(body: &str) -> Result<(Map<String, Json>, Vec<EventBody<'_>>), Refusal> {
     if let Some(found) = split(body, &["runs"]) {
         let runs = found.list.iter().map(|run| EventBody::read(run.get(), &["events"]));
@@ -124,7 +123,7 @@ fn bodies(body: &str) -> Result<(Map<String, Json>, Vec<EventBody<'_>>), Refusal
     Ok((fields, runs))
 }
 
-/// Adds a run's events to the batch; its id and the last follow-up it knows.
+/// Adds a run's events to the batch. Returns the run's id and follow-up cursor.
 fn read_run(body: EventBody<'_>, batch: &mut EventBatch) -> Result<(RunId, i64), Refusal> {
     let EventBody { fields, events } = body;
     let id = required_run_id(&fields, "runId")?;

@@ -1,4 +1,4 @@
-//! Offers an owner's live runs to the next generation: `{ marked }` (state-worker supplement section 9.3).
+//! Offers an owner's live runs to the next generation: `{ marked }`.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use super::request::generation;
 use crate::RunStore;
 
 impl<S: Sql> RunStore<S> {
-    /// Answers `/runs/handoff`. Runs that are unknown, another's, or past `live` are just not marked.
+    /// Handles `/runs/handoff`. Runs that are unknown, owned elsewhere or past `live` are not marked.
     pub(crate) fn handoff(&self, body: &str) -> Result<String, StoreFailure> {
         let body = parse_body(body)?;
         let generation = generation(&body)?;
@@ -23,13 +23,13 @@ impl<S: Sql> RunStore<S> {
         let rows = self.sql().query(statement, &params)?;
         let mut found =
             rows.into_iter().map(|row| row.into_text(0)).collect::<Result<HashSet<_>, SqlError>>()?;
-        // In the request's order, each once.
+        // In the request's order, without duplicates.
         let marked: Vec<_> = ids.into_iter().filter(|id| found.remove(id)).collect();
         Ok(json!({ "marked": marked }).to_string())
     }
 }
 
-/// A list of run ids.
+/// Reads a list of run ids.
 pub(super) fn run_ids(body: &Map<String, Json>, name: &str) -> Result<Vec<String>, Refusal> {
     let Some(Json::Array(ids)) = body.get(name) else { return Err(Refusal::field(name, "must be an array")) };
     let parse = |(index, id): (usize, &Json)| {

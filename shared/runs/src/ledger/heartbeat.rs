@@ -1,5 +1,4 @@
-//! Extends the owner's lease from the store's clock and tells of a stop: `{ ok, stop, phase }` (state-worker
-//! supplement section 9.3).
+//! Extends the owner's lease from the store's clock and returns any stop request: `{ ok, stop, phase }`.
 
 use ars_sql::{Sql, Value};
 use ars_store::StoreFailure;
@@ -12,7 +11,7 @@ use super::{
 use crate::RunStore;
 
 impl<S: Sql> RunStore<S> {
-    /// Answers `/runs/heartbeat`.
+    /// Handles `/runs/heartbeat`.
     pub(crate) fn heartbeat(&self, body: &str, now: UnixMillis) -> Result<String, StoreFailure> {
         let write = OwnerWrite::read(body)?;
         let until = now.saturating_add(lease_ms(&write.body)?);

@@ -1,5 +1,4 @@
-//! Leaves a follow-up for a live run: `{ ok, seq }`, or `{ ok: false }` when it is not live (state-worker supplement
-//! section 9.3). Seqs count from 1 within a run.
+//! Queues a follow-up for a live run: `{ ok, seq }`, or `{ ok: false }` if it is not live. Seqs count from 1 per run.
 
 use ars_sql::{Sql, Value};
 use ars_store::{StoreFailure, json::parse_body, request::required_run_id};
@@ -8,7 +7,7 @@ use super::{NOT_LIVE, request::object};
 use crate::RunStore;
 
 impl<S: Sql> RunStore<S> {
-    /// Answers `/runs/inbox`.
+    /// Handles `/runs/inbox`.
     pub(crate) fn inbox(&self, body: &str) -> Result<String, StoreFailure> {
         let body = parse_body(body)?;
         let id = required_run_id(&body, "runId")?;

@@ -1,6 +1,6 @@
-//! The events appended to a run, in seq order: `{ events }` (state-worker supplement section 9.3).
+//! The events appended to a run, in seq order: `{ events }`.
 //!
-//! Of a run that has finished it tells what readers of its record would see, and of an unknown one nothing.
+//! For a finished run these are the events of its record, for an unknown run an empty list.
 
 use ars_sql::Sql;
 use ars_store::{StoreFailure, json::parse_body, request::required_run_id};
@@ -9,7 +9,7 @@ use ars_types::UnixMillis;
 use crate::RunStore;
 
 impl<S: Sql> RunStore<S> {
-    /// Answers `/runs/live-events`.
+    /// Handles `/runs/live-events`.
     pub(crate) fn live_events(&self, body: &str, now: UnixMillis) -> Result<S::Text, StoreFailure> {
         let id = required_run_id(&parse_body(body)?, "runId")?;
         if !self.is_live(id.as_str())? && !self.is_visible(&id, now)? {

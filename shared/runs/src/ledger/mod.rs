@@ -1,17 +1,17 @@
-//! The ledger of live runs (document 2 sections 2.4 and 3.3, state-worker supplement section 9).
+//! The ledger of live runs.
 //!
-//! A bot generation claims a run's thread, writes under its own name as a fencing token, and ends the run by writing
-//! its record; what it leaves behind, a later generation reclaims. Invariants, in the order the verbs keep them:
+//! A bot generation claims a run's thread, writes with its generation as the fencing token, and ends the run by writing
+//! its record. Orphaned runs are reclaimed by a later generation. Invariants, in the order of the verbs:
 //!
-//! 1. At most one live run per thread: the thread's key is unique, and only a finish frees it. A lapsed lease does not.
-//! 2. A writer of another generation changes nothing: every owner write names its generation in its condition.
-//! 3. The right to reply is granted once: `finishing` is entered from another phase only.
-//! 4. An event that was acknowledged stays until the run's own record takes its place: appends replace by seq, and
-//!    while a run lives neither a put, a deletion nor a sweep removes its events.
-//! 5. A finished run leaves no live row: the record and the end of the row are one transaction.
+//! 1. At most one live run per thread: the thread key is unique, and only a finish frees it. An expired lease does not.
+//! 2. A writer of another generation changes nothing: every owner write has the generation in its condition.
+//! 3. The reply permit is granted once: `finishing` is entered from another phase only.
+//! 4. An acknowledged event stays until the run's record replaces it: appends replace by seq, and no put, deletion or
+//!    sweep removes events of a live run.
+//! 5. A finished run has no live row: the record and the removal of the row are one transaction.
 //!
-//! The fence compares generations and not times, so an owner whose lease has lapsed may write until somebody takes
-//! the run. Not here: what a reclaiming bot does with what it gets, transcripts.
+//! The fence compares generations, not times: an owner with an expired lease may write until the run is reclaimed.
+//! Not here: resuming a reclaimed run, transcripts.
 
 mod append;
 mod claim;
@@ -34,7 +34,7 @@ mod stop;
 pub(crate) use fence::{FENCED, UNKNOWN_RUN};
 pub(crate) use request::generation;
 
-/// What most owner writes answer.
+/// Answer of most owner writes.
 const OK: &str = r#"{"ok":true}"#;
-/// What is answered about a run that is not live by a route that needs no generation.
+/// Answer about a run that is not live, of the routes that need no generation.
 const NOT_LIVE: &str = r#"{"ok":false}"#;

@@ -1,8 +1,8 @@
-//! Takes over what other generations handed off or let lapse: `{ runs }`, each `{ row, reclaimedFrom, lastStep,
-//! inbox, jobs }` (state-worker supplement sections 9.3 and 9.4).
+//! Reclaims runs that other generations handed off or whose lease expired: `{ runs }`, each `{ row, reclaimedFrom,
+//! lastStep, inbox, jobs }`.
 //!
-//! A caller's own runs are never taken, nor those that it names in `except` (docs/decisions/0011). Reading and taking
-//! are one transaction, so two reclaiming generations never get the same run.
+//! A caller's own runs and those listed in `except` are never reclaimed (docs/decisions/0011). Reading and changing the
+//! owner are one transaction, so two generations never get the same run.
 
 use ars_sql::{Row, Sql, SqlError, Value};
 use ars_store::{StoreFailure, json::parse_body, request::finite};
@@ -16,12 +16,12 @@ use super::{
 };
 use crate::RunStore;
 
-/// What may be taken by generation ?1 at time ?2; ?3 are the ids that it leaves out.
+/// Condition of a run that generation ?1 may reclaim at time ?2. ?3 lists excluded ids.
 const LEFT_BEHIND: &str = "owner_gen <> ?1 AND (phase = 'handoff' OR lease_until <= ?2) \
                            AND run_id NOT IN (SELECT value FROM json_each(?3))";
 
 impl<S: Sql> RunStore<S> {
-    /// Answers `/runs/reclaim`.
+    /// Handles `/runs/reclaim`.
     pub(crate) fn reclaim(&self, body: &str, now: UnixMillis) -> Result<S::Text, StoreFailure> {
         let body = parse_body(body)?;
         let (generation, lease_ms) = (generation(&body)?, lease_ms(&body)?);
@@ -49,7 +49,7 @@ impl<S: Sql> RunStore<S> {
         })?)
     }
 
-    /// A run as it is now, with what it was taken from and what its new owner needs.
+    /// Returns a reclaimed run: its row, its previous owner and the data to resume it.
     fn reclaimed(&self, taken: &Row) -> Result<String, SqlError> {
         let statement = format!("SELECT {} FROM {TABLES} WHERE live.run_id = ?1", row_sql());
         let row = self.texts(&statement, taken)?;
@@ -73,8 +73,8 @@ impl<S: Sql> RunStore<S> {
         ))
     }
 
-    /// The texts that a statement about a run yields, separated by commas. They come row by row: each may be
-    /// large, and one value of SQLite has its limit.
+    /// Returns the texts that a statement yields for a run, separated by commas. They are read row by row: each may be
+    /// large, and SQLite limits the size of one value.
     fn texts(&self, statement: &str, run: &Row) -> Result<String, SqlError> {
         let rows = self.sql().query(statement, &[Value::from(run.text(0)?)])?;
         let texts = rows.into_iter().map(|row| row.into_text(0)).collect::<Result<Vec<_>, _>>()?;

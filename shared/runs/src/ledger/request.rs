@@ -1,4 +1,4 @@
-//! Fields of ledger requests (state-worker supplement sections 9.1 and 9.3).
+//! Fields of ledger requests.
 
 use serde_json::{Map, Value};
 
@@ -9,11 +9,11 @@ use ars_store::{
 };
 use ars_types::{Generation, RunId};
 
-/// Shortest and longest lease a caller may ask for, in milliseconds (section 9.1).
+/// Range of a requested lease, in milliseconds.
 const LEASE_MS: std::ops::RangeInclusive<i64> = 1000..=3_600_000;
 const LEASE_RULE: &str = "must be an integer from 1000 to 3600000";
 
-/// A body, and the run and generation that every owner write names.
+/// A body, with the run and generation that every owner write names.
 pub(super) struct OwnerWrite {
     pub body: Map<String, Value>,
     pub run: RunId,
@@ -31,23 +31,23 @@ impl OwnerWrite {
     }
 }
 
-/// The generation of the caller.
+/// Reads the caller's generation.
 pub(crate) fn generation(body: &Map<String, Value>) -> Result<Generation, Refusal> {
     let generation = body.get("gen").and_then(Value::as_str).and_then(|text| Generation::parse(text).ok());
     generation.ok_or_else(|| Refusal::field("gen", "must be 1 to 128 letters, digits, `_`, `.`, `:` or `-`"))
 }
 
-/// How long a lease is to last.
+/// Reads the lease duration.
 pub(super) fn lease_ms(body: &Map<String, Value>) -> Result<i64, Refusal> {
     lease_ms_if_any(body)?.ok_or_else(|| Refusal::field("leaseMs", LEASE_RULE))
 }
 
-/// The same, where a request may leave leases as they are.
+/// Reads an optional lease duration. Without one, leases stay unchanged.
 pub(super) fn lease_ms_if_any(body: &Map<String, Value>) -> Result<Option<i64>, Refusal> {
     integer(body, "leaseMs", LEASE_MS, LEASE_RULE)
 }
 
-/// The JSON text of an object that must be there.
+/// Returns the JSON text of a required object.
 pub(super) fn object(body: &Map<String, Value>, name: &str) -> Result<String, Refusal> {
     match body.get(name) {
         Some(object @ Value::Object(_)) => Ok(object.to_string()),

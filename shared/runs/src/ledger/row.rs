@@ -1,7 +1,7 @@
-//! A live run as it travels: `runId, threadKey, ownerGen, leaseUntil, startedAt, phase, stop, meta, card, system,
-//! tools, state` (state-worker supplement section 9.2).
+//! The wire form of a live run: `runId, threadKey, ownerGen, leaseUntil, startedAt, phase, stop, meta, card, system,
+//! tools, state`.
 
-/// SQL of a row's JSON, over `live_runs AS live JOIN live_specs AS spec`.
+/// Returns the SQL of a row's JSON, over `live_runs AS live JOIN live_specs AS spec`.
 pub(super) fn row_sql() -> String {
     format!(
         "json_object('runId', live.run_id, 'threadKey', live.thread_key, 'ownerGen', live.owner_gen, \
@@ -15,7 +15,7 @@ pub(super) fn row_sql() -> String {
 /// Both tables of a live run.
 pub(super) const TABLES: &str = "live_runs AS live JOIN live_specs AS spec ON spec.run_id = live.run_id";
 
-/// A time without the `.0` that SQLite gives a double.
+/// Returns the SQL of a time without the `.0` that SQLite appends to a double.
 fn time_sql(column: &str) -> String {
     format!("iif({column} = CAST({column} AS INTEGER), CAST({column} AS INTEGER), {column})")
 }

@@ -1,4 +1,4 @@
-//! Replaces the dispatcher's state, whole (state-worker supplement section 9.3).
+//! Replaces the dispatcher's state as a whole.
 
 use ars_sql::{Sql, Value};
 use ars_store::StoreFailure;
@@ -11,7 +11,7 @@ use super::{
 use crate::RunStore;
 
 impl<S: Sql> RunStore<S> {
-    /// Answers `/runs/state`.
+    /// Handles `/runs/state`.
     pub(crate) fn state(&self, body: &str) -> Result<String, StoreFailure> {
         let write = OwnerWrite::read(body)?;
         let state = object(&write.body, "state")?;

@@ -1,4 +1,4 @@
-//! Keeps a step record; the same step again replaces it (state-worker supplement sections 9.2 and 9.3).
+//! Stores a step record. A repeated step replaces it.
 
 use serde_json::{Map, Value as Json};
 
@@ -12,12 +12,12 @@ use super::{
 };
 use crate::RunStore;
 
-/// Counters of a step record, all integers of at least 0 (section 9.3). The first is its key.
+/// Counters of a step record, all integers of at least 0. The first is its key.
 const COUNTERS: [&str; 7] =
     ["step", "seq", "turnIndex", "inboxConsumedSeq", "remainingMs", "turn", "iteration"];
 
 impl<S: Sql> RunStore<S> {
-    /// Answers `/runs/step`.
+    /// Handles `/runs/step`.
     pub(crate) fn step(&self, body: &str) -> Result<String, StoreFailure> {
         let write = OwnerWrite::read(body)?;
         let Some(record @ Json::Object(fields)) = write.body.get("record") else {

@@ -1,5 +1,5 @@
-//! Asks a live run to stop: `{ ok, ownerLive }`, or `{ ok: false }` when it is not live (state-worker supplement
-//! section 9.3). The owner learns of it by its next heartbeat; the last request wins.
+//! Requests a live run to stop: `{ ok, ownerLive }`, or `{ ok: false }` if it is not live. The owner receives the
+//! request with its next heartbeat. The last request wins.
 
 use serde_json::Value as Json;
 
@@ -11,7 +11,7 @@ use super::NOT_LIVE;
 use crate::RunStore;
 
 impl<S: Sql> RunStore<S> {
-    /// Answers `/runs/stop`.
+    /// Handles `/runs/stop`.
     pub(crate) fn stop(&self, body: &str, now: UnixMillis) -> Result<String, StoreFailure> {
         let body = parse_body(body)?;
         let id = required_run_id(&body, "runId")?;

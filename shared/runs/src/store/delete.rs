@@ -1,4 +1,4 @@
-//! Removes a run and its events: `{ ok, deleted }` (state-worker supplement section 5.5).
+//! Removes a run and its events: `{ ok, deleted }`.
 
 use ars_sql::{Sql, SqlError, Value};
 use ars_store::{StoreFailure, json::parse_body, request::required_run_id};
@@ -6,7 +6,7 @@ use ars_store::{StoreFailure, json::parse_body, request::required_run_id};
 use super::{RunStore, trim::NOT_LIVE};
 
 impl<S: Sql> RunStore<S> {
-    /// Answers `/runs/delete`. Of a run that still lives only the tombstone goes: its events are the ledger's.
+    /// Handles `/runs/delete`. For a live run only the tombstone is deleted, because its events belong to the ledger.
     pub fn delete(&self, body: &str) -> Result<String, StoreFailure> {
         let id = required_run_id(&parse_body(body)?, "id")?;
         let params = [Value::from(id.as_str())];

@@ -1,7 +1,7 @@
-//! Events on their way into the table that finished and live runs share.
+//! Batched writes of events into the table shared by finished and live runs.
 //!
-//! They go in as few JSON texts, each an object from seq to event that SQLite takes apart: binding them one by one
-//! would cross the boundary for each.
+//! Events are bound as few JSON objects from seq to event, which SQLite expands. Binding them one by one would cross
+//! the wasm boundary for each.
 
 use std::fmt::{self, Write as _};
 
@@ -10,10 +10,10 @@ use ars_types::RunId;
 
 use super::RunStore;
 
-/// Bytes of events handed to SQLite in one parameter; a larger event goes alone.
+/// Maximum bytes of events in one parameter. A larger event gets a parameter alone.
 const MAX_BATCH: usize = 1_000_000;
 
-/// Events by seq, as texts for SQLite.
+/// Events by seq, as JSON texts for SQLite.
 #[derive(Default)]
 pub(crate) struct EventBatch {
     full: Vec<String>,
@@ -21,14 +21,14 @@ pub(crate) struct EventBatch {
 }
 
 impl EventBatch {
-    /// Adds an event; of two with one seq the later counts.
+    /// Adds an event. The later of two events with the same seq wins.
     pub(crate) fn push(&mut self, seq: i64, event: &str) {
         self.push_by(format_args!("{seq}"), event);
     }
 
     /// Adds an event of one of several runs, for [`RunStore::write_owned_events`].
     pub(crate) fn push_of(&mut self, run: &RunId, seq: i64, event: &str) {
-        // No run id holds a slash.
+        // Run ids contain no slash.
         self.push_by(format_args!("{seq}/{run}"), event);
     }
 
@@ -42,12 +42,12 @@ impl EventBatch {
         let _ = write!(self.open, "\"{key}\":{event}");
     }
 
-    /// Whether one statement writes it.
+    /// Returns whether a single statement writes the batch.
     pub(crate) fn is_one(&self) -> bool {
         self.full.is_empty()
     }
 
-    /// How many statements write it.
+    /// Returns the number of statements that write the batch.
     pub(crate) fn statements(&self) -> usize {
         self.full.len() + usize::from(!self.open.is_empty())
     }
@@ -62,14 +62,14 @@ impl EventBatch {
 }
 
 impl<S: Sql> RunStore<S> {
-    /// Writes events over those of the same seqs.
+    /// Writes events, replacing those with the same seqs.
     pub(crate) fn write_events(&self, run: &str, batch: EventBatch) -> Result<(), SqlError> {
         self.insert_events("REPLACE", run, batch)
     }
 
-    /// Writes events of several runs over those of the same seqs, of each run that the generation owns.
+    /// Writes events of several runs, replacing those with the same seqs, for each run that the generation owns.
     pub(crate) fn write_owned_events(&self, generation: &Value, batch: EventBatch) -> Result<(), SqlError> {
-        // A number is read as far as it goes, which is up to the slash.
+        // CAST reads the leading digits, up to the slash.
         let statement = "INSERT OR REPLACE INTO run_events (run_id, seq, event) \
                          SELECT live.run_id, CAST(event.key AS INTEGER), event.value FROM json_each(?2) AS event \
                          CROSS JOIN live_runs AS live ON live.run_id = substr(event.key, instr(event.key, '/') + 1) \
@@ -80,7 +80,7 @@ impl<S: Sql> RunStore<S> {
         Ok(())
     }
 
-    /// Writes events where there are none of the same seqs.
+    /// Writes events whose seqs are not stored yet.
     pub(super) fn fill_in_events(&self, run: &str, batch: EventBatch) -> Result<(), SqlError> {
         self.insert_events("IGNORE", run, batch)
     }

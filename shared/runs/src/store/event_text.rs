@@ -1,7 +1,7 @@
-//! The events of a request, each as the text it will be stored as.
+//! The events of a request, each as its stored text.
 //!
-//! They are most of what hot requests carry, so a body that can be split is: its events are looked at and never taken
-//! apart. Any other body is read as a tree, whole, and its events are written anew; the two ways give the same.
+//! Events are most of the bytes of hot requests. A body that can be split is split, and its events are only peeked at,
+//! not parsed. Any other body is parsed as a tree and its events are serialized again. Both ways give the same result.
 
 use std::borrow::Cow;
 
@@ -12,26 +12,26 @@ use ars_store::{
 };
 use serde_json::{Map, Value as Json};
 
-/// A body, and the events at some place in it.
+/// A body, and the events at a path in it.
 pub(crate) struct EventBody<'a> {
-    /// The body; where the events were, an empty list or nothing.
+    /// The body. In place of the events it has an empty list or no field.
     pub fields: Map<String, Json>,
-    /// The events; `None` when there is no list at their place.
+    /// The events, or `None` if there is no list at the path.
     pub events: Option<Vec<EventText<'a>>>,
 }
 
-/// One entry of a list of events, which may still turn out to be none.
+/// One entry of a list of events. It is not validated yet.
 pub(crate) struct EventText<'a> {
-    /// Its JSON.
+    /// JSON text.
     pub text: Cow<'a, str>,
-    /// Its seq, if that can be a key.
+    /// The seq, if it is a valid key.
     pub seq: Option<i64>,
-    /// It is an object with a type, which is a text.
+    /// Whether it is an object with a string `type`.
     pub is_typed: bool,
 }
 
 impl<'a> EventBody<'a> {
-    /// Reads a body whose events are where `path` leads, key by key.
+    /// Reads a body whose events are at `path`, a list of keys.
     pub(crate) fn read(body: &'a str, path: &[&str]) -> Result<Self, Refusal> {
         if let Some(read) = Self::split(body, path) {
             return Ok(read);
@@ -39,7 +39,7 @@ impl<'a> EventBody<'a> {
         Ok(Self::of(parse_body(body)?, path))
     }
 
-    /// A body that was read as a tree.
+    /// Converts a body that was parsed as a tree.
     pub(crate) fn of(mut fields: Map<String, Json>, path: &[&str]) -> Self {
         let events = match take(&mut fields, path) {
             Some(Json::Array(events)) => Some(events.iter().map(EventText::written).collect()),
@@ -56,7 +56,7 @@ impl<'a> EventBody<'a> {
 }
 
 impl<'a> EventText<'a> {
-    /// `None`: it has to be written anew.
+    /// Borrows the text unchanged. Returns `None` if it must be serialized again.
     fn as_it_is(text: &'a str) -> Option<Self> {
         let glance = glance(text).filter(|_| is_plain(text))?;
         Some(Self { text: text.into(), seq: glance.seq.and_then(key), is_typed: glance.is_typed })
@@ -70,7 +70,7 @@ impl<'a> EventText<'a> {
         }
     }
 
-    /// The same event with another seq.
+    /// Returns the event with another seq.
     pub(super) fn with_seq(self, seq: i64) -> Self {
         let text = match serde_json::from_str(&self.text) {
             Ok(Json::Object(mut event)) => {
@@ -83,12 +83,12 @@ impl<'a> EventText<'a> {
     }
 }
 
-/// A seq that can be a key: an integer of at least 1 that every party holds exactly.
+/// Returns the seq as a key: an integer of at least 1 that a double represents exactly.
 fn key(seq: f64) -> Option<i64> {
     whole_number(seq).filter(|whole| *whole >= 1 && seq <= MAX_SAFE)
 }
 
-/// Takes out what is at the end of a path.
+/// Removes the value at the end of a path.
 fn take(object: &mut Map<String, Json>, path: &[&str]) -> Option<Json> {
     match path {
         [name] => object.shift_remove(*name),
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_event_is_kept_as_it_is_and_any_other_is_written_anew() {
+    fn canonical_event_is_borrowed_and_others_reserialized() {
         for (event, text, seq) in [
             (r#"{"type":"x","seq":2,"n":1.50}"#, r#"{"type":"x","seq":2,"n":1.50}"#, Some(2)),
             (r#"{ "type": "x", "seq": 2 }"#, r#"{"type":"x","seq":2}"#, Some(2)),
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn one_event_that_is_not_plain_has_all_of_them_read_alike() {
+    fn one_noncanonical_event_parses_the_whole_body() {
         let events = read(r#"[{"type":"x","n":1.50},7,{"type":"\u0041"}]"#).unwrap();
         let texts: Vec<_> = events.iter().map(|(text, _, typed)| (text.as_str(), *typed)).collect();
         assert_eq!(texts, [(r#"{"type":"x","n":1.5}"#, true), ("7", false), (r#"{"type":"A"}"#, true)]);
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_beyond_a_double_and_depths_beyond_a_reader_are_refused_in_events_too() {
+    fn oversized_numbers_and_depths_are_rejected() {
         let deep = format!("{}{}", "[".repeat(125), "]".repeat(125));
         for bad in ["1e400", deep.as_str()] {
             let body = format!(r#"{{"record":{{"events":[{{"type":"x","n":{bad}}}]}}}}"#);

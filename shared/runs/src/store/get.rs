@@ -1,4 +1,4 @@
-//! One run, whole: `{ record }`, null when unknown, expired or hidden (state-worker supplement section 5.5).
+//! One run with its events: `{ record }`, null if unknown, expired or hidden.
 
 use ars_sql::{Sql, SqlError, Value};
 use ars_store::{StoreFailure, json::parse_body, request::required_run_id};
@@ -7,7 +7,7 @@ use ars_types::{RunId, UnixMillis};
 use super::{RunStore, events::EVENT, horizon::VISIBLE, page::MAX_JOINED};
 
 impl<S: Sql> RunStore<S> {
-    /// Answers `/runs/get`.
+    /// Handles `/runs/get`.
     pub fn get(&self, body: &str, now: UnixMillis) -> Result<S::Text, StoreFailure> {
         let id = required_run_id(&parse_body(body)?, "id")?;
         match self.sql.text(&self.get, &[Value::from(now), Value::from(id.as_str())])? {
@@ -16,10 +16,10 @@ impl<S: Sql> RunStore<S> {
         }
     }
 
-    /// The same answer, for a record whose events are too large for one value of SQLite.
+    /// Builds the same answer row by row, for events that exceed SQLite's limit for one value.
     fn row_by_row(&self, id: &RunId, now: UnixMillis) -> Result<S::Text, SqlError> {
         let Some(item) = self.item(&self.item, id, now)? else { return Ok(S::Text::from(NULL.to_owned())) };
-        // The item is an object with members, so its last character is its closing brace.
+        // The item is a non-empty object, so its last character is the closing brace.
         let members = item.strip_suffix('}').unwrap_or(&item);
         let mut answer = S::Text::from(format!(r#"{{"record":{members},"events":["#));
         self.add_events(id, &mut answer)?;
@@ -27,7 +27,7 @@ impl<S: Sql> RunStore<S> {
         Ok(answer)
     }
 
-    /// `item`, as SQL, of a run that readers see.
+    /// Returns the SQL expression `item` for a visible run.
     pub(super) fn item(&self, item: &str, id: &RunId, now: UnixMillis) -> Result<Option<String>, SqlError> {
         let statement = format!("SELECT {item} FROM runs WHERE id = ?2 AND {VISIBLE} AND json_valid(record)");
         let rows = self.sql.query(&statement, &[Value::from(now), Value::from(id.as_str())])?;
@@ -35,11 +35,11 @@ impl<S: Sql> RunStore<S> {
     }
 }
 
-/// The answer about a run that readers do not see.
+/// Answer about a run that readers do not see.
 const NULL: &str = r#"{"record":null}"#;
 
-/// The whole answer in one statement: NULL when it is too large for that. The sizes are looked at before anything is
-/// joined, because a value beyond the limit is an error.
+/// Returns the single statement of a get. It yields NULL if the answer is too large for one value. Sizes are summed
+/// before the texts are joined, because a value beyond the limit is an error.
 pub(super) fn get_sql(item: &str) -> String {
     format!(
         "SELECT CASE WHEN item IS NULL THEN '{NULL}' WHEN octet_length(item) + (SELECT \

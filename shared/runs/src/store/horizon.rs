@@ -1,15 +1,15 @@
-//! The line between what readers see and what they do not (state-worker supplement section 7.1).
+//! The boundary between visible and hidden runs.
 //!
 //! Age, count and bytes all exclude from the oldest end, so the hidden rows are those up to one position in
-//! (finish, id) order. Age is judged by the reader's clock; count and bytes move only when a write does, and the
-//! newest row they exclude is kept as the `floor` of the `retention` table.
+//! (finish, id) order. Age depends on the reader's clock. Count and bytes change only on a write, and the newest row
+//! that they exclude is stored as the `floor` of the `retention` table.
 
 use ars_sql::{Sql, SqlError};
 
 use crate::retention::Policy;
 
-/// SQL of the newest hidden position, when parameter 1 is the time. No run's id is empty, so a run that finished just
-/// at the age limit is past it. One position for all three limits, because an index can be searched from it.
+/// SQL of the newest hidden position. Parameter 1 is the time. Run ids are never empty, so a run that finished exactly
+/// at the age limit is visible. All limits share one position, because an index can be searched from it.
 macro_rules! horizon {
     () => {
         "(SELECT max(oldest, floor_at), iif(oldest > floor_at, '', floor_id) FROM \
@@ -17,12 +17,12 @@ macro_rules! horizon {
     };
 }
 
-/// The condition of a row that readers see.
+/// Condition of a visible row.
 pub(super) const VISIBLE: &str = concat!("(finished_at, id) > ", horizon!());
-/// The condition of every other row.
+/// Condition of a hidden row.
 pub(super) const HIDDEN: &str = concat!("(finished_at, id) <= ", horizon!());
 
-/// The accepted policy.
+/// Reads the accepted policy.
 pub(super) fn policy(sql: &impl Sql) -> Result<Policy, SqlError> {
     let rows = sql.query("SELECT retention_days, max_runs, max_bytes FROM retention", &[])?;
     let row = rows.first().ok_or_else(no_policy)?;

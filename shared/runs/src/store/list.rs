@@ -1,6 +1,6 @@
-//! Runs without their events, newest first: `{ items, nextBefore? }` (state-worker supplement sections 5.5 and 6).
+//! Runs without their events, newest first: `{ items, nextBefore? }`.
 //!
-//! Pages follow a (finish, id) position, never an offset, so a deep page costs what the first one does.
+//! Pages follow a (finish, id) cursor, not an offset, so the cost of a page does not depend on its depth.
 
 use ars_sql::{Sql, Value};
 use ars_store::{
@@ -14,18 +14,18 @@ use serde_json::Map;
 use super::{RunStore, horizon::VISIBLE, page::Page};
 use crate::visible_to::{self, Condition};
 
-/// Rows of a page when the request does not say (document 2 section 8).
+/// Default page size.
 const DEFAULT_LIMIT: i64 = 50;
-/// Rows of a page at most; more is quietly this (document 2 section 8).
+/// Maximum page size. A larger limit is clamped.
 const MAX_LIMIT: i64 = 200;
 
-/// Longest `agent` and `channel` filter (section 5.2).
+/// Maximum length of the `agent` and `channel` filters, in characters.
 const MAX_FILTER_CHARS: usize = 200;
 
 /// A valid request.
 struct Request {
     limit: i64,
-    /// Only rows before this position.
+    /// Cursor: only rows before this position.
     before: Option<(f64, String)>,
     since: Option<f64>,
     agent: Option<String>,
@@ -34,7 +34,7 @@ struct Request {
 }
 
 impl<S: Sql> RunStore<S> {
-    /// Answers `/runs/list`.
+    /// Handles `/runs/list`.
     pub fn list(&self, body: &str, now: UnixMillis) -> Result<S::Text, StoreFailure> {
         let request = Request::read(&parse_body(body)?)?;
         let Some((rows, params)) = self.rows(&request, now) else {
@@ -49,7 +49,7 @@ impl<S: Sql> RunStore<S> {
         Ok(page.answer(&self.sql, &params)?)
     }
 
-    /// The statement of a page and its parameters; `None` when the predicate allows nothing.
+    /// Returns the statement of a page and its parameters, or `None` if the predicate allows no run.
     fn rows(&self, request: &Request, now: UnixMillis) -> Option<(String, Vec<Value>)> {
         let mut params = vec![Value::from(now)];
         let mut conditions = vec![VISIBLE.to_owned(), "json_valid(record)".to_owned()];
@@ -70,7 +70,7 @@ impl<S: Sql> RunStore<S> {
             }
         }
         if request.agent.as_deref() == Some("") {
-            // The column says the same of a run without an agent; its record does not.
+            // The column has an empty text for a run without an agent too, so the record decides.
             conditions.push("json_type(record, '$.agent') = 'text'".to_owned());
         }
         let limit = bind(Value::from(request.limit));
@@ -102,7 +102,7 @@ impl Request {
         let before_id = run_id(body, "beforeId")?;
         Ok(Self {
             limit: limit.unwrap_or(DEFAULT_LIMIT).min(MAX_LIMIT),
-            // Without an id, siblings of the same time are skipped: no id is below the empty one.
+            // Without an id, runs of the same time are skipped: every id sorts after the empty one.
             before: before.map(|at| (at, before_id.map(|id| id.to_string()).unwrap_or_default())),
             since: finite(body, "sinceMs")?,
             agent: short_text(body, "agent", MAX_FILTER_CHARS)?,
@@ -112,8 +112,8 @@ impl Request {
     }
 }
 
-/// SQL of what follows the items: where the next page begins, when this one is full. Seventeen digits tell any two
-/// doubles apart.
+/// Returns the SQL of the page's tail: the cursor of the next page, if this one is full. Seventeen digits distinguish
+/// any two doubles.
 fn after(limit: i64) -> String {
     format!(
         "iif(count = {limit}, '],\"nextBefore\":{{\"finishedAt\":' || iif(place = CAST(place AS INTEGER), \

@@ -1,9 +1,9 @@
-//! The run store over the storage port: finished runs here (state-worker supplement sections 5 and 7), live ones in
-//! `ledger`, in one database because a finish writes both.
+//! The run store over the storage port: finished runs here, live ones in `ledger`. They share a database because a
+//! finish writes both.
 //!
-//! - **Tables:** `runs` and `run_events`, which finished and live runs share; `retention`, one row; `live_*`.
-//! - **Invariants:** a put or finish is one transaction; what the retention excludes is hidden at once and deleted in
-//!   bounded steps; the events of a live run are never deleted.
+//! - **Tables:** `runs` and `run_events`, shared by finished and live runs; `retention`, one row; `live_*`.
+//! - **Invariants:** a put or finish is one transaction; runs excluded by the retention are hidden at once and deleted
+//!   in bounded steps; events of a live run are never deleted.
 
 mod delete;
 mod event_batch;
@@ -30,10 +30,10 @@ pub(crate) use put_request::Put;
 
 use crate::{diagnosis::CATEGORIES, plain::PLAIN};
 
-/// How often a shell calls [`RunStore::sweep`] (section 7.2): from the first put on, and again after each sweep.
+/// Interval of [`RunStore::sweep`] calls, starting with the first put.
 pub const SWEEP_EVERY_MS: i64 = 6 * 60 * 60 * 1000;
 
-/// The store's history, `migrations/run-store/`.
+/// Migrations of the store, `migrations/run-store/`.
 pub const MIGRATIONS: &[Migration] = &[
     Migration { name: "0001_runs", sql: include_str!("../../../../migrations/run-store/0001_runs.sql") },
     Migration { name: "0002_ledger", sql: include_str!("../../../../migrations/run-store/0002_ledger.sql") },
@@ -44,11 +44,11 @@ pub const MIGRATIONS: &[Migration] = &[
 /// Finished and live runs on one SQLite database.
 pub struct RunStore<S> {
     sql: S,
-    /// SQL of what readers see of `record`; see [`item_sql`].
+    /// SQL of the visible form of `record`, see [`item_sql`].
     item: String,
-    /// The same with `bytes`, as lists have it.
+    /// The same with `bytes`, for lists.
     listed: String,
-    /// The statement of a get.
+    /// Statement of a get.
     get: String,
 }
 
@@ -100,14 +100,14 @@ impl<S: Sql> Store<S> for RunStore<S> {
 }
 
 impl<S> RunStore<S> {
-    /// The database, for what else is kept in it.
+    /// Returns the database, for other data stored in it.
     pub fn sql(&self) -> &S {
         &self.sql
     }
 }
 
-/// An item with the size of its record, as lists have it. A plain record is an object with members, so its last
-/// character is its closing brace.
+/// Returns the SQL of an item with the size of its record, for lists. A canonical record is a non-empty object, so its
+/// last character is the closing brace.
 fn listed_sql(item: &str) -> String {
     format!(
         "iif(plain = {PLAIN}, substr(record, 1, length(record) - 1) || ',\"bytes\":' || bytes || '}}', \
@@ -115,9 +115,9 @@ fn listed_sql(item: &str) -> String {
     )
 }
 
-/// A stored record as readers see it (sections 5.5 and 8.1): a visibility always, and exactly the current
-/// categories, so that a record is stored as it came and an analyzer's new category needs no rewriting of rows. A
-/// record that is like that already is not taken apart.
+/// Returns the SQL of a stored record in its visible form: it always has a visibility and exactly the current
+/// categories. Records are stored as received, so a new category needs no rewriting of rows. A canonical record is not
+/// parsed.
 fn item_sql() -> String {
     let term = |category: &str, term: &str| {
         format!("json(coalesce(record -> '$.diagnosis.byCategory.{category}.{term}', '0'))")

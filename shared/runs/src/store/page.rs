@@ -1,34 +1,34 @@
 //! One page of JSON texts as one answer.
 //!
-//! The whole answer is put together inside SQLite and goes out as it is; a hot read is one statement. Only a page near
-//! the platform's limit of one value comes row by row instead.
+//! SQLite joins the whole answer, which is sent unchanged, so a hot read is one statement. Only a page near the
+//! platform's limit for one value is read row by row.
 
 use ars_sql::{Sql, SqlError, Value};
 use ars_store::add_list;
 
-/// Bytes of texts joined inside SQLite. The edge platform takes 2.2 MB for one value (docs/platform.md). Commas are
-/// not counted: they add a nineteenth at most, as the shortest event is `{"type":"","seq":1}`.
+/// Maximum bytes of texts joined inside SQLite. The edge platform allows 2.2 MB for one value (docs/platform.md). Commas
+/// are not counted: they add at most one nineteenth, because the shortest event is `{"type":"","seq":1}`.
 pub(super) const MAX_JOINED: i64 = 1_900_000;
 
-/// A statement that yields a page's rows, and how an answer is made of them.
+/// A statement that yields a page's rows, and the text around them.
 pub(super) struct Page<'a> {
-    /// Yields `place`, `id` and `text`, in `order` already. A row whose text is NULL is read, but says nothing.
+    /// Yields `place`, `id` and `text`, sorted by `order`. A row with a NULL text counts but is not part of the answer.
     pub rows: &'a str,
-    /// How `rows` are ordered.
+    /// Sort order of `rows`.
     pub order: &'a str,
-    /// What stands before the texts.
+    /// Text before the rows.
     pub before: &'a str,
-    /// SQL of what stands behind them, over `count`, and `place` and `id` of the last row.
+    /// SQL of the text after the rows, over `count`, and `place` and `id` of the last row.
     pub after: &'a str,
 }
 
 impl Page<'_> {
-    /// The answer.
+    /// Returns the answer.
     pub(super) fn answer<S: Sql>(&self, sql: &S, params: &[Value]) -> Result<S::Text, SqlError> {
         let Self { rows, order, before, after } = self;
-        // Beside the lone `max`, SQLite takes bare columns from the row that holds the maximum: here the last one. A
-        // named subquery used several times would read more plainly, but SQLite counts the tables of every use
-        // against the platform's limits, and a predicate may hold a hundred.
+        // Beside the lone `max`, SQLite reads bare columns from the row with the maximum, here the last one. A named
+        // subquery would be easier to read, but SQLite counts the tables of each of its uses against the platform's
+        // limits, and a predicate may have a hundred.
         let statement = format!(
             "SELECT iif(coalesce(so_far, 0) > {MAX_JOINED}, NULL, '{before}' || coalesce(joined, '') || {after}) \
              FROM (SELECT count(*) AS count, max(nth), place, id, so_far, \

@@ -1,6 +1,6 @@
-//! Writes a record: `{ ok, retained, stored, rewritten }` (state-worker supplement section 5.4).
+//! Writes a record: `{ ok, retained, stored, rewritten }`.
 //!
-//! All in one transaction: a failure anywhere leaves nothing, not even the policy that came along.
+//! All writes are one transaction. A failure rolls back everything, including the policy in the request.
 
 use ars_sql::{Sql, SqlError, Value};
 use ars_store::StoreFailure;
@@ -15,7 +15,7 @@ use super::{
 };
 
 impl<S: Sql> RunStore<S> {
-    /// Answers `/runs/put`.
+    /// Handles `/runs/put`.
     pub fn put(&self, body: &str, now: UnixMillis) -> Result<String, StoreFailure> {
         let EventBody { mut fields, events } = EventBody::read(body, &Put::EVENTS)?;
         let put = Put::read(&mut fields, events, now)?;
@@ -29,7 +29,7 @@ impl<S: Sql> RunStore<S> {
         self.write_row(put, now)?;
         let is_other = earlier != Some(put.version());
         if is_other {
-            // The events of a live run are the ledger's, whoever puts a record of it: they were acknowledged.
+            // Events of a live run were acknowledged and belong to the ledger, so a put does not replace them.
             if self.is_live(&put.id)? {
                 self.fill_in_events(&put.id, put.batch())?;
             } else {
@@ -40,7 +40,7 @@ impl<S: Sql> RunStore<S> {
         Ok((earlier.is_some() && is_other, trim::after_put(&self.sql, &put.id, now)?))
     }
 
-    /// Writes the record that ends a run: its events replace all others. Answers whether it survived.
+    /// Writes the record that ends a run. Its events replace all others. Returns whether the record is visible.
     pub(crate) fn write_final(&self, put: &Put<'_>, now: UnixMillis) -> Result<bool, SqlError> {
         self.write_row(put, now)?;
         self.delete_events(&put.id)?;
@@ -48,8 +48,8 @@ impl<S: Sql> RunStore<S> {
         Ok(trim::after_put(&self.sql, &put.id, now)?.survived)
     }
 
-    /// Takes a policy over if it was decided after the one in force. A stamp ahead of the store's clock counts as
-    /// now, so that an honest later one still wins (section 7.3).
+    /// Replaces the policy if the proposal is newer. A stamp ahead of the store's clock counts as now, so that a later
+    /// proposal still wins.
     fn propose(&self, proposal: &Proposal, now: UnixMillis) -> Result<(), SqlError> {
         let Proposal { policy, updated_at } = proposal;
         self.sql.execute(
@@ -64,7 +64,7 @@ impl<S: Sql> RunStore<S> {
         )
     }
 
-    /// What tells two versions of a stored run apart.
+    /// Returns the version of a stored run.
     fn version(&self, id: &str) -> Result<Option<(f64, f64, f64)>, SqlError> {
         let rows = self
             .sql
@@ -72,7 +72,7 @@ impl<S: Sql> RunStore<S> {
         rows.first().map(|row| Ok((row.real(0)?, row.real(1)?, row.real(2)?))).transpose()
     }
 
-    /// Writes what lists and readers see of a run beside its events; the policy that came along goes first.
+    /// Writes the row of a run, without its events. The policy of the request is applied before.
     fn write_row(&self, put: &Put<'_>, now: UnixMillis) -> Result<(), SqlError> {
         if let Some(proposal) = &put.proposal {
             self.propose(proposal, now)?;

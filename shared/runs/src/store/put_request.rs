@@ -1,4 +1,4 @@
-//! A record as a request brings it, checked and taken apart for storing (state-worker supplement sections 5.2 to 5.4).
+//! The record of a request, validated and prepared for storing.
 
 use serde_json::{Map, Value as Json};
 
@@ -16,23 +16,23 @@ use crate::{
     retention::Policy,
 };
 
-/// How far ahead of the store's clock a run may claim to have finished (section 5.4).
+/// Maximum distance of a finish time ahead of the store's clock.
 const MAX_AHEAD_MS: i64 = 24 * 60 * 60 * 1000;
-/// Bytes of one stored text; what the edge platform takes in one row (docs/platform.md), less the row's other columns.
+/// Maximum bytes of one stored text: the edge platform's limit of a row (docs/platform.md) less its other columns.
 const MAX_TEXT: usize = 2_100_000;
 
-/// A record, taken apart for storing.
+/// A record, prepared for storing.
 pub(crate) struct Put<'a> {
-    /// Without its events.
+    /// The record without its events.
     pub(super) record: Json,
-    /// Whether readers see it just so.
+    /// Category version if readers see the record unchanged, else 0.
     pub(super) plain: i64,
     pub(super) id: String,
     pub(super) finished_at: f64,
     pub(super) event_count: f64,
-    /// The JSON text of `record`.
+    /// JSON text of `record`.
     pub(super) text: String,
-    /// Ascending by their seqs, which all of them have.
+    /// Events, ascending by seq. All have a seq.
     pub(super) events: Vec<EventText<'a>>,
     /// Size of the whole record's JSON.
     pub(super) bytes: i64,
@@ -46,10 +46,10 @@ pub(super) struct Proposal {
 }
 
 impl<'a> Put<'a> {
-    /// Where a body has the events.
+    /// Path of the events in a body.
     pub(crate) const EVENTS: [&'static str; 2] = ["record", "events"];
 
-    /// Takes the record out of a body.
+    /// Reads the record of a body.
     pub(crate) fn read(
         fields: &mut Map<String, Json>,
         events: Option<Vec<EventText<'a>>>,
@@ -83,12 +83,12 @@ impl<'a> Put<'a> {
         })
     }
 
-    /// The record's run.
+    /// Returns the id of the record's run.
     pub(crate) fn id(&self) -> &str {
         &self.id
     }
 
-    /// What tells two versions of a stored run apart.
+    /// Returns the values that distinguish versions of a stored run.
     pub(super) fn version(&self) -> (f64, f64, f64) {
         (self.event_count, self.finished_at, self.bytes as f64)
     }
@@ -105,7 +105,7 @@ impl<'a> Put<'a> {
 impl Proposal {
     fn read(body: &Map<String, Json>) -> Result<Option<Self>, Refusal> {
         let policy = match body.get("policy") {
-            // A stamp without a policy says nothing, whatever it is.
+            // A stamp without a policy is ignored, even if it is malformed.
             None => return Ok(None),
             Some(Json::Object(policy)) => policy,
             Some(_) => return Err(Refusal::field("policy", "must be an object")),
@@ -131,7 +131,7 @@ fn clamp(record: &mut Map<String, Json>, name: &str, latest: UnixMillis) {
     }
 }
 
-/// Gives every event its key: its own seq when all are positive integers and rise, else its position from 1.
+/// Assigns keys: the events' seqs if all are positive integers and ascending, else positions from 1.
 fn keyed(events: Vec<EventText<'_>>) -> Vec<EventText<'_>> {
     let rise = events.is_sorted_by(|a, b| a.seq < b.seq);
     if rise && events.first().is_none_or(|first| first.seq.is_some()) {
@@ -140,7 +140,7 @@ fn keyed(events: Vec<EventText<'_>>) -> Vec<EventText<'_>> {
     (1..).zip(events).map(|(position, event)| event.with_seq(position)).collect()
 }
 
-/// A stored text larger than a row can be is the caller's fault: JSON may grow when it is written anew.
+/// Rejects a text that is larger than a row. JSON may grow when it is serialized again.
 fn check_sizes(text: &str, events: &[EventText<'_>]) -> Result<(), Refusal> {
     if text.len() > MAX_TEXT {
         return Err(Refusal::field("record", "must take at most 2100000 bytes without its events"));

@@ -1,5 +1,4 @@
-//! One run without its events: `{ summary }`, null when unknown, expired or hidden (state-worker supplement
-//! section 5.5). No event row is touched.
+//! One run without its events: `{ summary }`, null if unknown, expired or hidden. Reads no event row.
 
 use ars_sql::Sql;
 use ars_store::{StoreFailure, json::parse_body, request::required_run_id};
@@ -8,7 +7,7 @@ use ars_types::UnixMillis;
 use super::RunStore;
 
 impl<S: Sql> RunStore<S> {
-    /// Answers `/runs/summary`.
+    /// Handles `/runs/summary`.
     pub fn summary(&self, body: &str, now: UnixMillis) -> Result<String, StoreFailure> {
         let id = required_run_id(&parse_body(body)?, "id")?;
         let summary = self.item(&self.listed, &id, now)?;

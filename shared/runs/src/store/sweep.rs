@@ -1,15 +1,15 @@
-//! The periodic sweep: everything hidden goes, some of it at a time (state-worker supplement section 7.2).
+//! The periodic sweep: deletes hidden rows in bounded batches.
 
 use ars_sql::{Sql, SqlError};
 use ars_types::UnixMillis;
 
 use super::{RunStore, trim};
 
-/// Runs deleted by one call. The specification sets no fence here; the platform does, by the time a call may take.
+/// Maximum number of runs deleted by one call. It bounds the duration of the call on the platform.
 pub(super) const AT_MOST: i64 = 1000;
 
-/// Events of runs that have no row and do not live. Walks from run to run along the key instead of reading every
-/// event.
+/// Deletes events of runs that have no row and are not live. Steps from run to run along the key instead of reading
+/// every event.
 const DELETE_ORPHANS: &str = "WITH RECURSIVE held (run_id) AS (\
     SELECT min(run_id) FROM run_events \
     UNION ALL \
@@ -19,8 +19,8 @@ const DELETE_ORPHANS: &str = "WITH RECURSIVE held (run_id) AS (\
     AND run_id NOT IN (SELECT run_id FROM live_runs))";
 
 impl<S: Sql> RunStore<S> {
-    /// Deletes runs that the policy hides, the oldest first, and when there are no more, events of no run. Answers how
-    /// many runs went; as many as [`AT_MOST`] means that there may be more.
+    /// Deletes hidden runs, oldest first, and then orphaned events. Returns the number of deleted runs. [`AT_MOST`]
+    /// means that there may be more.
     pub(super) fn sweep_hidden(&self, now: UnixMillis) -> Result<i64, SqlError> {
         self.sql.transaction(|| {
             trim::recount(&self.sql)?;

@@ -1,32 +1,32 @@
-//! Applies the retention to the rows on disk (state-worker supplement section 7.2).
+//! Applies the retention to the stored rows.
 //!
-//! What a trim has no room to delete is hidden by the horizon and goes with a later put or the sweep.
+//! Rows beyond the limit of one trim are hidden by the horizon and deleted by a later put or the sweep.
 
 use ars_sql::{Row, Sql, SqlError, Value};
 use ars_types::UnixMillis;
 
 use super::horizon::{HIDDEN, VISIBLE, policy};
 
-/// Rows deleted in one put (document 2 section 8).
+/// Maximum number of rows deleted by one put.
 const FENCE: i64 = 500;
-/// As good as no limit.
+/// No effective limit.
 const EVERY_ROW: i64 = i64::MAX;
-/// No row is hidden by count or bytes. Every row that could lie below is expired.
+/// Floor if no row is hidden by count or bytes. Every row below it would be expired.
 const NO_FLOOR: (f64, &str) = (-9_007_199_254_740_991.0, "");
 
-/// Events that no record may take along: those of a live run are the ledger's, whatever becomes of its tombstone.
+/// Condition that protects events of live runs from deletion with a tombstone.
 pub(super) const NOT_LIVE: &str = "run_id NOT IN (SELECT run_id FROM live_runs)";
 
-/// What is left.
+/// Result of a trim.
 pub(super) struct Trimmed {
-    /// Rows the policy keeps.
+    /// Number of rows the policy keeps.
     pub retained: i64,
-    /// The record just written is among them.
+    /// Whether the record just written is among them.
     pub survived: bool,
 }
 
-/// After a put of `id`: settles the horizon, deletes at most the fence, the record itself first if it is hidden, so
-/// that a put which says it was not stored leaves nothing.
+/// Trims after a put of `id`: moves the floor and deletes a bounded number of rows. A hidden new record is deleted
+/// first, so that a put answered as not stored leaves no row.
 pub(super) fn after_put(sql: &impl Sql, id: &str, now: UnixMillis) -> Result<Trimmed, SqlError> {
     settle(sql)?;
     let survived = is_visible(sql, id, now)?;
@@ -39,7 +39,7 @@ pub(super) fn after_put(sql: &impl Sql, id: &str, now: UnixMillis) -> Result<Tri
     Ok(Trimmed { retained: count_visible(sql, now)?, survived })
 }
 
-/// Works out which rows count and bytes exclude, and remembers the newest of them for readers.
+/// Computes which rows count and bytes exclude, and stores the newest of them as the floor.
 pub(super) fn settle(sql: &impl Sql) -> Result<(), SqlError> {
     let (at, id) = match newest_excluded(sql)? {
         Some(row) => (row.real(0)?, row.into_text(1)?),
@@ -51,9 +51,8 @@ pub(super) fn settle(sql: &impl Sql) -> Result<(), SqlError> {
     )
 }
 
-/// The last row, from the oldest, that has to go until those behind it are few and small enough. What is kept is the
-/// longest run of newest rows within both limits, so this is the same line drawn from the other end, where a put
-/// that goes over a limit finds it within a row or two.
+/// Returns the newest excluded row: the last one, from the oldest, to drop until the rest is within both limits. This
+/// is the same boundary as seen from the newest row, but a put that exceeds a limit finds it within a row or two.
 fn newest_excluded(sql: &impl Sql) -> Result<Option<Row>, SqlError> {
     let policy = policy(sql)?;
     let limits = [Value::from(policy.max_runs()), Value::from(policy.max_bytes())];
@@ -67,13 +66,13 @@ fn newest_excluded(sql: &impl Sql) -> Result<Option<Row>, SqlError> {
             return Ok(Some(row));
         }
     }
-    // Dropping everything always ends within the limits, unless the totals were wrong: then there is too little to
-    // drop. Put right, they leave nothing to be dropped, or the next put finds it.
+    // Dropping every row always satisfies the limits, unless the totals were too high. After the recount no row is
+    // excluded, or the next put finds it.
     recount(sql)?;
     Ok(None)
 }
 
-/// Counts and adds up once more. The triggers keep the totals; this is for what they never saw.
+/// Recomputes the totals. Triggers maintain them, so this repairs changes that bypassed the triggers.
 pub(super) fn recount(sql: &impl Sql) -> Result<(), SqlError> {
     sql.execute(
         "UPDATE retention SET run_count = (SELECT count(*) FROM runs), \
@@ -82,7 +81,7 @@ pub(super) fn recount(sql: &impl Sql) -> Result<(), SqlError> {
     )
 }
 
-/// Looks at the oldest ?3 rows.
+/// Examines the oldest ?3 rows.
 const EXCLUDED: &str = "SELECT finished_at, id FROM (\
     SELECT finished_at, id, row_number() OVER oldest AS nth, sum(bytes) OVER oldest AS gone FROM \
     (SELECT finished_at, id, bytes FROM runs ORDER BY finished_at, id LIMIT ?3) \
@@ -104,7 +103,7 @@ fn is_visible(sql: &impl Sql, id: &str, now: UnixMillis) -> Result<bool, SqlErro
     Ok(!sql.query(&statement, &[Value::from(now), Value::from(id)])?.is_empty())
 }
 
-/// From the totals, so that only hidden rows are counted: those that no trim has got to yet.
+/// Returns the number of visible rows, as the total less the hidden rows that are not deleted yet.
 fn count_visible(sql: &impl Sql, now: UnixMillis) -> Result<i64, SqlError> {
     let statement = format!("SELECT run_count - (SELECT count(*) FROM runs WHERE {HIDDEN}) FROM retention");
     let rows = sql.query(&statement, &[Value::from(now)])?;

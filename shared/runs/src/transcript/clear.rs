@@ -1,5 +1,4 @@
-//! Removes everything of a run, its owner too (state-worker supplement section 10.1). Not fenced: whoever finished
-//! the run clears it.
+//! Deletes all rows of a run, including its owner. Not fenced, because the process that finished the run calls it.
 
 use ars_sql::{Sql, SqlError, Value};
 use ars_store::{StoreFailure, json::parse_body, request::required_run_id};

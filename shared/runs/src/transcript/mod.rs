@@ -1,12 +1,11 @@
-//! The transcript of a live run: what its conversation was, for a generation that resumes it (document 2 section 2.4,
-//! state-worker supplement section 10.1).
+//! The transcript of a live run: its conversation, for a generation that resumes it.
 //!
 //! - **Key:** the run's id. On the edge an object holds one run; an embedded store holds all of them.
 //! - **Tables:** those of `migrations/run-transcript`.
-//! - **Invariants:** only the owner set last may write, and a write lands whole or not at all; whoever clears leaves
-//!   nothing, not even the owner, so a late write is refused.
+//! - **Invariants:** only the owner set last may write, and a write is atomic. Clearing deletes the owner too, so a
+//!   late write is rejected.
 //!
-//! Not here: how parts are encoded, and whether a transcript is whole enough to resume (the bot's).
+//! Not here: the encoding of parts, and the check that a transcript is complete enough to resume (the bot's).
 
 mod clear;
 mod owner;
@@ -18,13 +17,13 @@ use ars_store::{Store, StoreFailure};
 use ars_types::UnixMillis;
 use ars_wire::state::TranscriptVerb;
 
-/// The store's history, `migrations/run-transcript/`.
+/// Migrations of the store, `migrations/run-transcript/`.
 pub const TRANSCRIPT_MIGRATIONS: &[Migration] = &[Migration {
     name: "0001_transcript",
     sql: include_str!("../../../../migrations/run-transcript/0001_transcript.sql"),
 }];
 
-/// What most verbs answer.
+/// Answer of most verbs.
 const OK: &str = r#"{"ok":true}"#;
 
 /// Transcripts on one SQLite database.
@@ -54,7 +53,7 @@ impl<S: Sql> Store<S> for TranscriptStore<S> {
         matches!(verb, TranscriptVerb::Owner | TranscriptVerb::Write)
     }
 
-    /// Without an owner there are no rows either: nothing is written before there is one, and all go together.
+    /// Returns whether there is no owner. Rows exist only together with an owner.
     fn is_empty(&self) -> Result<bool, SqlError> {
         Ok(self.sql.query("SELECT 1 FROM transcript_owners LIMIT 1", &[])?.is_empty())
     }

@@ -1,7 +1,6 @@
-//! Everything of a run: `{ rows, attachments }`, rows by (idx, part); of an unknown run two empty lists (state-worker
-//! supplement section 10.1).
+//! The rows and attachments of a run: `{ rows, attachments }`, rows by (idx, part). Both are empty for an unknown run.
 //!
-//! A transcript may be tens of megabytes: each row is gone before the next one comes.
+//! A transcript may be tens of megabytes, so only one row is in memory at a time.
 
 use serde::Serialize;
 
@@ -42,7 +41,7 @@ impl<S: Sql> TranscriptStore<S> {
     }
 }
 
-// Not as JSON of SQLite's making: a part that is escaped anew may outgrow one value of SQLite.
+// Not serialized by SQLite, because an escaped part may exceed its limit for one value.
 
 fn part(row: &Row) -> Result<Option<String>, SqlError> {
     written(&Part { idx: row.integer(0)?, part: row.integer(1)?, json: row.text(2)? })

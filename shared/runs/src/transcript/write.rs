@@ -1,4 +1,4 @@
-//! Writes parts and attachments, each in place of what has its key (state-worker supplement section 10.1).
+//! Writes parts and attachments, replacing those with the same key.
 
 use serde_json::{Map, Value as Json};
 
@@ -13,7 +13,7 @@ use ars_types::RunId;
 use super::{OK, TranscriptStore};
 use crate::ledger::{FENCED, UNKNOWN_RUN, generation};
 
-/// Bytes of one part (document 2 section 8).
+/// Maximum bytes of one part.
 const MAX_PART: usize = 1_500_000;
 
 struct Part<'a> {
@@ -77,7 +77,7 @@ impl<S: Sql> TranscriptStore<S> {
     }
 }
 
-/// Reads every entry of a list, naming the first that is malformed.
+/// Reads every entry of a list. The refusal names the first malformed one.
 fn list<'a, T>(
     body: &'a Map<String, Json>,
     name: &str,

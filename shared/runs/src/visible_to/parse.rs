@@ -1,4 +1,4 @@
-//! Reads a predicate from JSON within its bounds.
+//! Parses a predicate from JSON within its limits.
 
 use ars_types::Visibility;
 use serde_json::{Map, Value};
@@ -6,16 +6,16 @@ use serde_json::{Map, Value};
 use super::Filter;
 use ars_store::Refusal;
 
-/// Filters below the root, at most (section 6).
+/// Maximum nesting of filters below the root.
 const MAX_DEPTH: usize = 8;
-/// Entries of one list, at most (section 6).
+/// Maximum entries of one list.
 const MAX_ENTRIES: usize = 1000;
-/// Ids, repositories, words and users of the whole predicate, at most (document 2 section 4.3).
+/// Maximum number of ids, repositories, words and users in the whole predicate.
 const MAX_IDS: usize = 100;
 
 const FIELD: &str = "visibleTo";
 
-/// Parses a predicate; a malformed or too large one is refused.
+/// Parses a predicate. Rejects a malformed or too large one.
 pub fn parse(value: &Value) -> Result<Filter, Refusal> {
     let mut reader = Reader { ids: 0 };
     let filter = reader.filter(value, 0)?;
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_refused_and_never_reads_as_all() {
+    fn unknown_filter_is_rejected_and_never_all() {
         for bad in [
             json!(null),
             json!("all"),
@@ -156,7 +156,7 @@ mod tests {
         let channels = |count| json!({ "kind": "channels-in", "channelIds": ids(count) });
         assert!(parse(&channels(100)).is_ok());
         assert!(parse(&channels(101)).is_err());
-        // Counted over the whole tree, a user and a word as one each.
+        // Counted over the whole tree; a user and a word count one each.
         let mixed = |count| {
             json!({ "kind": "or", "of": [channels(count), { "kind": "user-is", "userId": "u" },
                 { "kind": "visibility-in", "visibilities": ["public"] }, { "kind": "repos-in", "repos": ["o/n"] }] })

@@ -1,21 +1,21 @@
 //! A predicate as a condition over the `runs` table.
 //!
-//! No id ever becomes SQL text: every list of the predicate travels in one bound JSON parameter, because the edge
-//! platform binds at most 100 values. `max` and `min` stand for OR and AND, because a chain of those operators is as
-//! deep as it is long and the edge platform allows 100 levels; a function's arguments are one level.
+//! Ids never become SQL text: every list of the predicate is bound in one JSON parameter, because the edge platform
+//! binds at most 100 values. `max` and `min` replace OR and AND: a chain of those operators is as deep as it is long
+//! and the edge platform allows 100 levels, while a function's arguments are one level.
 
 use serde_json::{Value, json};
 
 use super::Filter;
 
-/// What a predicate comes to.
+/// A compiled predicate.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Condition {
-    /// It allows everything.
+    /// Allows every run.
     Always,
-    /// It allows nothing.
+    /// Allows no run.
     Never,
-    /// It depends on the row.
+    /// Depends on the row.
     Where {
         /// An expression of 0 or 1.
         sql: String,
@@ -24,7 +24,7 @@ pub(crate) enum Condition {
     },
 }
 
-/// Compiles a predicate; `placeholder` is the parameter its lists will be bound to, such as `?5`.
+/// Compiles a predicate. `placeholder` is the parameter to which its lists are bound, such as `?5`.
 pub(crate) fn condition(filter: &Filter, placeholder: &str) -> Condition {
     let mut compiler = Compiler { placeholder, lists: Vec::new() };
     match compiler.node(filter) {
@@ -51,7 +51,7 @@ impl Compiler<'_> {
             Filter::None => Node::Constant(false),
             Filter::ChannelsIn(channels) => self.listed("channel_id", json!(channels)),
             Filter::UserIs(user) => self.listed("user_id", json!([user])),
-            // An absent repository is stored as empty text, which no list can hold.
+            // An absent repository is stored as empty text, which no list contains.
             Filter::ReposIn(repos) => self.listed("repo", json!(repos)),
             Filter::VisibilityIn(words) => self.listed("visibility", json!(words)),
             Filter::Or(of) => self.any(of),
@@ -72,8 +72,8 @@ impl Compiler<'_> {
         Node::Sql(format!("{column} IN (SELECT value FROM json_each({placeholder}, '$[{index}]'))"))
     }
 
-    /// The alternatives of an OR, with the lists of each column as one: SQLite looks into one list at once, and into a
-    /// hundred one by one.
+    /// Compiles an OR, merging the lists of each column into one: SQLite searches one list once, and a hundred lists
+    /// one by one.
     fn any(&mut self, of: &[Filter]) -> Node {
         let mut lists =
             [("channel_id", vec![]), ("user_id", vec![]), ("repo", vec![]), ("visibility", vec![])];
@@ -93,8 +93,8 @@ impl Compiler<'_> {
     }
 }
 
-/// Joins conditions by `function`; one that is constantly `decisive` settles the whole. At most 100 are not constant,
-/// as each names an id: a function takes that many arguments.
+/// Joins conditions by `function`. A constant `decisive` condition decides the result. At most 100 conditions are not
+/// constant, because each has an id, and a function accepts that many arguments.
 fn joined(nodes: Vec<Node>, function: &str, decisive: bool) -> Node {
     let mut parts = Vec::new();
     for node in nodes {
@@ -106,7 +106,7 @@ fn joined(nodes: Vec<Node>, function: &str, decisive: bool) -> Node {
     }
     match parts.len() {
         0 => Node::Constant(!decisive),
-        // With one argument `max` would be the aggregate.
+        // With one argument `max` is the aggregate function.
         1 => Node::Sql(parts.remove(0)),
         _ => Node::Sql(format!("{function}({})", parts.join(", "))),
     }
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_travel_as_one_parameter_and_never_as_text_of_the_statement() {
+    fn ids_are_bound_as_one_parameter() {
         let filter =
             Filter::Or(vec![channel("x'); --"), Filter::And(vec![Filter::All, Filter::UserIs("u".into())])]);
         let expected = Condition::Where {
