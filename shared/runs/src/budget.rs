@@ -82,7 +82,8 @@ fn shorten(event: &mut Value) {
     let rest = size - text.chars().map(escaped).sum::<usize>();
     let mut room = MAX_EVENT_BYTES.saturating_sub(rest + escaped(ELLIPSIS));
     let fits = |char: &(usize, char)| {
-        let (wanted, had) = (escaped(char.1), room);
+        let wanted = escaped(char.1);
+        let had = room;
         room = room.saturating_sub(wanted);
         wanted <= had
     };
@@ -131,7 +132,8 @@ fn without_spans(events: &[Value], sizes: &[usize], room: usize) -> Vec<bool> {
 /// Keeps the events that fit, alternating between both ends and starting with the first event.
 fn ends_that_fit(sizes: &[usize], mut kept: Vec<bool>, mut room: usize) -> Vec<bool> {
     let candidates = (0..kept.len()).filter(|&index| kept[index]).collect::<Vec<_>>();
-    let (mut front, mut back) = (0, candidates.len());
+    let mut front = 0;
+    let mut back = candidates.len();
     while front < back {
         let from_front = front + back <= candidates.len();
         let index = candidates[if from_front { front } else { back - 1 }];

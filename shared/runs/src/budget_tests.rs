@@ -34,7 +34,7 @@ fn record(events: Vec<Value>) -> RunRecord {
     }
 }
 
-fn said(seq: usize, bytes: usize) -> Value {
+fn text_event(seq: usize, bytes: usize) -> Value {
     json!({ "type": "assistant", "text": "x".repeat(bytes), "seq": seq })
 }
 
@@ -52,7 +52,7 @@ fn spans(record: &RunRecord) -> Vec<&str> {
 
 #[test]
 fn fitting_record_is_unchanged() {
-    let mut small = record(vec![said(1, 10)]);
+    let mut small = record(vec![text_event(1, 10)]);
     assert_eq!(fit(small.clone()), small);
     small.truncated = true;
     assert_eq!(fit(small.clone()), small, "the flag is not touched either");
@@ -60,12 +60,12 @@ fn fitting_record_is_unchanged() {
 
 #[test]
 fn large_event_is_cut_to_exactly_its_limit() {
-    let cut = fit(record(vec![said(1, 70_000)]));
+    let cut = fit(record(vec![text_event(1, 70_000)]));
     let text = cut.events[0].to_string();
     assert_eq!(text.len(), MAX_EVENT_BYTES);
     assert!(text.contains("x…\""));
     assert_eq!((cut.truncated, cut.stored_event_count), (false, 1));
-    let at_limit = said(1, 70_000 - (said(1, 70_000).to_string().len() - MAX_EVENT_BYTES));
+    let at_limit = text_event(1, 70_000 - (text_event(1, 70_000).to_string().len() - MAX_EVENT_BYTES));
     assert_eq!(fit(record(vec![at_limit.clone()])).events[0], at_limit);
 }
 
@@ -96,7 +96,7 @@ fn middle_spans_go_first_in_pairs() {
         span("span_start", "first", "tool.bash", 60_000),
         span("span_end", "first", "tool.bash", 60_000),
     ];
-    events.extend((2..24).map(|seq| said(seq, 60_000)));
+    events.extend((2..24).map(|seq| text_event(seq, 60_000)));
     events.insert(14, span("span_start", "middle", "tool.bash", 60_000));
     events.insert(16, span("span_end", "middle", "tool.bash", 60_000));
     events.push(span("span_end", "request", "request", 60_000));
@@ -106,7 +106,7 @@ fn middle_spans_go_first_in_pairs() {
     assert_eq!(seqs(&cut), (1..24).collect::<Vec<_>>(), "no content event went");
     assert_eq!((cut.truncated, cut.event_count, cut.stored_event_count), (true, 29, 27));
     // With more content, the other spans go too, except those of the head.
-    events.extend((24..26).map(|seq| said(seq, 60_000)));
+    events.extend((24..26).map(|seq| text_event(seq, 60_000)));
     let cut = fit(record(events));
     assert_eq!(spans(&cut), ["request", "request"]);
     assert_eq!(seqs(&cut), (1..26).collect::<Vec<_>>());
@@ -114,7 +114,7 @@ fn middle_spans_go_first_in_pairs() {
 
 #[test]
 fn then_the_middle_goes_and_both_ends_stay() {
-    let cut = fit(record((1..=40).map(|seq| said(seq, 60_000)).collect()));
+    let cut = fit(record((1..=40).map(|seq| text_event(seq, 60_000)).collect()));
     let kept = seqs(&cut);
     // 26 events fit, alternating between the first and the last.
     assert_eq!(kept, (1..=13).chain(28..=40).collect::<Vec<_>>());
@@ -132,7 +132,7 @@ proptest! {
             0 => json!({ "type": "span_start", "spanId": format!("s{}", seq / 2), "text": "é".repeat(bytes / 2), "seq": seq }),
             1 => json!({ "type": "span_end", "spanId": format!("s{}", seq / 2), "summary": "\"".repeat(*bytes), "seq": seq }),
             2 => json!({ "type": "input", "text": "i".repeat(*bytes), "seq": seq }),
-            _ => said(seq, *bytes),
+            _ => text_event(seq, *bytes),
         });
         let source = record(events.collect());
         let cut = fit(source.clone());

@@ -10,9 +10,9 @@ pub mod retention;
 pub mod visible_to;
 
 mod acceptance;
+mod canonical;
 mod closing;
 mod ledger;
-mod plain;
 mod record;
 mod store;
 mod transcript;

@@ -1,22 +1,22 @@
-//! Changes to overrides. Each makes a copy, so that what could not be saved was never in force.
+//! Changes to overrides. Each returns a copy, so that a change takes effect only after it was saved.
 
 use std::collections::BTreeMap;
 
 use crate::{Fault, Scope, Scopes, instructions, read};
 
-/// Whose scope.
+/// The owner of a scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target<'a> {
-    /// A channel's, by id.
+    /// A channel, by id.
     Channel(&'a str),
-    /// A user's, by actor id.
+    /// A user, by actor id.
     User(&'a str),
-    /// The organization's.
+    /// The organization.
     Org,
 }
 
 impl Scopes {
-    /// A copy in which everything `wanted` says is set, and everything else stays.
+    /// Returns a copy with the settings of `wanted` applied. Other settings stay.
     pub fn set(&self, target: Target<'_>, wanted: &Scope) -> Result<Self, Fault> {
         if wanted.is_empty() {
             return Err(Fault::Nothing);
@@ -24,20 +24,23 @@ impl Scopes {
         self.edit(target, |scope| *scope = wanted.over(scope))
     }
 
-    /// A copy without anything of the target's.
+    /// Returns a copy without the target's scope.
     pub fn clear(&self, target: Target<'_>) -> Self {
         let mut copy = self.clone();
         copy.put(target, Scope::default());
         copy
     }
 
-    /// A copy with these instructions; empty ones are none.
+    /// Returns a copy with these instructions. Empty instructions remove them.
     pub fn instruct(&self, target: Target<'_>, text: &str) -> Result<Self, Fault> {
         instructions::check(text, "text")?;
         self.edit(target, |scope| scope.instructions = (!text.is_empty()).then(|| text.to_owned()))
     }
 
-    /// A copy in which the target's scope is changed; refused when it breaks a rule or the whole no longer fits.
+    /// Returns a copy with the target's scope changed.
+    ///
+    /// # Errors
+    /// The new scope breaks a rule, or the document is too large.
     pub fn edit(&self, target: Target<'_>, change: impl FnOnce(&mut Scope)) -> Result<Self, Fault> {
         match target {
             Target::Channel(id) => read::check_id(id, "channels")?,
@@ -48,7 +51,7 @@ impl Scopes {
         change(&mut scope);
         let mut copy = self.clone();
         copy.put(target, scope);
-        // What is saved is read by the next process: what it would refuse is refused here.
+        // The next process reads the saved document, so it must be readable.
         Self::read(&copy.document()?)
     }
 
@@ -61,7 +64,7 @@ impl Scopes {
     }
 }
 
-/// A scope that says nothing takes no room.
+/// Stores a scope. An empty one is removed.
 fn put(scopes: &mut BTreeMap<String, Scope>, id: &str, scope: Scope) {
     if scope.is_empty() {
         scopes.remove(id);
@@ -101,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn clearing_drops_everything_of_the_target_and_nothing_else() {
+    fn clear_removes_only_the_target() {
         let before = scopes(&json!({
             "channels": { "C1": { "agent": "coding", "instructions": "x" }, "C2": { "effort": "low" } },
             "users": { "C1": { "effort": "max" } },
@@ -125,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_that_could_not_be_read_back_is_refused() {
+    fn unreadable_change_is_rejected() {
         let nobody = Scope { agent: Some("no agent".into()), ..Scope::default() };
         let long = Scope { instructions: Some("x".repeat(2001)), ..Scope::default() };
         for (wanted, field) in [(nobody, "users.U1.agent"), (long, "users.U1.instructions")] {

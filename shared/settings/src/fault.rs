@@ -1,23 +1,23 @@
-//! Why settings cannot be what somebody wants them to be.
+//! Invalid settings.
 
-/// The caller's fault, phrased for the caller. Never carries the offending value.
+/// The caller's fault, phrased for the caller. Never contains the rejected value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// A field breaks its rule.
     #[error("{field} {rule}")]
     Field {
-        /// Which, from the top of the document.
+        /// Path of the field from the top of the document.
         field: String,
-        /// What is asked of it, phrased to follow its name.
+        /// The rule, phrased to follow the field's name.
         rule: &'static str,
     },
-    /// A change that changes nothing.
+    /// The change has no effect.
     #[error("there is nothing to set")]
     Nothing,
-    /// All overrides together are too much.
+    /// The overrides document is too large.
     #[error("the overrides may have at most {max} bytes")]
     TooLarge {
-        /// What fits.
+        /// Maximum size in bytes.
         max: usize,
     },
 }

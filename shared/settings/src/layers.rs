@@ -1,6 +1,6 @@
-//! What a request runs with: agent, model and effort, in the order of bot supplement section 12.3.
+//! Resolves agent, model and effort of a request (docs/reference/ingress.md#resolution).
 //!
-//! Not here: which agents and models there are. What nobody chose is the caller's to choose.
+//! Not here: the known agents and models, and the default if no layer chooses one.
 
 use std::collections::BTreeMap;
 
@@ -8,47 +8,47 @@ use ars_types::{Effort, ModelRef};
 
 use crate::Scope;
 
-/// What a directive or the thread chose.
+/// Choice of a directive or of the thread.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Choice<'a> {
-    /// The agent.
+    /// Agent.
     pub agent: Option<&'a str>,
-    /// The model.
+    /// Model.
     pub model: Option<&'a ModelRef>,
-    /// The effort.
+    /// Effort.
     pub effort: Option<Effort>,
 }
 
-/// What the installation falls back to.
+/// Defaults of the installation.
 #[derive(Debug, Clone, Copy)]
 pub struct Defaults<'a> {
-    /// The agent.
+    /// Agent.
     pub agent: Option<&'a str>,
-    /// The model of an agent that has none of its own here.
+    /// Model of an agent that is not in `models`.
     pub model: Option<&'a ModelRef>,
-    /// The model by agent.
+    /// Model by agent.
     pub models: &'a BTreeMap<String, ModelRef>,
-    /// The effort by agent.
+    /// Effort by agent.
     pub efforts: &'a BTreeMap<String, Effort>,
 }
 
-/// Everything that has a say, highest first.
+/// All layers, highest precedence first.
 #[derive(Debug, Clone, Copy)]
 pub struct Layers<'a> {
     /// The request itself.
     pub directive: Choice<'a>,
-    /// The thread, as its earlier requests chose.
+    /// The thread, as chosen by its earlier requests.
     pub thread: Choice<'a>,
-    /// Who asks.
+    /// Scope of the requester.
     pub user: &'a Scope,
-    /// Where it is asked.
+    /// Scope of the channel.
     pub channel: &'a Scope,
     /// The installation.
     pub defaults: Defaults<'a>,
 }
 
 impl<'a> Layers<'a> {
-    /// The agent that somebody chose.
+    /// Returns the agent of the highest layer that chooses one.
     pub fn agent(&self) -> Option<&'a str> {
         self.directive
             .agent
@@ -58,7 +58,7 @@ impl<'a> Layers<'a> {
             .or(self.defaults.agent)
     }
 
-    /// The model of `agent`. A scope's own model comes before what either says of the agent.
+    /// Returns the model of `agent`. In each scope, `model` precedes `models.<agent>`.
     pub fn model(&self, agent: &str) -> Option<&'a ModelRef> {
         self.directive
             .model
@@ -71,7 +71,7 @@ impl<'a> Layers<'a> {
             .or(self.defaults.model)
     }
 
-    /// The effort of `agent`, which may have one built in.
+    /// Returns the effort of `agent`, which may have a built-in one.
     pub fn effort(&self, agent: &str, built_in: Option<Effort>) -> Option<Effort> {
         self.directive
             .effort
@@ -93,7 +93,7 @@ mod tests {
         ModelRef::parse(text).unwrap()
     }
 
-    /// Every place that can choose, each choosing something of its own, and how to silence it.
+    /// Every place that can choose, each with a different choice, and a way to clear it.
     struct Full {
         directive: (Option<&'static str>, Option<ModelRef>, Option<Effort>),
         thread: (Option<&'static str>, Option<ModelRef>, Option<Effort>),
@@ -153,7 +153,7 @@ mod tests {
     type Silence = fn(&mut Full);
 
     #[test]
-    fn the_agent_is_the_directives_the_threads_the_users_the_channels_then_the_default() {
+    fn agent_layers_have_the_documented_precedence() {
         let mut full = full();
         let order: [(&str, Silence); 5] = [
             ("asked", |full| full.directive.0 = None),
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scopes_own_model_comes_before_what_either_scope_says_of_the_agent() {
+    fn scope_model_precedes_agent_models() {
         let mut full = full();
         let order: [(&str, Silence); 8] = [
             ("directive/m", |full| full.directive.1 = None),
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_of_one_agent_holds_for_no_other() {
+    fn agent_settings_do_not_affect_other_agents() {
         let mut full = full();
         full.directive = (None, None, None);
         full.thread = (None, None, None);

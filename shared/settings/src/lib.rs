@@ -1,10 +1,9 @@
-//! Layered settings: what a channel and a user want of their requests, and what that comes to.
+//! Layered settings of channels, users and the organization.
 //!
-//! A [`Scope`] is what one channel, user or organization says; [`Scopes`] are those of the configuration file, or the
-//! overrides made at run time, and the latter win key by key. [`Layers`] resolves agent, model and effort. The
-//! [`ConfigStore`] keeps documents such as the overrides by version, whatever they say. Implements bot supplement
-//! section 12.3 and state-worker supplement section 14. Not here: the configuration file, and who may change what
-//! (`ars-auth`).
+//! A [`Scope`] holds the settings of one channel, user or organization. [`Scopes`] are those of the configuration file
+//! or the overrides made at run time, which win key by key. [`Layers`] resolves agent, model and effort. The
+//! [`ConfigStore`] stores versioned documents such as the overrides, independent of their content. Not here: the
+//! configuration file, and the permission to change settings (`ars-auth`).
 #![forbid(unsafe_code)]
 
 mod edit;

@@ -1,6 +1,6 @@
-//! Reads scopes from JSON, field by field, so that a fault names its field and never its value.
+//! Parses scopes from JSON field by field, so that a fault names its field and never its value.
 //!
-//! An unknown key is refused: it is a setting that would not work.
+//! Unknown keys are rejected, because they would be settings without an effect.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use serde_json::{Map, Value};
 
 use crate::{Fault, Scope, Scopes, instructions};
 
-/// Characters of a channel's or a user's id; as long as keys are (state-worker supplement section 1.5).
+/// Maximum characters of a channel's or user's id, as for store keys.
 const MAX_ID_CHARS: usize = 200;
-/// Characters of an agent's name; those of the service are far shorter.
+/// Maximum characters of an agent's name.
 const MAX_AGENT_CHARS: usize = 64;
 
-/// The overrides document: `{ channels, users, org? }`.
+/// Parses the overrides document: `{ channels, users, org? }`.
 pub(crate) fn scopes(value: &Value) -> Result<Scopes, Fault> {
     let Value::Object(document) = value else {
         return Err(Fault::field("overrides", "must be an object"));
@@ -38,13 +38,13 @@ fn by_id(document: &Map<String, Value>, key: &'static str) -> Result<BTreeMap<St
     entries.collect()
 }
 
-/// Whether somebody's id can stand in the document.
+/// Checks the id of a channel or user.
 pub(crate) fn check_id(id: &str, field: &'static str) -> Result<(), Fault> {
     let is_id = !id.is_empty() && id.chars().count() <= MAX_ID_CHARS && !id.contains(char::is_control);
     if is_id { Ok(()) } else { Err(Fault::field(field, "must have ids of 1 to 200 characters")) }
 }
 
-/// One scope, which stands at `path`.
+/// Parses one scope, located at `path`.
 pub(crate) fn scope(value: &Value, path: &str) -> Result<Scope, Fault> {
     const KEYS: [&str; 7] = ["agent", "model", "models", "effort", "efforts", "instructions", "mcpServers"];
     let Value::Object(scope) = value else {
@@ -80,7 +80,7 @@ fn agent(value: &Value) -> Option<String> {
     value.as_str().filter(|name| is_agent_name(name)).map(str::to_owned)
 }
 
-/// Whether an agent could be called so. Which agents there are is not known here.
+/// Returns whether a name has the form of an agent's name. The known agents are not checked here.
 fn is_agent_name(name: &str) -> bool {
     (1..=MAX_AGENT_CHARS).contains(&name.len())
         && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'_')

@@ -1,4 +1,4 @@
-//! What one channel, user or organization says of its requests.
+//! The settings of one channel, user or organization.
 
 use std::collections::BTreeMap;
 
@@ -6,38 +6,38 @@ use ars_types::{Effort, ModelRef};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// One scope; what it does not say is left to the scopes below it.
+/// One scope. Absent settings are resolved by lower scopes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Scope {
-    /// The agent of a request that names none.
+    /// Agent of requests that name none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// The model, whichever agent it is.
+    /// Model for any agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelRef>,
-    /// The model by agent.
+    /// Model by agent.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub models: BTreeMap<String, ModelRef>,
-    /// The effort, whichever agent it is.
+    /// Effort for any agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effort: Option<Effort>,
-    /// The effort by agent.
+    /// Effort by agent.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub efforts: BTreeMap<String, Effort>,
     /// Advice to the model. It never chooses an agent or a model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
-    /// External MCP servers by name, as they were given.
+    /// External MCP servers by name, as given.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub mcp_servers: Map<String, Value>,
 }
 
 impl Scope {
-    /// What this scope says, and where it says nothing, what the one `below` does (section 12.3, "scope content").
+    /// Returns this scope with its absent settings filled from the scope `below`.
     ///
-    /// Key by key, and `models.<agent>`, `efforts.<agent>` and each server are keys of their own: whoever sets the
-    /// model of one agent has not taken away that of another.
+    /// `models.<agent>`, `efforts.<agent>` and each server are separate keys: setting the model of one agent keeps that
+    /// of another.
     #[must_use]
     pub fn over(&self, below: &Self) -> Self {
         Self {
@@ -51,20 +51,19 @@ impl Scope {
         }
     }
 
-    /// Whether it says nothing at all.
+    /// Returns whether it has no setting.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Every agent it names, each with the key that names it.
+    /// Returns every agent it names, each with the key that names it.
     pub fn agents(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let own = self.agent.iter().map(|agent| ("agent", agent.as_str()));
         let models = self.models.keys().map(|agent| ("models", agent.as_str()));
         own.chain(models).chain(self.efforts.keys().map(|agent| ("efforts", agent.as_str())))
     }
 
-    /// The servers of a request: those of the organization, then of the channel, then of the user; of two of one name
-    /// the first.
+    /// Merges the servers of a request: organization, then channel, then user. The first of equal names wins.
     pub fn servers(org: &Self, channel: &Self, user: &Self) -> Map<String, Value> {
         org.servers_over(&channel.servers_over(&user.mcp_servers))
     }
@@ -95,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_above_wins_key_by_key_and_what_it_leaves_open_stays() {
+    fn upper_scope_wins_key_by_key() {
         let below = read(&json!({
             "agent": "general", "model": "a/below", "models": { "coding": "a/c", "review": "a/r" },
             "effort": "low", "efforts": { "coding": "low" }, "instructions": "below",
@@ -116,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_servers_of_one_name_the_organizations_wins_then_the_channels() {
+    fn organization_servers_win_then_channel_servers() {
         let scope = |servers: Value| read(&json!({ "mcpServers": servers }));
         let org = scope(json!({ "a": 1 }));
         let channel = scope(json!({ "a": 2, "b": 2 }));

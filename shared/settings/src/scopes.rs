@@ -1,4 +1,4 @@
-//! The scopes of an installation: those of its configuration file, or the overrides made at run time.
+//! The scopes of an installation, from its configuration file or as overrides made at run time.
 
 use std::collections::BTreeMap;
 
@@ -7,28 +7,31 @@ use serde_json::Value;
 
 use crate::{Fault, Scope, Target, read};
 
-/// Bytes of the whole overrides document (bot supplement section 12.3, state-worker supplement section 14).
+/// Maximum bytes of the overrides document.
 pub const MAX_BYTES: usize = 256 * 1024;
 
-/// Scopes by whose they are. As JSON they are the overrides document, `{ channels, users, org? }`.
+/// Scopes by owner. As JSON they are the overrides document, `{ channels, users, org? }`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Scopes {
-    /// Of channels, by id.
+    /// Scopes of channels, by id.
     pub channels: BTreeMap<String, Scope>,
-    /// Of users, by actor id.
+    /// Scopes of users, by actor id.
     pub users: BTreeMap<String, Scope>,
-    /// Of the organization.
+    /// Scope of the organization.
     #[serde(skip_serializing_if = "Scope::is_empty")]
     pub org: Scope,
 }
 
 impl Scopes {
-    /// Reads the overrides document.
+    /// Parses the overrides document.
     pub fn read(document: &Value) -> Result<Self, Fault> {
         read::scopes(document)
     }
 
-    /// The overrides document, as long as it fits.
+    /// Returns the overrides document.
+    ///
+    /// # Errors
+    /// The document is too large.
     pub fn document(&self) -> Result<Value, Fault> {
         let document = serde_json::to_value(self).map_err(|_| Fault::field("overrides", "must be JSON"))?;
         if document.to_string().len() > MAX_BYTES {
@@ -37,7 +40,7 @@ impl Scopes {
         Ok(document)
     }
 
-    /// What these say of one channel, user or the organization themselves.
+    /// Returns the target's scope.
     pub fn of(&self, target: Target<'_>) -> Option<&Scope> {
         match target {
             Target::Channel(id) => self.channels.get(id),
@@ -46,7 +49,7 @@ impl Scopes {
         }
     }
 
-    /// What holds for one of them: these, replaced key by key by the overrides.
+    /// Returns the target's scope with the overrides applied key by key.
     pub fn effective(&self, overrides: &Self, target: Target<'_>) -> Scope {
         let below = self.of(target);
         let Some(above) = overrides.of(target) else { return below.cloned().unwrap_or_default() };
@@ -76,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_names_its_field_and_not_its_value() {
+    fn fault_names_the_field_but_not_the_value() {
         let channel = |scope: Value| json!({ "channels": { "C1": scope } });
         let long = "x".repeat(201);
         for (document, field) in [

@@ -1,7 +1,6 @@
-//! The storage port on rusqlite: the bot's embedded store, and the store tests of every crate.
+//! The storage port on rusqlite, for the bot's embedded store and the store tests of every crate.
 //!
-//! Not here: SQL text and migrations (each store owns its own), threads (a `NativeSql` belongs to one).
-//! Implements the storage half of "one storage implementation" (docs/ARCHITECTURE.md).
+//! A `NativeSql` belongs to one thread. Not here: SQL text and migrations (each store has its own).
 
 mod limits;
 mod transaction;
@@ -15,11 +14,11 @@ use rusqlite::{
 
 use ars_sql::{Row, Sql, SqlError, Value};
 
-/// How long a writer waits for another process's write. Only a second process on one data directory ever waits.
+/// Timeout for the write lock. Only a second process on the same data directory ever waits.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-/// Prepared statements kept: all statements of a store with room for the shapes of a filtered list.
+/// Size of the statement cache: all statements of a store, and room for the shapes of a filtered list.
 const CACHED_STATEMENTS: usize = 64;
-/// 2^53 - 1: what a row of the edge platform can carry.
+/// 2^53 - 1, the largest integer in a row of the edge platform.
 const MAX_SAFE_INTEGER: i64 = (1 << 53) - 1;
 
 /// One SQLite connection with the edge platform's limits.
@@ -28,9 +27,9 @@ pub struct NativeSql {
 }
 
 impl NativeSql {
-    /// Opens or makes a database file, readable by its owner only.
+    /// Opens or creates a database file that only its owner can read.
     ///
-    /// Write-ahead log with a full sync per commit: a write that reports success survives a power cut.
+    /// Uses a write-ahead log with a full sync per commit: a successful write survives a power failure.
     pub fn open(path: &Path) -> Result<Self, SqlError> {
         make_private(path)?;
         let sql = Self::over(Connection::open(path).map_err(engine)?)?;
@@ -40,7 +39,7 @@ impl NativeSql {
         Ok(sql)
     }
 
-    /// A database that lives as long as the value.
+    /// Opens an in-memory database, which is deleted with the value.
     pub fn in_memory() -> Result<Self, SqlError> {
         Self::over(Connection::open_in_memory().map_err(engine)?)
     }
@@ -86,8 +85,8 @@ impl Sql for NativeSql {
     }
 }
 
-/// Makes the file before SQLite does, which would let the umask decide who may read it. SQLite gives the log
-/// beside it the same permissions.
+/// Creates the file before SQLite does, because SQLite would apply the umask. SQLite gives the log the same
+/// permissions.
 fn make_private(path: &Path) -> Result<(), SqlError> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(false);
@@ -96,11 +95,11 @@ fn make_private(path: &Path) -> Result<(), SqlError> {
     options.open(path).map(drop).map_err(|error| SqlError::Engine(format!("the database file: {error}")))
 }
 
-/// Binds every number as a double, because the edge platform does: a statement that only works with integers
-/// fails here too.
+/// Binds every number as a double, like the edge platform, so that a statement that requires integers fails here too.
 fn bind(statement: &mut CachedStatement<'_>, params: &[Value]) -> Result<(), SqlError> {
     if statement.parameter_count() != params.len() {
-        let (wanted, given) = (statement.parameter_count(), params.len());
+        let wanted = statement.parameter_count();
+        let given = params.len();
         return Err(SqlError::Engine(format!("{wanted} parameters wanted, {given} given")));
     }
     for (index, value) in (1..).zip(params) {
@@ -131,7 +130,7 @@ fn read(index: usize, value: ValueRef<'_>) -> Result<Value, SqlError> {
     }
 }
 
-/// SQLite's own words name statements and columns, never bound values.
+/// Messages of SQLite contain statements and columns, never bound values.
 #[expect(clippy::needless_pass_by_value, reason = "the shape map_err wants")]
 fn engine(error: rusqlite::Error) -> SqlError {
     SqlError::Engine(error.to_string())
@@ -142,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_opened_with_a_log_and_a_full_sync_per_commit() {
+    fn files_use_a_log_with_full_sync() {
         let folder = tempfile::tempdir().unwrap();
         let sql = NativeSql::open(&folder.path().join("store.sqlite3")).unwrap();
         let journal: String = sql.connection.pragma_query_value(None, "journal_mode", |r| r.get(0)).unwrap();

@@ -1,12 +1,12 @@
 //! The edge platform's SQLite limits, applied natively so that a statement cannot work on one platform only.
 //!
-//! Not a security boundary: every statement is ours. The numbers were probed on the pinned workerd.
+//! Not a security boundary: no statement comes from a caller. The numbers were measured on the pinned workerd.
 
 use rusqlite::{Connection, limits::Limit};
 
 use ars_sql::SqlError;
 
-/// Bytes of one text, row or statement result; just above the largest request body.
+/// Bytes of one text, row or statement result, just above the largest request body.
 const LENGTH: i32 = 2_200_000;
 /// Bytes of one statement.
 const STATEMENT: i32 = 100_000;
@@ -17,7 +17,7 @@ const FUNCTION_ARGUMENTS: i32 = 127;
 /// Bound parameters of one statement.
 const PARAMETERS: i32 = 100;
 
-/// Words the edge platform refuses at the start of a statement.
+/// Keywords that the edge platform rejects at the start of a statement.
 const REFUSED: [&str; 6] = ["BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE", "PRAGMA"];
 
 pub(crate) fn apply(connection: &Connection) -> rusqlite::Result<()> {

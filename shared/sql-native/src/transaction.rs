@@ -1,6 +1,6 @@
-//! `BEGIN IMMEDIATE` … `COMMIT`, with a rollback on `Err`, on panic and on a commit that fails.
+//! `BEGIN IMMEDIATE` … `COMMIT`, with a rollback on `Err`, on panic and on a failed commit.
 //!
-//! Not here: nesting. A transaction inside a transaction is an error of the inner one.
+//! Not here: nesting. A transaction inside a transaction fails.
 
 use rusqlite::Connection;
 
@@ -8,22 +8,22 @@ use ars_sql::SqlError;
 
 use crate::engine;
 
-/// Rolls back when dropped before the commit, so a panic in the body leaves nothing behind either.
+/// Rolls back when dropped before the commit, including on panic.
 struct Open<'a> {
     connection: &'a Connection,
 }
 
 impl Drop for Open<'_> {
     fn drop(&mut self) {
-        // After a failed statement SQLite may have rolled back by itself; then there is nothing to end.
+        // SQLite may have rolled back already after a failed statement.
         if !self.connection.is_autocommit() {
-            // A rollback that fails leaves the transaction open, and the next BEGIN reports that.
+            // A failed rollback leaves the transaction open, and the next BEGIN reports that.
             let _ = self.connection.execute_batch("ROLLBACK");
         }
     }
 }
 
-/// Takes the write lock first: a transaction that reads and then writes can never find the lock taken midway.
+/// Acquires the write lock first, so that a transaction never fails to upgrade from reading to writing.
 pub(crate) fn run<T, E: From<SqlError>>(
     connection: &Connection,
     body: impl FnOnce() -> Result<T, E>,

@@ -1,4 +1,4 @@
-//! The adapter against real SQLite: what every store above it relies on.
+//! The adapter against real SQLite: the properties on which every store depends.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -39,7 +39,7 @@ fn values_round_trip() {
 }
 
 #[test]
-fn an_integer_that_the_edge_cannot_carry_is_an_error_not_a_rounded_number() {
+fn integer_beyond_a_double_is_an_error() {
     let sql = store();
     sql.execute("INSERT INTO t (n) VALUES (9007199254740993)", &[]).unwrap();
     assert!(matches!(sql.query("SELECT n FROM t", &[]), Err(SqlError::Shape(_))));
@@ -61,7 +61,7 @@ fn an_error_rolls_back_what_the_body_wrote() {
 }
 
 #[test]
-fn a_panic_rolls_back_and_the_connection_stays_usable() {
+fn panic_rolls_back_and_connection_stays_usable() {
     let sql = store();
     let panicked = catch_unwind(AssertUnwindSafe(|| {
         let _: Result<(), SqlError> = sql.transaction(|| {
@@ -121,7 +121,7 @@ fn a_file_is_private_and_keeps_its_rows() {
     let sql = NativeSql::open(&path).unwrap();
     sql.execute("CREATE TABLE t (n INTEGER) STRICT", &[]).unwrap();
     insert(&sql, 7).unwrap();
-    // A second connection sees the row while the first is open: it is in the log, not in a cache.
+    // A second connection sees the row while the first is open, because it is in the log.
     assert_eq!(count(&NativeSql::open(&path).unwrap()), 1);
     drop(sql);
     assert_eq!(count(&NativeSql::open(&path).unwrap()), 1);
@@ -134,7 +134,7 @@ fn a_file_is_private_and_keeps_its_rows() {
 }
 
 #[test]
-fn a_failing_migration_step_leaves_nothing_and_a_newer_history_is_ignored() {
+fn failed_step_rolls_back_and_newer_history_is_ignored() {
     let sql = NativeSql::in_memory().unwrap();
     let good = Migration { name: "0001_a", sql: "CREATE TABLE a (x);\n" };
     let bad = Migration { name: "0002_b", sql: "CREATE TABLE b (x);\nCREATE TABLE b (x);\n" };

@@ -1,39 +1,39 @@
 //! The migration runner: numbered, append-only steps, each applied once together with the row that records it.
 //!
-//! An older binary that meets a newer schema ignores the steps it does not know: stores expand before they
-//! contract (migrations/README.md).
+//! An older binary ignores the unknown steps of a newer schema, because schemas expand before they contract
+//! (migrations/README.md).
 
 use crate::{Sql, SqlError, Value};
 
-/// One step of a store's history, `migrations/<store>/NNNN_name.sql`.
+/// One migration of a store, `migrations/<store>/NNNN_name.sql`.
 #[derive(Debug, Clone, Copy)]
 pub struct Migration {
-    /// The file's stem, such as `0001_runs`; steps run in the order of the slice they stand in.
+    /// Stem of the file, such as `0001_runs`. Steps run in the order of their slice.
     pub name: &'static str,
-    /// The file's text: statements separated by `;` at the end of a line.
+    /// Text of the file: statements separated by `;` at the end of a line.
     pub sql: &'static str,
 }
 
-/// Why a store could not be brought up to date.
+/// Why a migration failed.
 #[derive(Debug, thiserror::Error)]
 pub enum MigrationError {
-    /// One step failed; it left nothing behind.
+    /// One step failed and was rolled back.
     #[error("migration {name} failed")]
     Step {
-        /// The step.
+        /// Name of the step.
         name: &'static str,
-        /// What SQLite said.
+        /// Error of SQLite.
         #[source]
         source: SqlError,
     },
-    /// The history table could not be read or made.
+    /// The history table could not be read or created.
     #[error("migration history unavailable")]
     History(#[from] SqlError),
 }
 
 const HISTORY: &str = "CREATE TABLE IF NOT EXISTS _migrations (name TEXT PRIMARY KEY) STRICT";
 
-/// Applies the steps that the store has not seen, in order, each in its own transaction.
+/// Applies the pending steps in order, each in its own transaction.
 pub fn migrate<S: Sql>(sql: &S, steps: &[Migration]) -> Result<(), MigrationError> {
     sql.execute(HISTORY, &[])?;
     let applied = sql.query("SELECT name FROM _migrations", &[])?;
@@ -52,8 +52,7 @@ pub fn migrate<S: Sql>(sql: &S, steps: &[Migration]) -> Result<(), MigrationErro
     Ok(())
 }
 
-/// Splits a step at `;` line ends and drops comment-only lines. Triggers, which hold inner semicolons, keep
-/// theirs off the line ends.
+/// Splits a step at `;` line ends and drops comment lines. The inner semicolons of triggers are not at line ends.
 fn statements(text: &str) -> impl Iterator<Item = &str> {
     text.split(";\n").map(str::trim).filter(|statement| {
         statement.lines().any(|line| !line.trim().is_empty() && !line.trim_start().starts_with("--"))

@@ -1,11 +1,11 @@
-//! Values and rows that cross the storage port.
+//! Values and rows of the storage port.
 
 use crate::SqlError;
 
-/// Largest integer that survives a JavaScript number, which a Durable Object's rows pass through.
+/// Largest integer that a JavaScript number represents exactly. Rows of a Durable Object have such numbers.
 const MAX_SAFE_INTEGER: i64 = (1 << 53) - 1;
 
-/// One SQLite value. Blobs are not used by any store, so there is no variant for them.
+/// One SQLite value. No store uses blobs.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     /// SQL NULL.
@@ -32,7 +32,7 @@ impl From<String> for Value {
 
 impl From<i64> for Value {
     fn from(number: i64) -> Self {
-        // Saturating keeps both adapters alike; every stored number is a time, count or size far below.
+        // Both adapters saturate. Every stored number is a time, count or size far below the limit.
         Self::Integer(number.clamp(-MAX_SAFE_INTEGER, MAX_SAFE_INTEGER))
     }
 }
@@ -60,12 +60,12 @@ impl<T: Into<Value>> From<Option<T>> for Value {
 pub struct Row(Vec<Value>);
 
 impl Row {
-    /// A row of these columns.
+    /// Returns a row of these columns.
     pub fn new(columns: Vec<Value>) -> Self {
         Self(columns)
     }
 
-    /// Column `index` as an integer. Doubles without a fraction count: JavaScript has only one number type.
+    /// Returns column `index` as an integer. Accepts doubles without a fraction, because JavaScript has only doubles.
     pub fn integer(&self, index: usize) -> Result<i64, SqlError> {
         match self.0.get(index) {
             Some(Value::Integer(number)) => Ok(*number),
@@ -76,7 +76,7 @@ impl Row {
         }
     }
 
-    /// Column `index` as a double.
+    /// Returns column `index` as a double.
     pub fn real(&self, index: usize) -> Result<f64, SqlError> {
         match self.0.get(index) {
             Some(Value::Integer(number)) => Ok(*number as f64),
@@ -85,7 +85,7 @@ impl Row {
         }
     }
 
-    /// Column `index` as text.
+    /// Returns column `index` as text.
     pub fn text(&self, index: usize) -> Result<&str, SqlError> {
         match self.0.get(index) {
             Some(Value::Text(text)) => Ok(text),
@@ -93,7 +93,7 @@ impl Row {
         }
     }
 
-    /// Column `index` as text, moved out of the row.
+    /// Moves column `index` out of the row as text.
     pub fn into_text(mut self, index: usize) -> Result<String, SqlError> {
         match self.0.get_mut(index) {
             Some(Value::Text(text)) => Ok(std::mem::take(text)),
@@ -101,13 +101,13 @@ impl Row {
         }
     }
 
-    /// Whether column `index` is NULL or missing.
+    /// Returns whether column `index` is NULL or missing.
     pub fn is_null(&self, index: usize) -> bool {
         matches!(self.0.get(index), None | Some(Value::Null))
     }
 }
 
-/// Names the column and the kinds, never the value: rows hold people's text.
+/// Returns an error with the column and the types, never the value: rows contain users' text.
 fn unexpected(index: usize, wanted: &str, found: Option<&Value>) -> SqlError {
     let kind = match found {
         None => "nothing",

@@ -1,18 +1,18 @@
-//! Reading JSON the way the service's JavaScript and Python clients write it, and the number rules of their JSON.
+//! Reads JSON as written by the service's JavaScript and Python clients, including their number rules.
 //!
-//! A client that cuts a text in UTF-16 may leave half a surrogate pair behind, escaped as `\ud83d`. Rust strings
-//! and SQLite cannot hold that half, so it is read as U+FFFD, as browsers do. Duplicate keys: the last one counts.
-//! Numbers beyond a double are refused. What is stored is written anew from what was read, or shown to need no
-//! rewriting ([`crate::split`]), so SQLite, Rust and JavaScript take it apart alike.
+//! A client that cuts a text in UTF-16 may produce a lone surrogate, escaped as `\ud83d`. Rust strings and SQLite
+//! cannot represent it, so it is read as U+FFFD, as browsers do. The last of duplicate keys wins. Numbers beyond a
+//! double are rejected. Stored text is either serialized again or proven to be canonical ([`crate::split`]), so SQLite,
+//! Rust and JavaScript parse it alike.
 
 use serde_json::{Map, Value};
 
 use crate::Refusal;
 
-/// 2^53 - 1, the largest integer every party holds exactly.
+/// 2^53 - 1, the largest integer that a double represents exactly.
 pub const MAX_SAFE: f64 = 9_007_199_254_740_991.0;
 
-/// Parses a text, mending lone surrogates.
+/// Parses a text, replacing lone surrogates.
 pub fn parse(text: &str) -> Result<Value, serde_json::Error> {
     serde_json::from_str(text).or_else(|error| match mend_surrogates(text) {
         Some(mended) => serde_json::from_str(&mended),
@@ -29,22 +29,22 @@ pub fn parse_body(text: &str) -> Result<Map<String, Value>, Refusal> {
     }
 }
 
-/// A JSON number as a double. Every number that parses is finite.
+/// Returns a JSON number as a double. Every number that parses is finite.
 pub fn number(value: &Value) -> Option<f64> {
     value.as_f64()
 }
 
-/// An integer as JavaScript sees one: no fraction. Saturates at ±(2^53 - 1).
+/// Returns a number without a fraction as an integer. Saturates at ±(2^53 - 1).
 pub fn whole(value: &Value) -> Option<i64> {
     whole_number(number(value)?)
 }
 
-/// The same of a number.
+/// Returns a double without a fraction as an integer. Saturates at ±(2^53 - 1).
 pub fn whole_number(number: f64) -> Option<i64> {
     (number.fract() == 0.0).then(|| number.clamp(-MAX_SAFE, MAX_SAFE) as i64)
 }
 
-/// The JSON text of a double: an integer when it is one.
+/// Returns the JSON text of a double, without a fraction if it is an integer.
 pub fn number_text(number: f64) -> String {
     if number.fract() == 0.0 && number.abs() <= MAX_SAFE {
         (number as i64).to_string()
@@ -53,7 +53,7 @@ pub fn number_text(number: f64) -> String {
     }
 }
 
-/// Replaces every escaped surrogate without its other half by `\ufffd`; `None` when there is none.
+/// Replaces every escaped lone surrogate by `\ufffd`. Returns `None` if there is none.
 fn mend_surrogates(text: &str) -> Option<String> {
     let mut mended = None;
     let mut at = 0;
@@ -65,15 +65,15 @@ fn mend_surrogates(text: &str) -> Option<String> {
                 mended.get_or_insert_with(|| text.to_owned()).replace_range(at..at + 6, "\\ufffd");
                 at += 6;
             }
-            // The escape is two characters or six; what follows `\u` holds no backslash, so two will do. Of two
-            // characters the second may be several bytes long, in JSON that is broken anyway.
+            // An escape has two or six characters. Skipping two is enough, because the digits after `\u` contain no
+            // backslash. In invalid JSON the second character may be several bytes long.
             _ => at += 1 + text.get(at + 1..).and_then(|rest| rest.chars().next()).map_or(0, char::len_utf8),
         }
     }
     mended
 }
 
-/// The UTF-16 unit that an escape at `at` stands for.
+/// Returns the UTF-16 unit of the escape at `at`.
 fn escaped_unit(text: &str, at: usize) -> Option<u16> {
     let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
     u16::from_str_radix(digits, 16).ok()

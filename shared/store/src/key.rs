@@ -1,4 +1,4 @@
-//! Which store a body is for (state-worker supplement section 1.5).
+//! Selects the store that a body addresses.
 
 use std::fmt;
 
@@ -9,11 +9,11 @@ use ars_wire::state::Key;
 
 use crate::Refusal;
 
-/// The name of the one store of a kind that has only one.
+/// Name of the store of a kind with a single store.
 const SINGLE: &str = "default";
 
-/// The name of the store a body is for, without reading the rest: the shell picks the store by it, the store reads
-/// the body.
+/// Returns the name of the store that a body addresses. The shell selects the store by it, so the rest of the body is
+/// not parsed here.
 pub fn key_of(body: &str, key: Key) -> Result<StoreKey, Refusal> {
     let (field, rule) = match key {
         Key::Named(field) => (field, "must be 1 to 200 characters without white space or control characters"),
@@ -34,7 +34,7 @@ pub fn key_of(body: &str, key: Key) -> Result<StoreKey, Refusal> {
     name.ok_or_else(|| Refusal::field(field, rule))
 }
 
-/// Longest slug (section 14).
+/// Maximum length of a slug.
 const MAX_SLUG: usize = 64;
 
 fn is_slug(name: &str) -> bool {
@@ -42,7 +42,7 @@ fn is_slug(name: &str) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
 }
 
-/// Keeps one key of an object and skips the rest.
+/// Reads one key of an object and skips the others.
 struct KeyOnly(&'static str);
 
 impl<'de> Visitor<'de> for KeyOnly {
@@ -57,7 +57,7 @@ impl<'de> Visitor<'de> for KeyOnly {
         while let Some(is_it) = map.next_key_seed(Name(self.0))? {
             if is_it {
                 let value: &serde_json::value::RawValue = map.next_value()?;
-                // A key of another type is no key; a later one of the same name counts instead.
+                // A value of another type counts as absent. A later duplicate key wins.
                 found = serde_json::from_str(value.get()).ok();
             } else {
                 map.next_value::<IgnoredAny>()?;
@@ -67,7 +67,7 @@ impl<'de> Visitor<'de> for KeyOnly {
     }
 }
 
-/// Whether an object's key is this one. Read as bytes: a key may hold half a surrogate pair, which no text can.
+/// Compares an object's key as bytes, because a key may contain a lone surrogate, which a string cannot.
 struct Name(&'static str);
 
 impl<'de> DeserializeSeed<'de> for Name {
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_or_malformed_key_is_named_and_a_broken_body_is_said_to_be_one() {
+    fn missing_key_and_invalid_body_are_rejected() {
         for (body, named) in [
             ("{}", "storeKey "),
             (r#"{"storeKey":null}"#, "storeKey "),
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_names_its_store_by_its_id_and_a_single_store_needs_no_name() {
+    fn run_id_names_the_store() {
         let run = |body| key_of(body, Key::Run("runId"));
         assert_eq!(run(r#"{"runId":"r-1"}"#).unwrap().as_str(), "r-1");
         assert!(run(r#"{"runId":"r:1"}"#).unwrap_err().to_string().starts_with("runId "));

@@ -1,8 +1,8 @@
-//! What the stores behind the state Worker share: how they are asked, how they read bodies, and how they refuse.
+//! The common part of the stores behind the state Worker: their interface, request parsing and refusals.
 //!
-//! A [`Store`] takes a request's JSON text and gives the answer's, so its shell is the same in a Durable Object and
-//! in the bot, and a hot request crosses the wasm boundary once each way. What stands before a store asks [`gate`]
-//! first. Implements state-worker supplement section 1. Not here: SQL, routes, any one store's rules.
+//! A [`Store`] maps a request's JSON text to the answer's, so its shell is the same in a Durable Object and in the bot,
+//! and a hot request crosses the wasm boundary once each way. The shell asks [`gate`] first. Not here: SQL, routes, the
+//! rules of individual stores.
 #![forbid(unsafe_code)]
 
 pub mod gate;
@@ -10,13 +10,13 @@ pub mod json;
 pub mod request;
 pub mod split;
 
-mod joined;
+mod json_list_answer;
 mod key;
 mod list;
 mod refusal;
 mod store;
 
-pub use joined::Joined;
+pub use json_list_answer::JsonListAnswer;
 pub use key::key_of;
 pub use list::{add_list, add_texts};
 pub use refusal::{Refusal, StoreFailure};

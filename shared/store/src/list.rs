@@ -1,9 +1,9 @@
-//! Adds a list of JSON texts to an answer, row by row: for lists that may be tens of megabytes, of which the edge
-//! platform has not several to spare at once.
+//! Writes a list of JSON texts into an answer row by row, for lists of tens of megabytes, which the edge platform
+//! cannot hold in memory several times.
 
 use ars_sql::{Row, Sql, SqlError, Value};
 
-/// Adds an entry for each row of a statement, commas between them. A row of which there is nothing to say gives none.
+/// Adds an entry for each row of a statement, separated by commas. Rows without an entry are skipped.
 pub fn add_list<S: Sql>(
     sql: &S,
     statement: &str,
@@ -21,7 +21,7 @@ pub fn add_list<S: Sql>(
     })
 }
 
-/// The same of the texts in the first column; a row whose text is NULL says nothing.
+/// Adds the texts of the first column. Rows with a NULL text are skipped.
 pub fn add_texts<S: Sql>(
     sql: &S,
     statement: &str,
@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_have_commas_between_them_and_rows_that_say_nothing_have_none() {
+    fn commas_separate_only_written_entries() {
         assert_eq!(
             answer("SELECT NULL UNION ALL SELECT '1' UNION ALL SELECT NULL UNION ALL SELECT '\"é\"'"),
             "[1,\"é\"]"
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_that_cannot_be_made_ends_the_list() {
+    fn failed_entry_ends_the_list() {
         let sql = NativeSql::in_memory().unwrap();
         let ended = add_list(&sql, "SELECT 1 UNION ALL SELECT 2", &[], &mut String::new(), |row| {
             row.into_text(0).map(Some)

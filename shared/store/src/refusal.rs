@@ -1,29 +1,29 @@
-//! What a store answers instead of a result: the caller's fault or ours, never one for the other.
+//! Failures of a store: the caller's fault or an internal one, never confused.
 
 use ars_sql::SqlError;
 use ars_wire::ErrorCode;
 
-/// A request the store will not serve as things stand.
+/// A request that the store rejects in its current state.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// 400: a field breaks a rule. Short text that names the field, never its value.
+    /// 400: a field breaks a rule. A short text that names the field, never its value.
     #[error("{0}")]
     Field(String),
-    /// 409: the request is sound, the state is against it. The answer's whole body (state-worker supplement 1.3).
+    /// 409: the request is valid but conflicts with the stored state. Holds the whole answer body.
     #[error("conflict")]
     Conflict(String),
-    /// 413: the body got in, but a part of it is larger than the store takes. Short text.
+    /// 413: a part of the body is larger than the store accepts. Short text.
     #[error("{0}")]
     TooLarge(String),
 }
 
 impl Refusal {
-    /// 400: `field` breaks `rule`, which is phrased to follow the field's name.
+    /// Returns a 400: `field` breaks `rule`, which is phrased to follow the field's name.
     pub fn field(field: impl AsRef<str>, rule: &str) -> Self {
         Self::Field(format!("{} {rule}", field.as_ref()))
     }
 
-    /// The same refusal of something that stands at `place` in a larger body.
+    /// Returns the same refusal for a value at `place` in a larger body.
     #[must_use]
     pub fn within(self, place: &str) -> Self {
         match self {
@@ -32,7 +32,7 @@ impl Refusal {
         }
     }
 
-    /// 409 with this JSON text as its body.
+    /// Returns a 409 with this JSON text as its body.
     pub fn conflict(body: impl Into<String>) -> Self {
         Self::Conflict(body.into())
     }
@@ -51,7 +51,7 @@ impl Refusal {
         self.code().http_status()
     }
 
-    /// The JSON text it travels as.
+    /// Returns the JSON body.
     pub fn body(&self) -> String {
         match self {
             Self::Field(message) | Self::TooLarge(message) => {
@@ -62,13 +62,13 @@ impl Refusal {
     }
 }
 
-/// Why a store operation has no answer.
+/// Why a store operation failed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum StoreFailure {
     /// The caller's fault.
     #[error("refused: {0}")]
     Refusal(#[from] Refusal),
-    /// Ours. For logs only: the caller gets a fixed text.
+    /// An internal fault. For logs only: the caller receives a fixed text.
     #[error("storage fault")]
     Fault(#[from] SqlError),
 }

@@ -1,6 +1,6 @@
-//! Fields of request bodies, each with its own refusal (state-worker supplement section 1.3).
+//! Fields of request bodies, each with its own refusal.
 //!
-//! A field that is null is not absent.
+//! Null does not count as absent.
 
 use ars_types::RunId;
 use serde_json::{Map, Value};
@@ -10,24 +10,24 @@ use crate::{
     json::{number, whole},
 };
 
-/// A run id.
+/// Reads an optional run id.
 pub fn run_id(body: &Map<String, Value>, name: &str) -> Result<Option<RunId>, Refusal> {
     let parse = |value: &Value| value.as_str().and_then(|id| RunId::parse(id).ok());
     optional(body, name, parse, "must be 1 to 64 letters, digits, `_` or `-`")
 }
 
-/// A run id that must be there.
+/// Reads a required run id.
 pub fn required_run_id(body: &Map<String, Value>, name: &str) -> Result<RunId, Refusal> {
     let missing = || Refusal::field(name, "must be 1 to 64 letters, digits, `_` or `-`");
     run_id(body, name)?.ok_or_else(missing)
 }
 
-/// A number.
+/// Reads an optional number.
 pub fn finite(body: &Map<String, Value>, name: &str) -> Result<Option<f64>, Refusal> {
     optional(body, name, number, "must be a finite number")
 }
 
-/// A text of at most so many characters, maybe none.
+/// Reads an optional text of at most `max_chars` characters.
 pub fn short_text(
     body: &Map<String, Value>,
     name: &str,
@@ -38,13 +38,13 @@ pub fn short_text(
     optional(body, name, parse, &format!("must be a string of at most {max_chars} characters"))
 }
 
-/// Whether a value is a text of at most so many characters.
+/// Returns whether a value is a text of at most `max_chars` characters.
 pub fn is_short(value: &Value, max_chars: usize) -> bool {
     // A text has at most as many characters as bytes.
     value.as_str().is_some_and(|text| text.len() <= max_chars || text.chars().count() <= max_chars)
 }
 
-/// An integer within `allowed`; `rule` says so in words.
+/// Reads an optional integer within `allowed`. `rule` describes the range.
 pub fn integer(
     body: &Map<String, Value>,
     name: &str,
@@ -54,7 +54,7 @@ pub fn integer(
     optional(body, name, |value| whole(value).filter(|number| allowed.contains(number)), rule)
 }
 
-/// Any field: absent, or read by `parse`; a null is not an absence.
+/// Reads an optional field with `parse`. Null does not count as absent.
 pub fn optional<T>(
     body: &Map<String, Value>,
     name: &str,

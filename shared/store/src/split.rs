@@ -1,35 +1,35 @@
-//! Reads a body whose bulk is one long list, without taking the list's entries apart.
+//! Splits a body that consists mostly of one long list, without parsing the list's entries.
 //!
-//! A tree of a list of events costs more than everything else that is done with them. Here each entry stays the text
-//! it came as. What cannot be read this way (texts with half a surrogate pair, numbers beyond a double) is read as a
-//! tree instead, by whoever gets `None`.
+//! Parsing a list of events into a tree costs more than all other work on them. Here each entry stays a borrowed text.
+//! `None` means that the body cannot be read this way (lone surrogates, numbers beyond a double), and the caller parses
+//! it as a tree.
 
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value, value::RawValue};
 
-/// A body without its list.
-pub struct Split<'a> {
-    /// The body; the list in it is empty.
+/// A body separated from its list.
+pub struct SplitBody<'a> {
+    /// The body. Its list is empty.
     pub rest: Map<String, Value>,
-    /// The list's entries.
+    /// Entries of the list.
     pub list: Vec<&'a RawValue>,
 }
 
-/// Splits a body at the list that `path` names, key by key. `None`: it has none there, or has to be read as a tree.
-pub fn split<'a>(body: &'a str, path: &[&str]) -> Option<Split<'a>> {
+/// Splits a body at the list at `path`, a list of keys. Returns `None` if there is none or it needs a tree.
+pub fn split_body<'a>(body: &'a str, path: &[&str]) -> Option<SplitBody<'a>> {
     let mut list = None;
     let mut deserializer = serde_json::Deserializer::from_str(body);
     let rest = At { path, list: &mut list }.deserialize(&mut deserializer).ok()?;
     deserializer.end().ok()?;
     match rest {
-        Value::Object(rest) => Some(Split { rest, list: serde_json::from_str(list?.get()).ok()? }),
+        Value::Object(rest) => Some(SplitBody { rest, list: serde_json::from_str(list?.get()).ok()? }),
         _ => None,
     }
 }
 
-/// What stands at a position on the way to the list.
+/// Visitor of a value on the path to the list.
 struct At<'p, 'l, 'a> {
     path: &'p [&'p str],
     list: &'l mut Option<&'a RawValue>,
@@ -59,7 +59,7 @@ impl<'a> Visitor<'a> for At<'_, '_, 'a> {
         let mut object = Map::new();
         while let Some(key) = map.next_key::<String>()? {
             let value = if Some(&key.as_str()) == self.path.first() {
-                // Of two keys of one name the last counts, whether it leads to a list or not.
+                // The last of duplicate keys wins, whether or not it has a list.
                 *self.list = None;
                 map.next_value_seed(At { path: &self.path[1..], list: &mut *self.list })?
             } else {
@@ -71,34 +71,35 @@ impl<'a> Visitor<'a> for At<'_, '_, 'a> {
     }
 }
 
-/// What is known of an entry that stays a text.
+/// Facts about an entry that stays a text.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Glance {
-    /// Its `seq`, when that is a number.
+pub struct Peek {
+    /// Its `seq`, if that is a number.
     pub seq: Option<f64>,
-    /// It has a `type`, which is a text.
+    /// Whether it has a string `type`.
     pub is_typed: bool,
 }
 
-/// Looks at an entry without taking it apart. `None`: it is no object, or has to be read as a tree. An object that
-/// names one of the two twice has to, because SQLite would see the first and every other reader the last.
-pub fn glance(entry: &str) -> Option<Glance> {
+/// Reads the facts of an entry without building a tree. Returns `None` if it is no object or needs a tree. An object
+/// with a duplicate `seq` or `type` needs one, because SQLite reads the first and all other readers the last.
+pub fn peek(entry: &str) -> Option<Peek> {
     let mut deserializer = serde_json::Deserializer::from_str(entry);
-    let glance = deserializer.deserialize_map(Look).ok()?;
-    deserializer.end().ok().map(|()| glance)
+    let peek = deserializer.deserialize_map(Look).ok()?;
+    deserializer.end().ok().map(|()| peek)
 }
 
 struct Look;
 
 impl<'a> Visitor<'a> for Look {
-    type Value = Glance;
+    type Value = Peek;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
     }
 
-    fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<Glance, A::Error> {
-        let (mut seq, mut kind) = (None, None);
+    fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<Peek, A::Error> {
+        let mut seq = None;
+        let mut kind = None;
         while let Some(key) = map.next_key::<std::borrow::Cow<'a, str>>()? {
             let found = map.next_value::<Sound>()?;
             let place = match &*key {
@@ -110,14 +111,14 @@ impl<'a> Visitor<'a> for Look {
                 return Err(A::Error::custom("a key stands twice"));
             }
         }
-        Ok(Glance {
+        Ok(Peek {
             seq: seq.and_then(|found| found.number),
             is_typed: kind.is_some_and(|found| found.is_text),
         })
     }
 }
 
-/// A value that a tree could hold, whatever it is: its texts are whole and its numbers are doubles.
+/// Visitor that accepts any value a tree could hold: without lone surrogates, and with numbers that are doubles.
 #[derive(Default)]
 struct Sound {
     number: Option<f64>,
@@ -169,7 +170,7 @@ impl<'a> Visitor<'a> for SoundVisitor {
     }
 
     fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<Sound, A::Error> {
-        // A key's text has to be whole too, which ignoring it would not tell.
+        // Ignoring a key would accept a lone surrogate in it.
         while map.next_key::<Sound>()?.is_some() {
             map.next_value::<Sound>()?;
         }
@@ -177,20 +178,22 @@ impl<'a> Visitor<'a> for SoundVisitor {
     }
 }
 
-/// Deepest text that is taken as it is, some way below the 127 levels of a reader.
-const MAX_PLAIN_DEPTH: u32 = 100;
+/// Maximum nesting of a canonical text, below the 127 levels that readers support.
+const MAX_CANONICAL_DEPTH: u32 = 100;
 
-/// Whether a JSON text is as a writer without options writes it: no space between its tokens, and no escape that
-/// stands for a character which needs none. Such a text need not be written anew. One that is nested deeply is not
-/// plain either: within its body it may be deeper than a reader goes.
-pub fn is_plain(text: &str) -> bool {
-    let (mut in_text, mut depth, mut bytes) = (false, 0_u32, text.bytes());
+/// Returns whether a JSON text is canonical: without white space between tokens, and without unneeded escapes. A
+/// canonical text is stored unchanged. Deeply nested texts are not canonical, because inside their body they may exceed
+/// the readers' limit.
+pub fn is_canonical(text: &str) -> bool {
+    let mut in_text = false;
+    let mut depth = 0_u32;
+    let mut bytes = text.bytes();
     while let Some(byte) = bytes.next() {
         match byte {
             b'"' => in_text = !in_text,
             b'\\' if matches!(bytes.next(), Some(b'u' | b'/')) => return false,
             b' ' | b'\t' | b'\n' | b'\r' if !in_text => return false,
-            b'{' | b'[' if !in_text && depth == MAX_PLAIN_DEPTH => return false,
+            b'{' | b'[' if !in_text && depth == MAX_CANONICAL_DEPTH => return false,
             b'{' | b'[' if !in_text => depth += 1,
             b'}' | b']' if !in_text => depth -= 1,
             _ => {}
@@ -206,40 +209,40 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_is_found_at_the_end_of_its_path_and_nowhere_else() {
+    fn list_is_found_only_at_its_path() {
         let body = r#" {"a": {"list":[1, {"x" : 2}],"b":"c"}, "list":[3], "d":null} "#;
-        let found = split(body, &["a", "list"]).unwrap();
+        let found = split_body(body, &["a", "list"]).unwrap();
         assert_eq!(found.list.iter().map(|raw| raw.get()).collect::<Vec<_>>(), ["1", r#"{"x" : 2}"#]);
         let rest = json!({ "a": { "list": [], "b": "c" }, "list": [3], "d": null });
         assert_eq!(Value::Object(found.rest), rest);
-        assert_eq!(split(body, &["list"]).unwrap().list.len(), 1);
+        assert_eq!(split_body(body, &["list"]).unwrap().list.len(), 1);
         for other in [&["x"][..], &["a", "b"], &["a"], &["d", "list"], &["a", "list", "x"]] {
-            assert!(split(body, other).is_none(), "{other:?}");
+            assert!(split_body(body, other).is_none(), "{other:?}");
         }
-        assert!(split("[]", &["a"]).is_none() && split("", &["a"]).is_none());
+        assert!(split_body("[]", &["a"]).is_none() && split_body("", &["a"]).is_none());
     }
 
     #[test]
-    fn of_two_keys_of_one_name_the_last_counts() {
-        let found = split(r#"{"list":[1],"x":1,"list":[2,3],"x":2}"#, &["list"]).unwrap();
+    fn last_duplicate_key_wins() {
+        let found = split_body(r#"{"list":[1],"x":1,"list":[2,3],"x":2}"#, &["list"]).unwrap();
         assert_eq!((found.list.len(), &found.rest["x"]), (2, &json!(2)));
-        assert!(split(r#"{"a":{"list":[1]},"a":{}}"#, &["a", "list"]).is_none());
+        assert!(split_body(r#"{"a":{"list":[1]},"a":{}}"#, &["a", "list"]).is_none());
     }
 
     #[test]
-    fn an_entry_shows_its_seq_and_whether_it_has_a_type() {
+    fn peek_reads_seq_and_type() {
         for (entry, seq, is_typed) in [
             (r#"{"type":"x","seq":3}"#, Some(3.0), true),
             (r#"{"seq":0.5,"deep":[{"type":"x","seq":[null,true]}]}"#, Some(0.5), false),
             (r#"{"type":null,"seq":"3"}"#, None, false),
             ("{}", None, false),
         ] {
-            assert_eq!(glance(entry), Some(Glance { seq, is_typed }), "{entry}");
+            assert_eq!(peek(entry), Some(Peek { seq, is_typed }), "{entry}");
         }
     }
 
     #[test]
-    fn what_a_tree_would_mend_or_refuse_is_left_to_one() {
+    fn entry_that_needs_a_tree_is_none() {
         for entry in [
             "[]",
             "7",
@@ -251,20 +254,20 @@ mod tests {
             r#"{"a":[1e400]}"#,
             r#"{"a":1"#,
         ] {
-            assert_eq!(glance(entry), None, "{entry}");
+            assert_eq!(peek(entry), None, "{entry}");
         }
-        assert!(glance(r#"{"a":"\ud83d\ude00"}"#).is_some());
+        assert!(peek(r#"{"a":"\ud83d\ude00"}"#).is_some());
     }
 
     #[test]
     fn plain_is_what_a_writer_without_options_writes() {
         for value in [json!({ "a b": "c \" \\ \n /", "é": [1, -2.5, null] }), json!("\u{1F600} x")] {
-            assert!(is_plain(&value.to_string()), "{value}");
+            assert!(is_canonical(&value.to_string()), "{value}");
         }
-        assert!(is_plain(&format!("{}{}", "[".repeat(100), "]".repeat(100))));
-        assert!(!is_plain(&format!("{}{}", "[".repeat(101), "]".repeat(101))));
+        assert!(is_canonical(&format!("{}{}", "[".repeat(100), "]".repeat(100))));
+        assert!(!is_canonical(&format!("{}{}", "[".repeat(101), "]".repeat(101))));
         for text in [r#"{"a": 1}"#, "[1,\n2]", r#""\u00e9""#, r#""\/""#] {
-            assert!(!is_plain(text), "{text}");
+            assert!(!is_canonical(text), "{text}");
         }
     }
 }

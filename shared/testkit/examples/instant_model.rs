@@ -1,11 +1,11 @@
-//! A model as a process: `cargo xtask bench` measures the bot against it.
+//! A model server process for `cargo xtask bench`.
 //!
-//! `instant_model TURNS OUTPUT_BYTES PAUSE_MS END` calls `bash` in so many turns of each request, with a command that
-//! prints so many bytes (none: `true`), pauses so long before each of an answer's events, and then ends (`answer`) or
-//! leaves the bot waiting (`hold`). It prints its base URL, then a line as each call of the model arrives, until it is
-//! killed: the request's mark, which is what follows the last `#` of what people said. When the last event of a tool
-//! turn is on its way it prints the mark once more, with `answered` behind it. Calls without tools and calls for a
-//! summary, which are not turns, get a word and no line.
+//! `instant_model TURNS OUTPUT_BYTES PAUSE_MS END` answers each request with TURNS calls of `bash`, with a command that
+//! prints OUTPUT_BYTES (0: `true`), and waits PAUSE_MS before each event of an answer. Then it ends the run (`answer`)
+//! or blocks (`hold`). It prints its base URL, and then for each model call a line with the request's mark, which is the
+//! text after the last `#` of the user messages, until it is killed. When the last event of a tool turn is sent, it
+//! prints the mark again, followed by `answered`. Calls without tools and calls for a summary are not turns: they get a
+//! word as answer and no line.
 #![expect(clippy::expect_used, reason = "a test tool that cannot go on fails")]
 
 use std::{
@@ -18,9 +18,9 @@ use std::{
 use ars_testkit::{FakeAnthropic, Reply, Tokens};
 use serde_json::{Value, json};
 
-/// What a model counts as one token, near enough: a bot that is told less than it sends never compacts.
+/// Approximate bytes of one token. A bot that receives a lower count than it sends never compacts.
 const BYTES_PER_TOKEN: u64 = 4;
-/// What a bot that asks for a summary says, and nothing else of it does (`shared/agent/src/run_loop/fit.rs`).
+/// Text that only a summary request contains (`shared/agent/src/run_loop/fit.rs`).
 const SUMMARY_NOTE: &str = "this conversation is about to outgrow your window";
 
 #[tokio::main(flavor = "current_thread")]
@@ -36,14 +36,14 @@ async fn main() {
     let holds = arguments.get(3).map(String::as_str) == Some("hold");
 
     let served = Mutex::new(HashMap::<String, u64>::new());
-    let model = FakeAnthropic::forgetful(move |body| {
+    let model = FakeAnthropic::answering_uncaptured(move |body| {
         let tokens = Tokens { input: bytes(&body["messages"]) / BYTES_PER_TOKEN, ..Tokens::default() };
         let has_tools = body["tools"].as_array().is_some_and(|tools| !tools.is_empty());
         if !has_tools || wants_summary(body) {
             return Reply::text("done").tokens(tokens);
         }
         let mark = mark(body);
-        // A reader that is gone has killed this process, or is about to.
+        // A closed pipe means that the benchmark is ending this process.
         let _ = writeln!(std::io::stdout(), "{mark}");
         let answered = format!("{mark} answered");
         let mut served = served.lock().unwrap_or_else(PoisonError::into_inner);
@@ -69,7 +69,7 @@ fn paced(reply: Reply, pause: Duration) -> Reply {
     if pause.is_zero() { reply } else { reply.every(pause) }
 }
 
-/// What follows the last `#` of the texts that people sent.
+/// Returns the text after the last `#` of the user messages.
 fn mark(body: &Value) -> String {
     let messages = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
     let texts = messages.iter().rev().filter(|message| message["role"] == "user").flat_map(texts);
@@ -89,13 +89,13 @@ fn texts(message: &Value) -> Vec<&str> {
     }
 }
 
-/// Whether the bot asks for a summary of the conversation, which is not a turn either.
+/// Returns whether the request asks for a summary of the conversation.
 fn wants_summary(body: &Value) -> bool {
     let last = body["messages"].as_array().and_then(|messages| messages.last());
     last.is_some_and(|last| texts(last).iter().any(|text| text.contains(SUMMARY_NOTE)))
 }
 
-/// Bytes of all texts.
+/// Returns the total bytes of all texts.
 fn bytes(value: &Value) -> u64 {
     match value {
         Value::String(text) => text.len() as u64,

@@ -1,35 +1,35 @@
-//! A storage adapter that fails where it is told to: at a statement, before a commit or after it.
+//! A storage adapter with fault injection: at a statement, before a commit or after it.
 //!
-//! It stands between a store and its real adapter, so what is rolled back or kept is the real database's doing. Not
-//! here: which request meets which fault, and what the store must then hold (`ledger`).
+//! It wraps a real adapter, so rollbacks and commits are those of the real database. Not here: the choice of faults,
+//! and the expected state of the store (`ledger`).
 
 use std::cell::Cell;
 use std::rc::Rc;
 
 use ars_sql::{Row, Sql, SqlError, Value};
 
-/// Where a request is to fail. Counted from 0 within the request.
+/// Point at which a request fails, counted from 0 within the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// This statement is not run.
     Statement(u32),
-    /// What would be this commit is rolled back.
+    /// This commit is rolled back instead.
     BeforeCommit(u32),
-    /// This commit is made, and its maker is told that it failed.
+    /// This commit succeeds, but the caller gets an error.
     AfterCommit(u32),
 }
 
 impl Fault {
-    /// Whether what the request wrote up to here stays.
+    /// Returns whether the writes of the request up to this point are durable.
     pub const fn keeps(self) -> bool {
         matches!(self, Self::AfterCommit(_))
     }
 }
 
-/// An adapter over another. Clones share it: a store opened on a clone finds what was committed.
+/// An adapter that wraps another. Clones share it: a store opened on a clone finds all committed data.
 ///
-/// A commit is the end of a transaction, or of a statement outside one, that changed a row. One that changed none is
-/// not counted: nobody can tell whether it happened.
+/// A commit is the end of a transaction that changed a row, or of such a statement outside a transaction. Commits
+/// without a change are not counted, because they cannot be observed.
 pub struct Faulty<S> {
     shared: Rc<Shared<S>>,
 }
@@ -50,15 +50,17 @@ impl<S> Clone for Faulty<S> {
 }
 
 impl<S: Sql> Faulty<S> {
-    /// An adapter that does not fail yet.
+    /// Returns an adapter without a fault.
     pub fn new(inner: S) -> Self {
         let cell = || Cell::new(0);
-        let (fault, inside, fired) = (Cell::new(None), Cell::new(false), Cell::new(false));
+        let fault = Cell::new(None);
+        let inside = Cell::new(false);
+        let fired = Cell::new(false);
         let shared = Shared { inner, fault, statements: cell(), commits: cell(), inside, fired };
         Self { shared: Rc::new(shared) }
     }
 
-    /// Makes the next request fail here, should it come this far.
+    /// Makes the next request fail here, if it gets this far.
     pub fn arm(&self, fault: Fault) {
         self.shared.fault.set(Some(fault));
         self.shared.statements.set(0);
@@ -66,7 +68,7 @@ impl<S: Sql> Faulty<S> {
         self.shared.fired.set(false);
     }
 
-    /// Ends the failing; whether it had begun.
+    /// Removes the fault. Returns whether it was triggered.
     pub fn disarm(&self) -> bool {
         self.shared.fault.set(None);
         self.shared.fired.replace(false)
@@ -91,7 +93,7 @@ impl<S: Sql> Faulty<S> {
         reached
     }
 
-    /// Rows changed since the database was opened, those of rolled-back transactions included.
+    /// Returns the number of rows changed since the database was opened, including rolled-back changes.
     fn changes(&self) -> Result<i64, SqlError> {
         let rows = self.shared.inner.query("SELECT total_changes()", &[])?;
         rows.first().map_or_else(|| Err(SqlError::Shape("no row".into())), |row| row.integer(0))
@@ -173,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn before_the_commit_nothing_stays_and_after_it_everything() {
+    fn only_faults_after_the_commit_keep_writes() {
         for (fault, left) in
             [(Fault::Statement(1), 0), (Fault::BeforeCommit(0), 0), (Fault::AfterCommit(0), 2)]
         {
@@ -188,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_statement_of_its_own_is_a_commit_if_it_writes() {
+    fn single_write_statement_is_a_commit() {
         for (fault, left) in [(Fault::BeforeCommit(0), 0), (Fault::AfterCommit(0), 1)] {
             let sql = table();
             sql.arm(fault);

@@ -1,6 +1,6 @@
-//! Holds a store's steps to its folder in `migrations/` (migrations/README.md). Each store's tests call it.
+//! Compares a store's steps with its folder in `migrations/` (migrations/README.md). Each store's tests call it.
 //!
-//! Not here: that a released step is never edited (`tests/architecture`), and how steps are applied (`ars-sql`).
+//! Not here: the check that a released step is never edited (`tests/architecture`), and applying steps (`ars-sql`).
 
 use std::fs;
 use std::path::Path;
@@ -8,12 +8,12 @@ use std::path::Path;
 use ars_sql::{Migration, Row, Sql, migrate};
 use ars_sql_native::NativeSql;
 
-/// What all steps add up to, beside them.
+/// The schema after all steps.
 const SCHEMA: &str = "schema.sql";
 
-/// Fails unless the steps are the files of the folder, in order, and add up to its `schema.sql`.
+/// Fails unless the steps are the files of the folder, in order, and produce its `schema.sql`.
 #[track_caller]
-pub fn hold_to_folder(store: &str, steps: &[Migration]) {
+pub fn assert_matches_folder(store: &str, steps: &[Migration]) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../migrations").join(store);
     let mut files: Vec<_> = fs::read_dir(&folder)
         .expect("the store's folder")
@@ -32,8 +32,8 @@ pub fn hold_to_folder(store: &str, steps: &[Migration]) {
     assert_eq!(everything(steps), everything(&whole), "the steps of {store} add up to its {SCHEMA}");
 }
 
-/// Everything there is but blanks, of which an added column leaves others behind than one that was always there; and
-/// the rows that tables start with.
+/// Returns the schema without white space, which differs between an added column and an original one, and the initial
+/// rows of the tables.
 fn everything(steps: &[Migration]) -> (Vec<String>, Vec<(String, Vec<Row>)>) {
     let sql = NativeSql::in_memory().expect("a database");
     migrate(&sql, steps).expect("the steps apply");
@@ -43,7 +43,7 @@ fn everything(steps: &[Migration]) -> (Vec<String>, Vec<(String, Vec<Row>)>) {
         all("SELECT type || ' ' || name || ' ' || tbl_name || ' ' || coalesce(sql, '') FROM sqlite_master \
                       ORDER BY type, name");
     let master = master.into_iter().map(|row| text(row).split_whitespace().collect()).collect();
-    // Full-text indexes keep blobs in tables of their own, which they name in quotes.
+    // Full-text indexes have internal tables with blobs and quoted names.
     let tables = all("SELECT name FROM sqlite_master WHERE sql LIKE 'CREATE TABLE %' \
                       AND sql NOT LIKE 'CREATE TABLE ''%' AND name <> '_migrations' ORDER BY name");
     let rows = |name: String| (name.clone(), all(&format!("SELECT * FROM {name}")));
@@ -57,21 +57,21 @@ mod tests {
     use super::*;
 
     fn fails(steps: &[Migration]) -> String {
-        let failed = catch_unwind(|| hold_to_folder("run-store", steps)).unwrap_err();
+        let failed = catch_unwind(|| assert_matches_folder("run-store", steps)).unwrap_err();
         failed.downcast_ref::<String>().unwrap().clone()
     }
 
     #[test]
-    fn a_step_that_is_missing_or_reads_otherwise_is_told() {
+    fn missing_or_different_step_is_reported() {
         let steps = ars_runs::MIGRATIONS;
-        hold_to_folder("run-store", steps);
+        assert_matches_folder("run-store", steps);
         assert!(fails(&steps[1..]).contains("every file of run-store is a step"));
         let edited = Migration { name: steps[0].name, sql: "CREATE TABLE runs (id);\n" };
         assert!(fails(&[&[edited], &steps[1..]].concat()).contains("run-store/0001_runs.sql"));
     }
 
     #[test]
-    fn what_tables_start_with_counts_and_blanks_do_not() {
+    fn initial_rows_count_and_white_space_does_not() {
         let one = |sql| everything(&[Migration { name: "one", sql }]);
         let table = one("CREATE TABLE t (a TEXT, b TEXT);\n");
         let added = [

@@ -1,8 +1,7 @@
-//! The state Worker in process: its own gate, its own stores, one in-memory database for each object the edge would
-//! have (document 2 sections 4.2 and 4.3).
+//! The state Worker in process: its gate, its stores, and one in-memory database for each Durable Object.
 //!
-//! What differs from the edge is only what is not the service's own: the runtime's HTTP, isolates and alarms. Held
-//! equal to the built Worker by `tests/contract`. Not here: a socket; who wants one puts a server in front.
+//! It lacks only the platform's part: the runtime's HTTP, isolates and alarms. `tests/contract` keeps it equal to the
+//! built Worker. Not here: a socket. Tests that need one add a server.
 
 use std::collections::{HashMap, hash_map::Entry};
 
@@ -21,10 +20,10 @@ use ars_store::{
 use ars_types::{StoreKey, UnixMillis};
 use ars_wire::{health::StateHealth, state::Route};
 
-/// What the Worker says of a fault of its own (`ars_platform::INTERNAL_BODY`).
+/// Body of an internal error (`ars_platform::INTERNAL_BODY`).
 const INTERNAL_BODY: &str = r#"{"error":"internal"}"#;
 
-/// Every store of the state Worker, by the names of their objects.
+/// Every store of the state Worker, by object name.
 pub struct NativeState {
     secret: Option<Secret>,
     runs: Objects<RunStore<NativeSql>>,
@@ -36,7 +35,7 @@ pub struct NativeState {
 }
 
 impl NativeState {
-    /// A Worker without data that takes this bearer; without one, nothing but its health.
+    /// Returns a Worker without data that accepts this bearer. Without one it serves only its health.
     pub fn new(token: Option<&str>) -> Self {
         Self {
             secret: Secret::parse(token.map(str::to_owned)),
@@ -49,7 +48,7 @@ impl NativeState {
         }
     }
 
-    /// Answers a request as the Worker would: status and JSON text.
+    /// Handles a request like the Worker. Returns status and JSON text.
     pub fn answer(&mut self, head: &Head<'_>, body: &[u8], now: UnixMillis) -> (u16, String) {
         match admit(head, self.secret.as_ref()) {
             Ok(Admitted::Health) => (200, serde_json::to_string(&StateHealth::up()).unwrap()),
@@ -61,7 +60,7 @@ impl NativeState {
         }
     }
 
-    /// Answers a call that the gate has let in.
+    /// Handles a call that passed the gate.
     pub fn call(&mut self, route: Route, body: &str, now: UnixMillis) -> (u16, String) {
         let name = match key_of(body, route.key()) {
             Ok(name) => name,
@@ -78,7 +77,7 @@ impl NativeState {
     }
 }
 
-/// Stores of one kind, each on a database of its own.
+/// Stores of one kind, each with a separate database.
 struct Objects<T>(HashMap<StoreKey, T>);
 
 impl<T> Default for Objects<T> {
@@ -120,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_name_is_a_store_of_its_own_and_a_cleared_one_is_gone() {
+    fn each_name_is_a_separate_store() {
         let mut state = NativeState::new(None);
         let mut call = |verb, run: &str| {
             let body = json!({ "runId": run, "gen": "g", "rows": [], "attachments": [] });
@@ -131,13 +130,13 @@ mod tests {
         assert_eq!(call(TranscriptVerb::Write, "b"), 409);
         assert_eq!(call(TranscriptVerb::Owner, "c"), 200);
         assert_eq!(call(TranscriptVerb::Clear, "a"), 200);
-        // What was refused left nothing behind either.
+        // A rejected request leaves no store behind.
         let left: Vec<_> = state.transcripts.0.keys().map(StoreKey::as_str).collect();
         assert_eq!(left, ["c"]);
     }
 
     #[test]
-    fn nothing_passes_the_gate_that_the_worker_would_not_let_in() {
+    fn gate_rejects_like_the_worker() {
         let mut state = NativeState::new(Some("t"));
         let head = Head { method: "POST", path: "/runs/get", authorization: None, content_length: Some("2") };
         assert_eq!(state.answer(&head, b"{}", 0).0, 401);

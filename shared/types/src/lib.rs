@@ -1,7 +1,6 @@
-//! Ids, names and statuses that are parsed once and then carry their guarantee.
+//! Validated ids, names and statuses.
 //!
-//! Not here: JSON bodies (`ars-wire`), events (`ars-events`) and anything that does I/O.
-//! Implements the patterns of document 1 section 2 and document 2 sections 2.1 and 2.3.
+//! Not here: JSON bodies (`ars-wire`), events (`ars-events`) and I/O.
 #![forbid(unsafe_code)]
 
 pub mod visible_to;
@@ -14,5 +13,5 @@ pub use id::{Generation, InvalidName, RefName, RepoSlug, RunId, StoreKey, Thread
 pub use model_ref::{Effort, ModelRef};
 pub use status::{RunStatus, StopMode, Visibility};
 
-/// Integer milliseconds since the Unix epoch. The only form in which time crosses a crate boundary.
+/// Milliseconds since the Unix epoch, the only representation of time across crates.
 pub type UnixMillis = i64;

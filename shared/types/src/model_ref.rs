@@ -1,4 +1,4 @@
-//! `<provider>/<model>` and the effort word (bot supplement sections 12.2 and 14).
+//! `<provider>/<model>` and the reasoning effort.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use crate::{InvalidName, status::words};
 
-/// A model of a configured provider, split at the FIRST slash, so a model's own name may hold slashes.
+/// A model of a configured provider, split at the first slash, because model names may contain slashes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ModelRef {
     provider: String,
@@ -14,7 +14,7 @@ pub struct ModelRef {
 }
 
 impl ModelRef {
-    /// Parses `provider/model`; both parts must be non-empty and free of white space.
+    /// Parses `provider/model`. Both parts must be non-empty and free of white space.
     pub fn parse(text: &str) -> Result<Self, InvalidName> {
         let refused = InvalidName { what: "model", rule: "be `provider/model`" };
         let (provider, model) = text.split_once('/').ok_or(refused.clone())?;
@@ -24,12 +24,12 @@ impl ModelRef {
         Ok(Self { provider: provider.into(), model: model.into() })
     }
 
-    /// The configured provider's name.
+    /// Returns the name of the configured provider.
     pub fn provider(&self) -> &str {
         &self.provider
     }
 
-    /// The model's name at that provider.
+    /// Returns the model's name at that provider.
     pub fn model(&self) -> &str {
         &self.model
     }
@@ -54,17 +54,17 @@ impl<'de> Deserialize<'de> for ModelRef {
 }
 
 words!(
-    /// How hard a model should think (bot supplement section 6).
+    /// Reasoning effort of a model.
     Effort {
-        /// Least.
+        /// Lowest effort.
         Low = "low",
-        /// Middling.
+        /// Medium effort.
         Medium = "medium",
-        /// Thorough.
+        /// High effort.
         High = "high",
-        /// More than high, where the model has it.
+        /// More than high, if the model supports it.
         Xhigh = "xhigh",
-        /// The most the model has.
+        /// Maximum of the model.
         Max = "max",
     }
 );

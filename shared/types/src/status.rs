@@ -1,4 +1,4 @@
-//! The closed sets of words the specification uses for runs.
+//! Enumerations of run attributes with their wire values.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,15 +9,15 @@ macro_rules! words {
         pub enum $type { $($(#[$vdoc])* #[serde(rename = $word)] $variant),+ }
 
         impl $type {
-            /// Every value, in the order of the specification.
+            /// Every value, in declaration order.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
-            /// The word on the wire.
+            /// Returns the wire value.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word),+ }
             }
 
-            /// The value of a word; unknown words are refused, never widened.
+            /// Parses a wire value. Returns `None` for an unknown one.
             pub fn parse(word: &str) -> Option<Self> {
                 match word { $($word => Some(Self::$variant),)+ _ => None }
             }
@@ -33,29 +33,29 @@ macro_rules! words {
 pub(crate) use words;
 
 words!(
-    /// How a run ended (document 2 section 2.3). The ingress receipt uses all but `Interrupted`.
+    /// Final status of a run. The ingress receipt uses all but `Interrupted`.
     RunStatus {
-        /// The loop answered, budget write-ups included.
+        /// The loop answered, possibly with a summary after an exhausted budget.
         Completed = "completed",
         /// Stopped softly: the run wrapped up and answered.
         StoppedSoft = "stopped_soft",
-        /// Stopped at once.
+        /// Stopped immediately.
         StoppedHard = "stopped_hard",
-        /// The run threw, or its reply could not be delivered.
+        /// The run failed, or its reply could not be delivered.
         Failed = "failed",
-        /// The process died or gave the run up.
+        /// The process died or abandoned the run.
         Interrupted = "interrupted",
     }
 );
 
 words!(
-    /// Who may see the channel a run came from (document 2 section 2.3). `Unknown` is never read as public.
+    /// Visibility of the channel of a run. `Unknown` is never treated as public.
     Visibility {
         /// Anyone of the installation.
         Public = "public",
         /// Members of the channel.
         Private = "private",
-        /// The two ends of a direct message.
+        /// Both participants of a direct message.
         Dm = "dm",
         /// A machine channel: HTTP and MCP ingress.
         Machine = "machine",
@@ -65,7 +65,7 @@ words!(
 );
 
 words!(
-    /// How a live run is asked to stop (document 1 section 4.4). Soft may become hard; hard never goes back.
+    /// Stop request of a live run. Soft may become hard, but hard never becomes soft.
     StopMode {
         /// The current step finishes, then the run wraps up and answers.
         Soft = "soft",

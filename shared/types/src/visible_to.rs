@@ -1,8 +1,7 @@
-//! Who may see which runs, as a predicate (document 2 section 4.3, state-worker supplement section 6).
+//! Visibility of runs as a predicate.
 //!
-//! The bot compiles it from an actor's grants (`ars-auth`), it travels as JSON, and the store evaluates it inside SQL
-//! (`ars-runs`); `allows` says the same in plain code, which is what tests hold both against. Reading it from JSON
-//! within its bounds is the store's.
+//! The bot compiles it from an actor's grants (`ars-auth`), it is sent as JSON, and the store evaluates it inside SQL
+//! (`ars-runs`). `allows` is the reference implementation for tests. Not here: parsing, which is the store's.
 
 use serde::{Serialize, Serializer};
 
@@ -21,29 +20,29 @@ pub enum Filter {
     UserIs(String),
     /// Runs on these repositories.
     ReposIn(Vec<String>),
-    /// Runs of channels this visible.
+    /// Runs of channels with one of these visibilities.
     VisibilityIn(Vec<Visibility>),
-    /// Runs that any of these allows; of none when there are none.
+    /// Runs that any of these allows. An empty list allows none.
     Or(Vec<Filter>),
-    /// Runs that all of these allow; of none when there are none.
+    /// Runs that all of these allow. An empty list allows none.
     And(Vec<Filter>),
 }
 
-/// What a predicate looks at.
+/// The fields of a run that a predicate reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Subject<'a> {
-    /// The run's channel.
+    /// Channel of the run.
     pub channel_id: &'a str,
-    /// The run's user.
+    /// User of the run.
     pub user_id: &'a str,
-    /// The run's repository.
+    /// Repository of the run.
     pub repo: Option<&'a str>,
-    /// Who may see the channel.
+    /// Visibility of the channel.
     pub visibility: Visibility,
 }
 
 impl Filter {
-    /// Whether a run may be seen.
+    /// Returns whether the run is visible.
     pub fn allows(&self, run: &Subject<'_>) -> bool {
         let listed = |list: &[String], item: &str| list.iter().any(|listed| listed == item);
         match self {
@@ -54,16 +53,16 @@ impl Filter {
             Self::ReposIn(repos) => run.repo.is_some_and(|repo| listed(repos, repo)),
             Self::VisibilityIn(words) => words.contains(&run.visibility),
             Self::Or(of) => of.iter().any(|filter| filter.allows(run)),
-            // Fail closed: nobody said who may see it.
+            // Fail closed: an empty conjunction allows no run.
             Self::And(of) => !of.is_empty() && of.iter().all(|filter| filter.allows(run)),
         }
     }
 }
 
-/// The predicate as it travels. Serde cannot tag variants that hold a list, so these borrow it under its name.
+/// Wire form of a predicate. Serde cannot tag variants that contain a list, so these borrow it under its name.
 #[derive(Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "camelCase")]
-enum Travelling<'a> {
+enum WireFilter<'a> {
     All,
     None,
     ChannelsIn { channel_ids: &'a [String] },
@@ -77,14 +76,14 @@ enum Travelling<'a> {
 impl Serialize for Filter {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let travelling = match self {
-            Self::All => Travelling::All,
-            Self::None => Travelling::None,
-            Self::ChannelsIn(channel_ids) => Travelling::ChannelsIn { channel_ids },
-            Self::UserIs(user_id) => Travelling::UserIs { user_id },
-            Self::ReposIn(repos) => Travelling::ReposIn { repos },
-            Self::VisibilityIn(visibilities) => Travelling::VisibilityIn { visibilities },
-            Self::Or(of) => Travelling::Or { of },
-            Self::And(of) => Travelling::And { of },
+            Self::All => WireFilter::All,
+            Self::None => WireFilter::None,
+            Self::ChannelsIn(channel_ids) => WireFilter::ChannelsIn { channel_ids },
+            Self::UserIs(user_id) => WireFilter::UserIs { user_id },
+            Self::ReposIn(repos) => WireFilter::ReposIn { repos },
+            Self::VisibilityIn(visibilities) => WireFilter::VisibilityIn { visibilities },
+            Self::Or(of) => WireFilter::Or { of },
+            Self::And(of) => WireFilter::And { of },
         };
         travelling.serialize(serializer)
     }

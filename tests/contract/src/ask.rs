@@ -1,4 +1,4 @@
-//! Asks a table of a subject and writes down the answers.
+//! Runs a table of cases against a subject and renders the answers.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use crate::{
     subject::now,
 };
 
-/// The answers to all cases of the table that `make` makes, in their order. `make` is given the base of all times.
+/// Returns the answers to all cases of a table, in their order. `make` receives the base of all times.
 pub fn answers(make: impl Fn(i64) -> Table, subject: &mut impl Subject) -> String {
     let base = base();
     let table = make(base);
@@ -28,7 +28,7 @@ pub fn answers(make: impl Fn(i64) -> Table, subject: &mut impl Subject) -> Strin
 fn ask(case: &Case, redactor: &mut Redactor, subject: &mut impl Subject, sheet: &mut Sheet) {
     let mut last = 0;
     let mut send = |call: &Call| {
-        // No two requests of a case fall in one millisecond, so that what is newer is newer by the clock.
+        // No two requests of a case share a millisecond, so that timestamps order them.
         while now() <= last {
             std::hint::spin_loop();
         }
@@ -37,8 +37,8 @@ fn ask(case: &Case, redactor: &mut Redactor, subject: &mut impl Subject, sheet: 
         let answer = post(subject, call.route.path(), &text);
         last = now();
         let named = without_key(&answer, &case.key);
-        let told = if case.whole { tell_whole(redactor, &named) } else { tell(redactor, &named) };
-        (answer, told)
+        let rendered = if case.whole { render_whole(redactor, &named) } else { render(redactor, &named) };
+        (answer, rendered)
     };
     for call in &case.given {
         let (answer, _) = send(call);
@@ -97,26 +97,26 @@ fn check(case: &Case, answer: &Answer) {
     }
 }
 
-/// The text of an error body, which holds nothing else.
+/// Returns the text of an error body, which must have no other field.
 pub(crate) fn error(answer: &Answer) -> &str {
     let fields = answer.body.as_object().expect("an object");
     assert_eq!(fields.len(), 1, "{answer:?}");
     fields.get("error").and_then(Value::as_str).expect("an error text")
 }
 
-/// Status and body in words.
-pub(crate) fn tell(redactor: &Redactor, answer: &Answer) -> String {
+/// Renders status and body.
+pub(crate) fn render(redactor: &Redactor, answer: &Answer) -> String {
     let mut body = redactor.apply(&answer.body);
     fold_records(&mut body);
     format!("{} {}", answer.status, layout(&body, 4))
 }
 
-/// The answer with a word for the case's key, which is in the ids of some.
+/// Replaces the case's key, which some ids contain, by a placeholder.
 fn without_key(answer: &Answer, key: &str) -> Answer {
     let body = answer.body.to_string().replace(key, "KEY");
     Answer { status: answer.status, body: serde_json::from_str(&body).expect("a key is plain text") }
 }
 
-fn tell_whole(redactor: &Redactor, answer: &Answer) -> String {
+fn render_whole(redactor: &Redactor, answer: &Answer) -> String {
     format!("{} {}", answer.status, layout(&redactor.apply(&answer.body), 4))
 }

@@ -1,5 +1,5 @@
-//! Tables of cases: a route, and for each case its name, what happened before, what is asked, what is expected, and
-//! how one sees what it did.
+//! Tables of cases: a route, and for each case its name, earlier requests, the request, the expected answer, and
+//! requests that show its effect.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::layout;
 
-/// Characters of the name in a case's key, which may be a run's id: with the digest they are fewer than 64.
+/// Characters of the name in a case's key, which may be a run id. With the digest there are fewer than 64.
 const KEY_WORDS: usize = 40;
 
 /// The cases of one route.
@@ -18,7 +18,7 @@ pub struct Table {
     keys: HashSet<String>,
 }
 
-/// One case. Each has a store of its own, or a run where the run names the store.
+/// One case. Each has a separate store, or a separate run where the run id selects the store.
 pub struct Case {
     pub(crate) name: String,
     pub(crate) key: String,
@@ -26,7 +26,7 @@ pub struct Case {
     pub(crate) call: Call,
     pub(crate) expected: Expected,
     pub(crate) then: Vec<Call>,
-    /// Whether records are told with all of their fields.
+    /// Whether records are rendered with all of their fields.
     pub(crate) whole: bool,
 }
 
@@ -39,9 +39,9 @@ pub(crate) struct Call {
 
 #[derive(Clone)]
 pub(crate) enum Body {
-    /// JSON; the field that names the store is filled in unless it is there.
+    /// JSON. The key of the store is added unless present.
     Json(Value),
-    /// Text as it is, but for `$KEY`, which stands for the case's key.
+    /// Verbatim text, with `$KEY` replaced by the case's key.
     Text(String),
 }
 
@@ -52,13 +52,13 @@ pub(crate) enum Expected {
     Refused(String),
     /// 409 for this reason.
     Conflict(&'static str),
-    /// 409 with the version there is.
+    /// 409 with the stored version.
     Stale(u64),
     /// 413.
     TooLarge,
 }
 
-/// A case whose request is still to come.
+/// A case without its request.
 pub struct Draft<'a> {
     table: &'a mut Table,
     name: String,
@@ -66,32 +66,32 @@ pub struct Draft<'a> {
 }
 
 impl Table {
-    /// Without cases.
+    /// Returns a table without cases.
     pub fn of(path: &str) -> Self {
         Self { route: route(path), cases: Vec::new(), keys: HashSet::new() }
     }
 
-    /// The route.
+    /// Returns the route.
     pub fn route(&self) -> Route {
         self.route
     }
 
-    /// How many cases it holds.
+    /// Returns the number of cases.
     pub fn len(&self) -> usize {
         self.cases.len()
     }
 
-    /// Whether it holds none.
+    /// Returns whether the table is empty.
     pub fn is_empty(&self) -> bool {
         self.cases.is_empty()
     }
 
-    /// Begins a case. No two of a table have one name.
+    /// Starts a case. Names are unique within a table.
     pub fn case(&mut self, name: impl Into<String>) -> Draft<'_> {
         Draft { table: self, name: name.into(), given: Vec::new() }
     }
 
-    /// One case for each value that a field must not have; `body` makes the request of such a value.
+    /// Adds one case per invalid value of a field. `body` builds the request with such a value.
     pub fn refuses(&mut self, field: &str, values: &[Value], body: impl Fn(Value) -> Value) {
         for value in values {
             self.case(format!("{field} may not be {}", layout::short(value)))
@@ -101,48 +101,48 @@ impl Table {
 }
 
 impl<'a> Draft<'a> {
-    /// What was asked before, with success.
+    /// Adds an earlier request, which must succeed.
     pub fn given(mut self, path: &str, body: Value) -> Self {
         self.given.push(Call { route: route(path), body: Body::Json(body) });
         self
     }
 
-    /// What was asked before, several times the same route.
+    /// Adds several earlier requests to the same route.
     pub fn given_each(self, path: &str, bodies: impl IntoIterator<Item = Value>) -> Self {
         bodies.into_iter().fold(self, |draft, body| draft.given(path, body))
     }
 
-    /// The request succeeds.
+    /// Expects success.
     pub fn ok(self, body: Value) -> &'a mut Case {
         self.expect(Body::Json(body), Expected::Ok)
     }
 
-    /// The request, as this text, succeeds.
+    /// Expects success of this text.
     pub fn ok_text(self, body: impl Into<String>) -> &'a mut Case {
         self.expect(Body::Text(body.into()), Expected::Ok)
     }
 
-    /// The request is refused, and the refusal begins with the field's name.
+    /// Expects a refusal that begins with the field's name.
     pub fn refused(self, field: &str, body: Value) -> &'a mut Case {
         self.expect(Body::Json(body), Expected::Refused(field.to_owned()))
     }
 
-    /// The request, as this text, is refused.
+    /// Expects a refusal of this text.
     pub fn refused_text(self, field: &str, body: impl Into<String>) -> &'a mut Case {
         self.expect(Body::Text(body.into()), Expected::Refused(field.to_owned()))
     }
 
-    /// The request is sound and the state is against it.
+    /// Expects a conflict with the stored state.
     pub fn conflict(self, reason: &'static str, body: Value) -> &'a mut Case {
         self.expect(Body::Json(body), Expected::Conflict(reason))
     }
 
-    /// The request is sound and of a version that is not the newest one, which is this.
+    /// Expects a conflict with this newer version.
     pub fn stale(self, version: u64, body: Value) -> &'a mut Case {
         self.expect(Body::Json(body), Expected::Stale(version))
     }
 
-    /// The request gets in, and a part of it is too large.
+    /// Expects 413 for a part of the body.
     pub fn too_large(self, body: Value) -> &'a mut Case {
         self.expect(Body::Json(body), Expected::TooLarge)
     }
@@ -158,13 +158,13 @@ impl<'a> Draft<'a> {
 }
 
 impl Case {
-    /// Its records are told with all of their fields, usual ones too.
+    /// Renders records with all of their fields, including default ones.
     pub fn whole(&mut self) -> &mut Self {
         self.whole = true;
         self
     }
 
-    /// What is asked afterwards to see what the request did.
+    /// Adds a later request that shows the effect.
     pub fn then(&mut self, path: &str, body: Value) -> &mut Self {
         self.then.push(Call { route: route(path), body: Body::Json(body) });
         self
@@ -172,7 +172,7 @@ impl Case {
 }
 
 impl Call {
-    /// The body as it goes out, for a store of this name.
+    /// Returns the body for a store of this name.
     pub fn text(&self, key: &str) -> String {
         match &self.body {
             Body::Text(text) => text.replace("$KEY", key),
@@ -196,7 +196,7 @@ fn route(path: &str) -> Route {
     Route::of(path).unwrap_or_else(|| panic!("no route {path}"))
 }
 
-/// Words of the name and its digest: a key for a store, and an id for a run.
+/// Returns a key for a store and an id for a run: words of the name, and its digest.
 fn key_of(name: &str) -> String {
     let words: Vec<_> =
         name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();

@@ -1,23 +1,23 @@
-//! JSON as text that a reader can follow: as few lines as fit the width, long lists and texts by their ends and digest.
+//! Renders JSON as readable text: few lines within the width, long lists and texts by their ends and digest.
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 /// Columns of a line.
 const WIDTH: usize = 116;
-/// Entries of a list that is shown whole; of a longer one its ends.
+/// Maximum entries of a list that is rendered whole.
 const MAX_ENTRIES: usize = 12;
-/// Characters of a text that is shown whole.
+/// Maximum characters of a text that is rendered whole.
 const MAX_CHARS: usize = 160;
-/// Characters of a value in a case's name.
+/// Maximum characters of a value in a case's name.
 const MAX_NAME_CHARS: usize = 40;
 
-/// The value in lines; `indent` is where the first begins.
+/// Renders a value in lines. The first starts at column `indent`.
 pub(crate) fn layout(value: &Value, indent: usize) -> String {
     lines(&shorten(value), indent)
 }
 
-/// The value on one line, cut.
+/// Renders a value on one line, truncated.
 pub(crate) fn short(value: &Value) -> String {
     let text = shorten(value).to_string();
     match text.char_indices().nth(MAX_NAME_CHARS) {
@@ -45,7 +45,7 @@ fn lines(value: &Value, indent: usize) -> String {
     fill(open, close, &parts, indent)
 }
 
-/// Parts one after another, a new line where the next does not fit.
+/// Joins parts, with a line break where the next part does not fit.
 fn fill(open: char, close: char, parts: &[String], indent: usize) -> String {
     let margin = " ".repeat(indent + 1);
     let mut text = String::from(open);
@@ -76,7 +76,8 @@ fn shorten(value: &Value) -> Value {
             Value::from(format!("{head}… {} characters, #{}", text.chars().count(), digest(text)))
         }
         Value::Array(entries) if entries.len() > MAX_ENTRIES => {
-            let (head, tail) = (&entries[..2], &entries[entries.len() - 2..]);
+            let head = &entries[..2];
+            let tail = &entries[entries.len() - 2..];
             let middle = Value::from(format!("… {} in all, #{}", entries.len(), digest(&value.to_string())));
             head.iter().map(shorten).chain([middle]).chain(tail.iter().map(shorten)).collect()
         }
@@ -88,7 +89,7 @@ fn shorten(value: &Value) -> Value {
     }
 }
 
-/// Eight digits that stand for a text.
+/// Returns an eight-digit digest of a text.
 pub(crate) fn digest(text: &str) -> String {
     let digest = Sha256::digest(text);
     format!("{:02x}{:02x}{:02x}{:02x}", digest[0], digest[1], digest[2], digest[3])

@@ -1,17 +1,17 @@
-//! What every route does alike: the order of checks, the fence, bodies that are no object, keys (state-worker
-//! supplement sections 1.1 to 1.5).
+//! Common behavior of all routes: the order of checks, the body limit, bodies that are no object, keys
+//! (docs/reference/state-worker.md#order-of-checks).
 
 use ars_wire::state::{Key, Route};
 use serde_json::json;
 
 use crate::{
     Answer, Length, Sent, Subject, TOKEN, WRONG,
-    ask::{error, post, tell},
+    ask::{error, post, render},
     redact::{Redactor, base},
     sheet::Sheet,
 };
 
-/// Asks them of one route.
+/// Checks one route.
 pub(crate) fn check(route: Route, subject: &mut impl Subject, sheet: &mut Sheet) {
     let mut told = Told { sheet, redactor: Redactor::new(base()) };
     told.order(route, subject);
@@ -19,7 +19,7 @@ pub(crate) fn check(route: Route, subject: &mut impl Subject, sheet: &mut Sheet)
     told.keys(route, subject);
 }
 
-/// What is answered before there is a route: health, unknown paths, credentials.
+/// Checks requests outside all routes: health, unknown paths, credentials.
 pub fn of_any_path(subject: &mut impl Subject) -> String {
     let mut sheet = Sheet::of("any path");
     let mut told = Told { sheet: &mut sheet, redactor: Redactor::new(base()) };
@@ -35,7 +35,7 @@ pub fn of_any_path(subject: &mut impl Subject) -> String {
         ("POST", "/runs"),
         ("POST", "/runs/"),
         ("POST", "/nothing"),
-        // Routes that others of this kind have (section 14).
+        // Routes of other implementations.
         ("POST", "/runs/inbox/read"),
         ("POST", "/runs/abandon"),
         ("POST", "/config"),
@@ -81,14 +81,16 @@ impl Told<'_> {
         if answer.status >= 400 {
             assert!(!error(answer).contains(TOKEN) && !error(answer).contains(WRONG), "{what}: {answer:?}");
         }
-        self.sheet.add(what, &tell(&self.redactor, answer), &[]);
+        self.sheet.add(what, &render(&self.redactor, answer), &[]);
     }
 
-    /// Everything is wrong with the first request, and one thing less with each that follows.
+    /// Sends requests with one fault less each time, starting with all of them.
     fn order(&mut self, route: Route, subject: &mut impl Subject) {
-        let (path, fence) = (route.path(), route.fence());
+        let path = route.path();
+        let fence = route.fence();
         let bearer = format!("Bearer {TOKEN}");
-        let (too_long, just) = (sized(fence + 1), sized(fence));
+        let too_long = sized(fence + 1);
+        let just = sized(fence);
         assert_eq!((too_long.len(), just.len()), (fence + 1, fence));
         let nothing =
             Sent { method: "GET", path, authorization: None, length: Length::Undeclared, body: b"no json" };
@@ -118,7 +120,7 @@ impl Told<'_> {
             assert_eq!(answer.status, status, "{what}");
             self.line(what, &answer);
         }
-        // Read whole: what is wrong with it is a field.
+        // The body is read: the answer names a field.
         let answer = subject.send(&Sent { body: &just, ..measured });
         assert!([200, 400].contains(&answer.status), "{answer:?}");
         self.line("just the fence", &answer);
@@ -181,14 +183,15 @@ impl Told<'_> {
     }
 }
 
-/// A body of this size with two bytes a character: counted in characters it is about half.
+/// Returns a body of this size in two-byte characters, so that its length in characters is about half.
 fn sized(bytes: usize) -> Vec<u8> {
-    let (open, close) = (r#"{"pad":""#, r#""}"#);
+    let open = r#"{"pad":""#;
+    let close = r#""}"#;
     let room = bytes - open.len() - close.len();
     format!("{open}{}{}{close}", "é".repeat(room / 2), "x".repeat(room % 2)).into_bytes()
 }
 
-/// Keys against the grammar of section 1.5, as JSON.
+/// Returns invalid keys, as JSON.
 fn wrong_keys() -> Vec<(&'static str, String)> {
     let mut keys = vec![
         ("null", "null".to_owned()),
@@ -219,7 +222,7 @@ fn wrong_keys() -> Vec<(&'static str, String)> {
     keys
 }
 
-/// Run ids against their pattern.
+/// Returns invalid run ids.
 fn wrong_ids() -> Vec<(&'static str, String)> {
     vec![
         ("null", "null".to_owned()),
@@ -233,7 +236,7 @@ fn wrong_ids() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Keys of configuration documents against their pattern (section 14).
+/// Returns invalid keys of configuration documents.
 fn wrong_slugs() -> Vec<(&'static str, String)> {
     vec![
         ("null", "null".to_owned()),

@@ -1,8 +1,8 @@
-//! Bodies that many tables need.
+//! Bodies used by many tables.
 
 use serde_json::{Value, json};
 
-/// A finished run without events; as little as a record may hold.
+/// Returns a minimal finished run without events.
 pub fn record(id: &str, finished_at: i64) -> Value {
     json!({
         "id": id, "channelId": "C1", "userId": "U1", "threadKey": "http:C1:1",
@@ -12,13 +12,13 @@ pub fn record(id: &str, finished_at: i64) -> Value {
     })
 }
 
-/// A finished run with these events.
+/// Returns a finished run with these events.
 pub fn record_of(id: &str, finished_at: i64, events: &[Value]) -> Value {
     let count = events.len();
     with(record(id, finished_at), json!({ "eventCount": count, "storedEventCount": count, "events": events }))
 }
 
-/// An object with some of its fields replaced or added.
+/// Returns an object with some of its fields replaced or added.
 pub fn with(mut object: Value, fields: Value) -> Value {
     let (Value::Object(object_fields), Value::Object(fields)) = (&mut object, fields) else {
         panic!("both are objects");
@@ -27,18 +27,18 @@ pub fn with(mut object: Value, fields: Value) -> Value {
     object
 }
 
-/// An object without one of its fields.
+/// Returns an object without one of its fields.
 pub fn without(mut object: Value, field: &str) -> Value {
     assert!(object.as_object_mut().is_some_and(|fields| fields.shift_remove(field).is_some()), "no {field}");
     object
 }
 
-/// The body of a put.
+/// Returns the body of a put.
 pub fn put(record: Value) -> Value {
     json!({ "record": record })
 }
 
-/// Objects inside one another: the innermost is `leaf`, each other holds the one within at `key`.
+/// Nests `leaf` in `levels` objects built by `around`.
 pub fn nested(levels: usize, leaf: Value, around: impl Fn(Value) -> Value) -> Value {
     (0..levels).fold(leaf, |inner, _| around(inner))
 }

@@ -1,7 +1,7 @@
-//! Makes an answer the same on every run: times become words.
+//! Makes an answer reproducible by replacing times.
 //!
-//! A time that was sent is told by its distance from the base of all times, so that one sees which came
-//! back; one that the subject's clock gave is told to ten minutes, of which no run takes as many.
+//! A time that a request sent is replaced by its distance from the base, so that the snapshot shows which one came
+//! back. A time of the subject's clock is rounded to ten minutes, which is longer than any test.
 
 use std::collections::HashSet;
 
@@ -9,20 +9,20 @@ use serde_json::{Map, Value, json};
 
 use crate::records::record;
 
-/// What counts as a time: two years around the base.
+/// Range of numbers that count as times: two years around the base.
 const SPAN_MS: f64 = 730.0 * 86_400_000.0;
-/// How finely the subject's own times are told.
+/// Granularity of the subject's own times.
 const GRAIN_MS: f64 = 600_000.0;
-/// How long before the table is made its base lies. What a case sends in the ten minutes from the base on could be
-/// taken for the subject's clock, and nothing does.
+/// Age of a table's base when the table is created. Cases send no time within ten minutes after the base, because it
+/// could be confused with the subject's clock.
 const BASE_AGE_MS: i64 = 60_000;
 
-/// The base of all times of a table.
+/// Returns the base of all times of a table.
 pub(crate) fn base() -> i64 {
     crate::subject::now() - BASE_AGE_MS
 }
 
-/// Knows the times that were sent so far.
+/// Replaces times, given those sent so far.
 pub(crate) struct Redactor {
     base: f64,
     sent: HashSet<u64>,
@@ -33,7 +33,7 @@ impl Redactor {
         Self { base: base as f64, sent: HashSet::new() }
     }
 
-    /// Notes the times of a request's body; what is not JSON holds none.
+    /// Records the times in a request's body. A body that is not JSON has none.
     pub fn note(&mut self, body: &str) {
         if let Ok(body) = ars_store::json::parse(body) {
             self.note_value(&body);
@@ -51,7 +51,7 @@ impl Redactor {
         }
     }
 
-    /// The value with its times in words.
+    /// Returns the value with its times replaced.
     pub fn apply(&self, value: &Value) -> Value {
         match value {
             Value::Number(number) => {
@@ -87,8 +87,8 @@ impl Redactor {
     }
 }
 
-/// Tells what nearly every record holds by a word: what the least record holds, but for its names, times and counts.
-/// Some cases are told whole, so that the word is known to mean what it says.
+/// Replaces the fields of a minimal record, except names, times and counts, by a placeholder. Some cases render them in
+/// full, which documents the placeholder.
 pub(crate) fn fold_records(value: &mut Value) {
     match value {
         Value::Array(entries) => entries.iter_mut().for_each(fold_records),
@@ -106,7 +106,7 @@ pub(crate) fn fold_records(value: &mut Value) {
     }
 }
 
-/// What readers see of a record that says no more than it must.
+/// Returns the fields that readers see of a minimal record.
 fn usual_fields() -> Map<String, Value> {
     let Value::Object(mut record) = record("", 0) else { return Map::new() };
     for name in ["id", "startedAt", "finishedAt", "eventCount", "storedEventCount", "events"] {
@@ -116,7 +116,7 @@ fn usual_fields() -> Map<String, Value> {
     record
 }
 
-/// The categories in the order of state-worker supplement section 8.2.
+/// Returns all friction categories with zero counts.
 fn zero_categories() -> Value {
     let names = "slow_tool slow_model_turn failed_tool retry setup_install wrap_up budget_hit infra_failure";
     let total = |name: &str| (name.to_owned(), json!({ "count": 0, "durationMs": 0 }));

@@ -1,21 +1,21 @@
-//! The text that a snapshot pins: questions, and below them the answer; questions of one answer stand together.
+//! The text of a snapshot: questions followed by their answer. Questions with equal answers are grouped.
 
 use std::fmt::Write as _;
 
-/// A sheet being written.
+/// Builder of a snapshot text.
 pub(crate) struct Sheet {
     text: String,
-    /// The answer of the questions that stand last, to which more may be added.
+    /// Answer of the last group of questions, which is still open.
     open: Option<String>,
 }
 
 impl Sheet {
-    /// With this heading.
+    /// Starts a sheet with this heading.
     pub fn of(heading: &str) -> Self {
         Self { text: format!("{heading}\n"), open: None }
     }
 
-    /// A question with its answer, and by which paths was seen what afterwards.
+    /// Adds a question with its answer, and the answers of later requests by path.
     pub fn add(&mut self, question: &str, answer: &str, seen: &[(&str, String)]) {
         if self.open.as_deref() != Some(answer) || !seen.is_empty() {
             self.close();
@@ -32,7 +32,7 @@ impl Sheet {
         }
     }
 
-    /// The whole text.
+    /// Returns the whole text.
     pub fn finish(mut self) -> String {
         self.close();
         self.text

@@ -1,4 +1,4 @@
-//! Who is asked: the stores in this process, or the built Worker on the real runtime.
+//! Subjects: the stores in this process, or the built Worker on the real runtime.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -9,44 +9,44 @@ use serde_json::Value;
 
 pub use ars_tests_workerd::TOKEN;
 
-/// A request as it goes over the wire.
+/// A request as sent over the wire.
 #[derive(Debug, Clone, Copy)]
 pub struct Sent<'a> {
-    /// The method.
+    /// Method.
     pub method: &'a str,
-    /// The path, perhaps with a query.
+    /// Path, possibly with a query.
     pub path: &'a str,
-    /// The `Authorization` header.
+    /// `Authorization` header.
     pub authorization: Option<&'a str>,
-    /// What it says of its length.
+    /// Declared length.
     pub length: Length,
-    /// The body.
+    /// Body.
     pub body: &'a [u8],
 }
 
-/// What a request says of its length.
+/// Declared length of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Length {
-    /// What it is.
+    /// The actual length.
     True,
-    /// Nothing; over a socket the body travels in chunks.
+    /// None. Over a socket the body is chunked.
     Undeclared,
-    /// This many bytes, of which over a socket not one follows: the answer cannot depend on them.
+    /// This many bytes, none of which is sent over a socket, because the answer cannot depend on them.
     Unsent(usize),
 }
 
-/// An answer; every one is JSON.
+/// An answer, always JSON.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
-    /// The HTTP status.
+    /// HTTP status.
     pub status: u16,
-    /// The body.
+    /// Body.
     pub body: Value,
 }
 
 /// A state Worker without data.
 pub trait Subject {
-    /// Answers one request.
+    /// Sends one request.
     fn send(&mut self, sent: &Sent<'_>) -> Answer;
 }
 
@@ -54,12 +54,12 @@ pub trait Subject {
 pub struct Native(NativeState);
 
 impl Native {
-    /// With [`TOKEN`] as its secret.
+    /// Starts with [`TOKEN`] as its secret.
     pub fn start() -> Self {
         Self::with_secret(Some(TOKEN))
     }
 
-    /// With this secret, or none.
+    /// Starts with this secret, or none.
     pub fn with_secret(secret: Option<&str>) -> Self {
         Self(NativeState::new(secret))
     }
@@ -88,12 +88,12 @@ impl Subject for Native {
 pub struct Workerd(Running);
 
 impl Workerd {
-    /// With [`TOKEN`] as its secret.
+    /// Starts with [`TOKEN`] as its secret.
     pub fn start() -> Self {
         Self::with_secret(Some(TOKEN))
     }
 
-    /// With this secret, or none.
+    /// Starts with this secret, or none.
     pub fn with_secret(secret: Option<&str>) -> Self {
         Self(Running::start(state_worker_build(), |settings| match secret {
             Some(secret) => settings.secret("MEMORY_TOKEN", secret),
@@ -101,12 +101,12 @@ impl Workerd {
         }))
     }
 
-    /// Sends bytes as they are, on a connection of their own: the status of the first answer, 0 when there is none.
+    /// Sends raw bytes on a new connection. Returns the status of the first answer, 0 if there is none.
     pub fn send_raw(&mut self, request: &[u8]) -> u16 {
         raw_answer(self.0.client.address(), request).status
     }
 
-    /// What it has logged.
+    /// Returns the log of the Worker.
     pub fn log(&self) -> String {
         self.0.log()
     }
@@ -132,13 +132,13 @@ impl Subject for Workerd {
     }
 }
 
-/// Milliseconds since the epoch.
+/// Returns milliseconds since the epoch.
 pub(crate) fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock after 1970");
     i64::try_from(since.as_millis()).expect("a clock before the end of time")
 }
 
-/// The head of a request, but for its length and its end.
+/// Returns the head of a request, without its length and its end.
 fn head(sent: &Sent<'_>) -> String {
     let authorization = sent.authorization.map(|value| format!("Authorization: {value}\r\n"));
     let authorization = authorization.unwrap_or_default();
@@ -147,7 +147,7 @@ fn head(sent: &Sent<'_>) -> String {
 
 fn in_chunks(sent: &Sent<'_>) -> Vec<u8> {
     let mut request = format!("{}Transfer-Encoding: chunked\r\n\r\n", head(sent)).into_bytes();
-    // A chunk of no bytes is the last.
+    // An empty chunk would end the body.
     if !sent.body.is_empty() {
         request.extend(format!("{:x}\r\n", sent.body.len()).into_bytes());
         request.extend(sent.body);

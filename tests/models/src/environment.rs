@@ -32,7 +32,8 @@ fn made(cache: &Path) -> PathBuf {
     let digest = Sha256::digest(&pins);
     let name: String = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
     let home = cache.join(format!("venv-models-{name}"));
-    let (python, complete) = (home.join("bin/python"), home.join("complete"));
+    let python = home.join("bin/python");
+    let complete = home.join("complete");
     fs::create_dir_all(cache).expect("the cache can be made");
     let lock = File::create(cache.join("venv-models.lock")).expect("the cache is writable");
     lock.lock().expect("the cache can be locked");

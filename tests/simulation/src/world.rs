@@ -138,7 +138,7 @@ impl World {
         u64::try_from(self.began.elapsed().as_millis()).unwrap()
     }
 
-    /// News may take longer from now on, for so long.
+    /// RunFlush may take longer from now on, for so long.
     pub(crate) fn hinder(&self, ms: u64) {
         let now = self.at_ms();
         self.evidence().hindered.push((now, now + ms));

@@ -2,7 +2,7 @@
 
 use ars_sql::{Sql, Value};
 use ars_store::{
-    Joined, Refusal, StoreFailure,
+    JsonListAnswer, Refusal, StoreFailure,
     json::parse_body,
     request::{finite, integer},
 };
@@ -15,7 +15,7 @@ const DEFAULT_LIMIT: i64 = 500;
 const MAX_LIMIT: i64 = 1000;
 
 /// Walks the index from its newest end. A row that cannot be read is skipped, and another takes its place.
-const NEWEST: Joined<'_> = Joined {
+const NEWEST: JsonListAnswer<'_> = JsonListAnswer {
     name: "records",
     rows: "SELECT record AS text, finished_at, run_id FROM friction_records \
         WHERE ledger_key = ?1 AND finished_at >= ?2 AND json_valid(record) \

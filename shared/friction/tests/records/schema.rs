@@ -10,7 +10,7 @@ use crate::support::{Store, record};
 
 #[test]
 fn every_file_of_the_folder_is_a_step_and_all_add_up_to_the_schema() {
-    migrations::hold_to_folder("friction-ledger", MIGRATIONS);
+    migrations::assert_matches_folder("friction-ledger", MIGRATIONS);
 }
 
 #[test]

@@ -1,13 +1,13 @@
 //! Active records, newest first: `{ records }` (state-worker supplement section 2.6). Does not count as use.
 
 use ars_sql::{Sql, Value};
-use ars_store::{Joined, StoreFailure, json::parse_body};
+use ars_store::{JsonListAnswer, StoreFailure, json::parse_body};
 
 use super::{MemoryStore, NO_RECORDS, any_of, request, travelling};
 use crate::record_id;
 
 /// All of them.
-const NEWEST: Joined<'_> = Joined {
+const NEWEST: JsonListAnswer<'_> = JsonListAnswer {
     name: "records",
     rows: concat!(
         "SELECT n, ",
@@ -18,7 +18,7 @@ const NEWEST: Joined<'_> = Joined {
 };
 
 /// Those that a query matches.
-const MATCHING: Joined<'_> = Joined {
+const MATCHING: JsonListAnswer<'_> = JsonListAnswer {
     name: "records",
     rows: concat!(
         "SELECT n, ",

@@ -3,7 +3,7 @@
 //! The full-text index proposes, [`Query`] decides. What is answered counts as used.
 
 use ars_sql::{Row, Sql, SqlError, Value};
-use ars_store::{Joined, Refusal, StoreFailure, json::parse_body};
+use ars_store::{JsonListAnswer, Refusal, StoreFailure, json::parse_body};
 use ars_types::UnixMillis;
 
 use super::{MemoryStore, NO_RECORDS, any_of, request, travelling};
@@ -24,7 +24,7 @@ const BUMP: &str = "UPDATE memory_records SET last_used_at = ?1, use_count = use
     WHERE n IN (SELECT value FROM json_each(?2))";
 
 /// The records of a list, in its order.
-const CHOSEN: Joined<'_> = Joined {
+const CHOSEN: JsonListAnswer<'_> = JsonListAnswer {
     name: "records",
     rows: concat!(
         "SELECT chosen.key AS place, ",

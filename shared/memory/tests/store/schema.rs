@@ -11,7 +11,7 @@ use crate::support::{Store, texts};
 
 #[test]
 fn every_file_of_the_folder_is_a_step_and_all_add_up_to_the_schema() {
-    migrations::hold_to_folder("memory-scope", MIGRATIONS);
+    migrations::assert_matches_folder("memory-scope", MIGRATIONS);
 }
 
 #[test]

@@ -9,10 +9,10 @@ use std::collections::BTreeSet;
 
 use ars_sql::{Sql, Value};
 use ars_store::{
-    Joined, Refusal, StoreFailure,
+    JsonListAnswer, Refusal, StoreFailure,
     json::parse_body,
     request::{integer, required_run_id},
-    split::split,
+    split::split_body,
 };
 use ars_types::{Generation, RunId, UnixMillis};
 use ars_wire::ledger::MAX_FLUSHED_RUNS;
@@ -56,20 +56,21 @@ impl<S: Sql> RunStore<S> {
         let flush = || {
             // The answer does not depend on the writes. It is read first, so that no error can follow a write that
             // runs outside a transaction.
-            let told = Joined { name: "runs", rows: &told_sql(), order: "place" }.answer(self.sql(), &of)?;
+            let answer = JsonListAnswer { name: "runs", rows: &answer_sql(), order: "place" }
+                .answer(self.sql(), &of)?;
             if let Some(lease_ms) = lease_ms {
                 let until = Value::from(now.saturating_add(lease_ms));
                 self.sql().execute(EXTEND, &[&of[..], &[until]].concat())?;
             }
             self.write_owned_events(&by, events)?;
-            Ok::<_, StoreFailure>(told)
+            Ok::<_, StoreFailure>(answer)
         };
         if writes > 1 { self.sql().transaction(flush) } else { flush() }
     }
 }
 
 /// Returns the SQL of the answer for each of the runs ?2, if generation ?1 owns it.
-fn told_sql() -> String {
+fn answer_sql() -> String {
     let inbox = format!(
         "SELECT json_group_array(json_object('seq', seq, 'message', json(message)) ORDER BY seq) FROM \
          (SELECT seq, message, sum(octet_length(message)) OVER (ORDER BY seq) - octet_length(message) AS before \
@@ -86,11 +87,14 @@ fn told_sql() -> String {
 impl Flush {
     fn read(body: &str) -> Result<Self, Refusal> {
         let (fields, bodies) = bodies(body)?;
-        let (generation, lease_ms) = (generation(&fields)?, lease_ms_if_any(&fields)?);
+        let generation = generation(&fields)?;
+        let lease_ms = lease_ms_if_any(&fields)?;
         if bodies.len() > MAX_FLUSHED_RUNS {
             return Err(Refusal::field("runs", "must be at most 500"));
         }
-        let (mut runs, mut events, mut named) = (Vec::new(), EventBatch::default(), BTreeSet::new());
+        let mut runs = Vec::new();
+        let mut events = EventBatch::default();
+        let mut named = BTreeSet::new();
         for (index, body) in bodies.into_iter().enumerate() {
             let place = || format!("runs[{index}]");
             let (id, known) = read_run(body, &mut events).map_err(|refusal| refusal.within(&place()))?;
@@ -105,7 +109,7 @@ impl Flush {
 
 /// Splits the request into its fields and the bodies of its runs.
 fn bodies(body: &str) -> Result<(Map<String, Json>, Vec<EventBody<'_>>), Refusal> {
-    if let Some(found) = split(body, &["runs"]) {
+    if let Some(found) = split_body(body, &["runs"]) {
         let runs = found.list.iter().map(|run| EventBody::read(run.get(), &["events"]));
         if let Ok(runs) = runs.collect() {
             return Ok((found.rest, runs));

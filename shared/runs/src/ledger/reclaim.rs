@@ -17,31 +17,32 @@ use super::{
 use crate::RunStore;
 
 /// Condition of a run that generation ?1 may reclaim at time ?2. ?3 lists excluded ids.
-const LEFT_BEHIND: &str = "owner_gen <> ?1 AND (phase = 'handoff' OR lease_until <= ?2) \
+const RECLAIMABLE: &str = "owner_gen <> ?1 AND (phase = 'handoff' OR lease_until <= ?2) \
                            AND run_id NOT IN (SELECT value FROM json_each(?3))";
 
 impl<S: Sql> RunStore<S> {
     /// Handles `/runs/reclaim`.
     pub(crate) fn reclaim(&self, body: &str, now: UnixMillis) -> Result<S::Text, StoreFailure> {
         let body = parse_body(body)?;
-        let (generation, lease_ms) = (generation(&body)?, lease_ms(&body)?);
+        let generation = generation(&body)?;
+        let lease_ms = lease_ms(&body)?;
         let except = if body.contains_key("except") { run_ids(&body, "except")? } else { Vec::new() };
         let now = finite(&body, "now")?.unwrap_or(now as f64);
-        let left_behind =
+        let params =
             [Value::from(generation.as_str()), Value::from(now), Value::from(json!(except).to_string())];
         let until = Value::from(now + lease_ms as f64);
 
         Ok(self.sql().transaction(|| {
-            let taken = format!(
-                "SELECT run_id, phase FROM live_runs WHERE {LEFT_BEHIND} ORDER BY started_at, run_id"
+            let select = format!(
+                "SELECT run_id, phase FROM live_runs WHERE {RECLAIMABLE} ORDER BY started_at, run_id"
             );
-            let taken = self.sql().query(&taken, &left_behind)?;
-            let take = format!(
-                "UPDATE live_runs SET owner_gen = ?1, lease_until = ?4, phase = 'live' WHERE {LEFT_BEHIND}"
+            let reclaimed = self.sql().query(&select, &params)?;
+            let update = format!(
+                "UPDATE live_runs SET owner_gen = ?1, lease_until = ?4, phase = 'live' WHERE {RECLAIMABLE}"
             );
-            self.sql().execute(&take, &[&left_behind[..], &[until]].concat())?;
+            self.sql().execute(&update, &[&params[..], &[until]].concat())?;
             let mut answer = S::Text::from(r#"{"runs":["#.to_owned());
-            for (nth, row) in taken.iter().enumerate() {
+            for (nth, row) in reclaimed.iter().enumerate() {
                 answer.extend([if nth == 0 { "" } else { "," }, &self.reclaimed(row)?]);
             }
             answer.extend(["]}"]);
@@ -50,24 +51,24 @@ impl<S: Sql> RunStore<S> {
     }
 
     /// Returns a reclaimed run: its row, its previous owner and the data to resume it.
-    fn reclaimed(&self, taken: &Row) -> Result<String, SqlError> {
+    fn reclaimed(&self, run: &Row) -> Result<String, SqlError> {
         let statement = format!("SELECT {} FROM {TABLES} WHERE live.run_id = ?1", row_sql());
-        let row = self.texts(&statement, taken)?;
+        let row = self.texts(&statement, run)?;
         let step =
-            self.texts("SELECT record FROM live_steps WHERE run_id = ?1 ORDER BY step DESC LIMIT 1", taken)?;
+            self.texts("SELECT record FROM live_steps WHERE run_id = ?1 ORDER BY step DESC LIMIT 1", run)?;
         let step = if step.is_empty() { "null" } else { &step };
         let inbox = self.texts(
             "SELECT json_object('seq', seq, 'message', json(message)) FROM live_inbox WHERE run_id = ?1 \
              AND seq > coalesce((SELECT record ->> '$.inboxConsumedSeq' FROM live_steps WHERE run_id = ?1 \
              ORDER BY step DESC LIMIT 1), 0) ORDER BY seq",
-            taken,
+            run,
         )?;
         let jobs = self.texts(
             "SELECT json_object('kind', kind, 'payload', json(payload)) FROM live_jobs WHERE run_id = ?1 \
              ORDER BY kind",
-            taken,
+            run,
         )?;
-        let phase = taken.text(1)?;
+        let phase = run.text(1)?;
         Ok(format!(
             r#"{{"row":{row},"reclaimedFrom":"{phase}","lastStep":{step},"inbox":[{inbox}],"jobs":[{jobs}]}}"#
         ))

@@ -26,7 +26,8 @@ impl OwnerWrite {
     }
 
     pub(super) fn of(body: Map<String, Value>) -> Result<Self, Refusal> {
-        let (run, generation) = (required_run_id(&body, "runId")?, generation(&body)?);
+        let run = required_run_id(&body, "runId")?;
+        let generation = generation(&body)?;
         Ok(Self { body, run, generation })
     }
 }

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use ars_store::{
     Refusal,
     json::{MAX_SAFE, number, parse_body, whole_number},
-    split::{glance, is_plain, split},
+    split::{is_canonical, peek, split_body},
 };
 use serde_json::{Map, Value as Json};
 
@@ -33,7 +33,7 @@ pub(crate) struct EventText<'a> {
 impl<'a> EventBody<'a> {
     /// Reads a body whose events are at `path`, a list of keys.
     pub(crate) fn read(body: &'a str, path: &[&str]) -> Result<Self, Refusal> {
-        if let Some(read) = Self::split(body, path) {
+        if let Some(read) = Self::borrow(body, path) {
             return Ok(read);
         }
         Ok(Self::of(parse_body(body)?, path))
@@ -48,18 +48,18 @@ impl<'a> EventBody<'a> {
         Self { fields, events }
     }
 
-    fn split(body: &'a str, path: &[&str]) -> Option<Self> {
-        let split = split(body, path)?;
-        let events = split.list.iter().map(|raw| EventText::as_it_is(raw.get())).collect::<Option<_>>()?;
+    fn borrow(body: &'a str, path: &[&str]) -> Option<Self> {
+        let split = split_body(body, path)?;
+        let events = split.list.iter().map(|raw| EventText::unchanged(raw.get())).collect::<Option<_>>()?;
         Some(Self { fields: split.rest, events: Some(events) })
     }
 }
 
 impl<'a> EventText<'a> {
     /// Borrows the text unchanged. Returns `None` if it must be serialized again.
-    fn as_it_is(text: &'a str) -> Option<Self> {
-        let glance = glance(text).filter(|_| is_plain(text))?;
-        Some(Self { text: text.into(), seq: glance.seq.and_then(key), is_typed: glance.is_typed })
+    fn unchanged(text: &'a str) -> Option<Self> {
+        let peek = peek(text).filter(|_| is_canonical(text))?;
+        Some(Self { text: text.into(), seq: peek.seq.and_then(key), is_typed: peek.is_typed })
     }
 
     fn written(event: &Json) -> Self {

@@ -58,7 +58,8 @@ impl<S: Sql> RunStore<S> {
             format!("?{}", params.len())
         };
         if let Some((at, id)) = &request.before {
-            let (at, id) = (bind(Value::from(*at)), bind(Value::from(id.as_str())));
+            let at = bind(Value::from(*at));
+            let id = bind(Value::from(id.as_str()));
             conditions.push(format!("(finished_at, id) < ({at}, {id})"));
         }
         if let Some(since) = request.since {

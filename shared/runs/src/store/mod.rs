@@ -28,7 +28,7 @@ pub(crate) use event_batch::EventBatch;
 pub(crate) use event_text::{EventBody, EventText};
 pub(crate) use put_request::Put;
 
-use crate::{diagnosis::CATEGORIES, plain::PLAIN};
+use crate::{canonical::CANONICAL, diagnosis::CATEGORIES};
 
 /// Interval of [`RunStore::sweep`] calls, starting with the first put.
 pub const SWEEP_EVERY_MS: i64 = 6 * 60 * 60 * 1000;
@@ -110,7 +110,7 @@ impl<S> RunStore<S> {
 /// last character is the closing brace.
 fn listed_sql(item: &str) -> String {
     format!(
-        "iif(plain = {PLAIN}, substr(record, 1, length(record) - 1) || ',\"bytes\":' || bytes || '}}', \
+        "iif(plain = {CANONICAL}, substr(record, 1, length(record) - 1) || ',\"bytes\":' || bytes || '}}', \
          json_set({item}, '$.bytes', bytes))"
     )
 }
@@ -123,11 +123,12 @@ fn item_sql() -> String {
         format!("json(coalesce(record -> '$.diagnosis.byCategory.{category}.{term}', '0'))")
     };
     let total = |category: &&str| {
-        let (count, duration) = (term(category, "count"), term(category, "durationMs"));
+        let count = term(category, "count");
+        let duration = term(category, "durationMs");
         format!("'{category}', json_object('count', {count}, 'durationMs', {duration})")
     };
     let totals = CATEGORIES.iter().map(total).collect::<Vec<_>>().join(", ");
     format!(
-        "iif(plain = {PLAIN}, record, json_set(json_insert(record, '$.channelVisibility', visibility), '$.diagnosis.byCategory', json_object({totals})))"
+        "iif(plain = {CANONICAL}, record, json_set(json_insert(record, '$.channelVisibility', visibility), '$.diagnosis.byCategory', json_object({totals})))"
     )
 }

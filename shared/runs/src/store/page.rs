@@ -45,7 +45,9 @@ impl Page<'_> {
 
     fn row_by_row<S: Sql>(&self, sql: &S, params: &[Value]) -> Result<S::Text, SqlError> {
         let mut answer = S::Text::from(self.before.to_owned());
-        let (mut count, mut place, mut id) = (0, Value::Null, Value::Null);
+        let mut count = 0;
+        let mut place = Value::Null;
+        let mut id = Value::Null;
         add_list(sql, self.rows, params, &mut answer, |row| {
             (count, place, id) = (count + 1, Value::from(row.real(0)?), Value::from(row.text(1)?));
             if row.is_null(2) { Ok(None) } else { row.into_text(2).map(Some) }

@@ -12,7 +12,7 @@ use ars_types::UnixMillis;
 use super::{event_batch::EventBatch, event_text::EventText};
 use crate::{
     acceptance,
-    plain::{PLAIN, is_plain},
+    canonical::{CANONICAL, is_canonical},
     retention::Policy,
 };
 
@@ -65,7 +65,7 @@ impl<'a> Put<'a> {
         }
         record.shift_remove("events");
         let events = keyed(events.unwrap_or_default());
-        let plain = if is_plain(&record) { PLAIN } else { 0 };
+        let plain = if is_canonical(&record) { CANONICAL } else { 0 };
         let record = Json::Object(record);
         let text = record.to_string();
         check_sizes(&text, &events)?;

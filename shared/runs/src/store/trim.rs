@@ -8,7 +8,7 @@ use ars_types::UnixMillis;
 use super::horizon::{HIDDEN, VISIBLE, policy};
 
 /// Maximum number of rows deleted by one put.
-const FENCE: i64 = 500;
+const MAX_DELETED: i64 = 500;
 /// No effective limit.
 const EVERY_ROW: i64 = i64::MAX;
 /// Floor if no row is hidden by count or bytes. Every row below it would be expired.
@@ -35,7 +35,7 @@ pub(super) fn after_put(sql: &impl Sql, id: &str, now: UnixMillis) -> Result<Tri
         sql.execute(&events, &[Value::from(id)])?;
         sql.execute("DELETE FROM runs WHERE id = ?", &[Value::from(id)])?;
     }
-    delete_hidden(sql, FENCE - i64::from(!survived), now)?;
+    delete_hidden(sql, MAX_DELETED - i64::from(!survived), now)?;
     Ok(Trimmed { retained: count_visible(sql, now)?, survived })
 }
 
@@ -60,7 +60,7 @@ fn newest_excluded(sql: &impl Sql) -> Result<Option<Row>, SqlError> {
     if sql.query(over, &limits)?.is_empty() {
         return Ok(None);
     }
-    for depth in [FENCE, EVERY_ROW] {
+    for depth in [MAX_DELETED, EVERY_ROW] {
         let found = sql.query(EXCLUDED, &[limits[0].clone(), limits[1].clone(), Value::from(depth)])?;
         if let Some(row) = found.into_iter().next() {
             return Ok(Some(row));
@@ -89,9 +89,9 @@ const EXCLUDED: &str = "SELECT finished_at, id FROM (\
     WHERE run_count - nth <= ?1 AND run_bytes - gone <= ?2 ORDER BY finished_at, id LIMIT 1";
 
 /// Deletes hidden rows and their events, oldest first.
-pub(super) fn delete_hidden(sql: &impl Sql, fence: i64, now: UnixMillis) -> Result<i64, SqlError> {
+pub(super) fn delete_hidden(sql: &impl Sql, limit: i64, now: UnixMillis) -> Result<i64, SqlError> {
     let victims = format!("SELECT id FROM runs WHERE {HIDDEN} ORDER BY finished_at, id LIMIT ?2");
-    let params = [Value::from(now), Value::from(fence)];
+    let params = [Value::from(now), Value::from(limit)];
     let events = format!("DELETE FROM run_events WHERE run_id IN ({victims}) AND {NOT_LIVE}");
     sql.execute(&events, &params)?;
     let deleted = sql.query(&format!("DELETE FROM runs WHERE id IN ({victims}) RETURNING 1"), &params)?;

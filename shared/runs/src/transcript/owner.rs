@@ -9,7 +9,8 @@ use crate::ledger::generation;
 impl<S: Sql> TranscriptStore<S> {
     pub(super) fn owner(&self, body: &str) -> Result<String, StoreFailure> {
         let body = parse_body(body)?;
-        let (run, generation) = (required_run_id(&body, "runId")?, generation(&body)?);
+        let run = required_run_id(&body, "runId")?;
+        let generation = generation(&body)?;
         let statement = "INSERT OR REPLACE INTO transcript_owners (run_id, gen) VALUES (?, ?)";
         self.sql.execute(statement, &[Value::from(run.as_str()), Value::from(generation.as_str())])?;
         Ok(OK.to_owned())

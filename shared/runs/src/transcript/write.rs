@@ -31,7 +31,8 @@ struct Attachment<'a> {
 impl<S: Sql> TranscriptStore<S> {
     pub(super) fn write(&self, body: &str) -> Result<String, StoreFailure> {
         let body = parse_body(body)?;
-        let (run, generation) = (required_run_id(&body, "runId")?, generation(&body)?);
+        let run = required_run_id(&body, "runId")?;
+        let generation = generation(&body)?;
         let parts = list(&body, "rows", part)?;
         let attachments = list(&body, "attachments", attachment)?;
         self.sql.transaction(|| {

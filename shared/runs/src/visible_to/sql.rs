@@ -67,7 +67,8 @@ impl Compiler<'_> {
         if list.as_array().is_some_and(Vec::is_empty) {
             return Node::Constant(false);
         }
-        let (placeholder, index) = (self.placeholder, self.lists.len());
+        let placeholder = self.placeholder;
+        let index = self.lists.len();
         self.lists.push(list);
         Node::Sql(format!("{column} IN (SELECT value FROM json_each({placeholder}, '$[{index}]'))"))
     }

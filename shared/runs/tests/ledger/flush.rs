@@ -1,4 +1,4 @@
-//! What a flush costs (docs/decisions/0007): no more statements for many runs than for one, and no row without news.
+//! Cost of a flush (docs/decisions/0007): a constant number of statements, and no row written without a change.
 
 use ars_runs::RunStore;
 use ars_sql::Sql as _;
@@ -31,7 +31,7 @@ fn flush(runs: &[Value], lease_ms: Option<i64>) -> Value {
     body
 }
 
-/// How many statements a flush of so many runs takes: the first that cannot be made to fail was never run.
+/// Counts the statements of a flush: the first one that cannot be made to fail was never run.
 fn statements(runs: usize) -> u32 {
     let mut native = Native::new();
     let names: Vec<_> = (0..runs).map(|run| format!("r{run}")).collect();
@@ -47,12 +47,12 @@ fn statements(runs: usize) -> u32 {
 }
 
 #[test]
-fn five_hundred_runs_take_as_many_statements_as_one() {
+fn statement_count_is_independent_of_runs() {
     assert_eq!((statements(1), statements(500)), (3, 3));
 }
 
 #[test]
-fn a_flush_writes_a_row_for_each_event_and_each_lease_and_none_without() {
+fn flush_writes_only_events_and_leases() {
     let store = RunStore::open(NativeSql::in_memory().unwrap()).unwrap();
     let ask = |verb, body: &Value| store.answer(verb, &body.to_string(), NOW).unwrap();
     for (run, generation) in [("r1", "g1"), ("r2", "g1"), ("r3", "g2")] {

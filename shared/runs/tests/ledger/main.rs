@@ -1,8 +1,8 @@
-//! The real ledger, natively, held to the executable model (`ars_testkit::ledger`) by random sequences of requests,
-//! with crashes around every commit; and each promise of the ledger by itself.
+//! The native ledger against the executable model (`ars_testkit::ledger`), by random sequences of requests with crashes
+//! around every commit, and each guarantee of the ledger separately.
 //!
-//! A failing sequence is printed, shrunk, and kept in `*.regressions` to be tried first from then on. Not here: bodies
-//! one by one (the contract's tests).
+//! A failing sequence is printed, shrunk, and stored in `*.regressions`, which later runs try first. Not here: request
+//! bodies (the contract's tests).
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! Every answer is the model's, and so is what is left at the end.
+//! Every answer and the final state match the model.
 
 use ars_testkit::ledger::{Sequence, Twin, World, play, sequences};
 use proptest::prelude::*;
@@ -6,18 +6,19 @@ use proptest::test_runner::{FileFailurePersistence, TestCaseResult};
 
 use crate::native::Native;
 
-/// Sequences of each kind.
+/// Number of sequences of each kind.
 const CASES: u32 = 5000;
 
-/// How a sequence that fails is kept.
+/// Returns the configuration, including the storage of failing sequences.
 pub fn cases(number: u32) -> ProptestConfig {
     let kept = FileFailurePersistence::WithSource("regressions");
     ProptestConfig { failure_persistence: Some(Box::new(kept)), ..ProptestConfig::with_cases(number) }
 }
 
-/// Plays to the native store and the model at once.
+/// Plays a sequence against the native store and the model.
 pub fn agree(world: &World, sequence: &Sequence) -> TestCaseResult {
-    let (mut native, mut twin) = (Native::new(), Twin::default());
+    let mut native = Native::new();
+    let mut twin = Twin::default();
     let played = play(&mut native, &mut twin, world, sequence);
     let agreed = played.and_then(|()| twin.audit(&mut native, world, sequence.end(world.base)));
     agreed.map_err(TestCaseError::fail)

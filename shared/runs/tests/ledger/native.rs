@@ -1,5 +1,5 @@
-//! The native store and its transcripts as a subject: asked as the Worker's shell asks them, and opened again on the
-//! same databases after a crash.
+//! The native store and its transcripts as a test subject: called like the Worker's shell calls them, and reopened on
+//! the same databases after a crash.
 
 use std::cell::RefCell;
 
@@ -18,11 +18,11 @@ type Sql = Faulty<NativeSql>;
 pub type Table = (String, Vec<Row>);
 
 thread_local! {
-    /// Databases of finished sequences. Making one and preparing its statements takes longer than a sequence does.
+    /// Databases of finished sequences for reuse, because creating one takes longer than a sequence.
     static SPARE: RefCell<Vec<Databases>> = const { RefCell::new(Vec::new()) };
 }
 
-/// One run store and one embedded transcript store, in memory.
+/// An in-memory run store and embedded transcript store.
 pub struct Native {
     runs: RunStore<Sql>,
     transcripts: TranscriptStore<Sql>,
@@ -36,7 +36,7 @@ struct Databases {
 }
 
 impl Native {
-    /// An empty store.
+    /// Returns an empty store.
     pub fn new() -> Self {
         let databases = SPARE.with_borrow_mut(Vec::pop).map_or_else(Databases::new, Databases::emptied);
         Self {
@@ -46,12 +46,12 @@ impl Native {
         }
     }
 
-    /// Every row of every table.
+    /// Returns every row of every table.
     pub fn dump(&self) -> Vec<Table> {
         [self.dump_of_runs(), tables(&self.databases.transcripts)].concat()
     }
 
-    /// The same without transcripts, which the ledger does not know.
+    /// Returns every row except those of transcripts, which are independent of the ledger.
     pub fn dump_of_runs(&self) -> Vec<Table> {
         tables(&self.databases.runs)
     }
@@ -89,7 +89,7 @@ impl Databases {
         Self { runs: sql(), transcripts: sql() }
     }
 
-    /// As they were when first opened: what a new store holds, such as its history and its policy, no sequence changes.
+    /// Deletes the rows that sequences write. Rows of a new store, such as its history and its policy, never change.
     fn emptied(self) -> Self {
         for sql in [&self.runs, &self.transcripts] {
             for (table, _) in
@@ -102,7 +102,7 @@ impl Databases {
     }
 }
 
-/// Tables that have rows from the beginning.
+/// Tables with rows in a new store.
 const IN_A_NEW_STORE: [&str; 2] = ["_migrations", "retention"];
 
 fn tables(sql: &Sql) -> Vec<Table> {
@@ -112,7 +112,7 @@ fn tables(sql: &Sql) -> Vec<Table> {
 }
 
 #[test]
-fn a_store_is_empty_whatever_was_in_the_one_before() {
+fn reused_databases_are_empty() {
     let fresh = Native::new().dump();
     let record = json!({
         "id": "r1", "channelId": "C", "userId": "U", "threadKey": "t", "startedAt": 1, "finishedAt": 1,

@@ -1,4 +1,4 @@
-//! What the random sequences come to: a promise that is never put to the test would always hold.
+//! Coverage of the random sequences: a guarantee that is never put to the test would always hold.
 
 use std::collections::BTreeMap;
 
@@ -8,16 +8,17 @@ use proptest::test_runner::TestRunner;
 
 use crate::native::Native;
 
-/// Sequences looked at.
+/// Number of examined sequences.
 const SEQUENCES: usize = 500;
-/// Least occurrences of each situation among them.
+/// Minimum occurrences of each situation.
 const LEAST: usize = 10;
 
 #[test]
-fn the_sequences_come_to_every_situation_the_promises_are_about() {
+fn sequences_cover_every_situation() {
     let mut tally = Tally::default();
     for world in [World::crashing(), World::of_transcripts()] {
-        let (mut runner, strategy) = (TestRunner::deterministic(), sequences(&world));
+        let mut runner = TestRunner::deterministic();
+        let strategy = sequences(&world);
         for _ in 0..SEQUENCES {
             let sequence = strategy.new_tree(&mut runner).unwrap().current();
             play(&mut Native::new(), &mut tally, &world, &sequence).unwrap();
@@ -93,7 +94,7 @@ const SITUATIONS: &[&str] = &[
     "transcript/clear ok",
 ];
 
-/// How often each situation was met.
+/// Occurrences of each situation.
 #[derive(Default)]
 struct Tally(BTreeMap<String, usize>);
 

@@ -1,18 +1,18 @@
-//! Transcripts with their own fence, among requests of the ledger that must not touch them.
+//! Transcripts have an independent fence. Ledger requests must not change them.
 
 use ars_testkit::ledger::{World, sequences};
 use proptest::prelude::*;
 
 use crate::model::{agree, cases};
 
-/// Sequences.
+/// Number of sequences.
 const CASES: u32 = 1000;
 
 proptest! {
     #![proptest_config(cases(CASES))]
 
     #[test]
-    fn a_transcript_is_its_owners_and_lands_whole_or_not_at_all(sequence in sequences(&World::of_transcripts())) {
+    fn transcript_writes_are_fenced_and_atomic(sequence in sequences(&World::of_transcripts())) {
         agree(&World::of_transcripts(), &sequence)?;
     }
 }

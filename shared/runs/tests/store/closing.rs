@@ -1,4 +1,4 @@
-//! Closing records of runs taken over (state-worker supplement section 9.5), held against the store's own validator.
+//! Closing records of reclaimed runs, checked by the store's validator.
 
 use ars_runs::{COST, Closing, HELD, RunRecord, closing_record};
 use ars_types::RunStatus;
@@ -25,7 +25,7 @@ fn events(seqs: &[u64]) -> Vec<Value> {
     seqs.iter().map(|seq| json!({ "type": "input", "text": "hm", "seq": seq, "at": NOW - 4000 })).collect()
 }
 
-/// What the store gives back of a closing record it accepted.
+/// Stores a closing record and reads it back.
 fn stored(run: &Reclaimed, events: Vec<Value>, closing: Closing) -> RunRecord {
     let record = closing_record(run, events, closing);
     let store = store();
@@ -36,7 +36,7 @@ fn stored(run: &Reclaimed, events: Vec<Value>, closing: Closing) -> RunRecord {
 }
 
 #[test]
-fn a_closing_record_tells_who_asked_and_what_is_known() {
+fn closing_record_has_requester_and_known_facts() {
     let meta = json!({ "agent": "coding", "model": "p/m", "channelId": "http:c", "userId": "http:u", "threadKey": "old",
         "channelVisibility": "machine", "repo": "acme/app", "sourceUrl": "https://x", "userName": "U", "effort": "high",
         "label": "fix it", "receivedAt": NOW - 6000 });
@@ -65,14 +65,14 @@ fn whatever_the_row_says_the_record_is_accepted() {
         let record = stored(&run, untyped, closing);
         assert_eq!((record.channel_id.as_str(), record.step_count, record.received_at), ("", None, None));
         assert_eq!(record.channel_visibility.as_str(), "unknown");
-        // The clock went back; the run still ends no earlier than it began.
+        // The clock went backwards. The run does not end before it started.
         assert_eq!(record.finished_at, record.started_at);
         assert_eq!((record.event_count, record.stored_event_count, record.truncated), (1, 0, true));
     }
 }
 
 #[test]
-fn the_last_seq_counts_the_events_also_those_that_are_not_there() {
+fn event_count_includes_missing_events() {
     let record = stored(&reclaimed(json!({})), events(&[2, 3, 7]), TAKEN);
     assert_eq!((record.event_count, record.stored_event_count, record.truncated), (7, 3, true));
     let none = stored(&reclaimed(json!({})), vec![], TAKEN);
@@ -87,14 +87,14 @@ fn a_closing_record_keeps_within_the_byte_budget() {
 }
 
 #[test]
-fn a_closing_record_tells_what_the_run_had_cost() {
+fn closing_record_has_the_cost() {
     let told =
         |cost| stored(&reclaimed(json!({})), vec![], Closing { cost, ..TAKEN }).extra.get(COST).cloned();
     assert_eq!((told(Some(4_500)), told(Some(0)), told(None)), (Some(json!(4_500)), Some(json!(0)), None));
 }
 
 #[test]
-fn a_closing_record_tells_what_the_run_held_beside_what_it_had_cost() {
+fn closing_record_has_reservation_and_cost() {
     let closing = Closing { cost: Some(4_500), held: Some(9_000), ..TAKEN };
     let told = stored(&reclaimed(json!({})), vec![], closing).extra;
     assert_eq!((&told[COST], &told[HELD]), (&json!(4_500), &json!(9_000)));

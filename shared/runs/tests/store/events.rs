@@ -1,4 +1,4 @@
-//! `/runs/events` (state-worker supplement section 5.5).
+//! `/runs/events`.
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ fn page(seqs: &[i64], next: Option<i64>) -> Value {
 }
 
 #[test]
-fn pages_follow_the_seq_and_say_where_the_next_begins() {
+fn pages_follow_the_seq_with_a_cursor() {
     let store = filled();
     for (request, expected) in [
         (json!({}), page(&[1, 2, 4, 8, 16], None)),
@@ -44,14 +44,14 @@ fn an_answer_is_literally_this() {
 }
 
 #[test]
-fn a_run_without_events_is_not_an_unknown_run() {
+fn run_without_events_is_known() {
     let store = store();
     store.put(with(record("r", NOW), json!({ "events": [] })));
     assert_eq!(store.events(json!({ "id": "r" })), json!({ "events": [] }));
 }
 
 #[test]
-fn a_thousand_events_are_a_page_unless_asked_otherwise() {
+fn default_page_has_a_thousand_events() {
     let store = store();
     store.put(with(record("r", NOW), json!({ "events": events(1..=1001) })));
     let answer = store.events(json!({ "id": "r" }));
@@ -78,7 +78,7 @@ fn bounds_are_refused_by_name() {
 }
 
 #[test]
-fn a_page_of_nothing_but_corrupt_events_still_leads_on() {
+fn page_of_corrupt_events_has_a_cursor() {
     let store = filled();
     store.execute("UPDATE run_events SET event = 'broken' WHERE seq IN (1, 2)", &[]);
     assert_eq!(store.events(json!({ "id": "r", "limit": 2 })), page(&[], Some(2)));

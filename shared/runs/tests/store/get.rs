@@ -1,11 +1,11 @@
-//! `/runs/get` (state-worker supplement section 5.5).
+//! `/runs/get`.
 
 use serde_json::{Value, json};
 
 use crate::support::{NOW, events, record, refusal, store, with};
 
 #[test]
-fn what_was_put_is_read_with_its_visibility_and_categories_filled() {
+fn get_fills_visibility_and_categories() {
     let store = store();
     let sent = record("r1", NOW);
     store.put(sent.clone());
@@ -53,7 +53,7 @@ fn an_id_that_is_none_is_refused() {
 }
 
 #[test]
-fn a_stored_diagnosis_reads_as_the_pure_rule_says() {
+fn stored_diagnosis_matches_the_pure_rule() {
     for by_category in [
         json!({}),
         json!({ "retry": { "count": 2, "durationMs": 1.5 } }),
@@ -83,7 +83,7 @@ fn a_corrupt_event_is_skipped() {
 }
 
 #[test]
-fn a_corrupt_record_is_as_good_as_none_and_does_not_hide_the_others() {
+fn corrupt_record_is_skipped() {
     let store = store();
     store.put(record("bad", NOW));
     store.put(record("good", NOW - 1));

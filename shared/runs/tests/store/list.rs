@@ -1,4 +1,4 @@
-//! `/runs/list` (state-worker supplement section 5.5).
+//! `/runs/list`.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ fn numbered(count: i64) -> Store {
 }
 
 #[test]
-fn an_item_is_the_record_without_events_and_with_its_size() {
+fn item_has_the_size_and_no_events() {
     let store = store();
     let sent = with(
         record("r1", NOW),
@@ -33,7 +33,7 @@ fn an_empty_store_answers_literally_this() {
 }
 
 #[test]
-fn newest_come_first_and_equal_times_go_by_id_in_byte_order() {
+fn newest_first_and_ties_by_id_bytes() {
     let store = store();
     for (id, at) in
         [("b", NOW), ("B", NOW), ("a", NOW), ("_", NOW), ("-", NOW), ("z", NOW - 1), ("0", NOW + 1)]
@@ -44,7 +44,7 @@ fn newest_come_first_and_equal_times_go_by_id_in_byte_order() {
 }
 
 #[test]
-fn a_full_page_says_where_the_next_begins_even_when_it_is_the_last() {
+fn full_last_page_has_a_cursor() {
     let store = numbered(4);
     let cursor = |id: &str, at: i64| json!({ "finishedAt": at, "id": id });
     let first = store.list(json!({ "limit": 2 }));
@@ -69,7 +69,7 @@ fn an_answer_with_a_cursor_ends_literally_so() {
 }
 
 #[test]
-fn the_limit_is_50_unless_asked_and_quietly_at_most_200() {
+fn limit_defaults_to_50_and_clamps_to_200() {
     let store = numbered(205);
     for (limit, expected) in [
         (json!({}), 50),
@@ -164,7 +164,7 @@ fn filters_are_exact_and_all_must_hold() {
 }
 
 #[test]
-fn a_page_too_large_for_one_value_still_comes_whole_and_in_order() {
+fn oversized_page_is_complete_and_ordered() {
     let store = store();
     for n in 0..6 {
         store.put(with(record(&format!("r{n}"), NOW - n), json!({ "label": "x".repeat(500_000) })));
@@ -183,7 +183,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn walking_the_pages_yields_every_run_once_newest_first(runs in times(), limit in 1_i64..9) {
+    fn pages_yield_every_run_once_newest_first(runs in times(), limit in 1_i64..9) {
         let store = store();
         let mut expected = std::collections::BTreeMap::new();
         for (id, age) in runs {
@@ -214,7 +214,7 @@ proptest! {
 }
 
 #[test]
-fn an_empty_agent_is_an_agent_and_not_the_lack_of_one() {
+fn empty_agent_differs_from_absent_agent() {
     let store = store();
     store.put(record("without", NOW));
     store.put(with(record("empty", NOW), json!({ "agent": "" })));

@@ -1,4 +1,4 @@
-//! `/runs/put` (state-worker supplement sections 5.2 to 5.4).
+//! `/runs/put`.
 
 use ars_runs::RunStore;
 use ars_sql::{Row, Sql, SqlError, Value as Bound};
@@ -19,7 +19,7 @@ fn a_first_put_answers_literally_this() {
 }
 
 #[test]
-fn each_field_of_a_record_has_its_own_refusal() {
+fn each_record_field_has_a_refusal() {
     let store = store();
     let wrong = [
         ("id", vec![json!(""), json!("a b"), json!("x".repeat(65)), json!(1), Value::Null]),
@@ -106,7 +106,7 @@ fn what_is_not_checked_is_taken() {
 }
 
 #[test]
-fn a_second_put_is_a_rewrite_only_when_the_version_differs() {
+fn put_of_another_version_is_a_rewrite() {
     let store = store();
     let first = record("r", NOW);
     assert_eq!(store.put(first.clone())["rewritten"], false);
@@ -123,7 +123,7 @@ fn a_second_put_is_a_rewrite_only_when_the_version_differs() {
 }
 
 #[test]
-fn a_version_of_equal_counts_times_and_size_keeps_its_events_but_not_its_row() {
+fn equal_version_keeps_events_and_replaces_row() {
     let store = store();
     store.put(with(record("r", NOW), json!({ "label": "aaaa" })));
     let same_size = json!({ "label": "bbbb", "events": [{ "type": "input", "text": "HELLO", "seq": 1 }] });
@@ -148,7 +148,7 @@ fn a_final_record_replaces_its_tombstone_whole() {
 }
 
 #[test]
-fn times_ahead_of_the_clock_by_more_than_a_day_are_pulled_back() {
+fn far_future_times_are_clamped() {
     let store = store();
     let far = NOW + 10 * DAY;
     store
@@ -163,7 +163,7 @@ fn times_ahead_of_the_clock_by_more_than_a_day_are_pulled_back() {
 }
 
 #[test]
-fn events_keep_their_own_seqs_only_when_all_are_positive_and_rise() {
+fn only_positive_ascending_seqs_are_kept() {
     for (given, kept) in [
         (vec![json!(2), json!(5), json!(9)], vec![2, 5, 9]),
         (vec![json!(2.0), json!(1e1)], vec![2, 10]),
@@ -193,7 +193,7 @@ fn events_keep_their_own_seqs_only_when_all_are_positive_and_rise() {
 }
 
 #[test]
-fn bytes_is_the_size_of_the_record_as_readers_could_write_it() {
+fn bytes_is_the_serialized_record_size() {
     let store = store();
     for (id, changes) in [
         ("none", json!({ "events": [] })),
@@ -220,7 +220,7 @@ fn a_record_of_many_events_arrives_whole() {
 }
 
 #[test]
-fn the_largest_body_is_stored_and_read_whether_in_one_event_or_many() {
+fn largest_body_is_stored_and_read() {
     const FENCE: usize = 2_097_152;
     let store = store();
     let one = |bytes: usize| {
@@ -243,9 +243,9 @@ fn the_largest_body_is_stored_and_read_whether_in_one_event_or_many() {
 }
 
 #[test]
-fn a_text_that_outgrows_a_row_when_written_anew_is_refused() {
+fn text_that_outgrows_a_row_is_rejected() {
     let store = store();
-    // `1e5` is three characters as sent and `100000.0` as written anew.
+    // `1e5` is three characters as sent and `100000.0` when serialized again.
     let numbers = format!("[{}]", vec!["1e5"; 400_000].join(","));
     let body = json!({ "record": with(record("r", NOW), json!({ "x": "HERE" })) }).to_string();
     let refused = refusal(store.0.put(&body.replace("\"HERE\"", &numbers), NOW));
@@ -289,7 +289,7 @@ impl Sql for &Failing {
 }
 
 #[test]
-fn a_put_that_fails_at_any_statement_leaves_everything_as_it_was() {
+fn put_failing_at_any_statement_changes_nothing() {
     let failing = Failing { sql: NativeSql::in_memory().unwrap(), left: std::cell::Cell::new(None) };
     let store = RunStore::open(&failing).unwrap();
     let body = |record: Value, days: i64, at: i64| {
@@ -321,7 +321,7 @@ fn a_put_that_fails_at_any_statement_leaves_everything_as_it_was() {
 }
 
 #[test]
-fn totals_that_are_wrong_are_put_right_and_no_put_fails_for_them() {
+fn put_repairs_wrong_totals() {
     let store = store();
     store.put(record("one", NOW));
     store.execute("UPDATE retention SET run_count = 9000, run_bytes = 9", &[]);

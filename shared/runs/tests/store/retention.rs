@@ -1,4 +1,4 @@
-//! Retention: what reads show, what a put deletes, who owns the policy (state-worker supplement section 7).
+//! Retention: visible rows, rows deleted by a put, and the newest policy.
 
 use ars_runs::retention::Policy;
 use ars_store::Store as _;
@@ -26,7 +26,7 @@ fn a_new_store_has_the_default_policy() {
 }
 
 #[test]
-fn each_field_of_a_policy_has_its_own_refusal() {
+fn each_policy_field_has_a_refusal() {
     let store = store();
     for (policy, at, named) in [
         (json!({ "retentionDays": 0 }), json!(1), "policy.retentionDays "),
@@ -50,12 +50,12 @@ fn each_field_of_a_policy_has_its_own_refusal() {
             .starts_with("policyUpdatedAt ")
     );
     assert_eq!(store.count("runs"), 0);
-    // A stamp without a policy says nothing, whatever it is.
+    // A stamp without a policy is ignored, even if it is malformed.
     assert!(store.try_put(&json!({ "record": record("r", NOW), "policyUpdatedAt": "x" }), NOW).is_ok());
 }
 
 #[test]
-fn a_policy_is_clamped_and_what_it_lacks_is_the_default() {
+fn policy_is_clamped_and_filled_with_defaults() {
     let store = store();
     put_with(&store, record("r", NOW), json!({ "retentionDays": 400, "maxBytes": 1 }), json!(5));
     assert_eq!(stored_policy(&store), (365.0, 5000.0, 16_777_216.0, 5.0));
@@ -64,7 +64,7 @@ fn a_policy_is_clamped_and_what_it_lacks_is_the_default() {
 }
 
 #[test]
-fn only_a_newer_proposal_wins_and_none_from_the_future_locks_the_store() {
+fn newer_policy_wins_and_future_stamps_are_clamped() {
     let store = store();
     let days = |store: &Store| stored_policy(store).0;
     let propose = |days: i64, at: i64| {
@@ -85,7 +85,7 @@ fn only_a_newer_proposal_wins_and_none_from_the_future_locks_the_store() {
 }
 
 #[test]
-fn a_put_outside_the_policy_says_so_and_leaves_no_hidden_row() {
+fn put_outside_the_policy_leaves_no_row() {
     let store = store();
     let put = store.put(record("old", NOW - 31 * DAY));
     assert_eq!(put, json!({ "ok": true, "retained": 0, "stored": false, "rewritten": false }));
@@ -94,14 +94,14 @@ fn a_put_outside_the_policy_says_so_and_leaves_no_hidden_row() {
     let put = store.put(record("b", NOW - 1));
     assert_eq!((&put["stored"], &put["retained"]), (&json!(false), &json!(1)));
     assert_eq!(store.listed(json!({})), ["a"]);
-    // A version that no longer fits takes the earlier one with it.
+    // A version that no longer fits deletes the earlier one too.
     let put = store.put(record("a", NOW - 31 * DAY));
     assert_eq!((&put["stored"], &put["rewritten"]), (&json!(false), &json!(true)));
     assert_eq!(store.count("runs"), 0);
 }
 
 #[test]
-fn what_a_policy_excludes_is_hidden_on_every_route_at_once_and_deleted_500_at_a_time() {
+fn excluded_runs_hide_at_once_and_delete_in_batches() {
     let store = store();
     for n in 0..1_203_i64 {
         store.put(with(record(&format!("r{n:04}"), NOW - n), json!({ "events": events([1]) })));
@@ -123,7 +123,7 @@ fn what_a_policy_excludes_is_hidden_on_every_route_at_once_and_deleted_500_at_a_
 }
 
 #[test]
-fn a_hidden_record_goes_even_when_the_fence_is_used_up_by_others() {
+fn hidden_new_record_is_deleted_first() {
     let store = store();
     for n in 0..600_i64 {
         store.put(record(&format!("r{n:03}"), NOW - 100 - n));
@@ -131,7 +131,7 @@ fn a_hidden_record_goes_even_when_the_fence_is_used_up_by_others() {
     let put = put_with(&store, record("mine", NOW - 650), json!({ "maxRuns": 1 }), json!(1));
     assert_eq!((&put["stored"], &put["retained"]), (&json!(false), &json!(1)));
     assert_eq!(store.count("runs"), 101, "the record itself and 499 others");
-    // It is among the newest of the hidden: the fence alone would not have reached it.
+    // It is among the newest hidden rows, beyond the maximum number of deletions.
     let put = store.put(record("mine", NOW - 150));
     assert_eq!(put["stored"], json!(false));
     assert_eq!(store.get("mine"), Value::Null);
@@ -151,7 +151,7 @@ fn time_alone_hides_and_the_sweep_deletes() {
 }
 
 #[test]
-fn the_sweep_deletes_events_of_no_run_and_spares_the_others() {
+fn sweep_deletes_only_orphaned_events() {
     let store = store();
     store.put(with(record("b", NOW), json!({ "events": events(1..=3) })));
     for run in ["a", "c", "d"] {
@@ -165,7 +165,7 @@ fn the_sweep_deletes_events_of_no_run_and_spares_the_others() {
 }
 
 #[test]
-fn a_wider_policy_brings_back_what_is_still_on_disk() {
+fn wider_policy_restores_stored_runs() {
     let store = store();
     for n in 0..600_i64 {
         store.put(record(&format!("r{n:03}"), NOW - n));
@@ -183,14 +183,14 @@ fn bytes_count_too() {
     for n in 0..12 {
         put_with(&store, large(&format!("r{n:02}"), NOW - n), json!({ "maxBytes": 1 }), json!(1));
     }
-    // 16 MiB, the least a policy can be clamped to, holds eleven of them.
+    // 16 MiB, the lower bound of the policy, holds eleven of them.
     assert_eq!(store.listed(json!({})).len(), 11);
     let put = store.put(large("new", NOW + 1));
     assert_eq!((&put["retained"], &put["stored"]), (&json!(11), &json!(true)));
     assert_eq!(store.listed(json!({ "limit": 2 })), ["new", "r00"]);
 }
 
-/// Runs by number and age, as they are put one after the other.
+/// Generates runs by number and age, in the order of their puts.
 fn history() -> impl Strategy<Value = Vec<(u8, i64, usize)>> {
     prop::collection::vec((0_u8..30, 0_i64..40, 0_usize..3), 1..40)
 }
@@ -207,7 +207,8 @@ proptest! {
         let policy = Policy::fill(Some(days as f64), Some(max_runs as f64), Some(1.0));
         let mut model: Vec<Row> = Vec::new();
         for (number, age, size) in runs {
-            let (id, at) = (format!("r{number}"), NOW - age * DAY);
+            let id = format!("r{number}");
+            let at = NOW - age * DAY;
             let sent = with(record(&id, at), json!({ "label": "x".repeat(size * 1_000_000) }));
             let bytes = i64::try_from(sent.to_string().len()).unwrap();
             let put = put_with(&store, sent, json!({ "retentionDays": days, "maxRuns": max_runs, "maxBytes": 1 }), json!(1));
@@ -233,7 +234,7 @@ proptest! {
     }
 }
 
-/// Rows as puts would leave them, a second apart, the newest at `NOW`.
+/// Inserts rows as puts would write them, a second apart, the newest at `NOW`.
 fn fill(store: &crate::support::Store, runs: i64) {
     store.execute(
         &format!(
@@ -247,7 +248,7 @@ fn fill(store: &crate::support::Store, runs: i64) {
 }
 
 #[test]
-fn twenty_thousand_runs_are_trimmed_a_little_at_a_time_and_hidden_at_once() {
+fn twenty_thousand_runs_are_trimmed_in_batches() {
     let store = store();
     let largest = json!({ "retentionDays": 365, "maxRuns": 20_000 });
     let put = |id: &str, policy: &Value, at: i64| {
@@ -255,11 +256,11 @@ fn twenty_thousand_runs_are_trimmed_a_little_at_a_time_and_hidden_at_once() {
         store.try_put(&body, NOW + at).unwrap()
     };
     fill(&store, 20_000);
-    // One over: the oldest goes with the put.
+    // One over the limit: the put deletes the oldest.
     assert_eq!(put("new-1", &largest, 1)["retained"], 20_000);
     assert_eq!((store.count("runs"), store.get("run-00001")), (20_000, Value::Null));
 
-    // Most of them over, by count: hidden in the very answer, deleted 500 at a time.
+    // Most of them over the count limit: hidden in the same answer, deleted 500 at a time.
     let fewer = json!({ "retentionDays": 365, "maxRuns": 5000 });
     assert_eq!(put("new-2", &fewer, 2)["retained"], 5000);
     assert_eq!(store.count("runs"), 20_001 - 500);
@@ -270,7 +271,7 @@ fn twenty_thousand_runs_are_trimmed_a_little_at_a_time_and_hidden_at_once() {
     assert_eq!(put("new-3", &fewer, 3)["retained"], 5000);
     assert_eq!((store.count("runs"), store.count("run_events")), (19_502 - 500, 19_502 - 500));
 
-    // By bytes: what is left is what fits, counted from the newest.
+    // By bytes: the newest rows that fit remain.
     let smaller = json!({ "retentionDays": 365, "maxRuns": 20_000, "maxBytes": 16 * 1024 * 1024 });
     store.execute("UPDATE runs SET bytes = 1048576 WHERE id < 'run'", &[]);
     store.execute("UPDATE retention SET run_bytes = (SELECT sum(bytes) FROM runs)", &[]);
@@ -283,7 +284,7 @@ fn twenty_thousand_runs_are_trimmed_a_little_at_a_time_and_hidden_at_once() {
     assert_eq!(store.try_list(&json!({})).map(|page| page["items"].as_array().unwrap().len()), Ok(50));
     let later = store.0.list("{}", NOW + 2 * DAY).unwrap();
     assert_eq!(later, r#"{"items":[]}"#);
-    // Each sweep has its end too.
+    // A sweep is bounded too.
     let left = store.count("runs");
     let sweeps =
         std::iter::repeat_with(|| store.0.sweep(NOW + 2 * DAY).unwrap()).take_while(|&deleted| deleted > 0);

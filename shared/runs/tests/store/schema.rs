@@ -1,4 +1,4 @@
-//! The steps in `migrations/run-store` and `migrations/run-transcript` (migrations/README.md).
+//! The migrations in `migrations/run-store` and `migrations/run-transcript` (migrations/README.md).
 
 use ars_runs::{MIGRATIONS, RunStore, TRANSCRIPT_MIGRATIONS};
 use ars_sql::{Migration, Sql, migrate};
@@ -10,9 +10,9 @@ use serde_json::json;
 use crate::support::{NOW, Store, record};
 
 #[test]
-fn every_file_of_the_folder_is_a_step_and_all_add_up_to_the_schema() {
-    migrations::hold_to_folder("run-store", MIGRATIONS);
-    migrations::hold_to_folder("run-transcript", TRANSCRIPT_MIGRATIONS);
+fn migration_files_produce_the_schema() {
+    migrations::assert_matches_folder("run-store", MIGRATIONS);
+    migrations::assert_matches_folder("run-transcript", TRANSCRIPT_MIGRATIONS);
 }
 
 #[test]
@@ -32,7 +32,7 @@ fn a_newer_store_serves_an_older_binary() {
 }
 
 #[test]
-fn a_failing_step_leaves_nothing_and_the_store_opens_once_it_is_repaired() {
+fn failed_step_rolls_back_and_can_be_repaired() {
     let sql = NativeSql::in_memory().unwrap();
     let broken = Migration {
         name: MIGRATIONS[0].name,
@@ -54,7 +54,7 @@ fn reopening_a_store_keeps_its_runs() {
 }
 
 #[test]
-fn a_list_searches_along_its_index_from_the_cursor() {
+fn list_searches_its_index_from_the_cursor() {
     let store = crate::support::store();
     let plan = |condition: &str| {
         let sql = format!(

@@ -1,4 +1,4 @@
-//! A store in memory and records to put into it.
+//! An in-memory store and records for it.
 
 use ars_runs::RunStore;
 use ars_sql::{Sql, Value as Bound};
@@ -7,7 +7,7 @@ use ars_store::Store as _;
 use ars_store::{Refusal, StoreFailure};
 use serde_json::{Map, Value, json};
 
-/// The store's clock in tests: far from 0, so that a policy of a year still reaches back to positive times.
+/// Time of the store's clock, large enough that a year earlier is still positive.
 pub const NOW: i64 = 1_700_000_000_000;
 pub const DAY: i64 = 86_400_000;
 
@@ -17,7 +17,7 @@ pub fn store() -> Store {
     Store(RunStore::open(NativeSql::in_memory().unwrap()).unwrap())
 }
 
-/// The least record that is accepted.
+/// Returns the smallest accepted record.
 pub fn record(id: &str, finished_at: i64) -> Value {
     json!({
         "id": id, "channelId": "C1", "userId": "U1", "threadKey": "t:C1:1", "startedAt": finished_at - 10,
@@ -27,14 +27,14 @@ pub fn record(id: &str, finished_at: i64) -> Value {
     })
 }
 
-/// `base` with the fields of `changes` in place of its own.
+/// Returns `base` with the fields of `changes` replaced.
 pub fn with(mut base: Value, changes: Value) -> Value {
     let (Value::Object(base_map), Value::Object(changes)) = (&mut base, changes) else { panic!("objects") };
     base_map.extend(changes);
     base
 }
 
-/// `base` without a field.
+/// Returns `base` without a field.
 pub fn without(mut base: Value, field: &str) -> Value {
     base.as_object_mut().unwrap().shift_remove(field);
     base
@@ -88,7 +88,7 @@ impl Store {
     }
 }
 
-/// Every answer is well-formed JSON with the keys of an object in it.
+/// Parses an answer, which must be a JSON object.
 pub fn parse(text: &str) -> Value {
     let object: Map<String, Value> = serde_json::from_str(text).expect("an answer is a JSON object");
     Value::Object(object)

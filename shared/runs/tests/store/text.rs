@@ -1,11 +1,11 @@
-//! Texts that SQLite, Rust and JavaScript could digest differently.
+//! Texts that SQLite, Rust and JavaScript could parse differently.
 
 use ars_sql::Sql;
 use serde_json::{Value, json};
 
 use crate::support::{NOW, parse, record, store, with};
 
-/// A body with `token` replaced by raw JSON text, which `json!` could not hold.
+/// Puts a body with `token` replaced by raw JSON text, which `json!` cannot represent.
 fn put_raw(id: &str, changes: Value, raw: &str) -> crate::support::Store {
     let store = store();
     let body = json!({ "record": with(record(id, NOW), changes) }).to_string();
@@ -14,7 +14,7 @@ fn put_raw(id: &str, changes: Value, raw: &str) -> crate::support::Store {
 }
 
 #[test]
-fn any_text_round_trips_in_records_events_and_filters() {
+fn any_text_round_trips() {
     for text in [
         "\0",
         "a\0b",
@@ -43,7 +43,7 @@ fn any_text_round_trips_in_records_events_and_filters() {
             ["r"],
             "{text:?}"
         );
-        // What only begins alike is something else.
+        // A text with the same prefix is another text.
         let longer = format!("{text}x");
         assert_eq!(
             by(json!({ "visibleTo": { "kind": "channels-in", "channelIds": [longer] } })),
@@ -53,7 +53,7 @@ fn any_text_round_trips_in_records_events_and_filters() {
 }
 
 #[test]
-fn half_a_surrogate_pair_is_kept_as_the_replacement_character() {
+fn lone_surrogate_becomes_the_replacement_character() {
     let changes = json!({ "label": "RAW", "events": [{ "type": "input", "text": "RAW", "seq": 1 }] });
     let store = put_raw("r", changes, r#""cut \ud83d""#);
     assert_eq!(store.get("r")["label"], "cut \u{FFFD}");
@@ -106,7 +106,7 @@ fn numbers_keep_their_value() {
 }
 
 #[test]
-fn what_is_nested_deeper_than_every_reader_can_follow_is_refused_and_what_is_not_is_kept() {
+fn only_readable_nesting_is_accepted() {
     let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
     let store = put_raw("r", json!({ "later": "RAW" }), &nested(120));
     assert_eq!(store.get("r")["later"].to_string(), nested(120));
@@ -118,7 +118,7 @@ fn what_is_nested_deeper_than_every_reader_can_follow_is_refused_and_what_is_not
 }
 
 #[test]
-fn fractional_times_place_a_run_and_lead_to_the_next_page() {
+fn fractional_times_sort_and_paginate() {
     let store = store();
     for (id, at) in [("a", 0.25), ("b", 0.5), ("c", 0.75)] {
         store.put(with(record(id, NOW), json!({ "finishedAt": NOW as f64 - at })));

@@ -1,4 +1,4 @@
-//! `visibleTo` inside SQL against the same predicate in plain code (state-worker supplement section 6).
+//! `visibleTo` inside SQL against the same predicate in Rust.
 
 use ars_runs::visible_to::{self, Subject};
 use ars_types::Visibility;
@@ -11,7 +11,7 @@ const CHANNELS: [&str; 4] = ["C1", "C2", "", "c'1\0\""];
 const USERS: [&str; 3] = ["U1", "U2", "é"];
 const REPOS: [Option<&str>; 4] = [None, Some("o/n"), Some("o/m"), Some("")];
 
-/// One run for each combination of what predicates look at; the id tells which.
+/// Stores one run for each combination of the fields that predicates read. The id encodes the combination.
 fn every_kind_of_run() -> (Store, Vec<(String, Subject<'static>)>) {
     let store = store();
     let mut subjects = Vec::new();
@@ -73,7 +73,7 @@ proptest! {
 }
 
 #[test]
-fn a_hundred_ids_are_taken_in_one_list_or_a_hundred_branches_or_nested_deep() {
+fn hundred_ids_are_accepted_in_any_shape() {
     let (store, subjects) = every_kind_of_run();
     let ids: Vec<_> = (0..99).map(|n| format!("X{n}")).chain(["C1".into()]).collect();
     agree(&store, &subjects, &json!({ "kind": "channels-in", "channelIds": ids }));
@@ -90,7 +90,7 @@ fn a_hundred_ids_are_taken_in_one_list_or_a_hundred_branches_or_nested_deep() {
 }
 
 #[test]
-fn a_predicate_too_many_or_malformed_is_refused_not_widened() {
+fn oversized_or_malformed_predicate_is_rejected() {
     let (store, _) = every_kind_of_run();
     let ids: Vec<_> = (0..101).map(|n| format!("C{n}")).collect();
     for predicate in

@@ -3,13 +3,13 @@
 use serde::de::IgnoredAny;
 
 use ars_sql::Sql;
-use ars_store::{Joined, Refusal, StoreFailure};
+use ars_store::{JsonListAnswer, Refusal, StoreFailure};
 
 use super::ScheduleStore;
 
 /// Hops along the index from name to name, and reads one row of each schedule instead of all. A row that cannot be read
 /// is skipped; the one before it takes its place.
-const LATEST: Joined<'_> = Joined {
+const LATEST: JsonListAnswer<'_> = JsonListAnswer {
     name: "firings",
     rows: "WITH RECURSIVE names(schedule) AS (SELECT min(schedule) FROM firings UNION ALL \
         SELECT (SELECT min(firings.schedule) FROM firings WHERE firings.schedule > names.schedule) \

@@ -1,4 +1,4 @@
-//! Reads the document: `{ document, version }`, null and 0 before the first put (state-worker supplement section 14).
+//! Reads the document: `{ document, version }`, null and 0 before the first put.
 
 use ars_sql::{Sql, Value};
 use ars_store::{StoreFailure, json::parse_body, key_of};
@@ -9,7 +9,7 @@ use super::ConfigStore;
 const DOCUMENT: &str = "SELECT '{\"document\":' || document || ',\"version\":' || version || '}' FROM config_documents WHERE key = ?";
 
 impl<S: Sql> ConfigStore<S> {
-    /// Answers `/config/get`. Beside the key nothing is looked at, but a body that no route takes is not taken here.
+    /// Handles `/config/get`. It reads only the key, but rejects an invalid body like every route.
     pub(super) fn get(&self, body: &str) -> Result<S::Text, StoreFailure> {
         let key = key_of(body, ConfigVerb::KEY)?;
         parse_body(body)?;

@@ -1,11 +1,11 @@
-//! The store of configuration documents over the storage port (state-worker supplement section 14).
+//! The store of configuration documents over the storage port.
 //!
-//! - **Key:** the document's, a lowercase slug. The edge keeps one in a database, the bot all.
+//! - **Key:** the document's, a lowercase slug. The edge has one database per document, the bot one for all.
 //! - **Tables:** those of `migrations/config`.
-//! - **Invariants:** a document is replaced whole and only by who has seen the version it replaces; a version is never
-//!   given twice; what the document says is not looked at.
+//! - **Invariants:** a document is replaced whole, by compare-and-swap on its version; versions are never reused; the
+//!   content is not interpreted.
 //!
-//! Not here: what the bot keeps in it (`Scopes`).
+//! Not here: the documents of the bot (`Scopes`).
 
 mod get;
 mod put;
@@ -15,7 +15,7 @@ use ars_store::{Store, StoreFailure};
 use ars_types::UnixMillis;
 use ars_wire::state::ConfigVerb;
 
-/// The store's history, `migrations/config/`.
+/// Migrations of the store, `migrations/config/`.
 pub const MIGRATIONS: &[Migration] = &[Migration {
     name: "0001_documents",
     sql: include_str!("../../../../migrations/config/0001_documents.sql"),
@@ -41,7 +41,7 @@ impl<S: Sql> Store<S> for ConfigStore<S> {
         }
     }
 
-    /// A key that is only read keeps no database.
+    /// Reading a key creates no data.
     fn is_filled_by(verb: ConfigVerb) -> bool {
         verb == ConfigVerb::Put
     }
@@ -52,7 +52,7 @@ impl<S: Sql> Store<S> for ConfigStore<S> {
 }
 
 impl<S> ConfigStore<S> {
-    /// The database, for what else is kept in it.
+    /// Returns the database, for other data stored in it.
     pub fn sql(&self) -> &S {
         &self.sql
     }

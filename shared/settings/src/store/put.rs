@@ -1,4 +1,4 @@
-//! Replaces the document: `{ ok, version }`, or 409 with the version there is (state-worker supplement section 14).
+//! Replaces the document: `{ ok, version }`, or 409 with the stored version.
 
 use ars_sql::{Sql, SqlError, Value as Bound};
 use ars_store::{Refusal, StoreFailure, json::parse_body, key_of, request::integer};
@@ -13,14 +13,14 @@ use crate::MAX_DOCUMENT_BYTES;
 
 const VERSION_RULE: &str = "must be an integer of at least 0";
 
-/// Compares and swaps in one statement; without a row for an answer, the version was another.
+/// Compare-and-swap in one statement. It yields no row if the version differs.
 const SWAP: &str = "INSERT INTO config_documents (key, version, document) SELECT ?1, ?2 + 1, ?3 \
     WHERE ?2 = ifnull((SELECT version FROM config_documents WHERE key = ?1), 0) \
     ON CONFLICT (key) DO UPDATE SET version = excluded.version, document = excluded.document RETURNING version";
 const VERSION: &str = "SELECT version FROM config_documents WHERE key = ?";
 
 impl<S: Sql> ConfigStore<S> {
-    /// Answers `/config/put`.
+    /// Handles `/config/put`.
     pub(super) fn put(&self, body: &str) -> Result<String, StoreFailure> {
         let key = Bound::from(key_of(body, ConfigVerb::KEY)?.as_str());
         let body = parse_body(body)?;
@@ -35,7 +35,7 @@ impl<S: Sql> ConfigStore<S> {
         Err(Refusal::conflict(text(&Stale { error, version })?).into())
     }
 
-    /// The one number a statement answers, if it answers.
+    /// Returns the number that a statement yields, if it yields a row.
     fn version(&self, statement: &str, params: &[Bound]) -> Result<Option<u64>, SqlError> {
         let rows = self.sql.query(statement, params)?;
         let version = rows.first().map(|row| row.integer(0)).transpose()?.map(u64::try_from);

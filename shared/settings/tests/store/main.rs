@@ -17,7 +17,7 @@ fn store() -> Store {
 }
 
 impl Store {
-    /// The status and body that travel.
+    /// Puts a document. Returns status and body.
     fn put(&self, document: &Value, expected: &Value) -> (u16, Value) {
         let body = json!({ "key": "overrides", "document": document, "expectedVersion": expected });
         self.ask(&body.to_string())
@@ -38,12 +38,12 @@ impl Store {
 }
 
 #[test]
-fn every_file_of_the_folder_is_a_step_and_all_add_up_to_the_schema() {
-    migrations::hold_to_folder("config", MIGRATIONS);
+fn migration_files_produce_the_schema() {
+    migrations::assert_matches_folder("config", MIGRATIONS);
 }
 
 #[test]
-fn before_the_first_put_there_is_no_document_and_its_version_is_0() {
+fn unwritten_document_is_null_with_version_0() {
     let store = store();
     assert_eq!(store.get(), r#"{"document":null,"version":0}"#);
     assert!(store.0.is_empty().unwrap());
@@ -51,7 +51,7 @@ fn before_the_first_put_there_is_no_document_and_its_version_is_0() {
 }
 
 #[test]
-fn a_document_is_replaced_by_who_has_seen_it_and_read_as_it_was_given() {
+fn document_round_trips_through_put() {
     let store = store();
     assert_eq!(
         store.put(&json!({ "z": 1, "a": [null, 1.5, "ü\u{1}"] }), &json!(0)),
@@ -64,7 +64,7 @@ fn a_document_is_replaced_by_who_has_seen_it_and_read_as_it_was_given() {
 }
 
 #[test]
-fn a_stale_version_is_refused_with_the_one_there_is_and_changes_nothing() {
+fn stale_version_is_rejected_without_a_change() {
     let store = store();
     let stale =
         |version: u64| (409, json!({ "error": "the document has another version", "version": version }));
@@ -116,7 +116,7 @@ fn each_field_has_its_own_refusal() {
 }
 
 #[test]
-fn a_document_is_as_large_as_it_may_be_and_not_a_byte_larger() {
+fn document_size_limit_is_exact() {
     let store = store();
     let empty = json!({ "a": "" }).to_string().len();
     let document = |bytes: usize| json!({ "a": "x".repeat(bytes - empty) });
@@ -129,9 +129,10 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn a_put_takes_effect_exactly_when_it_has_seen_the_newest_version(puts in proptest::collection::vec(0..6_i64, 0..20)) {
+    fn put_succeeds_only_with_the_newest_version(puts in proptest::collection::vec(0..6_i64, 0..20)) {
         let store = store();
-        let (mut document, mut version) = (Value::Null, 0);
+        let mut document = Value::Null;
+        let mut version = 0;
         for (nth, expected) in puts.into_iter().enumerate() {
             let own = json!({ "nth": nth });
             let (status, answer) = store.put(&own, &json!(expected));

@@ -1,8 +1,8 @@
-//! What a request must be answered, and whether an answer is that.
+//! The expected answer of a request, and its comparison with the actual one.
 
 use serde_json::{Value, json};
 
-/// What the specification leaves a request to be answered with.
+/// The answers that the contract allows for a request.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Expected {
     /// This status and body.
@@ -11,24 +11,24 @@ pub enum Expected {
     Malformed(Vec<&'static str>),
 }
 
-/// Where a body lists runs: those of a flush in the request's order, any other in one that the specification does not
-/// fix beyond their start.
+/// Field that lists runs. A flush lists them in the request's order. Other answers order them by start only, so runs
+/// that started together may come in any order.
 const RUNS: &str = "runs";
-/// The one field that a server's own clock may make different from the model's.
+/// The only field that depends on the server's clock.
 const LEASE: &str = "leaseUntil";
 
 impl Expected {
-    /// 200 with this body.
+    /// Returns 200 with this body.
     pub fn ok(body: Value) -> Self {
         Self::Answer(200, body)
     }
 
-    /// 409 with this reason.
+    /// Returns 409 with this reason.
     pub fn refused(reason: &str) -> Self {
         Self::Answer(409, json!({ "ok": false, "reason": reason }))
     }
 
-    /// Compares; an error tells both. Leases may differ by `slack_ms`.
+    /// Compares an answer. The error contains both bodies. Leases may differ by `slack_ms`.
     pub fn check(&self, status: u16, body: &Value, slack_ms: i64) -> Result<(), String> {
         let right = match self {
             Self::Answer(wanted, answer) => {
@@ -45,13 +45,13 @@ impl Expected {
     }
 }
 
-/// The starts of listed live runs, which come in this order.
+/// Returns the start times of the listed live runs.
 fn starts(body: &Value) -> Vec<Option<f64>> {
     let runs = body[RUNS].as_array().into_iter().flatten();
     runs.filter(|run| run.get("row").is_none()).map(|run| run["startedAt"].as_f64()).collect()
 }
 
-/// The body with its runs in one order, unless theirs is fixed.
+/// Returns the body with its runs in a canonical order, unless their order is fixed.
 fn sorted(body: &Value) -> Value {
     let mut body = body.clone();
     let is_fixed = |runs: &[Value]| runs.iter().any(|run| run.get("ok").is_some());
@@ -75,7 +75,7 @@ fn same(wanted: &Value, got: &Value, slack_ms: i64) -> bool {
             wanted.len() == got.len()
                 && wanted.iter().zip(got).all(|(wanted, got)| same(wanted, got, slack_ms))
         }
-        // 5 and 5.0 are one number to every client.
+        // 5 and 5.0 are the same number to every client.
         (Value::Number(wanted), Value::Number(got)) => wanted.as_f64() == got.as_f64(),
         _ => wanted == got,
     }
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_that_started_together_may_come_in_any_order_and_others_may_not() {
+    fn only_simultaneous_runs_may_be_reordered() {
         let wanted = Expected::ok(runs(&[("a", 1), ("b", 1), ("c", 2)]));
         assert!(wanted.check(200, &runs(&[("b", 1), ("a", 1), ("c", 2)]), 0).is_ok());
         assert!(wanted.check(200, &runs(&[("c", 2), ("a", 1), ("b", 1)]), 0).is_err());
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_of_a_flush_come_in_the_requests_order() {
+    fn flushed_runs_keep_the_requests_order() {
         let flushed =
             |runs: [&str; 2]| json!({ "runs": runs.map(|run| json!({ "runId": run, "ok": true })) });
         let wanted = Expected::ok(flushed(["b", "a"]));

@@ -3,12 +3,12 @@
 use ars_wire::state::{RunVerb, TranscriptVerb, Verb as _};
 use serde_json::{Value, json};
 
-use super::payload::{Claim, Event, Name, News, Part, Record, Step, Writer, attachment_json, state_json};
+use super::payload::{Claim, Event, Name, Part, Record, RunFlush, Step, Writer, attachment_json, state_json};
 
-/// The one store of a sequence, unless its subject puts another name in its place.
+/// Store key of a sequence, unless its subject replaces it.
 const STORE: &str = "runs:default";
 
-/// One request, or the store's own sweep.
+/// One request, or the store's sweep.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(missing_docs, reason = "each is the route of its name, and each field the body's")]
 pub enum Operation {
@@ -60,7 +60,7 @@ pub enum Operation {
     Flush {
         generation: Name,
         lease_ms: Option<i64>,
-        runs: Vec<News>,
+        runs: Vec<RunFlush>,
     },
     Put {
         record: Record,
@@ -96,12 +96,12 @@ pub enum Operation {
     TranscriptClear {
         run: Name,
     },
-    /// Not a request: what the store's shell does every few hours (state-worker supplement section 7.2).
+    /// The periodic sweep of the store's shell, which is not a request.
     Sweep,
 }
 
 impl Operation {
-    /// The path it is sent to; none for the sweep.
+    /// Returns the request's path, or `None` for the sweep.
     pub fn path(&self) -> Option<&'static str> {
         let run = match self {
             Self::Claim(_) => RunVerb::Claim,
@@ -133,7 +133,7 @@ impl Operation {
         Some(run.path())
     }
 
-    /// The body it is sent with.
+    /// Returns the request's body.
     pub fn body(&self) -> Value {
         let mut body = self.fields();
         body["storeKey"] = json!(STORE);
@@ -167,7 +167,7 @@ impl Operation {
             }
             Self::Flush { generation, lease_ms, runs } => {
                 let mut body =
-                    json!({ "gen": generation, "runs": runs.iter().map(News::json).collect::<Vec<_>>() });
+                    json!({ "gen": generation, "runs": runs.iter().map(RunFlush::json).collect::<Vec<_>>() });
                 if let Some(lease_ms) = lease_ms {
                     body["leaseMs"] = json!(lease_ms);
                 }
@@ -187,7 +187,7 @@ impl Operation {
     }
 }
 
-/// The JSON of a follow-up.
+/// Returns the JSON of a follow-up.
 pub(super) fn message_json(note: u8) -> Value {
     json!({ "text": format!("and {note}?") })
 }

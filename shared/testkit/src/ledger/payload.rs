@@ -1,22 +1,22 @@
-//! What requests carry, small enough to be read in a failing case, and the JSON it stands for.
+//! Payloads of requests, small enough to read in a failing case, and their JSON.
 //!
-//! Values may break their rules on purpose: what is refused, and for which field, is the model's to say.
+//! Values may be invalid on purpose. The model decides which field is rejected.
 
 use serde_json::{Value, json};
 
-/// A run, a thread or a generation.
+/// Name of a run, thread or generation.
 pub type Name = &'static str;
 
-/// Who writes: a run, and the generation that takes itself for its owner.
+/// A run, and the generation that writes as its owner.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Writer {
-    /// The run.
+    /// Run id.
     pub run: Name,
-    /// The generation.
+    /// Generation.
     pub generation: Name,
 }
 
-/// A claim's `run`.
+/// The `run` of a claim.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Claim {
     /// The run and its claimant.
@@ -27,16 +27,16 @@ pub struct Claim {
     pub lease_ms: i64,
     /// `startedAt`.
     pub started_at: i64,
-    /// `meta.agent`, which conflicts show.
+    /// `meta.agent`, which conflicts report.
     pub agent: Option<Name>,
-    /// Whether there is a card.
+    /// Whether it has a card.
     pub card: bool,
-    /// Tells states apart; none is sent without.
+    /// Identifies the state. `None` means that no state is sent.
     pub state: Option<u8>,
 }
 
 impl Claim {
-    /// The JSON of `run`.
+    /// Returns the JSON of `run`.
     pub fn json(&self) -> Value {
         let mut run = json!({
             "runId": self.writer.run, "threadKey": self.thread, "gen": self.writer.generation,
@@ -52,7 +52,7 @@ impl Claim {
         run
     }
 
-    /// The JSON of `meta`: with a key the Worker does not know.
+    /// Returns the JSON of `meta`, with a key that the Worker does not know.
     pub fn meta(&self) -> Value {
         let mut meta = json!({ "channelId": "C1", "of": { "a": ["later", null, 1.5] } });
         if let Some(agent) = self.agent {
@@ -61,49 +61,49 @@ impl Claim {
         meta
     }
 
-    /// The JSON of `card`.
+    /// Returns the JSON of `card`.
     pub fn card_json(&self) -> Value {
         if self.card { json!({ "channel": "C1", "ts": "1.5" }) } else { Value::Null }
     }
 
-    /// The system prompt: empty for a run without a specification.
+    /// Returns the system prompt. It is empty for a run without a specification.
     pub fn system(&self) -> &'static str {
         if self.agent.is_some() { "Be “brief”.\n" } else { "" }
     }
 
-    /// The JSON of `tools`.
+    /// Returns the JSON of `tools`.
     pub fn tools(&self) -> Value {
         json!([{ "name": "bash" }])
     }
 }
 
-/// The JSON of a dispatcher state.
+/// Returns the JSON of a dispatcher state.
 pub fn state_json(note: u8) -> Value {
     json!({ "note": note, "finalStatus": "completed" })
 }
 
-/// A run event. In a record, 0 stands for no `seq` at all.
+/// A run event. In a record, seq 0 means that there is no `seq`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
-    /// Its `seq`.
+    /// `seq`.
     pub seq: i64,
-    /// What it is.
+    /// Kind of the event.
     pub kind: EventKind,
 }
 
-/// What an [`Event`] is.
+/// Kind of an [`Event`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum EventKind {
-    /// One that tells itself from others of the same seq.
+    /// A text that distinguishes events of the same seq.
     Text(u8),
-    /// One that has no `type`: stored, and skipped by readers.
+    /// Has no `type`: stored, but skipped by readers.
     Untyped,
-    /// One of exactly so many bytes of JSON.
+    /// Has exactly this many bytes of JSON.
     Bytes(usize),
 }
 
 impl Event {
-    /// Its JSON.
+    /// Returns its JSON.
     pub fn json(&self) -> Value {
         let mut event = match self.kind {
             EventKind::Text(note) => json!({ "type": "text", "text": format!("№ {note}") }),
@@ -119,25 +119,25 @@ impl Event {
         event
     }
 
-    /// Whether readers see it.
+    /// Returns whether readers see it.
     pub fn is_typed(&self) -> bool {
         self.kind != EventKind::Untyped
     }
 }
 
-/// What a flush carries of one run.
+/// The part of a flush about one run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct News {
-    /// The run.
+pub struct RunFlush {
+    /// Run id.
     pub run: Name,
-    /// Its events.
+    /// Events.
     pub events: Vec<Event>,
     /// `inboxAfter`.
     pub after: i64,
 }
 
-impl News {
-    /// Its JSON.
+impl RunFlush {
+    /// Returns its JSON.
     pub fn json(&self) -> Value {
         let events: Vec<_> = self.events.iter().map(Event::json).collect();
         json!({ "runId": self.run, "events": events, "inboxAfter": self.after })
@@ -147,7 +147,7 @@ impl News {
 /// A step record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
-    /// Its number.
+    /// Step number.
     pub step: i64,
     /// `inboxConsumedSeq`.
     pub consumed: i64,
@@ -156,7 +156,7 @@ pub struct Step {
 }
 
 impl Step {
-    /// Its JSON, with a key the Worker does not know.
+    /// Returns its JSON, with a key that the Worker does not know.
     pub fn json(&self) -> Value {
         let calls: Vec<_> =
             (0..self.in_flight).map(|call| json!({ "callId": format!("c{call}"), "tool": "bash" })).collect();
@@ -170,20 +170,20 @@ impl Step {
 /// A run record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record {
-    /// The run.
+    /// Run id.
     pub id: Name,
     /// `finishedAt`.
     pub finished_at: i64,
     /// `status`.
     pub status: Name,
-    /// Tells labels, and by their length record sizes, apart.
+    /// Distinguishes labels and, by its length, record sizes.
     pub note: u8,
     /// `events`.
     pub events: Vec<Event>,
 }
 
 impl Record {
-    /// Its JSON.
+    /// Returns its JSON.
     pub fn json(&self) -> Value {
         json!({
             "id": self.id, "label": "x".repeat(self.note.into()), "channelId": "C1", "userId": "U1",
@@ -202,18 +202,18 @@ pub struct Part {
     pub idx: i64,
     /// `part`.
     pub part: i64,
-    /// Tells contents apart.
+    /// Distinguishes contents.
     pub note: u8,
 }
 
 impl Part {
-    /// Its JSON.
+    /// Returns its JSON.
     pub fn json(&self) -> Value {
         json!({ "idx": self.idx, "part": self.part, "json": json!({ "role": "user", "part": self.note }).to_string() })
     }
 }
 
-/// The JSON of a transcript attachment.
+/// Returns the JSON of a transcript attachment.
 pub fn attachment_json(note: u8) -> Value {
     // Few refs, so that some are sent again with other data.
     json!({ "ref": format!("t{}p0", note % 3), "mediaType": "image/png", "data": format!("data {note}") })

@@ -1,5 +1,5 @@
-//! Plays a sequence to a subject: requests in order, some sent again later, some cut off by a crash and repeated as
-//! the bot repeats them, the clock moving either way in between.
+//! Plays a sequence to a subject: requests in order, with duplicates, crashes and retries, and clock changes in both
+//! directions.
 
 use std::fmt;
 
@@ -11,101 +11,102 @@ use crate::faulty::Fault;
 
 /// A real store behind its routes.
 pub trait Subject {
-    /// Sends a request and answers status and body.
+    /// Sends a request. Returns status and body.
     fn call(&mut self, path: &str, body: &Value, now: i64) -> (u16, Value);
 
-    /// The same, and the process dies at or after the fault, as far as the subject can make it.
+    /// Sends a request and crashes the process at or after the fault, as far as the subject supports it.
     fn call_and_crash(&mut self, path: &str, body: &Value, now: i64, fault: Fault) -> Outcome;
 
-    /// Does what the shell does every few hours.
+    /// Runs the shell's periodic sweep.
     fn sweep(&mut self, now: i64);
 
-    /// The time it goes by, given what the sequence's clock says.
+    /// Returns the subject's time for the sequence's clock.
     fn now(&self, scripted: i64) -> i64 {
         scripted
     }
 }
 
-/// How a request ended.
+/// Result of a request.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
-    /// With an answer.
+    /// Status and body.
     Answered(u16, Value),
-    /// Without one: the process died.
+    /// The process died without an answer.
     Lost {
-        /// Whether what it wrote was committed before.
+        /// Whether its writes were committed before.
         kept: bool,
     },
 }
 
-/// Moments in order.
+/// Steps of a sequence in order.
 #[derive(Clone, PartialEq)]
 pub struct Sequence(pub Vec<Moment>);
 
 impl Sequence {
-    /// What the clock says at the end, having begun here.
+    /// Returns the clock's final time for this start time.
     pub fn end(&self, base: i64) -> i64 {
         base + self.0.iter().map(|moment| moment.jump_ms).sum::<i64>()
     }
 }
 
-/// A line each: a failing case is to be read.
+/// One line per step, so that a failing case is readable.
 impl fmt::Debug for Sequence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (number, Moment { jump_ms, action, crash }) in self.0.iter().enumerate() {
-            let (jump, crash) = ((*jump_ms != 0).then_some(jump_ms), crash.as_ref());
+            let jump = (*jump_ms != 0).then_some(jump_ms);
+            let crash = crash.as_ref();
             let jump = jump.map(|jump| format!("{jump:+} ms, ")).unwrap_or_default();
             let crash = crash.map(|crash| format!(", {crash:?}")).unwrap_or_default();
-            // Never the spread-out form, which the caller may have asked for.
+            // Never the multi-line form, even if the caller requested it.
             writeln!(f, "{number:>4}: {jump}{}{crash}", format_args!("{action:?}"))?;
         }
         Ok(())
     }
 }
 
-/// What happens next.
+/// One step of a sequence.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Moment {
-    /// How far the clock moves before, backwards if negative.
+    /// Clock change before the request. May be negative.
     pub jump_ms: i64,
-    /// What is sent.
+    /// The request.
     pub action: Action,
-    /// Where the process dies.
+    /// Where the process crashes.
     pub crash: Option<Fault>,
 }
 
-/// What is sent at a [`Moment`].
+/// The request of a [`Moment`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
     /// A new request.
     Send(Operation),
-    /// One sent before, counted from the first: a duplicate, or one that was long under way.
+    /// An earlier request, by index from the first: a duplicate or a delayed one.
     Again(usize),
 }
 
-/// Watches a sequence; the first error ends it.
+/// Observes a sequence. The first error ends it.
 pub trait Observer<S> {
-    /// Before each attempt.
+    /// Called before each attempt.
     fn before(&mut self, subject: &mut S, operation: &Operation, now: i64) {
         let _ = (subject, operation, now);
     }
 
-    /// After each attempt.
+    /// Called after each attempt.
     fn after(&mut self, subject: &mut S, attempt: Attempt<'_>) -> Result<(), String>;
 }
 
-/// A request that was sent once, and how it ended.
+/// One attempt of a request, with its result.
 #[derive(Debug, Clone, Copy)]
 pub struct Attempt<'a> {
-    /// What was sent.
+    /// The request.
     pub operation: &'a Operation,
     /// The subject's time.
     pub now: i64,
-    /// How it ended.
+    /// The result.
     pub outcome: &'a Outcome,
 }
 
-/// Plays a sequence; an error names the moment and what was sent.
+/// Plays a sequence. The error contains the step and its request.
 pub fn play<S: Subject>(
     subject: &mut S,
     observer: &mut impl Observer<S>,
@@ -133,7 +134,7 @@ pub fn play<S: Subject>(
     Ok(())
 }
 
-/// Sends a request; one whose answer was lost is sent again.
+/// Sends a request, and repeats it once if its answer was lost.
 fn send<S: Subject>(
     subject: &mut S,
     observer: &mut impl Observer<S>,

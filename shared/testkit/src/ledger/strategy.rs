@@ -1,6 +1,6 @@
-//! Random sequences: two to four generations contending over few runs and threads.
+//! Random sequences: two to four generations contending for few runs and threads.
 //!
-//! Small alphabets make collisions likely; about one value in fifty breaks its rule.
+//! Small alphabets make collisions likely. About one value in fifty is invalid.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -8,7 +8,7 @@ use proptest::sample::{select, subsequence};
 use proptest::strategy::Union;
 
 use super::operation::Operation;
-use super::payload::{Claim, Event, EventKind, Name, News, Part, Record, Step, Writer};
+use super::payload::{Claim, Event, EventKind, Name, Part, Record, RunFlush, Step, Writer};
 use super::play::{Action, Moment, Sequence};
 use super::world::World;
 use crate::faulty::Fault;
@@ -16,13 +16,13 @@ use crate::faulty::Fault;
 /// Fewer than runs, so that they contend.
 const THREADS: &[Name] = &["t:C1:1", "t:C1:2"];
 const GENERATIONS: [Name; 4] = ["g1", "g2", "g3", "20261121T090000Z-0a1b2c3d"];
-/// One character too long, for a generation and for a thread key.
+/// One character too long for a generation and for a thread key.
 const LONG: Name = letters(&[b'g'; 129]);
 const LONG_THREAD: Name = letters(&[b't'; 257]);
 const BAD_RUNS: &[Name] = &["", "r:1", "r 1", LONG];
 const BAD_GENERATIONS: &[Name] = &["", "g 1", "g/1", LONG];
 const BAD_LEASES: &[i64] = &[999, 3_600_001, 0, -1];
-/// An event at its limit, and one byte over it (state-worker supplement section 9.1).
+/// Event sizes: the maximum, and one byte more.
 const EDGE_BYTES: &[usize] = &[65_536, 65_537];
 
 const fn letters(ascii: &'static [u8]) -> Name {
@@ -32,13 +32,13 @@ const fn letters(ascii: &'static [u8]) -> Name {
     }
 }
 
-/// Random sequences.
+/// Returns the strategy of random sequences.
 pub fn sequences(world: &World) -> BoxedStrategy<Sequence> {
     prop_oneof![of(world, &GENERATIONS[..2]), of(world, &GENERATIONS[..3]), of(world, &GENERATIONS[..])]
         .boxed()
 }
 
-/// The first few requests begin runs, so that most of what follows finds one.
+/// Starts with a few claims, so that most later requests find a run.
 fn of(world: &World, generations: &'static [Name]) -> impl Strategy<Value = Sequence> + use<> {
     let begin = prop_oneof![
         4 => claim(world, generations).prop_map(Operation::Claim),
@@ -66,7 +66,7 @@ fn moment(world: &World, operation: impl Strategy<Value = Operation> + 'static) 
 }
 
 fn fault() -> impl Strategy<Value = Fault> {
-    // A second commit is none a request should have; if one has, a crash between the two shows it.
+    // No request may commit twice. A crash between two commits would show a second one.
     let commit = prop_oneof![6 => Just(0), 1 => Just(1)];
     prop_oneof![
         2 => (0..8_u32).prop_map(Fault::Statement),
@@ -111,17 +111,21 @@ fn owner(world: &World, generations: &'static [Name]) -> BoxedStrategy<Operation
     .boxed()
 }
 
-/// Of runs in any order, now and then one of them twice or of no valid name.
+/// Flushes of runs in any order, occasionally with a duplicate or an invalid name.
 fn flush(world: &World, generations: &'static [Name]) -> BoxedStrategy<Operation> {
     let each_once = subsequence(World::RUNS, 0..=World::RUNS.len()).prop_shuffle();
     let runs = prop_oneof![20 => each_once, 1 => vec(run(), 0..World::RUNS.len())];
     let after = prop_oneof![40 => 0..4_i64, 1 => Just(-1)];
-    let said = vec((vec(appended(), 0..3), after), World::RUNS.len());
+    let entries = vec((vec(appended(), 0..3), after), World::RUNS.len());
     let lease = proptest::option::of(mostly(world.leases, BAD_LEASES));
-    (generation(generations), lease, runs, said)
-        .prop_map(|(generation, lease_ms, runs, said)| {
-            let news = |(run, (events, after))| News { run, events, after };
-            Operation::Flush { generation, lease_ms, runs: runs.into_iter().zip(said).map(news).collect() }
+    (generation(generations), lease, runs, entries)
+        .prop_map(|(generation, lease_ms, runs, entries)| {
+            let flush = |(run, (events, after))| RunFlush { run, events, after };
+            Operation::Flush {
+                generation,
+                lease_ms,
+                runs: runs.into_iter().zip(entries).map(flush).collect(),
+            }
         })
         .boxed()
 }
@@ -184,7 +188,7 @@ fn finish(world: &World, generations: &'static [Name]) -> BoxedStrategy<Operatio
     let world = world.clone();
     (writer(generations), 0..20_u8, run())
         .prop_flat_map(move |(writer, stray, other)| {
-            // A record of another run is refused.
+            // A record of another run is rejected.
             let run = if stray == 0 { other } else { writer.run };
             (Just(writer), record(&world, run))
         })
@@ -240,13 +244,13 @@ fn generation(generations: &'static [Name]) -> BoxedStrategy<Name> {
     skewed(generations, BAD_GENERATIONS)
 }
 
-/// One of `right`, the earlier the likelier: an owner's request is to find its run as often as not.
+/// Picks from `right`, preferring earlier ones, so that about half of the owner's requests find their run.
 fn skewed(right: &'static [Name], wrong: &'static [Name]) -> BoxedStrategy<Name> {
     let right = (1..).zip(right).map(|(place, name)| (120 / place, Just(*name).boxed()));
     Union::new_weighted(right.chain([(3, select(wrong).boxed())]).collect()).boxed()
 }
 
-/// One of `right`, now and then one of `wrong`.
+/// Picks from `right`, occasionally from `wrong`.
 fn mostly<T: Clone + std::fmt::Debug + 'static>(
     right: &'static [T],
     wrong: &'static [T],

@@ -1,16 +1,16 @@
-//! The observer that holds a subject to the model.
+//! The observer that compares a subject with the model.
 
 use super::model::Model;
 use super::operation::Operation;
 use super::play::{Attempt, Observer, Outcome, Subject};
 use super::world::World;
 
-/// How far past every lease, and every clock of a sequence, the audit's reclaim stands: ten years.
+/// Distance of the audit's reclaim from the sequence's clock, past every lease: ten years.
 const FAR_MS: i64 = 315_360_000_000;
-/// The audit's generation, which owns nothing.
+/// The audit's generation, which owns no run.
 const AUDITOR: &str = "auditor";
 
-/// A model that is told of everything the subject is asked.
+/// A model that receives the same requests as the subject.
 #[derive(Debug, Default)]
 pub struct Twin {
     model: Model,
@@ -18,12 +18,12 @@ pub struct Twin {
 }
 
 impl Twin {
-    /// A twin of a subject whose own clock may be this far behind what it is told.
+    /// Returns a twin of a subject with a clock of its own, which may differ by this much.
     pub fn with_slack(slack_ms: i64) -> Self {
         Self { slack_ms, ..Self::default() }
     }
 
-    /// Reads everything a subject shows, and then what a reclaim shows, which ends the sequence.
+    /// Compares all readable state, and then the result of a reclaim, which ends the sequence.
     pub fn audit<S: Subject>(&mut self, subject: &mut S, world: &World, scripted: i64) -> Result<(), String> {
         let now = subject.now(scripted);
         self.compare(subject, now)?;
@@ -31,7 +31,7 @@ impl Twin {
         self.ask(subject, &Operation::Reclaim { generation: AUDITOR, lease_ms: 1000, now: far }, now)
     }
 
-    /// Reads everything a subject shows.
+    /// Compares all readable state.
     fn compare<S: Subject>(&mut self, subject: &mut S, now: i64) -> Result<(), String> {
         reads().iter().try_for_each(|operation| self.ask(subject, operation, now))
     }
@@ -54,7 +54,7 @@ impl<S: Subject> Observer<S> for Twin {
             Outcome::Lost { kept: true } => drop(self.model.apply(operation, now)),
             Outcome::Lost { kept: false } => {}
         }
-        // Before the request is repeated, which would mend what was written by half.
+        // Before the request is repeated, because the retry would complete a partial write.
         self.compare(subject, now)
     }
 }

@@ -1,28 +1,28 @@
-//! What sequences are made of: who, when, how often, and how much goes wrong.
+//! Parameters of sequences: names, times, weights and crashes.
 
 use super::payload::Name;
 
 const DAY_MS: i64 = 86_400_000;
-/// 2023-11-14: far enough from 0 that no jump leads before it.
+/// 2023-11-14, so late that no clock change leads to a negative time.
 const NATIVE_BASE: i64 = 1_700_000_000_000;
 
-/// What a sequence may be made of.
+/// Parameters of sequences.
 #[derive(Debug, Clone)]
 pub struct World {
-    /// The clock's start.
+    /// Start of the clock.
     pub base: i64,
     pub(super) requests: std::ops::Range<usize>,
     pub(super) leases: &'static [i64],
-    /// Moves of the clock; most moments make none.
+    /// Clock changes. Most steps have none.
     pub(super) jumps: &'static [i64],
-    /// When a reclaim says it is, counted from the base; otherwise it leaves that to the server.
+    /// The `now` of a reclaim, relative to the base. Without one the server's clock counts.
     pub(super) reclaims: &'static [i64],
-    /// When a record says its run ended, counted from the base.
+    /// The finish time of a record, relative to the base.
     pub(super) endings: &'static [i64],
-    /// Of a hundred moments.
+    /// Crashes per hundred steps.
     pub(super) crashes: u32,
     pub(super) sweeps: bool,
-    /// How often ledger, history and transcripts are asked.
+    /// Weights of ledger, history and transcript requests.
     pub(super) weights: [u32; 3],
 }
 
@@ -30,7 +30,7 @@ impl World {
     /// The runs of every sequence.
     pub const RUNS: &'static [Name] = &["r1", "r2", "r3"];
 
-    /// A native store, its clock in the sequence's hands, without crashes.
+    /// A native store with the sequence's clock, without crashes.
     pub fn calm() -> Self {
         Self {
             base: NATIVE_BASE,
@@ -57,18 +57,18 @@ impl World {
         }
     }
 
-    /// The same, dying at one request in five.
+    /// The same, crashing at one request in five.
     pub fn crashing() -> Self {
         Self { crashes: 20, ..Self::calm() }
     }
 
-    /// Mostly transcripts, dying at one request in ten.
+    /// Mostly transcripts, crashing at one request in ten.
     pub fn of_transcripts() -> Self {
         Self { crashes: 10, weights: [1, 1, 10], ..Self::calm() }
     }
 
-    /// The deployed Worker, which goes by its own clock: every lease is far from ending or long over, and every
-    /// record far from the edge of its retention.
+    /// The deployed Worker, which uses its own clock: every lease is far from its expiry or long expired, and every
+    /// record far from the limit of its retention.
     pub fn on_the_edge(base: i64) -> Self {
         Self {
             base,

@@ -1,4 +1,4 @@
-//! A streamed body that keeps its reply's pace and notices when the client goes away.
+//! A streamed body that follows its reply's pace and detects a client's disconnect.
 
 use std::{convert::Infallible, io, sync::Arc, time::Duration};
 
@@ -7,13 +7,13 @@ use bytes::Bytes;
 use futures::stream;
 use tokio::sync::watch;
 
-use super::reply::{Pace, Sent};
+use super::reply::{OnSent, Pace};
 
-/// Counts a client that left before its answer was complete.
+/// Counts a client that disconnected before its answer was complete.
 pub(super) struct Departure {
     left: Arc<watch::Sender<usize>>,
     served: bool,
-    sent: Option<Sent>,
+    sent: Option<OnSent>,
 }
 
 impl Departure {
@@ -21,14 +21,14 @@ impl Departure {
         Self { left: left.clone(), served: false, sent: None }
     }
 
-    /// Who is told when all is on its way.
-    pub(super) fn tell(&mut self, sent: Option<Sent>) {
+    /// Sets the callback for the time when all events are sent.
+    pub(super) fn on_sent(&mut self, sent: Option<OnSent>) {
         self.sent = sent;
     }
 
     pub(super) fn served(&mut self) {
         self.served = true;
-        if let Some(Sent(then)) = self.sent.take() {
+        if let Some(OnSent(then)) = self.sent.take() {
             then();
         }
     }
@@ -42,7 +42,7 @@ impl Drop for Departure {
     }
 }
 
-/// Holds the connection for as long as the client does.
+/// Keeps the connection open until the client disconnects.
 pub(super) async fn hold(_departure: Departure) -> Infallible {
     std::future::pending().await
 }
@@ -60,7 +60,7 @@ enum After {
     Hang,
 }
 
-/// The body of a streamed answer; `failure` renders the vendor's error event.
+/// Returns the body of a streamed answer. `failure` renders the vendor's error event.
 pub(super) fn streamed(
     mut events: Vec<String>,
     pace: Pace,
@@ -101,7 +101,7 @@ async fn next(mut sending: Sending) -> Option<(Result<Bytes, io::Error>, Sending
         tokio::time::sleep(pause).await;
     }
     if let Some(event) = sending.events.next() {
-        // A client that has the last event has everything: it may hang up before the end is polled.
+        // A client with the last event has the whole answer and may disconnect before the end is polled.
         if sending.events.len() == 0 && matches!(sending.after, After::End) {
             sending.departure.served();
         }

@@ -1,4 +1,4 @@
-//! Fake model vendors on a real socket, answering from a script and checking every request.
+//! Fake model vendors on a real socket that answer from a script and validate every request.
 
 mod anthropic;
 mod body;

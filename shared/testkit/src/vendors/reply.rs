@@ -1,4 +1,4 @@
-//! What a fake vendor answers to one request, in words both vendors can render.
+//! Vendor-independent answers of a fake vendor.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -9,16 +9,16 @@ use serde_json::Value;
 pub struct Reply {
     pub(super) content: Content,
     pub(super) pace: Pace,
-    pub(super) sent: Option<Sent>,
+    pub(super) sent: Option<OnSent>,
 }
 
-/// Who is told when the last event is on its way.
+/// Callback for the time when the last event is sent.
 #[derive(Clone)]
-pub(super) struct Sent(pub(super) Arc<dyn Fn() + Send + Sync>);
+pub(super) struct OnSent(pub(super) Arc<dyn Fn() + Send + Sync>);
 
-impl fmt::Debug for Sent {
+impl fmt::Debug for OnSent {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Sent")
+        formatter.write_str("OnSent")
     }
 }
 
@@ -28,7 +28,7 @@ pub(super) enum Content {
     Failure { status: u16, kind: String, message: String, headers: Vec<(String, String)> },
 }
 
-/// How a streamed answer travels; counts are of events.
+/// Pace of a streamed answer. Counts are of events.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Pace {
     AtOnce,
@@ -41,41 +41,41 @@ pub(super) enum Pace {
         kind: String,
         message: String,
     },
-    /// No answer at all, not even a status.
+    /// No answer, not even a status.
     Silent,
 }
 
 /// One block of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Block {
-    /// Prose.
+    /// Text.
     Text(String),
-    /// Prose with a citation (Anthropic only; elsewhere plain prose).
+    /// Text with a citation (Anthropic only; plain text elsewhere).
     Cited {
-        /// The prose.
+        /// The text.
         text: String,
         /// The citation object.
         citation: Value,
     },
     /// Thinking with its signature (Anthropic only; `OpenAI`-compatible servers send it as reasoning).
     Thinking {
-        /// The thoughts.
+        /// The thinking text.
         text: String,
-        /// What proves them unchanged.
+        /// Proof that the text is unchanged.
         signature: String,
     },
-    /// A tool call; the fake makes the id.
+    /// A tool call. The fake generates its id.
     Tool {
-        /// The tool.
+        /// Tool name.
         name: String,
-        /// The arguments.
+        /// Arguments.
         input: Value,
     },
-    /// A tool call whose argument text is sent as it is, valid JSON or not.
+    /// A tool call with a verbatim argument text, valid JSON or not.
     RawTool {
-        /// The tool.
+        /// Tool name.
         name: String,
-        /// The argument text.
+        /// Argument text.
         arguments: String,
     },
     /// A block as the vendor's JSON (Anthropic only).
@@ -89,10 +89,10 @@ pub enum Block {
     },
 }
 
-/// Tokens an answer claims to have cost.
+/// Token usage that an answer reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tokens {
-    /// Fresh input.
+    /// Uncached input.
     pub input: u64,
     /// Output.
     pub output: u64,
@@ -109,30 +109,31 @@ impl Default for Tokens {
 }
 
 impl Reply {
-    /// Prose, and the turn ends.
+    /// Returns a text that ends the turn.
     pub fn text(text: impl Into<String>) -> Self {
         Self::blocks(vec![Block::Text(text.into())])
     }
 
-    /// One tool call.
+    /// Returns one tool call.
     pub fn tool(name: impl Into<String>, input: Value) -> Self {
         Self::blocks(vec![Block::Tool { name: name.into(), input }])
     }
 
-    /// These blocks. The stop reason follows from them, unless [`Reply::stop`] sets one.
+    /// Returns these blocks. They determine the stop reason, unless [`Reply::stop`] sets one.
     pub fn blocks(blocks: Vec<Block>) -> Self {
         let content = Content::Message { blocks, stop: None, tokens: Tokens::default() };
         Self { content, pace: Pace::AtOnce, sent: None }
     }
 
-    /// An error answer of this status; `kind` is the vendor's error type, such as `overloaded_error`.
+    /// Returns an error of this status. `kind` is the vendor's error type, such as `overloaded_error`.
     pub fn error(status: u16, kind: impl Into<String>, message: impl Into<String>) -> Self {
-        let (kind, message) = (kind.into(), message.into());
+        let kind = kind.into();
+        let message = message.into();
         let content = Content::Failure { status, kind, message, headers: Vec::new() };
         Self { content, pace: Pace::AtOnce, sent: None }
     }
 
-    /// Never answers, and holds the connection.
+    /// Never answers, and keeps the connection open.
     pub fn silent() -> Self {
         Self { pace: Pace::Silent, ..Self::text("never sent") }
     }
@@ -146,7 +147,7 @@ impl Reply {
         self
     }
 
-    /// Sets the stop reason, in the vendor's word.
+    /// Sets the stop reason, in the vendor's term.
     #[must_use]
     pub fn stop(mut self, reason: impl Into<String>) -> Self {
         if let Content::Message { stop, .. } = &mut self.content {
@@ -170,25 +171,25 @@ impl Reply {
         Self { pace: Pace::Every(pause), ..self }
     }
 
-    /// Calls `then` when the last event of a streamed answer is on its way.
+    /// Calls `then` when the last event of a streamed answer is sent.
     #[must_use]
     pub fn when_sent(self, then: impl Fn() + Send + Sync + 'static) -> Self {
-        Self { sent: Some(Sent(Arc::new(then))), ..self }
+        Self { sent: Some(OnSent(Arc::new(then))), ..self }
     }
 
-    /// Ends the stream tidily after this many events, as a proxy that lost its upstream does.
+    /// Ends the stream cleanly after this many events, like a proxy that lost its upstream.
     #[must_use]
     pub fn end_after(self, events: usize) -> Self {
         Self { pace: Pace::EndAfter(events), ..self }
     }
 
-    /// Breaks the connection after this many events.
+    /// Resets the connection after this many events.
     #[must_use]
     pub fn cut_after(self, events: usize) -> Self {
         Self { pace: Pace::CutAfter(events), ..self }
     }
 
-    /// Sends this many events and then nothing, holding the connection.
+    /// Sends this many events and then stalls, keeping the connection open.
     #[must_use]
     pub fn hang_after(self, events: usize) -> Self {
         Self { pace: Pace::HangAfter(events), ..self }
@@ -201,7 +202,7 @@ impl Reply {
     }
 }
 
-/// Pieces of a text as a vendor might stream it, never splitting a character.
+/// Splits a text as a vendor might stream it, never within a character.
 pub(super) fn pieces(text: &str) -> Vec<String> {
     const PIECE_CHARS: usize = 24;
     let chars: Vec<char> = text.chars().collect();

@@ -1,4 +1,4 @@
-//! The server every fake vendor shares: script, capture, checks, and who hung up.
+//! The server of all fake vendors: script, captured requests, checks and disconnects.
 
 use std::{
     collections::VecDeque,
@@ -26,50 +26,50 @@ use super::{
     reply::{Content, Pace, Reply},
 };
 
-/// Largest request Anthropic accepts; the others are no stricter.
+/// Maximum request size of Anthropic. Other vendors allow at least as much.
 const BODY_BYTES: usize = 32 * 1024 * 1024;
 
-/// What differs between vendors.
+/// The vendor-specific part of a fake.
 pub trait Vendor: Send + Sync + 'static {
-    /// The route.
+    /// Route of the API.
     const ROUTE: &'static str;
 
-    /// What is wrong with a request; empty when nothing is. `issued` are blocks that must come back unchanged.
+    /// Returns the broken rules of a request. `issued` are blocks that must come back unchanged.
     fn check(headers: &HeaderMap, body: &Value, issued: &[Value]) -> Vec<String>;
 
-    /// How many answers the conversation holds since the requester last spoke.
+    /// Returns the number of answers since the last user message.
     fn answers_since_request(body: &Value) -> usize;
 
-    /// An answer as one JSON body, and the blocks of it that must come back unchanged.
+    /// Returns an answer as one JSON body, and its blocks that must come back unchanged.
     fn whole(body: &Value, reply: &Message<'_>) -> (Value, Vec<Value>);
 
-    /// An answer as server-sent events.
+    /// Returns an answer as server-sent events.
     fn events(body: &Value, reply: &Message<'_>) -> Vec<String>;
 
-    /// The body of an error answer.
+    /// Returns the body of an error answer.
     fn failure(kind: &str, message: &str) -> Value;
 
-    /// An error as an event within a stream.
+    /// Returns an error as an event within a stream.
     fn failure_event(kind: &str, message: &str) -> String;
 }
 
 /// A message to render.
 #[derive(Debug)]
 pub struct Message<'a> {
-    /// Unique in the fake; ids of the answer and of its calls derive from it.
+    /// Number of the message, unique in the fake. Its ids derive from it.
     pub number: u64,
-    /// What it says.
+    /// Content.
     pub blocks: &'a [super::Block],
-    /// A stop reason other than the natural one.
+    /// Stop reason, if not the natural one.
     pub stop: Option<&'a str>,
-    /// What it cost.
+    /// Token usage.
     pub tokens: super::Tokens,
 }
 
-/// A request as it arrived.
+/// A received request.
 #[derive(Debug, Clone)]
 pub struct Captured {
-    /// The connection's other end; the same for requests that shared a connection.
+    /// Remote address. Requests over the same connection share it.
     pub peer: SocketAddr,
     /// Its headers.
     pub headers: HeaderMap,
@@ -78,7 +78,7 @@ pub struct Captured {
 }
 
 impl Captured {
-    /// A header's text; empty when absent.
+    /// Returns a header's text, or an empty text if it is absent.
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
     }
@@ -98,8 +98,8 @@ struct Shared {
     number: AtomicU64,
 }
 
-/// A fake vendor on a port of its own, until dropped. Dropping it fails the test when a request broke the
-/// vendor's rules and nobody took the violations.
+/// A fake vendor on a free port, until dropped. Dropping it fails the test if a request broke the vendor's rules and
+/// [`Fake::take_violations`] was not called.
 pub struct Fake<V: Vendor> {
     shared: Arc<Shared>,
     address: SocketAddr,
@@ -108,19 +108,19 @@ pub struct Fake<V: Vendor> {
 }
 
 impl<V: Vendor> Fake<V> {
-    /// A fake that answers what [`Fake::push`] queued, one reply a request. A request beyond the script is a
+    /// Starts a fake that answers each request with the next reply of [`Fake::push`]. A request beyond the script is a
     /// violation.
     pub async fn start() -> Self {
         Self::serve(Box::new(|_| None), true).await
     }
 
-    /// A fake that answers by looking at the request.
+    /// Starts a fake that computes its answer from the request.
     pub async fn answering(answer: impl Fn(&Value) -> Reply + Send + Sync + 'static) -> Self {
         Self::serve(Box::new(move |body| Some(answer(body))), true).await
     }
 
-    /// A fake for benchmarks: `bash {"command":"true"}` for this many turns of a conversation, then a final text.
-    /// It keeps no requests, so its memory does not grow with them.
+    /// Starts a fake for benchmarks: `bash {"command":"true"}` for this many turns of a conversation, then a final text.
+    /// It stores no requests, so its memory does not grow with them.
     pub async fn instant(tool_turns: usize) -> Self {
         let answer = move |body: &Value| {
             Some(match V::answers_since_request(body) {
@@ -131,8 +131,8 @@ impl<V: Vendor> Fake<V> {
         Self::serve(Box::new(answer), false).await
     }
 
-    /// The same as [`Fake::answering`] for benchmarks: it keeps no requests, so its memory does not grow with them.
-    pub async fn forgetful(answer: impl Fn(&Value) -> Reply + Send + Sync + 'static) -> Self {
+    /// Like [`Fake::answering`], for benchmarks: it stores no requests, so its memory does not grow with them.
+    pub async fn answering_uncaptured(answer: impl Fn(&Value) -> Reply + Send + Sync + 'static) -> Self {
         Self::serve(Box::new(move |body| Some(answer(body))), false).await
     }
 
@@ -164,17 +164,17 @@ impl<V: Vendor> Fake<V> {
         self.shared.queue.lock().unwrap().extend(replies);
     }
 
-    /// Base URL, without a path.
+    /// Returns the base URL, without a path.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// The requests so far, in order of arrival.
+    /// Returns the requests so far, in order of arrival.
     pub fn requests(&self) -> Vec<Captured> {
         self.shared.captured.lock().unwrap().clone()
     }
 
-    /// How many requests arrived.
+    /// Returns the number of requests so far.
     pub fn request_count(&self) -> usize {
         *self.shared.arrived.borrow()
     }
@@ -185,18 +185,18 @@ impl<V: Vendor> Fake<V> {
         arrived.wait_for(|now| *now >= count).await.expect("the fake outlives its waiters");
     }
 
-    /// Waits until this many clients have hung up before their answer was complete.
+    /// Waits until this many clients have disconnected before their answer was complete.
     pub async fn wait_for_disconnects(&self, count: usize) {
         let mut left = self.shared.left.subscribe();
         left.wait_for(|now| *now >= count).await.expect("the fake outlives its waiters");
     }
 
-    /// The rules broken so far, forgotten by this call.
+    /// Returns the rules broken so far and clears them.
     pub fn take_violations(&self) -> Vec<String> {
         std::mem::take(&mut *self.shared.violations.lock().unwrap())
     }
 
-    /// Fails the test when a request broke the vendor's rules.
+    /// Fails the test if a request broke the vendor's rules.
     pub fn assert_clean(&self) {
         let broken = self.take_violations();
         assert!(broken.is_empty(), "requests broke the vendor's rules: {broken:#?}");
@@ -263,7 +263,7 @@ async fn render<V: Vendor>(shared: &Shared, body: &Value, reply: Reply) -> Respo
                 departure.served();
                 return json_response(200, &whole);
             }
-            departure.tell(reply.sent);
+            departure.on_sent(reply.sent);
             let body = streamed(V::events(body, &message), reply.pace, V::failure_event, departure);
             Response::builder().header("content-type", "text/event-stream").body(body).expect("fixed parts")
         }

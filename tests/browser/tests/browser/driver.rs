@@ -104,7 +104,8 @@ impl Browser {
         let until = Instant::now() + PATIENCE;
         while self.eval(&format!("Boolean({expression})")).await != json!(true) {
             if Instant::now() > until {
-                let (page, console) = (self.eval("document.body?.innerText").await, self.console().await);
+                let page = self.eval("document.body?.innerText").await;
+                let console = self.console().await;
                 panic!("never true: {expression}; the page says: {page}; the console says: {console:?}");
             }
             tokio::time::sleep(LOOK).await;

@@ -291,7 +291,8 @@ async fn hostile_text_stays_text_on_every_page() {
         result(&run, HOSTILE, "c1", None, HOSTILE);
         run.publish(EventBody::note(NoteKind::Stopped, HOSTILE));
         run.publish(EventBody::Answer { text: HOSTILE.into() });
-        let (live, id) = (live_path(&run), run.id().clone());
+        let live = live_path(&run);
+        let id = run.id().clone();
         let mut stored = record("stored", 7000, &[]);
         stored.label = Some(HOSTILE.into());
         bot.store.insert(stored);

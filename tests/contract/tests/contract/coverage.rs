@@ -1,4 +1,4 @@
-//! No route without cases, and no snapshot without a route.
+//! Every route has cases, and every snapshot a route.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -7,7 +7,7 @@ use ars_wire::state::Route;
 
 use crate::TABLES;
 
-/// A table with fewer cases says nothing that is not said of every route.
+/// Minimum number of cases. A smaller table tests only the behavior common to all routes.
 const FEWEST_CASES: usize = 3;
 
 #[test]
@@ -20,7 +20,7 @@ fn every_route_has_a_table_of_cases() {
 }
 
 #[test]
-fn every_snapshot_belongs_to_a_table_of_its_name() {
+fn every_snapshot_belongs_to_its_table() {
     let names = TABLES.iter().map(|(name, make)| {
         assert_eq!(*name, make(0).route().path().trim_start_matches('/').replace(['/', '-'], "_"));
         format!("{name}.snap")

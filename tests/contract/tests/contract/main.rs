@@ -1,8 +1,7 @@
-//! The state Worker's contract, route by route, of the stores in this process and of the built Worker (document 2
-//! sections 4.2, 4.3, 5, 7, 8; state-worker supplement 1 to 10.1 and 14).
+//! The state Worker's contract, route by route, for the stores in this process and the built Worker.
 //!
-//! One snapshot a route in `snapshots/`, and one of what comes before any route; both subjects are held against the
-//! same file. A case says what it expects by status and field; the snapshot pins the whole body.
+//! `snapshots/` has one snapshot per route, and one of requests outside all routes. Both subjects are compared with the
+//! same file. A case expects a status and field, the snapshot pins the whole body.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![expect(clippy::needless_pass_by_value, reason = "bodies are built inside one another")]
@@ -19,7 +18,7 @@ mod schedules;
 mod transcripts;
 mod wire;
 
-/// Makes a table; its times are told from the given one.
+/// Creates a table. Its times are relative to the argument.
 type Make = fn(i64) -> Table;
 
 macro_rules! routes {
@@ -76,7 +75,7 @@ routes! {
     runs_transcript_clear: transcripts::clear::table,
 }
 
-/// Holds a subject to the snapshot of a route.
+/// Compares a subject with the snapshot of a route.
 fn hold(name: &str, make: Make, subject: &mut impl Subject) {
     snapshot(name, &answers(make, subject));
 }
@@ -89,31 +88,31 @@ fn hold_workerd(name: &str, make: Make) {
 
 fn snapshot(name: &str, told: &str) {
     let mut settings = insta::Settings::clone_current();
-    // Both subjects are asked by tests of different modules, and have one snapshot.
+    // Tests of different modules share one snapshot for both subjects.
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
     settings.bind(|| insta::assert_snapshot!(name, told));
 }
 
 #[test]
-fn in_process_health_unknown_paths_and_credentials_come_before_any_route() {
+fn in_process_health_paths_and_credentials() {
     snapshot("any_path", &of_any_path(&mut Native::start()));
 }
 
 #[test]
-fn on_workerd_health_unknown_paths_and_credentials_come_before_any_route() {
+fn on_workerd_health_paths_and_credentials() {
     snapshot("any_path", &of_any_path(&mut Workerd::start()));
 }
 
 #[test]
-fn in_process_without_a_secret_or_with_an_empty_one_nothing_but_health_is_open() {
+fn in_process_without_secret_only_health_is_open() {
     for secret in [None, Some("")] {
         snapshot("without_secret", &of_any_path(&mut Native::with_secret(secret)));
     }
 }
 
 #[test]
-fn on_workerd_without_a_secret_or_with_an_empty_one_nothing_but_health_is_open() {
+fn on_workerd_without_secret_only_health_is_open() {
     for secret in [None, Some("")] {
         snapshot("without_secret", &of_any_path(&mut Workerd::with_secret(secret)));
     }

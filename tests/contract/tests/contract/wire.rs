@@ -1,15 +1,15 @@
-//! What only a socket can show: heads that no proper client sends, and bodies that are not as long as they say
-//! (section 1.1, checks 4 and 5). The gate's own unit tests hold lengths of every kind against it directly.
+//! Behavior that only a socket shows: malformed heads, and bodies shorter or longer than declared. The gate's unit
+//! tests cover all kinds of lengths directly.
 
 use ars_tests_contract::{Answer, Length, Sent, Subject, TOKEN, Workerd, records::record};
 use serde_json::{Value, json};
 
-/// A put of a run, as a body.
+/// Returns the body of a put of a run.
 fn put(id: &str) -> String {
     json!({ "storeKey": "wire", "record": record(id, 4_000_000_000_000) }).to_string()
 }
 
-/// The status of a put whose head says this of its length.
+/// Returns the status of a put with this length header.
 fn status(worker: &mut Workerd, length: &str, body: &str) -> u16 {
     let head = format!(
         "POST /runs/put HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer {TOKEN}\r\n"
@@ -17,7 +17,7 @@ fn status(worker: &mut Workerd, length: &str, body: &str) -> u16 {
     worker.send_raw(format!("{head}{length}\r\n\r\n{body}").as_bytes())
 }
 
-/// The runs that are stored.
+/// Returns the stored runs.
 fn stored(worker: &mut Workerd) -> Vec<Value> {
     let bearer = format!("Bearer {TOKEN}");
     let sent = Sent {
@@ -33,7 +33,7 @@ fn stored(worker: &mut Workerd) -> Vec<Value> {
 }
 
 #[test]
-fn a_length_that_is_blank_or_missing_is_asked_for() {
+fn missing_or_blank_length_is_rejected() {
     let mut worker = Workerd::start();
     for length in ["Content-Length:", "Content-Length:   ", "X-Content-Length: 2"] {
         assert_eq!(status(&mut worker, length, "{}"), 411, "{length}");
@@ -41,7 +41,7 @@ fn a_length_that_is_blank_or_missing_is_asked_for() {
 }
 
 #[test]
-fn a_length_that_is_no_plain_number_reaches_no_store() {
+fn malformed_length_reaches_no_store() {
     let mut worker = Workerd::start();
     let body = put("malformed");
     let length = body.len();
@@ -55,7 +55,7 @@ fn a_length_that_is_no_plain_number_reaches_no_store() {
         format!("Content-Length: {length}\r\nContent-Length: 2"),
         format!("Content-Length: {length}\r\nTransfer-Encoding: chunked"),
     ] {
-        // The runtime refuses most of these itself, before any Worker is asked.
+        // The runtime rejects most of these before it calls the Worker.
         let status = status(&mut worker, &length, &body);
         assert!([0, 400, 411, 500].contains(&status), "{length}: {status}");
     }
@@ -63,7 +63,7 @@ fn a_length_that_is_no_plain_number_reaches_no_store() {
 }
 
 #[test]
-fn a_body_over_the_fence_is_refused_before_it_is_sent() {
+fn oversized_body_is_rejected_before_it_is_sent() {
     let mut worker = Workerd::start();
     for length in ["2097153", "99999999", "99999999999999999999999999"] {
         assert_eq!(status(&mut worker, &format!("Content-Length: {length}"), ""), 413, "{length}");
@@ -71,17 +71,17 @@ fn a_body_over_the_fence_is_refused_before_it_is_sent() {
 }
 
 #[test]
-fn a_body_that_is_cut_off_is_refused_and_is_no_fault_of_ours() {
+fn truncated_body_is_rejected_without_an_error_log() {
     let mut worker = Workerd::start();
     let body = put("cut-off");
-    // The whole JSON is there, and still not all that was announced.
+    // The JSON is complete, but shorter than declared.
     assert_eq!(status(&mut worker, &format!("Content-Length: {}", body.len() + 1), &body), 400);
     assert_eq!(stored(&mut worker), Vec::<Value>::new());
     assert!(!worker.log().contains("fault"), "{}", worker.log());
 }
 
 #[test]
-fn bytes_beyond_the_declared_length_are_no_part_of_the_body() {
+fn bytes_beyond_the_declared_length_are_ignored() {
     let mut worker = Workerd::start();
     let body = put("declared");
     let length = format!("Content-Length: {}", body.len());

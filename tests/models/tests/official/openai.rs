@@ -28,7 +28,8 @@ async fn a_conversation_with_tools_is_understood_whole_and_streamed() {
     assert_eq!(arguments, r#"{"command":"cargo test --workspace"}"#);
     for (whole, streamed) in said[0].as_array().unwrap().iter().zip(said[1].as_array().unwrap()) {
         assert_eq!(whole["usage"], streamed["usage"]);
-        let (whole, streamed) = (&whole["choices"][0], &streamed["choices"][0]);
+        let whole = &whole["choices"][0];
+        let streamed = &streamed["choices"][0];
         assert_eq!(whole["finish_reason"], streamed["finish_reason"]);
         assert_eq!(whole["message"]["content"], streamed["message"]["content"]);
         let names = |choice: &Value| -> Vec<Value> {

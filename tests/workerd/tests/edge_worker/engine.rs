@@ -162,7 +162,8 @@ impl Shared {
     /// Waits for the end of the container that is there; none when it cannot be told.
     fn wait(&self) -> Option<i64> {
         let mut state = self.state.lock().unwrap();
-        let (number, lost) = (state.ends.len(), state.lost);
+        let number = state.ends.len();
+        let lost = state.lost;
         state.watches += 1;
         self.changed.notify_all();
         let lasts = |state: &mut State| state.lost == lost && state.ends.len() == number;
@@ -314,12 +315,14 @@ fn listen(socket: UnixListener, api: SocketAddr) {
 
 fn pass(client: UnixStream, api: SocketAddr) -> Result<()> {
     let server = TcpStream::connect(api)?;
-    let (mut from, mut to) = (client.try_clone()?, server.try_clone()?);
+    let mut from = client.try_clone()?;
+    let mut to = server.try_clone()?;
     thread::spawn(move || {
         drop(copy(&mut from, &mut to));
         drop(to.shutdown(Shutdown::Write));
     });
-    let (mut from, mut to) = (server, client);
+    let mut from = server;
+    let mut to = client;
     thread::spawn(move || {
         drop(copy(&mut from, &mut to));
         drop(to.shutdown(Shutdown::Write));

@@ -40,7 +40,8 @@ fn begun(edge: &Running, path: &str, host: &str) -> TcpStream {
 fn said(edge: &Running, path: &str, host: &str) -> Result<String, String> {
     let mut stream = begun(edge, path, host);
     let sent = stream.write_all(&vec![b'x'; LARGE]);
-    let (mut heard, mut piece) = (Vec::new(), [0; 4096]);
+    let mut heard = Vec::new();
+    let mut piece = [0; 4096];
     let cut = |ended: &dyn Debug, heard: &[u8]| {
         format!("cut off: {sent:?}, {ended:?}, after {:?}", String::from_utf8_lossy(heard))
     };

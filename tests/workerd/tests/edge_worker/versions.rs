@@ -60,7 +60,8 @@ fn a_bot_that_knows_other_tokens_is_replaced_so_that_a_first_leave_to_restart_co
 #[test]
 fn where_no_variable_names_an_image_the_workers_own_build_is_the_version() {
     let (engine, mut edge) = world(Manner::Willing);
-    let (first, second) = (Build::of(&edge), Build::of(&edge));
+    let first = Build::of(&edge);
+    let second = Build::of(&edge);
     second.change_commit();
     // As it is deployed: without the variable that only this machine has.
     let deploy = |edge: &mut Running, build: &Build| {

@@ -1,4 +1,4 @@
-//! What a run has said stays said while it is live.
+//! Published events of a live run are permanent.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,35 +14,35 @@ proptest! {
     #![proptest_config(cases(CASES))]
 
     #[test]
-    fn every_acknowledged_event_is_stored_exactly_once_and_in_order(
+    fn acknowledged_events_are_stored_once_in_order(
         sequence in sequences(&World::crashing().without_history()),
     ) {
         hold(&World::crashing().without_history(), &sequence, Acknowledged::default())?;
     }
 
     #[test]
-    fn no_record_deletion_retention_or_sweep_takes_an_event_from_a_live_run(
+    fn only_the_ledger_changes_live_events(
         sequence in sequences(&World::crashing()),
     ) {
         hold(&World::crashing(), &sequence, NothingTaken::default())?;
     }
 }
 
-/// The events of a run as readers see them.
+/// Returns the events of a run as readers see them.
 fn shown(native: &mut Native, run: Name, now: i64) -> Vec<(i64, Value)> {
     let answer = ask(native, "/runs/live-events", json!({ "runId": run }), now);
     let events = answer["events"].as_array().unwrap().iter().cloned();
     events.map(|event| (event["seq"].as_i64().unwrap(), event)).collect()
 }
 
-/// What live runs have had acknowledged, by seq. One without a type is nothing that is shown.
+/// Acknowledged events of live runs, by seq. Events without a type are not shown to readers.
 #[derive(Default)]
 struct Acknowledged(BTreeMap<Name, BTreeMap<i64, Option<Value>>>);
 
 impl Observer<Native> for Acknowledged {
     fn after(&mut self, native: &mut Native, attempt: Attempt<'_>) -> Result<(), String> {
         let Attempt { operation, now, outcome } = attempt;
-        // An answer that was lost is given when the bot repeats the request; until then its events are there too.
+        // A lost answer is repeated when the bot repeats the request, but its events are stored already.
         let done = matches!(outcome, Outcome::Answered(200, _) | Outcome::Lost { kept: true });
         let rows = live(native, now);
         if done {
@@ -65,7 +65,7 @@ impl Observer<Native> for Acknowledged {
     }
 }
 
-/// The events that a request has added, run by run, if it was done: of a flush, those of the runs it could write to.
+/// Returns the events that a successful request added, by run. For a flush, only runs it could write to.
 fn appended<'a>(operation: &'a Operation, rows: &[Value]) -> Vec<(Name, &'a [Event])> {
     match operation {
         Operation::Append { writer, events } => vec![(writer.run, events)],
@@ -77,7 +77,7 @@ fn appended<'a>(operation: &'a Operation, rows: &[Value]) -> Vec<(Name, &'a [Eve
     }
 }
 
-/// The seqs of live runs: an append or flush may replace one, nothing else may touch it.
+/// The seqs of live runs. Only an append or flush may replace one.
 #[derive(Default)]
 struct NothingTaken(BTreeMap<Name, BTreeSet<i64>>);
 

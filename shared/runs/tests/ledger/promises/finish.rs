@@ -1,8 +1,8 @@
-//! What a finish leaves: the record, as a put would have written it, and nothing of the live run.
+//! The state after a finish: the record as a put would have written it, and no row of the live run.
 //!
-//! That a provisional record never replaces a final one is the writer's promise (state-worker supplement section
-//! 10.4): the store cannot tell them apart. What it gives the writer is here: a finish replaces whatever was there,
-//! and is refused when repeated, so that the writer knows the run is over.
+//! The writer must not replace a final record with a provisional one, because the store cannot distinguish them. The
+//! store's part is tested here: a finish replaces any stored record, and a repeated finish is rejected, so that the
+//! writer knows that the run ended.
 
 use ars_testkit::ledger::{
     Attempt, Name, Observer, Operation, Outcome, Record, Subject as _, World, sequences,
@@ -14,26 +14,26 @@ use super::{CASES, ask, hold, holds, live, row};
 use crate::model::cases;
 use crate::native::Native;
 
-/// Tables of finished runs. Every other one is the ledger's.
+/// Tables of finished runs. All others belong to the ledger.
 const HISTORY: [&str; 2] = ["runs", "run_events"];
 
 proptest! {
     #![proptest_config(cases(CASES))]
 
     #[test]
-    fn a_finished_run_leaves_no_live_row_nor_anything_that_hung_on_it(
+    fn finish_deletes_all_live_rows(
         sequence in sequences(&World::crashing().without_history()),
     ) {
         hold(&World::crashing().without_history(), &sequence, NothingLeft)?;
     }
 
     #[test]
-    fn a_finish_writes_what_a_put_does_over_whatever_was_there(sequence in sequences(&World::crashing())) {
+    fn finish_writes_the_same_record_as_put(sequence in sequences(&World::crashing())) {
         hold(&World::crashing(), &sequence, AsPut)?;
     }
 
     #[test]
-    fn a_repeated_finish_is_told_that_the_run_is_unknown(
+    fn repeated_finish_answers_unknown_run(
         sequence in sequences(&World::crashing().without_history()),
     ) {
         hold(&World::crashing().without_history(), &sequence, Repeated::default())?;
@@ -73,14 +73,14 @@ impl Observer<Native> for AsPut {
     }
 }
 
-/// Whether a put of the same record stores it, and what it reads as, in a store of its own.
+/// Puts the same record into a separate store. Returns whether it was stored, and its stored form.
 fn elsewhere(record: &Record, run: Name, now: i64) -> (bool, serde_json::Value) {
     let mut other = Native::new();
     let put = ask(&mut other, "/runs/put", json!({ "record": record.json() }), now);
     (put["stored"] == true, ask(&mut other, "/runs/get", json!({ "id": run }), now))
 }
 
-/// Whether the attempt before was a finish that was carried out and never answered.
+/// Whether the previous attempt was a finish whose answer was lost.
 #[derive(Default)]
 struct Repeated(bool);
 
@@ -101,7 +101,7 @@ impl Observer<Native> for Repeated {
     }
 }
 
-/// The run that was finished, whether or not the answer arrived.
+/// Returns the finished run, whether or not the answer arrived.
 fn finished(operation: &Operation, outcome: &Outcome) -> Option<Name> {
     match (operation, outcome) {
         (Operation::Finish { writer, .. }, Outcome::Answered(200, _) | Outcome::Lost { kept: true }) => {

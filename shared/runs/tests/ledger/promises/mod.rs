@@ -1,4 +1,4 @@
-//! What the ledger promises, each promise by itself and from the store's own answers: the model has no say here.
+//! Each guarantee of the ledger, checked by the store's answers alone, without the model.
 
 mod events;
 mod finish;
@@ -10,15 +10,15 @@ use serde_json::{Value, json};
 
 use crate::native::Native;
 
-/// Sequences for each promise.
+/// Number of sequences per guarantee.
 const CASES: u32 = 400;
 
-/// Plays a sequence under a promise's eyes.
+/// Plays a sequence while an observer checks the guarantee.
 fn hold(world: &World, sequence: &Sequence, mut promise: impl Observer<Native>) -> TestCaseResult {
     play(&mut Native::new(), &mut promise, world, sequence).map_err(TestCaseError::fail)
 }
 
-/// An answer that must be 200.
+/// Sends a request that must succeed with 200.
 fn ask(native: &mut Native, path: &str, body: Value, now: i64) -> Value {
     let mut body = body;
     body["storeKey"] = json!("runs:default");
@@ -27,17 +27,17 @@ fn ask(native: &mut Native, path: &str, body: Value, now: i64) -> Value {
     answer
 }
 
-/// The rows of live runs.
+/// Returns the rows of live runs.
 fn live(native: &mut Native, now: i64) -> Vec<Value> {
     ask(native, "/runs/live", json!({}), now)["runs"].as_array().unwrap().clone()
 }
 
-/// The row of a live run.
+/// Returns the row of a live run.
 fn row(rows: &[Value], run: Name) -> Option<&Value> {
     rows.iter().find(|row| row["runId"] == run)
 }
 
-/// An error that says what is wrong, unless nothing is.
+/// Returns an error unless the condition holds.
 fn holds(right: bool, wrong: impl FnOnce() -> String) -> Result<(), String> {
     if right { Ok(()) } else { Err(wrong()) }
 }

@@ -1,4 +1,4 @@
-//! Who owns a run, and what nobody else can do to it.
+//! Ownership of a run, and the rejection of all other generations.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ proptest! {
     #![proptest_config(cases(CASES))]
 
     #[test]
-    fn at_most_one_run_is_live_on_a_thread(sequence in sequences(&World::crashing())) {
+    fn one_live_run_per_thread(sequence in sequences(&World::crashing())) {
         hold(&World::crashing(), &sequence, OneRunPerThread)?;
     }
 
@@ -29,7 +29,7 @@ proptest! {
     }
 
     #[test]
-    fn reclaim_takes_what_others_left_and_never_an_own_run(
+    fn reclaim_takes_only_orphaned_runs(
         sequence in sequences(&World::crashing().without_history()),
     ) {
         hold(&World::crashing().without_history(), &sequence, OthersLeft::default())?;
@@ -67,7 +67,7 @@ impl Observer<Native> for RefusedIsNothing {
     }
 }
 
-/// A run in `finishing` refuses another finishing, and leaves the phase only by a reclaim or its end.
+/// A run in `finishing` rejects another finishing. Only a reclaim or its end changes the phase.
 #[derive(Default)]
 struct FinishingOnce(Vec<Value>);
 
@@ -95,7 +95,7 @@ impl Observer<Native> for FinishingOnce {
     }
 }
 
-/// A reclaim takes every run that another generation handed off or let lapse, and no other.
+/// A reclaim changes the owner of exactly the runs that other generations handed off or whose lease expired.
 #[derive(Default)]
 struct OthersLeft(Vec<Value>);
 
@@ -129,7 +129,7 @@ impl Observer<Native> for OthersLeft {
     }
 }
 
-/// The same run and claim with another owner.
+/// Returns whether this is the same run and claim with another owner.
 fn changed_hands(before: &Value, after: &Value) -> bool {
     before["runId"] == after["runId"] && before["ownerGen"] != after["ownerGen"]
 }

@@ -1,8 +1,7 @@
-//! Finished runs, as far as live ones touch them (sections 5.3 to 5.5, 7 with the default policy).
+//! Finished runs, as far as they affect live ones, with the default policy.
 //!
-//! One decision stands above the text: the events of a live run outlive what happens to its record. A provisional
-//! put, delayed behind an append, adds the events that are missing and changes none; deleting or trimming that record
-//! leaves them.
+//! Decided beyond the contract: the events of a live run outlive its record. A provisional put that arrives after an
+//! append adds missing events and changes none. Deleting or trimming that record keeps the events.
 
 use std::collections::BTreeMap;
 
@@ -14,15 +13,15 @@ use crate::ledger::expected::Expected;
 use crate::ledger::payload::{Event, Name, Record};
 
 const DAY_MS: i64 = 86_400_000;
-/// Section 7.1: the policy nobody has changed.
+/// Retention of the default policy.
 const RETENTION_DAYS: i64 = 30;
-/// Section 5.2.
+/// Default page size of a list.
 const LIST_DEFAULT: i64 = 50;
-/// Section 5.2: above it means it.
+/// Maximum page size of a list. Larger limits are clamped.
 const LIST_MAX: i64 = 200;
-/// Section 5.2: above it is refused.
+/// Maximum page size of events. Larger limits are rejected.
 const EVENTS_MAX: i64 = 5000;
-/// Document 2 section 2.6.
+/// Categories of the friction analysis.
 const CATEGORIES: [&str; 8] = [
     "slow_tool",
     "slow_model_turn",
@@ -34,7 +33,7 @@ const CATEGORIES: [&str; 8] = [
     "infra_failure",
 ];
 
-/// What a write did.
+/// Result of a write.
 pub(super) struct Written {
     pub(super) stored: bool,
     rewritten: bool,
@@ -51,7 +50,7 @@ impl Model {
         ))
     }
 
-    /// Section 5.4.
+    /// Writes a record like a put.
     pub(super) fn write(&mut self, record: &Record, now: i64) -> Written {
         let next = Finished::new(record, now);
         let before = self.finished.get(record.id);
@@ -73,7 +72,7 @@ impl Model {
         Written { stored: self.finished.contains_key(record.id), rewritten }
     }
 
-    /// Section 7.2; no sequence comes near the fence of 500.
+    /// Deletes expired runs. No sequence reaches the limit of 500.
     pub(super) fn trim(&mut self, now: i64) {
         self.finished.retain(|_, run| run.is_kept(now));
         let Self { events, live, finished, .. } = self;
@@ -116,7 +115,7 @@ impl Model {
         }
         let mut rows = self.events.get(run).into_iter().flat_map(|events| events.range(after + 1..));
         let page: Vec<_> = rows.by_ref().take(limit as usize).collect();
-        // A row that readers skip counts towards the page: the cursor is the last seq read.
+        // A row that readers skip counts towards the page, because the cursor is the last seq read.
         let events: Vec<_> =
             page.iter().filter(|(_, event)| is_typed(event)).map(|(_, event)| event).collect();
         let mut answer = json!({ "events": events });
@@ -150,7 +149,7 @@ impl Finished {
         let mut item = record.json();
         let finished_at = record.finished_at.min(now + DAY_MS);
         item["finishedAt"] = json!(finished_at);
-        // The record as stored: every event has its seq.
+        // In the stored record every event has a seq.
         item["events"] = numbered(&record.events).into_values().collect();
         let bytes = item.to_string().len();
         if let Some(fields) = item.as_object_mut() {
@@ -161,7 +160,7 @@ impl Finished {
         Self { item, finished_at, event_count: record.events.len(), bytes }
     }
 
-    /// Section 5.4: what makes two records the same.
+    /// Returns the values that distinguish versions of a record.
     fn version(&self) -> (usize, i64, usize) {
         (self.event_count, self.finished_at, self.bytes)
     }
@@ -177,7 +176,7 @@ impl Finished {
     }
 }
 
-/// Section 5.4: a record's own seqs if they only rise, else positions.
+/// Assigns keys: a record's seqs if they are ascending, else positions.
 pub(super) fn numbered(events: &[Event]) -> BTreeMap<i64, Value> {
     let seqs: Vec<_> = events.iter().map(|event| event.seq).collect();
     let own = seqs.iter().all(|seq| *seq > 0) && seqs.is_sorted_by(|one, next| one < next);

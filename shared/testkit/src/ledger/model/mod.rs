@@ -1,15 +1,15 @@
-//! The model: plain maps, and one method per request that says what it must be answered and what it leaves behind.
+//! The model: plain maps, and one method per request that returns the required answer and updates the state.
 //!
-//! Written from the specification, never from the store, so that the two check each other. Where the specification
-//! is silent the method says what was decided.
+//! Derived from the contract, never from the store, so that the two check each other. Where the contract leaves a
+//! choice, the method documents the decision.
 
 mod flush;
 mod history;
 mod owner;
+mod reclaim;
 mod rules;
-mod takeover;
 mod transcript;
-mod visitor;
+mod unfenced;
 
 use std::collections::BTreeMap;
 
@@ -21,20 +21,20 @@ use super::payload::{Claim, Name, Writer, state_json};
 
 use transcript::Transcript;
 
-/// What an answer is, or why there is none: the early return of a request's method.
+/// The required answer. The error is the early return of a request's method.
 type Answer = Result<Expected, Expected>;
 
-/// One run store and the transcripts beside it.
+/// One run store and its transcripts.
 #[derive(Debug, Clone, Default)]
 pub struct Model {
     live: BTreeMap<Name, Row>,
-    /// Of finished and live runs alike (section 9.2), by seq.
+    /// Events of finished and live runs, by seq.
     events: BTreeMap<Name, BTreeMap<i64, Value>>,
     finished: BTreeMap<Name, Finished>,
     transcripts: BTreeMap<Name, Transcript>,
 }
 
-/// A live run (section 9.2) with what hangs on it and goes with it.
+/// A live run with its dependent rows.
 #[derive(Debug, Clone)]
 struct Row {
     thread: Name,
@@ -43,7 +43,7 @@ struct Row {
     phase: Phase,
     stop: Option<Name>,
     state: Value,
-    /// What never changes.
+    /// The immutable part.
     claim: Claim,
     /// By step number.
     steps: BTreeMap<i64, (i64, Value)>,
@@ -51,7 +51,7 @@ struct Row {
     inbox: Vec<Value>,
 }
 
-/// Document 2 section 3.3.
+/// Phase of a live run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Live,
@@ -79,7 +79,7 @@ struct Finished {
 }
 
 impl Model {
-    /// What `operation` must be answered at `now`; the model is then as the store must be.
+    /// Applies `operation` at `now` and returns its required answer.
     pub fn apply(&mut self, operation: &Operation, now: i64) -> Expected {
         self.answer(operation, now).unwrap_or_else(|refusal| refusal)
     }
@@ -97,8 +97,8 @@ impl Model {
             Operation::Handoff { generation, runs } => self.handoff(generation, runs),
             Operation::Finishing { writer } => self.finishing(writer),
             Operation::Finish { writer, record } => self.finish(writer, record, now),
-            Operation::Reclaim { generation, lease_ms, now: asked } => {
-                self.reclaim(generation, *lease_ms, asked.unwrap_or(now))
+            Operation::Reclaim { generation, lease_ms, now: requested } => {
+                self.reclaim(generation, *lease_ms, requested.unwrap_or(now))
             }
             Operation::Flush { generation, lease_ms, runs } => self.flush(generation, *lease_ms, runs, now),
             Operation::LiveEvents { run } => self.live_events(run, now),
@@ -121,7 +121,7 @@ impl Model {
         }
     }
 
-    /// The row, if `writer` owns it. Time does not matter: an owner past its lease still owns (section 9.4).
+    /// Returns the row if `writer` owns it. Time does not matter: an owner with an expired lease still owns the run.
     fn owned(&mut self, writer: &Writer) -> Result<&mut Row, Expected> {
         match self.live.get_mut(writer.run) {
             Some(row) if row.owner == writer.generation => Ok(row),
@@ -147,7 +147,7 @@ impl Row {
         }
     }
 
-    /// As it travels (section 9.2).
+    /// Returns the wire form.
     fn json(&self) -> Value {
         json!({
             "runId": self.claim.writer.run, "threadKey": self.thread, "ownerGen": self.owner,

@@ -1,4 +1,4 @@
-//! What a run's owner does: claim, heartbeat, append, step, state, finishing, finish (section 9.3, 9.4).
+//! Requests of a run's owner: claim, heartbeat, append, step, state, finishing, finish.
 
 use std::collections::btree_map::Entry;
 
@@ -13,7 +13,7 @@ use crate::ledger::payload::{Claim, Event, Record, Step, Writer, state_json};
 impl Model {
     pub(super) fn claim(&mut self, claim: &Claim, now: i64) -> Answer {
         Rules::default().writer(&claim.writer).thread(claim.thread).lease(claim.lease_ms).hold()?;
-        // A lapsed lease does not free the thread.
+        // An expired lease does not free the thread.
         if let Some(row) = self.live.values().find(|row| row.thread == claim.thread) {
             return if row.claim.writer.run == claim.writer.run && row.owner == claim.writer.generation {
                 Ok(ok())
@@ -22,7 +22,7 @@ impl Model {
             };
         }
         match self.live.entry(claim.writer.run) {
-            // Decided: a run that is live on another thread is refused, naming itself ("suggest refusing cleanly").
+            // Decided: a run that is live on another thread is rejected with its own id.
             Entry::Occupied(row) => Err(thread_live(row.get())),
             Entry::Vacant(place) => {
                 place.insert(Row::new(claim, now));
@@ -78,8 +78,8 @@ impl Model {
         self.live.remove(writer.run);
         let written = self.write(record, now);
         if written.stored {
-            // The run's event rows become the record's, whatever was there: not even a record of the same version
-            // (whose events a put leaves alone) vouches for what the run has appended since.
+            // The run's event rows become those of the record. Even a record of the same version, whose events a put
+            // would keep, does not contain events appended since.
             self.events.insert(record.id, numbered(&record.events));
         }
         Ok(Expected::ok(json!({ "ok": true, "stored": written.stored })))

@@ -1,20 +1,20 @@
-//! What makes a request malformed (state-worker supplement sections 5.2, 5.3, 9.1, 9.3, 10.1).
+//! Validation of requests.
 
 use crate::ledger::expected::Expected;
 use crate::ledger::payload::{Event, EventKind, Name, Record, Writer};
 
 /// Bounds of `leaseMs`.
 const LEASE_MS: std::ops::RangeInclusive<i64> = 1000..=3_600_000;
-/// Longest run id.
+/// Maximum length of a run id.
 const RUN_MAX: usize = 64;
-/// Longest generation.
+/// Maximum length of a generation.
 const GENERATION_MAX: usize = 128;
-/// Longest thread key.
+/// Maximum length of a thread key.
 const THREAD_MAX: usize = 256;
-/// Largest JSON of an appended event.
+/// Maximum JSON bytes of an appended event.
 const EVENT_BYTES: usize = 65_536;
 
-/// Collects the fields that break a rule: a store may name any of them.
+/// Collects the fields that break a rule, because a store may name any of them.
 #[derive(Default)]
 pub(super) struct Rules(Vec<&'static str>);
 
@@ -46,7 +46,7 @@ impl Rules {
         self.that(LEASE_MS.contains(&lease_ms), "leaseMs")
     }
 
-    /// Of an append: a type is not asked for.
+    /// Checks the events of an append, which need no type.
     pub(super) fn appended(self, events: &[Event]) -> Self {
         let fits = |event: &Event| match event.kind {
             EventKind::Bytes(bytes) => bytes <= EVENT_BYTES,
@@ -55,7 +55,7 @@ impl Rules {
         self.that(events.iter().all(|event| event.seq >= 1 && fits(event)), "events")
     }
 
-    /// Of a put or finish: a type is asked for, a seq is not.
+    /// Checks the record of a put or finish. Its events need a type but no seq.
     pub(super) fn record(self, record: &Record) -> Self {
         self.run(record.id, "id")
             .that(STATUSES.contains(&record.status), "status")
@@ -67,7 +67,7 @@ impl Rules {
     }
 }
 
-/// Document 2 section 3.2.
+/// Statuses of a finished run.
 const STATUSES: [&str; 5] = ["completed", "stopped_soft", "stopped_hard", "failed", "interrupted"];
 
 fn matches(name: &str, max: usize, signs: &str) -> bool {

@@ -1,4 +1,4 @@
-//! Transcripts: an owner of their own, rows and attachments (section 10.1). They know nothing of the ledger.
+//! Transcripts: a separate owner, rows and attachments. They are independent of the ledger.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use super::{Answer, Model, fenced, ok};
 use crate::ledger::expected::Expected;
 use crate::ledger::payload::{Name, Part, Writer, attachment_json};
 
-/// One run's.
+/// The transcript of one run.
 #[derive(Debug, Clone)]
 pub(super) struct Transcript {
     owner: Name,
     rows: BTreeMap<(i64, i64), Value>,
-    /// By ref.
+    /// Attachments by ref.
     attachments: BTreeMap<String, Value>,
 }
 

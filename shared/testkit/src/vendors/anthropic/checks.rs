@@ -1,11 +1,11 @@
-//! The rules of the Messages API that a client can break. A broken rule is a 400, as at the vendor.
+//! The rules of the Messages API that a client can break. A broken rule is a 400, as with the real API.
 
 use std::collections::BTreeSet;
 
 use axum::http::HeaderMap;
 use serde_json::Value;
 
-/// At most this many blocks of a request may carry `cache_control`.
+/// Maximum number of blocks with `cache_control` in a request.
 const CACHE_MARKS: usize = 4;
 const TOP_LEVEL: [&str; 20] = [
     "model",
@@ -36,7 +36,7 @@ pub(super) fn is_thinking(block: &Value) -> bool {
     block["type"] == "thinking" || block["type"] == "redacted_thinking"
 }
 
-/// Every broken rule, in words.
+/// Returns a description of every broken rule.
 pub(super) fn check(headers: &HeaderMap, body: &Value, issued: &[Value]) -> Vec<String> {
     let mut broken = Broken(Vec::new());
     check_headers(headers, &mut broken);
@@ -187,31 +187,31 @@ fn check_source(at: &str, source: &Value, media: &[&str], broken: &mut Broken) {
     }
 }
 
-/// Every call is answered in the very next message, before anything else in it, and nothing else is answered.
+/// Checks that every call has a result at the start of the next message, and that every result has a call.
 fn check_pairs(messages: &[Value], tools: bool, broken: &mut Broken) {
     let ids = |message: &Value, kind: &str, field: &str| -> Vec<String> {
         let blocks = array(&message["content"]).iter().filter(|block| block["type"] == kind);
         blocks.map(|block| text(&block[field]).to_owned()).collect()
     };
-    let mut asked: Vec<String> = Vec::new();
+    let mut calls: Vec<String> = Vec::new();
     for (index, message) in messages.iter().enumerate() {
         let at = format!("messages.{index}");
         let answered = ids(message, "tool_result", "tool_use_id");
         for id in &answered {
-            broken.unless(asked.contains(id), &format!("{at}: unexpected tool_use_id in tool_result blocks"));
+            broken.unless(calls.contains(id), &format!("{at}: unexpected tool_use_id in tool_result blocks"));
         }
-        for id in &asked {
+        for id in &calls {
             let once = answered.iter().filter(|answer| *answer == id).count() == 1;
             broken.unless(once, &format!("{at}: tool_use ids were found without one tool_result each"));
         }
         let blocks = array(&message["content"]);
         let ordered = blocks.iter().take(answered.len()).all(|block| block["type"] == "tool_result");
         broken.unless(ordered, &format!("{at}: tool_result blocks must come first"));
-        asked = ids(message, "tool_use", "id");
-        let described = tools || (asked.is_empty() && answered.is_empty());
+        calls = ids(message, "tool_use", "id");
+        let described = tools || (calls.is_empty() && answered.is_empty());
         broken.unless(described, "tools: requests with tool_use or tool_result blocks must define tools");
     }
-    broken.unless(asked.is_empty(), "messages: the conversation ends with unanswered tool_use blocks");
+    broken.unless(calls.is_empty(), "messages: the conversation ends with unanswered tool_use blocks");
 }
 
 fn count_marks(value: &Value) -> usize {

@@ -1,4 +1,4 @@
-//! The Anthropic Messages API, faked.
+//! A fake of the Anthropic Messages API.
 
 mod checks;
 mod render;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::server::{Message, Vendor};
 
-/// The vendor.
+/// Vendor marker.
 #[derive(Debug)]
 pub struct Anthropic;
 

@@ -1,4 +1,4 @@
-//! Answers in the form of the Messages API: one message, or the events of its stream.
+//! Renders answers of the Messages API: one message, or the events of its stream.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::vendors::{
     server::Message,
 };
 
-/// The whole message.
+/// Renders the whole message.
 pub(super) fn whole(body: &Value, reply: &Message<'_>) -> Value {
     let content: Vec<Value> =
         reply.blocks.iter().enumerate().map(|(index, block)| finished(block, reply.number, index)).collect();
@@ -18,7 +18,7 @@ pub(super) fn whole(body: &Value, reply: &Message<'_>) -> Value {
     })
 }
 
-/// The events of the stream.
+/// Renders the events of the stream.
 pub(super) fn events(body: &Value, reply: &Message<'_>) -> Vec<String> {
     let mut opening = whole(body, reply);
     opening["content"] = json!([]);
@@ -42,7 +42,7 @@ pub(super) fn events(body: &Value, reply: &Message<'_>) -> Vec<String> {
     events.iter().map(event).collect()
 }
 
-/// One server-sent event.
+/// Renders one server-sent event.
 pub(super) fn event(data: &Value) -> String {
     format!("event: {}\ndata: {data}\n\n", data["type"].as_str().unwrap_or_default())
 }
@@ -80,12 +80,12 @@ fn finished(block: &Block, number: u64, index: usize) -> Value {
     }
 }
 
-/// A block at its start, and the deltas that complete it.
+/// Returns the initial form of a block, and the deltas that complete it.
 fn growth(block: &Block, number: u64, index: usize) -> (Value, Vec<Value>) {
     let texts = |text: &str| -> Vec<Value> {
         pieces(text).into_iter().map(|piece| json!({"type": "text_delta", "text": piece})).collect()
     };
-    // The real API opens a call's arguments with an empty piece.
+    // The real API starts a call's arguments with an empty delta.
     let arguments = |text: &str| -> Vec<Value> {
         let pieces = std::iter::once(String::new()).chain(pieces(text));
         pieces.map(|piece| json!({"type": "input_json_delta", "partial_json": piece})).collect()
@@ -113,7 +113,7 @@ fn growth(block: &Block, number: u64, index: usize) -> (Value, Vec<Value>) {
         Block::RawTool { name, arguments: text } => {
             (tool_use(name, &json!({}), number, index), arguments(text))
         }
-        // A server tool's arguments are streamed as a client tool's are.
+        // A server tool's arguments are streamed like a client tool's.
         Block::Raw(raw) if raw["input"].is_object() => {
             let mut start = raw.clone();
             start["input"] = json!({});

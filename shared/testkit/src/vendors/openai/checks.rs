@@ -1,11 +1,11 @@
-//! The rules of the Chat Completions API that a client can break. A broken rule is a 400, as at the vendor.
+//! The rules of the Chat Completions API that a client can break. A broken rule is a 400, as with the real API.
 
 use axum::http::HeaderMap;
 use serde_json::Value;
 
 const ROLES: [&str; 5] = ["system", "developer", "user", "assistant", "tool"];
 
-/// Every broken rule, in words.
+/// Returns a description of every broken rule.
 pub(super) fn check(headers: &HeaderMap, body: &Value) -> Vec<String> {
     let mut broken = Vec::new();
     let mut unless = |holds: bool, rule: String| {
@@ -90,14 +90,14 @@ fn check_part(role: &str, part: &Value) -> Option<&'static str> {
     }
 }
 
-/// Every call is answered by a tool message before anyone else speaks, and nothing else is answered.
+/// Checks that tool messages with every result follow a call, and that every result has a call.
 fn check_pairs(messages: &[Value]) -> Vec<String> {
     let mut broken = Vec::new();
     let mut open: Vec<&str> = Vec::new();
     for (index, message) in messages.iter().enumerate() {
         if message["role"] == "tool" {
             let id = text(&message["tool_call_id"]);
-            match open.iter().position(|asked| *asked == id) {
+            match open.iter().position(|call| *call == id) {
                 Some(found) => drop(open.remove(found)),
                 None => broken.push(format!("messages[{index}]: answers no open tool call")),
             }

@@ -1,4 +1,4 @@
-//! The `OpenAI` Chat Completions API, faked, as compatible servers also speak it.
+//! A fake of the `OpenAI` Chat Completions API, which compatible servers implement too.
 
 mod checks;
 mod render;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::server::{Message, Vendor};
 
-/// The vendor.
+/// Vendor marker.
 #[derive(Debug)]
 pub struct OpenAi;
 

@@ -1,4 +1,4 @@
-//! Answers in the form of the Chat Completions API: one completion, or the chunks of its stream.
+//! Renders answers of the Chat Completions API: one completion, or the chunks of its stream.
 
 use serde_json::{Value, json};
 
@@ -7,10 +7,10 @@ use crate::vendors::{
     server::Message,
 };
 
-/// When every answer was made; no test depends on the time.
+/// Creation time of every answer. No test depends on it.
 const CREATED: u64 = 1_700_000_000;
 
-/// The whole completion.
+/// Renders the whole completion.
 pub(super) fn whole(body: &Value, reply: &Message<'_>) -> Value {
     let mut message = json!({"role": "assistant", "content": null, "refusal": null});
     let texts: String = reply.blocks.iter().filter_map(prose).collect();
@@ -32,7 +32,7 @@ pub(super) fn whole(body: &Value, reply: &Message<'_>) -> Value {
     })
 }
 
-/// The chunks of the stream, and its end mark.
+/// Renders the chunks of the stream, and its end marker.
 pub(super) fn events(body: &Value, reply: &Message<'_>) -> Vec<String> {
     let chunk = |choices: Value, usage: Value| {
         json!({
@@ -69,7 +69,7 @@ pub(super) fn events(body: &Value, reply: &Message<'_>) -> Vec<String> {
     chunks.iter().map(event).chain([String::from("data: [DONE]\n\n")]).collect()
 }
 
-/// One server-sent event.
+/// Renders one server-sent event.
 pub(super) fn event(data: &Value) -> String {
     format!("data: {data}\n\n")
 }

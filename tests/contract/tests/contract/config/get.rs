@@ -1,4 +1,4 @@
-//! `/config/get` (section 14).
+//! `/config/get`.
 
 use serde_json::json;
 

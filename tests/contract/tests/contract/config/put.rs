@@ -1,4 +1,4 @@
-//! `/config/put` (section 14).
+//! `/config/put`.
 
 use serde_json::{Value, json};
 
@@ -6,10 +6,10 @@ use ars_tests_contract::{Table, WRONG};
 
 use super::replacing;
 
-/// Bytes of a document.
+/// Maximum bytes of a document.
 const MAX_DOCUMENT: usize = 256 * 1024;
 
-/// A document of this size.
+/// Returns a document of this size.
 fn sized(bytes: usize) -> Value {
     let around = json!({ "a": "" }).to_string().len();
     json!({ "a": "x".repeat(bytes - around) })

@@ -1,4 +1,4 @@
-//! `/friction/recent` (section 3).
+//! `/friction/recent`.
 
 use serde_json::{Value, json};
 

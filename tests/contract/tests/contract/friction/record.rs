@@ -1,4 +1,4 @@
-//! `/friction/record` (section 3).
+//! `/friction/record`.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! `/runs/append` (sections 9.1, 9.3 and 9.4).
+//! `/runs/append`.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ fn event(seq: i64, text: &str) -> Value {
     json!({ "seq": seq, "type": "text", "text": text })
 }
 
-/// An event whose JSON takes so many bytes.
+/// Returns an event with this many bytes of JSON.
 fn sized(bytes: usize) -> Value {
     let bare = event(1, "").to_string().len();
     event(1, &format!("{}{}", "é".repeat((bytes - bare) / 2), "x".repeat((bytes - bare) % 2)))

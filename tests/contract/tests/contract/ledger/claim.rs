@@ -1,4 +1,4 @@
-//! `/runs/claim` (sections 9.3 and 9.4).
+//! `/runs/claim`.
 
 use serde_json::{Value, json};
 
@@ -149,7 +149,7 @@ fn phases(table: &mut Table, now: i64) {
     table
         .case("a lapsed lease does not free the thread")
         .given("/runs/claim", claimed())
-        // Taken over in a far past, by its own account: the lease has lapsed since.
+        // Reclaimed with a `now` far in the past, so the lease has expired since.
         .given("/runs/handoff", json!({ "gen": "g1", "runIds": ["r"] }))
         .given("/runs/reclaim", json!({ "gen": "g2", "leaseMs": HOUR, "now": now - 10 * HOUR }))
         .conflict("thread-live", claim(run("r2", "t", "g3")))

@@ -1,4 +1,4 @@
-//! `/runs/finish` (sections 9.3 and 9.4). What a record may be is a put's table.
+//! `/runs/finish`. Record validation is tested with `/runs/put`.
 
 use serde_json::{Value, json};
 

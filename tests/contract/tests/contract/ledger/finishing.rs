@@ -1,4 +1,4 @@
-//! `/runs/finishing` (sections 9.3 and 9.4).
+//! `/runs/finishing`.
 
 use serde_json::json;
 

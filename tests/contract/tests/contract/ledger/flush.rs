@@ -1,5 +1,4 @@
-//! `/runs/flush` (docs/decisions/0007; what a run is told is that of sections 9.3 and 9.4 for an append and a
-//! heartbeat).
+//! `/runs/flush` (docs/decisions/0007): for each run an append and a heartbeat.
 
 use serde_json::{Value, json};
 
@@ -25,7 +24,7 @@ fn event(seq: i64, text: &str) -> Value {
     json!({ "seq": seq, "type": "text", "text": text })
 }
 
-/// The news of run `r`: no more than its name.
+/// Returns the entry of run `r` without events.
 fn quiet() -> Value {
     news("r", &[])
 }
@@ -34,12 +33,12 @@ fn news(run: &str, events: &[Value]) -> Value {
     json!({ "runId": run, "events": events, "inboxAfter": 0 })
 }
 
-/// A flush of these runs by `g1`.
+/// Returns a flush of these runs by `g1`.
 fn flush(runs: &[Value]) -> Value {
     json!({ "gen": "g1", "runs": runs })
 }
 
-/// A flush of these runs by `g1` that extends their leases.
+/// Returns a flush of these runs by `g1` that extends their leases.
 fn beat(lease_ms: i64, runs: &[Value]) -> Value {
     with(flush(runs), json!({ "leaseMs": lease_ms }))
 }

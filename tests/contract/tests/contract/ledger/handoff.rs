@@ -1,4 +1,4 @@
-//! `/runs/handoff` (sections 9.3 and 9.4).
+//! `/runs/handoff`.
 
 use serde_json::{Value, json};
 

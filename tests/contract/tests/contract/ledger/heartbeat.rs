@@ -1,4 +1,4 @@
-//! `/runs/heartbeat` (section 9.3).
+//! `/runs/heartbeat`.
 
 use serde_json::json;
 

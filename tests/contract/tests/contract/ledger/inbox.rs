@@ -1,4 +1,4 @@
-//! `/runs/inbox` (section 9.3).
+//! `/runs/inbox`.
 
 use serde_json::json;
 

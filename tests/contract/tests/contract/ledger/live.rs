@@ -1,4 +1,4 @@
-//! `/runs/live` (sections 9.2 and 9.3).
+//! `/runs/live`.
 
 use serde_json::json;
 

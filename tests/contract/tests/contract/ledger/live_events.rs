@@ -1,4 +1,4 @@
-//! `/runs/live-events` (sections 9.3 and 9.4).
+//! `/runs/live-events`.
 
 use serde_json::json;
 

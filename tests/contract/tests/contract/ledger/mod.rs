@@ -1,4 +1,4 @@
-//! The ledger of live runs (state-worker supplement section 9).
+//! The ledger of live runs.
 
 pub mod append;
 pub mod claim;
@@ -25,54 +25,54 @@ use ars_tests_contract::{
 /// An hour, the longest lease.
 pub const HOUR: i64 = 3_600_000;
 
-/// A run to claim, as little as it may hold.
+/// Returns a minimal run to claim.
 pub fn run(id: &str, thread: &str, generation: &str) -> Value {
     json!({ "runId": id, "threadKey": thread, "gen": generation, "leaseMs": HOUR, "startedAt": 1,
         "meta": {}, "system": "", "tools": [] })
 }
 
-/// The body of a claim.
+/// Returns the body of a claim.
 pub fn claim(run: Value) -> Value {
     json!({ "run": run })
 }
 
-/// The body of a claim of run `r` on thread `t` by generation `g1`.
+/// Returns the body of a claim of run `r` on thread `t` by generation `g1`.
 pub fn claimed() -> Value {
     claim(run("r", "t", "g1"))
 }
 
-/// The names of an owner write by `g1` of run `r`, with other fields.
+/// Returns an owner write of run `r` by `g1` with these fields.
 pub fn owned(fields: Value) -> Value {
     with(json!({ "runId": "r", "gen": "g1" }), fields)
 }
 
-/// A sound step record.
+/// Returns a valid step record.
 pub fn step(number: i64) -> Value {
     json!({ "step": number, "seq": 0, "turnIndex": 0, "inboxConsumedSeq": 0, "remainingMs": 0, "turn": 0,
         "iteration": 0, "inFlight": [] })
 }
 
-/// What no run id may be.
+/// Returns invalid run ids.
 fn wrong_ids() -> Vec<Value> {
     vec![json!(null), json!(7), json!(""), json!(WRONG), json!("x".repeat(65)), json!("a:b")]
 }
 
-/// What no generation may be.
+/// Returns invalid generations.
 fn wrong_generations() -> Vec<Value> {
     vec![json!(null), json!(7), json!(""), json!(WRONG), json!("x".repeat(129)), json!("g/1"), json!("é")]
 }
 
-/// What no lease may be.
+/// Returns invalid leases.
 fn wrong_leases() -> Vec<Value> {
     vec![json!(null), json!(0), json!(999), json!(3_600_001), json!(1000.5), json!("30000"), json!(-1000)]
 }
 
-/// What no object may be.
+/// Returns values that are no objects.
 fn no_objects() -> Vec<Value> {
     vec![json!(null), json!(7), json!(WRONG), json!([])]
 }
 
-/// What every write of an owner does alike; `fields` are those it needs besides run and generation.
+/// Adds the cases common to all owner writes. `fields` are those needed besides run and generation.
 fn fence(table: &mut Table, fields: &Value) {
     let body = |fields: Value| owned(fields);
     let all = || body(fields.clone());
@@ -105,7 +105,7 @@ fn fence(table: &mut Table, fields: &Value) {
         .conflict("unknown-run", all());
 }
 
-/// The table of a route whose owner writes are fenced.
+/// Returns the table of a fenced route.
 fn fenced(path: &str, fields: &Value) -> Table {
     let mut table = Table::of(path);
     fence(&mut table, fields);

@@ -1,4 +1,4 @@
-//! `/runs/reclaim` (sections 9.3 and 9.4).
+//! `/runs/reclaim`.
 
 use serde_json::{Value, json};
 
@@ -67,7 +67,7 @@ fn selection(table: &mut Table, now: i64) {
         .given("/runs/handoff", handed_off())
         .ok(later("g1"))
         .then("/runs/live", json!({}));
-    // The lease of a run that was taken over at a time of the caller's is known to the millisecond.
+    // The lease is exact if the caller sent `now`.
     let known = |table: &mut Table, name: &str, at: f64| {
         table
             .case(name)

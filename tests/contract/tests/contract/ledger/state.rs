@@ -1,4 +1,4 @@
-//! `/runs/state` (section 9.3).
+//! `/runs/state`.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! `/runs/step` (section 9.3).
+//! `/runs/step`.
 
 use serde_json::{Value, json};
 

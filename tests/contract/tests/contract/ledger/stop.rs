@@ -1,4 +1,4 @@
-//! `/runs/stop` (section 9.3).
+//! `/runs/stop`.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! `/forget` (sections 2.1 and 2.6).
+//! `/forget`.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! `/list` (sections 2.1 and 2.6).
+//! `/list`.
 
 use serde_json::{Value, json};
 

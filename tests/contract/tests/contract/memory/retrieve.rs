@@ -1,4 +1,4 @@
-//! `/retrieve` (sections 2.1, 2.3 and 2.4).
+//! `/retrieve`.
 
 use serde_json::{Value, json};
 
@@ -64,7 +64,7 @@ fn tokens(table: &mut Table) {
         .ok(asking("alpha", 50));
 }
 
-/// Nothing of a query is syntax.
+/// Queries are plain text without syntax.
 fn hostile(table: &mut Table) {
     let queries = [
         "\"",
@@ -91,7 +91,7 @@ fn hostile(table: &mut Table) {
     }
 }
 
-/// Section 2.4, steps 5 and 6.
+/// Score and sort order.
 fn order(table: &mut Table) {
     table
         .case("who has more of the query's tokens comes first")
@@ -125,7 +125,7 @@ fn order(table: &mut Table) {
         .ok(asking("alpha beta", 50));
 }
 
-/// Section 2.4, steps 3 and 4: more tokens, and more rows, than are looked at.
+/// More tokens and more candidate rows than the limits.
 fn many(table: &mut Table) {
     let words =
         |range: std::ops::Range<u32>| range.map(|n| format!("word{n:02}")).collect::<Vec<_>>().join(" ");
@@ -163,7 +163,7 @@ fn many(table: &mut Table) {
         .then("/retrieve", asking("alpha", 20));
 }
 
-/// Section 2.4, step 7, and what is never told.
+/// Usage counts, and records that are never returned.
 fn use_and_death(table: &mut Table) {
     table
         .case("what is told is told as used now")

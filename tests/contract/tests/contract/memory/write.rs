@@ -1,4 +1,4 @@
-//! `/write` (sections 2.1 to 2.3 and 2.5).
+//! `/write`.
 
 use serde_json::{Value, json};
 
@@ -38,7 +38,7 @@ fn requests(table: &mut Table) {
     }
 }
 
-/// Section 2.2.
+/// Validation of candidates.
 fn candidates(table: &mut Table) {
     let second = |candidate: Value| records([fact("a"), candidate]);
     let broken = [json!(null), json!(7), json!(WRONG), json!([]), json!({})];
@@ -94,7 +94,7 @@ fn candidates(table: &mut Table) {
         .then("/list", all());
 }
 
-/// Section 2.3.
+/// Initial fields of a record.
 fn births(table: &mut Table) {
     table
         .case("a record is told with what it has, and nothing is null")
@@ -139,7 +139,7 @@ fn births(table: &mut Table) {
         .then("/list", all());
 }
 
-/// Section 2.5, without `supersedes`.
+/// Deduplication without `supersedes`.
 fn dedup(table: &mut Table) {
     table
         .case("an equal text counts as use, and is no use in time")
@@ -181,7 +181,7 @@ fn dedup(table: &mut Table) {
         .ok(facts(&["a"]));
 }
 
-/// Section 2.5, with `supersedes`. The scope's key is in the ids, so these name theirs.
+/// Deduplication with `supersedes`. Ids contain the scope's key, so these cases have explicit keys.
 fn supersedes(table: &mut Table) {
     let superseding = |scope: &str, text: &str, id: &str| json!({ "scopeKey": scope, "records": [with(fact(text), json!({ "supersedes": id }))] });
     let scoped = |scope: &str, texts: &[&str]| with(facts(texts), json!({ "scopeKey": scope }));
@@ -232,7 +232,7 @@ fn supersedes(table: &mut Table) {
         .then("/list", listed("s:12"));
 }
 
-/// Section 2.5, the cap. Which of one batch goes is not defined: batches here go whole or stay whole.
+/// Eviction at the cap. The order within a batch is undefined, so whole batches are evicted or kept here.
 fn eviction(table: &mut Table) {
     let capped = |texts: &[&str], cap: u32| with(facts(texts), json!({ "cap": cap }));
     table.case("at the cap nothing goes").ok(capped(&["a", "b"], 2)).then("/list", all());

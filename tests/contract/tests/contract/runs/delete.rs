@@ -1,4 +1,4 @@
-//! `/runs/delete` (section 5.5).
+//! `/runs/delete`.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! `/runs/events` (sections 5.2 and 5.5).
+//! `/runs/events`.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! `/runs/get` (section 5.5).
+//! `/runs/get`.
 
 use serde_json::{Value, json};
 

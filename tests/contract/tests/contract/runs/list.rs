@@ -1,4 +1,4 @@
-//! `/runs/list` (sections 5.2 and 5.5); its predicate is in `visible_to`.
+//! `/runs/list`. Its predicate is in `visible_to`.
 
 use serde_json::{Value, json};
 

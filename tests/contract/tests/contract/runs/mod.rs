@@ -1,4 +1,4 @@
-//! Finished runs (state-worker supplement sections 5 to 7).
+//! Finished runs.
 
 pub mod delete;
 pub mod events;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use ars_tests_contract::WRONG;
 
-/// What no field that is a run id may be.
+/// Returns invalid run ids.
 fn wrong_ids() -> Vec<Value> {
     vec![json!(null), json!(7), json!(""), json!(WRONG), json!("x".repeat(65)), json!("a/b"), json!("é")]
 }

@@ -1,4 +1,4 @@
-//! `/runs/put` (sections 5.2 to 5.4 and 7).
+//! `/runs/put`.
 
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ pub fn table(now: i64) -> Table {
     table
 }
 
-/// Section 5.3, field by field.
+/// Validation, field by field.
 fn acceptance(table: &mut Table, now: i64) {
     let least = || record("r", now - 1000);
     table.case("a record must be there").refused("record", json!({}));
@@ -87,7 +87,7 @@ fn acceptance(table: &mut Table, now: i64) {
         .then("/runs/get", json!({ "id": "r" }));
 }
 
-/// Section 8.1.
+/// Normalization of the diagnosis.
 fn diagnosis(table: &mut Table, now: i64) {
     let sound = || json!({ "findings": [], "eventCount": 0, "verdict": "v", "byCategory": {} });
     let body = |diagnosis: Value| put(with(record("r", now - 1000), json!({ "diagnosis": diagnosis })));
@@ -135,7 +135,7 @@ fn diagnosis(table: &mut Table, now: i64) {
         .then("/runs/get", json!({ "id": "r" }));
 }
 
-/// Section 5.2, the policy's fields.
+/// Fields of the policy.
 fn policy(table: &mut Table, now: i64) {
     let with_policy = |policy: Value| json!({ "record": record("r", now - 1000), "policy": policy, "policyUpdatedAt": now - 100 });
     let none = [json!(null), json!(7), json!([]), json!(WRONG)];
@@ -165,7 +165,7 @@ fn policy(table: &mut Table, now: i64) {
         .then("/runs/get", json!({ "id": "r" }));
 }
 
-/// Section 5.4, steps 3, 4 and 6.
+/// Repeated puts of the same and of other versions.
 fn versions(table: &mut Table, now: i64) {
     let of = |types: &[&str]| {
         let events: Vec<_> = types.iter().map(|kind| json!({ "type": kind })).collect();
@@ -216,7 +216,7 @@ fn versions(table: &mut Table, now: i64) {
         .ok(put(record("b", now - 1000)));
 }
 
-/// Section 5.4, step 2.
+/// Finish times in the future.
 fn clamping(table: &mut Table, now: i64) {
     let year = 365 * DAY;
     table
@@ -237,7 +237,7 @@ fn clamping(table: &mut Table, now: i64) {
         .then("/runs/summary", json!({ "id": "r" }));
 }
 
-/// Section 5.4, below the steps.
+/// Seqs of events.
 fn seqs(table: &mut Table, now: i64) {
     let event =
         |seq: Value| if seq.is_null() { json!({ "type": "a" }) } else { json!({ "seq": seq, "type": "a" }) };
@@ -264,7 +264,7 @@ fn seqs(table: &mut Table, now: i64) {
     }
 }
 
-/// Sections 7.1 and 7.2.
+/// Hidden and deleted runs.
 fn retention(table: &mut Table, now: i64) {
     let proposing = |record: Value, policy: Value| json!({ "record": record, "policy": policy, "policyUpdatedAt": now - 100 });
     table
@@ -320,7 +320,7 @@ fn retention(table: &mut Table, now: i64) {
         .then("/runs/list", json!({}));
 }
 
-/// Section 7.3.
+/// Precedence of policies.
 fn ownership(table: &mut Table, now: i64) {
     let year = 365 * DAY;
     let proposing = |id: &str, max_runs: u32, stamp: i64| json!({ "record": record(id, now - 1000), "policy": { "maxRuns": max_runs }, "policyUpdatedAt": stamp });

@@ -1,4 +1,4 @@
-//! `/runs/summary` (section 5.5).
+//! `/runs/summary`.
 
 use serde_json::json;
 

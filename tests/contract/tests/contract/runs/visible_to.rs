@@ -1,4 +1,4 @@
-//! The predicate of `/runs/list` (section 6).
+//! The predicate of `/runs/list`.
 
 use serde_json::{Value, json};
 

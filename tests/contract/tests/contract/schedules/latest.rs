@@ -1,4 +1,4 @@
-//! `/schedules/latest` (section 4). The firings of all cases are in one store: each sees those of the cases before.
+//! `/schedules/latest`. All cases share one store, so each sees the firings of earlier cases.
 
 use serde_json::json;
 

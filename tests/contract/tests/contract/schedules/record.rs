@@ -1,4 +1,4 @@
-//! `/schedules/record` (section 4).
+//! `/schedules/record`.
 
 use serde_json::{Value, json};
 

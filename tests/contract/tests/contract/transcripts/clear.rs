@@ -1,4 +1,4 @@
-//! `/runs/transcript/clear` (section 10.1).
+//! `/runs/transcript/clear`.
 
 use serde_json::json;
 

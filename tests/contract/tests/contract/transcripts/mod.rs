@@ -1,4 +1,4 @@
-//! Transcripts of live runs (state-worker supplement section 10.1). Each case has a run of its own.
+//! Transcripts of live runs. Each case has a separate run.
 
 pub mod clear;
 pub mod owner;
@@ -9,27 +9,27 @@ use serde_json::{Value, json};
 
 use ars_tests_contract::WRONG;
 
-/// The body that makes `g1` the owner.
+/// Returns the body that makes `g1` the owner.
 fn owner() -> Value {
     json!({ "gen": "g1" })
 }
 
-/// What no generation may be.
+/// Returns invalid generations.
 fn wrong_generations() -> Vec<Value> {
     vec![json!(null), json!(7), json!(""), json!(WRONG), json!("x".repeat(129)), json!("g/1"), json!("é")]
 }
 
-/// A part.
+/// Returns a part.
 fn row(idx: i64, part: i64, text: &str) -> Value {
     json!({ "idx": idx, "part": part, "json": text })
 }
 
-/// An attachment.
+/// Returns an attachment.
 fn attachment(name: &str, data: &str) -> Value {
     json!({ "ref": name, "mediaType": "image/png", "data": data })
 }
 
-/// The body of a write by `g1`.
+/// Returns the body of a write by `g1`.
 fn write(rows: Value, attachments: Value) -> Value {
     json!({ "gen": "g1", "rows": rows, "attachments": attachments })
 }

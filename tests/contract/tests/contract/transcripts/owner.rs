@@ -1,4 +1,4 @@
-//! `/runs/transcript/owner` (section 10.1).
+//! `/runs/transcript/owner`.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! `/runs/transcript/read` (section 10.1).
+//! `/runs/transcript/read`.
 
 use serde_json::json;
 

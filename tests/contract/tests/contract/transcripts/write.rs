@@ -1,4 +1,4 @@
-//! `/runs/transcript/write` (section 10.1).
+//! `/runs/transcript/write`.
 
 use serde_json::{Value, json};
 

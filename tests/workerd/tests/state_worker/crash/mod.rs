@@ -82,8 +82,10 @@ fn scramble(seed: u64) -> u64 {
 }
 
 fn write_until_killed(round: u64, until: u64, worker: &mut Running) -> Kept {
-    let (acknowledged, client) = (AtomicU64::new(0), worker.client.clone());
-    let (count, client) = (&acknowledged, &client);
+    let acknowledged = AtomicU64::new(0);
+    let client = worker.client.clone();
+    let count = &acknowledged;
+    let client = &client;
     thread::scope(|scope| {
         let writers: Vec<_> = (0..WRITERS)
             .map(|writer| {

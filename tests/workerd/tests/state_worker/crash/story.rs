@@ -62,7 +62,8 @@ pub fn tell<S: Story>(client: &Client, count: &AtomicU64, story: impl Fn(u64) ->
 /// Whether it succeeded; not once the Worker is gone. Any answer but a success ends the test.
 fn try_call(client: &Client, path: &str, mut body: Value) -> bool {
     body["storeKey"] = json!(STORE);
-    let (bearer, bytes) = (format!("Bearer {TOKEN}"), body.to_string());
+    let bearer = format!("Bearer {TOKEN}");
+    let bytes = body.to_string();
     match client.try_send("POST", path, &[("authorization", &bearer)], bytes.as_bytes()) {
         Ok(answer) => {
             assert_eq!(answer.status, 200, "{path}: {answer:?}");
@@ -86,7 +87,8 @@ impl<S: Story> Told<S> {
     pub fn hold_to(&mut self, seen: &Value, after: impl Fn(&S, u64) -> Value) {
         let Self { story, done, is_open } = self;
         if *is_open {
-            let (without, with) = (after(story, *done), after(story, *done + 1));
+            let without = after(story, *done);
+            let with = after(story, *done + 1);
             *done += u64::from(*seen != without);
             *is_open = without == with;
         }

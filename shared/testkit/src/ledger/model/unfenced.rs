@@ -1,4 +1,4 @@
-//! What anybody may do with a live run, owner or not: look, leave a message, ask it to stop (section 9.3).
+//! Requests that need no ownership: read a live run, queue a follow-up, request a stop.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::ledger::expected::Expected;
 use crate::ledger::operation::message_json;
 use crate::ledger::payload::Name;
 
-/// What `/runs/stop` may ask for.
+/// Modes of `/runs/stop`.
 const MODES: [&str; 2] = ["soft", "hard"];
 
 impl Model {
@@ -32,7 +32,7 @@ impl Model {
         Ok(Expected::ok(json!({ "ok": true, "ownerLive": row.lease_until > now })))
     }
 
-    /// Decided: a finished run's events are shown too, being the same rows, as long as its record is.
+    /// Decided: the events of a finished run are returned too, as long as its record is visible.
     pub(super) fn live_events(&self, run: Name, now: i64) -> Answer {
         Rules::default().run(run, "runId").hold()?;
         let known = self.live.contains_key(run) || self.visible(run, now).is_some();

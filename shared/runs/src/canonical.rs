@@ -8,10 +8,10 @@ use serde_json::{Map, Value};
 use crate::diagnosis::normalise;
 
 /// Version of the categories in the column `plain`. Raise it with every change of them.
-pub(crate) const PLAIN: i64 = 1;
+pub(crate) const CANONICAL: i64 = 1;
 
 /// Returns whether readers see this record, stripped of its events, without a change.
-pub(crate) fn is_plain(record: &Map<String, Value>) -> bool {
+pub(crate) fn is_canonical(record: &Map<String, Value>) -> bool {
     let Some(diagnosis) = record.get("diagnosis") else { return false };
     let mut seen = diagnosis.clone();
     normalise(&mut seen);
@@ -32,13 +32,13 @@ mod tests {
         json!({ "id": "r", "channelVisibility": "dm", "diagnosis": { "byCategory": totals, "verdict": "" } })
     }
 
-    fn plain(record: &Value) -> bool {
-        is_plain(record.as_object().unwrap())
+    fn canonical(record: &Value) -> bool {
+        is_canonical(record.as_object().unwrap())
     }
 
     #[test]
     fn current_categories_and_visibility_are_canonical() {
-        assert!(plain(&record()));
+        assert!(canonical(&record()));
     }
 
     #[test]
@@ -55,7 +55,7 @@ mod tests {
         ] {
             let mut record = record();
             change(&mut record);
-            assert!(!plain(&record), "{record}");
+            assert!(!canonical(&record), "{record}");
         }
     }
 
@@ -64,6 +64,6 @@ mod tests {
         // A change here requires a new version, so that rows of the old one are parsed again.
         let known =
             "slow_tool,slow_model_turn,failed_tool,retry,setup_install,wrap_up,budget_hit,infra_failure";
-        assert_eq!((PLAIN, CATEGORIES.join(",").as_str()), (1, known));
+        assert_eq!((CANONICAL, CATEGORIES.join(",").as_str()), (1, known));
     }
 }

@@ -1,28 +1,28 @@
-//! An answer that is one list of stored JSON texts, as they are.
+//! An answer that is a single list of stored JSON texts, unchanged.
 //!
-//! It is put together inside SQLite by one statement and goes out as it came; only one near the platform's limit of
-//! one value comes row by row instead. Not here: cursors, as the lists of runs have them (`ars-runs`).
+//! One statement joins the list inside SQLite. Only an answer near the platform's limit for one value is read row by
+//! row. Not here: cursors, as in the lists of runs (`ars-runs`).
 
 use ars_sql::{Sql, SqlError, Value};
 
 use crate::add_texts;
 
-/// Bytes of texts and commas joined inside SQLite. The edge platform allows 2 MB for one value.
+/// Maximum bytes of texts and commas joined inside SQLite. The edge platform allows 2 MB for one value.
 const MAX_JOINED: i64 = 1_900_000;
 
-/// The list, and where its texts are.
+/// The list, and the statement that yields its texts.
 #[derive(Debug, Clone, Copy)]
-pub struct Joined<'a> {
-    /// The answer's one key.
+pub struct JsonListAnswer<'a> {
+    /// Key of the answer's list.
     pub name: &'a str,
-    /// A statement that yields the column `text`, and what `order` speaks of. A row whose text is NULL says nothing.
+    /// A statement that yields the column `text` and the columns of `order`. Rows with a NULL text are skipped.
     pub rows: &'a str,
-    /// The order of the texts: columns of `rows`.
+    /// Sort order of the texts: columns of `rows`.
     pub order: &'a str,
 }
 
-impl Joined<'_> {
-    /// `{ <name>: [ … ] }`.
+impl JsonListAnswer<'_> {
+    /// Returns `{ <name>: [ … ] }`.
     pub fn answer<S: Sql>(&self, sql: &S, params: &[Value]) -> Result<S::Text, SqlError> {
         let Self { name, rows, order } = self;
         let statement = format!(
@@ -54,7 +54,7 @@ mod tests {
 
     fn answer(rows: &str) -> String {
         let sql = NativeSql::in_memory().unwrap();
-        Joined { name: "list", rows, order: "place DESC" }.answer(&sql, &[]).unwrap()
+        JsonListAnswer { name: "list", rows, order: "place DESC" }.answer(&sql, &[]).unwrap()
     }
 
     #[test]
@@ -66,8 +66,8 @@ mod tests {
     }
 
     #[test]
-    fn a_list_beyond_one_value_of_the_platform_is_answered_alike() {
-        // Around the limit, and far beyond what SQLite joins at all.
+    fn oversized_list_has_the_same_answer() {
+        // Around the limit, and far beyond SQLite's maximum.
         for (rows, bytes) in [(19, 99_990), (19, 100_000), (20, 100_000), (50, 200_000)] {
             let rows_sql = format!(
                 "WITH RECURSIVE n(place) AS (SELECT 1 UNION ALL SELECT place + 1 FROM n WHERE place < {rows}) \

@@ -1,4 +1,4 @@
-//! How runs pass from one generation to the next: handoff and reclaim (section 9.3, 9.4).
+//! Handoff and reclaim of runs between generations.
 
 use serde_json::{Value, json};
 
