@@ -1,1 +1,1 @@
-//! The run pages in a real browser; everything is in `tests/` (docs/testing.md).
+//! The run pages in a real browser. All code is in `tests/` (docs/testing.md).

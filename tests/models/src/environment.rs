@@ -1,4 +1,4 @@
-//! The virtual environment of the pinned clients, made once per set of pins and kept in the cache.
+//! The virtual environment of the pinned clients, created once per set of pins and cached.
 
 use std::{
     env,
@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 
 const REQUIREMENTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/requirements.txt");
 
-/// The environment's interpreter. The first caller on a machine installs; others, also in other processes, wait.
+/// Returns the environment's interpreter. The first caller on a machine installs it, and concurrent callers wait.
 pub(crate) fn python() -> PathBuf {
     static PYTHON: OnceLock<PathBuf> = OnceLock::new();
     PYTHON.get_or_init(|| made(&cache())).clone()
@@ -37,7 +37,7 @@ fn made(cache: &Path) -> PathBuf {
     fs::create_dir_all(cache).expect("the cache can be made");
     let lock = File::create(cache.join("venv-models.lock")).expect("the cache is writable");
     lock.lock().expect("the cache can be locked");
-    // The mark is written last: an installation that was interrupted is made anew.
+    // The marker is written last, so that an interrupted installation is repeated.
     if !complete.exists() {
         must(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&home));
         let pip = [

@@ -1,6 +1,6 @@
-//! Runs the vendors' official Python clients: their virtual environment, and one scenario of one client.
+//! Runs scenarios of the vendors' official Python clients in a virtual environment.
 //!
-//! Not here: the scenarios (`clients/*.py`) and what is expected of them (`tests/`).
+//! Not here: the scenarios (`clients/*.py`) and their expected results (`tests/`).
 #![expect(clippy::expect_used, reason = "a test tool that cannot go on fails the test")]
 #![forbid(unsafe_code)]
 
@@ -29,7 +29,7 @@ impl Client {
     }
 }
 
-/// Runs one scenario of a client against `url`, giving it `input`, and returns what it reports.
+/// Runs a scenario of a client against `url` with `input`, and returns its report.
 ///
 /// # Panics
 /// When the client cannot be run, or fails other than the scenario expects.
@@ -37,10 +37,10 @@ pub async fn run(client: Client, scenario: &str, url: &str, input: &Value) -> Va
     python(&format!("{}_client.py", client.name()), &[scenario, url], input).await
 }
 
-/// The request body as the client's own types know it: without the fields they do not name.
+/// Returns the request body as parsed by the client's types, which drop unknown fields.
 ///
 /// # Panics
-/// When the body is not of those types.
+/// When the body does not match the types.
 pub async fn known_to(client: Client, body: &Value) -> Value {
     python("valid.py", &[client.name()], body).await
 }
@@ -50,7 +50,7 @@ async fn python(script: &str, arguments: &[&str], input: &Value) -> Value {
     let mut child = Command::new(python)
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("clients").join(script))
         .args(arguments)
-        // Keys and proxies of the developer are nothing to these clients.
+        // Keys and proxies of the developer must not affect the clients.
         .env_clear()
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .stdin(Stdio::piped())

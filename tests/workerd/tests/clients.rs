@@ -1,7 +1,7 @@
-//! The bot's clients against the state Worker as it is deployed: the suite of `containers/bot/adapters/tests/stores`,
-//! case by case, each on a Worker of its own.
+//! The bot's clients against the deployed state Worker: the suite of `containers/bot/adapters/tests/stores`, each case
+//! on a separate Worker.
 //!
-//! There it runs against the stores in process and behind HTTP; that it passes here too is what makes them one.
+//! The adapters' tests run the same suite against the stores in process and behind HTTP.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

@@ -1,6 +1,6 @@
-//! What the code relies on of the edge platform, shown on the real runtime (docs/platform.md names each of these).
+//! Properties of the edge platform on which the code depends, on the real runtime (docs/platform.md lists them).
 //!
-//! Through the fixture Worker; the shipped one is tested in `state_worker/main.rs`.
+//! Uses the fixture Worker. The shipped one is tested in `state_worker/main.rs`.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use ars_tests_workerd::{Client, fixture};
 use serde_json::{Value, json};
 
-/// Longest wait for an alarm, which is set at most 1.5 s ahead.
+/// Timeout for an alarm, which is set at most 1.5 s ahead.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How often it is asked for.
+/// Polling interval.
 const LOOK: Duration = Duration::from_millis(20);
 
 fn ask(client: &Client, path: &str) -> Value {
@@ -26,11 +26,11 @@ fn a_transaction_commits_everything() {
 }
 
 #[test]
-fn a_transaction_that_fails_leaves_nothing_and_returns_its_own_error() {
+fn failed_transaction_rolls_back_with_its_error() {
     let worker = fixture();
     assert_eq!(ask(&worker.client, "/object/rollback"), json!(["on purpose", 0]));
     assert_eq!(ask(&worker.client, "/object/rollback-of-sqlite"), json!(["engine", 0]));
-    // And the object goes on working.
+    // The object still works.
     assert_eq!(ask(&worker.client, "/object/commit"), json!(["ok", 2]));
 }
 
@@ -47,14 +47,14 @@ fn full_text_search_ranks_by_bm25() {
 }
 
 #[test]
-fn values_cross_unchanged_and_a_parameter_is_a_double_until_a_column_makes_it_an_integer() {
+fn values_round_trip_and_parameters_are_doubles() {
     let worker = fixture();
     let expected =
         json!({ "unchanged": true, "column": "integer", "parameter": "real", "beyondRefused": true });
     assert_eq!(ask(&worker.client, "/object/values"), expected);
 }
 
-/// Asks until the alarm has rung.
+/// Waits until the alarm has fired.
 fn rings(client: &Client) {
     let until = Instant::now() + PATIENCE;
     while ask(client, "/object/alarm/rung") != json!(1) {
@@ -71,9 +71,9 @@ fn an_alarm_wakes_the_object() {
 }
 
 #[test]
-fn an_alarm_that_was_set_before_a_kill_rings_after_the_restart() {
+fn alarm_survives_a_kill() {
     let mut worker = fixture();
-    // Far enough ahead that it cannot ring before the kill, near enough to wait for.
+    // Far enough ahead that it cannot fire before the kill.
     ask(&worker.client, "/object/alarm/set-ahead");
     assert_eq!(ask(&worker.client, "/object/alarm/rung"), json!(0));
     worker.kill_and_restart();
@@ -81,18 +81,18 @@ fn an_alarm_that_was_set_before_a_kill_rings_after_the_restart() {
 }
 
 #[test]
-fn a_panic_in_an_object_leaves_the_worker_answering_and_the_data_intact() {
+fn object_panic_keeps_worker_and_data() {
     let worker = fixture();
     assert_eq!(ask(&worker.client, "/object/note"), json!(1));
     let answer = worker.client.post_bytes("/object/panic", "", b"");
     assert_eq!((answer.status, &answer.body["error"]), (500, &json!("internal")));
-    // What the handler wrote before it panicked is there too: a panic is no rollback.
+    // Writes before the panic are kept, because a panic does not roll back.
     assert_eq!(ask(&worker.client, "/object/notes"), json!(2));
     assert_eq!(ask(&worker.client, "/object/note"), json!(3));
 }
 
 #[test]
-fn a_panic_in_a_worker_leaves_it_and_its_objects_answering() {
+fn worker_panic_keeps_worker_and_objects() {
     let worker = fixture();
     assert_eq!(ask(&worker.client, "/object/note"), json!(1));
     let answer = worker.client.get("/worker/panic");
@@ -102,7 +102,7 @@ fn a_panic_in_a_worker_leaves_it_and_its_objects_answering() {
 }
 
 #[test]
-fn a_panic_in_a_transaction_rolls_it_back_and_the_object_answers_in_a_new_instance() {
+fn transaction_panic_rolls_back_and_restarts_the_object() {
     let worker = fixture();
     assert_eq!(ask(&worker.client, "/object/note"), json!(1));
     let answer = worker.client.post_bytes("/object/panic-in-transaction", "", b"");
@@ -111,10 +111,10 @@ fn a_panic_in_a_transaction_rolls_it_back_and_the_object_answers_in_a_new_instan
 }
 
 #[test]
-fn a_panic_at_an_alarm_leaves_the_object_answering_and_the_alarm_rings_again() {
+fn alarm_panic_keeps_the_object_and_retries() {
     let worker = fixture();
     ask(&worker.client, "/object/alarm/panic");
-    // Each look is a request to the object that has panicked, or is about to.
+    // Each poll is a request to an object that has panicked or is about to.
     rings(&worker.client);
     assert!(worker.log().contains("on purpose"), "{}", worker.log());
 }

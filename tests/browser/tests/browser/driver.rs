@@ -1,7 +1,6 @@
-//! A browser under test: chromedriver as a child process, spoken to in the JSON of its protocol.
+//! A browser under test: chromedriver as a child process, controlled through its JSON protocol.
 //!
-//! Seven of the protocol's calls are needed, so this is the whole client; the libraries for it bring more code
-//! than the pages under test have.
+//! Only seven calls of the protocol are needed. A client library would be larger than the pages under test.
 
 use std::{
     process::Stdio,
@@ -17,12 +16,12 @@ use tokio::{
     process::{Child, Command},
 };
 
-/// Longer than anything here takes on a busy machine.
+/// Timeout, generous for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Wait between two looks at the page.
+/// Polling interval.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Debian's browser; what it is started with keeps it off the network and out of the home directory.
+/// Debian's browser. Its arguments keep it off the network and out of the home directory.
 const CHROMIUM: &str = "/usr/bin/chromium";
 const FLAGS: [&str; 9] = [
     "--headless",
@@ -40,13 +39,13 @@ const FLAGS: [&str; 9] = [
 pub struct Browser {
     client: Client,
     session: String,
-    // Dropped with the browser: the driver is killed and its files are deleted.
+    // Dropping it kills the driver and deletes its files.
     _driver: Child,
     _profile: TempDir,
 }
 
 impl Browser {
-    /// Starts chromedriver on a port of its choice, and a browser with an empty profile.
+    /// Starts chromedriver on a free port, and a browser with an empty profile.
     pub async fn start() -> Self {
         let profile = tempfile::tempdir().unwrap();
         let mut driver = Command::new("chromedriver")
@@ -88,12 +87,12 @@ impl Browser {
         answer["value"].clone()
     }
 
-    /// Goes to an address.
+    /// Opens an address.
     pub async fn open(&self, url: &str) {
         self.call(Method::POST, "/url", json!({"url": url})).await;
     }
 
-    /// The value of a JavaScript expression in the page.
+    /// Returns the value of a JavaScript expression in the page.
     pub async fn eval(&self, expression: &str) -> Value {
         let script = format!("return ({expression});");
         self.call(Method::POST, "/execute/sync", json!({"script": script, "args": []})).await
@@ -112,18 +111,18 @@ impl Browser {
         }
     }
 
-    /// The text a reader sees of the first element a selector finds.
+    /// Returns the visible text of the first element that matches a selector.
     pub async fn text(&self, selector: &str) -> String {
         let text = self.eval(&format!("document.querySelector({}).innerText", json!(selector))).await;
         text.as_str().unwrap().to_owned()
     }
 
-    /// Clicks the first element a selector finds.
+    /// Clicks the first element that matches a selector.
     pub async fn click(&self, selector: &str) {
         self.eval(&format!("document.querySelector({}).click()", json!(selector))).await;
     }
 
-    /// What the console said since the last call: errors, warnings, refusals of the content-security policy.
+    /// Returns the console output since the last call: errors, warnings, violations of the content-security policy.
     pub async fn console(&self) -> Vec<String> {
         let entries = self.call(Method::POST, "/se/log", json!({"type": "browser"})).await;
         let lines = entries
@@ -134,12 +133,12 @@ impl Browser {
         lines.collect()
     }
 
-    /// Sends a command of the browser's own protocol.
+    /// Sends a command of the DevTools protocol.
     pub async fn command(&self, name: &str, params: Value) -> Value {
         self.call(Method::POST, "/goog/cdp/execute", json!({"cmd": name, "params": params})).await
     }
 
-    /// Sets the page's width, and the colour scheme its reader prefers.
+    /// Sets the page's width and the preferred color scheme.
     pub async fn look(&self, width: u32, scheme: &str) {
         let size = json!({"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600});
         self.command("Emulation.setDeviceMetricsOverride", size).await;
@@ -147,12 +146,12 @@ impl Browser {
         self.command("Emulation.setEmulatedMedia", features).await;
     }
 
-    /// Runs scripts of pages, or not.
+    /// Enables or disables scripts.
     pub async fn scripts(&self, enabled: bool) {
         self.command("Emulation.setScriptExecutionDisabled", json!({"value": !enabled})).await;
     }
 
-    /// Writes a picture of the whole page.
+    /// Writes a screenshot of the whole page.
     pub async fn picture(&self, path: &std::path::Path) {
         let params = json!({"captureBeyondViewport": true, "format": "png"});
         let shot = self.command("Page.captureScreenshot", params).await;

@@ -1,6 +1,6 @@
-//! The run pages in a real Chromium: what a reader sees, what the console says, and that hostile text stays text.
+//! The run pages in a real Chromium: the visible content, the console output, and escaping of hostile text.
 //!
-//! Set `ARS_PICTURES` to a directory to keep pictures of the pages.
+//! Set `ARS_PICTURES` to a directory to store screenshots of the pages.
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
 mod driver;
@@ -25,8 +25,8 @@ use self::{
     support::{Bot, live_path, record, say},
 };
 
-/// Runs a test with a browser, and closes the browser also when the test fails: killing chromedriver alone would
-/// leave it running.
+/// Runs a test with a browser. Closes the browser even if the test fails, because killing chromedriver alone would leave
+/// it running.
 async fn with_browser(test: impl AsyncFnOnce(&Browser)) {
     let browser = Browser::start().await;
     let outcome = AssertUnwindSafe(test(&browser)).catch_unwind().await;
@@ -36,12 +36,12 @@ async fn with_browser(test: impl AsyncFnOnce(&Browser)) {
     }
 }
 
-/// Where pictures go, when somebody wants them.
+/// Returns the directory of screenshots, if any.
 fn pictures() -> Option<PathBuf> {
     std::env::var_os("ARS_PICTURES").map(PathBuf::from)
 }
 
-/// Pictures of the page as it is: wide and narrow, light and dark.
+/// Stores screenshots of the page: wide and narrow, light and dark.
 async fn picture(browser: &Browser, name: &str) {
     let Some(directory) = pictures() else { return };
     for (width, scheme) in [(1100, "light"), (1100, "dark"), (390, "light"), (390, "dark")] {
@@ -137,7 +137,7 @@ pub fn add(a: i64, b: i64) -> i64 {
 
 See https://doc.rust-lang.org/std/ops/trait.Add.html for the trait.";
 
-/// A coding run with everything a page shows.
+/// Plays a coding run with every element of a page.
 fn play(bot: &Bot, run: &RunHandle, model: &str) {
     ask(
         run,
@@ -178,7 +178,7 @@ fn play(bot: &Bot, run: &RunHandle, model: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_live_run_is_followed_step_by_step_to_its_answer_and_then_read_from_the_history() {
+async fn live_run_page_updates_until_the_answer() {
     with_browser(async |browser| {
         let bot = Bot::start().await;
         let run = bot.run(
@@ -232,7 +232,7 @@ async fn a_live_run_is_followed_step_by_step_to_its_answer_and_then_read_from_th
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_page_of_everything_is_shown_in_both_schemes_and_widths_without_a_sideways_scroll() {
+async fn full_page_fits_all_widths_and_schemes() {
     with_browser(async |browser| {
         let bot = Bot::start().await;
         let run = bot.run(
@@ -335,7 +335,7 @@ async fn a_run_is_stopped_from_its_page() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_index_follows_runs_as_they_come_and_end() {
+async fn index_follows_starting_and_ending_runs() {
     with_browser(async |browser| {
         let bot = Bot::start().await;
         browser.look(1100, "light").await;
@@ -382,7 +382,7 @@ async fn without_scripts_a_page_is_a_readable_outline() {
         browser.look(1100, "light").await;
         browser.scripts(false).await;
         browser.open(&bot.url(&format!("/runs/{}", run.id()))).await;
-        // With scripts off the driver cannot ask the page either, but the browser can.
+        // With scripts disabled the driver cannot query the page, but the browser can.
         let root = browser.command("DOM.getDocument", json!({"depth": -1})).await;
         let text = texts(&root["root"]);
         for part in
@@ -398,7 +398,7 @@ async fn without_scripts_a_page_is_a_readable_outline() {
     .await;
 }
 
-/// Every text node below a node of the browser's own description of the page.
+/// Returns the text of all nodes below a DOM node.
 fn texts(node: &Value) -> String {
     let own = if node["nodeType"] == json!(3) { node["nodeValue"].as_str().unwrap_or_default() } else { "" };
     let below = node["children"].as_array().into_iter().flatten().map(texts);

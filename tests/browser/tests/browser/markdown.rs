@@ -1,10 +1,10 @@
-//! The Markdown renderer, in the browser it runs in: what it makes of a text, and that no text makes it slow.
+//! The Markdown renderer in the browser: its output for sample texts, and its worst-case speed.
 
 use serde_json::json;
 
 use super::{Bot, Browser, with_browser};
 
-/// Text and the markup its nodes would have.
+/// Text and the expected markup.
 const CASES: [(&str, &str); 27] = [
     ("one\ntwo\n\nthree", "<p>one\ntwo</p><p>three</p>"),
     ("one  \ntwo", "<p>one  <br>two</p>"),
@@ -50,7 +50,7 @@ const CASES: [(&str, &str); 27] = [
     ("![alt](https://e.org/i.png)", "<p>!LINK https://e.org/i.png>alt</a></p>"),
 ];
 
-/// Texts that make careless renderers quadratic or deep, as JavaScript.
+/// Texts that make naive renderers quadratic or deeply recursive, as JavaScript.
 const HEAVY: [&str; 12] = [
     "'*a '.repeat(60000)",
     "'**'.repeat(90000)",
@@ -66,7 +66,7 @@ const HEAVY: [&str; 12] = [
     "'# '.repeat(60000) + '\\n' + '#'.repeat(90000)",
 ];
 
-/// Longer than any of the texts takes on a busy machine, and far shorter than a quadratic renderer takes.
+/// Timeout per text, generous for a busy machine and far below the time of a quadratic renderer.
 const PATIENCE_MS: u32 = 2000;
 
 async fn on_a_page(test: impl AsyncFnOnce(&Browser)) {

@@ -1,4 +1,4 @@
-//! Anthropic's client against its fake.
+//! Anthropic's client against the fake.
 
 use std::time::Duration;
 
@@ -25,12 +25,12 @@ fn conversation() -> [Reply; 2] {
 }
 
 #[tokio::test]
-async fn a_conversation_with_thinking_and_tools_is_understood_whole_and_streamed() {
+async fn conversation_with_thinking_and_tools_is_understood() {
     let mut said = Vec::new();
     for scenario in ["converse whole", "converse streamed"] {
         let fake = FakeAnthropic::start().await;
         fake.push(conversation());
-        // The client sends the thinking back, and the fake refuses it when it is changed.
+        // The client sends the thinking back, and the fake rejects a changed one.
         said.push(ask(&fake, scenario, Value::Null).await);
         fake.assert_clean();
     }
@@ -50,7 +50,7 @@ async fn a_conversation_with_thinking_and_tools_is_understood_whole_and_streamed
 }
 
 #[tokio::test]
-async fn prose_streams_in_pieces_also_when_it_is_slow() {
+async fn slow_text_is_streamed() {
     let text = "A sentence that is longer than one piece of the stream: größer.";
     let fake = FakeAnthropic::start().await;
     fake.push([Reply::text(text).every(Duration::from_millis(2))]);
@@ -99,7 +99,7 @@ async fn errors_raise_the_clients_own_types() {
 }
 
 #[tokio::test]
-async fn streams_that_fail_or_break_are_failures_to_the_client_too() {
+async fn broken_streams_fail_in_the_client() {
     let fake = FakeAnthropic::start().await;
     fake.push([
         Reply::text("x").fail_after(4, "overloaded_error", "as scripted"),

@@ -1,4 +1,4 @@
-//! The fakes as the vendors' own clients see them, and our clients' requests as the vendors' own types see them.
+//! The fakes as used by the vendors' clients, and our clients' requests as parsed by the vendors' types.
 
 mod anthropic;
 mod openai;

@@ -1,4 +1,4 @@
-//! `OpenAI`'s client against its fake.
+//! `OpenAI`'s client against the fake.
 
 use ars_testkit::{Block, FakeOpenAi, Reply};
 use ars_tests_models::{Client, run};
@@ -9,7 +9,7 @@ async fn ask(fake: &FakeOpenAi, scenario: &str, input: Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_conversation_with_tools_is_understood_whole_and_streamed() {
+async fn conversation_with_tools_is_understood() {
     let mut said = Vec::new();
     for scenario in ["converse whole", "converse streamed"] {
         let fake = FakeOpenAi::start().await;
@@ -64,7 +64,7 @@ async fn errors_raise_the_clients_own_types() {
 }
 
 #[tokio::test]
-async fn streams_that_fail_or_break_are_failures_to_the_client_too() {
+async fn broken_streams_fail_in_the_client() {
     let fake = FakeOpenAi::start().await;
     fake.push([
         Reply::text("a text of several pieces").fail_after(2, "server_error", "as scripted"),

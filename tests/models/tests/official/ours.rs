@@ -1,4 +1,4 @@
-//! Our clients' requests, checked against the official clients' own request types.
+//! Our clients' requests, checked against the official clients' request types.
 #![expect(clippy::unwrap_used, reason = "helpers of tests: what fails here fails the test")]
 
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use ars_types::{Effort, ModelRef};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-/// Talks through a conversation with every kind of part in it, one tool call long.
+/// Plays a conversation with every kind of part and one tool call.
 async fn talk(kind: ProviderKind, url: String) {
     let config = ProviderConfig {
         kind,
@@ -70,13 +70,13 @@ fn answers() -> [Reply; 2] {
     [Reply::blocks(vec![thinking, Block::Text("Looking.".into()), call]), Reply::text("done")]
 }
 
-/// The official types ignore what they do not know, so what comes back must be what went in.
+/// Checks that the official types, which ignore unknown fields, return the same body.
 async fn assert_official(client: Client, body: &Value) {
     let known = known_to(client, body).await;
     assert_eq!(sorted(&known), sorted(body));
 }
 
-/// Field order says nothing here.
+/// Sorts fields, because their order does not matter.
 fn sorted(value: &Value) -> Value {
     match value {
         Value::Array(items) => items.iter().map(sorted).collect(),
@@ -90,7 +90,7 @@ fn sorted(value: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn what_we_send_to_anthropic_is_of_the_official_types() {
+async fn anthropic_requests_match_the_official_types() {
     let fake = FakeAnthropic::start().await;
     fake.push(answers());
     talk(ProviderKind::Anthropic, fake.url()).await;
@@ -100,7 +100,7 @@ async fn what_we_send_to_anthropic_is_of_the_official_types() {
 }
 
 #[tokio::test]
-async fn what_we_send_to_openai_is_of_the_official_types() {
+async fn openai_requests_match_the_official_types() {
     let fake = FakeOpenAi::start().await;
     fake.push(answers());
     talk(ProviderKind::OpenAiCompatible, fake.url()).await;

@@ -1,7 +1,7 @@
-//! A container engine of which the edge runtime sees what a test says: at most one container, which is a small bot of
-//! this process. It speaks as much of Docker's API as the runtime asks for.
+//! A fake container engine with the part of Docker's API that the runtime uses. It has at most one container, which is
+//! a fake bot in this process.
 //!
-//! It shows what the object does about containers. That a real engine behaves like this is shown by `tests/edge`.
+//! It tests the object's container handling. `tests/edge` shows that a real engine behaves like this.
 
 use std::io::{Read as _, Result, copy};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -16,87 +16,87 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 const JSON: &str = "application/json";
-/// Longest wait for what is about to happen; only a hang reaches it.
-pub const PATIENCE: Duration = Duration::from_secs(20);
-/// Bytes of an answer of the bot's beyond which the edge reads none (document 1 section 4.6: what it cannot read).
+/// Timeout for an expected change.
+pub const TIMEOUT: Duration = Duration::from_secs(20);
+/// Maximum bytes of a bot's answer that the edge reads.
 const ANSWER_LIMIT: usize = 64 * 1024;
-/// A port at which nobody listens.
-const NOBODYS_PORT: u16 = 9;
-/// How a container ends that is killed.
+/// A port without a listener.
+const CLOSED_PORT: u16 = 9;
+/// Exit code of a killed container.
 const KILLED: i64 = 137;
 
-/// What a container does from its start on.
+/// Behavior of a container after its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Manner {
-    /// It answers, and ends when it is told to.
+pub enum Behavior {
+    /// Answers, and exits on a signal.
     #[default]
-    Willing,
-    /// It answers, and nothing but a kill ends it.
-    Stubborn,
-    /// It ends at once, with this code.
-    Fails(i64),
+    Graceful,
+    /// Answers, and ignores every signal but a kill.
+    IgnoresSignals,
+    /// Exits at once with this code.
+    Exits(i64),
 }
 
-/// What the bot answers when it is asked for its health.
+/// The bot's answer to a health probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Health {
-    /// Its health.
+    /// A normal answer.
     #[default]
-    Told,
-    /// Nothing, for as long as this lasts.
-    KeptBack,
-    /// More than anybody reads.
+    Normal,
+    /// No answer while this is set.
+    Withheld,
+    /// An answer beyond the edge's limit.
     TooLong,
 }
 
-/// What the engine tells of the container's port.
+/// The engine's answer about the container's port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Port {
-    /// Where the bot listens.
+    /// The port of the bot.
     #[default]
     Open,
-    /// One at which nobody listens, as after the end of a container that the engine did not notice.
+    /// A port without a listener, as after an exit that the engine did not notice.
     Closed,
     /// An error.
-    Untold,
+    Failing,
 }
 
-/// What there is, and what was asked for.
+/// State of the engine, and the calls it received.
 #[derive(Debug, Default)]
 pub struct State {
-    /// The manner of the next container.
-    pub manner: Manner,
-    /// What is told of where the container is to be reached.
+    /// Behavior of the next container.
+    pub behavior: Behavior,
+    /// Answer about the container's port.
     pub port: Port,
-    /// How often that was asked for.
+    /// Number of inspections.
     pub inspected: usize,
-    /// How often everybody was told an error who waited for the end of a container.
-    pub lost: usize,
-    /// How the bot answers for its health.
+    /// Number of times that all waits for the container's end failed.
+    pub lost_watches: usize,
+    /// Answer to health probes.
     pub health: Health,
-    /// How often it was asked for that.
+    /// Number of health probes.
     pub probed: usize,
-    /// Whether the bot keeps back whether somebody may restart it.
-    pub silent: bool,
-    /// How often it was asked that.
-    pub asked: usize,
-    /// By which names it was asked for anything else, in order.
+    /// Whether the bot does not answer requests for a restart permission.
+    pub withholds_permission: bool,
+    /// Number of requests for a restart permission.
+    pub permission_requests: usize,
+    /// Host names of all other requests, in order.
     pub hosts: Vec<String>,
-    /// The environment of each container that was started, in order.
+    /// Environment of each started container, in order.
     pub started: Vec<Vec<String>>,
-    /// The signals that were sent to any of them, and the word `stop`, in order.
+    /// Signals sent to any container, and the word `stop`, in order.
     pub signals: Vec<String>,
-    /// How often the end of a container was asked for.
+    /// Number of waits for the end of a container.
     pub watches: usize,
-    /// The container there is, by its number among those that were started; created only when it is not yet among them.
-    there: Option<Vec<String>>,
+    /// The existing container's environment. It is only created, not started, if it is not in `started`.
+    existing: Option<Vec<String>>,
     running: bool,
-    stubborn: bool,
-    /// How each container ended, in order.
+    ignores_signals: bool,
+    /// Exit codes, in order.
     ends: Vec<i64>,
 }
 
-/// The engine.
+/// The fake engine.
 pub struct Engine {
     shared: Arc<Shared>,
     socket: PathBuf,
@@ -110,7 +110,7 @@ struct Shared {
 }
 
 impl Engine {
-    /// Starts it.
+    /// Starts the engine.
     pub fn start() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let socket = dir.path().join("engine.sock");
@@ -123,30 +123,30 @@ impl Engine {
         Self { shared, socket, _dir: dir }
     }
 
-    /// Where the runtime finds it.
+    /// Returns the path of the API's socket.
     pub fn socket(&self) -> &Path {
         &self.socket
     }
 
-    /// What there is.
+    /// Returns the state.
     pub fn state(&self) -> MutexGuard<'_, State> {
         self.shared.state.lock().unwrap()
     }
 
-    /// Changes something.
+    /// Changes the state.
     pub fn set(&self, change: impl FnOnce(&mut State)) {
         self.shared.change(change);
     }
 
-    /// Ends the container that runs.
+    /// Ends the running container.
     pub fn end(&self, code: i64) {
         self.set(|state| state.end(code));
     }
 
-    /// Waits until something holds.
+    /// Waits until a condition holds.
     #[track_caller]
     pub fn until(&self, what: &str, holds: impl Fn(&State) -> bool) {
-        let waited = self.shared.changed.wait_timeout_while(self.state(), PATIENCE, |state| !holds(state));
+        let waited = self.shared.changed.wait_timeout_while(self.state(), TIMEOUT, |state| !holds(state));
         let (state, timeout) = waited.unwrap();
         assert!(!timeout.timed_out(), "not in time: {what}: {state:?}");
     }
@@ -159,14 +159,14 @@ impl Shared {
         changed
     }
 
-    /// Waits for the end of the container that is there; none when it cannot be told.
+    /// Waits for the container's end. Returns `None` if the wait has to fail.
     fn wait(&self) -> Option<i64> {
         let mut state = self.state.lock().unwrap();
         let number = state.ends.len();
-        let lost = state.lost;
+        let lost_watches = state.lost_watches;
         state.watches += 1;
         self.changed.notify_all();
-        let lasts = |state: &mut State| state.lost == lost && state.ends.len() == number;
+        let lasts = |state: &mut State| state.lost_watches == lost_watches && state.ends.len() == number;
         let state = self.changed.wait_while(state, lasts).unwrap();
         state.ends.get(number).copied()
     }
@@ -174,18 +174,18 @@ impl Shared {
 
 impl State {
     fn end(&mut self, code: i64) {
-        // One that ended is removed, as the platform does it, and xtask's engine here.
-        if self.there.take().is_some() {
+        // An ended container is removed, as on the platform.
+        if self.existing.take().is_some() {
             self.running = false;
             self.ends.push(code);
         }
     }
 
     fn begin(&mut self) -> u16 {
-        let Some(env) = self.there.clone().filter(|_| !self.running) else { return 304 };
+        let Some(env) = self.existing.clone().filter(|_| !self.running) else { return 304 };
         self.started.push(env);
-        (self.running, self.stubborn) = (true, self.manner == Manner::Stubborn);
-        if let Manner::Fails(code) = self.manner {
+        (self.running, self.ignores_signals) = (true, self.behavior == Behavior::IgnoresSignals);
+        if let Behavior::Exits(code) = self.behavior {
             self.end(code);
         }
         204
@@ -195,7 +195,7 @@ impl State {
         self.signals.push(name.to_owned());
         match name {
             _ if !self.running => return 409,
-            "SIGTERM" if self.stubborn => {}
+            "SIGTERM" if self.ignores_signals => {}
             "SIGTERM" => self.end(0),
             _ => self.end(KILLED),
         }
@@ -203,15 +203,15 @@ impl State {
     }
 }
 
-/// The container's bot: its health, and to whatever else it is asked its number.
+/// The container's bot: answers health probes, and all other requests with the container's number.
 fn bot(call: Call<'_>, shared: &Shared) -> Result<()> {
     let number = shared.state.lock().unwrap().started.len();
     let body = match call.head.target() {
         "/healthz" => health(number, shared),
         "/admin/restart/authorize" => {
-            shared.change(|state| state.asked += 1);
+            shared.change(|state| state.permission_requests += 1);
             let state = shared.state.lock().unwrap();
-            drop(shared.changed.wait_while(state, |state| state.silent).unwrap());
+            drop(shared.changed.wait_while(state, |state| state.withholds_permission).unwrap());
             json!({ "ok": true, "subject": "ann" })
         }
         _ => {
@@ -224,16 +224,16 @@ fn bot(call: Call<'_>, shared: &Shared) -> Result<()> {
 }
 
 fn health(number: usize, shared: &Shared) -> Value {
-    // What was asked for at that time is what is answered.
+    // The answer is the health at the time of the request.
     let health = shared.change(|state| {
         state.probed += 1;
         state.health
     });
     let padding = match health {
-        Health::Told => String::new(),
-        Health::KeptBack => {
+        Health::Normal => String::new(),
+        Health::Withheld => {
             let state = shared.state.lock().unwrap();
-            drop(shared.changed.wait_while(state, |state| state.health == Health::KeptBack).unwrap());
+            drop(shared.changed.wait_while(state, |state| state.health == Health::Withheld).unwrap());
             String::new()
         }
         Health::TooLong => " ".repeat(ANSWER_LIMIT),
@@ -242,13 +242,13 @@ fn health(number: usize, shared: &Shared) -> Value {
     json!({ "ok": true, "inFlight": 0, "draining": false, "startedAt": started, "padding": padding })
 }
 
-/// The engine's API, as far as the runtime asks.
+/// The part of the engine's API that the runtime uses.
 fn engine(mut call: Call<'_>, shared: &Shared, bot: SocketAddr) -> Result<()> {
     let mut body = Vec::new();
     call.body.read_to_end(&mut body)?;
     let (path, query) = call.head.target().split_once('?').unwrap_or((call.head.target(), ""));
     let verb = path.rsplit('/').next().unwrap_or_default();
-    let (status, told) = match (call.head.method(), verb) {
+    let (status, body) = match (call.head.method(), verb) {
         ("GET", "json") => shared.change(|state| inspected(state, bot)),
         ("POST", "create") => (shared.change(|state| create(state, &body)), json!({ "Id": "c" })),
         ("POST", "start") => (shared.change(State::begin), json!({})),
@@ -257,7 +257,7 @@ fn engine(mut call: Call<'_>, shared: &Shared, bot: SocketAddr) -> Result<()> {
             (shared.change(|state| state.signal(&name)), json!({}))
         }
         ("POST", "stop") => (shared.change(|state| state.signal("stop")), json!({})),
-        ("POST", "wait") if shared.state.lock().unwrap().there.is_none() => (404, json!({})),
+        ("POST", "wait") if shared.state.lock().unwrap().existing.is_none() => (404, json!({})),
         ("POST", "wait") => match shared.wait() {
             Some(code) => (200, json!({ "StatusCode": code })),
             None => (500, busy()),
@@ -266,24 +266,24 @@ fn engine(mut call: Call<'_>, shared: &Shared, bot: SocketAddr) -> Result<()> {
             shared.change(|state| state.end(KILLED));
             (204, json!({}))
         }
-        _ => (501, json!({ "message": "not asked for by the runtime so far" })),
+        _ => (501, json!({ "message": "not used by the runtime so far" })),
     };
-    call.reply.whole(status, JSON, told.to_string().as_bytes())
+    call.reply.whole(status, JSON, body.to_string().as_bytes())
 }
 
 fn inspected(state: &mut State, bot: SocketAddr) -> (u16, Value) {
     state.inspected += 1;
-    if state.there.is_none() {
+    if state.existing.is_none() {
         return (404, json!({}));
     }
     let status = if state.running { "running" } else { "created" };
     let port = match state.port {
         Port::Open => bot.port(),
-        Port::Closed => NOBODYS_PORT,
-        Port::Untold => return (500, busy()),
+        Port::Closed => CLOSED_PORT,
+        Port::Failing => return (500, busy()),
     };
     let port = json!([{ "HostIp": "127.0.0.1", "HostPort": port.to_string() }]);
-    // One that is only created has none yet, and nobody there could say that he is well.
+    // A container that is only created has no port.
     let ports = if state.running { json!({ "8080/tcp": port }) } else { json!({}) };
     let ports = json!({ "Ports": ports });
     (200, json!({ "State": { "Status": status, "Running": state.running }, "NetworkSettings": ports }))
@@ -294,20 +294,20 @@ fn busy() -> Value {
 }
 
 fn create(state: &mut State, body: &[u8]) -> u16 {
-    if state.there.is_some() {
+    if state.existing.is_some() {
         return 409;
     }
     let body: Value = serde_json::from_slice(body).unwrap_or_default();
     let env = body["Env"].as_array().into_iter().flatten();
-    state.there = Some(env.filter_map(|line| line.as_str().map(str::to_owned)).collect());
+    state.existing = Some(env.filter_map(|line| line.as_str().map(str::to_owned)).collect());
     201
 }
 
-/// Passes on what arrives at a socket of the file system to a port.
+/// Forwards connections from a Unix socket to a port.
 fn listen(socket: UnixListener, api: SocketAddr) {
     thread::spawn(move || {
         for client in socket.incoming().map_while(Result::ok) {
-            // A connection that cannot be passed on is closed, which the runtime notices.
+            // A failed connection is closed, which the runtime notices.
             drop(pass(client, api));
         }
     });

@@ -1,11 +1,11 @@
-//! The edge Worker on the real runtime, in front of a bot that does what the test says: at an address, or, where it is
-//! the container's life that is looked at, behind an engine that does what the test says (`engine`).
+//! The edge Worker on the real runtime, with a scripted bot behind it: at an address, or as a container of a scripted
+//! engine (`engine`).
 //!
 //! Not here: real containers, raw sockets and memory (`tests/edge`).
 #![expect(clippy::unwrap_used, reason = "a double that cannot go on fails its test")]
 
 mod engine;
-mod life;
+mod lifecycle;
 mod proxy;
 mod restart;
 mod unread;

@@ -1,4 +1,4 @@
-//! What passes: everything of a request and of an answer but what is not the caller's to say.
+//! Proxying: requests and answers pass unchanged, except for headers that callers must not set.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read as _, Write as _};
@@ -15,10 +15,10 @@ use ars_workerd::{Settings, TICK_ROUTE};
 use serde_json::{Value, json};
 use socket2::SockRef;
 
-/// Longest wait for something that is about to happen.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Timeout for an expected event.
+const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Answers with what it was asked.
+/// Starts a bot that echoes the request.
 fn mirror() -> Upstream {
     Upstream::start(|mut call: Call<'_>| {
         let mut body = Vec::new();
@@ -51,7 +51,7 @@ fn ask(edge: &Running, method: &str, path: &str, headers: &[(&str, &str)], body:
 }
 
 #[test]
-fn method_path_query_and_body_arrive_as_they_were_sent() {
+fn request_passes_unchanged() {
     let bot = mirror();
     let edge = edge_worker(&bot.url(), None);
     let big: Vec<u8> = (0..3_000_000_u32).map(|index| (index % 251) as u8).collect();
@@ -70,7 +70,7 @@ fn method_path_query_and_body_arrive_as_they_were_sent() {
 }
 
 #[test]
-fn the_subject_and_outside_traces_never_arrive_and_a_trace_of_the_edges_own_does() {
+fn edge_replaces_subject_and_trace_headers() {
     let bot = mirror();
     let edge = edge_worker(&bot.url(), None);
     let mine = "00-11111111111111111111111111111111-2222222222222222-01";
@@ -107,17 +107,17 @@ fn the_subject_and_outside_traces_never_arrive_and_a_trace_of_the_edges_own_does
 }
 
 #[test]
-fn a_developers_bot_hears_of_nobody_who_asks_by_the_name_of_another_machine() {
-    let (tell, told) = mpsc::channel();
+fn foreign_host_never_reaches_a_developer_bot() {
+    let (sender, received) = mpsc::channel();
     let bot = Upstream::start(move |call: Call<'_>| {
         let seen = (call.head.target().to_owned(), call.head.field("host").map(str::to_owned));
-        tell.send(seen).unwrap();
+        sender.send(seen).unwrap();
         call.reply.whole(200, "text/plain", b"every run there is")
     });
     let bot = bot.unwrap();
     let edge = edge_worker(&bot.url(), Some(r#"{"good":{"subject":"ann","scopes":["deploy:write"]}}"#));
     let port = edge.client.address().port();
-    let asked = |host: &str, path: &str| {
+    let request = |host: &str, path: &str| {
         let fields = "Authorization: Bearer good\r\nContent-Length: 0\r\n";
         let request = format!("POST {path} HTTP/1.1\r\nHost: {host}\r\n{fields}\r\n");
         raw_answer(edge.client.address(), request.as_bytes())
@@ -125,18 +125,18 @@ fn a_developers_bot_hears_of_nobody_who_asks_by_the_name_of_another_machine() {
     for host in ["evil.example", &format!("evil.example:{port}"), "localhost.evil.example", "0.0.0.0", "edge"]
     {
         for path in ["/runs", "/healthz", RESTART_ROUTE] {
-            let answer = asked(host, path);
-            let told = (answer.status, &answer.body["error"]);
-            assert_eq!(told, (403, &json!("forbidden")), "{host} {path}: {answer:?}");
+            let answer = request(host, path);
+            let refusal = (answer.status, &answer.body["error"]);
+            assert_eq!(refusal, (403, &json!("forbidden")), "{host} {path}: {answer:?}");
         }
     }
-    // In its absolute form a target would name the host: the runtime takes none of that form.
-    assert_eq!(asked("evil.example", "http://localhost/runs").status, 500);
-    assert!(told.try_recv().is_err(), "the bot was asked");
+    // A target in absolute form would contain the host. The runtime rejects that form.
+    assert_eq!(request("evil.example", "http://localhost/runs").status, 500);
+    assert!(received.try_recv().is_err(), "the bot received it");
     for host in ["localhost", "LOCALHOST", "127.0.0.1", &format!("localhost:{port}"), "[::1]:80"] {
-        assert_eq!(asked(host, "/runs").status, 200, "{host}");
-        let seen = told.recv_timeout(PATIENCE).unwrap();
-        // The name that the caller used is gone by here, so the bot itself could not refuse it.
+        assert_eq!(request(host, "/runs").status, 200, "{host}");
+        let seen = received.recv_timeout(TIMEOUT).unwrap();
+        // The edge replaces the caller's host name, so the bot could not reject it.
         let name = bot.url().trim_start_matches("http://").to_owned();
         assert_eq!(seen, ("/runs".to_owned(), Some(name)), "{host}");
     }
@@ -144,22 +144,22 @@ fn a_developers_bot_hears_of_nobody_who_asks_by_the_name_of_another_machine() {
 
 #[test]
 fn the_minutes_tick_reaches_a_developers_bot() {
-    let (tell, told) = mpsc::channel();
+    let (sender, received) = mpsc::channel();
     let bot = Upstream::start(move |call: Call<'_>| {
-        tell.send(call.head.target().to_owned()).unwrap();
+        sender.send(call.head.target().to_owned()).unwrap();
         call.reply.whole(200, "text/plain", b"")
     });
     let mut edge = edge_worker(&bot.unwrap().url(), None);
     edge.deploy(|settings| Settings { ticks: true, ..settings });
     assert_eq!(edge.client.get(TICK_ROUTE).body["outcome"], json!("ok"));
-    assert_eq!(told.recv_timeout(PATIENCE).unwrap(), "/healthz", "{}", edge.log());
+    assert_eq!(received.recv_timeout(TIMEOUT).unwrap(), "/healthz", "{}", edge.log());
 }
 
 #[test]
-fn redirects_and_failures_of_the_bots_are_the_callers_to_see() {
+fn redirects_and_failures_pass_unchanged() {
     let bot = Upstream::start(|call: Call<'_>| {
         let status = call.head.target().trim_start_matches('/').parse().unwrap_or(200);
-        // Whoever follows a redirect comes to another answer.
+        // A client that followed the redirect would get another answer.
         call.reply.whole(status, "text/plain\r\nLocation: /418", b"of the bot")
     })
     .unwrap();
@@ -172,7 +172,7 @@ fn redirects_and_failures_of_the_bots_are_the_callers_to_see() {
 }
 
 #[test]
-fn what_belongs_to_the_bots_connection_ends_at_the_edge_and_every_other_field_passes() {
+fn only_hop_by_hop_headers_are_removed() {
     let ours = "Connection: x-listed\r\nKeep-Alive: timeout=5\r\nProxy-Authenticate: Basic\r\nProxy-Connection: a\r\n\
                 TE: trailers\r\nTrailer: x-late\r\nUpgrade: h2c\r\nX-Listed: 1\r\n\
                 Set-Cookie: a=1\r\nSet-Cookie: b=2\r\nWWW-Authenticate: Bearer\r\nRetry-After: 7\r\nX-Bots: 1";
@@ -207,8 +207,8 @@ fn what_belongs_to_the_bots_connection_ends_at_the_edge_and_every_other_field_pa
 }
 
 #[test]
-fn a_stranger_who_sends_a_head_and_no_body_is_answered_whatever_the_route() {
-    // As the bot does: it refuses a stranger before it reads of the body.
+fn rejection_does_not_wait_for_the_body() {
+    // Like the real bot, it rejects an unknown caller before it reads the body.
     let bot = Upstream::start(|call: Call<'_>| call.reply.whole(401, "text/plain", b"unauthorized")).unwrap();
     let edge = edge_worker(&bot.url(), Some(r#"{"good":{"subject":"ann"}}"#));
     for path in ["/ingress", "/mcp", CRASH_ROUTE, AUTHORIZE_ROUTE, RESTART_ROUTE] {
@@ -218,7 +218,7 @@ fn a_stranger_who_sends_a_head_and_no_body_is_answered_whatever_the_route() {
                 let head = format!("POST {path} HTTP/1.1\r\nHost: localhost\r\n{bearer}{framing}\r\n\r\n");
                 stream.write_all(head.as_bytes()).unwrap();
                 let mut status = String::new();
-                // The connection stays open for a body that never comes.
+                // The connection stays open for a body that is never sent.
                 BufReader::new(&stream).read_line(&mut status).unwrap();
                 assert!(status.starts_with("HTTP/1.1 401 "), "{path} {framing} {bearer}: {status}");
             }
@@ -226,28 +226,28 @@ fn a_stranger_who_sends_a_head_and_no_body_is_answered_whatever_the_route() {
     }
 }
 
-/// An edge before a bot that sends a frame for each message on the channel it returns, and tells when it can no longer.
+/// Starts an edge before a bot that sends a frame per message on the returned channel, and reports its disconnect.
 fn streaming() -> (Running, mpsc::Sender<&'static str>, Receiver<()>) {
     let (frames, next) = mpsc::channel::<&'static str>();
-    let (tell, gone) = mpsc::channel();
+    let (sender, disconnected) = mpsc::channel();
     let next = Mutex::new(next);
     let bot = Upstream::start(move |call: Call<'_>| {
         let mut chunks = call.reply.chunks(200, "text/event-stream")?;
         let next = next.lock().unwrap();
-        while let Ok(frame) = next.recv_timeout(PATIENCE) {
+        while let Ok(frame) = next.recv_timeout(TIMEOUT) {
             if let Err(error) = chunks.send(frame.as_bytes()) {
-                tell.send(()).unwrap();
+                sender.send(()).unwrap();
                 return Err(error);
             }
         }
         chunks.end()
     });
-    (edge_worker(&bot.unwrap().url(), None), frames, gone)
+    (edge_worker(&bot.unwrap().url(), None), frames, disconnected)
 }
 
 fn connect(edge: &Running) -> TcpStream {
     let stream = TcpStream::connect(edge.client.address()).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(TIMEOUT)).unwrap();
     stream
 }
 
@@ -266,8 +266,8 @@ fn read_until(reader: &mut impl BufRead, wanted: &str) {
 }
 
 #[test]
-fn each_frame_of_a_stream_passes_before_the_next_is_made() {
-    let (edge, frames, _gone) = streaming();
+fn frames_pass_immediately() {
+    let (edge, frames, _disconnected) = streaming();
     let mut reader = open(&edge, "/runs/r1/events");
     for frame in ["data: 1\n\n", "data: 2\n\n", "data: 3\n\n"] {
         frames.send(frame).unwrap();
@@ -278,46 +278,46 @@ fn each_frame_of_a_stream_passes_before_the_next_is_made() {
 }
 
 #[test]
-fn a_client_that_hangs_up_ends_the_stream_at_the_bot() {
-    let (edge, frames, gone) = streaming();
+fn client_disconnect_ends_the_bots_stream() {
+    let (edge, frames, disconnected) = streaming();
     let mut reader = open(&edge, "/runs/r1/events");
     frames.send("data: 1\n\n").unwrap();
     read_until(&mut reader, "data: 1");
     drop(reader);
-    // The bot notices by writing: how many writes that takes is the kernels' affair.
-    let until = Instant::now() + PATIENCE;
-    while gone.recv_timeout(Duration::from_millis(20)).is_err() {
-        assert!(Instant::now() < until, "the bot still streams to nobody");
+    // The bot notices the disconnect by writing. The number of writes depends on the kernel.
+    let until = Instant::now() + TIMEOUT;
+    while disconnected.recv_timeout(Duration::from_millis(20)).is_err() {
+        assert!(Instant::now() < until, "the bot still streams without a reader");
         frames.send(": still there\n\n").unwrap();
     }
 }
 
 #[test]
-fn a_client_that_hangs_up_before_any_answer_ends_the_request_at_the_bot() {
+fn client_disconnect_ends_the_bots_request() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let (tell, told) = mpsc::channel();
+    let (sender, received) = mpsc::channel();
     thread::spawn(move || {
         let mut stream = BufReader::new(listener.accept().unwrap().0);
         read_until(&mut stream, "traceparent");
-        tell.send("asked").unwrap();
-        // It answers nothing: the next thing to come is the end of the connection.
+        sender.send("received").unwrap();
+        // The bot sends no answer, so the end of the connection is the next event.
         stream.read_to_end(&mut Vec::new()).unwrap();
-        tell.send("gone").unwrap();
+        sender.send("disconnected").unwrap();
     });
     let edge = edge_worker(&url, None);
     let reader = open(&edge, "/slow");
-    assert_eq!(told.recv_timeout(PATIENCE).unwrap(), "asked");
-    // A reset: a bare workerd takes a plain close for the end of what is sent, until it has something to write.
+    assert_eq!(received.recv_timeout(TIMEOUT).unwrap(), "received");
+    // A reset, because workerd without a proxy treats a plain close as the end of the request only.
     SockRef::from(reader.get_ref()).set_linger(Some(Duration::ZERO)).unwrap();
     drop(reader);
-    assert_eq!(told.recv_timeout(PATIENCE).unwrap(), "gone");
+    assert_eq!(received.recv_timeout(TIMEOUT).unwrap(), "disconnected");
 }
 
 #[test]
-fn a_bot_that_breaks_off_is_told_as_a_request_that_may_have_been_taken() {
+fn bot_disconnect_is_reported_as_possibly_accepted() {
     let breaks = Upstream::start(|_: Call<'_>| Err(std::io::Error::other("on purpose"))).unwrap();
-    // Of a native bot the runtime does not tell whether it broke off or was never there.
+    // For a native bot the runtime does not distinguish a broken connection from a refused one.
     for bot in [breaks.url(), "http://127.0.0.1:9".to_owned()] {
         breaks_off(&edge_worker(&bot, None));
     }

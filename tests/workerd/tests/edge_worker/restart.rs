@@ -1,5 +1,5 @@
-//! `POST /admin/restart`: every question in its order, before a bot that answers as the test says. What follows the
-//! last one needs a container (`tests/edge`).
+//! `POST /admin/restart`: every check in order, before a scripted bot. A successful restart needs a container
+//! (`tests/edge`).
 
 use std::io::Read as _;
 use std::sync::{Arc, Mutex};
@@ -10,15 +10,15 @@ use serde_json::{Value, json};
 
 const TOKENS: &str = r#"{"good":{"subject":"ann ✓","scopes":["deploy:write"]},"weak":{"subject":"bo"}}"#;
 
-/// What the bot was asked: the target, the subject named, the bearer shown.
-type Asked = (String, Option<String>, Option<String>);
+/// A request to the bot: target, subject header, bearer.
+type BotRequest = (String, Option<String>, Option<String>);
 
-/// A bot whose leave and health are set from outside, and that tells what it was asked.
+/// A bot with scripted permission and health that records its requests.
 #[derive(Clone, Default)]
 struct Scripted {
-    leave: Arc<Mutex<(u16, String)>>,
+    permission: Arc<Mutex<(u16, String)>>,
     health: Arc<Mutex<(u16, String)>>,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    requests: Arc<Mutex<Vec<BotRequest>>>,
 }
 
 impl Scripted {
@@ -34,11 +34,11 @@ impl Scripted {
             let bearer = call.head.field("authorization").map(str::to_owned);
             let target = call.head.target().to_owned();
             let (status, text) = match target.as_str() {
-                "/admin/restart/authorize" => bot.leave.lock().unwrap().clone(),
+                "/admin/restart/authorize" => bot.permission.lock().unwrap().clone(),
                 "/healthz" => bot.health.lock().unwrap().clone(),
                 _ => (404, "nobody's".to_owned()),
             };
-            bot.asked.lock().unwrap().push((target, subject, bearer));
+            bot.requests.lock().unwrap().push((target, subject, bearer));
             call.reply.whole(status, "application/json", text.as_bytes())
         });
         let edge = edge_worker(&upstream.unwrap().url(), Some(TOKENS));
@@ -46,7 +46,7 @@ impl Scripted {
     }
 
     fn says(&self, status: u16, body: &str) {
-        *self.leave.lock().unwrap() = (status, body.to_owned());
+        *self.permission.lock().unwrap() = (status, body.to_owned());
     }
 
     fn is(&self, in_flight: i64, draining: bool) {
@@ -54,8 +54,8 @@ impl Scripted {
         *self.health.lock().unwrap() = (200, health.to_string());
     }
 
-    fn asked(&self) -> Vec<Asked> {
-        std::mem::take(&mut self.asked.lock().unwrap())
+    fn requests(&self) -> Vec<BotRequest> {
+        std::mem::take(&mut self.requests.lock().unwrap())
     }
 }
 
@@ -69,7 +69,7 @@ fn failed(answer: &Answer, status: u16) {
 }
 
 #[test]
-fn who_may_not_ask_is_refused_before_the_bot_hears_of_it() {
+fn unauthorized_restart_never_reaches_the_bot() {
     let (bot, edge) = Scripted::start();
     for method in ["GET", "PUT", "DELETE", "OPTIONS"] {
         failed(&edge.client.send(method, "/admin/restart", &[("authorization", "Bearer good")], b""), 405);
@@ -80,23 +80,23 @@ fn who_may_not_ask_is_refused_before_the_bot_hears_of_it() {
     for body in ["[]", "true", "{", r#"{"force":1}"#, r#"{"force":true,"more":1}"#, endless.as_str()] {
         failed(&restart(&edge, "good", body), 400);
     }
-    assert_eq!(bot.asked(), []);
+    assert_eq!(bot.requests(), []);
     let closed = edge_worker("http://127.0.0.1:9", None);
     failed(&restart(&closed, "good", ""), 503);
 }
 
 #[test]
-fn the_bot_is_asked_about_the_subject_and_never_shown_the_bearer() {
+fn bot_receives_the_subject_without_the_bearer() {
     let (bot, edge) = Scripted::start();
     restart(&edge, "good", "");
-    let asked = bot.asked();
+    let requests = bot.requests();
     let subject = Some("ann%20%E2%9C%93".to_owned());
-    assert_eq!(asked[0], ("/admin/restart/authorize".to_owned(), subject, None));
-    assert_eq!(asked[1], ("/healthz".to_owned(), None, None));
+    assert_eq!(requests[0], ("/admin/restart/authorize".to_owned(), subject, None));
+    assert_eq!(requests[1], ("/healthz".to_owned(), None, None));
 }
 
 #[test]
-fn the_bots_refusals_are_relayed_and_what_is_no_plain_leave_is_a_refusal() {
+fn unexpected_permission_answers_are_rejections() {
     let (bot, edge) = Scripted::start();
     for status in [401, 403, 503] {
         bot.says(status, r#"{"ok":false,"error":"because"}"#);
@@ -104,34 +104,34 @@ fn the_bots_refusals_are_relayed_and_what_is_no_plain_leave_is_a_refusal() {
         failed(&answer, status);
         assert_eq!(answer.body["error"], json!("because"));
     }
-    let leave = json!({ "ok": true, "subject": "ann ✓" }).to_string();
+    let permission = json!({ "ok": true, "subject": "ann ✓" }).to_string();
     let long = format!(r#"{{"ok":true,"subject":"ann ✓","more":"{}"}}"#, "x".repeat(70_000));
     for (status, body) in [
         (200, ""),
         (200, "ok"),
         (200, r#"{"ok":true,"subject":"bo"}"#),
         (200, long.as_str()),
-        (201, leave.as_str()),
-        (302, leave.as_str()),
+        (201, permission.as_str()),
+        (302, permission.as_str()),
         (404, ""),
         (500, ""),
     ] {
         bot.says(status, body);
         failed(&restart(&edge, "good", r#"{"force":true}"#), 503);
     }
-    assert!(bot.asked().iter().all(|(target, ..)| target != "/healthz"), "its health was asked for");
+    assert!(bot.asked().iter().all(|(target, ..)| target != "/healthz"), "its health was probed");
     let nobody = edge_worker("http://127.0.0.1:9", Some(TOKENS));
     failed(&restart(&nobody, "good", ""), 503);
 }
 
 #[test]
-fn a_busy_draining_or_unreadable_bot_is_left_alone_unless_forced() {
+fn only_force_restarts_a_busy_bot() {
     let (bot, edge) = Scripted::start();
     let refused = |problems: Value| {
         let answer = restart(&edge, "good", r#"{"force":false}"#);
         assert_eq!(answer.status, 409, "{answer:?}");
         assert_eq!(answer.body, json!({ "ok": false, "refused": true, "problems": problems }));
-        // Forced, it comes as far as a bot without a container can: the edge did not start it.
+        // With force it fails only for the lack of a container.
         let answer = restart(&edge, "good", r#"{"force":true}"#);
         failed(&answer, 503);
         assert_eq!(answer.body["error"], json!("this bot was not started by the edge"));
@@ -149,9 +149,9 @@ fn a_busy_draining_or_unreadable_bot_is_left_alone_unless_forced() {
 }
 
 #[test]
-fn an_outsider_cannot_ask_for_leave_in_somebody_elses_name() {
+fn callers_cannot_set_the_subject() {
     let (bot, edge) = Scripted::start();
     let headers = [("x-ars-restart-subject", "ann"), ("X_ARS_Restart_Subject", "ann")];
     edge.client.send("POST", "/admin/restart/authorize", &headers, b"");
-    assert_eq!(bot.asked(), [("/admin/restart/authorize".to_owned(), None, None)]);
+    assert_eq!(bot.requests(), [("/admin/restart/authorize".to_owned(), None, None)]);
 }

@@ -1,5 +1,5 @@
-//! What replaces a bot that runs, and what waits for its next start: another build and other tokens do, another secret does
-//! not (resident supplement 13: the environment is computed at start).
+//! Replacement of a running bot: another build and other tokens replace it, while another secret waits for its next
+//! start, because the environment is computed at start.
 
 use std::fs;
 
@@ -8,15 +8,15 @@ use ars_workerd::Settings;
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::engine::Manner;
-use crate::life::{TOKENS, asked_until, number, restart, world};
+use crate::engine::Behavior;
+use crate::lifecycle::{TOKENS, number, request_until, restart, world};
 
 /// Digits of a commit's name.
 const COMMIT_DIGITS: usize = 40;
 
 #[test]
-fn a_restart_gives_the_next_container_the_environment_of_then() {
-    let (engine, mut edge) = world(Manner::Willing);
+fn restart_uses_the_current_environment() {
+    let (engine, mut edge) = world(Behavior::Graceful);
     edge.deploy(|settings| settings.secret("MEMORY_TOKEN", "old"));
     assert_eq!(number(&edge), json!(1));
     edge.deploy(|mut settings| {
@@ -34,8 +34,8 @@ fn a_restart_gives_the_next_container_the_environment_of_then() {
 }
 
 #[test]
-fn a_bot_that_knows_other_tokens_is_replaced_so_that_a_first_leave_to_restart_counts() {
-    let (engine, mut edge) = world(Manner::Willing);
+fn bot_with_other_tokens_is_replaced() {
+    let (engine, mut edge) = world(Behavior::Graceful);
     let first = r#"{"good":{"subject":"ann"}}"#;
     let tokens = |tokens: &str| {
         let tokens = tokens.to_owned();
@@ -49,7 +49,7 @@ fn a_bot_that_knows_other_tokens_is_replaced_so_that_a_first_leave_to_restart_co
     edge.deploy(tokens(first));
     assert_eq!(number(&edge), json!(1), "the same tokens again replace nothing");
     edge.deploy(tokens(TOKENS));
-    asked_until(&edge, "the next bot", |answer| answer.body["number"] == json!(2));
+    request_until(&edge, "the next bot", |answer| answer.body["number"] == json!(2));
     let state = engine.state();
     assert_eq!((state.started.len(), state.signals.as_slice()), (2, ["SIGTERM".to_owned()].as_slice()));
     let has =
@@ -58,12 +58,12 @@ fn a_bot_that_knows_other_tokens_is_replaced_so_that_a_first_leave_to_restart_co
 }
 
 #[test]
-fn where_no_variable_names_an_image_the_workers_own_build_is_the_version() {
-    let (engine, mut edge) = world(Manner::Willing);
+fn without_an_image_the_build_is_the_version() {
+    let (engine, mut edge) = world(Behavior::Graceful);
     let first = Build::of(&edge);
     let second = Build::of(&edge);
     second.change_commit();
-    // As it is deployed: without the variable that only this machine has.
+    // As deployed: without the variable that only local runs have.
     let deploy = |edge: &mut Running, build: &Build| {
         let modules = build.dir.path().to_owned();
         edge.deploy(|mut settings| {
@@ -76,7 +76,7 @@ fn where_no_variable_names_an_image_the_workers_own_build_is_the_version() {
     deploy(&mut edge, &first);
     assert_eq!(number(&edge), json!(1), "the same build again replaces nothing");
     deploy(&mut edge, &second);
-    asked_until(&edge, "the next bot", |answer| answer.body["number"] == json!(2));
+    request_until(&edge, "the next bot", |answer| answer.body["number"] == json!(2));
     assert_eq!(engine.state().signals, ["SIGTERM"]);
 }
 
@@ -96,12 +96,12 @@ impl Build {
         Self { dir }
     }
 
-    /// Makes it that of another commit, which is all by which another build of the same sources differs.
+    /// Changes the commit, the only difference between builds of the same sources.
     fn change_commit(&self) {
         let path = self.dir.path().join("index_bg.wasm");
         let mut wasm = fs::read(&path).unwrap();
-        let told = edge_worker_build().commit.as_deref().unwrap();
-        let commit = &told.as_bytes()[..COMMIT_DIGITS];
+        let commit_name = edge_worker_build().commit.as_deref().unwrap();
+        let commit = &commit_name.as_bytes()[..COMMIT_DIGITS];
         let places: Vec<_> = (0..wasm.len()).filter(|place| wasm[*place..].starts_with(commit)).collect();
         assert!(!places.is_empty(), "the Worker does not know its commit");
         for place in places {

@@ -1,4 +1,4 @@
-//! What the Worker has acknowledged is there after a restart. `crash.rs` does it under load.
+//! Acknowledged writes survive a restart. `crash.rs` tests it under load.
 
 use ars_tests_workerd::state_worker;
 use serde_json::json;

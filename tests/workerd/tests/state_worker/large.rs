@@ -1,15 +1,15 @@
-//! Answers too large for one piece: they come whole, in order, and with their length, as any other does (docs/platform.md
-//! tells what they cost in memory).
+//! Answers too large for one piece arrive complete, in order and with their length (docs/platform.md lists their memory
+//! use).
 
 use ars_tests_workerd::{Client, TOKEN, state_worker};
 use serde_json::{Value, json};
 
 use crate::records::{STORE, call};
 
-/// Characters of what is large: one short of being quoted, and some that JSON and JavaScript write in more bytes.
+/// Large texts: one of plain characters, and some with characters that need more bytes in JSON or JavaScript.
 const LARGE: [(&str, usize); 3] = [("A", 1_400_000), ("\"\n\u{1}", 200_000), ("é✓\u{1F600}", 120_000)];
 
-/// The answer's JSON, which must be as long as its head says.
+/// Returns the JSON of an answer, checking its declared length.
 fn whole(client: &Client, path: &str, body: &Value) -> Value {
     let answer = client.post(path, TOKEN, body);
     assert_eq!((answer.status, answer.content_type.as_str()), (200, "application/json"), "{path}");
@@ -18,11 +18,11 @@ fn whole(client: &Client, path: &str, body: &Value) -> Value {
 }
 
 #[test]
-fn a_transcript_of_many_pieces_is_read_as_it_was_written() {
+fn multi_piece_transcript_is_read_unchanged() {
     let worker = state_worker();
     let client = &worker.client;
     call(client, "/runs/transcript/owner", json!({ "runId": "r", "gen": "g" }));
-    // Large rows among small ones, and many small ones that make up pieces together.
+    // Large rows between small ones, and many small ones that fill pieces together.
     let large = LARGE.iter().map(|(text, times)| text.repeat(*times));
     let small = (0..3_000).map(|n| format!("{{\"n\":{n},\"text\":\"{}\"}}", "ü".repeat(100)));
     let rows: Vec<_> = large
@@ -45,12 +45,12 @@ fn a_transcript_of_many_pieces_is_read_as_it_was_written() {
     }
     let read = whole(client, "/runs/transcript/read", &json!({ "runId": "r" }));
     assert!(read == json!({ "rows": rows, "attachments": attachments }), "as it was written");
-    // And the object is none the worse for it.
+    // The object still works.
     assert!(whole(client, "/runs/transcript/read", &json!({ "runId": "r" })) == read);
 }
 
 #[test]
-fn live_events_of_many_pieces_are_all_there_in_order() {
+fn multi_piece_live_events_are_complete_and_ordered() {
     let worker = state_worker();
     let client = &worker.client;
     let run = json!({
@@ -69,7 +69,7 @@ fn live_events_of_many_pieces_are_all_there_in_order() {
 }
 
 #[test]
-fn a_ledger_of_many_pieces_is_read_in_its_order() {
+fn multi_piece_ledger_is_ordered() {
     let worker = state_worker();
     let client = &worker.client;
     let diagnosis = json!({ "findings": [], "eventCount": 0, "verdict": "", "byCategory": {} });
@@ -84,11 +84,11 @@ fn a_ledger_of_many_pieces_is_read_in_its_order() {
 }
 
 #[test]
-fn reading_tens_of_megabytes_time_and_again_takes_less_than_thrice_as_much_memory() {
+fn repeated_large_reads_have_bounded_memory() {
     let mut worker = state_worker();
     let client = &worker.client;
     call(client, "/runs/transcript/owner", json!({ "runId": "r", "gen": "g" }));
-    // Text of two bytes a character in JavaScript, as soon as it is a string there.
+    // The text has two bytes per character as a JavaScript string.
     let part = "a line of \"quoted\" text ✓\n".repeat(50_000);
     for idx in 0..24 {
         let rows = json!([{ "idx": idx, "part": 0, "json": part }]);
@@ -98,7 +98,7 @@ fn reading_tens_of_megabytes_time_and_again_takes_less_than_thrice_as_much_memor
             json!({ "runId": "r", "gen": "g", "rows": rows, "attachments": [] }),
         );
     }
-    // What writing left behind is not to be counted, nor what a first request sets up.
+    // Excludes memory of the writes and of the first request.
     worker.kill_and_restart();
     call(&worker.client, "/runs/transcript/read", json!({ "runId": "unknown" }));
     let mut bytes = 0;
@@ -112,7 +112,7 @@ fn reading_tens_of_megabytes_time_and_again_takes_less_than_thrice_as_much_memor
 }
 
 #[test]
-fn a_reader_that_leaves_in_the_middle_harms_nobody() {
+fn disconnected_reader_does_not_affect_others() {
     let worker = state_worker();
     let client = &worker.client;
     call(client, "/runs/transcript/owner", json!({ "runId": "r", "gen": "g" }));

@@ -1,8 +1,8 @@
-//! The deployed ledger held to the executable model (`ars_testkit::ledger`), as the native one is in `shared/runs`:
-//! the same sequences, through HTTP, objects and the runtime's own SQLite, with a kill -9 in some of them.
+//! The deployed ledger against the executable model (`ars_testkit::ledger`), with the same sequences as the native one
+//! in `shared/runs`: through HTTP, objects and the runtime's SQLite, some with a kill -9.
 //!
-//! The Worker goes by its own clock, so no sequence depends on how long it takes. Not here: crashes within a request
-//! (natively), and kills under parallel writers (`crash`).
+//! The Worker uses its own clock, so no sequence depends on its duration. Not here: crashes within a request (native),
+//! and kills under parallel writers (`crash`).
 
 use std::cell::RefCell;
 
@@ -14,19 +14,19 @@ use serde_json::{Value, json};
 
 use crate::records::now;
 
-/// Sequences.
+/// Number of sequences.
 const CASES: u32 = 300;
-/// How long a request and a restart before it may take: leases count from when the Worker reads its clock.
+/// Maximum duration of a request and a preceding restart. Leases start when the Worker reads its clock.
 const SLACK_MS: i64 = 20_000;
 
 #[test]
-fn every_answer_is_the_models_on_the_real_runtime() {
+fn deployed_ledger_matches_the_model() {
     let edge = RefCell::new(Edge { worker: state_worker(), sequence: 0, kills: 0 });
     let world = World::on_the_edge(i64::try_from(now()).unwrap());
     let config = Config {
         source_file: Some(file!()),
         failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("regressions"))),
-        // A step of the shrinking takes as long as a sequence; few are enough to read what is left.
+        // A shrinking step takes as long as a sequence, and few steps are enough for a readable result.
         max_shrink_iters: 500,
         ..Config::with_cases(CASES)
     };
@@ -54,10 +54,10 @@ struct Edge {
 }
 
 impl Edge {
-    /// Turns to a store that holds nothing.
+    /// Selects an empty store.
     fn begin(&mut self) {
         self.sequence += 1;
-        // A transcript knows no store: its run is its key.
+        // Transcripts are keyed by run, not by store.
         for run in World::RUNS {
             assert_eq!(self.call("/runs/transcript/clear", &json!({ "runId": run }), 0).0, 200);
         }
@@ -72,7 +72,7 @@ impl Subject for Edge {
         (answer.status, answer.body)
     }
 
-    /// Where in the request is not for a client to say: the process is killed as soon as it has answered.
+    /// Kills the process right after its answer, because a client cannot choose a point within the request.
     fn call_and_crash(&mut self, path: &str, body: &Value, now: i64, _: Fault) -> Outcome {
         let (status, answer) = self.call(path, body, now);
         self.worker.kill_and_restart();

@@ -1,7 +1,6 @@
-//! What only the deployed whole can show: that what was acknowledged stays, under kills and many writers, and that it
-//! is small (document 2 sections 3.3 and 4.3).
+//! Properties that only the deployed Worker shows: durability under kills and concurrent writers, and its size.
 //!
-//! What each route answers is in `tests/contract`.
+//! `tests/contract` tests the answers of each route.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

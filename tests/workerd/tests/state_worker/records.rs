@@ -1,20 +1,20 @@
-//! Records and calls for the tests beside.
+//! Records and calls for the other tests.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use ars_tests_workerd::{Client, TOKEN};
 use serde_json::{Value, json};
 
-/// The store the bot uses.
+/// Store key of the bot.
 pub const STORE: &str = "runs:default";
 
-/// Milliseconds since the epoch.
+/// Returns milliseconds since the epoch.
 pub fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     u64::try_from(since.as_millis()).unwrap()
 }
 
-/// A finished run with this many events.
+/// Returns a finished run with this many events.
 pub fn record(id: &str, finished_at: u64, events: u64) -> Value {
     let stored: Vec<_> = (1..=events)
         .map(|seq| json!({ "seq": seq, "type": "text", "text": format!("line {seq} ✓") }))
@@ -40,7 +40,7 @@ pub fn record(id: &str, finished_at: u64, events: u64) -> Value {
     })
 }
 
-/// A call with the right bearer and the usual store; it must succeed.
+/// Sends an authorized request to the default store, which must succeed.
 pub fn call(client: &Client, path: &str, mut body: Value) -> Value {
     if let Some(body) = body.as_object_mut() {
         body.entry("storeKey").or_insert_with(|| json!(STORE));
@@ -50,7 +50,7 @@ pub fn call(client: &Client, path: &str, mut body: Value) -> Value {
     answer.body
 }
 
-/// Puts a record that must be stored.
+/// Puts a record, which must be stored.
 pub fn put(client: &Client, record: &Value) -> Value {
     let answer = call(client, "/runs/put", json!({ "record": record }));
     assert_eq!(answer["stored"], true, "{answer}");

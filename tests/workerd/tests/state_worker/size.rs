@@ -1,4 +1,4 @@
-//! What is shipped stays small.
+//! Size limits of the shipped build.
 
 use ars_tests_workerd::state_worker_build;
 use ars_workerd::{WORKER_GZIP_LIMIT, build_state_worker};

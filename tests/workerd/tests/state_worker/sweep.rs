@@ -1,9 +1,7 @@
-//! The alarm of the shipped object: it sweeps what the retention hides, in as many goes as it takes, and is set again
-//! (state-worker supplement section 7.2).
+//! The alarm of the shipped object: it sweeps rows hidden by the retention, in several batches, and is set again.
 //!
-//! A month passes while the runtime is stopped: the finished runs and the alarm are moved into the past, in the files
-//! that the runtime keeps them in (docs/platform.md). Not here: what a sweep deletes in every case (natively,
-//! `shared/runs`).
+//! The test moves finished runs and the alarm a month into the past while the runtime is stopped, in the runtime's
+//! files (docs/platform.md). Not here: the exact rows that a sweep deletes (`shared/runs`).
 
 use std::path::Path;
 use std::thread;
@@ -16,24 +14,24 @@ use serde_json::json;
 
 use crate::records::{call, now, put, record};
 
-/// The class whose alarm it is.
+/// Class of the object.
 const CLASS: &str = "RunStore";
-/// Longer than the retention, which is 30 days.
+/// Longer than the retention of 30 days.
 const A_MONTH_MS: i64 = 31 * 24 * 60 * 60 * 1000;
-/// From one sweep to the next.
+/// Interval between sweeps.
 const SWEEP_EVERY_MS: i64 = 6 * 60 * 60 * 1000;
-/// Longest wait for a sweep.
+/// Timeout for a sweep.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How often it is looked for.
+/// Polling interval.
 const LOOK: Duration = Duration::from_millis(50);
 
 #[test]
-fn an_alarm_sweeps_what_has_expired_spares_the_rest_and_is_set_again_for_the_objects_next_life() {
+fn alarm_sweeps_expired_runs_and_is_set_again() {
     let mut worker = state_worker();
     put(&worker.client, &record("kept", now(), 3));
     live(&worker.client);
-    // A sweep deletes 1,000 at most, so that the first 1,100 take two alarms, and two settings of the next. Each look
-    // at whether a sweep has been costs a run: there are more than there are looks.
+    // A sweep deletes at most 1,000 runs, so 1,100 take two alarms. Each poll deletes a run, so there are more runs than
+    // polls.
     for expired in [1_100, 400] {
         for n in 0..expired {
             put(&worker.client, &record(&old(n), now(), 1));
@@ -57,7 +55,7 @@ fn old(n: i64) -> String {
     format!("old-{n:04}")
 }
 
-/// A run that lives, with two events and no record.
+/// Claims a run with two events and no record.
 fn live(client: &Client) {
     let run = json!({
         "runId": "live", "threadKey": "live", "gen": "gen-1", "leaseMs": 1000, "startedAt": now(), "meta": {},
@@ -68,8 +66,8 @@ fn live(client: &Client) {
     call(client, "/runs/append", json!({ "runId": "live", "gen": "gen-1", "events": events }));
 }
 
-/// Waits until the sweeps have deleted the newest expired run, which goes last. A hidden run shows itself to its
-/// deletion alone, so each look asks for another one.
+/// Waits until sweeps have deleted the newest expired run, which is deleted last. Only a deletion shows a hidden run, so
+/// each poll deletes another one.
 fn swept(client: &Client, expired: i64) {
     let until = Instant::now() + PATIENCE;
     for n in (0..expired).rev() {
@@ -86,7 +84,7 @@ fn database(path: &Path) -> NativeSql {
     NativeSql::open(path).unwrap()
 }
 
-/// Runs, events of theirs, and events of runs without a record.
+/// Returns the number of runs, of their events, and of events without a record.
 fn stored(worker: &Running) -> [i64; 3] {
     let counts = "SELECT (SELECT count(*) FROM runs), (SELECT count(*) FROM run_events WHERE run_id IN \
         (SELECT id FROM runs)), (SELECT count(*) FROM run_events WHERE run_id NOT IN (SELECT id FROM runs))";
@@ -94,16 +92,14 @@ fn stored(worker: &Running) -> [i64; 3] {
     [0, 1, 2].map(|column| rows[0].integer(column).unwrap())
 }
 
-/// Milliseconds until the alarm, by the object itself: it is set in one commit with what the sweep deletes. It counts
-/// nanoseconds.
+/// Returns milliseconds until the alarm, as stored by the object in nanoseconds, in the same commit as the sweep.
 fn due_in(worker: &Running) -> i64 {
     let object = database(&worker.database_of(CLASS));
     let rows = object.query("SELECT value / 1000000 FROM _cf_METADATA WHERE key = 1", &[]).unwrap();
     rows[0].integer(0).unwrap() - i64::try_from(now()).unwrap()
 }
 
-/// Moves what has a time back: the runs that are to expire, and the alarm where the object keeps it and where the
-/// runtime does.
+/// Moves the expiring runs and the alarm into the past, in the files of the object and of the runtime.
 fn a_month_passes(worker: &Running) {
     let object = database(&worker.database_of(CLASS));
     let month = [Value::from(A_MONTH_MS)];

@@ -1,4 +1,4 @@
-//! A finished run: one request puts it.
+//! A finished run, written by one put.
 
 use ars_runs::diagnosis;
 use ars_tests_workerd::Client;
@@ -17,13 +17,13 @@ pub struct Finished {
 }
 
 impl Finished {
-    /// One with this id.
+    /// Returns a record with this id.
     pub fn new(id: String) -> Self {
         let record = readable(record(&id, now(), EVENTS));
         Self { id, record }
     }
 
-    /// What can be read of it.
+    /// Reads the visible state of the record.
     pub fn seen(&self, client: &Client) -> Value {
         call(client, "/runs/get", json!({ "id": self.id }))
     }
@@ -42,12 +42,12 @@ impl Story for Finished {
         ("/runs/put", json!({ "record": self.record }))
     }
 
-    fn after(&self, told: u64) -> Value {
-        json!({ "record": if told == 0 { &Value::Null } else { &self.record } })
+    fn after(&self, done: u64) -> Value {
+        json!({ "record": if done == 0 { &Value::Null } else { &self.record } })
     }
 }
 
-/// A record that is read as it was written.
+/// Returns a record in the form in which it is read.
 pub fn readable(mut record: Value) -> Value {
     diagnosis::normalise(&mut record["diagnosis"]);
     record

@@ -1,5 +1,5 @@
-//! A live run as a bot has it: claimed; in each cycle events, a part of its transcript, a step, its state and a
-//! follow-up; finished, and its transcript cleared.
+//! A live run as written by a bot: a claim, cycles of events, a transcript part, a step, the state and a follow-up, and
+//! then a finish and a clear of the transcript.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 
 use super::{
     finished::readable,
-    story::{Story, Told},
+    story::{Progress, Story},
 };
 use crate::records::{call, now, record};
 
 /// Events of a batch.
 const BATCH: u64 = 32;
-/// Events of the record at the end: not those that were appended.
+/// Events of the final record, different from the appended ones.
 const EVENTS_AT_THE_END: u64 = 3;
 /// Requests before the first cycle: claim, owner.
 const BEFORE: u64 = 2;
@@ -22,7 +22,7 @@ const BEFORE: u64 = 2;
 const AFTER: u64 = 2;
 /// The generation that owns every run until the end.
 const GENERATION: &str = "gen-writing";
-/// The generation that takes them over.
+/// The generation that reclaims them.
 const NEXT: &str = "gen-next";
 
 /// The requests of a cycle, in their order.
@@ -47,13 +47,13 @@ pub struct Live {
 }
 
 impl Live {
-    /// One with this id and this many cycles.
+    /// Returns a run with this id and number of cycles.
     pub fn new(id: String, cycles: u64) -> Self {
         let record = readable(record(&id, now(), EVENTS_AT_THE_END));
         Self { id, cycles, started_at: now(), record }
     }
 
-    /// What can be read of it, with its row of the ledger.
+    /// Reads the visible state of the run, including its ledger row.
     pub fn seen(&self, client: &Client, ledger: &BTreeMap<String, Value>) -> Value {
         let run = json!({ "runId": self.id });
         json!({
@@ -81,20 +81,20 @@ impl Live {
         })
     }
 
-    /// How many of a cycle's requests of one kind are among the first `told` of all.
-    fn count(&self, told: u64, request: Request) -> u64 {
+    /// Returns how many of the first `done` requests are of this kind.
+    fn count(&self, done: u64, request: Request) -> u64 {
         let cycle = CYCLE.len() as u64;
-        let into = told.saturating_sub(BEFORE);
+        let into = done.saturating_sub(BEFORE);
         (into / cycle + u64::from(into % cycle > request as u64)).min(self.cycles)
     }
 
-    fn is_live(&self, told: u64) -> bool {
-        told >= 1 && told + AFTER <= self.len()
+    fn is_live(&self, done: u64) -> bool {
+        done >= 1 && done + AFTER <= self.len()
     }
 
-    /// What the next generation gets.
-    fn reclaimed(&self, told: u64) -> Value {
-        let count = |request| self.count(told, request);
+    /// Returns the expected entry of a reclaim.
+    fn reclaimed(&self, done: u64) -> Value {
+        let count = |request| self.count(done, request);
         let steps = count(Request::Step);
         let consumed = steps.checked_sub(1).map_or(0, consumed);
         let inbox: Vec<_> = (consumed..count(Request::Inbox))
@@ -144,12 +144,12 @@ impl Story for Live {
         }
     }
 
-    fn after(&self, told: u64) -> Value {
-        let count = |request| self.count(told, request);
-        let is_finished = told + 1 >= self.len();
-        let parts = if told == self.len() { 0 } else { count(Request::Transcript) };
+    fn after(&self, done: u64) -> Value {
+        let count = |request| self.count(done, request);
+        let is_finished = done + 1 >= self.len();
+        let parts = if done == self.len() { 0 } else { count(Request::Transcript) };
         json!({
-            "row": self.is_live(told).then(|| self.row(GENERATION, count(Request::State))),
+            "row": self.is_live(done).then(|| self.row(GENERATION, count(Request::State))),
             "events": match is_finished {
                 true => self.record["events"].clone(),
                 false => (0..count(Request::Append)).flat_map(events).collect(),
@@ -165,7 +165,7 @@ fn events(cycle: u64) -> Vec<Value> {
     (cycle * BATCH + 1..=(cycle + 1) * BATCH).map(event).collect()
 }
 
-/// Two parts and an attachment of each cycle.
+/// Returns two parts and an attachment per cycle.
 fn transcript(cycles: std::ops::Range<u64>) -> Value {
     let part =
         |cycle: u64, part: u64| json!({ "idx": cycle, "part": part, "json": format!("[{cycle},\"é\\n\"]") });
@@ -185,7 +185,7 @@ fn step(cycle: u64) -> Value {
     })
 }
 
-/// Follow-ups that a step has consumed: all but the newest.
+/// Returns the cursor of consumed follow-ups: all but the newest.
 fn consumed(cycle: u64) -> u64 {
     cycle.saturating_sub(1)
 }
@@ -198,23 +198,23 @@ fn follow_up(cycle: u64) -> Value {
     json!({ "text": format!("and {cycle} more ✓") })
 }
 
-/// The rows of the ledger by run. A lease goes by the Worker's clock.
+/// Returns the ledger rows by run. Leases follow the Worker's clock.
 pub fn ledger(client: &Client) -> BTreeMap<String, Value> {
     by_run(&call(client, "/runs/live", json!({})), |row| row)
 }
 
-/// Another generation takes every run that lives, with its last step and the follow-ups after it.
-pub fn check_reclaim(client: &Client, told: &mut [Told<Live>]) {
+/// Reclaims every live run by another generation, and checks the last steps and unread follow-ups.
+pub fn check_reclaim(client: &Client, stories: &mut [Progress<Live>]) {
     let request = json!({ "gen": NEXT, "leaseMs": 1000, "now": now() + 3_600_000 });
-    let taken = by_run(&call(client, "/runs/reclaim", request), |taken| &mut taken["row"]);
-    let live: Vec<_> = told.iter_mut().filter(|told| told.story.is_live(told.done)).collect();
-    assert_eq!(taken.len(), live.len(), "each live run is taken, and no other");
-    for told in live {
-        told.hold_to(&taken[&told.story.id], Live::reclaimed);
+    let reclaimed = by_run(&call(client, "/runs/reclaim", request), |reclaimed| &mut reclaimed["row"]);
+    let live: Vec<_> = stories.iter_mut().filter(|progress| progress.story.is_live(progress.done)).collect();
+    assert_eq!(reclaimed.len(), live.len(), "each live run is reclaimed, and no other");
+    for progress in live {
+        progress.check_state(&reclaimed[&progress.story.id], Live::reclaimed);
     }
 }
 
-/// Runs by their id, without their leases.
+/// Returns runs by id, without their leases.
 fn by_run(answer: &Value, row: impl Fn(&mut Value) -> &mut Value) -> BTreeMap<String, Value> {
     let entry = |run: &Value| {
         let mut run = run.clone();

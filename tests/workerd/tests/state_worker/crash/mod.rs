@@ -1,9 +1,9 @@
-//! Kills the runtime at random under parallel writers: what was acknowledged is there afterwards, as it was written,
-//! and nothing is there by half (document 2 section 4.3; the ledger's promises of state-worker supplement section 9).
+//! Kills the runtime at random under parallel writers. Afterwards all acknowledged writes are stored unchanged, and no
+//! write is partial.
 //!
-//! Each writer tells stories: requests in a fixed order, each of which changes what can be read. A story that was
-//! acknowledged up to some request reads as it should after that one, or after the next, which was under way at the
-//! kill. The moment of each kill is drawn from a seed that a failure names.
+//! Each writer sends stories: requests in a fixed order, each of which changes the visible state. A story acknowledged
+//! up to some request reads as after that request, or as after the next one, which was in flight at the kill. The time
+//! of each kill derives from a seed, which a failure prints.
 
 mod finished;
 mod live;
@@ -18,31 +18,31 @@ use ars_tests_workerd::{Client, Running, state_worker};
 use finished::Finished;
 use live::{Live, check_reclaim, ledger};
 use remembered::Remembered;
-use story::{Told, check, tell};
+use story::{Progress, check, send_until_killed};
 
-/// Kills.
+/// Number of kills.
 const ROUNDS: u64 = 20;
-/// Writers of each kind at once.
+/// Number of concurrent writers of each kind.
 const WRITERS: u64 = 2;
-/// Most acknowledgements that a round waits for before its kill.
+/// Maximum number of acknowledgements before a kill.
 const MOST_BEFORE_KILL: u64 = 150;
 
-/// What writers were told is kept.
+/// Progress of all writers.
 #[derive(Default)]
-struct Kept {
-    finished: Vec<Told<Finished>>,
-    live: Vec<Told<Live>>,
-    remembered: Vec<Told<Remembered>>,
+struct Writers {
+    finished: Vec<Progress<Finished>>,
+    live: Vec<Progress<Live>>,
+    remembered: Vec<Progress<Remembered>>,
 }
 
-impl Kept {
+impl Writers {
     fn extend(&mut self, more: Self) {
         self.finished.extend(more.finished);
         self.live.extend(more.live);
         self.remembered.extend(more.remembered);
     }
 
-    /// Every acknowledged write is there, and no write is there by half.
+    /// Checks that every acknowledged write is stored and no write is partial.
     fn check(&mut self, client: &Client) {
         let ledger = ledger(client);
         check(&mut self.finished, |story| story.seen(client));
@@ -52,36 +52,36 @@ impl Kept {
 }
 
 #[test]
-fn twenty_kills_under_parallel_writers_lose_nothing_that_was_acknowledged_and_leave_nothing_by_half() {
+fn kills_under_load_lose_no_acknowledged_write() {
     let mut worker = state_worker();
-    let mut kept = Kept::default();
+    let mut all = Writers::default();
     for round in 0..ROUNDS {
         let until = 1 + scramble(round) % MOST_BEFORE_KILL;
         eprintln!("round {round}: killed after {until} acknowledgements");
-        let mut told = write_until_killed(round, until, &mut worker);
+        let mut writers = write_until_killed(round, until, &mut worker);
         worker.restart();
-        told.check(&worker.client);
-        kept.extend(told);
+        writers.check(&worker.client);
+        all.extend(writers);
     }
-    // No later kill has taken anything back either, nor moved it on.
-    kept.check(&worker.client);
-    check_reclaim(&worker.client, &mut kept.live);
-    let is_whole = |told: &Told<Live>| told.is_whole();
-    assert!(kept.live.iter().any(is_whole) && !kept.live.iter().all(is_whole), "kills came at all stages");
+    // Later kills have not changed the state either.
+    all.check(&worker.client);
+    check_reclaim(&worker.client, &mut all.live);
+    let is_whole = |progress: &Progress<Live>| progress.is_whole();
+    assert!(all.live.iter().any(is_whole) && !all.live.iter().all(is_whole), "kills came at all stages");
     assert!(
-        kept.finished.len() > 100 && kept.remembered.len() >= 40,
+        all.finished.len() > 100 && all.remembered.len() >= 40,
         "too little was written to mean anything"
     );
 }
 
-/// The splitmix64 step: any two rounds differ in all their bits.
+/// The splitmix64 step, so that any two rounds differ in all bits.
 fn scramble(seed: u64) -> u64 {
     let mixed = seed.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     mixed ^ (mixed >> 31)
 }
 
-fn write_until_killed(round: u64, until: u64, worker: &mut Running) -> Kept {
+fn write_until_killed(round: u64, until: u64, worker: &mut Running) -> Writers {
     let acknowledged = AtomicU64::new(0);
     let client = worker.client.clone();
     let count = &acknowledged;
@@ -91,10 +91,16 @@ fn write_until_killed(round: u64, until: u64, worker: &mut Running) -> Kept {
             .map(|writer| {
                 let name = move |kind: &str, nth: u64| format!("r{round}-{kind}{writer}-{nth}");
                 (
-                    scope.spawn(move || tell(client, count, |nth| Finished::new(name("put", nth)))),
-                    // Runs of all lengths, among them one that ends as soon as it has begun.
-                    scope.spawn(move || tell(client, count, |nth| Live::new(name("live", nth), nth % 4))),
-                    scope.spawn(move || tell(client, count, |nth| Remembered::new(&name("memory", nth)))),
+                    scope.spawn(move || {
+                        send_until_killed(client, count, |nth| Finished::new(name("put", nth)))
+                    }),
+                    // Runs of all lengths, including one without a cycle.
+                    scope.spawn(move || {
+                        send_until_killed(client, count, |nth| Live::new(name("live", nth), nth % 4))
+                    }),
+                    scope.spawn(move || {
+                        send_until_killed(client, count, |nth| Remembered::new(&name("memory", nth)))
+                    }),
                 )
             })
             .collect();
@@ -102,14 +108,14 @@ fn write_until_killed(round: u64, until: u64, worker: &mut Running) -> Kept {
             thread::yield_now();
         }
         worker.kill();
-        let mut kept = Kept::default();
+        let mut all = Writers::default();
         for (finished, live, remembered) in writers {
-            kept.extend(Kept {
+            all.extend(Writers {
                 finished: finished.join().unwrap(),
                 live: live.join().unwrap(),
                 remembered: remembered.join().unwrap(),
             });
         }
-        kept
+        all
     })
 }

@@ -1,4 +1,4 @@
-//! A scope of memory: batches that supersede records of earlier ones, and records that are forgotten.
+//! A memory scope: batches that supersede records of earlier ones, and deleted records.
 
 use ars_tests_workerd::Client;
 use serde_json::{Value, json};
@@ -8,13 +8,13 @@ use crate::records::call;
 
 /// Records of a batch.
 const BATCH: u64 = 4;
-/// Of this many requests the last forgets a record; the others write a batch each.
+/// Of this many requests the last deletes a record, and the others write a batch each.
 const FORGET_EVERY: u64 = 4;
-/// Requests of a scope. All its records fit in one list, which has 50 at most.
+/// Requests of a scope. All its records fit into one list, which has at most 50.
 const REQUESTS: u64 = 12;
-/// Place in its batch of the record that the next batch supersedes.
+/// Index in its batch of the record that the next batch supersedes.
 const SUPERSEDED: u64 = 1;
-/// Place in its batch of the record that is forgotten.
+/// Index in its batch of the deleted record.
 const FORGOTTEN: u64 = 2;
 
 /// A scope.
@@ -23,12 +23,12 @@ pub struct Remembered {
 }
 
 impl Remembered {
-    /// One of this name.
+    /// Returns a scope of this name.
     pub fn new(name: &str) -> Self {
         Self { scope: format!("repo:crash/{name}") }
     }
 
-    /// What can be read of it: its records, and those that its index finds.
+    /// Reads the visible state of the scope: its records, and those that a query finds.
     pub fn seen(&self, client: &Client) -> Value {
         let list = |more: Value| {
             let mut body = json!({ "scopeKey": self.scope, "limit": 50 });
@@ -86,10 +86,10 @@ impl Story for Remembered {
         ("/write", json!({ "scopeKey": self.scope, "records": records }))
     }
 
-    fn after(&self, told: u64) -> Value {
-        let written = batches(told) * BATCH;
+    fn after(&self, done: u64) -> Value {
+        let written = batches(done) * BATCH;
         let is_superseded = |n: u64| n % BATCH == SUPERSEDED && n + BATCH - SUPERSEDED < written;
-        let forgotten: Vec<_> = (0..told)
+        let forgotten: Vec<_> = (0..done)
             .filter(|nth| is_forget(*nth))
             .map(|nth| (batches(nth) - 1) * BATCH + FORGOTTEN)
             .collect();
@@ -106,7 +106,7 @@ fn is_forget(nth: u64) -> bool {
     nth % FORGET_EVERY == FORGET_EVERY - 1
 }
 
-/// Batches among the first `told` requests.
-fn batches(told: u64) -> u64 {
-    told - told / FORGET_EVERY
+/// Returns the number of batches among the first `done` requests.
+fn batches(done: u64) -> u64 {
+    done - done / FORGET_EVERY
 }

@@ -1,4 +1,4 @@
-//! Requests in a fixed order, what can be read after each, and how far they were acknowledged.
+//! Requests in a fixed order, the visible state after each, and the acknowledged progress.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,38 +9,42 @@ use crate::records::STORE;
 
 /// Requests in a fixed order.
 pub trait Story {
-    /// For failures.
+    /// Returns the name, for failures.
     fn name(&self) -> &str;
 
-    /// How many there are.
+    /// Returns the number of requests.
     fn len(&self) -> u64;
 
-    /// The path and body of one, counted from 0.
+    /// Returns path and body of a request, counted from 0.
     fn request(&self, nth: u64) -> (&'static str, Value);
 
-    /// What can be read after the first `told` of them.
-    fn after(&self, told: u64) -> Value;
+    /// Returns the visible state after the first `done` requests.
+    fn after(&self, done: u64) -> Value;
 }
 
-/// A story as far as it was told.
-pub struct Told<S> {
+/// A story and its progress.
+pub struct Progress<S> {
     pub story: S,
-    /// Requests that are known to have been done.
+    /// Requests known to be complete.
     pub done: u64,
-    /// Whether one more may have been.
+    /// Whether one more may be complete.
     is_open: bool,
 }
 
-impl<S: Story> Told<S> {
-    /// Whether it was told to its end.
+impl<S: Story> Progress<S> {
+    /// Returns whether all requests are complete.
     pub fn is_whole(&self) -> bool {
         self.done == self.story.len()
     }
 }
 
-/// Tells one story after the other until the Worker is gone.
-pub fn tell<S: Story>(client: &Client, count: &AtomicU64, story: impl Fn(u64) -> S) -> Vec<Told<S>> {
-    let mut told = Vec::new();
+/// Sends stories one after the other until the Worker is killed.
+pub fn send_until_killed<S: Story>(
+    client: &Client,
+    count: &AtomicU64,
+    story: impl Fn(u64) -> S,
+) -> Vec<Progress<S>> {
+    let mut stories = Vec::new();
     for nth in 0.. {
         let story = story(nth);
         let acknowledged = |nth: &u64| {
@@ -51,15 +55,15 @@ pub fn tell<S: Story>(client: &Client, count: &AtomicU64, story: impl Fn(u64) ->
         };
         let done = (0..story.len()).take_while(acknowledged).count() as u64;
         let is_open = done < story.len();
-        told.push(Told { story, done, is_open });
+        stories.push(Progress { story, done, is_open });
         if is_open {
             break;
         }
     }
-    told
+    stories
 }
 
-/// Whether it succeeded; not once the Worker is gone. Any answer but a success ends the test.
+/// Returns whether the request succeeded, or `false` once the Worker is killed. Any other answer fails the test.
 fn try_call(client: &Client, path: &str, mut body: Value) -> bool {
     body["storeKey"] = json!(STORE);
     let bearer = format!("Bearer {TOKEN}");
@@ -73,18 +77,18 @@ fn try_call(client: &Client, path: &str, mut body: Value) -> bool {
     }
 }
 
-/// Holds each story to what can be read of it.
-pub fn check<S: Story>(told: &mut [Told<S>], seen: impl Fn(&S) -> Value) {
-    for told in told {
-        let seen = seen(&told.story);
-        told.hold_to(&seen, S::after);
+/// Compares each story with its visible state.
+pub fn check<S: Story>(stories: &mut [Progress<S>], seen: impl Fn(&S) -> Value) {
+    for progress in stories {
+        let seen = seen(&progress.story);
+        progress.check_state(&seen, S::after);
     }
 }
 
-impl<S: Story> Told<S> {
-    /// Fails unless it shows what it should after the requests that are done, or after the one that was under way at
-    /// the kill too; by what it shows, that is settled from then on. Of some requests a view shows nothing.
-    pub fn hold_to(&mut self, seen: &Value, after: impl Fn(&S, u64) -> Value) {
+impl<S: Story> Progress<S> {
+    /// Fails unless the state is that after the acknowledged requests, or after the one in flight at the kill too. The
+    /// state then settles which. Some requests do not change a view.
+    pub fn check_state(&mut self, seen: &Value, after: impl Fn(&S, u64) -> Value) {
         let Self { story, done, is_open } = self;
         if *is_open {
             let without = after(story, *done);

@@ -1,5 +1,5 @@
-//! The container's life as the object leads it: when it is started, what is answered while it is not up, and what ends it
-//! (document 1 sections 4.6 and 7, resident supplement 13). Not here: what replaces it (`versions`).
+//! The container's lifecycle in the object: its start, the answers while it is down, and its end. Not here: replacing it
+//! by another version (`versions`).
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -8,18 +8,18 @@ use ars_tests_workerd::{Answer, Running, edge_with_containers};
 use ars_workerd::{Settings, TICK_ROUTE};
 use serde_json::{Value, json};
 
-use crate::engine::{Engine, Health, Manner, PATIENCE, Port};
+use crate::engine::{Behavior, Engine, Health, Port, TIMEOUT};
 
-/// One token, whose subject may restart the bot.
+/// A token whose subject may restart the bot.
 pub const TOKENS: &str = r#"{"good":{"subject":"ann","scopes":["deploy:write"]}}"#;
-/// Between two looks at a condition.
-const LOOK: Duration = Duration::from_millis(20);
-/// Longer than the object takes for two looks at a container whose watch failed.
-const SOME_LOOKS: Duration = Duration::from_millis(2_500);
+/// Polling interval.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// Longer than two probes of a container with a failed watch.
+const TWO_PROBES: Duration = Duration::from_millis(2_500);
 
-pub fn world(manner: Manner) -> (Engine, Running) {
+pub fn world(behavior: Behavior) -> (Engine, Running) {
     let engine = Engine::start();
-    engine.set(|state| state.manner = manner);
+    engine.set(|state| state.behavior = behavior);
     let edge = edge_with_containers(engine.socket(), |settings| {
         Settings { ticks: true, ..settings }.secret("SERVICE_INGRESS_TOKENS", TOKENS)
     });
@@ -30,37 +30,37 @@ pub fn restart(edge: &Running, body: &Value) -> Answer {
     edge.client.post("/admin/restart", "good", body)
 }
 
-/// The number of the container that answers.
+/// Returns the number of the container that answers.
 pub fn number(edge: &Running) -> Value {
     let answer = edge.client.get("/anything");
     assert_eq!(answer.status, 200, "{answer:?}\n{}", edge.log());
     answer.body["number"].clone()
 }
 
-/// Asks until an answer is as wanted.
+/// Repeats a request until its answer satisfies a condition.
 #[track_caller]
-pub fn asked_until(edge: &Running, what: &str, holds: impl Fn(&Answer) -> bool) -> Answer {
+pub fn request_until(edge: &Running, what: &str, holds: impl Fn(&Answer) -> bool) -> Answer {
     let began = Instant::now();
     loop {
         let answer = edge.client.get("/anything");
         if holds(&answer) {
             return answer;
         }
-        assert!(began.elapsed() < PATIENCE, "not in time: {what}: {answer:?}\n{}", edge.log());
-        thread::sleep(LOOK);
+        assert!(began.elapsed() < TIMEOUT, "not in time: {what}: {answer:?}\n{}", edge.log());
+        thread::sleep(POLL_INTERVAL);
     }
 }
 
 #[test]
-fn the_first_request_starts_the_container_and_is_answered_by_it() {
-    let (engine, edge) = world(Manner::Willing);
+fn first_request_starts_the_container() {
+    let (engine, edge) = world(Behavior::Graceful);
     assert_eq!(number(&edge), json!(1));
     assert!(engine.state().started[0].contains(&"PORT=8080".to_owned()));
 }
 
 #[test]
-fn the_container_hears_the_name_by_which_its_caller_asked() {
-    let (engine, edge) = world(Manner::Willing);
+fn container_receives_the_callers_host() {
+    let (engine, edge) = world(Behavior::Graceful);
     let names = ["bot.example.com", "bot.example.com:8443", "127.0.0.1:1"];
     for name in names {
         let answer = edge.client.send("GET", "/anything", &[("host", name)], b"");
@@ -70,12 +70,12 @@ fn the_container_hears_the_name_by_which_its_caller_asked() {
 }
 
 #[test]
-fn a_bot_that_crashes_time_and_again_is_told_with_a_longer_and_longer_time_to_come_back() {
-    let (engine, edge) = world(Manner::Fails(1));
-    let mut told = Vec::new();
+fn repeated_crashes_increase_retry_after() {
+    let (engine, edge) = world(Behavior::Exits(1));
+    let mut retry_after = Vec::new();
     for starts in 2..=4 {
-        // The first crash is followed at once by the next start; each further one waits.
-        let answer = asked_until(&edge, "another start", |answer| {
+        // The first crash is followed by an immediate restart, later ones by a delayed one.
+        let answer = request_until(&edge, "another start", |answer| {
             assert_eq!(answer.status, 503, "{answer:?}");
             engine.state().started.len() == starts
         });
@@ -85,39 +85,39 @@ fn a_bot_that_crashes_time_and_again_is_told_with_a_longer_and_longer_time_to_co
             "detail": "the bot is not running or is starting; try again",
         });
         assert_eq!((answer.content_type.as_str(), &answer.body), ("application/json", &body));
-        told.extend(answer.retry_after);
+        retry_after.extend(answer.retry_after);
     }
-    assert_eq!(told, [1, 2, 4], "{}", edge.log());
-    engine.set(|state| state.manner = Manner::Willing);
-    asked_until(&edge, "a bot that no longer crashes", |answer| answer.status == 200);
+    assert_eq!(retry_after, [1, 2, 4], "{}", edge.log());
+    engine.set(|state| state.behavior = Behavior::Graceful);
+    request_until(&edge, "a bot that no longer crashes", |answer| answer.status == 200);
 }
 
 #[test]
-fn the_minutes_tick_starts_the_container_and_starts_it_again_after_an_end() {
-    let (engine, edge) = world(Manner::Willing);
+fn tick_starts_and_restarts_the_container() {
+    let (engine, edge) = world(Behavior::Graceful);
     for starts in 1..=2 {
         let began = Instant::now();
-        // One that comes before the end was noticed finds nobody; in a minute there is the next.
+        // A tick before the end was noticed has no effect. The next one comes in a minute.
         while engine.state().started.len() < starts {
             let tick = edge.client.get(TICK_ROUTE);
             assert_eq!((tick.status, &tick.body["outcome"]), (200, &json!("ok")), "{tick:?}\n{}", edge.log());
-            assert!(began.elapsed() < PATIENCE, "not started by a tick\n{}", edge.log());
+            assert!(began.elapsed() < TIMEOUT, "not started by a tick\n{}", edge.log());
         }
         engine.end(0);
     }
 }
 
 #[test]
-fn while_the_bot_is_down_only_a_holder_of_the_scope_is_told_so() {
+fn down_status_requires_the_scope() {
     let engine = Engine::start();
-    engine.set(|state| state.manner = Manner::Fails(1));
+    engine.set(|state| state.behavior = Behavior::Exits(1));
     let tokens = r#"{"good":{"subject":"ann","scopes":["deploy:write"]},"weak":{"subject":"bo"}}"#;
     let edge =
         edge_with_containers(engine.socket(), |settings| settings.secret("SERVICE_INGRESS_TOKENS", tokens));
     for force in [false, true] {
         let ask = |token| edge.client.post("/admin/restart", token, &json!({ "force": force }));
-        let told = ask("good");
-        assert_eq!((told.status, &told.body["stopping"]), (200, &json!(false)), "{told:?}");
+        let answer = ask("good");
+        assert_eq!((answer.status, &answer.body["stopping"]), (200, &json!(false)), "{answer:?}");
         let refused = ask("weak");
         assert_eq!((refused.status, &refused.body["ok"]), (403, &json!(false)), "{refused:?}");
         assert!(refused.body["error"].as_str().unwrap().contains("deploy:write"), "{refused:?}");
@@ -127,8 +127,8 @@ fn while_the_bot_is_down_only_a_holder_of_the_scope_is_told_so() {
 }
 
 #[test]
-fn a_bot_that_ignores_the_signal_is_destroyed_by_a_second_force_and_by_nothing_less() {
-    let (engine, edge) = world(Manner::Stubborn);
+fn second_force_destroys_an_unresponsive_bot() {
+    let (engine, edge) = world(Behavior::IgnoresSignals);
     assert_eq!(number(&edge), json!(1));
     let forced = restart(&edge, &json!({ "force": true }));
     assert_eq!((forced.status, &forced.body["forced"]), (202, &json!(true)), "{forced:?}");
@@ -136,42 +136,42 @@ fn a_bot_that_ignores_the_signal_is_destroyed_by_a_second_force_and_by_nothing_l
     assert_eq!(restart(&edge, &json!({})).status, 202);
     assert_eq!(number(&edge), json!(1), "it goes on answering");
     assert_eq!(engine.state().signals, ["SIGTERM"]);
-    engine.set(|state| state.manner = Manner::Willing);
+    engine.set(|state| state.behavior = Behavior::Graceful);
     assert_eq!(restart(&edge, &json!({ "force": true })).status, 202);
-    let answer = asked_until(&edge, "the next bot", |answer| answer.status == 200);
+    let answer = request_until(&edge, "the next bot", |answer| answer.status == 200);
     assert_eq!(answer.body["number"], json!(2), "{}", edge.log());
 }
 
 #[test]
-fn a_restart_of_a_bot_that_ends_while_it_is_asked_is_told_that_nothing_runs_to_whoever_may() {
+fn restart_of_an_ended_bot_requires_the_scope() {
     let both = r#"{"good":{"subject":"ann","scopes":["deploy:write"]},"weak":{"subject":"bo"}}"#;
-    // Its leave may still have come, or not.
+    // The permission may have arrived or not.
     for (token, body, answers, status) in [
         ("good", json!({}), true, 200),
         ("good", json!({ "force": true }), true, 200),
         ("good", json!({}), false, 200),
         ("weak", json!({}), false, 403),
     ] {
-        let (engine, mut edge) = world(Manner::Willing);
+        let (engine, mut edge) = world(Behavior::Graceful);
         edge.deploy(|mut settings| {
             settings.secrets.retain(|(name, _)| name != "SERVICE_INGRESS_TOKENS");
             settings.secret("SERVICE_INGRESS_TOKENS", both)
         });
         assert_eq!(number(&edge), json!(1));
-        engine.set(|state| state.silent = true);
+        engine.set(|state| state.withholds_permission = true);
         let answer = thread::scope(|scope| {
             let answer = scope.spawn(|| edge.client.post("/admin/restart", token, &body));
-            engine.until("the question", |state| state.asked > 0);
+            engine.until("the permission request", |state| state.permission_requests > 0);
             engine.end(0);
             let began = Instant::now();
             while !edge.log().contains("the container ended") {
-                assert!(began.elapsed() < PATIENCE, "its end was not noticed\n{}", edge.log());
-                thread::sleep(LOOK);
+                assert!(began.elapsed() < TIMEOUT, "its end was not noticed\n{}", edge.log());
+                thread::sleep(POLL_INTERVAL);
             }
-            engine.set(|state| state.silent = !answers);
+            engine.set(|state| state.withholds_permission = !answers);
             answer.join().unwrap()
         });
-        engine.set(|state| state.silent = false);
+        engine.set(|state| state.withholds_permission = false);
         assert_eq!(answer.status, status, "{token} {body}: {answer:?}");
         assert_eq!(answer.body["stopping"], if status == 200 { json!(false) } else { json!(null) });
         assert_eq!(engine.state().signals, Vec::<String>::new());
@@ -179,87 +179,87 @@ fn a_restart_of_a_bot_that_ends_while_it_is_asked_is_told_that_nothing_runs_to_w
     }
 }
 
-/// A world whose container runs on although the engine no longer tells of its end.
-fn lost() -> (Engine, Running) {
-    let (engine, edge) = world(Manner::Willing);
+/// Starts a container that keeps running after the engine lost its watch.
+fn unwatched() -> (Engine, Running) {
+    let (engine, edge) = world(Behavior::Graceful);
     assert_eq!(number(&edge), json!(1));
     engine.until("a watch", |state| state.watches > 0);
-    engine.set(|state| state.lost += 1);
+    engine.set(|state| state.lost_watches += 1);
     let began = Instant::now();
-    // What the failure of a watch was once taken for, an end, is what every answer here would show.
-    while !edge.log().contains("the watch of the container failed") || began.elapsed() < SOME_LOOKS {
+    // If the object mistook the failed watch for the container's end, every answer would show it.
+    while !edge.log().contains("the watch of the container failed") || began.elapsed() < TWO_PROBES {
         assert_eq!(number(&edge), json!(1), "{}", edge.log());
-        assert!(began.elapsed() < PATIENCE, "nothing failed\n{}", edge.log());
-        thread::sleep(LOOK);
+        assert!(began.elapsed() < TIMEOUT, "nothing failed\n{}", edge.log());
+        thread::sleep(POLL_INTERVAL);
     }
     assert_eq!(engine.state().started.len(), 1, "{}", edge.log());
     (engine, edge)
 }
 
 #[test]
-fn a_container_whose_watch_failed_goes_on_answering_until_it_ends_and_is_then_followed() {
-    let (engine, edge) = lost();
+fn unwatched_container_answers_until_it_ends() {
+    let (engine, edge) = unwatched();
     engine.end(137);
-    let answer = asked_until(&edge, "the next bot", |answer| answer.status == 200);
+    let answer = request_until(&edge, "the next bot", |answer| answer.status == 200);
     assert_eq!(answer.body["number"], json!(2));
 }
 
 #[test]
-fn a_lost_container_that_is_slow_or_says_too_much_is_there_all_the_same() {
-    let (engine, edge) = lost();
-    for health in [Health::TooLong, Health::KeptBack] {
+fn slow_or_verbose_unwatched_container_is_kept() {
+    let (engine, edge) = unwatched();
+    for health in [Health::TooLong, Health::Withheld] {
         engine.set(|state| (state.health, state.probed) = (health, 0));
-        // The next look comes only when the last one, which told nothing, was not taken for an end.
-        engine.until("a look after another", |state| state.probed > 1);
+        // Another probe shows that the object did not mistake the last one for the container's end.
+        engine.until("another probe", |state| state.probed > 1);
         assert_eq!(number(&edge), json!(1), "{health:?}: {}", edge.log());
-        engine.set(|state| state.health = Health::Told);
+        engine.set(|state| state.health = Health::Normal);
     }
     assert_eq!(engine.state().started.len(), 1, "{}", edge.log());
 }
 
 #[test]
-fn a_lost_container_is_given_up_when_several_looks_in_a_row_failed_and_no_earlier() {
-    let (engine, edge) = lost();
+fn unwatched_container_is_abandoned_after_several_failed_probes() {
+    let (engine, edge) = unwatched();
     let port = |port| engine.set(|state| (state.port, state.inspected, state.probed) = (port, 0, 0));
-    port(Port::Untold);
-    engine.until("a third look", |state| state.inspected > 2);
-    // One that is answered makes good for those before it.
+    port(Port::Failing);
+    engine.until("a third probe", |state| state.inspected > 2);
+    // A successful probe resets the count of failed ones.
     port(Port::Open);
-    engine.until("a look that is answered", |state| state.probed > 0);
+    engine.until("an answered probe", |state| state.probed > 0);
     assert_eq!(number(&edge), json!(1), "{}", edge.log());
-    port(Port::Untold);
-    engine.until("a fifth look", |state| state.inspected > 4);
+    port(Port::Failing);
+    engine.until("a fifth probe", |state| state.inspected > 4);
     port(Port::Open);
-    asked_until(&edge, "the next bot", |answer| answer.body["number"] == json!(2));
+    request_until(&edge, "the next bot", |answer| answer.body["number"] == json!(2));
 }
 
 #[test]
-fn a_lost_container_at_whose_port_nobody_listens_is_given_up_too() {
-    let (engine, edge) = lost();
+fn unwatched_container_with_closed_port_is_abandoned() {
+    let (engine, edge) = unwatched();
     engine.set(|state| (state.port, state.inspected) = (Port::Closed, 0));
-    engine.until("a fifth look", |state| state.inspected > 4);
+    engine.until("a fifth probe", |state| state.inspected > 4);
     engine.set(|state| state.port = Port::Open);
-    asked_until(&edge, "the next bot", |answer| answer.body["number"] == json!(2));
+    request_until(&edge, "the next bot", |answer| answer.body["number"] == json!(2));
 }
 
 #[test]
-fn a_container_whose_watch_failed_is_restarted_all_the_same() {
-    let (engine, edge) = lost();
+fn unwatched_container_can_be_restarted() {
+    let (engine, edge) = unwatched();
     assert_eq!(restart(&edge, &json!({})).status, 202, "{}", edge.log());
-    let answer = asked_until(&edge, "the next bot", |answer| answer.body["number"] == json!(2));
+    let answer = request_until(&edge, "the next bot", |answer| answer.body["number"] == json!(2));
     assert_eq!((answer.status, engine.state().started.len()), (200, 2));
 }
 
 #[test]
-fn an_edge_that_has_a_container_and_a_developers_bot_passes_nothing_on_and_says_why() {
+fn container_with_developer_bot_is_a_configuration_error() {
     let engine = Engine::start();
     let edge = edge_with_containers(engine.socket(), |settings| {
         settings.secret("SERVICE_INGRESS_TOKENS", TOKENS).secret("DEV_BOT_URL", "http://127.0.0.1:9")
     });
     for answer in [edge.client.get("/healthz"), restart(&edge, &json!({ "force": true }))] {
         assert_eq!(answer.status, 500, "{answer:?}");
-        let told = answer.body["error"].as_str().unwrap();
-        assert!(told.contains("DEV_BOT_URL") && told.contains("container"), "{told}");
+        let error = answer.body["error"].as_str().unwrap();
+        assert!(error.contains("DEV_BOT_URL") && error.contains("container"), "{error}");
     }
     assert_eq!(engine.state().started.len(), 0);
 }
