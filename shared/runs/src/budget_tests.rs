@@ -113,7 +113,7 @@ fn middle_spans_go_first_in_pairs() {
 }
 
 #[test]
-fn then_the_middle_goes_and_both_ends_stay() {
+fn middle_events_go_and_ends_stay() {
     let cut = fit(record((1..=40).map(|seq| text_event(seq, 60_000)).collect()));
     let kept = seqs(&cut);
     // 26 events fit, alternating between the first and the last.
@@ -125,7 +125,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn whatever_comes_in_fits_and_keeps_its_order(
+    fn any_record_fits_and_stays_ordered(
         sizes in prop::collection::vec((0_usize..90_000, 0_u8..4), 0..60),
     ) {
         let events = sizes.iter().enumerate().map(|(seq, (bytes, kind))| match kind {

@@ -42,7 +42,7 @@ mod tests {
     }
 
     #[test]
-    fn what_readers_see_otherwise_is_not() {
+    fn other_records_are_not_canonical() {
         for change in [
             |record: &mut Value| drop(record.as_object_mut().unwrap().remove("channelVisibility")),
             |record: &mut Value| record["bytes"] = json!(7),
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_stands_for_these_categories() {
+    fn version_matches_the_categories() {
         // A change here requires a new version, so that rows of the old one are parsed again.
         let known =
             "slow_tool,slow_model_turn,failed_tool,retry,setup_install,wrap_up,budget_hit,infra_failure";

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     budget,
-    record::{COST, HELD, RunRecord, SCHEMA_WITH_SPANS},
+    record::{COST, RESERVED_COST, RunRecord, SCHEMA_WITH_SPANS},
 };
 
 /// Texts of a row's `meta` that are copied into the record, besides those with a field of their own.
@@ -26,7 +26,7 @@ pub struct Closing {
     /// Cost as of the last stored step, in millionths of a dollar, if known.
     pub cost: Option<u64>,
     /// The run's reservation of the daily budget, if it may have cost more than `cost`.
-    pub held: Option<u64>,
+    pub reserved: Option<u64>,
 }
 
 /// Builds the closing record of a run within the byte budget, from its events as returned by `/runs/live-events`.
@@ -76,7 +76,7 @@ pub fn closing_record(run: &Reclaimed, mut events: Vec<Value>, closing: Closing)
             .iter()
             .filter_map(|name| Some(((*name).to_owned(), Value::from(text(name)?))))
             .chain(closing.cost.map(|cost| (COST.to_owned(), cost.into())))
-            .chain(closing.held.map(|held| (HELD.to_owned(), held.into())))
+            .chain(closing.reserved.map(|reserved| (RESERVED_COST.to_owned(), reserved.into())))
             .collect::<Map<_, _>>(),
     })
 }

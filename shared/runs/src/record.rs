@@ -12,7 +12,7 @@ pub const COST: &str = "costMicroUsd";
 pub const REFLECTION_COST: &str = "reflectionMicroUsd";
 /// Additional field of a closing record: the run's reservation of the daily budget in millionths of a dollar, if it may
 /// have cost more than is known. The day's total counts it, a receipt does not show it.
-pub const HELD: &str = "heldMicroUsd";
+pub const RESERVED_COST: &str = "heldMicroUsd";
 /// Schema version of records with spans.
 pub const SCHEMA_WITH_SPANS: u32 = 2;
 

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_policy_fills_floors_and_clamps() {
+    fn policy_is_filled_floored_and_clamped() {
         for (given, expected) in [
             ((None, None, None), (30, 5000, 2048 * MIB)),
             ((Some(7.9), Some(1.0), Some(f64::NAN)), (7, 1, 2048 * MIB)),

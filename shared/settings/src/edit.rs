@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn setting_changes_what_was_named_in_a_copy() {
+    fn set_changes_only_named_settings_in_a_copy() {
         let before =
             scopes(&json!({ "channels": { "C1": { "agent": "general", "models": { "review": "a/r" } } } }));
         let original = before.clone();
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_that_no_longer_fits_is_refused() {
+    fn oversized_change_is_rejected() {
         let full = Scopes::default().edit(Target::Org, |org| {
             let _ = org.mcp_servers.insert("a".into(), json!("x".repeat(crate::MAX_DOCUMENT_BYTES - 100)));
         });

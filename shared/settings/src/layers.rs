@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn the_agents_built_in_effort_comes_last() {
+    fn built_in_effort_has_lowest_precedence() {
         let mut full = full();
         let order: [(Effort, Silence); 7] = [
             (Effort::Low, |full| full.directive.2 = None),

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn an_override_replaces_the_file_where_it_speaks() {
+    fn overrides_replace_only_their_keys() {
         let file = json!({ "channels": { "C1": { "agent": "general", "effort": "low" }, "C2": { "agent": "review" } } });
         let file = Scopes::read(&file).unwrap();
         let overrides = Scopes::read(&json!({ "channels": { "C1": { "agent": "coding" } } })).unwrap();
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_has_at_most_its_bytes() {
+    fn document_size_is_limited() {
         let with = |bytes: usize| {
             let mut scopes = Scopes::default();
             let _ = scopes.org.mcp_servers.insert("a".into(), json!("x".repeat(bytes)));

@@ -47,7 +47,7 @@ fn integer_beyond_a_double_is_an_error() {
 }
 
 #[test]
-fn an_error_rolls_back_what_the_body_wrote() {
+fn error_rolls_back_the_body() {
     let sql = store();
     let failed: Result<(), SqlError> = sql.transaction(|| {
         insert(&sql, 1)?;
@@ -88,7 +88,7 @@ fn transactions_do_not_nest() {
 }
 
 #[test]
-fn what_the_edge_refuses_is_refused_here() {
+fn edge_limits_apply_natively() {
     let sql = store();
     for statement in ["BEGIN", " savepoint x", "PRAGMA user_version", "SELECT 1; SELECT 2"] {
         assert!(sql.query(statement, &[]).is_err(), "{statement}");
@@ -103,7 +103,7 @@ fn what_the_edge_refuses_is_refused_here() {
 }
 
 #[test]
-fn full_text_search_and_json_are_there() {
+fn full_text_search_and_json_are_available() {
     let sql = store();
     sql.execute("CREATE VIRTUAL TABLE f USING fts5(body)", &[]).unwrap();
     sql.execute("INSERT INTO f (body) VALUES ('a crab'), ('a fish')", &[]).unwrap();
@@ -115,7 +115,7 @@ fn full_text_search_and_json_are_there() {
 }
 
 #[test]
-fn a_file_is_private_and_keeps_its_rows() {
+fn files_are_private_and_durable() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.sqlite3");
     let sql = NativeSql::open(&path).unwrap();

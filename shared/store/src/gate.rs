@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn each_check_comes_before_all_that_follow_it() {
+    fn checks_run_in_order() {
         // Section 1.1: a request that fails a check and every later one is answered by the first.
         let nothing = Head { method: "GET", path: "/nowhere", authorization: None, content_length: None };
         assert_eq!(decide(&nothing), Err(Rejection::NotFound));

@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_is_not_json_stays_refused() {
+    fn invalid_json_is_rejected() {
         for text in ["", "{", r#""\ud83"#, r#""\u"#, "\"\\", "\\é", r#"\ud83d"#, "1e400", "[1,]", "{'a':1}"]
         {
             assert!(parse(text).is_err(), "{text}");

@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_come_as_they_are_and_in_order() {
+    fn texts_are_unchanged_and_ordered() {
         assert_eq!(answer("SELECT '{}' AS text, 1 AS place WHERE 0"), r#"{"list":[]}"#);
         let rows =
             r#"SELECT '{"a": 1.0}' AS text, 1 AS place UNION ALL SELECT '"é"', 3 UNION ALL SELECT NULL, 2"#;

@@ -101,7 +101,7 @@ mod tests {
     const STORE: Key = Key::Named("storeKey");
 
     #[test]
-    fn the_key_is_found_wherever_it_stands() {
+    fn key_is_found_at_any_position() {
         for body in [
             r#"{"storeKey":"runs:default"}"#,
             r#" {"record":{"storeKey":"other","deep":[[[{}]]]},"storeKey":"runs:default"} "#,

@@ -101,7 +101,7 @@ impl<'a> Visitor<'a> for Look {
         let mut seq = None;
         let mut kind = None;
         while let Some(key) = map.next_key::<std::borrow::Cow<'a, str>>()? {
-            let found = map.next_value::<Sound>()?;
+            let found = map.next_value::<Representable>()?;
             let place = match &*key {
                 "seq" => &mut seq,
                 "type" => &mut kind,
@@ -120,61 +120,61 @@ impl<'a> Visitor<'a> for Look {
 
 /// Visitor that accepts any value a tree could hold: without lone surrogates, and with numbers that are doubles.
 #[derive(Default)]
-struct Sound {
+struct Representable {
     number: Option<f64>,
     is_text: bool,
 }
 
-impl<'a> serde::Deserialize<'a> for Sound {
+impl<'a> serde::Deserialize<'a> for Representable {
     fn deserialize<D: Deserializer<'a>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(SoundVisitor)
+        deserializer.deserialize_any(RepresentableVisitor)
     }
 }
 
-struct SoundVisitor;
+struct RepresentableVisitor;
 
-impl<'a> Visitor<'a> for SoundVisitor {
-    type Value = Sound;
+impl<'a> Visitor<'a> for RepresentableVisitor {
+    type Value = Representable;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a value")
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<Sound, E> {
-        Ok(Sound::default())
+    fn visit_bool<E>(self, _: bool) -> Result<Representable, E> {
+        Ok(Representable::default())
     }
 
-    fn visit_unit<E>(self) -> Result<Sound, E> {
-        Ok(Sound::default())
+    fn visit_unit<E>(self) -> Result<Representable, E> {
+        Ok(Representable::default())
     }
 
-    fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<Sound, E> {
+    fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<Representable, E> {
         self.visit_f64(number as f64)
     }
 
-    fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<Sound, E> {
+    fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<Representable, E> {
         self.visit_f64(number as f64)
     }
 
-    fn visit_f64<E>(self, number: f64) -> Result<Sound, E> {
-        Ok(Sound { number: Some(number), is_text: false })
+    fn visit_f64<E>(self, number: f64) -> Result<Representable, E> {
+        Ok(Representable { number: Some(number), is_text: false })
     }
 
-    fn visit_str<E>(self, _: &str) -> Result<Sound, E> {
-        Ok(Sound { number: None, is_text: true })
+    fn visit_str<E>(self, _: &str) -> Result<Representable, E> {
+        Ok(Representable { number: None, is_text: true })
     }
 
-    fn visit_seq<A: SeqAccess<'a>>(self, mut list: A) -> Result<Sound, A::Error> {
-        while list.next_element::<Sound>()?.is_some() {}
-        Ok(Sound::default())
+    fn visit_seq<A: SeqAccess<'a>>(self, mut list: A) -> Result<Representable, A::Error> {
+        while list.next_element::<Representable>()?.is_some() {}
+        Ok(Representable::default())
     }
 
-    fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<Sound, A::Error> {
+    fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<Representable, A::Error> {
         // Ignoring a key would accept a lone surrogate in it.
-        while map.next_key::<Sound>()?.is_some() {
-            map.next_value::<Sound>()?;
+        while map.next_key::<Representable>()?.is_some() {
+            map.next_value::<Representable>()?;
         }
-        Ok(Sound::default())
+        Ok(Representable::default())
     }
 }
 
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_is_what_a_writer_without_options_writes() {
+    fn canonical_text_is_compact() {
         for value in [json!({ "a b": "c \" \\ \n /", "é": [1, -2.5, null] }), json!("\u{1F600} x")] {
             assert!(is_canonical(&value.to_string()), "{value}");
         }

@@ -13,16 +13,16 @@ use crate::{
 
 /// Checks one route.
 pub(crate) fn check(route: Route, subject: &mut impl Subject, sheet: &mut Sheet) {
-    let mut told = Told { sheet, redactor: Redactor::new(base()) };
-    told.order(route, subject);
-    told.bodies(route, subject);
-    told.keys(route, subject);
+    let mut report = Report { sheet, redactor: Redactor::new(base()) };
+    report.order(route, subject);
+    report.bodies(route, subject);
+    report.keys(route, subject);
 }
 
 /// Checks requests outside all routes: health, unknown paths, credentials.
 pub fn of_any_path(subject: &mut impl Subject) -> String {
     let mut sheet = Sheet::of("any path");
-    let mut told = Told { sheet: &mut sheet, redactor: Redactor::new(base()) };
+    let mut report = Report { sheet: &mut sheet, redactor: Redactor::new(base()) };
     for (method, path) in [
         ("GET", "/healthz"),
         ("GET", "/healthz?probe=1"),
@@ -43,13 +43,13 @@ pub fn of_any_path(subject: &mut impl Subject) -> String {
         ("POST", "/config/tickets/put"),
     ] {
         let sent = Sent { method, path, authorization: None, length: Length::True, body: b"" };
-        told.line(&format!("{method} {path}, anonymous"), &subject.send(&sent));
+        report.line(&format!("{method} {path}, anonymous"), &subject.send(&sent));
     }
     for (what, authorization) in credentials() {
         let body = br#"{"storeKey":"of-credentials","id":"a"}"#;
         let authorization = authorization.as_deref();
         let sent = Sent { method: "POST", path: "/runs/get", authorization, length: Length::True, body };
-        told.line(&format!("POST /runs/get, {what}"), &subject.send(&sent));
+        report.line(&format!("POST /runs/get, {what}"), &subject.send(&sent));
     }
     sheet.finish()
 }
@@ -71,12 +71,12 @@ fn credentials() -> Vec<(&'static str, Option<String>)> {
     ]
 }
 
-struct Told<'a> {
+struct Report<'a> {
     sheet: &'a mut Sheet,
     redactor: Redactor,
 }
 
-impl Told<'_> {
+impl Report<'_> {
     fn line(&mut self, what: &str, answer: &Answer) {
         if answer.status >= 400 {
             assert!(!error(answer).contains(TOKEN) && !error(answer).contains(WRONG), "{what}: {answer:?}");

@@ -9,9 +9,9 @@ use ars_tests_workerd::{Client, fixture};
 use serde_json::{Value, json};
 
 /// Timeout for an alarm, which is set at most 1.5 s ahead.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 /// Polling interval.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 fn ask(client: &Client, path: &str) -> Value {
     let answer = client.post_bytes(path, "", b"");
@@ -55,11 +55,11 @@ fn values_round_trip_and_parameters_are_doubles() {
 }
 
 /// Waits until the alarm has fired.
-fn rings(client: &Client) {
-    let until = Instant::now() + PATIENCE;
+fn wait_for_alarm(client: &Client) {
+    let until = Instant::now() + TIMEOUT;
     while ask(client, "/object/alarm/rung") != json!(1) {
         assert!(Instant::now() < until, "the alarm did not ring");
-        thread::sleep(LOOK);
+        thread::sleep(POLL_INTERVAL);
     }
 }
 
@@ -67,7 +67,7 @@ fn rings(client: &Client) {
 fn an_alarm_wakes_the_object() {
     let worker = fixture();
     ask(&worker.client, "/object/alarm/set");
-    rings(&worker.client);
+    wait_for_alarm(&worker.client);
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn alarm_survives_a_kill() {
     ask(&worker.client, "/object/alarm/set-ahead");
     assert_eq!(ask(&worker.client, "/object/alarm/rung"), json!(0));
     worker.kill_and_restart();
-    rings(&worker.client);
+    wait_for_alarm(&worker.client);
 }
 
 #[test]
@@ -115,6 +115,6 @@ fn alarm_panic_keeps_the_object_and_retries() {
     let worker = fixture();
     ask(&worker.client, "/object/alarm/panic");
     // Each poll is a request to an object that has panicked or is about to.
-    rings(&worker.client);
+    wait_for_alarm(&worker.client);
     assert!(worker.log().contains("on purpose"), "{}", worker.log());
 }

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bounds_hold_exactly() {
+    fn bounds_are_exact() {
         let channels = |count| json!({ "kind": "channels-in", "channelIds": ids(count) });
         assert!(parse(&channels(100)).is_ok());
         assert!(parse(&channels(101)).is_err());

@@ -7,7 +7,7 @@ use ars_testkit::ledger::{
 };
 use proptest::prelude::*;
 
-use crate::model::{agree, cases};
+use crate::model::{assert_matches_model, cases};
 
 /// Number of sequences.
 const CASES: u32 = 5000;
@@ -17,7 +17,7 @@ proptest! {
 
     #[test]
     fn crashed_requests_are_atomic(sequence in sequences(&World::crashing())) {
-        agree(&World::crashing(), &sequence)?;
+        assert_matches_model(&World::crashing(), &sequence)?;
     }
 }
 
@@ -56,7 +56,7 @@ fn lands_whole_or_not_at_all(request: &Operation) {
             moment(request.clone(), Some(crash)),
             moment(Operation::LiveEvents { run: "r1" }, None),
         ]);
-        agree(&world, &sequence).unwrap();
+        assert_matches_model(&world, &sequence).unwrap();
     }
 }
 
@@ -68,8 +68,9 @@ fn batch_of_many_statements_is_atomic() {
 
 #[test]
 fn flush_of_many_statements_is_atomic() {
-    let news = |run, events| RunFlush { run, events, after: 0 };
-    let runs = vec![news("r2", large(1..=10)), news("r3", large(1..=1)), news("r1", large(12..=MANY))];
+    let flush_of = |run, events| RunFlush { run, events, after: 0 };
+    let runs =
+        vec![flush_of("r2", large(1..=10)), flush_of("r3", large(1..=1)), flush_of("r1", large(12..=MANY))];
     for lease_ms in [None, Some(60_000)] {
         let runs = runs.clone();
         lands_whole_or_not_at_all(&Operation::Flush { generation: "g1", lease_ms, runs });

@@ -18,7 +18,7 @@ fn claim(run: &str, generation: &str) -> Value {
         "startedAt": NOW, "meta": {}, "system": "", "tools": [] } })
 }
 
-fn news(run: &str, events: usize) -> Value {
+fn entry(run: &str, events: usize) -> Value {
     let events: Vec<_> = (1..=events).map(|seq| json!({ "seq": seq, "type": "text" })).collect();
     json!({ "runId": run, "events": events, "inboxAfter": 0 })
 }
@@ -38,7 +38,7 @@ fn statements(runs: usize) -> u32 {
     for run in &names {
         assert_eq!(native.call("/runs/claim", &claim(run, "g1"), NOW).0, 200);
     }
-    let body = flush(&names.iter().map(|run| news(run, 2)).collect::<Vec<_>>(), Some(30_000));
+    let body = flush(&names.iter().map(|run| entry(run, 2)).collect::<Vec<_>>(), Some(30_000));
     let answered = |statement: &u32| {
         let outcome = native.call_and_crash("/runs/flush", &body, NOW, Fault::Statement(*statement));
         matches!(outcome, Outcome::Answered(200, _))
@@ -64,7 +64,7 @@ fn flush_writes_only_events_and_leases() {
     for (events, lease_ms, rows) in [(0, None, 0), (4, None, 8), (0, Some(1000), 2), (9, Some(1000), 20)] {
         store.sql().execute("DELETE FROM run_events", &[]).unwrap();
         let before = written();
-        let runs = ["r1", "r2", "r3", "r4"].map(|run| news(run, events));
+        let runs = ["r1", "r2", "r3", "r4"].map(|run| entry(run, events));
         let answer = ask(RunVerb::Flush, &flush(&runs, lease_ms));
         assert!(answer.contains(r#""inbox":[{"seq":1"#), "{answer}");
         assert_eq!(written() - before, rows, "{events} events each, lease {lease_ms:?}");

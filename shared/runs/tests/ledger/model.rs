@@ -16,7 +16,7 @@ pub fn cases(number: u32) -> ProptestConfig {
 }
 
 /// Plays a sequence against the native store and the model.
-pub fn agree(world: &World, sequence: &Sequence) -> TestCaseResult {
+pub fn assert_matches_model(world: &World, sequence: &Sequence) -> TestCaseResult {
     let mut native = Native::new();
     let mut twin = Twin::default();
     let played = play(&mut native, &mut twin, world, sequence);
@@ -28,7 +28,7 @@ proptest! {
     #![proptest_config(cases(CASES))]
 
     #[test]
-    fn every_answer_is_the_models(sequence in sequences(&World::calm())) {
-        agree(&World::calm(), &sequence)?;
+    fn every_answer_matches_the_model(sequence in sequences(&World::calm())) {
+        assert_matches_model(&World::calm(), &sequence)?;
     }
 }

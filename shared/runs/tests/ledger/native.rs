@@ -93,7 +93,7 @@ impl Databases {
     fn emptied(self) -> Self {
         for sql in [&self.runs, &self.transcripts] {
             for (table, _) in
-                tables(sql).iter().filter(|(table, _)| !IN_A_NEW_STORE.contains(&table.as_str()))
+                tables(sql).iter().filter(|(table, _)| !INITIAL_TABLES.contains(&table.as_str()))
             {
                 sql.execute(&format!("DELETE FROM {table}"), &[]).unwrap();
             }
@@ -103,7 +103,7 @@ impl Databases {
 }
 
 /// Tables with rows in a new store.
-const IN_A_NEW_STORE: [&str; 2] = ["_migrations", "retention"];
+const INITIAL_TABLES: [&str; 2] = ["_migrations", "retention"];
 
 fn tables(sql: &Sql) -> Vec<Table> {
     let names = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'";

@@ -11,7 +11,7 @@ use crate::native::Native;
 /// Number of examined sequences.
 const SEQUENCES: usize = 500;
 /// Minimum occurrences of each situation.
-const LEAST: usize = 10;
+const MIN_OCCURRENCES: usize = 10;
 
 #[test]
 fn sequences_cover_every_situation() {
@@ -26,7 +26,7 @@ fn sequences_cover_every_situation() {
     }
     for situation in SITUATIONS {
         let times = tally.0.get(*situation).copied().unwrap_or_default();
-        assert!(times >= LEAST, "{situation}: {times} times; there were {:#?}", tally.0);
+        assert!(times >= MIN_OCCURRENCES, "{situation}: {times} times; there were {:#?}", tally.0);
     }
 }
 

@@ -3,7 +3,7 @@
 use ars_testkit::ledger::{World, sequences};
 use proptest::prelude::*;
 
-use crate::model::{agree, cases};
+use crate::model::{assert_matches_model, cases};
 
 /// Number of sequences.
 const CASES: u32 = 1000;
@@ -13,6 +13,6 @@ proptest! {
 
     #[test]
     fn transcript_writes_are_fenced_and_atomic(sequence in sequences(&World::of_transcripts())) {
-        agree(&World::of_transcripts(), &sequence)?;
+        assert_matches_model(&World::of_transcripts(), &sequence)?;
     }
 }

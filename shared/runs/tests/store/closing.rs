@@ -1,13 +1,14 @@
 //! Closing records of reclaimed runs, checked by the store's validator.
 
-use ars_runs::{COST, Closing, HELD, RunRecord, closing_record};
+use ars_runs::{COST, Closing, RESERVED_COST, RunRecord, closing_record};
 use ars_types::RunStatus;
 use ars_wire::ledger::Reclaimed;
 use serde_json::{Value, json};
 
 use crate::support::{NOW, store, with};
 
-const TAKEN: Closing = Closing { status: RunStatus::Interrupted, finished_at: NOW, cost: None, held: None };
+const RECLAIMED: Closing =
+    Closing { status: RunStatus::Interrupted, finished_at: NOW, cost: None, reserved: None };
 
 fn reclaimed(meta: Value) -> Reclaimed {
     serde_json::from_value(json!({
@@ -40,28 +41,28 @@ fn closing_record_has_requester_and_known_facts() {
     let meta = json!({ "agent": "coding", "model": "p/m", "channelId": "http:c", "userId": "http:u", "threadKey": "old",
         "channelVisibility": "machine", "repo": "acme/app", "sourceUrl": "https://x", "userName": "U", "effort": "high",
         "label": "fix it", "receivedAt": NOW - 6000 });
-    let record = stored(&reclaimed(meta), events(&[1, 2, 3]), TAKEN);
-    let told = serde_json::to_value(&record).unwrap();
+    let record = stored(&reclaimed(meta), events(&[1, 2, 3]), RECLAIMED);
+    let stored = serde_json::to_value(&record).unwrap();
     let expected = json!({
         "id": "r1", "label": "fix it", "agent": "coding", "model": "p/m", "channelId": "http:c", "userId": "http:u",
         "threadKey": "http:t1", "channelVisibility": "machine", "repo": "acme/app", "startedAt": NOW - 5000,
         "finishedAt": NOW, "receivedAt": NOW - 6000, "stepCount": 4, "schema": 2, "status": "interrupted",
         "eventCount": 3, "storedEventCount": 3, "truncated": false, "events": events(&[1, 2, 3]),
-        "diagnosis": told["diagnosis"], "sourceUrl": "https://x", "userName": "U",
+        "diagnosis": stored["diagnosis"], "sourceUrl": "https://x", "userName": "U",
     });
-    assert_eq!(told, expected);
-    assert_eq!(told["diagnosis"]["eventCount"], 3);
+    assert_eq!(stored, expected);
+    assert_eq!(stored["diagnosis"]["eventCount"], 3);
 }
 
 #[test]
-fn whatever_the_row_says_the_record_is_accepted() {
+fn any_row_gives_an_accepted_record() {
     let broken = json!({ "agent": 1, "model": null, "channelId": [], "channelVisibility": "open", "repo": {},
         "receivedAt": "soon", "userName": null });
     for meta in [json!({}), broken] {
         let mut run = reclaimed(meta);
         run.last_step = None;
         let untyped = vec![json!({ "seq": 1 }), json!(null)];
-        let closing = Closing { status: RunStatus::Completed, finished_at: 0, ..TAKEN };
+        let closing = Closing { status: RunStatus::Completed, finished_at: 0, ..RECLAIMED };
         let record = stored(&run, untyped, closing);
         assert_eq!((record.channel_id.as_str(), record.step_count, record.received_at), ("", None, None));
         assert_eq!(record.channel_visibility.as_str(), "unknown");
@@ -73,29 +74,32 @@ fn whatever_the_row_says_the_record_is_accepted() {
 
 #[test]
 fn event_count_includes_missing_events() {
-    let record = stored(&reclaimed(json!({})), events(&[2, 3, 7]), TAKEN);
+    let record = stored(&reclaimed(json!({})), events(&[2, 3, 7]), RECLAIMED);
     assert_eq!((record.event_count, record.stored_event_count, record.truncated), (7, 3, true));
-    let none = stored(&reclaimed(json!({})), vec![], TAKEN);
+    let none = stored(&reclaimed(json!({})), vec![], RECLAIMED);
     assert_eq!((none.event_count, none.truncated), (0, false));
 }
 
 #[test]
-fn a_closing_record_keeps_within_the_byte_budget() {
+fn closing_record_fits_the_byte_budget() {
     let long = |seq: u64| with(events(&[seq]).remove(0), json!({ "text": "x".repeat(60_000) }));
-    let record = stored(&reclaimed(json!({})), (1..=40).map(long).collect(), TAKEN);
+    let record = stored(&reclaimed(json!({})), (1..=40).map(long).collect(), RECLAIMED);
     assert!(record.truncated && record.stored_event_count < 40 && record.event_count == 40);
 }
 
 #[test]
 fn closing_record_has_the_cost() {
-    let told =
-        |cost| stored(&reclaimed(json!({})), vec![], Closing { cost, ..TAKEN }).extra.get(COST).cloned();
-    assert_eq!((told(Some(4_500)), told(Some(0)), told(None)), (Some(json!(4_500)), Some(json!(0)), None));
+    let cost_of =
+        |cost| stored(&reclaimed(json!({})), vec![], Closing { cost, ..RECLAIMED }).extra.get(COST).cloned();
+    assert_eq!(
+        (stored(Some(4_500)), stored(Some(0)), stored(None)),
+        (Some(json!(4_500)), Some(json!(0)), None)
+    );
 }
 
 #[test]
 fn closing_record_has_reservation_and_cost() {
-    let closing = Closing { cost: Some(4_500), held: Some(9_000), ..TAKEN };
-    let told = stored(&reclaimed(json!({})), vec![], closing).extra;
-    assert_eq!((&told[COST], &told[HELD]), (&json!(4_500), &json!(9_000)));
+    let closing = Closing { cost: Some(4_500), reserved: Some(9_000), ..RECLAIMED };
+    let extra = stored(&reclaimed(json!({})), vec![], closing).extra;
+    assert_eq!((&extra[COST], &extra[RESERVED_COST]), (&json!(4_500), &json!(9_000)));
 }

@@ -36,7 +36,7 @@ fn pages_follow_the_seq_with_a_cursor() {
 }
 
 #[test]
-fn an_answer_is_literally_this() {
+fn answer_is_exact() {
     let store = filled();
     let answer = store.0.events(r#"{"storeKey":"runs:default","id":"r","limit":1}"#, NOW).unwrap();
     assert_eq!(answer, r#"{"events":[{"type":"x","seq":1}],"nextAfterSeq":1}"#);
@@ -86,7 +86,7 @@ fn page_of_corrupt_events_has_a_cursor() {
 }
 
 #[test]
-fn one_runs_events_are_not_anothers() {
+fn events_of_runs_are_separate() {
     let store = filled();
     store.put(with(record("r2", NOW), json!({ "events": events([3]) })));
     assert_eq!(store.events(json!({ "id": "r2" })), page(&[3], None));

@@ -19,7 +19,7 @@ fn get_fills_visibility_and_categories() {
 }
 
 #[test]
-fn an_answer_is_literally_this() {
+fn answer_is_exact() {
     let store = store();
     store.put(with(record("r1", 1_699_999_999_999), json!({ "channelVisibility": "dm" })));
     let total = r#"{"count":0,"durationMs":0}"#;
@@ -40,7 +40,7 @@ fn an_unknown_run_is_null() {
 }
 
 #[test]
-fn an_id_that_is_none_is_refused() {
+fn invalid_id_is_rejected() {
     let store = store();
     for id in
         [json!(""), json!("a b"), json!("a/b"), json!("é"), json!("x".repeat(65)), json!(1), Value::Null]

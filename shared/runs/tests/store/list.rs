@@ -28,7 +28,7 @@ fn item_has_the_size_and_no_events() {
 }
 
 #[test]
-fn an_empty_store_answers_literally_this() {
+fn empty_store_answer_is_exact() {
     assert_eq!(store().0.list(r#"{"storeKey":"runs:default"}"#, NOW).unwrap(), r#"{"items":[]}"#);
 }
 
@@ -63,7 +63,7 @@ fn full_last_page_has_a_cursor() {
 }
 
 #[test]
-fn an_answer_with_a_cursor_ends_literally_so() {
+fn answer_with_cursor_is_exact() {
     let answer = numbered(2).0.list(r#"{"limit":1}"#, NOW).unwrap();
     assert!(answer.ends_with(r#"],"nextBefore":{"finishedAt":1700000000000,"id":"r000"}}"#), "{answer}");
 }
@@ -139,7 +139,7 @@ fn since_is_inclusive() {
 }
 
 #[test]
-fn filters_are_exact_and_all_must_hold() {
+fn filters_are_exact_and_combined() {
     let store = store();
     for (id, changes) in [
         ("a", json!({ "agent": "coding", "channelId": "C1" })),

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::support::{DAY, NOW, events, record, refusal, store, with, without};
 
 #[test]
-fn a_first_put_answers_literally_this() {
+fn first_put_answer_is_exact() {
     let body = json!({ "storeKey": "runs:default", "record": record("r1", NOW) }).to_string();
     assert_eq!(
         store().0.put(&body, NOW).unwrap(),
@@ -71,7 +71,7 @@ fn each_record_field_has_a_refusal() {
 }
 
 #[test]
-fn the_body_and_the_record_must_be_objects() {
+fn body_and_record_must_be_objects() {
     let store = store();
     for body in ["", "{", "null", "[]", "\"x\"", "1", "{\"record\":1e400}"] {
         let refusal = refusal(store.0.put(body, NOW));
@@ -83,7 +83,7 @@ fn the_body_and_the_record_must_be_objects() {
 }
 
 #[test]
-fn what_is_not_checked_is_taken() {
+fn unchecked_fields_are_accepted() {
     let store = store();
     for (id, changes) in [
         ("empty-texts", json!({ "channelId": "", "userId": "", "threadKey": "" })),
@@ -133,7 +133,7 @@ fn equal_version_keeps_events_and_replaces_row() {
 }
 
 #[test]
-fn a_final_record_replaces_its_tombstone_whole() {
+fn final_record_replaces_its_tombstone() {
     let store = store();
     let tombstone =
         json!({ "status": "interrupted", "events": events(1..=9), "eventCount": 9, "label": "gone" });
@@ -209,7 +209,7 @@ fn bytes_is_the_serialized_record_size() {
 }
 
 #[test]
-fn a_record_of_many_events_arrives_whole() {
+fn record_with_many_events_is_complete() {
     let store = store();
     let events: Vec<_> =
         (1..=2_000).map(|seq| json!({ "type": "x", "text": "y".repeat(900), "seq": seq })).collect();

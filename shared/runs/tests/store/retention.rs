@@ -138,7 +138,7 @@ fn hidden_new_record_is_deleted_first() {
 }
 
 #[test]
-fn time_alone_hides_and_the_sweep_deletes() {
+fn expired_runs_hide_until_the_sweep_deletes_them() {
     let store = store();
     store.put(record("r", NOW));
     let edge = NOW + 30 * DAY;
@@ -199,7 +199,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn reads_show_exactly_what_the_policy_keeps(
+    fn reads_match_the_policy(
         runs in history(), days in 1_i64..40, max_runs in 1_i64..30, later in 0_i64..20,
     ) {
         use ars_runs::retention::{Row, kept};

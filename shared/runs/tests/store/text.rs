@@ -63,7 +63,7 @@ fn lone_surrogate_becomes_the_replacement_character() {
 }
 
 #[test]
-fn of_duplicate_keys_the_last_counts_everywhere() {
+fn last_duplicate_key_wins_everywhere() {
     let event = r#"{"type":1,"seq":9,"type":"b","seq":3,"x":{"y":1,"y":2}}"#;
     let store = put_raw("r", json!({ "events": ["RAW"] }), event);
     assert_eq!(store.get("r")["events"], json!([{ "type": "b", "seq": 3, "x": { "y": 2 } }]));

@@ -66,7 +66,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn the_store_shows_exactly_what_the_predicate_allows(predicates in prop::collection::vec(predicate(), 8)) {
+    fn store_matches_the_predicate(predicates in prop::collection::vec(predicate(), 8)) {
         thread_local!(static RUNS: (Store, Vec<(String, Subject<'static>)>) = every_kind_of_run());
         RUNS.with(|(store, subjects)| predicates.iter().for_each(|predicate| agree(store, subjects, predicate)));
     }

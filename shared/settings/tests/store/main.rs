@@ -78,7 +78,7 @@ fn stale_version_is_rejected_without_a_change() {
 }
 
 #[test]
-fn one_key_is_nothing_to_another() {
+fn keys_are_independent() {
     let store = store();
     store.put(&json!({ "of": "overrides" }), &json!(0));
     let other = |verb, body: &str| store.0.answer(verb, body, 0).unwrap();

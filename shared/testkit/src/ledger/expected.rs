@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn only_leases_may_differ_and_only_so_far() {
+    fn only_leases_may_differ_within_slack() {
         let wanted = Expected::ok(json!({ "row": { "leaseUntil": 1000, "startedAt": 1000 } }));
         assert!(wanted.check(200, &json!({ "row": { "leaseUntil": 1005, "startedAt": 1000.0 } }), 5).is_ok());
         assert!(wanted.check(200, &json!({ "row": { "leaseUntil": 1006, "startedAt": 1000 } }), 5).is_err());

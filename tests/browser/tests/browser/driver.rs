@@ -17,9 +17,9 @@ use tokio::{
 };
 
 /// Timeout, generous for a busy machine.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 /// Polling interval.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Debian's browser. Its arguments keep it off the network and out of the home directory.
 const CHROMIUM: &str = "/usr/bin/chromium";
@@ -100,14 +100,14 @@ impl Browser {
 
     /// Waits until an expression is true.
     pub async fn wait(&self, expression: &str) {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + TIMEOUT;
         while self.eval(&format!("Boolean({expression})")).await != json!(true) {
             if Instant::now() > until {
                 let page = self.eval("document.body?.innerText").await;
                 let console = self.console().await;
                 panic!("never true: {expression}; the page says: {page}; the console says: {console:?}");
             }
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 

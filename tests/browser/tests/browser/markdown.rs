@@ -67,7 +67,7 @@ const HEAVY: [&str; 12] = [
 ];
 
 /// Timeout per text, generous for a busy machine and far below the time of a quadratic renderer.
-const PATIENCE_MS: u32 = 2000;
+const TIMEOUT_MS: u32 = 2000;
 
 async fn on_a_page(test: impl AsyncFnOnce(&Browser)) {
     with_browser(async |browser| {
@@ -80,7 +80,7 @@ async fn on_a_page(test: impl AsyncFnOnce(&Browser)) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn text_becomes_these_nodes() {
+async fn text_renders_as_expected() {
     on_a_page(async |browser| {
         for (text, expected) in CASES {
             let link = "LINK $1>";
@@ -96,7 +96,7 @@ async fn text_becomes_these_nodes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_text_takes_long() {
+async fn rendering_is_fast() {
     on_a_page(async |browser| {
         for text in HEAVY {
             let script = format!(
@@ -104,7 +104,7 @@ async fn no_text_takes_long() {
             );
             let took = browser.eval(&script).await;
             assert_eq!(took[1], json!(true), "{text}");
-            assert!(took[0].as_f64().unwrap() < f64::from(PATIENCE_MS), "{text} took {took} ms");
+            assert!(took[0].as_f64().unwrap() < f64::from(TIMEOUT_MS), "{text} took {took} ms");
         }
     })
     .await;

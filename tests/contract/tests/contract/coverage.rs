@@ -8,14 +8,14 @@ use ars_wire::state::Route;
 use crate::TABLES;
 
 /// Minimum number of cases. A smaller table tests only the behavior common to all routes.
-const FEWEST_CASES: usize = 3;
+const MIN_CASES: usize = 3;
 
 #[test]
 fn every_route_has_a_table_of_cases() {
     let tables: Vec<_> = TABLES.iter().map(|(_, make)| make(0)).collect();
     for route in Route::all() {
         let cases = tables.iter().filter(|table| table.route() == route).map(|table| table.len());
-        assert!(cases.sum::<usize>() >= FEWEST_CASES, "{} has no cases", route.path());
+        assert!(cases.sum::<usize>() >= MIN_CASES, "{} has no cases", route.path());
     }
 }
 

@@ -77,7 +77,7 @@ async fn citations_and_server_tools_arrive() {
 }
 
 #[tokio::test]
-async fn errors_raise_the_clients_own_types() {
+async fn errors_raise_the_clients_types() {
     let cases = [
         (400, "invalid_request_error", "BadRequestError"),
         (401, "authentication_error", "AuthenticationError"),
@@ -111,7 +111,7 @@ async fn broken_streams_fail_in_the_client() {
 }
 
 #[tokio::test]
-async fn the_client_tries_again_when_told_to() {
+async fn client_honors_retry_headers() {
     let fake = FakeAnthropic::start().await;
     let busy = Reply::error(529, "overloaded_error", "busy").header("retry-after", "0.01");
     let limited = Reply::error(429, "rate_limit_error", "slow down").header("retry-after-ms", "10");

@@ -43,7 +43,7 @@ async fn conversation_with_tools_is_understood() {
 }
 
 #[tokio::test]
-async fn errors_raise_the_clients_own_types() {
+async fn errors_raise_the_clients_types() {
     let cases = [
         (400, "invalid_request_error", "BadRequestError"),
         (401, "invalid_api_key", "AuthenticationError"),
@@ -76,7 +76,7 @@ async fn broken_streams_fail_in_the_client() {
 }
 
 #[tokio::test]
-async fn the_client_tries_again_when_told_to() {
+async fn client_honors_retry_headers() {
     let fake = FakeOpenAi::start().await;
     let limited = Reply::error(429, "rate_limit_exceeded", "slow down").header("retry-after-ms", "10");
     fake.push([limited, Reply::text("done")]);

@@ -143,7 +143,7 @@ fn foreign_host_never_reaches_a_developer_bot() {
 }
 
 #[test]
-fn the_minutes_tick_reaches_a_developers_bot() {
+fn tick_reaches_a_developer_bot() {
     let (sender, received) = mpsc::channel();
     let bot = Upstream::start(move |call: Call<'_>| {
         sender.send(call.head.target().to_owned()).unwrap();

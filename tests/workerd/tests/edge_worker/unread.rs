@@ -117,7 +117,7 @@ fn large_body_gets_the_misconfiguration_answer() {
 }
 
 #[test]
-fn a_restart_is_refused_to_whoever_sends_much() {
+fn large_body_gets_the_restart_rejection() {
     let edge = edge_worker("http://127.0.0.1:9", Some(TOKENS));
     assert_arrives(&edge, "/admin/restart", "localhost", 401);
 }

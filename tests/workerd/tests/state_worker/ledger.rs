@@ -31,7 +31,7 @@ fn deployed_ledger_matches_the_model() {
         ..Config::with_cases(CASES)
     };
     let played = TestRunner::new(config).run(&sequences(&world), |sequence| {
-        agree(&mut edge.borrow_mut(), &world, &sequence).map_err(TestCaseError::fail)
+        assert_matches_model(&mut edge.borrow_mut(), &world, &sequence).map_err(TestCaseError::fail)
     });
     if let Err(failure) = played {
         panic!("{failure}");
@@ -39,7 +39,7 @@ fn deployed_ledger_matches_the_model() {
     assert!(edge.borrow().kills > 0, "no sequence met a kill");
 }
 
-fn agree(edge: &mut Edge, world: &World, sequence: &Sequence) -> Result<(), String> {
+fn assert_matches_model(edge: &mut Edge, world: &World, sequence: &Sequence) -> Result<(), String> {
     edge.begin();
     let mut twin = Twin::with_slack(SLACK_MS);
     play(edge, &mut twin, world, sequence)?;

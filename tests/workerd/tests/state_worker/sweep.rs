@@ -17,13 +17,13 @@ use crate::records::{call, now, put, record};
 /// Class of the object.
 const CLASS: &str = "RunStore";
 /// Longer than the retention of 30 days.
-const A_MONTH_MS: i64 = 31 * 24 * 60 * 60 * 1000;
+const MONTH_MS: i64 = 31 * 24 * 60 * 60 * 1000;
 /// Interval between sweeps.
 const SWEEP_EVERY_MS: i64 = 6 * 60 * 60 * 1000;
 /// Timeout for a sweep.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 /// Polling interval.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 #[test]
 fn alarm_sweeps_expired_runs_and_is_set_again() {
@@ -39,7 +39,7 @@ fn alarm_sweeps_expired_runs_and_is_set_again() {
         worker.kill();
         assert_eq!(stored(&worker), [expired + 1, expired + 3, 2]);
         assert!((1..=SWEEP_EVERY_MS).contains(&due_in(&worker)), "it is set");
-        a_month_passes(&worker);
+        advance_one_month(&worker);
         worker.restart();
 
         swept(&worker.client, expired);
@@ -69,13 +69,13 @@ fn live(client: &Client) {
 /// Waits until sweeps have deleted the newest expired run, which is deleted last. Only a deletion shows a hidden run, so
 /// each poll deletes another one.
 fn swept(client: &Client, expired: i64) {
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + TIMEOUT;
     for n in (0..expired).rev() {
         if call(client, "/runs/delete", json!({ "id": old(n) }))["deleted"] == json!(false) {
             return;
         }
         assert!(Instant::now() < until, "no alarm has swept");
-        thread::sleep(LOOK);
+        thread::sleep(POLL_INTERVAL);
     }
     panic!("every run was there to be deleted by hand: no alarm has swept");
 }
@@ -100,9 +100,9 @@ fn due_in(worker: &Running) -> i64 {
 }
 
 /// Moves the expiring runs and the alarm into the past, in the files of the object and of the runtime.
-fn a_month_passes(worker: &Running) {
+fn advance_one_month(worker: &Running) {
     let object = database(&worker.database_of(CLASS));
-    let month = [Value::from(A_MONTH_MS)];
+    let month = [Value::from(MONTH_MS)];
     object.execute("UPDATE runs SET finished_at = finished_at - ? WHERE id LIKE 'old-%'", &month).unwrap();
     let own =
         "UPDATE _cf_METADATA SET value = value - CAST(? AS INTEGER) * 1000000 WHERE key = 1 RETURNING 1";

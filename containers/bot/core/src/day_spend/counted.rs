@@ -3,7 +3,7 @@
 use std::{collections::HashMap, time::Duration};
 
 use ars_bot_ports::{RunStore, StoreError, StoreErrorKind};
-use ars_runs::{HELD, REFLECTION_COST};
+use ars_runs::{REFLECTION_COST, RESERVED_COST};
 use ars_types::{RunId, UnixMillis};
 use ars_wire::{Moment, ledger::LiveRun, runs::ListRequest};
 use serde_json::Value;
@@ -161,5 +161,5 @@ fn day_of(now: UnixMillis) -> UnixMillis {
 fn cost_in(item: &Value) -> Option<u64> {
     let reflection = item[REFLECTION_COST].as_u64().unwrap_or(0);
     let cost = item[COST].as_u64().map(|cost| cost.saturating_add(reflection));
-    cost.max(item[HELD].as_u64())
+    cost.max(item[RESERVED_COST].as_u64())
 }

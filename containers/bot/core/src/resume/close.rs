@@ -47,7 +47,7 @@ pub(super) async fn close(
     let owner = live.owner(&run.row.run_id);
     let cost = run.last_step.as_ref().and_then(Saved::of).and_then(|saved| saved.cost());
     let held = hold.as_ref().map(|hold| hold.cap().run_microusd).filter(|_| may_have_cost_more(&run, cost));
-    let closing = Closing { status, finished_at: context.clock().now(), cost, held };
+    let closing = Closing { status, finished_at: context.clock().now(), cost, reserved: held };
     // The claim of a run that went on without the ledger may reach it after the run's end: its record stays.
     let record = Policy::RECORD.run(&owner.run_id, || context.store().get(&owner.run_id)).await?;
     let ended = record.filter(|record| !history::is_provisional(record));

@@ -24,7 +24,7 @@ proptest! {
     fn only_the_ledger_changes_live_events(
         sequence in sequences(&World::crashing()),
     ) {
-        hold(&World::crashing(), &sequence, NothingTaken::default())?;
+        hold(&World::crashing(), &sequence, LiveEventsStay::default())?;
     }
 }
 
@@ -71,7 +71,7 @@ fn appended<'a>(operation: &'a Operation, rows: &[Value]) -> Vec<(Name, &'a [Eve
         Operation::Append { writer, events } => vec![(writer.run, events)],
         Operation::Flush { generation, runs, .. } => {
             let owned = |run| row(rows, run).is_some_and(|row| row["ownerGen"] == *generation);
-            runs.iter().filter(|news| owned(news.run)).map(|news| (news.run, &*news.events)).collect()
+            runs.iter().filter(|flush| owned(flush.run)).map(|flush| (flush.run, &*flush.events)).collect()
         }
         _ => Vec::new(),
     }
@@ -79,9 +79,9 @@ fn appended<'a>(operation: &'a Operation, rows: &[Value]) -> Vec<(Name, &'a [Eve
 
 /// The seqs of live runs. Only an append or flush may replace one.
 #[derive(Default)]
-struct NothingTaken(BTreeMap<Name, BTreeSet<i64>>);
+struct LiveEventsStay(BTreeMap<Name, BTreeSet<i64>>);
 
-impl NothingTaken {
+impl LiveEventsStay {
     fn look(native: &mut Native, now: i64) -> BTreeMap<Name, BTreeSet<i64>> {
         let rows = live(native, now);
         let live = World::RUNS.iter().filter(|run| row(&rows, run).is_some());
@@ -89,7 +89,7 @@ impl NothingTaken {
     }
 }
 
-impl Observer<Native> for NothingTaken {
+impl Observer<Native> for LiveEventsStay {
     fn before(&mut self, native: &mut Native, _: &Operation, now: i64) {
         self.0 = Self::look(native, now);
     }

@@ -24,12 +24,12 @@ proptest! {
     fn finish_deletes_all_live_rows(
         sequence in sequences(&World::crashing().without_history()),
     ) {
-        hold(&World::crashing().without_history(), &sequence, NothingLeft)?;
+        hold(&World::crashing().without_history(), &sequence, NoLiveRows)?;
     }
 
     #[test]
     fn finish_writes_the_same_record_as_put(sequence in sequences(&World::crashing())) {
-        hold(&World::crashing(), &sequence, AsPut)?;
+        hold(&World::crashing(), &sequence, SameAsPut)?;
     }
 
     #[test]
@@ -40,9 +40,9 @@ proptest! {
     }
 }
 
-struct NothingLeft;
+struct NoLiveRows;
 
-impl Observer<Native> for NothingLeft {
+impl Observer<Native> for NoLiveRows {
     fn after(&mut self, native: &mut Native, attempt: Attempt<'_>) -> Result<(), String> {
         let Attempt { operation, now, outcome } = attempt;
         let Some(run) = finished(operation, outcome) else { return Ok(()) };
@@ -54,9 +54,9 @@ impl Observer<Native> for NothingLeft {
     }
 }
 
-struct AsPut;
+struct SameAsPut;
 
-impl Observer<Native> for AsPut {
+impl Observer<Native> for SameAsPut {
     fn after(&mut self, native: &mut Native, attempt: Attempt<'_>) -> Result<(), String> {
         let Attempt { operation, now, outcome } = attempt;
         let (Operation::Finish { record, .. }, Some(run)) = (operation, finished(operation, outcome)) else {

@@ -19,8 +19,8 @@ proptest! {
     }
 
     #[test]
-    fn a_refused_or_rolled_back_request_changes_nothing(sequence in sequences(&World::crashing())) {
-        hold(&World::crashing(), &sequence, RefusedIsNothing::default())?;
+    fn rejected_request_changes_nothing(sequence in sequences(&World::crashing())) {
+        hold(&World::crashing(), &sequence, RejectionChangesNothing::default())?;
     }
 
     #[test]
@@ -32,7 +32,7 @@ proptest! {
     fn reclaim_takes_only_orphaned_runs(
         sequence in sequences(&World::crashing().without_history()),
     ) {
-        hold(&World::crashing().without_history(), &sequence, OthersLeft::default())?;
+        hold(&World::crashing().without_history(), &sequence, OnlyOrphansReclaimed::default())?;
     }
 }
 
@@ -49,9 +49,9 @@ impl Observer<Native> for OneRunPerThread {
 
 /// A refusal is a 400, a 409, or `ok: false`.
 #[derive(Default)]
-struct RefusedIsNothing(Vec<Table>);
+struct RejectionChangesNothing(Vec<Table>);
 
-impl Observer<Native> for RefusedIsNothing {
+impl Observer<Native> for RejectionChangesNothing {
     fn before(&mut self, native: &mut Native, _: &Operation, _: i64) {
         self.0 = native.dump();
     }
@@ -97,9 +97,9 @@ impl Observer<Native> for FinishingOnce {
 
 /// A reclaim changes the owner of exactly the runs that other generations handed off or whose lease expired.
 #[derive(Default)]
-struct OthersLeft(Vec<Value>);
+struct OnlyOrphansReclaimed(Vec<Value>);
 
-impl Observer<Native> for OthersLeft {
+impl Observer<Native> for OnlyOrphansReclaimed {
     fn before(&mut self, native: &mut Native, _: &Operation, now: i64) {
         self.0 = live(native, now);
     }

@@ -26,10 +26,10 @@ fn event(seq: i64, text: &str) -> Value {
 
 /// Returns the entry of run `r` without events.
 fn quiet() -> Value {
-    news("r", &[])
+    entry("r", &[])
 }
 
-fn news(run: &str, events: &[Value]) -> Value {
+fn entry(run: &str, events: &[Value]) -> Value {
     json!({ "runId": run, "events": events, "inboxAfter": 0 })
 }
 
@@ -57,13 +57,13 @@ fn fields(table: &mut Table) {
         with(flush(&[]), json!({ "runs": runs }))
     });
     table.refuses("runs[1]", &[json!(null), json!(7), json!(WRONG), json!([])], |run| flush(&[quiet(), run]));
-    let many = |count: usize| (0..count).map(|n| news(&format!("r{n}"), &[])).collect::<Vec<_>>();
+    let many = |count: usize| (0..count).map(|n| entry(&format!("r{n}"), &[])).collect::<Vec<_>>();
     table.case("more runs than a request takes").refused("runs", flush(&many(501)));
     table.case("no runs are told of none").ok(flush(&[]));
     table
         .case("a run that stands twice")
         .given("/runs/claim", claimed())
-        .refused("runs[2].runId", flush(&[news("r", &[event(1, "a")]), news("s", &[]), quiet()]))
+        .refused("runs[2].runId", flush(&[entry("r", &[event(1, "a")]), entry("s", &[]), quiet()]))
         .then("/runs/live-events", events_of("r"));
 }
 
@@ -72,7 +72,7 @@ fn fields_of_a_run(table: &mut Table) {
         let place = format!("runs[1].{field}");
         table
             .case(format!("{field} of a run must be there"))
-            .refused(&place, flush(&[news("s", &[]), without(quiet(), field)]));
+            .refused(&place, flush(&[entry("s", &[]), without(quiet(), field)]));
     }
     table.refuses("runs[0].runId", &wrong_ids(), |id| flush(&[with(quiet(), json!({ "runId": id }))]));
     let wrong = [json!(null), json!(-1), json!(0.5), json!("0"), json!(WRONG)];
@@ -84,15 +84,15 @@ fn fields_of_a_run(table: &mut Table) {
     });
     let seqs = [json!(null), json!(0), json!(-1), json!(1.5), json!("1"), json!(9_007_199_254_740_993_i64)];
     table.refuses("runs[0].events[1].seq", &seqs, |seq| {
-        flush(&[news("r", &[event(1, "a"), json!({ "seq": seq, "type": "text" })])])
+        flush(&[entry("r", &[event(1, "a"), json!({ "seq": seq, "type": "text" })])])
     });
-    table.refuses("runs[0].events[1]", &no_objects(), |wrong| flush(&[news("r", &[event(1, "a"), wrong])]));
+    table.refuses("runs[0].events[1]", &no_objects(), |wrong| flush(&[entry("r", &[event(1, "a"), wrong])]));
     table
         .case("one bad event refuses the whole request and names it")
         .given_each("/runs/claim", ["r", "s"].map(|id| claim(run(id, id, "g1"))))
         .refused(
             "runs[1].events[1].seq",
-            beat(1000, &[news("r", &[event(1, "a")]), news("s", &[event(1, "b"), event(0, "c")])]),
+            beat(1000, &[entry("r", &[event(1, "a")]), entry("s", &[event(1, "b"), event(0, "c")])]),
         )
         .then("/runs/live-events", events_of("r"))
         .then("/runs/live", json!({}));
@@ -101,13 +101,13 @@ fn fields_of_a_run(table: &mut Table) {
         .given_each("/runs/claim", ["r", "s"].map(|id| claim(run(id, id, "g1"))))
         .refused(
             "runs[1].events[0]",
-            flush(&[news("r", &[event(1, "a")]), news("s", &[event(1, &"x".repeat(65_536))])]),
+            flush(&[entry("r", &[event(1, "a")]), entry("s", &[event(1, &"x".repeat(65_536))])]),
         )
         .then("/runs/live-events", events_of("r"));
 }
 
 fn ownership(table: &mut Table, now: i64) {
-    table.case("a run that nobody claimed").ok(flush(&[news("r", &[event(1, "a")])]));
+    table.case("a run that nobody claimed").ok(flush(&[entry("r", &[event(1, "a")])]));
     table
         .case("another store's run")
         .given("/runs/claim", claimed())
@@ -117,7 +117,7 @@ fn ownership(table: &mut Table, now: i64) {
         .given("/runs/claim", claim(run("mine", "t1", "g1")))
         .given("/runs/claim", claim(run("theirs", "t2", "g2")))
         .given("/runs/claim", claim(run("also-mine", "t3", "g1")))
-        .ok(beat(2000, &["theirs", "mine", "nobodys", "also-mine"].map(|run| news(run, &[event(1, run)]))))
+        .ok(beat(2000, &["theirs", "mine", "nobodys", "also-mine"].map(|run| entry(run, &[event(1, run)]))))
         .then("/runs/live", json!({}))
         .then("/runs/live-events", events_of("mine"))
         .then("/runs/live-events", events_of("also-mine"))
@@ -128,18 +128,18 @@ fn ownership(table: &mut Table, now: i64) {
         .given("/runs/claim", claimed())
         .given("/runs/handoff", json!({ "gen": "g1", "runIds": ["r"] }))
         .given("/runs/reclaim", json!({ "gen": "g2", "leaseMs": HOUR }))
-        .ok(beat(HOUR, &[news("r", &[event(1, "a")])]))
+        .ok(beat(HOUR, &[entry("r", &[event(1, "a")])]))
         .then("/runs/live-events", events_of("r"));
     table
         .case("a run that has finished")
         .given("/runs/claim", claimed())
         .given("/runs/finish", owned(json!({ "record": record("r", now - 1000) })))
-        .ok(flush(&[news("r", &[event(1, "a")])]))
+        .ok(flush(&[entry("r", &[event(1, "a")])]))
         .then("/runs/live-events", events_of("r"));
     table
         .case("as many runs as a request takes")
         .given_each("/runs/claim", (0..3).map(|n| claim(run(&format!("r{n}"), &format!("t{n}"), "g1"))))
-        .ok(flush(&(0..500).map(|n| news(&format!("r{n}"), &[event(1, "a")])).collect::<Vec<_>>()))
+        .ok(flush(&(0..500).map(|n| entry(&format!("r{n}"), &[event(1, "a")])).collect::<Vec<_>>()))
         .then("/runs/live-events", events_of("r2"));
 }
 
@@ -148,18 +148,18 @@ fn events(table: &mut Table, now: i64) {
         .case("an event replaces what had its seq, and of two with one seq the later counts")
         .given("/runs/claim", claimed())
         .given("/runs/append", owned(json!({ "events": [event(1, "a"), event(2, "b")] })))
-        .ok(flush(&[news("r", &[event(3, "c"), event(2, "B"), event(3, "C")])]))
+        .ok(flush(&[entry("r", &[event(3, "c"), event(2, "B"), event(3, "C")])]))
         .then("/runs/live-events", events_of("r"));
     table
         .case("a repeated flush changes nothing")
         .given("/runs/claim", claimed())
-        .given("/runs/flush", flush(&[news("r", &[event(1, "a"), event(2, "b")])]))
-        .ok(flush(&[news("r", &[event(1, "a"), event(2, "b")])]))
+        .given("/runs/flush", flush(&[entry("r", &[event(1, "a"), event(2, "b")])]))
+        .ok(flush(&[entry("r", &[event(1, "a"), event(2, "b")])]))
         .then("/runs/live-events", events_of("r"));
     table
         .case("everything of an event rides along, and one without a type is taken and not told")
         .given("/runs/claim", claimed())
-        .ok(flush(&[news(
+        .ok(flush(&[entry(
             "r",
             &[
                 json!({ "type": "of a later age", "seq": 4.0, "deep": { "a": [1.5, null, "\u{1f600}\u{0}"] } }),
@@ -182,8 +182,9 @@ fn events(table: &mut Table, now: i64) {
         .given_each("/runs/claim", ["r", "s"].map(|id| claim(run(id, id, "g1"))))
         .ok(beat(
             HOUR,
-            &["r", "s"]
-                .map(|id| news(id, &(1..=15).map(|seq| event(seq, &"é".repeat(32_000))).collect::<Vec<_>>())),
+            &["r", "s"].map(|id| {
+                entry(id, &(1..=15).map(|seq| event(seq, &"é".repeat(32_000))).collect::<Vec<_>>())
+            }),
         ))
         .then("/runs/live-events", events_of("r"))
         .then("/runs/live-events", events_of("s"));
@@ -191,7 +192,7 @@ fn events(table: &mut Table, now: i64) {
         .case("events of a run whose tombstone was put are kept, and readers of the record see them")
         .given("/runs/claim", claimed())
         .given("/runs/put", put(record("r", now - 1000)))
-        .ok(flush(&[news("r", &[event(1, "a")])]))
+        .ok(flush(&[entry("r", &[event(1, "a")])]))
         .then("/runs/get", json!({ "id": "r" }));
 }
 
@@ -204,14 +205,14 @@ fn leases(table: &mut Table, now: i64) {
     table
         .case("with leaseMs it is counted from the store's clock, and of the named runs only")
         .given_each("/runs/claim", ["r", "s", "t"].map(|id| claim(run(id, id, "g1"))))
-        .ok(beat(1000, &[quiet(), news("t", &[])]))
+        .ok(beat(1000, &[quiet(), entry("t", &[])]))
         .then("/runs/live", json!({}));
     table
         .case("an owner whose lease has lapsed has it again")
         .given("/runs/claim", claimed())
         .given("/runs/handoff", json!({ "gen": "g1", "runIds": ["r"] }))
         .given("/runs/reclaim", json!({ "gen": "g2", "leaseMs": HOUR, "now": now - 10 * HOUR }))
-        .ok(with(beat(HOUR, &[news("r", &[event(1, "after the lease")])]), json!({ "gen": "g2" })))
+        .ok(with(beat(HOUR, &[entry("r", &[event(1, "after the lease")])]), json!({ "gen": "g2" })))
         .then("/runs/live", json!({}));
 }
 
@@ -229,7 +230,7 @@ fn stops_and_follow_ups(table: &mut Table) {
         .given_each("/runs/claim", ["r", "s"].map(|id| claim(run(id, id, "g1"))))
         .given("/runs/handoff", json!({ "gen": "g1", "runIds": ["r"] }))
         .given("/runs/finishing", owned(json!({ "runId": "s" })))
-        .ok(flush(&[quiet(), news("s", &[event(1, "while finishing")])]));
+        .ok(flush(&[quiet(), entry("s", &[event(1, "while finishing")])]));
     let message = |run: &str, text: &str| json!({ "runId": run, "message": { "text": text } });
     let left =
         [message("r", "one"), message("r", "two"), message("s", "of another run"), message("r", "three")];
@@ -238,7 +239,7 @@ fn stops_and_follow_ups(table: &mut Table) {
         .case("follow-ups are told to their run, in order, until it knows them")
         .given_each("/runs/claim", ["r", "s"].map(|id| claim(run(id, id, "g1"))))
         .given_each("/runs/inbox", left)
-        .ok(flush(&[quiet(), news("s", &[])]))
+        .ok(flush(&[quiet(), entry("s", &[])]))
         .then("/runs/flush", flush(&[after(2)]))
         .then("/runs/flush", flush(&[after(3)]))
         .then("/runs/flush", flush(&[after(9_007_199_254_740_991)]));

@@ -15,7 +15,7 @@ use crate::records::{call, now, record};
 /// Events of a batch.
 const BATCH: u64 = 32;
 /// Events of the final record, different from the appended ones.
-const EVENTS_AT_THE_END: u64 = 3;
+const FINAL_EVENTS: u64 = 3;
 /// Requests before the first cycle: claim, owner.
 const BEFORE: u64 = 2;
 /// Requests after the last one: finish, clear.
@@ -49,7 +49,7 @@ pub struct Live {
 impl Live {
     /// Returns a run with this id and number of cycles.
     pub fn new(id: String, cycles: u64) -> Self {
-        let record = readable(record(&id, now(), EVENTS_AT_THE_END));
+        let record = readable(record(&id, now(), FINAL_EVENTS));
         Self { id, cycles, started_at: now(), record }
     }
 

@@ -25,7 +25,7 @@ const ROUNDS: u64 = 20;
 /// Number of concurrent writers of each kind.
 const WRITERS: u64 = 2;
 /// Maximum number of acknowledgements before a kill.
-const MOST_BEFORE_KILL: u64 = 150;
+const MAX_BEFORE_KILL: u64 = 150;
 
 /// Progress of all writers.
 #[derive(Default)]
@@ -56,7 +56,7 @@ fn kills_under_load_lose_no_acknowledged_write() {
     let mut worker = state_worker();
     let mut all = Writers::default();
     for round in 0..ROUNDS {
-        let until = 1 + scramble(round) % MOST_BEFORE_KILL;
+        let until = 1 + scramble(round) % MAX_BEFORE_KILL;
         eprintln!("round {round}: killed after {until} acknowledgements");
         let mut writers = write_until_killed(round, until, &mut worker);
         worker.restart();

@@ -10,7 +10,7 @@ use ars_bot_core::{
     settings::{MoneyCaps, Settings},
 };
 use ars_bot_ports::StoreErrorKind;
-use ars_runs::{COST, HELD};
+use ars_runs::{COST, RESERVED_COST};
 use ars_types::{ModelRef, StopMode};
 use ars_wire::ledger::Phase;
 use serde_json::{Value, json};
@@ -141,7 +141,10 @@ async fn a_run_that_died_has_cost_the_day_what_it_held_whatever_its_steps_say() 
         }
         let second = closed(&ledger).await;
         let record = ledger.records.lock().unwrap()[0].clone();
-        assert_eq!((record.extra.contains_key(COST), &record.extra[HELD]), (has_step, &json!(9 * CALL)));
+        assert_eq!(
+            (record.extra.contains_key(COST), &record.extra[RESERVED_COST]),
+            (has_step, &json!(9 * CALL))
+        );
         let reply = elsewhere(&second).await;
         assert!(reply.starts_with('💸') && reply.contains("used up"), "{reply}");
         let third = process(&ledger, "g3", Vec::new());
@@ -159,7 +162,7 @@ async fn a_run_that_its_process_left_in_good_order_has_cost_what_its_steps_say()
     second.model.moves.lock().unwrap().push_back(Move::Say("there is some left"));
     assert_eq!(elsewhere(&second).await, "there is some left");
     let record = ledger.records.lock().unwrap()[0].clone();
-    assert_eq!((&record.extra[COST], record.extra.contains_key(HELD)), (&spent, false));
+    assert_eq!((&record.extra[COST], record.extra.contains_key(RESERVED_COST)), (&spent, false));
 }
 
 #[tokio::test(start_paused = true)]
