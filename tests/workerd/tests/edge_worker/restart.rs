@@ -119,7 +119,7 @@ fn unexpected_permission_answers_are_rejections() {
         bot.says(status, body);
         failed(&restart(&edge, "good", r#"{"force":true}"#), 503);
     }
-    assert!(bot.asked().iter().all(|(target, ..)| target != "/healthz"), "its health was probed");
+    assert!(bot.requests().iter().all(|(target, ..)| target != "/healthz"), "its health was probed");
     let nobody = edge_worker("http://127.0.0.1:9", Some(TOKENS));
     failed(&restart(&nobody, "good", ""), 503);
 }

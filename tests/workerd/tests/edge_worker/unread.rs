@@ -146,7 +146,7 @@ fn concurrent_drains_are_limited() {
     let began = Instant::now();
     // Disconnected callers are gone once a new one is drained again.
     while waits(&edge, 1)[0] < DRAIN_TIMEOUT {
-        assert!(began.elapsed() < TIMEOUT, "nobody is received out any more\n{}", edge.log());
+        assert!(began.elapsed() < TIMEOUT, "no body is drained any more\n{}", edge.log());
     }
     let waits = waits(&edge, MAX_DRAINS + 8);
     let drained = waits.iter().filter(|wait| **wait >= DRAIN_TIMEOUT).count();
