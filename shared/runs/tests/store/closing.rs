@@ -92,7 +92,7 @@ fn closing_record_has_the_cost() {
     let cost_of =
         |cost| stored(&reclaimed(json!({})), vec![], Closing { cost, ..RECLAIMED }).extra.get(COST).cloned();
     assert_eq!(
-        (stored(Some(4_500)), stored(Some(0)), stored(None)),
+        (cost_of(Some(4_500)), cost_of(Some(0)), cost_of(None)),
         (Some(json!(4_500)), Some(json!(0)), None)
     );
 }
