@@ -1,4 +1,4 @@
-//! The requesters: what is said to each is kept, by the message that it answers.
+//! The requesters: records the messages sent to each, by the message they answer.
 
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -8,33 +8,33 @@ use ars_wire::ledger::LiveRun;
 use async_trait::async_trait;
 
 use crate::{
-    evidence::{PassedOn, Said},
-    life::Life,
+    evidence::{Delivered, PassedOn},
+    life::Lifetime,
     script,
 };
 
-/// How an acknowledgement of a follow-up begins.
+/// Prefix of the acknowledgement of a follow-up.
 const PASSED_ON: char = '↪';
 
-/// What stands before a run's id in the address that an acknowledgement ends with.
+/// Text before the run id in the address that ends an acknowledgement.
 const RUN_PAGE: &str = "/runs/";
 
-/// What is said of a follow-up that was not run.
-const HANDED_BACK: &str = "was not run";
+/// Text about a follow-up that was not run.
+const RETURNED: &str = "was not run";
 
-/// The way back to the sender of one message.
-pub(crate) struct Way {
-    pub(crate) life: Arc<Life>,
-    /// The message's id.
+/// Reply channel of one message.
+pub(crate) struct ReplyChannel {
+    pub(crate) life: Arc<Lifetime>,
+    /// Id of the message.
     to: String,
-    /// The message of a run that was begun on this way: on a run's own channel, a follow-up that it left behind.
+    /// Message of a run that started on this channel: on a run's own channel, one of its unread follow-ups.
     begun: OnceLock<String>,
-    /// The run that speaks here now.
+    /// The run that currently uses the channel.
     run: Mutex<Option<String>>,
 }
 
-impl Way {
-    pub(crate) fn new(life: Arc<Life>, to: String, run: Option<&RunId>) -> Self {
+impl ReplyChannel {
+    pub(crate) fn new(life: Arc<Lifetime>, to: String, run: Option<&RunId>) -> Self {
         let run = Mutex::new(run.map(ToString::to_string));
         Self { life, to, begun: OnceLock::new(), run }
     }
@@ -45,7 +45,7 @@ impl Way {
 }
 
 #[async_trait]
-impl ChannelIo for Way {
+impl ChannelIo for ReplyChannel {
     async fn reply(&self, text: &str) -> Result<(), ReplyError> {
         let call = self.life.begin("reply").await;
         if !call.is_undelivered {
@@ -54,25 +54,25 @@ impl ChannelIo for Way {
                 let run = text.rsplit_once(RUN_PAGE).map(|(_, run)| run.to_owned());
                 let passed_on = PassedOn { run, through: self.life.name.clone(), number: call.number };
                 evidence.passed_on.insert(self.to().clone(), passed_on);
-            } else if text.contains(HANDED_BACK) {
-                // On the run's own channel it names the message.
+            } else if text.contains(RETURNED) {
+                // On the run's own channel the text contains the message.
                 let named = script::ids(text);
-                evidence.handed_back.extend(if named.is_empty() { vec![self.to().clone()] } else { named });
+                evidence.returned.extend(if named.is_empty() { vec![self.to().clone()] } else { named });
             } else {
                 let run = self.run.lock().unwrap().clone();
                 let through = self.life.name.clone();
-                let has_leave =
-                    run.as_ref().is_some_and(|run| evidence.run(run).has_leave.contains(&through));
-                let is_without_leave = !has_leave && evidence.unanswered.contains(&through);
-                let heard = evidence.heard.get(&through).copied().unwrap_or_default();
-                evidence.said.push(Said {
+                let has_permit =
+                    run.as_ref().is_some_and(|run| evidence.run(run).has_permit.contains(&through));
+                let is_without_permit = !has_permit && evidence.unanswered.contains(&through);
+                let last_answer = evidence.last_answer.get(&through).copied().unwrap_or_default();
+                evidence.delivered.push(Delivered {
                     to: self.to().clone(),
                     run,
                     text: text.to_owned(),
                     through,
                     number: call.number,
-                    is_without_leave,
-                    heard,
+                    is_without_permit,
+                    last_answer,
                 });
             }
         }
@@ -92,12 +92,12 @@ impl ChannelIo for Way {
     }
 }
 
-/// The way back to the requester of a run that another process took in.
-pub(crate) struct Reopened(pub(crate) Arc<Life>);
+/// Reply channel to the requester of a reclaimed run.
+pub(crate) struct Reopened(pub(crate) Arc<Lifetime>);
 
 impl Channels for Reopened {
     fn reopen(&self, run: &LiveRun) -> Option<Arc<dyn ChannelIo>> {
         let to = script::ids(run.meta["label"].as_str()?).pop()?;
-        Some(Arc::new(Way::new(Arc::clone(&self.0), to, Some(&run.run_id))))
+        Some(Arc::new(ReplyChannel::new(Arc::clone(&self.0), to, Some(&run.run_id))))
     }
 }

@@ -1,6 +1,6 @@
-//! Simulated wall clocks: the paused time of the scenario plus an offset that a fault may move.
+//! Simulated wall clocks: the paused time of the scenario plus an offset that a fault may change.
 //!
-//! The store and every process have a clock of their own, because theirs are not one clock in the world either.
+//! The store and every process have separate clocks, as in a real deployment.
 
 use std::sync::{
     Arc,
@@ -11,7 +11,7 @@ use ars_bot_ports::Clock;
 use ars_types::UnixMillis;
 use tokio::time::Instant;
 
-/// The moment every scenario begins at.
+/// Start time of every scenario.
 const BEGIN: UnixMillis = 1_700_000_000_000;
 
 /// One clock.
@@ -21,12 +21,12 @@ pub(crate) struct SimClock {
 }
 
 impl SimClock {
-    /// A clock that agrees with all others that began at the same moment.
+    /// Returns a clock that agrees with all others started at the same time.
     pub(crate) fn since(began: Instant) -> Arc<Self> {
         Arc::new(Self { began, offset: AtomicI64::new(0) })
     }
 
-    /// Moves it, forward or back.
+    /// Moves the clock forward or back.
     pub(crate) fn jump(&self, ms: i64) {
         self.offset.fetch_add(ms, Ordering::SeqCst);
     }

@@ -1,4 +1,4 @@
-//! What the world saw: every effect that left a process, in the order in which it took place.
+//! The observations of a scenario: every effect outside a process, in order.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,204 +7,203 @@ use serde_json::Value;
 
 use crate::{story::Story, viewer::View};
 
-/// Everything that can be held against a promise.
+/// All observations that the guarantees are checked against.
 #[derive(Debug, Default, PartialEq)]
 pub struct Evidence {
-    /// What was played.
+    /// Story of the scenario.
     pub story: Story,
-    /// Nothing went wrong but deaths.
+    /// Whether all faults are kills.
     pub only_kills: bool,
-    /// Runs that were claimed or announced, by id.
+    /// Claimed or announced runs, by id.
     pub runs: BTreeMap<String, RunSeen>,
-    /// What reached requesters.
-    pub said: Vec<Said>,
-    /// What tools did, by the id of their call.
+    /// Messages delivered to requesters.
+    pub delivered: Vec<Delivered>,
+    /// Effects of tools, by call id.
     pub effects: Vec<Effect>,
-    /// Stops that were acknowledged.
+    /// Acknowledged stops.
     pub stops: Vec<Stopped>,
-    /// Follow-ups whose senders were told that they were passed on.
+    /// Follow-ups acknowledged as passed on.
     pub passed_on: BTreeMap<String, PassedOn>,
-    /// Follow-ups whose senders were told that they were not run.
-    pub handed_back: Vec<String>,
-    /// Follow-ups that the ledger has, by the ids in their text, and the runs it has them for.
+    /// Follow-ups reported as not run.
+    pub returned: Vec<String>,
+    /// Follow-ups stored by the ledger, by the ids in their text, with the runs they are stored for.
     pub kept: BTreeMap<String, BTreeSet<String>>,
-    /// Processes that died, and at which call.
+    /// Killed processes, with the number of the call.
     pub killed: BTreeMap<String, u64>,
-    /// Requests whose final answer the model has given, and when first.
+    /// Requests with a final model answer, with the time of the first.
     pub answered: BTreeMap<String, u64>,
-    /// Stretches in which news may take longer: a store that cannot be reached, a process that stands still, a clock set.
-    pub hindered: Vec<(u64, u64)>,
-    /// What viewers saw, by run and viewer.
+    /// Periods with delayed delivery: unreachable stores, a stalled process, a changed clock.
+    pub disrupted: Vec<(u64, u64)>,
+    /// Views of runs, by run and viewer.
     pub views: BTreeMap<(String, String), View>,
-    /// Runs in each flush that took effect.
+    /// Number of runs in each flush that took effect.
     pub flushed_runs: Vec<usize>,
-    /// How long the scenario took, in milliseconds.
+    /// Duration of the scenario in milliseconds.
     pub took_ms: u64,
-    /// Requests to the stores that failed for their sender.
+    /// Number of store requests that failed for their sender.
     pub failed_requests: u64,
-    /// Processes whose latest request no store answered.
+    /// Processes whose latest request got no answer.
     pub unanswered: BTreeSet<String>,
-    /// When each process last heard from a store: the last call of a port before.
-    pub heard: BTreeMap<String, u64>,
-    /// When each call of a port began, in milliseconds of the scenario.
+    /// Last store answer of each process, as the last port call before it.
+    pub last_answer: BTreeMap<String, u64>,
+    /// Start of each port call, in milliseconds of the scenario.
     pub called_ms: Vec<u64>,
-    /// Every call of a port: number, process, name.
+    /// Every port call: number, process, name.
     pub calls: Vec<(u64, String, String)>,
-    /// Calls of the model that runs made.
-    pub thoughts: Vec<Thought>,
-    /// What was written to memory, by the run it was learned in.
+    /// Model calls of runs.
+    pub model_calls: Vec<ModelCall>,
+    /// Records written to memory, by the run that produced them.
     pub learned: BTreeMap<String, BTreeSet<String>>,
-    /// What is remembered at the end.
+    /// Memory at the end.
     pub memory: Vec<Value>,
-    /// Rows that are live at the end.
+    /// Live rows at the end.
     pub left_live: Vec<Value>,
 }
 
-/// What was seen of one run.
+/// Observations of one run.
 #[derive(Debug, Default, PartialEq)]
 pub struct RunSeen {
-    /// The ledger has taken it.
+    /// Whether the ledger stored its claim.
     pub is_claimed: bool,
-    /// The process that claimed it, and the last call of a port before the ledger knew.
+    /// The process that claimed it, and the last port call before the claim was stored.
     pub claimed: Option<(u64, String)>,
-    /// When its process first sent its claim: the last call of a port by then, and milliseconds of the scenario.
+    /// First attempt of the claim: the last port call before, and milliseconds of the scenario.
     pub claiming: Option<(u64, u64)>,
-    /// When the ledger had it, in milliseconds of the scenario.
+    /// Time of the stored claim, in milliseconds of the scenario.
     pub claimed_ms: u64,
-    /// What it holds of the day, in micro-dollars, as its claim says.
+    /// Its reservation of the daily budget in micro-dollars, according to its claim.
     pub hold: Option<u64>,
-    /// What it may cost, in micro-dollars, as its steps say.
+    /// Its cap in micro-dollars, according to its steps.
     pub cap: Option<u64>,
-    /// When it was taken over, also by the process that had it: the last call of a port before.
-    pub taken_over: Vec<u64>,
-    /// Steps that the ledger acknowledged: the last call of a port before, and the process.
+    /// Reclaims, including those by its own process, as the last port call before each.
+    pub reclaimed_at: Vec<u64>,
+    /// Acknowledged steps: the last port call before, and the process.
     pub steps: Vec<(u64, String)>,
-    /// The processes that took it over, in order.
-    pub takers: Vec<String>,
-    /// Of each takeover: what was stored then was enough to go on with.
+    /// The processes that reclaimed it, in order.
+    pub reclaimers: Vec<String>,
+    /// For each reclaim, whether the stored state was enough to resume.
     pub was_resumable: Vec<bool>,
-    /// Turns of its conversation that are stored.
+    /// Stored turns of its conversation.
     pub turns: u64,
-    /// The processes that were told that they may reply.
-    pub has_leave: BTreeSet<String>,
-    /// When each process first said how the run ends, heard or not, in milliseconds of the scenario.
+    /// The processes that received the reply permit.
+    pub has_permit: BTreeSet<String>,
+    /// First attempt of each process to store how the run ends, in milliseconds of the scenario.
     pub ending: BTreeMap<String, u64>,
-    /// The processes that the ledger has heard say so.
-    pub end_heard_of: BTreeSet<String>,
-    /// Steps that the ledger acknowledged, by their number: of each, the last record.
+    /// The processes with a stored end of the run.
+    pub end_stored_by: BTreeSet<String>,
+    /// Acknowledged steps, by number, with their last record.
     pub stored: BTreeMap<u64, StepSeen>,
-    /// The calls of each turn that a process wanted to store, by its place in the conversation and the process.
+    /// Tool calls of each turn that a process tried to store, by turn number and process.
     pub asked: BTreeMap<(u64, String), Vec<String>>,
-    /// The last event that each process brought to the ledger, answered or not.
+    /// Last event that each process sent to the ledger, answered or not.
     pub flushed: BTreeMap<String, u64>,
-    /// The message it serves, as its claim says: of several, the last.
+    /// Its message according to its claim. The last one of several.
     pub request: Option<String>,
-    /// Events that the ledger acknowledged, by seq.
+    /// Acknowledged events, by seq.
     pub acknowledged: BTreeMap<u64, Value>,
-    /// Final records that a store took, without repetitions.
+    /// Stored final records, without repetitions.
     pub finals: Vec<Value>,
-    /// The call at which the ledger took the final record, and the process that brought it.
+    /// The call that stored the final record, and its process.
     pub finished: Option<(u64, String)>,
     /// The record at the end.
     pub record: Option<Value>,
 }
 
-/// A step that the ledger acknowledged.
+/// An acknowledged step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepSeen {
     /// The process that stored it.
     pub process: String,
-    /// The last event before its calls.
+    /// Last event before its calls.
     pub seq: u64,
-    /// Turns of the conversation.
+    /// Number of turns of the conversation.
     pub turns: u64,
-    /// Its calls.
+    /// Its tool calls.
     pub calls: Vec<String>,
 }
 
 /// One message to a requester.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
-    /// The message whose sender it reached.
+pub struct Delivered {
+    /// The message whose sender received it.
     pub to: String,
-    /// The run it came from, if there was one.
+    /// Its run, if any.
     pub run: Option<String>,
-    /// What was said.
+    /// Text.
     pub text: String,
-    /// The process that said it.
+    /// The process that sent it.
     pub through: String,
-    /// The number of the port's call.
+    /// Number of the port call.
     pub number: u64,
-    /// No store told the process that it may, and none answered it any more: it was said without the ledger's leave
-    /// (state-worker supplement section 11, "finishing gate").
-    pub is_without_leave: bool,
-    /// When the process had last heard from a store: the last call of a port before.
-    pub heard: u64,
+    /// Whether the process had no reply permit and could not reach a store
+    /// (docs/reference/runs.md#end-of-a-run).
+    pub is_without_permit: bool,
+    /// Last store answer of the process, as the last port call before it.
+    pub last_answer: u64,
 }
 
-impl Said {
-    /// Said without leave by a process that died afterwards: nobody else can know of it, and it may be said again.
-    pub(crate) fn is_lost_sight_of(&self, evidence: &Evidence) -> bool {
-        self.is_without_leave && evidence.killed.get(&self.through).is_some_and(|at| *at >= self.number)
+impl Delivered {
+    /// Sent without a permit by a process that was killed later. No other process can know of it, so it may be repeated.
+    pub(crate) fn is_unknown_to_others(&self, evidence: &Evidence) -> bool {
+        self.is_without_permit && evidence.killed.get(&self.through).is_some_and(|at| *at >= self.number)
     }
 }
 
-impl Said {
-    /// Said without leave by a process that the run was taken from by another, which it could not be told, as no store
-    /// answered it since ("finishing gate" again: it replies as usual). Nor can it tell the other one: the ledger takes
-    /// nothing more of the run from it.
-    pub(crate) fn was_said_unheard(&self, evidence: &Evidence) -> bool {
+impl Delivered {
+    /// Sent without a permit by a process that lost the run without knowing, because no store had answered it since. It
+    /// may reply, and cannot report the reply, because the ledger rejects its writes.
+    pub(crate) fn was_sent_while_cut_off(&self, evidence: &Evidence) -> bool {
         let run = self.run.as_ref().and_then(|run| evidence.runs.get(run));
-        let mut takes = run.into_iter().flat_map(|run| run.takers.iter().zip(&run.taken_over));
+        let mut takes = run.into_iter().flat_map(|run| run.reclaimers.iter().zip(&run.reclaimed_at));
         let is_taken =
-            takes.any(|(taker, at)| *taker != self.through && self.heard <= *at && *at < self.number);
-        self.is_without_leave && is_taken
+            takes.any(|(taker, at)| *taker != self.through && self.last_answer <= *at && *at < self.number);
+        self.is_without_permit && is_taken
     }
 }
 
-/// A follow-up whose sender was told that it was passed on.
+/// A follow-up acknowledged as passed on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PassedOn {
-    /// The run it was passed on to, as its sender was told.
+    /// The run that it was passed on to, according to the acknowledgement.
     pub run: Option<String>,
-    /// The process that said so.
+    /// The process that acknowledged it.
     pub through: String,
-    /// The number of the port's call.
+    /// Number of the port call.
     pub number: u64,
 }
 
-/// One call of the model by a run.
+/// One model call of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Thought {
-    /// The messages that the conversation begins with.
+pub struct ModelCall {
+    /// The messages at the start of the conversation.
     pub about: Vec<String>,
-    /// The process that asked.
+    /// The calling process.
     pub process: String,
-    /// The number of the port's call.
+    /// Number of the port call.
     pub number: u64,
-    /// The model.
+    /// Model.
     pub model: String,
-    /// The system prompt.
+    /// System prompt.
     pub system: String,
-    /// The conversation holds its request as it was made.
+    /// Whether the conversation has its unchanged request.
     pub has_request: bool,
-    /// What the process was told that it used, in micro-dollars, and the last call of a port before.
-    pub told: Vec<(u64, u64)>,
+    /// Reported costs in micro-dollars, with the last port call before each.
+    pub reported: Vec<(u64, u64)>,
 }
 
-/// One thing a tool did.
+/// One effect of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Effect {
-    /// The model's id of the call.
+    /// Id of the tool call.
     pub call: String,
-    /// The process that did it.
+    /// The process that ran it.
     pub process: String,
-    /// The number of the port's call.
+    /// Number of the port call.
     pub number: u64,
 }
 
 impl Effect {
-    /// Whether it may be this message's: a call is named after its message where a story has several.
+    /// Returns whether it may belong to this message. Call ids contain the message where a story has several.
     pub(crate) fn may_serve(&self, message: Option<&str>) -> bool {
         let named = self.call.split_once('t').map_or("", |(message, _)| message);
         named.is_empty() || message.is_none_or(|message| message == named)
@@ -216,29 +215,29 @@ impl Effect {
 pub struct Stopped {
     /// The run.
     pub run: String,
-    /// How.
+    /// Mode.
     pub mode: StopMode,
     /// The process that acknowledged it.
     pub through: String,
-    /// The generation that owned the run then; nothing when the ledger had no such run any more.
+    /// The run's owner at that time, or `None` if the run was not live.
     pub owner: Option<String>,
-    /// The ledger had the stop then.
+    /// Whether the ledger had stored the stop.
     pub is_stored: bool,
-    /// The model had given its final answer by then: the stop came too late to change the run.
+    /// Whether the model had given its final answer, so that the stop came too late.
     pub is_late: bool,
-    /// The last call of a port before.
+    /// The last port call before.
     pub number: u64,
-    /// When, in milliseconds of the scenario.
+    /// Time, in milliseconds of the scenario.
     pub at_ms: u64,
 }
 
 impl Evidence {
-    /// The run of this id.
+    /// Returns the run of this id.
     pub(crate) fn run(&mut self, id: &str) -> &mut RunSeen {
         self.runs.entry(id.to_owned()).or_default()
     }
 
-    /// The latest calls, for whoever reads of a violation.
+    /// Returns the latest calls, for the report of a violation.
     pub fn tail(&self) -> String {
         let lines = self.calls.iter().map(|(number, process, name)| format!("{number} {process} {name}"));
         lines.collect::<Vec<_>>().join("\n")

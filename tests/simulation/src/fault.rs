@@ -1,152 +1,152 @@
-//! What goes wrong, and when: a plan names the call of a port, counted over all processes, at which each fault strikes.
+//! Fault plans: each fault is injected at a port call, counted over all processes.
 
 use ars_types::StopMode;
 
 use crate::{random::Random, story::Story};
 
-/// Most faults of a random plan.
-const MOST_FAULTS: u64 = 6;
+/// Maximum faults of a random plan.
+const MAX_FAULTS: u64 = 6;
 
-/// Everything that goes wrong in one scenario.
+/// All faults of a scenario.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// What they strike.
+    /// Story of the scenario.
     pub story: Story,
-    /// In no order.
+    /// Faults, in any order.
     pub faults: Vec<Fault>,
-    /// What ids and tokens are drawn from: waits are spread by a run's id.
+    /// Seed of ids and tokens. Backoff jitter derives from run ids.
     pub ids: u64,
 }
 
 /// One fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// The call it strikes at, from 1.
+    /// Number of the call, from 1.
     pub at: u64,
-    /// What happens.
-    pub what: What,
+    /// Kind of fault.
+    pub kind: FaultKind,
 }
 
-/// What happens at a call.
+/// Kind of fault at a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum What {
-    /// The process that makes the call dies, before or after the call had its effect; the next one starts so much later.
+pub enum FaultKind {
+    /// Kills the calling process before or after the call's effect. The next process starts later.
     Kill {
-        /// The effect took place.
+        /// Whether the effect took place.
         after: bool,
         /// Milliseconds without a process.
         idle_ms: u64,
     },
-    /// Everything in the process that makes the call stands still, and then goes on as if nothing had been.
+    /// Suspends the calling process, which then continues unaware.
     Stall {
-        /// For so long.
+        /// Duration in milliseconds.
         ms: u64,
     },
-    /// No request reaches the stores, or no answer comes back.
+    /// Makes the stores unreachable, or loses their answers.
     Outage {
-        /// Requests take effect and only their answers are lost.
+        /// Whether requests take effect and only answers are lost.
         after: bool,
-        /// For so long.
+        /// Duration in milliseconds.
         ms: u64,
     },
-    /// Requests to the stores get no answer and no error until they time out; whether they take effect is not known.
+    /// Makes requests hang until they time out.
     Hang {
-        /// They take effect.
+        /// Whether they take effect.
         after: bool,
-        /// For so long.
+        /// Duration in milliseconds.
         ms: u64,
     },
-    /// The request is delivered twice.
+    /// Delivers the request twice.
     Repeat,
-    /// The request fails for its sender and is delivered so much later all the same.
+    /// Fails the request for its sender and delivers it later.
     Late {
-        /// Milliseconds.
+        /// Delay in milliseconds.
         ms: i64,
     },
-    /// A clock is set.
+    /// Changes a clock.
     Jump {
-        /// Which.
-        whose: Whose,
-        /// By so much.
+        /// The clock.
+        whose: ClockOwner,
+        /// Difference in milliseconds.
         ms: i64,
     },
-    /// Somebody asks for a stop.
+    /// Requests a stop.
     Stop {
-        /// How.
+        /// Mode.
         mode: StopMode,
-        /// Through the process that lives longest, else through the newest.
+        /// Through the oldest process, else through the newest.
         through_eldest: bool,
     },
-    /// Somebody writes into the thread.
+    /// Sends a follow-up to the thread.
     FollowUp {
-        /// Through the process that lives longest, else through the newest.
+        /// Through the oldest process, else through the newest.
         through_eldest: bool,
     },
-    /// A second process starts beside the others.
+    /// Starts another process concurrently.
     Second,
-    /// The eldest process is asked to leave, and another starts.
+    /// Shuts down the oldest process and starts another.
     Deploy,
-    /// The reply does not reach the requester (any other call is not disturbed).
+    /// Loses the reply on its way to the requester (no effect on other calls).
     Undelivered,
-    /// The disk is lost, and the working trees on it.
+    /// Loses the disk with the working trees.
     LoseTrees,
 }
 
-/// Whose clock.
+/// Owner of a clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Whose {
-    /// The stores'.
+pub enum ClockOwner {
+    /// The stores.
     Store,
-    /// That of the process that makes the call.
+    /// The calling process.
     Process,
 }
 
 impl Plan {
-    /// The process dies at this call; its lease lapses meanwhile or does not.
+    /// Returns a plan that kills the process at this call. The lease expires while idle, or not.
     pub fn kill(at: u64, after: bool, idle_ms: u64) -> Self {
-        Self { faults: vec![Fault { at, what: What::Kill { after, idle_ms } }], ..Self::default() }
+        Self { faults: vec![Fault { at, kind: FaultKind::Kill { after, idle_ms } }], ..Self::default() }
     }
 
-    /// The same faults in another story.
+    /// Returns the same faults in another story.
     #[must_use]
     pub fn of(self, story: Story) -> Self {
         Self { story, ..self }
     }
 
-    /// Nothing goes wrong but deaths.
+    /// Returns whether all faults are kills.
     pub(crate) fn only_kills(&self) -> bool {
-        self.faults.iter().all(|fault| matches!(fault.what, What::Kill { .. }))
+        self.faults.iter().all(|fault| matches!(fault.kind, FaultKind::Kill { .. }))
     }
 
-    /// The plan of a seed.
+    /// Returns the plan of a seed.
     pub fn random(story: Story, seed: u64) -> Self {
         let mut random = Random::new(seed);
-        let count = 1 + random.below(MOST_FAULTS);
+        let count = 1 + random.below(MAX_FAULTS);
         let faults =
-            (0..count).map(|_| Fault { at: 1 + random.below(story.calls()), what: any(&mut random) });
+            (0..count).map(|_| Fault { at: 1 + random.below(story.calls()), kind: any(&mut random) });
         Self { story, faults: faults.collect(), ids: seed }
     }
 }
 
-fn any(random: &mut Random) -> What {
+fn any(random: &mut Random) -> FaultKind {
     match random.below(15) {
-        0..=3 => What::Kill { after: random.coin(), idle_ms: random.below(60_000) },
-        4 => What::Stall { ms: random.below(120_000) },
-        5 => What::Outage { after: random.coin(), ms: random.below(60_000) },
-        6 => What::Repeat,
-        7 => What::Late { ms: i64::try_from(random.below(90_000)).unwrap() },
+        0..=3 => FaultKind::Kill { after: random.coin(), idle_ms: random.below(60_000) },
+        4 => FaultKind::Stall { ms: random.below(120_000) },
+        5 => FaultKind::Outage { after: random.coin(), ms: random.below(60_000) },
+        6 => FaultKind::Repeat,
+        7 => FaultKind::Late { ms: i64::try_from(random.below(90_000)).unwrap() },
         8 => {
-            let whose = if random.coin() { Whose::Store } else { Whose::Process };
-            What::Jump { whose, ms: i64::try_from(random.below(240_000)).unwrap() - 120_000 }
+            let whose = if random.coin() { ClockOwner::Store } else { ClockOwner::Process };
+            FaultKind::Jump { whose, ms: i64::try_from(random.below(240_000)).unwrap() - 120_000 }
         }
         9 => {
             let mode = if random.coin() { StopMode::Soft } else { StopMode::Hard };
-            What::Stop { mode, through_eldest: random.coin() }
+            FaultKind::Stop { mode, through_eldest: random.coin() }
         }
-        10 => What::FollowUp { through_eldest: random.coin() },
-        11 => What::Second,
-        12 => What::Deploy,
-        13 => What::Hang { after: random.coin(), ms: random.below(60_000) },
-        _ => What::Undelivered,
+        10 => FaultKind::FollowUp { through_eldest: random.coin() },
+        11 => FaultKind::Second,
+        12 => FaultKind::Deploy,
+        13 => FaultKind::Hang { after: random.coin(), ms: random.below(60_000) },
+        _ => FaultKind::Undelivered,
     }
 }

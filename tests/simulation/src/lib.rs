@@ -1,9 +1,9 @@
-//! The agent runtime in a simulated world (issue "The agent runtime", Proof): the real core and the real store logic,
-//! with a scripted model and scripted tools, killed and hindered by plan.
+//! The agent runtime in a simulated world: the real core and the real store logic with a scripted model and scripted
+//! tools, under planned kills and faults.
 //!
-//! A [`Plan`] says what goes wrong at which call of a port; [`play()`] plays its [`Story`] against it and hands back
-//! what the world saw; [`violations`] says which of the runtime's promises it did not keep. Time is simulated, so a
-//! case of hours takes milliseconds. Not here: real processes and real files (`containers/bot/app/tests`).
+//! A [`Plan`] assigns faults to port calls, [`play()`] plays its [`Story`] and returns the observations, and
+//! [`violations`] returns the broken guarantees. Time is simulated, so a scenario of hours takes milliseconds. Not here:
+//! real processes and real files (`containers/bot/app/tests`).
 #![forbid(unsafe_code)]
 #![expect(
     clippy::unwrap_used,
@@ -29,7 +29,7 @@ mod workspace;
 mod world;
 
 pub use evidence::{Evidence, RunSeen};
-pub use fault::{Fault, Plan, What, Whose};
+pub use fault::{ClockOwner, Fault, FaultKind, Plan};
 pub use invariants::{Violation, violations};
 pub use play::{Ended, play, play_at_once};
 pub use story::Story;

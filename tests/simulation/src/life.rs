@@ -1,7 +1,6 @@
-//! The life of one process: every call it makes of the world passes here, and none comes back once it is dead.
+//! The lifetime of one process. All its port calls pass through here, and none returns after it is killed.
 //!
-//! A killed process is one that nothing comes back to: whatever it still has in memory can reach nobody. Its tasks are
-//! dropped with the scenario.
+//! The remaining memory of a killed process cannot affect any other. Its tasks are dropped with the scenario.
 
 use std::{
     future::pending,
@@ -13,15 +12,15 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     clock::SimClock,
-    fault::{What, Whose},
+    fault::{ClockOwner, FaultKind},
     world::{Order, World},
 };
 
-/// How long a request takes in each direction.
+/// Latency of a request in each direction.
 const HALFWAY: Duration = Duration::from_millis(2);
 
 /// One process.
-pub(crate) struct Life {
+pub(crate) struct Lifetime {
     pub(crate) world: Arc<World>,
     /// Its generation.
     pub(crate) name: String,
@@ -30,7 +29,7 @@ pub(crate) struct Life {
     stalled_until: Mutex<Option<Instant>>,
 }
 
-/// One call under way, and what is to happen to it.
+/// One port call in flight, with its faults.
 #[derive(Default)]
 pub(crate) struct Call {
     pub(crate) number: u64,
@@ -40,10 +39,11 @@ pub(crate) struct Call {
     pub(crate) is_undelivered: bool,
 }
 
-impl Life {
+impl Lifetime {
     pub(crate) fn new(world: &Arc<World>, name: String) -> Arc<Self> {
         let clock = SimClock::since(world.began);
-        let (ended, stalled_until) = (CancellationToken::new(), Mutex::default());
+        let ended = CancellationToken::new();
+        let stalled_until = Mutex::default();
         Arc::new(Self { world: Arc::clone(world), name, clock, ended, stalled_until })
     }
 
@@ -51,17 +51,17 @@ impl Life {
         self.ended.is_cancelled()
     }
 
-    /// Nothing reaches the process any more.
+    /// Kills the process.
     pub(crate) fn end(&self) {
         self.ended.cancel();
     }
 
-    /// Comes back when nothing reaches the process any more.
+    /// Completes when the process is killed.
     pub(crate) async fn ended(&self) {
         self.ended.cancelled().await;
     }
 
-    /// A call of a port begins: it comes back when the effect may take place.
+    /// Starts a port call. Completes when its effect may take place.
     pub(crate) async fn begin(&self, name: &str) -> Call {
         self.alive().await;
         let (number, faults) = self.world.count(&self.name, name);
@@ -74,7 +74,7 @@ impl Life {
         call
     }
 
-    /// The effect has taken place: it comes back when the process may know.
+    /// Ends a port call after its effect. Completes when the process may know the result.
     pub(crate) async fn end_call(&self, call: &Call) {
         if let Some(idle_ms) = call.kill_after {
             self.die(idle_ms).await;
@@ -83,30 +83,32 @@ impl Life {
         self.alive().await;
     }
 
-    async fn strike(&self, fault: What, call: &mut Call) {
+    async fn strike(&self, fault: FaultKind, call: &mut Call) {
         match fault {
-            What::Kill { after: false, idle_ms } => self.die(idle_ms).await,
-            What::Kill { after: true, idle_ms } => call.kill_after = Some(idle_ms),
-            What::Stall { ms } => {
-                self.world.hinder(ms);
+            FaultKind::Kill { after: false, idle_ms } => self.die(idle_ms).await,
+            FaultKind::Kill { after: true, idle_ms } => call.kill_after = Some(idle_ms),
+            FaultKind::Stall { ms } => {
+                self.world.disrupt(ms);
                 *self.stalled_until.lock().unwrap() = Some(Instant::now() + Duration::from_millis(ms));
             }
-            What::Outage { after, ms } => self.world.break_stores(after, false, ms),
-            What::Hang { after, ms } => self.world.break_stores(after, true, ms),
-            What::Repeat => call.is_repeated = true,
-            What::Late { ms } => call.late_ms = Some(ms),
-            What::Jump { whose: Whose::Store, ms } => self.world.store_clock.jump(ms),
-            What::Jump { whose: Whose::Process, ms } => {
-                // A clock set back delays what is due by it, such as a heartbeat.
-                self.world.hinder(ms.unsigned_abs());
+            FaultKind::Outage { after, ms } => self.world.break_stores(after, false, ms),
+            FaultKind::Hang { after, ms } => self.world.break_stores(after, true, ms),
+            FaultKind::Repeat => call.is_repeated = true,
+            FaultKind::Late { ms } => call.late_ms = Some(ms),
+            FaultKind::Jump { whose: ClockOwner::Store, ms } => self.world.store_clock.jump(ms),
+            FaultKind::Jump { whose: ClockOwner::Process, ms } => {
+                // A clock that moves back delays timers such as heartbeats.
+                self.world.disrupt(ms.unsigned_abs());
                 self.clock.jump(ms);
             }
-            What::Stop { mode, through_eldest } => self.world.order(Order::Stop { mode, through_eldest }),
-            What::FollowUp { through_eldest } => self.world.order(Order::FollowUp { through_eldest }),
-            What::Second => self.world.order(Order::Second),
-            What::Deploy => self.world.order(Order::Deploy),
-            What::Undelivered => call.is_undelivered = true,
-            What::LoseTrees => self.world.lose_trees(),
+            FaultKind::Stop { mode, through_eldest } => {
+                self.world.order(Order::Stop { mode, through_eldest })
+            }
+            FaultKind::FollowUp { through_eldest } => self.world.order(Order::FollowUp { through_eldest }),
+            FaultKind::Second => self.world.order(Order::Second),
+            FaultKind::Deploy => self.world.order(Order::Deploy),
+            FaultKind::Undelivered => call.is_undelivered = true,
+            FaultKind::LoseTrees => self.world.lose_trees(),
         }
     }
 
@@ -120,7 +122,7 @@ impl Life {
         pending::<()>().await;
     }
 
-    /// Comes back at once in a live process, later in one that stands still, never in a dead one.
+    /// Completes at once in a live process, later in a suspended one, and never in a killed one.
     pub(crate) async fn alive(&self) {
         loop {
             if self.is_dead() {

@@ -1,4 +1,4 @@
-//! The model's port of one process, over the script.
+//! The model port of one process, driven by the script.
 
 use std::sync::Arc;
 
@@ -12,22 +12,22 @@ use tokio::time::{Duration, sleep};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    evidence::Thought,
-    life::Life,
+    evidence::ModelCall,
+    life::Lifetime,
     script::{self, bounded},
     world::Order,
 };
 
-/// How long the model thinks.
+/// Latency of a model call.
 const THINKING: Duration = Duration::from_millis(300);
-/// Between two attempts at a model that is overloaded, and how many there are.
+/// Retry delay while a model is overloaded, and number of attempts.
 const BUSY: Duration = Duration::from_secs(10);
 const ATTEMPTS: u32 = 6;
-/// Between an attempt that broke off and the next one.
+/// Delay between a broken attempt and the next one.
 const BROKEN: Duration = Duration::from_secs(1);
 
-/// Every model of one process.
-pub(crate) struct Scripted(pub(crate) Arc<Life>);
+/// All models of one process.
+pub(crate) struct Scripted(pub(crate) Arc<Lifetime>);
 
 impl Models for Scripted {
     fn client(&self, _model: &ModelRef) -> Result<Arc<dyn ModelClient>, UnknownProvider> {
@@ -50,14 +50,14 @@ impl ModelClient for Scripted {
             return Ok(self.reflect().await);
         }
         let call = life.begin("model").await;
-        let thought = self.note(&request, call.number);
+        let model_call = self.note(&request, call.number);
         if script::is_followed_up(request.turns) {
             life.world.order(Order::FollowUp { through_eldest: false });
         }
         tokio::select! {
             biased;
             () = cancel.cancelled() => return Err(failed(ModelErrorKind::Cancelled)),
-            thought_of = self.think(&request, thought, deltas) => thought_of?,
+            thought_of = self.think(&request, model_call, deltas) => thought_of?,
         }
         let turn = script::answer(request.turns, request.may_call_tools);
         if turn.stop == StopReason::EndTurn {
@@ -69,7 +69,7 @@ impl ModelClient for Scripted {
             }
         }
         life.end_call(&call).await;
-        self.tell(thought, request.model, turn.usage);
+        self.tell(model_call, request.model, turn.usage);
         Ok(turn)
     }
 }
@@ -82,11 +82,11 @@ impl Scripted {
         script::reflection(call.number)
     }
 
-    /// What comes before the answer, if there is one.
+    /// Produces the deltas before the answer, or an error.
     async fn think(
         &self,
         request: &ModelRequest<'_>,
-        thought: usize,
+        model_call: usize,
         deltas: Deltas<'_>,
     ) -> Result<(), ModelError> {
         if bounded::is_overloaded(request.model, request.turns) {
@@ -94,7 +94,7 @@ impl Scripted {
         }
         if let Some(usage) = bounded::broken(request.turns) {
             self.0.alive().await;
-            self.tell(thought, request.model, usage);
+            self.tell(model_call, request.model, usage);
             deltas(ModelDelta::Usage(usage));
             deltas(ModelDelta::Retrying { attempt: 1, wait: BROKEN, is_overload: false });
             sleep(BROKEN).await;
@@ -103,7 +103,7 @@ impl Scripted {
         Ok(())
     }
 
-    /// Too much to do, at every attempt of a patient client.
+    /// Fails every attempt as overloaded.
     async fn refuse(&self, deltas: Deltas<'_>) -> ModelError {
         for attempt in 1..=ATTEMPTS {
             self.0.alive().await;
@@ -114,31 +114,31 @@ impl Scripted {
         failed(ModelErrorKind::Overloaded { retry_after: None })
     }
 
-    /// Takes note of a call; its place among all.
+    /// Records a call. Returns its index.
     fn note(&self, request: &ModelRequest<'_>, number: u64) -> usize {
         let world = &self.0.world;
         let first = script::request(request.turns);
         let about = script::ids(&first);
         let mut requests = world.story.requests().iter();
         let asked = requests.find(|asked| about.first().is_some_and(|id| id == asked.id));
-        let thought = Thought {
+        let model_call = ModelCall {
             has_request: !about.is_empty() && asked.is_none_or(|asked| first.contains(asked.text)),
             about,
             process: self.0.name.clone(),
             number,
             model: request.model.to_owned(),
             system: request.system.to_owned(),
-            told: Vec::new(),
+            reported: Vec::new(),
         };
         let mut evidence = world.evidence();
-        evidence.thoughts.push(thought);
-        evidence.thoughts.len() - 1
+        evidence.model_calls.push(model_call);
+        evidence.model_calls.len() - 1
     }
 
-    fn tell(&self, thought: usize, model: &str, usage: Usage) {
+    fn tell(&self, model_call: usize, model: &str, usage: Usage) {
         let world = &self.0.world;
-        let told = (world.calls(), world.story.cost(model, usage));
-        world.evidence().thoughts[thought].told.push(told);
+        let reported = (world.calls(), world.story.cost(model, usage));
+        world.evidence().model_calls[model_call].reported.push(reported);
     }
 }
 

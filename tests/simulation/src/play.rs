@@ -1,4 +1,4 @@
-//! The director of a scenario: starts processes, passes messages and stops on, and waits until all is quiet.
+//! The director of a scenario: starts processes, forwards messages and stops, and waits until all processes are idle.
 
 use std::sync::{Arc, atomic::Ordering};
 
@@ -13,44 +13,44 @@ use tokio::{
 use crate::{
     evidence::{Evidence, Stopped},
     fault::Plan,
-    life::Life,
+    life::Lifetime,
     process::Process,
     world::{Order, World},
 };
 
-/// Between two looks at the world.
-const LOOK: Duration = Duration::from_millis(500);
-/// How long a scenario may take until its processes have nothing in flight.
+/// Polling interval.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
+/// Timeout for all processes to become idle.
 const LIMIT: Duration = Duration::from_secs(3 * 3600);
-/// How long the last process may take to settle what others left.
+/// Timeout for the last process to close orphaned runs.
 const LAST_LIMIT: Duration = Duration::from_secs(600);
 
-/// Between two of the requests that are made at once: they do not run in step.
+/// Delay between concurrent requests, so that they are not in lockstep.
 const BETWEEN_REQUESTS: Duration = Duration::from_millis(7);
 
-/// How a scenario ended.
+/// Result of a scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// All was quiet.
+    /// All processes became idle.
     Quiet,
-    /// All was quiet, once a new process had settled what an old one left in the ledger.
+    /// All processes became idle after a new one had closed orphaned runs.
     AfterRestart,
-    /// Something was still going on.
+    /// A process was still busy.
     Never,
 }
 
-/// Plays a scenario: the runs of its story, and what the plan does to them.
+/// Plays a scenario: the runs of its story under the plan's faults.
 pub fn play(plan: &Plan) -> (Ended, Evidence) {
     staged(plan, async |director| director.direct().await)
 }
 
-/// Plays so many canonical runs at once in one process, each in a thread of its own; nothing goes wrong.
+/// Plays concurrent canonical runs in one process, each in its own thread, without faults.
 pub fn play_at_once(runs: u64) -> (Ended, Evidence) {
     staged(&Plan::default(), async |director| {
         director.start();
         for number in 1..=runs {
             let id = format!("m{number}");
-            director.processes[0].hear_in(&id, &id, &format!("canonical {id}"));
+            director.processes[0].receive_in(&id, &id, &format!("canonical {id}"));
             sleep(BETWEEN_REQUESTS).await;
         }
         if director.until_quiet(LIMIT, Director::is_idle).await { Ended::Quiet } else { Ended::Never }
@@ -75,7 +75,7 @@ struct Director {
     world: Arc<World>,
     inbox: UnboundedReceiver<Order>,
     processes: Vec<Process>,
-    /// Processes to come.
+    /// Start times of further processes.
     starts_at: Vec<Instant>,
     messages: usize,
 }
@@ -91,7 +91,7 @@ impl Director {
         {
             let text = format!("{}{}", request.directives, request.text);
             if let Some(process) = self.chosen(pace.is_some() && is_eldest) {
-                process.hear_in(request.thread, request.id, &text);
+                process.receive_in(request.thread, request.id, &text);
             }
             if let Some(pace) = pace {
                 self.until_quiet(pace, |_| false).await;
@@ -121,7 +121,7 @@ impl Director {
                     self.obey(order);
                     continue;
                 }
-                () = sleep(LOOK) => {}
+                () = sleep(POLL_INTERVAL) => {}
             }
             let now = Instant::now();
             let due = self.starts_at.iter().filter(|at| **at <= now).count();
@@ -143,7 +143,7 @@ impl Director {
             && !self.awaits_reclaim()
     }
 
-    /// A live process will take over what a dead one left, once the lease has lapsed.
+    /// Returns whether a live process will reclaim an orphaned run once its lease has expired.
     fn awaits_reclaim(&self) -> bool {
         let is_kept = |row: &Value| {
             let owner = self.processes.iter().find(|process| row["ownerGen"] == process.life.name.as_str());
@@ -183,7 +183,8 @@ impl Director {
         let eldest = self.processes.iter_mut().find(|process| !process.life.is_dead() && !process.is_leaving);
         let Some(eldest) = eldest else { return };
         eldest.is_leaving = true;
-        let (core, life) = (eldest.core.clone(), Arc::clone(&eldest.life));
+        let core = eldest.core.clone();
+        let life = Arc::clone(&eldest.life);
         tokio::spawn(async move {
             core.drain(ars_bot_core::DRAIN_DEADLINE).await;
             life.end();
@@ -195,7 +196,7 @@ impl Director {
         self.messages += 1;
         let id = format!("f{}", self.messages);
         if let Some(process) = self.chosen(through_eldest) {
-            process.hear(&id, &format!("follow-up {id}"));
+            process.receive(&id, &format!("follow-up {id}"));
         }
     }
 
@@ -203,7 +204,8 @@ impl Director {
         let Some(process) = self.chosen(through_eldest) else { return };
         let Some(row) = self.world.live().into_iter().next() else { return };
         let run = RunId::parse(row["runId"].as_str().unwrap()).unwrap();
-        let (core, life) = (process.core.clone(), Arc::clone(&process.life));
+        let core = process.core.clone();
+        let life = Arc::clone(&process.life);
         tokio::spawn(async move {
             let actor = Actor { kind: ActorKind::Access, id: "http:ann".into() };
             let asked_at = crate::script::ids(row["meta"]["label"].as_str().unwrap_or_default());
@@ -215,14 +217,15 @@ impl Director {
         });
     }
 
-    /// What is in the stores at the end.
+    /// Collects the final state of the stores.
     fn gather(&self) {
         let ids: Vec<_> = self.world.evidence().runs.keys().cloned().collect();
         for id in ids {
             let record = self.world.record(&id);
             self.world.evidence().run(&id).record = record;
         }
-        let (live, took_ms) = (self.world.live(), self.world.at_ms());
+        let live = self.world.live();
+        let took_ms = self.world.at_ms();
         let memory = self.world.memory();
         let mut evidence = self.world.evidence();
         evidence.story = self.world.story;
@@ -232,15 +235,16 @@ impl Director {
     }
 }
 
-/// The stop is acknowledged to whoever asked for it.
-fn acknowledge(life: &Life, run: &RunId, mode: StopMode, messages: &[String]) {
+/// Records an acknowledged stop.
+fn acknowledge(life: &Lifetime, run: &RunId, mode: StopMode, messages: &[String]) {
     let world = &life.world;
     let row = world.live().into_iter().find(|row| row["runId"] == run.as_str());
     let owner = row.as_ref().and_then(|row| row["ownerGen"].as_str()).map(str::to_owned);
     let is_stored = row.as_ref().is_some_and(|row| row["stop"].is_string());
-    let (number, at_ms) = (world.calls(), world.at_ms());
+    let number = world.calls();
+    let at_ms = world.at_ms();
     let mut evidence = world.evidence();
-    // One that its money ended has no answer of the model's: it is over once it says how it ends, before it asks for leave.
+    // A run that exhausted its money has no final model answer. It is over once it stores its end, before the permit.
     let is_over =
         row.as_ref().is_none_or(|row| row["phase"] == "finishing" || !row["state"]["finalStatus"].is_null());
     let is_late = is_over || messages.iter().any(|message| evidence.answered.contains_key(message));

@@ -1,4 +1,4 @@
-//! One bot process: the real core on simulated ports, with a generation of its own.
+//! One bot process: the real core on simulated ports, with its own generation.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use ars_types::{Generation, ThreadKey, Visibility};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    channel::{Reopened, Way},
-    life::Life,
+    channel::{Reopened, ReplyChannel},
+    life::Lifetime,
     model::Scripted,
     viewer,
     wire::Wire,
@@ -22,16 +22,16 @@ use crate::{
 
 /// A process that is running, or was.
 pub(crate) struct Process {
-    pub(crate) life: Arc<Life>,
+    pub(crate) life: Arc<Lifetime>,
     pub(crate) core: Core,
-    /// It was told to leave.
+    /// Whether it is shutting down.
     pub(crate) is_leaving: bool,
 }
 
 impl Process {
-    /// Starts it: it takes over what others left at once.
+    /// Starts the process, which reclaims orphaned runs at once.
     pub(crate) fn start(world: &Arc<World>, number: usize) -> Self {
-        let life = Life::new(world, format!("g{number}"));
+        let life = Lifetime::new(world, format!("g{number}"));
         let client = Arc::new(Client::over(Wire(Arc::clone(&life)), None).unwrap());
         let clock: Arc<dyn Clock> = Arc::<crate::clock::SimClock>::clone(&life.clock);
         let ledger = LedgerDeps {
@@ -62,13 +62,13 @@ impl Process {
         Self { life, core, is_leaving: false }
     }
 
-    /// A message of the thread reaches it.
-    pub(crate) fn hear(&self, id: &str, text: &str) {
-        self.hear_in("default", id, text);
+    /// Delivers a message of the thread.
+    pub(crate) fn receive(&self, id: &str, text: &str) {
+        self.receive_in("default", id, text);
     }
 
-    /// A message of another thread reaches it.
-    pub(crate) fn hear_in(&self, thread: &str, id: &str, text: &str) {
+    /// Delivers a message of another thread.
+    pub(crate) fn receive_in(&self, thread: &str, id: &str, text: &str) {
         let message = IncomingMessage {
             actor: Actor::new("http:ann", Grants::default()),
             channel_id: "http:default".into(),
@@ -79,7 +79,8 @@ impl Process {
             choices: Choices::default(),
             source: None,
         };
-        let (core, way) = (self.core.clone(), Way::new(Arc::clone(&self.life), id.to_owned(), None));
+        let core = self.core.clone();
+        let way = ReplyChannel::new(Arc::clone(&self.life), id.to_owned(), None);
         tokio::spawn(async move { core.dispatch(message, Arc::new(way)).await });
     }
 }

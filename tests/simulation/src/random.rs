@@ -1,4 +1,4 @@
-//! Randomness that is the same for the same seed, on every machine and in every version.
+//! Reproducible randomness, equal on every machine and in every version.
 
 /// `SplitMix64`.
 pub(crate) struct Random(u64);
@@ -16,17 +16,17 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `end`.
+    /// Returns a number below `end`.
     pub(crate) fn below(&mut self, end: u64) -> u64 {
         self.next() % end
     }
 
-    /// Random bytes.
+    /// Fills a buffer with random bytes.
     pub(crate) fn fill(&mut self, bytes: &mut [u8]) {
         bytes.iter_mut().for_each(|byte| *byte = self.next().to_le_bytes()[0]);
     }
 
-    /// A coin.
+    /// Returns a random boolean.
     pub(crate) fn coin(&mut self) -> bool {
         self.below(2) == 1
     }

@@ -1,7 +1,7 @@
-//! What the scripted model does: the canonical run of twelve model calls, those of the other stories, and a short answer
-//! to anything else.
+//! The scripted model: the canonical run of twelve model calls, those of the other stories, and a short answer to
+//! anything else.
 //!
-//! It looks at nothing but the conversation, so a resumed run goes on where the conversation stands.
+//! Its answers depend only on the conversation, so a resumed run continues where the conversation ends.
 
 pub(crate) mod bounded;
 pub(crate) mod reviewed;
@@ -11,17 +11,17 @@ use std::collections::BTreeSet;
 use ars_agent::{ModelTurn, Part, Role, StopReason, Turn, Usage};
 use serde_json::{Map, Value, json};
 
-/// The word in a request that asks for the canonical run.
+/// Word in a request for the canonical run.
 pub(crate) const CANONICAL: &str = "canonical";
-/// Model calls of the canonical run that ask for tools.
+/// Model calls of the canonical run that request tools.
 pub(crate) const TOOL_TURNS: usize = 11;
-/// The model call during which a follow-up is written into the thread.
+/// The model call during which a follow-up is sent to the thread.
 pub(crate) const FOLLOW_UP_AT: usize = 8;
 
 /// The model that reflects on runs.
 pub(crate) const CHEAP: &str = "cheap";
 
-/// What a reflection finds: each time something else, so that none passes for another.
+/// Returns the findings of a reflection, different each time so that none is a duplicate.
 pub(crate) fn reflection(number: u64) -> ModelTurn {
     let text = format!("The ledger is long, as call {number} says.");
     let fact = json!({ "text": text, "confidence": 0.9, "keywords": ["ledger"] });
@@ -29,33 +29,33 @@ pub(crate) fn reflection(number: u64) -> ModelTurn {
     turn(vec![Part::text(answer)], StopReason::EndTurn)
 }
 
-/// How many turns of calls stand in the conversation.
+/// Returns the number of turns with tool calls in the conversation.
 pub(crate) fn steps_made(turns: &[Turn]) -> usize {
     let makes_calls = |turn: &&Turn| turn.parts.iter().any(|part| matches!(part, Part::ToolCall { .. }));
     turns.iter().filter(makes_calls).count()
 }
 
-/// The request of a conversation: the message it answers.
+/// Returns the request of a conversation: the message it answers.
 pub(crate) fn request(turns: &[Turn]) -> String {
     texts(turns.iter().take(1)).join(" ")
 }
 
-/// Whether the script writes into the thread of this conversation now.
+/// Returns whether the script sends a follow-up at this point.
 pub(crate) fn is_followed_up(turns: &[Turn]) -> bool {
     let request = request(turns);
     let is_canonical = request.contains(CANONICAL) && ids(&request).iter().any(|id| id == "m0");
     is_canonical && steps_made(turns) == FOLLOW_UP_AT
 }
 
-/// The ids of everything that was said to the model, each once.
-fn heard(turns: &[Turn]) -> String {
-    let mut heard = ids(&texts(turns).join(" "));
+/// Returns the ids of all user messages, without duplicates.
+fn message_ids(turns: &[Turn]) -> String {
+    let mut message_ids = ids(&texts(turns).join(" "));
     let mut known = BTreeSet::new();
-    heard.retain(|id| known.insert(id.clone()));
-    heard.join(" ")
+    message_ids.retain(|id| known.insert(id.clone()));
+    message_ids.join(" ")
 }
 
-/// The ids of messages (`m0`, `f1`) in a text, in order.
+/// Returns the ids of messages (`m0`, `f1`) in a text, in order.
 pub(crate) fn ids(text: &str) -> Vec<String> {
     let words = text.split(|letter: char| !letter.is_ascii_alphanumeric());
     let is_id = |word: &&str| {
@@ -64,7 +64,7 @@ pub(crate) fn ids(text: &str) -> Vec<String> {
     words.filter(is_id).map(str::to_owned).collect()
 }
 
-/// The model's next turn.
+/// Returns the model's next turn.
 pub(crate) fn answer(turns: &[Turn], may_call_tools: bool) -> ModelTurn {
     let request = request(turns);
     if request.contains(bounded::BOUNDED) {
@@ -75,7 +75,7 @@ pub(crate) fn answer(turns: &[Turn], may_call_tools: bool) -> ModelTurn {
     }
     let step = steps_made(turns);
     if !may_call_tools || !request.contains(CANONICAL) || step >= TOOL_TURNS {
-        return turn(vec![Part::text(format!("Done. Heard: {}", heard(turns)))], StopReason::EndTurn);
+        return turn(vec![Part::text(format!("Done. Heard: {}", message_ids(turns)))], StopReason::EndTurn);
     }
     let mut parts = Vec::new();
     if step % 4 == 1 {

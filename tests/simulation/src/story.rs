@@ -1,6 +1,6 @@
-//! What a scenario is about: its requests, and the installation they are made to.
+//! Stories: the requests of a scenario, and the configuration of the installation.
 //!
-//! Not here: what the scripted model does about them (`script`), and what goes wrong meanwhile (`fault`).
+//! Not here: the model's answers (`script`), and faults (`fault`).
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,39 +14,39 @@ use ars_types::ModelRef;
 
 use crate::script;
 
-/// The organization whose memory all runs share.
+/// The organization of all runs.
 const ORGANIZATION: &str = "acme";
 /// The store of its memory.
 pub(crate) const MEMORY: &str = "org:acme";
 
-/// A scenario without its faults.
+/// A scenario without faults.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Story {
-    /// One run of twelve model calls in which everything is done that a tool can do.
+    /// One run of twelve model calls that uses every capability of the tools.
     #[default]
     Canonical,
-    /// Runs that outgrow their window, their model's patience and their money: the first ends by the run's cap, the
-    /// second goes beyond what is left of the day's, the third may not begin. The second is told what the first found.
+    /// Runs that exceed their context window, their model's retries and their money: the first reaches the run's cap,
+    /// the second the rest of the day's cap, and the third is rejected. The second recalls the first's findings.
     Bounded,
     /// A review that changes its mind.
     Reviewed,
-    /// Runs of two processes that share a day: each is begun while those before it are under way, in the other process
-    /// each time. Two may cost their whole cap, the third gets what is left, and the fourth what the third leaves.
+    /// Runs of two processes that share a day's cap. Each starts while the earlier ones are live in the other process.
+    /// Two get their whole cap, the third gets the rest, and the fourth the remainder of the third.
     Shared,
 }
 
 /// One request of a story.
 pub(crate) struct Request {
-    /// The message's id, which is in its text.
+    /// Id of the message, which its text contains.
     pub(crate) id: &'static str,
     pub(crate) thread: &'static str,
     pub(crate) directives: &'static str,
-    /// What the model has to be shown at every call.
+    /// Text that must be in the context of every model call.
     pub(crate) text: &'static str,
 }
 
 impl Story {
-    /// The requests, each made when all is quiet after the one before.
+    /// Returns the requests, each sent when all processes are idle after the previous one.
     pub(crate) const fn requests(self) -> &'static [Request] {
         match self {
             Self::Canonical => {
@@ -87,7 +87,7 @@ impl Story {
         }
     }
 
-    /// Calls of ports when nothing goes wrong, about: where random faults strike, and some that a fault adds.
+    /// Returns the approximate number of port calls without faults, plus some margin. Random faults are below it.
     pub(crate) const fn calls(self) -> u64 {
         match self {
             Self::Canonical => 110,
@@ -97,7 +97,7 @@ impl Story {
         }
     }
 
-    /// How long after the one before a request is made; where nothing is said, when all is quiet after it.
+    /// Returns the delay between requests. `None` waits for idle processes.
     pub(crate) const fn pace(self) -> Option<Duration> {
         match self {
             Self::Shared => Some(BETWEEN_SHARED),
@@ -105,7 +105,7 @@ impl Story {
         }
     }
 
-    /// How the installation is configured.
+    /// Returns the configuration of the installation.
     pub(crate) fn settings(self) -> Settings {
         let plain = Settings {
             default_agent: Some("coding".into()),
@@ -132,7 +132,7 @@ impl Story {
         settings
     }
 
-    /// What the installation remembers by.
+    /// Returns the memory configuration.
     pub(crate) fn memory(self, store: Arc<dyn Memory>) -> Option<MemoryDeps> {
         (self == Self::Bounded).then(|| MemoryDeps {
             store,
@@ -142,34 +142,34 @@ impl Story {
         })
     }
 
-    /// What all runs of a day may cost, in micro-dollars.
+    /// Returns the day's cap in micro-dollars.
     pub(crate) fn day_cap(self) -> Option<u64> {
         self.settings().money.day
     }
 
-    /// What a call of a model costs, in micro-dollars.
+    /// Returns the cost of a model call in micro-dollars.
     pub(crate) fn cost(self, model: &str, usage: Usage) -> u64 {
         if self.day_cap().is_some() { price(model).cost(usage) } else { 0 }
     }
 }
 
-/// What all runs work on.
+/// Returns the repository of all runs.
 pub(crate) fn repository() -> Repository {
     Repository { name: "acme/app".into(), origin: "/app".into() }
 }
 
-/// What one run may cost, in micro-dollars: enough for a summary and some steps after it.
+/// Cap of one run in micro-dollars: enough for a summary and some steps after it.
 const RUN_CAP: u64 = 130_000;
-/// What is left for the second run pays some steps, and less than its dearest.
+/// Cap of the day: the rest for the second run pays some steps, but not its most expensive one.
 const DAY_CAP: u64 = 170_000;
-/// Two runs' caps, and some of a third's.
+/// Cap of the shared day: two runs' caps, and part of a third's.
 const SHARED_DAY_CAP: u64 = 2 * RUN_CAP + 40_000;
-/// Longer than it takes until a process knows what the other one has begun, and shorter than a run is under way.
+/// Delay longer than a process needs to learn of the other's run, and shorter than a run.
 const BETWEEN_SHARED: Duration = Duration::from_secs(8);
-/// The conversation may take a quarter of it, as more output is allowed than it holds.
+/// Context window. The conversation may use a quarter of it, because the output limit exceeds the window.
 const WINDOW: u64 = 40_000;
 
-/// Whole micro-dollars for a token; the second model takes twice as much as the first.
+/// Returns whole micro-dollars per token. The second model costs twice as much as the first.
 fn price(model: &str) -> Price {
     let million = match model {
         "m" => 1_000_000,

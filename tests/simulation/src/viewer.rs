@@ -1,5 +1,5 @@
-//! Viewers: for each process one that follows its runs through the registry, and goes on elsewhere when a stream breaks
-//! off, as a browser does by `Last-Event-ID` (document 1 section 2.4).
+//! Viewers: one per process that follows its runs through the registry, and reconnects to another process when a stream
+//! ends early, like a browser with `Last-Event-ID`.
 //!
 //! Not here: the wire format of the streams (`containers/bot/http/tests`).
 
@@ -9,43 +9,44 @@ use ars_bot_core::registry::{Frame, IndexChange, Registry, Subscription};
 use ars_types::RunId;
 use serde_json::Value;
 
-use crate::{evidence::Evidence, life::Life};
+use crate::{evidence::Evidence, life::Lifetime};
 
-/// What one viewer saw of one run.
+/// One viewer's view of one run.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct View {
     /// Its streams, one after the other.
     pub streams: Vec<Stream>,
-    /// The process whose stream said that nothing follows.
+    /// The process with the stream that was completed.
     pub ended_at: Option<String>,
 }
 
 /// One stream, from its connection to its end.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Stream {
-    /// The process it came from.
+    /// The process that served it.
     pub process: String,
-    /// The `Last-Event-ID` it was opened with.
+    /// Its `Last-Event-ID`.
     pub after: u64,
-    /// The events, in the order in which they came.
+    /// Events, in order of arrival.
     pub shown: Vec<(u64, Value)>,
-    /// Some events were left out because they are no longer kept.
+    /// Whether events were omitted because they are no longer kept.
     pub is_elided: bool,
 }
 
 impl View {
-    /// Opens another stream behind what was seen: its number, and the position.
+    /// Opens another stream after the seen events. Returns its number and position.
     fn connect(&mut self, process: &str) -> (usize, u64) {
         let last = self.streams.iter().rev().find_map(|stream| stream.shown.last());
         let after = last.map_or(0, |(seq, _)| *seq);
-        let (process, shown) = (process.to_owned(), Vec::new());
+        let process = process.to_owned();
+        let shown = Vec::new();
         self.streams.push(Stream { process, after, shown, is_elided: false });
         (self.streams.len(), after)
     }
 }
 
-/// Follows everything that a process shows, for its own viewer and for those that saw a run elsewhere before.
-pub(crate) async fn watch(life: Arc<Life>, registry: Registry) {
+/// Follows all runs of a process, for its own viewer and for viewers from other processes.
+pub(crate) async fn watch(life: Arc<Lifetime>, registry: Registry) {
     let mut index = registry.subscribe_index();
     let mut opened = BTreeMap::new();
     loop {
@@ -57,14 +58,14 @@ pub(crate) async fn watch(life: Arc<Life>, registry: Registry) {
         let Ok(change) = change else { return };
         let id = match change {
             IndexChange::Upsert(id) => id,
-            // Its streams have ended: one that comes back is another stream.
+            // Its streams have ended. A run that returns gets another stream.
             IndexChange::Removed(id) => {
                 opened.remove(&id);
                 continue;
             }
         };
         let Some(run) = registry.get(&id) else { continue };
-        // So is one that is put back under another token.
+        // A run restored under another token gets another stream too.
         if opened.insert(id.clone(), run.token.clone()).as_ref() == Some(&run.token) {
             continue;
         }
@@ -76,7 +77,7 @@ pub(crate) async fn watch(life: Arc<Life>, registry: Registry) {
     }
 }
 
-/// Connects the viewers of a run to a process: by name, with the number of the stream and its position.
+/// Connects the viewers of a run to a process. Returns their names, stream numbers and positions.
 fn connect(evidence: &mut Evidence, run: &RunId, process: &str) -> Vec<(String, usize, u64)> {
     evidence.views.entry((run.to_string(), process.to_owned())).or_default();
     let views =
@@ -88,8 +89,8 @@ fn connect(evidence: &mut Evidence, run: &RunId, process: &str) -> Vec<(String, 
     connected.collect()
 }
 
-/// One viewer's stream, until it ends, breaks off, or the viewer is elsewhere.
-async fn page(life: Arc<Life>, view: (String, String), number: usize, mut subscription: Subscription) {
+/// One viewer's stream, until it ends or the viewer connects elsewhere.
+async fn page(life: Arc<Lifetime>, view: (String, String), number: usize, mut subscription: Subscription) {
     loop {
         let frames = tokio::select! {
             biased;

@@ -1,4 +1,4 @@
-//! The way from a process to the stores: requests that are lost, repeated or late, and answers that do not come back.
+//! The connection of a process to the stores: lost, repeated and late requests, and lost answers.
 
 use std::sync::{Arc, atomic::Ordering};
 
@@ -11,16 +11,16 @@ use tokio::time::{Duration, Instant, sleep, sleep_until};
 
 use crate::{
     evidence::{Evidence, RunSeen, StepSeen},
-    life::Life,
+    life::Lifetime,
     script,
     world::{Reach, World},
 };
 
-/// How long a client waits for a store (document 2 section 8, "Store timeouts").
+/// Timeout of a store client.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// One process's way.
-pub(crate) struct Wire(pub(crate) Arc<Life>);
+/// Connection of one process.
+pub(crate) struct Wire(pub(crate) Arc<Lifetime>);
 
 #[async_trait]
 impl Exchange for Wire {
@@ -33,13 +33,13 @@ impl Exchange for Wire {
         if route == Route::Runs(RunVerb::State) {
             note_ending(life, &body);
         }
-        let leave_for = (route == Route::Runs(RunVerb::Finishing)).then(|| body.clone());
+        let permit_for = (route == Route::Runs(RunVerb::Finishing)).then(|| body.clone());
         if route == Route::Transcript(TranscriptVerb::Write) {
             note_asked(&life.world, &serde_json::from_str(&body).unwrap());
         }
         let outcome = match (call.late_ms, life.world.reach()) {
-            // A tombstone that comes after the final record replaces it: the stores keep the last of two puts (state-worker
-            // supplement section 10.4 leaves their order to the writer). No promise holds against that.
+            // A tombstone that arrives after the final record replaces it, because the stores keep the last of two puts.
+            // The writer is responsible for their order (docs/reference/runs.md#tombstones).
             (Some(_), _) if route == Route::Runs(RunVerb::Put) => Err(lost("no answer in time")),
             (Some(ms), _) => {
                 deliver_late(&life.world, route, body, ms);
@@ -54,7 +54,7 @@ impl Exchange for Wire {
                 if after {
                     deliver(&life.world, route, &body, false);
                 }
-                // Whoever hung when the store came back is not answered: its connection is dead.
+                // A request that hung when the store recovered gets no answer, because its connection is dead.
                 sleep_until(until.min(Instant::now() + TIMEOUT)).await;
                 Err(lost("timed out"))
             }
@@ -68,7 +68,7 @@ impl Exchange for Wire {
         life.world.evidence().failed_requests += u64::from(outcome.is_err());
         life.end_call(&call).await;
         match &outcome {
-            Ok(answer) => note_heard(life, leave_for.as_deref(), answer),
+            Ok(answer) => note_answer(life, permit_for.as_deref(), answer),
             Err(_) => {
                 life.world.evidence().unanswered.insert(life.name.clone());
             }
@@ -91,7 +91,7 @@ fn deliver_late(world: &Arc<World>, route: Route, body: String, ms: i64) {
     });
 }
 
-/// The request takes effect; the world takes note of what it did.
+/// Applies the request and records its effects.
 fn deliver(world: &World, route: Route, body: &str, is_answered: bool) -> Answer {
     let (status, text) = world.deliver(route, body);
     let read = |text: &str| serde_json::from_str::<Value>(text).unwrap();
@@ -125,21 +125,22 @@ fn note(world: &World, verb: RunVerb, request: &Value, answer: &Value, is_answer
             note_flushed(&mut evidence, request, answer, is_answered);
         }
         RunVerb::Step if is_answered && answer["ok"] == true => {
-            let (number, seen) = (world.calls(), evidence.run(text(&request["runId"])));
+            let number = world.calls();
+            let seen = evidence.run(text(&request["runId"]));
             seen.cap = request["record"]["loop"]["limits"]["cap"]["runMicrousd"].as_u64();
             seen.steps.push((number, text(&request["gen"]).to_owned()));
             note_step(seen, text(&request["gen"]), &request["record"]);
         }
         RunVerb::State if answer["ok"] == true && says_its_end(request) => {
             let seen = evidence.run(text(&request["runId"]));
-            seen.end_heard_of.insert(text(&request["gen"]).to_owned());
+            seen.end_stored_by.insert(text(&request["gen"]).to_owned());
         }
         RunVerb::Reclaim => {
             let number = world.calls();
             for run in answer["runs"].as_array().into_iter().flatten() {
                 let seen = evidence.run(text(&run["row"]["runId"]));
-                seen.taken_over.push(number);
-                seen.takers.push(text(&request["gen"]).to_owned());
+                seen.reclaimed_at.push(number);
+                seen.reclaimers.push(text(&request["gen"]).to_owned());
                 seen.was_resumable.push(is_resumable(run, seen.turns));
             }
         }
@@ -194,7 +195,7 @@ fn note_step(seen: &mut RunSeen, process: &str, record: &Value) {
     seen.stored.insert(record["step"].as_u64().unwrap(), step);
 }
 
-/// The calls of the turns that a process wants to store, before it is known what becomes of that.
+/// Records the tool calls of turns that a process tries to store.
 fn note_asked(world: &World, request: &Value) {
     let mut evidence = world.evidence();
     let seen = evidence.run(text(&request["runId"]));
@@ -216,10 +217,11 @@ fn note_turns(world: &World, request: &Value) {
     seen.turns = stored.map(|turn| turn + 1).max().unwrap_or_default().max(seen.turns);
 }
 
-/// Whether a run that is taken over can go on (state-worker supplement section 10.3): a step is stored, and its turns or
-/// those of the next one too; how it ends is not, and nobody has asked for a hard stop.
+/// Returns whether a reclaimed run can be resumed: a step is stored, with its turns or those of the next step, its end is
+/// not stored, and no hard stop is requested.
 fn is_resumable(run: &Value, turns: u64) -> bool {
-    let (row, recorded) = (&run["row"], run["lastStep"]["turnIndex"].as_u64());
+    let row = &run["row"];
+    let recorded = run["lastStep"]["turnIndex"].as_u64();
     recorded.is_some_and(|recorded| turns == recorded || turns == recorded + 2)
         && run["reclaimedFrom"] != "finishing"
         && row["stop"] != "hard"
@@ -234,8 +236,8 @@ fn note_claiming(world: &World, number: u64, body: &str) {
     evidence.run(text(&request["run"]["runId"])).claiming.get_or_insert((number, at_ms));
 }
 
-/// The loop is over: its process says how, before it is known what becomes of that.
-fn note_ending(life: &Life, body: &str) {
+/// Records that a process tries to store how its run ends.
+fn note_ending(life: &Lifetime, body: &str) {
     let request: Value = serde_json::from_str(body).unwrap();
     if says_its_end(&request) {
         let at_ms = life.world.at_ms();
@@ -248,16 +250,18 @@ fn says_its_end(request: &Value) -> bool {
     !request["state"]["finalStatus"].is_null()
 }
 
-/// An answer has reached its process.
-fn note_heard(life: &Life, leave_for: Option<&str>, answer: &Answer) {
-    let (world, by) = (&life.world, &life.name);
-    let (number, mut evidence) = (world.calls(), world.evidence());
-    evidence.heard.insert(by.clone(), number);
+/// Records an answer that reached its process.
+fn note_answer(life: &Lifetime, permit_for: Option<&str>, answer: &Answer) {
+    let world = &life.world;
+    let by = &life.name;
+    let number = world.calls();
+    let mut evidence = world.evidence();
+    evidence.last_answer.insert(by.clone(), number);
     evidence.unanswered.remove(by);
-    let Some(request) = leave_for.filter(|_| answer.status == 200) else { return };
+    let Some(request) = permit_for.filter(|_| answer.status == 200) else { return };
     let [request, answer] = [request, &answer.text].map(|json| serde_json::from_str::<Value>(json).unwrap());
     if answer["ok"] == true {
-        evidence.run(text(&request["runId"])).has_leave.insert(by.clone());
+        evidence.run(text(&request["runId"])).has_permit.insert(by.clone());
     }
 }
 

@@ -1,4 +1,4 @@
-//! The working tree of the thread: it keeps nothing but the list of what was done to it.
+//! The working tree of the thread, which only records the effects on it.
 
 use std::sync::Arc;
 
@@ -10,13 +10,13 @@ use ars_types::ThreadKey;
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
-use crate::{evidence::Effect, life::Life, script::bounded::LARGE, story};
+use crate::{evidence::Effect, life::Lifetime, script::bounded::LARGE, story};
 
-/// Lines of the large file: some 2,000 tokens.
+/// Lines of the large file, about 2,000 tokens.
 const LARGE_LINES: usize = 900;
 
-/// Every working tree of one process.
-pub(crate) struct Tree(pub(crate) Arc<Life>);
+/// All working trees of one process.
+pub(crate) struct Tree(pub(crate) Arc<Lifetime>);
 
 #[async_trait]
 impl WorkspaceProvider for Tree {
@@ -37,10 +37,10 @@ impl WorkspaceProvider for Tree {
 }
 
 impl Tree {
-    /// Does what has an effect, and takes note of it: `effect <call id>`.
-    async fn act(&self, name: &str, what: &str) {
+    /// Records an effect: `effect <call id>`.
+    async fn act(&self, name: &str, effect: &str) {
         let call = self.0.begin(name).await;
-        if let Some((_, id)) = what.split_once("effect ") {
+        if let Some((_, id)) = effect.split_once("effect ") {
             let id = id.split_whitespace().next().unwrap_or_default().to_owned();
             let effect = Effect { call: id, process: self.0.name.clone(), number: call.number };
             self.0.world.evidence().effects.push(effect);

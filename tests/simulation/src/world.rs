@@ -1,4 +1,4 @@
-//! What outlives every process: the stores, the clocks' common zero, the plan of faults, and the evidence.
+//! The state that survives every process: the stores, the common time base, the fault plan, and the observations.
 
 use std::{
     collections::BTreeSet,
@@ -20,16 +20,16 @@ use tokio::{
 use crate::{
     clock::SimClock,
     evidence::Evidence,
-    fault::{Fault, Plan, What},
+    fault::{Fault, FaultKind, Plan},
     random::Random,
     story::{self, Story},
 };
 
-/// The store that the bot keeps its runs in.
+/// The bot's run store.
 const STORE: &str = ars_wire::runs::DEFAULT_STORE;
-/// Records that a memory lists at most.
-const MOST_MEMORIES: u32 = 50;
-/// The seed of ids and tokens of a plan that names none: each is played the same way every time.
+/// Maximum number of listed memory records.
+const MAX_MEMORIES: u32 = 50;
+/// Default seed of ids and tokens.
 const FIRST_IDS: u64 = 1;
 
 /// The world of one scenario.
@@ -42,11 +42,11 @@ pub(crate) struct World {
     faults: Mutex<Vec<Fault>>,
     calls: AtomicU64,
     outage: Mutex<Option<Outage>>,
-    /// Threads that have a working tree.
+    /// Threads with a working tree.
     trees: Mutex<BTreeSet<String>>,
-    /// Requests under way that nobody waits for.
+    /// Requests in flight without a waiting sender.
     pub(crate) late: AtomicU64,
-    /// What the processes draw their ids and tokens from.
+    /// Source of the processes' ids and tokens.
     pub(crate) random: Mutex<Random>,
     orders: UnboundedSender<Order>,
 }
@@ -58,28 +58,28 @@ struct Outage {
     hangs: bool,
 }
 
-/// What a fault asks the scenario's director for.
+/// A fault's request to the director.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Order {
-    /// A process, so much later.
+    /// Start a process after a delay.
     Start { idle_ms: u64 },
-    /// A stop.
+    /// Request a stop.
     Stop { mode: ars_types::StopMode, through_eldest: bool },
-    /// A message into the thread.
+    /// Send a message to the thread.
     FollowUp { through_eldest: bool },
-    /// A process beside the others.
+    /// Start another process concurrently.
     Second,
-    /// A process in place of the eldest.
+    /// Replace the oldest process.
     Deploy,
 }
 
-/// How the stores can be reached.
+/// Reachability of the stores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reach {
     Up,
     Unreachable,
     AnswerLost,
-    /// For so long; then it is lost.
+    /// Requests hang until this time and are then lost.
     Hanging {
         until: Instant,
         after: bool,
@@ -109,18 +109,18 @@ impl World {
         self.evidence.lock().unwrap()
     }
 
-    /// The evidence, at the end.
+    /// Returns the observations at the end.
     pub(crate) fn take_evidence(&self) -> Evidence {
         std::mem::take(&mut *self.evidence())
     }
 
-    /// Calls of ports so far.
+    /// Returns the number of port calls so far.
     pub(crate) fn calls(&self) -> u64 {
         self.calls.load(Ordering::SeqCst)
     }
 
-    /// Numbers a call, and takes the faults that strike at it.
-    pub(crate) fn count(&self, process: &str, name: &str) -> (u64, Vec<What>) {
+    /// Counts a call and returns its faults.
+    pub(crate) fn count(&self, process: &str, name: &str) -> (u64, Vec<FaultKind>) {
         let number = self.calls.fetch_add(1, Ordering::SeqCst) + 1;
         let at_ms = self.at_ms();
         let mut evidence = self.evidence();
@@ -130,18 +130,18 @@ impl World {
         let mut faults = self.faults.lock().unwrap();
         let (now, later) = faults.drain(..).partition(|fault| fault.at == number);
         *faults = later;
-        (number, now.into_iter().map(|fault: Fault| fault.what).collect())
+        (number, now.into_iter().map(|fault: Fault| fault.kind).collect())
     }
 
-    /// Milliseconds since the scenario began.
+    /// Returns milliseconds since the start of the scenario.
     pub(crate) fn at_ms(&self) -> u64 {
         u64::try_from(self.began.elapsed().as_millis()).unwrap()
     }
 
-    /// RunFlush may take longer from now on, for so long.
-    pub(crate) fn hinder(&self, ms: u64) {
+    /// Records a disruption of this duration.
+    pub(crate) fn disrupt(&self, ms: u64) {
         let now = self.at_ms();
-        self.evidence().hindered.push((now, now + ms));
+        self.evidence().disrupted.push((now, now + ms));
     }
 
     pub(crate) fn no_more_faults(&self) {
@@ -149,11 +149,11 @@ impl World {
     }
 
     pub(crate) fn order(&self, order: Order) {
-        // The director is gone only when the scenario is over.
+        // The director outlives all processes, except at the end of the scenario.
         let _ = self.orders.send(order);
     }
 
-    /// The thread has a working tree from now on.
+    /// Creates the working tree of a thread.
     pub(crate) fn make_tree(&self, thread: &str) {
         self.trees.lock().unwrap().insert(thread.to_owned());
     }
@@ -167,7 +167,7 @@ impl World {
     }
 
     pub(crate) fn break_stores(&self, after: bool, hangs: bool, ms: u64) {
-        self.hinder(ms);
+        self.disrupt(ms);
         let until = Instant::now() + Duration::from_millis(ms);
         *self.outage.lock().unwrap() = Some(Outage { until, after, hangs });
     }
@@ -183,19 +183,19 @@ impl World {
         }
     }
 
-    /// A request takes effect.
+    /// Applies a request.
     pub(crate) fn deliver(&self, route: Route, body: &str) -> (u16, String) {
         self.state.lock().unwrap().call(route, body, self.store_clock.now())
     }
 
-    /// The live runs in the ledger.
+    /// Returns the live runs of the ledger.
     pub(crate) fn live(&self) -> Vec<Value> {
         let (_, text) = self.deliver(Route::Runs(RunVerb::Live), &json!({ "storeKey": STORE }).to_string());
         let answer: Value = serde_json::from_str(&text).unwrap();
         answer["runs"].as_array().expect("the ledger lists its live runs").clone()
     }
 
-    /// A run's record.
+    /// Returns a run's record.
     pub(crate) fn record(&self, id: &str) -> Option<Value> {
         let body = json!({ "storeKey": STORE, "id": id }).to_string();
         let (_, text) = self.deliver(Route::Runs(RunVerb::Get), &body);
@@ -203,9 +203,9 @@ impl World {
         Some(answer["record"].take()).filter(Value::is_object)
     }
 
-    /// What is remembered.
+    /// Returns the memory records.
     pub(crate) fn memory(&self) -> Vec<Value> {
-        let body = json!({ "scopeKey": story::MEMORY, "limit": MOST_MEMORIES }).to_string();
+        let body = json!({ "scopeKey": story::MEMORY, "limit": MAX_MEMORIES }).to_string();
         let (_, text) = self.deliver(Route::Memory(MemoryVerb::List), &body);
         let answer: Value = serde_json::from_str(&text).unwrap();
         answer["records"].as_array().expect("memory lists its records").clone()

@@ -1,5 +1,4 @@
-//! The promises about what a model is shown, what is remembered, and what a review decides (bot supplement sections 14
-//! and 17, state-worker supplement section 12).
+//! Guarantees about the model's context, memory, and the verdict of a review.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,38 +7,36 @@ use serde_json::Value;
 use super::{Found, events};
 use crate::evidence::{Evidence, RunSeen};
 
-pub(super) fn a_model_is_always_shown_the_request(evidence: &Evidence, found: &mut Found) {
+pub(super) fn every_model_call_has_the_request(evidence: &Evidence, found: &mut Found) {
     let mut prompts = BTreeMap::<_, BTreeSet<_>>::new();
-    for thought in &evidence.thoughts {
-        found.unless(thought.has_request, "a model is always shown the request", || {
-            format!("call {} of {}", thought.number, thought.process)
+    for model_call in &evidence.model_calls {
+        found.unless(model_call.has_request, "every model call has the request in its context", || {
+            format!("call {} of {}", model_call.number, model_call.process)
         });
-        prompts.entry(thought.about.first()).or_default().insert(&thought.system);
+        prompts.entry(model_call.about.first()).or_default().insert(&model_call.system);
     }
     for (about, systems) in prompts {
-        found.unless(systems.len() == 1, "a run keeps the prompt that it began with", || {
+        found.unless(systems.len() == 1, "a run keeps its initial prompt", || {
             format!("{about:?}: {systems:#?}")
         });
     }
 }
 
-pub(super) fn what_a_run_leaves_is_remembered_once(evidence: &Evidence, found: &mut Found) {
+pub(super) fn findings_are_stored_once(evidence: &Evidence, found: &mut Found) {
     for (run, texts) in &evidence.learned {
-        found.unless(texts.len() == 1, "a run leaves something in memory once", || {
-            format!("{run}: {texts:?}")
-        });
+        found.unless(texts.len() == 1, "a run writes to memory once", || format!("{run}: {texts:?}"));
     }
     let mut kept = BTreeMap::<_, u32>::new();
     for record in &evidence.memory {
         *kept.entry(record["sourceRunId"].to_string()).or_default() += 1;
     }
     for (run, count) in kept {
-        found.unless(count == 1, "what a run leaves is remembered once", || format!("{run}: {count}"));
+        found.unless(count == 1, "a run's findings are stored once", || format!("{run}: {count}"));
     }
 }
 
-/// The last verdict that was taken, and the line that tells it.
-pub(super) fn a_review_tells_its_last_verdict_once(
+/// Checks the last accepted verdict and its line in the answer.
+pub(super) fn review_has_its_last_verdict_once(
     id: &str,
     run: &RunSeen,
     evidence: &Evidence,
@@ -52,30 +49,30 @@ pub(super) fn a_review_tells_its_last_verdict_once(
 
     let Some(answer) = events.iter().find(|event| event["type"] == "answer") else { return };
     let lines = answer["text"].as_str().unwrap_or_default().lines();
-    let told: Vec<_> = lines.filter(|line| LINES.iter().any(|word| line.starts_with(word))).collect();
+    let published: Vec<_> = lines.filter(|line| LINES.iter().any(|word| line.starts_with(word))).collect();
     let decided = last_decision(events);
-    // A process that dies in an outage takes events with it; the conversation that it stored has the verdict.
+    // A process killed in an outage loses events. The stored conversation has the verdict.
     let may_lack_events = evidence.failed_requests > 0 && !evidence.killed.is_empty();
-    let is_told = match (decided, &told[..]) {
+    let is_told = match (decided, &published[..]) {
         (Some(decided), [line]) if decided.contains("request_changes") => line.starts_with(CHANGES),
         (Some(_) | None, [_]) if may_lack_events => true,
         (Some(_), [line]) => !line.starts_with(CHANGES),
         (None, [line]) => line.starts_with(NOT),
         _ => false,
     };
-    found.unless(is_told, "a review's answer tells its last verdict, once", || {
+    found.unless(is_told, "a review's answer has its last verdict once", || {
         format!("{id}: {decided:?} told as {told:?}")
     });
 }
 
 const CHANGES: &str = "Changes requested: ";
 const NOT: &str = "Not approved: ";
-/// How the line begins that code writes.
+/// Prefixes of the generated line.
 const LINES: [&str; 3] = ["LGTM: ", CHANGES, NOT];
 
-/// The summary of the last call that handed a verdict over.
+/// Returns the summary of the last accepted verdict call.
 fn last_decision(events: &[Value]) -> Option<&str> {
-    // Another step's call may have the same id.
+    // A call of another step may have the same id.
     let was_taken = |at: usize, call: &Value| {
         let mut results = events[at..].iter().filter(|event| event["type"] == "tool_result");
         results

@@ -1,5 +1,4 @@
-//! The promises about a run's events: in its record, and before the eyes of its viewers (document 1 section 2.4, bot
-//! supplement section 11).
+//! Guarantees about a run's events: in its record, and in its viewers' streams.
 
 use std::collections::BTreeMap;
 
@@ -35,26 +34,22 @@ pub(super) fn a_viewer_sees_each_event_once(evidence: &Evidence, found: &mut Fou
     for ((id, viewer), view) in &evidence.views {
         let Some(run) = evidence.runs.get(id) else { continue };
         for stream in &view.streams {
-            found.unless(
-                is_in_order(stream),
-                "a viewer's stream leaves nothing out and repeats nothing",
-                || {
-                    let seqs: Vec<_> = stream.shown.iter().map(|(seq, _)| seq).collect();
-                    format!("{viewer} of {id} at {} after {}: {seqs:?}", stream.process, stream.after)
-                },
-            );
+            found.unless(is_in_order(stream), "a viewer's stream has no gap and no repetition", || {
+                let seqs: Vec<_> = stream.shown.iter().map(|(seq, _)| seq).collect();
+                format!("{viewer} of {id} at {} after {}: {seqs:?}", stream.process, stream.after)
+            });
         }
-        let (last, repeated) = put_together(view, run);
-        found.unless(repeated.is_empty(), "a viewer sees an event that the ledger has once", || {
+        let (last, repeated) = merge_streams(view, run);
+        found.unless(repeated.is_empty(), "a viewer sees each stored event once", || {
             format!("{viewer} of {id}: {repeated:?}")
         });
-        // Whoever saw the end of what another process ended saw its own process's version of it.
+        // A viewer whose stream ended at another process saw that process's version.
         let (Some(ended_at), Some(record), Some((_, by))) = (&view.ended_at, &run.record, &run.finished)
         else {
             continue;
         };
         let has_all = ended_at != by || has_seen(view, &last, events(record));
-        found.unless(has_all, "a viewer who saw the end saw what the record has", || {
+        found.unless(has_all, "a viewer with a complete stream saw the record's events", || {
             let seen_at = |event: &Value| event["seq"].as_u64().and_then(|seq| last.get(&seq).copied());
             let others: Vec<_> =
                 events(record).iter().filter(|event| seen_at(event) != Some(event)).collect();
@@ -63,15 +58,15 @@ pub(super) fn a_viewer_sees_each_event_once(evidence: &Evidence, found: &mut Fou
     }
 }
 
-/// A position ahead of what the process has can only be one before it.
+/// Checks the order. A position ahead of the process's events can only come from an earlier process.
 fn is_in_order(stream: &Stream) -> bool {
     let Some((first, _)) = stream.shown.first() else { return true };
     let is_rising = stream.shown.windows(2).all(|pair| pair[0].0 + 1 == pair[1].0);
     *first <= stream.after + 1 && is_rising && !stream.is_elided
 }
 
-/// The very events, and all of them. Of a viewer that one of the processes showed nothing, all numbers: it brings what
-/// it was shown before that one to the next, where it cannot be told from what that one showed (docs/decisions/0011).
+/// Checks that the viewer has seen exactly these events. If a process showed it none, only the numbers are checked,
+/// because its position from an earlier process cannot be distinguished (docs/decisions/0011).
 fn has_seen(view: &View, last: &BTreeMap<u64, &Value>, events: &[Value]) -> bool {
     if view.streams.iter().any(|stream| stream.after > 0 && stream.shown.is_empty()) {
         return last.keys().copied().eq(1..=events.len() as u64);
@@ -80,10 +75,11 @@ fn has_seen(view: &View, last: &BTreeMap<u64, &Value>, events: &[Value]) -> bool
     last.iter().map(|(seq, event)| (*seq, *event)).eq(by_seq)
 }
 
-/// What a viewer has in the end, and what it was shown again although it need not have been. A process that dies takes
-/// with it what the ledger did not have yet: another goes on before that, and gives the numbers to other events.
-fn put_together<'a>(view: &'a View, run: &RunSeen) -> (BTreeMap<u64, &'a Value>, Vec<&'a Value>) {
-    let (mut last, mut repeated) = (BTreeMap::new(), Vec::new());
+/// Returns the viewer's final events, and unnecessary repetitions. Events that a killed process had not flushed are
+/// lost: its successor resumes before them and reuses their numbers.
+fn merge_streams<'a>(view: &'a View, run: &RunSeen) -> (BTreeMap<u64, &'a Value>, Vec<&'a Value>) {
+    let mut last = BTreeMap::new();
+    let mut repeated = Vec::new();
     for stream in &view.streams {
         let Some((first, _)) = stream.shown.first() else { continue };
         let lost: BTreeMap<u64, &Value> = last.split_off(first);

@@ -1,4 +1,4 @@
-//! The promise about follow-ups (bot supplement section 13).
+//! The guarantee about follow-ups.
 
 use std::collections::BTreeSet;
 
@@ -8,37 +8,38 @@ use crate::{
     script,
 };
 
-/// Calls from a run's record to the claim of the fresh turn that follows it, and some of other processes.
+/// Port calls between a run's record and the claim of the next run, including some of other processes.
 const BETWEEN: u64 = 10;
 
-pub(super) fn an_acknowledged_follow_up_is_not_forgotten(evidence: &Evidence, found: &mut Found) {
+pub(super) fn acknowledged_follow_up_is_not_lost(evidence: &Evidence, found: &mut Found) {
     for (id, passed_on) in &evidence.passed_on {
-        let is_told = evidence.said.iter().any(|said| said.to == *id) || evidence.handed_back.contains(id);
+        let is_told =
+            evidence.delivered.iter().any(|delivered| delivered.to == *id) || evidence.returned.contains(id);
         let is_kept = is_told
             || evidence.runs.values().any(|run| has_read(run, id))
             || was_lost_with_its_process(id, passed_on, evidence)
             || runs_of(id, passed_on, evidence)
                 .any(|run| is_cut_off(run) || was_between(run, passed_on, evidence));
-        found
-            .unless(is_kept, "an acknowledged follow-up is not forgotten", || format!("{id}: {passed_on:?}"));
+        found.unless(is_kept, "an acknowledged follow-up is not lost", || format!("{id}: {passed_on:?}"));
     }
 }
 
-/// In an outage the event of what a follow-up said may be lost; the answer tells what the model has heard.
+/// Returns whether the run read a follow-up. In an outage its event may be lost, but the answer names it.
 fn has_read(run: &RunSeen, id: &str) -> bool {
     let events = run.record.as_ref().map_or(&[][..], events);
-    let told = events.iter().filter(|event| event["type"] == "input" || event["type"] == "answer");
-    told.filter_map(|event| event["text"].as_str())
+    let published = events.iter().filter(|event| event["type"] == "input" || event["type"] == "answer");
+    published
+        .filter_map(|event| event["text"].as_str())
         .any(|text| script::ids(text).iter().any(|heard| heard == id))
 }
 
-/// Taken in by a process alone, while the ledger could not be reached, and lost with that process.
+/// Accepted by a process while the ledger was unreachable, and lost when that process was killed.
 fn was_lost_with_its_process(id: &str, passed_on: &PassedOn, evidence: &Evidence) -> bool {
     let killed_at = evidence.killed.get(&passed_on.through);
     !evidence.kept.contains_key(id) && killed_at.is_some_and(|at| *at >= passed_on.number)
 }
 
-/// The runs that had it: the one its sender was told of, those that the ledger kept it for, and its own fresh turn.
+/// Returns the runs of a follow-up: the acknowledged one, those of the ledger, and its own.
 fn runs_of<'a>(
     id: &'a str,
     passed_on: &'a PassedOn,
@@ -53,12 +54,12 @@ fn runs_of<'a>(
     evidence.runs.iter().filter(move |(run, seen)| ids.contains(run) || is_its(seen)).map(|(_, run)| run)
 }
 
-/// Nobody answers for a run that was interrupted, but its record, which whoever follows up reads.
+/// An interrupted run sends no reply. Its record is read by the next run of the thread.
 fn is_cut_off(run: &RunSeen) -> bool {
     run.record.as_ref().is_none_or(|record| record["status"] == "interrupted")
 }
 
-/// What is to be run as a fresh turn is nobody's between the run before and its own claim.
+/// A requeued follow-up belongs to no run between the end of its run and its own claim.
 fn was_between(run: &RunSeen, passed_on: &PassedOn, evidence: &Evidence) -> bool {
     let Some((finished_at, by)) = &run.finished else { return false };
     let killed_at = evidence.killed.get(by).filter(|_| *by == passed_on.through);

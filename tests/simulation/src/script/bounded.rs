@@ -1,35 +1,35 @@
-//! Runs that outgrow what bounds them: large outputs, a model that is overloaded for long, an answer that is dear.
+//! Runs that exceed their limits: large outputs, a model that stays overloaded, an expensive answer.
 
 use ars_agent::{ModelTurn, Part, StopReason, Turn, Usage, context::estimate_turns};
 use serde_json::json;
 
-use super::{call, heard, ids, request, steps_made, texts};
+use super::{call, ids, last_answer, request, steps_made, texts};
 
-/// The word in a request that asks for such a run.
+/// Word in a request for such a run.
 pub(crate) const BOUNDED: &str = "bounded";
 /// The file with a large output.
 pub(crate) const LARGE: &str = "ledger.txt";
 
-/// Steps of a run that nothing ends.
+/// Steps of a run without a limit.
 const STEPS: usize = 20;
 /// The step at which the first model is overloaded.
 const OVERLOADED_AT: usize = 4;
-/// The step at whose model call an attempt breaks off that has told what it used.
+/// The step at which a model attempt breaks off after it reported usage.
 const BREAKS_AT: usize = 2;
-/// The step of the second request whose answer costs more than the run may.
+/// The step of the second request with an answer above the run's cap.
 const DEAR_AT: usize = 3;
 const DEAR: &str = "m1";
 
-/// What stands in a request to sum up, and in the summary before the number of steps made.
+/// Text of a summary request, and of a summary before the number of steps.
 const SUM_UP: &str = "outgrow your window";
 const SO_FAR: &str = "Steps so far: ";
 
-/// What a call reads beside the conversation, and what it says.
+/// Tokens of a call besides the conversation, and of its answer.
 const FIXED_TOKENS: u64 = 500;
 const SAID_TOKENS: u64 = 200;
 const DEAR_TOKENS: u64 = 20_000;
 
-/// How many steps were made, with those that only a summary tells of.
+/// Returns the number of steps, including those replaced by a summary.
 pub(super) fn progress(turns: &[Turn]) -> usize {
     let first = request(turns);
     let summed_up = first.rsplit_once(SO_FAR).map_or("0", |(_, rest)| rest);
@@ -37,12 +37,12 @@ pub(super) fn progress(turns: &[Turn]) -> usize {
     digits.parse::<usize>().unwrap_or_default() + steps_made(turns)
 }
 
-/// The model has too much to do at this point of the conversation.
+/// Returns whether the model is overloaded at this point of the conversation.
 pub(crate) fn is_overloaded(model: &str, turns: &[Turn]) -> bool {
     model == "m" && is_asked(turns) && progress(turns) == OVERLOADED_AT
 }
 
-/// What an attempt tells of that breaks off before the one that is answered.
+/// Returns the usage of an attempt that breaks off before the one that succeeds.
 pub(crate) fn broken(turns: &[Turn]) -> Option<Usage> {
     (is_asked(turns) && progress(turns) == BREAKS_AT).then(|| Usage { output_tokens: 1, ..read(turns) })
 }
@@ -52,15 +52,16 @@ fn is_asked(turns: &[Turn]) -> bool {
 }
 
 pub(super) fn answer(turns: &[Turn], may_call_tools: bool) -> ModelTurn {
-    let (step, heard) = (progress(turns), heard(turns));
+    let step = progress(turns);
+    let message_ids = message_ids(turns);
     let mut usage = Usage { output_tokens: SAID_TOKENS, ..read(turns) };
     let says = |text: String| ModelTurn { parts: vec![Part::text(text)], stop: StopReason::EndTurn, usage };
     let is_summary = texts(turns.last()).iter().any(|text| text.contains(SUM_UP));
     if !may_call_tools && is_summary {
-        return says(format!("Heard: {heard}. {SO_FAR}{step}."));
+        return says(format!("Heard: {message_ids}. {SO_FAR}{step}."));
     }
     if !may_call_tools || step >= STEPS {
-        return says(format!("Done. Heard: {heard}"));
+        return says(format!("Done. Heard: {message_ids}"));
     }
     let asked = ids(&request(turns)).into_iter().next().unwrap_or_default();
     if asked == DEAR && step == DEAR_AT {

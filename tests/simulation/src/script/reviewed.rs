@@ -1,19 +1,19 @@
-//! A review that approves, looks again, and asks for changes. Its calls have the same ids in every turn, as some providers
-//! number them.
+//! A review that approves, looks again, and requests changes. Its calls have the same ids in every turn, as with some
+//! providers.
 
 use ars_agent::{ModelTurn, Part, StopReason, Turn, Usage};
 use serde_json::{Value, json};
 
-use super::{call, heard, steps_made};
+use super::{call, message_ids, steps_made};
 
-/// The word in a request that asks for the review.
+/// Word in a request for the review.
 pub(crate) const REVIEWED: &str = "reviewed";
 
 pub(super) fn answer(turns: &[Turn], may_call_tools: bool) -> ModelTurn {
     let step = steps_made(turns);
     let calls = if may_call_tools { calls(step) } else { Vec::new() };
     if calls.is_empty() {
-        let parts = vec![Part::text(format!("Findings. Heard: {}", heard(turns)))];
+        let parts = vec![Part::text(format!("Findings. Heard: {}", message_ids(turns)))];
         return ModelTurn { parts, stop: StopReason::EndTurn, usage: Usage::default() };
     }
     let calls = calls.into_iter().enumerate();

@@ -1,14 +1,14 @@
-//! Plans that broke a promise once, each with what it was about.
+//! Regression plans: each once broke a guarantee.
 
 use ars_types::StopMode;
 
-use ars_tests_simulation::{Ended, Evidence, Fault, Plan, Story, What, Whose, play, violations};
+use ars_tests_simulation::{ClockOwner, Ended, Evidence, Fault, FaultKind, Plan, Story, play, violations};
 
-/// Longer than a lease, and than it takes another process to get on with the run.
-const STANDSTILL_MS: u64 = 86_000;
+/// Longer than a lease, and than another process needs to resume the run.
+const STALL_MS: u64 = 86_000;
 
-fn kept(faults: &[(u64, What)]) -> Evidence {
-    let faults = faults.iter().map(|(at, what)| Fault { at: *at, what: what.clone() }).collect();
+fn kept(faults: &[(u64, FaultKind)]) -> Evidence {
+    let faults = faults.iter().map(|(at, kind)| Fault { at: *at, kind: kind.clone() }).collect();
     let plan = Plan { faults, ..Plan::default() };
     let (ended, evidence) = play(&plan);
     assert_eq!(violations(ended, &evidence), [], "{}", evidence.tail());
@@ -16,15 +16,15 @@ fn kept(faults: &[(u64, What)]) -> Evidence {
     evidence
 }
 
-/// By how many calls a plan is moved: what it is about moves when a story makes some calls more or less.
+/// Range of shifts of a plan, because the relevant call moves when a story changes its number of calls.
 const MOVED: i64 = 9;
 
-/// Plays a plan at every place around its own. Each keeps all promises, and what it is about comes about in one of them.
-fn comes_about(story: Story, faults: &[(u64, What)], is_so: impl Fn(&Evidence) -> bool) {
+/// Plays a plan at every shift. No guarantee may break, and the situation must occur in at least one.
+fn comes_about(story: Story, faults: &[(u64, FaultKind)], is_so: impl Fn(&Evidence) -> bool) {
     let moved_by = |by: i64| {
         let faults = faults
             .iter()
-            .map(|(at, what)| Fault { at: at.saturating_add_signed(by).max(1), what: what.clone() });
+            .map(|(at, kind)| Fault { at: at.saturating_add_signed(by).max(1), kind: kind.clone() });
         Plan { faults: faults.collect(), ..Plan::default() }.of(story)
     };
     let mut times = 0;
@@ -38,28 +38,29 @@ fn comes_about(story: Story, faults: &[(u64, What)], is_so: impl Fn(&Evidence) -
 }
 
 #[test]
-fn a_run_whose_claim_was_not_answered_reads_what_others_leave_for_it() {
+fn unconfirmed_claim_still_reads_the_inbox() {
     let faults = [
-        (2, What::Outage { after: true, ms: 3_206 }),
-        (6, What::Second),
-        (39, What::FollowUp { through_eldest: false }),
+        (2, FaultKind::Outage { after: true, ms: 3_206 }),
+        (6, FaultKind::Second),
+        (39, FaultKind::FollowUp { through_eldest: false }),
     ];
     let evidence = kept(&faults);
-    // Both follow-ups went through the second process, and the run that the first one drives was told of them.
+    // Both follow-ups went through the second process and reached the run of the first.
     assert_eq!(evidence.passed_on.values().filter(|passed_on| passed_on.through == "g2").count(), 2);
     let claimed = evidence.runs.values().filter(|run| run.is_claimed).count();
-    assert_eq!((claimed, evidence.said[0].text.as_str()), (1, "Done. Heard: m0 f1 f2"));
+    assert_eq!((claimed, evidence.delivered[0].text.as_str()), (1, "Done. Heard: m0 f1 f2"));
 }
 
 #[test]
-fn a_process_that_stood_still_takes_no_run_over_that_it_is_still_at_work_on() {
-    let (mut went_back, mut broken) = (0, Vec::new());
+fn stalled_process_does_not_reclaim_its_own_run() {
+    let mut went_back = 0;
+    let mut broken = Vec::new();
     for at in (20..72).step_by(3) {
         for later in 8..18 {
             let faults = [
-                Fault { at, what: What::Second },
-                Fault { at: at + 2, what: What::Stall { ms: STANDSTILL_MS } },
-                Fault { at: at + later, what: What::Kill { after: true, idle_ms: STANDSTILL_MS } },
+                Fault { at, kind: FaultKind::Second },
+                Fault { at: at + 2, kind: FaultKind::Stall { ms: STALL_MS } },
+                Fault { at: at + later, kind: FaultKind::Kill { after: true, idle_ms: STALL_MS } },
             ];
             let plan = Plan { faults: faults.into(), ..Plan::default() };
             let (ended, evidence) = play(&plan);
@@ -77,8 +78,8 @@ fn a_process_that_stood_still_takes_no_run_over_that_it_is_still_at_work_on() {
 }
 
 #[test]
-fn a_result_is_told_once_by_all_the_processes_that_settle_its_call() {
-    let faults = [58, 68].map(|at| (at, What::Kill { after: true, idle_ms: 45_000 }));
+fn tool_result_is_published_once() {
+    let faults = [58, 68].map(|at| (at, FaultKind::Kill { after: true, idle_ms: 45_000 }));
     let evidence = kept(&faults);
     let record = evidence.runs.values().next().unwrap().record.as_ref().unwrap();
     let resumed = record["events"].as_array().unwrap().iter().filter(|event| event["kind"] == "resumed");
@@ -86,11 +87,11 @@ fn a_result_is_told_once_by_all_the_processes_that_settle_its_call() {
 }
 
 #[test]
-fn a_run_that_was_stopped_while_it_was_being_taken_over_stays_stopped() {
+fn stop_during_a_reclaim_is_kept() {
     let faults = [
-        (71, What::Kill { after: false, idle_ms: 21_045 }),
-        (80, What::Stop { mode: StopMode::Soft, through_eldest: true }),
-        (80, What::Hang { after: false, ms: 27_171 }),
+        (71, FaultKind::Kill { after: false, idle_ms: 21_045 }),
+        (80, FaultKind::Stop { mode: StopMode::Soft, through_eldest: true }),
+        (80, FaultKind::Hang { after: false, ms: 27_171 }),
     ];
     let evidence = kept(&faults);
     let stop = &evidence.stops[0];
@@ -100,40 +101,43 @@ fn a_run_that_was_stopped_while_it_was_being_taken_over_stays_stopped() {
 }
 
 #[test]
-fn a_process_that_leaves_in_an_outage_first_tells_of_the_reply_it_gave_without_leave() {
+fn shutdown_in_an_outage_records_the_unpermitted_reply() {
     let faults = [
-        (6, What::Stop { mode: StopMode::Soft, through_eldest: false }),
-        (12, What::Outage { after: false, ms: 29_411 }),
-        (38, What::Deploy),
+        (6, FaultKind::Stop { mode: StopMode::Soft, through_eldest: false }),
+        (12, FaultKind::Outage { after: false, ms: 29_411 }),
+        (38, FaultKind::Deploy),
     ];
     let evidence = kept(&faults);
-    let said: Vec<_> =
-        evidence.said.iter().map(|said| (said.through.as_str(), said.is_without_leave)).collect();
-    assert_eq!(said, [("g1", true)]);
+    let delivered: Vec<_> = evidence
+        .delivered
+        .iter()
+        .map(|delivered| (delivered.through.as_str(), delivered.is_without_permit))
+        .collect();
+    assert_eq!(delivered, [("g1", true)]);
 }
 
 #[test]
-fn a_run_whose_leave_to_reply_was_given_late_is_not_said_to_have_replied() {
+fn late_permit_is_not_recorded_as_a_reply() {
     let faults = [
-        (3, What::Second),
-        (13, What::Repeat),
-        (37, What::Outage { after: false, ms: 5_671 }),
-        (47, What::Late { ms: 14_714 }),
-        (58, What::Repeat),
+        (3, FaultKind::Second),
+        (13, FaultKind::Repeat),
+        (37, FaultKind::Outage { after: false, ms: 5_671 }),
+        (47, FaultKind::Late { ms: 14_714 }),
+        (58, FaultKind::Repeat),
     ];
-    let faults = faults.into_iter().map(|(at, what)| Fault { at, what }).collect();
+    let faults = faults.into_iter().map(|(at, kind)| Fault { at, kind }).collect();
     let plan = Plan { faults, ..Plan::default() }.of(Story::Reviewed);
     let (ended, evidence) = play(&plan);
     assert_eq!(violations(ended, &evidence), [], "{}", evidence.tail());
 }
 
 #[test]
-fn a_run_whose_process_dies_before_its_first_flush_still_says_what_it_was_asked() {
+fn run_killed_before_its_first_flush_keeps_its_request() {
     let faults = [
-        (6, What::Hang { after: false, ms: 10_860 }),
-        (17, What::Kill { after: false, idle_ms: 21_819 }),
-        (19, What::Kill { after: false, idle_ms: 52_706 }),
-        (26, What::Kill { after: true, idle_ms: 37_534 }),
+        (6, FaultKind::Hang { after: false, ms: 10_860 }),
+        (17, FaultKind::Kill { after: false, idle_ms: 21_819 }),
+        (19, FaultKind::Kill { after: false, idle_ms: 52_706 }),
+        (26, FaultKind::Kill { after: true, idle_ms: 37_534 }),
     ];
     let evidence = kept(&faults);
     let record = evidence.runs.values().next().unwrap().record.as_ref().unwrap();
@@ -142,41 +146,41 @@ fn a_run_whose_process_dies_before_its_first_flush_still_says_what_it_was_asked(
 }
 
 #[test]
-fn a_run_that_begins_in_an_outage_goes_on_when_the_stores_are_back() {
-    // Its transcript was not told who writes, and would refuse its own process.
-    let evidence = kept(&[(7, What::Outage { after: false, ms: 3_000 })]);
+fn run_started_in_an_outage_continues() {
+    // The transcript has no owner yet and would reject its own process.
+    let evidence = kept(&[(7, FaultKind::Outage { after: false, ms: 3_000 })]);
     let run = evidence.runs.values().next().unwrap();
     assert_eq!(run.record.as_ref().unwrap()["status"], "completed");
-    assert_eq!((evidence.runs.len(), evidence.said.len()), (1, 1));
+    assert_eq!((evidence.runs.len(), evidence.delivered.len()), (1, 1));
 }
 
 #[test]
-fn a_follow_up_whose_fresh_turn_is_refused_is_quoted_to_its_sender() {
-    let follow_up = |through_eldest| What::FollowUp { through_eldest };
-    let faults = [(11, What::Second), (39, follow_up(false)), (49, follow_up(true))];
-    comes_about(Story::Reviewed, &faults, |evidence| evidence.handed_back == ["f1"]);
+fn rejected_follow_up_is_quoted_to_its_sender() {
+    let follow_up = |through_eldest| FaultKind::FollowUp { through_eldest };
+    let faults = [(11, FaultKind::Second), (39, follow_up(false)), (49, follow_up(true))];
+    comes_about(Story::Reviewed, &faults, |evidence| evidence.returned == ["f1"]);
 }
 
 #[test]
-fn a_follow_up_that_reaches_a_run_while_it_is_closed_is_not_forgotten() {
+fn follow_up_during_closing_is_kept() {
     let faults = [
-        (4, What::Jump { whose: Whose::Store, ms: 13_672 }),
-        (5, What::Hang { after: true, ms: 17_036 }),
-        (44, What::Kill { after: false, idle_ms: 33_318 }),
-        (53, What::Kill { after: false, idle_ms: 8_152 }),
-        (54, What::FollowUp { through_eldest: true }),
+        (4, FaultKind::Jump { whose: ClockOwner::Store, ms: 13_672 }),
+        (5, FaultKind::Hang { after: true, ms: 17_036 }),
+        (44, FaultKind::Kill { after: false, idle_ms: 33_318 }),
+        (53, FaultKind::Kill { after: false, idle_ms: 8_152 }),
+        (54, FaultKind::FollowUp { through_eldest: true }),
     ];
     comes_about(Story::Reviewed, &faults, |evidence| {
         let mut statuses =
             evidence.runs.values().filter_map(|run| run.record.as_ref()).map(|record| &record["status"]);
-        evidence.said.last().is_some_and(|said| said.text.ends_with("Heard: f1"))
+        evidence.delivered.last().is_some_and(|delivered| delivered.text.ends_with("Heard: f1"))
             && statuses.any(|status| status != "completed")
     });
 }
 
 #[test]
-fn a_record_is_written_again_with_what_a_reflection_without_an_answer_may_have_cost() {
-    let faults = [(27, What::Hang { after: true, ms: 43_949 }), (87, What::Stall { ms: 118_878 })];
+fn unanswered_reflection_cost_is_recorded() {
+    let faults = [(27, FaultKind::Hang { after: true, ms: 43_949 }), (87, FaultKind::Stall { ms: 118_878 })];
     comes_about(Story::Bounded, &faults, |evidence| {
         let costs =
             evidence.runs.values().filter_map(|run| run.record.as_ref()?["reflectionMicroUsd"].as_u64());
@@ -185,13 +189,13 @@ fn a_record_is_written_again_with_what_a_reflection_without_an_answer_may_have_c
 }
 
 #[test]
-fn a_run_whose_takeover_was_not_answered_is_closed_with_all_it_held() {
+fn unconfirmed_reclaim_closes_with_its_reservation() {
     let faults = [
-        (4, What::Jump { whose: Whose::Process, ms: -78_984 }),
-        (35, What::Deploy),
-        (37, What::Deploy),
-        (45, What::Outage { after: true, ms: 35_739 }),
-        (56, What::Undelivered),
+        (4, FaultKind::Jump { whose: ClockOwner::Process, ms: -78_984 }),
+        (35, FaultKind::Deploy),
+        (37, FaultKind::Deploy),
+        (45, FaultKind::Outage { after: true, ms: 35_739 }),
+        (56, FaultKind::Undelivered),
     ];
     comes_about(Story::Bounded, &faults, |evidence| {
         let records = evidence.runs.values().filter_map(|run| run.record.as_ref());
@@ -202,11 +206,11 @@ fn a_run_whose_takeover_was_not_answered_is_closed_with_all_it_held() {
 }
 
 #[test]
-fn a_stop_that_meets_a_run_out_of_money_at_its_reply_does_not_change_how_it_ended() {
+fn late_stop_keeps_the_exhausted_budget_outcome() {
     let faults = [
-        (71, What::Undelivered),
-        (106, What::Undelivered),
-        (113, What::Stop { mode: StopMode::Soft, through_eldest: false }),
+        (71, FaultKind::Undelivered),
+        (106, FaultKind::Undelivered),
+        (113, FaultKind::Stop { mode: StopMode::Soft, through_eldest: false }),
     ];
     comes_about(Story::Bounded, &faults, |evidence| {
         evidence.stops.first().is_some_and(|stop| stop.is_stored && stop.is_late)
@@ -214,42 +218,44 @@ fn a_stop_that_meets_a_run_out_of_money_at_its_reply_does_not_change_how_it_ende
 }
 
 #[test]
-fn a_process_that_wakes_into_an_outage_replies_although_another_has_with_leave() {
-    // Its lease has lapsed and nobody can tell it so: it replies as usual (state-worker supplement section 11).
+fn process_resuming_in_an_outage_may_reply_twice() {
+    // Its lease has expired, but no store can report that, so it replies without a permit.
     let faults = [
-        (75, What::Repeat),
-        (124, What::Stall { ms: 84_756 }),
-        (190, What::Deploy),
-        (198, What::Hang { after: true, ms: 28_783 }),
+        (75, FaultKind::Repeat),
+        (124, FaultKind::Stall { ms: 84_756 }),
+        (190, FaultKind::Deploy),
+        (198, FaultKind::Hang { after: true, ms: 28_783 }),
     ];
-    let faults = faults.into_iter().map(|(at, what)| Fault { at, what }).collect();
+    let faults = faults.into_iter().map(|(at, kind)| Fault { at, kind }).collect();
     let plan = Plan { faults, ..Plan::default() }.of(Story::Shared);
     let (ended, evidence) = play(&plan);
     assert_eq!(violations(ended, &evidence), [], "{}", evidence.tail());
-    let to_m7 = evidence.said.iter().filter(|said| said.to == "m7");
-    let said: Vec<_> = to_m7.map(|said| (said.through.as_str(), said.is_without_leave)).collect();
-    assert_eq!(said, [("g1", false), ("g2", true)]);
+    let to_m7 = evidence.delivered.iter().filter(|delivered| delivered.to == "m7");
+    let delivered: Vec<_> =
+        to_m7.map(|delivered| (delivered.through.as_str(), delivered.is_without_permit)).collect();
+    assert_eq!(delivered, [("g1", false), ("g2", true)]);
 }
 
 #[test]
-fn a_run_that_is_left_by_a_process_that_took_it_over_keeps_what_was_stored() {
-    // The first process dies behind its turns: the result before them was told to nobody, and the record is the next one's.
+fn run_abandoned_by_its_reclaimer_keeps_its_state() {
+    // The first process is killed after its turns: the last result was never flushed, and the next process records it.
     let faults = [
-        (44, What::Jump { whose: Whose::Store, ms: -69_584 }),
-        (57, What::Repeat),
-        (100, What::Kill { after: true, idle_ms: 32_437 }),
-        (105, What::Deploy),
-        (154, What::Jump { whose: Whose::Process, ms: -105_855 }),
+        (44, FaultKind::Jump { whose: ClockOwner::Store, ms: -69_584 }),
+        (57, FaultKind::Repeat),
+        (100, FaultKind::Kill { after: true, idle_ms: 32_437 }),
+        (105, FaultKind::Deploy),
+        (154, FaultKind::Jump { whose: ClockOwner::Process, ms: -105_855 }),
     ];
     comes_about(Story::Bounded, &faults, |evidence| {
-        evidence.runs.values().filter(|run| run.takers == ["g2", "g3"]).count() == 1
+        evidence.runs.values().filter(|run| run.reclaimers == ["g2", "g3"]).count() == 1
     });
 }
 
 #[test]
-fn a_run_that_its_money_ends_before_its_driver_hears_of_a_stop_is_not_stopped() {
-    // A stop through another process is heard of with the next heartbeat, and the driver's last call takes less.
-    let faults = [(22, What::Second), (116, What::Stop { mode: StopMode::Soft, through_eldest: true })];
+fn exhausted_budget_before_a_stop_wins() {
+    // A stop through another process arrives with the next heartbeat, after the driver's last call.
+    let faults =
+        [(22, FaultKind::Second), (116, FaultKind::Stop { mode: StopMode::Soft, through_eldest: true })];
     comes_about(Story::Bounded, &faults, |evidence| {
         evidence.stops.first().is_some_and(|stop| {
             let run = &evidence.runs[&stop.run];
@@ -259,12 +265,12 @@ fn a_run_that_its_money_ends_before_its_driver_hears_of_a_stop_is_not_stopped() 
 }
 
 #[test]
-fn a_run_without_the_ledger_that_dies_between_its_leave_and_its_reply_is_not_said_to_be_completed() {
-    // Its claim took effect and was not answered: it asks for leave, and stores no step.
+fn run_killed_between_permit_and_reply_is_not_completed() {
+    // Its claim took effect without an answer: it requests the permit and stores no step.
     let faults = [
-        (5, What::Hang { after: true, ms: 43_070 }),
-        (39, What::Late { ms: 70_675 }),
-        (49, What::Kill { after: false, idle_ms: 38_516 }),
+        (5, FaultKind::Hang { after: true, ms: 43_070 }),
+        (39, FaultKind::Late { ms: 70_675 }),
+        (49, FaultKind::Kill { after: false, idle_ms: 38_516 }),
     ];
     comes_about(Story::Bounded, &faults, |evidence| {
         let mut left = evidence.runs.values().filter(|run| run.steps.is_empty() && !run.ending.is_empty());
@@ -273,14 +279,14 @@ fn a_run_without_the_ledger_that_dies_between_its_leave_and_its_reply_is_not_sai
 }
 
 #[test]
-fn a_review_that_is_taken_over_at_its_answer_has_one_reading_diff() {
+fn resumed_review_emits_one_reading_diff() {
     let faults = [
-        (22, What::Outage { after: false, ms: 38_323 }),
-        (46, What::Second),
-        (50, What::Late { ms: 57_942 }),
-        (60, What::Kill { after: true, idle_ms: 14_193 }),
+        (22, FaultKind::Outage { after: false, ms: 38_323 }),
+        (46, FaultKind::Second),
+        (50, FaultKind::Late { ms: 57_942 }),
+        (60, FaultKind::Kill { after: true, idle_ms: 14_193 }),
     ];
     comes_about(Story::Reviewed, &faults, |evidence| {
-        evidence.runs.values().any(|run| run.takers == ["g2"] && run.ending.len() == 2)
+        evidence.runs.values().any(|run| run.reclaimers == ["g2"] && run.ending.len() == 2)
     });
 }

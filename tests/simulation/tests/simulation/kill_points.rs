@@ -1,22 +1,23 @@
-//! Every kill point: the process dies at each call of a port, before and after its effect, and another goes on.
+//! Kill points: the process is killed at each port call, before and after its effect, and another resumes.
 
-use ars_tests_simulation::{Fault, Plan, Story, What, play, violations};
+use ars_tests_simulation::{Fault, FaultKind, Plan, Story, play, violations};
 
-/// The next process starts at once, and has to wait for the lease.
+/// The next process starts at once and has to wait for the lease.
 const AT_ONCE_MS: u64 = 100;
-/// The next process starts when the lease has lapsed.
+/// The next process starts after the lease has expired.
 const LAPSED_MS: u64 = 45_000;
-/// Calls of a process that takes a run over and does its first step.
-const TAKING_OVER: u64 = 10;
+/// Port calls of a process that reclaims a run and takes its first step.
+const RECLAIM_CALLS: u64 = 10;
 
-/// Calls of a story when nothing goes wrong.
+/// Returns the number of port calls of a story without faults.
 fn calls(story: Story) -> u64 {
     let (_, evidence) = play(&Plan::default().of(story));
     u64::try_from(evidence.calls.len()).unwrap()
 }
 
 fn hold(plans: impl Iterator<Item = Plan>) {
-    let (mut played, mut broken) = (0, Vec::new());
+    let mut played = 0;
+    let mut broken = Vec::new();
     for plan in plans {
         let (ended, evidence) = play(&plan);
         let found = violations(ended, &evidence);
@@ -37,10 +38,10 @@ fn every_call(story: Story, idle_ms: u64) -> impl Iterator<Item = Plan> {
 }
 
 #[test]
-fn a_run_that_could_go_on_and_does_not_breaks_a_promise() {
-    // Without its tree the next process refuses to go on with it.
+fn resumable_run_that_is_closed_is_a_violation() {
+    // Without its tree the run cannot be resumed.
     let mut plan = Plan::kill(calls(Story::Canonical) / 2, true, LAPSED_MS);
-    plan.faults.push(Fault { at: plan.faults[0].at, what: What::LoseTrees });
+    plan.faults.push(Fault { at: plan.faults[0].at, kind: FaultKind::LoseTrees });
     let (ended, mut evidence) = play(&plan);
     let run = evidence.runs.values().next().unwrap();
     assert_eq!(
@@ -50,33 +51,33 @@ fn a_run_that_could_go_on_and_does_not_breaks_a_promise() {
     assert_eq!(violations(ended, &evidence), [], "a disk was lost");
     evidence.only_kills = true;
     let broken: Vec<_> = violations(ended, &evidence).into_iter().map(|found| found.promise).collect();
-    assert_eq!(broken, ["a run that could go on is completed"]);
+    assert_eq!(broken, ["a resumable run is completed"]);
 }
 
 #[test]
-fn most_kill_points_leave_a_run_that_goes_on() {
-    let taken_over = every_call(Story::Canonical, LAPSED_MS).filter_map(|plan| {
+fn most_killed_runs_are_resumed() {
+    let reclaimed_at = every_call(Story::Canonical, LAPSED_MS).filter_map(|plan| {
         let (_, evidence) = play(&plan);
         evidence.runs.into_values().find_map(|run| run.was_resumable.first().copied())
     });
-    let (resumable, closed): (Vec<_>, Vec<_>) = taken_over.partition(|could| *could);
+    let (resumable, closed): (Vec<_>, Vec<_>) = reclaimed_at.partition(|could| *could);
     assert!(resumable.len() > 3 * closed.len(), "{} of {}", resumable.len(), resumable.len() + closed.len());
 }
 
 #[test]
-fn a_run_survives_a_kill_at_every_call_when_the_next_process_starts_at_once() {
+fn run_survives_every_kill_with_immediate_restart() {
     hold(every_call(Story::Canonical, AT_ONCE_MS));
 }
 
 #[test]
-fn a_run_survives_a_kill_at_every_call_when_the_next_process_starts_late() {
+fn run_survives_every_kill_with_late_restart() {
     hold(every_call(Story::Canonical, LAPSED_MS));
 }
 
 #[test]
-fn a_run_survives_a_kill_at_every_call_and_another_while_it_is_taken_over() {
+fn run_survives_a_second_kill_during_reclaim() {
     let plans = (1..=calls(Story::Canonical)).flat_map(|at| {
-        (1..=TAKING_OVER).map(move |later| {
+        (1..=RECLAIM_CALLS).map(move |later| {
             let mut plan = Plan::kill(at, true, LAPSED_MS);
             plan.faults.extend(Plan::kill(at + later, later % 2 == 0, LAPSED_MS).faults);
             plan
@@ -86,12 +87,12 @@ fn a_run_survives_a_kill_at_every_call_and_another_while_it_is_taken_over() {
 }
 
 #[test]
-fn runs_that_outgrow_their_bounds_survive_a_kill_at_every_call() {
+fn bounded_runs_survive_every_kill() {
     hold(every_call(Story::Bounded, LAPSED_MS));
 }
 
 #[test]
-fn runs_that_share_a_day_keep_its_cap_when_a_process_is_killed_at_any_call() {
+fn shared_day_keeps_its_cap_at_every_kill() {
     hold(every_call(Story::Shared, LAPSED_MS));
 }
 

@@ -1,4 +1,4 @@
-//! Scenarios of the agent runtime: a quiet one, every kill point of it, random ones, and many runs at once
+//! Scenarios of the agent runtime: without faults, at every kill point, with random faults, and with concurrent runs
 //! (docs/testing.md).
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

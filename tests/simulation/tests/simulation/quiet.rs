@@ -1,9 +1,9 @@
-//! Each story when nothing goes wrong: what all other scenarios are measured by.
+//! Each story without faults, as the baseline of all other scenarios.
 
 use ars_tests_simulation::{Ended, Evidence, Plan, Story, play, violations};
 
 #[test]
-fn the_canonical_run_takes_twelve_model_calls_and_answers_once() {
+fn canonical_run_makes_twelve_calls_and_one_reply() {
     let (ended, evidence) = play(&Plan::default());
     assert_eq!(violations(ended, &evidence), [], "{}", evidence.tail());
     assert_eq!(ended, Ended::Quiet);
@@ -11,8 +11,8 @@ fn the_canonical_run_takes_twelve_model_calls_and_answers_once() {
     assert_eq!(count("model"), 12);
     let effects: Vec<_> = evidence.effects.iter().map(|effect| effect.call.as_str()).collect();
     assert_eq!(effects, ["t1c0", "t2c0", "t5c1", "t6c0", "t6c1", "t7c1", "t8c0", "t9c0", "t10c0"]);
-    assert_eq!(evidence.said.len(), 1);
-    assert_eq!(evidence.said[0].text, "Done. Heard: m0 f1");
+    assert_eq!(evidence.delivered.len(), 1);
+    assert_eq!(evidence.delivered[0].text, "Done. Heard: m0 f1");
     let run = evidence.runs.values().next().unwrap();
     assert_eq!(run.record.as_ref().unwrap()["status"], "completed");
     assert!(!run.acknowledged.is_empty());
@@ -25,17 +25,18 @@ fn quiet(story: Story) -> Evidence {
     evidence
 }
 
-/// The kinds of notes in a run's record.
+/// Returns the kinds of notes in a run's record.
 fn notes(record: &serde_json::Value) -> Vec<&str> {
     let events = record["events"].as_array().unwrap().iter();
     events.filter(|event| event["type"] == "run_note").map(|event| event["kind"].as_str().unwrap()).collect()
 }
 
 #[test]
-fn runs_that_outgrow_their_bounds_are_summed_up_go_to_another_model_and_end_with_their_money() {
+fn bounded_runs_compact_switch_models_and_end() {
     let evidence = quiet(Story::Bounded);
-    let said: Vec<_> = evidence.said.iter().map(|said| (said.to.as_str(), said.text.as_str())).collect();
-    let [("m0", first), ("m1", second), ("m2", third)] = said[..] else { panic!("{said:#?}") };
+    let delivered: Vec<_> =
+        evidence.delivered.iter().map(|delivered| (delivered.to.as_str(), delivered.text.as_str())).collect();
+    let [("m0", first), ("m1", second), ("m2", third)] = delivered[..] else { panic!("{delivered:#?}") };
     assert!(
         first.starts_with("⚠️ The money cap of $0.13 ended this run.") && first.ends_with("Heard: m0"),
         "{first}"
@@ -53,27 +54,35 @@ fn runs_that_outgrow_their_bounds_are_summed_up_go_to_another_model_and_end_with
     };
     assert!(events.iter().any(is_summed_up) && notes(of("m0")).contains(&"money_budget_exhausted"));
     assert_eq!(notes(of("m1")).last(), Some(&"money_budget_exhausted"));
-    let thoughts = |message: &'static str| {
-        evidence.thoughts.iter().filter(move |thought| thought.about.first().is_some_and(|id| id == message))
+    let model_calls = |message: &'static str| {
+        evidence
+            .model_calls
+            .iter()
+            .filter(move |model_call| model_call.about.first().is_some_and(|id| id == message))
     };
-    // What an attempt was told that broke off, and what the answer cost, on both models.
-    let cost = |message| thoughts(message).flat_map(|thought| &thought.told).map(|told| told.1).sum::<u64>();
+    // Usage reported by a broken attempt, and the cost of the answer, on both models.
+    let cost = |message| {
+        model_calls(message)
+            .flat_map(|model_call| &model_call.reported)
+            .map(|reported| reported.1)
+            .sum::<u64>()
+    };
     for message in ["m0", "m1"] {
         assert_eq!(of(message)["costMicroUsd"], cost(message), "{message}");
     }
     assert!(cost("m0") <= 130_000 && cost("m0") + cost("m1") > 170_000, "{} {}", cost("m0"), cost("m1"));
-    let models: Vec<_> = thoughts("m0").map(|thought| thought.model.as_str()).collect();
+    let models: Vec<_> = model_calls("m0").map(|model_call| model_call.model.as_str()).collect();
     let second = &models[models.iter().position(|model| *model == "second").unwrap()..];
     assert!(models[0] == "m" && second.len() > 1 && !second.contains(&"m"), "{models:?}");
 
     let remembered = evidence.memory.last().unwrap()["text"].as_str().unwrap();
-    assert!(thoughts("m1").all(|thought| thought.system.contains(remembered)), "{remembered}");
-    // There is no money left of the day to reflect on the second run with.
+    assert!(model_calls("m1").all(|model_call| model_call.system.contains(remembered)), "{remembered}");
+    // The day's money does not suffice for a reflection on the second run.
     assert_eq!((evidence.memory.len(), evidence.learned.len()), (1, 1));
 }
 
 #[test]
-fn runs_of_two_processes_get_what_is_left_of_the_day_beside_each_other() {
+fn processes_share_the_rest_of_the_day() {
     let evidence = quiet(Story::Shared);
     let of = |message: &str| {
         let run = evidence.runs.values().find(|run| run.request.as_deref() == Some(message)).unwrap();
@@ -85,16 +94,16 @@ fn runs_of_two_processes_get_what_is_left_of_the_day_beside_each_other() {
     assert_eq!((third.0, third.1), ("g1", 40_000));
     let unspent = 40_000 - third.2.record.as_ref().unwrap()["costMicroUsd"].as_u64().unwrap();
     assert_eq!((fourth.0, fourth.1), ("g2", unspent));
-    // The others were under way by then.
+    // The others were live by then.
     let is_later = |at: &Option<(u64, String)>| at.as_ref().unwrap().0 > fourth.2.claiming.unwrap().0;
     assert!(is_later(&first.2.finished) && is_later(&second.2.finished) && !is_later(&third.2.finished));
 }
 
 #[test]
-fn a_review_that_changes_its_mind_tells_what_it_decided_last_beside_one_diff() {
+fn review_reports_its_last_verdict_and_one_diff() {
     let evidence = quiet(Story::Reviewed);
-    let said: Vec<_> = evidence.said.iter().map(|said| said.text.as_str()).collect();
-    assert_eq!(said, ["Changes requested: a lock is held too long\n\nFindings. Heard: m0"]);
+    let delivered: Vec<_> = evidence.delivered.iter().map(|delivered| delivered.text.as_str()).collect();
+    assert_eq!(delivered, ["Changes requested: a lock is held too long\n\nFindings. Heard: m0"]);
     let record = evidence.runs.values().next().unwrap().record.as_ref().unwrap();
     let count = |kind: &str| {
         record["events"].as_array().unwrap().iter().filter(|event| event["type"] == kind).count()

@@ -1,29 +1,29 @@
-//! Random plans of faults for each story. `SIMULATION_SEEDS=10000` plays that many of each; `SIMULATION_SEED=n` plays one
-//! and tells all of it; `SIMULATION_COMMIT=<id>` plays as many again that nobody has played before, from the commit's id
-//! on, or `SIMULATION_COMMIT_SEEDS=100` of them.
+//! Random fault plans for each story. `SIMULATION_SEEDS=10000` plays that many of each. `SIMULATION_SEED=n` plays one and
+//! prints all violations. `SIMULATION_COMMIT=<id>` plays as many new seeds, derived from the commit's id, or
+//! `SIMULATION_COMMIT_SEEDS=100` of them.
 
 use ars_tests_simulation::{Plan, Story, play, violations};
 
-/// Seeds played when nobody asks for more.
+/// Default number of seeds.
 const SEEDS: u64 = 500;
-/// The same of the longest story.
+/// Default number of seeds of the longest story.
 const BOUNDED_SEEDS: u64 = 200;
 /// Hexadecimal digits of a commit's id that make a seed.
 const COMMIT_DIGITS: usize = 12;
-/// The same where two processes share a day.
+/// Default number of seeds where two processes share a day.
 const SHARED_SEEDS: u64 = 200;
 /// Every story.
 const STORIES: [Story; 4] = [Story::Canonical, Story::Bounded, Story::Reviewed, Story::Shared];
 /// Seeds played twice.
 const TWICE: u64 = 60;
-/// Violations shown of one seed among many.
+/// Maximum number of printed violations per seed, if there are many seeds.
 const SHOWN: usize = 3;
 
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name} must be a number")))
 }
 
-/// A seed that a commit's id stands for; far from those that are always played.
+/// Returns the first seed derived from a commit's id, far from the default seeds.
 fn first_of_commit() -> Option<u64> {
     let commit = std::env::var("SIMULATION_COMMIT").ok()?;
     let digits = commit.get(..COMMIT_DIGITS).unwrap_or_else(|| panic!("SIMULATION_COMMIT is too short"));
@@ -38,7 +38,7 @@ fn a_run_keeps_its_promises_under_random_faults() {
 }
 
 #[test]
-fn runs_that_outgrow_their_bounds_keep_their_promises_under_random_faults() {
+fn bounded_runs_survive_random_faults() {
     hold(Story::Bounded, BOUNDED_SEEDS);
 }
 
@@ -48,7 +48,7 @@ fn a_review_keeps_its_promises_under_random_faults() {
 }
 
 #[test]
-fn runs_that_share_a_day_keep_its_cap_under_random_faults() {
+fn shared_day_keeps_its_cap_under_random_faults() {
     hold(Story::Shared, SHARED_SEEDS);
 }
 
@@ -95,11 +95,12 @@ fn hold(story: Story, seeds: u64) {
 }
 
 #[test]
-fn a_seed_played_twice_is_the_same_to_the_last_event() {
+fn seeds_are_reproducible() {
     for seed in 0..TWICE {
         let story = STORIES[usize::try_from(seed).unwrap() % STORIES.len()];
         let plan = Plan::random(story, seed);
-        let (first, second) = (play(&plan), play(&plan));
+        let first = play(&plan);
+        let second = play(&plan);
         assert_eq!(first.1.calls, second.1.calls, "SIMULATION_SEED={seed} {plan:?}");
         assert!(
             first == second,
