@@ -1,7 +1,8 @@
-//! What is let in: the checks 0 to 5 of state-worker supplement section 1.1, in that order, as one pure function.
+//! The checks of a request before its body is read, in the contract's order
+//! (docs/reference/state-worker.md#order-of-checks), as one pure function.
 //!
-//! The order is part of the contract, because each check has its own status. It stands here and not in the Worker so
-//! that the Worker's stand-in for tests asks the very same questions. Not here: the body (checks 6 and 7).
+//! Each check has its own status, so their order matters. The Worker and its in-process stand-in for tests share this
+//! code. Not here: checks of the body.
 
 use ars_auth::{
     Secret,
@@ -12,28 +13,28 @@ use ars_wire::{health, state::Route};
 
 pub use ars_auth::gate::Rejection;
 
-/// What the gate sees of a request.
+/// The head of a request.
 pub struct Head<'a> {
-    /// The method, as sent.
+    /// Method, as sent.
     pub method: &'a str,
-    /// The path, without a query.
+    /// Path, without a query.
     pub path: &'a str,
-    /// The `Authorization` header.
+    /// `Authorization` header.
     pub authorization: Option<&'a str>,
-    /// The `Content-Length` header.
+    /// `Content-Length` header.
     pub content_length: Option<&'a str>,
 }
 
-/// A request that was let in.
+/// An accepted request.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Admitted {
     /// The health probe.
     Health,
-    /// A call, with the length its body was declared to have.
+    /// A call, with the declared length of its body.
     Call {
-        /// What is asked.
+        /// Route of the call.
         route: Route,
-        /// Within the route's fence.
+        /// Declared length, within the route's limit.
         length: usize,
     },
 }
@@ -90,7 +91,7 @@ mod tests {
 
     #[test]
     fn checks_run_in_order() {
-        // Section 1.1: a request that fails a check and every later one is answered by the first.
+        // A request that fails several checks gets the answer of the first.
         let nothing = Head { method: "GET", path: "/nowhere", authorization: None, content_length: None };
         assert_eq!(decide(&nothing), Err(Rejection::NotFound));
         let known = Head { path: "/runs/put", ..nothing };
@@ -115,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_very_token_in_the_strict_form_is_a_credential() {
+    fn only_the_exact_token_in_strict_form_is_accepted() {
         for authorization in [
             "",
             "s3cret",
@@ -132,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_secret_nobody_is_authorized() {
+    fn without_a_secret_no_call_is_authorized() {
         for secret in [None, Some(String::new())] {
             let secret = Secret::parse(secret);
             for authorization in ["Bearer ", "Bearer s3cret", ""] {
@@ -143,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_is_plain_digits_and_at_most_the_fence() {
+    fn length_is_digits_within_the_limit() {
         let put = |length| decide(&Head { content_length: length, ..COMPLETE });
         for length in
             [None, Some(""), Some("  "), Some("0x10"), Some("1e3"), Some("1.0"), Some("+1"), Some("-1")]
