@@ -1,26 +1,26 @@
-//! Actors and their grants on three axes (bot supplement section 7.1).
+//! Actors and their grants on three axes.
 //!
-//! Not here: which surface gives an actor which grants (`baseline.rs`), and what configuration adds (`grants.rs`).
+//! Not here: the default grants of each surface (`baseline.rs`), and configured grants (`grants.rs`).
 
 use std::collections::BTreeSet;
 
-/// The grant of every agent at once.
+/// Grant of all agents.
 pub(crate) const EVERY_AGENT: &str = "agent:run:*";
-/// What grants of single agents begin with.
+/// Prefix of the grants of single agents.
 pub(crate) const ONE_AGENT: &str = "agent:run:";
 
-/// Somebody or something that acts, as one channel knows it.
+/// A person or machine that acts, as known to one channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Actor {
     /// Namespaced id, such as `http:alice` or `cli:local`.
     pub id: String,
-    /// What it may do.
+    /// Permissions.
     pub grants: Grants,
-    /// Id of the actor it acts for; only an agent has one.
+    /// Id of the actor on whose behalf an agent acts.
     pub principal: Option<String>,
 }
 
-/// What sort of actor it is.
+/// Kind of an actor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A person.
@@ -29,11 +29,11 @@ pub enum Kind {
     Service,
     /// A schedule that fires.
     Schedule,
-    /// An agent that acts for somebody.
+    /// An agent that acts for another actor.
     Agent,
 }
 
-/// Grants; an absent axis is empty.
+/// Grants. An absent axis is empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Grants {
     /// Actions, such as `runs:read` or `agent:run:coding`.
@@ -53,7 +53,7 @@ pub enum Set {
     Only(BTreeSet<String>),
 }
 
-/// The ingress a service came through; it namespaces the service's ids.
+/// The ingress of a service. It namespaces the service's ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ingress {
     /// `POST /ingress`.
@@ -63,7 +63,7 @@ pub enum Ingress {
 }
 
 impl Ingress {
-    /// The prefix of actor ids, channels and threads.
+    /// Returns the prefix of actor ids, channels and threads.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Http => "http",
@@ -73,12 +73,12 @@ impl Ingress {
 }
 
 impl Actor {
-    /// Somebody who acts for nobody else.
+    /// Returns an actor without a principal.
     pub fn new(id: impl Into<String>, grants: Grants) -> Self {
         Self { id: id.into(), grants, principal: None }
     }
 
-    /// What sort of actor its id says it is; none when no surface makes such ids.
+    /// Returns the kind of actor according to its id, or `None` for an id of no surface.
     pub fn kind(&self) -> Option<Kind> {
         match self.id.split_once(':')? {
             ("access", name) if name.starts_with("svc:") => Some(Kind::Service),
@@ -90,12 +90,12 @@ impl Actor {
         }
     }
 
-    /// Whether `user` is this actor, or whom it acts for.
+    /// Returns whether `user` is this actor or its principal.
     pub fn is(&self, user: &str) -> bool {
         self.id == user || self.principal.as_deref() == Some(user)
     }
 
-    /// The same actor with more grants. There is no way to take one away: configuration only ever adds.
+    /// Returns the actor with additional grants. Configuration only adds grants, so none can be removed.
     #[must_use]
     pub fn with(&self, extra: &Grants) -> Self {
         Self { grants: self.grants.union(extra), ..self.clone() }
@@ -103,12 +103,12 @@ impl Actor {
 }
 
 impl Grants {
-    /// Everything on every axis.
+    /// Returns all grants on all axes.
     pub fn everything() -> Self {
         Self { actions: Set::All, channels: Set::All, repos: Set::All }
     }
 
-    /// What either grants, axis by axis.
+    /// Returns the union, axis by axis.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
         Self {
@@ -118,7 +118,7 @@ impl Grants {
         }
     }
 
-    /// What both grant, axis by axis. Who may run every agent shares each agent that the other may run.
+    /// Returns the intersection, axis by axis. The grant of all agents intersects with each grant of a single agent.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
         let mut actions = self.actions.intersection(&other.actions);
@@ -141,12 +141,12 @@ impl Default for Set {
 }
 
 impl Set {
-    /// Exactly these. A star among them is one more name, not everything.
+    /// Returns exactly these items. A star among them is an ordinary item.
     pub fn of<T: AsRef<str>>(items: &[T]) -> Self {
         Self::Only(items.iter().map(|item| item.as_ref().to_owned()).collect())
     }
 
-    /// What either holds.
+    /// Returns the union.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
         match (self, other) {
@@ -155,7 +155,7 @@ impl Set {
         }
     }
 
-    /// What both hold.
+    /// Returns the intersection.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
         match (self, other) {
@@ -164,7 +164,7 @@ impl Set {
         }
     }
 
-    /// Whether `item` is granted.
+    /// Returns whether `item` is granted.
     pub fn contains(&self, item: &str) -> bool {
         match self {
             Self::All => true,
@@ -172,7 +172,7 @@ impl Set {
         }
     }
 
-    /// The grants of single agents in `other` that this set's grant of every agent covers.
+    /// Returns the grants of single agents in `other` that this set's grant of all agents covers.
     fn agents_shared_with(&self, other: &Self) -> Vec<String> {
         match other {
             Self::Only(items) if self.contains(EVERY_AGENT) => {
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_two_share_is_what_each_of_them_has() {
+    fn intersection_is_in_both_sets() {
         let some = Grants { channels: Set::of(&["C1", "C2"]), repos: Set::All, ..actions(&["a", "b"]) };
         let other = Grants { channels: Set::of(&["C2"]), repos: Set::of(&["o/n"]), ..actions(&["b", "c"]) };
         let both = some.intersection(&other);
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn who_may_run_every_agent_shares_the_single_ones_of_the_other() {
+    fn all_agents_intersect_with_single_agents() {
         let every = actions(&["agent:run:*", "x"]);
         let one = actions(&["agent:run:coding", "y"]);
         assert_eq!(every.intersection(&one), actions(&["agent:run:coding"]));
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_tells_the_kind_and_an_unknown_one_tells_none() {
+    fn kind_is_derived_from_the_id() {
         for (id, kind) in [
             ("slack:U1", Some(Kind::User)),
             ("access:ann", Some(Kind::User)),

@@ -1,10 +1,10 @@
-//! Which surface gives an actor which grants (bot supplement section 7.1).
+//! Default grants of actors, by surface.
 //!
-//! Not here: what configuration adds to them (`grants.rs`).
+//! Not here: configured grants (`grants.rs`).
 
 use crate::{Actor, Grants, Ingress, Restrictions, Set, TokenEntry, actor::ONE_AGENT, policy::GROUPS};
 
-/// What every Slack user may do besides running the agents that are open.
+/// Grants of every Slack user, in addition to unrestricted agents.
 const SLACK_USER: [&str; 10] = [
     "help:read",
     "config:read",
@@ -19,7 +19,7 @@ const SLACK_USER: [&str; 10] = [
 ];
 
 impl Actor {
-    /// The holder of an ingress token: its scopes are its grants, its pinned channel the only channel it sees.
+    /// Returns the holder of an ingress token. Its scopes are its grants, and it sees only its pinned channel.
     pub fn service(ingress: Ingress, entry: &TokenEntry) -> Self {
         let platform = ingress.as_str();
         let channel = entry.channel.iter().map(|channel| format!("{platform}:{channel}"));
@@ -31,7 +31,7 @@ impl Actor {
         Self::new(format!("{platform}:{}", entry.subject), grants)
     }
 
-    /// A Slack user, who may run those of `agents` that are not restricted.
+    /// Returns a Slack user, who may run the unrestricted ones of `agents`.
     pub fn slack<'a>(
         user: &str,
         agents: impl IntoIterator<Item = &'a str>,
@@ -43,28 +43,28 @@ impl Actor {
         Self::new(format!("slack:{user}"), Grants { actions: Set::Only(actions), ..Grants::default() })
     }
 
-    /// The user of this machine's command line, who may do everything.
+    /// Returns the user of the local command line, with all grants.
     pub fn cli_local() -> Self {
         Self::new("cli:local", Grants::everything())
     }
 
-    /// A dashboard session: it may read every command group, and sees public runs and its own.
+    /// Returns a dashboard session. It may read every command group, and sees public runs and its own.
     pub fn browser(id: &str) -> Self {
         let actions = Set::Only(GROUPS.iter().map(|group| format!("{group}:read")).collect());
         Self::new(id, Grants { actions, ..Grants::default() })
     }
 
-    /// A machine that the access proxy knows by name; it may do what its entry says, and nothing by itself.
+    /// Returns a machine known to the access proxy by name. It has only configured grants.
     pub fn access_service(common_name: &str) -> Self {
         Self::new(format!("access:svc:{common_name}"), Grants::default())
     }
 
-    /// A schedule with the grants it was declared with.
+    /// Returns a schedule with its declared grants.
     pub fn schedule(name: &str, declared: Grants) -> Self {
         Self::new(format!("schedule:{name}"), declared)
     }
 
-    /// An agent acting for somebody: it may do what both may.
+    /// Returns an agent acting for a principal. It has the intersection of both grants.
     pub fn agent(name: &str, own: &Grants, principal: &Actor) -> Self {
         Self {
             id: format!("agent:{name}"),
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_service_has_its_scopes_and_its_pinned_channel_and_nothing_else() {
+    fn service_has_only_its_scopes_and_channel() {
         let actor = Actor::service(Ingress::Mcp, &entry(Some("ops"), &["dispatch", "runs:read"]));
         let grants = Grants {
             actions: Set::of(&["dispatch", "runs:read"]),
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slack_user_has_the_baseline_and_nothing_that_is_in_none() {
+    fn slack_user_has_only_the_baseline() {
         let closed = Restrictions { agents: ["coding".to_owned()].into(), ..Restrictions::default() };
         let actor = Actor::slack("U1", ["general", "coding"], &closed);
         assert_eq!(actor.id, "slack:U1");
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_browser_reads_every_group_and_writes_none_and_an_access_service_has_nothing() {
+    fn browser_only_reads_and_access_service_has_none() {
         let session = Actor::browser("access:ann");
         for group in GROUPS {
             assert!(session.grants.actions.contains(&format!("{group}:read")), "{group}");
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_may_do_what_both_may_and_is_also_whom_it_acts_for() {
+    fn agent_has_the_intersection_and_its_principal() {
         let own = Grants { actions: Set::of(&["runs:read", "repo:exec"]), ..Grants::everything() };
         let principal = Actor::slack("U1", [], &Restrictions::default())
             .with(&Grants { actions: Set::of(&["runs:read"]), ..Grants::default() });

@@ -1,17 +1,17 @@
-//! The bearer token in an `Authorization` header.
+//! Parsing of the bearer token in an `Authorization` header.
 //!
-//! Two grammars, because two surfaces fix different ones: the ingress (bot supplement section 1) and the Workers'
-//! own routes (state-worker supplement section 1.2). Whether the token is a valid one is not decided here.
+//! There are two grammars, because the contracts of the ingress and of the Workers' routes differ. Not here: the
+//! validity of a token.
 
-/// The scheme, in the spelling the strict grammar asks for.
+/// The scheme, as the strict grammar spells it.
 const SCHEME: &str = "Bearer";
-/// What separates and surrounds the parts of a header value.
+/// Blanks between and around the parts of a header value.
 const BLANKS: [char; 2] = [' ', '\t'];
 
-/// The token of the ingress grammar: scheme in any case, one or more blanks, the rest trimmed.
+/// Returns the token of the ingress grammar: scheme in any case, one or more blanks, the rest trimmed.
 ///
-/// Takes every value of the header and reads only the first, so that a repeated header cannot offer a choice. The
-/// values are bytes, so that a first value which is not text refuses instead of giving way to the second.
+/// Only the first of several header values is read, so that a repeated header cannot offer a choice. Values are bytes,
+/// so that a first value that is not text is rejected instead of skipped.
 pub fn bearer<'a, V>(values: impl IntoIterator<Item = &'a V>) -> Option<&'a str>
 where
     V: AsRef<[u8]> + ?Sized + 'a,
@@ -22,7 +22,7 @@ where
     (scheme.eq_ignore_ascii_case(SCHEME) && !token.is_empty()).then_some(token)
 }
 
-/// The token of the strict grammar: the literal prefix `Bearer ` in this case, then the token as it stands.
+/// Returns the token of the strict grammar: the literal prefix `Bearer `, then the token unchanged.
 pub fn strict_bearer(value: &str) -> Option<&str> {
     let token = value.strip_prefix(SCHEME)?.strip_prefix(' ')?;
     (!token.is_empty()).then_some(token)
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_ingress_grammar_takes_any_case_and_any_blanks() {
+    fn ingress_grammar_accepts_any_case_and_blanks() {
         for value in ["Bearer abc", "bearer abc", "BEARER \t  abc", "  Bearer abc \t"] {
             assert_eq!(bearer([value]), Some("abc"), "{value:?}");
         }
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repeated_header_counts_by_its_first_value_alone() {
+    fn only_the_first_header_value_counts() {
         assert_eq!(bearer(["Bearer one", "Bearer two"]), Some("one"));
         assert_eq!(bearer(["Basic one", "Bearer two"]), None);
         assert_eq!(bearer([b"\xff".as_slice(), b"Bearer two"]), None);

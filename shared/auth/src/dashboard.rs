@@ -1,6 +1,6 @@
-//! Who is looking at the dashboard, in the modes `none` and `token`.
+//! The actor of a dashboard request in the modes `none` and `token`.
 //!
-//! Not here: mode `access` and the paths that are gated. Implements bot supplement section 8.
+//! Not here: mode `access` and the gated paths.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -9,7 +9,7 @@ use crate::{
     gate::{self, Head, Rules},
 };
 
-/// Mode `none`: no credential, so only this machine, and only when the service is not published elsewhere.
+/// Authenticates in mode `none`: without a credential, but only from this machine, and only for a local deployment.
 ///
 /// `peer` is the address of the socket, never that of a forwarding header. A blank base URL counts as unset.
 pub fn by_loopback(peer: IpAddr, public_base_url: Option<&str>) -> Result<Actor, Denied> {
@@ -22,7 +22,7 @@ pub fn by_loopback(peer: IpAddr, public_base_url: Option<&str>) -> Result<Actor,
     }
 }
 
-/// Mode `token`: whoever presents the one secret is the one configured actor (`access:<name>`).
+/// Authenticates in mode `token`: the holder of the secret is the configured actor (`access:<name>`).
 pub fn by_token(presented: Option<&str>, secret: &Secret, actor_id: &str) -> Result<Actor, Denied> {
     let credentials = Some(secret);
     let rules = Rules::new(gate::order::DASHBOARD, &credentials);
@@ -30,7 +30,7 @@ pub fn by_token(presented: Option<&str>, secret: &Secret, actor_id: &str) -> Res
     admitted.map(|_| Actor::browser(actor_id)).map_err(|_| Denied::BadCredential)
 }
 
-/// The three addresses the specification names, not the whole of 127.0.0.0/8.
+/// Accepts the three addresses of the contract, not the whole of 127.0.0.0/8.
 fn is_loopback(peer: IpAddr) -> bool {
     match peer {
         IpAddr::V4(address) => address == Ipv4Addr::LOCALHOST,
@@ -40,7 +40,7 @@ fn is_loopback(peer: IpAddr) -> bool {
     }
 }
 
-/// Fails closed: a URL that is not plainly `http(s)://<this machine>` names some other one.
+/// Fails closed: any URL but a plain `http(s)://<this machine>` names another machine.
 fn names_this_machine(url: &str) -> bool {
     let Some((scheme, rest)) = url.split_once("://") else { return false };
     if !scheme.eq_ignore_ascii_case("http") && !scheme.eq_ignore_ascii_case("https") {
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_local_base_url_is_served_and_any_other_is_refused() {
+    fn only_a_local_base_url_is_served() {
         for url in [
             "",
             " ",

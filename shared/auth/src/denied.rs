@@ -1,28 +1,27 @@
-//! Why an actor was refused: bare words for the audit line (bot supplement section 7.2), never shown to the caller
-//! as more than a refusal.
+//! Reasons of a denial, for the audit line. Callers learn only that they were denied.
 
-/// A refusal, as opposed to a failure.
+/// A denial, as opposed to a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Denied {
     /// The actor lacks the grant.
     #[error("missing-grant")]
     MissingGrant,
-    /// No row of the policy table speaks of this action on such a resource.
+    /// No row of the policy table covers this action on such a resource.
     #[error("no-rule")]
     NoRule,
     /// The actor is not a member of the channel.
     #[error("not-member")]
     NotMember,
-    /// It is somebody else's.
+    /// The resource belongs to another user.
     #[error("not-self")]
     NotSelf,
     /// Actors of this kind may not.
     #[error("wrong-kind")]
     WrongKind,
-    /// The row is about another agent.
+    /// The row covers another agent.
     #[error("wrong-agent")]
     WrongAgent,
-    /// The channel it comes from is not open enough.
+    /// The visibility of the origin channel does not permit it.
     #[error("wrong-visibility")]
     WrongVisibility,
     /// The dashboard without a credential serves this machine only.
@@ -31,7 +30,7 @@ pub enum Denied {
     /// The dashboard without a credential serves local deployments only.
     #[error("public-base-url")]
     PublicBaseUrl,
-    /// No credential, or not the right one.
+    /// The credential is missing or wrong.
     #[error("bad-credential")]
     BadCredential,
 }

@@ -13,7 +13,7 @@ struct Case {
 
 const LIMIT: usize = 10;
 
-/// Repairs the first failing check of a request, one after the other, and compares what is left.
+/// Repairs the failing checks of a request one after the other and compares the remaining rejections.
 fn assert_order(case: &Case) {
     let map = TokenMap::parse(Some(TOKENS)).map;
     let empty = TokenMap::default();

@@ -1,14 +1,13 @@
-//! The two gates every dispatch passes: may this actor run this agent, and use this repository?
+//! The two permission checks of a dispatch: running the agent, and using the repository.
 //!
-//! What is not restricted is open to whoever may dispatch; for the rest the policy table decides. Implements bot
-//! supplement sections 7.2 and 7.3 (`restrict`).
+//! Unrestricted ones are open to every actor that may dispatch. The policy table decides about the others.
 
 use crate::{
     Actor, Denied, Restrictions,
     policy::{Resource, decide},
 };
 
-/// An agent that is not restricted is open; a restricted one needs its grant, or that of every agent.
+/// Checks an agent. A restricted one requires its grant, or that of all agents.
 pub fn can_run_agent(actor: &Actor, restrictions: &Restrictions, agent: &str) -> Result<(), Denied> {
     if restrictions.agents.contains(agent) {
         return decide(actor, "agent:run", &Resource::Agent(agent));
@@ -16,10 +15,9 @@ pub fn can_run_agent(actor: &Actor, restrictions: &Restrictions, agent: &str) ->
     Ok(())
 }
 
-/// A repository that is not restricted is open; a restricted one must be on the actor's `repos` axis.
+/// Checks a repository. A restricted one must be on the actor's `repos` axis.
 ///
-/// Slugs are lower case, but a request may spell one as the code host would accept it: a closed repository stays
-/// closed in any spelling.
+/// Slugs are lower case, but a request may use any case that the code host accepts, so the comparison ignores case.
 pub fn can_use_repo(actor: &Actor, restrictions: &Restrictions, repository: &str) -> Result<(), Denied> {
     if restrictions.repos.iter().any(|closed| closed.eq_ignore_ascii_case(repository)) {
         return decide(actor, "repo:use", &Resource::Repo(repository));
@@ -50,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn a_restricted_agent_needs_its_own_grant_or_that_of_every_agent() {
+    fn restricted_agent_requires_a_grant() {
         for grants in [["agent:run:coding"], ["agent:run:*"]] {
             assert_eq!(can_run_agent(&actor(&grants, &[]), &closed(), "coding"), Ok(()));
         }
@@ -67,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn a_restricted_repository_must_be_on_the_repos_axis() {
+    fn restricted_repository_requires_the_repos_axis() {
         assert_eq!(can_use_repo(&actor(&[], &["acme/site"]), &closed(), "acme/site"), Ok(()));
         assert_eq!(can_use_repo(&Actor::cli_local(), &closed(), "acme/site"), Ok(()));
         for other in [actor(&["repo:write", "repo:use"], &[]), actor(&["acme/site"], &["acme/docs"])] {

@@ -1,28 +1,29 @@
-//! Grants by configuration: whose they may be, and what they add (bot supplement section 7.3).
+//! Configured grants: valid entries, and the grants they add.
 //!
-//! Not here: reading the file. An entry only ever adds to what an actor's surface gives; a schedule's replaces it.
+//! Not here: reading the file. Entries add to the grants of an actor's surface, except that a schedule's entry replaces
+//! them.
 
 use std::collections::BTreeMap;
 
 use crate::{Actor, Grants, Kind};
 
-/// Whose ids may stand in the configuration.
+/// Namespaces of actor ids in the configuration.
 const NAMESPACES: [&str; 5] = ["slack", "http", "mcp", "access", "schedule"];
-/// Those of them that may be granted something as a whole.
+/// Namespaces that can be granted permissions as a whole.
 const WHOLE_NAMESPACES: [&str; 4] = ["slack", "http", "mcp", "access"];
 
-/// Whose entry it cannot be.
+/// Why an entry is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum EntryFault {
-    /// It names nobody a surface could bring.
+    /// It names an actor of no surface.
     #[error("an actor must be `<namespace>:<id>` with one of slack, http, mcp, access, schedule")]
     Unknown,
-    /// A star says something else than "this whole namespace".
+    /// Its star does not stand for a whole namespace.
     #[error("a `*` may only stand alone, after `slack:`, `http:`, `mcp:` or `access:`")]
     Star,
 }
 
-/// Checks whose entry it is. `cli:` has everything and `agent:` what its principal has: neither can be granted more.
+/// Checks the actor of an entry. `cli:` has all grants and `agent:` those of its principal, so neither can get more.
 pub fn check_entry(actor: &str) -> Result<(), EntryFault> {
     let (namespace, id) = actor.split_once(':').ok_or(EntryFault::Unknown)?;
     if !NAMESPACES.contains(&namespace) || id.is_empty() {
@@ -35,10 +36,10 @@ pub fn check_entry(actor: &str) -> Result<(), EntryFault> {
     }
 }
 
-/// The actor with what the configuration grants it, by its own entry and by that of its whole namespace.
+/// Returns the actor with its configured grants, by its own entry and by that of its namespace.
 #[must_use]
 pub fn granted(actor: &Actor, entries: &BTreeMap<String, Grants>) -> Actor {
-    // An id that would pass for the entry of a namespace, or that cannot have one, is left as it came.
+    // An id that could be confused with a namespace's entry, or that cannot have an entry, gets no grants.
     if check_entry(&actor.id).is_err() || actor.id.ends_with('*') {
         return actor.clone();
     }
@@ -48,7 +49,7 @@ pub fn granted(actor: &Actor, entries: &BTreeMap<String, Grants>) -> Actor {
         return Actor { grants, ..actor.clone() };
     }
     let namespace = actor.id.split_once(':').map(|(namespace, _)| namespace);
-    // `access:*` is for people: it never reaches the machines behind the access proxy.
+    // `access:*` is for people, not for machines behind the access proxy.
     let is_machine_of_access = namespace == Some("access") && actor.kind() == Some(Kind::Service);
     let whole =
         namespace.filter(|_| !is_machine_of_access).and_then(|name| entries.get(&format!("{name}:*")));
@@ -73,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_names_somebody_or_a_whole_namespace_and_no_other_star_is_read() {
+    fn entry_names_an_actor_or_a_namespace() {
         for actor in ["slack:U1", "http:ann", "access:svc:ci", "schedule:nightly", "slack:*", "access:*"] {
             assert_eq!(check_entry(actor), Ok(()), "{actor}");
         }
@@ -86,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn an_actor_gets_its_own_entry_and_that_of_its_namespace() {
+    fn actor_gets_its_own_and_namespace_grants() {
         let entries = entries(&[("http:*", "all of http"), ("http:ann", "ann's"), ("mcp:*", "all of mcp")]);
         assert_eq!(granted(&actor("http:ann"), &entries).grants, actions(&["own", "all of http", "ann's"]));
         assert_eq!(granted(&actor("http:bob"), &entries).grants, actions(&["own", "all of http"]));
@@ -94,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_granted_to_everybody_behind_the_access_proxy_never_reaches_its_machines() {
+    fn access_star_excludes_machines() {
         let entries = entries(&[("access:*", "people"), ("access:svc:ci", "ci's")]);
         assert_eq!(granted(&actor("access:ann"), &entries).grants, actions(&["own", "people"]));
         assert_eq!(granted(&actor("access:svc:ci"), &entries).grants, actions(&["own", "ci's"]));
@@ -102,14 +103,14 @@ mod tests {
     }
 
     #[test]
-    fn a_schedules_entry_takes_the_place_of_what_it_was_declared_with() {
+    fn schedule_entry_replaces_declared_grants() {
         let entries = entries(&[("schedule:nightly", "configured"), ("schedule:*", "nothing")]);
         assert_eq!(granted(&actor("schedule:nightly"), &entries).grants, actions(&["configured"]));
         assert_eq!(granted(&actor("schedule:weekly"), &entries).grants, actions(&["own"]));
     }
 
     #[test]
-    fn nobody_comes_by_a_namespaces_grants_by_being_called_a_star_or_by_not_being_configurable() {
+    fn star_and_unconfigurable_ids_get_no_namespace_grants() {
         let entries = entries(&[("http:*", "x"), ("cli:local", "x"), ("agent:coding", "x"), ("cli:*", "x")]);
         for id in ["http:*", "cli:local", "agent:coding", "nobody"] {
             assert_eq!(granted(&actor(id), &entries), actor(id), "{id}");

@@ -1,7 +1,6 @@
-//! Who may do what: the ingress token map, actors and grants, the permission gates, and secrets.
+//! Authentication and authorization: the ingress token map, actors and grants, the permission checks, and secrets.
 //!
-//! Not here: reading the environment or headers (shells do that) and evaluating the run list's predicate (`ars-runs`).
-//! Implements document 1 sections 2.2 and 5, bot supplement sections 1 and 7.
+//! Not here: reading the environment or headers (the shells) and evaluating the run list's predicate (`ars-runs`).
 #![forbid(unsafe_code)]
 
 pub mod dashboard;

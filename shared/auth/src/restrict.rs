@@ -1,8 +1,8 @@
-//! Agents and repositories closed to all but holders of a grant (bot supplement section 7.3, `restrict`).
+//! Agents and repositories that require a grant.
 
 use std::collections::BTreeSet;
 
-/// What the installation closes. An agent or repository that is not listed is open to whoever may dispatch.
+/// Restrictions of the installation. Unlisted agents and repositories are open to every actor that may dispatch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Restrictions {
     /// Agents open only to holders of `agent:run:<name>` (or `agent:run:*`).

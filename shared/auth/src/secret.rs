@@ -1,8 +1,7 @@
-//! Text that must never be shown: tokens and keys from configuration.
+//! Secret text: tokens and keys from configuration.
 //!
-//! Not here: where secrets are read from (the shells) and their removal from shown text (`ars-events`).
-//! Implements document 1 section 5.1 (constant-time, equal-length compare) and the house rule that a secret has
-//! no `Debug`, `Display` or `Serialize`, so that no log line or error can carry one.
+//! A secret has no `Debug`, `Display` or `Serialize`, so that no log line or error can contain it. Comparisons take
+//! constant time for equal lengths. Not here: reading secrets (the shells) and redaction (`ars-events`).
 
 use subtle::ConstantTimeEq;
 
@@ -11,17 +10,17 @@ use subtle::ConstantTimeEq;
 pub struct Secret(String);
 
 impl Secret {
-    /// The secret in a configuration value; none when that is unset or empty, so an empty secret grants nothing.
+    /// Returns the secret of a configuration value, or `None` if it is unset or empty: an empty secret grants nothing.
     pub fn parse(value: Option<String>) -> Option<Self> {
         value.filter(|text| !text.is_empty()).map(Self)
     }
 
-    /// The text itself, for the one place that sends it.
+    /// Returns the text, for the code that sends it.
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// Whether `presented` is this secret. Only the length can be learned from the time this takes.
+    /// Returns whether `presented` is this secret. The duration depends only on the length.
     pub fn matches(&self, presented: &[u8]) -> bool {
         self.0.len() == presented.len() && self.0.as_bytes().ct_eq(presented).into()
     }
@@ -31,7 +30,7 @@ impl Secret {
 mod tests {
     use super::*;
 
-    /// `Secret: Debug` (or any of the others) would make the inferred type below ambiguous: a compile error.
+    /// `Secret: Debug` (or any of the others) would make the inferred type below ambiguous, which is a compile error.
     macro_rules! assert_not_implemented {
         ($($bound:path),+) => {$({
             trait AmbiguousIf<Marker> {

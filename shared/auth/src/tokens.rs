@@ -1,14 +1,13 @@
-//! The ingress token map: which bearer tokens exist and whom each stands for.
+//! The ingress token map: the bearer tokens and their subjects.
 //!
-//! One parser for the bot and the edge. Not here: the header (`bearer`) and what a scope allows (`gates`).
-//! Implements document 1 sections 2.2 and 5.1, bot supplement section 1. Nothing in this file can say a token: the
-//! map has no `Debug`, and a fault names only the shape that was found.
+//! The bot and the edge share this parser. The map has no `Debug` and faults name only the found shape, so no token can
+//! be logged. Not here: the header (`bearer`) and the permissions of a scope (`gates`).
 
 use serde_json::{Map, Value};
 
 use crate::{Secret, gate::Credentials};
 
-/// The scope that lets a token start runs.
+/// Scope that permits starting runs.
 const DISPATCH: &str = "dispatch";
 
 /// The configured tokens.
@@ -17,22 +16,22 @@ pub struct TokenMap {
     entries: Vec<(Secret, TokenEntry)>,
 }
 
-/// Whom a token stands for.
+/// Identity and permissions of a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenEntry {
     /// The only identity the caller can assume.
     pub subject: String,
-    /// Overrides whatever channel the caller names.
+    /// Overrides the channel of a request.
     pub channel: Option<String>,
-    /// Grants, without repetitions, in the order given.
+    /// Grants, without duplicates, in the given order.
     pub scopes: Vec<String>,
 }
 
-/// What came of reading the configuration value.
+/// Result of parsing the configuration value.
 pub struct ParsedTokens {
-    /// The tokens; empty when the value was rejected.
+    /// The tokens, empty if the value was rejected.
     pub map: TokenMap,
-    /// Why the whole value was rejected; for the start-up log.
+    /// Why the whole value was rejected, for the start-up log.
     pub fault: Option<ShapeFault>,
 }
 
@@ -48,12 +47,12 @@ pub enum ShapeFault {
 }
 
 impl TokenEntry {
-    /// Whether the token holds exactly this scope. There are no wildcards among scopes.
+    /// Returns whether the token has exactly this scope. Scopes have no wildcards.
     pub fn has_scope(&self, scope: &str) -> bool {
         self.scopes.iter().any(|held| held == scope)
     }
 
-    /// `None` when any field is malformed: an entry is skipped as a whole, never widened to a default.
+    /// Returns `None` if any field is malformed: the whole entry is skipped, never widened to a default.
     fn parse(value: &Value) -> Option<Self> {
         let entry = value.as_object()?;
         let subject = non_empty(entry.get("subject")?)?;
@@ -70,10 +69,10 @@ impl TokenEntry {
 }
 
 impl TokenMap {
-    /// Reads the value of `SERVICE_INGRESS_TOKENS`. Unset and blank are a success without tokens.
+    /// Parses the value of `SERVICE_INGRESS_TOKENS`. Unset and blank values are valid without tokens.
     ///
-    /// A name that occurs twice, be it a token or a field, counts by its last occurrence, as JSON readers do;
-    /// when that one is malformed the entry is skipped, although an earlier one was well-formed.
+    /// The last of duplicate tokens or fields wins, as in JSON readers. If it is malformed, the entry is skipped even if
+    /// an earlier one was well-formed.
     pub fn parse(text: Option<&str>) -> ParsedTokens {
         let Some(text) = text.filter(|text| !text.trim().is_empty()) else {
             return ParsedTokens { map: Self::default(), fault: None };
@@ -107,19 +106,19 @@ impl TokenMap {
         matched
     }
 
-    /// The token of a subject, when exactly one entry has it: nothing is better than somebody else's.
+    /// Returns the token of a subject with exactly one entry. An ambiguous subject has none.
     pub fn token_of_subject(&self, subject: &str) -> Option<&Secret> {
         let mut tokens =
             self.entries.iter().filter(|(_, entry)| entry.subject == subject).map(|(token, _)| token);
         tokens.next().filter(|_| tokens.next().is_none())
     }
 
-    /// Every entry of a subject.
+    /// Returns every entry of a subject.
     pub fn entries_of<'m>(&'m self, subject: &'m str) -> impl Iterator<Item = &'m TokenEntry> {
         self.entries.iter().map(|(_, entry)| entry).filter(move |entry| entry.subject == subject)
     }
 
-    /// Every token, so that shown text can be cleared of them.
+    /// Returns every token, for redaction.
     pub fn secrets(&self) -> impl Iterator<Item = &Secret> {
         self.entries.iter().map(|(token, _)| token)
     }

@@ -1,4 +1,4 @@
-//! Tests of the token map, row by row of bot supplement section 1.
+//! Tests of the token map.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -26,7 +26,7 @@ fn a_full_entry_is_read_as_written() {
 }
 
 #[test]
-fn absent_scopes_mean_dispatch_and_empty_scopes_mean_nothing() {
+fn absent_scopes_are_dispatch_and_empty_scopes_none() {
     assert_eq!(entry(&json!({"subject": "a"})).unwrap().scopes, ["dispatch"]);
     let none = entry(&json!({"subject": "a", "scopes": []})).unwrap();
     assert_eq!(none.scopes, [""; 0]);
@@ -89,7 +89,7 @@ fn unset_and_blank_are_a_success_without_tokens() {
 }
 
 #[test]
-fn a_value_of_another_shape_is_rejected_without_echoing_it() {
+fn malformed_value_is_rejected_without_echo() {
     let cases = [
         ("{", "not valid JSON"),
         ("s3cr3t", "not valid JSON"),
@@ -110,7 +110,7 @@ fn a_value_of_another_shape_is_rejected_without_echoing_it() {
 }
 
 #[test]
-fn a_repeated_name_counts_by_its_last_occurrence_even_when_malformed() {
+fn last_duplicate_wins_even_if_malformed() {
     let last = TokenMap::parse(Some(r#"{"t":{"subject":"a"},"t":{"subject":"b"}}"#)).map;
     assert_eq!(last.authenticate("t").unwrap().subject, "b");
     let malformed = TokenMap::parse(Some(r#"{"t":{"subject":"a"},"t":{"subject":"a","scopes":1}}"#)).map;
@@ -130,7 +130,7 @@ fn only_the_exact_token_authenticates() {
 }
 
 #[test]
-fn a_subject_names_its_token_only_when_it_has_one() {
+fn subject_with_one_entry_has_a_token() {
     let map = parse(&json!({"t1": {"subject": "a"}, "t2": {"subject": "b"}, "t3": {"subject": "b"}}));
     assert_eq!(map.token_of_subject("a").unwrap().expose(), "t1");
     assert!(map.token_of_subject("b").is_none());
@@ -159,7 +159,7 @@ fn any_json() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn no_entry_ever_holds_a_scope_its_text_does_not_list(value in any_json()) {
+    fn entries_have_only_listed_scopes(value in any_json()) {
         let Some(read) = entry(&value) else { return Ok(()) };
         match value.get("scopes") {
             None => prop_assert_eq!(read.scopes, vec!["dispatch".to_owned()]),
@@ -172,7 +172,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_makes_the_parser_fail_without_a_reason_or_yield_an_empty_subject(text in "\\PC{0,40}") {
+    fn parser_failures_have_a_reason(text in "\\PC{0,40}") {
         let parsed = TokenMap::parse(Some(&text));
         prop_assert!(parsed.fault.is_none() || parsed.map.is_empty());
         prop_assert!(parsed.map.entries.iter().all(|(_, entry)| !entry.subject.is_empty()));
@@ -180,7 +180,7 @@ proptest! {
 }
 
 #[test]
-fn all_entries_of_a_subject_are_found_and_no_others() {
+fn entries_of_a_subject_are_complete() {
     let text =
         r#"{"a":{"subject":"ann"},"b":{"subject":"bo"},"c":{"subject":"ann","scopes":["deploy:write"]}}"#;
     let map = TokenMap::parse(Some(text)).map;

@@ -1,4 +1,4 @@
-//! What a row of the policy table may ask of an actor and a resource.
+//! Conditions of a row of the policy table on an actor and a resource.
 
 use ars_types::Visibility;
 
@@ -11,13 +11,13 @@ use crate::{
 /// One condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Condition {
-    /// Nothing is asked.
+    /// Always holds.
     Always,
-    /// The channel is among the actor's, or is public.
+    /// The channel is public or among the actor's.
     Member,
     /// The actor has every channel.
     AllChannels,
-    /// It is the actor's own, or that of whom it acts for.
+    /// The resource belongs to the actor or its principal.
     Own,
     /// The actor is of this kind.
     Kind(Kind),
@@ -25,18 +25,18 @@ pub enum Condition {
     Granted,
     /// The actor holds this grant.
     Grant(&'static str),
-    /// The actor holds the grant of the agent, or that of every agent.
+    /// The actor holds the grant of the agent, or that of all agents.
     AgentGranted,
-    /// It is this agent.
+    /// The agent is this one.
     AgentIs(&'static str),
     /// The repository is among the actor's.
     RepoListed,
-    /// The channel it is in or comes from is one of these.
+    /// The resource's channel or origin has one of these visibilities.
     Visible(&'static [Visibility]),
 }
 
 impl Condition {
-    /// The attribute without which it cannot be asked.
+    /// Returns the attribute that the condition requires.
     pub(super) const fn needs(self) -> Option<Attribute> {
         match self {
             Self::Member => Some(Attribute::Channel),
@@ -48,7 +48,7 @@ impl Condition {
         }
     }
 
-    /// Whether it holds. An attribute that is not there holds nothing.
+    /// Returns whether the condition holds. Without the required attribute it does not.
     pub(super) fn holds(self, actor: &Actor, action: &str, resource: &Resource<'_>) -> bool {
         let grants = &actor.grants;
         match self {
@@ -74,7 +74,7 @@ impl Condition {
         }
     }
 
-    /// Why somebody for whom it does not hold is refused.
+    /// Returns the reason of the denial if the condition does not hold.
     pub(super) const fn refusal(self) -> Denied {
         match self {
             Self::Member | Self::AllChannels => Denied::NotMember,

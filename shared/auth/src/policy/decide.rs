@@ -1,9 +1,9 @@
-//! Asks the table about one actor, one action and one resource.
+//! Evaluates the table for one actor, action and resource.
 
 use super::{ROWS, Resource};
 use crate::{Actor, Denied};
 
-/// Whether the actor may do it. The reason is for the audit line; callers are told no more than that they may not.
+/// Decides whether the actor may perform the action. The reason is for the audit line, not for callers.
 pub fn decide(actor: &Actor, action: &str, resource: &Resource<'_>) -> Result<(), Denied> {
     let mut refusal = None;
     let speaking = ROWS.iter().filter(|row| row.resource == resource.kind() && row.actions.contains(&action));

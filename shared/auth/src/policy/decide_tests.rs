@@ -1,4 +1,4 @@
-//! The table, row by row: every pair of an actor and a resource it speaks of, and what it does not speak of.
+//! The table, row by row: every pair of actor and resource that it covers, and some that it does not.
 
 use ars_types::Visibility::{self, Dm, Machine, Private, Public, Unknown};
 
@@ -26,7 +26,7 @@ fn channel(visibility: Visibility) -> Resource<'static> {
 }
 
 #[test]
-fn a_run_is_read_by_members_of_its_channel_by_who_has_every_channel_and_by_its_own_user() {
+fn members_and_the_user_read_a_run() {
     let read = |actor: &Actor| decide(actor, "runs:read", &RUN);
     assert_eq!(read(&actor("slack:U2", &[], &["C1"], &[])), Ok(()));
     assert_eq!(read(&in_every_channel(&[])), Ok(()));
@@ -35,7 +35,7 @@ fn a_run_is_read_by_members_of_its_channel_by_who_has_every_channel_and_by_its_o
 }
 
 #[test]
-fn a_public_run_is_everybodys_to_read_and_no_other_visibility_opens_one() {
+fn only_public_runs_are_open_to_all() {
     for (visibility, expected) in [
         (Public, Ok(())),
         (Private, Err(Denied::NotMember)),
@@ -49,7 +49,7 @@ fn a_public_run_is_everybodys_to_read_and_no_other_visibility_opens_one() {
 }
 
 #[test]
-fn stopping_a_run_takes_the_grant_and_membership_and_owning_it_is_not_enough() {
+fn stop_requires_grant_and_membership() {
     let write = |actor: &Actor| decide(actor, "runs:write", &RUN);
     assert_eq!(write(&actor("slack:U2", &["runs:write"], &["C1"], &[])), Ok(()));
     assert_eq!(write(&in_every_channel(&["runs:write"])), Ok(()));
@@ -59,7 +59,7 @@ fn stopping_a_run_takes_the_grant_and_membership_and_owning_it_is_not_enough() {
 }
 
 #[test]
-fn each_command_takes_the_grant_of_its_own_name() {
+fn each_command_requires_its_grant() {
     for group in GROUPS {
         for verb in ["read", "write"] {
             let action = format!("{group}:{verb}");
@@ -72,7 +72,7 @@ fn each_command_takes_the_grant_of_its_own_name() {
 }
 
 #[test]
-fn people_may_change_the_configuration_as_such_and_machines_need_the_grant() {
+fn machines_need_a_grant_to_change_configuration() {
     let change = |id: &str| decide(&actor(id, &[], &[], &[]), "config:write", &Resource::Command);
     for person in ["slack:U1", "access:ann", "cli:local"] {
         assert_eq!(change(person), Ok(()), "{person}");
@@ -83,7 +83,7 @@ fn people_may_change_the_configuration_as_such_and_machines_need_the_grant() {
 }
 
 #[test]
-fn a_channels_configuration_takes_the_grant_and_a_users_is_the_users_alone() {
+fn channel_configuration_requires_grant_and_users_own_theirs() {
     let in_channel = |actor: &Actor| decide(actor, "config:write", &channel(Public));
     assert_eq!(in_channel(&holder(&["config:write"])), Ok(()));
     assert_eq!(in_channel(&actor("slack:U2", &[], &["C1"], &[])), Err(Denied::MissingGrant));
@@ -95,7 +95,7 @@ fn a_channels_configuration_takes_the_grant_and_a_users_is_the_users_alone() {
 }
 
 #[test]
-fn repositories_are_changed_by_grant_used_by_axis_and_executed_by_those_who_may_run_the_coding_agent() {
+fn repository_actions_require_grant_axis_or_agent() {
     let repo = Resource::Repo("acme/site");
     assert_eq!(decide(&holder(&["repo:write"]), "repo:write", &repo), Ok(()));
     let listed = actor("slack:U2", &[], &[], &["acme/site"]);
@@ -111,7 +111,7 @@ fn repositories_are_changed_by_grant_used_by_axis_and_executed_by_those_who_may_
 }
 
 #[test]
-fn servers_of_a_channel_or_of_all_take_the_grant_of_what_they_change_unless_a_machine_was_granted_them() {
+fn server_changes_require_the_scope_grant() {
     let org = Resource::OrgScope { origin: Private };
     for (resource, grant) in [(channel(Private), "config:write"), (org, "repo:write")] {
         assert_eq!(decide(&holder(&[grant]), "mcp:write", &resource), Ok(()));
@@ -126,7 +126,7 @@ fn servers_of_a_channel_or_of_all_take_the_grant_of_what_they_change_unless_a_ma
 }
 
 #[test]
-fn memory_is_read_and_written_by_whom_its_scope_belongs_to() {
+fn memory_belongs_to_its_scope() {
     let ann = actor("slack:U1", &[], &["C1"], &["acme/site"]);
     let bob = actor("slack:U2", &[], &["C2"], &["acme/docs"]);
     for action in ["memory:read", "memory:write"] {
@@ -142,7 +142,7 @@ fn memory_is_read_and_written_by_whom_its_scope_belongs_to() {
 }
 
 #[test]
-fn what_all_share_is_read_by_all_and_written_only_from_where_all_or_machines_speak() {
+fn shared_memory_is_written_from_public_or_machine_channels() {
     let nobody = holder(&[]);
     for (origin, written) in [
         (Public, Ok(())),
@@ -168,7 +168,7 @@ fn only_schedules_fire() {
 }
 
 #[test]
-fn what_no_row_speaks_of_is_denied_to_everybody() {
+fn uncovered_action_is_denied() {
     let everything = Actor::cli_local();
     for (action, resource) in [
         ("runs:read", Resource::Repo("acme/site")),

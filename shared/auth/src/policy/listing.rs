@@ -1,6 +1,6 @@
-//! The runs an actor may do something to, as the predicate a store filters by (bot supplement section 7.2, "Lists").
+//! The runs on which an actor may perform an action, as the predicate of a list.
 //!
-//! It is made of the rows that [`super::decide()`] asks, so a list shows what single reads would. Not here: the
+//! It is compiled from the rows that [`super::decide()`] evaluates, so a list agrees with single reads. Not here: the
 //! predicate's evaluation (`ars-runs`).
 
 use std::collections::BTreeSet;
@@ -10,20 +10,19 @@ use ars_types::{Visibility, visible_to::Filter};
 use super::{Condition, ROWS, Resource, ResourceKind};
 use crate::{Actor, Set};
 
-/// Ids, words and users a predicate may name. Document 2 section 4.3 allows 100; state-worker supplement section 6
-/// knows of stores that bind no more than 93.
+/// Maximum number of ids, words and users in a predicate. The contract allows 100, but some stores bind at most 93.
 pub const MAX_IDS: usize = 93;
 
-/// What a list may show.
+/// The runs that a list may contain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listing {
-    /// The predicate: `All` is left out of a request, and for `None` there is no request.
+    /// The predicate. A request omits `All`, and is not sent for `None`.
     pub filter: Filter,
-    /// As many channels or repositories did not fit. The list then shows less than single reads would, never more.
+    /// Number of channels or repositories that did not fit. The list then omits runs, but never adds any.
     pub left_out: usize,
 }
 
-/// Compiles the rows about runs for one actor. An action no row speaks of lists nothing.
+/// Compiles the rows about runs for one actor. An action without a row lists no run.
 pub fn listing(actor: &Actor, action: &str) -> Listing {
     let about = ROWS.iter().filter(|row| row.resource == ResourceKind::Run && row.actions.contains(&action));
     let mut filter = any(about.map(|row| all(row.when.iter().map(|&when| compile(when, actor, action)))));
@@ -51,7 +50,7 @@ fn compile(condition: Condition, actor: &Actor, action: &str) -> Filter {
             Set::Only(repos) => Filter::ReposIn(repos.iter().cloned().collect()),
         },
         Condition::Visible(words) => Filter::VisibilityIn(words.to_vec()),
-        // These ask nothing of the run, so they hold for every run or for none.
+        // Independent of the run, so true for all runs or for none.
         Condition::Always
         | Condition::AllChannels
         | Condition::Kind(_)
@@ -60,12 +59,12 @@ fn compile(condition: Condition, actor: &Actor, action: &str) -> Filter {
             true => Filter::All,
             false => Filter::None,
         },
-        // A run has no agent to be judged by; a row that asked for one would not have passed the table's check.
+        // Runs have no agent attribute, and the table's check excludes such rows.
         Condition::AgentGranted | Condition::AgentIs(_) => Filter::None,
     }
 }
 
-/// OR, with what is listed twice named once. Sets are sorted, so that equal predicates are equal texts.
+/// OR without duplicates. Sets are sorted, so that equal predicates have equal texts.
 fn any(of: impl IntoIterator<Item = Filter>) -> Filter {
     let (mut channels, mut users, mut repos) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     let (mut words, mut others) = (BTreeSet::new(), Vec::new());
@@ -98,7 +97,7 @@ fn any(of: impl IntoIterator<Item = Filter>) -> Filter {
     }
 }
 
-/// AND. Rows without conditions do not pass the table's check, so nothing that is asked of nobody opens anything.
+/// AND. The table's check excludes rows without conditions, so an empty list opens no run.
 fn all(of: impl IntoIterator<Item = Filter>) -> Filter {
     let mut of: Vec<Filter> = of.into_iter().filter(|filter| *filter != Filter::All).collect();
     if of.contains(&Filter::None) {
@@ -115,7 +114,7 @@ fn sorted<T>(set: BTreeSet<T>) -> Vec<T> {
     set.into_iter().collect()
 }
 
-/// As many as the store counts against its limit.
+/// Returns the number of ids as the store counts them.
 fn ids(filter: &Filter) -> usize {
     match filter {
         Filter::All | Filter::None => 0,
@@ -126,8 +125,8 @@ fn ids(filter: &Filter) -> usize {
     }
 }
 
-/// Takes `excess` ids out of the lists; answers how many it could not. Nothing in a predicate negates, so a shorter
-/// list never lets more through.
+/// Removes `excess` ids from the lists and returns how many it could not remove. Predicates have no negation, so a
+/// shorter list never permits more.
 fn shorten(filter: &mut Filter, excess: usize) -> usize {
     match filter {
         Filter::ChannelsIn(list) | Filter::ReposIn(list) => {

@@ -1,4 +1,4 @@
-//! A list shows what single reads would: the compiled predicate against the table, for any actor and run.
+//! Lists agree with single reads: the compiled predicate against the table, for any actor and run.
 
 use ars_types::visible_to::Subject;
 use proptest::prelude::*;
@@ -24,13 +24,13 @@ fn own() -> Filter {
 }
 
 #[test]
-fn somebody_without_channels_sees_what_is_public_and_what_is_their_own() {
+fn actor_without_channels_sees_public_and_own_runs() {
     let Listing { filter, left_out } = listing(&actor(&[], &[]), "runs:read");
     assert_eq!((filter, left_out), (Filter::Or(vec![public(), own()]), 0));
 }
 
 #[test]
-fn a_member_sees_the_channels_too_in_order_and_as_they_travel() {
+fn member_sees_channels_in_wire_order() {
     let filter = listing(&actor(&["C2", "C1"], &[]), "runs:read").filter;
     let travelling = r#"{"kind":"or","of":[{"kind":"channels-in","channelIds":["C1","C2"]},{"kind":"visibility-in","visibilities":["public"]},{"kind":"user-is","userId":"slack:U1"}]}"#;
     assert_eq!(serde_json::to_string(&filter).unwrap(), travelling);
@@ -49,7 +49,7 @@ fn an_agent_sees_also_what_is_its_principals() {
 }
 
 #[test]
-fn without_the_grant_there_is_nothing_one_may_stop_nor_anything_under_an_unknown_action() {
+fn missing_grant_or_unknown_action_lists_none() {
     assert_eq!(listing(&actor(&["C1"], &[]), "runs:write").filter, Filter::None);
     assert_eq!(listing(&Actor::cli_local(), "runs:delete").filter, Filter::None);
     let granted = listing(&actor(&["C1"], &["runs:write"]), "runs:write").filter;
@@ -57,8 +57,8 @@ fn without_the_grant_there_is_nothing_one_may_stop_nor_anything_under_an_unknown
 }
 
 #[test]
-fn more_channels_than_a_store_takes_are_left_out_and_said_to_be() {
-    // Beside the channels the predicate names one word and one user.
+fn excess_channels_are_omitted_and_counted() {
+    // Besides the channels the predicate has one word and one user.
     for (channels, left_out) in [(MAX_IDS - 2, 0), (MAX_IDS - 1, 1), (500, 500 + 2 - MAX_IDS)] {
         let ids = many(channels);
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
@@ -103,7 +103,7 @@ proptest! {
     }
 
     #[test]
-    fn a_shortened_list_never_shows_what_a_single_read_would_not(count in 0_usize..300, channel in 0_usize..400) {
+    fn shortened_list_never_adds_runs(count in 0_usize..300, channel in 0_usize..400) {
         let ids = many(count);
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
         let actor = actor(&ids, &[]);

@@ -1,9 +1,9 @@
-//! The policy table: which actor may do what to which resource (bot supplement section 7.2).
+//! The policy table: permitted actions by actor and resource.
 //!
-//! One of the rows of an action and a resource has to hold, with every condition of it, and what no row speaks of is
-//! denied. The table is data; [`decide()`] asks it about one resource, [`listing()`] turns the same rows into the
-//! predicate of a list, so that a list never shows what a read would refuse. Not here: what configuration grants
-//! (`grants.rs`) and closes (`gates.rs`), and the audit line.
+//! An action is permitted if all conditions of one of its rows hold. Actions without a row are denied. The table is data:
+//! [`decide()`] evaluates it for one resource, and [`listing()`] compiles the same rows into the predicate of a list, so
+//! that a list never contains a run that a read would deny. Not here: configured grants (`grants.rs`) and restrictions
+//! (`gates.rs`), and the audit line.
 
 mod condition;
 mod decide;

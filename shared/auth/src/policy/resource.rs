@@ -1,40 +1,40 @@
-//! What something is done to, and the attributes by which the policy table judges it.
+//! Resources of actions, and their attributes in the policy table.
 
 use ars_types::Visibility;
 
-/// What something is done to.
+/// Resource of an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resource<'a> {
-    /// A command as such, before anything it names is known.
+    /// A command, independent of its arguments.
     Command,
     /// A run.
     Run {
-        /// Its channel.
+        /// Channel of the run.
         channel: &'a str,
-        /// The stamp it got at dispatch.
+        /// Visibility stamped at dispatch.
         visibility: Visibility,
-        /// Whose it is.
+        /// User of the run.
         user: &'a str,
     },
     /// A repository.
     Repo(&'a str),
     /// An agent.
     Agent(&'a str),
-    /// What the whole organization shares.
+    /// Data shared by the organization.
     OrgScope {
-        /// Of the channel from which it is asked.
+        /// Visibility of the channel of the request.
         origin: Visibility,
     },
-    /// What belongs to one user.
+    /// Data of one user.
     UserScope(&'a str),
-    /// What belongs to one channel.
+    /// Data of one channel.
     ChannelScope {
         /// The channel.
         channel: &'a str,
-        /// Who may see it; unknown unless it was found out.
+        /// Visibility of the channel, unknown unless it was resolved.
         visibility: Visibility,
     },
-    /// What belongs to one repository.
+    /// Data of one repository.
     RepoScope(&'a str),
 }
 
@@ -49,17 +49,17 @@ pub enum ResourceKind {
     Repo,
     /// An agent.
     Agent,
-    /// What the organization shares.
+    /// Data shared by the organization.
     OrgScope,
-    /// What belongs to a user.
+    /// Data of a user.
     UserScope,
-    /// What belongs to a channel.
+    /// Data of a channel.
     ChannelScope,
-    /// What belongs to a repository.
+    /// Data of a repository.
     RepoScope,
 }
 
-/// What a condition may look at.
+/// Attributes that conditions read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Attribute {
     Channel,
@@ -70,7 +70,7 @@ pub(super) enum Attribute {
 }
 
 impl<'a> Resource<'a> {
-    /// Its kind.
+    /// Returns the kind.
     pub const fn kind(&self) -> ResourceKind {
         match self {
             Self::Command => ResourceKind::Command,
@@ -116,7 +116,7 @@ impl<'a> Resource<'a> {
         }
     }
 
-    /// Of the channel it is in or comes from; unknown is never more than that.
+    /// Returns the visibility of the resource's channel or origin.
     pub(super) const fn visibility(&self) -> Visibility {
         match self {
             Self::Run { visibility, .. } | Self::ChannelScope { visibility, .. } => *visibility,
@@ -128,7 +128,7 @@ impl<'a> Resource<'a> {
 }
 
 impl ResourceKind {
-    /// Whether resources of this kind have the attribute.
+    /// Returns whether resources of this kind have the attribute.
     pub(super) const fn has(self, attribute: Attribute) -> bool {
         match attribute {
             Attribute::Channel => matches!(self, Self::Run | Self::ChannelScope),

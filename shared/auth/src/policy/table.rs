@@ -1,7 +1,6 @@
-//! The rows of the policy table (bot supplement section 7.2).
+//! The rows of the policy table.
 //!
-//! Conditions, resources and kinds are types, so one that does not exist does not compile; what types cannot say is
-//! asked by [`check`], while compiling too.
+//! Conditions, resources and kinds are types, so unknown ones do not compile. [`check`] covers the rest at compile time.
 
 use ars_types::Visibility;
 
@@ -13,32 +12,32 @@ use super::{
 };
 use crate::Kind;
 
-/// One row: who meets every condition may do each of the actions to such a resource.
+/// One row: an actor that meets all conditions may perform any of the actions on such a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Row {
-    /// The actions.
+    /// Actions.
     pub actions: &'static [&'static str],
-    /// To what.
+    /// Kind of resource.
     pub resource: ResourceKind,
-    /// Who.
+    /// Conditions.
     pub when: &'static [Condition],
 }
 
-/// What is wrong with a row.
+/// Why a row is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TableFault {
     /// A row names no action.
     #[error("row {0} of the policy table names no action")]
     NoAction(usize),
-    /// A row asks nothing. What is open to everybody says so.
+    /// A row has no condition. Rows open to all use [`Condition::Always`].
     #[error("row {0} of the policy table has no condition")]
     NoCondition(usize),
-    /// A row looks at something its resource does not have.
+    /// A condition requires an attribute that the resource does not have.
     #[error("row {0} of the policy table looks at an attribute that its resource lacks")]
     LacksAttribute(usize),
 }
 
-/// The command groups, and the actions of their commands.
+/// Defines the command groups and the actions of their commands.
 macro_rules! commands {
     ($($group:literal)+) => {
         /// The groups of commands.
@@ -49,12 +48,12 @@ macro_rules! commands {
 
 commands! { "runs" "friction" "repo" "config" "help" "status" "schedule" "deploy" "mcp" "memory" "review" "env" }
 
-/// The table. Of rows of which one has to hold, the first tells why somebody is refused.
+/// The table. If no row permits an action, the first one determines the reason of the denial.
 pub const ROWS: &[Row] = &[
     row(&["runs:read"], Run, &[Member]),
     row(&["runs:read"], Run, &[AllChannels]),
     row(&["runs:read"], Run, &[Own]),
-    // Owning a run is not enough to stop it.
+    // Owning a run is not sufficient to stop it.
     row(&["runs:write"], Run, &[Granted, Member]),
     row(&["runs:write"], Run, &[Granted, AllChannels]),
     row(COMMANDS, Command, &[Granted]),
@@ -78,14 +77,14 @@ pub const ROWS: &[Row] = &[
     row(&["schedule:fire"], Command, &[Condition::Kind(Kind::Schedule)]),
 ];
 
-// A table that is not sound fails the build, long before it could fail a start.
+// An invalid table fails the build.
 const _: () = assert!(check(ROWS).is_ok());
 
 const fn row(actions: &'static [&'static str], resource: ResourceKind, when: &'static [Condition]) -> Row {
     Row { actions, resource, when }
 }
 
-/// Whether every row can be asked.
+/// Checks that every row can be evaluated.
 pub const fn check(rows: &[Row]) -> Result<(), TableFault> {
     let mut at = 0;
     while at < rows.len() {
@@ -115,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_that_cannot_be_asked_is_found_by_its_number() {
+    fn invalid_row_is_reported_by_number() {
         let sound = row(&["x:read"], Run, &[Member, Own]);
         assert_eq!(check(&[sound]), Ok(()));
         for (row, fault) in [

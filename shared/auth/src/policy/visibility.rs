@@ -1,12 +1,12 @@
-//! Who may see a channel, as stamped on a run once, at dispatch (bot supplement section 7.2).
+//! Visibility of a channel, stamped on a run once at dispatch.
 
 use ars_types::Visibility;
 
-/// What ids of Slack's channels may stand behind.
+/// Prefix of Slack channel ids.
 const SLACK: &str = "slack:";
 
-/// The stamp of a channel. `looked_up` is what the platform says of it, when it was asked and answered; it can open a
-/// Slack channel and nothing else. What is not resolved is unknown, which is never read as public.
+/// Returns the stamp of a channel. `looked_up` is the answer of the platform, if it was asked. It can open a Slack
+/// channel and no other. Unresolved channels are unknown, which is never treated as public.
 pub fn stamp(channel: &str, looked_up: Option<Visibility>) -> Visibility {
     if channel.starts_with("http:") || channel.starts_with("mcp:") {
         return Visibility::Machine;
@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_channels_id_tells_who_may_see_it_and_only_a_lookup_makes_it_public() {
+    fn only_a_lookup_makes_a_channel_public() {
         use Visibility::{Dm, Machine, Private, Public, Unknown};
         for (channel, looked_up, stamped) in [
             ("http:default", None, Machine),
