@@ -61,7 +61,7 @@ pub(super) fn review_has_its_last_verdict_once(
         _ => false,
     };
     found.unless(is_told, "a review's answer has its last verdict once", || {
-        format!("{id}: {decided:?} told as {told:?}")
+        format!("{id}: {decided:?} published as {published:?}")
     });
 }
 

@@ -16,7 +16,7 @@ pub(super) fn record_has_the_whole_cost(id: &str, run: &RunSeen, evidence: &Evid
     let reported = reported.unwrap_or_default();
     let spent = known(id, run, by, u64::MAX, evidence);
     found.unless(reported >= spent, "a record has at least the cost of the run's model calls", || {
-        format!("{id}: told {told}, spent {spent}")
+        format!("{id}: reported {reported}, spent {spent}")
     });
     let Some(hold) = run.hold.filter(|_| is_cut_off) else { return };
     let spent: u64 =

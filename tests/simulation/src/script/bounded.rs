@@ -3,7 +3,7 @@
 use ars_agent::{ModelTurn, Part, StopReason, Turn, Usage, context::estimate_turns};
 use serde_json::json;
 
-use super::{call, ids, last_answer, request, steps_made, texts};
+use super::{call, ids, message_ids, request, steps_made, texts};
 
 /// Word in a request for such a run.
 pub(crate) const BOUNDED: &str = "bounded";
