@@ -1,5 +1,4 @@
-//! What an installation has beside models, workspaces and history (bot supplement section 25). Each may be absent; a
-//! run then simply goes without.
+//! The optional capabilities of an installation. A run works without any of them.
 
 use std::sync::Arc;
 
@@ -11,11 +10,11 @@ use crate::{live::LiveStores, memory::MemoryDeps, overrides::Overrides};
 /// The capabilities of an installation.
 #[derive(Default)]
 pub struct Capabilities {
-    /// The live-run ledger; without it a run dies with its process.
+    /// The live-run ledger. Without it a run ends with its process.
     pub ledger: Option<LedgerDeps>,
-    /// What was changed of the configuration at run time.
+    /// Run-time changes of the configuration.
     pub overrides: Option<Overrides>,
-    /// What is remembered from run to run.
+    /// Memory across runs.
     pub memory: Option<MemoryDeps>,
     /// The public web.
     pub web: Option<Arc<dyn Web>>,
@@ -23,14 +22,14 @@ pub struct Capabilities {
     pub skills: Option<Arc<dyn Skills>>,
 }
 
-/// What makes runs outlast their process.
+/// The dependencies that let runs outlast their process.
 pub struct LedgerDeps {
-    /// Where live runs are kept.
+    /// The stores of live runs.
     pub stores: LiveStores,
     /// This process's generation.
     pub generation: Generation,
-    /// The ways back to requesters whose process is gone.
+    /// The channels of requesters of dead processes.
     pub channels: Arc<dyn Channels>,
-    /// Another process follows this one: a drain leaves runs to it instead of waiting for them.
+    /// Another process follows this one, so a drain hands runs off instead of waiting for them.
     pub has_successor: bool,
 }

@@ -59,7 +59,7 @@ struct Inner {
     started_at: UnixMillis,
 }
 
-/// An unread follow-up that becomes a request of its own.
+/// An unread follow-up that becomes a new request.
 pub(crate) struct Requeued {
     /// The context it is dispatched in.
     pub(crate) context: RunContext,

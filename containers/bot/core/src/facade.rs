@@ -46,7 +46,7 @@ impl Core {
         Self::drawing_from(Randomness::default(), deps)
     }
 
-    /// A core whose ids and tokens come from this source. Must be called within a Tokio runtime.
+    /// A core that draws ids and tokens from this source. Must be called within a Tokio runtime.
     pub fn drawing_from(randomness: Randomness, deps: Deps) -> Self {
         let (context, requeued) = RunContext::new(randomness, deps);
         // Ends with the last clone of the context, which owns the sender.

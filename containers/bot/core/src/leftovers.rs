@@ -3,34 +3,22 @@
 
 use std::sync::Arc;
 
-use ars_bot_ports::{ChannelIo, Choices, IncomingMessage};
+use ars_bot_ports::{ChannelIo, Choices, IncomingMessage, Notice};
 use ars_types::{RunId, RunStatus};
 
 use crate::{
     context::RunContext,
     registry::RunFacts,
     retry::Policy,
-    threads::{FollowUp, Note, Sender},
+    threads::{Claim, Closed, FollowUp, Note, Sender},
 };
-
-/// Said to the sender of a follow-up whose run was stopped.
-const STOPPED: &str = "⏹️ The run was stopped before it read this; it was not run.";
-/// Said of one that came through another process, on the run's own channel.
-const STOPPED_BEFORE: &str = "⏹️ The run was stopped before it read this message; it was not run:";
-/// Said of one that nobody can run in its sender's name.
-const TOO_LATE: &str = "⏳ This message came too late for the run, and was not run. Send it again:";
-/// Said of one that was taken in for a run that is another process's now, which could not be told of it.
-const NOT_PASSED_ON: &str =
-    "⏳ The run goes on elsewhere and could not be given this message. Send it again:";
-/// Said after the reason of one whose fresh turn is refused.
-const REFUSED: &str = "This message was not run:";
 
 /// What is to be done with them.
 pub(crate) struct Leftovers {
     /// One fresh turn, under the last sender.
     turn: Option<Box<Sender>>,
     /// What is said of those that are not run, and where.
-    handed_back: Vec<(Arc<dyn ChannelIo>, String)>,
+    handed_back: Vec<(Arc<dyn ChannelIo>, Notice)>,
 }
 
 /// The run that did not read them.
@@ -51,10 +39,12 @@ impl Leftovers {
             let is_of_this_process = sender.is_some();
             match sender.or_else(|| run.sender_of(&note)) {
                 Some(sender) if !is_stopped => senders.push(sender),
-                Some(sender) if is_of_this_process => handed_back.push((sender.io, STOPPED.to_owned())),
+                Some(sender) if is_of_this_process => handed_back.push((sender.io, Notice::Stopped)),
                 _ => {
-                    let lead = if is_stopped { STOPPED_BEFORE } else { TOO_LATE };
-                    handed_back.push((Arc::clone(run.io), quoting(lead, &note.text)));
+                    let text = note.text;
+                    let notice =
+                        if is_stopped { Notice::StoppedUnread { text } } else { Notice::TooLate { text } };
+                    handed_back.push((Arc::clone(run.io), notice));
                 }
             }
         }
@@ -76,8 +66,8 @@ impl Leftovers {
 
     /// Tells of what is not run.
     pub(crate) async fn hand_back(&mut self) {
-        for (io, words) in self.handed_back.drain(..) {
-            if let Err(error) = io.reply(&words).await {
+        for (io, notice) in self.handed_back.drain(..) {
+            if let Err(error) = io.notify(&notice).await {
                 tracing::warn!(error = %error, "sender of an unread follow-up not told");
             }
         }
@@ -108,13 +98,12 @@ impl Unreader<'_> {
     }
 }
 
-/// What is said of one whose fresh turn is refused for this reason.
-pub(crate) fn refused(reason: &str, text: &str) -> String {
-    quoting(&format!("{reason}\n\n{REFUSED}"), text)
-}
-
-fn quoting(lead: &str, text: &str) -> String {
-    format!("{lead}\n\n> {}", text.replace('\n', "\n> "))
+/// Releases a thread without a run. Follow-ups that its claim received become a turn of their own.
+pub(crate) fn release(context: &RunContext, claim: Claim) {
+    let agent = claim.agent();
+    let unread = claim.mailbox().close(Closed::Ended).into_iter();
+    drop(claim);
+    Leftovers::of_senders(agent, unread.filter_map(|follow_up| follow_up.sender)).run(context);
 }
 
 /// Leaves what was taken in for a run to the process that goes on with it; where the run is over too, it becomes a turn
@@ -135,7 +124,7 @@ pub(crate) async fn pass_on(
             Err(error) => {
                 tracing::warn!(run = %id, error = %error, "a follow-up could not be passed on");
                 let io = follow_up.sender.map_or_else(|| Arc::clone(run.io), |sender| sender.io);
-                drop(io.reply(&quoting(NOT_PASSED_ON, &follow_up.note.text)).await);
+                drop(io.notify(&Notice::NotRequeued { text: follow_up.note.text }).await);
             }
         }
     }

@@ -14,6 +14,7 @@ mod facade;
 pub mod history;
 mod in_flight;
 mod leftovers;
+mod lifecycle;
 pub mod live;
 pub mod memory;
 pub mod overrides;

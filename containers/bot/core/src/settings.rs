@@ -1,4 +1,4 @@
-//! The configuration the core works by, already parsed and checked by the composition root.
+//! The core's configuration, parsed and checked by the composition root.
 
 use std::collections::BTreeMap;
 
@@ -13,34 +13,34 @@ use ars_bot_tools::agents::AgentSpec;
 use ars_settings::Scopes;
 use ars_types::{Effort, ModelRef, RunId};
 
-/// What the core needs to know of the installation.
+/// The installation's settings.
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
-    /// Agent of a request that names none; `general` when unset.
+    /// Agent of a request that names none. `general` when unset.
     pub default_agent: Option<String>,
-    /// Model of a request that names none and whose agent has no model of its own.
+    /// Model of a request that names none if its agent has no model.
     pub default_model: Option<ModelRef>,
-    /// Model asked instead of one that is overloaded for long.
+    /// Model used after a long overload of the first one.
     pub fallback_model: Option<ModelRef>,
     /// Model per agent.
     pub models: BTreeMap<String, ModelRef>,
     /// Effort per agent.
     pub efforts: BTreeMap<String, Effort>,
-    /// What the configuration says of single channels and users, and of all.
+    /// Settings of channels and users.
     pub scopes: Scopes,
     /// Budget per agent, where it differs from the agent's own.
     pub budgets: BTreeMap<String, Budget>,
     /// Window of a model in tokens, by `provider/model`, where it differs from [`WINDOW_TOKENS`].
     pub windows: BTreeMap<String, u64>,
-    /// What models take.
+    /// Prices of models.
     pub prices: PriceTable,
-    /// What runs may cost.
+    /// Caps of the cost of runs.
     pub money: MoneyCaps,
     /// Repositories a request may name, by slug or short name.
     pub repositories: Vec<Repository>,
-    /// Repository of a coding request that names none and whose thread has none.
+    /// Repository of a coding request if neither the request nor its thread has one.
     pub default_repository: Option<String>,
-    /// Prefixes of paths and URLs that any request may name directly; the machine's own user may name any.
+    /// Prefixes of paths and URLs that any request may name directly. The machine's own user may name any.
     pub allowed_origins: Vec<String>,
     /// Agents and repositories closed to all but holders of a grant.
     pub restrictions: Restrictions,
@@ -52,7 +52,7 @@ pub struct Settings {
     pub include_context: bool,
 }
 
-/// What runs may cost, in micro-dollars. Nothing is capped by default.
+/// Caps of the cost of runs, in micro-dollars. No cap by default.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MoneyCaps {
     /// One run.
@@ -61,11 +61,11 @@ pub struct MoneyCaps {
     pub day: Option<u64>,
 }
 
-/// Window assumed of a model whose own is not configured: the smallest of the current models of both vendors.
+/// Default window of a model: the smallest of the current models of both vendors.
 pub const WINDOW_TOKENS: u64 = 128_000;
 
 impl Settings {
-    /// What bounds a run of this agent with this model, beside its budget.
+    /// Returns the limits of a run of this agent with this model, apart from its budget.
     pub fn limits(&self, agent: &AgentSpec, model: &ModelRef) -> Limits {
         let window = self.windows.get(&model.to_string()).copied().unwrap_or(WINDOW_TOKENS);
         Limits {
@@ -75,7 +75,7 @@ impl Settings {
         }
     }
 
-    /// A run's address: below the public base, or the path alone.
+    /// Returns a run's address: below the public base, or the path alone.
     pub fn run_url(&self, run: &RunId) -> String {
         format!("{}/runs/{run}", self.public_base_url.as_deref().unwrap_or_default().trim_end_matches('/'))
     }

@@ -1,5 +1,4 @@
-//! Stopping a run so that it stays stopped: told to its driver here, and to the ledger for whoever drives it next
-//! (document 2 section 3.3, state-worker supplement section 9.3).
+//! Stops of runs: applied to the local driver, and recorded in the ledger for any later owner.
 
 use std::time::Duration;
 
@@ -9,17 +8,17 @@ use ars_types::{RunId, StopMode};
 
 use crate::{context::RunContext, registry::StopOutcome, retry::Policy};
 
-/// Between two attempts to tell the ledger of a stop.
+/// Wait between two attempts to record a stop in the ledger.
 const AGAIN_AFTER: Duration = Duration::from_secs(2);
 
 impl RunContext {
-    /// Asks a run to stop, opened by its capability token; such a stop carries no actor.
+    /// Stops a run, authorized by its capability token. Such a stop carries no actor.
     pub(crate) async fn stop_with_token(&self, id: &RunId, token: &str, mode: StopMode) -> StopOutcome {
         let outcome = self.registry().stop_with_token(id, token, mode);
         self.keep_stopped(id, mode, outcome).await
     }
 
-    /// Asks a run to stop on behalf of an actor that was let in by other means; one of another process too.
+    /// Stops a run on behalf of an authorized actor, also one of another process.
     pub(crate) async fn stop(&self, id: &RunId, mode: StopMode, actor: Actor) -> StopOutcome {
         let outcome = self.registry().stop(id, mode, actor);
         if outcome == StopOutcome::Unknown {
@@ -28,7 +27,8 @@ impl RunContext {
         self.keep_stopped(id, mode, outcome).await
     }
 
-    /// The answer waits until the ledger knows: a process that dies right after it must not revive the run.
+    /// Records the stop in the ledger before it is answered, because a crash right after the answer must not revive the
+    /// run.
     async fn keep_stopped(&self, id: &RunId, mode: StopMode, outcome: StopOutcome) -> StopOutcome {
         if let (StopOutcome::Stopping, Some(live)) = (outcome, self.live())
             && let Err(error) = Policy::CLAIM.run(id, || live.ledger().stop(id, mode)).await
@@ -41,8 +41,8 @@ impl RunContext {
         outcome
     }
 
-    /// Tells the ledger of a stop once it can be reached. That the run is over here says nothing: another process may
-    /// have it, and would go on. Of one that is over everywhere the ledger knows no more.
+    /// Retries to record a stop in the ledger. It continues after the run's end here, because another process may own
+    /// the run and continue it.
     async fn tell_of_stop(self, id: RunId, mode: StopMode) {
         let Some(live) = self.live() else { return };
         loop {

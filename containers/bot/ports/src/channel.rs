@@ -4,11 +4,23 @@ use ars_agent::Role;
 use ars_types::{RunId, RunStatus};
 use async_trait::async_trait;
 
+use crate::{Notice, Refusal, texts};
+
 /// The channel a request came through.
 #[async_trait]
 pub trait ChannelIo: Send + Sync {
     /// Sends `text` to the requester. The run survives a failure.
     async fn reply(&self, text: &str) -> Result<(), ReplyError>;
+
+    /// Sends a refusal. The default form is its text.
+    async fn refused(&self, refusal: &Refusal) -> Result<(), ReplyError> {
+        self.reply(&texts::refusal(refusal)).await
+    }
+
+    /// Sends a notice. The default form is its text.
+    async fn notify(&self, notice: &Notice) -> Result<(), ReplyError> {
+        self.reply(&texts::notice(notice)).await
+    }
 
     /// Returns the earlier turns of the thread, oldest first.
     async fn history(&self) -> Vec<HistoryTurn>;

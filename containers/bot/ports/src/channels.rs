@@ -1,4 +1,4 @@
-//! Channels by name: the way back to a requester whose request another process accepted.
+//! Channels by name: the way back to a requester of a request that another process accepted.
 
 use std::sync::Arc;
 

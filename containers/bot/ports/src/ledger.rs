@@ -50,7 +50,7 @@ pub trait Ledger: Send + Sync {
     /// Offers runs of this generation to the next one. Returns those that could be offered.
     async fn handoff(&self, generation: &Generation, runs: &[RunId]) -> Result<Vec<RunId>, StoreError>;
 
-    /// Reclaims the runs that other generations offered or whose lease expired, `except` these. Their transcripts keep
+    /// Reclaims the runs that other generations offered or that have an expired lease, `except` these. Their transcripts keep
     /// their owner until [`super::Transcripts::set_owner`].
     async fn reclaim(
         &self,

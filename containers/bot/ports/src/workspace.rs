@@ -167,7 +167,7 @@ pub struct SearchHit {
 }
 
 /// The reason for a failed workspace operation.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WorkspaceError {
     /// The path leaves the workspace, or is not a valid relative path.
     #[error("path `{0}` is outside the workspace")]

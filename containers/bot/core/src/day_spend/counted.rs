@@ -1,4 +1,4 @@
-//! What a day's runs have cost by the store, and what others hold by the ledger's rows.
+//! The day's recorded cost of all runs, and the reservations of other processes by the ledger's rows.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -17,47 +17,46 @@ use crate::{
 
 /// Milliseconds of a day.
 pub(super) const DAY_MS: i64 = 86_400_000;
-/// Records asked for at once: the most a list gives (document 2 section 8).
+/// Records requested at once: the maximum of a list.
 const PAGE: u32 = 200;
-/// A record's own retries, and clocks that differ.
+/// Allowance for a record's retries and clock skew.
 const SLACK_MS: i64 = 120_000;
-/// How far back each question overlaps with the one before: a record keeps its run's finish however late it is written,
-/// and after an outage that may be as late as it is still made up for.
+/// Overlap of each query with the previous one. A record keeps its run's finish time however late it is written, and
+/// after an outage it is written as late as the retries of lost records allow.
 const OVERLAP_MS: i64 = MAKE_UP_FOR.as_millis() as i64 + SLACK_MS;
-/// For how long the ledger's rows are taken as read (state-worker supplement section 11, "ledger reads in listings"):
-/// each is as large as a prompt, and 200 runs may begin at once. For as long a store that failed is not asked again:
-/// everybody who waited for its answer is told so, instead of each waiting for one of their own.
+/// Time for which the ledger's rows are cached, because each is as large as a prompt and 200 runs may start at once. A
+/// failed store is not queried again for the same time: all waiting requests receive the one failure.
 pub(super) const ANSWER_KEPT: Duration = Duration::from_secs(2);
 
-/// The day's sum as the store tells it, and what the ledger's rows say that others hold.
+/// The day's sum by the store, and the reservations of other processes by the ledger.
 #[derive(Default)]
 pub(super) struct Counted {
     /// The start of the day that is counted.
     pub(super) day: UnixMillis,
     pub(super) microusd: u64,
-    /// Of each run.
+    /// The cost of each run.
     runs: HashMap<String, u64>,
     asked_to: UnixMillis,
     held_by_others: Option<HeldByOthers>,
     failed: Option<Failed>,
 }
 
-/// What runs hold that this process holds nothing for.
+/// Reservations of runs without a reservation of this process.
 #[derive(Debug, Clone, Copy)]
 struct HeldByOthers {
     microusd: u64,
-    /// Not by the wall clock: one that is set back would keep it for longer.
+    /// Monotonic, because a wall clock that is set back would extend the cache.
     asked_at: Instant,
 }
 
-/// That a store did not answer.
+/// The store did not answer.
 struct Failed {
     error: StoreError,
     at: Instant,
 }
 
 impl Counted {
-    /// Asks for what may have changed since the last question; not when that failed a moment ago.
+    /// Queries the changes since the last query, unless that failed a moment ago.
     pub(super) async fn update(
         &mut self,
         books: &Books<'_>,
@@ -72,13 +71,13 @@ impl Counted {
         asked
     }
 
-    /// What runs hold that this process holds nothing for.
+    /// Returns the reservations of runs without a reservation of this process.
     pub(super) fn held_by_others(&self) -> u64 {
         self.held_by_others.map_or(0, |held| held.microusd)
     }
 
-    /// Has the rows read anew when this process gave up a run since, and tells whether it did: while it held that run,
-    /// the run's row was passed over, so that now nobody counts it.
+    /// Drops the cached rows if this process gave up a run since they were read, and returns whether it did. The rows
+    /// skipped that run while it was reserved here, so it would not be counted at all.
     pub(super) fn forget_stale_rows(&mut self, own: &mut Own) -> bool {
         let is_given_up = std::mem::take(&mut own.is_given_up);
         if is_given_up {
@@ -93,7 +92,7 @@ impl Counted {
             *self = Self { day, asked_to: day, ..Self::default() };
         }
         self.forget_stale_rows(&mut spend.own());
-        // Before the records: a run that ends meanwhile is rather counted twice than not at all.
+        // Before the records: a run that ends in between is counted twice rather than not at all.
         if let Some(live) = books.live {
             self.ask_others(live, spend).await?;
         }
@@ -110,14 +109,14 @@ impl Counted {
             Err(error) if error.kind == StoreErrorKind::RouteMissing => Vec::new(),
             rows => rows?,
         };
-        // Also one that is this process's by its row, and that it has given up or was never told of; and one that ended
-        // here and is another's all the same.
+        // Includes a run that this process owns by its row but gave up or never knew, and one that ended here although
+        // another process owns it.
         let is_over = |run: &RunId| spend.has_settled(run) || self.runs.contains_key(run.as_str());
         let is_counted = |row: &LiveRun| {
             spend.holds_for(&row.run_id) || (row.owner_gen == *live.generation() && is_over(&row.run_id))
         };
         let others = rows.iter().filter(|row| !is_counted(row));
-        // One that does not say what it holds was not bound by the day.
+        // A row without a reservation was started without a day's cap.
         let holds =
             others.map(|row| Meta::of_row(&row.meta).ok().and_then(|meta| meta.hold).unwrap_or(u64::MAX));
         let microusd = holds.fold(0, u64::saturating_add);
@@ -144,7 +143,7 @@ impl Counted {
         Ok(())
     }
 
-    /// A run's cost only grows: what is known of it last may be the older word.
+    /// A run's cost only grows, so a smaller value is an older one.
     pub(super) fn count(&mut self, run: &str, cost: u64) {
         let known = self.runs.entry(run.to_owned()).or_default();
         self.microusd = self.microusd.saturating_add(cost.saturating_sub(*known));
@@ -152,12 +151,12 @@ impl Counted {
     }
 }
 
-/// The start of the day of a moment.
+/// Returns the start of a time's day.
 fn day_of(now: UnixMillis) -> UnixMillis {
     now - now.rem_euclid(DAY_MS)
 }
 
-/// What an item of a list counts; nothing where neither its cost nor a hold is told.
+/// Returns the amount of a list's item, or `None` without a cost or a reservation.
 fn cost_in(item: &Value) -> Option<u64> {
     let reflection = item[REFLECTION_COST].as_u64().unwrap_or(0);
     let cost = item[COST].as_u64().map(|cost| cost.saturating_add(reflection));

@@ -1,4 +1,4 @@
-//! What one run may spend of a day, until its cost takes the place of that.
+//! The reservation of one run in the day's budget.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use ars_types::{RunId, UnixMillis};
 
 use super::DaySpend;
 
-/// What one run may spend of a day, held until it is settled or dropped.
+/// An amount reserved for one run until it is settled or dropped.
 pub struct Hold {
     pub(super) spend: Arc<DaySpend>,
     pub(super) microusd: u64,
@@ -15,12 +15,12 @@ pub struct Hold {
 }
 
 impl Hold {
-    /// The most that its run may cost.
+    /// Returns the maximum cost of its run.
     pub(crate) fn cap(&self) -> MoneyCap {
         MoneyCap { run_microusd: self.microusd }
     }
 
-    /// From now on it is held for this run, which the ledger may list.
+    /// Assigns the reservation to a run, which the ledger may list from now on.
     pub(crate) fn be_for(&mut self, run: &RunId) {
         let mut own = self.spend.own();
         if let Some(before) = self.run.replace(run.clone()) {
@@ -29,7 +29,7 @@ impl Hold {
         own.runs.insert(run.clone());
     }
 
-    /// The run is over: its cost takes the place of what was held, whether its record comes to be written or not.
+    /// Replaces the reservation by the cost of the ended run, whether its record is written or not.
     pub(crate) fn settle(mut self, run: &RunId, cost: Option<u64>, at: UnixMillis) {
         self.spend.cost(run, cost.unwrap_or(self.microusd), at);
         if let Some(run) = self.run.take() {

@@ -1,4 +1,4 @@
-//! The day's sum, before a store in this process.
+//! The day's sum over an in-process store.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -18,7 +18,7 @@ const NOON: UnixMillis = 100 * DAY_MS + DAY_MS / 2;
 const MINUTE: i64 = 60_000;
 const CAP: u64 = 10;
 
-/// Lists what was recorded, as the store does: what finished since.
+/// Lists the records that finished since, like the store.
 #[derive(Default)]
 struct Recorded {
     runs: Lock<Vec<(&'static str, UnixMillis, u64)>>,
@@ -68,7 +68,7 @@ async fn left(spend: &Arc<DaySpend>, store: &Recorded, now: UnixMillis) -> u64 {
 }
 
 #[tokio::test]
-async fn a_record_that_is_made_up_for_is_counted_however_long_ago_its_run_finished() {
+async fn late_record_is_counted() {
     let (spend, store) = (Arc::<DaySpend>::default(), Recorded::default());
     store.add("r1", NOON - 1, 2);
     assert_eq!(left(&spend, &store, NOON).await, 8);
@@ -77,7 +77,7 @@ async fn a_record_that_is_made_up_for_is_counted_however_long_ago_its_run_finish
 }
 
 #[tokio::test]
-async fn what_a_run_cost_takes_the_place_of_what_it_held_and_is_counted_once() {
+async fn settled_cost_replaces_the_reservation() {
     let (spend, store) = (Arc::<DaySpend>::default(), Recorded::default());
     let hold = spend.reserve(CAP, Some(4), &Books { store: &store, live: None }, NOON).await.ok().unwrap();
     assert_eq!(left(&spend, &store, NOON).await, 6);
@@ -88,21 +88,21 @@ async fn what_a_run_cost_takes_the_place_of_what_it_held_and_is_counted_once() {
 }
 
 #[tokio::test]
-async fn what_a_run_cost_afterwards_is_counted_once_and_of_its_day_only() {
+async fn later_cost_is_counted_once() {
     let (spend, store) = (Arc::<DaySpend>::default(), Recorded::default());
     let run = RunId::parse("r1").unwrap();
     spend.cost(&run, 3, NOON);
     assert_eq!(left(&spend, &store, NOON).await, 7);
     spend.cost(&run, 4, NOON);
     assert_eq!(left(&spend, &store, NOON).await, 6);
-    // Its record comes later, and has the older sum.
+    // Its record comes later, with the older sum.
     store.add("r1", NOON, 3);
     assert_eq!(left(&spend, &store, NOON + MINUTE).await, 6);
     assert_eq!(left(&spend, &store, NOON + DAY_MS).await, CAP);
 }
 
 #[tokio::test]
-async fn a_run_of_unknown_cost_has_cost_all_it_held() {
+async fn unknown_cost_equals_the_reservation() {
     let (spend, store) = (Arc::<DaySpend>::default(), Recorded::default());
     let hold = spend.hold(&RunId::parse("r1").unwrap(), MoneyCap { run_microusd: 4 });
     hold.settle(&RunId::parse("r1").unwrap(), None, NOON);
@@ -110,7 +110,7 @@ async fn a_run_of_unknown_cost_has_cost_all_it_held() {
 }
 
 #[tokio::test]
-async fn a_new_day_begins_with_what_runs_under_way_hold_and_no_more() {
+async fn new_day_keeps_reservations_only() {
     let (spend, store) = (Arc::<DaySpend>::default(), Recorded::default());
     let hold = spend.hold(&RunId::parse("r1").unwrap(), MoneyCap { run_microusd: 4 });
     spend.hold(&RunId::parse("r1").unwrap(), MoneyCap { run_microusd: 5 }).settle(
@@ -126,7 +126,7 @@ async fn a_new_day_begins_with_what_runs_under_way_hold_and_no_more() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_store_that_fails_is_not_asked_again_by_each_of_those_who_waited() {
+async fn failed_query_is_shared_by_waiters() {
     let (spend, store) = (Arc::<DaySpend>::default(), Recorded::default());
     store.is_down.store(true, Ordering::SeqCst);
     for _ in 0..3 {

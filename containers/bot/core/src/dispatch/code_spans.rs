@@ -1,17 +1,17 @@
-//! Where a text quotes code: fenced blocks and inline code, as Markdown marks them (bot supplement section 12.2).
+//! The ranges of Markdown code in a text: fenced blocks and inline code.
 //!
-//! Words in code are the requester's material, never directives. Not here: indented blocks, which a request written by
-//! hand cannot be told apart from.
+//! Words in code are never directives. Not here: indented blocks, which cannot be distinguished from a handwritten
+//! request.
 
 use std::{collections::HashMap, ops::Range};
 
-/// Fewest marks of a fence.
+/// Minimum number of marks that open a code block.
 const FENCE_MIN: usize = 3;
 
-/// The ranges of code, in order. A fence that is not closed reaches to the end.
+/// Returns the ranges of code, in order. An unclosed block extends to the end.
 pub(super) fn code_spans(text: &str) -> Vec<Range<usize>> {
     let mut spans = Vec::new();
-    // Where prose began, and the fence under way: its mark and where it began.
+    // The start of the current prose, and the open block with its start.
     let (mut prose, mut fence) = (0, None);
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -36,25 +36,25 @@ pub(super) fn code_spans(text: &str) -> Vec<Range<usize>> {
     spans
 }
 
-/// The mark of a fence's line and how many of them it has.
+/// Returns the mark of an opening line and its count.
 fn fence_of(line: &str) -> Option<(char, usize)> {
     let line = line.trim();
     let mark = line.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
     let rest = line.trim_start_matches(mark);
     let count = line.len() - rest.len();
-    // Of backticks, a line that has more of them later is inline code.
+    // A line with more backticks later is inline code.
     (count >= FENCE_MIN && !(mark == '`' && rest.contains('`'))).then_some((mark, count))
 }
 
-/// A fence is closed by as many of its marks, and nothing beside them.
+/// Returns whether a line closes the block: at least as many of its marks and no other text.
 fn closes(opened: (char, usize), closing: (char, usize), line: &str) -> bool {
     opened.0 == closing.0 && closing.1 >= opened.1 && line.trim().trim_start_matches(closing.0).is_empty()
 }
 
-/// Inline code of a stretch of prose: from one run of backticks to the next of the same length.
+/// Adds the inline code of a range of prose: from one run of backticks to the next of the same length.
 fn inline(text: &str, prose: Range<usize>, spans: &mut Vec<Range<usize>>) {
     let runs = runs(text, prose);
-    // The next run of the same length of each, found from the end: a search from each would be quadratic.
+    // The next run of the same length for each, found from the end, because a search from each would be quadratic.
     let mut next_of = HashMap::new();
     let mut partners = vec![None; runs.len()];
     for (index, run) in runs.iter().enumerate().rev() {
@@ -94,14 +94,14 @@ mod tests {
     }
 
     #[test]
-    fn fences_run_to_their_like_or_to_the_end() {
+    fn code_block_ends_at_its_closing_line() {
         assert_eq!(code("a\n```rust\nb\n~~~\n```\nc\n"), ["```rust\nb\n~~~\n```\n"]);
         assert_eq!(code("~~~~\nb\n~~~\n~~~~~\nc"), ["~~~~\nb\n~~~\n~~~~~\n"]);
         assert_eq!(code("a\n  ```\nb `c`\n``` d\n"), ["  ```\nb `c`\n``` d\n"]);
     }
 
     #[test]
-    fn inline_code_ends_with_as_many_marks_as_it_began_with() {
+    fn inline_code_ends_with_equal_marks() {
         assert_eq!(code("a `b c` d ``e ` f`` g"), ["`b c`", "``e ` f``"]);
         assert_eq!(code("a ` b `` c\n```d``` e"), ["```d```"]);
         assert!(code("it's `open").is_empty());

@@ -1,44 +1,46 @@
 //! Directives anywhere in a request's text: `agent:coding model:provider/name effort:high repo:owner/name ref:main`
-//! (bot supplement section 12.2).
+//! (docs/reference/ingress.md#directives).
 //!
-//! `=` separates as well as `:`. A directive begins at the start or after white space; its value runs to the next
-//! white space. It is cut out of the text the model sees, with the blanks beside it; line breaks elsewhere stay,
-//! because requests carry code. Words inside of code that Markdown marks as such are never directives. `repo` and `ref`
-//! are this service's form of a repository hint; `repo=args.repo`, which programs say, is none.
+//! `=` separates as well as `:`. A directive starts at the start or after white space, and its value ends at the next
+//! white space. It is removed from the model's text with the adjacent blanks. Line breaks elsewhere stay, because
+//! requests carry code. Words in Markdown code are never directives. `repo` and `ref` are this service's form of a
+//! repository hint, and `repo=args.repo`, as in a program, is none.
 
 use std::ops::Range;
 
-use ars_bot_ports::Choices;
+use ars_bot_ports::{Choices, DirectiveFault};
 use ars_bot_tools::agents;
 use ars_types::{Effort, ModelRef, RefName};
 
 use super::code_spans::code_spans;
 
-/// Marks of a program's text that no name of a model or a ref holds, and no name, path or URL of a repository.
+/// Characters of program text that occur in no name of a model or a ref, and no name, path or URL of a repository.
 const CODE_MARKS: &[char] =
     &['"', '\'', '`', '(', ')', '[', ']', '{', '}', '<', '>', ',', ';', '|', '$', '*', '!', '='];
 
-/// What programs keep repositories and refs in: `repo=args.repo` reads a field of it. Any other name with a point in it may
-/// be a repository's or a branch's, such as `next.js`.
+/// Names of values with fields that programs read: `repo=args.repo`. Any other name with a dot may be a repository's or a
+/// branch's, such as `next.js`.
 const HOLDERS: &[&str] = &[
     "args", "argv", "cfg", "cls", "config", "context", "ctx", "data", "env", "event", "input", "kwargs",
     "opts", "options", "params", "process", "props", "req", "request", "self", "settings", "state", "this",
 ];
 
-/// A request's text without its directives, and what they said.
+/// A request's text without its directives, and their choices.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Directed {
-    /// What the model sees.
+pub struct ParsedDirectives {
+    /// The text for the model.
     pub text: String,
-    /// The same with the words that name a repository or a ref: what the model of a live run sees, which has its own.
-    pub placed: String,
-    /// What the directives chose.
+    /// The text with its `repo` and `ref` directives, for the model of a live run that has its own.
+    pub text_with_place: String,
+    /// The choices of the directives.
     pub choices: Choices,
 }
 
-/// Reads the directives of the message being dispatched. An unknown agent or effort is refused with the valid ones; any
-/// other word that only looks like a directive stays, because requests carry code.
-pub fn read(text: &str) -> Result<Directed, String> {
+/// Parses the directives of a message.
+///
+/// # Errors
+/// An unknown agent or effort. Any other word in the form of a directive stays in the text, because requests carry code.
+pub fn parse(text: &str) -> Result<ParsedDirectives, DirectiveFault> {
     let mut choices = Choices::default();
     let (mut all, mut placeless) = (Vec::new(), Vec::new());
     for Candidate { place, key, value } in candidates(text) {
@@ -50,10 +52,10 @@ pub fn read(text: &str) -> Result<Directed, String> {
         }
         all.push(place);
     }
-    Ok(Directed { text: without(text, &all), placed: without(text, &placeless), choices })
+    Ok(ParsedDirectives { text: without(text, &all), text_with_place: without(text, &placeless), choices })
 }
 
-/// A text without these words of it.
+/// Returns a text without these words.
 fn without(text: &str, words: &[Range<usize>]) -> String {
     if words.is_empty() {
         return text.to_owned();
@@ -63,7 +65,7 @@ fn without(text: &str, words: &[Range<usize>]) -> String {
     for word in words {
         kept.push_str(&text[at..word.start]);
         kept.truncate(kept.trim_end_matches([' ', '\t']).len());
-        // One blank stands where the directive stood, unless a line break or an end already separates.
+        // One blank replaces the directive unless a line break or an end already separates.
         let after = text[word.end..].trim_start_matches([' ', '\t']);
         at = text.len() - after.len();
         if !kept.is_empty()
@@ -78,24 +80,24 @@ fn without(text: &str, words: &[Range<usize>]) -> String {
     kept.trim().to_owned()
 }
 
-/// What earlier user turns of the thread chose: the last valid value of each key wins, invalid ones are skipped.
+/// Returns the choices of earlier user turns of the thread: the last valid value of each key.
 pub fn sticky<'a>(user_turns: impl Iterator<Item = &'a str>) -> Choices {
     let mut choices = Choices::default();
     for Candidate { key, value, .. } in user_turns.flat_map(candidates) {
-        // A refused value leaves the choice as it was.
+        // An invalid value leaves the choice unchanged.
         drop(apply(&mut choices, key, value));
     }
     choices
 }
 
-/// A word that has a directive's form.
+/// A word in the form of a directive.
 struct Candidate<'a> {
     place: Range<usize>,
     key: &'a str,
     value: &'a str,
 }
 
-/// The candidates outside of code, in order.
+/// Returns the candidates outside code, in order.
 fn candidates(text: &str) -> Vec<Candidate<'_>> {
     let mut code = code_spans(text).into_iter().peekable();
     let (mut found, mut at) = (Vec::new(), 0);
@@ -112,7 +114,7 @@ fn candidates(text: &str) -> Vec<Candidate<'_>> {
     found
 }
 
-/// Splits a word that is a directive with a value.
+/// Splits a directive into key and value.
 fn split(word: &str) -> Option<(&str, &str)> {
     let (key, value) = word.split_once([':', '='])?;
     let is_known = match key {
@@ -123,7 +125,7 @@ fn split(word: &str) -> Option<(&str, &str)> {
     (is_known && !value.is_empty()).then_some((key, value))
 }
 
-/// Whether it reads as a field in a program's text: names with points between them, of which the first holds fields.
+/// Returns whether a value is a field access: names joined by dots, the first of which holds fields.
 fn is_field(value: &str) -> bool {
     let is_name = |part: &str| {
         part.starts_with(|first: char| first.is_alphabetic() || first == '_')
@@ -133,7 +135,7 @@ fn is_field(value: &str) -> bool {
     is_held && value.split('.').all(is_name)
 }
 
-/// What became of a candidate.
+/// The result of applying a candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Applied {
     /// It is a directive.
@@ -142,21 +144,19 @@ enum Applied {
     NotOurs,
 }
 
-/// Takes one directive. The text of a refusal names what is valid; it quotes nothing, because a pasted secret may
-/// stand where a value was meant.
-fn apply(choices: &mut Choices, key: &str, value: &str) -> Result<Applied, String> {
+/// Applies one directive. The fault does not quote the value, because a pasted secret may be in its place.
+fn apply(choices: &mut Choices, key: &str, value: &str) -> Result<Applied, DirectiveFault> {
     let is_taken = match key {
         "agent" => {
-            let agent = agents::find(value)
-                .ok_or_else(|| format!("there is no such agent. The agents are: {}.", agents::names()))?;
+            let unknown = || DirectiveFault::Agent { known: agents::names() };
+            let agent = agents::find(value).ok_or_else(unknown)?;
             choices.agent = Some(agent.name.to_owned());
             true
         }
         "effort" => {
-            let words: Vec<_> = Effort::ALL.iter().map(|effort| effort.as_str()).collect();
-            let effort = Effort::parse(value)
-                .ok_or_else(|| format!("there is no such effort. The efforts are: {}.", words.join(", ")))?;
-            choices.effort = Some(effort);
+            let words = Effort::ALL.iter().map(|effort| effort.as_str());
+            let unknown = || DirectiveFault::Effort { known: words.collect::<Vec<_>>().join(", ") };
+            choices.effort = Some(Effort::parse(value).ok_or_else(unknown)?);
             true
         }
         _ if value.contains(CODE_MARKS) => false,
@@ -167,7 +167,7 @@ fn apply(choices: &mut Choices, key: &str, value: &str) -> Result<Applied, Strin
     Ok(if is_taken { Applied::Taken } else { Applied::NotOurs })
 }
 
-/// Chooses a value that was understood.
+/// Sets a parsed value, and returns whether there was one.
 fn put<T>(choice: &mut Option<T>, value: Option<T>) -> bool {
     let is_understood = value.is_some();
     *choice = value.or(choice.take());
@@ -176,31 +176,33 @@ fn put<T>(choice: &mut Option<T>, value: Option<T>) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use ars_bot_ports::texts;
+
     use super::*;
 
     fn text_of(text: &str) -> String {
-        read(text).unwrap().text
+        parse(text).unwrap().text
     }
 
     #[test]
-    fn the_words_that_name_a_place_stay_for_a_run_that_has_another() {
-        let directed = read("agent:coding repo:acme/app ref:dev fix it effort:low\nnow").unwrap();
-        assert_eq!(directed.text, "fix it\nnow");
-        assert_eq!(directed.placed, "repo:acme/app ref:dev fix it\nnow");
-        assert_eq!(read(" as it is ").unwrap().placed, " as it is ");
+    fn repo_and_ref_stay_for_live_runs() {
+        let parsed = parse("agent:coding repo:acme/app ref:dev fix it effort:low\nnow").unwrap();
+        assert_eq!(parsed.text, "fix it\nnow");
+        assert_eq!(parsed.text_with_place, "repo:acme/app ref:dev fix it\nnow");
+        assert_eq!(parse(" as it is ").unwrap().text_with_place, " as it is ");
     }
 
     #[test]
-    fn directives_are_read_anywhere_and_cut_out() {
-        let directed = read("please agent:coding fix it effort=high model:openai/a/b now").unwrap();
-        assert_eq!(directed.text, "please fix it now");
-        assert_eq!(directed.choices.agent.as_deref(), Some("coding"));
-        assert_eq!(directed.choices.effort, Some(Effort::High));
-        assert_eq!(directed.choices.model.unwrap().model(), "a/b");
+    fn directives_are_removed_from_the_text() {
+        let parsed = parse("please agent:coding fix it effort=high model:openai/a/b now").unwrap();
+        assert_eq!(parsed.text, "please fix it now");
+        assert_eq!(parsed.choices.agent.as_deref(), Some("coding"));
+        assert_eq!(parsed.choices.effort, Some(Effort::High));
+        assert_eq!(parsed.choices.model.unwrap().model(), "a/b");
     }
 
     #[test]
-    fn code_in_a_request_keeps_its_lines_and_blanks() {
+    fn code_keeps_lines_and_blanks() {
         assert_eq!(
             text_of("agent:coding fix\n\n    def f():\n        pass\n"),
             "fix\n\n    def f():\n        pass"
@@ -210,28 +212,29 @@ mod tests {
     }
 
     #[test]
-    fn words_that_only_look_like_directives_stay() {
+    fn similar_words_are_not_directives() {
         for text in ["the agent: smith", "subagent:coding", "budget:3", "http://x/?agent:y", "repo:"] {
             assert_eq!(text_of(text), text);
         }
     }
 
     #[test]
-    fn the_last_of_several_wins() {
-        assert_eq!(read("agent:coding agent:general x").unwrap().choices.agent.as_deref(), Some("general"));
+    fn last_directive_wins() {
+        assert_eq!(parse("agent:coding agent:general x").unwrap().choices.agent.as_deref(), Some("general"));
     }
 
     #[test]
-    fn invalid_values_are_refused_without_being_quoted() {
+    fn invalid_values_are_not_quoted() {
         for text in ["agent:sk-secret", "effort:sk-secret"] {
-            let refusal = read(text).unwrap_err();
-            assert!(!refusal.contains("secret"), "{refusal}");
+            let fault = texts::directive_fault(&parse(text).unwrap_err());
+            assert!(!fault.contains("secret"), "{fault}");
         }
-        assert!(read("agent:nobody").unwrap_err().contains("general, coding"));
+        let fault = texts::directive_fault(&parse("agent:nobody").unwrap_err());
+        assert!(fault.contains("general, coding"));
     }
 
     #[test]
-    fn pasted_code_refuses_and_changes_nothing() {
+    fn pasted_code_has_no_directives() {
         for text in [
             "why is ref=&value and ref:--x",
             "set model=gpt and model:\"a/b\"",
@@ -239,24 +242,32 @@ mod tests {
             "in `agent:nobody ref:main` and ``effort=max ` ``",
             "see\n```yaml\nagent:nobody effort:9\n  repo:acme/app\n```\nplease",
         ] {
-            let unread = Directed { text: text.into(), placed: text.into(), choices: Choices::default() };
-            assert_eq!(read(text), Ok(unread), "{text}");
+            let unread = ParsedDirectives {
+                text: text.into(),
+                text_with_place: text.into(),
+                choices: Choices::default(),
+            };
+            assert_eq!(parse(text), Ok(unread), "{text}");
             assert_eq!(sticky([text].into_iter()), Choices::default(), "{text}");
         }
-        let directed = read("ref:main in `ref:x` ref=&x agent:coding").unwrap();
-        assert_eq!(directed.text, "in `ref:x` ref=&x");
-        assert_eq!(directed.choices.git_ref, RefName::parse("main").ok());
+        let parsed = parse("ref:main in `ref:x` ref=&x agent:coding").unwrap();
+        assert_eq!(parsed.text, "in `ref:x` ref=&x");
+        assert_eq!(parsed.choices.git_ref, RefName::parse("main").ok());
     }
 
     #[test]
-    fn an_assignment_from_a_field_is_no_hint_and_one_that_names_a_place_is() {
+    fn field_access_is_not_a_repository_hint() {
         for text in
             ["call clone(repo=args.repo now", "set repo=args.repo", "ref=self.head.ref repo=cfg._repo"]
         {
-            let unread = Directed { text: text.into(), placed: text.into(), choices: Choices::default() };
-            assert_eq!(read(text), Ok(unread), "{text}");
+            let unread = ParsedDirectives {
+                text: text.into(),
+                text_with_place: text.into(),
+                choices: Choices::default(),
+            };
+            assert_eq!(parse(text), Ok(unread), "{text}");
         }
-        let hints = read("repo=acme/app.rs ref=v1.2 x").unwrap().choices;
+        let hints = parse("repo=acme/app.rs ref=v1.2 x").unwrap().choices;
         assert_eq!(
             (hints.repository.as_deref(), hints.git_ref),
             (Some("acme/app.rs"), RefName::parse("v1.2").ok())
@@ -265,17 +276,17 @@ mod tests {
             ("repo=next.js ref=release.next x", "next.js", "release.next"),
             ("repo=this-app.self ref=v1.x x", "this-app.self", "v1.x"),
         ] {
-            let dotted = read(text).unwrap().choices;
+            let dotted = parse(text).unwrap().choices;
             let expected = (Some(repository), RefName::parse(git_ref).ok());
             assert_eq!((dotted.repository.as_deref(), dotted.git_ref), expected, "{text}");
         }
-        let named = read("repo=app ref:release.next x").unwrap().choices;
+        let named = parse("repo=app ref:release.next x").unwrap().choices;
         let (repository, git_ref) = (named.repository.as_deref(), named.git_ref);
         assert_eq!((repository, git_ref), (Some("app"), RefName::parse("release.next").ok()));
     }
 
     #[test]
-    fn a_thread_remembers_the_last_valid_choice() {
+    fn thread_keeps_the_last_valid_choice() {
         let turns = ["agent:coding model:a/b", "agent:nobody effort:low"];
         let choices = sticky(turns.into_iter());
         assert_eq!(choices.agent.as_deref(), Some("coding"));

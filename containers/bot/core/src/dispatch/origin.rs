@@ -1,30 +1,28 @@
-//! What an origin names, however a request spells it (bot supplement section 7.2, row `repo:use`).
+//! The identity of an origin, independent of its spelling (docs/reference/workspace.md#origins).
 //!
-//! The gate and memory go by names, git by origins: two spellings of one place must not be two repositories. Not here:
-//! which origins a request may name (`plan`). Links on a disk and aliases of a host are not followed.
+//! The gate and memory use names, git uses origins, so two spellings of one place must not be two repositories. Symbolic
+//! links and host aliases are not resolved. Not here: the origins a request may name (`repositories`).
 
-/// Stands before the name of a repository that no configuration names. With it, it is no slug of a restriction or a
-/// grant.
+/// Prefix of an unconfigured repository's name, which keeps it from matching the slug of a restriction or a grant.
 const UNCONFIGURED: &str = "origin:";
-/// What git lets stand at the end of a path.
+/// A suffix that git ignores at the end of a path.
 const SUFFIX: &str = ".git";
-/// The port that a scheme means without naming it.
+/// The default port of each scheme.
 const PORTS: [(&str, &str); 4] = [("http", ":80"), ("https", ":443"), ("ssh", ":22"), ("git", ":9418")];
 
-/// Whether both name one place.
+/// Returns whether both origins are the same place.
 pub(crate) fn is_same(a: &str, b: &str) -> bool {
     identity(a) == identity(b)
 }
 
-/// The name of a repository that no configuration names: different for different places, and without the password that
-/// an origin can carry.
+/// Returns the name of an unconfigured repository: distinct for distinct places, and without a password in the origin.
 pub(super) fn name(origin: &str) -> String {
     format!("{UNCONFIGURED}{}", identity(origin))
 }
 
-/// What a restriction calls the place, whatever host or folder it is in: the last two parts of its path, as `owner/name`.
-/// Nothing of a place with one part. A copy elsewhere of a closed repository is closed with it: better than open by a
-/// host's second name.
+/// Returns the slug that a restriction uses for the place on any host: the last two parts of its path, as `owner/name`.
+/// `None` for a path with one part. A copy of a restricted repository elsewhere is restricted too, which is safer than a
+/// bypass by a second host name.
 pub(super) fn slug(origin: &str) -> Option<String> {
     let place = identity(origin);
     let mut parts = place.rsplit('/').filter(|part| !part.is_empty());
@@ -32,13 +30,13 @@ pub(super) fn slug(origin: &str) -> Option<String> {
     Some(format!("{owner}/{name}"))
 }
 
-/// What stands for the origin of a repository of which no more is known than its name.
+/// Returns a substitute origin for a repository known only by its name.
 pub(super) fn of_name(name: &str) -> &str {
     name.strip_prefix(UNCONFIGURED).unwrap_or(name)
 }
 
-/// The place without its spelling: scheme, user, default port, `.git` and idle slashes. Hosts know no case, and code
-/// hosts none in paths; a disk does.
+/// Returns the place without its spelling: scheme, user, default port, `.git` and redundant slashes. Host names ignore
+/// case, as do paths of code hosts. A disk does not.
 fn identity(origin: &str) -> String {
     match on_host(origin) {
         Some((host, path)) => format!("{}/{}", host.to_lowercase(), bare(&path.to_lowercase())),
@@ -51,7 +49,7 @@ fn identity(origin: &str) -> String {
     }
 }
 
-/// Host and path of a URL or of git's `user@host:path`; nothing of a path on this machine.
+/// Returns host and path of a URL or of git's `user@host:path`, or `None` for a local path.
 fn on_host(origin: &str) -> Option<(String, &str)> {
     let (authority, path) = match origin.split_once("://") {
         Some((scheme, _)) if scheme.eq_ignore_ascii_case("file") => return None,
@@ -63,12 +61,12 @@ fn on_host(origin: &str) -> Option<(String, &str)> {
         }
         None => origin.split_once(':').filter(|(host, _)| !host.contains('/'))?,
     };
-    // A name may end in the point that stands for the root of all names.
+    // A host name may end in the dot of the DNS root.
     let host = authority.rsplit('@').next().unwrap_or(authority).trim_end_matches('.');
     Some((host.to_owned(), path))
 }
 
-/// A path without what changes nothing of where it leads.
+/// Normalizes a path.
 fn bare(path: &str) -> String {
     let mut parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
     while let Some(last) = parts.pop() {
@@ -86,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_spelling_of_a_place_is_that_place() {
+    fn spellings_of_a_place_are_equal() {
         for other in [
             "/srv/git/app.git",
             "/srv/git/app/",
@@ -112,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn different_places_have_different_names_and_none_is_a_slug_or_shows_a_password() {
+    fn names_are_distinct_and_hide_passwords() {
         let places = [
             "/srv/git/app",
             "/srv/git/App",

@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 
 use ars_auth::{Grants, Restrictions, Set};
+use ars_bot_ports::texts;
 
 use super::*;
+use crate::dispatch::{authorize::authorize_agent, resolve::resolve_agent};
 
 fn settings() -> Settings {
     Settings {
@@ -26,45 +28,47 @@ fn with_repo(name: &str) -> Choices {
     Choices { repository: Some(name.into()), ..coding() }
 }
 
-/// The agent and what it runs with.
+/// Returns the agent and its plan.
 #[expect(clippy::needless_pass_by_value, reason = "its calls make the choices where they stand")]
 fn resolve(
     choices: Choices,
-    scopes: &Scopes,
+    scopes: &ActiveScopes,
     actor: &Actor,
     settings: &Settings,
     own: Option<&Repository>,
-) -> Result<(&'static AgentSpec, Plan), String> {
-    let wish = Wish { choices: &choices, scopes, actor, settings };
-    let agent = wish.agent()?;
-    Ok((agent, wish.plan(agent, own)?))
+) -> Result<(&'static AgentSpec, PlannedChoice), Refusal> {
+    let agent = resolve_agent(&choices, scopes, settings)?;
+    authorize_agent(agent, actor, settings)?;
+    Ok((agent, plan(&choices, scopes, actor, agent, settings, own)?))
 }
 
 #[test]
-fn the_general_agent_with_the_default_model_serves_a_bare_request() {
+fn bare_request_uses_the_defaults() {
     let (agent, plan) =
-        resolve(Choices::default(), &Scopes::default(), &machine(), &settings(), None).unwrap();
+        resolve(Choices::default(), &ActiveScopes::default(), &machine(), &settings(), None).unwrap();
     assert_eq!((agent.name, plan.model.model(), plan.repository), ("general", "default", None));
 }
 
 #[test]
-fn choices_win_over_the_agents_model_and_that_over_the_default() {
+fn choices_override_agent_and_default_models() {
     let mut settings = settings();
     settings.models.insert("general".into(), ModelRef::parse("a/agents").unwrap());
-    let (_, plan) = resolve(Choices::default(), &Scopes::default(), &machine(), &settings, None).unwrap();
+    let (_, plan) =
+        resolve(Choices::default(), &ActiveScopes::default(), &machine(), &settings, None).unwrap();
     assert_eq!(plan.model.model(), "agents");
     let choices = Choices { model: ModelRef::parse("b/mine").ok(), ..Choices::default() };
     assert_eq!(
-        resolve(choices, &Scopes::default(), &machine(), &settings, None).unwrap().1.model.provider(),
+        resolve(choices, &ActiveScopes::default(), &machine(), &settings, None).unwrap().1.model.provider(),
         "b"
     );
 }
 
 #[test]
-fn a_request_without_any_model_is_told_what_to_set() {
+fn missing_model_suggests_settings() {
     let refusal =
-        resolve(Choices::default(), &Scopes::default(), &machine(), &Settings::default(), None).unwrap_err();
-    assert!(refusal.contains("ANTHROPIC_API_KEY"));
+        resolve(Choices::default(), &ActiveScopes::default(), &machine(), &Settings::default(), None)
+            .unwrap_err();
+    assert!(texts::refusal(&refusal).contains("ANTHROPIC_API_KEY"));
 }
 
 #[test]
@@ -72,53 +76,56 @@ fn a_restricted_agent_needs_its_grant() {
     let mut settings = settings();
     settings.restrictions =
         Restrictions { agents: BTreeSet::from(["general".to_owned()]), ..Default::default() };
-    assert!(resolve(Choices::default(), &Scopes::default(), &machine(), &settings, None).is_err());
+    assert!(resolve(Choices::default(), &ActiveScopes::default(), &machine(), &settings, None).is_err());
     let mut holder = machine();
     holder.grants.actions = Set::Only(BTreeSet::from(["agent:run:general".to_owned()]));
-    assert!(resolve(Choices::default(), &Scopes::default(), &holder, &settings, None).is_ok());
+    assert!(resolve(Choices::default(), &ActiveScopes::default(), &holder, &settings, None).is_ok());
 }
 
 #[test]
-fn a_coding_request_must_name_a_known_repository() {
-    assert!(
-        resolve(coding(), &Scopes::default(), &machine(), &settings(), None)
-            .unwrap_err()
-            .contains("acme/app")
-    );
+fn coding_requires_a_known_repository() {
+    let refusal_of = |choices| {
+        let refusal = resolve(choices, &ActiveScopes::default(), &machine(), &settings(), None).unwrap_err();
+        texts::refusal(&refusal)
+    };
+    assert!(refusal_of(coding()).contains("acme/app"));
     assert_eq!(
-        resolve(with_repo("acme/other"), &Scopes::default(), &machine(), &settings(), None).unwrap_err(),
-        "that repository is not known here. Name one with `repo:<name>`. Known here: acme/app."
+        refusal_of(with_repo("acme/other")),
+        "⛔ Sorry, that repository is not known here. Name one with `repo:<name>`. Known here: acme/app."
     );
     let (_, plan) =
-        resolve(with_repo("acme/app"), &Scopes::default(), &machine(), &settings(), None).unwrap();
+        resolve(with_repo("acme/app"), &ActiveScopes::default(), &machine(), &settings(), None).unwrap();
     assert_eq!(plan.repository.unwrap().origin, "/srv/app");
 }
 
 #[test]
-fn paths_and_urls_are_refused_unless_allowed_or_asked_for_locally() {
-    assert!(resolve(with_repo("/etc"), &Scopes::default(), &machine(), &settings(), None).is_err());
+fn direct_origins_need_permission() {
+    assert!(resolve(with_repo("/etc"), &ActiveScopes::default(), &machine(), &settings(), None).is_err());
     assert!(
-        resolve(with_repo("/etc/x.git"), &Scopes::default(), &Actor::cli_local(), &settings(), None).is_ok()
+        resolve(with_repo("/etc/x.git"), &ActiveScopes::default(), &Actor::cli_local(), &settings(), None)
+            .is_ok()
     );
     let mut settings = settings();
     settings.allowed_origins = vec!["/srv/git/".into()];
     let (_, plan) =
-        resolve(with_repo("/srv/git/tool.git/"), &Scopes::default(), &machine(), &settings, None).unwrap();
+        resolve(with_repo("/srv/git/tool.git/"), &ActiveScopes::default(), &machine(), &settings, None)
+            .unwrap();
     assert_eq!(plan.repository.unwrap().name, "origin:/srv/git/tool");
     assert!(
-        resolve(with_repo("/srv/git/../../etc"), &Scopes::default(), &machine(), &settings, None).is_err()
+        resolve(with_repo("/srv/git/../../etc"), &ActiveScopes::default(), &machine(), &settings, None)
+            .is_err()
     );
 }
 
 #[test]
-fn a_closed_repository_stays_closed_by_its_origin_and_by_another_name_of_it() {
+fn restriction_applies_to_every_name() {
     let mut settings = settings();
     settings.allowed_origins = vec!["/srv".into()];
     settings.repositories.push(Repository { name: "app".into(), origin: "/srv/app.git".into() });
     let mut holder = machine();
     holder.grants.repos = Set::Only(BTreeSet::from(["acme/app".to_owned(), "app".to_owned()]));
     let ask = |name: &str, actor: &Actor, settings: &Settings| {
-        resolve(with_repo(name), &Scopes::default(), actor, settings, None)
+        resolve(with_repo(name), &ActiveScopes::default(), actor, settings, None)
     };
     for name in ["acme/app", "app", "/srv/app", "/srv/app/", "/srv/app.git", "/srv//app/.git"] {
         let open = ask(name, &machine(), &settings).unwrap().1.repository.unwrap();
@@ -127,9 +134,12 @@ fn a_closed_repository_stays_closed_by_its_origin_and_by_another_name_of_it() {
         closed.restrictions.repos.insert("acme/app".into());
         assert!(ask(name, &machine(), &closed).is_err(), "{name}");
         assert!(ask(name, &holder, &closed).is_ok(), "{name}");
-        // A thread that had the place before the configuration knew it.
+        // A thread that had the place before it was configured.
         let own = Repository { name: "older".into(), origin: "/srv/app.git".into() };
-        assert!(resolve(coding(), &Scopes::default(), &machine(), &closed, Some(&own)).is_err(), "{name}");
+        assert!(
+            resolve(coding(), &ActiveScopes::default(), &machine(), &closed, Some(&own)).is_err(),
+            "{name}"
+        );
     }
     for disguised in ["/srv/%61pp", "/srv/app?x", "/srv/app#x", "/srv/x\\..\\app"] {
         assert!(ask(disguised, &machine(), &settings).is_err(), "{disguised}");
@@ -137,24 +147,27 @@ fn a_closed_repository_stays_closed_by_its_origin_and_by_another_name_of_it() {
 }
 
 #[test]
-fn repositories_of_one_folder_name_have_different_names() {
+fn equal_folder_names_are_distinguished() {
     let mut settings = settings();
     settings.allowed_origins = vec!["/srv".into()];
     let name = |origin: &str| {
-        let plan = resolve(with_repo(origin), &Scopes::default(), &machine(), &settings, None);
+        let plan = resolve(with_repo(origin), &ActiveScopes::default(), &machine(), &settings, None);
         plan.unwrap().1.repository.unwrap().name
     };
     assert_ne!(name("/srv/one/tool"), name("/srv/two/tool"));
 }
 
 #[test]
-fn a_follow_up_keeps_the_threads_repository_but_asks_the_gate_again() {
+fn threads_repository_passes_the_gate_again() {
     let own = Repository { name: "acme/app".into(), origin: "/srv/app".into() };
     assert_eq!(
-        resolve(coding(), &Scopes::default(), &machine(), &settings(), Some(&own)).unwrap().1.repository,
+        resolve(coding(), &ActiveScopes::default(), &machine(), &settings(), Some(&own))
+            .unwrap()
+            .1
+            .repository,
         None
     );
     let mut settings = settings();
     settings.restrictions.repos.insert("acme/app".into());
-    assert!(resolve(coding(), &Scopes::default(), &machine(), &settings, Some(&own)).is_err());
+    assert!(resolve(coding(), &ActiveScopes::default(), &machine(), &settings, Some(&own)).is_err());
 }

@@ -1,17 +1,29 @@
-//! A closed repository is closed under every name and in every spelling of its place (bot supplement section 7.3).
+//! A restricted repository is closed under every name and every spelling of its place.
 
 use ars_auth::{Grants, Set};
 use proptest::prelude::*;
 
 use super::*;
+use crate::dispatch::{authorize::authorize_agent, repositories::authorize_name, resolve::resolve_agent};
 
 const SLUG: &str = "acme/site";
 
-fn ask(repository: &str, actor: &Actor, settings: &Settings) -> Result<Plan, String> {
+fn ask(repository: &str, actor: &Actor, settings: &Settings) -> Result<PlannedChoice, Refusal> {
     let choices =
         Choices { agent: Some("coding".into()), repository: Some(repository.into()), ..Choices::default() };
-    let wish = Wish { choices: &choices, scopes: &Scopes::default(), actor, settings };
-    wish.plan(wish.agent()?, None)
+    resolve(&choices, actor, settings, None)
+}
+
+fn resolve(
+    choices: &Choices,
+    actor: &Actor,
+    settings: &Settings,
+    own: Option<&Repository>,
+) -> Result<PlannedChoice, Refusal> {
+    let scopes = ActiveScopes::default();
+    let agent = resolve_agent(choices, &scopes, settings)?;
+    authorize_agent(agent, actor, settings)?;
+    plan(choices, &scopes, actor, agent, settings, own)
 }
 
 fn stranger() -> Actor {
@@ -22,7 +34,7 @@ fn holder() -> Actor {
     Actor::new("http:ann", Grants { repos: Set::of(&[SLUG]), ..Grants::default() })
 }
 
-/// An installation that closes the place, and lets requests name what is below this prefix.
+/// Settings that restrict the place and allow requests to name any path below this prefix.
 fn closed(prefix: &str, repositories: Vec<Repository>) -> Settings {
     let mut settings = Settings {
         default_model: ModelRef::parse("a/default").ok(),
@@ -38,7 +50,7 @@ fn app() -> Repository {
     Repository { name: "app".into(), origin: "https://code.example/acme/site.git".into() }
 }
 
-/// The same letters, some of them large.
+/// The same letters in mixed case.
 fn spelled(text: &'static str) -> impl Strategy<Value = String> {
     prop::collection::vec(any::<bool>(), text.len()).prop_map(move |large| {
         let letters = text.chars().zip(large);
@@ -46,7 +58,7 @@ fn spelled(text: &'static str) -> impl Strategy<Value = String> {
     })
 }
 
-/// What may stand between two parts of a path, and behind the last.
+/// Separators between two parts of a path.
 fn gap() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec!["/", "//", "/./", "/.//"])
 }
@@ -55,7 +67,7 @@ fn end() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec!["", "/", "//", "/.", ".git", ".git/", ".GIT", ".git.git", "/.git", "/.git/"])
 }
 
-/// A prefix and what may follow it: together a spelling of the place.
+/// A prefix and a rest that together spell the place.
 fn place() -> impl Strategy<Value = (String, String)> {
     let authority = prop::sample::select(vec![
         ("https://", ""),
@@ -76,7 +88,7 @@ fn place() -> impl Strategy<Value = (String, String)> {
     )
 }
 
-/// The same in the form `user@host:path`, of which a prefix ends within the path.
+/// The same in the form `user@host:path`, with a prefix that ends within the path.
 fn short_place() -> impl Strategy<Value = (String, String)> {
     let parts = (spelled("code.example"), spelled("acme"), spelled("site"));
     (parts, gap(), end()).prop_map(|((host, owner, name), gap, end)| {
@@ -86,36 +98,34 @@ fn short_place() -> impl Strategy<Value = (String, String)> {
 
 proptest! {
     #[test]
-    fn no_spelling_of_a_closed_place_passes((prefix, rest) in prop_oneof![place(), short_place()]) {
+    fn every_spelling_is_restricted((prefix, rest) in prop_oneof![place(), short_place()]) {
         let origin = format!("{prefix}{rest}");
         for repositories in [vec![], vec![app()]] {
             let settings = closed(&prefix, repositories);
             let refused = ask(&origin, &stranger(), &settings).err();
-            prop_assert_eq!(refused.as_deref(), Some("you may not use that repository here."));
-            // It is the gate that refuses, not a spelling that nobody understands.
+            prop_assert_eq!(refused, Some(Refusal::RepositoryForbidden));
+            // The gate rejects it, and not an unparsed spelling.
             let held = ask(&origin, &holder(), &settings).map(|plan| plan.repository.map(|one| one.name));
             let Ok(Some(name)) = held else { return Err(TestCaseError::fail(format!("{held:?}"))) };
-            prop_assert!(may_use(&stranger(), &settings, &name).is_err(), "{}", name);
-            prop_assert!(may_use(&holder(), &settings, &name).is_ok(), "{}", name);
+            prop_assert!(authorize_name(&stranger(), &settings, &name).is_err(), "{}", name);
+            prop_assert!(authorize_name(&holder(), &settings, &name).is_ok(), "{}", name);
         }
     }
 }
 
 #[test]
-fn a_short_name_does_not_open_what_is_closed_by_owner_and_name() {
+fn short_name_does_not_bypass_a_restriction() {
     let settings = closed("/nowhere", vec![app()]);
     assert!(ask("app", &stranger(), &settings).is_err());
     assert!(ask("app", &holder(), &settings).is_ok());
-    assert!(may_use(&stranger(), &settings, "app").is_err());
+    assert!(authorize_name(&stranger(), &settings, "app").is_err());
     let own = Repository { name: "older".into(), origin: "git@code.example:acme/site".into() };
     let choices = Choices { agent: Some("coding".into()), ..Choices::default() };
-    let (scopes, actor) = (Scopes::default(), stranger());
-    let wish = Wish { choices: &choices, scopes: &scopes, actor: &actor, settings: &settings };
-    assert!(wish.plan(wish.agent().unwrap(), Some(&own)).is_err());
+    assert!(resolve(&choices, &stranger(), &settings, Some(&own)).is_err());
 }
 
 #[test]
-fn other_places_beside_a_closed_one_stay_open() {
+fn other_places_stay_open() {
     let settings = closed("https://code.example", vec![app()]);
     for open in ["acme/site-docs", "acme/sites", "other/site", "acme/site/docs", "site"] {
         assert!(ask(&format!("https://code.example/{open}"), &stranger(), &settings).is_ok(), "{open}");

@@ -1,4 +1,4 @@
-//! What an installation that remembers has.
+//! The dependencies of memory.
 
 use std::sync::Arc;
 
@@ -10,26 +10,26 @@ use ars_types::ModelRef;
 use super::{Recaller, Reflector};
 use crate::settings::Settings;
 
-/// Memory, as it is configured. Where memory is off there is none of it.
+/// The configured memory. Absent where memory is off.
 pub struct MemoryDeps {
-    /// Where it is kept.
+    /// The stores.
     pub store: Arc<dyn Memory>,
-    /// Whose it is, when everybody's is to be shared.
+    /// The organization of a memory that all share.
     pub organization: Option<String>,
-    /// What a run is shown of it.
+    /// The budget of a run's memory block.
     pub budget: Budget,
-    /// The model that reflects; the run's own when absent.
+    /// The reflecting model, or `None` for the run's own.
     pub model: Option<ModelRef>,
 }
 
 impl MemoryDeps {
-    /// What reads for a run.
+    /// Returns the reader for a run.
     pub fn recaller(&self) -> Recaller {
         Recaller { store: Arc::clone(&self.store), budget: self.budget }
     }
 
-    /// What reflects on a run of this model; none when no model may be asked: its provider is not configured, or
-    /// money is capped and what it takes is not known.
+    /// Returns the reflector for a run of this model. `None` when the model's provider is not configured, or money is
+    /// capped and the model's price unknown.
     pub fn reflector(
         &self,
         own: (&ModelRef, &Arc<dyn ModelClient>),

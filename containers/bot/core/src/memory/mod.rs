@@ -1,8 +1,8 @@
-//! Memory in runs: what a run is told of earlier conversations, and what it leaves to later ones (document 2 section
-//! 2.2, state-worker supplement section 12; bot supplement section 12.1, stages 9, 13 and 18).
+//! Memory in runs: the block a run's prompt starts with, and the records a run writes
+//! (docs/reference/memory.md#in-a-run).
 //!
-//! Nothing here can fail a run: a store or a model that does not answer means less memory, and a line in the log. Not
-//! here: the rules themselves (`ars_memory`), and the stores (the port [`Memory`]).
+//! Memory never fails a run: if a store or a model does not answer, memory is smaller and the failure logged. Not
+//! here: the rules (`ars_memory`), and the stores (the port [`Memory`]).
 
 mod deps;
 mod purse;

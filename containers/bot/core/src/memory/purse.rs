@@ -1,5 +1,5 @@
-//! What reflections are paid from. The caps of a run and of a day bind them too: what may be spent is asked before the
-//! model is, and what was spent becomes part of what the run has cost.
+//! The money of reflections, which the caps of a run and of a day limit too. A call is authorized before it is made, and
+//! its cost becomes part of the run's.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -8,28 +8,28 @@ use async_trait::async_trait;
 
 use crate::{context::RunContext, day_spend::Hold, settings::MoneyCaps};
 
-/// What a reflection is paid from.
+/// The money of a reflection.
 #[async_trait]
 pub trait Purse: Send + Sync {
-    /// Whether so much may be spent, in millionths of a dollar.
+    /// Returns whether this amount may be spent, in millionths of a dollar.
     async fn may_spend(&self, most: u64) -> bool;
 
-    /// So much was spent.
+    /// Records a spent amount.
     fn spent(&self, microusd: u64);
 }
 
-/// The purse of one run that is over.
+/// The money of one ended run.
 pub(super) struct OfRun<'a> {
     pub(super) context: &'a RunContext,
     pub(super) run: &'a RunId,
-    /// What the run itself has cost, if that is known.
+    /// The run's cost, if known.
     pub(super) cost: Option<u64>,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
-    /// What may be spent of the day, while nobody knows yet what will be.
+    /// The amount reserved of the day's budget until the cost is known.
     hold: Option<Hold>,
     spent: u64,
 }
@@ -39,12 +39,12 @@ impl<'a> OfRun<'a> {
         Self { context, run, cost, state: Mutex::default() }
     }
 
-    /// What was spent.
+    /// The spent amount.
     pub(super) fn total(&self) -> u64 {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).spent
     }
 
-    /// A run of unknown cost has nothing left.
+    /// A run of unknown cost has no money left.
     fn is_within_the_runs_cap(&self, cap: Option<u64>, most: u64) -> bool {
         let sum = self.cost.map(|cost| cost.saturating_add(most));
         cap.is_none_or(|cap| sum.is_some_and(|sum| sum <= cap))
@@ -73,7 +73,7 @@ impl Purse for OfRun<'_> {
             let (sum, now) = (cost.saturating_add(state.spent), self.context.clock().now());
             self.context.day_spend().cost(self.run, sum, now);
         }
-        // Only now that it is counted.
+        // Released after the cost is counted.
         state.hold = None;
     }
 }

@@ -1,4 +1,4 @@
-//! Before a run: what is remembered that bears on its request.
+//! Recall before a run: the records that concern its request.
 
 use std::sync::Arc;
 
@@ -14,29 +14,28 @@ use futures::future::join_all;
 
 use super::RunScopes;
 
-/// Records that a store gives at most (document 2 section 8).
+/// Maximum records a store returns.
 const MAX_LIMIT: usize = 50;
 
 /// Reads memory for a request.
 pub struct Recaller {
-    /// Where it is kept.
+    /// The stores.
     pub store: Arc<dyn Memory>,
-    /// How much of it is shown.
+    /// The budget of the block.
     pub budget: Budget,
 }
 
-/// What is remembered that bears on a request.
+/// The recalled records of a request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recalled {
-    /// What the system prompt begins with.
+    /// The start of the system prompt.
     pub block: String,
     /// The records in it, best first.
     pub records: Vec<MemoryRecord>,
 }
 
 impl Recaller {
-    /// Asks every scope at once, so that it takes as long as the slowest; none when nothing matches, and the prompt
-    /// stays as it was.
+    /// Queries every scope concurrently. Returns `None` when no record matches.
     pub async fn recall(
         &self,
         scopes: &RunScopes,
@@ -59,7 +58,7 @@ impl Recaller {
     }
 }
 
-/// The record without secrets: what is one may have become known after it was written. None when nothing is left.
+/// Redacts the record, because a secret may be known only since it was written. `None` for an empty rest.
 pub(super) fn cleaned(record: MemoryRecord, redactor: &Redactor) -> Option<MemoryRecord> {
     let text = redactor.clean(&record.text, usize::MAX);
     let source_thread_key = redactor.clean(&record.source_thread_key, usize::MAX);

@@ -1,5 +1,4 @@
-//! After a run: what of it is worth remembering (state-worker supplement section 12, rows "reflection call" to "origin
-//! gate").
+//! Reflection after a run: the records worth remembering (docs/reference/memory.md#in-a-run).
 
 use std::{
     sync::Arc,
@@ -20,33 +19,33 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Purse, RunScopes, recall::cleaned, transcript};
 
-/// Output limit of the call, in tokens (section 12).
+/// Output limit of the call, in tokens.
 const MAX_OUTPUT_TOKENS: u32 = 1024;
-/// Longest call. It holds up a drain, and nobody waits for what it finds.
+/// Timeout of the call, which delays a drain.
 const CALL_LIMIT: Duration = Duration::from_secs(60);
 
-/// Reflects on runs that are over.
+/// Reflects on ended runs.
 pub struct Reflector {
-    /// Where memory is kept.
+    /// The stores.
     pub store: Arc<dyn Memory>,
-    /// The model that is asked.
+    /// The model.
     pub model: ModelRef,
-    /// Who asks it.
+    /// The model's client.
     pub client: Arc<dyn ModelClient>,
-    /// What it takes, if that is known.
+    /// The model's price, if known.
     pub price: Option<Price>,
-    /// Cleans what leaves for the model and what it answers.
+    /// Redacts the call and its answer.
     pub redactor: Arc<Redactor>,
 }
 
-/// A run that is over.
+/// An ended run.
 #[derive(Debug, Clone, Copy)]
 pub struct Reflection<'a> {
     /// Its conversation, the answer included.
     pub turns: &'a [Turn],
-    /// How many of them, the first ones, were there before it.
+    /// The number of turns before the request.
     pub prior_turns: usize,
-    /// Calls of tools in it.
+    /// The number of tool calls.
     pub tool_calls: u32,
     /// Its agent.
     pub agent: &'a AgentSpec,
@@ -54,7 +53,7 @@ pub struct Reflection<'a> {
     pub scopes: &'a RunScopes,
     /// Who may see its channel.
     pub visibility: Visibility,
-    /// What its prompt showed of memory.
+    /// The memory block of its prompt.
     pub recalled: &'a [MemoryRecord],
     /// Its id.
     pub run: &'a RunId,
@@ -62,33 +61,33 @@ pub struct Reflection<'a> {
     pub thread: &'a ThreadKey,
 }
 
-/// What became of a reflection.
+/// The result of a reflection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// The run is none that is reflected on, or has no conversation or no scope. No model was asked.
+    /// The run has no conversation or scope, or is not reflected on. No model was called.
     NotDue,
-    /// It might have cost more than is left of the run's or the day's money. No model was asked.
+    /// The call could exceed the run's or the day's budget. No model was called.
     TooDear,
-    /// The model did not answer.
+    /// The model failed.
     NoAnswer,
-    /// What it answered is no envelope of findings.
+    /// The model's answer could not be parsed.
     Unreadable,
-    /// What it found is kept, if it found anything.
+    /// The findings, if any, are written.
     Kept(Kept),
 }
 
-/// What was kept.
+/// The written findings.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Kept {
-    /// By the stores that took it in.
+    /// The totals of the stores that wrote them.
     pub written: Written,
-    /// Scopes whose store did not.
+    /// Scopes with a failed store.
     pub failed_scopes: usize,
 }
 
 impl Reflector {
-    /// Reflects: at most one call of the model, then at most one write for each scope. Never fails. Where the model has a
-    /// price, `purse` is asked for the most that the call can cost and told what it has.
+    /// Reflects: at most one call of the model, then at most one write per scope. Never fails. If the model has a price,
+    /// `purse` authorizes the maximum cost of the call first and records its cost.
     pub async fn reflect(&self, run: &Reflection<'_>, purse: &dyn Purse) -> Outcome {
         let Reflection { prior_turns, tool_calls, agent, .. } = *run;
         let ended = Ended { tool_calls, prior_turns, is_review: agent.gives_verdict() };
@@ -113,7 +112,7 @@ impl Reflector {
                 turn.parts.iter().filter_map(transcript::prose).collect::<String>()
             }
             Err(error) => {
-                // What a call without an answer is taken money for, nobody says: rather too much than too little.
+                // The cost of a failed call is unknown, so its maximum is recorded.
                 purse.spent(most.unwrap_or_default());
                 tracing::warn!(run = %run.run, model = %self.model, error = %error.kind, "not reflected on");
                 return Outcome::NoAnswer;
@@ -135,8 +134,8 @@ impl Reflector {
         Outcome::Kept(self.write(run.run, &batches).await)
     }
 
-    /// The records that the model is shown: of each scope first those that the run was shown, then the newest that
-    /// its request matches.
+    /// Returns the records in the model's prompt: of each scope first those that the run was shown, then the newest that
+    /// match its request.
     async fn shown(&self, run: &Reflection<'_>) -> Vec<MemoryRecord> {
         let asked = transcript::asked(run.turns.get(run.prior_turns..).unwrap_or(run.turns));
         let request = self.redactor.clean(&asked, usize::MAX);
@@ -161,7 +160,7 @@ impl Reflector {
         shown
     }
 
-    /// One call. A model that is busy is not waited for.
+    /// Makes one call. A busy model is not retried.
     async fn ask(&self, question: String) -> Result<ModelTurn, ModelError> {
         let turns = [Turn::text(Role::User, question)];
         let request = ModelRequest {
@@ -214,7 +213,7 @@ impl Reflector {
     }
 }
 
-/// What a call can take at the most. Input is estimated as a run's is.
+/// Returns the maximum cost of a call. Input is estimated like a run's.
 fn most_usage(question: &str) -> Usage {
     let input_tokens = estimate_text(system()).saturating_add(estimate_text(question));
     Usage { input_tokens, output_tokens: MAX_OUTPUT_TOKENS.into(), ..Usage::default() }

@@ -1,6 +1,6 @@
-//! What one run has to do with memory: what it was told, and what it leaves (bot supplement section 12.1, stages 9, 13
-//! and 18). A run that another process goes on with keeps what it was told, in its prompt, and its part in its state:
-//! whoever ends the run reflects on it (section 14, "Resume").
+//! The part of one run in memory: its memory block, and its reflection.
+//!
+//! The block of a resumed run is in its prompt, and its part in the run's state, so that any owner can reflect on it.
 
 use ars_agent::{Part, Turn};
 use ars_auth::Actor;
@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use super::{Place, Reflection, RunScopes, purse::OfRun};
 use crate::{context::RunContext, history::COST, live::MEMORY, run::Assignment};
 
-/// A run's part in memory; also as the run's state keeps it.
+/// A run's part in memory, also in the form of the run's state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Remembering {
@@ -26,7 +26,7 @@ pub(crate) struct Remembering {
 }
 
 impl Remembering {
-    /// What is remembered for a request: the run's part, and the block for its prompt. None where memory is off.
+    /// Recalls for a request. Returns the run's part and the block for its prompt, or `None` where memory is off.
     pub(crate) async fn begin(
         context: &RunContext,
         message: &IncomingMessage,
@@ -55,23 +55,23 @@ impl Remembering {
         Some((part, block))
     }
 
-    /// So many turns were there before the request.
+    /// Sets the number of turns before the request.
     pub(crate) fn after(self, prior_turns: usize) -> Self {
         Self { prior_turns, ..self }
     }
 
-    /// As the run's state keeps it.
+    /// Converts it to the form of the run's state.
     pub(crate) fn to_state(&self) -> Option<Value> {
-        // Texts and numbers always have a JSON form; were it ever not so, a resumed run would leave nothing.
+        // Texts and numbers always serialize. If they did not, a resumed run would not reflect.
         serde_json::to_value(self).ok()
     }
 
-    /// What another process left of it; none where the run had no part, or of a version that kept it otherwise.
+    /// Parses the form of the run's state. `None` without a part, or for one of an incompatible version.
     pub(crate) fn of_state(state: &Map<String, Value>) -> Option<Self> {
         Self::deserialize(state.get(MEMORY)?).ok()
     }
 
-    /// Reflects on the run that is over. Fails nothing. `tool_calls` are those that this process made.
+    /// Reflects on the ended run. Never fails. `tool_calls` counts the calls of this process.
     pub(crate) async fn reflect(
         &self,
         context: &RunContext,
@@ -107,7 +107,7 @@ impl Remembering {
     }
 }
 
-/// Calls of tools in a conversation: also those of the processes before. What precedes a run are texts.
+/// Returns the number of tool calls in a conversation, including those of earlier processes. Turns before a run are texts.
 fn calls_in(turns: &[Turn]) -> u32 {
     let parts = turns.iter().flat_map(|turn| &turn.parts);
     let calls = parts.filter(|part| matches!(part, Part::ToolCall { .. })).count();

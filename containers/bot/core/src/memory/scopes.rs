@@ -1,8 +1,7 @@
-//! The scopes of one run: those that apply to it and that its user may read (bot supplement section 7.2, rows
-//! `memory:read` and `memory:write`).
+//! The scopes of one run: those that apply to it and that its user may read (docs/reference/configuration.md#policy).
 //!
-//! Who may read a user's, channel's or repository's memory may also write it; for the organization's, which everybody
-//! reads, the channel's visibility decides at the writing (`ars_memory::reflection`).
+//! A user that may read a user's, channel's or repository's memory may also write it. For the organization's memory the
+//! channel's visibility decides at the write (`ars_memory::reflection`).
 
 use ars_auth::{
     Actor,
@@ -12,10 +11,10 @@ use ars_memory::Scopes;
 use ars_types::Visibility;
 use serde::{Deserialize, Serialize};
 
-/// What permits reading.
+/// The action of reading.
 const READ: &str = "memory:read";
 
-/// Where a run takes place.
+/// The place of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Place<'a> {
     /// The organization, if it is configured.
@@ -38,7 +37,7 @@ pub struct RunScopes {
 }
 
 impl RunScopes {
-    /// Those that this user may read. The actor has its configured grants.
+    /// Returns the scopes that this user may read. The actor has its configured grants.
     pub fn permitted(place: &Place<'_>, actor: &Actor) -> Self {
         let Place { organization, repository, channel, visibility } = *place;
         let if_permitted = |name: &str, resource: Resource<'_>| {
@@ -53,7 +52,7 @@ impl RunScopes {
         }
     }
 
-    /// Their inputs.
+    /// Returns their inputs.
     pub fn view(&self) -> Scopes<'_> {
         Scopes {
             organization: self.organization.as_deref(),
@@ -86,21 +85,21 @@ mod tests {
     }
 
     #[test]
-    fn a_channels_memory_is_its_members_and_a_public_ones_everybodys() {
+    fn private_channel_scope_requires_membership() {
         assert_eq!(keys(&[], &[], Visibility::Public), ["org:acme", "channel:C1", "user:slack:ann"]);
         assert_eq!(keys(&["C1"], &[], Visibility::Private), ["org:acme", "channel:C1", "user:slack:ann"]);
         assert_eq!(keys(&["C2"], &[], Visibility::Private), ["org:acme", "user:slack:ann"]);
     }
 
     #[test]
-    fn a_repositorys_memory_is_for_those_whose_grants_list_it() {
+    fn repository_scope_requires_a_grant() {
         let expected = ["org:acme", "repo:acme/app", "user:slack:ann"];
         assert_eq!(keys(&[], &["acme/app"], Visibility::Machine), expected);
         assert_eq!(keys(&[], &["acme/site"], Visibility::Machine), ["org:acme", "user:slack:ann"]);
     }
 
     #[test]
-    fn what_the_run_does_not_have_is_no_scope() {
+    fn absent_places_have_no_scope() {
         let place =
             Place { organization: None, repository: None, channel: "cli:x", visibility: Visibility::Machine };
         let scopes = RunScopes::permitted(&place, &Actor::cli_local());

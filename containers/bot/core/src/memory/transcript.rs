@@ -1,8 +1,7 @@
-//! A run's conversation as it is reflected on.
+//! The conversation of a run in the form it is reflected on.
 //!
-//! What tools answered is left out: it is the text of strangers, pages above all, and a page that asks to be remembered
-//! must not be heard. What the agent made of it, it says itself. What memory said is left out too, where the agent
-//! quotes it. Nothing of the system prompt is here.
+//! Tool results are left out, because a web page must not write memory. The agent's own text includes its conclusions
+//! from them. Quotations of memory and the system prompt are left out too.
 
 use ars_agent::{Part, Role, Turn};
 use ars_events::{Redactor, cap};
@@ -12,14 +11,14 @@ use ars_memory::{
 };
 use ars_wire::memory::MemoryRecord;
 
-/// Characters of a call: enough to see what was done.
+/// Maximum characters of a call, enough to recognize it.
 const MAX_CALL_CHARS: usize = 300;
-/// Characters of a record that make its text in an answer a quotation: shorter ones stand there by accident.
+/// Minimum characters of a quoted record in an answer, because shorter ones match by accident.
 const MIN_QUOTED_CHARS: usize = 16;
-/// Stands for a quotation.
+/// Replaces a quotation.
 const QUOTED: &str = "[a note]";
 
-/// What was said, oldest first, without secrets. Each part is looked at when it is asked for.
+/// Returns the redacted parts of the conversation lazily, oldest first.
 pub(super) fn said<'a>(
     turns: &'a [Turn],
     recalled: &'a [MemoryRecord],
@@ -38,7 +37,7 @@ fn of_part(role: Role, part: &Part, recalled: &[MemoryRecord], redactor: &Redact
             (Speaker::Assistant, unquoted(redactor.clean(text, usize::MAX), recalled))
         }
         (Part::ToolCall { name, input, .. }, _) => {
-            // Cleaned whole: half a secret has no shape.
+            // Redacted before the cut, because a partial secret matches no pattern.
             let call = redactor.clean(&format!("{name} {input}"), usize::MAX);
             (Speaker::Call, cap(&unquoted(call, recalled), MAX_CALL_CHARS).into_owned())
         }
@@ -50,7 +49,7 @@ fn of_part(role: Role, part: &Part, recalled: &[MemoryRecord], redactor: &Redact
     (!text.trim().is_empty()).then_some(Said { by, text })
 }
 
-/// The text without the records in it, as they are or as the prompt showed them.
+/// Returns the text without the records in it, in their original or prompt form.
 fn unquoted(mut text: String, recalled: &[MemoryRecord]) -> String {
     for record in recalled {
         for quoted in [record.text.trim().to_owned(), inert(&record.text)] {
@@ -62,13 +61,13 @@ fn unquoted(mut text: String, recalled: &[MemoryRecord]) -> String {
     text
 }
 
-/// What the user said, one text after the other.
+/// Returns the user's texts, joined.
 pub(super) fn asked(turns: &[Turn]) -> String {
     let turns = turns.iter().filter(|turn| turn.role == Role::User);
     turns.flat_map(|turn| &turn.parts).filter_map(prose).collect::<Vec<_>>().join("\n")
 }
 
-/// A part's prose.
+/// Returns a part's text.
 pub(super) fn prose(part: &Part) -> Option<&str> {
     match part {
         Part::Text { text, .. } => Some(text),

@@ -1,10 +1,9 @@
-//! What was changed at run time, over the configuration file (bot supplement section 12.3).
+//! Run-time overrides of the configuration file (docs/reference/configuration.md#layers).
 //!
-//! The document is loaded when the process starts and held here, so that a request waits for no store. It is looked
-//! for again and again: a store that was down comes back, and other processes make changes too. A change is made to a
-//! copy, saved under the version it was made to, and only then in force. When somebody else's change came first,
-//! theirs is loaded and this one made again to it, once. Not here: what a change may be (`ars_settings`), who may
-//! make one (`ars_auth::policy`), and the commands that do.
+//! The document is loaded at start and cached, so that a request waits for no store. It is polled, because a store may
+//! recover and other processes change it too. A change applies to a copy, is saved by compare-and-swap, and only then
+//! takes effect. After a conflict the newer document is loaded and the change applied to it, once. Not here: valid
+//! changes (`ars_settings`), permissions (`ars_auth::policy`), and the commands.
 
 #[cfg(test)]
 mod tests;
@@ -17,62 +16,61 @@ use ars_wire::config::OVERRIDES;
 use tokio::sync::{Mutex, watch};
 use tokio_util::sync::CancellationToken;
 
-/// How often a change is made to what is newest: again when somebody else's came first, but not forever.
+/// Maximum attempts of a change, one of them after a conflict.
 const ATTEMPTS: usize = 2;
-/// Between two looks at the store, and the longest that one may take: how late a change of another process is in force
-/// here (bot supplement section 12.3 fixes no figure).
+/// Interval between two polls of the store and timeout of each, which bounds the delay of another process's change.
 const REFRESH_EVERY: Duration = Duration::from_secs(30);
 
 /// The overrides in force.
 pub struct Overrides {
     documents: Arc<dyn Documents>,
     held: watch::Sender<Held>,
-    /// Held while a change is made or looked for, so that those of this process do not race each other.
+    /// Locked during a change or a poll, so that those of this process do not race.
     changing: Mutex<()>,
 }
 
-/// The document as last seen.
+/// The last known document.
 #[derive(Clone, Default)]
 struct Held {
     scopes: Arc<Scopes>,
     version: u64,
 }
 
-/// Why the overrides cannot be loaded.
+/// The reason for a failed load.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// The store has not answered in time.
+    /// The store did not answer in time.
     #[error("the store has not said in time what the overrides are")]
     Late,
-    /// The store does not say.
+    /// The store failed.
     #[error("the overrides cannot be loaded")]
     Store(#[source] StoreError),
-    /// What it says is not an overrides document.
+    /// The document is not a valid overrides document.
     #[error("the overrides cannot be read")]
     Malformed(#[source] Fault),
 }
 
-/// Why a change is not in force.
+/// The reason for a rejected change.
 #[derive(Debug, thiserror::Error)]
 pub enum ChangeError {
-    /// It is not one that can be made.
+    /// The change is invalid.
     #[error("the change is refused")]
     Refused(#[source] Fault),
-    /// The store does not take it, or what it holds cannot be read.
+    /// The store rejected the change, or its document is invalid.
     #[error("the overrides are unavailable")]
     Unavailable(#[source] LoadError),
-    /// Others' changes came first, more than once.
+    /// Other writers' changes came first, more than once.
     #[error("others are changing the overrides")]
     Conflict,
 }
 
 impl Overrides {
-    /// With nothing in force before the store was asked.
+    /// Overrides without a document until the first load.
     pub fn new(documents: Arc<dyn Documents>) -> Self {
         Self { documents, held: watch::Sender::default(), changing: Mutex::new(()) }
     }
 
-    /// Asks the store what is newest. What is in force stays so when it does not say, or not within `patience`.
+    /// Loads the newest document. The current one stays in effect if the store fails or exceeds `patience`.
     pub async fn refresh(&self, patience: Duration) -> Result<(), LoadError> {
         let refreshing = async {
             let _one_at_a_time = self.changing.lock().await;
@@ -87,7 +85,7 @@ impl Overrides {
         tokio::time::timeout(patience, refreshing).await.unwrap_or(Err(LoadError::Late))
     }
 
-    /// Asks again and again until `end` fires. Says when that begins to fail and when it works again.
+    /// Polls until `end` fires. Logs when polling starts to fail and when it recovers.
     pub async fn keep_current(&self, end: CancellationToken) {
         let mut is_failing = false;
         while end.run_until_cancelled(tokio::time::sleep(REFRESH_EVERY)).await.is_some() {
@@ -104,12 +102,12 @@ impl Overrides {
         }
     }
 
-    /// What is in force. Waits for nobody.
+    /// Returns the overrides in effect, without waiting.
     pub fn current(&self) -> Arc<Scopes> {
         Arc::clone(&self.held.borrow().scopes)
     }
 
-    /// Makes a change and saves it; answers what is in force then. `change` may be asked again, of a newer document.
+    /// Makes a change and saves it. Returns the overrides in effect afterwards. `change` may run again on a newer document.
     pub async fn change(
         &self,
         change: impl Fn(&Scopes) -> Result<Scopes, Fault> + Send,

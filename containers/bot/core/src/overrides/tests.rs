@@ -1,4 +1,4 @@
-//! Overrides over a store that other processes write to as well.
+//! Overrides over a store with other writers.
 
 use std::sync::Mutex as StdMutex;
 
@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// Of a store that answers.
+/// Timeout for a store that answers.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// One document, compared and swapped as the store does; it can be written to behind a writer's back, and go away.
+/// One document with compare-and-swap, as in the store. Tests can write to it concurrently, or make it unavailable.
 #[derive(Default)]
 struct Shared {
     held: StdMutex<Document>,
-    /// What others put just before the next replacements of ours, one each.
+    /// Documents that other writers put just before our next replacements, one each.
     others: StdMutex<Vec<Value>>,
     is_down: StdMutex<bool>,
 }
@@ -44,7 +44,7 @@ impl Documents for Shared {
     async fn newest(&self, key: &str) -> Result<Document, StoreError> {
         assert_eq!(key, "overrides");
         self.reach()?;
-        // Others get a turn, as over a network.
+        // Yields to others, as a network would.
         tokio::task::yield_now().await;
         Ok(self.held.lock().unwrap().clone())
     }
@@ -88,7 +88,7 @@ fn unasked(shared: &Arc<Shared>) -> Overrides {
     Overrides::new(Arc::<Shared>::clone(shared))
 }
 
-/// Runs the looking-around until something else is in force.
+/// Polls until other overrides are in effect.
 async fn changed(overrides: &Overrides) -> Arc<Scopes> {
     let mut held = overrides.held.subscribe();
     let end = CancellationToken::new();
@@ -100,7 +100,7 @@ async fn changed(overrides: &Overrides) -> Arc<Scopes> {
 }
 
 #[tokio::test]
-async fn a_change_is_in_force_once_it_is_saved_and_found_by_the_next_process() {
+async fn saved_change_reaches_the_next_process() {
     let shared = Arc::new(Shared::default());
     let overrides = over(&shared).await;
     assert_eq!(*overrides.current(), Scopes::default());
@@ -111,7 +111,7 @@ async fn a_change_is_in_force_once_it_is_saved_and_found_by_the_next_process() {
 }
 
 #[tokio::test]
-async fn of_two_writers_who_race_neither_loses_its_change() {
+async fn racing_writers_both_succeed() {
     let shared = Arc::new(Shared::default());
     let (one, two) = (over(&shared).await, over(&shared).await);
     let (first, second) = tokio::join!(
@@ -138,7 +138,7 @@ async fn changes_of_one_process_wait_for_each_other() {
 }
 
 #[tokio::test]
-async fn a_second_conflict_is_given_up_and_what_others_wrote_is_in_force() {
+async fn second_conflict_is_an_error() {
     let shared = Arc::new(Shared::default());
     let overrides = over(&shared).await;
     *shared.others.lock().unwrap() = vec![of_user("U3", "review"), of_user("U2", "review")];
@@ -149,7 +149,7 @@ async fn a_second_conflict_is_given_up_and_what_others_wrote_is_in_force() {
 }
 
 #[tokio::test]
-async fn what_could_not_be_saved_was_never_in_force() {
+async fn unsaved_change_never_takes_effect() {
     let shared = Arc::new(Shared::default());
     let overrides = over(&shared).await;
     let refused = overrides.change(set(Target::User(""), "coding")).await;
@@ -162,7 +162,7 @@ async fn what_could_not_be_saved_was_never_in_force() {
 }
 
 #[tokio::test]
-async fn a_document_that_is_none_is_not_taken_for_one_nor_written_over() {
+async fn invalid_document_is_never_overwritten() {
     let shared = Arc::new(Shared::default());
     let overrides = over(&shared).await;
     shared.write(json!({ "channels": { "C1": { "agent": "hunter2 hunter2" } } }));
@@ -174,7 +174,7 @@ async fn a_document_that_is_none_is_not_taken_for_one_nor_written_over() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_store_that_was_down_at_the_start_is_asked_again_until_it_answers() {
+async fn failed_first_load_is_retried() {
     let shared = Arc::new(Shared::default());
     shared.write(of_user("U1", "coding"));
     *shared.is_down.lock().unwrap() = true;
@@ -188,21 +188,21 @@ async fn a_store_that_was_down_at_the_start_is_asked_again_until_it_answers() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_another_process_changed_is_in_force_here_within_the_interval() {
+async fn foreign_change_applies_within_the_interval() {
     let shared = Arc::new(Shared::default());
     let (here, there) = (over(&shared).await, over(&shared).await);
     there.change(set(Target::User("U1"), "review")).await.unwrap();
     let began = tokio::time::Instant::now();
     assert_eq!(changed(&here).await, there.current());
     assert!(began.elapsed() <= REFRESH_EVERY + PATIENCE);
-    // A change made here is made to theirs, and is not undone by a look at the store.
+    // A local change is based on theirs, and a poll does not undo it.
     here.change(set(Target::Channel("C1"), "coding")).await.unwrap();
     here.refresh(PATIENCE).await.unwrap();
     assert_eq!((here.current().users.len(), here.current().channels.len()), (1, 1));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_store_that_fails_or_says_nothing_takes_nothing_out_of_force() {
+async fn failed_poll_keeps_the_overrides() {
     let shared = Arc::new(Shared::default());
     shared.write(of_user("U1", "coding"));
     let overrides = over(&shared).await;

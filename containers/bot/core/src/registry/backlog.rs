@@ -1,14 +1,14 @@
-//! A bounded stretch of a run's events: the newest ones, and the head that says what the run is about.
+//! A bounded backlog of a run's events: the newest ones, and a protected head (docs/reference/limits.md#runs).
 //!
-//! Bounds from bot supplement section 11.1. Memory never grows with the length of a run.
+//! Memory never grows with the length of a run.
 
 use std::{collections::VecDeque, sync::Arc};
 
-/// Most events kept.
+/// Maximum events kept.
 const MAX_EVENTS: usize = 5000;
-/// Most bytes of event JSON kept.
+/// Maximum bytes of event JSON kept.
 const MAX_BYTES: usize = 4 << 20;
-/// Most bytes of the protected head: the input, the context and what the run runs with are never trimmed within it.
+/// Maximum bytes of the protected head: input, context and `run_meta` events within it are never evicted.
 const MAX_HEAD_BYTES: usize = 512 << 10;
 
 /// One kept event.
@@ -20,7 +20,7 @@ pub struct Kept {
     pub json: Arc<str>,
 }
 
-/// What is kept of a run's events.
+/// The kept events of a run.
 #[derive(Debug, Default)]
 pub struct Backlog {
     head: Vec<Kept>,
@@ -31,7 +31,7 @@ pub struct Backlog {
 }
 
 impl Backlog {
-    /// Adds the next event. Leading events belong to the protected head until one that does not.
+    /// Adds the next event. Leading head events are protected, up to the first event of another kind.
     pub fn push(&mut self, event: Kept, belongs_to_head: bool) {
         let size = event.json.len();
         self.head_closed |= !belongs_to_head || self.head_bytes + size > MAX_HEAD_BYTES;
@@ -42,7 +42,7 @@ impl Backlog {
         }
         self.tail_bytes += size;
         self.tail.push_back(event);
-        // The newest event stays whatever its size.
+        // The newest event stays regardless of its size.
         while self.tail.len() > 1
             && (self.len() > MAX_EVENTS || self.head_bytes + self.tail_bytes > MAX_BYTES)
         {
@@ -52,14 +52,14 @@ impl Backlog {
         }
     }
 
-    /// Everything kept after `seq`, in order.
+    /// Returns the kept events after `seq`, in order.
     pub fn after(&self, seq: u64) -> impl Iterator<Item = &Kept> {
         let head_from = self.head.partition_point(|event| event.seq <= seq);
         let tail_from = self.tail.partition_point(|event| event.seq <= seq);
         self.head[head_from..].iter().chain(self.tail.range(tail_from..))
     }
 
-    /// Events kept.
+    /// Returns the number of kept events.
     pub fn len(&self) -> usize {
         self.head.len() + self.tail.len()
     }
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_events_go_first_but_never_the_head() {
+    fn oldest_events_are_evicted_except_the_head() {
         let mut backlog = Backlog::default();
         backlog.push(event(1, 10), true);
         for seq in 2..=MAX_EVENTS as u64 + 5 {
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_goes_on_after_the_last_seq_it_saw() {
+    fn reader_continues_after_its_seq() {
         let mut backlog = Backlog::default();
         backlog.push(event(1, 1), true);
         backlog.push(event(2, 1), true);

@@ -1,4 +1,4 @@
-//! The ledger's end of a run: what it has not seen yet, and the ways a stop gets in from there.
+//! The ledger's access to a run: unflushed events, and stops from the ledger.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use ars_types::StopMode;
 
 use super::{Registry, backlog::Kept, run::Run};
 
-/// One run, as the ledger's flush sees it.
+/// One run, for the ledger's flush.
 pub struct Feed {
     run: Arc<Run>,
     registry: Registry,
@@ -17,17 +17,17 @@ impl Feed {
         Self { run, registry }
     }
 
-    /// Events after `seq` that are still kept.
+    /// Returns the kept events after `seq`.
     pub fn after(&self, seq: u64) -> Vec<Kept> {
         self.run.lock().backlog.after(seq).cloned().collect()
     }
 
-    /// Passes on a stop that reached the ledger; whoever asked is not known here. The same mode again changes nothing.
+    /// Applies a stop from the ledger, without an actor. A repeated mode changes nothing.
     pub fn ask_stop(&self, mode: StopMode) {
         self.registry.ask_stop(&self.run, mode, None);
     }
 
-    /// Ends the run's work at once, without a word in its stream: it is somebody else's now.
+    /// Cancels the run's work without an event, because another process owns it.
     pub fn abort(&self) {
         self.run.abort();
     }

@@ -1,8 +1,7 @@
-//! The run registry: every run of this process, live and just finished (bot supplement section 11.1).
+//! The run registry: every run of this process, live and recently finished (docs/reference/runs.md#registry).
 //!
-//! It numbers events, makes them safe to show, keeps a bounded backlog, and lets any number of viewers follow
-//! at their own pace: a viewer reads the backlog, so a slow one costs nothing and delays nobody.
-//! Not here: durable history (`history`), HTTP.
+//! It numbers events, redacts them, keeps a bounded backlog, and serves any number of viewers. A viewer reads the backlog
+//! at its own pace, so a slow one delays no other. Not here: durable history (`history`), HTTP.
 
 mod backlog;
 mod feed;
@@ -27,19 +26,19 @@ pub use subscription::{Frame, Subscription};
 use ars_bot_ports::{Clock, Randomness};
 use run::Run;
 
-/// How long a finished run stays, so that its viewers see the end (bot supplement section 11.1).
+/// Retention of a finished run, so that its viewers receive the end.
 const FINISHED_STAY_MS: i64 = 60_000;
-/// Index changes a slow index viewer may fall behind before it is told to start over.
+/// Index changes a slow viewer may lag behind before it has to start over.
 const INDEX_BACKLOG: usize = 256;
-/// Random bytes in a capability token (bot supplement section 11.1).
+/// Random bytes in a capability token.
 const TOKEN_BYTES: usize = 32;
 /// Random bytes in a run's id, a UUID.
 const ID_BYTES: usize = 16;
 
-/// What is known of a run when it is created.
+/// The facts of a run at its creation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunFacts {
-    /// What it is about, for lists.
+    /// Its label in lists.
     pub label: String,
     /// The agent.
     pub agent: String,
@@ -68,14 +67,14 @@ pub enum IndexChange {
     Removed(RunId),
 }
 
-/// What became of a request to stop a run.
+/// The result of a stop request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopOutcome {
-    /// The run was told.
+    /// The run received the stop.
     Stopping,
     /// It had already finished.
     Finished,
-    /// There is no such run here, or the token does not open it.
+    /// No such run exists here, or the token is wrong.
     Unknown,
 }
 
@@ -89,7 +88,7 @@ struct Inner {
     clock: Arc<dyn Clock>,
     redactor: Arc<Redactor>,
     randomness: Randomness,
-    /// By id, so that the order of what is done to all of them does not change from process to process.
+    /// By id, so that the order of operations on all runs is deterministic.
     runs: Mutex<BTreeMap<RunId, Arc<Run>>>,
     index: broadcast::Sender<IndexChange>,
 }
@@ -100,30 +99,30 @@ impl Registry {
         Self::drawing_from(Randomness::default(), clock, redactor)
     }
 
-    /// An empty registry whose ids and tokens come from this source.
+    /// An empty registry that draws ids and tokens from this source.
     pub fn drawing_from(randomness: Randomness, clock: Arc<dyn Clock>, redactor: Arc<Redactor>) -> Self {
         let (index, _) = broadcast::channel(INDEX_BACKLOG);
         Self { inner: Arc::new(Inner { clock, redactor, randomness, runs: Mutex::default(), index }) }
     }
 
-    /// A new run's id.
+    /// Returns a new run's id.
     pub fn mint(&self) -> RunId {
         mint_id(&self.inner.randomness)
     }
 
-    /// Creates a run; its events are published through the handle.
+    /// Creates a run. Its events are published through the handle.
     ///
-    /// Fails only when the operating system has no randomness to give.
+    /// # Errors
+    /// The operating system has no randomness.
     pub fn create(&self, id: RunId, facts: RunFacts) -> Result<RunHandle, getrandom::Error> {
         let origin = Origin { started_at: self.inner.clock.now(), ..Origin::default() };
         self.restore(id, facts, origin)
     }
 
-    /// Puts a run back that another process began: its events keep their seqs, and what follows goes on behind them. The
-    /// token that its viewers have stays good.
+    /// Restores a run of another process. Its events keep their seqs and later ones follow them, and its token stays valid.
     ///
-    /// What the other process showed and the ledger never had is gone, and its numbers go to other events: a viewer that
-    /// comes back from there goes on behind what was stored (docs/decisions/0011).
+    /// Events that the other process published but the ledger never received are lost, and their seqs are reused. A viewer
+    /// of such events continues after the stored ones (docs/decisions/0011).
     pub fn restore(&self, id: RunId, facts: RunFacts, origin: Origin) -> Result<RunHandle, getrandom::Error> {
         let token = origin.token.clone().filter(|token| is_token(token));
         let token = token.map_or_else(|| self.mint_token(), Ok)?;
@@ -133,7 +132,7 @@ impl Registry {
         Ok(RunHandle::new(run, self.clone()))
     }
 
-    /// Removes a run that is another process's now: its viewers' streams end, and they find it there.
+    /// Removes a run that another process owns. Its viewers' streams end, and they reconnect there.
     pub fn forget(&self, id: &RunId) {
         let removed = self.lock().remove(id);
         if let Some(run) = removed {
@@ -142,17 +141,17 @@ impl Registry {
         }
     }
 
-    /// A run's state now, for whoever was let in by other means than the run's token.
+    /// Returns a run's current state, for a caller authorized by other means than the run's token.
     pub fn get(&self, id: &RunId) -> Option<LiveRun> {
         self.find(id).map(|run| run.view())
     }
 
-    /// A run's state now, opened by its capability token. A wrong token and an unknown run look alike.
+    /// Returns a run's current state, authorized by its capability token. A wrong token equals an unknown run.
     pub fn open(&self, id: &RunId, token: &str) -> Option<LiveRun> {
         self.authorized(id, token).map(|run| run.view())
     }
 
-    /// Every run of this process, newest first.
+    /// Returns every run of this process, newest first.
     pub fn list(&self) -> Vec<LiveRun> {
         self.evict();
         let mut runs: Vec<LiveRun> = self.lock().values().map(|run| run.view()).collect();
@@ -160,27 +159,27 @@ impl Registry {
         runs
     }
 
-    /// Follows a run's events after `after_seq`, opened by its capability token.
+    /// Subscribes to a run's events after `after_seq`, authorized by its capability token.
     pub fn subscribe(&self, id: &RunId, token: &str, after_seq: u64) -> Option<Subscription> {
         self.authorized(id, token).map(|run| Subscription::new(run, after_seq))
     }
 
-    /// Follows changes of the index.
+    /// Subscribes to changes of the index.
     pub fn subscribe_index(&self) -> broadcast::Receiver<IndexChange> {
         self.inner.index.subscribe()
     }
 
-    /// Asks a run to stop, opened by its capability token; such a stop carries no actor.
+    /// Stops a run, authorized by its capability token. Such a stop carries no actor.
     pub fn stop_with_token(&self, id: &RunId, token: &str, mode: StopMode) -> StopOutcome {
         self.authorized(id, token).map_or(StopOutcome::Unknown, |run| self.ask_stop(&run, mode, None))
     }
 
-    /// Asks a run to stop on behalf of an actor that was let in by other means.
+    /// Stops a run on behalf of an authorized actor.
     pub fn stop(&self, id: &RunId, mode: StopMode, actor: Actor) -> StopOutcome {
         self.find(id).map_or(StopOutcome::Unknown, |run| self.ask_stop(&run, mode, Some(actor)))
     }
 
-    /// Asks every live run to stop, as the process does before it exits.
+    /// Stops every live run, before the process exits.
     pub fn stop_all(&self, mode: StopMode, actor: &Actor) {
         let runs: Vec<_> = self.lock().values().cloned().collect();
         for run in runs {
@@ -205,14 +204,14 @@ impl Registry {
         self.lock().get(id).cloned()
     }
 
-    /// Keeps what reflecting on a run cost, for as long as the run stays.
+    /// Sets the cost of a run's reflection, as long as the run is kept.
     pub(crate) fn reflected(&self, id: &RunId, microusd: u64) {
         if let Some(run) = self.find(id) {
             run.lock().reflection_cost = Some(microusd);
         }
     }
 
-    /// Lazy: a finished run leaves when somebody looks after its stay is over. A live run never leaves.
+    /// Evicts expired finished runs at each access. A live run is never evicted.
     fn evict(&self) {
         let now = self.inner.clock.now();
         let mut gone = Vec::new();
@@ -229,7 +228,7 @@ impl Registry {
     }
 
     fn changed(&self, change: IndexChange) {
-        // Nobody watching the index is the usual case.
+        // An index without viewers is the usual case.
         drop(self.inner.index.send(change));
     }
 
@@ -248,10 +247,10 @@ impl Registry {
 }
 
 fn mint_id(randomness: &Randomness) -> RunId {
-    // A hyphenated UUID is 36 characters of the run id's alphabet; the loop is never taken twice.
+    // A hyphenated UUID is always a valid run id, so the loop runs once.
     loop {
         let drawn: Result<[u8; ID_BYTES], _> = randomness.bytes();
-        // Without randomness there is no id; `new_v4` ends the task with its own word on that.
+        // Without randomness there is no id, and `new_v4` panics with its own message.
         let id = drawn.map_or_else(
             |_| uuid::Uuid::new_v4(),
             |bytes| uuid::Builder::from_random_bytes(bytes).into_uuid(),
@@ -262,7 +261,7 @@ fn mint_id(randomness: &Randomness) -> RunId {
     }
 }
 
-/// Whether a stored token is one of ours.
+/// Returns whether a stored token has the form of a capability token.
 fn is_token(token: &str) -> bool {
     token.len() == 2 * TOKEN_BYTES && token.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }

@@ -12,54 +12,54 @@ use super::{
     backlog::{Backlog, Kept},
 };
 
-/// A run's state at one moment.
+/// A snapshot of a run's state.
 #[derive(Debug, Clone)]
 pub struct LiveRun {
     /// The run.
     pub id: RunId,
-    /// What was known at its creation.
+    /// The facts of its creation.
     pub facts: RunFacts,
-    /// Its capability token: for links on gated pages only.
+    /// Its capability token, for links on gated pages only.
     pub token: String,
     /// When it was created.
     pub started_at: UnixMillis,
     /// When and how it finished.
     pub finished: Option<(UnixMillis, RunStatus)>,
-    /// What it cost, in millionths of a dollar, once that is known.
+    /// Its cost in millionths of a dollar, once known.
     pub cost: Option<u64>,
-    /// What reflecting on it cost afterwards, if it was reflected on.
+    /// The cost of its reflection, if it had one.
     pub reflection_cost: Option<u64>,
     /// When it was sealed, and whether its reply was delivered.
     pub sealed: Option<(UnixMillis, Option<bool>)>,
     /// Its final record is being written, or is written.
     pub is_recording: bool,
-    /// How it was asked to stop.
+    /// The requested stop.
     pub stop: Option<StopMode>,
-    /// Events published.
+    /// The number of published events.
     pub event_count: u64,
-    /// Kept events' JSON, in order.
+    /// The JSON of the kept events, in order.
     pub events: Vec<Arc<str>>,
 }
 
-/// What is there of a run before its driver begins.
+/// The initial state of a run.
 #[derive(Clone, Default)]
 pub struct Origin {
-    /// Its capability token, with which its viewers come back; a new one when nothing.
+    /// Its capability token, or `None` for a new one.
     pub token: Option<String>,
     /// When it was created.
     pub started_at: UnixMillis,
     /// Its events so far: seq and JSON, in order.
     pub events: Vec<Kept>,
-    /// How it was asked to stop.
+    /// The requested stop.
     pub stop: Option<StopMode>,
-    /// Another process began it, and may have shown more than these events.
+    /// Another process began it, and may have published more than these events.
     pub is_restored: bool,
 }
 
-/// How a run is asked to stop.
+/// The stop signals of a run.
 #[derive(Debug, Clone)]
 pub struct Stops {
-    /// Fires on a soft stop, and also on a hard one.
+    /// Fires on a soft and on a hard stop.
     pub soft: CancellationToken,
     /// Fires on a hard stop.
     pub hard: CancellationToken,
@@ -73,9 +73,9 @@ pub(super) struct Run {
     redactor: Arc<Redactor>,
     stops: Stops,
     state: Mutex<State>,
-    /// Counts changes; every viewer waits on it.
+    /// Counts changes. Every viewer waits for it.
     changes: watch::Sender<u64>,
-    /// Who is told at each so many events.
+    /// Notified at each multiple of a number of events.
     nudge: OnceLock<(u64, Arc<Notify>)>,
 }
 
@@ -83,9 +83,9 @@ pub(super) struct Run {
 pub(super) struct State {
     pub(super) backlog: Backlog,
     pub(super) last_seq: u64,
-    /// Where it went on here, if another process began it: its events up to this one are stored.
+    /// The last stored seq of a restored run.
     restored_at: Option<u64>,
-    /// The furthest that a viewer had come who left this process.
+    /// The highest position of a viewer that disconnected from this process.
     left_at: u64,
     pub(super) finished: Option<(UnixMillis, RunStatus)>,
     cost: Option<u64>,
@@ -93,15 +93,15 @@ pub(super) struct State {
     pub(super) sealed: Option<(UnixMillis, Option<bool>)>,
     is_recording: bool,
     stop: Option<StopMode>,
-    /// It is another process's now.
+    /// Another process owns it.
     pub(super) is_gone: bool,
 }
 
 impl State {
-    /// Where a viewer is, who says that it was shown everything up to `seq`.
+    /// Returns the position of a viewer that reports everything up to `seq` as received.
     ///
-    /// A position ahead of what was stored when the run went on here, which no viewer left this process with, comes from
-    /// the process before: what it showed beyond is gone, and its numbers are other events' now (docs/decisions/0011).
+    /// A position beyond the stored events of a restored run that no viewer left this process with comes from the previous
+    /// process. Its events beyond the stored ones are lost, and their seqs reused (docs/decisions/0011).
     pub(super) fn position(&self, seq: u64) -> u64 {
         match self.restored_at {
             Some(stored) if seq > stored.max(self.left_at) => stored,
@@ -109,7 +109,7 @@ impl State {
         }
     }
 
-    /// A viewer leaves, having been shown everything up to `seq`.
+    /// Records the position of a viewer that disconnects.
     pub(super) fn leave(&mut self, seq: u64) {
         self.left_at = self.left_at.max(seq);
     }
@@ -183,7 +183,7 @@ impl Run {
         }
     }
 
-    /// Records the request and fires the signals; false when the run has finished. Hard never goes back to soft.
+    /// Records the stop and fires the signals. Returns `false` when the run has finished. A hard stop never becomes soft.
     pub(super) fn ask_stop(&self, mode: StopMode, actor: Option<Actor>, now: UnixMillis) -> bool {
         {
             let mut state = self.lock();
@@ -215,18 +215,18 @@ impl Run {
         }
     }
 
-    /// Stops the driver as a hard stop does, but says nothing of it.
+    /// Cancels the driver like a hard stop, without an event.
     pub(super) fn abort(&self) {
         self.fire(StopMode::Hard);
     }
 
-    /// Ends the streams of its viewers, without a word: they come back where the run is now.
+    /// Ends the streams of its viewers without an event, so that they reconnect to the run's owner.
     pub(super) fn go(&self) {
         self.lock().is_gone = true;
         self.changes.send_modify(|count| *count += 1);
     }
 
-    /// Numbers, cleans and keeps an event. After the finish only span records still count, until the seal.
+    /// Numbers, redacts and keeps an event. After the finish only span records are accepted, until the seal.
     fn publish(&self, body: EventBody, now: UnixMillis) {
         let mut state = self.lock();
         let is_span = matches!(body, EventBody::SpanStart { .. } | EventBody::SpanEnd { .. });
@@ -240,8 +240,7 @@ impl Run {
         let belongs_to_head = is_head(&body);
         let body = self.redactor.redact_event(body);
         let event = Event { body, seq: state.last_seq + 1, at: Some(now), span_id: None };
-        // An event is plain data with string keys, so it always has a JSON form; were it ever not so, the seq is
-        // not used up and the stream keeps no gap.
+        // An event has string keys and always serializes. If it did not, its seq would stay unused, without a gap.
         let Ok(json) = serde_json::to_string(&event) else { return };
         state.last_seq = event.seq;
         if let Some((every, nudge)) = self.nudge.get()
@@ -258,19 +257,19 @@ impl Run {
     }
 }
 
-/// Whether an event says what a run is about, as long as nothing else came before.
+/// Returns whether an event belongs to the head of a run, if only such events precede it.
 fn is_head(body: &EventBody) -> bool {
     matches!(body, EventBody::Input { .. } | EventBody::Context { .. } | EventBody::RunMeta { .. })
         || matches!(&body, EventBody::SpanStart { name, .. } | EventBody::SpanEnd { name, .. }
             if name == "request" || name.starts_with("dispatch."))
 }
 
-/// The same of an event that is stored already; one that a later version wrote is none.
+/// The same for a stored event. An event of an unknown kind is none.
 fn is_head_json(json: &str) -> bool {
     serde_json::from_str::<Event>(json).is_ok_and(|event| is_head(&event.body))
 }
 
-/// What the driver of a run holds. One per run: not `Clone`, so that a run is finished and sealed once.
+/// The driver's handle of a run. Not `Clone`, so that a run is finished and sealed once.
 pub struct RunHandle {
     run: Arc<Run>,
     registry: Registry,
@@ -291,42 +290,42 @@ impl RunHandle {
         &self.run.token
     }
 
-    /// Publishes an event now.
+    /// Publishes an event with the current time.
     pub fn publish(&self, body: EventBody) {
         self.run.publish(body, self.registry.now());
     }
 
-    /// Publishes an event that happened earlier, such as a stage before the run was created.
+    /// Publishes an earlier event, such as a stage before the run was created.
     pub fn publish_at(&self, body: EventBody, at: UnixMillis) {
         self.run.publish(body, at);
     }
 
-    /// Seq of the last event.
+    /// Returns the seq of the last event.
     pub fn last_seq(&self) -> u64 {
         self.run.lock().last_seq
     }
 
-    /// The run, as the ledger's flush sees it.
+    /// Returns the run's feed for the ledger's flush.
     pub fn feed(&self) -> Feed {
         Feed::new(Arc::clone(&self.run), self.registry.clone())
     }
 
-    /// Wakes `nudge` at each so many events. Once per run.
+    /// Notifies `nudge` at each multiple of a number of events. Call it once per run.
     pub fn nudge_at_each(&self, events: u64, nudge: &Arc<Notify>) {
         drop(self.run.nudge.set((events, Arc::clone(nudge))));
     }
 
-    /// How the run is asked to stop.
+    /// Returns the stop signals.
     pub fn stops(&self) -> Stops {
         self.run.stops.clone()
     }
 
-    /// Keeps what the run cost. Told before the finish, which is what viewers wait for.
+    /// Sets the run's cost. Call it before the finish, which viewers wait for.
     pub fn set_cost(&self, cost: Option<u64>) {
         self.run.lock().cost = cost;
     }
 
-    /// Marks the run finished; the first status wins.
+    /// Marks the run finished. The first status wins.
     pub fn finish(&self, status: RunStatus) {
         let now = self.registry.now();
         self.run.lock().finished.get_or_insert((now, status));
@@ -340,12 +339,12 @@ impl RunHandle {
         self.notify();
     }
 
-    /// Its final record is about to be put: no other one of this process is to begin.
+    /// Marks the final record as started, so that this process starts no other record.
     pub(crate) fn recording(&self) {
         self.run.lock().is_recording = true;
     }
 
-    /// The run's state now.
+    /// Returns the run's current state.
     pub fn view(&self) -> LiveRun {
         self.run.view()
     }

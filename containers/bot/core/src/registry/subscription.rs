@@ -1,7 +1,7 @@
 //! A viewer of one run.
 //!
-//! It remembers the last seq it was shown and reads the backlog from there, a bounded batch at a time, so it
-//! holds no queue: however slow, it costs one position.
+//! It keeps the last seq it received and reads the backlog from there, a bounded batch at a time. It has no queue, so a
+//! slow viewer costs one position.
 
 use std::sync::Arc;
 
@@ -10,17 +10,17 @@ use tokio::sync::watch;
 
 use super::run::Run;
 
-/// Frames handed out at once.
+/// Maximum frames returned at once.
 const BATCH: usize = 256;
 
-/// What a viewer is shown, in the order of bot supplement section 11.3.
+/// A frame of a viewer's stream (docs/reference/runs.md#event-stream).
 #[derive(Debug, Clone, PartialEq)]
 pub enum Frame {
-    /// Events that are no longer kept.
+    /// Evicted events.
     Elided {
-        /// First seq left out.
+        /// First evicted seq.
         from_seq: u64,
-        /// Last seq left out.
+        /// Last evicted seq.
         to_seq: u64,
     },
     /// One event.
@@ -30,21 +30,21 @@ pub enum Frame {
         /// Its JSON.
         json: Arc<str>,
     },
-    /// The agent stopped; span records may still follow.
+    /// The run finished. Span records may still follow.
     Finished {
         /// When.
         finished_at: UnixMillis,
     },
-    /// Nothing follows.
+    /// The stream's end.
     End {
         /// When the run was sealed.
         sealed_at: UnixMillis,
-        /// Whether its reply was delivered; absent when none was attempted.
+        /// Whether its reply was delivered, `None` without an attempt.
         reply_ok: Option<bool>,
     },
 }
 
-/// Follows one run.
+/// A subscription to one run.
 pub struct Subscription {
     run: Arc<Run>,
     changes: watch::Receiver<u64>,
@@ -60,7 +60,7 @@ impl Subscription {
         Self { run, changes, after, told_finished: false, ended: false }
     }
 
-    /// The next frames; waits until there are some. `None` after the end, and when the run has left this process.
+    /// Waits for the next frames. Returns `None` after the end, and when the run left this process.
     pub async fn next(&mut self) -> Option<Vec<Frame>> {
         while !self.ended {
             self.changes.borrow_and_update();

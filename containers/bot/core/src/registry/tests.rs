@@ -1,4 +1,4 @@
-//! Tests of the registry: numbering, following, stopping, and leaving.
+//! Tests of the registry: numbering, viewers, stops, and eviction.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -57,7 +57,7 @@ fn seqs(frames: &[Frame]) -> Vec<u64> {
 }
 
 #[tokio::test]
-async fn events_are_numbered_from_one_and_cleaned_of_secrets() {
+async fn events_are_numbered_and_redacted() {
     let world = world();
     let run = world.registry.create(world.registry.mint(), facts()).unwrap();
     say(&run, "a");
@@ -69,7 +69,7 @@ async fn events_are_numbered_from_one_and_cleaned_of_secrets() {
 }
 
 #[tokio::test]
-async fn a_viewer_sees_the_past_then_the_present_then_the_end_exactly_once() {
+async fn viewer_sees_each_event_once() {
     let world = world();
     let run = world.registry.create(world.registry.mint(), facts()).unwrap();
     let token = run.view().token;
@@ -91,7 +91,7 @@ async fn a_viewer_sees_the_past_then_the_present_then_the_end_exactly_once() {
 }
 
 #[tokio::test]
-async fn a_viewer_resumes_after_the_last_event_it_saw() {
+async fn viewer_resumes_after_its_last_event() {
     let world = world();
     let run = world.registry.create(world.registry.mint(), facts()).unwrap();
     for text in ["a", "b", "c"] {
@@ -103,7 +103,7 @@ async fn a_viewer_resumes_after_the_last_event_it_saw() {
 }
 
 #[tokio::test]
-async fn a_viewer_that_fell_behind_is_told_what_it_missed() {
+async fn lagging_viewer_receives_the_gap() {
     let world = world();
     let run = world.registry.create(world.registry.mint(), facts()).unwrap();
     for _ in 0..5002 {
@@ -116,7 +116,7 @@ async fn a_viewer_that_fell_behind_is_told_what_it_missed() {
 }
 
 #[tokio::test]
-async fn a_wrong_token_and_an_unknown_run_open_nothing() {
+async fn wrong_token_and_unknown_run_are_equal() {
     let world = world();
     let run = world.registry.create(world.registry.mint(), facts()).unwrap();
     let other = RunId::parse("nobody").unwrap();
@@ -131,7 +131,7 @@ async fn a_wrong_token_and_an_unknown_run_open_nothing() {
 }
 
 #[tokio::test]
-async fn a_soft_stop_may_become_hard_and_never_goes_back() {
+async fn hard_stop_never_becomes_soft() {
     let world = world();
     let run = world.registry.create(world.registry.mint(), facts()).unwrap();
     let stops = run.stops();
@@ -147,7 +147,7 @@ async fn a_soft_stop_may_become_hard_and_never_goes_back() {
 }
 
 #[tokio::test]
-async fn after_the_finish_only_span_records_count_and_after_the_seal_nothing() {
+async fn finished_run_accepts_spans_until_the_seal() {
     let world = world();
     let run = world.registry.create(world.registry.mint(), facts()).unwrap();
     run.finish(RunStatus::Completed);
@@ -165,7 +165,7 @@ async fn after_the_finish_only_span_records_count_and_after_the_seal_nothing() {
 }
 
 #[tokio::test]
-async fn a_finished_run_leaves_after_its_stay_and_a_live_one_never() {
+async fn only_finished_runs_are_evicted() {
     let world = world();
     let (done, live) = (
         world.registry.create(world.registry.mint(), facts()).unwrap(),
@@ -185,7 +185,7 @@ async fn a_finished_run_leaves_after_its_stay_and_a_live_one_never() {
 }
 
 #[tokio::test]
-async fn viewers_of_a_run_that_another_process_has_are_let_go_after_what_was_said() {
+async fn streams_of_a_forgotten_run_end() {
     let World { registry, .. } = world();
     let run = registry.create(RunId::parse("r1").unwrap(), facts()).unwrap();
     let token = run.view().token;
@@ -197,7 +197,7 @@ async fn viewers_of_a_run_that_another_process_has_are_let_go_after_what_was_sai
 }
 
 #[test]
-fn a_run_put_back_is_opened_by_the_token_it_had_and_by_no_other_text() {
+fn restored_run_keeps_its_token() {
     let (first, second) = (world().registry, world().registry);
     let run = first.create(RunId::parse("r1").unwrap(), facts()).unwrap();
     let token = run.token().to_owned();
@@ -212,7 +212,7 @@ fn a_run_put_back_is_opened_by_the_token_it_had_and_by_no_other_text() {
 }
 
 #[tokio::test]
-async fn a_viewer_ahead_of_what_was_stored_when_a_run_was_put_back_misses_nothing_that_took_its_place() {
+async fn viewer_ahead_of_a_restored_run_is_rewound() {
     let registry = world().registry;
     let stored =
         [1, 2].map(|seq| Kept { seq, json: format!(r#"{{"type":"assistant","seq":{seq}}}"#).into() });
@@ -220,12 +220,12 @@ async fn a_viewer_ahead_of_what_was_stored_when_a_run_was_put_back_misses_nothin
     let run = registry.restore(RunId::parse("r1").unwrap(), facts(), origin).unwrap();
     let token = run.token().to_owned();
     ["a", "b", "c"].iter().for_each(|text| say(&run, text));
-    // The process before had shown up to 4, and 3 and 4 are other events now.
+    // The previous process published up to 4, and 3 and 4 are other events now.
     let mut first = registry.subscribe(run.id(), &token, 4).unwrap();
     assert_eq!(seqs(&first.next().await.unwrap()), [3, 4, 5]);
     let mut second = registry.subscribe(run.id(), &token, 4).unwrap();
     assert_eq!(seqs(&second.next().await.unwrap()), [3, 4, 5]);
-    // One that was shown up to 5 here comes back to 5.
+    // A viewer that received up to 5 here comes back to 5.
     drop(first);
     say(&run, "d");
     let mut back = registry.subscribe(run.id(), &token, 5).unwrap();

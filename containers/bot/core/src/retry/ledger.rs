@@ -1,8 +1,8 @@
-//! A ledger whose claims, steps and states are tried again (state-worker supplement section 11).
+//! A ledger that retries claims, steps and states.
 //!
-//! Each of them may be repeated: the store answers a repeated claim as granted, and a step or state replaces itself.
-//! The rest goes through once: what one flush or heartbeat does not deliver the next one does, a lost batch of events
-//! is in the record, and a finish is retried as part of writing the record.
+//! These operations are idempotent: a repeated claim is granted, and a step or state replaces itself. The others run
+//! once: the next flush or heartbeat delivers again, a lost batch of events is in the record, and a finish is retried
+//! with the record.
 
 use std::sync::Arc;
 
@@ -18,11 +18,11 @@ use serde_json::{Map, Value, value::RawValue};
 
 use super::Policy;
 
-/// A ledger over another, with retries.
+/// A ledger with retries.
 pub struct Retrying(Arc<dyn Ledger>);
 
 impl Retrying {
-    /// Puts retries before a ledger.
+    /// Adds retries to a ledger.
     pub fn new(ledger: Arc<dyn Ledger>) -> Self {
         Self(ledger)
     }

@@ -1,8 +1,7 @@
-//! When a store is asked again, and how long to wait before (document 2 section 7, state-worker supplement section
-//! 11).
+//! The retry policies of stores.
 //!
-//! Only what another attempt may mend is tried again: an overloaded or unreachable store. A conflict is an answer and
-//! never comes here. Not here: what a caller does who has waited in vain.
+//! Only transient failures are retried: an overloaded or unreachable store. A conflict is a result and not retried. Not
+//! here: the reaction to a permanent failure.
 
 mod ledger;
 
@@ -25,31 +24,31 @@ pub struct Policy {
     spread: Spread,
 }
 
-/// Whether clients that failed together come back together.
+/// Jitter, which keeps clients that failed together from retrying together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Spread {
-    /// Each wait as it is: a few tenths of a second before something that a run waits for.
+    /// No jitter, for short waits of a run.
     None,
     /// Each wait times 0.5 to 1.5.
     Half,
 }
 
-/// How finely waits are spread.
+/// Number of jitter steps.
 const SPREAD_STEPS: u64 = 1000;
 
 impl Policy {
-    /// A run's record: nobody waits for it.
+    /// A run's record, written in the background.
     pub const RECORD: Self =
         Self { waits: &[Duration::from_secs(1), Duration::from_secs(4)], spread: Spread::Half };
-    /// A claim: the run waits for it.
+    /// A claim, which delays the run.
     pub const CLAIM: Self =
         Self { waits: &[Duration::from_millis(200), Duration::from_millis(800)], spread: Spread::None };
-    /// A step record: the step's tools wait for it.
+    /// A step record, which delays the step's tools.
     pub const STEP: Self = Self { waits: &[Duration::from_millis(200)], spread: Spread::None };
-    /// The dispatcher's state: the next change of it makes up for a lost one.
+    /// The dispatcher's state. The next change replaces a lost one.
     pub const STATE: Self = Self::STEP;
 
-    /// Attempts until one succeeds, a failure stands, or the waits are used up. `run` is for the log.
+    /// Runs attempts until one succeeds, fails permanently, or the waits are used up. `run` is for the log.
     pub async fn run<T, F, A>(self, run: &RunId, attempt: A) -> Result<T, StoreError>
     where
         F: Future<Output = Result<T, StoreError>>,
@@ -58,7 +57,7 @@ impl Policy {
         self.run_hurried(run, &CancellationToken::new(), attempt).await
     }
 
-    /// The same, with waits that end at once when `hurry` is cancelled. An attempt under way is never dropped.
+    /// Like [`Self::run`], with waits that end when `hurry` is cancelled. A started attempt is never dropped.
     pub(crate) async fn run_hurried<T, F, A>(
         self,
         run: &RunId,
@@ -93,7 +92,7 @@ impl Policy {
 }
 
 impl Spread {
-    /// The wait to take. Runs that failed together are spread by their ids, which are random already.
+    /// Returns the wait with jitter derived from the run's random id.
     fn of(self, wait: Duration, run: &RunId) -> Duration {
         if self == Self::None {
             return wait;
@@ -113,7 +112,7 @@ mod tests {
 
     use super::*;
 
-    /// Fails so often, then succeeds; yields the result, the attempts made and the milliseconds waited.
+    /// Fails so often, then succeeds. Returns the result, the attempts made and the milliseconds waited.
     async fn play(
         policy: Policy,
         kind: StoreErrorKind,
@@ -142,7 +141,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_claim_waits_200_and_800_milliseconds_and_a_step_200() {
+    async fn waits_of_claims_and_steps() {
         use StoreErrorKind::Transient;
         assert_eq!(play(Policy::CLAIM, Transient, 1).await, (Ok(()), 2, 200));
         assert_eq!(play(Policy::CLAIM, Transient, 2).await, (Ok(()), 3, 1000));
@@ -155,7 +154,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_record_is_tried_three_times_within_the_spread_of_its_waits() {
+    async fn record_is_tried_three_times() {
         let mut first_waits = std::collections::BTreeSet::new();
         for number in 0..50 {
             let run = format!("r{number}");
@@ -169,12 +168,12 @@ mod tests {
             assert_eq!((result.is_err(), attempts), (true, 3));
             assert!((2500..=7500).contains(&waited), "{waited}");
         }
-        // Runs that failed together do not come back together.
+        // Runs that failed together retry at different times.
         assert!(first_waits.len() > 25, "{first_waits:?}");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_another_attempt_cannot_mend_is_not_tried_again() {
+    async fn permanent_failure_is_not_retried() {
         for kind in [StoreErrorKind::Permanent, StoreErrorKind::RouteMissing] {
             for policy in [Policy::RECORD, Policy::CLAIM, Policy::STEP] {
                 let (result, attempts, waited) = play(policy, kind, 9).await;
@@ -184,7 +183,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_hurry_ends_the_wait_and_not_the_attempt() {
+    async fn hurry_ends_the_wait_only() {
         let (hurry, attempts) = (CancellationToken::new(), AtomicUsize::new(0));
         let began = Instant::now();
         let run = RunId::parse("r").unwrap();

@@ -1,8 +1,8 @@
-//! Follow-ups waiting for the live run of a thread (bot supplement section 13).
+//! The mailbox of a thread's live run: its queued follow-ups.
 //!
-//! A mailbox takes messages until its run has ended; closing it hands back, in one step, what nobody read. So a
-//! message is read by the run, or handed back, or refused because the run is over: never lost between. Not here: the
-//! durable copy (the ledger's inbox), which tells the next generation what this one had not read.
+//! A mailbox accepts messages until it is closed, and closing returns the unread ones atomically. So a message is read by
+//! the run, returned, or rejected because the run ended, and never lost. Not here: the durable copy in the ledger's
+//! inbox, from which the next owner reads.
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -16,20 +16,20 @@ use super::Note;
 /// One follow-up.
 #[derive(Clone)]
 pub struct FollowUp {
-    /// What is said.
+    /// The message as the ledger's inbox stores it.
     pub note: Note,
-    /// Its number in the ledger's inbox, when it was left there.
+    /// Its number in the ledger's inbox, if it is there.
     pub inbox_seq: Option<u64>,
     /// Its sender, when the message came through this process.
     pub sender: Option<Sender>,
 }
 
-/// Where a follow-up came from.
+/// The sender of a follow-up.
 #[derive(Clone)]
 pub struct Sender {
-    /// The message as it came.
+    /// The original message.
     pub message: IncomingMessage,
-    /// The way back.
+    /// The sender's channel.
     pub io: Arc<dyn ChannelIo>,
 }
 
@@ -43,11 +43,11 @@ pub struct Mailbox {
 struct State {
     closed: Option<Closed>,
     waiting: Vec<FollowUp>,
-    /// Every number up to this one was taken in, so that a follow-up that comes a second way is not said twice.
+    /// Every number up to this one was received, which makes delivery idempotent.
     known_to: u64,
-    /// Numbers beyond it that were: those between came through other processes, and the ledger has yet to tell of them.
+    /// Received numbers beyond it. Those between came through other processes and follow with a flush.
     known_beyond: BTreeSet<u64>,
-    /// The marks of what was taken in, for copies whose number, or whose answer with it, was lost.
+    /// Delivery ids of received messages, for copies without a known number.
     deliveries: HashSet<String>,
 }
 
@@ -57,7 +57,7 @@ impl State {
             || follow_up.note.delivery.as_ref().is_some_and(|delivery| self.deliveries.contains(delivery))
     }
 
-    /// Completes what waits by what its copy says: the number, and the sender.
+    /// Completes a queued follow-up by its copy: number and sender.
     fn complete(&mut self, copy: FollowUp) {
         let is_same = |waiting: &&mut FollowUp| {
             let by_number = waiting.inbox_seq.is_some() && waiting.inbox_seq == copy.inbox_seq;
@@ -83,21 +83,21 @@ impl State {
     }
 }
 
-/// Why a mailbox takes nothing.
+/// The reason for which a mailbox is closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Closed {
-    /// The run is over.
+    /// The run ended.
     Ended,
-    /// The run goes on in another process, which reads the ledger's inbox.
+    /// The run continues in another process, which reads the ledger's inbox.
     HandedOff,
 }
 
 impl Mailbox {
-    /// Takes a follow-up in; one that is here already, or was, by its number, changes nothing.
+    /// Queues a follow-up. A copy of one that was received before, by number or delivery id, changes nothing.
     pub fn put(&self, follow_up: FollowUp) -> Result<(), Closed> {
         let mut state = self.lock();
         let is_known = state.is_known_copy(&follow_up);
-        // What came another way first was read, or is handed back.
+        // A copy that came another way was read, or is returned.
         if let (Some(closed), false) = (state.closed, is_known) {
             return Err(closed);
         }
@@ -113,8 +113,8 @@ impl Mailbox {
         Ok(())
     }
 
-    /// What waits, in order of arrival, numbered ones in the order of their numbers: one whose forerunner the ledger has
-    /// yet to tell of waits for it, because a run counts what it has read by the last number.
+    /// Removes and returns the queued follow-ups in order of arrival, numbered ones by number. A numbered one waits for its
+    /// predecessors, because a run records the last number it has read.
     pub fn take(&self) -> Vec<FollowUp> {
         let mut state = self.lock();
         let known_to = state.known_to;
@@ -124,22 +124,22 @@ impl Mailbox {
         ready
     }
 
-    /// Up to which number nothing is missing; the ledger is asked for what comes after it.
+    /// Returns the last number without a gap before it. The ledger is queried for later ones.
     pub fn last_inbox_seq(&self) -> u64 {
         self.lock().known_to
     }
 
-    /// The run has read everything up to this number in an earlier process.
+    /// Marks everything up to this number as read by an earlier process.
     pub fn begin_after(&self, seq: u64) {
         self.lock().known_to = seq;
     }
 
-    /// Nothing is to be read under this number.
+    /// Skips a number without a readable message.
     pub fn skip(&self, seq: u64) {
         self.lock().know(seq);
     }
 
-    /// Takes nothing more; hands back what waits.
+    /// Closes the mailbox and returns the queued follow-ups.
     pub fn close(&self, why: Closed) -> Vec<FollowUp> {
         let mut state = self.lock();
         state.closed.get_or_insert(why);
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_follow_up_whose_number_was_lost_is_said_once_all_the_same() {
+    fn copy_without_number_is_delivered_once() {
         let mailbox = Mailbox::default();
         mailbox.put(marked("d", None)).unwrap();
         // The ledger has it after all, even twice.
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_is_taken_once_and_in_order() {
+    fn follow_ups_keep_their_order() {
         let mailbox = Mailbox::default();
         mailbox.put(note("a", None)).unwrap();
         mailbox.put(note("b", Some(1))).unwrap();
@@ -202,24 +202,24 @@ mod tests {
     }
 
     #[test]
-    fn a_follow_up_that_comes_two_ways_is_said_once() {
+    fn duplicate_is_delivered_once() {
         let mailbox = Mailbox::default();
         mailbox.put(note("a", Some(1))).unwrap();
         mailbox.put(note("a", Some(1))).unwrap();
         assert_eq!(texts(mailbox.take()), ["a"]);
-        // Read already: the slower way comes too late.
+        // Already read: the slower copy is ignored.
         mailbox.put(note("a", Some(1))).unwrap();
         assert!(mailbox.take().is_empty());
         assert_eq!(mailbox.last_inbox_seq(), 1);
     }
 
     #[test]
-    fn a_follow_up_waits_for_one_before_it_that_came_through_another_process() {
+    fn follow_up_waits_for_its_predecessor() {
         let mailbox = Mailbox::default();
         mailbox.begin_after(1);
         mailbox.put(note("c", Some(3))).unwrap();
         assert!(mailbox.take().is_empty());
-        // The ledger is asked for both, and tells of both.
+        // The ledger is queried for both, and returns both.
         assert_eq!(mailbox.last_inbox_seq(), 1);
         mailbox.put(note("b", Some(2))).unwrap();
         mailbox.put(note("c", Some(3))).unwrap();
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_the_quick_way_is_not_refused_the_slow_way() {
+    fn late_copy_of_a_read_message_succeeds() {
         let mailbox = Mailbox::default();
         mailbox.put(note("a", Some(1))).unwrap();
         assert_eq!(texts(mailbox.close(Closed::Ended)), ["a"]);
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_mailbox_hands_back_what_waits_and_takes_nothing_more() {
+    fn closing_returns_unread_follow_ups() {
         let mailbox = Mailbox::default();
         mailbox.put(note("a", None)).unwrap();
         assert_eq!(texts(mailbox.close(Closed::Ended)), ["a"]);

@@ -1,7 +1,7 @@
-//! Thread admission within this process: one live run per thread (bot supplement section 13).
+//! Thread claims within this process: one live run per thread.
 //!
-//! The claim across processes is the ledger's (`live`). A later message of an occupied thread finds here whom to
-//! steer; deciding whether it may is the dispatcher's.
+//! The claim across processes is the ledger's (`live`). A later message of an occupied thread finds the run to steer
+//! here. Not here: the permission to steer (`dispatch`).
 
 mod mailbox;
 mod note;
@@ -24,37 +24,37 @@ pub struct Threads {
     live: Arc<Mutex<HashMap<ThreadKey, Occupant>>>,
 }
 
-/// The run that holds a thread.
+/// The run that owns a thread.
 #[derive(Clone)]
 pub struct Occupant {
     /// Its agent.
     pub agent: &'static str,
-    /// The repository it works on.
+    /// Its repository.
     pub repository: Option<String>,
-    /// The ref that was named for it.
+    /// The requested ref.
     pub git_ref: Option<String>,
     /// Its id, once it is created.
     pub run: Option<RunId>,
     /// When it claimed the thread.
     pub since: UnixMillis,
-    /// Where its follow-ups go.
+    /// Its mailbox.
     pub mailbox: Mailbox,
     /// Fires when the thread is free again.
     freed: CancellationToken,
 }
 
-/// What a run works on and with, as far as its followers are concerned.
+/// The facts of a run that its follow-ups are checked against.
 #[derive(Debug, Clone, Copy)]
 pub struct Work<'a> {
     /// Its agent.
     pub agent: &'static str,
     /// The repository.
     pub repository: Option<&'a str>,
-    /// The ref that was named for it.
+    /// The requested ref.
     pub git_ref: Option<&'a str>,
 }
 
-/// Holds a thread until dropped.
+/// Owns a thread until dropped.
 pub struct Claim {
     threads: Threads,
     thread: ThreadKey,
@@ -64,7 +64,7 @@ pub struct Claim {
 }
 
 impl Threads {
-    /// Claims a thread, or tells who holds it.
+    /// Claims a thread, or returns its owner.
     pub fn claim(&self, thread: &ThreadKey, work: Work<'_>, now: UnixMillis) -> Result<Claim, Box<Occupant>> {
         let mut live = self.lock();
         if let Some(occupant) = live.get(thread) {
@@ -85,7 +85,7 @@ impl Threads {
         Ok(Claim { threads: self.clone(), thread: thread.clone(), agent, mailbox, freed })
     }
 
-    /// Who holds a thread, if it is held.
+    /// Returns the owner of a thread, if it has one.
     pub fn occupant(&self, thread: &ThreadKey) -> Option<Occupant> {
         self.lock().get(thread).cloned()
     }
@@ -96,31 +96,31 @@ impl Threads {
 }
 
 impl Claim {
-    /// Names the run that the claim was taken for.
+    /// Sets the run of the claim.
     pub fn set_run(&self, run: &RunId) {
         if let Some(occupant) = self.threads.lock().get_mut(&self.thread) {
             occupant.run = Some(run.clone());
         }
     }
 
-    /// The agent it was taken for.
+    /// Returns the agent of the claim.
     pub fn agent(&self) -> &'static str {
         self.agent
     }
 
-    /// Where the run's follow-ups wait.
+    /// Returns the run's mailbox.
     pub fn mailbox(&self) -> &Mailbox {
         &self.mailbox
     }
 
-    /// Frees the thread, and leaves the mailbox open for what is yet to be heard of.
+    /// Releases the thread, and returns the mailbox, which stays open for follow-ups of the final flush.
     pub(crate) fn release(mut self) -> Mailbox {
         std::mem::take(&mut self.mailbox)
     }
 }
 
 impl Occupant {
-    /// Waits until the thread is free: its run is over, but not yet in its record.
+    /// Waits until the thread is free: its run ended and its record is written or lost.
     pub async fn gone(&self) {
         self.freed.cancelled().await;
     }
@@ -147,7 +147,7 @@ mod tests {
     const GENERAL: Work<'_> = Work { agent: "general", repository: None, git_ref: None };
 
     #[test]
-    fn a_thread_has_one_live_run_and_is_free_again_when_it_ends() {
+    fn thread_has_one_live_run() {
         let threads = Threads::default();
         let thread = ThreadKey::new("http", "default", "default");
         let claim = threads.claim(&thread, CODING, 5).ok().unwrap();
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_is_held_until_its_run_is_put_away_and_then_told_free() {
+    fn dropped_claim_frees_the_thread() {
         let threads = Threads::default();
         let thread = ThreadKey::new("http", "default", "default");
         let claim = threads.claim(&thread, CODING, 5).ok().unwrap();

@@ -1,5 +1,4 @@
-//! What the ledger's inbox keeps of a follow-up: enough to say it to the run, once, and to make it a request of its own
-//! when no run reads it and its sender's process is gone (bot supplement section 13).
+//! A follow-up in the ledger's inbox. It has enough data to become a new request after its sender's process died.
 
 use std::collections::BTreeSet;
 
@@ -9,26 +8,26 @@ use ars_types::UnixMillis;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// What the ledger's inbox keeps of a follow-up.
+/// A follow-up in the ledger's inbox.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Note {
     /// The text, without its directives.
     pub text: String,
-    /// Who sent it.
+    /// The sender.
     pub user_id: String,
-    /// When it was accepted; 0 when unknown.
+    /// When it was accepted, 0 when unknown.
     #[serde(default)]
     pub received_at: UnixMillis,
-    /// Its own mark: a copy that comes another way, or that was left twice, has the same.
+    /// Its delivery id, which all copies share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery: Option<String>,
-    /// What the sender's channel vouched for; without it nobody may run it in the sender's name.
+    /// The grants that the sender's channel vouched for. Without them the message cannot run in the sender's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grants: Option<Vouched>,
 }
 
-/// Grants, as they are stored.
+/// Stored grants.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Vouched {
     actions: Axis,
@@ -44,7 +43,7 @@ enum Axis {
 }
 
 impl Note {
-    /// Of a message that is to be passed on with this text. One note per message: its copies are known by their mark.
+    /// The note of a message with this text. Create one per message, because copies share its delivery id.
     pub fn of(message: &IncomingMessage, text: &str) -> Self {
         Self {
             text: text.to_owned(),
@@ -55,21 +54,21 @@ impl Note {
         }
     }
 
-    /// Its sender, as far as may be acted for it.
+    /// Returns the sender with its vouched grants, if they are known.
     pub fn sender(&self) -> Option<Actor> {
         self.grants.as_ref().map(|grants| Actor::new(self.user_id.clone(), grants.grants()))
     }
 
-    /// As the inbox keeps it.
+    /// Converts the note to the inbox's form.
     pub fn message(&self) -> Map<String, Value> {
         match serde_json::to_value(self) {
             Ok(Value::Object(message)) => message,
-            // Texts, a number and sets of texts always have a JSON form.
+            // Texts, a number and sets of texts always serialize.
             _ => Map::new(),
         }
     }
 
-    /// What an inbox kept; nothing of a message without text.
+    /// Parses the inbox's form. Returns `None` without a text.
     pub fn read(message: Map<String, Value>) -> Option<Self> {
         serde_json::from_value(Value::Object(message)).ok()
     }
@@ -104,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sender_is_as_its_channel_vouched_for_it_and_unknown_from_an_older_version() {
+    fn sender_has_its_vouched_grants() {
         let grants = Grants {
             actions: Set::of(&["dispatch"]),
             channels: Set::All,

@@ -7,7 +7,7 @@ use ars_auth::Actor;
 use ars_bot_adapters::workspace::GitWorkspaces;
 use ars_bot_cli::tell;
 use ars_bot_core::{Core, directives, settings::Settings};
-use ars_bot_ports::{Choices, Clock as _, IncomingMessage, WorkspaceProvider as _};
+use ars_bot_ports::{Choices, Clock as _, IncomingMessage, WorkspaceProvider as _, texts};
 use ars_bot_tools::agents;
 use ars_types::{ModelRef, ThreadKey, Visibility};
 use tokio::io::AsyncReadExt as _;
@@ -44,7 +44,9 @@ pub async fn text(given: String) -> Result<String, Failure> {
 impl Request {
     /// Checks flags and directives. Flags win over directives, as they do in the core.
     pub fn read(args: &Ask, text: &str, settings: &Settings) -> Result<Self, Failure> {
-        let directed = directives::read(text).map_err(Failure::InvalidInput)?.choices;
+        let directed = directives::parse(text)
+            .map_err(|fault| Failure::InvalidInput(texts::directive_fault(&fault)))?
+            .choices;
         let names_repository = args.repo.is_some() || directed.repository.is_some();
         let agent = match (&args.agent, &directed.agent) {
             (Some(name), _) => Some(name.clone()),

@@ -1,24 +1,24 @@
-//! The system prompt and the conversation of a run (bot supplement section 12.1, stage 13).
+//! The system prompt and the conversation of a new run.
 
 use ars_agent::{Role, Turn};
 use ars_bot_ports::HistoryTurn;
 use ars_bot_tools::agents::AgentSpec;
 
-/// Most earlier turns fed to the model and published as context (bot supplement section 9).
+/// Maximum earlier turns for the model and in `context` events.
 const MAX_CONTEXT_TURNS: usize = 20;
-/// Most bytes of them.
+/// Maximum bytes of these turns.
 const MAX_CONTEXT_BYTES: usize = 256 << 10;
 
-/// What the workspace looks like to the model.
+/// The facts about the workspace in the prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkspaceFacts {
     /// The repository's name.
     pub repository: String,
-    /// The commit the tree stands on.
+    /// The commit of the tree.
     pub head: Option<String>,
 }
 
-/// The agent's prompt, what is known of its workspace, and the blocks that follow.
+/// Composes the agent's prompt, the workspace's facts, and the blocks that follow.
 pub fn system(
     agent: &AgentSpec,
     workspace: Option<&WorkspaceFacts>,
@@ -40,7 +40,7 @@ pub fn system(
     prompt
 }
 
-/// The newest earlier turns that fit, oldest first.
+/// Returns the newest earlier turns that fit, oldest first.
 pub fn recent(history: &[HistoryTurn]) -> &[HistoryTurn] {
     let mut bytes = 0;
     let fitting = history.iter().rev().take(MAX_CONTEXT_TURNS).take_while(|turn| {
@@ -50,7 +50,7 @@ pub fn recent(history: &[HistoryTurn]) -> &[HistoryTurn] {
     &history[history.len() - fitting.count()..]
 }
 
-/// The conversation the loop begins with: providers insist that it starts with the user and holds no empty text.
+/// Returns the initial conversation. Providers require that it starts with the user and holds no empty text.
 pub fn conversation(earlier: &[HistoryTurn], request: &str) -> Vec<Turn> {
     let spoken = earlier.iter().filter(|turn| !turn.text.trim().is_empty());
     let from_user = spoken.skip_while(|turn| turn.role == Role::Assistant);
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_newest_turns_that_fit_are_kept() {
+    fn newest_turns_that_fit_are_kept() {
         let many: Vec<_> = (0..30).map(|n| said(Role::User, &n.to_string())).collect();
         assert_eq!(recent(&many).len(), MAX_CONTEXT_TURNS);
         assert_eq!(recent(&many)[0].text, "10");
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conversation_starts_with_the_user_and_ends_with_the_request() {
+    fn conversation_starts_with_the_user() {
         let earlier = [said(Role::Assistant, "hi"), said(Role::User, "a"), said(Role::Assistant, " ")];
         let turns = conversation(&earlier, "b");
         assert_eq!(turns, [Turn::text(Role::User, "a"), Turn::text(Role::User, "b")]);

@@ -1,0 +1,82 @@
+//! Stage 4, admit: the message becomes a follow-up of the thread's live run, or claims the thread for a new run
+//! (docs/reference/ingress.md#admission).
+//!
+//! Not here: the permission to steer and its delivery (`steer`), and the plan of a new run (`plan`).
+
+use ars_bot_ports::{Notice, Refusal};
+use ars_types::RefName;
+
+use super::{
+    authorize::AuthorizedRequest,
+    plan::{RunPlan, plan_run},
+    request::{Request, Stage},
+    resolve::ResolvedRequest,
+    steer::Steering,
+};
+use crate::{
+    context::RunContext,
+    threads::{Claim, Work},
+};
+
+/// The result of admission.
+pub(super) enum Admission {
+    /// The request owns its thread.
+    Claimed(Box<AdmittedRequest>),
+    /// The message is a follow-up of a live run.
+    Steered(Notice),
+}
+
+/// A request that owns its thread in this process.
+pub(crate) struct AdmittedRequest {
+    /// The resolved request.
+    pub(crate) resolved: ResolvedRequest,
+    /// The claim of the thread.
+    pub(crate) claim: Claim,
+    /// The plan of its run.
+    pub(crate) plan: RunPlan,
+}
+
+/// Steers the live run of the thread, or claims the thread.
+///
+/// Only a message that gets its own run needs a model and a repository, and the thread is claimed after both are
+/// resolved, so that a refusal never occupies it.
+pub(super) async fn admit(
+    context: &RunContext,
+    request: &Request,
+    authorized: AuthorizedRequest,
+) -> Result<Admission, Refusal> {
+    let AuthorizedRequest { mut resolved } = authorized;
+    let thread = &request.message.thread_key;
+    let started_at = context.clock().now();
+    let steering = Steering::of(request, &resolved);
+    let (claim, plan) = loop {
+        if let Some(notice) = steering.steer_local(context).await? {
+            return Ok(Admission::Steered(notice));
+        }
+        let plan = match plan_run(context, thread, &resolved).await {
+            Ok(plan) => plan,
+            Err(refusal) => {
+                // Without a plan the ledger's claim is never attempted, which would report the owner.
+                let steered = steering.steer_any_remote(context).await?;
+                return steered.map(Admission::Steered).ok_or(refusal);
+            }
+        };
+        let work = work(&resolved, &plan);
+        // `None` when another message claimed the thread concurrently, which is then steered.
+        if let Ok(claim) = context.threads().claim(thread, work, context.clock().now()) {
+            break (claim, plan);
+        }
+    };
+    let ended_at = context.clock().now();
+    resolved.parsed.stages.push(Stage { name: "dispatch.admission", started_at, ended_at });
+    Ok(Admission::Claimed(Box::new(AdmittedRequest { resolved, claim, plan })))
+}
+
+/// Returns the facts that later messages of the thread are checked against.
+fn work<'a>(resolved: &'a ResolvedRequest, plan: &'a RunPlan) -> Work<'a> {
+    Work {
+        agent: resolved.agent.name,
+        repository: plan.repository().filter(|_| resolved.agent.needs_repository),
+        git_ref: resolved.parsed.choices.git_ref.as_ref().map(RefName::as_str),
+    }
+}

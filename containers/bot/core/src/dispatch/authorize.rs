@@ -1,0 +1,31 @@
+//! Stage 3, authorize: the gate of the resolved agent (docs/reference/configuration.md#policy).
+//!
+//! The gate of the repository follows once it is resolved (`repositories`).
+
+use ars_auth::{Actor, can_run_agent};
+use ars_bot_ports::Refusal;
+use ars_bot_tools::agents::AgentSpec;
+
+use super::resolve::ResolvedRequest;
+use crate::{context::RunContext, settings::Settings};
+
+/// An authorized request: its requester may run the resolved agent.
+pub(crate) struct AuthorizedRequest {
+    /// The resolved request.
+    pub(crate) resolved: ResolvedRequest,
+}
+
+/// Checks the agent's gate.
+pub(super) fn authorize(
+    context: &RunContext,
+    resolved: ResolvedRequest,
+) -> Result<AuthorizedRequest, Refusal> {
+    authorize_agent(resolved.agent, &resolved.actor, context.settings())?;
+    Ok(AuthorizedRequest { resolved })
+}
+
+/// Checks whether the actor may run the agent.
+pub(super) fn authorize_agent(agent: &AgentSpec, actor: &Actor, settings: &Settings) -> Result<(), Refusal> {
+    can_run_agent(actor, &settings.restrictions, agent.name)
+        .map_err(|_| Refusal::AgentForbidden { agent: agent.name.to_owned() })
+}

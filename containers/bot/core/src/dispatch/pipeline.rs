@@ -1,0 +1,104 @@
+//! The stages of a request in order: parse, resolve, authorize, admit, start.
+//!
+//! Each stage is one function from one struct to the next. Before the run is created a refusal is one reply and no run.
+//! After that every outcome ends in a finished run, a reply attempt and a record (`lifecycle`).
+
+use std::sync::Arc;
+
+use ars_bot_ports::{ChannelIo, IncomingMessage, Notice, Refusal, ReplyError, ThreadRefusal};
+
+use super::{
+    admit::{Admission, admit},
+    authorize::authorize,
+    parse::parse,
+    request::Request,
+    resolve::resolve,
+    start::{ClaimedRun, Start, start},
+};
+use crate::{
+    context::{RequeueReceiver, Requeued, RunContext},
+    lifecycle,
+};
+
+/// Maximum attempts of a request if another process owns its thread and that run ends concurrently.
+const MAX_ATTEMPTS: usize = 3;
+
+/// The result of the stages.
+enum Dispatched {
+    /// The request became a run.
+    Claimed(Box<ClaimedRun>),
+    /// It became a follow-up of a live run.
+    Steered(Notice),
+}
+
+/// Serves one request to its end.
+///
+/// During a drain it is rejected before any stage, also when it would steer a live run: that run ends here, and a
+/// follow-up it does not read would become a new run.
+pub(crate) async fn dispatch(context: &RunContext, message: IncomingMessage, io: Arc<dyn ChannelIo>) {
+    let Some(in_flight) = context.in_flight().try_enter() else {
+        io.turned_away();
+        return log_undelivered(io.refused(&Refusal::ShuttingDown).await);
+    };
+    let request = Request { message, io, in_flight };
+    if let Err((request, refusal)) = serve(context, request).await {
+        log_undelivered(request.io.refused(&refusal).await);
+    }
+}
+
+/// Dispatches every unread follow-up that is queued. Ends when the last context is dropped.
+pub(crate) async fn serve_requeued(mut queue: RequeueReceiver) {
+    while let Some(requeued) = queue.recv().await {
+        // Spawned, because a dispatch lasts as long as its run.
+        tokio::spawn(dispatch_requeued(requeued));
+    }
+}
+
+/// Dispatches an unread follow-up, also during a drain. A refusal quotes the message, because its sender expects it to
+/// run and may read the refusal on the channel of the run that did not read it.
+async fn dispatch_requeued(requeued: Requeued) {
+    let Requeued { context, message, io, in_flight } = requeued;
+    if let Err((request, refusal)) = serve(&context, Request { message, io, in_flight }).await {
+        let text = request.message.text.clone();
+        log_undelivered(request.io.notify(&Notice::FollowUpRejected { refusal, text }).await);
+    }
+}
+
+/// Serves a request to its end, or returns it with the refusal.
+async fn serve(context: &RunContext, request: Request) -> Result<(), (Request, Refusal)> {
+    match run_stages(context, &request).await {
+        Ok(Dispatched::Claimed(run)) => lifecycle::start(context, request, *run).await,
+        Ok(Dispatched::Steered(notice)) => log_undelivered(request.io.notify(&notice).await),
+        Err(refusal) => {
+            let IncomingMessage { actor, channel_id, .. } = &request.message;
+            tracing::info!(actor = %actor.id, channel = %channel_id, code = %refusal.error_code().as_str(), "request refused");
+            return Err((request, refusal));
+        }
+    }
+    Ok(())
+}
+
+async fn run_stages(context: &RunContext, request: &Request) -> Result<Dispatched, Refusal> {
+    for _ in 0..MAX_ATTEMPTS {
+        let parsed = parse(context, request).await?;
+        let resolved = resolve(context, request, parsed)?;
+        let authorized = authorize(context, resolved)?;
+        let admitted = match admit(context, request, authorized).await? {
+            Admission::Claimed(admitted) => *admitted,
+            Admission::Steered(notice) => return Ok(Dispatched::Steered(notice)),
+        };
+        match start(context, request, admitted).await? {
+            Start::Claimed(run) => return Ok(Dispatched::Claimed(run)),
+            Start::Steered(notice) => return Ok(Dispatched::Steered(notice)),
+            // The owner's run ended between the claim and the follow-up, so the thread may be free now.
+            Start::OwnerEnded => {}
+        }
+    }
+    Err(ThreadRefusal::Busy.into())
+}
+
+fn log_undelivered(delivered: Result<(), ReplyError>) {
+    if let Err(error) = delivered {
+        tracing::warn!(error = %error, "reply not delivered");
+    }
+}

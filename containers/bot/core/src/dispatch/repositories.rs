@@ -1,0 +1,77 @@
+//! The repository that a request names, and its gate (docs/reference/workspace.md#origins).
+
+use ars_auth::{Actor, can_use_repo};
+use ars_bot_ports::{Refusal, Repository};
+
+use super::origin;
+use crate::settings::Settings;
+
+/// The machine's own user at the command line. No token map entry can yield this id.
+const LOCAL_USER: &str = "cli:local";
+
+/// Returns the repository of a run. `None` means the thread's own, which passes the gate again.
+pub(super) fn resolve_repository(
+    named: Option<&str>,
+    actor: &Actor,
+    settings: &Settings,
+    own: Option<&Repository>,
+) -> Result<Option<Repository>, Refusal> {
+    let repository = match (named, own) {
+        (Some(named), _) => find(named, actor, settings),
+        (None, Some(own)) => return authorize(actor, settings, own).map(|()| None),
+        (None, None) => settings.default_repository.as_deref().and_then(|name| configured(name, settings)),
+    };
+    let Some(repository) = repository else {
+        let known = settings.repositories.iter().map(|repository| repository.name.clone()).collect();
+        return Err(Refusal::Repository { is_named: named.is_some(), known });
+    };
+    authorize(actor, settings, &repository)?;
+    Ok(Some(repository))
+}
+
+/// Returns the repository that a request names, if the actor may name it.
+pub(super) fn find(named: &str, actor: &Actor, settings: &Settings) -> Option<Repository> {
+    configured(named, settings).or_else(|| direct(named, actor, settings))
+}
+
+/// Checks the gate of a repository known by its name.
+pub(super) fn authorize_name(actor: &Actor, settings: &Settings, name: &str) -> Result<(), Refusal> {
+    let unknown = || Repository { name: name.to_owned(), origin: origin::of_name(name).to_owned() };
+    authorize(actor, settings, &configured(name, settings).unwrap_or_else(unknown))
+}
+
+/// Checks the gate under every name of the repository's place, configured or read from its path, so that a restriction
+/// of one name applies to all of them.
+fn authorize(actor: &Actor, settings: &Settings, repository: &Repository) -> Result<(), Refusal> {
+    let others =
+        settings.repositories.iter().filter(|other| origin::is_same(&other.origin, &repository.origin));
+    others.chain([repository]).try_for_each(|one| check(actor, settings, &one.name))?;
+    origin::slug(&repository.origin).map_or(Ok(()), |slug| check(actor, settings, &slug))
+}
+
+fn check(actor: &Actor, settings: &Settings, repository: &str) -> Result<(), Refusal> {
+    can_use_repo(actor, &settings.restrictions, repository).map_err(|_| Refusal::RepositoryForbidden)
+}
+
+fn configured(name: &str, settings: &Settings) -> Option<Repository> {
+    settings.repositories.iter().find(|repository| repository.name == name).cloned()
+}
+
+/// Returns the repository of a path or URL in the request: only for the machine's own user, or below an allowed prefix.
+/// The configured repository if it is at the same place.
+fn direct(origin: &str, actor: &Actor, settings: &Settings) -> Option<Repository> {
+    // A server decodes `%67` to `g` and does not treat the part after `?` as a path, so a comparison cannot see through
+    // such spellings.
+    let is_disguised = origin.contains(['%', '?', '#', '\\']) || origin.split('/').any(|part| part == "..");
+    let below = |prefix: &String| {
+        // `/srv/git` allows `/srv/git/x`, not `/srv/git-other`.
+        origin.strip_prefix(prefix.trim_end_matches('/')).is_some_and(|rest| rest.starts_with('/'))
+    };
+    let below_allowed = !is_disguised && settings.allowed_origins.iter().any(below);
+    if actor.id != LOCAL_USER && !below_allowed {
+        return None;
+    }
+    let known = settings.repositories.iter().find(|known| origin::is_same(&known.origin, origin));
+    let unknown = || Repository { name: origin::name(origin), origin: origin.to_owned() };
+    Some(known.cloned().unwrap_or_else(unknown))
+}

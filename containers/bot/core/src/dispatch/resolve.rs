@@ -1,0 +1,79 @@
+//! Stage 2, resolve: the requester with configured grants, the scopes in force, and the agent.
+//!
+//! Order of precedence, highest first: choices made outside the text, directives, the thread, the configuration, the
+//! agent (docs/reference/ingress.md#resolution). A message for a live run needs no more than the agent, so model and
+//! repository are resolved at the thread's claim (`plan`).
+
+use ars_auth::Actor;
+use ars_bot_ports::{Choices, Refusal};
+use ars_bot_tools::agents::{self, AgentSpec, DEFAULT_AGENT};
+use ars_settings::{Choice, Defaults, Layers, Scope, Target};
+
+use super::{parse::ParsedRequest, request::Request};
+use crate::{context::RunContext, overrides::Overrides, settings::Settings};
+
+/// A request with its requester and agent.
+pub(crate) struct ResolvedRequest {
+    /// The parsed text.
+    pub(crate) parsed: ParsedRequest,
+    /// The requester, with the grants of the configuration.
+    pub(crate) actor: Actor,
+    /// The scopes in force.
+    pub(crate) scopes: ActiveScopes,
+    /// The agent.
+    pub(crate) agent: &'static AgentSpec,
+}
+
+/// The configuration and overrides of a user and a channel.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ActiveScopes {
+    /// The user's.
+    pub(crate) user: Scope,
+    /// The channel's.
+    pub(crate) channel: Scope,
+}
+
+impl ActiveScopes {
+    fn of(settings: &Settings, overrides: &ars_settings::Scopes, user: &str, channel: &str) -> Self {
+        let effective = |target| settings.scopes.effective(overrides, target);
+        Self { user: effective(Target::User(user)), channel: effective(Target::Channel(channel)) }
+    }
+
+    /// Returns the layers of settings that a request's choices are resolved through.
+    pub(super) fn layers<'a>(&'a self, choices: &'a Choices, settings: &'a Settings) -> Layers<'a> {
+        let directive =
+            Choice { agent: choices.agent.as_deref(), model: choices.model.as_ref(), effort: choices.effort };
+        let defaults = Defaults {
+            agent: settings.default_agent.as_deref(),
+            model: settings.default_model.as_ref(),
+            models: &settings.models,
+            efforts: &settings.efforts,
+        };
+        Layers { directive, thread: Choice::default(), user: &self.user, channel: &self.channel, defaults }
+    }
+}
+
+/// Resolves the requester's grants and the agent.
+pub(super) fn resolve(
+    context: &RunContext,
+    request: &Request,
+    parsed: ParsedRequest,
+) -> Result<ResolvedRequest, Refusal> {
+    let deps = context.deps();
+    let actor = ars_auth::grants::granted(&request.message.actor, &deps.settings.grants);
+    let overrides = deps.capabilities.overrides.as_ref().map(Overrides::current).unwrap_or_default();
+    let scopes = ActiveScopes::of(&deps.settings, &overrides, &actor.id, &request.message.channel_id);
+    let agent = resolve_agent(&parsed.choices, &scopes, &deps.settings)?;
+    Ok(ResolvedRequest { parsed, actor, scopes, agent })
+}
+
+/// Returns the agent of these choices.
+pub(super) fn resolve_agent(
+    choices: &Choices,
+    scopes: &ActiveScopes,
+    settings: &Settings,
+) -> Result<&'static AgentSpec, Refusal> {
+    let layers = scopes.layers(choices, settings);
+    let name = layers.agent().unwrap_or(DEFAULT_AGENT);
+    agents::find(name).ok_or_else(|| Refusal::UnknownAgent { known: agents::names() })
+}

@@ -1,0 +1,183 @@
+//! Stage 5, start: the day's spend is reserved and the run claimed in the ledger, or the message steers the run of the
+//! process that owns the thread there.
+//!
+//! Not here: the life of the claimed run (`lifecycle`).
+
+use ars_bot_ports::{Notice, Refusal};
+use ars_types::RunId;
+use ars_wire::{
+    Moment,
+    ledger::{Holder, NewRun},
+};
+
+use super::{
+    admit::AdmittedRequest,
+    request::{Request, Stage},
+    resolve::ResolvedRequest,
+    steer::Steering,
+};
+use crate::{
+    context::RunContext,
+    day_spend::Hold,
+    leftovers::release,
+    live::{Claimed, LEASE, Live, Meta},
+    registry::RunFacts,
+    run::{Assignment, Voice},
+    settings::MoneyCaps,
+};
+
+/// Maximum characters of a run's label.
+const LABEL_CAP: usize = 120;
+
+/// The result of the start.
+pub(super) enum Start {
+    /// The run is claimed.
+    Claimed(Box<ClaimedRun>),
+    /// The message is a follow-up of another process's run.
+    Steered(Notice),
+    /// The run of the thread's owner ended concurrently.
+    OwnerEnded,
+}
+
+/// A run that may be created.
+pub(crate) struct ClaimedRun {
+    /// Its id.
+    pub(crate) id: RunId,
+    /// Its facts for the registry.
+    pub(crate) facts: RunFacts,
+    /// The admitted request.
+    pub(crate) admitted: AdmittedRequest,
+    /// Its assignment, without a workspace and a prompt.
+    pub(crate) assignment: Assignment,
+    /// The ledger granted the claim.
+    pub(crate) is_tracked: bool,
+}
+
+/// Reserves the day's spend and claims the run in the ledger.
+pub(super) async fn start(
+    context: &RunContext,
+    request: &Request,
+    mut admitted: AdmittedRequest,
+) -> Result<Start, Refusal> {
+    let hold = match reserve_spend(context).await {
+        Ok(hold) => hold,
+        Err(refusal) => {
+            release(context, admitted.claim);
+            return Err(refusal);
+        }
+    };
+    let ResolvedRequest { agent, .. } = admitted.resolved;
+    let model = Voice { name: admitted.plan.choice.model.clone(), client: admitted.plan.client.clone() };
+    let mut assignment = Assignment::of(context.deps(), agent, model, admitted.plan.choice.effort);
+    assignment.hold_to(hold);
+
+    let id = context.registry().mint();
+    if let Some(hold) = &mut assignment.hold {
+        hold.be_for(&id);
+    }
+    let facts = facts(context, request, &admitted, &assignment);
+    let mut is_tracked = false;
+    if let Some(live) = context.live() {
+        let run = new_run(context, live, &id, &facts, &admitted, &assignment);
+        let started_at = context.clock().now();
+        let claimed = live.claim(&run).await;
+        let ended_at = context.clock().now();
+        admitted.resolved.parsed.stages.push(Stage { name: "dispatch.ledger_claim", started_at, ended_at });
+        match claimed {
+            Claimed::Granted => is_tracked = true,
+            Claimed::Untracked => {}
+            // A run of this process that ended, with its final record still pending. It no longer reads its inbox.
+            Claimed::ThreadLive(holder) if context.registry().get(&holder.run_id).is_some() => {}
+            Claimed::ThreadLive(holder) => {
+                // Returns the reservation before the owner is asked.
+                drop(assignment);
+                return steer_owner(context, request, admitted, &holder).await;
+            }
+        }
+    }
+    Ok(Start::Claimed(Box::new(ClaimedRun { id, facts, admitted, assignment, is_tracked })))
+}
+
+/// Releases the thread and steers the run of the process that owns it.
+async fn steer_owner(
+    context: &RunContext,
+    request: &Request,
+    admitted: AdmittedRequest,
+    holder: &Holder,
+) -> Result<Start, Refusal> {
+    let AdmittedRequest { resolved, claim, .. } = admitted;
+    release(context, claim);
+    let steered = Steering::of(request, &resolved).steer_remote(context, holder).await?;
+    Ok(steered.map_or(Start::OwnerEnded, Start::Steered))
+}
+
+/// Reserves a run's part of the day's spend. Returns `None` without a cap.
+async fn reserve_spend(context: &RunContext) -> Result<Option<Hold>, Refusal> {
+    let MoneyCaps { run, day } = context.settings().money;
+    let Some(day) = day else { return Ok(None) };
+    context.day_spend().reserve(day, run, &context.books(), context.clock().now()).await.map(Some)
+}
+
+fn new_run(
+    context: &RunContext,
+    live: &Live,
+    id: &RunId,
+    facts: &RunFacts,
+    admitted: &AdmittedRequest,
+    assignment: &Assignment,
+) -> NewRun {
+    let Assignment { agent, model, effort, tools, hold, .. } = assignment;
+    let meta = Meta {
+        agent: agent.name.to_owned(),
+        model: model.name.clone(),
+        effort: *effort,
+        channel_id: facts.channel_id.clone(),
+        user_id: facts.user_id.clone(),
+        thread_key: facts.thread_key.as_str().to_owned(),
+        channel_visibility: facts.visibility,
+        repo: facts.repo.clone(),
+        git_ref: admitted.resolved.parsed.choices.git_ref.as_ref().map(ToString::to_string),
+        label: facts.label.clone(),
+        received_at: facts.received_at,
+        hold: hold.as_ref().map(|hold| hold.cap().run_microusd),
+    };
+    NewRun {
+        run_id: id.clone(),
+        thread_key: facts.thread_key.as_str().to_owned(),
+        generation: live.generation().clone(),
+        lease_ms: LEASE,
+        started_at: Moment::from(context.clock().now()),
+        meta: meta.to_row(),
+        card: None,
+        // Known once the working tree is open. It follows in the state, before the step that makes the run resumable.
+        system: String::new(),
+        tools: tools.specs().iter().filter_map(|spec| serde_json::to_value(spec).ok()).collect(),
+        state: None,
+    }
+}
+
+fn facts(
+    context: &RunContext,
+    request: &Request,
+    admitted: &AdmittedRequest,
+    assignment: &Assignment,
+) -> RunFacts {
+    let message = &request.message;
+    let agent = assignment.agent.name;
+    let repo = admitted.plan.repository().filter(|_| assignment.agent.needs_repository).map(str::to_owned);
+    let place = repo.clone().unwrap_or_else(|| format!("{} - {}", message.channel_id, message.actor.id));
+    let text = &admitted.resolved.parsed.directives.text;
+    let snippet = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let label = format!("{agent} · {place} · “{snippet}”");
+    RunFacts {
+        label: context.deps().redactor.clean(&label, LABEL_CAP),
+        agent: agent.to_owned(),
+        model: Some(assignment.model.name.to_string()),
+        channel_id: message.channel_id.clone(),
+        user_id: message.actor.id.clone(),
+        thread_key: message.thread_key.clone(),
+        visibility: message.visibility,
+        repo,
+        received_at: message.received_at,
+    }
+}

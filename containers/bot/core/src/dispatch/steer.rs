@@ -1,0 +1,226 @@
+//! Steering: a message becomes a follow-up of the run that owns its thread.
+//!
+//! It is queued in the ledger's inbox first, so that a resuming process receives it too, and then in the run's mailbox.
+//! Steering uses the run's permissions, so both gates are checked against the run's own agent and repository. Not here:
+//! how the run reads its follow-ups (`run::driver`), and the fate of unread ones (`leftovers`).
+
+use std::sync::Arc;
+
+use ars_auth::{Actor, can_run_agent};
+use ars_bot_ports::{LiveRunFacts, Notice, Refusal, StoreError, ThreadRefusal};
+use ars_types::{RunId, StopMode, UnixMillis};
+use ars_wire::ledger::{Holder, Phase};
+use tokio::time::timeout;
+
+use super::{directives::ParsedDirectives, repositories, request::Request, resolve::ResolvedRequest};
+use crate::{
+    context::RunContext,
+    live::{CLAIM_PATIENCE, Meta},
+    retry::Policy,
+    threads::{Closed, FollowUp, Note, Occupant, Sender},
+};
+
+/// A message that may steer the run of its thread.
+pub(super) struct Steering<'a> {
+    request: &'a Request,
+    actor: Actor,
+    named_agent: Option<String>,
+    directives: ParsedDirectives,
+}
+
+/// The run that owns the thread.
+struct OwnerRun<'a> {
+    agent: &'a str,
+    repository: Option<&'a str>,
+    git_ref: Option<&'a str>,
+    since: UnixMillis,
+    run: Option<&'a RunId>,
+}
+
+impl<'a> OwnerRun<'a> {
+    fn of(occupant: &'a Occupant) -> Self {
+        Self {
+            agent: occupant.agent,
+            repository: occupant.repository.as_deref(),
+            git_ref: occupant.git_ref.as_deref(),
+            since: occupant.since,
+            run: occupant.run.as_ref(),
+        }
+    }
+
+    fn facts(&self, context: &RunContext) -> LiveRunFacts {
+        LiveRunFacts {
+            agent: self.agent.to_owned(),
+            seconds: context.clock().now().saturating_sub(self.since).max(0) / 1000,
+            url: self.run.map(|run| context.settings().run_url(run)),
+        }
+    }
+}
+
+impl<'a> Steering<'a> {
+    /// The steering of a resolved request.
+    pub(super) fn of(request: &'a Request, resolved: &ResolvedRequest) -> Self {
+        let ResolvedRequest { parsed, actor, .. } = resolved;
+        Self {
+            request,
+            actor: actor.clone(),
+            named_agent: parsed.named_agent.clone(),
+            directives: parsed.directives.clone(),
+        }
+    }
+
+    /// Steers the run of this process that owns the thread. Returns `None` when the thread is free.
+    pub(super) async fn steer_local(&self, context: &RunContext) -> Result<Option<Notice>, Refusal> {
+        let mut copy = None;
+        while let Some(occupant) = context.threads().occupant(&self.request.message.thread_key) {
+            let owner = OwnerRun::of(&occupant);
+            self.authorize(context, &owner)?;
+            // One note for all attempts: copies of a message are recognized by their delivery id.
+            let note =
+                copy.get_or_insert_with(|| Note::of(&self.request.message, self.text(context, &owner)));
+            let inbox_seq = match &occupant.run {
+                // A failure loses nothing, because the run of this process reads its mailbox.
+                Some(run) => self.queue(context, run, note).await.unwrap_or_default(),
+                None => None,
+            };
+            match occupant.mailbox.put(self.follow_up(note, inbox_seq)) {
+                Ok(()) => return Ok(Some(Notice::Steered(owner.facts(context)))),
+                // The next owner reads the inbox.
+                Err(Closed::HandedOff) if inbox_seq.is_some() => {
+                    return Ok(Some(Notice::Steered(owner.facts(context))));
+                }
+                // The run is closing, and the thread is free in a moment.
+                Err(Closed::Ended | Closed::HandedOff) => occupant.gone().await,
+            }
+        }
+        Ok(None)
+    }
+
+    /// Steers the run of another process that owns the thread. Returns `None` without one, or when the ledger does not
+    /// answer. For messages without a plan, because the ledger's claim reports the owner to all others.
+    pub(super) async fn steer_any_remote(&self, context: &RunContext) -> Result<Option<Notice>, Refusal> {
+        let Some(live) = context.live() else { return Ok(None) };
+        let rows = match timeout(CLAIM_PATIENCE, live.ledger().live()).await {
+            Ok(Ok(rows)) => rows,
+            Ok(Err(error)) => {
+                tracing::warn!(error = %error, "live runs not known");
+                return Ok(None);
+            }
+            Err(_) => {
+                tracing::warn!("live runs not known in time");
+                return Ok(None);
+            }
+        };
+        let thread = self.request.message.thread_key.as_str();
+        let Some(row) = rows.into_iter().find(|row| row.thread_key == thread) else { return Ok(None) };
+        // A run of this process that ended, with its final record still pending. It no longer reads its inbox.
+        if context.registry().get(&row.run_id).is_some() {
+            return Ok(None);
+        }
+        let holder = Holder { run_id: row.run_id, agent: None, started_at: row.started_at };
+        self.steer_remote(context, &holder).await
+    }
+
+    /// Steers a run of another process. Returns `None` when it has just ended.
+    pub(super) async fn steer_remote(
+        &self,
+        context: &RunContext,
+        holder: &Holder,
+    ) -> Result<Option<Notice>, Refusal> {
+        let Some(meta) = meta_of(context, &holder.run_id).await? else { return Ok(None) };
+        let owner = OwnerRun {
+            agent: &meta.agent,
+            repository: meta.repo.as_deref(),
+            git_ref: meta.git_ref.as_deref(),
+            since: holder.started_at.rounded(),
+            run: Some(&holder.run_id),
+        };
+        self.authorize(context, &owner)?;
+        let note = Note::of(&self.request.message, self.text(context, &owner));
+        let agent = || owner.agent.to_owned();
+        match self.queue(context, &holder.run_id, &note).await {
+            Ok(Some(_)) => {}
+            Ok(None) => return Ok(None),
+            Err(_) => return Err(ThreadRefusal::FollowUpUnconfirmed { agent: agent() }.into()),
+        }
+        if is_ending(context, &holder.run_id).await {
+            return Err(ThreadRefusal::RunEnding { agent: agent() }.into());
+        }
+        Ok(Some(Notice::Steered(owner.facts(context))))
+    }
+
+    /// Returns the text for the run. A run keeps its repository and ref, so directives that name others stay in the text
+    /// for the model to answer.
+    fn text(&self, context: &RunContext, owner: &OwnerRun<'_>) -> &str {
+        let ParsedDirectives { text, text_with_place, choices } = &self.directives;
+        let is_owners = |named: &String| {
+            repositories::find(named, &self.actor, context.settings())
+                .is_some_and(|place| owner.repository == Some(place.name.as_str()))
+        };
+        let names_another = choices.repository.as_ref().is_some_and(|named| !is_owners(named))
+            || choices.git_ref.as_ref().is_some_and(|named| owner.git_ref != Some(named.as_str()));
+        if names_another { text_with_place } else { text }
+    }
+
+    fn authorize(&self, context: &RunContext, owner: &OwnerRun<'_>) -> Result<(), ThreadRefusal> {
+        let (settings, agent) = (context.settings(), || owner.agent.to_owned());
+        can_run_agent(&self.actor, &settings.restrictions, owner.agent)
+            .map_err(|_| ThreadRefusal::AgentForbidden { agent: agent() })?;
+        if let Some(repository) = owner.repository {
+            repositories::authorize_name(&self.actor, settings, repository)
+                .map_err(|_| ThreadRefusal::RepositoryForbidden { agent: agent() })?;
+        }
+        if self.named_agent.as_deref().is_some_and(|named| named != owner.agent) {
+            return Err(ThreadRefusal::OtherAgent(owner.facts(context)));
+        }
+        Ok(())
+    }
+
+    /// Queues the message in the ledger's inbox of a run. Returns its number there, or `None` when the run is not live.
+    /// Retried when the answer may be lost, because copies are recognized by their delivery id.
+    async fn queue(&self, context: &RunContext, run: &RunId, note: &Note) -> Result<Option<u64>, StoreError> {
+        let Some(live) = context.live() else { return Ok(None) };
+        let message = note.message();
+        let queued = Policy::STEP.run(run, || live.ledger().inbox(run, &message)).await;
+        queued.inspect_err(|error| {
+            tracing::warn!(run = %run, error = %error, "follow-up not queued in the ledger");
+        })
+    }
+
+    fn follow_up(&self, note: &Note, inbox_seq: Option<u64>) -> FollowUp {
+        let Request { message, io, .. } = self.request;
+        let sender = Sender { message: message.clone(), io: Arc::clone(io) };
+        FollowUp { note: note.clone(), inbox_seq, sender: Some(sender) }
+    }
+}
+
+/// Returns the ledger's description of a run of another process, or `None` if it has ended.
+///
+/// # Errors
+/// [`ThreadRefusal::OwnerUnknown`] when it cannot be read, because a run of unknown agent is never steered.
+async fn meta_of(context: &RunContext, run: &RunId) -> Result<Option<Meta>, ThreadRefusal> {
+    let live = context.live().ok_or(ThreadRefusal::OwnerUnknown)?;
+    let rows = live.ledger().live().await.map_err(|error| {
+        tracing::warn!(run = %run, error = %error, "owner of a thread not known");
+        ThreadRefusal::OwnerUnknown
+    })?;
+    let Some(row) = rows.iter().find(|row| row.run_id == *run) else { return Ok(None) };
+    Meta::of_row(&row.meta).map(Some).map_err(|error| {
+        tracing::warn!(run = %run, error = %error, "row of a live run cannot be read");
+        ThreadRefusal::OwnerUnknown
+    })
+}
+
+/// Returns whether a run of another process may have read its inbox for the last time, which it does after it acquired
+/// the reply permit.
+async fn is_ending(context: &RunContext, run: &RunId) -> bool {
+    let Some(live) = context.live() else { return false };
+    match live.ledger().live().await {
+        Ok(rows) => rows
+            .iter()
+            .find(|row| row.run_id == *run)
+            .is_none_or(|row| row.phase == Phase::Finishing || row.stop == Some(StopMode::Hard)),
+        // The message is in the inbox, and no more is known.
+        Err(_) => false,
+    }
+}

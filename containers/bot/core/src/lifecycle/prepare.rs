@@ -1,0 +1,162 @@
+//! The preparation of a created run before its first model call: the thread's working tree, recalled memory, and the
+//! system prompt made of both.
+//!
+//! The run is in the ledger and its event stream open, so a requester can watch a long clone and stop it.
+
+use std::sync::Arc;
+
+use ars_bot_ports::{IncomingMessage, Refusal, Workspace, WorkspaceError, WorkspaceRequest, trace};
+use ars_bot_tools::{agents::skills_block, instructions};
+use ars_events::EventBody;
+use ars_settings::instructions_block;
+use ars_types::RefName;
+
+use super::prompt::{self, WorkspaceFacts};
+use crate::{
+    conclude::Conclusion,
+    context::RunContext,
+    dispatch::{ActiveScopes, ResolvedRequest, RunPlan},
+    memory::Remembering,
+    run::Assignment,
+};
+
+/// The request that a run is prepared for.
+pub(super) struct Source<'a> {
+    pub(super) message: &'a IncomingMessage,
+    pub(super) resolved: &'a ResolvedRequest,
+    pub(super) plan: &'a RunPlan,
+}
+
+/// The open working tree of a run, if its agent needs one.
+#[derive(Default)]
+struct PreparedWorkspace {
+    workspace: Option<Arc<dyn Workspace>>,
+    facts: Option<WorkspaceFacts>,
+}
+
+impl Source<'_> {
+    fn git_ref(&self) -> Option<&RefName> {
+        self.resolved.parsed.choices.git_ref.as_ref()
+    }
+}
+
+/// Completes the assignment of a run that follows `prior_turns` turns. Returns the run's part in memory, if it has one.
+pub(super) async fn prepare_run(
+    context: &RunContext,
+    source: &Source<'_>,
+    conclusion: &Conclusion,
+    assignment: &mut Assignment,
+    prior_turns: usize,
+) -> Result<Option<Remembering>, Refusal> {
+    let (prepared, remembered) = tokio::join!(
+        prepare_workspace(context, source, conclusion, assignment),
+        recall(context, source, conclusion),
+    );
+    let facts = prepared.as_ref().ok().and_then(|prepared| prepared.facts.as_ref());
+    conclusion.run.publish(run_meta_event(conclusion, source, assignment, facts));
+    let PreparedWorkspace { workspace, facts } = prepared?;
+    let (remembering, recalled) =
+        remembered.map_or((None, None), |(part, block)| (Some(part.after(prior_turns)), block));
+    let instructions = match &workspace {
+        Some(workspace) => {
+            let reading = conclusion.stage(context, "dispatch.repo_context");
+            let block = instructions::block(&**workspace, &context.deps().redactor).await;
+            reading.end(None, None);
+            block
+        }
+        None => None,
+    };
+    let composing = conclusion.stage(context, "dispatch.compose");
+    let scopes = &source.resolved.scopes;
+    assignment.system = system_prompt(assignment, facts.as_ref(), scopes, [recalled, instructions]);
+    assignment.workspace = workspace;
+    if let Some(tracked) = &conclusion.tracked {
+        tracked.specify(&assignment.system, remembering.as_ref().and_then(Remembering::to_state));
+    }
+    composing.end(None, None);
+    Ok(remembering)
+}
+
+/// Reads the relevant memory within a span, if the installation has memory.
+async fn recall(
+    context: &RunContext,
+    source: &Source<'_>,
+    conclusion: &Conclusion,
+) -> Option<(Remembering, Option<String>)> {
+    context.deps().capabilities.memory.as_ref()?;
+    let ResolvedRequest { parsed, actor, .. } = source.resolved;
+    let span = conclusion.stage(context, "dispatch.memory_read");
+    let repository = source.plan.repository();
+    let begun = Remembering::begin(context, source.message, actor, repository, &parsed.directives.text).await;
+    span.end(None, None);
+    begun
+}
+
+/// Opens the thread's working tree within a span. A hard stop cancels a clone.
+async fn prepare_workspace(
+    context: &RunContext,
+    source: &Source<'_>,
+    conclusion: &Conclusion,
+    assignment: &Assignment,
+) -> Result<PreparedWorkspace, Refusal> {
+    if !assignment.agent.needs_repository {
+        return Ok(PreparedWorkspace::default());
+    }
+    let Conclusion { run, spans, request, .. } = conclusion;
+    let span = spans.start(run, Some(request.id()), "dispatch.workspace.attach", context.clock().now());
+    let request = WorkspaceRequest {
+        thread: &source.message.thread_key,
+        repository: source.plan.choice.repository.as_ref(),
+        git_ref: source.git_ref(),
+    };
+    let opened = async {
+        let workspace = context.deps().workspaces.open(request, &run.stops().hard).await?;
+        let head = workspace.head().await?;
+        let repository = workspace.repository().unwrap_or("(none)").to_owned();
+        let facts = Some(WorkspaceFacts { repository, head });
+        Ok(PreparedWorkspace { workspace: Some(workspace), facts })
+    };
+    let opened = opened.await.map_err(|error: WorkspaceError| {
+        tracing::warn!(error = %error, "workspace not ready");
+        Refusal::WorkspaceNotReady(error)
+    });
+    let error = opened.is_err().then(|| "workspace".to_owned());
+    spans.end(run, span, error, None, context.clock().now());
+    opened
+}
+
+fn run_meta_event(
+    conclusion: &Conclusion,
+    source: &Source<'_>,
+    assignment: &Assignment,
+    facts: Option<&WorkspaceFacts>,
+) -> EventBody {
+    EventBody::RunMeta {
+        agent: assignment.agent.name.to_owned(),
+        model: Some(assignment.model.name.to_string()),
+        effort: assignment.effort.map(|effort| effort.to_string()),
+        trace_id: Some(trace::trace_id(conclusion.run.id())),
+        repo: facts.map(|facts| facts.repository.clone()),
+        git_ref: source.git_ref().map(ToString::to_string),
+        head_sha: facts.and_then(|facts| facts.head.clone()),
+    }
+}
+
+/// Composes the system prompt: recalled memory, the agent's prompt, then the instructions of people, the repository and
+/// skills.
+fn system_prompt(
+    assignment: &Assignment,
+    facts: Option<&WorkspaceFacts>,
+    scopes: &ActiveScopes,
+    [recalled, instructions]: [Option<String>; 2],
+) -> String {
+    let agent = assignment.agent;
+    let skills = assignment.skills.as_deref().and_then(|skills| skills_block(skills, agent.name));
+    let custom =
+        instructions_block(scopes.channel.instructions.as_deref(), scopes.user.instructions.as_deref());
+    let prompt = prompt::system(agent, facts, [custom, instructions, skills]);
+    match recalled {
+        Some(block) => format!("{block}\n\n{prompt}"),
+        None => prompt,
+    }
+}

@@ -1,0 +1,109 @@
+//! The first part of a run's life: its creation, the head of its event stream, its provisional record, and its
+//! preparation up to the first model call.
+//!
+//! Not here: the claim (`dispatch::start`), and the rest of the run, which a resumed run shares (`conclude`).
+
+use std::panic::AssertUnwindSafe;
+
+use ars_agent::Role;
+use ars_bot_ports::{Refusal, metrics, texts};
+use ars_events::EventBody;
+use ars_types::RunStatus;
+use futures::FutureExt as _;
+
+use super::{
+    prepare::{Source, prepare_run},
+    prompt,
+};
+use crate::{
+    conclude::{Beginning, Conclusion},
+    context::RunContext,
+    dispatch::{AdmittedRequest, ClaimedRun, ParsedRequest, Request, Stage},
+    history::{self, RunEnd},
+    leftovers::release,
+    registry::RunHandle,
+    run::{self, Span, Spans},
+};
+
+/// Creates the claimed run, prepares it, drives it and concludes it.
+pub(crate) async fn start(context: &RunContext, request: Request, claimed: ClaimedRun) {
+    let ClaimedRun { id, facts, admitted, mut assignment, is_tracked } = claimed;
+    let parsed = &admitted.resolved.parsed;
+    let run = match context.registry().create(id, facts) {
+        Ok(run) => run,
+        Err(error) => {
+            tracing::error!(error = %error, "no randomness for a run's token");
+            release(context, admitted.claim);
+            drop(request.io.refused(&Refusal::NotStarted).await);
+            return;
+        }
+    };
+    admitted.claim.set_run(run.id());
+    let spans = Spans::default();
+    let root = publish_head(context, &run, &spans, &request, parsed);
+    let mailbox = admitted.claim.mailbox();
+    let (tracked, listening) = match context.live() {
+        Some(live) if is_tracked => (Some(live.track(&run, mailbox, 0)), None),
+        Some(live) => (None, Some(live.listen(&run, mailbox))),
+        None => (None, None),
+    };
+    metrics::run_started(assignment.agent.name);
+    request.io.run_started(run.id());
+    let started_at = run.view().started_at;
+    let tombstone =
+        RunEnd { status: RunStatus::Interrupted, finished_at: started_at, steps: None, cost: None };
+    let provisional = context.history().begin(history::record(&run.view(), tombstone));
+
+    let Request { message, io, in_flight } = request;
+    let AdmittedRequest { resolved, claim, plan } = admitted;
+    let conclusion =
+        Conclusion { run, spans, request: root, claim, tracked, listening, provisional, io, in_flight };
+    let parsed = &resolved.parsed;
+    let conversation = prompt::conversation(prompt::recent(&parsed.history), &parsed.directives.text);
+    let source = Source { message: &message, resolved: &resolved, plan: &plan };
+    let prior_turns = conversation.len().saturating_sub(1);
+    let prepared = prepare_run(context, &source, &conclusion, &mut assignment, prior_turns);
+    let (driven, remembering) = match AssertUnwindSafe(prepared).catch_unwind().await {
+        Ok(Ok(remembering)) => {
+            (conclusion.drive(context, &assignment, Beginning::Start(conversation)).await, remembering)
+        }
+        // A stop cancelled the clone, so the run ends like any stopped run.
+        Ok(Err(_)) if conclusion.run.stops().hard.is_cancelled() => {
+            (conclusion.drive(context, &assignment, Beginning::Start(conversation)).await, None)
+        }
+        Ok(Err(refusal)) => (run::not_begun(texts::refusal(&refusal)), None),
+        Err(_panic) => {
+            tracing::error!(run = %conclusion.run.id(), "preparing the run panicked");
+            (run::not_begun(run::INTERNAL_ERROR.to_owned()), None)
+        }
+    };
+    conclusion.conclude(context, assignment, remembering, driven).await;
+}
+
+/// Publishes the first events of a run: the request's span, the stages before the run, input, and context. `run_meta`
+/// follows once the working tree is open (`prepare`).
+fn publish_head(
+    context: &RunContext,
+    run: &RunHandle,
+    spans: &Spans,
+    request: &Request,
+    parsed: &ParsedRequest,
+) -> Span {
+    let root = spans.start(run, None, "request", request.message.received_at);
+    for Stage { name, started_at, ended_at } in &parsed.stages {
+        let span = spans.start(run, Some(root.id()), *name, *started_at);
+        spans.end(run, span, None, None, *ended_at);
+    }
+    let source = request.message.source.clone();
+    run.publish(EventBody::Input { text: parsed.directives.text.clone(), source });
+    if context.settings().include_context {
+        for turn in prompt::recent(&parsed.history) {
+            let speaker = match turn.role {
+                Role::User => "user",
+                Role::Assistant => "assistant",
+            };
+            run.publish(EventBody::Context { text: format!("{speaker}: {}", turn.text) });
+        }
+    }
+    root
+}

@@ -1,0 +1,186 @@
+//! The reasons for which the core rejects a request, and its notices to a requester, as values.
+//!
+//! A refusal names its error code, which fixes HTTP status, JSON-RPC code and exit code (`ars_wire`). Not here: the
+//! texts, which the channel renders (`texts`).
+
+use ars_wire::ErrorCode;
+
+use super::{UnknownProvider, WorkspaceError};
+
+/// The reason for which a request is rejected, or its run ends before the first model call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refusal {
+    /// The process shuts down.
+    ShuttingDown,
+    /// The message holds directives only.
+    EmptyRequest,
+    /// A directive names no valid value.
+    InvalidDirective(DirectiveFault),
+    /// The configured or chosen agent does not exist.
+    UnknownAgent {
+        /// Every agent.
+        known: String,
+    },
+    /// The requester lacks the grant for the agent.
+    AgentForbidden {
+        /// The agent.
+        agent: String,
+    },
+    /// Neither the request nor the configuration names a model.
+    NoModel,
+    /// The model's provider is not configured.
+    UnknownProvider(UnknownProvider),
+    /// The named repository is unknown, or none is named where one is needed.
+    Repository {
+        /// The request names one.
+        is_named: bool,
+        /// Every configured repository.
+        known: Vec<String>,
+    },
+    /// The requester lacks the grant for the repository.
+    RepositoryForbidden,
+    /// The working tree could not be opened.
+    WorkspaceNotReady(WorkspaceError),
+    /// The thread's live run prevents it.
+    ThreadOccupied(ThreadRefusal),
+    /// The day's spend cannot be determined.
+    SpendUnknown,
+    /// The day's budget is spent.
+    BudgetSpent {
+        /// The cap in millionths of a dollar.
+        cap: u64,
+    },
+    /// The rest of the day's budget is reserved by live runs.
+    BudgetReserved {
+        /// The cap in millionths of a dollar.
+        cap: u64,
+    },
+    /// The run could not be created.
+    NotStarted,
+}
+
+/// The reason for which a message of an occupied thread is rejected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ThreadRefusal {
+    /// The requester lacks the grant for the live run's agent.
+    AgentForbidden {
+        /// The agent.
+        agent: String,
+    },
+    /// The requester lacks the grant for the live run's repository.
+    RepositoryForbidden {
+        /// The agent.
+        agent: String,
+    },
+    /// The request names another agent than the live run's.
+    OtherAgent(LiveRunFacts),
+    /// The ledger did not confirm a follow-up for a run of another process.
+    FollowUpUnconfirmed {
+        /// The agent.
+        agent: String,
+    },
+    /// A run of another process is ending and no longer reads follow-ups.
+    RunEnding {
+        /// The agent.
+        agent: String,
+    },
+    /// Another process owns the thread, and its run cannot be read.
+    OwnerUnknown,
+    /// Other processes owned the thread at each attempt.
+    Busy,
+}
+
+/// A directive with an invalid value. The value is left out, because a pasted secret may be in its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DirectiveFault {
+    /// No such agent.
+    Agent {
+        /// Every agent.
+        known: String,
+    },
+    /// No such effort.
+    Effort {
+        /// Every effort.
+        known: String,
+    },
+}
+
+/// The facts of a thread's live run that a requester may know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LiveRunFacts {
+    /// The agent.
+    pub agent: String,
+    /// Seconds since the run claimed the thread.
+    pub seconds: i64,
+    /// The address of the run's page, once the run is created.
+    pub url: Option<String>,
+}
+
+/// A message to a requester that is neither an answer nor a refusal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Notice {
+    /// The message was queued as a follow-up of the thread's live run.
+    Steered(LiveRunFacts),
+    /// An unread follow-up was dispatched and rejected.
+    FollowUpRejected {
+        /// The reason.
+        refusal: Refusal,
+        /// The message.
+        text: String,
+    },
+    /// The run was stopped before it read the sender's follow-up.
+    Stopped,
+    /// The run was stopped before it read this follow-up of another process.
+    StoppedUnread {
+        /// The message.
+        text: String,
+    },
+    /// The follow-up came too late for the run and cannot run in its sender's name.
+    TooLate {
+        /// The message.
+        text: String,
+    },
+    /// The run's new owner could not be given the follow-up.
+    NotRequeued {
+        /// The message.
+        text: String,
+    },
+}
+
+impl Refusal {
+    /// Returns the error code that fixes the refusal's form on each surface.
+    pub fn error_code(&self) -> ErrorCode {
+        match self {
+            Self::EmptyRequest
+            | Self::InvalidDirective(_)
+            | Self::UnknownAgent { .. }
+            | Self::UnknownProvider(_)
+            | Self::Repository { .. } => ErrorCode::InvalidInput,
+            Self::AgentForbidden { .. } | Self::RepositoryForbidden => ErrorCode::Unauthorized,
+            Self::ThreadOccupied(thread) => thread.error_code(),
+            Self::ShuttingDown
+            | Self::NoModel
+            | Self::WorkspaceNotReady(_)
+            | Self::SpendUnknown
+            | Self::BudgetSpent { .. }
+            | Self::BudgetReserved { .. } => ErrorCode::Unavailable,
+            Self::NotStarted => ErrorCode::Internal,
+        }
+    }
+}
+
+impl ThreadRefusal {
+    fn error_code(&self) -> ErrorCode {
+        match self {
+            Self::AgentForbidden { .. } | Self::RepositoryForbidden { .. } => ErrorCode::Unauthorized,
+            Self::OtherAgent(_) | Self::RunEnding { .. } | Self::Busy => ErrorCode::Conflict,
+            Self::FollowUpUnconfirmed { .. } | Self::OwnerUnknown => ErrorCode::Unavailable,
+        }
+    }
+}
+
+impl From<ThreadRefusal> for Refusal {
+    fn from(refusal: ThreadRefusal) -> Self {
+        Self::ThreadOccupied(refusal)
+    }
+}
