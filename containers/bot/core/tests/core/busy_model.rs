@@ -1,4 +1,4 @@
-//! A model that is busy, silent or cut off: when the fallback is asked, and what is paid for an answer that never came.
+//! A busy, silent or interrupted model: the switch to the fallback, and the cost of calls without an answer.
 
 use std::{
     sync::{Arc, Mutex},
@@ -28,18 +28,18 @@ const PRICE: Price =
 const READ: Usage =
     Usage { input_tokens: 900, output_tokens: 7, cache_read_tokens: 0, cache_write_tokens: 0 };
 
-/// What every call of the first model comes to.
+/// The behaviour of every call of the first model.
 #[derive(Clone, Copy)]
 enum Habit {
-    /// It is overloaded, and its client waits as long as it is asked to between its attempts.
+    /// Overloaded, with a client that waits as long as the provider requests.
     Busy { retry_after: Duration },
-    /// It is overloaded, and its client does not try again.
+    /// Overloaded, with a client that does not retry.
     Refuses,
-    /// It is overloaded once, and then writes for longer than patience lasts.
+    /// Overloaded once, then streams for longer than the patience for overloads.
     Recovers,
-    /// It reads the request, says what that used if it does, and never ends.
+    /// Reads the request, reports its usage if it has one, and never ends.
     Silent { reports: Option<Usage> },
-    /// Its stream breaks once after this report; the second attempt answers.
+    /// Its stream breaks once after this report, and the second attempt answers.
     BreaksOnce,
 }
 
@@ -49,7 +49,7 @@ struct Provider {
     called: Notify,
 }
 
-/// Time of the paused clock, which moves when everybody waits.
+/// Time of the paused clock, which advances when all tasks wait.
 async fn passes(time: Duration) {
     let until = Instant::now() + time;
     while Instant::now() < until {
@@ -173,7 +173,7 @@ impl World {
         self.store.puts.lock().unwrap().last().cloned().unwrap()
     }
 
-    /// Asks, and stops the run hard once `when` is over.
+    /// Sends a request, and stops the run hard once `when` is over.
     async fn ask_and_stop(&self, when: impl Future<Output = ()>) -> RunRecord {
         let io: Arc<Collector> = Arc::clone(&self.io);
         let stop = async {
@@ -190,7 +190,7 @@ impl World {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_fallback_is_asked_after_thirty_seconds_however_long_the_provider_asks_to_wait() {
+async fn fallback_follows_thirty_seconds_of_overload() {
     for wait in [1, 45, 120] {
         let world = world(Habit::Busy { retry_after: Duration::from_secs(wait) });
         let record = world.ask().await;
@@ -212,7 +212,7 @@ async fn a_model_that_recovers_is_left_to_finish() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_hard_stop_is_obeyed_at_once_between_two_calls_of_an_overloaded_model() {
+async fn hard_stop_interrupts_an_overload_wait() {
     let world = world(Habit::Refuses);
     let began = Instant::now();
     let record = world.ask_and_stop(passes(Duration::from_millis(500))).await;
@@ -222,14 +222,14 @@ async fn a_hard_stop_is_obeyed_at_once_between_two_calls_of_an_overloaded_model(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_cut_off_by_a_stop_costs_what_its_stream_had_reported() {
+async fn stopped_call_costs_its_reported_usage() {
     let world = world(Habit::Silent { reports: Some(READ) });
     let record = world.ask_and_stop(world.provider.called.notified()).await;
     assert_eq!((record.status, record.extra[COST].as_u64()), (RunStatus::StoppedHard, Some(907)));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_cut_off_before_any_report_costs_what_it_sent_as_estimated() {
+async fn unreported_call_costs_its_estimated_input() {
     let world = world(Habit::Silent { reports: None });
     let record = world.ask_and_stop(world.provider.called.notified()).await;
     // The system prompt and the tools alone are hundreds of tokens.
@@ -237,15 +237,15 @@ async fn a_call_cut_off_before_any_report_costs_what_it_sent_as_estimated() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_runs_out_of_time_is_paid_for() {
+async fn timed_out_call_is_counted() {
     let world = world(Habit::Silent { reports: Some(READ) });
     let record = world.ask().await;
-    // The call, and the closing call after it, which was as silent.
+    // The call, and the closing call after it, which was silent too.
     assert_eq!((record.status, record.extra[COST].as_u64()), (RunStatus::Completed, Some(2 * 907)));
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_attempt_that_broke_off_is_paid_for_beside_the_one_that_answered() {
+async fn broken_attempt_is_counted_too() {
     let record = world(Habit::BreaksOnce).ask().await;
     assert_eq!(record.extra[COST], 2 * 907);
 }

@@ -1,4 +1,4 @@
-//! The core in-process: whole requests against a scripted model (documents 1 section 2.4 and 2 section 3.2).
+//! Whole requests in-process against a scripted model.
 
 use std::sync::{Arc, atomic::Ordering};
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::support::{Collector, Move, bash, outline, said, world};
 
 #[tokio::test]
-async fn a_coding_request_runs_its_tools_answers_and_is_recorded() {
+async fn coding_request_runs_tools_and_is_recorded() {
     let world = world(vec![Move::Ask(vec![bash("make test")]), Move::Say("all green")]);
     let io = world.ask("agent:coding repo:acme/app make it pass").await;
     assert_eq!(*io.replies.lock().unwrap(), ["all green"]);
@@ -29,7 +29,7 @@ async fn a_coding_request_runs_its_tools_answers_and_is_recorded() {
 }
 
 #[tokio::test]
-async fn events_are_numbered_without_gaps_and_spans_come_in_pairs() {
+async fn events_have_no_gaps_and_spans_pair() {
     let world = world(vec![Move::Ask(vec![bash("a"), bash("b")]), Move::Say("done")]);
     world.ask("agent:coding repo:acme/app x").await;
     let events = world.last_record().events;
@@ -49,7 +49,7 @@ async fn events_are_numbered_without_gaps_and_spans_come_in_pairs() {
 }
 
 #[tokio::test]
-async fn a_provisional_record_comes_first_and_the_final_one_replaces_it() {
+async fn final_record_replaces_the_provisional_one() {
     let world = world(vec![Move::Say("hi")]);
     world.ask("hello").await;
     let records = world.records();
@@ -61,7 +61,7 @@ async fn a_provisional_record_comes_first_and_the_final_one_replaces_it() {
 }
 
 #[tokio::test]
-async fn an_unknown_tool_and_broken_arguments_are_told_to_the_model_and_the_loop_goes_on() {
+async fn invalid_calls_are_answered_to_the_model() {
     let calls = vec![
         ("fly", json!({})),
         ("bash", Value::String("{\"command\": ".into())),
@@ -84,7 +84,7 @@ async fn an_unknown_tool_and_broken_arguments_are_told_to_the_model_and_the_loop
 }
 
 #[tokio::test]
-async fn neighbouring_reads_run_together_and_a_command_runs_alone() {
+async fn reads_run_concurrently_and_commands_alone() {
     let read = |path: &str| ("read_file", json!({ "path": path }));
     let world = world(vec![Move::Ask(vec![read("a"), read("b"), read("c"), bash("x")]), Move::Say("ok")]);
     world.ask("agent:coding repo:acme/app x").await;
@@ -98,7 +98,7 @@ async fn neighbouring_reads_run_together_and_a_command_runs_alone() {
 }
 
 #[tokio::test]
-async fn an_unreachable_model_fails_the_run_clearly_and_the_record_is_kept() {
+async fn unreachable_model_fails_the_run() {
     let world = world(vec![Move::Fail(ModelErrorKind::Unreachable)]);
     let io = world.ask("hello").await;
     assert!(io.replies.lock().unwrap()[0].contains("could not be reached"));
@@ -107,7 +107,7 @@ async fn an_unreachable_model_fails_the_run_clearly_and_the_record_is_kept() {
 }
 
 #[tokio::test]
-async fn a_panic_fails_the_run_and_still_answers_and_records() {
+async fn panic_fails_the_run_with_a_record() {
     let world = world(vec![Move::Panic]);
     let io = world.ask("hello").await;
     assert!(io.replies.lock().unwrap()[0].contains("internal error"));
@@ -115,7 +115,7 @@ async fn a_panic_fails_the_run_and_still_answers_and_records() {
 }
 
 #[tokio::test]
-async fn two_broken_sandboxes_in_a_row_end_the_run_with_what_was_found() {
+async fn second_sandbox_failure_ends_the_run() {
     let broken = || Move::Ask(vec![bash("break")]);
     let world = world(vec![broken(), broken(), Move::Say("the tree is fine")]);
     let io = world.ask("agent:coding repo:acme/app x").await;
@@ -125,7 +125,7 @@ async fn two_broken_sandboxes_in_a_row_end_the_run_with_what_was_found() {
     assert!(record.events.iter().any(|event| event["infra"] == json!(true)));
 }
 
-/// The kinds of the notes of a run whose model asks for these in turn.
+/// Returns the kinds of the notes of a run that makes these calls in turn.
 async fn notes_after(asked: Vec<Vec<(&'static str, serde_json::Value)>>) -> Vec<String> {
     let asked = asked.into_iter().map(Move::Ask);
     let world = world(asked.chain([Move::Say("done")]).collect());
@@ -135,7 +135,7 @@ async fn notes_after(asked: Vec<Vec<(&'static str, serde_json::Value)>>) -> Vec<
 }
 
 #[tokio::test]
-async fn only_what_reached_the_workspace_and_was_answered_ends_a_row_of_its_failures() {
+async fn sandbox_failures_reset_on_success_only() {
     let elsewhere = vec![
         ("read_file", json!({"path": 7})),
         ("no_such_tool", json!({})),
@@ -152,7 +152,7 @@ async fn only_what_reached_the_workspace_and_was_answered_ends_a_row_of_its_fail
 }
 
 #[tokio::test]
-async fn a_busy_fleet_is_noted_and_is_no_failure_of_the_workspace() {
+async fn busy_fleet_is_not_a_sandbox_failure() {
     let crowded = || vec![bash("crowd")];
     assert_eq!(notes_after(vec![crowded(), crowded(), crowded()]).await, ["fleet_busy"; 3]);
     let world = world(vec![Move::Ask(crowded()), Move::Say("done")]);
@@ -163,7 +163,7 @@ async fn a_busy_fleet_is_noted_and_is_no_failure_of_the_workspace() {
 }
 
 #[tokio::test]
-async fn a_reply_that_cannot_be_delivered_makes_the_record_failed() {
+async fn undelivered_reply_fails_the_record() {
     let world = world(vec![Move::Say("hi")]);
     let io = Arc::new(Collector { broken: true, ..Collector::default() });
     world.dispatch("hello", &io).await;
@@ -172,7 +172,7 @@ async fn a_reply_that_cannot_be_delivered_makes_the_record_failed() {
 }
 
 #[tokio::test]
-async fn a_hard_stop_ends_the_run_at_once_without_a_reply() {
+async fn hard_stop_ends_the_run_without_reply() {
     let world = Arc::new(world(vec![Move::HangUntilStopped]));
     let io = Arc::new(Collector::default());
     let running = tokio::spawn({
@@ -190,7 +190,7 @@ async fn a_hard_stop_ends_the_run_at_once_without_a_reply() {
 }
 
 #[tokio::test]
-async fn refusals_before_the_run_are_one_reply_and_no_run() {
+async fn refusal_is_one_reply_and_no_run() {
     for (text, word) in [
         ("agent:nobody x", "general, coding"),
         ("effort:ultra x", "medium"),
@@ -207,7 +207,7 @@ async fn refusals_before_the_run_are_one_reply_and_no_run() {
 }
 
 #[tokio::test]
-async fn a_message_of_directives_only_is_asked_what_to_do_and_runs_nothing() {
+async fn directives_only_message_is_refused() {
     for text in ["agent:coding repo:acme/app", " effort:low\n"] {
         let world = world(Vec::new());
         let io = world.ask(text).await;
@@ -218,7 +218,7 @@ async fn a_message_of_directives_only_is_asked_what_to_do_and_runs_nothing() {
 }
 
 #[tokio::test]
-async fn a_tree_that_cannot_be_made_ready_ends_the_run_that_was_told_of_with_a_reply_and_a_record() {
+async fn failed_workspace_ends_the_run_with_a_record() {
     let world = world(Vec::new());
     let io = world.ask("agent:coding repo:acme/broken x").await;
     let replies = io.replies.lock().unwrap();
@@ -244,7 +244,7 @@ async fn earlier_turns_reach_the_model_and_the_stream() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_store_that_is_down_for_a_while_gets_the_record_late() {
+async fn store_outage_delays_the_record() {
     let world = world(vec![Move::Say("hi")]);
     world.store.failures.lock().unwrap().extend([StoreErrorKind::Transient; 2]);
     world.ask("hello").await;
@@ -253,7 +253,7 @@ async fn a_store_that_is_down_for_a_while_gets_the_record_late() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_store_that_stays_down_costs_the_record_but_not_the_answer() {
+async fn lost_record_keeps_the_answer() {
     for kind in [StoreErrorKind::Transient, StoreErrorKind::Permanent, StoreErrorKind::RouteMissing] {
         let world = world(vec![Move::Say("hi")]);
         *world.store.down.lock().unwrap() = Some(kind);
@@ -264,7 +264,7 @@ async fn a_store_that_stays_down_costs_the_record_but_not_the_answer() {
 }
 
 #[tokio::test]
-async fn no_event_and_no_record_holds_a_configured_secret() {
+async fn events_and_records_hold_no_secret() {
     let world = world(vec![Move::Ask(vec![bash("echo canary-value")]), Move::Say("it is canary-value")]);
     world.ask("agent:coding repo:acme/app say canary-value").await;
     let text = serde_json::to_string(&world.last_record()).unwrap();
@@ -272,7 +272,7 @@ async fn no_event_and_no_record_holds_a_configured_secret() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_model_that_stays_overloaded_gives_way_to_the_second_one_for_the_rest_of_the_run() {
+async fn overloaded_model_is_replaced_for_the_run() {
     let overloaded = || Move::Fail(ModelErrorKind::Overloaded { retry_after: None });
     let mut moves: Vec<_> = (0..16).map(|_| overloaded()).collect();
     moves.extend([Move::Ask(vec![("list_files", json!({}))]), Move::Say("done")]);

@@ -1,4 +1,4 @@
-//! A drain ends although requests go on coming, and keeps what was taken on before it (bot supplement section 23).
+//! A drain rejects new requests and completes the accepted ones.
 
 use std::{
     sync::{
@@ -18,10 +18,10 @@ use crate::{
     support::*,
 };
 
-/// Longer than anything here takes.
+/// Longer than any test.
 const LONG: Duration = Duration::from_secs(600);
 
-/// A caller who must not be asked for anything.
+/// A channel whose history must not be requested.
 #[derive(Default)]
 struct Late {
     said: Collector,
@@ -66,7 +66,7 @@ async fn draining(world: &Arc<World>) -> JoinHandle<bool> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_drain_ends_with_the_runs_it_found_however_many_requests_come_after() {
+async fn drain_ends_despite_new_requests() {
     let world = Arc::new(world(vec![Move::SayWhenTold("done")]));
     let (first, running) = under_way(&world, "hello").await;
     let drained = draining(&world).await;
@@ -86,7 +86,7 @@ async fn a_drain_ends_with_the_runs_it_found_however_many_requests_come_after() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_follow_up_that_was_taken_in_before_the_drain_is_run_although_its_run_did_not_read_it() {
+async fn unread_follow_up_runs_during_a_drain() {
     let world = Arc::new(world(vec![Move::FailWhenTold, Move::Say("answered all the same")]));
     let (_, running) = under_way(&world, "hello").await;
     let second = say(&world, message("one more")).await;

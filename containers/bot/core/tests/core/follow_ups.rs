@@ -1,5 +1,4 @@
-//! What becomes of a follow-up that could have no run of its own, that names a place, or that nobody read (bot supplement
-//! sections 12.1 and 13).
+//! Follow-ups that could have no run of their own, that name another place, or that stay unread.
 
 use std::sync::Arc;
 
@@ -11,13 +10,13 @@ use crate::{
     support::*,
 };
 
-/// Every message that names no agent is for the coding agent, which has no repository unless one is named.
+/// Settings where a message without an agent is for the coding agent, which needs a named repository.
 fn for_the_coding_agent(settings: Settings) -> Settings {
     Settings { default_agent: Some("coding".into()), ..settings }
 }
 
 #[tokio::test]
-async fn a_follow_up_is_asked_for_no_repository_and_no_model() {
+async fn follow_up_needs_no_repository_or_model() {
     let moves = vec![Move::SayWhenTold("done"), Move::Say("done, with X")];
     let world = Arc::new(world_of(moves, Capabilities::default(), for_the_coding_agent));
     let (first, running) = under_way(&world, "agent:general hello").await;
@@ -36,7 +35,7 @@ async fn a_follow_up_is_asked_for_no_repository_and_no_model() {
 }
 
 #[tokio::test]
-async fn a_follow_up_of_a_run_elsewhere_is_asked_for_no_repository() {
+async fn remote_follow_up_needs_no_repository() {
     let ledger = Arc::new(ScriptedLedger::default());
     let run = held_elsewhere(&ledger, Some("coding")).await;
     let channels = Arc::new(Reopening(Arc::new(Collector::default())));
@@ -47,7 +46,7 @@ async fn a_follow_up_of_a_run_elsewhere_is_asked_for_no_repository() {
 }
 
 #[tokio::test]
-async fn a_first_message_that_is_refused_leaves_its_thread_free() {
+async fn refused_message_leaves_the_thread_free() {
     let moves = vec![Move::Say("hello")];
     let world = world_of(moves, Capabilities::default(), for_the_coding_agent);
     for (text, refusal) in
@@ -61,7 +60,7 @@ async fn a_first_message_that_is_refused_leaves_its_thread_free() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refusal_waits_no_longer_than_a_claim_for_a_ledger_that_does_not_say_who_is_in_the_thread() {
+async fn refusal_waits_at_most_the_claim_timeout() {
     let ledger = Arc::new(ScriptedLedger::default());
     ledger.script("live", [Fault::Hang]);
     let channels = Arc::new(Reopening(Arc::new(Collector::default())));
@@ -72,7 +71,7 @@ async fn a_refusal_waits_no_longer_than_a_claim_for_a_ledger_that_does_not_say_w
 }
 
 #[tokio::test]
-async fn what_a_coding_run_did_not_read_goes_to_the_coding_agent() {
+async fn unread_follow_up_keeps_its_agent() {
     let moves = vec![Move::FailWhenTold, Move::Say("both answered")];
     let world = Arc::new(world_of(moves, Capabilities::default(), |settings| Settings {
         default_repository: Some("acme/app".into()),
@@ -90,7 +89,7 @@ async fn what_a_coding_run_did_not_read_goes_to_the_coding_agent() {
 }
 
 #[tokio::test]
-async fn the_words_that_name_another_place_than_the_runs_reach_its_model() {
+async fn directives_of_another_place_reach_the_model() {
     for (text, told) in [
         ("repo:acme/app ref:dev and the tests", "and the tests"),
         ("effort:low ref:main and the tests", "ref:main and the tests"),
@@ -113,7 +112,7 @@ async fn the_words_that_name_another_place_than_the_runs_reach_its_model() {
 }
 
 #[tokio::test]
-async fn an_unread_message_that_names_another_repository_is_run_on_that_one() {
+async fn unread_follow_up_keeps_its_repository() {
     let world = Arc::new(world(vec![Move::FailWhenTold]));
     let (_, running) = under_way(&world, "agent:coding repo:acme/app fix it").await;
     let second = say(&world, message("repo:acme/broken and there")).await;

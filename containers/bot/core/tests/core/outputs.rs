@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::support::{Move, World, world_with};
 
-/// A web of one page, whose address is long: a tool does not cut what it is told in its place.
+/// A web of one page with a long address.
 struct LongAddress;
 
 #[async_trait]
@@ -41,7 +41,7 @@ fn read(url: &'static str) -> Vec<Move> {
     vec![Move::Ask(vec![("web_fetch", json!({ "url": url }))]), Move::Say("read")]
 }
 
-/// What the model was shown of the page.
+/// Returns the page's text in the conversation.
 fn shown(world: &World) -> String {
     let seen = world.model.seen.lock().unwrap();
     let results = seen.last().unwrap().iter().flat_map(|turn| &turn.parts).filter_map(|part| match part {
@@ -56,7 +56,7 @@ fn shown(world: &World) -> String {
 }
 
 #[tokio::test]
-async fn a_long_output_is_shown_by_its_ends_and_kept_where_there_is_a_tree() {
+async fn long_output_is_shown_by_its_ends() {
     for (request, place) in [("agent:coding repo:acme/app read it", ".ars/outputs/"), ("read it", "no file")]
     {
         let capabilities = Capabilities { web: Some(Arc::new(LongAddress)), ..Capabilities::default() };

@@ -35,7 +35,7 @@ fn verdict(word: &str, summary: &str) -> (&'static str, Value) {
     ("submit_verdict", json!({"verdict": word, "summary": summary, "head": "abc1234"}))
 }
 
-/// The one reply and the outline of the record.
+/// Returns the one reply and the outline of the record.
 async fn review(world: &World) -> (String, Vec<String>) {
     let io = world.ask("agent:review repo:acme/app look at it").await;
     let replies = io.replies.lock().unwrap().clone();
@@ -44,7 +44,7 @@ async fn review(world: &World) -> (String, Vec<String>) {
 }
 
 #[tokio::test]
-async fn a_review_ends_in_the_last_verdict_a_line_of_it_and_a_reading_diff() {
+async fn review_ends_with_verdict_and_diff() {
     let world = world(vec![
         Move::Ask(vec![verdict("approve", "fine")]),
         Move::Ask(vec![verdict("request_changes", "it\nleaks")]),
@@ -63,7 +63,7 @@ async fn a_review_ends_in_the_last_verdict_a_line_of_it_and_a_reading_diff() {
 }
 
 #[tokio::test]
-async fn the_parts_of_a_review_are_spans_of_its_request_and_its_run() {
+async fn review_has_spans() {
     let world = world(vec![Move::Say("Fine.")]);
     review(&world).await;
     let record = world.last_record();
@@ -86,7 +86,7 @@ async fn the_parts_of_a_review_are_spans_of_its_request_and_its_run() {
 }
 
 #[tokio::test]
-async fn a_request_without_a_repository_has_no_span_of_one() {
+async fn no_workspace_span_without_repository() {
     let world = world(vec![Move::Say("hi")]);
     world.ask("hello").await;
     let record = world.last_record();
@@ -99,7 +99,7 @@ async fn a_request_without_a_repository_has_no_span_of_one() {
 }
 
 #[tokio::test]
-async fn a_review_without_a_verdict_or_a_diff_is_not_approved_and_still_answers() {
+async fn review_without_verdict_is_not_approved() {
     let world = world(vec![Move::Say("Looks good to me.")]);
     let (reply, outline) = review(&world).await;
     assert_eq!(reply, "Not approved: the review gave no verdict.\n\nLooks good to me.");
@@ -107,7 +107,7 @@ async fn a_review_without_a_verdict_or_a_diff_is_not_approved_and_still_answers(
 }
 
 #[tokio::test]
-async fn a_review_that_fails_after_approving_is_not_approved() {
+async fn failed_review_is_not_approved() {
     let world = world(vec![Move::Ask(vec![verdict("approve", "fine")]), Move::Fail(ModelErrorKind::Invalid)]);
     let (reply, _) = review(&world).await;
     assert!(reply.starts_with("Not approved: ") && !reply.contains("LGTM"), "{reply}");
@@ -115,7 +115,7 @@ async fn a_review_that_fails_after_approving_is_not_approved() {
 }
 
 #[tokio::test]
-async fn an_approval_does_not_count_when_a_budget_ended_the_review() {
+async fn approval_is_void_after_a_budget() {
     let moves = vec![Move::Ask(vec![verdict("approve", "fine")]), Move::Say("LGTM so far.")];
     let world = world_of(moves, Capabilities::default(), |settings| Settings {
         budgets: [("review".to_owned(), Budget { turns: 1, time_ms: 5 * 60_000 })].into(),
@@ -135,7 +135,7 @@ async fn an_approval_of_another_commit_does_not_count() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reading_diff_that_hangs_costs_the_diff_and_not_the_answer() {
+async fn hanging_diff_keeps_the_answer() {
     let world = world(vec![Move::Ask(vec![verdict("approve", "fine")]), Move::Say("Fine.")]);
     *world.workspace.range.lock().unwrap() = Some("hang".into());
     let reviewed = tokio::time::timeout(Duration::from_secs(30), review(&world)).await;
@@ -149,14 +149,14 @@ async fn a_reading_diff_that_hangs_costs_the_diff_and_not_the_answer() {
 }
 
 #[tokio::test]
-async fn an_agent_that_gives_no_verdict_keeps_its_answer() {
+async fn other_agents_have_no_status_line() {
     let world = world(vec![Move::Say("Done.")]);
     let io = world.ask("agent:coding repo:acme/app do it").await;
     assert_eq!(*io.replies.lock().unwrap(), ["Done."]);
 }
 
 #[tokio::test]
-async fn a_skill_in_use_is_told_between_the_call_and_its_result() {
+async fn skill_event_precedes_the_result() {
     let capabilities = Capabilities { skills: Some(Arc::new(OneSkill)), ..Capabilities::default() };
     let use_it = || Move::Ask(vec![("use_skill", json!({"name": "quality"}))]);
     let world = world_with(vec![use_it(), Move::Say("Read."), use_it(), Move::Say("Done.")], capabilities);
@@ -175,8 +175,8 @@ async fn a_skill_in_use_is_told_between_the_call_and_its_result() {
 }
 
 #[tokio::test]
-async fn a_repositorys_instructions_stand_fenced_in_the_prompt() {
-    // The workspace's files hold their own names.
+async fn repository_instructions_are_in_the_prompt() {
+    // Each file of the workspace contains its own name.
     let world = world(vec![Move::Say("Done.")]);
     world.ask("agent:coding repo:acme/app do it").await;
     let system = world.model.system.lock().unwrap().clone();

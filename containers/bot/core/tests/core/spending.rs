@@ -1,4 +1,4 @@
-//! Money: the caps of a run and of a day, and what is told of it.
+//! Money: the caps of a run and of a day, and their messages.
 
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ async fn a_record_says_what_its_run_cost() {
 }
 
 #[tokio::test]
-async fn a_run_that_reaches_its_cap_ends_in_its_own_words() {
+async fn run_at_its_cap_still_answers() {
     let money = MoneyCaps { run: Some(3 * CALL), day: None };
     let world = priced(vec![look(), look(), Move::Say("so far")], money);
     let io = world.ask("agent:coding repo:acme/app look").await;
@@ -58,7 +58,7 @@ async fn a_run_that_reaches_its_cap_ends_in_its_own_words() {
     assert_eq!(world.last_record().status, RunStatus::Completed);
 }
 
-/// A run of two calls, in a world that remembers, and what its model says of it.
+/// A run of two calls in a world with memory, with this reflection.
 async fn reflected_on(day: u64) -> World {
     let memory = MemoryDeps {
         store: Arc::new(Stores::default()),
@@ -74,7 +74,7 @@ async fn reflected_on(day: u64) -> World {
 }
 
 #[tokio::test]
-async fn what_a_reflection_costs_stands_beside_what_its_run_did() {
+async fn reflection_cost_is_recorded_separately() {
     let world = reflected_on(20 * CALL).await;
     assert_eq!(world.model.seen.lock().unwrap().len(), 3, "it is reflected on");
     let record = world.last_record();
@@ -88,15 +88,15 @@ async fn what_a_reflection_costs_stands_beside_what_its_run_did() {
 }
 
 #[tokio::test]
-async fn a_reflection_that_may_cost_more_than_is_left_of_the_day_is_not_made() {
-    // What is left is what the reflection would have cost; nobody knew that before.
+async fn reflection_beyond_the_budget_is_skipped() {
+    // The rest equals the reflection's cost, which was unknown before.
     let world = reflected_on(3 * CALL).await;
     assert_eq!(world.model.seen.lock().unwrap().len(), 2);
     assert!(!world.last_record().extra.contains_key(REFLECTION_COST));
 }
 
 #[tokio::test]
-async fn without_a_price_a_capped_run_asks_no_model() {
+async fn capped_run_needs_a_price() {
     let world = world_of(Vec::new(), Capabilities::default(), |mut settings| {
         settings.money.run = Some(1_000_000);
         settings
@@ -106,12 +106,12 @@ async fn without_a_price_a_capped_run_asks_no_model() {
 }
 
 #[tokio::test]
-async fn a_day_whose_money_is_spent_begins_no_further_run() {
+async fn spent_budget_rejects_runs() {
     let money = MoneyCaps { run: None, day: Some(CALL + 1) };
     let world = priced(vec![Move::Say("one")], money);
     world.ask("hello").await;
     let io = world.ask("again").await;
-    // The first run left less than another call costs, but something: it begins, and asks nothing.
+    // The first run left less than another call costs, so the second starts without a call.
     assert!(io.replies.lock().unwrap()[0].contains('$'));
     assert_eq!(world.model.seen.lock().unwrap().len(), 1);
     let money = MoneyCaps { run: None, day: Some(CALL) };
@@ -123,7 +123,7 @@ async fn a_day_whose_money_is_spent_begins_no_further_run() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_day_whose_costs_are_not_known_begins_nothing() {
+async fn unknown_spend_rejects_runs() {
     let world = priced(Vec::new(), MoneyCaps { run: None, day: Some(1_000_000) });
     *world.store.down.lock().unwrap() = Some(StoreErrorKind::Transient);
     let io = world.ask("hello").await;
@@ -131,7 +131,7 @@ async fn a_day_whose_costs_are_not_known_begins_nothing() {
 }
 
 #[tokio::test]
-async fn runs_under_way_share_what_is_left_of_the_day() {
+async fn concurrent_runs_share_the_budget() {
     let money = MoneyCaps { run: Some(4 * CALL), day: Some(6 * CALL) };
     let moves = vec![Move::SayWhenTold("one"), Move::SayWhenTold("two"), Move::Say("three")];
     let world = priced(moves, money);
@@ -140,7 +140,7 @@ async fn runs_under_way_share_what_is_left_of_the_day() {
         under_way.push(in_thread(&world, thread));
         world.model.called.notified().await;
     }
-    // The first holds four calls and the second the two that are left: nothing is left for a third.
+    // The first reserves four calls and the second the other two, so a third has no budget.
     let (io, refused) = in_thread(&world, "c");
     refused.await.unwrap();
     let reply = io.replies.lock().unwrap()[0].clone();
@@ -150,14 +150,14 @@ async fn runs_under_way_share_what_is_left_of_the_day() {
         run.await.unwrap();
     }
     world.settle().await;
-    // What they held and did not spend is free again.
+    // Unspent reservations are free again.
     let (io, run) = in_thread(&world, "c");
     run.await.unwrap();
     assert_eq!(*io.replies.lock().unwrap(), ["three"]);
 }
 
 #[tokio::test]
-async fn a_run_without_a_cap_of_its_own_holds_the_rest_of_the_day() {
+async fn uncapped_run_reserves_the_rest() {
     let money = MoneyCaps { run: None, day: Some(10 * CALL) };
     let world = priced(vec![Move::SayWhenTold("one"), Move::Say("two")], money);
     let first = in_thread(&world, "a");
@@ -175,7 +175,7 @@ async fn a_run_without_a_cap_of_its_own_holds_the_rest_of_the_day() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_whose_record_is_lost_is_counted_all_the_same() {
+async fn run_with_lost_record_is_counted() {
     let money = MoneyCaps { run: None, day: Some(CALL) };
     let world = priced(vec![Move::Say("one")], money);
     world.store.failures.lock().unwrap().extend([StoreErrorKind::Permanent; 8]);
@@ -186,7 +186,7 @@ async fn a_run_whose_record_is_lost_is_counted_all_the_same() {
     assert!(io.replies.lock().unwrap()[0].contains("used up"));
 }
 
-/// A request of a thread of its own, under way.
+/// A live request in its own thread.
 fn in_thread(world: &World, thread: &str) -> (Arc<Collector>, JoinHandle<()>) {
     let io = Arc::new(Collector::default());
     let (core, as_io) = (world.core.clone(), Arc::<Collector>::clone(&io));

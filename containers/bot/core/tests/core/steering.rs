@@ -1,4 +1,4 @@
-//! Thread admission, with whole requests against a scripted model (bot supplement section 13).
+//! Thread admission, with whole requests against a scripted model.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ pub fn last_text(world: &World) -> String {
 }
 
 #[tokio::test]
-async fn a_second_message_reaches_the_live_run_at_its_next_step() {
+async fn second_message_steers_the_live_run() {
     let world = Arc::new(world(vec![Move::SayWhenTold("all done"), Move::Say("all done, in German too")]));
     let (first, running) = under_way(&world, "translate it").await;
     let second = say(&world, message("in German too")).await;
@@ -60,7 +60,7 @@ async fn a_second_message_reaches_the_live_run_at_its_next_step() {
 }
 
 #[tokio::test]
-async fn another_agent_is_not_folded_into_the_live_run() {
+async fn message_for_another_agent_is_refused() {
     let world = Arc::new(world(vec![Move::HangUntilStopped]));
     let (_, running) = under_way(&world, "hello").await;
     let other = say(&world, message("agent:coding repo:acme/app fix it")).await;
@@ -72,7 +72,7 @@ async fn another_agent_is_not_folded_into_the_live_run() {
 }
 
 #[tokio::test]
-async fn who_may_not_use_the_live_runs_agent_or_repository_does_not_steer_it() {
+async fn steering_needs_the_runs_permissions() {
     let ann = Grants {
         actions: Set::of(&["agent:run:coding"]),
         repos: Set::of(&["acme/app"]),
@@ -103,7 +103,7 @@ async fn who_may_not_use_the_live_runs_agent_or_repository_does_not_steer_it() {
     }
 }
 
-/// A run of another process in the thread of `message`; its row says nothing of its agent if there is none.
+/// A run of another process in the thread of `message`, with an unreadable row if it has no agent.
 pub async fn held_elsewhere(ledger: &ScriptedLedger, agent: Option<&str>) -> RunId {
     let run_id = RunId::parse("elsewhere").unwrap();
     let mut meta = json!({
@@ -130,7 +130,7 @@ pub async fn held_elsewhere(ledger: &ScriptedLedger, agent: Option<&str>) -> Run
 }
 
 #[tokio::test]
-async fn a_run_of_another_process_is_steered_only_by_who_may_use_its_agent_and_repository() {
+async fn remote_steering_needs_the_runs_permissions() {
     let agents = Restrictions { agents: ["coding".to_owned()].into(), ..Restrictions::default() };
     let repos = Restrictions { repos: ["acme/app".to_owned()].into(), ..Restrictions::default() };
     for (restrictions, agent, said) in [
@@ -153,7 +153,7 @@ async fn a_run_of_another_process_is_steered_only_by_who_may_use_its_agent_and_r
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_sender_is_told_when_it_is_not_known_whether_a_run_of_another_process_was_told() {
+async fn unconfirmed_remote_follow_up_is_reported() {
     for (request, said) in [
         ("live", "⏳ Another process works in this thread, and it cannot be told what on."),
         (
@@ -174,7 +174,7 @@ async fn a_sender_is_told_when_it_is_not_known_whether_a_run_of_another_process_
 }
 
 #[tokio::test]
-async fn what_a_stopped_run_did_not_read_is_handed_back_to_its_sender() {
+async fn stopped_run_returns_unread_follow_ups() {
     let world = Arc::new(world(vec![Move::HangUntilStopped]));
     let (_, running) = under_way(&world, "hello").await;
     let second = say(&world, message("and this")).await;
@@ -187,7 +187,7 @@ async fn what_a_stopped_run_did_not_read_is_handed_back_to_its_sender() {
 }
 
 #[tokio::test]
-async fn what_a_failed_run_did_not_read_becomes_one_fresh_turn_under_the_last_sender() {
+async fn failed_run_requeues_unread_follow_ups() {
     let world = Arc::new(world(vec![Move::FailWhenTold, Move::Say("both answered")]));
     let (first, running) = under_way(&world, "hello").await;
     let second = say(&world, message("one more")).await;

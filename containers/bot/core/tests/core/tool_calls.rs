@@ -1,4 +1,4 @@
-//! What bounds the calls of one turn, and what of them reaches the model and people.
+//! The limits of the calls of one turn, and the redaction of their output.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -21,7 +21,7 @@ fn read(path: &str) -> (&'static str, Value) {
     ("read_file", json!({ "path": path }))
 }
 
-/// The texts that the model got for the calls of its first turn.
+/// Returns the results of the first turn's calls in the conversation.
 fn results(world: &World) -> Vec<String> {
     let seen = world.model.seen.lock().unwrap();
     let results = seen[1].last().unwrap().parts.iter().filter_map(|part| match part {
@@ -36,7 +36,7 @@ fn results(world: &World) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_time_budget_bounds_all_calls_of_a_turn_together() {
+async fn time_budget_limits_a_turns_calls() {
     let calls = vec![read("hang"), ("write_file", json!({"path": "a", "content": "b"})), read("c")];
     let budget = Budget { turns: 10, time_ms: 5 * 60_000 };
     let world = world_of(vec![Move::Ask(calls), Move::Say("late")], Capabilities::default(), |settings| {
@@ -55,7 +55,7 @@ async fn the_time_budget_bounds_all_calls_of_a_turn_together() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_hard_stop_does_not_wait_for_a_tool_that_does_not_listen() {
+async fn hard_stop_drops_an_unresponsive_tool() {
     let world = Arc::new(world(vec![Move::Ask(vec![read("hang"), bash("x")])]));
     let io = Arc::new(Collector::default());
     let running = tokio::spawn({
@@ -72,7 +72,7 @@ async fn a_hard_stop_does_not_wait_for_a_tool_that_does_not_listen() {
 }
 
 #[tokio::test]
-async fn a_turn_of_many_calls_runs_a_few_at_once_and_not_all() {
+async fn concurrent_calls_are_limited() {
     let world = world(vec![Move::Ask(vec![read("a"); 70]), Move::Say("read")]);
     world.ask("agent:coding repo:acme/app x").await;
     assert_eq!(world.workspace.most_reading.load(Ordering::SeqCst), 8);
@@ -87,7 +87,7 @@ async fn a_turn_of_many_calls_runs_a_few_at_once_and_not_all() {
     let ran =
         record.events.iter().filter(|event| event["type"] == "span_end" && event["name"] == "tool.read_file");
     assert_eq!(ran.count(), 64);
-    // Those that were left out are told too.
+    // Skipped calls have results too.
     let told = outline(&record);
     for kind in ["tool_call read_file", "tool_result read_file"] {
         assert_eq!(told.iter().filter(|event| *event == kind).count(), 70, "{kind}");
@@ -95,7 +95,7 @@ async fn a_turn_of_many_calls_runs_a_few_at_once_and_not_all() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_whose_step_could_not_be_stored_is_told_as_not_run() {
+async fn call_without_stored_step_is_not_run() {
     let ledger = Arc::new(ScriptedLedger::default());
     let channels = Arc::new(Reopening(Arc::new(Collector::default())));
     let budget = Budget { turns: 10, time_ms: 60_000 };
@@ -104,7 +104,7 @@ async fn a_call_whose_step_could_not_be_stored_is_told_as_not_run() {
         budgets: [("coding".to_owned(), budget)].into(),
         ..settings
     });
-    // Step 0 is stored; the step before the command is not, for as long as the run has time.
+    // Step 0 is stored. The step before the command is not, for as long as the run has time.
     let outage = std::iter::repeat_n(Fault::Fail(StoreErrorKind::Transient), 10_000);
     ledger.script("step", std::iter::once(Fault::None).chain(outage));
     world.ask("agent:coding repo:acme/app x").await;
@@ -117,8 +117,8 @@ async fn a_call_whose_step_could_not_be_stored_is_told_as_not_run() {
 }
 
 #[tokio::test]
-async fn what_a_tool_prints_reaches_the_model_without_the_installations_secrets() {
-    // The second is cut for its length: a secret that the cut goes through must not be left in half.
+async fn tool_output_is_redacted_for_the_model() {
+    // The second is truncated within a secret, of which no part may be left.
     let long = "canary-value ".repeat(5_000);
     let calls = vec![bash("echo canary-value"), bash(&long), read("etc/canary-value")];
     let world = world(vec![Move::Ask(calls), Move::Say("done")]);
@@ -134,7 +134,7 @@ async fn what_a_tool_prints_reaches_the_model_without_the_installations_secrets(
 }
 
 #[tokio::test]
-async fn code_that_only_looks_like_a_secret_reaches_the_model_as_it_is() {
+async fn secret_like_code_reaches_the_model() {
     let code = "let password = \"hunter22\";";
     let world = world(vec![Move::Ask(vec![bash(code)]), Move::Say("done")]);
     world.ask("agent:coding repo:acme/app x").await;
@@ -142,7 +142,7 @@ async fn code_that_only_looks_like_a_secret_reaches_the_model_as_it_is() {
 }
 
 #[tokio::test]
-async fn a_checklist_is_shown_whole_to_the_requester_and_in_the_stream() {
+async fn checklist_is_shown_whole() {
     let items: Vec<_> = (0..40).map(|n| format!("[ ] item {n} of canary-value")).collect();
     let shown: Vec<_> = (0..40).map(|n| format!("[ ] item {n} of [redacted]")).collect();
     let call = ("update_status", json!({"checklist": items.join("\n")}));

@@ -1,4 +1,4 @@
-//! Which model reflects, and when none may.
+//! The choice of the reflecting model.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use ars_types::ModelRef;
 
 use super::support::*;
 
-/// Knows the provider `small` alone.
+/// Knows the provider `small` only.
 struct Small(Arc<OneAnswer>);
 
 impl Models for Small {
@@ -24,7 +24,7 @@ impl Models for Small {
     }
 }
 
-/// What reflects on a run of `own/large` when `configured` is to.
+/// Returns the reflector of a run of `own/large` with this configuration.
 fn reflector(configured: Option<&str>, settings: &Settings) -> Option<Reflector> {
     let model = |name: &str| ModelRef::parse(name).unwrap();
     let deps = MemoryDeps {
@@ -39,17 +39,17 @@ fn reflector(configured: Option<&str>, settings: &Settings) -> Option<Reflector>
 }
 
 #[test]
-fn the_configured_model_reflects_and_else_the_runs_own() {
+fn configured_model_reflects_first() {
     let named = |configured| reflector(configured, &Settings::default()).map(|made| made.model.to_string());
     assert_eq!(named(Some("small/fast")).as_deref(), Some("small/fast"));
     assert_eq!(named(None).as_deref(), Some("own/large"));
-    // Its client is at hand, whether or not its provider is known by now.
+    // The run's own client exists, whether or not its provider is still configured.
     assert_eq!(named(Some("own/large")).as_deref(), Some("own/large"));
     assert_eq!(named(Some("gone/fast")), None);
 }
 
 #[test]
-fn where_money_is_capped_a_model_without_a_price_does_not_reflect() {
+fn capped_reflection_needs_a_price() {
     let price = Price { input: 1, output: 1, cache_read: 1, cache_write: 1 };
     let mut prices = PriceTable::default();
     prices.insert(&ModelRef::parse("small/fast").unwrap(), price);

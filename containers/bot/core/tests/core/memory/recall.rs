@@ -1,4 +1,4 @@
-//! What a run is told of earlier conversations.
+//! Recall before a run.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ async fn filled() -> Arc<Stores> {
 }
 
 #[tokio::test]
-async fn a_run_is_told_what_matches_its_request_in_all_of_its_scopes_and_no_other() {
+async fn recall_covers_all_own_scopes() {
     let stores = filled().await;
     let recalled = recalled(&stores, "When are deploys announced?", Budget::default()).await.unwrap();
     let bullets: Vec<_> = recalled.block.lines().filter(|line| line.starts_with("- ")).collect();
@@ -37,7 +37,7 @@ async fn a_run_is_told_what_matches_its_request_in_all_of_its_scopes_and_no_othe
 }
 
 #[tokio::test]
-async fn nothing_that_matches_and_nothing_asked_is_no_block() {
+async fn no_match_gives_no_block() {
     let stores = filled().await;
     assert_eq!(recalled(&stores, "Bake a cake", Budget::default()).await, None);
     stores.calls.lock().unwrap().clear();
@@ -58,7 +58,7 @@ async fn all_scopes_are_asked_at_once() {
 }
 
 #[tokio::test]
-async fn a_scope_that_does_not_answer_costs_only_its_own_records() {
+async fn failed_scope_costs_its_own_records() {
     let stores = filled().await;
     stores.down.lock().unwrap().extend(["org:acme", "channel:C1", "repo:acme/app"]);
     let recalled = recalled(&stores, "deploys", Budget::default()).await.unwrap();
@@ -74,7 +74,7 @@ async fn the_limit_is_of_all_scopes_together() {
 }
 
 #[tokio::test]
-async fn what_became_known_as_a_secret_later_is_not_shown() {
+async fn later_known_secret_is_not_shown() {
     let stores = Arc::new(Stores::default());
     let stored = format!("Deploys use {CANARY}, ghp_{}", "a".repeat(36));
     stores.remember("org:acme", &[&stored, "\u{1b}]0;deploys\u{7}"]).await;
@@ -85,7 +85,7 @@ async fn what_became_known_as_a_secret_later_is_not_shown() {
 }
 
 #[tokio::test]
-async fn who_may_not_read_a_scope_is_not_told_of_it() {
+async fn unreadable_scope_is_not_recalled() {
     let stores = filled().await;
     let place = Place {
         organization: None,

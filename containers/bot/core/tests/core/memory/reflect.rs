@@ -1,4 +1,4 @@
-//! What a run leaves to later conversations.
+//! Reflection after a run.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ fn fact(text: &str, audience: &str) -> serde_json::Value {
 }
 
 #[tokio::test]
-async fn what_is_found_is_written_where_it_belongs_and_found_by_the_next_run() {
+async fn findings_are_written_and_recalled() {
     let stores = Arc::new(Stores::default());
     let answer = json!({
         "facts": [fact("CI runs by make check", "repo"), fact("CI is red on Mondays", "org")],
@@ -49,7 +49,7 @@ async fn what_is_found_is_written_where_it_belongs_and_found_by_the_next_run() {
 }
 
 #[tokio::test]
-async fn only_runs_that_did_something_are_reflected_on_and_reviews_never() {
+async fn idle_runs_and_reviews_are_skipped() {
     for (agent, tool_calls, prior_turns, is_due) in
         [("coding", 1, 0, true), ("general", 0, 4, true), ("general", 0, 3, false), ("review", 9, 9, false)]
     {
@@ -66,7 +66,7 @@ async fn only_runs_that_did_something_are_reflected_on_and_reviews_never() {
 }
 
 #[tokio::test]
-async fn a_reflection_may_keep_nothing_and_then_writes_nothing() {
+async fn empty_reflection_writes_no_record() {
     let stores = Arc::new(Stores::default());
     for (answer, expected) in [
         ("{\"facts\": []}", inserted(0)),
@@ -94,7 +94,7 @@ async fn a_model_that_fails_is_not_asked_again() {
 }
 
 #[tokio::test]
-async fn a_scope_that_cannot_be_written_costs_only_its_own_findings() {
+async fn failed_scope_costs_its_own_findings() {
     let stores = Arc::new(Stores::default());
     stores.down.lock().unwrap().push("org:acme");
     let answer = json!({ "facts": [fact("CI is red on Mondays", "org"), fact("Likes tabs", "user")] });
@@ -105,7 +105,7 @@ async fn a_scope_that_cannot_be_written_costs_only_its_own_findings() {
 }
 
 #[tokio::test]
-async fn a_correction_takes_the_place_of_what_it_corrects() {
+async fn correction_replaces_the_record() {
     let stores = Arc::new(Stores::default());
     stores.remember("org:acme", &["CI runs nightly"]).await;
     let answer = json!({
@@ -119,7 +119,7 @@ async fn a_correction_takes_the_place_of_what_it_corrects() {
 }
 
 #[tokio::test]
-async fn at_most_eight_notes_of_a_scope_are_shown_first_those_that_the_run_had_and_none_counts_as_used() {
+async fn at_most_eight_notes_are_shown() {
     let stores = Arc::new(Stores::default());
     let texts: Vec<_> = (0..12).map(|n| format!("CI note {n}")).collect();
     stores.remember("org:acme", &texts.iter().map(String::as_str).collect::<Vec<_>>()).await;
@@ -146,7 +146,7 @@ async fn notes_that_cannot_be_listed_are_done_without() {
 }
 
 #[tokio::test]
-async fn what_was_said_in_private_stays_out_of_what_everybody_reads() {
+async fn private_findings_stay_private() {
     for (visibility, scope) in [
         (Visibility::Private, "channel:C1"),
         (Visibility::Unknown, "channel:C1"),
@@ -173,7 +173,7 @@ async fn what_was_said_in_private_stays_out_of_what_everybody_reads() {
 }
 
 #[tokio::test]
-async fn what_memory_said_is_neither_reflected_on_nor_written_again() {
+async fn recalled_text_is_not_reflected_on() {
     let stores = Arc::new(Stores::default());
     stores.remember("user:slack:ann", &["Ann is on leave in May, but nobody knows"]).await;
     let recalled = recalled(&stores, "Is Ann on leave?", Budget::default()).await.unwrap();

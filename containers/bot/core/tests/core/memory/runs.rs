@@ -1,4 +1,4 @@
-//! Memory around whole runs: told before the first call, reflected on after the reply, and never in the way.
+//! Memory around whole runs: recall before the first call, reflection after the reply.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use serde_json::json;
 use super::support::Stores;
 use crate::support::*;
 
-/// A core that remembers for acme.
+/// A core with memory for acme.
 fn remembering(stores: &Arc<Stores>, moves: Vec<Move>) -> World {
     let store: Arc<dyn Memory> = Arc::<Stores>::clone(stores);
     let memory =
@@ -26,13 +26,13 @@ fn systems_of(world: &World) -> String {
     world.model.system.lock().unwrap().clone()
 }
 
-/// A run that called a tool: one that is reflected on.
+/// A run with a tool call, which is reflected on.
 fn working(answer: &'static str, reflection: &'static str) -> Vec<Move> {
     vec![Move::Ask(vec![bash("make check")]), Move::Say(answer), Move::Say(reflection)]
 }
 
 #[tokio::test]
-async fn what_is_remembered_stands_before_a_prompt_that_is_else_the_same() {
+async fn recalled_block_precedes_the_prompt() {
     let without = world(vec![Move::Say("Friday.")]);
     without.ask("When are deploys?").await;
     let stores = Arc::new(Stores::default());
@@ -50,7 +50,7 @@ async fn what_is_remembered_stands_before_a_prompt_that_is_else_the_same() {
 }
 
 #[tokio::test]
-async fn reading_memory_is_a_span_of_a_run_that_has_any() {
+async fn recall_is_a_span() {
     let read = |world: &World| {
         let events = world.last_record().events;
         events.iter().filter(|event| event["name"] == "dispatch.memory_read").count()
@@ -64,7 +64,7 @@ async fn reading_memory_is_a_span_of_a_run_that_has_any() {
 }
 
 #[tokio::test]
-async fn a_run_is_reflected_on_after_its_reply_and_the_next_one_knows() {
+async fn reflection_reaches_the_next_run() {
     let stores = Arc::new(Stores::default());
     let reflection =
         r#"{"facts": [{"text": "Tests run by make check", "confidence": 0.9, "audience": "user"}]}"#;
@@ -77,7 +77,7 @@ async fn a_run_is_reflected_on_after_its_reply_and_the_next_one_knows() {
     assert_eq!(seen.len(), 3, "one call reflects");
     let question = format!("{:?}", seen[2]);
     assert!(question.contains("How do tests run?") && question.contains("Run make check."), "{question}");
-    // What it came to is no event of the run.
+    // Its result is no event of the run.
     assert!(!json!(first.last_record()).to_string().contains("Tests run by make check"));
 
     let next = remembering(&stores, vec![Move::Say("As ever.")]);
@@ -86,7 +86,7 @@ async fn a_run_is_reflected_on_after_its_reply_and_the_next_one_knows() {
 }
 
 #[tokio::test]
-async fn a_refusal_and_a_run_that_did_nothing_are_not_reflected_on() {
+async fn idle_runs_are_not_reflected_on() {
     let stores = Arc::new(Stores::default());
     let world = remembering(&stores, vec![Move::Say("Hello.")]);
     world.ask("agent:coding repo:acme/nowhere Do it").await;
@@ -96,7 +96,7 @@ async fn a_refusal_and_a_run_that_did_nothing_are_not_reflected_on() {
 }
 
 #[tokio::test]
-async fn memory_that_fails_in_every_way_costs_a_run_nothing() {
+async fn failing_memory_does_not_fail_runs() {
     for reflection in [
         Move::Say("not JSON"),
         Move::Fail(ModelErrorKind::Unauthorized),
@@ -113,7 +113,7 @@ async fn memory_that_fails_in_every_way_costs_a_run_nothing() {
 }
 
 #[tokio::test]
-async fn a_conversation_that_went_on_is_reflected_on_without_a_tool() {
+async fn long_conversation_is_reflected_on() {
     let stores = Arc::new(Stores::default());
     let world = remembering(&stores, vec![Move::Say("Tabs."), Move::Say(r#"{"facts": []}"#)]);
     let history =

@@ -1,4 +1,4 @@
-//! The memory port over the store itself, one database for each scope, and a model that says what it is told to.
+//! The memory port over the store, one database per scope, and a scripted model.
 #![expect(clippy::panic, reason = "a double that cannot go on fails its test")]
 
 use std::{
@@ -35,23 +35,23 @@ use tokio::sync::Barrier;
 use tokio_util::sync::CancellationToken;
 
 pub const NOW: UnixMillis = 1_700_000_000_000;
-/// A secret of the installation, which looks like nothing.
+/// A secret of the installation that matches no pattern.
 pub const CANARY: &str = "canary-value";
 
-/// Memory in this process.
+/// In-process memory.
 #[derive(Default)]
 pub struct Stores {
     scopes: Mutex<HashMap<StoreKey, MemoryStore<NativeSql>>>,
-    /// The words of every call, `<verb> <scope key>`.
+    /// Every call as `<verb> <scope key>`.
     pub calls: Mutex<Vec<String>>,
-    /// Scopes that fail whatever is asked.
+    /// Scopes with failing requests.
     pub down: Mutex<Vec<&'static str>>,
-    /// Where retrievals wait for each other.
+    /// A barrier of retrievals.
     meeting: Option<Barrier>,
 }
 
 impl Stores {
-    /// Stores whose retrievals wait until so many of them are under way.
+    /// Stores with a barrier for this number of concurrent retrievals.
     pub fn meeting(count: usize) -> Self {
         Self { meeting: Some(Barrier::new(count)), ..Self::default() }
     }
@@ -77,7 +77,7 @@ impl Stores {
         Ok(serde_json::from_str(&text).unwrap())
     }
 
-    /// Writes facts as an earlier run would have.
+    /// Writes facts like an earlier run.
     pub async fn remember(&self, scope: &str, texts: &[&str]) {
         let fact = |text: &&str| Candidate {
             kind: Kind::Fact,
@@ -93,7 +93,7 @@ impl Stores {
         self.calls.lock().unwrap().clear();
     }
 
-    /// What a scope holds, newest first.
+    /// Returns the records of a scope, newest first.
     pub async fn all(&self, scope: &str) -> Vec<MemoryRecord> {
         self.list(&key(scope), None, 50).await.unwrap()
     }
@@ -146,16 +146,16 @@ pub fn key(scope: &str) -> StoreKey {
     StoreKey::parse(scope).unwrap()
 }
 
-/// What the model does when it is asked.
+/// The scripted behaviour of the model.
 pub enum Answer {
     Say(String),
     Fail(ModelErrorKind),
-    /// Is busy, and would be asked again.
+    /// Reports an overload that allows a retry.
     Busy,
     Silence,
 }
 
-/// A request as the model saw it.
+/// A request as the model received it.
 #[derive(Clone)]
 pub struct Asked {
     pub system: String,
@@ -178,7 +178,7 @@ impl OneAnswer {
         self.asked.lock().unwrap().len()
     }
 
-    /// What it was asked, the one time it was.
+    /// Returns its only request.
     pub fn asked(&self) -> Asked {
         let asked = self.asked.lock().unwrap();
         let [one] = &asked[..] else { panic!("asked {} times", asked.len()) };
@@ -224,7 +224,7 @@ impl ModelClient for OneAnswer {
     }
 }
 
-/// The scopes of Ann's runs, who may read everything here.
+/// The scopes of Ann's runs, all of which she may read.
 pub fn scopes(visibility: Visibility) -> RunScopes {
     let place = Place { organization: Some("acme"), repository: Some("acme/app"), channel: "C1", visibility };
     let grants = Grants { channels: Set::of(&["C1"]), repos: Set::of(&["acme/app"]), ..Grants::default() };
@@ -240,7 +240,7 @@ pub async fn recalled(stores: &Arc<Stores>, request: &str, budget: Budget) -> Op
     Recaller { store, budget }.recall(&scopes(Visibility::Public), request, &redactor(), NOW).await
 }
 
-/// A run that is over, in a public channel, with one call of a tool.
+/// An ended run in a public channel, with one tool call.
 pub struct Ended {
     pub turns: Vec<Turn>,
     pub prior_turns: usize,
@@ -262,13 +262,13 @@ impl Ended {
         }
     }
 
-    /// The usual one.
+    /// The usual run.
     pub fn usual() -> Self {
         Self::of(&[(Role::User, "How does CI run?"), (Role::Assistant, "Nightly, by make check.")])
     }
 }
 
-/// Whatever it costs.
+/// Without a limit of money.
 struct Free;
 
 #[async_trait]
@@ -280,7 +280,7 @@ impl Purse for Free {
     fn spent(&self, _microusd: u64) {}
 }
 
-/// The model, for what it was asked, and what came of the reflection.
+/// Reflects, and returns the model with its requests and the result.
 pub async fn reflect(stores: &Arc<Stores>, ended: &Ended, answer: Answer) -> (Arc<OneAnswer>, Outcome) {
     let model = OneAnswer::of(answer);
     let store: Arc<dyn Memory> = Arc::<Stores>::clone(stores);
@@ -311,7 +311,7 @@ pub async fn reflect(stores: &Arc<Stores>, ended: &Ended, answer: Answer) -> (Ar
     (model, outcome)
 }
 
-/// A call of a tool and its result, as turns.
+/// A tool call and its result, as turns.
 pub fn tool(input: serde_json::Value, result: &str) -> [Turn; 2] {
     let call = Part::ToolCall { call_id: "c".into(), name: "bash".into(), input, extra: Map::new() };
     let content = vec![ars_agent::ToolContent::Text { text: result.into() }];

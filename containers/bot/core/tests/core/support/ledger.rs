@@ -1,5 +1,5 @@
-//! A ledger and its transcripts in memory, with the phases and fences of the real ones, whose requests fail or hang as
-//! scripted. Leases are not kept: what another generation has may be taken over at any time.
+//! An in-memory ledger with transcripts, with the phases and fences of the real one and scripted failures. Leases are
+//! not enforced: runs of another generation can be reclaimed at any time.
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
@@ -21,24 +21,24 @@ use async_trait::async_trait;
 use serde_json::{Map, Value, value::RawValue};
 use tokio::sync::Notify;
 
-/// What happens to one request.
+/// The scripted behaviour of one request.
 #[derive(Debug, Clone, Copy)]
 pub enum Fault {
-    /// Nothing out of the ordinary.
+    /// It succeeds.
     None,
-    /// Nothing is done.
+    /// It fails without an effect.
     Fail(StoreErrorKind),
-    /// It is done, and the answer lost.
+    /// It takes effect, and the answer is lost.
     AnswerLost,
-    /// Nothing is done, and no answer comes.
+    /// It hangs without an effect.
     Hang,
-    /// It is done after a while, or not at all if nobody waits so long.
+    /// It takes effect after a delay, or not at all if it is dropped before.
     Slow(Duration),
-    /// Nothing is done, and its process stands still for so long meanwhile.
+    /// It fails without an effect, and its process is suspended for so long.
     StandStill(Duration),
 }
 
-/// A live run, and what is kept beside it.
+/// A live run with its stored data.
 pub struct Kept {
     pub row: LiveRun,
     pub events: BTreeMap<u64, Value>,
@@ -51,20 +51,20 @@ pub struct ScriptedLedger {
     pub runs: Mutex<HashMap<RunId, Kept>>,
     pub transcripts: Mutex<HashMap<RunId, Transcript>>,
     pub records: Mutex<Vec<RunRecord>>,
-    /// Every request, by its name; a flush that extends leases as `lease` too.
+    /// Every request by its name. A flush that extends leases counts as `lease` too.
     pub asked: Mutex<Vec<&'static str>>,
     faults: Mutex<HashMap<&'static str, VecDeque<Fault>>>,
-    /// Told after each request.
+    /// Notified after each request.
     heard: Notify,
 }
 
 impl ScriptedLedger {
-    /// The next requests of this name go so.
+    /// Scripts the next requests of this name.
     pub fn script(&self, name: &'static str, faults: impl IntoIterator<Item = Fault>) {
         self.faults.lock().unwrap().entry(name).or_default().extend(faults);
     }
 
-    /// Requests of this name go as they should again.
+    /// Lets requests of this name succeed again.
     pub fn mend(&self, name: &'static str) {
         self.faults.lock().unwrap().remove(name);
     }
@@ -77,14 +77,14 @@ impl ScriptedLedger {
         self.asked.lock().unwrap().iter().filter(|asked| **asked == name).count()
     }
 
-    /// Waits until something is so, looking again after each request.
+    /// Waits for a condition, checking after each request.
     pub async fn until(&self, is_so: impl Fn(&Self) -> bool) {
         while !is_so(self) {
             self.heard.notified().await;
         }
     }
 
-    /// The ledger of a process of this generation, which another one follows.
+    /// The ledger of a process of this generation with a successor.
     pub fn capability(self: &Arc<Self>, generation: &str, channels: Arc<dyn Channels>) -> Capabilities {
         let ledger = LedgerDeps {
             stores: self.stores(),
@@ -113,7 +113,7 @@ impl ScriptedLedger {
             }
             Some(Fault::Hang) => future::pending().await,
             Some(Fault::Slow(time)) => {
-                // Of a clock that stands still: it costs a test no time.
+                // By the paused clock, so it costs a test no time.
                 let _: Result<(), _> = tokio::time::timeout(time, future::pending()).await;
                 Ok(act())
             }
@@ -142,7 +142,7 @@ impl ScriptedLedger {
     }
 }
 
-/// Channels that can all be taken up again, each as one that collects.
+/// Channels that can all be reopened, each collecting its replies.
 pub struct Reopening(pub Arc<super::Collector>);
 
 impl Channels for Reopening {

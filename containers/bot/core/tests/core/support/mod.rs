@@ -1,5 +1,5 @@
-//! Doubles for driving the core in-process: a scripted model, an in-memory store that can fail, a workspace whose
-//! commands are scripted, and a channel that collects.
+//! Doubles for driving the core in-process: a scripted model, an in-memory store that can fail, a workspace with
+//! scripted commands, and a channel that collects.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -33,7 +33,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use ledger::{Fault, Reopening, ScriptedLedger};
 
-/// A clock that moves one millisecond each time it is read.
+/// A clock that advances by one millisecond at each read.
 #[derive(Default)]
 pub struct TickingClock(AtomicI64);
 
@@ -43,13 +43,13 @@ impl Clock for TickingClock {
     }
 }
 
-/// What the scripted model does with one call.
+/// The scripted behaviour of one model call.
 pub enum Move {
     Say(&'static str),
     Ask(Vec<(&'static str, Value)>),
     Fail(ModelErrorKind),
     HangUntilStopped,
-    /// Says it once `go_on` is notified.
+    /// Answers once `go_on` is notified.
     SayWhenTold(&'static str),
     /// Fails once `go_on` is notified.
     FailWhenTold,
@@ -130,13 +130,13 @@ impl Models for OneModel {
     }
 }
 
-/// Keeps every put in order; fails the next puts as scripted.
+/// Records every put in order, and fails the next puts as scripted.
 #[derive(Default)]
 pub struct MemoryStore {
     pub puts: Mutex<Vec<RunRecord>>,
     pub failures: Mutex<VecDeque<StoreErrorKind>>,
     pub down: Mutex<Option<StoreErrorKind>>,
-    /// Holds up the next put, which says that it is under way, until it is notified.
+    /// Blocks the next put, after it reported its start, until notified.
     pub hold: Mutex<Option<Arc<tokio::sync::Notify>>>,
     pub holding: tokio::sync::Notify,
 }
@@ -188,22 +188,22 @@ impl RunStore for MemoryStore {
     }
 }
 
-/// A workspace whose commands answer with themselves; `exit N` exits with N, `break` breaks the sandbox, for `crowd`
-/// none is free. It counts how many reads are under way at once.
+/// A workspace that echoes its commands. `exit N` exits with N, `break` fails the sandbox, and `crowd` reports that none
+/// is free. It counts concurrent reads.
 #[derive(Default)]
 pub struct EchoWorkspace {
     reading: AtomicI64,
     pub most_reading: AtomicI64,
-    /// What git says of any range; without it git fails, and of `hang` it says nothing ever.
+    /// The output of git for any range. Without it git fails, and for `hang` it never ends.
     pub range: Mutex<Option<String>>,
-    /// Told when a file named `hang` is read, which never ends.
+    /// Notified when a file named `hang` is read, which never ends.
     pub hanging: tokio::sync::Notify,
-    /// Told when a tree is asked for that takes long; it is not to be had once `give_up` is notified.
+    /// Notified when a slow tree is requested. It fails once `give_up` is notified.
     pub opening: tokio::sync::Notify,
     pub give_up: tokio::sync::Notify,
-    /// Where it was cloned from; nothing before it is made, and after it is gone.
+    /// Its origin, absent before it is created and after it is lost.
     pub own: Mutex<Option<Repository>>,
-    /// How the next looks at it and openings of it fail.
+    /// The failures of the next lookups and openings.
     pub failing: Mutex<VecDeque<WorkspaceError>>,
     /// The repository and the ref of each opening.
     pub asked_for: Mutex<Vec<(Option<String>, Option<String>)>>,
@@ -317,7 +317,7 @@ impl WorkspaceProvider for OneWorkspace {
     }
 }
 
-/// Collects what the core says.
+/// Collects the replies of the core.
 #[derive(Default)]
 pub struct Collector {
     pub replies: Mutex<Vec<String>>,
@@ -355,7 +355,7 @@ impl ChannelIo for Collector {
     }
 }
 
-/// A core with its doubles in reach.
+/// A core and its doubles.
 pub struct World {
     pub core: Core,
     pub model: Arc<ScriptedModel>,
@@ -420,7 +420,7 @@ pub fn message(text: &str) -> IncomingMessage {
 }
 
 impl World {
-    /// The same, on the machine where the thread's tree is: its run goes on in it.
+    /// The same, on the machine of the thread's tree, so that its run can be resumed.
     #[must_use]
     pub fn with_tree(self) -> Self {
         let app = Repository { name: "acme/app".into(), origin: "/app".into() };
@@ -447,13 +447,13 @@ impl World {
         assert!(self.core.idle(Duration::from_secs(60)).await, "still in flight");
     }
 
-    /// Begins to keep the ledger, and to take over what another process left in it.
+    /// Starts to serve the ledger and to reclaim runs of other processes.
     pub fn keep_ledger(&self) -> JoinHandle<()> {
         let core = self.core.clone();
         tokio::spawn(async move { core.keep_ledger(CancellationToken::new()).await })
     }
 
-    /// Keeps the ledger until what another process left has its record, and nothing is in flight.
+    /// Serves the ledger until the reclaimed runs are recorded and nothing is in flight.
     pub async fn end_what_is_left(&self, ledger: &ScriptedLedger) {
         let keeping = self.keep_ledger();
         ledger.until(|ledger| !ledger.records.lock().unwrap().is_empty()).await;
@@ -472,7 +472,7 @@ impl World {
     }
 }
 
-/// `type` or, for notes and tools, the telling field of each event that is not a span.
+/// Returns `type` or, for notes and tools, the distinguishing field of each event that is not a span.
 pub fn outline(record: &RunRecord) -> Vec<String> {
     let outline = record.events.iter().filter_map(|event| {
         let kind = event["type"].as_str()?;
@@ -483,7 +483,7 @@ pub fn outline(record: &RunRecord) -> Vec<String> {
     outline.collect()
 }
 
-/// The name of the span that each span of this name is part of.
+/// Returns the name of the parent span for each span of this name.
 pub fn parents(record: &RunRecord, name: &str) -> Vec<String> {
     let started = || record.events.iter().filter(|event| event["type"] == "span_start");
     let parent = |span: &Value| started().find(|start| start["spanId"] == span["parentSpanId"]);
