@@ -53,15 +53,15 @@ fn is_asked(turns: &[Turn]) -> bool {
 
 pub(super) fn answer(turns: &[Turn], may_call_tools: bool) -> ModelTurn {
     let step = progress(turns);
-    let message_ids = message_ids(turns);
+    let heard = message_ids(turns);
     let mut usage = Usage { output_tokens: SAID_TOKENS, ..read(turns) };
     let says = |text: String| ModelTurn { parts: vec![Part::text(text)], stop: StopReason::EndTurn, usage };
     let is_summary = texts(turns.last()).iter().any(|text| text.contains(SUM_UP));
     if !may_call_tools && is_summary {
-        return says(format!("Heard: {message_ids}. {SO_FAR}{step}."));
+        return says(format!("Heard: {heard}. {SO_FAR}{step}."));
     }
     if !may_call_tools || step >= STEPS {
-        return says(format!("Done. Heard: {message_ids}"));
+        return says(format!("Done. Heard: {heard}"));
     }
     let asked = ids(&request(turns)).into_iter().next().unwrap_or_default();
     if asked == DEAR && step == DEAR_AT {
