@@ -1,6 +1,6 @@
--- Configuration documents (state-worker supplement section 14). On the edge a database holds one.
+-- Configuration documents (docs/reference/state-worker.md#documents). A Durable Object holds one.
 
--- A row is written by the first put of its key. Its version is how often the document was put.
+-- The first put of a key writes its row. The version counts the puts.
 CREATE TABLE config_documents (
   key TEXT PRIMARY KEY,
   version INTEGER NOT NULL,

@@ -1,6 +1,6 @@
--- The whole current schema: what every step applied in order leaves behind. A test compares the two.
+-- The whole current schema: the result of all steps in order. A test compares the two.
 
--- A row is written by the first put of its key. Its version is how often the document was put.
+-- The first put of a key writes its row. The version counts the puts.
 CREATE TABLE config_documents (
   key TEXT PRIMARY KEY,
   version INTEGER NOT NULL,

@@ -1,7 +1,7 @@
--- What slowed runs (state-worker supplement section 3). On the edge an object holds one ledger; an embedded store holds
--- all of them, hence the keys' first column.
+-- Diagnoses of runs (docs/reference/friction.md#routes). A Durable Object holds one ledger; an embedded store holds all
+-- of them, hence the first column of the key.
 
--- One row a run. Times keep their fraction. Records may be large, so the table keeps its row ids.
+-- One row per run. Times keep their fraction. Records may be large, so the table has row ids.
 CREATE TABLE friction_records (
   ledger_key TEXT NOT NULL,
   run_id TEXT NOT NULL,

@@ -1,6 +1,6 @@
--- The whole current schema: what every step applied in order leaves behind. A test compares the two.
+-- The whole current schema: the result of all steps in order. A test compares the two.
 
--- One row a run. Times keep their fraction. Records may be large, so the table keeps its row ids.
+-- One row per run. Times keep their fraction. Records may be large, so the table has row ids.
 CREATE TABLE friction_records (
   ledger_key TEXT NOT NULL,
   run_id TEXT NOT NULL,

@@ -1,9 +1,9 @@
--- The whole current schema: what every step applied in order leaves behind. A test compares the two. A database holds one
--- scope.
+-- The whole current schema: the result of all steps in order. A test compares the two.
+-- A database holds one scope.
 
--- Rows are never deleted: `n` counts up from 0, and no id is given twice. `record` is what was accepted, as JSON, and
--- never changes. A row that is active, and no other, has `normalized`, by which an equal text is found, and `tokens`,
--- by which queries find it: its words in lower case, a space between them.
+-- Rows are never deleted: `n` counts up from 0, and ids are never reused. `record` is the accepted candidate as JSON and
+-- is immutable. Only active rows have `normalized`, by which equal texts are found, and `tokens`, which queries search:
+-- lower-case words separated by spaces.
 CREATE TABLE memory_records (
   n INTEGER PRIMARY KEY,
   status TEXT NOT NULL,
@@ -19,8 +19,8 @@ CREATE INDEX memory_records_active ON memory_records (n) WHERE status = 'active'
 CREATE INDEX memory_records_equal ON memory_records (normalized, n) WHERE status = 'active';
 CREATE INDEX memory_records_stale ON memory_records (coalesce(last_used_at, created_at), created_at, n) WHERE status = 'active';
 
--- The full-text index holds what is active. It keeps no texts of its own. The tokens are ASCII, so its tokenizer finds
--- in them exactly the words that were joined.
+-- The full-text index covers the active rows and stores no text. The tokens are ASCII, so its tokenizer splits them into
+-- exactly the words that were joined.
 CREATE VIEW memory_active AS SELECT n, tokens FROM memory_records WHERE status = 'active';
 CREATE VIRTUAL TABLE memory_index USING fts5(tokens, content = 'memory_active', content_rowid = 'n', tokenize = 'ascii');
 

@@ -1,9 +1,9 @@
--- Finished runs, their events, and the retention the store keeps them by (state-worker supplement sections 5 and 7).
--- Times and counts of a record may be any finite number, hence REAL.
+-- Records of ended runs, their events, and the retention policy (docs/reference/state-worker.md#run-history). Times and
+-- counts of a record may be any finite number, hence REAL.
 
--- `record` is the record without its events. The columns before it are what lists filter and order by. An absent agent
--- or repository is empty text here, as an empty one is: a list of runs with an empty agent looks into `record` too, and
--- no list can ask for an empty repository.
+-- `record` is the record without its events. Lists filter and order by the columns before it. An absent agent or
+-- repository is stored as empty text: a list of runs with an empty agent therefore reads `record` too, and no list can
+-- select an empty repository.
 CREATE TABLE runs (
   id TEXT PRIMARY KEY,
   finished_at REAL NOT NULL,
@@ -18,7 +18,7 @@ CREATE TABLE runs (
   record TEXT NOT NULL
 ) STRICT;
 
--- Covers the whole search of a list: the table is only read for rows that are answered.
+-- Covers the search of a list: the table is read only for returned rows.
 CREATE INDEX runs_newest ON runs (finished_at, id, bytes, agent, channel_id, user_id, repo, visibility);
 
 CREATE TABLE run_events (
@@ -28,8 +28,8 @@ CREATE TABLE run_events (
   PRIMARY KEY (run_id, seq)
 ) STRICT, WITHOUT ROWID;
 
--- One row: the accepted policy, and the newest run that its count or bytes exclude (`floor`), so that a read
--- need not add up the store.
+-- One row: the accepted policy, and the newest run that its count or bytes exclude (`floor`), so that a read does not
+-- have to sum the store.
 CREATE TABLE retention (
   one INTEGER PRIMARY KEY CHECK (one = 1),
   retention_days INTEGER NOT NULL,

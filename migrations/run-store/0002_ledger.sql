@@ -1,7 +1,7 @@
--- Live runs (state-worker supplement section 9). Their events are in `run_events` beside those of finished runs.
+-- Live runs (docs/reference/ledger.md#row). Their events are in `run_events` with those of ended runs.
 
--- What changes while a run lives. Every heartbeat writes the row anew, so what is large and stays as it was claimed is
--- in `live_specs`. `state` is the dispatcher's: as a rule small, at most what a request may hold (512 KiB).
+-- The mutable part of a live run. Every heartbeat rewrites the row, so large immutable values are in `live_specs`.
+-- `state` is usually small, and at most as large as a request (512 KiB).
 CREATE TABLE live_runs (
   run_id TEXT PRIMARY KEY,
   thread_key TEXT NOT NULL UNIQUE,
@@ -13,7 +13,7 @@ CREATE TABLE live_runs (
   state TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- What a run was claimed with: JSON, but for the system prompt.
+-- The immutable part of a live run: JSON, except for the system prompt.
 CREATE TABLE live_specs (
   run_id TEXT PRIMARY KEY,
   meta TEXT NOT NULL,
@@ -36,7 +36,7 @@ CREATE TABLE live_inbox (
   PRIMARY KEY (run_id, seq)
 ) STRICT, WITHOUT ROWID;
 
--- Work to be done after a run, one row of a kind; no route writes it yet.
+-- Work after a run, one row per kind; no route writes it.
 CREATE TABLE live_jobs (
   run_id TEXT NOT NULL,
   kind TEXT NOT NULL,

@@ -1,5 +1,5 @@
--- Running totals of `runs`, so that a put need not count and add up the store. Triggers keep them whoever writes; a
--- row that a REPLACE takes the place of fires no trigger of its own, hence the look at it before the insert.
+-- Running totals of `runs`, so that a put does not have to sum the store. Triggers maintain them. A row that a REPLACE
+-- removes fires no delete trigger, so the insert trigger subtracts it.
 
 ALTER TABLE retention ADD COLUMN run_count INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE retention ADD COLUMN run_bytes INTEGER NOT NULL DEFAULT 0;

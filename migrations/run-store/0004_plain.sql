@@ -1,3 +1,3 @@
--- 1 when `record` is as readers see it already (`diagnosis::PLAIN`), as nearly every record is; then a list need not
--- take it apart. Any other number stands for the categories of another time.
+-- 1 if `record` is returned unchanged, as nearly every record is, so that a list does not have to parse it. Any other
+-- number denotes the categories of another version.
 ALTER TABLE runs ADD COLUMN plain INTEGER NOT NULL DEFAULT 0;

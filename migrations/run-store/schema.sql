@@ -1,8 +1,8 @@
--- The whole current schema: what every step applied in order leaves behind. A test compares the two.
+-- The whole current schema: the result of all steps in order. A test compares the two.
 
--- `record` is the record without its events. The columns before it are what lists filter and order by. An absent agent
--- or repository is empty text here, as an empty one is: a list of runs with an empty agent looks into `record` too, and
--- no list can ask for an empty repository. `plain` is 1 when readers see `record` just as it is.
+-- `record` is the record without its events. Lists filter and order by the columns before it. An absent agent or
+-- repository is stored as empty text: a list of runs with an empty agent therefore reads `record` too, and no list can
+-- select an empty repository. `plain` is 1 if `record` is returned unchanged.
 CREATE TABLE runs (
   id TEXT PRIMARY KEY,
   finished_at REAL NOT NULL,
@@ -18,7 +18,7 @@ CREATE TABLE runs (
   plain INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
--- Covers the whole search of a list: the table is only read for rows that are answered.
+-- Covers the search of a list: the table is read only for returned rows.
 CREATE INDEX runs_newest ON runs (finished_at, id, bytes, agent, channel_id, user_id, repo, visibility);
 
 CREATE TABLE run_events (
@@ -28,8 +28,8 @@ CREATE TABLE run_events (
   PRIMARY KEY (run_id, seq)
 ) STRICT, WITHOUT ROWID;
 
--- One row: the accepted policy, and the newest run that its count or bytes exclude (`floor`), so that a read
--- need not add up the store.
+-- One row: the accepted policy, and the newest run that its count or bytes exclude (`floor`), so that a read does not
+-- have to sum the store.
 CREATE TABLE retention (
   one INTEGER PRIMARY KEY CHECK (one = 1),
   retention_days INTEGER NOT NULL,
@@ -44,7 +44,7 @@ CREATE TABLE retention (
 
 INSERT INTO retention VALUES (1, 30, 5000, 2147483648, 0, -9007199254740991, '', 0, 0);
 
--- Running totals of `runs`, whoever writes. A row that a REPLACE takes the place of fires no trigger of its own.
+-- Running totals of `runs`. A row that a REPLACE removes fires no delete trigger, so the insert trigger subtracts it.
 CREATE TRIGGER runs_counted_in BEFORE INSERT ON runs BEGIN
   UPDATE retention SET run_count = run_count + (SELECT count(*) = 0 FROM runs WHERE id = NEW.id),
     run_bytes = run_bytes + NEW.bytes - (SELECT coalesce(sum(bytes), 0) FROM runs WHERE id = NEW.id); END;
@@ -52,10 +52,10 @@ CREATE TRIGGER runs_counted_in BEFORE INSERT ON runs BEGIN
 CREATE TRIGGER runs_counted_out AFTER DELETE ON runs BEGIN
   UPDATE retention SET run_count = run_count - 1, run_bytes = run_bytes - OLD.bytes; END;
 
--- Live runs. Their events are in `run_events` beside those of finished runs.
+-- Live runs. Their events are in `run_events` with those of ended runs.
 
--- What changes while a run lives. Every heartbeat writes the row anew, so what is large and stays as it was claimed is
--- in `live_specs`. `state` is the dispatcher's: as a rule small, at most what a request may hold (512 KiB).
+-- The mutable part of a live run. Every heartbeat rewrites the row, so large immutable values are in `live_specs`.
+-- `state` is usually small, and at most as large as a request (512 KiB).
 CREATE TABLE live_runs (
   run_id TEXT PRIMARY KEY,
   thread_key TEXT NOT NULL UNIQUE,
@@ -67,7 +67,7 @@ CREATE TABLE live_runs (
   state TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- What a run was claimed with: JSON, but for the system prompt.
+-- The immutable part of a live run: JSON, except for the system prompt.
 CREATE TABLE live_specs (
   run_id TEXT PRIMARY KEY,
   meta TEXT NOT NULL,
@@ -90,7 +90,7 @@ CREATE TABLE live_inbox (
   PRIMARY KEY (run_id, seq)
 ) STRICT, WITHOUT ROWID;
 
--- Work to be done after a run, one row of a kind; no route writes it yet.
+-- Work after a run, one row per kind; no route writes it.
 CREATE TABLE live_jobs (
   run_id TEXT NOT NULL,
   kind TEXT NOT NULL,

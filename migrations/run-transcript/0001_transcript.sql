@@ -1,5 +1,5 @@
--- The conversations of live runs (state-worker supplement section 10). On the edge an object holds one run's; an
--- embedded store holds all of them, hence the key's first column.
+-- Transcripts of live runs (docs/reference/ledger.md#transcript). A Durable Object holds one; an embedded store holds
+-- all of them, hence the first column of the key.
 
 -- The generation that may write.
 CREATE TABLE transcript_owners (
@@ -7,7 +7,7 @@ CREATE TABLE transcript_owners (
   gen TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- One row a content part. `json` is opaque. Parts may be large, so the table keeps its row ids.
+-- One row per content part. `json` is opaque. Parts may be large, so the table has row ids.
 CREATE TABLE transcript_rows (
   run_id TEXT NOT NULL,
   idx INTEGER NOT NULL,
@@ -16,7 +16,7 @@ CREATE TABLE transcript_rows (
   PRIMARY KEY (run_id, idx, part)
 ) STRICT;
 
--- What parts refer to, stored once.
+-- Attachments that parts refer to, stored once.
 CREATE TABLE transcript_attachments (
   run_id TEXT NOT NULL,
   ref TEXT NOT NULL,

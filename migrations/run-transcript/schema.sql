@@ -1,4 +1,4 @@
--- The whole current schema: what every step applied in order leaves behind. A test compares the two.
+-- The whole current schema: the result of all steps in order. A test compares the two.
 
 -- The generation that may write.
 CREATE TABLE transcript_owners (
@@ -6,7 +6,7 @@ CREATE TABLE transcript_owners (
   gen TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- One row a content part. `json` is opaque. Parts may be large, so the table keeps its row ids.
+-- One row per content part. `json` is opaque. Parts may be large, so the table has row ids.
 CREATE TABLE transcript_rows (
   run_id TEXT NOT NULL,
   idx INTEGER NOT NULL,
@@ -15,7 +15,7 @@ CREATE TABLE transcript_rows (
   PRIMARY KEY (run_id, idx, part)
 ) STRICT;
 
--- What parts refer to, stored once.
+-- Attachments that parts refer to, stored once.
 CREATE TABLE transcript_attachments (
   run_id TEXT NOT NULL,
   ref TEXT NOT NULL,

@@ -1,7 +1,7 @@
--- Firings of schedules (state-worker supplement section 4). There is one store for all schedules.
+-- Firings of schedules (docs/reference/state-worker.md#schedules). One store holds all schedules.
 
--- Append-only but for the bound. A new row's `nth` is above that of every row there is, so it tells which of two
--- firings of the same time was written later. Times keep their fraction.
+-- Append-only, except for the bound. A new row's `nth` is the largest, so of two firings with the same time it identifies
+-- the later write. Times keep their fraction.
 CREATE TABLE firings (
   nth INTEGER PRIMARY KEY,
   schedule TEXT NOT NULL,

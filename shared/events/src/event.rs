@@ -1,20 +1,20 @@
-//! The event kinds and their fields (bot supplement section 9).
+//! The event kinds and their fields (docs/reference/events.md#kinds).
 //!
-//! Writers build `EventBody`; readers of stored streams must accept kinds they do not know, so they read JSON.
+//! Writers build `EventBody`. Readers of stored streams parse JSON instead, because they must accept unknown kinds.
 
 use ars_types::{StopMode, UnixMillis};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// One published event: numbered by the registry, stamped by the runner's clock.
+/// A published event, numbered by the registry and stamped by the runner's clock.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Event {
-    /// What happened.
+    /// Kind and fields.
     #[serde(flatten)]
     pub body: EventBody,
     /// Position in the run's stream, from 1, without gaps.
     pub seq: u64,
-    /// When it happened, by the runner's clock.
+    /// Time by the runner's clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<UnixMillis>,
     /// The span the event belongs to.
@@ -22,15 +22,15 @@ pub struct Event {
     pub span_id: Option<String>,
 }
 
-/// What an event says.
+/// The kind of an event with its fields.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum EventBody {
-    /// What the requester said; the first event of a run, and again for each steered follow-up.
+    /// The request: the first event of a run, and one more per steered follow-up.
     Input {
         /// The message, with a count suffix for attachments.
         text: String,
-        /// Where it was said.
+        /// Where the message came from.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         source: Option<InputSource>,
     },
@@ -39,37 +39,37 @@ pub enum EventBody {
         /// The turn.
         text: String,
     },
-    /// What the run runs with. Once, after the input.
+    /// Metadata of the run. Published once, after the input.
     RunMeta {
-        /// The agent; `command` for an inline command run.
+        /// Name of the agent; `command` for an inline command run.
         agent: String,
         /// `provider/model`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<String>,
-        /// The effort word.
+        /// Effort level.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         effort: Option<String>,
-        /// The request's trace.
+        /// Trace of the request.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         trace_id: Option<String>,
-        /// The repository.
+        /// Name of the repository.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         repo: Option<String>,
-        /// The ref the workspace was made at.
+        /// Ref at which the workspace was prepared.
         #[serde(default, rename = "ref", skip_serializing_if = "Option::is_none")]
         git_ref: Option<String>,
-        /// The workspace's commit when the run began.
+        /// Commit of the workspace when the run started.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         head_sha: Option<String>,
     },
-    /// Model prose beside tool calls; never the final answer.
+    /// Model text beside tool calls; never the final answer.
     Assistant {
-        /// The prose.
+        /// The text.
         text: String,
     },
-    /// A tool is about to run.
+    /// A tool call starts.
     ToolCall {
-        /// Its name.
+        /// Name of the tool.
         tool: String,
         /// `$ <command>` for bash, else the name and its target.
         summary: String,
@@ -80,37 +80,37 @@ pub enum EventBody {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         command: Option<String>,
     },
-    /// A tool has run.
+    /// A tool call ended.
     ToolResult {
-        /// Its name.
+        /// Name of the tool.
         tool: String,
-        /// False when the tool threw, and for bash when the command exited non-zero.
+        /// False if the tool failed, or if a `bash` command exited with another code than 0.
         ok: bool,
-        /// First non-empty line of the output and a size note.
+        /// First non-empty line of the output, and its size.
         summary: String,
         /// Pairs the result with its call.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call_id: Option<String>,
-        /// The command's exit code, for bash.
+        /// Exit code of a `bash` command.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         exit_code: Option<i64>,
         /// The output, capped at 8000 characters.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         output: Option<String>,
-        /// True when the sandbox or transport failed, not the command.
+        /// True if the sandbox or the transport failed, not the command.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         infra: Option<bool>,
     },
-    /// A turning point of the run's life.
+    /// A change in the run's course.
     RunNote {
-        /// Which.
+        /// Kind of the note.
         kind: NoteKind,
-        /// In words.
+        /// Description for people.
         summary: String,
-        /// How the run stops, for the stop kinds.
+        /// Stop mode, for the stop kinds.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         mode: Option<StopMode>,
-        /// Who asked, for `stop_requested`.
+        /// Actor that requested the stop, for `stop_requested`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         actor: Option<Actor>,
         /// First lost seq, for `spans_dropped`.
@@ -120,85 +120,85 @@ pub enum EventBody {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         to: Option<u64>,
     },
-    /// A skill's body was handed to the model; between the call and its result.
+    /// The model loaded a skill. Published between the call and its result.
     SkillUse {
-        /// Its name.
+        /// Name of the skill.
         skill: String,
-        /// What it is for.
+        /// Purpose of the skill.
         description: String,
-        /// The agent that asked for it.
+        /// Agent that loaded it.
         agent: String,
-        /// Where the skill says it comes from.
+        /// Source named by the skill's file.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         source: Option<String>,
-        /// The repository and commit it was taken from.
+        /// Repository and commit from which it was copied.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         upstream: Option<SkillUpstream>,
-        /// Bytes handed over.
+        /// Size of the body in bytes.
         body_bytes: u64,
     },
-    /// What a review leaves for people to read beside its answer.
+    /// An artifact of a review for human readers.
     ReviewArtifact {
-        /// Which.
+        /// Kind of the artifact.
         artifact: ArtifactKind,
-        /// What made it.
+        /// Program that produced it.
         powered_by: DiffProvider,
-        /// The ref it was compared with.
+        /// Ref on the other side of the diff.
         base_ref: String,
         /// The unified diff, capped.
         diff: String,
-        /// The diff is not whole.
+        /// The diff was cut.
         truncated: bool,
-        /// What an abridger says of the whole.
+        /// Summary by an abridger.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         summary: Option<String>,
-        /// What an abridger used.
+        /// Tokens used by an abridger.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         meat_tokens: Option<MeatTokens>,
     },
-    /// The final answer. Once, before the finish and the reply; absent when the run threw.
+    /// The final answer. Published once, before finish and reply; absent if the run failed.
     Answer {
         /// The answer.
         text: String,
     },
-    /// A timed part of the run begins.
+    /// A span starts.
     SpanStart {
-        /// Names the span within the run.
+        /// Id of the span within the run.
         span_id: String,
-        /// The span it is part of.
+        /// Id of the enclosing span.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         parent_span_id: Option<String>,
         /// Such as `model.turn` or `tool.bash`.
         name: String,
-        /// Facts about it.
+        /// Attributes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         attrs: Option<Map<String, Value>>,
     },
-    /// A timed part of the run has ended.
+    /// A span ended.
     SpanEnd {
-        /// Names the span within the run.
+        /// Id of the span within the run.
         span_id: String,
-        /// The span it is part of.
+        /// Id of the enclosing span.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         parent_span_id: Option<String>,
         /// Such as `model.turn` or `tool.bash`.
         name: String,
-        /// Facts about it.
+        /// Attributes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         attrs: Option<Map<String, Value>>,
-        /// When it began.
+        /// Start time.
         started_at: UnixMillis,
-        /// How long it took, in milliseconds.
+        /// Duration in milliseconds.
         duration_ms: i64,
-        /// How it ended.
+        /// Whether it succeeded.
         status: SpanStatus,
-        /// A classification or a redacted message, when it failed.
+        /// Error class or redacted message of a failed span.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
     },
 }
 
-/// Where an input came from.
+/// Origin of an input.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct InputSource {
     /// Link to the message.
@@ -212,7 +212,7 @@ pub struct InputSource {
     pub user: Option<String>,
 }
 
-/// Where a skill was taken from.
+/// Repository and commit from which a skill was copied.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SkillUpstream {
     /// The repository.
@@ -225,35 +225,34 @@ pub struct SkillUpstream {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ArtifactKind {
-    /// The reviewed change, for reading.
+    /// The reviewed change as a diff.
     ReadingDiff,
 }
 
-/// What made a reading diff.
+/// Producer of a reading diff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DiffProvider {
-    /// Git, of the whole change.
+    /// Git: the whole change.
     Git,
     /// The abridger.
     Meat,
 }
 
-/// Tokens an abridger used.
+/// Tokens used by an abridger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MeatTokens {
-    /// Read.
+    /// Input tokens.
     pub input: u64,
-    /// Written.
+    /// Output tokens.
     pub output: u64,
 }
 
-/// The kinds of a run note: the six of document 1 section 6, those of bot supplement section 9, and the last two, which
-/// are additions: readers accept kinds they do not know.
+/// The kinds of a run note (docs/reference/events.md#run-notes).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NoteKind {
-    /// Time is running out; the model was told to wrap up.
+    /// The budget is nearly spent; the model was asked to wrap up.
     WrapUp,
     /// The time budget ended the run.
     TimeBudgetExhausted,
@@ -263,7 +262,7 @@ pub enum NoteKind {
     SandboxDead,
     /// No sandbox was free.
     FleetBusy,
-    /// Somebody asked the run to stop.
+    /// A stop was requested.
     StopRequested,
     /// The run stopped.
     Stopped,
@@ -273,26 +272,26 @@ pub enum NoteKind {
     HeadMoved,
     /// An external MCP server contributed nothing.
     McpUnavailable,
-    /// A follow-up was handed to the model.
+    /// A follow-up was given to the model.
     FollowUp,
-    /// A new process carries the run on.
+    /// Another process continues the run.
     Resumed,
-    /// Older turns were summed up or dropped to fit the model's window.
+    /// Older turns were summarized or dropped to fit the model's window.
     Compacted,
     /// The money cap ended the run.
     MoneyBudgetExhausted,
 }
 
-/// Who asked for a stop.
+/// The actor that requested a stop.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Actor {
-    /// Through which surface.
+    /// Surface of the request.
     pub kind: ActorKind,
     /// Restricted to `[A-Za-z0-9:@._-]{1,128}`.
     pub id: String,
 }
 
-/// The surfaces a stop can come through.
+/// Surfaces through which a stop can be requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ActorKind {
@@ -306,11 +305,11 @@ pub enum ActorKind {
     Chat,
 }
 
-/// Longest actor id, document 1 section 6.
+/// Maximum characters of an actor id.
 const ACTOR_ID_MAX: usize = 128;
 
 impl Actor {
-    /// Keeps the characters an actor id may have; `unknown` when nothing survives.
+    /// Removes characters that an actor id may not have; the id is `unknown` if none remain.
     pub fn new(kind: ActorKind, id: &str) -> Self {
         let kept: String = id
             .chars()
@@ -321,18 +320,18 @@ impl Actor {
     }
 }
 
-/// How a span ended.
+/// Result of a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SpanStatus {
-    /// It did what it was for.
+    /// The span succeeded.
     Ok,
-    /// It failed.
+    /// The span failed.
     Error,
 }
 
 impl EventBody {
-    /// A note without stop or span fields.
+    /// Returns a note without stop or span fields.
     pub fn note(kind: NoteKind, summary: impl Into<String>) -> Self {
         Self::RunNote { kind, summary: summary.into(), mode: None, actor: None, from: None, to: None }
     }
@@ -343,7 +342,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_stored_form_of_an_event_is_pinned() {
+    fn stored_event_json_is_pinned() {
         let event = Event {
             body: EventBody::ToolResult {
                 tool: "bash".into(),
@@ -367,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn the_stored_forms_of_skill_and_artifact_events_are_pinned() {
+    fn stored_skill_and_artifact_json_is_pinned() {
         let skill = EventBody::SkillUse {
             skill: "quality".into(),
             description: "d".into(),

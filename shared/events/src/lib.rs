@@ -1,7 +1,6 @@
-//! Run events: what a run says while it works, how it is made safe to show, and how it is framed.
+//! Run events: their kinds, their redaction, and their framing as server-sent events.
 //!
 //! Not here: the registry that numbers and stores events (`ars-bot-core`), and their diagnosis (`ars-friction`).
-//! Implements document 1 section 6 and bot supplement sections 9, 10 and 11.3.
 #![forbid(unsafe_code)]
 
 mod event;
@@ -18,4 +17,4 @@ pub use event::{
 pub use redact::{PLACEHOLDER, Redactor, clean, redact, redact_event};
 pub use span_line::SPAN_TARGET;
 pub use summary::{COMMAND_MAX, LABEL_MAX, OUTPUT_MAX, cap, result_summary};
-pub use untrusted::{fence, wrap_untrusted};
+pub use untrusted::{delimit, wrap_untrusted};

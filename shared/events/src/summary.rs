@@ -1,24 +1,23 @@
-//! Short forms of long texts: caps at character boundaries, and the one line that stands for a tool's output.
+//! Short forms of long texts: cuts at character boundaries, and one-line summaries of tool output.
 //!
-//! Cut only what is already redacted (`Redactor::clean`): a secret cut in half matches no shape any more.
-//! Implements bot supplement section 9.
+//! Cut only redacted text (`Redactor::clean`): half a secret matches no shape.
 
 use std::borrow::Cow;
 
-/// Most characters of a bash call's command on its event (bot supplement section 9).
+/// Maximum characters of a command in its event.
 pub const COMMAND_MAX: usize = 4000;
-/// Most characters of a result's output on its event (bot supplement section 9).
+/// Maximum characters of an output in its event.
 pub const OUTPUT_MAX: usize = 8000;
-/// Most characters of a run's label (bot supplement section 10).
+/// Maximum characters of a run's label.
 pub const LABEL_MAX: usize = 200;
-/// Most characters of the line in a result's summary (bot supplement section 9).
+/// Maximum characters of the line in a result's summary.
 const SUMMARY_MAX: usize = 200;
-/// Stands for what was cut off.
+/// Marks a cut.
 const ELLIPSIS: char = '…';
 
-/// At most `max` characters of the text; when some were cut off, the last one is an ellipsis.
+/// Cuts the text to `max` characters; the last one is an ellipsis if text was removed.
 pub fn cap(text: &str, max: usize) -> Cow<'_, str> {
-    // A text has at least as many bytes as characters, so most texts need no counting.
+    // A text has at least as many bytes as characters, so short texts need no counting.
     if text.len() <= max || text.chars().nth(max).is_none() {
         return Cow::Borrowed(text);
     }
@@ -31,7 +30,7 @@ pub fn cap(text: &str, max: usize) -> Cow<'_, str> {
     Cow::Owned(capped)
 }
 
-/// The first non-empty line of an output, and how large the whole is.
+/// Returns the first non-empty line of an output and the output's size.
 pub fn result_summary(output: &str) -> String {
     let Some(line) = output.lines().map(str::trim).find(|line| !line.is_empty()) else {
         return "no output".to_owned();
@@ -48,20 +47,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_within_the_cap_is_left_alone() {
+    fn text_within_the_cap_is_unchanged() {
         assert!(matches!(cap("äöü", 3), Cow::Borrowed("äöü")));
         assert_eq!(cap("", 0), "");
     }
 
     #[test]
-    fn a_longer_text_ends_in_an_ellipsis_within_the_cap() {
+    fn longer_text_ends_in_an_ellipsis() {
         assert_eq!(cap("äöüß", 3), "äö…");
         assert_eq!(cap("abc", 1), "…");
         assert_eq!(cap("abc", 0), "");
     }
 
     #[test]
-    fn a_summary_is_the_first_line_that_says_something() {
+    fn summary_is_the_first_non_empty_line() {
         assert_eq!(result_summary("\n  \n  ok  \nmore\n\n"), "ok (4 lines, 17 bytes)");
         assert_eq!(result_summary("done"), "done (1 line, 4 bytes)");
         assert_eq!(result_summary(" \n\t"), "no output");
@@ -71,7 +70,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_capped_text_has_at_most_so_many_characters(text in ".{0,40}", max in 0_usize..50) {
+        fn capped_text_stays_within_the_cap(text in ".{0,40}", max in 0_usize..50) {
             let capped = cap(&text, max);
             prop_assert!(capped.chars().count() <= max);
             prop_assert!(text.starts_with(capped.trim_end_matches(ELLIPSIS)));

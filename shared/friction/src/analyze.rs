@@ -1,4 +1,4 @@
-//! The analyzer's passes in order: read, join spans, pair calls, find the turns and the losses, judge, sum up.
+//! The analyzer's passes: read, join spans, pair calls, find turns and losses, classify, sum up.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use crate::{
     intervals::Interval,
     losses::{self, Losses},
     options::Options,
-    reading::{self, Event, Seen},
+    reading::{self, Event, EventKind},
     shape::shape,
     spans::{self, Span},
     totals::{sum, totals},
@@ -18,7 +18,7 @@ use crate::{
     verdict::verdict,
 };
 
-/// Records have spans from this schema on (document 2 section 2.3).
+/// First record schema with spans.
 const SCHEMA_WITH_SPANS: u32 = 2;
 
 /// Diagnoses a stream.
@@ -47,19 +47,19 @@ pub fn analyze(events: &[Value], options: &Options) -> Diagnosis {
     diagnosis
 }
 
-/// From the first to the last stamp of content events.
+/// Returns the interval from the first to the last stamp of content events.
 fn clock(events: &[Event<'_>]) -> Option<Interval> {
     let stamps = || events.iter().filter(|event| event.moves_clock()).filter_map(|event| event.at);
     Interval::between(stamps().min(), stamps().max())
 }
 
-/// A sum, when there is anything to sum.
+/// Returns the sum, or `None` without summands.
 fn total(numbers: impl Iterator<Item = i64>) -> Option<i64> {
     let mut numbers = numbers.peekable();
     numbers.peek().is_some().then(|| sum(numbers))
 }
 
-/// What the passes made of the events.
+/// Results of the passes over the events.
 struct Stream<'a> {
     legacy: bool,
     spans: Vec<Span<'a>>,
@@ -90,7 +90,7 @@ impl<'a> Stream<'a> {
         let claims = if self.legacy {
             claims::legacy(events, &self.calls, &self.turns, &self.losses, window)
         } else {
-            let command_run = events.iter().any(|event| event.seen == Seen::Meta { command_run: true });
+            let command_run = events.iter().any(|event| event.kind == EventKind::Meta { command_run: true });
             claims::recorded(&self.spans, command_run, &self.losses, window)
         };
         shape(window, claims, &self.losses)

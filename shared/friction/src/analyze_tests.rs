@@ -1,4 +1,4 @@
-//! Tests of the analyzer: each row of state-worker supplement section 8.2.
+//! Tests of the analyzer, one per row of docs/reference/friction.md#categories.
 
 use serde_json::json;
 
@@ -34,7 +34,7 @@ fn a_smooth_run_has_no_friction() {
 }
 
 #[test]
-fn slow_tools_are_medium_and_high_at_twice_the_threshold() {
+fn slow_tool_severity_rises_at_twice_the_threshold() {
     for (ms, expected) in [(29_999, None), (30_000, Some(Severity::Medium)), (60_000, Some(Severity::High))] {
         let events = [call(0, "bash", "$ make", "a"), result(ms, "bash", true, "a")];
         assert_eq!(
@@ -45,7 +45,7 @@ fn slow_tools_are_medium_and_high_at_twice_the_threshold() {
 }
 
 #[test]
-fn a_failed_tool_is_high_when_it_was_also_slow_and_its_reissue_is_a_retry() {
+fn slow_failure_is_high_and_its_reissue_a_retry() {
     let events = [
         call(0, "bash", "$ make", "a"),
         result(5, "bash", false, "a"),
@@ -63,7 +63,7 @@ fn a_failed_tool_is_high_when_it_was_also_slow_and_its_reissue_is_a_retry() {
 }
 
 #[test]
-fn infrastructure_comes_before_install_and_install_before_failure() {
+fn infrastructure_precedes_install_precedes_failure() {
     let mut broken = result(1, "bash", false, "a");
     broken["infra"] = json!(true);
     assert_eq!(found(&[call(0, "bash", "$ npm ci", "a"), broken])[0].0, Category::InfraFailure);
@@ -74,7 +74,7 @@ fn infrastructure_comes_before_install_and_install_before_failure() {
 }
 
 #[test]
-fn a_slow_model_turn_is_anchored_at_the_event_it_produced() {
+fn slow_turn_is_anchored_at_its_product() {
     let turn = json!({"type": "span_end", "name": "model.turn", "startedAt": 0, "durationMs": 120_000, "at": 120_000});
     let events = [
         json!({"type": "input", "at": 0}),
@@ -87,7 +87,7 @@ fn a_slow_model_turn_is_anchored_at_the_event_it_produced() {
 }
 
 #[test]
-fn notes_become_findings_and_a_wrap_up_lasts_to_the_end() {
+fn notes_become_findings() {
     let events = [
         json!({"type": "run_note", "kind": "wrap_up", "summary": "", "at": 10}),
         json!({"type": "run_note", "kind": "time_budget_exhausted", "summary": "", "at": 20}),
@@ -101,7 +101,7 @@ fn notes_become_findings_and_a_wrap_up_lasts_to_the_end() {
 }
 
 #[test]
-fn a_call_without_a_result_is_a_failure_only_when_the_stream_is_complete() {
+fn missing_result_fails_only_a_finished_stream() {
     let events = [call(0, "bash", "$ ls", "a")];
     assert_eq!(found(&events), [(Category::InfraFailure, Severity::High, 0)]);
     assert_eq!(diagnose(&events).findings[0].summary, "bash never answered: $ ls");
@@ -110,7 +110,7 @@ fn a_call_without_a_result_is_a_failure_only_when_the_stream_is_complete() {
 }
 
 #[test]
-fn calls_without_ids_pair_in_order_per_tool() {
+fn nameless_calls_pair_in_order_per_tool() {
     let mut events = vec![
         call(0, "bash", "$ a", ""),
         call(0, "bash", "$ b", ""),
@@ -135,7 +135,7 @@ fn untimed_streams_classify_without_durations() {
 }
 
 #[test]
-fn the_verdict_names_the_category_with_most_time_and_its_share() {
+fn verdict_names_the_costliest_category() {
     let events = [
         call(0, "bash", "$ make", "a"),
         result(60_000, "bash", true, "a"),
@@ -146,7 +146,7 @@ fn the_verdict_names_the_category_with_most_time_and_its_share() {
 }
 
 #[test]
-fn a_retry_takes_as_long_as_the_call_it_repeats() {
+fn retry_lasts_as_long_as_its_call() {
     let events = [
         call(0, "bash", "$ make", "a"),
         result(5, "bash", false, "a"),
@@ -159,7 +159,7 @@ fn a_retry_takes_as_long_as_the_call_it_repeats() {
 }
 
 #[test]
-fn nothing_untimed_is_slow_even_when_everything_timed_is() {
+fn untimed_calls_are_never_slow() {
     let mut events = vec![call(0, "bash", "$ npm ci", "a"), result(0, "bash", true, "a")];
     for event in &mut events {
         event.as_object_mut().unwrap().remove("at");
@@ -170,7 +170,7 @@ fn nothing_untimed_is_slow_even_when_everything_timed_is() {
 }
 
 #[test]
-fn narrative_side_facts_and_spans_are_not_counted_and_context_and_spans_never_move_the_clock() {
+fn side_events_change_neither_count_nor_clock() {
     let mut events = vec![json!({"type": "input", "at": 10})];
     for kind in ["assistant", "run_meta", "skill_use", "review_artifact", "pr_description", "pr_opened"] {
         events.push(json!({"type": kind, "at": 15}));
@@ -185,7 +185,7 @@ fn narrative_side_facts_and_spans_are_not_counted_and_context_and_spans_never_mo
 }
 
 #[test]
-fn the_window_is_the_run_and_the_end_of_a_wrap_up() {
+fn window_defines_run_time_and_wrap_up() {
     let events =
         [json!({"type": "run_note", "kind": "wrap_up", "at": 10}), json!({"type": "answer", "at": 30})];
     let window = Some(Interval { start: 0, end: 50 });
@@ -198,15 +198,15 @@ fn the_window_is_the_run_and_the_end_of_a_wrap_up() {
 }
 
 #[test]
-fn a_legacy_streams_turns_come_from_turn_events_else_from_gaps() {
-    let told = [
+fn legacy_turns_come_from_events_or_gaps() {
+    let events = [
         json!({"type": "input", "at": 0}),
         json!({"type": "turn", "startedAt": 0, "durationMs": 70_000, "at": 70_000}),
         call(80_000, "bash", "$ ls", "a"),
         result(80_001, "bash", true, "a"),
     ];
-    assert_eq!(found(&told), [(Category::SlowModelTurn, Severity::Medium, 2)]);
-    assert_eq!(diagnose(&told).model_time_ms, Some(70_000));
+    assert_eq!(found(&events), [(Category::SlowModelTurn, Severity::Medium, 2)]);
+    assert_eq!(diagnose(&events).model_time_ms, Some(70_000));
     let gaps = [
         json!({"type": "input", "at": 0}),
         json!({"type": "assistant", "at": 60_000}),
@@ -221,7 +221,7 @@ fn a_legacy_streams_turns_come_from_turn_events_else_from_gaps() {
 }
 
 #[test]
-fn a_stream_that_misses_events_says_so() {
+fn incomplete_stream_is_marked_truncated() {
     let seqs =
         |seqs: &[u64]| -> Vec<_> { seqs.iter().map(|seq| json!({"type": "input", "seq": seq})).collect() };
     assert!(!diagnose(&seqs(&[1, 2, 3])).truncated_input);
@@ -236,7 +236,7 @@ fn a_stream_that_misses_events_says_so() {
 }
 
 #[test]
-fn a_call_that_infrastructure_failed_has_failed_and_a_result_without_its_call_names_none() {
+fn infrastructure_failure_counts_for_retries() {
     let mut broken = result(1, "bash", true, "a");
     broken["infra"] = json!(true);
     let again =
@@ -251,7 +251,7 @@ fn a_call_that_infrastructure_failed_has_failed_and_a_result_without_its_call_na
 }
 
 #[test]
-fn times_that_overlap_count_once_for_the_run_and_each_for_its_tools() {
+fn overlapping_times_count_once_per_run() {
     let wrap_up = |at: i64| json!({"type": "run_note", "kind": "wrap_up", "at": at});
     let run = [wrap_up(0), wrap_up(40), json!({"type": "answer", "at": 100})];
     assert_eq!(diagnose(&run).by_category.wrap_up.duration_ms, 100);
@@ -266,7 +266,7 @@ fn times_that_overlap_count_once_for_the_run_and_each_for_its_tools() {
 }
 
 #[test]
-fn the_verdict_falls_back_on_count_and_then_on_order() {
+fn verdict_falls_back_to_count_then_order() {
     let note = |kind: &str| json!({"type": "run_note", "kind": kind});
     let (wrap_up, dead, time) = (note("wrap_up"), note("sandbox_dead"), note("time_budget_exhausted"));
     assert_eq!(diagnose(&[dead.clone(), wrap_up.clone()]).verdict, "wrapping up (1)");
@@ -274,15 +274,15 @@ fn the_verdict_falls_back_on_count_and_then_on_order() {
 }
 
 #[test]
-fn what_no_clock_could_give_is_no_time_and_no_duration_is_negative() {
+fn invalid_times_are_ignored() {
     let hostile = [call(i64::MIN, "bash", "$ ls", "a"), result(i64::MAX, "bash", true, "a")];
     assert!(!diagnose(&hostile).has_timings);
     let turn = json!({"type": "span_end", "name": "model.turn", "startedAt": 50, "durationMs": -9});
     assert_eq!(diagnose(&[turn]).model_time_ms, Some(0));
 }
 
-/// A run of `size` of everything that could tempt a pass to look back: calls that never answer or answer out of
-/// order, deep and circular spans, overlapping times, gaps.
+/// Returns a run of `size` events that provoke passes to look back: calls without answers or answered out of order,
+/// deep and circular spans, overlapping times, gaps.
 fn hostile(size: i64) -> Vec<Value> {
     let mut events = Vec::new();
     for i in 0..size {
@@ -304,7 +304,7 @@ fn hostile(size: i64) -> Vec<Value> {
 }
 
 #[test]
-fn twice_the_events_take_at_most_twice_the_steps() {
+fn steps_are_linear_in_events() {
     let steps = |size| {
         let events = hostile(size);
         let options = Options { window: Some(Interval { start: 0, end: 3 * size }), ..Options::default() };

@@ -1,41 +1,41 @@
-//! Pairs tool calls with their results (state-worker supplement section 8.2, "Pairing").
+//! Pairs tool calls with their results.
 //!
-//! By call id or span when both sides name one, else the oldest open call of the same tool. A result that names an
-//! unknown id never takes a call that has another: its own call was lost with a trimmed head.
+//! By call id or span if both sides have one, else with the oldest open call of the same tool. A result with an
+//! unknown id never pairs with a call that has another id: its own call was lost with a trimmed head.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use crate::{
     install::installer,
     intervals::Interval,
-    reading::{CallKey, Event, Seen},
+    reading::{CallKey, Event, EventKind},
     spans::{Span, SpanTime},
     work,
 };
 
-/// The tool whose calls are shell commands.
+/// Tool that runs shell commands.
 const SHELL_TOOL: &str = "bash";
-/// Stands before the command in the summary of a shell call (bot supplement section 9).
+/// Prefix of the command in the summary of a shell call.
 const PROMPT: &str = "$ ";
 
-/// A tool call and what came of it; or a result whose call is not in the stream.
+/// A tool call with its outcome, or a result without its call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Call<'a> {
-    /// The event that anchors it.
+    /// Index of the event that anchors it.
     pub(crate) index: usize,
-    /// Whether the call itself was seen.
+    /// The call itself is in the stream.
     pub(crate) called: bool,
     pub(crate) at: Option<i64>,
     pub(crate) tool: &'a str,
     pub(crate) summary: &'a str,
-    /// Its command installs or clones.
+    /// The command installs or clones.
     pub(crate) installs: bool,
-    /// It repeats one that had failed.
+    /// The call repeats a failed one.
     pub(crate) retry: bool,
     pub(crate) outcome: Option<Outcome>,
 }
 
-/// How a call ended.
+/// Outcome of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Outcome {
     pub(crate) ok: bool,
@@ -43,26 +43,26 @@ pub(crate) struct Outcome {
     pub(crate) interval: Option<Interval>,
 }
 
-/// What an open call can be found by.
+/// Keys by which an open call is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Key<'a> {
     Call(&'a str),
     Span(&'a str),
-    /// A call that names neither id nor span.
+    /// A call without id and span.
     Nameless(&'a str),
     /// Any call of the tool.
     Tool(&'a str),
 }
 
-/// Every call of the stream in order, with orphaned results where they came.
+/// Returns every call in order, with orphaned results at their place.
 pub(crate) fn pair<'a>(events: &[Event<'a>], spans: &[Span<'a>]) -> Vec<Call<'a>> {
     let mut pairing = Pairing::new(spans);
     for (index, event) in events.iter().enumerate() {
-        match event.seen {
-            Seen::Call { tool, summary, id, command } => {
+        match event.kind {
+            EventKind::Call { tool, summary, id, command } => {
                 pairing.call(index, event.at, tool, summary, id, command);
             }
-            Seen::Result { tool, ok, infra, id } => {
+            EventKind::Result { tool, ok, infra, id } => {
                 pairing.result(index, event.at, tool, Outcome { ok, infra, interval: None }, id);
             }
             _ => {}
@@ -73,7 +73,7 @@ pub(crate) fn pair<'a>(events: &[Event<'a>], spans: &[Span<'a>]) -> Vec<Call<'a>
 
 struct Pairing<'a> {
     calls: Vec<Call<'a>>,
-    /// The span each call named, for its times.
+    /// The span that each call names, for its times.
     named_span: Vec<Option<&'a str>>,
     open: HashMap<Key<'a>, VecDeque<usize>>,
     failed: HashSet<(&'a str, &'a str)>,
@@ -169,7 +169,7 @@ impl<'a> Pairing<'a> {
         by_call.or_else(by_span).or_else(|| self.oldest(Key::Nameless(tool)))
     }
 
-    /// The oldest open call of a key. Answered ones are dropped on the way, each once for each of its keys.
+    /// Returns the oldest open call of a key. Answered calls are removed on the way, each once per key.
     fn oldest(&mut self, key: Key<'a>) -> Option<usize> {
         let queue = self.open.get_mut(&key)?;
         while let Some(position) = queue.pop_front() {
@@ -218,14 +218,14 @@ mod tests {
     }
 
     #[test]
-    fn spans_pair_where_there_is_no_call_id() {
+    fn spans_pair_without_call_ids() {
         let (a, b) = (json!({"spanId": "s1"}), json!({"spanId": "s2"}));
         let events = [call(&a), call(&b), result(false, &b), result(true, &a)];
         assert_eq!(paired(&events), [(0, true, Some(true)), (1, true, Some(false))]);
     }
 
     #[test]
-    fn nameless_results_take_the_oldest_open_call_of_their_tool() {
+    fn nameless_result_pairs_with_oldest_open_call() {
         let none = &json!({});
         let events = [
             call(&json!({"callId": "a"})),
@@ -239,13 +239,13 @@ mod tests {
     }
 
     #[test]
-    fn a_result_of_a_lost_call_takes_nobody_elses() {
+    fn result_of_a_lost_call_stays_unpaired() {
         let events = [call(&json!({"callId": "a"})), result(false, &json!({"callId": "lost"}))];
         assert_eq!(paired(&events), [(0, true, None), (1, false, Some(false))]);
     }
 
     #[test]
-    fn a_span_measures_better_than_the_stamps() {
+    fn span_times_win_over_stamps() {
         let events = [
             with(call(&json!({"spanId": "s1"})), &json!({"at": 0})),
             json!({"type": "span_end", "spanId": "s1", "name": "tool.bash", "startedAt": 5, "durationMs": 10}),

@@ -1,15 +1,15 @@
-//! What claims a run's time, and for which bucket (state-worker supplement section 8.3).
+//! The spans that claim a run's time, and their buckets (docs/reference/friction.md#shape).
 
 use crate::{
     calls::Call,
     intervals::{Interval, MAX_TIME},
     losses::Losses,
-    reading::{Event, Seen},
+    reading::{Event, EventKind},
     spans::{Span, SpanTime},
     turns::{MODEL_TURN, Turn},
 };
 
-/// Where claimed time goes.
+/// Destination of claimed time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Bucket {
     GettingReady,
@@ -18,7 +18,7 @@ pub(crate) enum Bucket {
     FinishingUp,
 }
 
-/// A counted span: of those at one moment the deepest claims it, then the one that comes first in the list.
+/// A counted span. The deepest span of a moment claims it; among equals the first in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Claim {
     pub(crate) interval: Interval,
@@ -26,9 +26,9 @@ pub(crate) struct Claim {
     pub(crate) bucket: Bucket,
 }
 
-/// The bucket of a span by its name (the names are in bot supplement section 24); none when it is not counted:
-/// containers such as `request` and `run.agent`, `ship.round`, `post.*`, and names of another version. A reading
-/// diff is computed in the background and claims nothing; waiting for it at the end does.
+/// Returns the bucket of a span by its name, or `None` if it is not counted: containers such as `request` and
+/// `run.agent`, `ship.round`, `post.*`, and unknown names. A reading diff is made in the background and claims no
+/// time; the wait for it at the end does.
 fn bucket(name: &str, command_run: bool) -> Option<Bucket> {
     let is_command = || name == "run.command" || name.starts_with("run.command.");
     match name {
@@ -46,8 +46,8 @@ fn bucket(name: &str, command_run: bool) -> Option<Bucket> {
     }
 }
 
-/// The claims of recorded spans. One without an end is cut at the next loss, which may hide its end, else at the
-/// window's end.
+/// Returns the claims of recorded spans. A span without an end is cut at the next loss, which may hide its end, else
+/// at the end of the window.
 pub(crate) fn recorded(
     spans: &[Span<'_>],
     command_run: bool,
@@ -70,7 +70,7 @@ pub(crate) fn recorded(
     claims.into_iter().map(|(_, claim)| claim).collect()
 }
 
-/// The claims of a legacy stream: its turns, its pairs of call and result, and what external servers took.
+/// Returns the claims of a legacy stream: its turns, its calls, and calls of external servers.
 pub(crate) fn legacy(
     events: &[Event<'_>],
     calls: &[Call<'_>],
@@ -82,8 +82,8 @@ pub(crate) fn legacy(
         Some(outcome) => outcome.interval,
         None => call.at.map(|start| cut(start, losses, window)),
     };
-    let of_use = |event: &Event<'_>| match event.seen {
-        Seen::McpUse { ms } => {
+    let of_use = |event: &Event<'_>| match event.kind {
+        EventKind::McpUse { ms } => {
             let (end, ms) = (event.at?, ms?.max(0));
             Some(Interval { start: end.saturating_sub(ms).max(-MAX_TIME), end })
         }
@@ -108,7 +108,7 @@ mod tests {
     use super::{Bucket::*, *};
 
     #[test]
-    fn names_go_into_their_buckets() {
+    fn span_names_map_to_buckets() {
         for (name, expected) in [
             ("model.turn", Some(Thinking)),
             ("tool.bash", Some(Tools)),

@@ -1,4 +1,4 @@
-//! Gathers findings into patterns.
+//! Groups findings into patterns.
 
 use std::{
     borrow::Cow,
@@ -10,14 +10,14 @@ use crate::{
     patterns::{Analyzed, Example, Kind, Pattern},
 };
 
-/// Most patterns of a report: it is read by people and models.
+/// Maximum patterns of a report, which people and models read.
 const MAX_PATTERNS: usize = 50;
-/// Most examples of a pattern (bot supplement section 7, "a pattern").
+/// Maximum examples of a pattern.
 const MAX_EXAMPLES: usize = 5;
-/// Most runs named by a pattern, the newest: as many as a friction ledger keeps (state-worker supplement section 3).
+/// Maximum runs named by a pattern: as many as a friction ledger stores. The newest are kept.
 const MAX_RUN_IDS: usize = 500;
 
-/// A finding on its way into a cluster.
+/// A finding before it is clustered.
 pub(crate) struct Found<'a> {
     pub(crate) kind: Kind,
     pub(crate) signature: String,
@@ -34,7 +34,7 @@ struct Cluster<'a> {
     occurrences: u64,
     duration_ms: i64,
     severity: Severity,
-    /// The newest, oldest first.
+    /// The newest examples, oldest first.
     examples: VecDeque<Example>,
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct Clusters<'a> {
 }
 
 impl<'a> Clusters<'a> {
-    /// Runs come oldest first, the findings of one run together.
+    /// Adds a finding. Runs must come oldest first, with the findings of one run together.
     pub(crate) fn add(&mut self, run: &Analyzed<'a>, found: Found<'_>) {
         let clusters = &mut self.clusters;
         let position =
@@ -87,7 +87,7 @@ impl<'a> Clusters<'a> {
         }
     }
 
-    /// Those that enough runs share, costliest first.
+    /// Returns the clusters that enough runs share, costliest first.
     pub(crate) fn ranked(self, min_runs: usize) -> Vec<Pattern> {
         let mut recurring: Vec<_> =
             self.clusters.into_iter().filter(|cluster| cluster.runs.len() >= min_runs).map(pattern).collect();

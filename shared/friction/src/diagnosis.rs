@@ -1,24 +1,24 @@
-//! The diagnosis object (state-worker supplement section 8.2).
+//! The diagnosis object (docs/reference/friction.md#diagnosis).
 
 use serde::{Deserialize, Serialize};
 
 use crate::intervals::Interval;
 
-/// What kind of friction a finding is; each has exactly one.
+/// Category of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Category {
-    /// A tool took long and succeeded.
+    /// A successful tool call was slow.
     SlowTool,
-    /// A model turn took long.
+    /// A model turn was slow.
     SlowModelTurn,
-    /// A tool failed.
+    /// A tool call failed.
     FailedTool,
-    /// A call that had failed was issued again.
+    /// A failed call was repeated.
     Retry,
-    /// Time went into installing or cloning.
+    /// A command installed or cloned.
     SetupInstall,
-    /// The run was told to wrap up.
+    /// The run was asked to wrap up.
     WrapUp,
     /// A budget ended the run.
     BudgetHit,
@@ -27,7 +27,7 @@ pub enum Category {
 }
 
 impl Category {
-    /// Every category, in the order that breaks ties of the verdict.
+    /// All categories, in the order that breaks ties of the verdict.
     pub const ALL: [Self; 8] = [
         Self::SlowTool,
         Self::SlowModelTurn,
@@ -39,12 +39,12 @@ impl Category {
         Self::InfraFailure,
     ];
 
-    /// Whether its time is a share of tool time; the others' is a share of the whole run.
+    /// Returns whether its time is a share of tool time instead of run time.
     pub const fn is_tool_type(self) -> bool {
         matches!(self, Self::SlowTool | Self::FailedTool | Self::Retry | Self::SetupInstall)
     }
 
-    /// Its name on the wire.
+    /// Returns its name on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::SlowTool => "slow_tool",
@@ -58,7 +58,7 @@ impl Category {
         }
     }
 
-    /// In words, for the verdict.
+    /// Returns its description for the verdict.
     pub(crate) const fn words(self) -> &'static str {
         match self {
             Self::SlowTool => "slow tools",
@@ -73,52 +73,52 @@ impl Category {
     }
 }
 
-/// How much a finding matters.
+/// Severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// Worth knowing.
     Low,
-    /// Worth a look.
+    /// Worth checking.
     Medium,
     /// Worth fixing.
     High,
 }
 
-/// One thing that slowed the run.
+/// One cause of lost time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Finding {
-    /// What kind.
+    /// Category.
     pub category: Category,
-    /// How much it matters.
+    /// Severity.
     pub severity: Severity,
-    /// In words.
+    /// Description.
     pub summary: String,
-    /// The event it is anchored at, as an index into the stream.
+    /// Index of the event that anchors it.
     pub event_index: usize,
     /// The tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// How long it took, when timed.
+    /// Duration in milliseconds, if timed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<i64>,
-    /// When, when timed.
+    /// Interval, if timed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<Interval>,
 }
 
-/// One category's sum.
+/// Sum of one category.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Total {
-    /// Findings.
+    /// Number of findings.
     pub count: u64,
-    /// Their time, in milliseconds.
+    /// Time in milliseconds.
     pub duration_ms: i64,
 }
 
-/// Every category's sum, zeroed when empty.
+/// Sums of all categories, zero if empty.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the fields are the categories")]
 pub struct Totals {
@@ -133,7 +133,7 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// One category's sum.
+    /// Returns the sum of one category.
     pub const fn of(&self, category: Category) -> &Total {
         match category {
             Category::SlowTool => &self.slow_tool,
@@ -161,17 +161,17 @@ impl Totals {
     }
 }
 
-/// What slowed a run.
+/// Diagnosis of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Diagnosis {
-    /// Events minus narrative, side facts and spans.
+    /// Number of events without narrative, side facts and spans.
     pub event_count: u64,
-    /// Tool calls.
+    /// Number of tool calls.
     pub tool_calls: u64,
-    /// Whether events carry times; without them nothing is ever found slow.
+    /// Events carry times. Untimed streams have no slow findings.
     pub has_timings: bool,
-    /// The window when that is known, else from the first to the last timed content event.
+    /// Length of the window if known, else from the first to the last timed content event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_ms: Option<i64>,
     /// Time in tools.
@@ -180,38 +180,38 @@ pub struct Diagnosis {
     /// Time in model turns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_time_ms: Option<i64>,
-    /// Sums.
+    /// Sums by category.
     pub by_category: Totals,
     /// Findings in stream order.
     pub findings: Vec<Finding>,
-    /// One line.
+    /// One-line summary.
     pub verdict: String,
-    /// The stream was known to miss events: findings may be missing too, or be mistaken.
+    /// The stream misses events, so findings may be missing or wrong.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated_input: bool,
-    /// Where a finished run's time went.
+    /// Breakdown of an ended run's time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shape: Option<Shape>,
 }
 
-/// Where a finished run's time went (section 8.3). The other seven terms sum to the window.
+/// Breakdown of an ended run's time. The other seven terms sum to the window.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Shape {
-    /// Received (else started) to finished.
+    /// From receipt, else start, to the end.
     pub window_ms: i64,
-    /// Before the agent began.
+    /// Time before the agent started.
     pub getting_ready_ms: i64,
-    /// Model turns.
+    /// Time of model turns.
     pub thinking_ms: i64,
-    /// Tools.
+    /// Time of tool calls.
     pub tools_ms: i64,
-    /// After the agent ended.
+    /// Time after the agent ended.
     pub finishing_up_ms: i64,
-    /// Seen, and none of the above.
+    /// Recorded time outside all counted spans.
     pub overhead_ms: i64,
-    /// Nobody has the events of this time any more.
+    /// Time of lost events.
     pub not_recorded_ms: i64,
-    /// The events of this time exist and were not given.
+    /// Time of events that exist but were not passed in.
     pub not_loaded_ms: i64,
 }

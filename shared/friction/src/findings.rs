@@ -1,18 +1,18 @@
-//! What counts as friction, and how much each matters (the table of state-worker supplement section 8.2).
+//! Classification of calls, turns and notes (docs/reference/friction.md#categories).
 
 use crate::{
     calls::{Call, Outcome},
     diagnosis::{Category, Finding, Severity},
     intervals::Interval,
     options::Options,
-    reading::{Event, Seen},
+    reading::{Event, EventKind},
     turns::Turn,
 };
 
-/// A slow thing is severe at this multiple of its threshold (document 2 section 2.6).
+/// A slow call or turn has high severity from this multiple of its threshold.
 const HIGH_AT: i64 = 2;
 
-/// Every finding, in stream order. A wrap-up lasts until `end`.
+/// Returns every finding in stream order. A wrap-up lasts until `end`.
 pub(crate) fn findings(
     events: &[Event<'_>],
     calls: &[Call<'_>],
@@ -28,7 +28,7 @@ pub(crate) fn findings(
     findings
 }
 
-/// How slow something is; nothing untimed is ever slow.
+/// Returns the severity of slowness; untimed intervals are never slow.
 fn slowness(interval: Option<Interval>, threshold: i64) -> Option<Severity> {
     let ms = interval?.ms();
     if ms >= threshold.saturating_mul(HIGH_AT) {
@@ -45,9 +45,9 @@ fn of_turn(turn: &Turn, options: &Options) -> Option<Finding> {
 }
 
 fn of_note(index: usize, event: &Event<'_>, end: Option<i64>) -> Option<Finding> {
-    let Seen::Note { kind, .. } = event.seen else { return None };
+    let EventKind::Note { kind, .. } = event.kind else { return None };
     let (category, severity, summary) = match kind {
-        "wrap_up" => (Category::WrapUp, Severity::Medium, "the run was told to wrap up"),
+        "wrap_up" => (Category::WrapUp, Severity::Medium, "the run was asked to wrap up"),
         "time_budget_exhausted" => (Category::BudgetHit, Severity::High, "the time budget ended the run"),
         "turn_budget_exhausted" => (Category::BudgetHit, Severity::High, "the turn budget ended the run"),
         "sandbox_dead" => (Category::InfraFailure, Severity::High, "the sandbox stopped working"),
@@ -58,14 +58,14 @@ fn of_note(index: usize, event: &Event<'_>, end: Option<i64>) -> Option<Finding>
     Some(finding(category, severity, summary.to_owned(), index, "", interval))
 }
 
-/// A call that repeats one that had failed, beside whatever else it is.
+/// Returns the retry finding of a call that repeats a failed one; it is additional to its category.
 fn retry(call: &Call<'_>) -> Option<Finding> {
     let summary = named(call, "was called again after it failed");
     let interval = call.outcome.and_then(|outcome| outcome.interval);
     call.retry.then(|| finding(Category::Retry, Severity::Low, summary, call.index, call.tool, interval))
 }
 
-/// The one category of a call, by precedence: infrastructure, set-up, failure, slowness.
+/// Returns a call's category by precedence: infrastructure, set-up, failure, slowness.
 fn of_call(call: &Call<'_>, options: &Options) -> Option<Finding> {
     let Some(Outcome { ok, infra, interval }) = call.outcome else {
         let summary = named(call, "never answered");
@@ -88,7 +88,7 @@ fn of_call(call: &Call<'_>, options: &Options) -> Option<Finding> {
     Some(finding(category, severity, named(call, what), call.index, call.tool, interval))
 }
 
-/// `<tool> <what happened>: <call>`; patterns take it apart again.
+/// Formats `<tool> <event>: <call>`; patterns parse this form.
 fn named(call: &Call<'_>, what: &str) -> String {
     let Call { tool, summary, .. } = call;
     if summary.is_empty() { format!("{tool} {what}") } else { format!("{tool} {what}: {summary}") }

@@ -1,12 +1,12 @@
-//! Recognizing commands that install or clone (state-worker supplement section 8.2, `setup_install`).
+//! Recognizes shell commands that install or clone.
 
-/// Words that may stand before the program proper. Shell keywords among them open a segment of their own.
+/// Words that may precede the program. Shell keywords among them open a segment of their own.
 const WRAPPERS: &[&str] = &[
     "sudo", "corepack", "env", "time", "exec", "command", "nohup", "npx", "if", "then", "else", "elif", "do",
     "while", "until", "!", "{",
 ];
 
-/// Options that take the next word, of wrappers and of installers.
+/// Options of wrappers and installers that consume the next word.
 const OPTIONS_WITH_VALUE: &[&str] = &[
     "-C",
     "-c",
@@ -24,7 +24,7 @@ const OPTIONS_WITH_VALUE: &[&str] = &[
     "--work-tree",
 ];
 
-/// Commands that install or fetch: a program and the words after it, options left out.
+/// Commands that install or fetch: a program and its words without options.
 const INSTALLERS: &[&str] = &[
     "npm i",
     "npm install",
@@ -80,10 +80,10 @@ const INSTALLERS: &[&str] = &[
     "gh repo clone",
 ];
 
-/// Programs that install when nothing is said.
+/// Programs that install when called without a subcommand.
 const BARE_INSTALLERS: &[&str] = &["yarn", "bundle"];
 
-/// The install or clone that the first such segment of a shell command begins with, without its options.
+/// Returns the first install or clone command of a shell command, without its options.
 pub(crate) fn installer(command: &str) -> Option<&'static str> {
     let joined = blank_quotes(command).replace("\\\n", " ");
     joined.split(['&', '|', ';', '\n', '(', ')', '`']).find_map(of_segment)
@@ -95,8 +95,8 @@ fn of_segment(segment: &str) -> Option<&'static str> {
         .skip_while(|word| WRAPPERS.contains(word) || is_assignment(word))
         .peekable();
     let mut program = words.next()?.rsplit('/').next()?;
-    // `-m` is an option and gone already, which leaves `python -m pip install` as `python pip install`. A script
-    // of that name would be run from a path or end in `.py`.
+    // The option `-m` is already removed, so `python -m pip install` reads `python pip install`. A script named `pip`
+    // would be run by its path or end in `.py`.
     if program.starts_with("python") {
         program = words.next()?;
     }
@@ -110,10 +110,10 @@ fn of_segment(segment: &str) -> Option<&'static str> {
     })
 }
 
-/// Words of the longest of `INSTALLERS`.
+/// Number of words of the longest entry of `INSTALLERS`.
 const LONGEST_INSTALLER: usize = 3;
 
-/// The words of a segment that are no options nor values of options.
+/// Words of a segment without options and their values.
 struct Plain<'a>(std::str::SplitWhitespace<'a>);
 
 impl<'a> Iterator for Plain<'a> {
@@ -131,7 +131,7 @@ impl<'a> Iterator for Plain<'a> {
     }
 }
 
-/// Quoted text is an argument, never a command: it becomes one neutral word.
+/// Replaces quoted text with one neutral word, because it is an argument and never a command.
 fn blank_quotes(command: &str) -> String {
     let mut blanked = String::with_capacity(command.len());
     let mut quote = None;
@@ -139,7 +139,7 @@ fn blank_quotes(command: &str) -> String {
     while let Some(c) = chars.next() {
         match quote {
             Some(open) if c == open => quote = None,
-            // In double quotes a backslash keeps the next quote from closing them.
+            // A backslash escapes a double quote.
             Some('"') if c == '\\' => drop(chars.next()),
             Some(_) => {}
             None if c == '"' || c == '\'' => {
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn installs_and_clones_are_recognized_wherever_a_segment_begins() {
+    fn installs_are_recognized_in_every_segment() {
         for (command, expected) in [
             ("npm ci", "npm ci"),
             ("cd app && npm install --no-audit", "npm install"),
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn other_commands_and_quoted_words_are_not() {
+    fn other_commands_are_not_installs() {
         for command in [
             "npm test",
             "echo 'npm install'",
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn no_installer_is_longer_than_what_is_compared() {
+    fn longest_installer_matches_the_table() {
         assert!(INSTALLERS.iter().all(|installer| installer.split(' ').count() <= LONGEST_INSTALLER));
     }
 }

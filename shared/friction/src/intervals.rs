@@ -1,52 +1,52 @@
-//! Stretches of time and their unions.
+//! Time intervals and their unions.
 
 use serde::{Deserialize, Serialize};
 
 use crate::work;
 
-/// The last millisecond a JavaScript date can name (ECMAScript 21.4.1.1). What lies beyond is garbage, not a time;
-/// within it no difference and no sum of differences of one window can overflow.
+/// Largest valid time: the last millisecond of a JavaScript date (ECMAScript 21.4.1.1). Within it no difference and
+/// no sum of differences of one window overflows.
 pub(crate) const MAX_TIME: i64 = 8_640_000_000_000_000;
 
-/// A stretch of time, in epoch milliseconds.
+/// An interval in epoch milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Interval {
-    /// From.
+    /// Start.
     pub start: i64,
-    /// To.
+    /// End.
     pub end: i64,
 }
 
 impl Interval {
-    /// Its length in milliseconds.
+    /// Returns the length in milliseconds.
     pub const fn ms(self) -> i64 {
         self.end.saturating_sub(self.start)
     }
 
-    /// From one time to another, when they are in order.
+    /// Returns the interval between two times if they are in order.
     pub(crate) fn between(start: Option<i64>, end: Option<i64>) -> Option<Self> {
         start.zip(end).filter(|(start, end)| start <= end).map(|(start, end)| Self { start, end })
     }
 
-    /// From a time on, for as long as a duration; a negative one is none.
+    /// Returns the interval of a duration; a negative duration is zero.
     pub(crate) fn lasting(start: i64, ms: i64) -> Self {
         Self { start, end: start.saturating_add(ms.max(0)).min(MAX_TIME) }
     }
 
-    /// A caller's interval with its ends in order and within what a time can be.
+    /// Orders the ends and clamps them to valid times.
     pub(crate) fn sane(self) -> Self {
         let start = self.start.clamp(-MAX_TIME, MAX_TIME);
         Self { start, end: self.end.clamp(start, MAX_TIME) }
     }
 
-    /// The part of it inside a window; empty when they do not meet.
+    /// Returns the part inside a window; empty if they do not overlap.
     pub(crate) fn within(self, window: Self) -> Self {
         let start = self.start.clamp(window.start, window.end);
         Self { start, end: self.end.clamp(start, window.end) }
     }
 }
 
-/// The union of intervals, as disjoint ones in order.
+/// Returns the union as disjoint intervals in order.
 pub(crate) fn merge(mut intervals: Vec<Interval>) -> Vec<Interval> {
     intervals.sort_by_key(|interval| interval.start);
     let mut merged: Vec<Interval> = Vec::with_capacity(intervals.len());
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_union_counts_shared_time_once() {
+    fn union_counts_shared_time_once() {
         let of = |pairs: &[(i64, i64)]| {
             let intervals = pairs.iter().map(|&(start, end)| Interval { start, end }).collect();
             merge(intervals).into_iter().map(|union| (union.start, union.end)).collect::<Vec<_>>()
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hostile_window_is_made_sane() {
+    fn invalid_window_is_clamped() {
         let sane = Interval { start: i64::MIN, end: i64::MAX }.sane();
         assert_eq!(sane.ms(), 2 * MAX_TIME);
         assert_eq!(Interval { start: 9, end: 3 }.sane(), Interval { start: 9, end: 9 });

@@ -1,10 +1,10 @@
-//! The run-friction analyzer: what slowed a run, read off its event stream (document 2 section 2.6, state-worker
-//! supplement section 8), and what keeps slowing runs (bot supplement section 7, `friction.report`).
+//! The run-friction analyzer: a diagnosis of slow runs from their events, and patterns over many diagnoses
+//! (docs/reference/friction.md).
 //!
-//! Pure and deterministic: no clock, no I/O, and equal events give an equal diagnosis. Time grows with the number
-//! of events, sorting by time aside; a test counts the steps. It reads events as JSON because stored streams may
-//! hold kinds that this version does not know.
-//! Not here: fetching runs and filing issues about patterns, which are the caller's.
+//! Pure and deterministic: no clock, no I/O, and equal events give an equal diagnosis. Time is linear in the number
+//! of events, except for sorting by time; a test counts the steps. Events are read as JSON, because stored streams may
+//! contain kinds that this version does not know.
+//! Not here: fetching runs, and filing issues about patterns.
 #![forbid(unsafe_code)]
 
 pub mod records;

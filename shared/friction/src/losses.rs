@@ -1,38 +1,38 @@
-//! When the stream is known to miss events (state-worker supplement section 8.3): gaps in the seqs, `spans_dropped`
-//! notes, a trimmed head, and what a live replay left out.
+//! Times of missing events: gaps in the seqs, `spans_dropped` notes, a trimmed head, and events that a live replay
+//! elided.
 
 use crate::{
     intervals::{Interval, merge},
     options::{Options, SeqRange},
-    reading::{Event, Seen},
+    reading::{Event, EventKind},
 };
 
-/// The note of a bound that cost spans.
+/// Note that reports dropped span records.
 const SPANS_DROPPED: &str = "spans_dropped";
-/// Seqs begin here (bot supplement section 9).
+/// First seq of a run.
 const FIRST_SEQ: u64 = 1;
 
-/// What is missing, as time.
+/// Missing events as intervals.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Losses {
-    /// Nobody has these events any more; disjoint and in order.
+    /// Lost events; disjoint and in order.
     pub(crate) lost: Vec<Interval>,
-    /// These exist, but not in this replay; disjoint and in order.
+    /// Events that exist but are not in this replay; disjoint and in order.
     pub(crate) elided: Vec<Interval>,
-    /// Whether anything is missing at all, timed or not.
+    /// Any event is missing, timed or not.
     pub(crate) any: bool,
-    /// Where each begins, in order: an open span ends at the next.
+    /// Starts of all losses in order: an open span ends at the next one.
     starts: Vec<i64>,
 }
 
 impl Losses {
-    /// Where the next loss at or after a time begins.
+    /// Returns the start of the first loss at or after a time.
     pub(crate) fn next_after(&self, time: i64) -> Option<i64> {
         self.starts.get(self.starts.partition_point(|start| *start < time)).copied()
     }
 }
 
-/// Reads the losses off the stream.
+/// Finds the losses of a stream.
 pub(crate) fn read(events: &[Event<'_>], options: &Options) -> Losses {
     let mut reading = Reading::new(options);
     for event in events {
@@ -47,7 +47,7 @@ pub(crate) fn read(events: &[Event<'_>], options: &Options) -> Losses {
     Losses { lost: merge(lost), elided: merge(elided), any, starts }
 }
 
-/// Missing events whose far end in time is not known yet.
+/// A gap without a known end time.
 #[derive(Clone, Copy)]
 struct Gap {
     elided: bool,
@@ -78,18 +78,18 @@ impl Reading {
         }
     }
 
-    /// Kinds of another version prove by their seq that they are there; their stamps say nothing.
+    /// The seq of an unknown kind proves its presence; its stamp is not used.
     fn see(&mut self, event: &Event<'_>) {
         if let Some(seq) = event.seq.filter(|seq| *seq >= self.next_seq) {
             self.reach(seq);
         }
-        if let Seen::Note { kind: SPANS_DROPPED, range } = event.seen {
+        if let EventKind::Note { kind: SPANS_DROPPED, range } = event.kind {
             self.any = true;
-            // Without a range: somewhere since the last event that was seen.
+            // Without a range, the loss is somewhere since the last event.
             let since = range.map_or(self.last_at, |range| Some(range.start));
             self.close(Gap { elided: false, since }, range.map_or(event.at, |range| Some(range.end)));
         }
-        if event.at.is_some() && event.seen != Seen::Unknown {
+        if event.at.is_some() && event.kind != EventKind::Unknown {
             if let Some(gap) = self.gap.take() {
                 self.close(gap, event.at);
             }
@@ -102,8 +102,8 @@ impl Reading {
             self.any = true;
             let elided =
                 self.replayed_without.is_some_and(|range| range.from <= self.next_seq && seq - 1 <= range.to);
-            // The head's own seqs know better than the caller what became of it. Elsewhere two gaps without a stamp
-            // between them are one, and lost when either is.
+            // For the head, seqs take precedence over the caller's option. Elsewhere two gaps without a stamp between
+            // them merge, and the result is lost if either is.
             let open = self.gap.filter(|_| self.next_seq > FIRST_SEQ);
             self.gap = Some(Gap {
                 elided: elided && open.is_none_or(|gap| gap.elided),

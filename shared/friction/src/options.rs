@@ -1,38 +1,38 @@
-//! What a caller says about the stream it wants diagnosed.
+//! Options of an analysis.
 
 use crate::intervals::Interval;
 
-/// A tool is slow from here (document 2 section 2.6).
+/// Default threshold of a slow tool call.
 const SLOW_TOOL_MS: i64 = 30_000;
-/// A model turn is slow from here (document 2 section 2.6).
+/// Default threshold of a slow model turn.
 const SLOW_MODEL_TURN_MS: i64 = 60_000;
 
-/// How to look.
+/// Options of an analysis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// A tool is slow from here, in milliseconds.
+    /// Threshold of a slow tool call in milliseconds.
     pub slow_tool_ms: i64,
-    /// A model turn is slow from here, in milliseconds.
+    /// Threshold of a slow model turn in milliseconds.
     pub slow_model_turn_ms: i64,
-    /// The stream is complete: a call without a result is a failure, not work under way.
+    /// The stream is complete: a call without a result is a failure, not work in progress.
     pub finished: bool,
-    /// The run's window: received (else started) to finished (else now). With it a finished run gets a shape.
+    /// Window of the run: from receipt, else start, to the end, else now. With it an ended run gets a shape.
     pub window: Option<Interval>,
-    /// The record's schema, 0 for a record that names none. Unknown for a bare stream, which is then taken for a
-    /// legacy one when it holds no span record.
+    /// Schema of the record, 0 if the record has none. `None` for a bare stream, which is legacy if it has no span
+    /// records.
     pub schema: Option<u32>,
-    /// The stream's head is known to be missing. Seqs say so by themselves; streams without seqs cannot.
+    /// The head of the stream is missing. Streams with seqs show this without the option.
     pub head_trimmed: bool,
-    /// Events that exist and were left out by a live replay's budget (bot supplement section 11.3, `replay_elided`).
+    /// Events that exist but were elided from a live replay.
     pub elided: Option<SeqRange>,
 }
 
-/// Seqs of a run, both ends included.
+/// A range of seqs, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SeqRange {
-    /// From.
+    /// First seq.
     pub from: u64,
-    /// To.
+    /// Last seq.
     pub to: u64,
 }
 

@@ -1,8 +1,8 @@
-//! What keeps slowing runs: findings of many diagnoses, clustered (bot supplement section 7, `friction.report`).
+//! Recurring friction: findings of many diagnoses, clustered.
 //!
-//! Runs are put in order first, then every finding is looked at once. Diagnoses are read as tolerantly as stored
-//! ones must be: their findings were never checked, so what cannot be understood is passed over.
-//! Not here: proposals and issues, which are made of patterns.
+//! Runs are sorted first, then each finding is visited once. Findings of stored diagnoses were never checked, so
+//! malformed ones are skipped.
+//! Not here: proposals and issues, which are derived from patterns.
 
 use std::collections::HashSet;
 
@@ -18,36 +18,36 @@ use crate::{
     work,
 };
 
-/// Runs that must share a pattern (bot supplement section 7, `minRuns`).
+/// Default number of runs that must share a pattern.
 const MIN_RUNS: usize = 2;
-/// A run is long from here; the specification names no number. The longest agent budget is 45 minutes.
+/// Default threshold of a long run. The longest agent budget is 45 minutes.
 const LONG_RUN_MS: i64 = 1_800_000;
-/// A long run is severe at this multiple, as slow tools and turns are (document 2 section 2.6).
+/// A long run has high severity from this multiple of the threshold, as slow calls and turns have.
 const HIGH_AT: i64 = 2;
-/// Findings that account for this part of a long run explain it.
+/// Findings that cover one half of a long run explain it.
 const EXPLAINED_PART: i64 = 2;
 
 /// A run and its stored diagnosis.
 #[derive(Debug, Clone, Copy)]
 pub struct Analyzed<'a> {
-    /// The run. A run given twice counts once, as it finished last.
+    /// Id of the run. A run that occurs twice counts once, with its later end.
     pub run_id: &'a str,
-    /// What it was about.
+    /// Label.
     pub label: Option<&'a str>,
-    /// Who did it; long runs are told apart by it.
+    /// Agent; long runs are grouped by it.
     pub agent: Option<&'a str>,
-    /// When it finished.
+    /// End time.
     pub finished_at: i64,
-    /// Its diagnosis.
+    /// Diagnosis.
     pub diagnosis: &'a Value,
 }
 
-/// What makes a pattern.
+/// Options of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReportOptions {
-    /// Runs that must share it.
+    /// Number of runs that must share a pattern.
     pub min_runs: usize,
-    /// A run is long from here, in milliseconds.
+    /// Threshold of a long run in milliseconds.
     pub long_run_ms: i64,
 }
 
@@ -61,48 +61,48 @@ impl Default for ReportOptions {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
-    /// Runs looked at.
+    /// Number of analyzed runs.
     pub runs_analyzed: u64,
-    /// What recurs: by time, then severity, then occurrences; at most 50.
+    /// Patterns by time, then severity, then occurrences; at most 50.
     pub patterns: Vec<Pattern>,
-    /// Runs whose diagnosis was made of a stream that missed events.
+    /// Number of runs with an incomplete stream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub truncated_runs: Option<u64>,
 }
 
-/// One thing that slows runs again and again.
+/// A recurring cause of slow runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Pattern {
     /// `<kind>:<signature>`.
     pub key: String,
-    /// What kind.
+    /// Kind.
     pub kind: Kind,
-    /// What it is about, in words that runs share.
+    /// Text that the findings of all runs share.
     pub signature: String,
-    /// The newest 500 runs it slowed, oldest first.
+    /// The newest 500 affected runs, oldest first.
     pub run_ids: Vec<String>,
-    /// Findings.
+    /// Number of findings.
     pub occurrences: u64,
-    /// Their time, in milliseconds.
+    /// Time of the findings in milliseconds.
     pub duration_ms: i64,
-    /// That of the worst.
+    /// Highest severity.
     pub severity: Severity,
-    /// One finding per run, its longest: the newest 5, newest first.
+    /// The longest finding of each of the newest 5 runs, newest first.
     pub examples: Vec<Example>,
 }
 
-/// What kind of pattern.
+/// Kind of a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// Findings of one category.
     Friction(Category),
-    /// Runs that took long though their findings do not say why.
+    /// Long runs that their findings do not explain.
     LongRun,
 }
 
 impl Kind {
-    /// Its name on the wire.
+    /// Returns its name on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Friction(category) => category.as_str(),
@@ -123,21 +123,21 @@ impl Serialize for Kind {
 pub struct Example {
     /// The run.
     pub run_id: String,
-    /// What it was about.
+    /// Label of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// When it finished.
+    /// End time of the run.
     pub finished_at: i64,
-    /// The finding, in words.
+    /// Summary of the finding.
     pub summary: String,
-    /// How long it took, when timed.
+    /// Duration in milliseconds, if timed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<i64>,
-    /// How much it matters.
+    /// Severity.
     pub severity: Severity,
 }
 
-/// Clusters the findings of many runs. The order the runs are given in does not matter.
+/// Clusters the findings of many runs. The order of the runs does not matter.
 pub fn report(runs: &[Analyzed<'_>], options: &ReportOptions) -> Report {
     let runs = in_order(runs);
     let mut clusters = Clusters::default();
@@ -161,12 +161,12 @@ pub fn report(runs: &[Analyzed<'_>], options: &ReportOptions) -> Report {
     }
 }
 
-/// Oldest first, each run once.
+/// Sorts the runs, oldest first, and removes duplicates.
 fn in_order<'r, 'a>(runs: &'r [Analyzed<'a>]) -> Vec<&'r Analyzed<'a>> {
     let mut ordered: Vec<_> = runs.iter().collect();
     ordered.sort_by_key(|run| (run.finished_at, run.run_id));
-    let mut seen = HashSet::new();
-    let mut ordered: Vec<_> = ordered.into_iter().rev().filter(|run| seen.insert(run.run_id)).collect();
+    let mut known = HashSet::new();
+    let mut ordered: Vec<_> = ordered.into_iter().rev().filter(|run| known.insert(run.run_id)).collect();
     ordered.reverse();
     ordered
 }

@@ -1,4 +1,4 @@
-//! Tests of the patterns: their fields (bot supplement section 7), order and bounds.
+//! Tests of the patterns: fields, order and bounds.
 
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ fn keys(report: &Report) -> Vec<&str> {
 }
 
 #[test]
-fn findings_that_differ_only_in_details_are_one_pattern() {
+fn similar_findings_form_one_pattern() {
     let one = diagnosis(&[
         finding("failed_tool", "bash failed: $ make test-1", 10),
         finding("failed_tool", "bash failed: $ make test-2", 30),
@@ -51,7 +51,7 @@ fn findings_that_differ_only_in_details_are_one_pattern() {
 }
 
 #[test]
-fn what_one_run_alone_has_is_no_pattern() {
+fn single_run_forms_no_pattern() {
     let twice = diagnosis(&[finding("retry", "x", 1), finding("retry", "x", 1)]);
     assert_eq!(report(&[run("a", 1, &twice)], &ReportOptions::default()).patterns, []);
     let alone = ReportOptions { min_runs: 1, ..ReportOptions::default() };
@@ -59,7 +59,7 @@ fn what_one_run_alone_has_is_no_pattern() {
 }
 
 #[test]
-fn patterns_are_ordered_by_time_then_severity_then_occurrences_then_key() {
+fn patterns_are_ordered_by_cost() {
     let mut severe = finding("infra_failure", "bash broke", 0);
     severe["severity"] = json!("high");
     let both = diagnosis(&[
@@ -78,7 +78,7 @@ fn patterns_are_ordered_by_time_then_severity_then_occurrences_then_key() {
 }
 
 #[test]
-fn a_report_is_bounded_and_keeps_the_newest() {
+fn report_is_bounded_to_the_newest() {
     let findings: Vec<_> =
         (0..60).map(|letter| finding("retry", &"x".repeat(letter + 1), letter as i64)).collect();
     let many = diagnosis(&findings);
@@ -93,7 +93,7 @@ fn a_report_is_bounded_and_keeps_the_newest() {
 }
 
 #[test]
-fn a_run_given_twice_counts_once_as_it_finished_last() {
+fn repeated_run_counts_once() {
     let (first, last) = (diagnosis(&[finding("retry", "old", 1)]), diagnosis(&[finding("retry", "new", 1)]));
     let alone = ReportOptions { min_runs: 1, ..ReportOptions::default() };
     let report = report(&[run("a", 9, &last), run("a", 1, &first)], &alone);
@@ -101,7 +101,7 @@ fn a_run_given_twice_counts_once_as_it_finished_last() {
 }
 
 #[test]
-fn a_long_run_is_a_pattern_when_its_findings_do_not_explain_it() {
+fn unexplained_long_runs_form_a_pattern() {
     let long = |explained: i64| json!({"runMs": 3_600_000, "findings": [finding("retry", "x", explained)]});
     let (a, b, c) = (long(0), long(1_799_999), long(1_800_000));
     let report = report(&[run("a", 1, &a), run("b", 2, &b), run("c", 3, &c)], &ReportOptions::default());
@@ -112,7 +112,7 @@ fn a_long_run_is_a_pattern_when_its_findings_do_not_explain_it() {
 }
 
 #[test]
-fn what_is_stored_may_be_anything() {
+fn malformed_diagnoses_are_skipped() {
     let garbage = json!({"truncatedInput": true, "runMs": "long", "findings": [
         null, 1, {}, {"category": "of a later age", "summary": "x"}, {"category": "retry"},
         {"category": "retry", "summary": "x", "severity": 9, "durationMs": -5, "tool": 3},
@@ -128,7 +128,7 @@ fn what_is_stored_may_be_anything() {
 }
 
 #[test]
-fn every_finding_is_looked_at_once() {
+fn report_visits_each_finding_once() {
     let same = diagnosis(&vec![finding("retry", "x", 1); 40]);
     let different = diagnosis(&(0..40).map(|i| finding("retry", &"y".repeat(i + 1), 1)).collect::<Vec<_>>());
     for diagnosis in [same, different] {

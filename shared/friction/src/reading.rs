@@ -1,4 +1,4 @@
-//! A tolerant view of one stored event (bot supplement section 9). Whatever is not understood is `Unknown`.
+//! A tolerant view of one stored event. Unknown or malformed events are `Unknown`.
 
 use serde_json::Value;
 
@@ -7,48 +7,48 @@ use crate::intervals::{Interval, MAX_TIME};
 /// One event of the stream.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Event<'a> {
-    /// What it says.
-    pub(crate) seen: Seen<'a>,
-    /// When, by the runner's clock.
+    /// Kind, as far as the analyzer needs it.
+    pub(crate) kind: EventKind<'a>,
+    /// Time by the runner's clock.
     pub(crate) at: Option<i64>,
-    /// Its number in the run.
+    /// Seq within the run.
     pub(crate) seq: Option<u64>,
 }
 
-/// What the analyzer makes of an event.
+/// The analyzer's view of an event's kind.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Seen<'a> {
-    /// The requester spoke.
+pub(crate) enum EventKind<'a> {
+    /// A message of the requester.
     Input,
-    /// A tool is about to run.
+    /// A tool call starts.
     Call { tool: &'a str, summary: &'a str, id: CallKey<'a>, command: Option<&'a str> },
-    /// A tool has run.
+    /// A tool call ended.
     Result { tool: &'a str, ok: bool, infra: bool, id: CallKey<'a> },
-    /// A turning point; the range is what `spans_dropped` lost.
+    /// A note; the range is that of dropped spans.
     Note { kind: &'a str, range: Option<Interval> },
-    /// Model prose beside tool calls.
+    /// Model text beside tool calls.
     Assistant,
     /// The final answer.
     Answer,
-    /// A span began.
+    /// A span starts.
     SpanStart { id: &'a str, parent: Option<&'a str>, name: &'a str },
     /// A span ended.
     SpanEnd { id: &'a str, parent: Option<&'a str>, name: &'a str, interval: Option<Interval> },
     /// A model turn of an early stream.
     Turn { interval: Option<Interval> },
-    /// A call to an external server, of an early stream; how long it took.
+    /// A call of an external server in an early stream, with its duration.
     McpUse { ms: Option<i64> },
-    /// A turn of the thread before the run.
+    /// An earlier turn of the thread.
     Context,
-    /// What the run runs with; the one fact that matters here is whether it is a command's.
+    /// Run metadata; only whether it is a command run matters here.
     Meta { command_run: bool },
     /// Another side fact.
     Fact,
-    /// A kind of another version.
+    /// An unknown kind.
     Unknown,
 }
 
-/// What pairs a call with its result.
+/// Ids that pair a call with its result.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct CallKey<'a> {
     pub(crate) call: Option<&'a str>,
@@ -56,89 +56,91 @@ pub(crate) struct CallKey<'a> {
 }
 
 impl Event<'_> {
-    /// Whether it is neither narrative nor a side fact nor a span (section 8.2, `eventCount`).
+    /// Returns whether it counts in `eventCount`: no narrative, no side fact, no span.
     pub(crate) const fn counts(&self) -> bool {
         matches!(
-            self.seen,
-            Seen::Input
-                | Seen::Call { .. }
-                | Seen::Result { .. }
-                | Seen::Note { .. }
-                | Seen::Answer
-                | Seen::Unknown
+            self.kind,
+            EventKind::Input
+                | EventKind::Call { .. }
+                | EventKind::Result { .. }
+                | EventKind::Note { .. }
+                | EventKind::Answer
+                | EventKind::Unknown
         )
     }
 
-    /// Whether it is content, whose stamps are the run's clock. Context and spans never are (section 8.2); what this
-    /// version cannot read might be a span of a later one.
+    /// Returns whether it is content, whose stamps define the run's clock. Context and spans are not, and an unknown
+    /// kind might be a span of a later version.
     pub(crate) const fn moves_clock(&self) -> bool {
-        match self.seen {
-            Seen::Input
-            | Seen::Call { .. }
-            | Seen::Result { .. }
-            | Seen::Note { .. }
-            | Seen::Assistant
-            | Seen::Answer
-            | Seen::Meta { .. }
-            | Seen::Fact => true,
-            Seen::SpanStart { .. }
-            | Seen::SpanEnd { .. }
-            | Seen::Turn { .. }
-            | Seen::McpUse { .. }
-            | Seen::Context
-            | Seen::Unknown => false,
+        match self.kind {
+            EventKind::Input
+            | EventKind::Call { .. }
+            | EventKind::Result { .. }
+            | EventKind::Note { .. }
+            | EventKind::Assistant
+            | EventKind::Answer
+            | EventKind::Meta { .. }
+            | EventKind::Fact => true,
+            EventKind::SpanStart { .. }
+            | EventKind::SpanEnd { .. }
+            | EventKind::Turn { .. }
+            | EventKind::McpUse { .. }
+            | EventKind::Context
+            | EventKind::Unknown => false,
         }
     }
 
-    /// Whether a model turn produced it.
+    /// Returns whether a model turn produced it.
     pub(crate) const fn is_product(&self) -> bool {
-        matches!(self.seen, Seen::Assistant | Seen::Call { .. } | Seen::Answer)
+        matches!(self.kind, EventKind::Assistant | EventKind::Call { .. } | EventKind::Answer)
     }
 }
 
-/// Reads one event.
+/// Parses one event.
 pub(crate) fn read(event: &Value) -> Event<'_> {
-    Event { seen: seen(event), at: number(event, "at"), seq: event.get("seq").and_then(Value::as_u64) }
+    Event { kind: kind(event), at: number(event, "at"), seq: event.get("seq").and_then(Value::as_u64) }
 }
 
-fn seen(event: &Value) -> Seen<'_> {
+fn kind(event: &Value) -> EventKind<'_> {
     let said = |field| text(event, field).unwrap_or_default();
     let flag = |field: &str| event.get(field).and_then(Value::as_bool);
     match said("type") {
-        "input" => Seen::Input,
-        "tool_call" => Seen::Call {
+        "input" => EventKind::Input,
+        "tool_call" => EventKind::Call {
             tool: said("tool"),
             summary: said("summary"),
             id: call_key(event),
             command: text(event, "command"),
         },
-        "tool_result" => Seen::Result {
+        "tool_result" => EventKind::Result {
             tool: said("tool"),
             ok: flag("ok").unwrap_or(true),
             infra: flag("infra").unwrap_or(false),
             id: call_key(event),
         },
-        "run_note" => Seen::Note {
+        "run_note" => EventKind::Note {
             kind: said("kind"),
             range: Interval::between(number(event, "from"), number(event, "to")),
         },
-        "assistant" => Seen::Assistant,
-        "answer" => Seen::Answer,
-        "span_start" => {
-            Seen::SpanStart { id: said("spanId"), parent: text(event, "parentSpanId"), name: said("name") }
-        }
-        "span_end" => Seen::SpanEnd {
+        "assistant" => EventKind::Assistant,
+        "answer" => EventKind::Answer,
+        "span_start" => EventKind::SpanStart {
+            id: said("spanId"),
+            parent: text(event, "parentSpanId"),
+            name: said("name"),
+        },
+        "span_end" => EventKind::SpanEnd {
             id: said("spanId"),
             parent: text(event, "parentSpanId"),
             name: said("name"),
             interval: timed(event),
         },
-        "turn" => Seen::Turn { interval: timed(event) },
-        "mcp_tool_use" => Seen::McpUse { ms: number(event, "durationMs") },
-        "context" => Seen::Context,
-        "run_meta" => Seen::Meta { command_run: said("agent") == "command" },
-        "skill_use" | "review_artifact" | "pr_description" | "pr_opened" | "replay_note" => Seen::Fact,
-        _ => Seen::Unknown,
+        "turn" => EventKind::Turn { interval: timed(event) },
+        "mcp_tool_use" => EventKind::McpUse { ms: number(event, "durationMs") },
+        "context" => EventKind::Context,
+        "run_meta" => EventKind::Meta { command_run: said("agent") == "command" },
+        "skill_use" | "review_artifact" | "pr_description" | "pr_opened" | "replay_note" => EventKind::Fact,
+        _ => EventKind::Unknown,
     }
 }
 
@@ -155,7 +157,7 @@ fn text<'a>(event: &'a Value, field: &str) -> Option<&'a str> {
     event.get(field).and_then(Value::as_str)
 }
 
-/// A time or duration in whole milliseconds; none when it cannot be one.
+/// Returns a time or duration in whole milliseconds, or `None` if it is invalid.
 pub(crate) fn number(object: &Value, field: &str) -> Option<i64> {
     let value = object.get(field)?;
     let number = value.as_i64().or_else(|| value.as_f64().map(|number| number as i64))?;

@@ -1,7 +1,7 @@
-//! The breakdown of a finished run's window (state-worker supplement section 8.3).
+//! The breakdown of an ended run's window (docs/reference/friction.md#shape).
 //!
-//! One sweep over the elementary intervals, which begin and end where a claim or a loss does. Every one goes into
-//! exactly one term, so the terms sum to the window whatever the claims are.
+//! One sweep over the elementary intervals, which start and end where a claim or a loss does. Each counts in exactly
+//! one term, so the terms sum to the window for any claims.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
@@ -13,7 +13,7 @@ use crate::{
     work,
 };
 
-/// Breaks the window down. Claims come in the order that breaks ties, which is also that of their starts.
+/// Computes the breakdown. Claims must be in the order that breaks ties, which is also that of their starts.
 pub(crate) fn shape(window: Interval, mut claims: Vec<Claim>, losses: &Losses) -> Shape {
     for claim in &mut claims {
         claim.interval = claim.interval.within(window);
@@ -38,7 +38,7 @@ pub(crate) fn shape(window: Interval, mut claims: Vec<Claim>, losses: &Losses) -
     shape
 }
 
-/// The window, cut wherever anything begins or ends.
+/// Cuts the window at every start and end.
 fn elementary_intervals(
     window: Interval,
     claims: &[Claim],
@@ -54,7 +54,7 @@ fn elementary_intervals(
     cuts.into_iter().zip(ends).map(|(start, end)| Interval { start, end })
 }
 
-/// The claims under the sweep, the one that wins on top. Each enters and leaves once.
+/// Claims under the sweep, the winning one on top. Each is pushed and popped once.
 struct Active<'a> {
     claims: &'a [Claim],
     next: usize,
@@ -66,7 +66,7 @@ impl<'a> Active<'a> {
         Self { claims, next: 0, heap: BinaryHeap::new() }
     }
 
-    /// Who claims the elementary interval that begins here.
+    /// Returns the bucket of the elementary interval that starts here.
     fn at(&mut self, time: i64) -> Option<Bucket> {
         while let Some(claim) = self.claims.get(self.next).filter(|claim| claim.interval.start <= time) {
             work::step();

@@ -1,4 +1,4 @@
-//! Tests of a run's shape: each sentence of state-worker supplement section 8.3, through the analyzer.
+//! Tests of a run's shape, through the analyzer.
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ fn numbered(mut event: Value, seq: u64) -> Value {
     event
 }
 
-/// The shape of a run from 0 to 100, which must account for all of it.
+/// Returns the shape of a run from 0 to 100; asserts that it covers the window.
 fn shape_with(events: &[Value], options: Options) -> Shape {
     let options = Options { window: Some(Interval { start: 0, end: 100 }), ..options };
     let shape = analyze(events, &options).shape.unwrap();
@@ -34,7 +34,7 @@ fn shape(events: &[Value]) -> Shape {
 }
 
 #[test]
-fn an_ordinary_run_is_broken_down() {
+fn ordinary_run_is_broken_down() {
     let shape = shape(&[
         start("request", "", "request", 0),
         span("d", "request", "dispatch.compose", 0, 10),
@@ -68,7 +68,7 @@ fn the_deepest_counted_span_claims() {
 }
 
 #[test]
-fn among_equals_the_earlier_then_the_lesser_id_claims() {
+fn ties_go_to_earlier_start_then_id() {
     let earlier = shape(&[span("z", "", "model.turn", 0, 60), span("a", "", "tool.x", 20, 100)]);
     assert_eq!((earlier.thinking_ms, earlier.tools_ms), (60, 40));
     let lesser = shape(&[span("b", "", "model.turn", 0, 60), span("a", "", "tool.x", 0, 50)]);
@@ -76,13 +76,13 @@ fn among_equals_the_earlier_then_the_lesser_id_claims() {
 }
 
 #[test]
-fn spans_outside_the_window_claim_only_what_is_inside() {
+fn spans_claim_only_inside_the_window() {
     let shape = shape(&[span("a", "", "tool.x", -50, 20), span("b", "", "model.turn", 90, 500)]);
     assert_eq!((shape.tools_ms, shape.thinking_ms, shape.overhead_ms), (20, 10, 70));
 }
 
 #[test]
-fn lost_time_is_not_recorded_unless_a_span_claims_it() {
+fn unclaimed_lost_time_is_not_recorded() {
     let shape = shape(&[
         numbered(json!({"type": "input", "at": 10}), 1),
         numbered(json!({"type": "answer", "at": 60}), 9),
@@ -101,17 +101,17 @@ fn elided_time_is_not_loaded() {
 }
 
 #[test]
-fn an_open_span_is_cut_at_the_next_loss_else_at_the_end() {
+fn open_span_ends_at_the_next_loss() {
     let open = numbered(start("t", "", "tool.bash", 10), 1);
     assert_eq!(shape(std::slice::from_ref(&open)).tools_ms, 90);
-    let seen = numbered(json!({"type": "assistant", "at": 30}), 2);
+    let later_event = numbered(json!({"type": "assistant", "at": 30}), 2);
     let later = numbered(json!({"type": "answer", "at": 60}), 9);
-    let cut = shape(&[open, seen, later]);
+    let cut = shape(&[open, later_event, later]);
     assert_eq!((cut.tools_ms, cut.not_recorded_ms, cut.overhead_ms), (20, 30, 50));
 }
 
 #[test]
-fn a_command_is_a_tool_only_in_a_run_of_its_own() {
+fn command_spans_count_as_tools_in_command_runs() {
     let command = span("c", "", "run.command.repo", 0, 40);
     let own = [json!({"type": "run_meta", "agent": "command"}), command.clone()];
     assert_eq!((shape(&own).tools_ms, shape(&own).getting_ready_ms), (40, 0));
@@ -120,7 +120,7 @@ fn a_command_is_a_tool_only_in_a_run_of_its_own() {
 }
 
 #[test]
-fn a_reading_diff_in_the_background_claims_nothing() {
+fn background_reading_diff_claims_nothing() {
     let shape = shape(&[
         span("r", "", "run.reading_diff", 0, 80),
         span("m", "", "model.turn", 10, 30),
@@ -130,7 +130,7 @@ fn a_reading_diff_in_the_background_claims_nothing() {
 }
 
 #[test]
-fn a_legacy_stream_is_broken_down_by_what_it_has() {
+fn legacy_stream_is_broken_down() {
     let call = |at| json!({"type": "tool_call", "tool": "bash", "summary": "$ ls", "at": at});
     let result = |at| json!({"type": "tool_result", "tool": "bash", "ok": true, "at": at});
     let gaps = [
@@ -144,10 +144,10 @@ fn a_legacy_stream_is_broken_down_by_what_it_has() {
     assert_eq!((broken_down.thinking_ms, broken_down.tools_ms, broken_down.overhead_ms), (35, 20, 45));
     let unanswered = shape_with(&gaps[..2], Options::default());
     assert_eq!((unanswered.thinking_ms, unanswered.tools_ms), (20, 70));
-    let told = [
+    let events = [
         json!({"type": "turn", "startedAt": 5, "durationMs": 10}),
         json!({"type": "input", "at": 50}),
         call(90),
     ];
-    assert_eq!(shape_with(&told, Options::default()).thinking_ms, 10);
+    assert_eq!(shape_with(&events, Options::default()).thinking_ms, 10);
 }

@@ -1,24 +1,24 @@
-//! What a finding is about, with what differs from run to run folded away: two findings of one category and one
-//! signature are one pattern (bot supplement section 7, "a pattern").
+//! The subject of a finding without details that differ between runs. Findings of one category and one signature form
+//! one pattern.
 
 use crate::{diagnosis::Category, install::installer};
 
-/// Most characters of a signature: it goes into titles and keys.
+/// Maximum characters of a signature, which is part of titles and keys.
 const MAX_CHARS: usize = 80;
-/// Most characters that are looked at; an event's summary has 200 (bot supplement section 9).
+/// Maximum characters that are scanned; an event's summary has 200.
 const MAX_READ: usize = 400;
-/// A word of this many hexadecimal digits is a commit or a digest.
+/// Minimum hexadecimal digits of a commit or digest.
 const MIN_HASH: usize = 7;
 
-/// The signature of a finding.
+/// Returns the signature of a finding.
 pub(crate) fn signature(category: Category, tool: Option<&str>, summary: &str) -> String {
     let Some(tool) = tool else { return fold(summary) };
-    // The analyzer writes `<tool> <what happened>: <call>`; other writers' summaries are taken whole.
+    // The analyzer writes `<tool> <event>: <call>`; summaries of other writers are used whole.
     let said = summary.strip_prefix(tool).and_then(|rest| rest.strip_prefix(' ')).unwrap_or(summary);
     let (what, call) = said.split_once(": ").unwrap_or((said, said));
     let call = call.strip_prefix(tool).unwrap_or(call).trim_start_matches("$ ");
     let about = match category {
-        // A dead sandbox is the same whatever it ran.
+        // The command does not matter for a dead sandbox.
         Category::InfraFailure => fold(what),
         Category::SetupInstall => installer(call).map_or_else(|| fold(call), str::to_owned),
         _ => fold(call),
@@ -27,7 +27,7 @@ pub(crate) fn signature(category: Category, tool: Option<&str>, summary: &str) -
     signature.chars().take(MAX_CHARS).collect()
 }
 
-/// Numbers, hashes, paths and quoted text become placeholders, runs of blanks one blank.
+/// Replaces numbers, hashes, paths and quoted text with placeholders, and collapses blanks.
 fn fold(text: &str) -> String {
     let mut folded = String::new();
     for word in unquoted(text).split_whitespace() {
@@ -62,7 +62,7 @@ fn fold_word(word: &str, folded: &mut String) {
     }
 }
 
-/// Digits and letters of a hexadecimal number, dashes as in a UUID; words and numbers are not.
+/// Returns whether the word is a hexadecimal number, possibly with dashes as in a UUID.
 fn is_hash(word: &str) -> bool {
     word.len() >= MIN_HASH
         && word.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
@@ -70,7 +70,7 @@ fn is_hash(word: &str) -> bool {
         && word.bytes().any(|byte| byte.is_ascii_alphabetic())
 }
 
-/// Quoted text as a placeholder. An apostrophe inside a word quotes nothing.
+/// Replaces quoted text with a placeholder. An apostrophe inside a word is no quote.
 fn unquoted(text: &str) -> String {
     let mut plain = String::new();
     let mut quote = None;
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_differs_from_run_to_run_is_folded() {
+    fn details_are_folded_away() {
         for (text, expected) in [
             ("sleep  30", "sleep #"),
             ("cat src/a.rs /etc/x", "cat {path} {path}"),
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn signatures_name_the_tool_and_the_call() {
+    fn signature_names_tool_and_call() {
         for (category, tool, summary, expected) in [
             (
                 Category::FailedTool,
@@ -126,7 +126,7 @@ mod tests {
             (Category::InfraFailure, Some("bash"), "bash never answered: $ make", "bash: never answered"),
             (Category::FailedTool, Some("bash"), "bash failed", "bash: failed"),
             (Category::FailedTool, Some("bash"), "of another age", "bash: of another age"),
-            (Category::WrapUp, None, "the run was told to wrap up", "the run was told to wrap up"),
+            (Category::WrapUp, None, "the run was asked to wrap up", "the run was asked to wrap up"),
         ] {
             assert_eq!(signature(category, tool, summary), expected);
         }

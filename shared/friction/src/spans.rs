@@ -1,13 +1,13 @@
-//! The spans of a stream: start and end records joined by id, each with its depth in the tree.
+//! The spans of a stream: start and end records joined by id, each with its depth.
 //!
-//! A parent whose records are lost makes its children roots, and ids that name each other in a circle are cut where
-//! the circle closes: garbage is worth a wrong depth, never a loop.
+//! Children of a lost parent become roots, and a cycle of parents is cut where it closes: malformed input may give a
+//! wrong depth, but never a loop.
 
 use std::collections::HashMap;
 
 use crate::{
     intervals::Interval,
-    reading::{Event, Seen},
+    reading::{Event, EventKind},
     work,
 };
 
@@ -16,35 +16,35 @@ use crate::{
 pub(crate) struct Span<'a> {
     pub(crate) id: &'a str,
     pub(crate) name: &'a str,
-    /// How many spans it is in.
+    /// Number of enclosing spans.
     pub(crate) depth: u32,
-    /// When it was, as far as that is known.
+    /// Known time of the span.
     pub(crate) time: SpanTime,
 }
 
-/// When a span was.
+/// Time of a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SpanTime {
-    /// It ended, with the event of this index.
+    /// It ended with the event of this index.
     Ended(Interval, usize),
-    /// No end was seen.
+    /// It has no end record.
     Open(i64),
-    /// No usable time was given.
+    /// It has no usable time.
     Untimed,
 }
 
-/// Every span of the stream, in order of first mention.
+/// Returns every span of the stream, in order of first mention.
 pub(crate) fn read<'a>(events: &[Event<'a>]) -> Vec<Span<'a>> {
     let mut spans: Vec<Span<'a>> = Vec::new();
     let mut parents: Vec<Option<&'a str>> = Vec::new();
     let mut by_id: HashMap<&'a str, usize> = HashMap::new();
     for (index, event) in events.iter().enumerate() {
-        let (id, parent, name, ended) = match event.seen {
-            Seen::SpanStart { id, parent, name } => (id, parent, name, None),
-            Seen::SpanEnd { id, parent, name, interval } => (id, parent, name, Some(interval)),
+        let (id, parent, name, ended) = match event.kind {
+            EventKind::SpanStart { id, parent, name } => (id, parent, name, None),
+            EventKind::SpanEnd { id, parent, name, interval } => (id, parent, name, Some(interval)),
             _ => continue,
         };
-        // Records without an id stand alone.
+        // Records without an id are not joined.
         let position = match by_id.get(id) {
             Some(position) if !id.is_empty() => *position,
             _ => {
@@ -70,7 +70,7 @@ pub(crate) fn read<'a>(events: &[Event<'a>]) -> Vec<Span<'a>> {
     spans
 }
 
-/// The end record's own times win; else the stamps of the two records.
+/// Uses the end record's own times, else the stamps of the two records.
 fn end(span: &mut Span<'_>, interval: Option<Interval>, at: Option<i64>, index: usize) {
     let from = match span.time {
         SpanTime::Ended(..) => return,
@@ -81,7 +81,7 @@ fn end(span: &mut Span<'_>, interval: Option<Interval>, at: Option<i64>, index: 
     span.time = interval.map_or(SpanTime::Untimed, |interval| SpanTime::Ended(interval, index));
 }
 
-/// How deep each node of a forest given by parents stands. Each node is walked over once.
+/// Returns the depth of each node of a forest given by parents. Each node is visited once.
 fn depths(parents: &[Option<usize>]) -> Vec<u32> {
     let mut depths: Vec<Option<u32>> = vec![None; parents.len()];
     let mut on_path = vec![false; parents.len()];
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn records_are_joined_and_stand_under_their_parents() {
+    fn records_are_joined_under_their_parents() {
         let spans = spans_of(&[
             json!({"type": "span_start", "spanId": "a", "name": "request", "at": 1}),
             json!({"type": "span_start", "spanId": "b", "parentSpanId": "a", "name": "run.agent", "at": 2}),
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn spans_that_are_each_others_parents_end_the_walk() {
+    fn circular_parents_are_cut() {
         assert_eq!(depths(&[Some(1), Some(2), Some(0), Some(0), Some(4)]), [2, 1, 0, 3, 0]);
     }
 }

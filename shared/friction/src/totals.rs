@@ -1,11 +1,11 @@
-//! The sums per category (state-worker supplement section 8.2, "Totals").
+//! Sums per category.
 
 use crate::{
     diagnosis::{Category, Finding, Totals},
     intervals::{Interval, merge},
 };
 
-/// Tool-type categories and slow turns sum their findings; the others take the union of their intervals.
+/// Sums the findings of tool-type categories and slow turns; other categories use the union of their intervals.
 pub(crate) fn totals(findings: &[Finding]) -> Totals {
     let mut totals = Totals::default();
     for category in Category::ALL {
@@ -21,7 +21,7 @@ pub(crate) fn totals(findings: &[Finding]) -> Totals {
     totals
 }
 
-/// A sum that stops at the largest number instead of overflowing.
+/// Returns the saturating sum.
 pub(crate) fn sum(numbers: impl Iterator<Item = i64>) -> i64 {
     numbers.fold(0, i64::saturating_add)
 }

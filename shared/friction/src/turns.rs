@@ -1,26 +1,26 @@
-//! The model turns of a stream: when each was and which event it produced.
+//! The model turns of a stream: their times and the events they produced.
 //!
-//! From `model.turn` spans; in legacy streams from `turn` events, else by the gap rule of state-worker supplement
-//! section 8.3: from an input or a result to the next call, prose or answer.
+//! From `model.turn` spans; in legacy streams from `turn` events, else by the gap rule: from an input or a result to
+//! the next call, text or answer.
 
 use crate::{
     intervals::Interval,
-    reading::{Event, Seen},
+    reading::{Event, EventKind},
     spans::{Span, SpanTime},
 };
 
-/// The span of a model turn.
+/// Span name of a model turn.
 pub(crate) const MODEL_TURN: &str = "model.turn";
 
-/// One model turn that ended.
+/// An ended model turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Turn {
     pub(crate) interval: Interval,
-    /// The event it produced; its own record when it produced none.
+    /// Index of the event it produced, or of the turn record.
     pub(crate) index: usize,
 }
 
-/// The turns that spans tell of.
+/// Returns the turns recorded as spans.
 pub(crate) fn recorded(events: &[Event<'_>], spans: &[Span<'_>]) -> Vec<Turn> {
     let products = next_products(events);
     let ended = spans.iter().filter(|span| span.name == MODEL_TURN).filter_map(|span| match span.time {
@@ -30,28 +30,28 @@ pub(crate) fn recorded(events: &[Event<'_>], spans: &[Span<'_>]) -> Vec<Turn> {
     ended.map(|(interval, index)| Turn { interval, index: products[index] }).collect()
 }
 
-/// The turns of a legacy stream.
+/// Returns the turns of a legacy stream.
 pub(crate) fn legacy(events: &[Event<'_>]) -> Vec<Turn> {
     let products = next_products(events);
-    let told: Vec<_> = events
+    let recorded: Vec<_> = events
         .iter()
         .zip(products)
-        .filter_map(|(event, index)| match event.seen {
-            Seen::Turn { interval } => Some((interval, index)),
+        .filter_map(|(event, index)| match event.kind {
+            EventKind::Turn { interval } => Some((interval, index)),
             _ => None,
         })
         .collect();
-    if told.is_empty() {
+    if recorded.is_empty() {
         return by_gaps(events);
     }
-    told.into_iter().filter_map(|(interval, index)| Some(Turn { interval: interval?, index })).collect()
+    recorded.into_iter().filter_map(|(interval, index)| Some(Turn { interval: interval?, index })).collect()
 }
 
 fn by_gaps(events: &[Event<'_>]) -> Vec<Turn> {
     let mut turns = Vec::new();
     let mut since = None;
     for (index, event) in events.iter().enumerate() {
-        if matches!(event.seen, Seen::Input | Seen::Result { .. }) {
+        if matches!(event.kind, EventKind::Input | EventKind::Result { .. }) {
             since = event.at;
         } else if event.is_product() {
             let gap = Interval::between(since.take(), event.at);
@@ -61,7 +61,7 @@ fn by_gaps(events: &[Event<'_>]) -> Vec<Turn> {
     turns
 }
 
-/// For each event, the next one that a model turn produced; itself when none follows.
+/// Returns for each event the next one that a model turn produced, or the event itself.
 fn next_products(events: &[Event<'_>]) -> Vec<usize> {
     let mut next = None;
     let mut products: Vec<_> = events

@@ -1,8 +1,8 @@
-//! The one-line verdict (state-worker supplement section 8.2).
+//! The one-line verdict.
 
 use crate::diagnosis::{Category, Diagnosis};
 
-/// The category with most time, then most findings, then category order; with count, time and share.
+/// Names the category with most time, then most findings, then by order, with count, time and share.
 pub(crate) fn verdict(diagnosis: &Diagnosis) -> String {
     let totals = &diagnosis.by_category;
     let worst = Category::ALL.into_iter().rev().max_by_key(|category| {
@@ -28,7 +28,7 @@ pub(crate) fn verdict(diagnosis: &Diagnosis) -> String {
     }
 }
 
-/// `800ms`, `1.3s`, `5m 04s` (bot supplement section 24).
+/// Formats a duration: `800ms`, `1.3s`, `5m 04s`.
 pub fn duration(ms: i64) -> String {
     match ms {
         ..1000 => format!("{ms}ms"),
@@ -42,7 +42,7 @@ mod tests {
     use super::duration;
 
     #[test]
-    fn durations_are_written_as_people_read_them() {
+    fn durations_are_formatted_for_people() {
         assert_eq!(
             [800, 1300, 59_999, 60_000, 304_000].map(duration),
             ["800ms", "1.3s", "59.9s", "1m 00s", "5m 04s"]

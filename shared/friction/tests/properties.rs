@@ -1,5 +1,4 @@
-//! What holds of the analyzer for every stream, however broken: document 2 section 2.6 and state-worker supplement
-//! section 8, as properties of its public interface.
+//! Properties of the analyzer that hold for every stream, however malformed.
 
 use ars_friction::{
     Analyzed, Category, Diagnosis, Interval, Options, ReportOptions, SeqRange, Shape, analyze, report,
@@ -7,7 +6,7 @@ use ars_friction::{
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// Times of one small run, so that they meet and overlap; or anything at all.
+/// Generates times of one small run, so that they overlap, or arbitrary values.
 fn time() -> impl Strategy<Value = Value> {
     prop_oneof![
         8 => (-10i64..200).prop_map(|at| json!(at)),
@@ -123,7 +122,7 @@ proptest! {
     }
 
     #[test]
-    fn equal_events_give_an_equal_diagnosis_which_survives_storage(events in stream(), options in options()) {
+    fn diagnosis_is_deterministic_and_storable(events in stream(), options in options()) {
         let diagnosis = analyze(&events, &options);
         prop_assert_eq!(&diagnosis, &analyze(&events.clone(), &options));
         let text = serde_json::to_string(&diagnosis).unwrap();
@@ -131,14 +130,14 @@ proptest! {
     }
 
     #[test]
-    fn every_finding_is_counted_in_one_category_and_anchored_in_order(events in stream(), options in options()) {
+    fn findings_are_counted_once_and_ordered(events in stream(), options in options()) {
         let diagnosis = analyze(&events, &options);
         let counted: u64 = Category::ALL.iter().map(|category| diagnosis.by_category.of(*category).count).sum();
         prop_assert_eq!(counted, diagnosis.findings.len() as u64);
         prop_assert!(diagnosis.findings.is_sorted_by_key(|finding| finding.event_index));
         prop_assert!(diagnosis.findings.iter().all(|finding| finding.event_index < events.len()));
         prop_assert!(diagnosis.findings.iter().all(|finding| finding.duration_ms.is_none_or(|ms| ms >= 0)));
-        // A call is one thing, and may be a retry besides.
+        // A call has one category, and may be a retry as well.
         let mut of_calls: Vec<_> = diagnosis.findings.iter()
             .filter(|finding| finding.tool.is_some() && finding.category != Category::Retry)
             .map(|finding| finding.event_index)
@@ -150,7 +149,7 @@ proptest! {
     }
 
     #[test]
-    fn kinds_of_another_version_change_nothing_but_the_count(
+    fn unknown_kinds_only_change_the_count(
         events in stream(),
         options in options(),
         strangers in prop::collection::vec((any::<prop::sample::Index>(), time(), any::<bool>()), 1..6),
@@ -172,7 +171,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_untimed_is_slow_or_has_a_duration(mut events in stream(), options in options()) {
+    fn untimed_streams_have_no_durations(mut events in stream(), options in options()) {
         for event in &mut events {
             for field in ["at", "startedAt", "durationMs", "from", "to"] {
                 event.as_object_mut().unwrap().remove(field);
@@ -186,7 +185,7 @@ proptest! {
     }
 
     #[test]
-    fn a_report_does_not_depend_on_the_order_of_its_runs(
+    fn report_ignores_the_order_of_runs(
         streams in prop::collection::vec(stream(), 1..6),
         seed in any::<prop::sample::Index>(),
     ) {
@@ -202,7 +201,7 @@ proptest! {
         let middle = seed.index(runs.len());
         runs.rotate_left(middle);
         prop_assert_eq!(&whole, &report(&runs, &options));
-        // Nothing is lost below the bound: every finding is in one pattern.
+        // Below the bound every finding is in one pattern.
         let found: usize = streams.iter().map(|events| analyze(events, &Options::default()).findings.len()).sum();
         let friction = whole.patterns.iter().filter(|pattern| pattern.kind.as_str() != "long_run");
         let clustered: u64 = friction.map(|pattern| pattern.occurrences).sum();

@@ -1,4 +1,4 @@
-//! A candidate as a request brings it, checked (state-worker supplement section 2.2).
+//! A candidate of a request, checked (docs/reference/memory.md#candidates).
 
 use std::borrow::Cow;
 
@@ -9,30 +9,30 @@ use ars_store::{Refusal, json::number, request::is_short};
 
 use crate::{normalize, tokens};
 
-/// Candidates of one request (section 2.1).
+/// Maximum candidates of a request.
 pub(crate) const MAX_CANDIDATES: usize = 50;
-/// Characters of a text (document 2 section 8).
+/// Maximum characters of a text.
 pub(crate) const MAX_TEXT_CHARS: usize = 4000;
-/// Characters of a thread's key, a run's id, or a record's (section 2.2).
+/// Maximum characters of a thread key, a run id or a record id.
 pub(crate) const MAX_NAME_CHARS: usize = 200;
-/// Keywords of a candidate (section 2.2).
+/// Maximum keywords of a candidate.
 const MAX_KEYWORDS: usize = 20;
-/// Characters of a keyword (section 2.2).
+/// Maximum characters of a keyword.
 pub(crate) const MAX_KEYWORD_CHARS: usize = 64;
 
-/// What a record can be (section 2.2).
+/// Kinds of a record.
 const KINDS: [&str; 2] = ["fact", "summary"];
 
-/// A candidate that the store takes.
+/// An accepted candidate.
 #[derive(Debug)]
 pub(crate) struct Candidate<'a> {
-    /// What it says, for telling equal texts.
+    /// Normalized text, by which equal texts are found.
     pub(crate) normalized: String,
-    /// What is kept of it as it came.
+    /// The stored part.
     pub(crate) record: Record<'a>,
 }
 
-/// What never changes of a record, and is no matter of the store. Anything else that a candidate brings is dropped.
+/// The immutable part of a record. Unknown fields of a candidate are dropped.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Record<'a> {
@@ -44,16 +44,16 @@ pub(crate) struct Record<'a> {
     source_run_id: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     confidence: Option<&'a Json>,
-    /// The empty text is none.
+    /// The empty text reads as `None`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) supersedes: Option<&'a str>,
 }
 
-/// A keyword that was given, or a token in lower case.
+/// A given keyword, or a token in lower case.
 type Keyword<'a> = Cow<'a, str>;
 
 impl<'a> Candidate<'a> {
-    /// Reads the list of candidates of a body. One that breaks a rule refuses them all.
+    /// Parses the candidates of a body. One invalid candidate rejects them all.
     pub(crate) fn read_all(body: &'a Map<String, Json>) -> Result<Vec<Self>, Refusal> {
         let entries = body.get("records").and_then(Json::as_array);
         let Some(entries) = entries.filter(|entries| entries.len() <= MAX_CANDIDATES) else {
@@ -87,7 +87,7 @@ impl<'a> Candidate<'a> {
         Ok(Self { normalized, record })
     }
 
-    /// What queries find it by, a space between them: the tokens of its text, then of its keywords.
+    /// Returns the searchable text: the tokens of its text, then of its keywords, separated by spaces.
     pub(crate) fn tokens(&self) -> String {
         let texts = std::iter::once(self.record.text).chain(self.record.keywords.iter().map(AsRef::as_ref));
         let mut joined = String::new();
@@ -101,7 +101,7 @@ impl<'a> Candidate<'a> {
     }
 }
 
-/// The fields of one candidate, which refusals name it by.
+/// The fields of one candidate, and its name in refusals.
 struct Fields<'a> {
     fields: &'a Map<String, Json>,
     index: usize,
@@ -127,7 +127,7 @@ impl<'a> Fields<'a> {
         text.filter(|text| is_valid(text)).ok_or_else(|| self.refuse(name, rule))
     }
 
-    /// An optional name; it may be empty.
+    /// Returns an optional name, which may be empty.
     fn name(&self, name: &str) -> Result<Option<&'a str>, Refusal> {
         if self.get(name).is_none() {
             return Ok(None);
@@ -146,7 +146,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The keywords; without any, the text's tokens.
+    /// Returns the keywords, or the tokens of the text if there are none.
     fn keywords(&self, text: &'a str) -> Result<Vec<Keyword<'a>>, Refusal> {
         let rule = "must be an array of at most 20 strings of 1 to 64 characters when present";
         let refuse = || self.refuse("keywords", rule);
@@ -171,7 +171,7 @@ mod tests {
 
     use super::*;
 
-    /// The record of one candidate, or the refusal's text.
+    /// Returns the record of one candidate, or the text of the refusal.
     fn read(candidate: &Json) -> Result<Json, String> {
         let body = json!({ "records": [candidate] });
         let read = Candidate::read_all(body.as_object().unwrap());
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_is_the_known_fields_as_they_came() {
+    fn record_keeps_known_fields_only() {
         let whole = json!({
             "kind": "summary", "text": "  Deploys\nrun ", "keywords": ["CI time", "é"], "sourceThreadKey": "t:C1:1",
             "sourceRunId": "", "confidence": 0.75, "supersedes": "mem:org:acme:3",
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn without_keywords_the_tokens_of_the_text_are_them() {
+    fn keywords_default_to_text_tokens() {
         let expected = json!(["deploys", "run", "on", "fridays"]);
         assert_eq!(read(&with("kind", json!("fact"))).unwrap()["keywords"], expected);
         assert_eq!(read(&with("keywords", json!([]))).unwrap()["keywords"], expected);
@@ -206,12 +206,12 @@ mod tests {
     }
 
     #[test]
-    fn the_empty_text_supersedes_nothing() {
+    fn empty_supersedes_is_none() {
         assert_eq!(read(&with("supersedes", json!(""))).unwrap().get("supersedes"), None);
     }
 
     #[test]
-    fn queries_find_a_record_by_its_text_and_then_its_keywords() {
+    fn searchable_text_is_text_then_keywords() {
         let body = json!({ "records": [with("keywords", json!(["CI time", "ünï"]))] });
         let read = Candidate::read_all(body.as_object().unwrap()).unwrap();
         assert_eq!(read[0].tokens(), "deploys run on fridays ci time n");
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_just_within_a_limit_is_taken() {
+    fn values_at_the_limit_are_accepted() {
         for (field, value) in [
             ("text", json!("é".repeat(4000))),
             ("sourceThreadKey", json!("é".repeat(200))),
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_rule_names_its_field_and_never_the_value() {
+    fn refusal_names_the_field_only() {
         for (field, values) in [
             ("kind", vec![json!("Fact"), json!("secret"), json!(""), json!(null), json!(1)]),
             ("text", vec![json!(""), json!(" \n"), json!("secret".repeat(667)), json!(null), json!(["x"])]),
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn the_list_has_at_most_50_candidates_and_one_that_is_wrong_refuses_them_all() {
+    fn one_invalid_candidate_rejects_all() {
         let read = |records: Json| {
             let body = json!({ "records": records });
             Candidate::read_all(body.as_object().unwrap())

@@ -1,9 +1,8 @@
-//! Memory: what is remembered in a scope, how it is found again, and the store that keeps it.
+//! Memory: records of a scope, their retrieval, and their store (docs/reference/memory.md).
 //!
-//! The rules are pure and in files of their own, because the bot ranks the records of several scopes by the same
-//! [`Query`]. [`reading`] turns records into the block of a prompt, [`reflection`] what a model says of a run into
-//! records. Implements document 2 sections 2.2, 3.4 and 4.2, and state-worker supplement sections 2 and 12. Not here:
-//! calls of stores and models, who may read a scope, and redaction (the bot's).
+//! The rules are pure and separate from the store, because the bot ranks the records of several scopes with the same
+//! [`Query`]. [`reading`] formats records for a prompt; [`reflection`] turns a model's answer about a run into
+//! records. Not here: calls of stores and models, permissions on scopes, and redaction.
 #![forbid(unsafe_code)]
 
 pub mod reading;

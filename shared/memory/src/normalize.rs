@@ -1,6 +1,6 @@
-//! When two texts say the same (state-worker supplement section 2.5).
+//! Equality of texts.
 
-/// The text without its margins, in lower case, each run of white space one space. Nothing else: punctuation counts.
+/// Trims the text, lower-cases it, and collapses white space. Punctuation counts.
 pub fn normalize(text: &str) -> String {
     text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -10,7 +10,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn case_and_white_space_are_all_that_is_ignored() {
+    fn only_case_and_white_space_are_ignored() {
         for (text, expected) in [
             ("  The\tCI \n runs\u{a0}nightly ", "the ci runs nightly"),
             ("the ci runs nightly.", "the ci runs nightly."),

@@ -1,6 +1,6 @@
-//! How well a record answers a query (document 2 section 4.2, state-worker supplement section 2.4).
+//! The score of a record for a query (docs/reference/memory.md#retrieval).
 //!
-//! Not here: which records are looked at. The store takes them from its full-text index by [`Query::chosen`].
+//! Not here: the choice of candidates, for which the store searches its full-text index for [`Query::chosen`].
 
 use std::cmp::{Ordering, Reverse};
 
@@ -8,46 +8,46 @@ use ars_types::UnixMillis;
 
 use crate::tokens;
 
-/// Tokens that the full-text index is asked for (section 2.4).
+/// Maximum tokens for which the full-text index is searched.
 const MAX_CHOSEN: usize = 24;
-/// What a match of every token is worth (section 2.4).
+/// Weight of the share of matched tokens.
 const KEYWORD_WEIGHT: f64 = 0.7;
-/// What having been used just now is worth (section 2.4).
+/// Weight of recency.
 const RECENCY_WEIGHT: f64 = 0.3;
-/// In so long recency falls to 1/e: a week (section 2.4).
+/// Time constant of recency: after one week it is 1/e.
 const TAU_MS: f64 = 604_800_000.0;
 
 /// A query's tokens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
-    /// The distinct ones, sorted by [`order`].
+    /// Distinct tokens, sorted by [`order`].
     distinct: Vec<Token>,
-    /// How many there are, repeats included.
+    /// Number of tokens, repeats included.
     total: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Token {
     text: String,
-    /// The place in the query where it stands first.
+    /// Position of its first occurrence.
     appeared: usize,
-    /// How often it stands in the query.
+    /// Number of occurrences.
     times: usize,
 }
 
-/// By length first: most tokens of a record are told from a query's without looking at a letter.
+/// Compares by length first, which distinguishes most tokens without reading a letter.
 fn order(a: &str, b: &str) -> Ordering {
     a.len().cmp(&b.len()).then_with(|| a.cmp(b))
 }
 
 impl Query {
-    /// Reads a query: any text, none of it is syntax.
+    /// Parses a query. Any text is valid; there is no syntax.
     pub fn new(text: &str) -> Self {
         let mut all: Vec<_> = tokens(text).enumerate().collect();
         let total = all.len();
         all.sort_by(|(_, a), (_, b)| order(a, b));
         let mut distinct: Vec<Token> = Vec::new();
-        // Stable: of equal tokens the first to appear comes first.
+        // Stable: of equal tokens the first occurrence comes first.
         for (appeared, token) in all {
             match distinct.last_mut() {
                 Some(last) if last.text == *token => last.times += 1,
@@ -57,12 +57,12 @@ impl Query {
         Self { distinct, total }
     }
 
-    /// Whether there is nothing to look for, so that no record matches.
+    /// Returns whether it has no tokens, so that no record matches.
     pub fn is_empty(&self) -> bool {
         self.total == 0
     }
 
-    /// The distinct tokens; of more than 24 the longest, and among equally long ones those that came first.
+    /// Returns the distinct tokens: of more than 24 the longest, and of equal lengths the first.
     pub fn chosen(&self) -> Vec<&str> {
         let mut chosen: Vec<_> = self.distinct.iter().collect();
         chosen.sort_by_key(|token| token.appeared);
@@ -73,8 +73,8 @@ impl Query {
         chosen.into_iter().map(|token| token.text.as_str()).collect()
     }
 
-    /// What a record is worth that was last used, or else made, at `used_at`; its texts are its own and its keywords.
-    /// `None`: the query does not match it.
+    /// Returns the score of a record with these texts (its own and its keywords), last used or created at `used_at`.
+    /// `None` if the query does not match it.
     pub fn score<'a>(
         &self,
         texts: impl IntoIterator<Item = &'a str>,
@@ -84,7 +84,7 @@ impl Query {
         self.score_tokens(texts.into_iter().flat_map(tokens), used_at, now)
     }
 
-    /// The same of a record's tokens.
+    /// Returns the score of a record with these tokens.
     pub(crate) fn score_tokens<T: AsRef<str>>(
         &self,
         tokens: impl Iterator<Item = T>,
@@ -97,7 +97,7 @@ impl Query {
         }
     }
 
-    /// How many of the query's tokens, repeats counted, are among these.
+    /// Returns how many of the query's tokens, repeats counted, are among these.
     fn hits<T: AsRef<str>>(&self, tokens: impl Iterator<Item = T>) -> usize {
         let mut seen = vec![false; self.distinct.len()];
         let mut hits = 0;
@@ -113,7 +113,7 @@ impl Query {
     }
 }
 
-/// A record of the future is as recent as one of just now.
+/// Computes the score. A future record counts as used now.
 fn score(keyword_match: f64, age_ms: i64) -> f64 {
     let recency = (-(age_ms.max(0) as f64) / TAU_MS).exp();
     KEYWORD_WEIGHT * keyword_match + RECENCY_WEIGHT * recency
@@ -126,7 +126,7 @@ mod tests {
     const WEEK: i64 = 604_800_000;
 
     #[test]
-    fn a_score_is_seven_parts_match_and_three_parts_recency() {
+    fn score_weighs_match_seven_to_three() {
         for (keyword_match, age, expected) in [
             (1.0, 0, 1.0),
             (0.5, 0, 0.65),
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn every_token_of_the_query_counts_and_each_place_it_may_stand_in() {
+    fn repeated_query_tokens_count() {
         let hits =
             |query: &str, texts: &[&str]| Query::new(query).hits(texts.iter().copied().flat_map(tokens));
         assert_eq!(hits("deploy the worker", &["Deploy by hand", "the"]), 2);
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn no_match_is_no_score_however_recent() {
+    fn unmatched_record_has_no_score() {
         let query = Query::new("deploy");
         assert_eq!(query.score(["lint"], WEEK, WEEK), None);
         assert_eq!(query.score(["lint", "deploy"], WEEK, WEEK), Some(1.0));
@@ -161,25 +161,25 @@ mod tests {
     }
 
     #[test]
-    fn up_to_24_distinct_tokens_are_chosen_as_they_come() {
+    fn up_to_24_tokens_keep_their_order() {
         let short: Vec<_> = (10..34).map(|n| n.to_string()).collect();
         let repeated = format!("{0} {0}", short.join(" "));
         assert_eq!(Query::new(&repeated).chosen(), short);
     }
 
     #[test]
-    fn of_more_than_24_the_longest_are_chosen_and_equally_long_ones_by_first_appearance() {
+    fn longest_24_tokens_are_chosen() {
         let words: Vec<_> = (10..40).map(|n| n.to_string()).collect();
         let query = Query::new(&format!("{} longest x longer", words.join(" ")));
         let chosen = query.chosen();
         assert_eq!(chosen[..2], ["longest", "longer"]);
         assert_eq!(chosen[2..], words[..22]);
-        // The score still knows all of them.
+        // The score still uses all tokens.
         assert_eq!(query.hits(["x", "39"].iter()), 2);
     }
 
     #[test]
-    fn a_query_without_tokens_is_empty() {
+    fn query_without_tokens_is_empty() {
         for text in ["", " ", "?!", "éß", "\u{0}"] {
             let query = Query::new(text);
             assert!(query.is_empty() && query.chosen().is_empty(), "{text:?}");

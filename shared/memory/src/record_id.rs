@@ -1,16 +1,16 @@
-//! Ids of records: `mem:<scopeKey>:<n>` (state-worker supplement section 2.3).
+//! Ids of records: `mem:<scopeKey>:<n>`.
 //!
-//! A record's scope is read off its id, and within its scope the number is all of it.
+//! An id contains its scope; within the scope the number identifies the record.
 
-/// How every id begins.
+/// Prefix of every id.
 const PREFIX: &str = "mem:";
 
-/// What the ids of a scope begin with, up to the number.
+/// Returns the prefix of the scope's ids, up to the number.
 pub fn prefix(scope_key: &str) -> String {
     format!("{PREFIX}{scope_key}:")
 }
 
-/// The scope key and the number within it. Only the very text that the id was given as is an id.
+/// Returns the scope key and the number. Only the canonical text of an id is accepted.
 pub fn parse(id: &str) -> Option<(&str, i64)> {
     let (scope_key, digits) = id.strip_prefix(PREFIX)?.rsplit_once(':')?;
     let is_plain =
@@ -19,7 +19,7 @@ pub fn parse(id: &str) -> Option<(&str, i64)> {
     Some((scope_key, n))
 }
 
-/// The number of an id of this scope.
+/// Returns the number of an id of this scope.
 pub(crate) fn number_in(scope_key: &str, id: &str) -> Option<i64> {
     parse(id).filter(|(scope, _)| *scope == scope_key).map(|(_, n)| n)
 }
@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_gives_back_its_scope_and_number() {
+    fn id_round_trips_scope_and_number() {
         for (id, scope, n) in [
             ("mem:org:acme:0", "org:acme", 0),
             ("mem:repo:acme/app:120", "repo:acme/app", 120),
@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_never_given_is_no_id() {
+    fn non_canonical_id_is_rejected() {
         for id in [
             "",
             "mem:",

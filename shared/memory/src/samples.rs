@@ -1,9 +1,9 @@
-//! Records that tests begin with.
+//! Sample records for tests.
 
 use ars_types::StoreKey;
 use ars_wire::memory::{Kind, MemoryRecord, Status};
 
-/// A fact of a scope, its `n`th record.
+/// Returns the `n`th record of a scope, a fact.
 pub(crate) fn record(scope: &str, n: i64, text: &str) -> MemoryRecord {
     MemoryRecord {
         id: format!("mem:{scope}:{n}"),

@@ -1,27 +1,27 @@
-//! Scopes: for whom something is remembered, and the keys of their stores (document 2 section 2.2).
+//! Scopes of memory and the keys of their stores.
 //!
-//! Not here: who may read or write a scope (the bot's).
+//! Not here: permissions on scopes.
 
 use ars_types::StoreKey;
 
-/// For whom something is remembered. In the order that scopes are used in when several apply.
+/// Audience of a record, in the order in which several apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scope {
-    /// Everybody.
+    /// The organization.
     Org,
-    /// Who works in a repository.
+    /// The users of a repository.
     Repo,
-    /// Who speaks in a channel.
+    /// The members of a channel.
     Channel,
-    /// One person.
+    /// One user.
     User,
 }
 
 impl Scope {
-    /// Every scope, in order.
+    /// All scopes in order.
     pub const ALL: [Self; 4] = [Self::Org, Self::Repo, Self::Channel, Self::User];
 
-    /// The word that its keys begin with.
+    /// Returns the prefix of its keys.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Org => "org",
@@ -31,50 +31,50 @@ impl Scope {
         }
     }
 
-    /// The scope of that word.
+    /// Returns the scope with that prefix.
     pub fn named(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|scope| scope.as_str() == word)
     }
 
-    /// The scope of a key.
+    /// Returns the scope of a key.
     pub fn of(key: &str) -> Option<Self> {
         let (word, input) = key.split_once(':')?;
         Self::named(word).filter(|_| !input.is_empty())
     }
 }
 
-/// Why there is no key. Never carries the input.
+/// Reason for a missing key. Never contains the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ScopeError {
-    /// The request has none of it: no repository, say.
+    /// The request has no value for the scope, for example no repository.
     #[error("there is no {} to remember for", .0.as_str())]
     Missing(Scope),
-    /// It cannot be part of a key.
+    /// The value cannot be part of a key.
     #[error("the name of this {} cannot be part of a key", .0.as_str())]
     Invalid(Scope),
 }
 
-/// What a request is about, as far as it decides for whom something is remembered.
+/// Values of a request that determine its scopes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Scopes<'a> {
-    /// The organization.
+    /// Organization.
     pub organization: Option<&'a str>,
-    /// The repository, `owner/name`.
+    /// Repository as `owner/name`.
     pub repository: Option<&'a str>,
-    /// The channel's id.
+    /// Channel id.
     pub channel: Option<&'a str>,
-    /// The user's id.
+    /// User id.
     pub user: Option<&'a str>,
 }
 
 impl<'a> Scopes<'a> {
-    /// The key of a scope; refused without its input.
+    /// Returns the key of a scope, or an error if its value is missing or invalid.
     pub fn key(&self, scope: Scope) -> Result<StoreKey, ScopeError> {
         let input = self.input(scope).filter(|input| !input.is_empty()).ok_or(ScopeError::Missing(scope))?;
         StoreKey::parse(format!("{}:{input}", scope.as_str())).map_err(|_| ScopeError::Invalid(scope))
     }
 
-    /// The keys of every scope whose input is there, in order.
+    /// Returns the keys of all scopes that have a valid value, in order.
     pub fn keys(&self) -> Vec<StoreKey> {
         Scope::ALL.into_iter().filter_map(|scope| self.key(scope).ok()).collect()
     }
@@ -101,7 +101,7 @@ mod tests {
     };
 
     #[test]
-    fn keys_come_in_the_order_org_repo_channel_user() {
+    fn keys_are_ordered_by_scope() {
         let keys = ALL.keys();
         let keys: Vec<_> = keys.iter().map(StoreKey::as_str).collect();
         assert_eq!(keys, ["org:acme", "repo:acme/app", "channel:C1", "user:http:ana"]);
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scope_without_its_input_is_refused_and_left_out() {
+    fn scope_without_value_has_no_key() {
         let some = Scopes { repository: None, channel: Some(""), ..ALL };
         assert_eq!(some.key(Scope::Repo), Err(ScopeError::Missing(Scope::Repo)));
         assert_eq!(some.key(Scope::Channel), Err(ScopeError::Missing(Scope::Channel)));
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn an_input_that_no_key_can_hold_is_refused_without_being_told() {
+    fn invalid_value_is_rejected_without_echo() {
         for user in ["se cret", "secret\u{0}", &"secret".repeat(40)] {
             let refused = Scopes { user: Some(user), ..ALL }.key(Scope::User).unwrap_err();
             assert_eq!(refused, ScopeError::Invalid(Scope::User));

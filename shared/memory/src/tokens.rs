@@ -1,8 +1,8 @@
-//! The words of a text (state-worker supplement section 2.4).
+//! Tokens of a text.
 
 use std::borrow::Cow;
 
-/// The maximal runs of ASCII letters and digits, in lower case. Everything else separates, letters beyond ASCII too.
+/// Returns the maximal runs of ASCII letters and digits in lower case. All other characters separate.
 pub fn tokens(text: &str) -> impl Iterator<Item = Cow<'_, str>> {
     let runs = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|run| !run.is_empty());
     runs.map(|run| match run.bytes().any(|byte| byte.is_ascii_uppercase()) {
@@ -16,7 +16,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_ascii_letters_and_digits_make_a_token() {
+    fn tokens_are_ascii_letters_and_digits() {
         for (text, expected) in [
             ("", &[][..]),
             (" -\"*\u{0}é ", &[]),

@@ -1,4 +1,4 @@
-//! The crates and what they depend on, from `cargo metadata`.
+//! The crates and their dependencies, from `cargo metadata`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -9,13 +9,13 @@ use cargo_metadata::{DependencyKind, MetadataCommand, PackageId};
 /// A crate of the workspace.
 #[derive(Debug, Clone)]
 pub struct Member {
-    /// Its folder from the root; what rules speak of.
+    /// Folder relative to the root; rules refer to crates by it.
     pub folder: String,
-    /// Folders of the workspace's crates it needs to run.
+    /// Folders of workspace crates that it depends on.
     pub uses: BTreeSet<String>,
-    /// Folders of the workspace's crates only its tests need.
+    /// Folders of workspace crates that only its tests depend on.
     pub tests_use: BTreeSet<String>,
-    /// Names of all foreign crates it needs to run, theirs included.
+    /// Names of all foreign crates that it depends on, directly or not.
     pub foreign: BTreeSet<String>,
 }
 
@@ -27,7 +27,7 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// Asks cargo. Only what the two platforms of the project need is looked at, and nothing else is fetched.
+    /// Reads `cargo metadata` for the two platforms of the project.
     pub fn load(root: &Path) -> Result<Self> {
         let metadata = MetadataCommand::new()
             .current_dir(root)
@@ -77,7 +77,7 @@ impl Graph {
     }
 }
 
-/// Everything a crate needs to run, directly or not.
+/// Returns the direct and indirect dependencies of a crate.
 fn reached<'a>(
     from: &'a PackageId,
     needs: &BTreeMap<&'a PackageId, Vec<(&'a PackageId, bool)>>,
@@ -94,12 +94,12 @@ fn reached<'a>(
     seen
 }
 
-/// The machine's own platform.
+/// Returns the machine's own platform.
 const fn env_triple() -> &'static str {
     if cfg!(target_arch = "aarch64") { "aarch64-unknown-linux-gnu" } else { "x86_64-unknown-linux-gnu" }
 }
 
-/// A planted workspace for the rules' own tests: folders, and the folders and foreign crates each uses.
+/// Returns a workspace for the rules' own tests: folders, with the folders and foreign crates that each uses.
 #[cfg(test)]
 pub(crate) fn planted(members: &[(&str, &[&str])]) -> Graph {
     let is_member = |name: &&str| members.iter().any(|(folder, _)| folder == name);

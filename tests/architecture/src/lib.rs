@@ -1,8 +1,8 @@
-//! Checks of the tree itself: who depends on whom, how large files are, what they must not contain.
+//! Checks of the tree itself: direction of dependencies, sizes of files, forbidden content, language, documentation.
 //!
-//! A rule is a function from a [`Tree`] or a [`Graph`] to what breaks it, so that it can be shown to fail on a
-//! planted tree (the tests beside each rule) before it is believed on the real one (`tests/tree.rs`).
-//! Not here: anything the compiler or clippy already checks.
+//! A rule is a function from a [`Tree`] or a [`Graph`] to its violations, so that the tests beside it can show that it
+//! fails on a planted tree before `tests/tree.rs` applies it to the real one.
+//! Not here: anything that the compiler or clippy already checks.
 #![forbid(unsafe_code)]
 
 mod graph;
@@ -14,10 +14,10 @@ pub use graph::{Graph, Member};
 pub use source::Source;
 pub use tree::{File, Tree};
 
-/// One breach of a rule, worded for whoever has to mend it.
+/// One violation of a rule, with the place and the remedy.
 pub type Violation = String;
 
-/// A breach at a line of a file.
+/// Returns a violation at a line of a file.
 fn at(path: &str, line: usize, what: impl std::fmt::Display) -> Violation {
     format!("{path}:{line}: {what}")
 }

@@ -1,4 +1,4 @@
-//! One parsed Rust file, and which of its lines are tests.
+//! A parsed Rust file, and the lines of it that are tests.
 
 use std::ops::RangeInclusive;
 
@@ -8,13 +8,13 @@ use syn::{Attribute, Item, spanned::Spanned};
 
 /// A Rust file.
 pub struct Source {
-    /// Its path from the root.
+    /// Path relative to the root.
     pub path: String,
-    /// How many lines it has.
+    /// Number of lines.
     pub lines: usize,
-    /// Its first line.
+    /// First line.
     pub first_line: String,
-    /// Its syntax.
+    /// Syntax tree.
     pub syntax: syn::File,
     /// Lines that are compiled for tests only.
     pub test_lines: Vec<RangeInclusive<usize>>,
@@ -34,26 +34,26 @@ impl Source {
         Ok(Self { path: path.to_owned(), lines, first_line, syntax, test_lines })
     }
 
-    /// Whether a line is compiled for tests only.
+    /// Returns whether a line is compiled for tests only.
     pub fn is_test_line(&self, line: usize) -> bool {
         self.test_lines.iter().any(|range| range.contains(&line))
     }
 
-    /// How many lines are shipped.
+    /// Returns the number of shipped lines.
     pub fn shipped_lines(&self) -> usize {
         (1..=self.lines).filter(|line| !self.is_test_line(*line)).count()
     }
 }
 
-/// Whether a file holds nothing but tests, by the names this project gives such files.
+/// Returns whether a file contains only tests, by its path.
 fn is_test_path(path: &str) -> bool {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-    // The folder at the root holds crates; theirs, like any crate's, holds tests.
+    // The folder `tests` at the root contains crates, whose own `tests` folders contain tests.
     let within_crate = folder.strip_prefix("tests/").unwrap_or(folder);
     within_crate.split('/').any(|part| part == "tests") || name == "tests.rs" || name.ends_with("_tests.rs")
 }
 
-/// Whether attributes limit an item to tests.
+/// Returns whether attributes restrict an item to tests.
 fn is_test(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| match &attribute.meta {
         syn::Meta::List(list) if list.path.is_ident("cfg") => {
@@ -63,7 +63,7 @@ fn is_test(attributes: &[Attribute]) -> bool {
     })
 }
 
-/// Whether an identifier occurs anywhere in the tokens.
+/// Returns whether an identifier occurs anywhere in the tokens.
 pub(crate) fn names(tokens: &TokenStream, wanted: &str) -> bool {
     tokens.clone().into_iter().any(|token| match token {
         TokenTree::Ident(ident) => ident == wanted,
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_compiled_for_tests_counts_as_such() {
+    fn test_lines_are_recognized() {
         let text = "//! x\nfn a() {}\n#[cfg(test)]\nmod t {\n}\n#[cfg(not(test))]\nfn b() {}\n";
         let source = Source::parse("shared/x/src/lib.rs", text).unwrap();
         assert_eq!(source.test_lines, [3..=5]);
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn test_files_are_known_by_their_place_or_name() {
+    fn test_files_are_recognized_by_path() {
         let tests = [
             "a/tests/b.rs",
             "tests/workerd/tests/x.rs",

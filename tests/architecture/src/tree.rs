@@ -11,9 +11,9 @@ use crate::Source;
 /// One text file.
 #[derive(Debug)]
 pub struct File {
-    /// Its path from the root, with forward slashes.
+    /// Path relative to the root, with forward slashes.
     pub path: String,
-    /// What it says.
+    /// Content.
     pub text: String,
 }
 
@@ -26,7 +26,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Reads what git tracks, or would track if it were added: a rule should speak before the commit.
+    /// Reads all files that git tracks or would add, so that a rule applies before the commit.
     pub fn load(root: &Path) -> Result<Self> {
         let listed = Command::new("git")
             .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"])
@@ -36,7 +36,7 @@ impl Tree {
         ensure!(listed.status.success(), "git ls-files: {}", String::from_utf8_lossy(&listed.stderr));
         let mut files = Vec::new();
         for path in String::from_utf8(listed.stdout)?.split_terminator('\0') {
-            // A file that was deleted but not yet committed so is still listed; an image is not text.
+            // Deleted files are still listed until the commit; images are not text.
             if let Ok(text) = fs::read_to_string(root.join(path)) {
                 files.push(File { path: path.to_owned(), text });
             }
@@ -45,25 +45,25 @@ impl Tree {
         Self::of(files)
     }
 
-    /// A tree of the given files.
+    /// Returns a tree of the given files.
     pub fn of(files: Vec<File>) -> Result<Self> {
         let rust = files.iter().filter(|file| file.path.ends_with(".rs"));
         let sources = rust.map(|file| Source::parse(&file.path, &file.text)).collect::<Result<_>>()?;
         Ok(Self { files, sources })
     }
 
-    /// The files whose path meets a condition.
+    /// Returns the files with a matching path.
     pub fn with_path<'a>(&'a self, wanted: impl Fn(&str) -> bool + 'a) -> impl Iterator<Item = &'a File> {
         self.files.iter().filter(move |file| wanted(&file.path))
     }
 
-    /// The text of one file.
+    /// Returns the text of one file.
     pub fn text(&self, path: &str) -> Option<&str> {
         self.files.iter().find(|file| file.path == path).map(|file| file.text.as_str())
     }
 }
 
-/// A planted tree for the rules' own tests.
+/// Returns a tree for the rules' own tests.
 #[cfg(test)]
 pub(crate) fn planted(files: &[(&str, &str)]) -> Tree {
     let files = files.iter().map(|(path, text)| File { path: (*path).into(), text: (*text).into() });

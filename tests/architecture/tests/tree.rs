@@ -1,4 +1,4 @@
-//! The rules, applied to the checkout. Each is shown to fail on a planted tree beside its code.
+//! The rules, applied to the checkout. Tests beside each rule show that it fails on a planted tree.
 
 use std::path::{Path, PathBuf};
 
@@ -27,17 +27,17 @@ fn dependencies_point_one_way() {
 }
 
 #[test]
-fn every_crate_takes_lints_and_versions_from_the_workspace() {
+fn lints_and_versions_come_from_the_workspace() {
     holds(&rules::manifests::check(&tree(), &graph()));
 }
 
 #[test]
-fn every_crate_holds_code() {
+fn every_crate_contains_code() {
     holds(&rules::emptiness::check(&tree(), &graph()));
 }
 
 #[test]
-fn every_source_file_says_what_it_is() {
+fn every_source_file_has_a_header() {
     holds(&rules::headers::check(&tree()));
 }
 
@@ -57,7 +57,7 @@ fn shared_logic_does_no_io() {
 }
 
 #[test]
-fn store_sql_leaves_transactions_to_the_port() {
+fn store_sql_contains_no_transactions() {
     holds(&rules::sql_text::check(&tree()));
 }
 
@@ -72,7 +72,7 @@ fn durable_objects_are_declared_in_workers() {
 }
 
 #[test]
-fn lints_are_expected_with_a_reason_and_no_test_is_ignored() {
+fn lints_are_expected_with_a_reason() {
     holds(&rules::attributes::check(&tree()));
 }
 
@@ -82,21 +82,21 @@ fn tests_wait_for_conditions() {
 }
 
 #[test]
-fn every_line_of_the_log_says_what_happened() {
+fn every_log_event_has_a_message() {
     holds(&rules::messages::check(&tree()));
 }
 
 #[test]
-fn nothing_is_left_for_later() {
+fn no_placeholder_remains() {
     holds(&rules::unfinished::check(&tree()));
 }
 
 #[test]
-fn no_file_says_where_packages_come_from() {
+fn no_file_names_a_registry() {
     holds(&rules::hosts::check(&tree()));
 }
 
 #[test]
-fn what_the_documents_name_is_there() {
+fn documented_paths_exist() {
     holds(&rules::named_paths::check(&tree()));
 }

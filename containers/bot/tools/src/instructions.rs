@@ -5,7 +5,7 @@
 //! the tree themselves.
 
 use ars_bot_ports::{Workspace, WorkspaceError};
-use ars_events::{Redactor, fence};
+use ars_events::{Redactor, delimit};
 
 /// The file name.
 const FILE: &str = "AGENTS.md";
@@ -41,7 +41,7 @@ pub async fn block(workspace: &dyn Workspace, redactor: &Redactor) -> Option<Str
     if is_cut {
         text.push_str("[the rest of the file is left out]");
     }
-    (!text.trim().is_empty()).then(|| fence(WARNING, text.trim_end()))
+    (!text.trim().is_empty()).then(|| delimit(WARNING, text.trim_end()))
 }
 
 #[cfg(test)]

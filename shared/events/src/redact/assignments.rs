@@ -1,16 +1,15 @@
-//! Secrets that are given away by their name: `name = value` and `name: value`.
+//! Secrets that are recognized by their name: `name = value` and `name: value`.
 //!
-//! Implements the "named assignments" row of bot supplement section 10. Names are split at `_` and `-`, and also
-//! where camel case begins a word: `accessToken` is as common as `access_token`.
+//! Names are split at `_` and `-`, and where camel case begins a word: `accessToken` is as common as `access_token`.
 //!
-//! Linear on any input: the scan goes from one separator to the next, looks back at most to the one before, and
-//! continues behind a value it has read. It never starts over inside a long token.
+//! The scan is linear: it moves from one separator to the next, looks back at most to the previous one, and continues
+//! after a value. It never restarts inside a long token.
 
 use std::{borrow::Cow, ops::Range};
 
 use super::PLACEHOLDER;
 
-/// A part of a name that makes its value a secret.
+/// Words in a name that mark its value as a secret.
 const SECRET_WORDS: &[&str] = &[
     "secret",
     "token",
@@ -26,7 +25,7 @@ const SECRET_WORDS: &[&str] = &[
     "sessionid",
     "cookie",
 ];
-/// A part of a name that makes its value a message: `auth_error: connection reset`.
+/// Words in a name that mark its value as a message, such as `auth_error: connection reset`.
 const ERROR_WORDS: &[&str] = &[
     "failed",
     "failure",
@@ -44,12 +43,12 @@ const ERROR_WORDS: &[&str] = &[
     "unauthorized",
     "mismatch",
 ];
-/// Shortest unquoted value that counts as a secret.
+/// Minimum length of an unquoted secret.
 const BARE_MIN: usize = 4;
-/// What may follow an unquoted value without being part of it.
+/// Punctuation that may follow an unquoted value without belonging to it.
 const TRAILING: &[char] = &[',', ';', ')', '}', ']', '\\', '.'];
 
-/// The text with the value of every secret name replaced.
+/// Replaces the value of every name that denotes a secret.
 pub(super) fn redact_assignments(text: &str) -> Cow<'_, str> {
     let mut out = String::new();
     let mut copied = 0;
@@ -74,7 +73,7 @@ pub(super) fn redact_assignments(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether what has this name is a secret.
+/// Returns whether the name denotes a secret.
 pub(super) fn is_secret_name(name: &str) -> bool {
     let words = || name.split(['_', '-']).flat_map(|part| std::iter::once(part).chain(camel_words(part)));
     words().any(|word| is_listed(word, SECRET_WORDS)) && !words().any(|word| is_listed(word, ERROR_WORDS))
@@ -84,7 +83,7 @@ fn is_listed(word: &str, list: &[&str]) -> bool {
     list.iter().any(|listed| word.eq_ignore_ascii_case(listed))
 }
 
-/// `accessToken` as `access`, `Token`; `DBPassword` as `DB`, `Password`.
+/// Splits camel case: `accessToken` into `access`, `Token`; `DBPassword` into `DB`, `Password`.
 fn camel_words(part: &str) -> impl Iterator<Item = &str> {
     let mut rest = part;
     std::iter::from_fn(move || {
@@ -99,7 +98,7 @@ fn camel_words(part: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The name that ends at the separator, without the quotes, brackets and blanks around it.
+/// Returns the name before the separator, without quotes, brackets and blanks around it.
 fn name_before(text: &str, separator: usize) -> &str {
     let head = text[..separator].strip_suffix(['?', '+']).unwrap_or(&text[..separator]);
     let head = head.trim_end_matches([' ', '\t']);
@@ -112,11 +111,11 @@ fn name_before(text: &str, separator: usize) -> &str {
     &head[before.len()..]
 }
 
-/// Where the value assigned at the separator stands; none when nothing secret is assigned there.
+/// Returns the range of the value after the separator, or `None` if it is not a secret.
 fn value_after(text: &str, separator: usize) -> Option<Range<usize>> {
     let after = &text[separator + 1..];
     let after = match text.as_bytes()[separator] {
-        // A path (`Token::new`) or the rest of one, and a URL's scheme.
+        // Part of a path (`Token::new`), or the scheme of a URL.
         b':' if after.starts_with(':') || text[..separator].ends_with(':') || after.starts_with("//") => {
             return None;
         }
@@ -126,7 +125,7 @@ fn value_after(text: &str, separator: usize) -> Option<Range<usize>> {
         _ => after.strip_prefix('>').unwrap_or(after),
     };
     let value = after.trim_start_matches([' ', '\t']);
-    // The password of a URL, already gone; what follows is the host.
+    // The password of a URL, already replaced; the host follows.
     if value.strip_prefix(PLACEHOLDER).is_some_and(|rest| rest.starts_with('@')) {
         return None;
     }
@@ -138,7 +137,7 @@ fn value_after(text: &str, separator: usize) -> Option<Range<usize>> {
     Some(start + within.start..start + within.end)
 }
 
-/// The range of an opening quote: up to two letters (`b"`, `rb'`) may stand before it, backslashes belong to it.
+/// Returns the opening quote with its backslashes and a prefix of up to two letters (`b"`, `rb'`).
 fn opening_quote(value: &str) -> Option<Range<usize>> {
     let letters = value.bytes().take_while(u8::is_ascii_alphabetic).count();
     let slashes = value[letters..].bytes().take_while(|&byte| byte == b'\\').count();
@@ -146,9 +145,9 @@ fn opening_quote(value: &str) -> Option<Range<usize>> {
     (letters <= 2 && value[quote..].starts_with(['"', '\'', '`'])).then_some(letters..quote + 1)
 }
 
-/// The range between a quote and the one that closes it, or the end of the line when that is missing.
+/// Returns the range between a quote and its closing quote, or the end of the line if there is none.
 ///
-/// A quote behind as many backslashes as the opening one, or fewer, closes; behind more it is part of the value.
+/// A quote after at most as many backslashes as the opening one closes; after more it is part of the value.
 fn quoted(value: &str, opening: Range<usize>) -> Option<Range<usize>> {
     let slashes = opening.len() - 1;
     let quote = value.as_bytes()[opening.end - 1];
@@ -168,7 +167,7 @@ fn quoted(value: &str, opening: Range<usize>) -> Option<Range<usize>> {
     (end > opening.end).then_some(opening.end..end)
 }
 
-/// The length of an unquoted value: up to a blank, a quote or the next query parameter, without punctuation.
+/// Returns the length of an unquoted value: up to a blank, a quote or the next query parameter, without punctuation.
 fn bare(value: &str) -> Option<usize> {
     let run = value.split(|c: char| c.is_whitespace() || "\"'`&".contains(c)).next().unwrap_or_default();
     let mut kept = run;

@@ -1,11 +1,10 @@
-//! Removal of terminal control sequences, which could hide text, forge it, or split a secret in two.
+//! Removal of terminal control sequences, which could hide text, forge it, or split a secret.
 //!
-//! Implements bot supplement section 10, first step of the order. Beyond its list, DEL and the C1 controls go too:
-//! a terminal may read U+009B as the two-byte `ESC [`.
+//! DEL and the C1 controls are removed as well: a terminal may read U+009B as the two-byte `ESC [`.
 
 use std::borrow::Cow;
 
-/// The text without control sequences and control characters, newline and tab excepted.
+/// Removes control sequences and control characters, except newline and tab.
 pub(super) fn strip_controls(text: &str) -> Cow<'_, str> {
     if !text.contains(is_stripped) {
         return Cow::Borrowed(text);
@@ -24,7 +23,7 @@ fn is_stripped(c: char) -> bool {
     c.is_control() && c != '\n' && c != '\t'
 }
 
-/// What follows the control character `text` starts with, and the sequence it introduces.
+/// Returns the text after the leading control character and the sequence that it introduces.
 fn after_control(text: &str) -> &str {
     let mut chars = text.chars();
     match chars.next() {
@@ -49,15 +48,15 @@ fn after_escape(text: &str) -> &str {
     }
 }
 
-/// Parameters, intermediates, one final character; a sequence cut short ends where it stops being one.
+/// Skips parameters, intermediates and one final character; a truncated sequence ends at the first other character.
 fn after_csi(text: &str) -> &str {
     let rest = text.trim_start_matches(|c| matches!(c, '0'..='?'));
     let rest = rest.trim_start_matches(|c| matches!(c, ' '..='/'));
     rest.strip_prefix(|c| matches!(c, '@'..='~')).unwrap_or(rest)
 }
 
-/// A control string ends with BEL or ST. One that was cut off ends with its line, so that it cannot swallow the
-/// rest of an output.
+/// A control string ends with BEL or ST. A truncated one ends with its line, so that it cannot remove the rest of an
+/// output.
 fn after_string(text: &str) -> &str {
     let Some(end) = text.find(['\u{7}', '\u{9c}', '\u{1b}', '\n']) else { return "" };
     let rest = &text[end..];
@@ -74,12 +73,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn plain_text_is_left_alone() {
+    fn plain_text_is_unchanged() {
         assert!(matches!(strip_controls("a\tb\nç…"), Cow::Borrowed(_)));
     }
 
     #[test]
-    fn control_sequences_disappear_and_the_text_around_them_stays() {
+    fn control_sequences_are_removed() {
         let cases = [
             ("csi colour", "a\u{1b}[1;31mred\u{1b}[0mb", "aredb"),
             ("csi with intermediates", "a\u{1b}[?25 qb", "ab"),
@@ -113,7 +112,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_a_terminal_would_obey_survives(text in "[\u{1b}\u{9b}\u{9d}\u{7}\u{9c}\\[\\]P\\\\0;m\n\ta-c]{0,40}") {
+        fn no_control_character_remains(text in "[\u{1b}\u{9b}\u{9d}\u{7}\u{9c}\\[\\]P\\\\0;m\n\ta-c]{0,40}") {
             let stripped = strip_controls(&text);
             prop_assert!(!stripped.contains(is_stripped));
             prop_assert_eq!(stripped.matches('\n').count(), text.matches('\n').count());

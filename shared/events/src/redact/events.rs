@@ -1,4 +1,4 @@
-//! Redaction of a whole event: every string of it, wherever it stands (bot supplement sections 9 and 10).
+//! Redaction of a whole event: every string in it (docs/reference/events.md#redaction).
 
 use serde_json::{Map, Value};
 
@@ -8,12 +8,12 @@ use crate::{
     summary::{COMMAND_MAX, OUTPUT_MAX},
 };
 
-/// Most characters of a span's error (bot supplement section 24).
+/// Maximum characters of a span's error.
 const SPAN_ERROR_MAX: usize = 200;
 
-/// The event with every string cleaned, and those capped that have a cap.
+/// Redacts every string of the event and cuts those that have a limit.
 ///
-/// The patterns name every field, so that a new one does not compile before it is decided upon here.
+/// The patterns name every field, so that a new field fails to compile until it is handled here.
 pub(super) fn redact_event(redactor: &Redactor, mut body: EventBody) -> EventBody {
     let clean = |text: &mut String| redactor.clean_in_place(text);
     match &mut body {
@@ -38,7 +38,7 @@ pub(super) fn redact_event(redactor: &Redactor, mut body: EventBody) -> EventBod
             [tool, summary].into_iter().chain(call_id).for_each(clean);
             clean_and_cap(redactor, output, OUTPUT_MAX);
         }
-        // An actor's id holds only the characters `Actor::new` keeps, but it may still be a configured secret.
+        // `Actor::new` restricts the characters of an id, but the id may still be a configured secret.
         EventBody::RunNote { kind: _, summary, mode: _, actor, from: _, to: _ } => {
             clean(summary);
             actor.iter_mut().for_each(|actor| clean(&mut actor.id));
@@ -88,7 +88,7 @@ fn clean_and_cap(redactor: &Redactor, text: &mut Option<String>, max: usize) {
     }
 }
 
-/// A field's name may be what makes its value a secret, so a text is judged with its name.
+/// A field's name may mark its value as a secret, so each text is checked together with its name.
 fn clean_map(redactor: &Redactor, map: &mut Map<String, Value>) {
     let fields = std::mem::take(map).into_iter().map(|(mut name, mut value)| {
         if is_secret_name(&name) && value.as_str().is_some_and(|text| !text.is_empty()) {

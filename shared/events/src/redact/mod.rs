@@ -1,9 +1,9 @@
-//! Removal of secrets from everything that is shown or stored.
+//! Removal of secrets from all text that is shown or stored (docs/reference/events.md#redaction).
 //!
-//! One order for all: strip control sequences, then redact, then cap (bot supplement section 10). A cap before
-//! would cut a secret in half and leave a half that no shape matches.
+//! The order is fixed: strip control sequences, redact, cut. Cutting first could leave half of a secret, which matches
+//! no shape.
 //!
-//! Not here: fencing of text from outside (`untrusted`).
+//! Not here: delimiters around text from outside (`untrusted`).
 
 mod assignments;
 mod control;
@@ -16,22 +16,22 @@ use crate::{EventBody, summary::cap};
 
 use control::strip_controls;
 
-/// Stands for a secret. No part of it is a shape or a secret's name, so redacting twice changes nothing.
+/// Replaces a secret. It matches no shape and no name of a secret, so redaction is idempotent.
 pub const PLACEHOLDER: &str = "[redacted]";
-/// Shortest configured secret looked for as such: shorter ones occur in ordinary text by accident.
+/// Minimum length of a configured secret: shorter ones occur in ordinary text by accident.
 const KNOWN_MIN: usize = 6;
-/// Shortest line of a configured secret looked for by itself: a key that is read or searched line by line is never shown
-/// whole. Shorter ones are braces and names as they stand in any file.
+/// Minimum length of a line of a configured secret that is searched on its own, so that a key read line by line is
+/// never shown. Shorter lines are braces and names that occur in any file.
 const KNOWN_LINE_MIN: usize = 16;
-/// How the first and the last line of a key begin, which are no secret.
+/// Prefix of the first and the last line of a key, which are not secret.
 const KEY_FRAME: &str = "-----";
-/// Removing one secret can bring another into the open (the password of a URL that a named value ran into), so
-/// rounds go on until nothing changes. Each is linear; a second is all that texts not made to provoke it need.
+/// Maximum number of rounds. Removing one secret can expose another (the password of a URL that a named value ran
+/// into), so rounds continue until nothing changes. Each is linear, and ordinary text needs two.
 const ROUNDS_MAX: usize = 4;
 
-/// Redaction by shape and name, and of the installation's own secrets, whatever they look like.
+/// Redacts by shape, by name, and by the values of configured secrets.
 ///
-/// Has no `Debug`: it holds secrets.
+/// Has no `Debug`, because it holds secrets.
 #[derive(Clone, Default)]
 pub struct Redactor {
     /// Longest first, so that a secret which contains another is replaced whole.
@@ -39,8 +39,8 @@ pub struct Redactor {
 }
 
 impl Redactor {
-    /// A redactor that also knows these secrets, and the lines of those that have several. Secrets shorter than 6
-    /// characters are not looked for.
+    /// Returns a redactor that also knows these secrets and the lines of multi-line ones. Secrets shorter than 6
+    /// characters are ignored.
     pub fn new(known: impl IntoIterator<Item = String>) -> Self {
         let forms = known.into_iter().flat_map(|secret| {
             let lines: Vec<_> = long_lines(&secret).flat_map(shown_forms).collect();
@@ -53,7 +53,7 @@ impl Redactor {
         Self { known: forms }
     }
 
-    /// The text without secrets.
+    /// Replaces all secrets in the text.
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut text = Cow::Borrowed(text);
         for _ in 0..ROUNDS_MAX {
@@ -65,8 +65,8 @@ impl Redactor {
         text
     }
 
-    /// The text without the installation's own secrets. Shapes and names stay, so that code which only looks like a secret
-    /// can still be read and edited.
+    /// Replaces configured secrets only. Text that merely looks like a secret stays, so that code can be read and
+    /// edited.
     pub fn hide_known<'a>(&self, text: &'a str) -> Cow<'a, str> {
         self.known.iter().fold(Cow::Borrowed(text), |text, secret| match text.contains(secret) {
             true => Cow::Owned(text.replace(secret, PLACEHOLDER)),
@@ -74,13 +74,13 @@ impl Redactor {
         })
     }
 
-    /// The text without control sequences and secrets, at most `cap_chars` characters of it.
+    /// Removes control sequences and secrets, then cuts the text to `cap_chars` characters.
     pub fn clean(&self, text: &str, cap_chars: usize) -> String {
         let stripped = strip_controls(text);
         cap(&self.redact(&stripped), cap_chars).into_owned()
     }
 
-    /// `clean` of a text that stands under a name, which may be what makes it a secret.
+    /// Cleans a text that belongs to a name, which may mark it as a secret.
     pub fn clean_named(&self, name: &str, text: &str, cap_chars: usize) -> String {
         if assignments::is_secret_name(name) && !text.is_empty() {
             return cap(PLACEHOLDER, cap_chars).into_owned();
@@ -88,8 +88,8 @@ impl Redactor {
         self.clean(text, cap_chars)
     }
 
-    /// The event with every string cleaned, also inside `attrs`; commands and outputs are capped. Hand over whole
-    /// texts, or texts capped after `clean`.
+    /// Cleans every string of the event, including `attrs`, and cuts commands and outputs. Pass whole texts, or texts
+    /// that were cut after `clean`.
     #[must_use]
     pub fn redact_event(&self, body: EventBody) -> EventBody {
         events::redact_event(self, body)
@@ -108,29 +108,29 @@ impl Redactor {
     }
 }
 
-/// `Redactor::redact` without knowledge of the installation's secrets.
+/// Redacts without configured secrets; see `Redactor::redact`.
 pub fn redact(text: &str) -> Cow<'_, str> {
     Redactor::default().redact(text)
 }
 
-/// `Redactor::clean` without knowledge of the installation's secrets.
+/// Cleans without configured secrets; see `Redactor::clean`.
 pub fn clean(text: &str, cap_chars: usize) -> String {
     Redactor::default().clean(text, cap_chars)
 }
 
-/// `Redactor::redact_event` without knowledge of the installation's secrets.
+/// Redacts an event without configured secrets; see `Redactor::redact_event`.
 #[must_use]
 pub fn redact_event(body: EventBody) -> EventBody {
     Redactor::default().redact_event(body)
 }
 
-/// The lines of a secret that has several, as far as each is one by itself.
+/// Returns the lines of a multi-line secret that are long enough to be searched.
 fn long_lines(secret: &str) -> impl Iterator<Item = &str> {
     let lines = secret.trim().lines().map(str::trim);
     lines.filter(|line| line.chars().count() >= KNOWN_LINE_MIN && !line.starts_with(KEY_FRAME))
 }
 
-/// How a secret looks in shown text: as it is once control characters are stripped, and inside JSON.
+/// Returns the forms of a secret in shown text: without control characters, and as inside JSON.
 fn shown_forms(secret: &str) -> Vec<String> {
     let stripped = strip_controls(secret);
     let plain = stripped.trim();
@@ -139,7 +139,7 @@ fn shown_forms(secret: &str) -> Vec<String> {
     vec![plain.to_owned(), escaped.to_owned()]
 }
 
-/// Applies a step; one that borrows has left the text alone.
+/// Applies a step to the text; a borrowed result means that the step changed nothing.
 fn then<'a>(text: Cow<'a, str>, step: impl Fn(&str) -> Cow<'_, str>) -> Cow<'a, str> {
     match step(&text) {
         Cow::Borrowed(_) => text,

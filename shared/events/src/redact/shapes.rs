@@ -1,7 +1,8 @@
-//! Secrets that give themselves away by their form: the list of bot supplement section 10, one row each.
+//! Secrets that are recognized by their shape, one row each.
 //!
-//! Not here: `name = value` (`assignments`), which `x-access-token:` also is. Every row is linear on any input: the engine is, and no row can match
-//! a short text after having looked at a long one, which would make finding all matches quadratic.
+//! Not here: `name = value` (`assignments`), which includes `x-access-token:`. Every row is linear on any input: the
+//! engine is linear, and no row matches a short text after scanning a long one, which would make finding all matches
+//! quadratic.
 
 use std::{borrow::Cow, sync::LazyLock};
 
@@ -9,16 +10,16 @@ use regex::Regex;
 
 use super::PLACEHOLDER;
 
-/// Pattern and replacement. Groups keep what is not secret.
+/// Patterns and their replacements. Groups keep the parts that are not secret.
 ///
-/// Order matters: a header line is taken as a whole before a shape inside it could split it.
+/// The order matters: a header line is replaced as a whole before a shape inside it can split it.
 const SHAPES: &[(&str, &str)] = &[
     // PEM private key, whole.
     (
         r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?s:.)*?-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----",
         "[redacted]",
     ),
-    // Its bare header, with the lines of base64 after it: a key whose end was cut off.
+    // PEM header and the base64 lines after it: a key without its footer.
     (r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?:(?:\\[nr]|\s)*[A-Za-z0-9+/=]{16,})*", "[redacted]"),
     // Authorization header, also as a JSON field and as an argument.
     (
@@ -33,17 +34,17 @@ const SHAPES: &[(&str, &str)] = &[
     ),
     // The password of `scheme://user:password@`. Up to the last `@` of the authority: passwords hold them too.
     (r#"(://[^\s/:@"]*:)[^\s/"]+@"#, "${1}[redacted]@"),
-    // `-u user:password`, as curl takes it. What follows `-u https:` is not a password.
+    // `-u user:password`, as curl accepts it. In `-u https:` no password follows.
     (
         r#"((?:^|[\s"'(])(?:-u|--user|--proxy-user)(?:[ \t]+|=))(?:("[^"\n:]+:)/?[^"\n/][^"\n]*|('[^'\n:]+:)/?[^'\n/][^'\n]*|([^\s:"']+:)/?[^\s"'/][^\s"']*)"#,
         "${1}${2}${3}${4}[redacted]",
     ),
-    // Slack, GitHub, Anthropic, AWS, GCP, Stripe and webhook signing: prefixes nothing else has.
+    // Slack, GitHub, Anthropic, AWS, GCP, Stripe and webhook signing keys have unique prefixes.
     (
         r"xox[a-z]-[A-Za-z0-9-]{8,}|xapp-[A-Za-z0-9-]{8,}|gh[pousr]_[A-Za-z0-9_]{10,}|github_pat_[A-Za-z0-9_]{10,}|sk-ant-[A-Za-z0-9_-]{8,}|A[KS]IA[0-9A-Z]{16,}|AIza[A-Za-z0-9_-]{35,}|[rsp]k_(?:live|test)_[A-Za-z0-9]{8,}|whsec_[A-Za-z0-9+/=]{8,}",
         "[redacted]",
     ),
-    // A prefix that also ends words (`task-`), so it must begin one, and what follows must be long.
+    // This prefix also ends words (`task-`), so it must begin a word and be followed by a long value.
     (r"(^|[^A-Za-z0-9])sk-[A-Za-z0-9_-]{16,}", "${1}[redacted]"),
 ];
 
@@ -51,9 +52,9 @@ static COMPILED: LazyLock<Result<Vec<(Regex, &str)>, regex::Error>> = LazyLock::
     SHAPES.iter().map(|&(pattern, replacement)| Ok((Regex::new(pattern)?, replacement))).collect()
 });
 
-/// The text with every known shape replaced.
+/// Replaces every known shape.
 pub(super) fn redact_shapes(text: &str) -> Cow<'_, str> {
-    // The patterns are constants and a test compiles them; were one broken all the same, nothing would be shown.
+    // A test compiles the constant patterns. If one fails to compile, the whole text is hidden.
     let Ok(shapes) = &*COMPILED else { return Cow::Owned(PLACEHOLDER.to_owned()) };
     let mut text = Cow::Borrowed(text);
     for (shape, replacement) in shapes {
@@ -69,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_pattern_compiles_and_puts_the_placeholder() {
+    fn every_pattern_inserts_the_placeholder() {
         assert_eq!(COMPILED.as_ref().unwrap().len(), SHAPES.len());
         assert!(SHAPES.iter().all(|(_, replacement)| replacement.contains(PLACEHOLDER)));
     }

@@ -1,4 +1,4 @@
-//! Tests of redaction, row by row of bot supplement section 10.
+//! Tests of redaction, one per row of docs/reference/events.md#redaction.
 
 use ars_types::StopMode;
 use proptest::prelude::*;
@@ -10,7 +10,7 @@ use crate::{
     SkillUpstream, SpanStatus,
 };
 
-/// Each pair: a text, and what is left of it.
+/// Asserts for each pair that the first text is redacted to the second.
 fn assert_redacted(pairs: &[(&str, &str)]) {
     for (text, want) in pairs {
         assert_eq!(redact(text), *want, "{text:?}");
@@ -29,7 +29,7 @@ fn assert_untouched(texts: &[&str]) {
 }
 
 #[test]
-fn private_keys_are_redacted_whole() {
+fn private_keys_are_redacted() {
     assert_redacted(&[
         (
             "a\n-----BEGIN RSA PRIVATE KEY-----\nMIIE\nowIB\n-----END RSA PRIVATE KEY-----\nb",
@@ -51,7 +51,7 @@ fn private_keys_are_redacted_whole() {
 }
 
 #[test]
-fn passwords_in_urls_are_redacted_and_the_rest_of_the_url_stays() {
+fn passwords_in_urls_are_redacted() {
     assert_redacted(&[
         ("postgres://app:hunter2@db:5432/x", "postgres://app:[redacted]@db:5432/x"),
         ("redis://:hunter2@cache", "redis://:[redacted]@cache"),
@@ -67,7 +67,7 @@ fn passwords_in_urls_are_redacted_and_the_rest_of_the_url_stays() {
 }
 
 #[test]
-fn user_arguments_lose_their_password() {
+fn passwords_in_user_arguments_are_redacted() {
     assert_redacted(&[
         ("curl -u ann:hunter2 http://h", "curl -u ann:[redacted] http://h"),
         ("curl --user=ann:hunter2", "curl --user=ann:[redacted]"),
@@ -95,7 +95,7 @@ fn authorization_headers_keep_their_scheme() {
 }
 
 #[test]
-fn a_bare_bearer_of_twelve_characters_is_redacted() {
+fn bare_bearer_of_twelve_characters_is_redacted() {
     assert_redacted(&[
         ("got Bearer abcdefghijkl.", "got Bearer [redacted]"),
         ("BEARER abc_def-ghi/jkl=", "BEARER [redacted]"),
@@ -104,7 +104,7 @@ fn a_bare_bearer_of_twelve_characters_is_redacted() {
 }
 
 #[test]
-fn cookies_are_redacted_to_the_end_of_their_value() {
+fn cookie_values_are_redacted() {
     assert_redacted(&[
         ("Cookie: a=b; c=d\nHost: x", "Cookie: [redacted]\nHost: x"),
         ("set-cookie: sid=1; Path=/\n", "set-cookie: [redacted]\n"),
@@ -116,7 +116,7 @@ fn cookies_are_redacted_to_the_end_of_their_value() {
 }
 
 #[test]
-fn prefixed_keys_are_redacted_wherever_they_stand() {
+fn prefixed_keys_are_redacted_anywhere() {
     let long = "A1b2C3d4E5f6G7h8J9k0";
     let digits35 = "0123456789abcdefghij0123456789abcde";
     for key in [
@@ -154,7 +154,7 @@ fn prefixed_keys_are_redacted_wherever_they_stand() {
 }
 
 #[test]
-fn words_that_end_like_a_prefix_are_not_keys() {
+fn words_ending_like_a_prefix_stay() {
     assert_untouched(&[
         "task-scheduler-with-a-long-name",
         "disk-0123456789abcdefghij",
@@ -212,7 +212,7 @@ fn quoted_names_and_values_are_understood() {
 }
 
 #[test]
-fn what_is_no_secret_is_not_touched() {
+fn ordinary_text_is_unchanged() {
     assert_untouched(&[
         "",
         "commit 3f786850e387550fdab836ed7e6dc881de23001b",
@@ -235,7 +235,7 @@ fn what_is_no_secret_is_not_touched() {
 }
 
 #[test]
-fn an_error_word_in_the_name_makes_the_value_a_message() {
+fn values_of_error_names_stay() {
     assert_untouched(&[
         "auth_error: connection reset",
         "token-expired = true",
@@ -250,20 +250,20 @@ fn an_error_word_in_the_name_makes_the_value_a_message() {
 }
 
 #[test]
-fn a_secret_split_by_control_sequences_is_still_found() {
+fn secret_split_by_control_sequences_is_redacted() {
     assert_eq!(clean("ghp_\u{1b}[0mA1b2C3d4\u{1b}]0;x\u{7}E5f6G7h8", 100), "[redacted]");
     assert_eq!(clean("pass\u{0}word=hunter2\r\n", 100), "password=[redacted]\n");
 }
 
 #[test]
-fn a_secret_across_the_cap_leaves_no_half() {
+fn cap_never_leaves_half_a_secret() {
     let text = format!("{} ghp_A1b2C3d4E5f6G7h8J9k0", "x".repeat(90));
     let cleaned = clean(&text, 98);
     assert_eq!(cleaned, format!("{} [redac…", "x".repeat(90)));
 }
 
 #[test]
-fn configured_secrets_are_found_whatever_they_look_like() {
+fn configured_secrets_are_redacted() {
     let known = [
         "plain horse",
         "plain horse battery",
@@ -290,7 +290,7 @@ fn configured_secrets_are_found_whatever_they_look_like() {
 }
 
 #[test]
-fn a_secret_of_several_lines_is_found_by_each_long_one() {
+fn long_lines_of_a_secret_are_redacted() {
     let key =
         "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG\r\n  9w0BAQEFAASCBKcwggSj\nAgEAAoIB\n-----END KEY-----\n";
     let redactor = Redactor::new([key.to_owned()]);
@@ -305,9 +305,9 @@ fn a_secret_of_several_lines_is_found_by_each_long_one() {
     assert_eq!(redactor.hide_known(&key.replace('\r', "")), "[redacted]\n");
 }
 
-/// Long unbroken or repetitive inputs. Each took quadratic time under some plausible way of scanning.
+/// Long unbroken or repetitive inputs, each quadratic under some plausible scan.
 #[test]
-fn a_megabyte_of_adversarial_text_is_read_in_one_go() {
+fn adversarial_megabyte_is_scanned_linearly() {
     const SIZE: usize = 1_000_000;
     let units = [
         "a",
@@ -374,7 +374,7 @@ fn span_attrs() -> serde_json::Map<String, serde_json::Value> {
 }
 
 #[test]
-fn span_attributes_are_redacted_at_every_depth_and_by_their_names() {
+fn nested_span_attributes_are_redacted() {
     let body = EventBody::SpanStart {
         span_id: "s1".into(),
         parent_span_id: Some("s0".into()),
@@ -392,7 +392,7 @@ fn span_attributes_are_redacted_at_every_depth_and_by_their_names() {
     assert_eq!(serde_json::Value::Object(attrs), want);
 }
 
-/// One event of every kind, with `text` in every string field.
+/// Returns one event of every kind, with `text` in every string field.
 fn every_event(text: &str) -> Vec<EventBody> {
     let some = || Some(text.to_owned());
     let attrs = Some(json!({ text: text, "list": [text] }).as_object().unwrap().clone());
@@ -468,7 +468,7 @@ fn every_event(text: &str) -> Vec<EventBody> {
 }
 
 #[test]
-fn no_string_of_any_event_keeps_a_secret() {
+fn every_event_string_is_redacted() {
     let redactor = Redactor::new(["known-one".to_owned()]);
     for event in every_event("\u{1b}[1mknown-one ghp_A1b2C3d4E5f6") {
         let json = serde_json::to_string(&redactor.redact_event(event)).unwrap();
@@ -509,7 +509,7 @@ fn commands_and_outputs_are_capped_after_redaction() {
     }
 }
 
-/// Texts that are dense in what the rules look for, glued together at random.
+/// Generates texts that contain many fragments of patterns.
 fn dense_text() -> impl Strategy<Value = String> {
     const PIECES: &[&str] = &[
         "password",
@@ -576,7 +576,7 @@ proptest! {
     }
 
     #[test]
-    fn a_configured_secret_never_survives(text in dense_text(), secret in "[a-zA-Z0-9]{6,12}", at in 0_usize..60) {
+    fn configured_secret_never_remains(text in dense_text(), secret in "[a-zA-Z0-9]{6,12}", at in 0_usize..60) {
         prop_assume!(!PLACEHOLDER.contains(&secret));
         let at = (0..=text.len().min(at)).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
         let with = format!("{}{secret}{}", &text[..at], &text[at..]);
@@ -585,13 +585,13 @@ proptest! {
     }
 
     #[test]
-    fn a_cleaned_text_is_never_longer_than_its_cap(text in dense_text(), max in 0_usize..40) {
+    fn cleaned_text_stays_within_its_cap(text in dense_text(), max in 0_usize..40) {
         prop_assert!(clean(&text, max).chars().count() <= max);
     }
 }
 
 #[test]
-fn a_text_under_the_name_of_a_secret_is_one() {
+fn text_with_a_secret_name_is_redacted() {
     let redactor = Redactor::new(["correct-horse".to_owned()]);
     assert_eq!(redactor.clean_named("api_key", "abc", 40), PLACEHOLDER);
     assert_eq!(redactor.clean_named("api_key", "", 40), "");

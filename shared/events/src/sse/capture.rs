@@ -1,13 +1,13 @@
-//! Reading a saved run: JSON lines, or the raw bytes of its event stream as a client received them.
+//! Reads a saved run: JSON lines, or the raw bytes of its event stream as a client received them.
 //!
-//! Tolerant where `Decoder` follows the standard: a capture may be cut off anywhere, and begin with the response's
-//! head. What is no event is skipped and counted. Implements document 2 section 4.5.
+//! More tolerant than `Decoder`, which follows the standard: a capture may be truncated anywhere, and may begin with
+//! the response's head. Anything that is not an event is skipped and counted.
 
 use serde_json::Value;
 
 use super::{Decoder, Frame};
 
-/// What begins a line of an event stream.
+/// Prefixes of a line of an event stream.
 const FIELDS: [&str; 5] = ["data:", "id:", "event:", "retry:", ":"];
 /// The field that every stream with an event has.
 const DATA: &str = "data:";
@@ -15,18 +15,18 @@ const DATA: &str = "data:";
 /// A saved run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Capture {
-    /// Its events, in order.
+    /// Events in order.
     pub events: Vec<Value>,
-    /// Lines, or frames, that are no event.
+    /// Number of lines or frames that are not events.
     pub skipped: usize,
-    /// Seqs the server left out of its replay, first and last.
+    /// First and last `seq` that the server elided from its replay.
     pub elided: Option<(u64, u64)>,
-    /// When the agent stopped, if the stream says so.
+    /// Time at which the agent stopped, if the stream contains it.
     pub finished_at: Option<i64>,
 }
 
 impl Capture {
-    /// Reads one, whichever form it has.
+    /// Parses a capture in either form.
     pub fn read(bytes: &[u8]) -> Self {
         let text = String::from_utf8_lossy(bytes);
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
@@ -44,7 +44,7 @@ impl Capture {
     fn of_stream(text: &str) -> Self {
         let mut capture = Self::default();
         let mut decoder = Decoder::default();
-        // The capture may have been cut off behind the last event's data and before the blank line that ends its frame.
+        // The capture may end after the last event's data and before the blank line that ends its frame.
         for bytes in [text.as_bytes(), b"\n\n"] {
             for frame in decoder.push(bytes) {
                 capture.take_frame(&frame);
@@ -62,7 +62,7 @@ impl Capture {
                 self.elided = seq("fromSeq").zip(seq("toSeq")).or(self.elided);
             }
             "finished" => self.finished_at = payload["finishedAt"].as_i64().or(self.finished_at),
-            // Another control frame; none of them is an event.
+            // Another control frame.
             _ => {}
         }
     }
@@ -75,14 +75,14 @@ impl Capture {
     }
 }
 
-/// JSON lines never begin with a field of a stream: an object begins with a brace.
+/// JSON lines never begin with a field of a stream, because an object begins with a brace.
 fn is_stream(text: &str) -> bool {
     let begins = |line: &str| FIELDS.iter().any(|field| line.starts_with(field));
     let first = lines(text).find(|line| !line.trim().is_empty());
     first.is_some_and(begins) || lines(text).any(|line| line.starts_with(DATA))
 }
 
-/// The three line ends of the format; that CR LF makes an empty line more matters to nobody here.
+/// Splits at the three line ends of the format. The empty line between CR and LF is harmless here.
 fn lines(text: &str) -> impl Iterator<Item = &str> {
     text.split(['\n', '\r'])
 }

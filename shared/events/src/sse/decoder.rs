@@ -1,13 +1,12 @@
-//! The client's side of a stream: bytes in, in pieces of any size; frames out.
+//! Client side of a stream: bytes in pieces of any size become frames.
 //!
-//! Follows the event stream interpretation of the HTML standard (section 9.2.6). Not a connection: reconnecting is
-//! the caller's, with `last_event_id` and `retry_ms`. Memory grows with the longest frame, so it is for streams of
-//! servers one trusts to end their frames.
+//! Follows the event stream interpretation of the HTML standard. Not here: reconnecting, for which a caller has
+//! `last_event_id` and `retry_ms`. Memory grows with the longest frame, so servers must be trusted to end their frames.
 
 /// One dispatched frame.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Frame {
-    /// The last id seen so far, which may be that of an earlier frame: where a client resumes.
+    /// Last id so far, which may come from an earlier frame; a client resumes after it.
     pub id: Option<String>,
     /// The name of a named event.
     pub event: Option<String>,
@@ -20,9 +19,9 @@ pub struct Frame {
 pub struct Decoder {
     /// The unfinished line. Bytes, because a character may arrive in two pieces.
     line: Vec<u8>,
-    /// The last line ended with CR; an LF that comes next belongs to it.
+    /// The last line ended with CR; a following LF belongs to it.
     after_cr: bool,
-    /// A line was read, so a byte order mark is no longer one.
+    /// A line was read, so a byte order mark is ordinary text.
     started: bool,
     event: Option<String>,
     data: Option<String>,
@@ -31,7 +30,7 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// Takes the next piece of the stream; the frames that are complete with it.
+    /// Adds a piece of the stream and returns the frames that it completes.
     pub fn push(&mut self, bytes: &[u8]) -> Vec<Frame> {
         let mut frames = Vec::new();
         let mut rest = bytes;
@@ -53,12 +52,12 @@ impl Decoder {
         frames
     }
 
-    /// The last id seen, to resume after.
+    /// Returns the last id, after which a client resumes.
     pub fn last_event_id(&self) -> Option<&str> {
         self.last_event_id.as_deref()
     }
 
-    /// How long the server asks to wait before reconnecting.
+    /// Returns the server's delay before a reconnect.
     pub fn retry_ms(&self) -> Option<u64> {
         self.retry_ms
     }
@@ -77,7 +76,7 @@ impl Decoder {
         None
     }
 
-    /// An unknown field is ignored; so is a comment, whose field name is empty.
+    /// Ignores unknown fields and comments (an empty field name).
     fn set(&mut self, field: &str, value: &str) {
         match field {
             "event" => self.event = Some(value.to_owned()),
@@ -96,7 +95,7 @@ impl Decoder {
         }
     }
 
-    /// A blank line without data before it dispatches nothing and forgets the event name.
+    /// A blank line without data before it dispatches no frame and clears the event name.
     fn dispatch(&mut self) -> Option<Frame> {
         let event = self.event.take().filter(|name| !name.is_empty());
         let data = self.data.take()?;
@@ -120,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_frames_comes_back() {
+    fn framed_events_round_trip() {
         let stream = [
             frames::PREAMBLE.to_owned(),
             frames::replay_elided(1, 4),
@@ -144,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn every_line_end_is_one() {
+    fn every_line_end_is_recognized() {
         for text in ["data: a\n\ndata: b\n\n", "data: a\r\n\r\ndata: b\r\n\r\n", "data: a\r\rdata: b\r\r"] {
             assert_eq!(decode(text.as_bytes()), [frame(None, None, "a"), frame(None, None, "b")], "{text:?}");
         }
@@ -171,14 +170,14 @@ mod tests {
     }
 
     #[test]
-    fn a_retry_that_is_no_number_is_ignored() {
+    fn invalid_retry_is_ignored() {
         let mut decoder = Decoder::default();
         decoder.push(b"retry: 10\nretry: 1s\nretry\nretry: 99999999999999999999999\n");
         assert_eq!(decoder.retry_ms(), Some(10));
     }
 
     #[test]
-    fn bytes_that_are_not_text_are_replaced_within_their_line() {
+    fn invalid_bytes_are_replaced_within_their_line() {
         assert_eq!(
             decode(b"data: \xff\n\ndata: b\n\n"),
             [frame(None, None, "\u{fffd}"), frame(None, None, "b")]
@@ -207,7 +206,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_chunking_of_a_stream_yields_the_same_frames(
+        fn chunking_does_not_change_frames(
             stream in any_stream(), sizes in prop::collection::vec(0_usize..6, 1..40)
         ) {
             let bytes = stream.as_bytes();
@@ -225,7 +224,7 @@ mod tests {
         }
 
         #[test]
-        fn any_payload_survives_framing_with_its_line_ends_made_one(payload in "[a-z:\n\r \u{feff}é]{0,20}") {
+        fn any_payload_round_trips(payload in "[a-z:\n\r \u{feff}é]{0,20}") {
             let text = frames::PREAMBLE.to_owned() + &frames::data(&payload);
             let want = payload.replace("\r\n", "\n").replace('\r', "\n");
             prop_assert_eq!(decode(text.as_bytes()), vec![frame(None, None, &want)]);

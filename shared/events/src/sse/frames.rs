@@ -1,4 +1,4 @@
-//! The frames a run's stream consists of, as text ready to send (bot supplement section 11.3).
+//! Frames of a run's stream as text (docs/reference/runs.md#event-stream).
 
 use std::time::Duration;
 
@@ -6,24 +6,24 @@ use ars_types::UnixMillis;
 use serde::Serialize;
 use serde_json::json;
 
-/// First bytes of every stream, so that proxies pass the head on; also the client's delay before it reconnects.
+/// First bytes of every stream. They make proxies forward the head, and set the client's reconnect delay.
 pub const PREAMBLE: &str = "retry: 3000\n\n";
 /// A comment that keeps an idle connection open.
 pub const KEEPALIVE: &str = ": keep-alive\n\n";
-/// How often it is sent.
+/// Interval of keepalive comments.
 pub const KEEPALIVE_EVERY: Duration = Duration::from_secs(20);
-/// Most digits of a `Last-Event-ID`.
+/// Maximum digits of a `Last-Event-ID`.
 const EVENT_ID_DIGITS_MAX: usize = 15;
 
-/// An event of the run. `json` is the stored form of `Event`.
+/// Returns the frame of an event. `json` is the stored form of `Event`.
 pub fn event(seq: u64, json: &str) -> String {
     format!("id: {seq}\n{}", data(json))
 }
 
-/// An unnamed frame without id. A payload of several lines, which compact JSON never is, stays one payload.
+/// Returns an unnamed frame without id. A payload of several lines stays one payload.
 pub fn data(payload: &str) -> String {
     let mut frame = String::with_capacity(payload.len() + 8);
-    // The three line ends of the format: a lone CR inside a payload would otherwise end its line.
+    // A lone CR inside a payload would end its line.
     for line in payload.replace("\r\n", "\n").split(['\n', '\r']) {
         frame.push_str("data: ");
         frame.push_str(line);
@@ -33,12 +33,12 @@ pub fn data(payload: &str) -> String {
     frame
 }
 
-/// The agent has stopped; the stream stays open for span records.
+/// Returns the frame that reports the agent's end; span records may follow.
 pub fn finished(finished_at: UnixMillis) -> String {
     named("finished", &json!({ "finishedAt": finished_at }).to_string())
 }
 
-/// The last frame of a live stream.
+/// Returns the last frame of a live stream.
 pub fn end_live(sealed_at: UnixMillis, reply_ok: Option<bool>) -> String {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
@@ -50,22 +50,22 @@ pub fn end_live(sealed_at: UnixMillis, reply_ok: Option<bool>) -> String {
     named("end", &json!(Payload { sealed_at, reply_ok }).to_string())
 }
 
-/// The last frame of a stored stream.
+/// Returns the last frame of a stored stream.
 pub fn end_stored() -> String {
     named("end", "{}")
 }
 
-/// First of a live stream: these retained events are left out of the replay.
+/// Returns the first frame of a live stream whose replay omits these events.
 pub fn replay_elided(from_seq: u64, to_seq: u64) -> String {
     named("replay_elided", &json!({ "fromSeq": from_seq, "toSeq": to_seq }).to_string())
 }
 
-/// In a stored stream: what is missing at this place.
+/// Returns the frame of a stored stream that reports missing events.
 pub fn replay_note(summary: &str) -> String {
     data(&json!({ "type": "replay_note", "summary": summary }).to_string())
 }
 
-/// The seq after which a client resumes; anything but 1 to 15 digits asks for everything.
+/// Returns the seq after which a client resumes, or 0 unless the value has 1 to 15 digits.
 pub fn parse_last_event_id(value: &str) -> u64 {
     let valid = value.len() <= EVENT_ID_DIGITS_MAX && value.bytes().all(|byte| byte.is_ascii_digit());
     value.parse().ok().filter(|_| valid).unwrap_or(0)
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_bytes_of_every_frame_are_pinned() {
+    fn frame_bytes_are_pinned() {
         assert_eq!(PREAMBLE, "retry: 3000\n\n");
         assert!(KEEPALIVE.starts_with(':') && KEEPALIVE.ends_with("\n\n"));
         assert_eq!(event(7, r#"{"type":"answer"}"#), "id: 7\ndata: {\"type\":\"answer\"}\n\n");
@@ -96,12 +96,12 @@ mod tests {
     }
 
     #[test]
-    fn a_payload_cannot_add_fields_to_its_frame() {
+    fn payload_cannot_add_fields() {
         assert_eq!(data("a\nevent: end\r\nid: 9\rb"), "data: a\ndata: event: end\ndata: id: 9\ndata: b\n\n");
     }
 
     #[test]
-    fn a_last_event_id_is_one_to_fifteen_digits_and_else_zero() {
+    fn invalid_last_event_id_is_zero() {
         assert_eq!(parse_last_event_id("7"), 7);
         assert_eq!(parse_last_event_id("000000000000012"), 12);
         assert_eq!(parse_last_event_id("999999999999999"), 999_999_999_999_999);

@@ -1,6 +1,6 @@
-//! Server-sent events: how a run's stream is framed, and how a client reads it back, live or saved.
+//! Server-sent events: framing of a run's stream, and reading it, live or saved.
 //!
-//! Not here: headers and sockets (`ars-bot-http`). Implements bot supplement section 11.3.
+//! Not here: headers and sockets (`ars-bot-http`).
 
 mod capture;
 mod decoder;

@@ -1,14 +1,13 @@
-//! The stored diagnosis: the checks a record must pass and what readers see (state-worker supplement sections 3
-//! and 8.1).
+//! The stored diagnosis: acceptance checks and normalization (docs/reference/friction.md#stored-diagnosis).
 //!
-//! Not here: how a diagnosis is made (`analyze`). The checks are structural on purpose, and categories are read
-//! leniently: a diagnosis of an earlier or later analyzer stays readable.
+//! Not here: the analysis. The checks are structural, and categories are read leniently, so that diagnoses of other
+//! versions stay readable.
 
 use serde_json::{Map, Value, json};
 
 use ars_store::{Refusal, json::number};
 
-/// The categories readers see, in their order (section 8.2); a test holds them against the analyzer's.
+/// Categories that readers see, in order; a test compares them with the analyzer's.
 pub const CATEGORIES: [&str; 8] = [
     "slow_tool",
     "slow_model_turn",
@@ -20,7 +19,7 @@ pub const CATEGORIES: [&str; 8] = [
     "infra_failure",
 ];
 
-/// The terms of a `shape`.
+/// Terms of a `shape`.
 const SHAPE_TERMS: [&str; 8] = [
     "windowMs",
     "gettingReadyMs",
@@ -32,7 +31,7 @@ const SHAPE_TERMS: [&str; 8] = [
     "notLoadedMs",
 ];
 
-/// Refuses a diagnosis that readers of run records could not digest (section 8.1); `field` is its name in the refusal.
+/// Rejects a diagnosis that readers of run records could not parse; `field` is its name in the refusal.
 pub fn check(diagnosis: &Value, field: &str) -> Result<(), Refusal> {
     const TOTALS: &str = "must be an object of totals with a numeric count and durationMs";
     let total = |value: &Value| {
@@ -49,12 +48,12 @@ pub fn check(diagnosis: &Value, field: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Refuses a diagnosis that a ledger does not take (section 3): totals may hold anything, and `shape` is not looked at.
+/// Rejects a diagnosis that a friction ledger does not accept. Totals may hold anything; `shape` is not checked.
 pub(super) fn check_outline(diagnosis: &Value, field: &str) -> Result<(), Refusal> {
     outline(diagnosis, field, Value::is_object, "must be an object of objects").map(drop)
 }
 
-/// What both checks ask; they differ in what a total is.
+/// Checks common to both; they differ in the form of a total.
 fn outline<'a>(
     diagnosis: &'a Value,
     field: &str,
@@ -81,7 +80,7 @@ fn outline<'a>(
     Ok(diagnosis)
 }
 
-/// Makes `byCategory` exactly the current categories: missing ones zero, unknown ones gone, totals without extras.
+/// Reduces `byCategory` to the current categories: missing ones are zero, unknown ones are dropped.
 pub fn normalise(diagnosis: &mut Value) {
     let Some(stored) = diagnosis.get_mut("byCategory") else { return };
     let total = |category: &&str| {
@@ -104,14 +103,14 @@ mod tests {
     }
 
     #[test]
-    fn the_categories_are_the_analyzers() {
+    fn categories_match_the_analyzer() {
         let words: Vec<_> =
             crate::Category::ALL.iter().map(|category| serde_json::to_value(category).unwrap()).collect();
         assert_eq!(words, CATEGORIES);
     }
 
     #[test]
-    fn what_the_analyzer_makes_is_accepted_and_already_normal() {
+    fn analyzer_output_is_accepted_and_normal() {
         let made = crate::analyze(&[], &crate::Options::default());
         let mut made = serde_json::to_value(made).unwrap();
         assert_eq!(check(&made, "diagnosis"), Ok(()));
@@ -121,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn each_broken_part_is_named() {
+    fn invalid_part_is_named() {
         for (part, value, named) in [
             ("findings", json!({}), "d.findings "),
             ("eventCount", json!("1"), "d.eventCount "),
@@ -144,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ledger_looks_no_further_than_the_outline() {
+    fn ledger_checks_the_outline_only() {
         let mut diagnosis = good();
         diagnosis["byCategory"] = json!({ "retry": {}, "of a later age": { "count": null } });
         diagnosis["shape"] = json!(null);
@@ -169,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn unchecked_parts_are_free() {
+    fn unchecked_parts_may_be_anything() {
         let mut diagnosis = good();
         diagnosis["toolCalls"] = json!("many");
         diagnosis["findings"] = json!([null, 1]);
@@ -179,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn reading_zero_fills_and_drops() {
+    fn normalization_fills_and_drops_categories() {
         let mut diagnosis = good();
         diagnosis["truncatedInput"] = json!(true);
         diagnosis["byCategory"] = json!({ "retry": { "count": 2, "durationMs": 1.5, "x": 1 }, "later": { "count": 1, "durationMs": 1 } });

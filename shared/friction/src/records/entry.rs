@@ -1,5 +1,4 @@
-//! A record as a request brings it, checked (state-worker supplement section 3). Fields that are not named there ride
-//! along.
+//! A record of a request, checked (docs/reference/friction.md#routes). Unknown fields are stored.
 
 use serde_json::{Map, Value as Json};
 
@@ -7,21 +6,21 @@ use ars_store::{Refusal, json::number, request::is_short};
 
 use super::diagnosis;
 
-/// Characters of a run's name.
+/// Maximum characters of a run id.
 const MAX_RUN_ID_CHARS: usize = 200;
-/// Characters of a record's JSON text.
+/// Maximum characters of a record's JSON.
 const MAX_RECORD_CHARS: usize = 65_536;
 
-/// A record that a ledger takes.
+/// An accepted record.
 pub(super) struct Entry<'a> {
     pub(super) run_id: &'a str,
     pub(super) finished_at: f64,
-    /// The record's JSON text.
+    /// JSON of the record.
     pub(super) text: String,
 }
 
 impl<'a> Entry<'a> {
-    /// Finds the record in a body.
+    /// Parses the record of a body.
     pub(super) fn read(body: &'a Map<String, Json>) -> Result<Self, Refusal> {
         let Some(record @ Json::Object(fields)) = body.get("record") else {
             return Err(Refusal::field("record", "must be an object"));

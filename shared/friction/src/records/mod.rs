@@ -1,11 +1,11 @@
-//! The friction ledger over the storage port: what slowed runs, kept for a while (state-worker supplement section 3).
+//! The friction ledger over the storage port: recent diagnoses (docs/reference/friction.md#routes).
 //!
-//! - **Key:** the ledger's. On the edge an object holds one ledger; an embedded store holds all of them.
+//! - **Key:** the ledger's. A Durable Object holds one ledger; an embedded store holds all of them.
 //! - **Tables:** those of `migrations/friction-ledger`.
-//! - **Invariants:** a run has one record, the one written last; a ledger never holds more than [`MAX_RECORDS`], the
-//!   newest by (finish, run); a record is answered as it was given.
+//! - **Invariants:** a run has one record, the last one written; a ledger holds at most [`MAX_RECORDS`], the newest by
+//!   end time and run id; a record is returned unchanged.
 //!
-//! Not here: how a diagnosis is made (`analyze`), and what a report makes of many.
+//! Not here: the analysis (`analyze`) and reports over many diagnoses (`patterns`).
 
 mod entry;
 mod recent;
@@ -20,13 +20,13 @@ use ars_store::{Refusal, Store, StoreFailure};
 use ars_types::UnixMillis;
 use ars_wire::state::FrictionVerb;
 
-/// The store's history, `migrations/friction-ledger/`.
+/// Migrations of the store, `migrations/friction-ledger/`.
 pub const MIGRATIONS: &[Migration] = &[Migration {
     name: "0001_records",
     sql: include_str!("../../../../migrations/friction-ledger/0001_records.sql"),
 }];
 
-/// Records a ledger holds at most (section 3).
+/// Maximum records of a ledger.
 pub const MAX_RECORDS: i64 = 500;
 
 /// Friction ledgers on one SQLite database.
@@ -51,13 +51,13 @@ impl<S: Sql> Store<S> for FrictionStore<S> {
 }
 
 impl<S> FrictionStore<S> {
-    /// The database, for what else is kept in it.
+    /// Returns the database, which other tables share.
     pub fn sql(&self) -> &S {
         &self.sql
     }
 }
 
-/// The ledger a body is for. Its grammar is the shell's to check (`ars_store::key_of`).
+/// Returns the ledger's key from a body. The shell checks its grammar (`ars_store::key_of`).
 fn ledger(body: &Map<String, Json>) -> Result<&str, Refusal> {
     let key = body.get("ledgerKey").and_then(Json::as_str);
     key.ok_or_else(|| Refusal::field("ledgerKey", "must be a string"))

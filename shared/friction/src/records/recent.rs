@@ -1,4 +1,4 @@
-//! The newest records since a time, oldest first: `{ records }` (state-worker supplement section 3).
+//! `/friction/recent`: returns the newest records since a time, oldest first.
 
 use ars_sql::{Sql, Value};
 use ars_store::{
@@ -9,12 +9,12 @@ use ars_store::{
 
 use super::{FrictionStore, ledger};
 
-/// Records wanted when the request does not say.
+/// Default number of records.
 const DEFAULT_LIMIT: i64 = 500;
-/// Records that may be asked for. It is more than a ledger holds, so that the bound may rise.
+/// Maximum number of records. It exceeds the bound of a ledger, so that the bound may rise.
 const MAX_LIMIT: i64 = 1000;
 
-/// Walks the index from its newest end. A row that cannot be read is skipped, and another takes its place.
+/// Walks the index from its newest end. Unreadable rows are skipped.
 const NEWEST: JsonListAnswer<'_> = JsonListAnswer {
     name: "records",
     rows: "SELECT record AS text, finished_at, run_id FROM friction_records \

@@ -1,11 +1,11 @@
-//! Keeps a run's record in place of an earlier one: `{ ok, retained }` (state-worker supplement section 3).
+//! `/friction/record`: writes a run's record, replacing an earlier one.
 
 use ars_sql::{Sql, SqlError, Value};
 use ars_store::{StoreFailure, json::parse_body};
 
 use super::{FrictionStore, MAX_RECORDS, entry::Entry, ledger};
 
-/// Drops what is beyond the bound: a row at most, as every write leaves no more than the bound.
+/// Deletes rows beyond the bound: at most one, because every write restores the bound.
 const TRIM: &str = "DELETE FROM friction_records WHERE rowid IN (SELECT rowid FROM friction_records \
     WHERE ledger_key = ?1 ORDER BY finished_at DESC, run_id DESC LIMIT -1 OFFSET ?2)";
 
@@ -18,7 +18,7 @@ impl<S: Sql> FrictionStore<S> {
         Ok(format!(r#"{{"ok":true,"retained":{retained}}}"#))
     }
 
-    /// Answers how many records the ledger now holds.
+    /// Writes the record and returns the number of records in the ledger.
     fn keep(&self, ledger: Value, entry: Entry<'_>) -> Result<i64, SqlError> {
         let Entry { run_id, finished_at, text } = entry;
         self.sql.execute(

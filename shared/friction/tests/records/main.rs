@@ -1,4 +1,4 @@
-//! The friction ledger on real SQLite, natively: the same code and SQL as inside the Durable Object.
+//! The friction ledger on native SQLite: the same code and SQL as in the Durable Object.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

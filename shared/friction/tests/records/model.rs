@@ -1,4 +1,4 @@
-//! Random records, against a map that is sorted anew for every answer.
+//! Random records, compared with a map that is sorted for every answer.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::{record, store, with};
 
-/// Records by run, as far as the bound lets them be.
+/// Records by run, within the bound.
 #[derive(Default)]
 struct Model(BTreeMap<String, (i64, Value)>);
 
@@ -35,7 +35,7 @@ impl Model {
     }
 }
 
-/// A record, or so many that a ledger overflows.
+/// Generates few records, or enough to overflow a ledger.
 fn records() -> impl Strategy<Value = Vec<(String, i64)>> {
     let one = || ("[a-c]{1,2}", 0..9_i64);
     let few = vec(one(), 0..40);
@@ -50,7 +50,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn recent_is_the_newest_of_what_the_bound_keeps(
+    fn recent_matches_the_model(
         records in records(),
         questions in vec((1..=600_usize, 0..10_i64), 4),
     ) {

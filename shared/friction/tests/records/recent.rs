@@ -1,4 +1,4 @@
-//! `/friction/recent` (state-worker supplement section 3).
+//! Tests of `/friction/recent`.
 
 use serde_json::json;
 
@@ -11,7 +11,7 @@ use ars_wire::{
 use crate::support::{LEDGER, record, store, with};
 
 #[test]
-fn an_unknown_ledger_is_an_empty_list() {
+fn unknown_ledger_is_empty() {
     let store = store();
     store.record(&record("a", 1.0));
     let answer = store.ask(Recent, &json!({ "ledgerKey": "friction:never/seen" })).unwrap();
@@ -19,7 +19,7 @@ fn an_unknown_ledger_is_an_empty_list() {
 }
 
 #[test]
-fn the_newest_are_answered_oldest_first_and_from_a_time_on() {
+fn recent_returns_the_newest_oldest_first() {
     let store = store();
     for (run, at) in [("c", 3.0), ("a", 1.0), ("e", 3.5), ("b", 2.0), ("d", 3.0)] {
         store.record(&record(run, at));
@@ -42,7 +42,7 @@ fn the_newest_are_answered_oldest_first_and_from_a_time_on() {
 }
 
 #[test]
-fn without_a_time_even_what_finished_before_the_epoch_is_answered() {
+fn times_before_the_epoch_are_returned() {
     let store = store();
     store.record(&record("a", -1e300));
     assert_eq!(store.runs(&json!({})), ["a"]);
@@ -50,7 +50,7 @@ fn without_a_time_even_what_finished_before_the_epoch_is_answered() {
 }
 
 #[test]
-fn a_request_that_breaks_a_rule_is_refused_and_named() {
+fn invalid_field_is_named() {
     let store = store();
     for (options, named) in [
         (json!({ "limit": 0 }), "limit "),
@@ -71,7 +71,7 @@ fn a_request_that_breaks_a_rule_is_refused_and_named() {
 }
 
 #[test]
-fn a_record_is_answered_as_it_was_given() {
+fn record_is_returned_unchanged() {
     let store = store();
     let given = r#"{"later":[1.5,"ünd \u0001"],"diagnosis":{"verdict":"\"so\"","byCategory":{"x":{}},"findings":[],"eventCount":2},"finishedAt":1700000000000.5,"runId":"r 1","agent":"coding"}"#;
     let body = format!(r#" {{ "record": {given}, "ledgerKey": "{LEDGER}" }} "#);
@@ -83,7 +83,7 @@ fn a_record_is_answered_as_it_was_given() {
 }
 
 #[test]
-fn a_row_that_cannot_be_read_is_skipped() {
+fn unreadable_row_is_skipped() {
     let store = store();
     for (run, at) in [("a", 1.0), ("b", 2.0), ("c", 3.0)] {
         store.record(&record(run, at));
@@ -94,7 +94,7 @@ fn a_row_that_cannot_be_read_is_skipped() {
 }
 
 #[test]
-fn a_full_ledger_of_the_largest_records_is_answered_whole() {
+fn largest_full_ledger_is_returned() {
     let store = store();
     let label = "x".repeat(65_000);
     let mut runs: Vec<_> = (0..500).map(|nth| format!("r{nth:03}")).collect();

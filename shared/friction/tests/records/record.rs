@@ -1,4 +1,4 @@
-//! `/friction/record` (state-worker supplement section 3).
+//! Tests of `/friction/record`.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use ars_wire::state::FrictionVerb::Record;
 use crate::support::{LEDGER, record, store, with};
 
 #[test]
-fn a_run_has_one_record_and_the_last_one_counts() {
+fn later_record_replaces_the_earlier() {
     let store = store();
     assert_eq!(store.record(&record("a", 1.0)), 1);
     assert_eq!(store.record(&record("b", 2.0)), 2);
@@ -18,7 +18,7 @@ fn a_run_has_one_record_and_the_last_one_counts() {
 }
 
 #[test]
-fn ledgers_know_nothing_of_each_other() {
+fn ledgers_are_isolated() {
     let store = store();
     assert_eq!(store.record_in("friction:acme/app", &record("a", 1.0)), 1);
     assert_eq!(store.record_in("friction:acme/tool", &record("a", 2.0)), 1);
@@ -28,7 +28,7 @@ fn ledgers_know_nothing_of_each_other() {
 }
 
 #[test]
-fn the_widest_record_is_accepted() {
+fn record_with_every_field_is_accepted() {
     let store = store();
     for change in [
         json!({ "runId": "é".repeat(200) }),
@@ -47,7 +47,7 @@ fn the_widest_record_is_accepted() {
 }
 
 #[test]
-fn what_breaks_a_rule_is_refused_and_named_and_leaves_nothing() {
+fn invalid_record_is_rejected_and_not_stored() {
     let store = store();
     for (change, named) in [
         (json!({ "runId": "" }), "record.runId "),
@@ -78,14 +78,14 @@ fn what_breaks_a_rule_is_refused_and_named_and_leaves_nothing() {
     ] {
         let mut record = record("a", 1.0);
         record["diagnosis"][part] = value.clone();
-        let told = store.refused(Record, &json!({ "ledgerKey": LEDGER, "record": record }));
-        assert!(told.starts_with(&format!("record.diagnosis.{part} ")), "{part} {value}: {told}");
+        let refusal = store.refused(Record, &json!({ "ledgerKey": LEDGER, "record": record }));
+        assert!(refusal.starts_with(&format!("record.diagnosis.{part} ")), "{part} {value}: {refusal}");
     }
     for missing in ["runId", "finishedAt", "diagnosis"] {
         let mut record = record("a", 1.0);
         record.as_object_mut().unwrap().shift_remove(missing);
-        let told = store.refused(Record, &json!({ "ledgerKey": LEDGER, "record": record }));
-        assert!(told.starts_with(&format!("record.{missing} ")), "{missing}: {told}");
+        let refusal = store.refused(Record, &json!({ "ledgerKey": LEDGER, "record": record }));
+        assert!(refusal.starts_with(&format!("record.{missing} ")), "{missing}: {refusal}");
     }
     for (body, named) in [
         (json!([]), "body "),
@@ -102,7 +102,7 @@ fn what_breaks_a_rule_is_refused_and_named_and_leaves_nothing() {
 }
 
 #[test]
-fn a_record_may_have_65536_characters_and_no_more() {
+fn record_over_65536_characters_is_rejected() {
     let store = store();
     let bare = with(&record("a", 1.0), &json!({ "label": "" })).to_string().chars().count();
     for (character, written) in [("x", 1), ("é", 1), ("\u{1F600}", 1), ("\"", 2)] {
@@ -113,23 +113,23 @@ fn a_record_may_have_65536_characters_and_no_more() {
         };
         assert_eq!(of(65_536).to_string().chars().count(), 65_536);
         assert_eq!(store.record(&of(65_536)), 1, "{character}");
-        let told = store.refused(Record, &json!({ "ledgerKey": LEDGER, "record": of(65_537) }));
-        assert!(told.starts_with("record "), "{told}");
+        let refusal = store.refused(Record, &json!({ "ledgerKey": LEDGER, "record": of(65_537) }));
+        assert!(refusal.starts_with("record "), "{refusal}");
     }
 }
 
 #[test]
-fn a_ledger_holds_the_newest_five_hundred() {
+fn ledger_keeps_the_newest_500() {
     let store = store();
     store.record_in("friction:other", &record("a", 0.0));
     for nth in 0..500 {
         assert_eq!(store.record(&record(&format!("r{nth:03}"), 10.0)), nth + 1);
     }
     assert_eq!(store.record(&record("r499", 10.0)), 500);
-    // Of equal times the run with the lesser name is the older one.
+    // Of equal times the run with the smaller id is older.
     assert_eq!(store.record(&record("r500", 10.0)), 500);
     assert_eq!(store.runs(&json!({}))[0], "r001");
-    // A record that comes too late is older than all that are kept.
+    // A late record is older than all that are stored.
     assert_eq!(store.record(&record("z", 9.999)), 500);
     assert_eq!(store.record(&record("r000", 10.0)), 500);
     assert_eq!(store.runs(&json!({}))[0], "r001");

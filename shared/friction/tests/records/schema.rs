@@ -1,4 +1,4 @@
-//! The steps in `migrations/friction-ledger` (migrations/README.md).
+//! Tests of the migrations in `migrations/friction-ledger`.
 
 use ars_friction::records::{FrictionStore, MIGRATIONS};
 use ars_sql::{Migration, Sql, migrate};
@@ -9,12 +9,12 @@ use ars_testkit::migrations;
 use crate::support::{Store, record};
 
 #[test]
-fn every_file_of_the_folder_is_a_step_and_all_add_up_to_the_schema() {
+fn migrations_produce_the_schema() {
     migrations::assert_matches_folder("friction-ledger", MIGRATIONS);
 }
 
 #[test]
-fn a_newer_store_serves_an_older_binary() {
+fn newer_store_serves_an_older_binary() {
     let newer = NativeSql::in_memory().unwrap();
     let later =
         Migration { name: "9999_later", sql: "ALTER TABLE friction_records ADD COLUMN later TEXT;\n" };
@@ -24,7 +24,7 @@ fn a_newer_store_serves_an_older_binary() {
 }
 
 #[test]
-fn reads_and_the_bound_walk_along_the_index() {
+fn reads_use_the_index() {
     let store = crate::support::store();
     for columns in ["rowid", "record"] {
         let sql = format!(

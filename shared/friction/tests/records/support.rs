@@ -1,4 +1,4 @@
-//! A store in memory and records to keep in it.
+//! A store in memory, and records for it.
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ pub fn store() -> Store {
     Store(FrictionStore::open(NativeSql::in_memory().unwrap()).unwrap())
 }
 
-/// The least record that is accepted.
+/// Returns the smallest accepted record.
 pub fn record(run: &str, finished_at: f64) -> Value {
     json!({
         "runId": run, "finishedAt": finished_at,
@@ -26,7 +26,7 @@ pub fn record(run: &str, finished_at: f64) -> Value {
 
 impl Store {
     pub fn ask(&self, verb: FrictionVerb, body: &Value) -> Result<Value, StoreFailure> {
-        // The store's own clock plays no part.
+        // The store does not use its clock here.
         self.0.answer(verb, &body.to_string(), 0).map(|text| serde_json::from_str(&text).unwrap())
     }
 
@@ -42,7 +42,7 @@ impl Store {
         self.record_in(LEDGER, record)
     }
 
-    /// The answer to the default ledger's `/friction/recent`.
+    /// Returns the default ledger's answer to `/friction/recent`.
     pub fn recent(&self, options: &Value) -> Value {
         self.ask(FrictionVerb::Recent, &with(&json!({ "ledgerKey": LEDGER }), options)).unwrap()
     }
@@ -74,7 +74,7 @@ pub fn runs(answer: &Value) -> Vec<String> {
     answer["records"].as_array().unwrap().iter().map(run).collect()
 }
 
-/// `base` with the fields of `changes` in place of its own.
+/// Returns `base` with the fields of `changes` replaced.
 pub fn with(base: &Value, changes: &Value) -> Value {
     let mut base = base.clone();
     base.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());

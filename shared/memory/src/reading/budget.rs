@@ -1,30 +1,30 @@
-//! How much of memory one request may take (document 2 section 8, "Memory per request").
+//! Limits on the memory of one prompt.
 
 use ars_wire::memory::MemoryRecord;
 
 use super::block::bullet;
 
-/// Characters that count as a token (state-worker supplement section 12).
+/// Characters per token.
 const CHARS_PER_TOKEN: usize = 4;
 
-/// The most that is shown.
+/// Limits of one prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
-    /// Records.
+    /// Maximum records.
     pub limit: usize,
-    /// What their bullets may cost together, in tokens.
+    /// Maximum tokens of all lines.
     pub max_tokens: usize,
 }
 
 impl Default for Budget {
-    /// That of document 2 section 2.2.
+    /// Returns the limits of an installation that configures none.
     fn default() -> Self {
         Self { limit: 8, max_tokens: 800 }
     }
 }
 
-/// The first records that the budget holds. The first of all is kept whatever it costs, so that what fits best is never
-/// lost to its length; what follows one that does not fit is left out, however short.
+/// Returns the leading records that fit the budget. The first record is always kept, so that the best match is never
+/// lost because of its length. Records after one that does not fit are dropped, however short.
 pub fn within(mut records: Vec<MemoryRecord>, budget: Budget) -> Vec<MemoryRecord> {
     let mut cost = 0_usize;
     let mut fits = |(index, record): (usize, &MemoryRecord)| {
@@ -52,12 +52,12 @@ mod tests {
     }
 
     #[test]
-    fn a_bullet_costs_a_token_for_every_four_characters_begun() {
+    fn cost_rounds_up_per_four_characters() {
         assert_eq!(["", "abcd", "abcde", "éééé", "🦀🦀🦀🦀🦀"].map(tokens), [0, 1, 2, 1, 2]);
     }
 
     #[test]
-    fn the_limit_and_the_cost_each_end_the_list() {
+    fn either_limit_ends_the_list() {
         let all = records(&["aaaa", "bbbb", "cccc"]);
         let one = tokens(&bullet(&all[0]));
         let kept = |limit, max_tokens| within(all.clone(), Budget { limit, max_tokens }).len();
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_is_kept_whatever_it_costs_and_nothing_after_it_slips_by() {
+    fn first_record_is_always_kept() {
         let all = records(&["short", &"long ".repeat(700), "tiny"]);
         assert_eq!(within(all.clone(), Budget { limit: 8, max_tokens: 20 }).len(), 1);
         let long_first = vec![all[1].clone(), all[2].clone()];
@@ -75,7 +75,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_kept_is_a_beginning_that_costs_no_more_than_allowed(
+        fn kept_records_are_an_affordable_prefix(
             texts in prop::collection::vec("\\PC{0,80}", 0..20),
             limit in 0_usize..12,
             max_tokens in 0_usize..120,
@@ -88,7 +88,7 @@ mod tests {
             prop_assert!(kept.len() <= limit);
             prop_assert!(kept.len() <= 1 || cost(&kept) <= max_tokens);
             prop_assert!(limit == 0 || all.is_empty() || !kept.is_empty());
-            // It ends for a reason.
+            // One of the limits ended the list.
             if let Some(next) = all.get(kept.len()) {
                 prop_assert!(kept.len() == limit || cost(&kept) + tokens(&bullet(next)) > max_tokens);
             }

@@ -1,7 +1,6 @@
-//! From the records of several scopes to the block of a system prompt (state-worker supplement section 12, rows "read"
-//! and "block").
+//! From the records of several scopes to the block of a system prompt (docs/reference/memory.md#in-a-run).
 //!
-//! In order: [`union()`], [`within`], [`block()`]. Not here: asking the stores, and removing secrets (the bot's).
+//! In order: [`union()`], [`within`], [`block()`]. Not here: requests to the stores, and redaction.
 
 mod block;
 mod budget;

@@ -1,4 +1,4 @@
-//! The records of several scopes, ranked as one list.
+//! Ranks the records of several scopes as one list.
 
 use std::cmp::Ordering;
 
@@ -7,8 +7,8 @@ use ars_wire::memory::MemoryRecord;
 
 use crate::Query;
 
-/// Ranks what the scopes gave, best first; of equal scores the earlier scope's record stays first, and within a scope
-/// the one its store put first. What the query does not match is left out.
+/// Ranks the records, best first. Of equal scores the earlier scope's record comes first, and within a scope the order
+/// of its store holds. Records that do not match the query are dropped.
 pub fn union(
     of_scopes: impl IntoIterator<Item = Vec<MemoryRecord>>,
     query: &Query,
@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn a_better_match_of_a_later_scope_comes_first() {
+    fn better_match_of_later_scope_wins() {
         let org = vec![used(record("org:acme", 0, "deploys are slow"), NOW)];
         let user = vec![used(record("user:ann", 0, "deploys run on friday"), NOW)];
         let ranked = union([org, user], &Query::new("deploys friday"), NOW);
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_scores_keep_the_order_of_scopes_and_of_their_stores() {
+    fn equal_scores_keep_scope_order() {
         let of = |scope: &str| (0..3).map(|n| used(record(scope, n, "ci"), NOW)).collect::<Vec<_>>();
         let ranked = union([of("org:acme"), of("repo:a/b"), of("user:ann")], &Query::new("ci"), NOW);
         let expected: Vec<_> = ["org:acme", "repo:a/b", "user:ann"]
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn recency_is_of_the_last_use_and_else_of_the_making() {
+    fn recency_counts_from_last_use() {
         let old = MemoryRecord { created_at: NOW - 4 * WEEK, ..record("org:acme", 0, "ci") };
         let made = MemoryRecord { created_at: NOW - WEEK, ..record("org:acme", 1, "ci") };
         let again = used(MemoryRecord { created_at: NOW - 4 * WEEK, ..record("org:acme", 2, "ci") }, NOW);
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn keywords_count_and_what_does_not_match_is_left_out() {
+    fn unmatched_records_are_dropped() {
         let keyworded = MemoryRecord { keywords: vec!["lint".into()], ..record("org:acme", 0, "clippy") };
         let other = record("org:acme", 1, "of something else");
         assert_eq!(ids(&union([vec![other, keyworded]], &Query::new("lint"), NOW)), ["mem:org:acme:0"]);

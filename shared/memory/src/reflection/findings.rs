@@ -1,50 +1,50 @@
-//! What a model found worth remembering, read from its answer (state-worker supplement section 12, row "output").
+//! Findings of a reflection, parsed from the model's answer.
 //!
-//! The answer is untrusted: what breaks a rule is left out, and what is no envelope at all is nothing.
+//! The answer is untrusted: invalid parts are dropped, and without an envelope the answer is `None`.
 
 use ars_wire::memory::MemoryRecord;
 use serde_json::{Map, Value as Json};
 
 use crate::{Scope, candidate, normalize};
 
-/// Facts that are kept of one answer.
+/// Maximum facts of an answer.
 const MAX_FACTS: usize = 5;
-/// Keywords of a fact.
+/// Maximum keywords of a fact.
 const MAX_KEYWORDS: usize = 10;
-/// The least and the most confidence of a fact.
+/// Valid confidence of a fact.
 const CONFIDENCE: std::ops::RangeInclusive<f64> = 0.6..=1.0;
-/// Bytes of an answer that are looked at: far more than the call's output limit lets a model say.
+/// Maximum bytes of an answer that are parsed: far more than the call's output limit allows.
 const MAX_ANSWER_BYTES: usize = 1 << 20;
 
-/// What is worth remembering; perhaps nothing.
+/// Parsed findings; may be empty.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Findings {
-    /// What holds.
+    /// Facts.
     pub facts: Vec<Fact>,
-    /// What the conversation came to.
+    /// Summary of the conversation.
     pub summary: Option<String>,
 }
 
-/// Something that holds.
+/// One fact.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fact {
-    /// What.
+    /// Text.
     pub text: String,
-    /// From 0.6 to 1.
+    /// Confidence from 0.6 to 1.
     pub confidence: f64,
-    /// What it is found by; perhaps nothing but its text.
+    /// Keywords; may be empty.
     pub keywords: Vec<String>,
-    /// For whom.
+    /// Audience.
     pub audience: Scope,
-    /// The id of the shown record that it takes the place of.
+    /// Id of the shown record that it replaces.
     pub supersedes: Option<String>,
 }
 
 impl Findings {
-    /// Reads an answer. `shown` are the records that it may replace; `clean` removes secrets and control sequences,
-    /// from each text as a whole. `None` when it is no JSON object, or its `facts` are no array.
+    /// Parses an answer. `shown` are the records that facts may replace; `clean` removes secrets and control sequences
+    /// from each text. Returns `None` if it is not a JSON object or `facts` is not an array.
     pub fn read(answer: &str, shown: &[MemoryRecord], clean: impl Fn(&str) -> String) -> Option<Self> {
-        let answer = unfenced(answer);
+        let answer = without_code_block(answer);
         if answer.len() > MAX_ANSWER_BYTES {
             return None;
         }
@@ -65,7 +65,7 @@ fn read_fact(fact: &Json, shown: &[MemoryRecord], clean: &impl Fn(&str) -> Strin
     Some(Fact { text, confidence, keywords: keywords(fact.get("keywords"), clean), audience, supersedes })
 }
 
-/// A text that the store takes, without its margins.
+/// Returns the trimmed text if the store accepts it.
 fn storable(text: &Json, clean: &impl Fn(&str) -> String) -> Option<String> {
     let text = clean(text.as_str()?);
     let text = text.trim();
@@ -73,11 +73,11 @@ fn storable(text: &Json, clean: &impl Fn(&str) -> String) -> Option<String> {
     is_storable.then(|| text.to_owned())
 }
 
-/// The keywords that the store takes, in lower case, each once.
+/// Returns the distinct lower-case keywords that the store accepts.
 fn keywords(keywords: Option<&Json>, clean: &impl Fn(&str) -> String) -> Vec<String> {
     let mut kept: Vec<String> = Vec::new();
     for keyword in keywords.and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str) {
-        // Cleaned twice: in lower case a secret may no longer be known, and what was none may have become one.
+        // Cleaned twice: lower-casing may hide a secret from the redactor, or turn text into one.
         let keyword = clean(&normalize(&clean(keyword)));
         let is_short = keyword.chars().nth(candidate::MAX_KEYWORD_CHARS).is_none();
         if is_short && !keyword.is_empty() && !kept.contains(&keyword) {
@@ -90,8 +90,8 @@ fn keywords(keywords: Option<&Json>, clean: &impl Fn(&str) -> String) -> Vec<Str
     kept
 }
 
-/// The answer without the code fence that models like to put around all of it.
-fn unfenced(answer: &str) -> &str {
+/// Returns the answer without the Markdown code block that models like to put around it.
+fn without_code_block(answer: &str) -> &str {
     let answer = answer.trim();
     let inside = answer.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
     inside.map_or(answer, |inside| inside.strip_prefix("json").unwrap_or(inside).trim())

@@ -1,4 +1,4 @@
-//! Answers of models, friendly and not.
+//! Tests of answers, well-formed and hostile.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -11,7 +11,7 @@ fn read(answer: &str) -> Option<Findings> {
     Findings::read(answer, &shown, str::to_owned)
 }
 
-/// The one fact of an envelope with this entry.
+/// Returns the fact of an envelope with one entry.
 fn fact(entry: &Json) -> Option<Fact> {
     let mut facts = read(&json!({ "facts": [entry] }).to_string()).unwrap().facts;
     assert!(facts.len() <= 1);
@@ -25,7 +25,7 @@ fn with(field: &str, value: Json) -> Option<Fact> {
 }
 
 #[test]
-fn a_whole_answer_is_read() {
+fn complete_answer_is_parsed() {
     let answer = json!({
         "facts": [{
             "text": " CI runs hourly\n", "confidence": 0.9, "keywords": ["CI", "Hourly"], "audience": "repo",
@@ -48,7 +48,7 @@ fn a_whole_answer_is_read() {
 }
 
 #[test]
-fn what_is_no_envelope_is_nothing() {
+fn answer_without_envelope_is_none() {
     for answer in [
         "",
         "I would remember that CI runs nightly.",
@@ -71,7 +71,7 @@ fn what_is_no_envelope_is_nothing() {
 }
 
 #[test]
-fn nesting_without_end_and_answers_without_end_are_nothing() {
+fn endless_answers_are_none() {
     let deep = format!("{{\"facts\": [{}1{}]}}", "[".repeat(20_000), "]".repeat(20_000));
     assert_eq!(read(&deep), None);
     let junk = json!({ "facts": [[[{"text": {"text": ["x"]}, "confidence": [1]}]], 7, null, true, "x"] });
@@ -81,14 +81,14 @@ fn nesting_without_end_and_answers_without_end_are_nothing() {
 }
 
 #[test]
-fn of_ten_thousand_facts_the_first_five_sound_ones_are_kept() {
+fn first_five_valid_facts_are_kept() {
     let many: Vec<_> = (0..10_000).map(|n| json!({ "text": n.to_string(), "confidence": n % 2 })).collect();
     let facts = read(&json!({ "facts": many }).to_string()).unwrap().facts;
     assert_eq!(facts.iter().map(|fact| fact.text.as_str()).collect::<Vec<_>>(), ["1", "3", "5", "7", "9"]);
 }
 
 #[test]
-fn a_confidence_out_of_bounds_drops_the_fact() {
+fn confidence_out_of_bounds_drops_the_fact() {
     for confidence in [json!(0.6), json!(1), json!(1.0), json!(0.75)] {
         assert_eq!(with("confidence", confidence.clone()).map(|fact| fact.confidence), confidence.as_f64());
     }
@@ -108,7 +108,7 @@ fn a_confidence_out_of_bounds_drops_the_fact() {
 }
 
 #[test]
-fn a_text_that_the_store_would_refuse_drops_the_fact() {
+fn unacceptable_text_drops_the_fact() {
     for text in [json!(""), json!(" \n"), json!(null), json!(1), json!(["x"]), json!("é".repeat(4001))] {
         assert_eq!(with("text", text), None);
     }
@@ -120,7 +120,7 @@ fn a_text_that_the_store_would_refuse_drops_the_fact() {
 }
 
 #[test]
-fn an_audience_that_is_none_is_everybody() {
+fn unknown_audience_is_org() {
     for (audience, scope) in [("user", Scope::User), ("repo", Scope::Repo), ("channel", Scope::Channel)] {
         assert_eq!(with("audience", json!(audience)).unwrap().audience, scope);
     }
@@ -131,7 +131,7 @@ fn an_audience_that_is_none_is_everybody() {
 }
 
 #[test]
-fn only_a_record_that_was_shown_can_be_replaced() {
+fn only_shown_records_are_superseded() {
     assert_eq!(
         with("supersedes", json!("mem:user:ann:7")).unwrap().supersedes,
         Some("mem:user:ann:7".into())
@@ -152,7 +152,7 @@ fn only_a_record_that_was_shown_can_be_replaced() {
 }
 
 #[test]
-fn keywords_are_lower_case_distinct_and_few() {
+fn keywords_are_normalized_and_bounded() {
     let keywords = |value: Json| with("keywords", value).unwrap().keywords;
     assert_eq!(keywords(json!(["CI", "ci", " Ci ", "a  B", 7, null, "", ["x"]])), ["ci", "a b"]);
     let many: Vec<_> = (0..30).map(|n| n.to_string()).collect();
@@ -164,7 +164,7 @@ fn keywords_are_lower_case_distinct_and_few() {
 }
 
 #[test]
-fn every_text_is_cleaned_before_anything_else_is_done_with_it() {
+fn texts_are_cleaned_first() {
     let answer = json!({
         "facts": [
             { "text": "token Ab\u{1}c", "confidence": 1, "keywords": ["Ab\u{1}c", "XYZ", "ci"] },
@@ -216,7 +216,7 @@ fn any_json() -> impl Strategy<Value = Json> {
 
 proptest! {
     #[test]
-    fn whatever_is_answered_what_is_read_is_within_every_limit(facts in any_json(), summary in any_json()) {
+    fn any_answer_stays_within_limits(facts in any_json(), summary in any_json()) {
         if let Some(findings) = read(&json!({ "facts": facts, "summary": summary }).to_string()) {
             prop_assert!(findings.facts.len() <= MAX_FACTS);
             for fact in findings.facts {

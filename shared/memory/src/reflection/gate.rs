@@ -1,23 +1,23 @@
-//! Which runs are reflected on.
+//! Decides which runs are reflected on.
 
-/// Calls of tools that make a run worth it.
+/// Tool calls from which a run is reflected on.
 const MIN_TOOL_CALLS: u32 = 1;
-/// Earlier turns that make a run without such calls worth it.
+/// Earlier turns from which a run without such calls is reflected on.
 const MIN_PRIOR_TURNS: usize = 4;
 
-/// A run that is over.
+/// An ended run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ended {
-    /// Calls of tools in it.
+    /// Number of tool calls.
     pub tool_calls: u32,
-    /// Turns of its conversation before it.
+    /// Number of earlier turns of the thread.
     pub prior_turns: usize,
-    /// It was a review, which ends in a verdict and teaches nothing that outlasts the change.
+    /// It was a review: its findings do not outlast the change.
     pub is_review: bool,
 }
 
 impl Ended {
-    /// Whether there may be something to remember.
+    /// Returns whether the run is reflected on.
     pub fn is_worth_reflecting(self) -> bool {
         !self.is_review && (self.tool_calls >= MIN_TOOL_CALLS || self.prior_turns >= MIN_PRIOR_TURNS)
     }
@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tool_call_or_four_earlier_turns_are_enough_and_a_review_never_is() {
+    fn gate_needs_a_call_or_four_turns() {
         for (tool_calls, prior_turns, is_review, expected) in [
             (0, 0, false, false),
             (0, 3, false, false),

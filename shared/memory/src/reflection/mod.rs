@@ -1,10 +1,8 @@
-//! What a finished run leaves in memory (document 2 section 2.2, state-worker supplement section 12, rows "reflection"
-//! to "origin gate").
+//! Reflection: extracts records from an ended run (docs/reference/memory.md#in-a-run).
 //!
-//! In order: [`Ended::is_worth_reflecting`], [`request`] for a model, [`Findings::read`] of what it answers,
-//! [`Findings::without_restated`], [`place()`]. Whatever the model answers, what comes out is within the store's limits,
-//! within the scopes the run had, and replaces nothing that the model was not shown. Not here: the call and the writes
-//! (the bot's).
+//! In order: [`Ended::is_worth_reflecting`], [`request`] for a model, [`Findings::read`] of its answer,
+//! [`Findings::without_restated`], [`place()`]. For any answer, the result stays within the store's limits and the
+//! run's scopes, and replaces only records that the model was shown. Not here: the call and the writes.
 
 mod findings;
 mod gate;
@@ -15,4 +13,4 @@ mod restated;
 pub use findings::{Fact, Findings};
 pub use gate::Ended;
 pub use place::{Batch, Origin, place};
-pub use prompt::{MAX_SHOWN, Said, Speaker, request, system};
+pub use prompt::{MAX_SHOWN, Speaker, Utterance, request, system};

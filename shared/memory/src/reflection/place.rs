@@ -1,4 +1,4 @@
-//! Which scope each finding goes to (state-worker supplement section 12, rows "output" and "origin gate").
+//! Assigns each finding to a scope.
 
 use ars_types::{StoreKey, Visibility};
 use ars_wire::memory::{Candidate, Kind, MemoryRecord};
@@ -6,36 +6,36 @@ use ars_wire::memory::{Candidate, Kind, MemoryRecord};
 use super::{Fact, Findings};
 use crate::{Scope, Scopes, candidate};
 
-/// Where findings come from.
+/// Origin of findings.
 #[derive(Debug, Clone, Copy)]
 pub struct Origin<'a> {
-    /// The scopes of the run, those alone that it may read and write.
+    /// Scopes that the run may read and write.
     pub scopes: Scopes<'a>,
-    /// Who may see its channel.
+    /// Visibility of its channel.
     pub visibility: Visibility,
-    /// Its thread.
+    /// Thread.
     pub thread_key: &'a str,
-    /// Its id.
+    /// Run id.
     pub run_id: &'a str,
 }
 
-/// What one scope is to take in; never empty.
+/// Candidates for one scope; never empty.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Batch {
-    /// The scope's key.
+    /// Key of the scope.
     pub scope: StoreKey,
-    /// In the order they were found.
+    /// Candidates in their order of discovery.
     pub candidates: Vec<Candidate>,
 }
 
-/// Where a finding goes.
+/// Destination of a finding.
 struct Place {
     scope: StoreKey,
-    /// It was to go to everybody, and may not.
+    /// It was meant for `org`, which its origin does not permit.
     is_narrowed: bool,
 }
 
-/// Sorts findings by scope. `shown` are the records that facts may replace. What has no scope is left out.
+/// Groups findings by scope. `shown` are the records that facts may replace. Findings without a scope are dropped.
 pub fn place(findings: Findings, shown: &[MemoryRecord], origin: &Origin<'_>) -> Vec<Batch> {
     let mut batches: Vec<Batch> = Vec::new();
     let mut add =
@@ -48,16 +48,16 @@ pub fn place(findings: Findings, shown: &[MemoryRecord], origin: &Origin<'_>) ->
         let replaced = shown.iter().find(|record| Some(&record.id) == fact.supersedes.as_ref());
         let audience =
             replaced.and_then(|record| Scope::of(record.scope_key.as_str())).unwrap_or(fact.audience);
-        // Of what a fact was meant for and where it goes, the narrower one.
+        // The narrower of the fact's audience and its destination.
         let of_fact = if width(audience) < width(fact.audience) { audience } else { fact.audience };
         narrowest = narrowest.filter(|known| width(*known) < width(of_fact)).or(Some(of_fact));
         let Some(Place { scope, is_narrowed }) = origin.place(audience) else { continue };
-        // What a fact may replace is in the scope it goes to, or it replaces nothing.
+        // A fact replaces only a record of the same scope.
         let may_replace = !is_narrowed && replaced.is_some_and(|record| record.scope_key == scope);
         fact.supersedes = fact.supersedes.filter(|_| may_replace);
         add(scope, origin.fact(fact));
     }
-    // A conversation without a fact is told to nobody but whoever had it.
+    // Without facts, the summary is visible to the user only.
     let audience = narrowest.unwrap_or(Scope::User);
     if let Some(summary) = findings.summary
         && let Some(Place { scope, .. }) = origin.place(audience)
@@ -67,7 +67,7 @@ pub fn place(findings: Findings, shown: &[MemoryRecord], origin: &Origin<'_>) ->
     batches
 }
 
-/// How many a scope tells, the fewest first.
+/// Orders scopes by the size of their audience, the smallest first.
 const fn width(scope: Scope) -> u8 {
     match scope {
         Scope::User => 0,

@@ -1,4 +1,4 @@
-//! Which scope a finding goes to, and which it never reaches.
+//! Tests of the scopes that findings reach, and of those they never reach.
 
 use proptest::prelude::*;
 
@@ -27,7 +27,7 @@ fn shown() -> Vec<MemoryRecord> {
     vec![record("org:acme", 0, "old"), record("user:ann", 3, "older")]
 }
 
-/// `<scope key>: <text>` of each candidate, and what it replaces.
+/// Returns `<scope key>: <text>` and the replaced record of each candidate.
 fn placed(facts: Vec<Fact>, summary: Option<&str>, origin: &Origin<'_>) -> Vec<String> {
     let findings = Findings { facts, summary: summary.map(Into::into) };
     let batches = place(findings, &shown(), origin);
@@ -42,7 +42,7 @@ fn placed(facts: Vec<Fact>, summary: Option<&str>, origin: &Origin<'_>) -> Vec<S
 }
 
 #[test]
-fn a_fact_goes_to_its_audience_with_where_it_comes_from() {
+fn fact_goes_to_its_audience() {
     let facts = vec![
         fact("a", Scope::User, None),
         fact("b", Scope::Repo, None),
@@ -79,7 +79,7 @@ fn a_fact_goes_to_its_audience_with_where_it_comes_from() {
 }
 
 #[test]
-fn a_scope_that_is_missing_is_everybodys() {
+fn missing_scope_falls_back_to_org() {
     let few = Scopes { organization: Some("acme"), ..Scopes::default() };
     for audience in Scope::ALL {
         assert_eq!(
@@ -94,7 +94,7 @@ fn a_scope_that_is_missing_is_everybodys() {
 }
 
 #[test]
-fn what_was_said_in_private_never_reaches_everybody() {
+fn private_facts_never_reach_org() {
     for (visibility, expected) in [
         (Visibility::Dm, "user:ann: a"),
         (Visibility::Private, "channel:C1: a"),
@@ -105,7 +105,7 @@ fn what_was_said_in_private_never_reaches_everybody() {
         let replacing = fact("a", Scope::Org, Some("mem:org:acme:0"));
         assert_eq!(placed(vec![replacing], None, &origin), [expected], "and replaces nothing");
     }
-    // A missing scope falls back to everybody, and so does not lead there either.
+    // A missing scope falls back to `org`, so a restricted origin does not reach it either.
     let without = Scopes { repository: None, ..ALL };
     let repo = || vec![fact("a", Scope::Repo, None)];
     assert_eq!(placed(repo(), None, &origin(without, Visibility::Dm)), ["user:ann: a"]);
@@ -120,7 +120,7 @@ fn what_was_said_in_private_never_reaches_everybody() {
 }
 
 #[test]
-fn a_fact_follows_the_record_that_it_replaces() {
+fn fact_follows_the_record_it_replaces() {
     let origin = origin(ALL, Visibility::Public);
     let facts = vec![
         fact("a", Scope::User, Some("mem:org:acme:0")),
@@ -132,14 +132,14 @@ fn a_fact_follows_the_record_that_it_replaces() {
 }
 
 #[test]
-fn a_record_of_somebody_elses_scope_is_never_replaced() {
+fn record_of_another_scope_stays() {
     let bob = Scopes { user: Some("bob"), ..ALL };
     let facts = vec![fact("a", Scope::Org, Some("mem:user:ann:3"))];
     assert_eq!(placed(facts, None, &origin(bob, Visibility::Public)), ["user:bob: a"]);
 }
 
 #[test]
-fn a_summary_goes_to_the_narrowest_audience_of_the_facts() {
+fn summary_goes_to_the_narrowest_audience() {
     let of = |audiences: &[Scope], visibility| {
         let facts = audiences.iter().map(|audience| fact("f", *audience, None)).collect();
         let placed = placed(facts, Some("s"), &origin(ALL, visibility));
@@ -154,7 +154,7 @@ fn a_summary_goes_to_the_narrowest_audience_of_the_facts() {
     assert_eq!(of(&[], public), "user:ann", "without a fact it is nobody else's");
     assert_eq!(of(&[Scope::Org], Visibility::Dm), "user:ann");
     assert_eq!(of(&[Scope::Org], Visibility::Unknown), "channel:C1");
-    // Meant for one person, though it replaces what everybody reads; and the other way around.
+    // Meant for one person while replacing a record of all, and the reverse.
     for (audience, replaced) in [(Scope::User, "mem:org:acme:0"), (Scope::Org, "mem:user:ann:3")] {
         let lines = placed(vec![fact("f", audience, Some(replaced))], Some("s"), &origin(ALL, public));
         assert!(lines.contains(&"user:ann: s".to_owned()), "{lines:?}");
@@ -162,7 +162,7 @@ fn a_summary_goes_to_the_narrowest_audience_of_the_facts() {
 }
 
 #[test]
-fn a_thread_key_too_long_for_the_store_is_cut() {
+fn long_thread_key_is_cut() {
     let key = "t".repeat(300);
     let origin = Origin { thread_key: &key, ..origin(ALL, Visibility::Public) };
     let findings = Findings { facts: vec![fact("a", Scope::Org, None)], summary: None };
@@ -171,7 +171,7 @@ fn a_thread_key_too_long_for_the_store_is_cut() {
 
 proptest! {
     #[test]
-    fn nothing_leaves_the_scopes_of_the_run_and_only_public_talk_reaches_everybody(
+    fn findings_stay_within_the_run_scopes(
         audiences in prop::collection::vec(prop::sample::select(Scope::ALL.to_vec()), 0..6),
         replaced in prop::option::of(prop::sample::select(vec!["mem:org:acme:0", "mem:user:ann:3", "mem:x:1"])),
         has in prop::array::uniform4(any::<bool>()),

@@ -1,7 +1,7 @@
-//! Keeping out what memory said already (state-worker supplement section 12).
+//! Removes findings that memory already contains.
 //!
-//! A note that was shown to a run comes up in its conversation, and so in what is found there. Written again it would
-//! stand for news; written to another scope it would tell everybody what was remembered for one person.
+//! A record that was shown to a run occurs in its conversation and then in its findings. Written again it would look
+//! new, and written to another scope it would disclose a personal record to a wider audience.
 
 use ars_wire::memory::MemoryRecord;
 
@@ -9,8 +9,8 @@ use super::Findings;
 use crate::normalize;
 
 impl Findings {
-    /// Without what one of these records says, as a whole or as a piece of it, in the same words and order. A fact may
-    /// say again what the record it takes the place of said.
+    /// Drops findings that one of these records contains in the same words and order. A fact may repeat the record that
+    /// it replaces.
     #[must_use]
     pub fn without_restated(mut self, known: &[MemoryRecord]) -> Self {
         let is_known = |text: &str, but: Option<&str>| {
@@ -23,7 +23,7 @@ impl Findings {
     }
 }
 
-/// The words of a text, each between two spaces; its letters and digits alone, in lower case.
+/// The words of a text, lower-case letters and digits only, each between two spaces.
 struct Words<'a> {
     text: &'a str,
     words: String,
@@ -41,7 +41,7 @@ impl<'a> Words<'a> {
 
     fn is_within(&self, other: &str) -> bool {
         if self.words == " " {
-            // Signs alone; every text would hold them.
+            // A text of symbols only would be contained in every text.
             return normalize(self.text) == normalize(other);
         }
         Words::of(other).words.contains(&self.words)
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_said_again_is_left_out_in_whatever_case_and_punctuation() {
+    fn restated_records_are_dropped() {
         for text in [
             "Ann prefers tabs, and short answers.",
             "ann PREFERS «tabs» and short\nanswers",
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_more_or_something_else_is_kept() {
+    fn new_content_is_kept() {
         for text in
             ["CI runs nightly at 2", "prefers spaces", "prefer tabs", "answers short and", "é", "🦀", "✅✅"]
         {
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fact_may_say_again_what_it_replaces_but_not_what_another_record_says() {
+    fn fact_may_restate_the_record_it_replaces() {
         assert!(kept("CI runs", Some("mem:org:acme:0")));
         assert!(!kept("Ann prefers tabs", Some("mem:org:acme:0")));
     }

@@ -1,4 +1,4 @@
-//! Hides one record for good: `{ ok, forgotten }` (state-worker supplement section 2.6).
+//! `/forget`: hides one record permanently.
 //!
 //! One statement, so it needs no transaction.
 
@@ -18,7 +18,7 @@ impl<S: Sql> MemoryStore<S> {
     pub(super) fn forget(&self, body: &str) -> Result<String, StoreFailure> {
         let body = parse_body(body)?;
         let scope_key = request::scope_key(&body)?;
-        // The grammar of keys is that of ids: 1 to 200 characters, none white space or of category C.
+        // Ids have the grammar of keys: 1 to 200 characters without white space and control characters.
         let id = body.get("id").and_then(Json::as_str).and_then(|id| StoreKey::parse(id).ok());
         let rule = "must be 1 to 200 characters without white space or control characters";
         let id = id.ok_or_else(|| Refusal::field("id", rule))?;

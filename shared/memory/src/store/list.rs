@@ -1,4 +1,4 @@
-//! Active records, newest first: `{ records }` (state-worker supplement section 2.6). Does not count as use.
+//! `/list`: returns active records, newest first, without counting a use.
 
 use ars_sql::{Sql, Value};
 use ars_store::{JsonListAnswer, StoreFailure, json::parse_body};
@@ -6,7 +6,7 @@ use ars_store::{JsonListAnswer, StoreFailure, json::parse_body};
 use super::{MemoryStore, NO_RECORDS, any_of, request, travelling};
 use crate::record_id;
 
-/// All of them.
+/// Selects all active records.
 const NEWEST: JsonListAnswer<'_> = JsonListAnswer {
     name: "records",
     rows: concat!(
@@ -17,7 +17,7 @@ const NEWEST: JsonListAnswer<'_> = JsonListAnswer {
     order: "n DESC",
 };
 
-/// Those that a query matches.
+/// Selects active records that match a query.
 const MATCHING: JsonListAnswer<'_> = JsonListAnswer {
     name: "records",
     rows: concat!(

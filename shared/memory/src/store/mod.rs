@@ -1,11 +1,11 @@
-//! The store of what is remembered in one scope, over the storage port (state-worker supplement section 2).
+//! The store of one scope over the storage port (docs/reference/memory.md#routes).
 //!
-//! - **Key:** the scope's. A database holds one scope: a full-text rank compares a record with all others.
-//! - **Tables:** those of `migrations/memory-scope`. Triggers keep the full-text index in step with the rows.
-//! - **Invariants:** a row is never deleted and its number never given again; what is not active is never found, listed
-//!   or taken for an equal; a write lands whole or not at all, and leaves at most its cap of active records.
+//! - **Key:** the scope's. A database holds one scope, because a full-text rank compares a record with all others.
+//! - **Tables:** those of `migrations/memory-scope`. Triggers update the full-text index with the rows.
+//! - **Invariants:** a row is never deleted and its number never reused; inactive records are never found, listed or
+//!   deduplicated against; a write is atomic and leaves at most its cap of active records.
 //!
-//! Not here: which scopes there are and who may read them.
+//! Not here: the set of scopes, and permissions on them.
 
 mod forget;
 mod list;
@@ -21,14 +21,14 @@ use ars_wire::state::MemoryVerb;
 
 pub use write::DEFAULT_CAP;
 
-/// The store's history, `migrations/memory-scope/`.
+/// Migrations of the store, `migrations/memory-scope/`.
 pub const MIGRATIONS: &[Migration] = &[Migration {
     name: "0001_records",
     sql: include_str!("../../../../migrations/memory-scope/0001_records.sql"),
 }];
 
-/// A row as it travels (section 2.3); `?1` is what ids begin with, `?2` the scope key. `record` is an object that is
-/// never empty. The fields that change are put before its own.
+/// A row as a record of the wire; `?1` is the prefix of ids, `?2` the scope key. `record` is an object that is never
+/// empty. The mutable fields are put before its own.
 macro_rules! travelling {
     () => {
         "'{\"id\":' || json_quote(?1 || n) || ',\"scopeKey\":' || json_quote(?2) || ',\"createdAt\":' || created_at \
@@ -38,7 +38,7 @@ macro_rules! travelling {
 }
 use travelling;
 
-/// What no query matches.
+/// Answer without records.
 const NO_RECORDS: &str = r#"{"records":[]}"#;
 
 /// Records of one scope on one SQLite database.
@@ -65,14 +65,14 @@ impl<S: Sql> Store<S> for MemoryStore<S> {
 }
 
 impl<S> MemoryStore<S> {
-    /// The database, for what else is kept in it.
+    /// Returns the database, which other tables share.
     pub fn sql(&self) -> &S {
         &self.sql
     }
 }
 
-/// The expression of the full-text index that finds any of these tokens. They are ASCII letters and digits, so a
-/// quoted one is nothing but itself.
+/// Returns the full-text expression that matches any of these tokens. They are ASCII letters and digits, so a quoted
+/// one contains no syntax.
 fn any_of(tokens: &[&str]) -> String {
     tokens.iter().map(|token| format!("\"{token}\"")).collect::<Vec<_>>().join(" OR ")
 }

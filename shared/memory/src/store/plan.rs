@@ -1,7 +1,7 @@
-//! What a batch of candidates comes to, decided before anything is written (state-worker supplement section 2.5).
+//! Plans the effect of a batch of candidates before it is written (docs/reference/memory.md#writing).
 //!
-//! Pure: what the store knows goes in, what it has to write comes out. Later candidates see what earlier ones did. Not
-//! here: eviction, which is about the whole scope (`write`).
+//! Pure: the known rows go in, the writes come out. Later candidates see the effect of earlier ones. Not here: eviction,
+//! which concerns the whole scope (`write`).
 
 use std::collections::BTreeSet;
 
@@ -9,33 +9,33 @@ use serde::Serialize;
 
 use crate::candidate::{Candidate, Record};
 
-/// What the store has that a batch may touch. All of it is active.
+/// Active records that a batch may touch.
 #[derive(Debug, Default)]
 pub(super) struct Known {
-    /// The next number.
+    /// Next number.
     pub(super) next: i64,
-    /// How many records there are.
+    /// Number of active records.
     pub(super) active: i64,
-    /// Of the text in this place, a record that says the same.
+    /// Index of a text and the number of a record with an equal text.
     pub(super) equal: Vec<(usize, i64)>,
-    /// Records that candidates name in `supersedes`.
+    /// Numbers of records that candidates name in `supersedes`.
     pub(super) named: Vec<i64>,
 }
 
-/// What to write, and what to answer.
+/// The writes of a batch and the counts of its answer.
 #[derive(Debug, Default)]
 pub(super) struct Plan<'a> {
     /// New rows, in order.
     pub(super) born: Vec<Born<'a>>,
-    /// Known records that were said again, once for each time.
+    /// Known records that were restated, once per restatement.
     pub(super) restated: Vec<i64>,
-    /// Known records that something takes the place of.
+    /// Known records that were superseded.
     pub(super) replaced: Vec<i64>,
-    /// Candidates that became a record.
+    /// Number of candidates that became a record.
     pub(super) inserted: i64,
-    /// Candidates that a record said already.
+    /// Number of candidates that equal an existing record.
     pub(super) deduped: i64,
-    /// Records that something took the place of.
+    /// Number of superseded records.
     pub(super) superseded: i64,
 }
 
@@ -46,24 +46,24 @@ pub(super) struct Born<'a> {
     pub(super) n: i64,
     pub(super) use_count: i64,
     pub(super) record: &'a Record<'a>,
-    /// What only an active row has; `None` for one that a later candidate took the place of.
+    /// Normalized text of an active row; `None` if a later candidate superseded it.
     pub(super) normalized: Option<&'a str>,
     pub(super) tokens: Option<String>,
 }
 
-/// A candidate, with its text's place among the distinct texts of the batch and the number it names.
+/// A candidate with the index of its text among the batch's distinct texts, and the number it names.
 #[derive(Debug)]
 pub(super) struct Item<'a> {
     pub(super) candidate: &'a Candidate<'a>,
     pub(super) text: usize,
-    /// `None` when it names nothing.
+    /// `None` if it supersedes no record.
     pub(super) target: Option<Target>,
 }
 
-/// What a candidate names in `supersedes`.
+/// Target of `supersedes`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Target {
-    /// A number of this scope, given or not.
+    /// A number of this scope, used or not.
     Here(i64),
     /// Anything else.
     Elsewhere,
@@ -80,9 +80,9 @@ pub(super) fn plan<'a>(items: &[Item<'a>], known: &Known) -> Plan<'a> {
 
 struct Planner<'a> {
     first: i64,
-    /// Of each distinct text, the active records that say it.
+    /// Active records with an equal text, per distinct text.
     equal: Vec<BTreeSet<i64>>,
-    /// Active records that were named, and new ones.
+    /// Active records that candidates name, and new ones.
     active: BTreeSet<i64>,
     plan: Plan<'a>,
 }
@@ -160,7 +160,7 @@ impl<'a> Planner<'a> {
         });
     }
 
-    /// The new row of a number.
+    /// Returns the new row with a number.
     fn born(&mut self, n: i64) -> Option<&mut Born<'a>> {
         let place = n.checked_sub(self.first).and_then(|place| usize::try_from(place).ok())?;
         self.plan.born.get_mut(place)
@@ -168,7 +168,7 @@ impl<'a> Planner<'a> {
 }
 
 impl Plan<'_> {
-    /// Active records there are once it is written.
+    /// Returns the number of active records after the write.
     pub(super) fn active_after(&self, known: &Known) -> i64 {
         known.active + self.inserted - self.superseded
     }

@@ -1,6 +1,6 @@
-//! Records that match a query, best first: `{ records }` (document 2 section 4.2, state-worker supplement section 2.4).
+//! `/retrieve`: returns records that match a query, best first.
 //!
-//! The full-text index proposes, [`Query`] decides. What is answered counts as used.
+//! The full-text index selects candidates, [`Query`] ranks them. Returned records count as used.
 
 use ars_sql::{Row, Sql, SqlError, Value};
 use ars_store::{JsonListAnswer, Refusal, StoreFailure, json::parse_body};
@@ -9,12 +9,12 @@ use ars_types::UnixMillis;
 use super::{MemoryStore, NO_RECORDS, any_of, request, travelling};
 use crate::{Query, record_id};
 
-/// Candidates that are looked at, at least (document 2 section 4.2).
+/// Minimum number of candidates that are scored.
 const MIN_CANDIDATES: i64 = 50;
-/// Candidates that are looked at for each record wanted (document 2 section 4.2).
+/// Candidates that are scored per requested record.
 const CANDIDATES_PER_RECORD: i64 = 5;
 
-/// The candidates, best rank first; of equal ranks the older one first. Only those that are looked at are read.
+/// Selects candidates by rank, of equal ranks the older first. Only scored rows are read.
 const CANDIDATES: &str = "SELECT n, coalesce(last_used_at, created_at), memory_records.tokens FROM \
     (SELECT rowid AS n, bm25(memory_index) AS score FROM memory_index WHERE memory_index MATCH ?1 \
     ORDER BY score, rowid LIMIT ?2) AS ranked CROSS JOIN memory_records USING (n) ORDER BY ranked.score, n";
@@ -23,7 +23,7 @@ const CANDIDATES: &str = "SELECT n, coalesce(last_used_at, created_at), memory_r
 const BUMP: &str = "UPDATE memory_records SET last_used_at = ?1, use_count = use_count + 1 \
     WHERE n IN (SELECT value FROM json_each(?2))";
 
-/// The records of a list, in its order.
+/// Selects the records of a list in its order.
 const CHOSEN: JsonListAnswer<'_> = JsonListAnswer {
     name: "records",
     rows: concat!(
@@ -52,7 +52,7 @@ impl<S: Sql> MemoryStore<S> {
         Ok(CHOSEN.answer(&self.sql, &[prefix, Value::from(scope_key), best])?)
     }
 
-    /// The numbers of the best records, best first.
+    /// Returns the numbers of the best records, best first.
     fn best(&self, query: &Query, limit: i64, now: UnixMillis) -> Result<Vec<i64>, SqlError> {
         if query.is_empty() {
             return Ok(Vec::new());
@@ -68,7 +68,7 @@ impl<S: Sql> MemoryStore<S> {
         let rows = self.sql.query(CANDIDATES, &params)?;
         let mut scored: Vec<_> =
             rows.into_iter().filter_map(|row| scored(row).transpose()).collect::<Result<_, _>>()?;
-        // Stable: of equal scores the better rank stays first.
+        // Stable: of equal scores the better rank comes first.
         scored.sort_by(|(_, a), (_, b)| b.total_cmp(a));
         Ok(scored.into_iter().take(limit as usize).map(|(n, _)| n).collect())
     }

@@ -1,7 +1,7 @@
-//! Takes in candidates: `{ ok, inserted, deduped, superseded, evicted }` (state-worker supplement section 2.5).
+//! `/write`: writes candidates.
 //!
-//! One transaction: what the batch may touch is read by one statement, [`plan`] decides, and a few statements write it,
-//! however long the batch is.
+//! One transaction: one statement reads the rows that the batch may touch, [`plan`] decides, and a fixed number of
+//! statements writes.
 
 use std::collections::BTreeMap;
 
@@ -19,12 +19,12 @@ use super::{
 };
 use crate::{candidate::Candidate, record_id};
 
-/// Active records that a scope keeps when the request does not say (document 2 section 2.2).
+/// Default limit of active records per scope.
 pub const DEFAULT_CAP: i64 = 500;
-/// Most that a request may ask for (section 2.1).
+/// Maximum limit that a request may set.
 const MAX_CAP: i64 = 10_000;
 
-/// What a batch with the texts `?1` and the numbers `?2` may touch: the fields of [`Known`].
+/// Reads the fields of [`Known`] for a batch with the texts `?1` and the numbers `?2`.
 const KNOWN: &str = "SELECT (SELECT coalesce(max(n), -1) + 1 FROM memory_records), \
     (SELECT count(*) FROM memory_records WHERE status = 'active'), \
     (SELECT json_group_array(json_array(wanted.key, n)) FROM json_each(?1) AS wanted \
@@ -32,7 +32,7 @@ const KNOWN: &str = "SELECT (SELECT coalesce(max(n), -1) + 1 FROM memory_records
     (SELECT json_group_array(n) FROM memory_records \
     WHERE n IN (SELECT value FROM json_each(?2)) AND status = 'active')";
 
-/// Counts a restatement of each record of a list, as often as it stands there.
+/// Counts a restatement for each occurrence in a list.
 const RESTATE: &str = "UPDATE memory_records \
     SET use_count = use_count + (SELECT count(*) FROM json_each(?1) WHERE value = n) \
     WHERE n IN (SELECT value FROM json_each(?1))";
@@ -44,7 +44,7 @@ const INSERT: &str = "INSERT INTO memory_records (n, status, created_at, use_cou
     SELECT value ->> 'n', iif(value ->> 'tokens' IS NULL, 'superseded', 'active'), ?2, value ->> 'useCount', \
     value -> 'record', value ->> 'normalized', value ->> 'tokens' FROM json_each(?1)";
 
-/// Takes so many from the index of stale ones, in its order.
+/// Evicts records in the order of the index of stale ones.
 const EVICT: &str = "UPDATE memory_records SET status = 'evicted', normalized = NULL, tokens = NULL WHERE n IN \
     (SELECT n FROM memory_records WHERE status = 'active' \
     ORDER BY coalesce(last_used_at, created_at), created_at, n LIMIT ?1)";
@@ -98,11 +98,11 @@ impl<S: Sql> MemoryStore<S> {
     }
 }
 
-/// A batch, as the store is asked about it.
+/// Parameters of the statement that reads known rows.
 struct Batch<'a> {
-    /// The distinct texts, normalized.
+    /// Distinct normalized texts.
     texts: Vec<&'a str>,
-    /// The numbers of this scope that candidates name.
+    /// Numbers of this scope that candidates name.
     numbers: Vec<i64>,
     items: Vec<Item<'a>>,
 }
@@ -133,7 +133,7 @@ fn cap(body: &Map<String, Json>) -> Result<i64, Refusal> {
     Ok(integer(body, "cap", 1..=MAX_CAP, rule)?.unwrap_or(DEFAULT_CAP))
 }
 
-/// A list as one parameter.
+/// Returns a list as one parameter.
 fn list<T: Serialize>(entries: &[T]) -> Result<Value, SqlError> {
     serde_json::to_string(entries).map(Value::from).map_err(|error| SqlError::Shape(error.to_string()))
 }

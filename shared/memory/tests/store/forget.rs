@@ -1,4 +1,4 @@
-//! `/forget` (state-worker supplement section 2.6).
+//! Tests of `/forget`.
 
 use ars_wire::state::MemoryVerb;
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::support::{NOW, candidate, id, ids, refusal, store};
 
 #[test]
-fn a_record_is_forgotten_once() {
+fn record_is_forgotten_once() {
     let store = store();
     store.write_texts(&["alpha", "beta"]);
     assert!(store.forget(&id(0)));
@@ -16,7 +16,7 @@ fn a_record_is_forgotten_once() {
 }
 
 #[test]
-fn an_id_that_names_no_active_record_of_this_scope_forgets_nothing() {
+fn unknown_id_forgets_no_record() {
     let store = store();
     store.write_texts(&["alpha"]);
     for other in
@@ -28,7 +28,7 @@ fn an_id_that_names_no_active_record_of_this_scope_forgets_nothing() {
 }
 
 #[test]
-fn what_is_said_again_after_it_was_forgotten_is_a_new_record() {
+fn restating_a_forgotten_text_inserts_it() {
     let store = store();
     store.write_texts(&["alpha"]);
     store.forget(&id(0));
@@ -38,7 +38,7 @@ fn what_is_said_again_after_it_was_forgotten_is_a_new_record() {
 }
 
 #[test]
-fn the_row_stays() {
+fn forgotten_row_stays() {
     let store = store();
     store.write_texts(&["alpha"]);
     store.forget(&id(0));
@@ -47,7 +47,7 @@ fn the_row_stays() {
 }
 
 #[test]
-fn a_broken_rule_names_the_id() {
+fn invalid_id_is_named() {
     let store = store();
     for body in [
         json!({}),

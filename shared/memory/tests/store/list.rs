@@ -1,4 +1,4 @@
-//! `/list` (state-worker supplement section 2.6).
+//! Tests of `/list`.
 
 use ars_wire::state::MemoryVerb;
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::support::{NOW, candidate, id, ids, refusal, store, texts, with};
 
 #[test]
-fn the_newest_come_first_and_the_limit_cuts_after_the_filter() {
+fn list_is_newest_first_and_limited() {
     let store = store();
     store.write_texts(&["alpha one", "beta two", "alpha three", "beta four"]);
     let listed = |body| texts(&store.list(body)).iter().map(ToString::to_string).collect::<Vec<_>>();
@@ -18,7 +18,7 @@ fn the_newest_come_first_and_the_limit_cuts_after_the_filter() {
 }
 
 #[test]
-fn a_query_without_tokens_lists_nothing() {
+fn query_without_tokens_lists_no_records() {
     let store = store();
     store.write_texts(&["alpha", "?!"]);
     for query in ["", "?!", "é"] {
@@ -34,7 +34,7 @@ fn keywords_are_searched_too() {
 }
 
 #[test]
-fn listing_is_no_use() {
+fn listing_counts_no_use() {
     let store = store();
     store.write_texts(&["alpha"]);
     for body in [json!({}), json!({ "query": "alpha" })] {
@@ -58,7 +58,7 @@ fn only_active_records_are_listed() {
 }
 
 #[test]
-fn a_broken_rule_names_its_field() {
+fn invalid_field_is_named() {
     let store = store();
     for (body, field) in [
         (json!({}), "limit"),
@@ -80,7 +80,7 @@ fn a_broken_rule_names_its_field() {
 }
 
 #[test]
-fn a_page_is_found_along_an_index_however_many_records_are_gone() {
+fn list_uses_the_index() {
     let store = store();
     let plan =
         "EXPLAIN QUERY PLAN SELECT n FROM memory_records WHERE status = 'active' ORDER BY n DESC LIMIT 5";

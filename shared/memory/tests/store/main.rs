@@ -1,4 +1,4 @@
-//! The memory store on real SQLite, natively: the same code and SQL as inside the Durable Object.
+//! The memory store on native SQLite: the same code and SQL as in the Durable Object.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! State-worker supplement sections 2.3 to 2.6, written out naively: a list of rows that every question goes through.
+//! A naive model of the store: a list of rows that every request scans.
 //!
 //! The oracle of the property tests. It shares no code with the store.
 
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::support::SCOPE;
 
-/// FTS5's constants for bm25.
+/// Constants of FTS5's bm25.
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
 
@@ -28,7 +28,7 @@ impl Row {
         self.candidate["text"].as_str().unwrap()
     }
 
-    /// Text, a space, keywords joined by spaces.
+    /// Returns the tokens of text and keywords.
     fn tokens(&self) -> Vec<String> {
         let keywords: Vec<_> = self.candidate["keywords"]
             .as_array()
@@ -49,7 +49,7 @@ impl Model {
         Self { rows: Vec::new() }
     }
 
-    /// The counts inserted, deduped, superseded, evicted.
+    /// Returns the counts inserted, deduped, superseded, evicted.
     pub fn write(&mut self, candidates: &[Value], cap: Option<i64>, now: i64) -> [i64; 4] {
         let [mut inserted, mut deduped, mut superseded, mut evicted] = [0; 4];
         for candidate in candidates {
@@ -152,7 +152,7 @@ impl Model {
         self.rows.len()
     }
 
-    /// Every distinct token of the active rows, in order.
+    /// Returns every distinct token of the active rows, in order.
     pub fn vocabulary(&self) -> Vec<String> {
         let mut all: Vec<_> = self.active().flat_map(|n| self.rows[n].tokens()).collect();
         all.sort();
@@ -178,7 +178,7 @@ impl Model {
         Value::Object(record)
     }
 
-    /// Active rows with any of the tokens, by bm25 as SQLite documents it, best first; equal ones by age.
+    /// Returns active rows with any of the tokens, by bm25 as SQLite documents it, best first, equal ones by age.
     fn ranked(&self, tokens: &[String]) -> Vec<usize> {
         let bodies: Vec<_> = self.active().map(|n| (n, self.rows[n].tokens())).collect();
         let rows = bodies.len() as f64;

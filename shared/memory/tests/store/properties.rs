@@ -1,4 +1,4 @@
-//! The store against the naive model, over random histories (state-worker supplement sections 2.3 to 2.6).
+//! The store compared with the naive model, over random histories.
 
 use ars_wire::state::MemoryVerb;
 use proptest::{collection::vec, option, prelude::*, sample::select};
@@ -9,7 +9,7 @@ use crate::{
     support::{NOW, SCOPE, Store, records, store, with},
 };
 
-/// Few enough that texts meet, strange enough that a tokenizer of another mind would differ.
+/// Few enough that texts collide, unusual enough that a different tokenizer would differ.
 const WORDS: [&str; 30] = [
     "deploy",
     "Deploy",
@@ -58,7 +58,7 @@ fn target() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Often one that was said before.
+/// Generates texts, many of them repeated.
 fn spoken() -> impl Strategy<Value = String> {
     let known = ["ci", " CI", "deploy  ci", "Deploy\tCI ", "a\u{0}b", "A\u{0}B"];
     let fresh = text(1..5).prop_filter("a text is not blank", |text| !text.trim().is_empty());
@@ -91,7 +91,7 @@ enum Op {
     Retrieve(String, usize),
     List(Option<String>, usize),
     Forget(String),
-    /// Clocks may be set back.
+    /// Moves the clock, possibly backwards.
     Wait(i64),
 }
 
@@ -116,7 +116,7 @@ fn listed(store: &Store, query: Option<&str>, limit: usize) -> Vec<Value> {
     records(store.ask(MemoryVerb::List, body, NOW).unwrap())
 }
 
-/// Whatever SQLite's tokenizer makes of the rows.
+/// Returns the tokens that SQLite's tokenizer produces from the rows.
 fn vocabulary(store: &Store) -> Vec<String> {
     store.rows("CREATE VIRTUAL TABLE IF NOT EXISTS vocabulary USING fts5vocab(memory_index, row)", &[]);
     let terms = store.rows("SELECT term FROM vocabulary ORDER BY term", &[]);
@@ -126,9 +126,9 @@ fn vocabulary(store: &Store) -> Vec<String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
-    /// Among others: what is answered matches, is ranked as specified, and is active; ids never recycle.
+    /// Returned records match, are ranked by score, and are active; ids are never reused.
     #[test]
-    fn every_history_is_answered_as_the_specification_says(ops in vec(op(), 1..30)) {
+    fn every_history_matches_the_model(ops in vec(op(), 1..30)) {
         let (store, mut model, mut now) = (store(), Model::new(), NOW);
         for op in ops {
             match op {
@@ -156,7 +156,7 @@ proptest! {
     }
 }
 
-/// A scope in which most queries match more rows than are looked at.
+/// Returns a scope in which most queries match more rows than are scored.
 fn crowd() -> (Store, Model) {
     let (store, mut model) = (store(), Model::new());
     for batch in 0..8_usize {
@@ -179,7 +179,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn of_a_crowd_the_best_by_rank_are_scored(queries in vec((text(1..8), 1..25_usize, 0..900_000_000_i64), 1..12)) {
+    fn best_ranked_candidates_are_scored(queries in vec((text(1..8), 1..25_usize, 0..900_000_000_i64), 1..12)) {
         let (store, mut model) = crowd();
         for (query, limit, after) in queries {
             let expected = model.retrieve(&query, limit, NOW + after);
@@ -188,7 +188,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_of_a_query_is_syntax(
+    fn query_text_is_never_syntax(
         queries in vec(prop_oneof![
             "[\\x00-\\x7f]{0,80}",
             "\\PC{0,80}",

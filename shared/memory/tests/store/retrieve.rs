@@ -1,4 +1,4 @@
-//! `/retrieve` (state-worker supplement sections 2.1, 2.3 and 2.4).
+//! Tests of `/retrieve`.
 
 use ars_wire::state::MemoryVerb;
 use serde_json::json;
@@ -8,7 +8,7 @@ use crate::support::{NOW, SCOPE, candidate, id, ids, refusal, store, texts, with
 const WEEK: i64 = 604_800_000;
 
 #[test]
-fn a_record_travels_whole_and_counts_as_used() {
+fn retrieved_record_counts_as_used() {
     let store = store();
     let whole = json!({
         "kind": "summary", "text": " Deploys \"run\"\n on Fridays\u{0} ", "keywords": ["CI time"],
@@ -32,7 +32,7 @@ fn a_record_travels_whole_and_counts_as_used() {
 }
 
 #[test]
-fn a_key_with_quotes_stays_within_its_text() {
+fn scope_key_with_quotes_is_escaped() {
     let store = store();
     let key = "user:\"x\"\\";
     let ask = |verb, body| store.ask(verb, with(json!({ "scopeKey": key }), body), NOW).unwrap();
@@ -45,7 +45,7 @@ fn a_key_with_quotes_stays_within_its_text() {
 }
 
 #[test]
-fn a_query_without_tokens_matches_nothing() {
+fn query_without_tokens_matches_no_records() {
     let store = store();
     store.write_texts(&["é ? \u{0}", "Lint first"]);
     for query in ["", " ", "?!*\"", "é", "\u{0}"] {
@@ -54,7 +54,7 @@ fn a_query_without_tokens_matches_nothing() {
 }
 
 #[test]
-fn whole_words_match_in_text_and_keywords_whatever_their_case() {
+fn whole_words_match_in_any_case() {
     let store = store();
     let tagged = with(candidate("Lint first"), json!({ "keywords": ["CI-time", "naïve"] }));
     store.write(&[tagged, candidate("Deploy on Fridays")]);
@@ -75,7 +75,7 @@ fn whole_words_match_in_text_and_keywords_whatever_their_case() {
 }
 
 #[test]
-fn text_of_a_query_is_never_syntax() {
+fn query_text_is_never_syntax() {
     let store = store();
     store.write_texts(&["near or not and", "tokens col", "alpha beta"]);
     for (query, found) in [
@@ -100,7 +100,7 @@ fn text_of_a_query_is_never_syntax() {
 }
 
 #[test]
-fn a_better_match_comes_first_and_of_equal_ones_the_one_used_last() {
+fn better_match_then_recency_comes_first() {
     let store = store();
     store.write_texts(&["alpha", "alpha beta"]);
     assert_eq!(texts(&store.retrieve_at("alpha beta", 1, NOW)), ["alpha beta"]);
@@ -110,11 +110,11 @@ fn a_better_match_comes_first_and_of_equal_ones_the_one_used_last() {
 }
 
 #[test]
-fn a_match_outweighs_recency_by_seven_to_three() {
+fn match_outweighs_recency() {
     let store = store();
     store.write_texts(&["alpha beta old"]);
     let later = NOW + 100 * WEEK;
-    // 0.35 + 0.3 against 0.7 + 0: the whole match is ahead, half a match with all of recency behind.
+    // 0.35 + 0.3 against 0.7 + 0: a complete match wins against half a match with full recency.
     store.write_at(json!({ "records": [candidate("alpha new")] }), later);
     assert_eq!(texts(&store.retrieve_at("alpha beta", 50, later)), ["alpha beta old", "alpha new"]);
     // 0.525 + 0.3 against 0.7 + 0.
@@ -125,7 +125,7 @@ fn a_match_outweighs_recency_by_seven_to_three() {
 }
 
 #[test]
-fn only_what_is_answered_counts_as_used() {
+fn only_returned_records_count_as_used() {
     let store = store();
     store.write_texts(&["alpha one", "alpha two", "alpha three"]);
     let first = store.retrieve_at("alpha two", 1, NOW + 1);
@@ -141,8 +141,8 @@ fn only_what_is_answered_counts_as_used() {
 }
 
 #[test]
-fn the_best_ranks_are_looked_at_five_for_each_record_wanted_and_at_least_50() {
-    // A long text has a worse rank than 50 short ones. Once it is looked at it comes first, being younger.
+fn five_candidates_per_record_are_scored() {
+    // A long text ranks behind 50 short ones. Once it is scored it comes first, because it is younger.
     let long = format!("alpha {}", "filler ".repeat(500));
     for (limit, is_looked_at) in [(1, false), (9, false), (10, false), (11, true), (50, true)] {
         let store = store();
@@ -155,7 +155,7 @@ fn the_best_ranks_are_looked_at_five_for_each_record_wanted_and_at_least_50() {
 }
 
 #[test]
-fn what_is_gone_is_not_found() {
+fn inactive_records_are_not_found() {
     let store = store();
     store.write_texts(&["alpha one", "alpha two", "alpha three"]);
     store.forget(&id(0));
@@ -169,7 +169,7 @@ fn what_is_gone_is_not_found() {
 }
 
 #[test]
-fn a_broken_rule_names_its_field_and_changes_nothing() {
+fn invalid_field_is_named_and_changes_no_record() {
     let store = store();
     store.write_texts(&["alpha"]);
     let good = json!({ "query": "alpha", "limit": 1 });
@@ -208,9 +208,9 @@ fn a_broken_rule_names_its_field_and_changes_nothing() {
 }
 
 #[test]
-fn the_largest_answer_is_whole() {
+fn largest_answer_is_complete() {
     let store = store();
-    // Every character is written with six: more than SQLite may join on the edge.
+    // Each character is escaped with six, which exceeds the length that SQLite may join in a Durable Object.
     let texts: Vec<_> = (0..50).map(|n| format!("alpha{n:02} word {}", "\u{1}".repeat(3980))).collect();
     let batches: Vec<Vec<_>> =
         texts.chunks(10).map(|texts| texts.iter().map(|text| candidate(text)).collect()).collect();

@@ -1,4 +1,4 @@
-//! The steps in `migrations/memory-scope` (migrations/README.md).
+//! Tests of the migrations in `migrations/memory-scope`.
 
 use ars_memory::{MIGRATIONS, MemoryStore};
 use ars_sql::{Migration, migrate};
@@ -10,12 +10,12 @@ use serde_json::json;
 use crate::support::{Store, texts};
 
 #[test]
-fn every_file_of_the_folder_is_a_step_and_all_add_up_to_the_schema() {
+fn migrations_produce_the_schema() {
     migrations::assert_matches_folder("memory-scope", MIGRATIONS);
 }
 
 #[test]
-fn a_newer_store_serves_an_older_binary() {
+fn newer_store_serves_an_older_binary() {
     let newer = NativeSql::in_memory().unwrap();
     let later = Migration {
         name: "9999_later",
@@ -38,7 +38,7 @@ fn reopening_a_store_keeps_its_records() {
 }
 
 #[test]
-fn the_index_can_be_built_anew_from_the_rows() {
+fn index_is_rebuilt_from_the_rows() {
     let store = crate::support::store();
     store.write_texts(&["alpha", "beta", "alpha beta"]);
     store.forget(&crate::support::id(0));

@@ -1,4 +1,4 @@
-//! A store in memory, and candidates to write into it.
+//! A store in memory, and candidates for it.
 
 use ars_memory::MemoryStore;
 use ars_sql::{Row, Sql, Value as Bound};
@@ -16,7 +16,7 @@ pub fn store() -> Store {
     Store(MemoryStore::open(NativeSql::in_memory().unwrap()).unwrap())
 }
 
-/// The least candidate that is accepted.
+/// Returns the smallest accepted candidate.
 pub fn candidate(text: &str) -> Value {
     json!({ "kind": "fact", "text": text, "sourceThreadKey": "t:C1:1" })
 }
@@ -25,7 +25,7 @@ pub fn superseding(text: &str, id: &str) -> Value {
     with(candidate(text), json!({ "supersedes": id }))
 }
 
-/// `base` with the fields of `changes` in place of its own.
+/// Returns `base` with the fields of `changes` replaced.
 pub fn with(mut base: Value, changes: Value) -> Value {
     let (Value::Object(base_map), Value::Object(changes)) = (&mut base, changes) else { panic!("objects") };
     base_map.extend(changes);
@@ -37,7 +37,7 @@ pub fn id(n: i64) -> String {
 }
 
 impl Store {
-    /// Asks with the scope's key put into the body.
+    /// Sends a request with the scope key in its body.
     pub fn ask(&self, verb: MemoryVerb, body: Value, now: i64) -> Result<Value, StoreFailure> {
         let body = with(json!({ "scopeKey": SCOPE }), body);
         self.0.answer(verb, &body.to_string(), now).map(|text| {
@@ -46,7 +46,7 @@ impl Store {
         })
     }
 
-    /// The counts inserted, deduped, superseded, evicted.
+    /// Returns the counts inserted, deduped, superseded, evicted.
     pub fn write_at(&self, body: Value, now: i64) -> [i64; 4] {
         let answer = self.ask(MemoryVerb::Write, body, now).unwrap();
         let count = |name: &str| answer[name].as_i64().unwrap();
@@ -86,7 +86,7 @@ impl Store {
         self.0.sql().query(sql, params).unwrap()
     }
 
-    /// Fails when the full-text index holds anything but the active rows.
+    /// Asserts that the full-text index holds exactly the active rows.
     pub fn assert_index_in_step(&self) {
         self.rows("INSERT INTO memory_index (memory_index, rank) VALUES ('integrity-check', 1)", &[]);
         let plain = "SELECT count(*) FROM memory_records \

@@ -1,11 +1,11 @@
-//! `/write` (state-worker supplement sections 2.2, 2.3 and 2.5).
+//! Tests of `/write`.
 
 use ars_wire::state::MemoryVerb;
 use serde_json::{Value, json};
 
 use crate::support::{NOW, Store, candidate, id, ids, refusal, store, superseding, texts, with};
 
-/// Ids and use counts, newest first.
+/// Returns ids and use counts, newest first.
 fn uses(store: &Store) -> Vec<(String, i64)> {
     let read =
         |record: &Value| (record["id"].as_str().unwrap().to_owned(), record["useCount"].as_i64().unwrap());
@@ -13,12 +13,12 @@ fn uses(store: &Store) -> Vec<(String, i64)> {
 }
 
 #[test]
-fn an_empty_batch_is_a_batch() {
+fn empty_batch_is_accepted() {
     assert_eq!(store().write(&[]), [0, 0, 0, 0]);
 }
 
 #[test]
-fn an_equal_text_counts_as_a_use_but_not_as_a_retrieval() {
+fn equal_text_counts_a_use() {
     let store = store();
     store.write_texts(&["CI runs  nightly"]);
     assert_eq!(
@@ -32,7 +32,7 @@ fn an_equal_text_counts_as_a_use_but_not_as_a_retrieval() {
 }
 
 #[test]
-fn texts_that_differ_only_behind_a_nul_are_different() {
+fn texts_differing_after_nul_are_distinct() {
     let store = store();
     assert_eq!(
         store.write(&[candidate("a\u{0}b"), candidate("a\u{0}c"), candidate("A\u{0}b")]),
@@ -43,7 +43,7 @@ fn texts_that_differ_only_behind_a_nul_are_different() {
 }
 
 #[test]
-fn an_equal_text_takes_no_number() {
+fn equal_text_consumes_no_number() {
     let store = store();
     let batch = ["alpha", "alpha", "beta"].map(candidate);
     assert_eq!(store.write(&batch), [2, 1, 0, 0]);
@@ -51,7 +51,7 @@ fn an_equal_text_takes_no_number() {
 }
 
 #[test]
-fn a_superseded_record_gives_its_place_to_the_new_one() {
+fn superseded_record_is_replaced() {
     let store = store();
     store.write_texts(&["CI runs nightly"]);
     assert_eq!(store.write(&[superseding("CI runs hourly", &id(0))]), [1, 0, 1, 0]);
@@ -62,7 +62,7 @@ fn a_superseded_record_gives_its_place_to_the_new_one() {
 }
 
 #[test]
-fn superseding_a_record_with_its_own_text_is_a_restatement() {
+fn superseding_with_equal_text_restates() {
     let store = store();
     store.write_texts(&["alpha"]);
     assert_eq!(store.write(&[superseding(" ALPHA", &id(0))]), [0, 1, 0, 0]);
@@ -70,12 +70,12 @@ fn superseding_a_record_with_its_own_text_is_a_restatement() {
 }
 
 #[test]
-fn superseding_is_not_swallowed_by_another_record_with_the_same_text() {
+fn superseding_ignores_other_equal_records() {
     let store = store();
     store.write_texts(&["alpha", "beta"]);
     assert_eq!(store.write(&[superseding("alpha", &id(1))]), [1, 0, 1, 0]);
     assert_eq!(texts(&store.list(json!({}))), ["alpha", "alpha"]);
-    // The one inserted first takes the bump, until it is gone.
+    // The older record is counted while it is active.
     store.write(&[candidate("alpha")]);
     assert_eq!(uses(&store), [(id(2), 0), (id(0), 1)]);
     assert_eq!(store.write(&[superseding("gamma", &id(0)), candidate("alpha")]), [1, 1, 1, 0]);
@@ -83,7 +83,7 @@ fn superseding_is_not_swallowed_by_another_record_with_the_same_text() {
 }
 
 #[test]
-fn superseding_what_is_not_there_inserts_whatever_else_says_it() {
+fn superseding_an_unknown_id_inserts() {
     let store = store();
     store.write_texts(&["alpha", "beta"]);
     store.forget(&id(1));
@@ -96,7 +96,7 @@ fn superseding_what_is_not_there_inserts_whatever_else_says_it() {
 }
 
 #[test]
-fn the_empty_text_supersedes_nothing() {
+fn empty_supersedes_is_ignored() {
     let store = store();
     store.write_texts(&["alpha"]);
     assert_eq!(store.write(&[superseding("alpha", ""), superseding("beta", "")]), [1, 1, 0, 0]);
@@ -122,7 +122,7 @@ fn later_candidates_see_earlier_ones() {
 }
 
 #[test]
-fn one_batch_has_one_time_of_birth() {
+fn batch_has_one_creation_time() {
     let store = store();
     let batch = ["a", "b"].map(candidate);
     store.write_at(json!({ "records": batch }), NOW + 3);
@@ -131,7 +131,7 @@ fn one_batch_has_one_time_of_birth() {
 }
 
 #[test]
-fn beyond_the_cap_the_stalest_go() {
+fn least_recently_used_records_are_evicted() {
     let store = store();
     for (at, text) in [(0, "one"), (1, "two"), (2, "three"), (3, "four")] {
         store.write_at(json!({ "records": [candidate(text)] }), NOW + at);
@@ -142,7 +142,7 @@ fn beyond_the_cap_the_stalest_go() {
     assert_eq!(add("five", 5), [1, 0, 0, 0]);
     assert_eq!(add("six", 4), [1, 0, 0, 2]);
     assert_eq!(texts(&store.list(json!({}))), ["six", "five", "four", "one"]);
-    // Even a batch that adds nothing leaves no more than its cap.
+    // An empty batch enforces its cap as well.
     assert_eq!(store.write_at(json!({ "records": [], "cap": 1 }), NOW + 4), [0, 0, 0, 3]);
     assert_eq!(texts(&store.list(json!({}))), ["one"]);
     store.assert_index_in_step();
@@ -150,7 +150,7 @@ fn beyond_the_cap_the_stalest_go() {
 }
 
 #[test]
-fn of_equally_stale_records_the_older_goes() {
+fn older_of_equally_stale_records_is_evicted() {
     let store = store();
     store.write_at(json!({ "records": [candidate("younger")] }), NOW + 5);
     store.write_at(json!({ "records": [candidate("older")] }), NOW);
@@ -160,7 +160,7 @@ fn of_equally_stale_records_the_older_goes() {
 }
 
 #[test]
-fn a_scope_keeps_500_records_unless_told_otherwise() {
+fn default_cap_is_500() {
     let store = store();
     for batch in 0..11 {
         let texts: Vec<_> = (0..50).map(|n| candidate(&format!("text {batch} {n}"))).collect();
@@ -174,7 +174,7 @@ fn a_scope_keeps_500_records_unless_told_otherwise() {
 }
 
 #[test]
-fn ids_are_never_given_twice() {
+fn ids_are_never_reused() {
     let store = store();
     store.write_texts(&["alpha", "beta"]);
     store.forget(&id(0));
@@ -188,7 +188,7 @@ fn ids_are_never_given_twice() {
 }
 
 #[test]
-fn a_batch_with_one_bad_candidate_leaves_nothing() {
+fn one_invalid_candidate_writes_no_record() {
     let store = store();
     store.write_texts(&["alpha"]);
     let batch =
@@ -202,7 +202,7 @@ fn a_batch_with_one_bad_candidate_leaves_nothing() {
 }
 
 #[test]
-fn a_batch_that_fails_midway_leaves_nothing() {
+fn failed_batch_is_rolled_back() {
     let store = store();
     store.write_texts(&["alpha", "beta"]);
     let broken = "CREATE TRIGGER broken BEFORE UPDATE OF status ON memory_records WHEN new.status = 'evicted' \
@@ -217,7 +217,7 @@ fn a_batch_that_fails_midway_leaves_nothing() {
 }
 
 #[test]
-fn a_broken_rule_names_its_field() {
+fn invalid_field_is_named() {
     let store = store();
     let read = |body: Value| refusal(store.ask(MemoryVerb::Write, body, NOW));
     for cap in [json!(0), json!(10_001), json!(1.5), json!("5"), json!(null)] {
@@ -233,9 +233,9 @@ fn a_broken_rule_names_its_field() {
 }
 
 #[test]
-fn the_largest_batch_is_taken() {
+fn largest_batch_is_accepted() {
     let store = store();
-    // A body of half a mebibyte: single letters become a keyword each, and some letters grow in lower case.
+    // A body of half a mebibyte: each single letter becomes a keyword, and some letters grow in lower case.
     let letters: Vec<_> = (0..50).map(|n| candidate(&format!("{n} {}", "a b c d ".repeat(499)))).collect();
     assert_eq!(store.write(&letters), [50, 0, 0, 0]);
     let growing: Vec<_> = (0..50).map(|n| candidate(&format!("{n} {}", "İ".repeat(3997)))).collect();

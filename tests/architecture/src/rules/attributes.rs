@@ -1,7 +1,7 @@
 //! Lints are expected with a reason, never allowed; no test is ignored.
 //!
-//! `expect` speaks up when it is no longer needed, `allow` stays for ever. Clippy says the same, but not about
-//! attributes inside macros or code it does not compile.
+//! An `expect` that is no longer needed is reported, an `allow` never is. Clippy checks the same, but not in attributes
+//! inside macros or in code that it does not compile.
 
 use syn::visit::Visit;
 use syn::{Attribute, spanned::Spanned};
@@ -9,7 +9,7 @@ use syn::{Attribute, spanned::Spanned};
 use crate::source::names;
 use crate::{Tree, Violation, at};
 
-/// Names `allow`, `expect` without a reason, and `ignore`.
+/// Reports `allow`, `expect` without a reason, and `ignore`.
 pub fn check(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for source in &tree.sources {
@@ -50,7 +50,7 @@ mod tests {
     use crate::tree::planted;
 
     #[test]
-    fn allowed_lints_unreasoned_expectations_and_ignored_tests_are_named() {
+    fn unreasoned_attributes_are_reported() {
         let text = "//! x\n#![allow(dead_code)]\n#[expect(dead_code)]\nfn a() {}\n#[test]\n#[ignore]\nfn b() {}\n\
             #[test]\n#[ignore = \"slow\"]\nfn c() {}\n#[cfg_attr(test, allow(dead_code))]\nfn d() {}\n\
             #[expect(dead_code, reason = \"x\")]\nfn fine() { struct allow; }\n";

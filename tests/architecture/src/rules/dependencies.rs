@@ -1,12 +1,12 @@
-//! Who may depend on whom: the table of docs/ARCHITECTURE.md, as code.
+//! The permitted dependencies between crates: the table of docs/ARCHITECTURE.md as code.
 //!
-//! A crate's folder decides what it may use. Crates that only tests use follow the same table, with the native
-//! storage adapter and the test kit added; a crate of tests may use anything but other crates of tests, except for
+//! A crate's folder decides which crates it may use. Dependencies of tests follow the same table, with the native
+//! storage adapter and the test kit added. A crate of tests may use anything except other crates of tests, apart from
 //! the one that runs Workers.
 
 use crate::{Graph, Member, Violation};
 
-/// What shared logic must do without, directly and through others: it runs on both platforms, and does no I/O.
+/// Crates that shared logic may not use, directly or indirectly: it runs on both platforms and does no I/O.
 const BANNED_IN_SHARED: [&str; 7] =
     ["worker", "wasm-bindgen", "js-sys", "tokio", "axum", "reqwest", "rusqlite"];
 /// For tests only.
@@ -17,9 +17,9 @@ const WORKERD: &str = "tests/workerd";
 const SQL_NATIVE: &str = "shared/sql-native";
 /// Vocabulary: everything may use it.
 const L0: &str = "shared/types";
-/// Contracts, each on its own.
+/// Contracts, independent of each other.
 const L1: [&str; 4] = ["shared/wire", "shared/events", "shared/auth", "shared/sql"];
-/// What the stores share, on top of the contracts it needs.
+/// Code common to the stores, on top of the contracts it needs.
 const STORE: &str = "shared/store";
 /// The ports of the bot.
 const PORTS: &str = "containers/bot/ports";
@@ -29,10 +29,10 @@ const TOOLS: &str = "containers/bot/tools";
 const CONTAINER: &str = "shared/container";
 /// Decisions about a proxied request. It lists the variables that reach a container.
 const PROXY: &str = "shared/proxy";
-/// What native crates may not bring into a Worker.
+/// Crate that native crates may not bring into a Worker.
 const WORKER_ONLY: &str = "worker";
 
-/// Names dependencies that point the wrong way.
+/// Reports dependencies in the wrong direction.
 pub fn check(graph: &Graph) -> Vec<Violation> {
     let mut found = Vec::new();
     for member in &graph.members {
@@ -83,15 +83,15 @@ fn may_use(from: &str, to: &str) -> bool {
         ["containers", "bot", "tools"] => to == PORTS || (is_logic(to) && to != SQL_NATIVE),
         ["containers", "bot", "core"] => [PORTS, TOOLS].contains(&to) || (is_logic(to) && to != SQL_NATIVE),
         ["containers", "bot", "app"] => to.starts_with("containers/bot/") || is_logic(to),
-        // It listens to facades: what the bot is made of is none of its business.
+        // It subscribes to facades and is independent of the bot's parts.
         ["containers", "bot", "telemetry"] => is_l0_or_l1(to),
-        // An adapter implements a port: it knows neither the life of a run nor its tools.
+        // An adapter implements a port: it depends neither on the life of a run nor on its tools.
         ["containers", "bot", "adapters"] => to == PORTS || is_logic(to),
         ["containers", "bot", _] => {
             ["containers/bot/core", PORTS, TOOLS].contains(&to) || (is_logic(to) && to != SQL_NATIVE)
         }
-        // It knows the service from outside; what it shares is vocabulary, such as the token map and the names of what a
-        // container is given.
+        // It uses the service from outside and shares vocabulary only, such as the token map and the names of a
+        // container's variables.
         ["xtask"] => to.starts_with("xtask/") || is_l0_or_l1(to) || to == PROXY,
         // Containers are started for the edge runtime.
         ["xtask", "engine"] => to == "xtask/workerd",
@@ -101,14 +101,14 @@ fn may_use(from: &str, to: &str) -> bool {
     }
 }
 
-/// What a crate's own tests may use besides.
+/// Returns whether a crate's own tests may use another crate.
 fn may_test_with(from: &str, to: &str) -> bool {
     match to {
         TESTKIT => true,
         SQL_NATIVE => from.starts_with("shared/") || from.starts_with("containers/"),
         // Retries and tools are tested on the real adapters.
         "containers/bot/core" | TOOLS => from == "containers/bot/adapters",
-        // A store is tested with the analyzer whose findings it keeps, and the like.
+        // A store, for example, is tested with the analyzer of the findings it stores.
         _ => from.starts_with("shared/") && is_logic(to) || from.starts_with("containers/") && is_logic(to),
     }
 }
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn each_wrong_direction_is_named() {
+    fn wrong_directions_are_reported() {
         let wrong = [
             ("shared/types", "shared/wire"),
             ("shared/wire", "shared/sql"),
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn the_right_directions_are_not() {
+    fn right_directions_are_accepted() {
         let right = [
             ("shared/wire", "shared/types"),
             ("shared/store", "shared/sql"),
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn the_test_kit_serves_tests_only() {
+    fn test_kit_is_for_tests_only() {
         let mut graph = planted(&[("containers/bot/http", &[]), ("shared/testkit", &[])]);
         graph.members[0].tests_use.insert("shared/testkit".into());
         assert!(check(&graph).is_empty());
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_platform_crate_in_shared_logic_is_named() {
+    fn platform_crate_in_shared_logic_is_reported() {
         assert_eq!(breaches("shared/agent", "tokio").len(), 1);
         assert_eq!(breaches("containers/bot/core", "worker").len(), 1);
         assert!(breaches("shared/sql-native", "rusqlite").is_empty());

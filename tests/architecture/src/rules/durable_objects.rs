@@ -1,14 +1,14 @@
-//! `#[durable_object]` stands only in deployables: the objects themselves are libraries (style.md rule 3).
+//! `#[durable_object]` occurs only in deployables: the objects themselves are libraries.
 
 use syn::spanned::Spanned;
 use syn::visit::Visit;
 
 use crate::{Tree, Violation, at};
 
-/// Where objects are instantiated: the Workers, and the one that exists for tests.
+/// Folders that may instantiate objects: the Workers, and the fixture for tests.
 const DEPLOYABLE: [&str; 2] = ["workers/", "tests/workerd/fixture/"];
 
-/// Names objects declared elsewhere.
+/// Reports objects declared elsewhere.
 pub fn check(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for source in &tree.sources {
@@ -39,7 +39,7 @@ mod tests {
     use crate::tree::planted;
 
     #[test]
-    fn an_object_declared_outside_a_worker_is_named() {
+    fn object_outside_a_worker_is_reported() {
         let text = "//! x\n#[worker::durable_object]\npub struct O;\n";
         let tree = planted(&[("durable-objects/o/src/lib.rs", text), ("workers/w/src/objects.rs", text)]);
         assert_eq!(check(&tree).len(), 1);

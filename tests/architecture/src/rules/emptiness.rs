@@ -1,14 +1,14 @@
-//! No crate is a promise: every one holds code.
+//! Every crate contains code.
 
 use syn::Item;
 
 use crate::{Graph, Source, Tree, Violation};
 
-/// Names crates without code.
+/// Reports crates without code.
 pub fn check(tree: &Tree, graph: &Graph) -> Vec<Violation> {
     let folders: Vec<_> = graph.members.iter().map(|member| format!("{}/", member.folder)).collect();
     let empty = folders.iter().filter(|folder| {
-        // A crate within a crate's folder (xtask/workerd) is not part of it.
+        // A crate inside another crate's folder (xtask/workerd) is not part of it.
         let inner: Vec<_> =
             folders.iter().filter(|other| other.len() > folder.len() && other.starts_with(*folder)).collect();
         let own = |source: &&Source| {
@@ -37,7 +37,7 @@ mod tests {
     use crate::tree::planted;
 
     #[test]
-    fn a_crate_of_declarations_without_code_is_named() {
+    fn crate_without_code_is_reported() {
         let tree = planted(&[
             ("a/src/main.rs", "//! x\nfn main() {}\n"),
             ("a/inner/src/lib.rs", "//! x\npub struct S;\n"),

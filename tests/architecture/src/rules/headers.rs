@@ -1,8 +1,8 @@
-//! Every Rust file opens with `//!`: what it is, what it is not, what it implements.
+//! Every Rust file opens with `//!`.
 
 use crate::{Tree, Violation, at};
 
-/// Names files that open with something else.
+/// Reports files that open with anything else.
 pub fn check(tree: &Tree) -> Vec<Violation> {
     let silent = tree.sources.iter().filter(|source| !source.first_line.starts_with("//! "));
     silent
@@ -16,7 +16,7 @@ mod tests {
     use crate::tree::planted;
 
     #[test]
-    fn a_file_without_a_header_is_named() {
+    fn file_without_a_header_is_reported() {
         let tree =
             planted(&[("a/src/lib.rs", "//! Says it.\n"), ("a/src/b.rs", "fn b() {}\n"), ("a/src/c.rs", "")]);
         let found = check(&tree);

@@ -1,8 +1,8 @@
-//! Nothing in the tree says where packages come from: that is the machine's own configuration.
+//! No file names the hosts of package registries, which are configuration of a machine.
 
 use crate::{Tree, Violation, at};
 
-/// Hosts of public registries. Put together here, so that this file does not name them either.
+/// Hosts of public registries, concatenated so that this file does not contain them.
 const REGISTRIES: [&str; 8] = [
     concat!("registry.", "npmjs.org"),
     concat!("registry.", "yarnpkg.com"),
@@ -13,10 +13,10 @@ const REGISTRIES: [&str; 8] = [
     concat!("deb.", "debian.org"),
     concat!("proxy.", "golang.org"),
 ];
-/// How Cargo's lockfile spells the default registry, whatever stands in for it.
+/// The default registry in Cargo's lockfile, which is the same on every machine.
 const CARGO_DEFAULT: &str = concat!("registry+https://github.com/rust-lang/", "crates.io-index");
 
-/// Names registry hosts, and any address at all in the files that package managers read.
+/// Reports registry hosts, and any address in the files that package managers read.
 pub fn check(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in &tree.files {
@@ -43,13 +43,13 @@ mod tests {
     use crate::tree::planted;
 
     #[test]
-    fn a_registry_host_is_named_wherever_it_stands() {
+    fn registry_host_is_reported() {
         let text = format!("see https://{}/x\n", REGISTRIES[0]);
         assert_eq!(check(&planted(&[("docs/a.md", &text)])).len(), 1);
     }
 
     #[test]
-    fn files_of_package_managers_hold_no_address_but_cargos_default() {
+    fn package_manager_files_contain_no_address() {
         let mirror = "\"resolved\": \"https://mirror.example/a.tgz\"\n";
         let cargo = format!("source = \"{CARGO_DEFAULT}\"\n");
         let tree = planted(&[

@@ -1,13 +1,13 @@
-//! Every crate takes its lints, and the versions of what it uses, from the root manifest.
+//! Every crate inherits its lints and the versions of its dependencies from the root manifest.
 
 use toml::{Table, Value};
 
 use crate::{Graph, Tree, Violation};
 
-/// The tables that name dependencies.
+/// Tables of dependencies.
 const DEPENDENCIES: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencies"];
 
-/// Names crates with lints or versions of their own.
+/// Reports crates with lints or versions of their own.
 pub fn check(tree: &Tree, graph: &Graph) -> Vec<Violation> {
     let mut found = Vec::new();
     for member in &graph.members {
@@ -50,7 +50,7 @@ mod tests {
     use crate::tree::planted;
 
     #[test]
-    fn own_lints_and_own_versions_are_named() {
+    fn own_lints_and_versions_are_reported() {
         let manifest = "[dependencies]\na.workspace = true\nb = \"1\"\n[target.'cfg(unix)'.dependencies]\nc = { path = \"x\" }\n";
         let tree = planted(&[
             ("a/Cargo.toml", manifest),

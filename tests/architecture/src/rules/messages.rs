@@ -1,4 +1,4 @@
-//! A line of the log says what happened: each `tracing` event has a message, as a text in its own words, not only fields.
+//! Each `tracing` event has a message text, not only fields.
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::{
@@ -9,10 +9,10 @@ use syn::{
 
 use crate::{Source, Tree, Violation, at};
 
-/// The macros that log.
+/// Macros that log.
 const EVENTS: [&str; 6] = ["trace", "debug", "info", "warn", "error", "event"];
 
-/// Names events without a message.
+/// Reports events without a message.
 pub fn check(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for source in &tree.sources {
@@ -34,7 +34,7 @@ impl Events<'_> {
         }
     }
 
-    /// A macro's arguments have no syntax yet: `tracing::warn!` and a group is an event there.
+    /// Scans a macro's arguments, which have no syntax: `tracing::warn!` and a group is an event.
     fn scan(&mut self, tokens: TokenStream) {
         let tokens: Vec<_> = tokens.into_iter().collect();
         for (index, token) in tokens.iter().enumerate() {
@@ -66,7 +66,7 @@ impl<'ast> Visit<'ast> for Events<'_> {
     }
 }
 
-/// Whether one of the arguments is a text, and not the name or the value of a field.
+/// Returns whether one of the arguments is a text, and not the name or the value of a field.
 fn has_message(arguments: &TokenStream) -> bool {
     let tokens: Vec<_> = arguments.clone().into_iter().collect();
     let is =
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_without_a_message_is_named_wherever_it_stands() {
+    fn event_without_a_message_is_reported() {
         for body in [
             "tracing::warn!(run = %id, failure);",
             "tracing::error!(\"name\" = 1);",
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_a_message_with_and_without_fields_and_arguments() {
+    fn text_argument_is_a_message() {
         for body in [
             "tracing::warn!(\"said\");",
             "tracing::warn!(run = %id, \"{failure}\");",

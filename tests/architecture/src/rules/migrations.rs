@@ -1,7 +1,8 @@
-//! Migrations are append-only: stores exist that have run them.
+//! Migrations are append-only, because stores exist that have applied them.
 //!
-//! `migrations/hashes.txt` holds one line a step, `<sha-256> <path below migrations/>`. A step whose hash differs
-//! from its line was edited; a line without a step was removed; a step without a line is new, and gets one.
+//! `migrations/hashes.txt` has one line per step, `<sha-256> <path below migrations/>`. The hash covers the statements
+//! without their comment lines. A step with another hash was edited, a line without a step was removed, and a step
+//! without a line is new.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,12 +10,12 @@ use sha2::{Digest, Sha256};
 
 use crate::{Tree, Violation};
 
-/// Where the hashes are.
+/// File of the hashes.
 const HASHES: &str = "migrations/hashes.txt";
-/// Beside the steps of each store: what they add up to.
+/// The whole schema of a store, next to its steps.
 const SCHEMA: &str = "schema.sql";
 
-/// Names steps that were edited, removed, renumbered, or are not recorded yet.
+/// Reports steps that were edited, removed or renumbered, and steps that are not recorded yet.
 pub fn check(tree: &Tree) -> Vec<Violation> {
     let recorded: BTreeMap<&str, &str> = tree
         .text(HASHES)
@@ -52,7 +53,7 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Steps of a store count up from 0001 without a gap.
+/// Reports gaps in the numbers of a store's steps, which count up from 0001.
 fn misnumbered<'a>(steps: impl Iterator<Item = &'a str>) -> Vec<Violation> {
     let mut next: BTreeMap<&str, usize> = BTreeMap::new();
     let mut found = Vec::new();
@@ -68,7 +69,8 @@ fn misnumbered<'a>(steps: impl Iterator<Item = &'a str>) -> Vec<Violation> {
 }
 
 fn hash(text: &str) -> String {
-    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+    let statements: String = text.split_inclusive('\n').filter(|line| !line.starts_with("--")).collect();
+    Sha256::digest(statements).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
@@ -87,15 +89,16 @@ mod tests {
     }
 
     #[test]
-    fn a_recorded_step_may_not_change_or_go() {
+    fn recorded_step_may_not_change() {
         let line = format!("{} s/0001_a.sql\n", hash(STEP));
         assert!(with(STEP, &line).is_empty());
         assert!(with("CREATE TABLE t (b) STRICT;\n", &line)[0].contains("was edited"));
+        assert!(with(&format!("-- A comment.\n{STEP}"), &line).is_empty());
         assert!(with(STEP, &format!("{line}0 s/0002_b.sql\n"))[0].contains("was removed"));
     }
 
     #[test]
-    fn a_new_step_is_told_its_line() {
+    fn new_step_is_reported_with_its_line() {
         assert_eq!(with(STEP, ""), [format!("{HASHES}: add `{} s/0001_a.sql`", hash(STEP))]);
     }
 

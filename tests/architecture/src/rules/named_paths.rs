@@ -1,18 +1,18 @@
-//! What the documents name is there: a path in backticks or in a link leads to a file of the tree.
+//! Paths in documents exist: a path in backticks or in a link leads to a file of the tree.
 //!
-//! In backticks the beginning of a path may be left out where the rest says it (`run/driver.rs`). Not here: what stands
-//! in blocks of code, and paths with a placeholder in them.
+//! In backticks the beginning of a path may be omitted if the rest is unique enough (`run/driver.rs`). Not here: code
+//! blocks, and paths with a placeholder.
 
 use std::path::{Component, Path};
 
 use crate::{File, Tree, Violation, at};
 
-/// How the paths end that are looked for.
+/// Endings of the paths that are checked.
 const ENDINGS: [&str; 4] = [".rs", ".toml", ".md", ".js"];
-/// What a path has that stands for many, or for one outside the tree.
+/// Characters of paths that stand for many files, or for one outside the tree.
 const OTHERWISE: [char; 8] = ['<', '{', '*', '$', '~', '…', ':', ' '];
 
-/// Names paths in documents that lead nowhere.
+/// Reports paths in documents that do not exist.
 pub fn check(tree: &Tree) -> Vec<Violation> {
     let documents =
         tree.with_path(|path| path == "README.md" || (path.starts_with("docs/") && path.ends_with(".md")));
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_leads_nowhere_is_named() {
+    fn missing_path_is_reported() {
         for text in [
             "`core/src/run/diver.rs`",
             "`un/driver.rs`",
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_is_there_or_is_no_path_is_not() {
+    fn existing_path_is_accepted() {
         for text in [
             "`core/src/run/driver.rs`, `run/driver.rs`",
             "[b](deeper/b.md#part), [c](../core/src/run/driver.rs)",

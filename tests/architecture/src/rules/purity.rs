@@ -1,18 +1,18 @@
-//! Shared logic does no I/O: no file, socket, process, thread or environment (the clock is clippy's to watch).
+//! Shared logic does no I/O: no file, socket, process, thread or environment. Clippy forbids the clock.
 
 use syn::visit::{self, Visit};
 use syn::{UseTree, spanned::Spanned};
 
 use crate::{Source, Tree, Violation, at};
 
-/// Modules of the standard library that reach outside.
+/// Modules of the standard library with side effects.
 const OUTSIDE: [&str; 4] = ["env", "fs", "process", "thread"];
-/// What of `std::net` does; addresses are only values.
+/// Types of `std::net` with side effects; addresses are values.
 const SOCKETS: [&str; 3] = ["TcpListener", "TcpStream", "UdpSocket"];
-/// Native by their purpose.
+/// Crates that are native on purpose.
 const NATIVE: [&str; 2] = ["shared/sql-native/", "shared/testkit/"];
 
-/// Names uses of the outside world in shared logic.
+/// Reports I/O in shared logic.
 pub fn check(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for source in &tree.sources {
@@ -80,7 +80,7 @@ mod tests {
     use crate::tree::planted;
 
     #[test]
-    fn io_in_shared_logic_is_named_and_in_its_tests_it_is_not() {
+    fn io_in_shared_logic_is_reported() {
         let text = "//! x\nuse std::{net::{IpAddr, TcpStream}, fs::{self, File}};\nfn a() { let _ = ::std::env::var(\"x\"); }\n\
             #[cfg(test)]\nmod tests { use std::fs; }\n";
         let tree = planted(&[

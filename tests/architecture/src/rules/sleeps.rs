@@ -1,4 +1,4 @@
-//! Tests wait for conditions, not for time: a test may sleep only between two looks at one, that is in a loop.
+//! Tests wait for conditions, not for time: a test may sleep only inside a loop that checks one.
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::{self, Visit};
@@ -6,7 +6,7 @@ use syn::{Expr, spanned::Spanned};
 
 use crate::{Source, Tree, Violation, at};
 
-/// Names sleeps of tests that are not in a loop.
+/// Reports sleeps of tests outside a loop.
 pub fn check(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for source in tree.sources.iter().filter(|source| !source.test_lines.is_empty()) {
@@ -29,7 +29,7 @@ impl Sleeps<'_> {
         }
     }
 
-    /// A macro's arguments have no syntax yet: `sleep` followed by arguments is a call there.
+    /// Scans a macro's arguments, which have no syntax: `sleep` followed by arguments is a call.
     fn scan(&mut self, tokens: TokenStream) {
         let mut after_sleep = false;
         for token in tokens {
@@ -76,7 +76,7 @@ mod tests {
     use crate::tree::planted;
 
     #[test]
-    fn a_sleep_in_a_test_is_named_unless_it_paces_a_loop() {
+    fn sleep_outside_a_loop_is_reported() {
         let text = "//! x\nfn shipped() { sleep(SECOND); }\n#[cfg(test)]\nmod tests {\nfn a() { std::thread::sleep(SECOND); }\n\
             fn b() { loop { if done() { break; } sleep(SHORT); } }\nfn c() { select!(_ = sleep(SECOND) => {}); }\n}\n";
         let found = check(&planted(&[("a/src/lib.rs", text)]));

@@ -1,16 +1,16 @@
-//! The SQL of stores leaves transactions and settings to the storage port: the edge platform refuses `BEGIN`,
-//! `SAVEPOINT` and `PRAGMA`, and would only say so in production (style.md rule 13).
+//! The SQL of stores contains no transactions and settings, which the storage port provides: Durable Objects reject
+//! `BEGIN`, `SAVEPOINT` and `PRAGMA`, and only at run time.
 
 use syn::visit::Visit;
 
 use crate::{Source, Tree, Violation, at};
 
-/// What only the storage port may say.
+/// Words that only the storage port may use.
 const REFUSED: [&str; 5] = ["BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "PRAGMA"];
-/// The native adapter: it is the other side of the port.
+/// The native adapter, which implements the port.
 const ADAPTER: &str = "shared/sql-native/";
 
-/// Names such words in migrations and in texts of the crates that hold stores.
+/// Reports such words in migrations and in texts of the store crates.
 pub fn check(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in tree.with_path(|path| path.starts_with("migrations/") && path.ends_with(".sql")) {
@@ -33,7 +33,7 @@ fn told(word: &str) -> String {
     format!("`{word}` is refused by the edge platform: use the storage port")
 }
 
-/// The refused words that open a statement; elsewhere they are names, or the middle of something else.
+/// Returns the forbidden words that open a statement; elsewhere they are names.
 fn refused(text: &str) -> Vec<&'static str> {
     let openings = text.split(';').filter_map(|statement| statement.split_whitespace().next());
     openings.filter_map(|opening| REFUSED.into_iter().find(|word| *word == opening)).collect()
@@ -45,7 +45,7 @@ struct Texts<'a> {
 }
 
 impl<'ast> Visit<'ast> for Texts<'_> {
-    // Documentation is an attribute, and may speak of anything.
+    // Documentation is an attribute, and may mention any word.
     fn visit_attribute(&mut self, _: &'ast syn::Attribute) {}
 
     fn visit_lit_str(&mut self, text: &'ast syn::LitStr) {
@@ -64,7 +64,7 @@ mod tests {
     use crate::tree::planted;
 
     #[test]
-    fn transactions_and_settings_in_store_sql_are_named() {
+    fn transactions_in_store_sql_are_reported() {
         let text = "//! BEGIN\n/// PRAGMA\npub const A: &str = \"SELECT 1; BEGIN\";\n\
             pub const B: &str = \"-----BEGIN KEY\";\n#[cfg(test)]\nmod t { const C: &str = \"PRAGMA x\"; }\n";
         let tree = planted(&[

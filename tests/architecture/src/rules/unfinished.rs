@@ -1,6 +1,6 @@
-//! Nothing is left for later: no `todo!`, no `unimplemented!`, in tests neither.
+//! No `todo!` and no `unimplemented!`, in tests neither.
 //!
-//! Clippy denies them too, but sees only what it compiles for one platform, and not the arguments of macros.
+//! Clippy denies them too, but not in code that it does not compile and not in the arguments of macros.
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::Visit;
@@ -8,10 +8,10 @@ use syn::{Macro, spanned::Spanned};
 
 use crate::{Tree, Violation, at};
 
-/// The macros that stand for missing code.
+/// Macros that stand for missing code.
 const PLACEHOLDERS: [&str; 2] = ["todo", "unimplemented"];
 
-/// Names placeholders.
+/// Reports placeholders.
 pub fn check(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for source in &tree.sources {
@@ -36,7 +36,7 @@ impl Placeholders<'_> {
         }
     }
 
-    /// A macro's arguments have no syntax yet: a name, `!` and a group are a macro there.
+    /// Scans a macro's arguments, which have no syntax: a name, `!` and a group are a macro.
     fn scan(&mut self, tokens: TokenStream) {
         let tokens: Vec<_> = tokens.into_iter().collect();
         for three in tokens.windows(3) {
@@ -69,7 +69,7 @@ mod tests {
     use crate::tree::planted;
 
     #[test]
-    fn placeholders_are_named_wherever_they_stand() {
+    fn placeholders_are_reported() {
         let text = "//! todo!()\nfn a() { todo!() }\nfn b() { std::unimplemented!(\"x\") }\n\
             fn c() { assert!(matches!(d(), Some(_) if todo!())); }\n\
             fn fine() { let todo = 1; assert!(todo != 2, \"todo!()\"); }\n";

@@ -7,7 +7,7 @@ use ars_agent::{Part, Role, Turn};
 use ars_events::{Redactor, cap};
 use ars_memory::{
     reading::inert,
-    reflection::{Said, Speaker},
+    reflection::{Speaker, Utterance},
 };
 use ars_wire::memory::MemoryRecord;
 
@@ -23,15 +23,15 @@ pub(super) fn said<'a>(
     turns: &'a [Turn],
     recalled: &'a [MemoryRecord],
     redactor: &'a Redactor,
-) -> impl DoubleEndedIterator<Item = Said> + 'a {
+) -> impl DoubleEndedIterator<Item = Utterance> + 'a {
     let of_turn = move |turn: &'a Turn| {
         turn.parts.iter().filter_map(move |part| of_part(turn.role, part, recalled, redactor))
     };
     turns.iter().flat_map(of_turn)
 }
 
-fn of_part(role: Role, part: &Part, recalled: &[MemoryRecord], redactor: &Redactor) -> Option<Said> {
-    let (by, text) = match (part, role) {
+fn of_part(role: Role, part: &Part, recalled: &[MemoryRecord], redactor: &Redactor) -> Option<Utterance> {
+    let (speaker, text) = match (part, role) {
         (Part::Text { text, .. }, Role::User) => (Speaker::User, redactor.clean(text, usize::MAX)),
         (Part::Text { text, .. }, Role::Assistant) => {
             (Speaker::Assistant, unquoted(redactor.clean(text, usize::MAX), recalled))
@@ -46,7 +46,7 @@ fn of_part(role: Role, part: &Part, recalled: &[MemoryRecord], redactor: &Redact
             Role::User | Role::Assistant,
         ) => return None,
     };
-    (!text.trim().is_empty()).then_some(Said { by, text })
+    (!text.trim().is_empty()).then_some(Utterance { speaker, text })
 }
 
 /// Returns the text without the records in it, in their original or prompt form.
