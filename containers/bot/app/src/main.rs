@@ -18,6 +18,7 @@ mod recorded_channels;
 mod shutdown;
 mod signals;
 mod stores;
+mod terminal;
 
 use std::process::ExitCode;
 

@@ -9,7 +9,10 @@ use ars_types::StopMode;
 use tokio::{sync::broadcast::error::RecvError, task::JoinHandle, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-use crate::signals::{Signals, Told};
+use crate::{
+    signals::{Signals, Told},
+    terminal,
+};
 
 /// How long stopped runs may take to be recorded: the history writer's attempts, waits and time-outs.
 const STOP_LIMIT: Duration = Duration::from_secs(45);
@@ -37,7 +40,7 @@ pub async fn wind_down(
     tracing::info!(in_flight, ?told, "shutting down");
     if told == Told::Interrupt && in_flight > 0 {
         // Whoever pressed it sits there, and would think that it did nothing.
-        ars_bot_cli::tell(&format!("waiting for what is in flight ({in_flight}); Ctrl-C again stops it"));
+        terminal::tell(&format!("waiting for what is in flight ({in_flight}); Ctrl-C again stops it"));
     }
     let deadline = Instant::now() + DRAIN_DEADLINE;
     let drained = tokio::select! {

@@ -5,12 +5,15 @@ use std::process::ExitCode;
 use clap::CommandFactory as _;
 
 use super::Failure;
-use crate::args::{Args, Completions};
+use crate::{
+    args::{Args, Completions},
+    terminal,
+};
 
 /// Prints the script.
 pub fn run(args: &Completions) -> Result<ExitCode, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Args::command(), "ars", &mut script);
-    ars_bot_cli::print(&String::from_utf8_lossy(&script))?;
+    terminal::print(&String::from_utf8_lossy(&script))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -7,7 +7,7 @@ use ars_types::ThreadKey;
 use tokio_util::sync::CancellationToken;
 
 use super::Failure;
-use crate::{args::Diff, compose};
+use crate::{args::Diff, compose, terminal};
 
 /// Prints the diff; nothing when nothing has changed.
 pub async fn run(args: Diff) -> Result<ExitCode, Failure> {
@@ -19,6 +19,6 @@ pub async fn run(args: Diff) -> Result<ExitCode, Failure> {
     }
     let request = WorkspaceRequest { thread: &thread, repository: None, git_ref: None };
     let workspace = workspaces.open(request, &CancellationToken::new()).await?;
-    ars_bot_cli::print(&workspace.diff().await?)?;
+    terminal::print(&workspace.diff().await?)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -11,6 +11,8 @@ use std::process::ExitCode;
 
 use ars_wire::ErrorCode;
 
+use crate::terminal;
+
 /// A shell says this of a process that Ctrl-C ended.
 const INTERRUPTED: u8 = 130;
 
@@ -42,7 +44,7 @@ impl Failure {
             | Self::Failed(message) => message,
             Self::Unavailable(error) | Self::Internal(error) => format!("{error:#}"),
         };
-        ars_bot_cli::tell(&format!("error ({code}): {message}"));
+        terminal::tell(&format!("error ({code}): {message}"));
         ExitCode::from(code.exit_code())
     }
 

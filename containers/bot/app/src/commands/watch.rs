@@ -3,13 +3,16 @@
 use std::{io::IsTerminal as _, process::ExitCode};
 
 use anyhow::{Context as _, anyhow, bail};
-use ars_bot_cli::{Steps, Style};
 use ars_events::sse::Decoder;
 use futures::StreamExt as _;
 use serde_json::Value;
 
 use super::Failure;
-use crate::{args::Watch, environment};
+use crate::{
+    args::Watch,
+    environment,
+    terminal::{self, Steps, Style},
+};
 
 /// Prints each step as it comes, then the answer.
 pub async fn run(args: Watch) -> Result<ExitCode, Failure> {
@@ -42,9 +45,9 @@ fn show(steps: &Steps, data: &str) -> anyhow::Result<()> {
         bail!("the service sent an event that is not JSON")
     };
     if event["type"] == "answer" {
-        ars_bot_cli::print(&format!("\n{}\n", event["text"].as_str().unwrap_or_default()))?;
+        terminal::print(&format!("\n{}\n", event["text"].as_str().unwrap_or_default()))?;
     } else if let Some(lines) = steps.lines(&event) {
-        ars_bot_cli::print(&format!("{lines}\n"))?;
+        terminal::print(&format!("{lines}\n"))?;
     }
     Ok(())
 }

@@ -9,7 +9,6 @@ use std::{process::ExitCode, sync::Arc, time::Duration};
 
 use anyhow::Context as _;
 use ars_auth::TokenMap;
-use ars_bot_cli::{CliChannel, tell};
 use ars_bot_core::Core;
 use ars_bot_ports::IncomingMessage;
 use ars_events::{Actor, ActorKind};
@@ -21,6 +20,7 @@ use crate::{
     args::{Ask, Store},
     compose, logging,
     signals::Signals,
+    terminal::{CliChannel, tell},
 };
 
 /// How long the record may take after the answer: the history writer's attempts, waits and time-outs.

@@ -4,13 +4,15 @@ use std::process::ExitCode;
 
 use ars_agent::money::dollars;
 use ars_bot_adapters::workspace::GitWorkspaces;
-use ars_bot_cli::{Changes, Outcome, print, tell};
 use ars_bot_ports::{WorkspaceProvider as _, WorkspaceRequest};
 use ars_types::{RunStatus, ThreadKey};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::commands::Failure;
+use crate::{
+    commands::Failure,
+    terminal::{Changes, Outcome, print, tell},
+};
 
 /// Prints the answer, or fails with the reason why there is none. With `json`, both are one object.
 pub fn report(outcome: &Outcome, json: bool) -> Result<ExitCode, Failure> {

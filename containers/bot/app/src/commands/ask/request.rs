@@ -5,14 +5,13 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use ars_auth::Actor;
 use ars_bot_adapters::workspace::GitWorkspaces;
-use ars_bot_cli::tell;
 use ars_bot_core::{Core, directives, settings::Settings};
 use ars_bot_ports::{Choices, Clock as _, IncomingMessage, WorkspaceProvider as _, texts};
 use ars_bot_tools::agents;
 use ars_types::{ModelRef, ThreadKey, Visibility};
 use tokio::io::AsyncReadExt as _;
 
-use crate::{args::Ask, clock::SystemClock, commands::Failure, compose};
+use crate::{args::Ask, clock::SystemClock, commands::Failure, compose, terminal::tell};
 
 /// The agent of a request that names a repository and no agent.
 const REPOSITORY_AGENT: &str = "coding";

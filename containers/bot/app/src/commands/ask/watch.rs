@@ -2,12 +2,14 @@
 
 use std::io::IsTerminal as _;
 
-use ars_bot_cli::{Steps, Style, tell};
 use ars_bot_core::{Core, registry::Frame};
 use ars_types::RunId;
 use tokio::sync::oneshot;
 
-use crate::environment;
+use crate::{
+    environment,
+    terminal::{Steps, Style, tell},
+};
 
 /// Prints each step as it comes, to the run's end.
 pub async fn show_steps(core: Core, started: oneshot::Receiver<RunId>) {

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::render::render;
-use crate::{args::Analyze, commands::Failure};
+use crate::{args::Analyze, commands::Failure, terminal};
 
 /// Standard input, as a source.
 const STDIN: &str = "-";
@@ -41,9 +41,9 @@ pub(super) async fn run(args: Analyze) -> Result<ExitCode, Failure> {
     let bytes = tokio::task::spawn_blocking(move || read(&from)).await??;
     let analysis = analyze(source, &Capture::read(&bytes), &args);
     if args.json {
-        ars_bot_cli::print(&format!("{}\n", serde_json::to_string(&analysis)?))?;
+        terminal::print(&format!("{}\n", serde_json::to_string(&analysis)?))?;
     } else if analysis.hint.is_none() {
-        ars_bot_cli::print(&render(&analysis))?;
+        terminal::print(&render(&analysis))?;
     } else {
         let Analysis { skipped, .. } = analysis;
         return Err(Failure::Failed(format!("no events; lines skipped: {skipped}. Hint: {HINT}")));

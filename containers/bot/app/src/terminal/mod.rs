@@ -1,7 +1,6 @@
 //! The command-line channel: a transport between a terminal and the core, and how a run looks in one.
 //!
-//! Not here: parsing arguments and composing the core (`ars`, the app). Implements bot supplement section 28.
-#![forbid(unsafe_code)]
+//! Not here: parsing arguments (`crate::args`) and composing the core (`crate::compose`).
 
 mod changes;
 mod channel;

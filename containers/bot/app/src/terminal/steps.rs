@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use crate::Style;
+use super::Style;
 
 /// Most characters of a line.
 const LINE_CHARS: usize = 160;
