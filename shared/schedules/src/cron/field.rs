@@ -1,9 +1,8 @@
-//! One field of a cron expression: a list of numbers, ranges and `*`, the latter two with steps (state-worker
-//! supplement section 4).
+//! One field of a cron expression: a list of numbers, ranges and `*`, the latter two with steps.
 
 use std::{fmt, ops::RangeInclusive};
 
-/// A field, by its place.
+/// A field of a cron expression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Field {
     /// 0 to 59.
@@ -14,29 +13,29 @@ pub enum Field {
     DayOfMonth,
     /// 1 to 12.
     Month,
-    /// 0, a Sunday, to 7, a Sunday too.
+    /// 0 to 7; both are Sunday.
     DayOfWeek,
 }
 
-/// Why a text is no cron expression. Names the field, never what it says.
+/// An invalid cron expression. Names the field, never its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CronError {
     /// Too few fields, or too many.
     #[error("cron must be five fields: minute, hour, day of month, month, day of week")]
     Fields,
-    /// Something that is neither a number, nor a range, nor `*`, nor a step of these.
+    /// An entry that is neither a number, nor a range, nor `*`, nor a step of these.
     #[error("{0} must be a list of numbers, ranges and `*`")]
     Malformed(Field),
-    /// A number the field does not have.
+    /// A number outside the field's range.
     #[error("{0} must be from {first} to {last}", first = .0.allowed().start(), last = .0.allowed().end())]
     OutOfRange(Field),
     /// A range whose end is before its start.
     #[error("{0} must have ranges that run upwards")]
     Backwards(Field),
-    /// A step behind a number.
+    /// A step after a single number.
     #[error("{0} must have steps behind `*` or a range only")]
     LoneStep(Field),
-    /// A step of nothing, or no number.
+    /// A step of zero, or one that is not a number.
     #[error("{0} must have steps of at least 1")]
     Step(Field),
 }
@@ -64,16 +63,18 @@ impl Field {
         }
     }
 
-    /// The set of numbers that a text stands for, a bit each.
-    pub(super) fn read(self, text: &str) -> Result<u64, CronError> {
+    /// Returns the field as `*` or as the list of its numbers, a form that `croner` reads the same way.
+    pub(super) fn canonical(self, text: &str) -> Result<String, CronError> {
         let set = text.split(',').try_fold(0, |set, part| Ok(set | self.part(part)?))?;
-        match self {
-            // The second name of Sunday becomes the first.
-            Self::DayOfWeek => Ok((set | set >> 7) & 0b111_1111),
-            Self::Minute | Self::Hour | Self::DayOfMonth | Self::Month => Ok(set),
+        // Only a lone `*` leaves a day field unrestricted.
+        if text == "*" {
+            return Ok(text.to_owned());
         }
+        let numbers = self.allowed().filter(|number| set >> number & 1 == 1).map(|number| number.to_string());
+        Ok(numbers.collect::<Vec<_>>().join(","))
     }
 
+    /// Returns the numbers of one list entry, one bit each.
     fn part(self, text: &str) -> Result<u64, CronError> {
         let (span, step) = match text.split_once('/') {
             Some((span, step)) => (span, Some(step)),
@@ -107,8 +108,7 @@ impl Field {
     }
 }
 
-/// A number written in digits alone. One that is too large for its type is too large for every field, and steps over
-/// every range.
+/// Parses ASCII digits. An overflow becomes `u32::MAX`, which is outside every field and steps over every range.
 fn digits(text: &str) -> Option<u32> {
     let plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     plain.then(|| text.parse().unwrap_or(u32::MAX))

@@ -1,4 +1,4 @@
-//! Cron expressions against a walk through the calendar, and against another implementation.
+//! Cron expressions against a day-by-day search of the calendar.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -22,7 +22,7 @@ fn next(cron: &str, after: &str) -> Option<String> {
 }
 
 #[test]
-fn the_next_firing_is_the_first_minute_strictly_after_now() {
+fn next_firing_is_strictly_after_now() {
     for (cron, after, expected) in [
         ("* * * * *", "2026-01-01T00:00:00Z", "2026-01-01T00:01:00Z"),
         ("* * * * *", "2026-01-01T00:00:59.999Z", "2026-01-01T00:01:00Z"),
@@ -42,7 +42,7 @@ fn the_next_firing_is_the_first_minute_strictly_after_now() {
 }
 
 #[test]
-fn of_two_restricted_day_fields_either_may_match_and_a_star_restricts_nothing() {
+fn either_restricted_day_field_matches() {
     // 2026-11-21 is a Saturday.
     let after = "2026-11-21T12:00:00Z";
     for (cron, day) in [
@@ -60,7 +60,7 @@ fn of_two_restricted_day_fields_either_may_match_and_a_star_restricts_nothing() 
 }
 
 #[test]
-fn seven_is_sunday_too() {
+fn seven_is_sunday() {
     for (cron, day) in [
         ("0 0 * * 0", "2026-11-22"),
         ("0 0 * * 7", "2026-11-22"),
@@ -74,7 +74,7 @@ fn seven_is_sunday_too() {
 }
 
 #[test]
-fn there_is_no_next_firing_beyond_five_years() {
+fn no_firing_beyond_five_years() {
     for cron in ["0 0 30 2 *", "0 0 31 4,6,9,11 *", "* * 31 2 *"] {
         assert_eq!(next(cron, "2026-01-01T00:00:00Z"), None, "{cron}");
     }
@@ -83,14 +83,14 @@ fn there_is_no_next_firing_beyond_five_years() {
 }
 
 #[test]
-fn the_ends_of_time_have_a_next_minute_or_none() {
+fn times_outside_the_calendar_have_no_next_firing() {
     let cron = Cron::parse("* * * * *").unwrap();
     assert_eq!(cron.next_after(i64::MAX), None);
-    assert_eq!(cron.next_after(i64::MIN), Some((i64::MIN.div_euclid(60_000) + 1) * 60_000));
+    assert_eq!(cron.next_after(i64::MIN), None);
 }
 
 #[test]
-fn anything_else_is_refused_by_the_name_of_its_field() {
+fn invalid_expression_names_its_field() {
     for (cron, error) in [
         ("", CronError::Fields),
         ("* * * *", CronError::Fields),
@@ -134,18 +134,18 @@ fn anything_else_is_refused_by_the_name_of_its_field() {
 }
 
 #[test]
-fn a_refusal_names_the_field_and_what_it_may_be() {
-    let told = |cron| Cron::parse(cron).unwrap_err().to_string();
-    assert_eq!(told("* 24 * * *"), "hour must be from 0 to 23");
-    assert_eq!(told("* * secret * *"), "day of month must be a list of numbers, ranges and `*`");
-    assert_eq!(told("* * * * 1/2"), "day of week must have steps behind `*` or a range only");
+fn error_text_names_the_allowed_values() {
+    let message = |cron| Cron::parse(cron).unwrap_err().to_string();
+    assert_eq!(message("* 24 * * *"), "hour must be from 0 to 23");
+    assert_eq!(message("* * secret * *"), "day of month must be a list of numbers, ranges and `*`");
+    assert_eq!(message("* * * * 1/2"), "day of week must have steps behind `*` or a range only");
 }
 
 #[test]
-fn spelling_does_not_matter() {
-    let plain = Cron::parse("5 0 1 1 0").unwrap();
+fn equivalent_spellings_are_equal() {
+    let canonical = Cron::parse("5 0 1 1 0").unwrap();
     for spelled in [" 05\t00  1 01 7 ", "5,5 0-0 1-1/9 1 0,7", "5-59/55 */99 1 1 0"] {
-        assert_eq!(Cron::parse(spelled), Ok(plain), "{spelled}");
+        assert_eq!(Cron::parse(spelled).as_ref(), Ok(&canonical), "{spelled}");
     }
 }
 
@@ -157,11 +157,11 @@ struct Part {
     step: Option<i64>,
 }
 
-/// A field as it is generated: what it says, and by definition what it holds.
+/// A generated field: its text and the numbers it contains.
 #[derive(Debug, Clone)]
-struct Said(Vec<Part>);
+struct GeneratedField(Vec<Part>);
 
-impl Said {
+impl GeneratedField {
     fn text(&self) -> String {
         let part = |part: &Part| {
             let range = match part.range {
@@ -189,23 +189,23 @@ impl Said {
     }
 }
 
-fn said(allowed: RangeInclusive<i64>) -> impl Strategy<Value = Said> {
+fn generated_field(allowed: RangeInclusive<i64>) -> impl Strategy<Value = GeneratedField> {
     let (first, last) = (*allowed.start(), *allowed.end());
     let range = (first..=last).prop_flat_map(move |from| (Just(from), from..=last));
     let number = (first..=last).prop_map(|number| (number, number));
     let step = prop_oneof![2 => Just(None), 1 => (1..=last + 1).prop_map(Some)];
     let part = (prop_oneof![1 => Just(None), 3 => number.prop_map(Some), 2 => range.prop_map(Some)], step);
     let part = part.prop_map(|(range, step)| Part { range, step });
-    let star = Just(Said(vec![Part { range: None, step: None }]));
-    prop_oneof![2 => star, 3 => vec(part, 1..4).prop_map(Said)]
+    let star = Just(GeneratedField(vec![Part { range: None, step: None }]));
+    prop_oneof![2 => star, 3 => vec(part, 1..4).prop_map(GeneratedField)]
 }
 
-fn expression() -> impl Strategy<Value = [Said; 5]> {
-    (said(0..=59), said(0..=23), said(1..=31), said(1..=12), said(0..=7)).prop_map(<[Said; 5]>::from)
+fn expression() -> impl Strategy<Value = [GeneratedField; 5]> {
+    (generated_field(0..=59), generated_field(0..=23), generated_field(1..=31), generated_field(1..=12), generated_field(0..=7)).prop_map(<[GeneratedField; 5]>::from)
 }
 
-fn text(fields: &[Said; 5]) -> String {
-    fields.iter().map(Said::text).collect::<Vec<_>>().join(" ")
+fn text(fields: &[GeneratedField; 5]) -> String {
+    fields.iter().map(GeneratedField::text).collect::<Vec<_>>().join(" ")
 }
 
 /// From 1890 to 2210, with and without a fraction of a minute.
@@ -214,8 +214,8 @@ fn times() -> impl Strategy<Value = i64> {
     (minutes, prop_oneof![Just(0), Just(59_999), 0..60_000_i64]).prop_map(|(minute, ms)| minute * 60_000 + ms)
 }
 
-/// Day by day and minute by minute, by definition.
-fn walked([minute, hour, day, month, weekday]: &[Said; 5], now: i64) -> Option<i64> {
+/// Searches day by day and minute by minute.
+fn searched([minute, hour, day, month, weekday]: &[GeneratedField; 5], now: i64) -> Option<i64> {
     let now = Timestamp::from_millisecond(now).unwrap();
     let today = now.to_zoned(TimeZone::UTC).date();
     let allows = |date: Date| {
@@ -235,40 +235,17 @@ fn walked([minute, hour, day, month, weekday]: &[Said; 5], now: i64) -> Option<i
     })
 }
 
-/// Whether the other implementation reads the field too: it takes a bare `*` only alone.
-fn is_common(field: &Said) -> bool {
-    field.is_star() || field.0.iter().all(|part| part.range.is_some() || part.step.is_some())
-}
-
-/// What the other implementation says, within the horizon.
-fn other(cron: &str, now: i64) -> Option<i64> {
-    let cron: croner::Cron = cron.parse().unwrap();
-    let start = Timestamp::from_millisecond(now).unwrap().to_zoned(TimeZone::UTC).datetime();
-    let next = cron.find_next_occurrence(&start, false).ok()?;
-    let next = next.to_zoned(TimeZone::UTC).unwrap().timestamp().as_millisecond();
-    (next < (now.div_euclid(86_400_000) + HORIZON_DAYS + 1) * 86_400_000).then_some(next)
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
-    fn the_next_firing_is_what_a_walk_through_the_calendar_finds(fields in expression(), now in times()) {
+    fn next_firing_matches_calendar_search(fields in expression(), now in times()) {
         let cron = Cron::parse(&text(&fields)).unwrap();
-        prop_assert_eq!(cron.next_after(now), walked(&fields, now), "{}", text(&fields));
+        prop_assert_eq!(cron.next_after(now), searched(&fields, now), "{}", text(&fields));
     }
 
     #[test]
-    fn the_next_firing_is_what_another_implementation_finds(
-        fields in expression().prop_filter("read by both", |fields| fields.iter().all(is_common)),
-        now in times(),
-    ) {
-        let cron = Cron::parse(&text(&fields)).unwrap();
-        prop_assert_eq!(cron.next_after(now), other(&text(&fields), now), "{}", text(&fields));
-    }
-
-    #[test]
-    fn no_text_does_harm(text in r"[-*/,0-9 ]{0,24}|\PC{0,24}", now in any::<i64>()) {
+    fn arbitrary_text_never_panics(text in r"[-*/,0-9 ]{0,24}|\PC{0,24}", now in any::<i64>()) {
         if let Ok(cron) = Cron::parse(&text) && let Some(next) = cron.next_after(now) {
             prop_assert!(next > now && next % 60_000 == 0);
         }
