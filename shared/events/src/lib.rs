@@ -5,7 +5,7 @@
 
 mod event;
 mod redact;
-mod span_line;
+mod span_sink;
 pub mod sse;
 mod summary;
 mod untrusted;
@@ -15,6 +15,6 @@ pub use event::{
     SkillUpstream, SpanStatus,
 };
 pub use redact::{PLACEHOLDER, Redactor, clean, redact, redact_event};
-pub use span_line::SPAN_TARGET;
+pub use span_sink::{EndedSpan, SpanSink};
 pub use summary::{COMMAND_MAX, LABEL_MAX, OUTPUT_MAX, cap, result_summary};
 pub use untrusted::{delimit, wrap_untrusted};

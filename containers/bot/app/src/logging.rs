@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ars_bot_ports::trace;
 use ars_bot_telemetry::Options;
 use ars_events::Redactor;
 
@@ -12,6 +13,10 @@ pub use ars_bot_telemetry::Level;
 /// Sends logs to standard error from now on.
 pub fn start(redactor: Arc<Redactor>, level: Level) {
     let options = Options::lines(level, environment::variable("RUST_LOG"), env!("CARGO_PKG_VERSION"));
-    // Lines are written as they come: without a collector nothing can fail, and nothing waits to be finished.
-    let _ = ars_bot_telemetry::start(redactor, &options);
+    // Without a collector and metrics nothing can fail, and nothing has to be finished.
+    if let Ok(mut telemetry) = ars_bot_telemetry::start(redactor, &options)
+        && let Some(sink) = telemetry.take_span_sink()
+    {
+        trace::set_sink(sink);
+    }
 }

@@ -1,23 +1,25 @@
-//! What the bot tells its operators: log lines on standard error, spans over OTLP, metrics for Prometheus.
+//! The bot's telemetry: log lines on standard error, spans over OTLP, metrics for Prometheus.
 //!
-//! It listens to the facades `tracing` and `metrics`, which every crate may use, and knows none of those crates. Not
-//! here: what is measured (`ars_bot_ports::metrics`), a run's own events, reading configuration.
-//! Implements bot supplement sections 10 (log lines) and 24, and docs/logging.md.
+//! It serves the facades `tracing` and `metrics`, which every crate may use, and receives ended spans through
+//! [`ars_events::SpanSink`]. Not here: the metrics' definitions, a run's own events, reading configuration.
+//! See docs/logging.md.
 #![forbid(unsafe_code)]
 
-mod ended;
+mod error;
 mod export;
 mod fields;
 mod lines;
 mod names;
 mod scrape;
 mod settings;
+mod spans;
 mod start;
 #[cfg(test)]
 mod tests;
 
-pub use ended::SpanLog;
-pub use export::{BadEndpoint, Endpoint};
+pub use error::{BadEndpoint, Misconfigured, StartError};
+pub use export::Endpoint;
 pub use scrape::Metrics;
-pub use settings::{Misconfigured, Settings, Tracing, secrets};
-pub use start::{Level, Options, StartError, Telemetry, start};
+pub use settings::{Settings, Tracing, secrets};
+pub use spans::SpanLog;
+pub use start::{Level, Options, Telemetry, start};

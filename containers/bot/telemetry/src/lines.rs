@@ -16,37 +16,47 @@ use tracing_subscriber::{
     registry::{LookupSpan, SpanRef},
 };
 
-use crate::{
-    ended::{Ended, SpanLog, Told, is_span},
-    fields::Fields,
-};
+use crate::fields::Fields;
 
-/// What every line has; a field of the same name goes by another.
-const OWN: [&str; 4] = ["timestamp", "level", "target", "spans"];
+/// The fields of every line.
+const FIXED: [&str; 4] = ["timestamp", "level", "target", "spans"];
 
 /// Writes events as lines.
+#[derive(Clone)]
 pub(crate) struct Lines<W> {
     redactor: Arc<Redactor>,
-    spans: SpanLog,
     writer: W,
 }
 
 impl<W: for<'w> MakeWriter<'w>> Lines<W> {
-    pub(crate) const fn new(redactor: Arc<Redactor>, spans: SpanLog, writer: W) -> Self {
-        Self { redactor, spans, writer }
+    pub(crate) const fn new(redactor: Arc<Redactor>, writer: W) -> Self {
+        Self { redactor, writer }
     }
 
-    fn fields(&self, event: &Event<'_>) -> Option<Map<String, Value>> {
-        if is_span(event.metadata()) {
-            let told = Told::read(event).filter(|told| told.is_logged(self.spans))?;
-            return told.clean(&self.redactor).map(Ended::fields);
+    /// Writes a line. `fields` must be redacted; a field with the name of a fixed one gets an underscore.
+    pub(crate) fn write_line(
+        &self,
+        level: tracing::Level,
+        target: &str,
+        fields: Map<String, Value>,
+        spans: Vec<Value>,
+    ) {
+        let mut line = Map::new();
+        line.insert("timestamp".into(), json!(now()));
+        line.insert("level".into(), json!(level.as_str()));
+        for (name, value) in fields {
+            let name = if FIXED.contains(&name.as_str()) { format!("{name}_") } else { name };
+            line.insert(name, value);
         }
-        Some(Fields::read(&self.redactor, |visitor| event.record(visitor)))
+        line.insert("target".into(), json!(target));
+        if !spans.is_empty() {
+            line.insert("spans".into(), Value::Array(spans));
+        }
+        self.write(&Value::Object(line));
     }
 
     fn write(&self, line: &Value) {
-        // One write a line, so that lines of other threads cannot come in between. A log that cannot be written has
-        // nowhere to be reported.
+        // One write for the line keeps lines of other threads apart. A failing log has nowhere to be reported.
         let _ = self.writer.make_writer().write_all(format!("{line}\n").as_bytes());
     }
 }
@@ -59,43 +69,32 @@ where
     fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
         let Some(span) = context.span(id) else { return };
         let fields = Fields::read(&self.redactor, |visitor| attributes.record(visitor));
-        span.extensions_mut().insert(Around(fields));
+        span.extensions_mut().insert(SpanFields(fields));
     }
 
     fn on_record(&self, id: &Id, values: &Record<'_>, context: Context<'_, S>) {
         let Some(span) = context.span(id) else { return };
         let fields = Fields::read(&self.redactor, |visitor| values.record(visitor));
-        if let Some(Around(known)) = span.extensions_mut().get_mut() {
+        if let Some(SpanFields(known)) = span.extensions_mut().get_mut() {
             known.extend(fields);
         }
     }
 
     fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
-        let Some(fields) = self.fields(event) else { return };
+        let fields = Fields::read(&self.redactor, |visitor| event.record(visitor));
+        let scope = context.event_scope(event).into_iter().flatten();
+        let spans = scope.map(|span| outline(&span)).collect();
         let metadata = event.metadata();
-        let mut line = Map::new();
-        line.insert("timestamp".into(), json!(now()));
-        line.insert("level".into(), json!(metadata.level().as_str()));
-        for (name, value) in fields {
-            let name = if OWN.contains(&name.as_str()) { format!("{name}_") } else { name };
-            line.insert(name, value);
-        }
-        line.insert("target".into(), json!(metadata.target()));
-        let around: Vec<_> =
-            context.event_scope(event).into_iter().flatten().map(|span| outline(&span)).collect();
-        if !around.is_empty() {
-            line.insert("spans".into(), Value::Array(around));
-        }
-        self.write(&Value::Object(line));
+        self.write_line(*metadata.level(), metadata.target(), fields, spans);
     }
 }
 
-/// The fields of a span that events happen in.
-struct Around(Map<String, Value>);
+/// The fields of an enclosing `tracing` span.
+struct SpanFields(Map<String, Value>);
 
 fn outline<'l, S: LookupSpan<'l>>(span: &SpanRef<'l, S>) -> Value {
     let mut outline = Map::from_iter([("name".to_owned(), json!(span.name()))]);
-    if let Some(Around(known)) = span.extensions().get() {
+    if let Some(SpanFields(known)) = span.extensions().get() {
         outline.extend(known.clone());
     }
     Value::Object(outline)

@@ -6,7 +6,7 @@ use ars_events::Redactor;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
 use tokio::time::MissedTickBehavior;
 
-use crate::StartError;
+use crate::error::StartError;
 
 /// Bounds of every time's buckets, in seconds: from a store on this machine to a run's longest time budget.
 const SECONDS: [f64; 16] =

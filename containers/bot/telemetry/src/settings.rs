@@ -3,11 +3,11 @@
 //! Not here: reading the file and the environment, which hand over what they found.
 
 use serde::Deserialize;
-use thiserror::Error;
 
 use crate::{
-    ended::SpanLog,
-    export::{BadEndpoint, Endpoint, header_secrets},
+    error::Misconfigured,
+    export::{Endpoint, header_secrets},
+    spans::SpanLog,
     start::{Level, Options},
 };
 
@@ -34,16 +34,6 @@ pub struct Settings {
 pub struct Tracing {
     /// Which ended spans become a log line: `roots` or `slow`.
     pub log: SpanLog,
-}
-
-/// A setting that cannot be used. Names where it stands, never its value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("{key} {problem}")]
-pub struct Misconfigured {
-    /// Which key or variable.
-    pub key: &'static str,
-    /// What is wrong with it.
-    pub problem: BadEndpoint,
 }
 
 impl Options {

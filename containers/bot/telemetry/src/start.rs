@@ -2,20 +2,20 @@
 
 use std::{sync::Arc, time::Duration};
 
-use ars_events::Redactor;
-use thiserror::Error;
+use ars_events::{Redactor, SpanSink};
 use tokio::task::AbortHandle;
 use tracing::Subscriber;
 use tracing_subscriber::{
-    EnvFilter, Layer as _, filter::filter_fn, fmt::MakeWriter, layer::SubscriberExt as _,
+    EnvFilter, Layer as _, fmt::MakeWriter, layer::SubscriberExt as _,
 };
 
 use crate::{
-    ended::{self, SpanLog},
+    error::StartError,
     export::{self, Endpoint, Sending},
     lines::Lines,
     names,
     scrape::{self, Metrics},
+    spans::{SpanLog, Spans},
 };
 
 /// Never logged: it would log bodies of failed streams; the adapter reports them itself, without.
@@ -54,63 +54,53 @@ impl Options {
     }
 }
 
-/// Why telemetry could not be switched on. Says no value of any setting.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-pub enum StartError {
-    /// The exporter did not take its settings, of which those in the environment are its own to read.
-    #[error("the span exporter cannot be set up: check the OTEL_EXPORTER_OTLP_* variables")]
-    Exporter,
-    /// The bounds of the buckets are wrong, which is a bug.
-    #[error("the buckets of the metrics are wrong")]
-    Buckets,
-}
-
-/// Telemetry under way.
-#[must_use = "what waits to be sent is lost without `finish`"]
+/// The running telemetry.
+#[must_use = "pending spans are lost without `finish`"]
 pub struct Telemetry {
     metrics: Option<Metrics>,
     upkeep: Option<AbortHandle>,
     sending: Option<Sending>,
+    span_sink: Option<Box<dyn SpanSink>>,
 }
 
-/// Switches it on, once in a process, inside its tokio runtime. From now on lines go to standard error.
+/// Starts telemetry, once in a process, inside its tokio runtime. Lines go to standard error.
 pub fn start(redactor: Arc<Redactor>, options: &Options) -> Result<Telemetry, StartError> {
-    let (subscriber, sending) = subscriber(Arc::clone(&redactor), options, std::io::stderr)?;
+    let (subscriber, spans, sending) = subscriber(Arc::clone(&redactor), options, std::io::stderr)?;
     let metrics = if options.prometheus { Some(record(redactor)?) } else { None };
     let upkeep = metrics.clone().map(|metrics| tokio::spawn(metrics.keep_up()).abort_handle());
-    // Only a second call in one process could fail, and there is none.
+    // Fails only for a second call in one process, and there is none.
     let _ = tracing::subscriber::set_global_default(subscriber);
-    Ok(Telemetry { metrics, upkeep, sending })
+    let span_sink = spans.is_active().then(|| Box::new(spans) as Box<dyn SpanSink>);
+    Ok(Telemetry { metrics, upkeep, sending, span_sink })
 }
 
 fn record(redactor: Arc<Redactor>) -> Result<Metrics, StartError> {
     let (recorder, metrics) = scrape::recorder(redactor)?;
-    // As above.
+    // Fails only for a second call, as above.
     let _ = ::metrics::set_global_recorder(recorder);
     names::describe();
     Ok(metrics)
 }
 
-/// Everything but the switch, for tests to switch on for themselves.
+/// Makes the subscriber, the sink of spans and the sender, without installing them globally.
 pub(crate) fn subscriber<W>(
     redactor: Arc<Redactor>,
     options: &Options,
     writer: W,
-) -> Result<(impl Subscriber + Send + Sync + use<W>, Option<Sending>), StartError>
+) -> Result<(impl Subscriber + Send + Sync + use<W>, Spans<W>, Option<Sending>), StartError>
 where
-    W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
+    W: for<'w> MakeWriter<'w> + Clone + Send + Sync + 'static,
 {
     let (export, sending) = match &options.collector {
         Some(endpoint) => {
-            let (export, sending) = export::start(endpoint, options.version, Arc::clone(&redactor))?;
+            let (export, sending) = export::start(endpoint, options.version)?;
             (Some(export), Some(sending))
         }
         None => (None, None),
     };
-    let lines = Lines::new(redactor, options.spans, writer).with_filter(filter(options));
-    // What is logged does not decide what is sent.
-    let export = export.map(|export| export.with_filter(filter_fn(ended::is_span)));
-    Ok((tracing_subscriber::registry().with(lines).with(export), sending))
+    let lines = Lines::new(Arc::clone(&redactor), writer);
+    let spans = Spans::new(redactor, options.spans, lines.clone(), export);
+    Ok((tracing_subscriber::registry().with(lines.with_filter(filter(options))), spans, sending))
 }
 
 fn filter(options: &Options) -> EnvFilter {
@@ -124,12 +114,17 @@ fn filter(options: &Options) -> EnvFilter {
 }
 
 impl Telemetry {
-    /// What has been measured; none when metrics are not kept.
+    /// Returns the metrics; `None` when they are not kept.
     pub fn metrics(&self) -> Option<&Metrics> {
         self.metrics.as_ref()
     }
 
-    /// Sends what waits to be sent, for at most so long; false when something was left.
+    /// Takes the sink of ended spans; `None` when no span is logged or sent.
+    pub fn take_span_sink(&mut self) -> Option<Box<dyn SpanSink>> {
+        self.span_sink.take()
+    }
+
+    /// Sends the pending spans; returns `false` when `limit` passed first.
     pub async fn finish(self, limit: Duration) -> bool {
         if let Some(upkeep) = self.upkeep {
             upkeep.abort();

@@ -4,7 +4,8 @@
 use std::{sync::Arc, time::Duration};
 
 use ars_bot_telemetry::{Options, Settings, Tracing, start};
-use ars_events::{EventBody, Redactor, SPAN_TARGET, SpanStatus};
+use ars_events::{EndedSpan, EventBody, Redactor, SpanStatus};
+use ars_types::RunId;
 use axum::{Router, body::Bytes, routing::post};
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use prost::Message as _;
@@ -27,13 +28,14 @@ async fn collector() -> (String, mpsc::UnboundedReceiver<Bytes>) {
 }
 
 #[tokio::test]
-async fn what_threads_and_tasks_say_after_the_start_is_sent_and_measured() {
+async fn telemetry_covers_every_thread_of_the_process() {
     let (url, mut bodies) = collector().await;
     let settings = Settings { otlp_endpoint: Some(url), prometheus: true };
     let options = Options::configured(&settings, Tracing::default(), |_| None, "1").unwrap();
-    let telemetry = start(Arc::new(Redactor::default()), &options).unwrap();
+    let mut telemetry = start(Arc::new(Redactor::default()), &options).unwrap();
     let metrics = telemetry.metrics().unwrap().clone();
 
+    let sink = telemetry.take_span_sink().unwrap();
     let elsewhere = std::thread::spawn(|| {
         let end = EventBody::SpanEnd {
             span_id: "s1".into(),
@@ -45,8 +47,8 @@ async fn what_threads_and_tasks_say_after_the_start_is_sent_and_measured() {
             status: SpanStatus::Ok,
             error: None,
         };
-        let span = serde_json::to_string(&end).unwrap();
-        tracing::info!(target: SPAN_TARGET, run = "r", trace = "0b5e1a526f3c4d899c1e2f6f3a1d7e44", span, "span ended");
+        let trace = "0b5e1a526f3c4d899c1e2f6f3a1d7e44".to_owned();
+        sink.ended(EndedSpan { run: RunId::parse("r").unwrap(), trace, end });
         metrics::counter!("ars_things_total").increment(2);
     });
     elsewhere.join().unwrap();

@@ -13,6 +13,7 @@ use ars_bot_adapters::stores::{Worker, WorkerStores};
 use ars_bot_ports::{
     Ledger as _, Memory, RunStore as _, Schedules as _, StoreError, StoreErrorKind, Transcripts as _, trace,
 };
+use ars_events::{EndedSpan, SpanSink};
 use ars_types::StoreKey;
 use metrics_exporter_prometheus::PrometheusBuilder;
 use tokio::{
@@ -111,9 +112,16 @@ async fn a_request_carries_its_length_its_type_and_the_bearer() {
     }
 }
 
+/// A sink: requests carry a `traceparent` only when the process has one.
+struct Discard;
+
+impl SpanSink for Discard {
+    fn ended(&self, _: EndedSpan) {}
+}
+
 #[tokio::test]
-async fn a_request_of_a_run_names_the_span_it_is_part_of() {
-    let _listening = tracing::subscriber::set_default(tracing_subscriber::registry());
+async fn request_of_a_run_carries_its_traceparent() {
+    trace::set_sink(Box::new(Discard));
     let empty = || http("200 OK", r#"{"record":null}"#);
     let (store, request) = answering(empty()).await;
     trace::within(&run("r1"), "s1", store.get(&run("r1"))).await.unwrap();

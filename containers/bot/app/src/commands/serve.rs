@@ -22,6 +22,7 @@ use crate::{
     environment::{self, name},
     shutdown::{self, Wound},
     signals::{Signals, Told},
+    terminal,
 };
 
 /// How long the last spans may take to the collector.
@@ -74,7 +75,10 @@ async fn start(args: Serve) -> Result<Started, Failure> {
     let parsed = TokenMap::parse(environment::variable(name::INGRESS_TOKENS).as_deref());
     let mut plan = compose::plan(args.setup, &parsed.map, args.state_url.as_deref()).await?;
     plan.keeps_ledger = true;
-    let telemetry = telemetry(&plan)?;
+    let mut telemetry = telemetry(&plan)?;
+    if let Some(sink) = telemetry.take_span_sink() {
+        ars_bot_ports::trace::set_sink(sink);
+    }
     ars_bot_ports::metrics::describe();
     warn_of_what_is_off(&parsed, plan.has_model());
     let address = listen_address(args.listen)?;
@@ -99,7 +103,7 @@ async fn start(args: Serve) -> Result<Started, Failure> {
     let closing = CancellationToken::new();
     let router = ars_bot_http::router(state);
     let server = tokio::spawn(ars_bot_http::serve(listener, router, closing.clone().cancelled_owned()));
-    ars_bot_cli::print(&format!("{}\n", serde_json::json!({ "listening": format!("http://{address}") })))?;
+    terminal::print(&format!("{}\n", serde_json::json!({ "listening": format!("http://{address}") })))?;
     tracing::info!(%address, "listening");
     Ok(Started { core, telemetry, ledger, ledger_end, closing, server })
 }

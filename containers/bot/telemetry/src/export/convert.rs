@@ -11,7 +11,7 @@ use opentelemetry_sdk::trace::{SpanData, SpanEvents, SpanLinks};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use crate::ended::Ended;
+use crate::spans::CleanSpan;
 
 /// The attribute that leads to the run's page.
 const RUN: &str = "ars.run";
@@ -19,7 +19,7 @@ const RUN: &str = "ars.run";
 const SPAN: &str = "ars.span";
 
 /// The span as a collector takes it. Its id is derived from the run's: a stream's ids are unique within their run only.
-pub(super) fn span_data(span: Ended, scope: &InstrumentationScope) -> SpanData {
+pub(super) fn span_data(span: CleanSpan, scope: &InstrumentationScope) -> SpanData {
     let trace_id = TraceId::from_hex(&span.trace).unwrap_or(TraceId::INVALID);
     let parent = span.parent.as_deref().map_or(SpanId::INVALID, |parent| span_id(&span.trace, parent));
     let own = span_id(&span.trace, &span.id);

@@ -1,7 +1,8 @@
 //! Where spans are sent to.
 
 use reqwest::Url;
-use thiserror::Error;
+
+use crate::error::BadEndpoint;
 
 /// What OTLP over HTTP adds to a collector's base address for spans.
 const TRACES_PATH: &str = "v1/traces";
@@ -10,20 +11,6 @@ const TRACES_PATH: &str = "v1/traces";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoint {
     base: Url,
-}
-
-/// An address that cannot be a collector's. Does not say what stood there: a key may have been pasted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-pub enum BadEndpoint {
-    /// Not an absolute URL of HTTP.
-    #[error("must be a URL that begins with http:// or https://")]
-    NotHttp,
-    /// It carries credentials, which belong into `OTEL_EXPORTER_OTLP_HEADERS`.
-    #[error("must not carry a user or a password: credentials go into OTEL_EXPORTER_OTLP_HEADERS")]
-    Credentials,
-    /// It has a query or a fragment, behind which no path can be put.
-    #[error("must end with a path, without a query or a fragment")]
-    Query,
 }
 
 impl Endpoint {

@@ -3,7 +3,8 @@
 use ars_events::{PLACEHOLDER, Redactor};
 use serde_json::json;
 
-use super::support::{Collector, PATIENCE, Told, exported};
+use super::support::{Collector, PATIENCE, TestSpan, Written, exported};
+use crate::spans::Spans;
 
 /// Configured secrets: a plain one, one that JSON escapes, one of digits.
 const KNOWN: [&str; 3] = ["canary-known-7f3a9c51e2", "canary\"quoted\\x", "83649127501"];
@@ -25,8 +26,8 @@ fn redactor() -> Redactor {
     Redactor::new(KNOWN.map(str::to_owned))
 }
 
-/// Says it in every way there is.
-fn say_everywhere(secret: &str) {
+/// Writes the secret into every field of every kind of output.
+fn write_everywhere(spans: &Spans<Written>, secret: &str) {
     let span = tracing::info_span!("work", what = secret, later = tracing::field::Empty);
     span.record("later", secret);
     let _entered = span.enter();
@@ -43,7 +44,7 @@ fn say_everywhere(secret: &str) {
     let attrs = json!({ "said": secret, "deep": { "list": [secret], "token": "canary" } });
     let attrs = attrs.as_object().cloned().unwrap();
     let error = Some(format!("failed with {secret}"));
-    Told { name: format!("tool.{secret}"), error, attrs, ..Told::new("s1", None, "x") }.tell();
+    TestSpan { name: format!("tool.{secret}"), error, attrs, ..TestSpan::new("s1", None, "x") }.end(spans);
 }
 
 #[tokio::test]
@@ -51,7 +52,7 @@ async fn no_secret_reaches_a_line_or_a_collector() {
     let mut collector = Collector::answering(200).await;
     let secrets = KNOWN.iter().chain(&SHAPED);
     let (written, sending) =
-        exported(redactor(), &collector.url, || secrets.clone().for_each(|secret| say_everywhere(secret)));
+        exported(redactor(), &collector.url, |spans| secrets.clone().for_each(|secret| write_everywhere(spans, secret)));
     assert!(sending.finish(PATIENCE).await);
 
     let count = secrets.count();
@@ -70,8 +71,8 @@ async fn no_secret_reaches_a_line_or_a_collector() {
 #[test]
 fn the_canaries_are_found_when_nothing_hides_them() {
     // The test above would pass with a sink that writes nothing, or a search that finds nothing.
-    let plain = super::support::written(Redactor::default(), &super::support::options(), || {
-        say_everywhere("canary-known-7f3a9c51e2");
+    let plain = super::support::written(Redactor::default(), &super::support::options(), |spans| {
+        write_everywhere(spans, "canary-known-7f3a9c51e2");
     });
     assert!(plain.text().contains("canary-known-7f3a9c51e2") && plain.text().contains("83649127501"));
 }

@@ -1,4 +1,4 @@
-//! A writer that keeps lines, a collector that keeps spans, and spans to tell of.
+//! A writer that keeps lines, a collector that keeps spans, and spans for tests.
 
 use std::{
     io,
@@ -6,7 +6,8 @@ use std::{
     time::Duration,
 };
 
-use ars_events::{EventBody, Redactor, SPAN_TARGET, SpanStatus};
+use ars_events::{EndedSpan, EventBody, Redactor, SpanSink, SpanStatus};
+use ars_types::RunId;
 use axum::{Router, body::Bytes, extract::State, http::StatusCode, routing::post};
 use opentelemetry_proto::tonic::{
     collector::trace::v1::ExportTraceServiceRequest,
@@ -19,6 +20,7 @@ use tracing_subscriber::fmt::MakeWriter;
 
 use crate::{
     export::{Endpoint, Sending},
+    spans::Spans,
     start::{Level, Options, subscriber},
 };
 
@@ -67,25 +69,29 @@ pub(super) fn options() -> Options {
     Options::lines(Level::Everything, None, "1.2.3")
 }
 
-/// What is written of what happens in `happen`.
-pub(super) fn written(redactor: Redactor, options: &Options, happen: impl FnOnce()) -> Written {
+/// Returns the lines that `act` writes; it gets the sink of spans.
+pub(super) fn written(redactor: Redactor, options: &Options, act: impl FnOnce(&Spans<Written>)) -> Written {
     let written = Written::default();
-    let (subscriber, _) = subscriber(Arc::new(redactor), options, written.clone()).unwrap();
-    tracing::subscriber::with_default(subscriber, happen);
+    let (subscriber, spans, _) = subscriber(Arc::new(redactor), options, written.clone()).unwrap();
+    tracing::subscriber::with_default(subscriber, || act(&spans));
     written
 }
 
-/// Lets things happen with a collector; what was written, and the task that sends.
-pub(super) fn exported(redactor: Redactor, url: &str, happen: impl FnOnce()) -> (Written, Sending) {
+/// Runs `act` with a collector; returns the lines and the sender.
+pub(super) fn exported(
+    redactor: Redactor,
+    url: &str,
+    act: impl FnOnce(&Spans<Written>),
+) -> (Written, Sending) {
     let options = Options { collector: Some(Endpoint::parse(url).unwrap()), ..options() };
     let written = Written::default();
-    let (subscriber, sending) = subscriber(Arc::new(redactor), &options, written.clone()).unwrap();
-    tracing::subscriber::with_default(subscriber, happen);
+    let (subscriber, spans, sending) = subscriber(Arc::new(redactor), &options, written.clone()).unwrap();
+    tracing::subscriber::with_default(subscriber, || act(&spans));
     (written, sending.unwrap())
 }
 
-/// A span to tell of.
-pub(super) struct Told {
+/// A span of the run [`RUN`].
+pub(super) struct TestSpan {
     pub(super) id: &'static str,
     pub(super) parent: Option<&'static str>,
     pub(super) name: String,
@@ -94,13 +100,13 @@ pub(super) struct Told {
     pub(super) attrs: Map<String, Value>,
 }
 
-impl Told {
+impl TestSpan {
     pub(super) fn new(id: &'static str, parent: Option<&'static str>, name: &str) -> Self {
         Self { id, parent, name: name.into(), ms: 5, error: None, attrs: Map::new() }
     }
 
-    /// Tells of it as the core does.
-    pub(super) fn tell(self) {
+    /// Ends the span as the core does.
+    pub(super) fn end(self, sink: &impl SpanSink) {
         let status = if self.error.is_some() { SpanStatus::Error } else { SpanStatus::Ok };
         let end = EventBody::SpanEnd {
             span_id: self.id.into(),
@@ -112,8 +118,7 @@ impl Told {
             status,
             error: self.error,
         };
-        let span = serde_json::to_string(&end).unwrap();
-        tracing::info!(target: SPAN_TARGET, run = %RUN, trace = TRACE, span, "span ended");
+        sink.ended(EndedSpan { run: RunId::parse(RUN).unwrap(), trace: TRACE.into(), end });
     }
 }
 
