@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, atomic::Ordering};
 
-use ars_bot_adapters::stores::{Answer, Exchange};
+use ars_bot_adapters::stores::{Answer, Transport};
 use ars_bot_ports::{StoreError, StoreErrorKind};
 use ars_wire::state::{MemoryVerb, Route, RunVerb, TranscriptVerb};
 use async_trait::async_trait;
@@ -23,8 +23,8 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 pub(crate) struct Wire(pub(crate) Arc<Lifetime>);
 
 #[async_trait]
-impl Exchange for Wire {
-    async fn exchange(&self, route: Route, body: String) -> Result<Answer, StoreError> {
+impl Transport for Wire {
+    async fn send(&self, route: Route, body: String) -> Result<Answer, StoreError> {
         let life = &self.0;
         let call = life.begin(route.path()).await;
         if route == Route::Runs(RunVerb::Claim) {

@@ -4,7 +4,7 @@ use std::{net::Ipv4Addr, path::Path, sync::Arc};
 
 use anyhow::Context as _;
 use ars_auth::Secret;
-use ars_bot_adapters::stores::{Client, EmbeddedStores, Exchange, Proposal, WorkerStores};
+use ars_bot_adapters::stores::{Client, Embedded, Proposal, Transport, Worker};
 use ars_bot_core::live::LiveStores;
 use ars_bot_ports::{Clock as _, Documents, Memory, RunStore};
 
@@ -57,12 +57,15 @@ impl Stores {
             Some(store) => store == Store::Worker,
             None => place.state_url.is_some() || history.store == Some(HistoryStore::Worker),
         };
-        if to_worker {
-            return Ok(Self::of(worker(history, place, proposal)?.with_memory_cap(place.memory_cap), true));
-        }
-        let stores = EmbeddedStores::open(place.data_dir, Arc::new(SystemClock), proposal)
-            .with_context(|| format!("the data directory {} cannot be used", place.data_dir.display()));
-        Ok(Self::of(stores.map_err(Failure::Unavailable)?.with_memory_cap(place.memory_cap), false))
+        let transport: Arc<dyn Transport> = if to_worker {
+            Arc::new(worker(history, place)?)
+        } else {
+            let embedded = Embedded::open(place.data_dir, Arc::new(SystemClock))
+                .with_context(|| format!("the data directory {} cannot be used", place.data_dir.display()));
+            Arc::new(embedded.map_err(Failure::Unavailable)?)
+        };
+        let client = Client::over(decorated(transport)?, proposal)?.with_memory_cap(place.memory_cap);
+        Ok(Self::of(client, to_worker))
     }
 
     /// Has memory kept by a Worker of its own (document 2 section 2.2, `memory.worker`).
@@ -78,22 +81,31 @@ impl Stores {
         }
         let token =
             token.ok_or_else(|| invalid("token_env: the bearer it names, or MEMORY_TOKEN, is not set"))?;
-        self.memory = Arc::new(WorkerStores::connect(&worker.base_url, token, None)?.with_memory_cap(cap));
+        let transport = decorated(Arc::new(Worker::at(&worker.base_url, token)?))?;
+        self.memory = Arc::new(Client::over(transport, None)?.with_memory_cap(cap));
         Ok(())
     }
 
-    fn of<E: Exchange + 'static>(client: Client<E>, are_shared: bool) -> Self {
+    fn of(client: Client<Arc<dyn Transport>>, are_shared: bool) -> Self {
         let client = Arc::new(client);
         let live = LiveStores { ledger: client.clone(), transcripts: client.clone() };
         Self { runs: client.clone(), live, documents: client.clone(), memory: client, are_shared }
     }
 }
 
-fn worker(
-    history: &RunHistory,
-    place: &Place<'_>,
-    proposal: Option<Proposal>,
-) -> Result<WorkerStores, Failure> {
+/// Decorates a transport for drills.
+#[cfg(feature = "kill-points")]
+fn decorated(transport: Arc<dyn Transport>) -> Result<Arc<dyn Transport>, Failure> {
+    crate::kill_points::arm_transport(transport)
+}
+
+/// Returns the transport unchanged.
+#[cfg(not(feature = "kill-points"))]
+fn decorated(transport: Arc<dyn Transport>) -> Result<Arc<dyn Transport>, Failure> {
+    Ok(transport)
+}
+
+fn worker(history: &RunHistory, place: &Place<'_>) -> Result<Worker, Failure> {
     let configured = || history.worker.as_ref().map(|worker| worker.base_url.clone());
     let url = place.state_url.clone().or_else(configured).ok_or_else(|| {
         Failure::InvalidInput(
@@ -106,7 +118,7 @@ fn worker(
             "the state Worker's bearer is missing: set MEMORY_TOKEN (or run_history.worker.token_env)".into(),
         )
     })?;
-    Ok(WorkerStores::connect(&url, token, proposal)?)
+    Ok(Worker::at(&url, token)?)
 }
 
 /// The name by which a container reaches the machine it runs on. Nobody else can have it: `.internal` is reserved.

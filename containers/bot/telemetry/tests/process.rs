@@ -36,7 +36,7 @@ async fn telemetry_covers_every_thread_of_the_process() {
     let metrics = telemetry.metrics().unwrap().clone();
 
     let sink = telemetry.take_span_sink().unwrap();
-    let elsewhere = std::thread::spawn(|| {
+    let elsewhere = std::thread::spawn(move || {
         let end = EventBody::SpanEnd {
             span_id: "s1".into(),
             parent_span_id: None,

@@ -6,13 +6,13 @@
 
 mod client;
 mod embedded;
-mod exchange;
 mod failure;
 mod no_memory;
+mod transport;
 mod worker;
 
 pub use client::{Client, Proposal};
 pub use embedded::{Embedded, EmbeddedStores};
-pub use exchange::{Answer, Exchange};
+pub use transport::{Answer, Transport};
 pub use no_memory::NoMemory;
 pub use worker::{Worker, WorkerStores};

@@ -16,7 +16,7 @@ use reqwest::{
 
 use super::{
     client::{Client, Proposal},
-    exchange::{Answer, Exchange},
+    transport::{Answer, Transport},
     failure::{chain, malformed, permanent, transient},
 };
 
@@ -78,8 +78,8 @@ impl Worker {
 }
 
 #[async_trait]
-impl Exchange for Worker {
-    async fn exchange(&self, route: Route, body: String) -> Result<Answer, StoreError> {
+impl Transport for Worker {
+    async fn send(&self, route: Route, body: String) -> Result<Answer, StoreError> {
         let mut request = self
             .client
             .post(format!("{}{}", self.base_url, route.path()))

@@ -1,9 +1,8 @@
-//! Places at which the bot kills itself when told: `ARS_KILL_AT=<port>.<method>.<before|after>:<n>` aborts the process
-//! around the n-th such call, as `kill -9` would, without a last word (docs/testing.md, the drills).
+//! Places at which the bot kills itself on request: `ARS_KILL_AT=<port>.<method>.<before|after>:<n>` aborts the process
+//! around the n-th such call, as `kill -9` would (docs/testing.md, the drills).
 //!
 //! Only under the feature `kill-points`, which no release has: `tests/drills` builds the bot with it. The points are
-//! decorators over the ports, put on where the parts are joined; the core and the adapters know nothing of them. Not
-//! here: what must hold after a death, which the drills say.
+//! decorators over the stores' transport and the other ports. Not here: the assertions after a death (the drills).
 
 mod model;
 mod stores;
@@ -17,46 +16,53 @@ use std::{
     },
 };
 
+use ars_bot_adapters::stores::Transport;
 use ars_bot_core::Deps;
 
 use self::{
     model::KilledModels,
-    stores::{KilledLedger, KilledRuns, KilledTranscripts},
+    stores::KillingTransport,
     workspace::KilledWorkspaces,
 };
 use crate::{commands::Failure, environment};
 
-/// Names the point; without it nothing is killed.
+/// Names the point; without it the process is never killed.
 const VARIABLE: &str = "ARS_KILL_AT";
-/// How a point is written, for whoever wrote it otherwise.
+/// The error for any other spelling.
 const SHAPE: &str = "ARS_KILL_AT must be <port>.<method>.<before|after>:<n>, n from 1";
 
-/// The point of this process, if it has one. Cheap to clone.
+/// A place and the number of the call that kills. Cheap to clone.
 #[derive(Clone)]
 struct KillPoint {
     place: Arc<str>,
     is_after: bool,
-    /// Calls still to come, this one included.
+    /// Calls until the kill, including it.
     left: Arc<AtomicU64>,
 }
 
-/// Puts the point of the environment around the ports.
-pub fn arm(deps: Deps) -> Result<Deps, Failure> {
-    let Some(text) = environment::variable(VARIABLE) else { return Ok(deps) };
-    let point = KillPoint::parse(&text).ok_or_else(|| Failure::InvalidInput(SHAPE.to_owned()))?;
-    let mut deps = deps;
-    deps.store = Arc::new(KilledRuns { inner: deps.store, point: point.clone() });
+/// Decorates the ports with the point of the environment.
+pub fn arm(mut deps: Deps) -> Result<Deps, Failure> {
+    let Some(point) = KillPoint::of_environment()? else { return Ok(deps) };
     deps.models = Arc::new(KilledModels { inner: deps.models, point: point.clone() });
-    deps.workspaces = Arc::new(KilledWorkspaces { inner: deps.workspaces, point: point.clone() });
-    if let Some(ledger) = &mut deps.capabilities.ledger {
-        let stores = &mut ledger.stores;
-        stores.ledger = Arc::new(KilledLedger { inner: Arc::clone(&stores.ledger), point: point.clone() });
-        stores.transcripts = Arc::new(KilledTranscripts { inner: Arc::clone(&stores.transcripts), point });
-    }
+    deps.workspaces = Arc::new(KilledWorkspaces { inner: deps.workspaces, point });
     Ok(deps)
 }
 
+/// Decorates the stores' transport with the point of the environment.
+pub fn arm_transport(inner: Arc<dyn Transport>) -> Result<Arc<dyn Transport>, Failure> {
+    let point = KillPoint::of_environment()?;
+    Ok(match point {
+        Some(point) => Arc::new(KillingTransport { inner, point }),
+        None => inner,
+    })
+}
+
 impl KillPoint {
+    fn of_environment() -> Result<Option<Self>, Failure> {
+        let Some(text) = environment::variable(VARIABLE) else { return Ok(None) };
+        Self::parse(&text).map(Some).ok_or_else(|| Failure::InvalidInput(SHAPE.to_owned()))
+    }
+
     fn parse(text: &str) -> Option<Self> {
         let (place, count) = text.trim().split_once(':')?;
         let (place, side) = place.rsplit_once('.')?;
@@ -70,7 +76,7 @@ impl KillPoint {
         Some(Self { place: place.into(), is_after, left: Arc::new(AtomicU64::new(count)) })
     }
 
-    /// Does a call of this place, and dies around it when its turn has come.
+    /// Makes a call at a place, and aborts the process before or after it when the point names this call.
     async fn around<T>(&self, place: &str, call: impl Future<Output = T>) -> T {
         if *self.place != *place {
             return call.await;

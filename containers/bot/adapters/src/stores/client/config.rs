@@ -8,11 +8,11 @@ use ars_wire::{
 use async_trait::async_trait;
 use serde_json::Value;
 
-use super::{Client, Exchange, parse};
-use crate::stores::{exchange::Answer, failure::malformed};
+use super::{Client, Transport, parse};
+use crate::stores::{transport::Answer, failure::malformed};
 
 #[async_trait]
-impl<E: Exchange> Documents for Client<E> {
+impl<T: Transport> Documents for Client<T> {
     async fn newest(&self, key: &str) -> Result<Document, StoreError> {
         let answer = self.ask(Route::Config(ConfigVerb::Get), &GetRequest { key }).await?;
         let GetResponse { document, version } = answer;

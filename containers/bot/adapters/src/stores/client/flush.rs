@@ -13,12 +13,12 @@ use ars_wire::{
 };
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 
-use super::{Client, Exchange, ledger::owned, malformed};
+use super::{Client, Transport, ledger::owned, malformed};
 
 /// Runs that are flushed at once where each takes requests of its own.
 const RUNS_AT_ONCE: usize = 8;
 
-impl<E: Exchange> Client<E> {
+impl<T: Transport> Client<T> {
     /// What each run is told, in the order given.
     pub(super) async fn flush_runs(
         &self,

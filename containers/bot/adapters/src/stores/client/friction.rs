@@ -8,10 +8,10 @@ use ars_wire::{
 };
 use async_trait::async_trait;
 
-use super::{Client, Exchange};
+use super::{Client, Transport};
 
 #[async_trait]
-impl<E: Exchange> FrictionRecords for Client<E> {
+impl<T: Transport> FrictionRecords for Client<T> {
     async fn record(&self, ledger: &StoreKey, record: &FrictionRecord) -> Result<u64, StoreError> {
         let request = RecordRequest { ledger_key: ledger.clone(), record: record.clone() };
         let answer = self.command(Route::Friction(FrictionVerb::Record), &request).await?;

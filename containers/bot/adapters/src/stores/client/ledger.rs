@@ -20,10 +20,10 @@ use async_trait::async_trait;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, value::RawValue};
 
-use super::{Client, Exchange, malformed, runs::check_events, unexpected};
+use super::{Client, Transport, malformed, runs::check_events, unexpected};
 
 #[async_trait]
-impl<E: Exchange> Ledger for Client<E> {
+impl<T: Transport> Ledger for Client<T> {
     async fn claim(&self, run: &NewRun) -> Result<Claim, StoreError> {
         let request = self.keyed(ClaimRequest { run });
         match self.order::<Nothing>(Route::Runs(RunVerb::Claim), &request).await? {
@@ -126,7 +126,7 @@ impl<E: Exchange> Ledger for Client<E> {
     }
 }
 
-impl<E: Exchange> Client<E> {
+impl<T: Transport> Client<T> {
     async fn owner_write<A: DeserializeOwned>(
         &self,
         verb: RunVerb,

@@ -12,13 +12,13 @@ use ars_wire::{
 use async_trait::async_trait;
 use serde_json::Value;
 
-use super::{Client, Exchange};
+use super::{Client, Transport};
 
 /// Characters of a query that are sent; the store takes 4000 (section 12).
 const MAX_QUERY_CHARS: usize = 3900;
 
 #[async_trait]
-impl<E: Exchange> Memory for Client<E> {
+impl<T: Transport> Memory for Client<T> {
     async fn retrieve(&self, scope: &StoreKey, query: &str, limit: u32) -> Vec<MemoryRecord> {
         let request = RetrieveRequest { scope_key: scope.clone(), query: cut(query), limit };
         match self.ask(Route::Memory(MemoryVerb::Retrieve), &request).await {

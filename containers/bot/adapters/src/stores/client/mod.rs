@@ -1,4 +1,4 @@
-//! Every port of the stores, over one exchange of JSON texts.
+//! Every port of the stores, over one transport of JSON texts.
 //!
 //! Answers are read as if a stranger had written them: what is malformed is an error, not a guess. A conflict is a
 //! result. Ids and keys are types that cannot be wrong, so a bad one never leaves the process. Not here: retries
@@ -34,7 +34,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use super::{
-    exchange::{Answer, Exchange},
+    transport::{Answer, Transport},
     failure::{malformed, over_limit, permanent, refused},
 };
 
@@ -47,9 +47,9 @@ pub struct Proposal {
     pub updated_at: UnixMillis,
 }
 
-/// Every store's port, over an exchange.
-pub struct Client<E> {
-    exchange: E,
+/// Every store's port, over an transport.
+pub struct Client<T> {
+    transport: T,
     store_key: StoreKey,
     proposal: Option<Proposal>,
     memory_cap: Option<u32>,
@@ -59,12 +59,12 @@ pub struct Client<E> {
     lacks_flush: AtomicBool,
 }
 
-impl<E: Exchange> Client<E> {
-    /// A client over an exchange.
-    pub fn over(exchange: E, proposal: Option<Proposal>) -> Result<Self, StoreError> {
+impl<T: Transport> Client<T> {
+    /// A client over an transport.
+    pub fn over(transport: T, proposal: Option<Proposal>) -> Result<Self, StoreError> {
         let store_key = StoreKey::parse(DEFAULT_STORE).map_err(|error| permanent(error.to_string()))?;
         let (is_degraded, lacks_flush) = (AtomicBool::new(false), AtomicBool::new(false));
-        Ok(Self { exchange, store_key, proposal, memory_cap: None, is_degraded, lacks_flush })
+        Ok(Self { transport, store_key, proposal, memory_cap: None, is_degraded, lacks_flush })
     }
 
     /// Sends this cap on a scope's records with every write to memory, 1 to 10000.
@@ -138,7 +138,7 @@ impl<E: Exchange> Client<E> {
             return Err(over_limit(body.len()));
         }
         let began = Instant::now();
-        let answer = self.exchange.exchange(route, body).await;
+        let answer = self.transport.send(route, body).await;
         metrics::store_request(route.path(), outcome(&answer), began.elapsed());
         let answer = answer?;
         if matches!(answer.status, 200 | 409) {

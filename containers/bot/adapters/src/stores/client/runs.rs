@@ -13,10 +13,10 @@ use ars_wire::{
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use super::{Client, Exchange, malformed};
+use super::{Client, Transport, malformed};
 
 #[async_trait]
-impl<E: Exchange> RunStore for Client<E> {
+impl<T: Transport> RunStore for Client<T> {
     async fn put(&self, record: &RunRecord) -> Result<Stored, StoreError> {
         let request = self.keyed(self.put_request(record));
         let PutResponse { stored, .. } = self.command(Route::Runs(RunVerb::Put), &request).await?;

@@ -7,10 +7,10 @@ use ars_wire::{
 };
 use async_trait::async_trait;
 
-use super::{Client, Exchange};
+use super::{Client, Transport};
 
 #[async_trait]
-impl<E: Exchange> Schedules for Client<E> {
+impl<T: Transport> Schedules for Client<T> {
     async fn record(&self, firing: &Firing) -> Result<u64, StoreError> {
         let request = RecordRequest { firing: firing.clone() };
         let answer = self.command(Route::Schedules(ScheduleVerb::Record), &request).await?;

@@ -10,12 +10,12 @@ use ars_wire::{
 use async_trait::async_trait;
 
 use super::{
-    Client, Exchange,
+    Client, Transport,
     ledger::{done, owned},
 };
 
 #[async_trait]
-impl<E: Exchange> Transcripts for Client<E> {
+impl<T: Transport> Transcripts for Client<T> {
     async fn set_owner(&self, owner: &Owner) -> Result<(), StoreError> {
         let Nothing {} = self.command(Route::Transcript(TranscriptVerb::Owner), owner).await?;
         Ok(())

@@ -22,7 +22,7 @@ use tokio::sync::oneshot;
 
 use super::{
     client::{Client, Proposal},
-    exchange::{Answer, Exchange},
+    transport::{Answer, Transport},
     failure::permanent,
 };
 use stores::Stores;
@@ -64,8 +64,8 @@ impl Embedded {
 }
 
 #[async_trait]
-impl Exchange for Embedded {
-    async fn exchange(&self, route: Route, body: String) -> Result<Answer, StoreError> {
+impl Transport for Embedded {
+    async fn send(&self, route: Route, body: String) -> Result<Answer, StoreError> {
         let gone = || permanent("the stores' thread has ended");
         let (reply, answer) = oneshot::channel();
         let jobs = self.jobs.as_ref().ok_or_else(gone)?;

@@ -17,7 +17,7 @@ use ars_wire::state::Route;
 
 use super::{
     super::{
-        exchange::Answer,
+        transport::Answer,
         failure::{chain, permanent},
     },
     scopes::Scopes,

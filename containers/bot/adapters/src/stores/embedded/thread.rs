@@ -11,7 +11,7 @@ use ars_runs::SWEEP_EVERY_MS;
 use ars_wire::state::Route;
 use tokio::sync::oneshot;
 
-use super::{super::exchange::Answer, stores::Stores};
+use super::{super::transport::Answer, stores::Stores};
 
 /// From a sweep that left something to the next: requests go between.
 const SOON: Duration = Duration::from_millis(100);

@@ -29,9 +29,9 @@ async fn ask_everything(status: u16, text: &str) -> Vec<(&'static str, Result<()
     let mut outcomes = Vec::new();
     macro_rules! each {
         ($($call:expr),+ $(,)?) => {$({
-            let (client, exchange) = scene(&[(status, text)]);
+            let (client, transport) = scene(&[(status, text)]);
             let result = $call(&*client).await.map(drop);
-            outcomes.push((exchange.asked()[0], result));
+            outcomes.push((transport.asked()[0], result));
         })+};
     }
     each!(

@@ -26,7 +26,7 @@ fn stopped() -> Owned<Told> {
 async fn one_request_carries_every_run_and_events_as_they_are() {
     let answer = r#"{"runs":[{"runId":"a","ok":true,"stop":null,"phase":"live","inbox":[]},
         {"runId":"b","ok":false,"reason":"fenced"}]}"#;
-    let (client, exchange) = scene(&[(200, answer), (200, answer)]);
+    let (client, transport) = scene(&[(200, answer), (200, answer)]);
     let runs = [news("a", &[r#"{"seq":1}"#, r#"{"seq":2}"#]), news("b", &[])];
     for lease_ms in [None, Some(LEASE_MS)] {
         let told = client.flush(&generation(), lease_ms, &runs).await.unwrap();
@@ -38,8 +38,8 @@ async fn one_request_carries_every_run_and_events_as_they_are() {
     ] });
     let without_lease = body.clone();
     body["leaseMs"] = json!(30_000);
-    assert_eq!(*exchange.bodies.lock().unwrap(), [without_lease, body]);
-    assert_eq!(exchange.asked(), ["/runs/flush", "/runs/flush"]);
+    assert_eq!(*transport.bodies.lock().unwrap(), [without_lease, body]);
+    assert_eq!(transport.asked(), ["/runs/flush", "/runs/flush"]);
 }
 
 #[tokio::test]
@@ -67,34 +67,34 @@ async fn an_answer_about_other_runs_or_of_another_shape_is_malformed() {
 
 #[tokio::test]
 async fn an_older_state_worker_is_asked_run_by_run_from_then_on() {
-    let (client, exchange) = scene(&[NOT_FOUND, OK, BEAT, OK, BEAT]);
+    let (client, transport) = scene(&[NOT_FOUND, OK, BEAT, OK, BEAT]);
     let runs = [news("a", &[r#"{"seq":1}"#])];
     for _ in 0..2 {
         let told = client.flush(&generation(), Some(LEASE_MS), &runs).await.unwrap();
         assert_eq!(told, [stopped()]);
     }
     let by_itself = ["/runs/append", "/runs/heartbeat"];
-    assert_eq!(exchange.asked(), [&["/runs/flush"][..], &by_itself, &by_itself].concat());
+    assert_eq!(transport.asked(), [&["/runs/flush"][..], &by_itself, &by_itself].concat());
     assert!(client.is_degraded());
 }
 
 #[tokio::test]
 async fn run_by_run_nothing_is_asked_for_nothing_and_a_lost_run_is_asked_no_more() {
-    let (client, exchange) = scene(&[NOT_FOUND, FENCED, BEAT]);
+    let (client, transport) = scene(&[NOT_FOUND, FENCED, BEAT]);
     let told = client.flush(&generation(), None, &[news("a", &[])]).await.unwrap();
     assert_eq!(told, [Owned::Done(Told::default())]);
-    assert_eq!(exchange.asked(), ["/runs/flush"]);
+    assert_eq!(transport.asked(), ["/runs/flush"]);
     let runs = [news("a", &[r#"{"seq":1}"#]), news("b", &[])];
     let told = client.flush(&generation(), Some(LEASE_MS), &runs).await.unwrap();
     assert_eq!(told, [Owned::Fenced, stopped()]);
-    assert_eq!(exchange.asked(), ["/runs/append", "/runs/heartbeat"]);
+    assert_eq!(transport.asked(), ["/runs/append", "/runs/heartbeat"]);
 }
 
 #[tokio::test]
 async fn an_outage_is_no_missing_route() {
-    let (client, exchange) = scene(&[(503, "{}"), (200, r#"{"runs":[]}"#)]);
+    let (client, transport) = scene(&[(503, "{}"), (200, r#"{"runs":[]}"#)]);
     let error = client.flush(&generation(), None, &[news("a", &[])]).await.unwrap_err();
     assert_eq!(error.kind, StoreErrorKind::Transient);
     assert_eq!(client.flush(&generation(), None, &[]).await.unwrap(), []);
-    assert_eq!(exchange.asked(), ["/runs/flush", "/runs/flush"]);
+    assert_eq!(transport.asked(), ["/runs/flush", "/runs/flush"]);
 }

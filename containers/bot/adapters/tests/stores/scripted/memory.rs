@@ -13,9 +13,9 @@ async fn a_retrieval_that_fails_for_any_reason_finds_nothing() {
     for (status, text) in
         [(503, "{}"), (404, "{}"), (400, "{}"), (200, "{}"), (200, "null"), (200, r#"{"records":{}}"#)]
     {
-        let (client, exchange) = scene(&[(status, text)]);
+        let (client, transport) = scene(&[(status, text)]);
         assert_eq!(client.retrieve(&ledger_key(), "x", 5).await, [], "{status} {text}");
-        assert_eq!(exchange.asked(), ["/retrieve"]);
+        assert_eq!(transport.asked(), ["/retrieve"]);
     }
     let (unreachable, _) = scene(&[]);
     assert_eq!(unreachable.retrieve(&ledger_key(), "x", 5).await, []);
@@ -40,13 +40,13 @@ async fn a_malformed_memory_record_costs_no_other() {
 
 #[tokio::test]
 async fn a_query_is_cut_a_cap_is_sent_and_nothing_is_asked_for_nothing() {
-    let exchange = Arc::new(Scripted::default());
-    let client = Client::over(exchange.clone(), None).unwrap().with_memory_cap(7);
+    let transport = Arc::new(Scripted::default());
+    let client = Client::over(transport.clone(), None).unwrap().with_memory_cap(7);
     client.retrieve(&ledger_key(), &"é".repeat(5000), 5).await;
     Memory::write(&client, &ledger_key(), &[candidate()]).await.unwrap_err();
     assert_eq!(Memory::write(&client, &ledger_key(), &[]).await.unwrap(), Written::default());
     assert!(!client.forget(&ledger_key(), "two words").await.unwrap());
-    let bodies = exchange.bodies.lock().unwrap();
+    let bodies = transport.bodies.lock().unwrap();
     assert_eq!((bodies[0]["query"].as_str().unwrap().chars().count(), bodies.len()), (3900, 2));
     assert_eq!(bodies[1]["cap"], 7);
 }

@@ -1,4 +1,4 @@
-//! The client over an exchange that gives scripted answers: what it makes of them, whoever gave them.
+//! The client over an transport that gives scripted answers: what it makes of them, whoever gave them.
 
 mod answers;
 mod flush;
@@ -10,7 +10,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use ars_bot_adapters::stores::{Answer, Client, Exchange};
+use ars_bot_adapters::stores::{Answer, Client, Transport};
 use ars_bot_ports::{StoreError, StoreErrorKind};
 use ars_types::{Generation, StoreKey};
 use ars_wire::{
@@ -33,8 +33,8 @@ pub struct Scripted {
 }
 
 #[async_trait]
-impl Exchange for Scripted {
-    async fn exchange(&self, route: Route, body: String) -> Result<Answer, StoreError> {
+impl Transport for Scripted {
+    async fn send(&self, route: Route, body: String) -> Result<Answer, StoreError> {
         self.bodies.lock().unwrap().push(serde_json::from_str(&body).unwrap());
         self.asked.lock().unwrap().push(route.path());
         match self.answers.lock().unwrap().pop_front() {
@@ -53,10 +53,10 @@ impl Scripted {
 pub type Scene = (Arc<Client<Arc<Scripted>>>, Arc<Scripted>);
 
 pub fn scene(answers: &[(u16, &str)]) -> Scene {
-    let exchange = Arc::new(Scripted::default());
+    let transport = Arc::new(Scripted::default());
     let answers = answers.iter().map(|(status, text)| (*status, (*text).to_owned()));
-    *exchange.answers.lock().unwrap() = answers.collect();
-    (Arc::new(Client::over(exchange.clone(), None).unwrap()), exchange)
+    *transport.answers.lock().unwrap() = answers.collect();
+    (Arc::new(Client::over(transport.clone(), None).unwrap()), transport)
 }
 
 pub fn owner() -> Owner {

@@ -21,10 +21,10 @@ async fn retried<T>(
     answers: &[(u16, &str)],
     call: impl AsyncFn(&Retrying) -> Result<T, StoreError>,
 ) -> (Result<T, StoreErrorKind>, usize, u128) {
-    let (client, exchange) = scene(answers);
+    let (client, transport) = scene(answers);
     let began = Instant::now();
     let result = call(&Retrying::new(client)).await;
-    (result.map_err(|error| error.kind), exchange.asked().len(), began.elapsed().as_millis())
+    (result.map_err(|error| error.kind), transport.asked().len(), began.elapsed().as_millis())
 }
 
 #[tokio::test(start_paused = true)]
@@ -84,13 +84,13 @@ async fn the_other_routes_go_through_once() {
 
 #[tokio::test]
 async fn a_transcript_that_cannot_be_cleared_does_not_spoil_the_finish() {
-    let (client, exchange) = scene(&[(200, r#"{"ok":true,"stored":true}"#), BUSY]);
+    let (client, transport) = scene(&[(200, r#"{"ok":true,"stored":true}"#), BUSY]);
     let finished = client.finish(&owner(), &record("r1", 5)).await.unwrap();
     assert_eq!(finished, Owned::Done(Stored { stored: true }));
-    assert_eq!(exchange.asked(), ["/runs/finish", "/runs/transcript/clear"]);
-    let (client, exchange) = scene(&[(409, r#"{"ok":false,"reason":"fenced"}"#)]);
+    assert_eq!(transport.asked(), ["/runs/finish", "/runs/transcript/clear"]);
+    let (client, transport) = scene(&[(409, r#"{"ok":false,"reason":"fenced"}"#)]);
     assert_eq!(client.finish(&owner(), &record("r1", 5)).await.unwrap(), Owned::Fenced);
-    assert_eq!(exchange.asked(), ["/runs/finish"], "whose transcript it is now may need it");
+    assert_eq!(transport.asked(), ["/runs/finish"], "whose transcript it is now may need it");
 }
 
 fn reclaimed(id: &str) -> Value {
@@ -104,10 +104,10 @@ fn reclaimed(id: &str) -> Value {
 #[tokio::test]
 async fn a_reclaim_is_one_request_whatever_becomes_of_the_transcripts() {
     let runs = json!({ "runs": [reclaimed("r1"), reclaimed("r2")] }).to_string();
-    let (client, exchange) = scene(&[(200, &runs), BUSY, BUSY]);
+    let (client, transport) = scene(&[(200, &runs), BUSY, BUSY]);
     let taken = client.reclaim(&generation(), LEASE_MS, None, &[]).await.unwrap();
     let ids: Vec<_> = taken.iter().map(|run| run.row.run_id.as_str()).collect();
-    assert_eq!((ids, exchange.asked()), (vec!["r1", "r2"], vec!["/runs/reclaim"]));
+    assert_eq!((ids, transport.asked()), (vec!["r1", "r2"], vec!["/runs/reclaim"]));
     assert_eq!(taken[0].row.lease_until, Moment::new(9.5).unwrap());
     assert_eq!(taken[0].jobs[0].kind, "reflect");
 }

@@ -13,7 +13,7 @@ pub mod transcripts;
 
 use std::{any::Any, sync::Arc};
 
-use ars_bot_adapters::stores::{Answer, Client, Exchange, Proposal};
+use ars_bot_adapters::stores::{Answer, Client, Transport, Proposal};
 use ars_bot_ports::{
     Documents, FrictionRecords, Ledger, Memory, RunStore, Schedules, StoreError, StoreErrorKind, Transcripts,
 };
@@ -35,15 +35,15 @@ pub struct Fixture {
     pub documents: Arc<dyn Documents>,
     /// What the stores' clock says, or said a moment ago.
     pub now: i64,
-    exchange: Arc<dyn Exchange>,
+    transport: Arc<dyn Transport>,
     _ground: Box<dyn Any + Send>,
 }
 
 impl Fixture {
-    pub fn over(exchange: Arc<dyn Exchange>, now: i64, ground: impl Any + Send) -> Self {
+    pub fn over(transport: Arc<dyn Transport>, now: i64, ground: impl Any + Send) -> Self {
         let policy = Policy { retention_days: Some(10), max_runs: Some(40), max_bytes: None };
         let proposal = Proposal { policy, updated_at: now };
-        let client = Client::over(exchange.clone(), Some(proposal)).unwrap().with_memory_cap(5);
+        let client = Client::over(transport.clone(), Some(proposal)).unwrap().with_memory_cap(5);
         let client = Arc::new(client);
         Self {
             runs: client.clone(),
@@ -54,14 +54,14 @@ impl Fixture {
             schedules: client.clone(),
             documents: client,
             now,
-            exchange,
+            transport,
             _ground: Box::new(ground),
         }
     }
 
     /// Asks as another writer would, with any JSON.
     async fn raw(&self, path: &str, body: Value) -> Answer {
-        self.exchange.exchange(Route::of(path).unwrap(), body.to_string()).await.unwrap()
+        self.transport.send(Route::of(path).unwrap(), body.to_string()).await.unwrap()
     }
 
     fn record(&self, id: &str) -> RunRecord {

@@ -8,15 +8,15 @@ use async_trait::async_trait;
 
 /// Exchanges a request's text for the answer's.
 #[async_trait]
-pub trait Exchange: Send + Sync {
+pub trait Transport: Send + Sync {
     /// The answer, whatever its status; an error only when there is none.
-    async fn exchange(&self, route: Route, body: String) -> Result<Answer, StoreError>;
+    async fn send(&self, route: Route, body: String) -> Result<Answer, StoreError>;
 }
 
 #[async_trait]
-impl<E: Exchange + ?Sized> Exchange for Arc<E> {
-    async fn exchange(&self, route: Route, body: String) -> Result<Answer, StoreError> {
-        (**self).exchange(route, body).await
+impl<T: Transport + ?Sized> Transport for Arc<T> {
+    async fn send(&self, route: Route, body: String) -> Result<Answer, StoreError> {
+        (**self).send(route, body).await
     }
 }
 
