@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ars_agent::{ModelTurn, StopReason, Usage};
 use ars_bot_ports::{
-    ModelClient, ModelDelta, ModelError, ModelErrorKind, ModelRequest, Models, UnknownProvider,
+    ModelClient, ModelDelta, ModelError, ModelErrorKind, ModelRequest, Models, RetryCause, UnknownProvider,
 };
 use ars_types::ModelRef;
 use async_trait::async_trait;
@@ -96,7 +96,7 @@ impl Scripted {
             self.0.alive().await;
             self.tell(model_call, request.model, usage);
             deltas(ModelDelta::Usage(usage));
-            deltas(ModelDelta::Retrying { attempt: 1, wait: BROKEN, is_overload: false });
+            deltas(ModelDelta::Retrying { attempt: 1, wait: BROKEN, cause: RetryCause::Unreachable });
             sleep(BROKEN).await;
         }
         sleep(THINKING).await;
@@ -107,7 +107,7 @@ impl Scripted {
     async fn refuse(&self, deltas: Deltas<'_>) -> ModelError {
         for attempt in 1..=ATTEMPTS {
             self.0.alive().await;
-            deltas(ModelDelta::Retrying { attempt, wait: BUSY, is_overload: true });
+            deltas(ModelDelta::Retrying { attempt, wait: BUSY, cause: RetryCause::Overload });
             sleep(BUSY).await;
         }
         self.0.alive().await;

@@ -31,6 +31,9 @@ const SKILLS: &str = "containers/bot/skills";
 /// The variable that names the bot's folder of skills; the environment's own wins.
 const SKILLS_DIR: &str = "SERVICE_SKILLS_DIR";
 
+/// The variable that names the file with the commit and the time of the build.
+const BUILD_STAMP: &str = "ARS_BUILD_STAMP";
+
 /// Longest wait for the bot to listen.
 const START_LIMIT: Duration = Duration::from_secs(20);
 /// Longest wait for stopped runs to be recorded: a little more than the bot gives itself.
@@ -72,7 +75,11 @@ impl Bot {
             fs::rename(&log_path, log_path.with_extension("log.old"))?;
         }
         let log = OpenOptions::new().create(true).append(true).mode(0o600).open(&log_path)?;
+        // Read at each start, not compiled in: a new commit alone must not rebuild the bot.
+        let stamp = launch.data.join("build.json");
+        fs::write(&stamp, ars_engine::stamp().to_string())?;
         let mut child = command(launch)
+            .env(BUILD_STAMP, &stamp)
             .stdout(Stdio::piped())
             .stderr(log.try_clone()?)
             // Its own group: Ctrl-C reaches it through this program, once, and its tools die with it.

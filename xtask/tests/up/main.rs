@@ -41,6 +41,8 @@ fn the_main_job_is_shown_and_the_service_serves_on_until_it_is_stopped() {
     let ready = up.ready();
     assert!(ready.get("state").is_none());
     let bot = ready["bot"]["url"].as_str().unwrap();
+    let health = ureq::get(format!("{bot}/healthz")).call().unwrap().body_mut().read_to_string().unwrap();
+    assert!(health.contains(&ars_workerd::commit().unwrap()), "{health}");
     let ask = |name: &str| {
         post(
             &format!("{bot}/ingress"),

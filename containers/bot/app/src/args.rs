@@ -1,4 +1,4 @@
-//! The command line (bot supplement section 28).
+//! The command line, see docs/reference/cli.md.
 
 use std::{net::SocketAddr, path::PathBuf, sync::LazyLock};
 
@@ -46,7 +46,7 @@ the second. One more leaves at once.";
 #[derive(Debug, Parser)]
 #[command(name = "ars", version = VERSION.as_str(), about = ABOUT, long_about = LONG_ABOUT, after_help = AFTER_HELP)]
 pub struct Args {
-    /// What to do.
+    /// The subcommand.
     #[command(subcommand)]
     pub command: Command,
 }
@@ -58,18 +58,18 @@ static VERSION: LazyLock<String> =
 static AGENT_HELP: LazyLock<String> =
     LazyLock::new(|| format!("Agent: {} [default: general; coding with --repo]", agents::names()));
 
-/// What to do.
+/// A subcommand.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run one request here and now, and print its answer
     Ask(Ask),
-    /// Take requests over HTTP until told to stop
+    /// Serve requests over HTTP until stopped
     Serve(Serve),
     /// Follow a run's steps from the URL of its page
     Watch(Watch),
-    /// Show what a thread's working tree has changed
+    /// Show the changes in a thread's working tree
     Diff(Diff),
-    /// Find out what slowed runs
+    /// Find the reasons why runs were slow
     Friction(Friction),
     /// Print a completion script for a shell
     Completions(Completions),
@@ -87,8 +87,8 @@ pub struct Setup {
     /// Model of requests that name none; wins over the configuration
     #[arg(long, value_name = "PROVIDER/NAME", value_parser = model)]
     pub model: Option<ModelRef>,
-    /// Script of a rehearsal: a stand-in for a model, `rehearsal/script`, that says and does the same things every
-    /// time. `ask` uses it unless --model names another; `serve` when no other model is configured
+    /// Script of a rehearsal: a stand-in for a model, `rehearsal/script`, with the same words and actions every time.
+    /// `ask` uses it unless --model names another; `serve` when no other model is configured
     #[arg(long, value_name = "FILE")]
     pub rehearsal: Option<PathBuf>,
 }
@@ -113,7 +113,7 @@ pub struct Ask {
     /// Branch, tag or commit to start from
     #[arg(long = "ref", value_name = "REF", value_parser = git_ref)]
     pub git_ref: Option<RefName>,
-    /// Which agent.
+    /// The agent.
     #[arg(long, value_name = "NAME", help = AGENT_HELP.as_str())]
     pub agent: Option<String>,
     /// How hard the model thinks: low, medium, high, xhigh, max
@@ -176,12 +176,12 @@ pub struct Diff {
 /// `ars friction`.
 #[derive(Debug, ClapArgs)]
 pub struct Friction {
-    /// What to do.
+    /// The subcommand.
     #[command(subcommand)]
     pub verb: FrictionVerb,
 }
 
-/// What to do about friction.
+/// A subcommand of `ars friction`.
 #[derive(Debug, Subcommand)]
 pub enum FrictionVerb {
     /// Diagnose a saved stream: JSON lines of events, or a raw capture of a run's event stream
@@ -223,10 +223,10 @@ fn effort(text: &str) -> Result<Effort, String> {
     Effort::parse(text).ok_or_else(|| "must be low, medium, high, xhigh or max".to_owned())
 }
 
-/// A number of milliseconds; the specification asks for a number, not a whole one.
+/// Parses milliseconds, which may have a fraction.
 fn milliseconds(text: &str) -> Result<i64, String> {
     let number = text.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
-    // Beyond the range it is cut to the largest number, from which nothing is slow.
+    // Above the range the cast saturates, and then nothing is slow.
     number.map(|number| number.round() as i64).ok_or_else(|| "must be a number, 0 or more".to_owned())
 }
 

@@ -1,5 +1,5 @@
-//! What was built (bot supplement section 23, `build`): from the stamped file that the environment names, as an image
-//! has it, else as stamped at compile time. Missing or malformed gives the commit `unknown`.
+//! The commit and the time of the build: from the stamp file that `ARS_BUILD_STAMP` names, else from compile time.
+//! A missing or malformed stamp gives the commit `unknown`.
 
 use std::{fs, path::Path, sync::LazyLock};
 
@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::environment::{self, name};
 
-/// Says so where nobody stamped anything.
+/// The commit of a build without a stamp.
 const UNKNOWN: &str = "unknown";
 /// Longest commit, `-dirty` included, and longest time.
 const LIMIT: usize = 64;
@@ -39,7 +39,7 @@ fn stamped(path: &Path) -> Build {
     Build { commit, built_at: stamp.built_at.filter(|time| is_plain(time)) }
 }
 
-/// It is shown to whoever asks, so it holds nothing else than what a commit and a time are made of.
+/// Returns whether a text holds only the characters of a commit or a time. The probe shows it to everyone.
 fn is_plain(text: &str) -> bool {
     (1..=LIMIT).contains(&text.len())
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-:.+".contains(&byte))
@@ -58,13 +58,13 @@ mod tests {
     }
 
     #[test]
-    fn a_stamp_is_read() {
+    fn stamp_file_is_read() {
         let (commit, built) = read(r#"{"commit":"0123abc-dirty","builtAt":"2026-11-21T10:00:00Z"}"#);
         assert_eq!((commit.as_str(), built.as_deref()), ("0123abc-dirty", Some("2026-11-21T10:00:00Z")));
     }
 
     #[test]
-    fn a_stamp_that_is_missing_or_malformed_gives_an_unknown_commit() {
+    fn missing_or_malformed_stamp_is_unknown() {
         for text in ["", "{}", "[1]", r#"{"commit":7}"#, r#"{"commit":"<b>"}"#, r#"{"commit":""}"#] {
             assert_eq!(read(text), (UNKNOWN.to_owned(), None), "{text}");
         }

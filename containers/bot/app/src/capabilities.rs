@@ -1,5 +1,4 @@
-//! What the installation has beside models, workspaces and stores (bot supplement sections 25 and 27): read from the
-//! environment and made ready before anything is served.
+//! The optional capabilities of the installation (web, memory, overrides, skills), prepared before anything is served.
 
 use std::{path::Path, sync::Arc, time::Duration};
 
@@ -21,10 +20,10 @@ use crate::{
     environment::{self, name},
 };
 
-/// How long the start waits for the overrides.
+/// Timeout for reading the overrides at the start.
 const OVERRIDES_PATIENCE: Duration = Duration::from_secs(3);
 
-/// The public web, with the search when there is a key for it.
+/// Returns the web client, with search when a key is configured.
 pub fn web(search_key: Option<&Secret>) -> Result<Arc<dyn Web>, Failure> {
     let base_url = environment::variable(name::BRAVE_SEARCH_BASE_URL);
     let search = search_key.map(|key| BraveSearch::new(key, base_url.as_deref())).transpose();
@@ -32,7 +31,7 @@ pub fn web(search_key: Option<&Secret>) -> Result<Arc<dyn Web>, Failure> {
     Ok(Arc::new(web))
 }
 
-/// Memory, when it is switched on.
+/// Returns memory, if it is enabled.
 pub fn memory(
     settings: &config::Memory,
     organization: Option<String>,
@@ -46,8 +45,8 @@ pub fn memory(
     Ok(Some(MemoryDeps { store, organization, budget, model: settings.model.clone() }))
 }
 
-/// What was changed of the configuration at run time. A store that does not
-/// answer must not keep the bot from starting, or nothing would be served until it does: it is asked again later.
+/// Loads the overrides of the configuration. An unavailable store does not prevent the start; the overrides are loaded
+/// later.
 pub async fn overrides(documents: Arc<dyn Documents>) -> Result<Overrides, Failure> {
     let overrides = Overrides::new(documents);
     match overrides.refresh(OVERRIDES_PATIENCE).await {
@@ -61,7 +60,7 @@ pub async fn overrides(documents: Arc<dyn Documents>) -> Result<Overrides, Failu
     Ok(overrides)
 }
 
-/// The skills of the folder that the environment names; none without one.
+/// Returns the skills of the configured folder, if one is configured.
 pub fn skills() -> Result<Option<Arc<dyn Skills>>, Failure> {
     let Some(folder) = environment::variable(name::SKILLS_DIR) else { return Ok(None) };
     match skills::load(Path::new(&folder)) {

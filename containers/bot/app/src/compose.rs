@@ -1,4 +1,4 @@
-//! Putting the parts together: the core with its models, store and workspaces.
+//! The composition root: connects the core with its models, stores and workspaces.
 
 use std::{
     collections::BTreeMap,
@@ -30,15 +30,15 @@ use crate::{
     stores::{Place, Stores, require_private},
 };
 
-/// Everything the commands need, before anything is opened.
+/// Everything a command needs before anything is opened.
 pub struct Plan {
     /// The configuration file.
     pub file: File,
     /// The core's settings.
     pub settings: Settings,
-    /// Cleans what is shown of every configured secret.
+    /// Removes every configured secret from output.
     pub redactor: Arc<Redactor>,
-    /// Runs are kept in the ledger, so that another process can go on with them.
+    /// Runs are recorded in the ledger, so that another process can resume them.
     pub keeps_ledger: bool,
     providers: BTreeMap<String, ProviderConfig>,
     data_dir: PathBuf,
@@ -49,7 +49,7 @@ pub struct Plan {
     pub dashboard: Dashboard,
 }
 
-/// Reads configuration and environment. Fails before anything is opened or written.
+/// Reads configuration and environment. Opens and writes nothing.
 pub async fn plan(setup: Setup, tokens: &TokenMap, state_url: Option<&str>) -> Result<Plan, Failure> {
     let invalid = |error| invalid_configuration(&error);
     let file = match &setup.config {
@@ -109,7 +109,7 @@ fn invalid_configuration(error: &config::ConfigError) -> Failure {
     Failure::InvalidInput(format!("configuration: {error}"))
 }
 
-/// The configuration, from a file or from the state Worker.
+/// Reads the configuration from a file or from the state Worker.
 async fn file(path: &Path, state_url: Option<&str>) -> Result<File, Failure> {
     let Some(key) = config::remote_key(path) else {
         return config::load(path).map_err(|error| match error {
@@ -122,7 +122,7 @@ async fn file(path: &Path, state_url: Option<&str>) -> Result<File, Failure> {
     let missing = |what: &str| Failure::InvalidInput(format!("configuration: state:// needs {what}"));
     let url = state_url.ok_or_else(|| missing("STATE_WORKER_URL or --state-url"))?;
     require_private(url)?;
-    // The document may name another variable for the stores' bearer; it cannot for its own.
+    // The document may name another variable for the stores' bearer, but not for reading itself.
     let token = Secret::parse(environment::variable(name::MEMORY_TOKEN));
     let token = token.ok_or_else(|| missing(name::MEMORY_TOKEN))?;
     config::load_remote(key, url, &token).await.map_err(|error| match error {
@@ -132,12 +132,12 @@ async fn file(path: &Path, state_url: Option<&str>) -> Result<File, Failure> {
     })
 }
 
-/// The model that `--rehearsal` adds.
+/// Returns the model that `--rehearsal` adds.
 pub fn rehearsal_model() -> Option<ModelRef> {
     ModelRef::parse(&format!("{}/{REHEARSAL_MODEL}", config::REHEARSAL)).ok()
 }
 
-/// The directory of runs and working trees, as an absolute path.
+/// Returns the directory of runs and working trees, as an absolute path.
 pub fn data_dir(data: Data) -> Result<PathBuf, Failure> {
     let dir = data.dir.or_else(environment::user_data_dir).ok_or_else(|| {
         Failure::InvalidInput("there is no home directory: name a data directory with --data-dir".into())
@@ -166,12 +166,12 @@ fn known_provider(model: &ModelRef, providers: &BTreeMap<String, ProviderConfig>
 }
 
 impl Plan {
-    /// Whether any model is configured.
+    /// Returns whether any model is configured.
     pub fn has_model(&self) -> bool {
         self.settings.default_model.is_some() || !self.settings.models.is_empty()
     }
 
-    /// Opens the parts and joins them.
+    /// Opens the parts and connects them.
     pub async fn build(
         self,
         store: Option<Store>,
@@ -219,7 +219,7 @@ fn ledger(stores: LiveStores, has_successor: bool) -> Result<LedgerDeps, Failure
     Ok(LedgerDeps { stores, generation, channels: Arc::new(RecordedChannels), has_successor })
 }
 
-/// The workspaces of a data directory.
+/// Returns the workspaces of a data directory.
 pub fn workspaces(data_dir: &Path) -> GitWorkspaces {
     let environment = ChildEnvironment::from_service(environment::raw);
     GitWorkspaces::new(data_dir.join("workspaces"), environment)

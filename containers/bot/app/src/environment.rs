@@ -1,4 +1,4 @@
-//! The process environment: the one place that reads it (bot supplement section 27).
+//! The process environment. Only this module reads it.
 
 use std::{ffi::OsString, path::PathBuf};
 
@@ -14,27 +14,27 @@ pub mod name {
     pub const SKILLS_DIR: &str = "SERVICE_SKILLS_DIR";
     /// Key of the web search.
     pub const BRAVE_SEARCH_API_KEY: &str = "BRAVE_SEARCH_API_KEY";
-    /// Where the web search is, when that is not Brave's own address.
+    /// Address of a search server other than Brave's.
     pub const BRAVE_SEARCH_BASE_URL: &str = "BRAVE_SEARCH_BASE_URL";
-    /// The stamped file that tells what was built.
+    /// File with the commit and the time of the build.
     pub const BUILD_STAMP: &str = "ARS_BUILD_STAMP";
     /// Default port.
     pub const PORT: &str = "PORT";
 }
 
-/// A variable, when it is set, not blank and text.
+/// Returns a variable that is set, not blank, and valid text.
 pub fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.trim().is_empty())
 }
 
-/// A variable as the operating system has it.
+/// Returns a variable as the operating system stores it.
 pub fn raw(name: &str) -> Option<OsString> {
     std::env::var_os(name)
 }
 
-/// `ars` in the user's data directory, as desktops lay it out; none without a home.
+/// Returns `ars` in the user's data directory (XDG); `None` without a home directory.
 pub fn user_data_dir() -> Option<PathBuf> {
-    // A relative path there is to be ignored, says the XDG base directory specification.
+    // The XDG base directory rules ignore relative paths.
     let absolute = |name: &str| raw(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let data = absolute("XDG_DATA_HOME").or_else(|| Some(absolute("HOME")?.join(".local/share")))?;
     Some(data.join("ars"))

@@ -1,9 +1,8 @@
-//! This process's generation in the ledger (state-worker supplement section 9.1): an ISO stamp without punctuation,
-//! a dash, and eight hex digits.
+//! This process's generation in the ledger: an ISO time without punctuation, a dash, and eight hex digits.
 
 use ars_types::Generation;
 
-/// A new generation.
+/// Generates the process's generation.
 pub fn mint() -> anyhow::Result<Generation> {
     let mut random = [0; 4];
     getrandom::fill(&mut random)?;

@@ -1,4 +1,4 @@
-//! Log lines on standard error, and nothing else: what a command has that nobody configured (docs/logging.md).
+//! The log of a command without configured telemetry: lines on standard error (docs/logging.md).
 
 use std::sync::Arc;
 

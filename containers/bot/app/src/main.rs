@@ -1,6 +1,6 @@
-//! The binary `ars`: reads arguments, environment and configuration, puts the parts together, and runs one command.
+//! The binary `ars`: parses arguments, environment and configuration, composes the parts, and runs one command.
 //!
-//! The only place where adapters meet the core. Not here: what any part does.
+//! The only place where adapters meet the core.
 
 mod args;
 mod build_stamp;
@@ -15,6 +15,7 @@ mod generation;
 mod kill_points;
 mod logging;
 mod recorded_channels;
+mod services;
 mod shutdown;
 mod signals;
 mod stores;
@@ -30,11 +31,11 @@ use crate::{
     commands::{Failure, ask, completions, diff, friction, serve, watch},
 };
 
-/// Threads that run tasks: the bot waits far more than it computes.
+/// Worker threads: the bot waits far more than it computes.
 const WORKER_THREADS: usize = 2;
 
 fn main() -> ExitCode {
-    // Two crypto providers in one process would panic at the first call; this is the one.
+    // Exactly one crypto provider: with two, the first TLS call would panic.
     if rustls::crypto::aws_lc_rs::default_provider().install_default().is_err() {
         return Failure::Internal(anyhow!("the TLS provider was already chosen")).report();
     }
@@ -46,7 +47,7 @@ fn main() -> ExitCode {
         Err(error) => return Failure::Internal(error.into()).report(),
     };
     let code = runtime.block_on(run(args.command));
-    // A blocking read of standard input must not hold the exit.
+    // A blocking read of standard input must not delay the exit.
     runtime.shutdown_background();
     code
 }

@@ -1,15 +1,15 @@
-//! The ways back to requesters whose process is gone (state-worker supplement section 9.5): an HTTP or MCP caller is
-//! not there any more and reads the run's record; a terminal is gone with its process.
+//! Reply channels of reclaimed runs. An HTTP or MCP caller of an ended process reads the run's record; a terminal has
+//! ended with its process.
 
 use std::sync::Arc;
 
 use ars_bot_ports::{ChannelIo, Channels, NobodyListens};
 use ars_wire::ledger::LiveRun;
 
-/// Channels whose replies are in the record.
+/// Channels that discard replies, because the record has them.
 pub struct RecordedChannels;
 
-/// Platforms whose requesters read the record.
+/// Platforms with requesters that read the record.
 const PLATFORMS: [&str; 2] = ["http", "mcp"];
 
 impl Channels for RecordedChannels {

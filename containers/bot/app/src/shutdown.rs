@@ -1,45 +1,53 @@
-//! How the server ends (bot supplement section 23): SIGTERM and SIGINT have it wait for what is in flight while the probe
-//! shows the drain; SIGINT after either stops what is left; one more leaves at once.
+//! The server's shutdown: SIGTERM, SIGINT or a failed service begin the drain, which the probe shows. A SIGINT during the
+//! drain stops the remaining runs, one more ends the process at once.
 
 use std::time::Duration;
 
 use ars_bot_core::{Core, DRAIN_DEADLINE, registry::IndexChange};
 use ars_events::{Actor, ActorKind};
 use ars_types::StopMode;
-use tokio::{sync::broadcast::error::RecvError, task::JoinHandle, time::Instant};
-use tokio_util::sync::CancellationToken;
+use tokio::{sync::broadcast::error::RecvError, time::Instant};
 
 use crate::{
-    signals::{Signals, Told},
+    services,
+    signals::{Signals, StopSignal},
     terminal,
 };
 
-/// How long stopped runs may take to be recorded: the history writer's attempts, waits and time-outs.
+/// Timeout for recording stopped runs: the history writer's attempts, waits and timeouts.
 const STOP_LIMIT: Duration = Duration::from_secs(45);
 
-/// How the server ended.
+/// Why the server shuts down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wound {
+pub enum ShutdownCause {
+    /// The process received a signal.
+    Signal(StopSignal),
+    /// This service failed.
+    ServiceFailed(&'static str),
+}
+
+/// How the shutdown ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ShutdownOutcome {
     /// Nothing was in flight any more.
-    Down,
+    Drained,
     /// The drain's deadline passed first.
-    Late,
-    /// What was in flight was stopped.
+    DeadlinePassed,
+    /// The runs in flight were stopped.
     Stopped,
 }
 
-/// Waits for what is in flight, or ends it when told again, then ends the server.
-pub async fn wind_down(
+/// Waits for the work in flight, or stops it on a further SIGINT, then stops the HTTP server.
+pub async fn shut_down(
     core: &Core,
     signals: &mut Signals,
-    told: Told,
-    closing: CancellationToken,
-    server: JoinHandle<()>,
-) -> Wound {
+    cause: ShutdownCause,
+    server: &services::Handle,
+) -> ShutdownOutcome {
     let in_flight = core.load().in_flight;
-    tracing::info!(in_flight, ?told, "shutting down");
-    if told == Told::Interrupt && in_flight > 0 {
-        // Whoever pressed it sits there, and would think that it did nothing.
+    tracing::info!(in_flight, ?cause, "shutting down");
+    if cause == ShutdownCause::Signal(StopSignal::Interrupt) && in_flight > 0 {
+        // A person pressed Ctrl-C and must see that it had an effect.
         terminal::tell(&format!("waiting for what is in flight ({in_flight}); Ctrl-C again stops it"));
     }
     let deadline = Instant::now() + DRAIN_DEADLINE;
@@ -48,43 +56,45 @@ pub async fn wind_down(
         drained = core.drain(DRAIN_DEADLINE) => Some(drained),
         () = signals.interrupted() => None,
     };
-    closing.cancel();
+    server.stop();
     let Some(drained) = drained else {
         return stopped(core, signals, server).await;
     };
     if !drained {
-        return late(core).await;
+        return deadline_passed(core).await;
     }
-    // Answers under way are waited for too, within what is left of the one deadline.
+    // Responses in flight share the drain's deadline.
     let left = deadline.saturating_duration_since(Instant::now());
     tokio::select! {
-        finished = finish(core, server, left) => if finished { Wound::Down } else { late(core).await },
-        () = signals.interrupted() => Wound::Stopped,
+        finished = finish(core, server, left) => {
+            if finished { ShutdownOutcome::Drained } else { deadline_passed(core).await }
+        }
+        () = signals.interrupted() => ShutdownOutcome::Stopped,
     }
 }
 
-/// Stops what is in flight, unless told once more not even to wait for that.
-async fn stopped(core: &Core, signals: &mut Signals, server: JoinHandle<()>) -> Wound {
-    tracing::info!(in_flight = core.load().in_flight, "stopping what is in flight");
+/// Stops the runs in flight; a further SIGINT ends even that wait.
+async fn stopped(core: &Core, signals: &mut Signals, server: &services::Handle) -> ShutdownOutcome {
+    tracing::info!(in_flight = core.load().in_flight, "stopping the runs in flight");
     tokio::select! {
         () = stop(core, server) => {}
         () = signals.interrupted() => {
-            tracing::error!(in_flight = core.load().in_flight, "told again: leaving at once");
+            tracing::error!(in_flight = core.load().in_flight, "interrupted again: ending at once");
         }
     }
-    Wound::Stopped
+    ShutdownOutcome::Stopped
 }
 
-/// Leaves what is not done with a record that says so.
-async fn late(core: &Core) -> Wound {
+/// Records the runs in flight as abandoned.
+async fn deadline_passed(core: &Core) -> ShutdownOutcome {
     let in_flight = core.load().in_flight;
     let recorded = core.record_abandoned().await;
     tracing::error!(in_flight, recorded, "the drain's deadline passed");
-    Wound::Late
+    ShutdownOutcome::DeadlinePassed
 }
 
-/// Stops every run, those included that requests still on their way begin, and waits for their records.
-async fn stop(core: &Core, server: JoinHandle<()>) {
+/// Stops every run, including those that pending requests still start, and waits for their records.
+async fn stop(core: &Core, server: &services::Handle) {
     let actor = Actor::new(ActorKind::Cli, "signal");
     let mut index = core.registry().subscribe_index();
     core.registry().stop_all(StopMode::Hard, &actor);
@@ -100,7 +110,7 @@ async fn stop(core: &Core, server: JoinHandle<()>) {
             }
             change = index.recv() => match change {
                 Ok(IndexChange::Upsert(id)) => {
-                    // A stop shows in the index as well: only runs that were not told yet are told.
+                    // A stop changes the index too, so a run that has one is skipped.
                     if core.registry().get(&id).is_some_and(|run| run.stop.is_none()) {
                         core.registry().stop(&id, StopMode::Hard, actor.clone());
                     }
@@ -114,11 +124,10 @@ async fn stop(core: &Core, server: JoinHandle<()>) {
     }
 }
 
-/// Waits for the server's end, then for what it left in flight; false when the limit passed first.
-async fn finish(core: &Core, server: JoinHandle<()>, limit: Duration) -> bool {
+/// Waits for the server's end, then for the work it left in flight; returns `false` when `limit` passed first.
+async fn finish(core: &Core, server: &services::Handle, limit: Duration) -> bool {
     let all = async {
-        // A server that panicked has nothing left to close.
-        drop(server.await);
+        server.ended().await;
         core.drain(limit).await
     };
     tokio::time::timeout(limit, all).await.unwrap_or(false)

@@ -1,4 +1,4 @@
-//! Tests of the server's end that no process can be waited for: its deadline is a quarter of an hour.
+//! Tests of the shutdown in paused time: its deadline is a quarter of an hour.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -10,18 +10,20 @@ use ars_events::Redactor;
 use ars_types::{ThreadKey, Visibility};
 use async_trait::async_trait;
 use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 
 use super::*;
 use crate::{
     clock::SystemClock,
     compose::workspaces,
     config::RunHistory,
+    services::{Service, Supervisor},
     stores::{Place, Stores},
 };
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// A request whose earlier turns come when the test says so.
+/// A channel that delivers its history when the test allows it.
 struct Slow(Arc<Notify>);
 
 #[async_trait]
@@ -33,6 +35,20 @@ impl ChannelIo for Slow {
     async fn history(&self) -> Vec<HistoryTurn> {
         self.0.notified().await;
         Vec::new()
+    }
+}
+
+/// A server with a connection that never ends.
+struct Hanging;
+
+#[async_trait]
+impl Service for Hanging {
+    fn name(&self) -> &'static str {
+        "http"
+    }
+
+    async fn run(self, _stop: CancellationToken) {
+        std::future::pending().await
     }
 }
 
@@ -64,18 +80,17 @@ fn message() -> IncomingMessage {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_drain_and_the_end_of_the_server_share_one_deadline() {
+async fn drain_and_server_share_one_deadline() {
     let folder = tempfile::tempdir().unwrap();
-    let (core, come) = (core(folder.path()), Arc::new(Notify::new()));
+    let (core, allowed) = (core(folder.path()), Arc::new(Notify::new()));
     let asked = tokio::spawn({
-        let (core, io) = (core.clone(), Arc::new(Slow(Arc::clone(&come))));
+        let (core, io) = (core.clone(), Arc::new(Slow(Arc::clone(&allowed))));
         async move { core.dispatch(message(), io).await }
     });
     while core.load().in_flight == 0 {
         tokio::task::yield_now().await;
     }
-    // A connection of it never ends.
-    let server = tokio::spawn(std::future::pending());
+    let server = Supervisor::new().start(Hanging);
     let mut signals = Signals::listen().unwrap();
     let began = Instant::now();
     let drained_late = async {
@@ -83,11 +98,12 @@ async fn the_drain_and_the_end_of_the_server_share_one_deadline() {
             tokio::task::yield_now().await;
         }
         tokio::time::advance(14 * MINUTE).await;
-        come.notify_one();
+        allowed.notify_one();
     };
-    let ended = wind_down(&core, &mut signals, Told::Terminate, CancellationToken::new(), server);
-    let (wound, ()) = tokio::join!(ended, drained_late);
-    assert_eq!(wound, Wound::Late);
+    let cause = ShutdownCause::Signal(StopSignal::Terminate);
+    let ended = shut_down(&core, &mut signals, cause, &server);
+    let (outcome, ()) = tokio::join!(ended, drained_late);
+    assert_eq!(outcome, ShutdownOutcome::DeadlinePassed);
     let minutes = began.elapsed().as_secs_f64() / MINUTE.as_secs_f64();
     assert!((15.0..15.5).contains(&minutes), "{minutes} minutes");
     asked.await.unwrap();

@@ -1,34 +1,34 @@
-//! Being told to stop.
+//! The signals that stop the process.
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// How the process was told to stop.
+/// A signal that stops the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Told {
-    /// By SIGTERM, as a platform does.
+pub enum StopSignal {
+    /// SIGTERM, as a platform sends it.
     Terminate,
-    /// By SIGINT, as Ctrl-C does.
+    /// SIGINT, as Ctrl-C sends it.
     Interrupt,
 }
 
-/// The signals that stop the process.
+/// Receives the signals that stop the process.
 pub struct Signals {
     terminate: Signal,
     interrupt: Signal,
 }
 
 impl Signals {
-    /// Listens from now on; the default action no longer applies.
+    /// Replaces the signals' default action from now on.
     pub fn listen() -> std::io::Result<Self> {
         Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
     }
 
-    /// Waits for the next one; of two that came together, SIGTERM is the first, so that the other one still insists.
-    pub async fn next(&mut self) -> Told {
+    /// Waits for the next signal. SIGTERM precedes a simultaneous SIGINT, which then counts as the second signal.
+    pub async fn next(&mut self) -> StopSignal {
         tokio::select! {
             biased;
-            _ = self.terminate.recv() => Told::Terminate,
-            _ = self.interrupt.recv() => Told::Interrupt,
+            _ = self.terminate.recv() => StopSignal::Terminate,
+            _ = self.interrupt.recv() => StopSignal::Interrupt,
         }
     }
 

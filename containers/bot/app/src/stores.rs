@@ -1,4 +1,4 @@
-//! Opening the stores: the state Worker's or the data directory's, the same ports either way.
+//! Opens the stores: in the state Worker or in the data directory, behind the same ports.
 
 use std::{net::Ipv4Addr, path::Path, sync::Arc};
 
@@ -21,15 +21,15 @@ pub struct Stores {
     pub runs: Arc<dyn RunStore>,
     /// Live runs.
     pub live: LiveStores,
-    /// What is remembered.
+    /// Memory across runs.
     pub memory: Arc<dyn Memory>,
     /// Documents of the configuration.
     pub documents: Arc<dyn Documents>,
-    /// They are the state Worker's, which the next process reaches as well.
+    /// The stores are the state Worker's, which the next process reaches too.
     pub are_shared: bool,
 }
 
-/// Where stores may be.
+/// The configured places of the stores.
 pub struct Place<'a> {
     /// `--store`.
     pub wanted: Option<Store>,
@@ -39,12 +39,12 @@ pub struct Place<'a> {
     pub token: Option<&'a Secret>,
     /// The data directory.
     pub data_dir: &'a Path,
-    /// Records a scope of memory keeps at most.
+    /// Limit of records in a scope of memory.
     pub memory_cap: u32,
 }
 
 impl Stores {
-    /// Opens them. The command line wins over the file; without either, the data directory.
+    /// Opens the stores. The command line wins over the file; the default is the data directory.
     pub fn open(history: &RunHistory, place: &Place<'_>) -> Result<Self, Failure> {
         let policy =
             history.policy().map_err(|error| Failure::InvalidInput(format!("configuration: {error}")))?;
@@ -68,7 +68,7 @@ impl Stores {
         Ok(Self::of(client, to_worker))
     }
 
-    /// Has memory kept by a Worker of its own (document 2 section 2.2, `memory.worker`).
+    /// Moves memory to its own Worker (`memory.worker`).
     pub fn keep_memory_in(
         &mut self,
         worker: &config::Worker,
@@ -121,10 +121,10 @@ fn worker(history: &RunHistory, place: &Place<'_>) -> Result<Worker, Failure> {
     Ok(Worker::at(&url, token)?)
 }
 
-/// The name by which a container reaches the machine it runs on. Nobody else can have it: `.internal` is reserved.
+/// The name of a container's host. It cannot be a public name, because `.internal` is reserved.
 const CONTAINER_HOST: &str = "host.docker.internal";
 
-/// Refuses an address that a bearer must not travel to.
+/// Rejects an address to which a bearer must not be sent.
 pub fn require_private(url: &str) -> Result<(), Failure> {
     if is_private(url) {
         return Ok(());
@@ -134,8 +134,8 @@ pub fn require_private(url: &str) -> Result<(), Failure> {
     ))
 }
 
-/// A bearer may travel to it: encrypted, or within this machine. Judged on the parsed URL, because in
-/// `http://127.0.0.1:80@elsewhere` the host is not what it looks like.
+/// Returns whether a bearer may be sent to an address: encrypted, or within this machine. Uses the parsed URL, because
+/// the host of `http://127.0.0.1:80@elsewhere` is `elsewhere`.
 fn is_private(url: &str) -> bool {
     let Ok(url) = reqwest::Url::parse(url) else { return false };
     let bare = url.username().is_empty() && url.password().is_none();
@@ -152,7 +152,7 @@ mod tests {
     use super::is_private;
 
     #[test]
-    fn a_bearer_only_travels_encrypted_or_within_the_machine() {
+    fn bearer_is_sent_only_encrypted_or_locally() {
         for url in [
             "https://x.example",
             "http://127.0.0.1:8788",

@@ -34,7 +34,9 @@ pub use friction::FrictionRecords;
 pub use ledger::{Claim, Ledger, News, Owned, Stop, Told};
 pub use memory::{Memory, Written};
 pub use message::{Choices, IncomingMessage};
-pub use model::{ModelClient, ModelDelta, ModelError, ModelErrorKind, ModelRequest, Models, UnknownProvider};
+pub use model::{
+    ModelClient, ModelDelta, ModelError, ModelErrorKind, ModelRequest, Models, RetryCause, UnknownProvider,
+};
 pub use randomness::Randomness;
 pub use refusal::{DirectiveFault, LiveRunFacts, Notice, Refusal, ThreadRefusal};
 pub use run_store::{RunStore, Stored};

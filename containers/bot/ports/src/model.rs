@@ -54,9 +54,23 @@ pub enum ModelDelta {
         attempt: u32,
         /// Wait before the next one.
         wait: Duration,
-        /// The provider is overloaded or limits the rate of requests.
-        is_overload: bool,
+        /// Why the attempt failed.
+        cause: RetryCause,
     },
+}
+
+/// Why a model call is retried. Displayed after "the model".
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum RetryCause {
+    /// The provider is overloaded or limits the rate.
+    #[error("is busy")]
+    Overload,
+    /// No connection, or one that broke.
+    #[error("cannot be reached")]
+    Unreachable,
+    /// The provider ended its answer early or broke its protocol.
+    #[error("broke off its answer")]
+    BrokenAnswer,
 }
 
 /// A configured provider.

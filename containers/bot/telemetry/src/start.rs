@@ -5,9 +5,7 @@ use std::{sync::Arc, time::Duration};
 use ars_events::{Redactor, SpanSink};
 use tokio::task::AbortHandle;
 use tracing::Subscriber;
-use tracing_subscriber::{
-    EnvFilter, Layer as _, fmt::MakeWriter, layer::SubscriberExt as _,
-};
+use tracing_subscriber::{EnvFilter, Layer as _, fmt::MakeWriter, layer::SubscriberExt as _};
 
 use crate::{
     error::StartError,

@@ -201,7 +201,14 @@ fn generated_field(allowed: RangeInclusive<i64>) -> impl Strategy<Value = Genera
 }
 
 fn expression() -> impl Strategy<Value = [GeneratedField; 5]> {
-    (generated_field(0..=59), generated_field(0..=23), generated_field(1..=31), generated_field(1..=12), generated_field(0..=7)).prop_map(<[GeneratedField; 5]>::from)
+    (
+        generated_field(0..=59),
+        generated_field(0..=23),
+        generated_field(1..=31),
+        generated_field(1..=12),
+        generated_field(0..=7),
+    )
+        .prop_map(<[GeneratedField; 5]>::from)
 }
 
 fn text(fields: &[GeneratedField; 5]) -> String {

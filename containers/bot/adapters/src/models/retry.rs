@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ars_bot_ports::{ModelDelta, ModelError, ModelErrorKind};
+use ars_bot_ports::{ModelDelta, ModelError, ModelErrorKind, RetryCause};
 use backon::{BackoffBuilder, ExponentialBuilder};
 use tokio_util::sync::CancellationToken;
 
@@ -98,8 +98,21 @@ where
             return Err(error);
         };
         tracing::debug!(attempts, wait_ms = wait.as_millis(), error = %error, "model call failed; trying again");
-        deltas(ModelDelta::Retrying { attempt: attempts, wait, is_overload: error.kind.is_overload() });
+        deltas(ModelDelta::Retrying { attempt: attempts, wait, cause: cause(&error.kind) });
         unless_cancelled(cancel, tokio::time::sleep(wait)).await?;
+    }
+}
+
+/// Returns why a call that failed in this way is retried.
+const fn cause(kind: &ModelErrorKind) -> RetryCause {
+    match kind {
+        ModelErrorKind::Overloaded { .. } | ModelErrorKind::RateLimited { .. } => RetryCause::Overload,
+        ModelErrorKind::Unreachable => RetryCause::Unreachable,
+        ModelErrorKind::Unauthorized
+        | ModelErrorKind::Invalid
+        | ModelErrorKind::ContextTooLong
+        | ModelErrorKind::Protocol
+        | ModelErrorKind::Cancelled => RetryCause::BrokenAnswer,
     }
 }
 
@@ -138,6 +151,14 @@ mod tests {
         let unasked = error(ModelErrorKind::Overloaded { retry_after: None });
         assert_eq!(policy.wait(&unasked, 4, ours), ours);
         assert_eq!(policy.wait(&unasked, 5, ours), None);
+    }
+
+    #[test]
+    fn retry_says_why_the_attempt_failed() {
+        let text = |kind| cause(&kind).to_string();
+        assert_eq!(text(ModelErrorKind::Unreachable), "cannot be reached");
+        assert_eq!(text(ModelErrorKind::Overloaded { retry_after: None }), "is busy");
+        assert_eq!(text(ModelErrorKind::Protocol), "broke off its answer");
     }
 
     #[test]

@@ -13,6 +13,6 @@ mod worker;
 
 pub use client::{Client, Proposal};
 pub use embedded::{Embedded, EmbeddedStores};
-pub use transport::{Answer, Transport};
 pub use no_memory::NoMemory;
+pub use transport::{Answer, Transport};
 pub use worker::{Worker, WorkerStores};

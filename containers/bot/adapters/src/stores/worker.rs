@@ -16,8 +16,8 @@ use reqwest::{
 
 use super::{
     client::{Client, Proposal},
-    transport::{Answer, Transport},
     failure::{chain, malformed, permanent, transient},
+    transport::{Answer, Transport},
 };
 
 /// From the first byte sent to the last one read (document 2 section 8, "Store timeouts").

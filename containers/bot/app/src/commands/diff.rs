@@ -1,4 +1,4 @@
-//! `ars diff <thread>`: what a thread's working tree has changed since it was made.
+//! `ars diff <thread>`: the changes in a thread's working tree.
 
 use std::process::ExitCode;
 
@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::Failure;
 use crate::{args::Diff, compose, terminal};
 
-/// Prints the diff; nothing when nothing has changed.
+/// Prints the diff, which is empty without changes.
 pub async fn run(args: Diff) -> Result<ExitCode, Failure> {
     let workspaces = compose::workspaces(&compose::data_dir(args.data)?);
     let thread = ThreadKey::from_text(&args.thread)

@@ -1,4 +1,4 @@
-//! One file per command of the command line, and how their failures are reported.
+//! One file for each command, and how failures are reported.
 
 pub mod ask;
 pub mod completions;
@@ -13,28 +13,28 @@ use ars_wire::ErrorCode;
 
 use crate::terminal;
 
-/// A shell says this of a process that Ctrl-C ended.
+/// Exit code of a process that Ctrl-C ended, as shells define it.
 const INTERRUPTED: u8 = 130;
 
 /// A failure as the command line reports it: `error (<code>): <message>` on standard error.
 #[derive(Debug)]
 pub enum Failure {
-    /// The invocation or the configuration is wrong.
+    /// Invalid invocation or configuration.
     InvalidInput(String),
-    /// The service refused the request before a run, in its own words.
+    /// The service rejected the request before a run; the text is its own.
     Refused(String),
-    /// Somebody else is at work there.
+    /// Another process uses the same thread.
     Conflict(String),
-    /// The run failed; in its own words.
+    /// The run failed; the text is its own.
     Failed(String),
-    /// Something the command needs is not there: a file, a directory, an address.
+    /// A missing file, directory or address.
     Unavailable(anyhow::Error),
-    /// A bug, or a machine at its limits.
+    /// A bug, or an exhausted machine.
     Internal(anyhow::Error),
 }
 
 impl Failure {
-    /// Prints it and says how to exit.
+    /// Prints the failure and returns its exit code.
     pub fn report(self) -> ExitCode {
         let code = self.code();
         let message = match self {
@@ -67,7 +67,7 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
     }
 }
 
-/// The command ended because of Ctrl-C.
+/// Returns the exit code of a command that Ctrl-C ended.
 fn interrupted() -> ExitCode {
     ExitCode::from(INTERRUPTED)
 }

@@ -1,4 +1,4 @@
-//! `ars serve`: takes requests over HTTP until told to stop.
+//! `ars serve`: serves requests over HTTP until a signal.
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -12,65 +12,65 @@ use ars_auth::{ParsedTokens, TokenMap};
 use ars_bot_core::Core;
 use ars_bot_http::HttpState;
 use ars_bot_telemetry::{Options, Telemetry};
-use tokio::{net::TcpListener, task::JoinHandle};
-use tokio_util::sync::CancellationToken;
+use tokio::net::TcpListener;
 
 use super::{Failure, interrupted};
 use crate::{
     args::Serve,
     build_stamp, compose,
     environment::{self, name},
-    shutdown::{self, Wound},
-    signals::{Signals, Told},
+    services::{self, HttpService, LedgerService, OverridesService, Supervisor},
+    shutdown::{self, ShutdownCause, ShutdownOutcome},
+    signals::{Signals, StopSignal},
     terminal,
 };
 
-/// How long the last spans may take to the collector.
+/// Timeout for sending the last spans.
 const TELEMETRY_LIMIT: Duration = Duration::from_secs(3);
-/// Exit code of a crash that was asked for: that of a process killed by SIGKILL (document 1 section 4.6).
+/// Timeout for stopping the background services. Nothing is in flight then, so they have little left to do.
+const SERVICES_LIMIT: Duration = Duration::from_secs(2);
+/// Exit code of a requested crash: that of a process killed by SIGKILL.
 const CRASHED: i32 = 137;
 /// Port when neither `--listen` nor `PORT` names one.
 const DEFAULT_PORT: u16 = 8787;
 
 /// Serves.
 pub async fn run(args: Serve) -> Result<ExitCode, Failure> {
-    // Before anything is waited for: to the first process of a container a signal that it does not handle is lost, and
-    // whoever sent it would wait for the end in vain.
+    // First of all: the kernel discards a signal that the first process of a container does not handle.
     let mut signals = Signals::listen().context("signals")?;
     let started = tokio::select! {
         started = start(args) => started?,
-        // No request was taken, and what was begun for other processes they find as it was.
-        told = signals.next() => return Ok(match told {
-            Told::Terminate => ExitCode::SUCCESS,
-            Told::Interrupt => interrupted(),
+        // No request was accepted yet.
+        signal = signals.next() => return Ok(match signal {
+            StopSignal::Terminate => ExitCode::SUCCESS,
+            StopSignal::Interrupt => interrupted(),
         }),
     };
-    let Started { core, telemetry, ledger, ledger_end, closing, server } = started;
+    let Started { core, telemetry, mut supervisor, server } = started;
 
-    let told = signals.next().await;
-    let wound = shutdown::wind_down(&core, &mut signals, told, closing, server).await;
-    // Nothing is in flight any more, or nothing is waited for: a flush under way has nothing left to carry.
-    ledger_end.cancel();
-    ledger.abort();
+    let cause = tokio::select! {
+        signal = signals.next() => ShutdownCause::Signal(signal),
+        service = supervisor.failure() => ShutdownCause::ServiceFailed(service),
+    };
+    let outcome = shutdown::shut_down(&core, &mut signals, cause, &server).await;
+    supervisor.shut_down(SERVICES_LIMIT).await;
     telemetry.finish(TELEMETRY_LIMIT).await;
-    match wound {
-        Wound::Down => Ok(ExitCode::SUCCESS),
-        Wound::Late => Ok(ExitCode::FAILURE),
-        Wound::Stopped => Ok(interrupted()),
-    }
+    Ok(match (cause, outcome) {
+        (_, ShutdownOutcome::Stopped) => interrupted(),
+        (ShutdownCause::Signal(_), ShutdownOutcome::Drained) => ExitCode::SUCCESS,
+        (ShutdownCause::ServiceFailed(_), _) | (_, ShutdownOutcome::DeadlinePassed) => ExitCode::FAILURE,
+    })
 }
 
-/// A server under way, and what ends with it.
+/// A running server.
 struct Started {
     core: Core,
     telemetry: Telemetry,
-    ledger: JoinHandle<((), ())>,
-    ledger_end: CancellationToken,
-    closing: CancellationToken,
-    server: JoinHandle<()>,
+    supervisor: Supervisor,
+    server: services::Handle,
 }
 
-/// Starts. Nothing is spawned before the last thing that is waited for, so that this can be given up anywhere.
+/// Starts the server. Spawns nothing before the last await, so that a signal can cancel it anywhere.
 async fn start(args: Serve) -> Result<Started, Failure> {
     let parsed = TokenMap::parse(environment::variable(name::INGRESS_TOKENS).as_deref());
     let mut plan = compose::plan(args.setup, &parsed.map, args.state_url.as_deref()).await?;
@@ -80,7 +80,7 @@ async fn start(args: Serve) -> Result<Started, Failure> {
         ars_bot_ports::trace::set_sink(sink);
     }
     ars_bot_ports::metrics::describe();
-    warn_of_what_is_off(&parsed, plan.has_model());
+    warn_of_disabled_parts(&parsed, plan.has_model());
     let address = listen_address(args.listen)?;
     let listener = TcpListener::bind(address).await;
     let listener =
@@ -88,27 +88,25 @@ async fn start(args: Serve) -> Result<Started, Failure> {
     let address = listener.local_addr().context("the listening address")?;
     let dashboard = std::mem::take(&mut plan.dashboard);
     let (core, _) = plan.build(args.store, args.state_url).await?;
-    let ledger_end = CancellationToken::new();
-    // Before the first request is taken: what another process left comes first.
-    let ledger = tokio::spawn({
-        let (core, end) = (core.clone(), ledger_end.clone());
-        async move { tokio::join!(core.keep_ledger(end.clone()), core.keep_overrides(end)) }
-    });
     let mut state = HttpState::new(core.clone(), Arc::new(parsed.map), build_stamp::build().clone());
     tracing::info!(mode = dashboard.mode(), "dashboard");
     state = state.with_dashboard(dashboard).with_crash(|| std::process::exit(CRASHED));
     if let Some(metrics) = telemetry.metrics().cloned() {
         state = state.with_metrics(move || metrics.render());
     }
-    let closing = CancellationToken::new();
-    let router = ars_bot_http::router(state);
-    let server = tokio::spawn(ars_bot_http::serve(listener, router, closing.clone().cancelled_owned()));
+    let mut supervisor = Supervisor::new();
+    // Before the first request: runs that another process left are reclaimed first.
+    if let Some(ledger) = LedgerService::of(&core) {
+        supervisor.start(ledger);
+    }
+    supervisor.start(OverridesService::of(&core));
+    let server = supervisor.start(HttpService { listener, state });
     terminal::print(&format!("{}\n", serde_json::json!({ "listening": format!("http://{address}") })))?;
     tracing::info!(%address, "listening");
-    Ok(Started { core, telemetry, ledger, ledger_end, closing, server })
+    Ok(Started { core, telemetry, supervisor, server })
 }
 
-/// Log lines, and what else the installation wants told to whom.
+/// Starts telemetry as configured.
 fn telemetry(plan: &compose::Plan) -> Result<Telemetry, Failure> {
     let (settings, spans) = (&plan.file.telemetry, plan.file.tracing);
     let version = env!("CARGO_PKG_VERSION");
@@ -118,7 +116,7 @@ fn telemetry(plan: &compose::Plan) -> Result<Telemetry, Failure> {
         .map_err(|error| Failure::InvalidInput(error.to_string()))
 }
 
-fn warn_of_what_is_off(tokens: &ParsedTokens, has_model: bool) {
+fn warn_of_disabled_parts(tokens: &ParsedTokens, has_model: bool) {
     let variable = name::INGRESS_TOKENS;
     if let Some(fault) = tokens.fault {
         tracing::error!(variable, reason = %fault, "no ingress tokens: the endpoints are disabled");
@@ -126,7 +124,7 @@ fn warn_of_what_is_off(tokens: &ParsedTokens, has_model: bool) {
         tracing::warn!(variable, "no ingress tokens: the endpoints are disabled");
     }
     if !has_model {
-        tracing::warn!("no model is configured: requests will be told so");
+        tracing::warn!("no model is configured: every request will be rejected");
     }
 }
 

@@ -1,4 +1,4 @@
-//! `ars watch <url>`: follows a run from the URL of its page, to its end.
+//! `ars watch <url>`: follows a run from the URL of its page until it ends.
 
 use std::{io::IsTerminal as _, process::ExitCode};
 
@@ -14,7 +14,7 @@ use crate::{
     terminal::{self, Steps, Style},
 };
 
-/// Prints each step as it comes, then the answer.
+/// Prints each step, then the answer.
 pub async fn run(args: Watch) -> Result<ExitCode, Failure> {
     let url = events_url(&args.url).ok_or_else(|| {
         Failure::InvalidInput("the URL must be that of a run's page: …/runs/<id>?t=<token>".into())
@@ -52,7 +52,7 @@ fn show(steps: &Steps, data: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The event stream beside a page: the path with `/events`, the query as it is.
+/// Returns the URL of a page's event stream: `/events` is appended to the path, the query stays.
 fn events_url(page: &str) -> Option<String> {
     let (path, query) = page.split_once('?').unwrap_or((page, ""));
     let (_, id) = path.rsplit_once("/runs/")?;

@@ -1,7 +1,7 @@
-//! `[dashboard]` (document 1 section 5, bot supplement section 8): how viewers of the run pages are told apart.
+//! `[dashboard]`: how viewers of the run pages are authenticated.
 //!
-//! Modes `none` and `token`. Not here: the gate itself (`ars-bot-http`), and mode `access`, which is refused at the
-//! start rather than served as another.
+//! Modes `none` and `token`. Mode `access` is rejected at the start, because serving it as another mode would open the
+//! pages. Not here: the gate itself (`ars-bot-http`).
 
 use ars_auth::Secret;
 use ars_bot_http::Dashboard as Gate;
@@ -9,11 +9,11 @@ use serde::Deserialize;
 
 use super::ConfigError;
 
-/// Names the secret of mode `token`, unless the configuration names another variable.
+/// The default variable of the secret of mode `token`.
 pub const DASHBOARD_TOKEN: &str = "DASHBOARD_TOKEN";
-/// What an actor of the dashboard begins with.
+/// The prefix of dashboard actors.
 const PLATFORM: &str = "access:";
-/// Longest name after it (document 1 section 6: what an actor's id may be).
+/// Longest name after the prefix; an actor's id has at most 128 characters.
 const NAME_LIMIT: usize = 128 - PLATFORM.len();
 
 /// `[dashboard]`.
@@ -30,11 +30,11 @@ pub struct Dashboard {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// Whoever is at this machine.
+    /// Everyone on this machine.
     None,
-    /// Whoever shows the one secret.
+    /// Holders of the one secret.
     Token,
-    /// Whoever an access proxy let through.
+    /// Viewers that an access proxy authenticated.
     Access,
 }
 
@@ -44,12 +44,12 @@ pub enum Mode {
 pub struct Token {
     /// The variable that holds the secret.
     pub env: Option<String>,
-    /// Who shows it, as `access:<name>`.
+    /// The actor of the secret's holder, as `access:<name>`.
     pub actor: Option<String>,
 }
 
 impl Dashboard {
-    /// The gate. `secret` reads a variable.
+    /// Returns the gate. `secret` reads a variable.
     pub fn gate(
         &self,
         secret: impl Fn(&str) -> Option<String>,
@@ -57,7 +57,7 @@ impl Dashboard {
     ) -> Result<Gate, ConfigError> {
         let invalid = |problem: &str| Err(ConfigError::invalid("dashboard.auth", problem));
         match self.auth {
-            // Without a word it starts, and refuses everybody who is not at this machine.
+            // Without a configured mode the pages are for this machine only.
             None => Ok(Gate::Loopback),
             Some(Mode::None) if is_public => {
                 invalid("`none` is for one machine, and PUBLIC_BASE_URL names another")

@@ -1,4 +1,4 @@
-//! `[grants."<actor>"]` and `[restrict]` (bot supplement section 7.3). Grants only ever add.
+//! `[grants."<actor>"]` and `[restrict]`. Grants only add permissions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,7 +47,7 @@ impl Axis {
     }
 }
 
-/// What is closed.
+/// Agents and repositories that need a grant.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Restrict {
@@ -55,7 +55,7 @@ pub struct Restrict {
     repos: BTreeSet<String>,
 }
 
-/// The grants by actor, and by whole platform (`http:*`).
+/// Returns the grants by actor, and by whole platform (`http:*`).
 pub fn grants(entries: &BTreeMap<String, Entry>) -> Result<BTreeMap<String, Grants>, ConfigError> {
     let checked = entries.iter().map(|(actor, entry)| {
         check_entry(actor).map_err(|fault| ConfigError::invalid("grants", fault.to_string()))?;
@@ -66,7 +66,7 @@ pub fn grants(entries: &BTreeMap<String, Entry>) -> Result<BTreeMap<String, Gran
     checked.collect()
 }
 
-/// The restrictions; an unknown agent or a malformed repository would close nothing, so it is an error.
+/// Returns the restrictions. An unknown agent or a malformed repository is an error, because it would restrict nothing.
 pub fn restrictions(restrict: &Restrict) -> Result<Restrictions, ConfigError> {
     if restrict.agents.iter().any(|agent| agents::find(agent).is_none()) {
         return Err(ConfigError::invalid("restrict.agents", format!("the agents are: {}", agents::names())));

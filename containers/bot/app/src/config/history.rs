@@ -1,4 +1,4 @@
-//! `[run_history]` (document 2 section 2.3).
+//! `[run_history]`: retention and store of run records.
 
 use ars_wire::runs::Policy;
 use serde::Deserialize;
@@ -58,7 +58,7 @@ pub struct Worker {
 }
 
 impl RunHistory {
-    /// The retention to propose to the store; none when the file says nothing.
+    /// Returns the retention to propose to the store; `None` when the file has none.
     pub fn policy(&self) -> Result<Option<Policy>, ConfigError> {
         let fields = [
             ("retention_days", self.retention_days),

@@ -1,6 +1,6 @@
-//! `[memory]` (document 2 section 2.2): what is remembered from run to run. Off unless it is switched on.
+//! `[memory]`: memory across runs, disabled by default.
 //!
-//! It is kept where the run history is kept, unless it has a Worker of its own (`[memory.worker]`).
+//! It is in the store of the run history, unless it has its own Worker (`[memory.worker]`).
 
 use ars_bot_core::memory::Budget;
 use ars_types::ModelRef;
@@ -8,33 +8,33 @@ use serde::Deserialize;
 
 use super::{ConfigError, history::Worker};
 
-/// Records a scope keeps at most (document 2 section 2.2, `memory.maxRecordsPerScope`).
+/// Default limit of records in a scope.
 const MAX_RECORDS: u32 = 500;
-/// The most that a scope may be told to keep (state-worker supplement section 12).
+/// Largest limit of records in a scope.
 const MOST_RECORDS: u32 = 10_000;
-/// The most that one retrieval gives (document 2 section 8).
+/// Largest number of records in one retrieval.
 const MOST_LIMIT: usize = 50;
 
 /// `[memory]`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Memory {
-    /// Whether anything is remembered.
+    /// Whether memory is enabled.
     pub enabled: bool,
-    /// Records a prompt shows at most, 1 to 50.
+    /// Limit of records in a prompt, 1 to 50.
     pub limit: Option<usize>,
-    /// Tokens they take at most.
+    /// Limit of their tokens.
     pub max_tokens: Option<usize>,
     /// The model that reflects; the run's own when absent.
     pub model: Option<ModelRef>,
-    /// Records a scope keeps at most, 1 to 10000. Of any type: one that cannot be used is no reason not to start.
+    /// Limit of records in a scope, 1 to 10000. Of any type, because an invalid value must not prevent the start.
     pub max_records_per_scope: Option<toml::Value>,
-    /// The Worker that keeps it, when that is not the one of the run history.
+    /// The Worker of the memory, if it is not the one of the run history.
     pub worker: Option<Worker>,
 }
 
 impl Memory {
-    /// What a prompt shows.
+    /// Returns the budget of memory in a prompt.
     pub fn budget(&self) -> Result<Budget, ConfigError> {
         let usual = Budget::default();
         let limit = self.limit.unwrap_or(usual.limit);
@@ -44,8 +44,7 @@ impl Memory {
         Ok(Budget { limit, max_tokens: self.max_tokens.unwrap_or(usual.max_tokens) })
     }
 
-    /// What a scope keeps. One that is out of bounds or no integer is warned of and not used (state-worker supplement
-    /// section 12).
+    /// Returns the limit of records in a scope. An invalid value is logged and replaced by the default.
     pub fn records_per_scope(&self) -> u32 {
         let Some(wanted) = &self.max_records_per_scope else { return MAX_RECORDS };
         let records = wanted.as_integer().and_then(|records| u32::try_from(records).ok());
@@ -88,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_of_records_that_cannot_be_used_leaves_the_usual_one() {
+    fn invalid_record_limit_becomes_the_default() {
         for (value, records) in [("1", 1), ("10000", 10_000)] {
             assert_eq!(memory(&format!("max_records_per_scope = {value}")).records_per_scope(), records);
         }

@@ -1,7 +1,7 @@
-//! The configuration file: TOML, strict (bot supplement section 26; docs/ars.example.toml shows every key).
+//! The configuration file: TOML, strict (docs/ars.example.toml shows every key).
 //!
-//! An unknown key, a word outside its set or a malformed name is an error that says where and what was expected,
-//! never what stood there: a key pasted into the wrong place must not reach a log.
+//! An unknown key, an unknown word or a malformed name is an error with its place and the expected form. No error quotes
+//! the value: a key pasted into the wrong place must not reach a log.
 
 pub mod dashboard;
 mod grants;
@@ -28,39 +28,39 @@ pub use self::remote::{RemoteError, key as remote_key, load as load_remote};
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct File {
-    /// Owner of shared memory, once there is memory.
+    /// Owner of shared memory.
     pub organization: Option<String>,
     /// Providers by name.
     pub providers: BTreeMap<String, providers::Provider>,
-    /// What a request that names nothing gets.
+    /// Defaults of requests.
     pub defaults: Defaults,
     /// Budgets by agent.
     pub agents: BTreeMap<String, AgentBudget>,
-    /// What runs may cost.
+    /// Limits of the costs of runs.
     pub money: spending::Money,
-    /// What models take, by `provider/model`.
+    /// Prices of models, by `provider/model`.
     pub prices: BTreeMap<String, spending::PriceEntry>,
-    /// How many tokens models hold, by `provider/model`.
+    /// Context windows of models in tokens, by `provider/model`.
     pub windows: BTreeMap<String, u64>,
     /// Repositories a request may name.
     pub repositories: Vec<RepositoryEntry>,
-    /// What requests may do for themselves.
+    /// Permissions of requests.
     pub requests: Requests,
-    /// What holds in single channels, by id.
+    /// Settings of single channels, by id.
     pub channels: BTreeMap<String, scopes::Entry>,
-    /// What holds for single users, by actor id.
+    /// Settings of single users, by actor id.
     pub users: BTreeMap<String, scopes::Entry>,
     /// Grants added to actors.
     pub grants: BTreeMap<String, grants::Entry>,
-    /// What is closed to all but holders of a grant.
+    /// Agents and repositories that need a grant.
     pub restrict: grants::Restrict,
-    /// What is remembered from run to run.
+    /// Memory across runs.
     pub memory: memory::Memory,
     /// Where telemetry goes.
     pub telemetry: ars_bot_telemetry::Settings,
-    /// What of a run's spans is logged.
+    /// The spans in the log.
     pub tracing: ars_bot_telemetry::Tracing,
-    /// Who may look at the run pages.
+    /// Viewers of the run pages.
     pub dashboard: dashboard::Dashboard,
     /// Run records.
     pub run_history: RunHistory,
@@ -72,9 +72,9 @@ pub struct File {
 pub struct Defaults {
     /// Agent.
     pub agent: Option<String>,
-    /// Model of every agent that has none of its own.
+    /// Model of every agent without its own.
     pub model: Option<ModelRef>,
-    /// Model asked instead of one that is overloaded for long.
+    /// Fallback for a model that stays overloaded.
     pub fallback_model: Option<ModelRef>,
     /// Model by agent.
     pub models: BTreeMap<String, ModelRef>,
@@ -100,7 +100,7 @@ pub struct AgentBudget {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RepositoryEntry {
-    /// What requests call it.
+    /// Name in requests.
     pub name: String,
     /// Path or URL for git.
     pub origin: String,
@@ -123,19 +123,19 @@ pub enum ConfigError {
     /// It is not TOML of the expected shape.
     #[error("line {line}{key}: {problem}")]
     Malformed {
-        /// Where.
+        /// Its line.
         line: usize,
-        /// Which key, when the line names one.
+        /// The key, when the line names one.
         key: String,
-        /// What was expected.
+        /// The expected form.
         problem: String,
     },
-    /// A value is outside what is allowed.
+    /// A value outside its range.
     #[error("{key}: {problem}")]
     Invalid {
-        /// Which key.
+        /// The key.
         key: String,
-        /// What was expected.
+        /// The expected form.
         problem: String,
     },
 }
@@ -146,12 +146,12 @@ impl ConfigError {
     }
 }
 
-/// Reads and checks a file.
+/// Reads and validates a file.
 pub fn load(path: &Path) -> Result<File, ConfigError> {
     parse(&std::fs::read_to_string(path).map_err(ConfigError::Unreadable)?)
 }
 
-/// Checks a text.
+/// Validates a text.
 pub fn parse(text: &str) -> Result<File, ConfigError> {
     toml::from_str(text).map_err(|error| malformed(text, &error))
 }
@@ -160,14 +160,14 @@ fn malformed(text: &str, error: &toml::de::Error) -> ConfigError {
     let start = error.span().map_or(0, |span| span.start.min(text.len()));
     let line = text[..start].matches('\n').count() + 1;
     let source = text.lines().nth(line - 1).unwrap_or_default();
-    // Within a list or a long text, what stands before a `=` may be anything, such as the beginning of a secret.
+    // Within a list or a long text, the characters before a `=` may be the beginning of a secret.
     let is_key = |key: &&str| key.chars().all(|c| c.is_ascii_lowercase() || "_.".contains(c));
     let key = source.split_once('=').map(|(key, _)| key.trim()).filter(is_key);
     let key = key.map(|key| format!(", `{key}`")).unwrap_or_default();
     ConfigError::Malformed { line, key, problem: without_values(error.message()) }
 }
 
-/// Serde quotes the offending value; what it expected follows. Names of fields are not values.
+/// Removes the offending value, which serde quotes before the expected form. Field names are not values.
 fn without_values(message: &str) -> String {
     if message.starts_with("unknown field") || message.starts_with("missing field") {
         return ars_events::redact(message).into_owned();

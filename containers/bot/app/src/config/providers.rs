@@ -1,4 +1,4 @@
-//! `[providers.<name>]`: model vendors, on top of those the environment describes.
+//! `[providers.<name>]`: model vendors, in addition to those of the environment.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -12,7 +12,7 @@ use super::{ConfigError, File};
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Provider {
-    /// What it speaks.
+    /// Its protocol.
     #[serde(rename = "type")]
     pub kind: Kind,
     /// The variable that holds its key.
@@ -24,12 +24,12 @@ pub struct Provider {
     /// The script of a rehearsal.
     #[serde(default)]
     pub script: Option<PathBuf>,
-    /// The same, spelled out here.
+    /// The script's text in place of a file.
     #[serde(default)]
     pub script_text: Option<String>,
 }
 
-/// What a provider speaks.
+/// The protocol of a provider.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -42,7 +42,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The name under which the environment describes the vendor.
+    /// Returns the name of the vendor's provider in the environment.
     fn conventional_name(self) -> &'static str {
         match self {
             Self::Anthropic => "anthropic",
@@ -53,8 +53,8 @@ impl Kind {
 }
 
 impl Provider {
-    /// What the entry leaves out comes from the vendor's conventional variables, unless it names an address: the
-    /// vendor's key is never sent to another host.
+    /// Completes the entry from the vendor's conventional variables, unless it has an address: the vendor's key is never
+    /// sent to another host.
     fn configured(
         &self,
         name: &str,
@@ -96,7 +96,7 @@ impl Provider {
 /// Name of the rehearsal that `--rehearsal` adds.
 pub const REHEARSAL: &str = "rehearsal";
 
-/// The providers of the environment, then of the file, then the rehearsal of the command line; later ones win.
+/// Returns the providers of the environment, of the file, and of the command line; later ones win.
 pub fn configured(
     file: &File,
     rehearsal: Option<PathBuf>,

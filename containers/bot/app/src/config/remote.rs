@@ -1,8 +1,7 @@
-//! `state://<key>` in the place of a configuration file: the document that the state Worker keeps under that key
-//! (resident supplement section 13, `Env`; state-worker supplement section 14).
+//! `state://<key>` as the configuration's path: the document of the state Worker under that key.
 //!
-//! The document is `{"toml": "…"}`, the text of the file: one format and one strict reader, whatever it came by. Not
-//! here: what may be changed while the bot runs (`ars_bot_core::overrides`).
+//! The document is `{"toml": "…"}`, the text of a file, so there is one format and one strict parser. Not here: overrides
+//! at run time (`ars_bot_core::overrides`).
 
 use std::{path::Path, time::Duration};
 
@@ -15,31 +14,31 @@ use tokio::time::{Instant, sleep};
 
 use super::{ConfigError, File, parse};
 
-/// What such a path begins with.
+/// The prefix of such a path.
 const SCHEME: &str = "state://";
-/// How long a start waits for a store that does not answer: it may be starting too.
+/// Timeout for an unavailable store, which may be starting too.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// The first wait between two attempts; each is twice the one before.
+/// First backoff; each further one doubles.
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 
-/// The key that a path names, if it names a document.
+/// Returns the document's key, if the path names a document.
 pub fn key(path: &Path) -> Option<&str> {
     path.to_str()?.strip_prefix(SCHEME)
 }
 
-/// Why there is no configuration.
+/// Why the configuration cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum RemoteError {
-    /// The store did not give it.
+    /// The store failed.
     #[error("the state Worker did not give it")]
     Store(#[source] StoreError),
-    /// Nobody put one there.
+    /// The document does not exist.
     #[error("the state Worker has no such document: put one with `cargo xtask configure`")]
     Missing,
-    /// The document is no `{toml}`.
+    /// The document is not `{toml}`.
     #[error("the document must be {{\"toml\": \"the text of the file\"}} and no more")]
     Shape,
-    /// The text is no configuration.
+    /// The text is not a configuration.
     #[error(transparent)]
     Content(#[from] ConfigError),
 }
@@ -50,7 +49,7 @@ struct Document {
     toml: String,
 }
 
-/// Reads the document, asking again for as long as it may be that the store is only starting.
+/// Reads the document, with retries while the store may be starting.
 pub async fn load(key: &str, url: &str, token: &Secret) -> Result<File, RemoteError> {
     let store = WorkerStores::connect(url, token, None).map_err(RemoteError::Store)?;
     read(async || store.newest(key).await.map(|found| found.document)).await
@@ -69,7 +68,7 @@ async fn read(newest: impl AsyncFn() -> Result<Option<Value>, StoreError>) -> Re
         }
     };
     let document = found.ok_or(RemoteError::Missing)?;
-    // What serde says of it could quote it.
+    // Serde's error could quote a value.
     let document: Document = serde_json::from_value(document).map_err(|_| RemoteError::Shape)?;
     Ok(parse(&document.toml)?)
 }
@@ -84,7 +83,7 @@ mod tests {
 
     type Answer = Result<Option<Value>, StoreErrorKind>;
 
-    /// The store answers in this order; the last one for ever.
+    /// Loads from a store with scripted answers, of which the last repeats.
     async fn asked(answers: Vec<Answer>) -> Result<File, RemoteError> {
         let left = Mutex::new(answers);
         read(async || {
@@ -100,7 +99,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_document_is_read_as_a_file_would_be_once_the_store_answers() {
+    async fn document_is_loaded_after_transient_failures() {
         let answers = vec![
             Err(StoreErrorKind::Transient),
             Err(StoreErrorKind::Transient),
@@ -111,7 +110,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_store_that_never_answers_is_not_waited_for_without_end() {
+    async fn unavailable_store_times_out() {
         let began = Instant::now();
         let refused = asked(vec![Err(StoreErrorKind::Transient)]).await.unwrap_err();
         assert!(matches!(refused, RemoteError::Store(_)) && began.elapsed() < PATIENCE);
@@ -119,7 +118,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_cannot_be_used_is_refused_without_being_quoted() {
+    async fn invalid_document_is_not_quoted() {
         let said = |error: RemoteError| error.to_string();
         assert!(said(asked(vec![Ok(None)]).await.unwrap_err()).contains("no such document"));
         for odd in [json!({}), json!({"toml": 7}), json!({"toml": "", "x": "sk-secret"})] {
@@ -132,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_scheme_makes_a_path_a_document() {
+    fn only_the_scheme_names_a_document() {
         assert_eq!(key(&PathBuf::from("state://base")), Some("base"));
         assert_eq!(key(&PathBuf::from("/etc/state://base")), None);
     }

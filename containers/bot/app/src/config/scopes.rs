@@ -1,7 +1,6 @@
-//! `[channels."<id>"]`, `[users."<id>"]` and the servers of `[defaults]`: what the file says of single channels, users
-//! and of all (bot supplement sections 12.3 and 26).
+//! `[channels."<id>"]`, `[users."<id>"]` and the servers of `[defaults]`: settings of single channels, users and of all.
 //!
-//! Not here: what is changed at run time, which replaces this key by key (`ars_bot_core::overrides`).
+//! Not here: overrides at run time, which replace these key by key (`ars_bot_core::overrides`).
 
 use std::collections::BTreeMap;
 
@@ -19,11 +18,11 @@ use super::{ConfigError, File};
 pub struct Entry {
     /// Agent of a request that names none.
     agent: Option<String>,
-    /// Model, whichever agent it is.
+    /// Model of every agent.
     model: Option<ModelRef>,
     /// Model by agent.
     models: BTreeMap<String, ModelRef>,
-    /// Effort, whichever agent it is.
+    /// Effort of every agent.
     effort: Option<Effort>,
     /// Effort by agent.
     efforts: BTreeMap<String, Effort>,
@@ -33,7 +32,7 @@ pub struct Entry {
     mcp_servers: Map<String, Value>,
 }
 
-/// The scopes of a file, whose agents are known and whose texts are short enough.
+/// Returns the scopes of a file, with known agents and texts within their limits.
 pub fn scopes(file: &File) -> Result<Scopes, ConfigError> {
     let scopes = Scopes {
         channels: checked("channels", &file.channels)?,
@@ -57,7 +56,7 @@ fn checked(key: &str, entries: &BTreeMap<String, Entry>) -> Result<BTreeMap<Stri
             return Err(ConfigError::invalid(key, "must name whose it is, such as `http:ops`"));
         }
         let scope = entry.scope();
-        // The id is told, as every other id in the file would be: it is how the entry is found again.
+        // An id is not a secret, and the error must name its entry.
         let invalid =
             |field: &str, problem: String| ConfigError::invalid(format!("{key}.{id}.{field}"), problem);
         if let Some((field, _)) = scope.agents().find(|(_, agent)| agents::find(agent).is_none()) {
@@ -98,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn external_servers_that_no_run_is_given_are_noticed_wherever_they_stand() {
+    fn unused_external_servers_are_logged() {
         for (text, are_named) in [
             ("[channels.\"http:ops\"]\nagent = \"coding\"", false),
             ("[defaults.mcp_servers.wiki]\nurl = \"https://wiki.example\"", true),
@@ -110,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_file_says_of_channels_users_and_all_is_the_document_it_would_be() {
+    fn file_scopes_equal_the_override_document() {
         let text = r#"
             [defaults.mcp_servers.wiki]
             url = "https://wiki.example"
@@ -139,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_is_named_by_its_key_and_not_by_its_value() {
+    fn error_names_key_not_value() {
         let long = format!("[channels.C1]\ninstructions = \"{}\"", "é".repeat(2001));
         for (text, words) in [
             ("[channels.C1]\nagent = \"hunter2\"", ["channels.C1.agent", "general"]),

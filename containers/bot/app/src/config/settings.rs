@@ -1,4 +1,4 @@
-//! From the file to what the core works by.
+//! Converts the file to the core's settings.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use super::{ConfigError, File, grants, scopes};
 const MINUTE_MS: i64 = 60_000;
 
 impl File {
-    /// The core's settings. `model` is the default model when the file names none.
+    /// Returns the core's settings. `model` is the default model when the file names none.
     pub fn settings(
         &self,
         model: Option<ModelRef>,

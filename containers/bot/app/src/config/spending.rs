@@ -1,5 +1,5 @@
-//! `[money]`, `[prices."<provider>/<model>"]` and `[windows]`: what runs may cost, what models take, and how much they
-//! hold. Amounts are texts of dollars, such as "0.25": a float would round them.
+//! `[money]`, `[prices."<provider>/<model>"]` and `[windows]`: limits of cost, prices, and context windows of models.
+//! Amounts are texts in dollars, such as "0.25", because a float would round them.
 
 use std::collections::BTreeMap;
 
@@ -10,16 +10,16 @@ use serde::Deserialize;
 
 use super::{ConfigError, File};
 
-/// The least a window may be, in tokens: below it not even a prompt and an answer fit.
+/// Smallest window in tokens: a smaller one cannot hold a prompt and an answer.
 const LEAST_WINDOW: u64 = 8_000;
 
 /// `[money]`, in dollars.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Money {
-    /// The most one run may cost.
+    /// Limit of one run.
     pub run: Option<String>,
-    /// The most all runs of a day (UTC) may cost.
+    /// Limit of all runs of a day (UTC).
     pub day: Option<String>,
 }
 
@@ -38,14 +38,14 @@ pub struct PriceEntry {
 }
 
 impl File {
-    /// What runs may cost.
+    /// Returns the limits of cost.
     pub(super) fn money(&self) -> Result<MoneyCaps, ConfigError> {
         let cap =
             |place, amount: &Option<String>| amount.as_deref().map(|text| dollars(place, text)).transpose();
         Ok(MoneyCaps { run: cap("money.run", &self.money.run)?, day: cap("money.day", &self.money.day)? })
     }
 
-    /// What models take.
+    /// Returns the prices of models.
     pub(super) fn price_table(&self) -> Result<PriceTable, ConfigError> {
         let mut table = PriceTable::default();
         for (model, entry) in &self.prices {
@@ -67,7 +67,7 @@ impl File {
         Ok(table)
     }
 
-    /// How many tokens models hold.
+    /// Returns the context windows of models.
     pub(super) fn model_windows(&self) -> Result<BTreeMap<String, u64>, ConfigError> {
         for (model, tokens) in &self.windows {
             ModelRef::parse(model).map_err(|_| not_a_model("windows"))?;
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_amount_no_model_or_no_window_is_refused_by_its_place() {
+    fn invalid_amounts_and_windows_are_named() {
         for (text, place) in [
             ("[money]\nday = \"3 dollars\"\n", "money.day"),
             ("[prices.\"m\"]\ninput = \"3\"\noutput = \"15\"\n", "prices"),

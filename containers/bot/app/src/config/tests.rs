@@ -16,7 +16,7 @@ fn problem(text: &str) -> String {
 }
 
 #[test]
-fn the_example_file_is_valid_and_an_empty_one_too() {
+fn example_file_and_empty_file_are_valid() {
     let example = include_str!("../../../../../docs/ars.example.toml");
     assert_eq!(problem(example), "fine");
     assert_eq!(problem(""), "fine");
@@ -51,7 +51,7 @@ fn every_mistake_is_named_by_its_key() {
 }
 
 #[test]
-fn a_secret_in_the_wrong_place_is_not_echoed() {
+fn misplaced_secret_is_not_quoted() {
     for text in [
         "[defaults]\nmodel = \"sk-ant-secret\"",
         "[agents.coding]\nturns = \"sk-ant-secret\"",
@@ -68,7 +68,7 @@ fn a_secret_in_the_wrong_place_is_not_echoed() {
 }
 
 #[test]
-fn a_key_variable_that_is_not_set_is_an_error_and_later_providers_win() {
+fn missing_key_is_an_error_and_later_providers_win() {
     let file = parse("[providers.anthropic]\ntype = \"anthropic\"\napi_key_env = \"MY_KEY\"").unwrap();
     let unset = providers(&file, None, |_| None).err().unwrap().to_string();
     assert!(unset.contains("providers.anthropic.api_key_env"), "{unset}");
@@ -79,7 +79,7 @@ fn a_key_variable_that_is_not_set_is_an_error_and_later_providers_win() {
 }
 
 #[test]
-fn what_an_entry_leaves_out_is_the_vendors_own_but_its_key_never_goes_elsewhere() {
+fn vendor_key_is_not_sent_to_other_hosts() {
     let text = "[providers.anthropic]\ntype = \"anthropic\"\n[providers.mine]\ntype = \"anthropic\"\n\
         [providers.gateway]\ntype = \"anthropic\"\nbase_url = \"https://gateway.example\"\n";
     let set = |name: &str| match name {
@@ -97,7 +97,7 @@ fn what_an_entry_leaves_out_is_the_vendors_own_but_its_key_never_goes_elsewhere(
 }
 
 #[test]
-fn an_address_that_is_none_is_named_by_its_key() {
+fn invalid_address_is_named_by_its_key() {
     let file = parse("[providers.a]\ntype = \"anthropic\"\nbase_url = \"https://u:secret@h\"").unwrap();
     let problem = providers(&file, None, |_| None).err().unwrap().to_string();
     assert!(problem.starts_with("providers.a.base_url") && !problem.contains("secret"), "{problem}");

@@ -19,11 +19,7 @@ use std::{
 use ars_bot_adapters::stores::Transport;
 use ars_bot_core::Deps;
 
-use self::{
-    model::KilledModels,
-    stores::KillingTransport,
-    workspace::KilledWorkspaces,
-};
+use self::{model::KilledModels, stores::KillingTransport, workspace::KilledWorkspaces};
 use crate::{commands::Failure, environment};
 
 /// Names the point; without it the process is never killed.

@@ -1,6 +1,4 @@
 //! Kill points around the models: `model`.
-//!
-//! Not here: what a point is (`super::KillPoint`).
 
 use std::sync::Arc;
 

@@ -1,6 +1,4 @@
 //! Kill points around the stores' transport: `ledger`, `transcripts`, `runs` and every other store.
-//!
-//! Not here: what a point is (`super::KillPoint`).
 
 use std::sync::Arc;
 

@@ -1,6 +1,4 @@
 //! Kill points around the workspaces: `workspace`.
-//!
-//! Not here: what a point is (`super::KillPoint`).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! How much a unified diff changes, counted as git does.
+//! The size of a unified diff, counted as git does.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ pub struct Changes {
 
 impl Changes {
     /// Counts a diff in git's form. A line of content may look like a header (`--- a` removed is `---- a`), so lines
-    /// count only within hunks, whose lengths their headers tell.
+    /// count only within hunks, using the lengths in their headers.
     pub fn of(diff: &str) -> Self {
         let mut changes = Self::default();
         let (mut old_left, mut new_left) = (0_usize, 0_usize);
@@ -46,7 +46,7 @@ impl Changes {
     }
 }
 
-/// The old and new length of `@@ -1,2 +1,3 @@`; a length that is left out is one.
+/// Returns the old and new length of `@@ -1,2 +1,3 @@`; a missing length is one.
 fn hunk(line: &str) -> Option<(usize, usize)> {
     let (old, rest) = line.strip_prefix("@@ -")?.split_once(" +")?;
     let (new, _) = rest.split_once(" @@")?;

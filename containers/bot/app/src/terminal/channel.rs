@@ -1,5 +1,4 @@
-//! The channel of one `ars ask`: collects the reply, passes on what the core says meanwhile, and tells who watches
-//! when the run starts.
+//! The channel of one `ars ask`: collects the replies, prints status texts, and reports the start of the run.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -9,14 +8,14 @@ use ars_types::{RunId, RunStatus};
 use async_trait::async_trait;
 use tokio::sync::oneshot;
 
-/// What came of the request.
+/// The result of the request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// Every reply, joined by one blank line; safe for a terminal.
     pub reply: String,
-    /// The run and how it ended; absent when the request was refused before a run.
+    /// The run and its status; `None` when the request was rejected before a run.
     pub run: Option<(RunId, Option<RunStatus>)>,
-    /// What the run cost, in millionths of a dollar, where that is known.
+    /// The run's cost in millionths of a dollar, if known.
     pub cost: Option<u64>,
 }
 
@@ -35,20 +34,20 @@ struct State {
 }
 
 impl CliChannel {
-    /// A channel, and what fires when its run is created. `on_status` is given short words on progress.
+    /// Makes a channel and a receiver of the run's id. `on_status` receives short texts on progress.
     pub fn new(redactor: Arc<Redactor>, on_status: fn(&str)) -> (Self, oneshot::Receiver<RunId>) {
         let (started, when_started) = oneshot::channel();
         let state = State { replies: Vec::new(), run: None, cost: None, started: Some(started) };
         (Self { redactor, state: Mutex::new(state), on_status }, when_started)
     }
 
-    /// What came of the request so far; all of it once it was dispatched to its end.
+    /// Returns the result so far; it is complete once the dispatch ended.
     pub fn outcome(&self) -> Outcome {
         let state = self.lock();
         Outcome { reply: state.replies.join("\n\n"), run: state.run.clone(), cost: state.cost }
     }
 
-    /// No run will start any more: whoever waits for one is told so.
+    /// Ends the wait for a run: none will start any more.
     pub fn close(&self) {
         self.lock().started = None;
     }
@@ -60,14 +59,14 @@ impl CliChannel {
 
 #[async_trait]
 impl ChannelIo for CliChannel {
-    /// The answer is the model's: to a terminal it goes as clean as to the run's page.
+    /// Redacts the model's answer, as on the run's page.
     async fn reply(&self, text: &str) -> Result<(), ReplyError> {
         let text = self.redactor.clean(text, usize::MAX);
         self.lock().replies.push(text);
         Ok(())
     }
 
-    /// A thread of the command line lives in its working tree; its words are not kept.
+    /// Empty: a thread of the command line consists of its working tree.
     async fn history(&self) -> Vec<HistoryTurn> {
         Vec::new()
     }
@@ -80,7 +79,7 @@ impl ChannelIo for CliChannel {
         let mut state = self.lock();
         state.run = Some((id.clone(), None));
         if let Some(started) = state.started.take() {
-            // Nobody watches a run that is asked for with `--json`.
+            // With `--json` there is no receiver.
             drop(started.send(id.clone()));
         }
     }
@@ -99,7 +98,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn replies_are_cleaned_and_joined_and_the_run_is_told_once() {
+    async fn replies_are_redacted_and_joined() {
         let redactor = Arc::new(Redactor::new(["hunter22".to_owned()]));
         let (channel, started) = CliChannel::new(redactor, |_| {});
         assert_eq!(channel.outcome(), Outcome::default());

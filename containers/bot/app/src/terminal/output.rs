@@ -1,15 +1,14 @@
-//! The two ways out of a command: standard output carries what was asked for and nothing else, standard error
-//! everything about it. The standard macros panic when nobody reads; a run must outlive its reader.
+//! Output of the commands: results on standard output, everything else on standard error. The standard macros panic
+//! when the reader closed the pipe, but a run must outlive its reader.
 
 use std::io::{self, Write as _};
 
-/// Writes a line to standard error. Whoever closed it does not want to know.
+/// Writes a line to standard error. A closed standard error is ignored.
 pub fn tell(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
-/// Writes to standard output. A reader that left early (`ars ask … | head`) has what it wanted; anything else, such
-/// as a full disk, is a failure.
+/// Writes to standard output. A closed pipe (`ars ask … | head`) is no failure; a full disk is one.
 pub fn print(text: &str) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {

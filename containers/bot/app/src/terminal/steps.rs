@@ -1,6 +1,4 @@
-//! A run's events as lines of a terminal, one step each.
-//!
-//! Events were cleaned of control sequences and secrets when they were published; here they are only arranged.
+//! A run's events as lines of a terminal, one step each. Events are redacted when they are published.
 
 use serde_json::Value;
 
@@ -9,19 +7,19 @@ use super::Style;
 /// Most characters of a line.
 const LINE_CHARS: usize = 160;
 
-/// Turns events into lines.
+/// Formats events as lines.
 #[derive(Debug, Clone, Copy)]
 pub struct Steps {
     style: Style,
 }
 
 impl Steps {
-    /// Lines in this style.
+    /// Formats in this style.
     pub fn new(style: Style) -> Self {
         Self { style }
     }
 
-    /// The lines of one event, as JSON; none for kinds that are not steps, such as spans and later kinds.
+    /// Returns the lines of a JSON event; `None` for kinds that are not steps, such as spans and unknown kinds.
     pub fn lines(&self, event: &Value) -> Option<String> {
         let text = |field: &str| event.get(field).and_then(Value::as_str).unwrap_or_default();
         let style = self.style;
@@ -52,7 +50,7 @@ impl Steps {
     }
 }
 
-/// The exit code and the first line the command itself wrote: the output opens with a line that only repeats the code.
+/// Returns the exit code and the command's first line of output, which follows a line that only repeats the code.
 fn failed_command(code: i64, event: &Value) -> String {
     let output = event.get("output").and_then(Value::as_str).unwrap_or_default();
     let mut lines = output.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -77,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_step_is_one_line_and_spans_are_none() {
+    fn each_step_is_one_line() {
         let steps = Steps::new(Style::Plain);
         let line = |event| steps.lines(&event);
         assert_eq!(
@@ -107,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn colour_is_only_used_when_asked_for() {
+    fn colour_follows_the_style() {
         let event = json!({"type": "tool_result", "ok": true, "summary": "fine"});
         assert!(!Steps::new(Style::Plain).lines(&event).unwrap_or_default().contains('\x1b'));
         assert!(Steps::new(Style::Colour).lines(&event).unwrap_or_default().contains('\x1b'));

@@ -1,4 +1,4 @@
-//! Colour, when the terminal wants it.
+//! Colours on a terminal.
 
 /// How text may be decorated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,12 +25,12 @@ impl Style {
         self.wrap(text, "1")
     }
 
-    /// Good news.
+    /// Text of a success.
     pub fn good(self, text: &str) -> String {
         self.wrap(text, "32")
     }
 
-    /// Bad news.
+    /// Text of a failure.
     pub fn bad(self, text: &str) -> String {
         self.wrap(text, "31")
     }

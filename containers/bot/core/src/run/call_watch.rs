@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use ars_agent::Usage;
-use ars_bot_ports::{ModelDelta, ModelError, ModelErrorKind};
+use ars_bot_ports::{ModelDelta, ModelError, ModelErrorKind, RetryCause};
 use tokio::{
     sync::watch,
     time::{Instant, sleep_until},
@@ -67,10 +67,10 @@ impl CallWatch {
                 state.overloaded_since = None;
                 state.reported = Some(*usage);
             }
-            ModelDelta::Retrying { wait, is_overload, .. } => {
+            ModelDelta::Retrying { wait, cause, .. } => {
                 state.attempt_failed();
                 state.phase = Phase::Waiting(Instant::now() + *wait);
-                if *is_overload {
+                if *cause == RetryCause::Overload {
                     state.overloaded_since.get_or_insert_with(Instant::now);
                 }
             }
@@ -162,7 +162,7 @@ mod tests {
         Usage { input_tokens: 700, output_tokens: 1, cache_read_tokens: 0, cache_write_tokens: 0 };
 
     fn retrying(seconds: u32) -> ModelDelta {
-        ModelDelta::Retrying { attempt: 1, wait: SECOND * seconds, is_overload: true }
+        ModelDelta::Retrying { attempt: 1, wait: SECOND * seconds, cause: RetryCause::Overload }
     }
 
     #[tokio::test(start_paused = true)]

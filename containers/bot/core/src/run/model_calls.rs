@@ -157,9 +157,9 @@ impl Driver<'_> {
         let io = self.io;
         let on_delta = move |delta: ModelDelta| {
             call.note(&delta);
-            if let ModelDelta::Retrying { attempt, wait, .. } = delta {
+            if let ModelDelta::Retrying { attempt, wait, cause } = delta {
                 let words =
-                    format!("the model is busy: attempt {attempt} failed, next in {} s", wait.as_secs());
+                    format!("the model {cause}: attempt {attempt} failed, next in {} s", wait.as_secs());
                 io.status(&words);
             }
         };

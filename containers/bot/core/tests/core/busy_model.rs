@@ -11,7 +11,8 @@ use ars_bot_core::{
     settings::{MoneyCaps, Settings},
 };
 use ars_bot_ports::{
-    ModelClient, ModelDelta, ModelError, ModelErrorKind, ModelRequest, Models, RunStore, UnknownProvider,
+    ModelClient, ModelDelta, ModelError, ModelErrorKind, ModelRequest, Models, RetryCause, RunStore,
+    UnknownProvider,
 };
 use ars_events::{Actor, ActorKind, Redactor};
 use ars_runs::{COST, RunRecord};
@@ -66,20 +67,20 @@ fn overloaded() -> ModelError {
     ModelError { kind, message: "as scripted".into() }
 }
 
-const fn retrying(wait: Duration, is_overload: bool) -> ModelDelta {
-    ModelDelta::Retrying { attempt: 1, wait, is_overload }
+const fn retrying(wait: Duration, cause: RetryCause) -> ModelDelta {
+    ModelDelta::Retrying { attempt: 1, wait, cause }
 }
 
 impl Provider {
     async fn first(&self, deltas: &(dyn Fn(ModelDelta) + Send + Sync)) -> Result<ModelTurn, ModelError> {
         match self.habit {
             Habit::Busy { retry_after } => loop {
-                deltas(retrying(retry_after, true));
+                deltas(retrying(retry_after, RetryCause::Overload));
                 passes(retry_after).await;
             },
             Habit::Refuses => Err(overloaded()),
             Habit::Recovers => {
-                deltas(retrying(Duration::from_secs(20), true));
+                deltas(retrying(Duration::from_secs(20), RetryCause::Overload));
                 passes(Duration::from_secs(20)).await;
                 deltas(ModelDelta::Usage(READ));
                 passes(Duration::from_secs(60)).await;
@@ -92,7 +93,7 @@ impl Provider {
             }
             Habit::BreaksOnce => {
                 deltas(ModelDelta::Usage(READ));
-                deltas(retrying(Duration::from_secs(1), false));
+                deltas(retrying(Duration::from_secs(1), RetryCause::Unreachable));
                 Ok(answer(READ))
             }
         }

@@ -26,8 +26,8 @@ use reqwest::redirect;
 use self::{convert::span_data, exporter::CountingExporter};
 use crate::{error::StartError, names, spans::CleanSpan};
 
-pub(crate) use self::endpoint::header_secrets;
 pub use self::endpoint::Endpoint;
+pub(crate) use self::endpoint::header_secrets;
 
 /// Limit of spans that are queued or in a request; further ones are dropped (OpenTelemetry's default).
 const MAX_PENDING: usize = 2_048;

@@ -51,8 +51,9 @@ fn write_everywhere(spans: &Spans<Written>, secret: &str) {
 async fn no_secret_reaches_a_line_or_a_collector() {
     let mut collector = Collector::answering(200).await;
     let secrets = KNOWN.iter().chain(&SHAPED);
-    let (written, sending) =
-        exported(redactor(), &collector.url, |spans| secrets.clone().for_each(|secret| write_everywhere(spans, secret)));
+    let (written, sending) = exported(redactor(), &collector.url, |spans| {
+        secrets.clone().for_each(|secret| write_everywhere(spans, secret))
+    });
     assert!(sending.finish(PATIENCE).await);
 
     let count = secrets.count();

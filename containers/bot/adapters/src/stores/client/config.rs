@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 
 use super::{Client, Transport, parse};
-use crate::stores::{transport::Answer, failure::malformed};
+use crate::stores::{failure::malformed, transport::Answer};
 
 #[async_trait]
 impl<T: Transport> Documents for Client<T> {

@@ -34,8 +34,8 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use super::{
-    transport::{Answer, Transport},
     failure::{malformed, over_limit, permanent, refused},
+    transport::{Answer, Transport},
 };
 
 /// The retention this bot is configured with; the store takes it over if it was decided after the one it has.

@@ -22,8 +22,8 @@ use tokio::sync::oneshot;
 
 use super::{
     client::{Client, Proposal},
-    transport::{Answer, Transport},
     failure::permanent,
+    transport::{Answer, Transport},
 };
 use stores::Stores;
 use thread::{Job, serve};

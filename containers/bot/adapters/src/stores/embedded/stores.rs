@@ -17,8 +17,8 @@ use ars_wire::state::Route;
 
 use super::{
     super::{
-        transport::Answer,
         failure::{chain, permanent},
+        transport::Answer,
     },
     scopes::Scopes,
 };

@@ -13,7 +13,7 @@ pub mod transcripts;
 
 use std::{any::Any, sync::Arc};
 
-use ars_bot_adapters::stores::{Answer, Client, Transport, Proposal};
+use ars_bot_adapters::stores::{Answer, Client, Proposal, Transport};
 use ars_bot_ports::{
     Documents, FrictionRecords, Ledger, Memory, RunStore, Schedules, StoreError, StoreErrorKind, Transcripts,
 };

@@ -23,7 +23,7 @@ use crate::{
     terminal::{CliChannel, tell},
 };
 
-/// How long the record may take after the answer: the history writer's attempts, waits and time-outs.
+/// Timeout for the record after the answer: the history writer's attempts, waits and timeouts.
 const RECORD_LIMIT: Duration = Duration::from_secs(60);
 
 /// Runs the request.
@@ -46,7 +46,7 @@ pub async fn run(args: Ask) -> Result<ExitCode, Failure> {
     let (core, workspaces) = plan.build(Some(Store::Embedded), None).await?;
     let message = request.into_message(text, &core, &workspaces).await?;
     let thread = message.thread_key.clone();
-    // A thread that nobody named is nobody else's.
+    // A generated thread name is unique, so it needs no lock.
     let _held = args.thread.is_some().then(|| ThreadLock::take(&workspaces, &thread)).transpose()?;
 
     let on_status: fn(&str) = if args.json { |_| {} } else { tell };
@@ -59,7 +59,7 @@ pub async fn run(args: Ask) -> Result<ExitCode, Failure> {
         return Ok(interrupted());
     }
     if let Some(watcher) = watcher {
-        // The steps are a courtesy; a watcher that broke takes nothing from the answer.
+        // A failed display of the steps must not lose the answer.
         drop(watcher.await);
     }
     let recorded = tokio::select! {
@@ -81,18 +81,18 @@ pub async fn run(args: Ask) -> Result<ExitCode, Failure> {
     Ok(if recorded { code } else { ExitCode::FAILURE })
 }
 
-/// How the request came to its end.
+/// How the request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ended {
-    /// By itself.
+    /// Without a signal.
     ByItself,
     /// Ctrl-C stopped its run.
     Stopped,
-    /// Ctrl-C came before there was a run, or came again.
+    /// Ctrl-C came before the run began, or a second time.
     AtOnce,
 }
 
-/// Drives the request, in this task, so that nothing of it goes on once it is dropped.
+/// Drives the request in this task, so that dropping it cancels everything.
 async fn dispatch(
     core: &Core,
     message: IncomingMessage,

@@ -1,4 +1,4 @@
-//! What is told at the end: the answer on standard output, where the work is on standard error.
+//! The output at the end: the answer on standard output, a summary of the work on standard error.
 
 use std::process::ExitCode;
 
@@ -14,7 +14,7 @@ use crate::{
     terminal::{Changes, Outcome, print, tell},
 };
 
-/// Prints the answer, or fails with the reason why there is none. With `json`, both are one object.
+/// Prints the answer, or fails with the reason for its absence. With `json`, both are one object.
 pub fn report(outcome: &Outcome, json: bool) -> Result<ExitCode, Failure> {
     let Some((id, status)) = &outcome.run else {
         return Err(Failure::Refused(outcome.reply.clone()));
@@ -34,12 +34,12 @@ pub fn report(outcome: &Outcome, json: bool) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What a run has cost, where that is known.
+/// Returns the run's cost, if known.
 fn cost(outcome: &Outcome) -> Option<String> {
     outcome.cost.map(|microusd| format!("cost: {}", dollars(microusd)))
 }
 
-/// What a run has cost, where it has worked and how much it changed, when the thread has a working tree.
+/// Prints the run's cost, the place of its working tree and the size of its changes, as far as they exist.
 pub async fn work(workspaces: &GitWorkspaces, thread: &ThreadKey, outcome: &Outcome) {
     if let Some(cost) = cost(outcome) {
         tell(&cost);
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_known_cost_is_told_and_an_unknown_one_is_not_told_as_nothing() {
+    fn unknown_cost_is_not_reported_as_zero() {
         let told = |cost| super::cost(&Outcome { cost, ..Outcome::default() });
         assert_eq!(told(Some(1_250_000)).as_deref(), Some("cost: $1.25"));
         assert_eq!(told(Some(0)).as_deref(), Some("cost: $0.00"));

@@ -1,4 +1,4 @@
-//! What is asked, by flags, by directives in the text, and by where the user stands.
+//! The request, from flags, directives in the text, and the current directory.
 
 use std::path::{Path, PathBuf};
 
@@ -16,15 +16,15 @@ use crate::{args::Ask, clock::SystemClock, commands::Failure, compose, terminal:
 /// The agent of a request that names a repository and no agent.
 const REPOSITORY_AGENT: &str = "coding";
 
-/// A request that is well-formed.
+/// A validated request.
 pub struct Request {
     choices: Choices,
-    /// The agent works on a repository and nobody named one.
+    /// The agent works on a repository, and none was named.
     lacks_repository: bool,
     thread: Option<String>,
 }
 
-/// The request's text; `-` stands for standard input.
+/// Returns the request's text; `-` reads standard input.
 pub async fn text(given: String) -> Result<String, Failure> {
     let text = if given == "-" {
         let mut piped = String::new();
@@ -41,7 +41,7 @@ pub async fn text(given: String) -> Result<String, Failure> {
 }
 
 impl Request {
-    /// Checks flags and directives. Flags win over directives, as they do in the core.
+    /// Validates flags and directives. Flags win over directives, as in the core.
     pub fn read(args: &Ask, text: &str, settings: &Settings) -> Result<Self, Failure> {
         let directed = directives::parse(text)
             .map_err(|fault| Failure::InvalidInput(texts::directive_fault(&fault)))?
@@ -71,7 +71,7 @@ impl Request {
         })
     }
 
-    /// The message, with a repository when the agent needs one: the thread's own, the one around the current
+    /// Returns the message. An agent that needs a repository gets the thread's own, the one around the current
     /// directory, or the configured default.
     pub async fn into_message(
         mut self,
@@ -112,7 +112,7 @@ fn unknown_agent() -> Failure {
     Failure::InvalidInput(format!("there is no such agent. The agents are: {}", agents::names()))
 }
 
-/// Who hands over a script wants it played, whatever keys are set.
+/// Returns the requested model. A script on the command line wins over configured keys.
 fn model(args: &Ask) -> Option<ModelRef> {
     args.setup
         .model
@@ -120,7 +120,7 @@ fn model(args: &Ask) -> Option<ModelRef> {
         .or_else(|| args.setup.rehearsal.as_ref().and_then(|_| compose::rehearsal_model()))
 }
 
-/// A configured name and a URL stay as they are; a path is made absolute, because git runs elsewhere.
+/// Returns a configured name or a URL unchanged, and a path as absolute, because git runs elsewhere.
 fn origin(repo: &str, settings: &Settings) -> Result<String, Failure> {
     if settings.repositories.iter().any(|known| known.name == repo) {
         return Ok(repo.to_owned());

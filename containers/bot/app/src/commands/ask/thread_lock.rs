@@ -1,5 +1,5 @@
-//! One `ask` per thread at a time, across processes: the core's own claim (bot supplement section 13) holds within
-//! one process only, and two agents in one working tree would undo each other's work.
+//! A lock on a thread across processes. The core's claim holds within one process only, and two agents in one working
+//! tree would overwrite each other's work.
 
 use std::fs::{self, File, TryLockError};
 
@@ -9,13 +9,13 @@ use ars_types::ThreadKey;
 
 use crate::commands::Failure;
 
-/// Holds a thread until dropped; the system lets go of it even when this process is killed.
+/// Holds a thread until dropped; the kernel releases it when the process is killed.
 pub struct ThreadLock {
     _file: File,
 }
 
 impl ThreadLock {
-    /// Takes the thread, or says that somebody else has it.
+    /// Locks the thread, or fails if another process holds it.
     pub fn take(workspaces: &GitWorkspaces, thread: &ThreadKey) -> Result<Self, Failure> {
         let tree = workspaces.tree_of(thread);
         let place = tree.parent().unwrap_or(&tree);

@@ -1,4 +1,4 @@
-//! The run's steps on standard error while it goes.
+//! The run's steps on standard error while it runs.
 
 use std::io::IsTerminal as _;
 
@@ -11,9 +11,9 @@ use crate::{
     terminal::{Steps, Style, tell},
 };
 
-/// Prints each step as it comes, to the run's end.
+/// Prints each step until the run ends.
 pub async fn show_steps(core: Core, started: oneshot::Receiver<RunId>) {
-    // No run: the request was refused, and the refusal is shown instead.
+    // Without a run the rejection is printed instead.
     let Ok(id) = started.await else { return };
     let style = Style::choose(std::io::stderr().is_terminal(), environment::raw("NO_COLOR").is_some());
     let steps = Steps::new(style);

@@ -1,4 +1,4 @@
-//! `ars friction analyze [source]`: diagnoses a saved stream, with no service and no configuration.
+//! `ars friction analyze [source]`: diagnoses a saved stream without a service or a configuration.
 
 use std::{io::Read, process::ExitCode};
 
@@ -13,23 +13,23 @@ use crate::{args::Analyze, commands::Failure, terminal};
 
 /// Standard input, as a source.
 const STDIN: &str = "-";
-/// Most bytes of a source: a run keeps far less, so more is the wrong file.
+/// Largest source in bytes. A run's stream is far smaller, so a larger file is the wrong one.
 const SOURCE_MAX: u64 = 256 << 20;
-/// What to try when there is no event.
+/// The advice when a source has no events.
 const HINT: &str = "give JSON lines of run events, or the raw stream: curl -N '…/runs/<id>/events?t=…' | ars friction analyze";
 
-/// What the command answers (bot supplement section 6.1, `friction.analyze`).
+/// The result of the command.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Analysis {
-    /// Where the events come from: a path, or `-`.
+    /// Source of the events: a path, or `-`.
     pub(super) source: String,
     /// Events read.
     pub(super) events: usize,
-    /// Lines or frames that are no event.
+    /// Lines or frames that are not events.
     pub(super) skipped: usize,
-    /// What slowed the run.
+    /// The diagnosis of the run.
     pub(super) diagnosis: Diagnosis,
-    /// What to try, when there is no event.
+    /// The advice when there are no events.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) hint: Option<&'static str>,
 }
@@ -87,7 +87,7 @@ fn analyze(source: String, capture: &Capture, args: &Analyze) -> Analysis {
     }
 }
 
-/// From the run's reception, where its root span starts, to its finish, if the capture says both.
+/// Returns the time from the start of the root span to the finish, if the capture has both.
 fn window(capture: &Capture) -> Option<Interval> {
     let is_root = |event: &&Value| event["type"] == "span_start" && event["parentSpanId"].is_null();
     let start = capture.events.iter().find(is_root)?["at"].as_i64()?;
@@ -98,7 +98,7 @@ fn window(capture: &Capture) -> Option<Interval> {
 mod tests {
     use super::*;
 
-    /// A run as its server streams it, and as `curl` saves it.
+    /// A run's stream as `curl` saves it.
     const STREAM: &str = include_str!("fixtures/run.sse");
     /// The same run's events as JSON lines.
     const LINES: &str = include_str!("fixtures/run.jsonl");
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn people_read_where_the_time_went_and_what_slowed_the_run() {
+    fn report_names_time_and_findings() {
         insta::assert_snapshot!("stream_text", render(&of(STREAM, &args())));
         insta::assert_snapshot!("lines_text", render(&of(LINES, &args())));
     }
@@ -131,22 +131,22 @@ mod tests {
     }
 
     #[test]
-    fn both_forms_of_a_run_have_the_same_findings() {
+    fn both_formats_give_the_same_findings() {
         let (stream, lines) = (of(STREAM, &args()), of(LINES, &args()));
         assert_eq!(stream.diagnosis.findings, lines.diagnosis.findings);
-        // Only the stream says when the run finished, so only its time can be broken down.
+        // Only the stream has the time of the finish, so only its time can be broken down.
         assert!(stream.diagnosis.shape.is_some() && lines.diagnosis.shape.is_none());
     }
 
     #[test]
-    fn a_tool_is_slow_from_where_the_caller_says() {
+    fn slow_threshold_is_configurable() {
         let slow =
             |ms| of(LINES, &Analyze { slow_ms: Some(ms), ..args() }).diagnosis.by_category.slow_tool.count;
         assert_eq!((slow(0), slow(2_000), slow(60_000)), (2, 1, 0));
     }
 
     #[test]
-    fn a_call_without_a_result_is_a_failure_unless_the_run_goes_on() {
+    fn open_call_fails_only_in_ended_runs() {
         let cut =
             LINES.lines().take_while(|line| !line.contains("tool_result")).collect::<Vec<_>>().join("\n");
         let findings = |in_progress| of(&cut, &Analyze { in_progress, ..args() }).diagnosis.by_category;
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_from_the_stream_cannot_drive_the_terminal() {
+    fn control_sequences_are_removed() {
         let hostile = LINES.replace("cargo test", "\\u001b[2Jgo\\nverdict: fine");
         let text = render(&of(&hostile, &Analyze { slow_ms: Some(0), ..args() }));
         assert!(!text.contains('\u{1b}') && !text.lines().any(|line| line.starts_with("verdict")), "{text}");

@@ -1,4 +1,4 @@
-//! `ars friction <verb>`: what slows runs (bot supplement section 6, document 2 section 4.5).
+//! `ars friction <verb>`: why runs were slow.
 
 mod analyze;
 mod render;

@@ -1,4 +1,4 @@
-//! A diagnosis for people. Texts of the stream are cleaned: the source may be anybody's.
+//! A diagnosis for people. Texts of the stream are cleaned, because the source is not trusted.
 
 use std::fmt::Write as _;
 
@@ -6,10 +6,10 @@ use ars_friction::{Finding, Severity, Shape, duration};
 
 use super::analyze::Analysis;
 
-/// Most characters of a finding's line (bot supplement section 9, of a summary).
+/// Most characters of a finding's line.
 const SUMMARY_MAX: usize = 200;
 
-/// The text, ending with a newline.
+/// Returns the report, which ends with a newline.
 pub(super) fn render(analysis: &Analysis) -> String {
     let diagnosis = &analysis.diagnosis;
     let mut text = format!("{}\n", diagnosis.verdict);

@@ -12,8 +12,8 @@ use ars_bot_core::memory::{
     Budget, Outcome, Place, Purse, Recalled, Recaller, Reflection, Reflector, RunScopes,
 };
 use ars_bot_ports::{
-    Memory, ModelClient, ModelDelta, ModelError, ModelErrorKind, ModelRequest, StoreError, StoreErrorKind,
-    Written,
+    Memory, ModelClient, ModelDelta, ModelError, ModelErrorKind, ModelRequest, RetryCause, StoreError,
+    StoreErrorKind, Written,
 };
 use ars_bot_tools::agents;
 use ars_events::Redactor;
@@ -214,7 +214,7 @@ impl ModelClient for OneAnswer {
                 deltas(ModelDelta::Retrying {
                     attempt: 1,
                     wait: std::time::Duration::from_secs(1),
-                    is_overload: true,
+                    cause: RetryCause::Overload,
                 });
                 assert!(cancel.is_cancelled(), "the second attempt is called off");
                 failed(ModelErrorKind::Cancelled)

@@ -1,0 +1,49 @@
+//! The core's background work as services.
+
+use ars_bot_core::Core;
+use async_trait::async_trait;
+use tokio_util::sync::CancellationToken;
+
+use super::Service;
+
+/// Flushes events, extends leases and reclaims orphaned runs.
+pub struct LedgerService(Core);
+
+impl LedgerService {
+    /// Returns the service, or `None` for a core without a ledger.
+    pub fn of(core: &Core) -> Option<Self> {
+        core.generation().map(|_| Self(core.clone()))
+    }
+}
+
+#[async_trait]
+impl Service for LedgerService {
+    fn name(&self) -> &'static str {
+        "ledger"
+    }
+
+    async fn run(self, stop: CancellationToken) {
+        self.0.keep_ledger(stop).await;
+    }
+}
+
+/// Reads the configuration's overrides again when another process changed them.
+pub struct OverridesService(Core);
+
+impl OverridesService {
+    /// Returns the service of a core.
+    pub fn of(core: &Core) -> Self {
+        Self(core.clone())
+    }
+}
+
+#[async_trait]
+impl Service for OverridesService {
+    fn name(&self) -> &'static str {
+        "overrides"
+    }
+
+    async fn run(self, stop: CancellationToken) {
+        self.0.keep_overrides(stop).await;
+    }
+}

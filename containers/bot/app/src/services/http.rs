@@ -1,0 +1,28 @@
+//! The HTTP server as a service. It stops after the drain, because the probe answers until then.
+
+use ars_bot_http::HttpState;
+use async_trait::async_trait;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use super::Service;
+
+/// Serves HTTP on a listener.
+pub struct HttpService {
+    /// Where connections arrive.
+    pub listener: TcpListener,
+    /// The state of the routes.
+    pub state: HttpState,
+}
+
+#[async_trait]
+impl Service for HttpService {
+    fn name(&self) -> &'static str {
+        "http"
+    }
+
+    async fn run(self, stop: CancellationToken) {
+        let router = ars_bot_http::router(self.state);
+        ars_bot_http::serve(self.listener, router, stop.cancelled_owned()).await;
+    }
+}
