@@ -31,6 +31,7 @@ pub fn check() -> Result<()> {
     let platforms = Platforms::of(&members()?);
     edge::ensure_rust_target(&|line| eprintln!("{line}"))?;
     lints(&platforms)?;
+    dependencies()?;
     stage("rules of the tree", command("test").args(["--quiet", "--package", ARCHITECTURE]))
 }
 
@@ -39,6 +40,7 @@ pub fn test() -> Result<()> {
     let platforms = Platforms::of(&members()?);
     set_up()?;
     lints(&platforms)?;
+    dependencies()?;
     docs(&platforms)?;
     let doc_tests = ["--doc", "--quiet"];
     stage("examples in the documentation", command("test").args(doc_tests).args(platforms.native_args()))?;
@@ -75,6 +77,16 @@ fn lints(platforms: &Platforms) -> Result<()> {
     stage("format", command("fmt").args(["--all", "--check"]))?;
     stage("lints", command("clippy").args(platforms.native_args()).arg("--all-targets").args(DENY))?;
     stage("lints, wasm32", command("clippy").args(platforms.wasm_args()).arg("--lib").args(DENY))
+}
+
+/// Bans, licences and sources of dependencies, by `deny.toml`, which says why advisories are left out.
+fn dependencies() -> Result<()> {
+    let step = Step::begin("cargo-deny");
+    let deny = edge::ensure_cargo_deny(&|line| step.tell(line))?;
+    step.done("");
+    let mut deny = Command::new(deny);
+    deny.args(["check", "bans", "licenses", "sources"]).current_dir(edge::repo_root());
+    stage("dependencies and licences", &mut deny)
 }
 
 fn docs(platforms: &Platforms) -> Result<()> {

@@ -26,7 +26,7 @@ pub use config::TICK_ROUTE;
 pub use edge::{Bot, DEV_BOT_URL};
 pub use npm::{NpmTools, ensure_npm};
 pub use process::{Engine, Settings, Workerd};
-pub use tools::{CargoTools, ensure_cargo_tools, ensure_rust_target, ensure_target};
+pub use tools::{CargoTools, ensure_cargo_deny, ensure_cargo_tools, ensure_rust_target, ensure_target};
 pub use wrangler::{ObjectBinding, Wrangler};
 
 /// Receives one line whenever a long step has something to tell.

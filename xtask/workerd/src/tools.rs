@@ -15,6 +15,9 @@ use crate::{Progress, command, repo_root};
 /// Must be the version of the `wasm-bindgen` crate: the two share a private format.
 const WASM_BINDGEN: &str = "0.2.130";
 
+/// Checks dependencies and licences by `deny.toml`.
+const CARGO_DENY: &str = "0.20.2";
+
 /// What a Worker is compiled for.
 pub(crate) const WASM_TARGET: &str = "wasm32-unknown-unknown";
 
@@ -31,6 +34,11 @@ pub fn ensure_cargo_tools(progress: Progress<'_>) -> Result<CargoTools> {
     Ok(CargoTools {
         wasm_bindgen: ensure(&cache, "wasm-bindgen-cli", WASM_BINDGEN, "wasm-bindgen", progress)?,
     })
+}
+
+/// Installs cargo-deny if it is missing, and returns its path.
+pub fn ensure_cargo_deny(progress: Progress<'_>) -> Result<PathBuf> {
+    ensure(&cache_dir()?, "cargo-deny", CARGO_DENY, "cargo-deny", progress)
 }
 
 /// Adds the standard library of the Workers' target to the pinned toolchain.
