@@ -1,6 +1,6 @@
-//! What a firing comes to, read off ingress's answer (state-worker supplement section 4, document 1 section 2.3).
+//! The outcome of a firing, derived from the ingress's response.
 //!
-//! Not here: asking ingress, and storing what came of it.
+//! Not here: the request to the ingress, and the store of firings.
 
 use serde::Deserialize;
 
@@ -10,15 +10,15 @@ use ars_wire::{
     schedules::{Firing, Outcome},
 };
 
-/// Characters of a detail, its ellipsis included (section 4).
+/// Most characters of a detail, including its ellipsis.
 pub const MAX_DETAIL_CHARS: usize = 300;
 
-/// The thread a firing speaks in, its own.
+/// Returns the thread of a firing, which it shares with no other.
 pub fn thread(schedule: &str, fired_at: UnixMillis) -> String {
     format!("{schedule}-{fired_at}")
 }
 
-/// What an answer of ingress comes to.
+/// Converts a response of the ingress.
 pub fn answered(schedule: &str, fired_at: UnixMillis, status: u16, body: &str) -> Firing {
     if !(200..300).contains(&status) {
         let said = serde_json::from_str::<ErrorBody>(body).map(|body| body.error);
@@ -35,17 +35,17 @@ pub fn answered(schedule: &str, fired_at: UnixMillis, status: u16, body: &str) -
     }
 }
 
-/// Ingress could not be asked; `reason` says why.
+/// Returns the firing of a failed request to the ingress.
 pub fn unanswered(schedule: &str, fired_at: UnixMillis, reason: &str) -> Firing {
     Firing { detail: detail(reason), ..of(schedule, fired_at, Outcome::IngressError) }
 }
 
-/// Nothing was sent, for want of a token; `reason` says whose.
+/// Returns the firing of a schedule without a token, for which no request was sent.
 pub fn misconfigured(schedule: &str, fired_at: UnixMillis, reason: &str) -> Firing {
     Firing { detail: detail(reason), ..of(schedule, fired_at, Outcome::Misconfigured) }
 }
 
-/// The part of an answer that a firing is after.
+/// The relevant part of a response.
 #[derive(Deserialize)]
 struct Answer {
     #[serde(default)]
@@ -56,7 +56,7 @@ fn of(schedule: &str, fired_at: UnixMillis, outcome: Outcome) -> Firing {
     Firing { schedule: schedule.to_owned(), fired_at, run_id: None, outcome, detail: None }
 }
 
-/// A receipt is written by the process that ran the run, so it never says `interrupted`.
+/// Converts a run's status. The running process writes the receipt, so `interrupted` cannot occur.
 const fn outcome(status: RunStatus) -> Option<Outcome> {
     match status {
         RunStatus::Completed => Some(Outcome::Completed),
@@ -67,8 +67,7 @@ const fn outcome(status: RunStatus) -> Option<Outcome> {
     }
 }
 
-/// One line of at most [`MAX_DETAIL_CHARS`]; nothing when there is nothing to say. Looks no further into a long text
-/// than it has to.
+/// Returns one line of at most [`MAX_DETAIL_CHARS`]; `None` for blank text. Reads a long text only as far as needed.
 fn detail(text: &str) -> Option<String> {
     let mut line = String::new();
     for word in text.split_whitespace() {
@@ -103,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_receipt_gives_the_outcome_and_the_run() {
+    fn receipt_gives_outcome_and_run() {
         for (status, outcome) in [
             ("completed", Outcome::Completed),
             ("failed", Outcome::Failed),
@@ -118,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_good_answer_without_a_whole_receipt_is_no_run() {
+    fn success_without_a_receipt_is_no_run() {
         for body in [
             "",
             "fine",
@@ -137,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_told_in_one_line() {
+    fn rejection_is_one_line() {
         for (status, body, told) in [
             (401, r#"{"error":"unauthorized"}"#, "HTTP 401 unauthorized"),
             (400, r#"{"error":"text\n  is  missing ","code":"bad_request"}"#, "HTTP 400 text is missing"),
@@ -156,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_sent_or_not_answered_says_so() {
+    fn unsent_firing_has_its_reason() {
         let firing = misconfigured("nightly", 7, "no token for\tcron");
         assert_eq!(
             (firing.outcome, firing.detail.as_deref()),
@@ -167,12 +166,12 @@ mod tests {
     }
 
     #[test]
-    fn a_firing_has_a_thread_of_its_own() {
+    fn thread_is_named_after_schedule_and_time() {
         assert_eq!(thread("nightly", 1_700_000_000_000), "nightly-1700000000000");
     }
 
     #[test]
-    fn a_detail_is_cut_where_it_would_be_too_long() {
+    fn long_detail_is_cut() {
         assert_eq!(detail(&"é".repeat(300)), Some("é".repeat(300)));
         assert_eq!(detail(&"é".repeat(301)), Some("é".repeat(299) + "…"));
         assert_eq!(detail(&"ab ".repeat(5000)), Some("ab ".repeat(99) + "ab…"));
@@ -180,7 +179,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_detail_is_the_collapsed_text_or_its_beginning(text in r"([a-zé\u{1F600}]{0,40}[ \t\n\u{a0}]{0,3}){0,30}") {
+        fn detail_is_the_collapsed_text_prefix(text in r"([a-zé\u{1F600}]{0,40}[ \t\n\u{a0}]{0,3}){0,30}") {
             let collapsed = text.split_whitespace().collect::<Vec<_>>().join(" ");
             let expected = match collapsed.chars().count() {
                 0 => None,

@@ -1,7 +1,7 @@
-//! Schedules: when one fires next, what came of a firing, and the store of firings.
+//! Schedules: their next firing, the outcome of a firing, and the store of firings.
 //!
-//! The rules are pure: whoever fires asks [`Cron`] for the time and [`firing`] for what to record, and asks a clock
-//! itself. Implements state-worker supplement section 4. Not here: which schedules there are, and sending requests.
+//! The rules are pure: a caller passes the time to [`Cron`] and the ingress's response to [`firing`]. Not here: the
+//! configured schedules, and sending requests.
 #![forbid(unsafe_code)]
 
 pub mod firing;

@@ -48,7 +48,7 @@ pub async fn shut_down(
     tracing::info!(in_flight, ?cause, "shutting down");
     if cause == ShutdownCause::Signal(StopSignal::Interrupt) && in_flight > 0 {
         // A person pressed Ctrl-C and must see that it had an effect.
-        terminal::tell(&format!("waiting for what is in flight ({in_flight}); Ctrl-C again stops it"));
+        terminal::tell(&format!("waiting for requests in flight ({in_flight}); Ctrl-C again stops them"));
     }
     let deadline = Instant::now() + DRAIN_DEADLINE;
     let drained = tokio::select! {

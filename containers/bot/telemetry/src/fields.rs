@@ -1,7 +1,6 @@
-//! The fields of a `tracing` event or span, cleaned of secrets as they are read.
+//! The fields of a `tracing` event or span, redacted as they are read.
 //!
-//! The only code of this crate that sees a value as it was given: whatever a sink writes or sends came through here
-//! or, for ended spans, through `Redactor::redact_event` (bot supplement section 10).
+//! Only this module and `spans` see values before redaction.
 
 use std::fmt::{self, Write as _};
 
@@ -9,7 +8,7 @@ use ars_events::Redactor;
 use serde_json::{Map, Value};
 use tracing::field::{Field, Visit};
 
-/// Most characters of one field: a line is to be read, and what is longer belongs into a run's stream.
+/// Most characters of one field; longer texts belong into a run's stream.
 const FIELD_MAX: usize = 4_000;
 
 /// Reads fields into an object.
@@ -19,7 +18,7 @@ pub(crate) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// The cleaned fields of whatever `record` records.
+    /// Returns the redacted fields that `record` records.
     pub(crate) fn read(redactor: &'a Redactor, record: impl FnOnce(&mut dyn Visit)) -> Map<String, Value> {
         let mut fields = Self { redactor, read: Map::new() };
         record(&mut fields);
@@ -31,7 +30,7 @@ impl<'a> Fields<'a> {
         self.read.insert(field.name().to_owned(), Value::from(clean));
     }
 
-    /// A number that is a configured secret, such as a bearer of digits, is one in any type.
+    /// Redacts a number: a configured secret of digits is secret in any type.
     fn number(&mut self, field: &Field, number: Value) {
         let text = number.to_string();
         let value =

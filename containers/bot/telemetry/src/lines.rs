@@ -1,4 +1,4 @@
-//! Log lines: JSON, one a line, each field cleaned before it is written (docs/logging.md).
+//! Log lines: one JSON object per line, each field redacted (docs/logging.md).
 
 use std::{io::Write as _, sync::Arc};
 

@@ -1,13 +1,13 @@
-//! The metrics of the telemetry itself; the bot's are in `ars_bot_ports::metrics`.
+//! The metrics of telemetry; the bot's are in `ars_bot_ports::metrics`.
 
 use metrics::{counter, describe_counter};
 
 /// Spans that did not reach the collector.
 pub(crate) const SPANS_DROPPED: &str = "ars_telemetry_spans_dropped_total";
-/// Requests that the collector did not take.
+/// Requests that the collector did not accept.
 pub(crate) const BATCHES_DROPPED: &str = "ars_telemetry_batches_dropped_total";
 
-/// Says what they are, and begins them: an alert compares with what was before.
+/// Describes the metrics and sets them to zero, because an alert compares with the value before.
 pub(crate) fn describe() {
     describe_counter!(
         SPANS_DROPPED,

@@ -1,6 +1,6 @@
-//! What an installation says about telemetry: two tables of its file, and variables (bot supplement sections 24, 26).
+//! The configuration of telemetry: two tables of the file, and environment variables.
 //!
-//! Not here: reading the file and the environment, which hand over what they found.
+//! Not here: reading the file and the environment.
 
 use serde::Deserialize;
 
@@ -13,16 +13,16 @@ use crate::{
 
 /// The collector's base address, as OpenTelemetry names it; wins over the file.
 const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
-/// Headers of requests to the collector. The exporter reads them itself; they hold secrets.
+/// Headers of requests to the collector. The exporter reads them itself; they contain secrets.
 const HEADERS: [&str; 2] = ["OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS"];
-/// What is logged.
+/// The log's filter.
 const FILTER: &str = "RUST_LOG";
 
 /// `[telemetry]`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
-    /// Base address of an OTLP collector, such as `http://127.0.0.1:4318`; none sends no spans.
+    /// Base address of an OTLP collector, such as `http://127.0.0.1:4318`; without one no span is sent.
     pub otlp_endpoint: Option<String>,
     /// Whether `GET /metrics` shows metrics.
     pub prometheus: bool,
@@ -37,7 +37,7 @@ pub struct Tracing {
 }
 
 impl Options {
-    /// A server's options. `variable` gives an environment variable that is set and not blank.
+    /// Returns a server's options. `variable` returns an environment variable that is set and not blank.
     pub fn configured(
         settings: &Settings,
         tracing: Tracing,
@@ -60,7 +60,7 @@ impl Options {
     }
 }
 
-/// The secrets among the variables that the exporter reads, for the redactor to know.
+/// Returns the secrets in the exporter's variables, for the redactor.
 pub fn secrets(variable: impl Fn(&str) -> Option<String>) -> Vec<String> {
     let headers = HEADERS.iter().filter_map(|name| variable(name));
     headers.flat_map(|headers| header_secrets(&headers)).collect()
@@ -81,13 +81,13 @@ mod tests {
     }
 
     #[test]
-    fn without_a_word_about_it_only_lines_are_written() {
+    fn default_is_lines_only() {
         let options = Options::configured(&Settings::default(), Tracing::default(), nothing, "1").unwrap();
         assert_eq!((options.collector, options.prometheus, options.spans), (None, false, SpanLog::Roots));
     }
 
     #[test]
-    fn the_environments_collector_wins_over_the_files() {
+    fn environment_collector_wins() {
         let settings = settings(json!({ "otlp_endpoint": "http://file:4318" }));
         let of = |variable: fn(&str) -> Option<String>| {
             Options::configured(&settings, Tracing::default(), variable, "1").unwrap().collector
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_address_is_told_by_its_name_and_never_shown() {
+    fn invalid_address_error_names_the_setting() {
         let settings = settings(json!({ "otlp_endpoint": "sk-ant-canary-1234" }));
         let of = |variable: fn(&str) -> Option<String>| {
             Options::configured(&settings, Tracing::default(), variable, "1").unwrap_err().to_string()
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_keys_and_words_are_refused() {
+    fn unknown_keys_are_rejected() {
         assert!(serde_json::from_value::<Settings>(json!({ "otlp": "x" })).is_err());
         assert!(serde_json::from_value::<Tracing>(json!({ "log": "all" })).is_err());
         let slow: Tracing = serde_json::from_value(json!({ "log": "slow" })).unwrap();
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn the_collectors_headers_are_secrets() {
+    fn collector_headers_are_secrets() {
         let variable = |name: &str| (name == HEADERS[0]).then(|| "x-key=canary-1234".to_owned());
         assert_eq!(secrets(variable)[0], "canary-1234");
         assert!(secrets(nothing).is_empty());

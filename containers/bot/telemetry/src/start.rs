@@ -1,4 +1,4 @@
-//! Switching it all on for the process, and off at its end.
+//! Starts telemetry for the process, and flushes it at the end.
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,37 +16,37 @@ use crate::{
     spans::{SpanLog, Spans},
 };
 
-/// Never logged: it would log bodies of failed streams; the adapter reports them itself, without.
+/// Always silenced: its log contains bodies of failed streams; the adapter reports those failures without bodies.
 const SILENCED: &str = "genai=off";
 
-/// What is logged when no filter says so.
+/// The level of the log without a filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
     /// A server's log.
     Everything,
-    /// Beside a person's answer: only what broke.
+    /// Errors only, for a command with a person in front of it.
     Errors,
 }
 
-/// What to tell, and whom.
+/// The options of telemetry.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// What is logged without a filter.
+    /// The level without a filter.
     pub level: Level,
-    /// A filter in the syntax of `tracing-subscriber`, from `RUST_LOG`. One that cannot be read is not used.
+    /// A filter in the syntax of `tracing-subscriber`, from `RUST_LOG`. An invalid one is ignored.
     pub filter: Option<String>,
     /// Which ended spans become a line.
     pub spans: SpanLog,
-    /// Where spans are sent, if anywhere.
+    /// The collector of spans, if any.
     pub collector: Option<Endpoint>,
-    /// Whether metrics are kept for Prometheus to fetch.
+    /// Whether metrics are recorded for Prometheus.
     pub prometheus: bool,
     /// The service's version at the collector.
     pub version: &'static str,
 }
 
 impl Options {
-    /// Log lines only.
+    /// Returns options for log lines only.
     pub const fn lines(level: Level, filter: Option<String>, version: &'static str) -> Self {
         Self { level, filter, spans: SpanLog::Roots, collector: None, prometheus: false, version }
     }
@@ -112,7 +112,7 @@ fn filter(options: &Options) -> EnvFilter {
 }
 
 impl Telemetry {
-    /// Returns the metrics; `None` when they are not kept.
+    /// Returns the metrics; `None` when they are not recorded.
     pub fn metrics(&self) -> Option<&Metrics> {
         self.metrics.as_ref()
     }

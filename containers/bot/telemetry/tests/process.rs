@@ -1,4 +1,4 @@
-//! Telemetry as a process switches it on: once, for all its threads. One test, because that is once for this binary too.
+//! Telemetry is global in a process, so this file has a single test.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::{sync::Arc, time::Duration};
@@ -11,7 +11,7 @@ use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use prost::Message as _;
 use tokio::{net::TcpListener, sync::mpsc};
 
-/// Longest a step may take; only a hang reaches it.
+/// Timeout of a step, reached only by a hang.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 async fn collector() -> (String, mpsc::UnboundedReceiver<Bytes>) {

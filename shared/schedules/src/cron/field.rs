@@ -29,7 +29,7 @@ pub enum CronError {
     /// A number outside the field's range.
     #[error("{0} must be from {first} to {last}", first = .0.allowed().start(), last = .0.allowed().end())]
     OutOfRange(Field),
-    /// A range whose end is before its start.
+    /// A range that ends before it starts.
     #[error("{0} must have ranges that run upwards")]
     Backwards(Field),
     /// A step after a single number.

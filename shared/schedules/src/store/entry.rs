@@ -1,6 +1,6 @@
-//! A firing as a request brings it, checked (state-worker supplement section 4).
+//! A firing of a request, validated.
 //!
-//! Unlike records, a firing has no fields beyond those of the section, so that a hundred of them stay small.
+//! Unlike records, a firing has a closed set of fields, so that a hundred of them stay small.
 
 use serde::Deserialize as _;
 use serde_json::{Map, Value as Json};
@@ -8,17 +8,17 @@ use serde_json::{Map, Value as Json};
 use ars_store::{Refusal, json::number, request::is_short};
 use ars_wire::schedules::Outcome;
 
-/// Characters of a schedule's name.
+/// Most characters of a schedule's name.
 const MAX_SCHEDULE_CHARS: usize = 200;
-/// Characters of a run's name.
+/// Most characters of a run's id.
 const MAX_RUN_ID_CHARS: usize = 200;
-/// Characters of a detail.
+/// Most characters of a detail.
 const MAX_DETAIL_CHARS: usize = crate::firing::MAX_DETAIL_CHARS;
 
-/// Every field there is.
+/// The allowed fields.
 const FIELDS: [&str; 5] = ["schedule", "firedAt", "outcome", "runId", "detail"];
 
-/// A firing that the store takes.
+/// A valid firing.
 pub(super) struct Entry<'a> {
     pub(super) schedule: &'a str,
     pub(super) fired_at: f64,
@@ -27,7 +27,7 @@ pub(super) struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// Finds the firing in a body.
+    /// Extracts the firing from a body.
     pub(super) fn read(body: &'a Map<String, Json>) -> Result<Self, Refusal> {
         let Some(firing @ Json::Object(fields)) = body.get("firing") else {
             return Err(Refusal::field("firing", "must be an object"));
@@ -42,7 +42,7 @@ impl<'a> Entry<'a> {
             .get("firedAt")
             .and_then(number)
             .ok_or_else(|| refuse("firedAt", "must be a finite number"))?;
-        // Looked at as a text: an object of one outcome would read as that outcome too.
+        // Must be a string: serde would also accept an object with the outcome as its key.
         let outcome = fields.get("outcome").filter(|word| word.is_string());
         if outcome.and_then(|word| Outcome::deserialize(word).ok()).is_none() {
             return Err(refuse(

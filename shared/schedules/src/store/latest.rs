@@ -1,4 +1,4 @@
-//! The newest firing of each schedule, by name: `{ firings }` (state-worker supplement section 4).
+//! The newest firing of each schedule, by name: `{ firings }`.
 
 use serde::de::IgnoredAny;
 
@@ -7,8 +7,8 @@ use ars_store::{JsonListAnswer, Refusal, StoreFailure};
 
 use super::ScheduleStore;
 
-/// Hops along the index from name to name, and reads one row of each schedule instead of all. A row that cannot be read
-/// is skipped; the one before it takes its place.
+/// Jumps along the index from name to name, and reads one row of each schedule instead of all. An unreadable row is
+/// skipped for the one before it.
 const LATEST: JsonListAnswer<'_> = JsonListAnswer {
     name: "firings",
     rows: "WITH RECURSIVE names(schedule) AS (SELECT min(schedule) FROM firings UNION ALL \
@@ -20,7 +20,7 @@ const LATEST: JsonListAnswer<'_> = JsonListAnswer {
 };
 
 impl<S: Sql> ScheduleStore<S> {
-    /// Answers `/schedules/latest`, whatever the body says, as long as it is JSON.
+    /// Answers `/schedules/latest`. Accepts any JSON as the body.
     pub(super) fn latest(&self, body: &str) -> Result<S::Text, StoreFailure> {
         if serde_json::from_str::<IgnoredAny>(body).is_err() {
             return Err(Refusal::field("body", "must be valid JSON").into());

@@ -1,11 +1,11 @@
-//! The store of firings over the storage port (state-worker supplement section 4).
+//! The store of firings over the storage port.
 //!
 //! - **Key:** none, there is one store for all schedules.
 //! - **Tables:** those of `migrations/schedules`.
 //! - **Invariants:** a firing is never changed; a schedule never has more than [`MAX_FIRINGS`], the newest by (time,
-//!   order of writing); a firing is answered as it was given.
+//!   order of writing); a firing is returned verbatim.
 //!
-//! Not here: which schedules there are. One that was renamed keeps its firings under its old name.
+//! Not here: the configured schedules. A renamed one keeps its firings under its old name.
 
 mod entry;
 mod latest;
@@ -22,7 +22,7 @@ pub const MIGRATIONS: &[Migration] = &[Migration {
     sql: include_str!("../../../../migrations/schedules/0001_firings.sql"),
 }];
 
-/// Firings kept of one schedule (section 4).
+/// Limit of the firings of one schedule.
 pub const MAX_FIRINGS: i64 = 100;
 
 /// Firings of all schedules on one SQLite database.
@@ -47,7 +47,7 @@ impl<S: Sql> Store<S> for ScheduleStore<S> {
 }
 
 impl<S> ScheduleStore<S> {
-    /// The database, for what else is kept in it.
+    /// Returns the database.
     pub fn sql(&self) -> &S {
         &self.sql
     }

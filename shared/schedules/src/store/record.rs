@@ -1,12 +1,12 @@
-//! Adds a firing: `{ ok, retained }`, what is now kept of its schedule (state-worker supplement section 4).
+//! Adds a firing: `{ ok, retained }`, where `retained` is the schedule's number of firings.
 
 use ars_sql::{Sql, SqlError, Value};
 use ars_store::{StoreFailure, json::parse_body};
 
 use super::{MAX_FIRINGS, ScheduleStore, entry::Entry};
 
-/// Drops what is beyond the bound: a row at most, as every write leaves no more than the bound. It may be the row just
-/// written, when that comes late.
+/// Deletes the firings beyond the limit: at most one, because every write enforces the limit. It can be the new row,
+/// when that one is late.
 const TRIM: &str = "DELETE FROM firings WHERE nth IN (SELECT nth FROM firings \
     WHERE schedule = ?1 ORDER BY fired_at DESC, nth DESC LIMIT -1 OFFSET ?2)";
 
@@ -19,7 +19,7 @@ impl<S: Sql> ScheduleStore<S> {
         Ok(format!(r#"{{"ok":true,"retained":{retained}}}"#))
     }
 
-    /// Answers how many firings are now kept of the schedule.
+    /// Returns the schedule's number of firings.
     fn add(&self, entry: Entry<'_>) -> Result<i64, SqlError> {
         let Entry { schedule, fired_at, text } = entry;
         let schedule = Value::from(schedule);

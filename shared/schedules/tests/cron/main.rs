@@ -9,7 +9,7 @@ use proptest::{collection::vec, prelude::*};
 
 use ars_schedules::{Cron, CronError, Field};
 
-/// How far the next firing is searched for.
+/// The horizon of the search.
 const HORIZON_DAYS: i64 = 5 * 366;
 
 fn millis(text: &str) -> i64 {
@@ -174,7 +174,7 @@ impl GeneratedField {
         self.0.iter().map(part).collect::<Vec<_>>().join(",")
     }
 
-    /// Whether the number, or one of its other names, is in a part's range and on a step of it.
+    /// Returns whether the number, or one of its other names, is in a part's range and on its step.
     fn holds(&self, first_of_all: i64, names: &[i64]) -> bool {
         self.0.iter().any(|part| {
             let (first, last) = part.range.unwrap_or((first_of_all, i64::MAX));

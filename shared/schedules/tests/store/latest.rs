@@ -1,4 +1,4 @@
-//! `/schedules/latest` (state-worker supplement section 4).
+//! Tests of `/schedules/latest`.
 
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ fn an_empty_store_has_no_firings() {
 }
 
 #[test]
-fn the_newest_of_each_schedule_is_answered_by_name() {
+fn newest_firings_are_sorted_by_name() {
     let store = store();
     told(&store, "b", 1.0, "b1");
     told(&store, "a", 3.0, "a3");
@@ -29,7 +29,7 @@ fn the_newest_of_each_schedule_is_answered_by_name() {
 }
 
 #[test]
-fn of_equal_times_the_later_write_is_newest_and_a_late_arrival_never_is() {
+fn later_write_wins_among_equal_times() {
     let store = store();
     told(&store, "a", 5.0, "first");
     told(&store, "a", 5.0, "second");
@@ -55,7 +55,7 @@ fn a_firing_is_answered_as_it_was_given() {
 }
 
 #[test]
-fn half_a_surrogate_pair_is_mended_on_its_way_in() {
+fn half_a_surrogate_pair_is_replaced() {
     let store = store();
     let body = r#"{"firing":{"schedule":"a","firedAt":1,"outcome":"no-run","detail":"cut \ud83d"}}"#;
     store.ask(ScheduleVerb::Record, body).unwrap();
@@ -63,7 +63,7 @@ fn half_a_surrogate_pair_is_mended_on_its_way_in() {
 }
 
 #[test]
-fn any_json_asks_for_the_latest_and_nothing_else_does() {
+fn any_json_body_is_accepted() {
     let store = store();
     let deep = format!("{}{}", "[".repeat(5000), "]".repeat(5000));
     for body in ["{}", "[]", "null", "5", r#""x""#, r#"{"schedule":"a"}"#, r#""\ud83d""#, &deep] {
@@ -78,7 +78,7 @@ fn any_json_asks_for_the_latest_and_nothing_else_does() {
 }
 
 #[test]
-fn a_row_that_cannot_be_read_is_skipped_for_the_one_before_it() {
+fn unreadable_row_is_skipped() {
     let store = store();
     told(&store, "a", 1.0, "readable");
     told(&store, "a", 2.0, "broken");
@@ -89,7 +89,7 @@ fn a_row_that_cannot_be_read_is_skipped_for_the_one_before_it() {
 }
 
 #[test]
-fn more_schedules_than_one_value_holds_are_all_answered() {
+fn many_schedules_are_all_returned() {
     let store = store();
     let detail = "\u{1F600}".repeat(300);
     for nth in 0..1_500 {

@@ -1,4 +1,4 @@
-//! Random firings, against a list that is sorted anew for every answer.
+//! Random firings against a list that is sorted for every answer.
 
 use proptest::{collection::vec, prelude::*};
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn the_newest_of_each_schedule_is_known_whatever_order_firings_come_in(
+    fn newest_firing_is_independent_of_arrival_order(
         firings in vec((prop_oneof![8 => Just("a"), 1 => Just("b"), 1 => Just("ab")], 0..60_i64), 0..260),
     ) {
         let (store, mut model) = (store(), Model::default());

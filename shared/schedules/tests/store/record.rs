@@ -1,4 +1,4 @@
-//! `/schedules/record` (state-worker supplement section 4).
+//! Tests of `/schedules/record`.
 
 use serde_json::{Value, json};
 
@@ -35,7 +35,7 @@ fn every_outcome_and_the_widest_fields_are_accepted() {
 }
 
 #[test]
-fn anything_else_is_refused_and_named_and_leaves_nothing() {
+fn invalid_firing_is_rejected_by_field() {
     let store = store();
     for (change, named) in [
         (json!({ "schedule": "" }), "firing.schedule "),
@@ -92,7 +92,7 @@ fn of_one_schedule_the_newest_hundred_are_kept() {
 }
 
 #[test]
-fn beyond_the_bound_the_oldest_goes_even_when_it_comes_last() {
+fn oldest_firing_is_deleted_beyond_the_limit() {
     let store = store();
     let kept = || {
         let rows =

@@ -1,4 +1,4 @@
-//! The steps in `migrations/schedules` (migrations/README.md).
+//! Tests of the migrations in `migrations/schedules` (migrations/README.md).
 
 use ars_schedules::{MIGRATIONS, ScheduleStore};
 use ars_sql::{Migration, Sql, migrate};
@@ -9,7 +9,7 @@ use ars_testkit::migrations;
 use crate::support::{Store, firing};
 
 #[test]
-fn every_file_of_the_folder_is_a_step_and_all_add_up_to_the_schema() {
+fn migrations_add_up_to_the_schema() {
     migrations::assert_matches_folder("schedules", MIGRATIONS);
 }
 
@@ -23,7 +23,7 @@ fn a_newer_store_serves_an_older_binary() {
 }
 
 #[test]
-fn a_write_looks_along_the_index_and_a_read_hops_along_it() {
+fn queries_use_the_index() {
     let store = crate::support::store();
     let plan = |sql: &str| {
         let rows = store.0.sql().query(&format!("EXPLAIN QUERY PLAN {sql}"), &[]).unwrap();

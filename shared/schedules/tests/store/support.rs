@@ -1,4 +1,4 @@
-//! A store in memory and firings to record in it.
+//! A store in memory, and firings for it.
 
 use serde_json::{Value, json};
 
@@ -14,14 +14,14 @@ pub fn store() -> Store {
     Store(ScheduleStore::open(NativeSql::in_memory().unwrap()).unwrap())
 }
 
-/// The least firing that is accepted.
+/// The smallest valid firing.
 pub fn firing(schedule: &str, fired_at: f64) -> Value {
     json!({ "schedule": schedule, "firedAt": fired_at, "outcome": "completed" })
 }
 
 impl Store {
     pub fn ask(&self, verb: ScheduleVerb, body: &str) -> Result<Value, StoreFailure> {
-        // The store's own clock plays no part.
+        // The store does not use its own clock.
         self.0.answer(verb, body, 0).map(|text| serde_json::from_str(&text).unwrap())
     }
 
@@ -36,7 +36,7 @@ impl Store {
         }
     }
 
-    /// The newest firings, as text: a firing is answered as it was given.
+    /// Returns the newest firings as text, to compare them verbatim.
     pub fn latest(&self) -> String {
         self.0.answer(ScheduleVerb::Latest, "{}", 0).unwrap()
     }
@@ -57,7 +57,7 @@ impl Store {
     }
 }
 
-/// `base` with the fields of `changes` in place of its own.
+/// Returns `base` with the fields of `changes`.
 pub fn with(base: &Value, changes: &Value) -> Value {
     let mut base = base.clone();
     base.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());

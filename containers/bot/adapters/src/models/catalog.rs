@@ -12,7 +12,7 @@ use super::{
     transport::{Endpoint, EndpointError, SetupError},
 };
 
-/// What a provider speaks.
+/// The protocol of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProviderKind {
     /// The Anthropic Messages API.
@@ -26,9 +26,9 @@ pub enum ProviderKind {
 /// One provider as configured.
 #[derive(Clone)]
 pub struct ProviderConfig {
-    /// What it speaks.
+    /// Its protocol.
     pub kind: ProviderKind,
-    /// Its key, where it needs one.
+    /// Its key, if it needs one.
     pub api_key: Option<Secret>,
     /// Its base URL; the vendor's own when absent. `http` is allowed, for local servers.
     pub base_url: Option<String>,
@@ -36,7 +36,7 @@ pub struct ProviderConfig {
     pub script: Option<ScriptSource>,
 }
 
-/// Where a rehearsal's script is.
+/// The place of a rehearsal's script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScriptSource {
     /// In a file.
@@ -45,49 +45,49 @@ pub enum ScriptSource {
     Text(String),
 }
 
-/// A provider that cannot be set up as configured. Values are never part of the words.
+/// A provider that cannot be set up as configured. No error quotes a value.
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogError {
-    /// The base URL is not one.
+    /// The base URL is invalid.
     #[error("providers.{provider}.baseUrl {source}")]
     BaseUrl {
-        /// Whose.
+        /// The provider.
         provider: String,
-        /// What it must be.
+        /// The expected form.
         source: EndpointError,
     },
     /// The client cannot be set up.
     #[error("providers.{provider}.{source}")]
     Setup {
-        /// Whose.
+        /// The provider.
         provider: String,
-        /// Which setting is wrong.
+        /// The invalid setting.
         source: SetupError,
     },
     /// A rehearsal without a script.
     #[error("providers.{provider}.script is missing")]
     NoScript {
-        /// Whose.
+        /// The provider.
         provider: String,
     },
     /// A script that cannot be used.
     #[error("providers.{provider}.script {source}")]
     Script {
-        /// Whose.
+        /// The provider.
         provider: String,
-        /// Why not.
+        /// The cause.
         source: ScriptError,
     },
-    /// No HTTP client, for want of TLS roots for instance.
+    /// The HTTP client cannot be made, for example without TLS roots.
     #[error("the HTTP client cannot be set up")]
     Http(#[source] reqwest::Error),
 }
 
-/// The configured providers. They share one HTTP client, and with it its connections.
+/// The configured providers. They share one HTTP client and its connections.
 pub struct Catalog(BTreeMap<String, Arc<dyn ModelClient>>);
 
 impl Catalog {
-    /// Sets every provider up, reading the scripts of rehearsals. Nothing is connected yet.
+    /// Sets up every provider and reads the scripts of rehearsals. Connects to none.
     pub fn new(
         providers: BTreeMap<String, ProviderConfig>,
         transport: Transport,
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_provider_is_answered_with_the_known_ones() {
+    fn unknown_provider_error_lists_the_known() {
         let providers = config(ProviderKind::Anthropic, None, None);
         let catalog = Catalog::new(providers, Transport::default()).unwrap();
         assert!(catalog.client(&ModelRef::parse("mine/x").unwrap()).is_ok());
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_provider_is_refused_by_its_field_and_never_by_its_value() {
+    fn invalid_provider_error_names_the_field() {
         let cases = [
             (
                 config(ProviderKind::Anthropic, None, Some("https://u:sesame@h")),

@@ -1,18 +1,18 @@
-//! Turns as messages: what both vendors' encoders share.
+//! Turns as messages, shared by both vendors' encoders.
 
 use ars_agent::{Part, Role, Turn};
 
 /// One message of a request.
 #[derive(Debug, PartialEq)]
 pub(super) struct Message<'a> {
-    /// Who speaks.
+    /// The author.
     pub(super) role: Role,
-    /// What is said; results of tools come first in a user's message, as every vendor wants them.
+    /// The parts; results of tools come first in a user's message, as every vendor requires.
     pub(super) parts: Vec<&'a Part>,
 }
 
-/// Joins neighbouring turns of one speaker, which vendors refuse or whose chat templates break on them, and leaves
-/// out prose that is blank, which Anthropic refuses.
+/// Joins neighbouring turns of one author, which vendors reject or whose chat templates break on them, and omits blank
+/// prose, which Anthropic rejects.
 pub(super) fn messages(turns: &[Turn]) -> Vec<Message<'_>> {
     let mut messages: Vec<Message<'_>> = Vec::new();
     for turn in turns {
@@ -34,7 +34,7 @@ fn is_blank(part: &Part) -> bool {
     matches!(part, Part::Text { text, .. } if text.trim().is_empty())
 }
 
-/// What stands in for a file that the vendor's API cannot take.
+/// Returns the placeholder of a file that the vendor's API cannot accept.
 pub(super) fn omitted(media_type: &str, name: Option<&str>) -> String {
     let name = name.unwrap_or("unnamed");
     format!("[file {name} ({media_type}) left out: this model's API does not take it]")
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn neighbours_of_one_speaker_become_one_message_with_results_first() {
+    fn neighbouring_turns_become_one_message() {
         let result = Part::ToolResult {
             call_id: "c".into(),
             ok: true,

@@ -1,4 +1,4 @@
-//! Providers by the vendors' conventional variables, and the models to use when none is named.
+//! Providers from the vendors' conventional variables, and default models.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,13 @@ use super::{ProviderConfig, ProviderKind};
 
 /// Anthropic's current Sonnet.
 pub const DEFAULT_ANTHROPIC_MODEL: &str = "claude-sonnet-5-5";
-/// `OpenAI`'s newest model that takes tools on Chat Completions while it reasons; later ones want the Responses API.
+/// `OpenAI`'s newest model that accepts tools on Chat Completions while it reasons; later ones need the Responses API.
 pub const DEFAULT_OPENAI_MODEL: &str = "gpt-5.4";
 /// The only model of a rehearsal.
 pub const REHEARSAL_MODEL: &str = "script";
 
-/// The providers that `ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL`, `OPENAI_API_KEY` and `OPENAI_BASE_URL` describe,
-/// under the names `anthropic` and `openai`. Either variable is enough: a gateway or a local server may need no key.
+/// Returns the providers `anthropic` and `openai`, as described by `ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL`,
+/// `OPENAI_API_KEY` and `OPENAI_BASE_URL`. Either variable suffices: a gateway or a local server may need no key.
 pub fn providers_from_env(variable: impl Fn(&str) -> Option<String>) -> BTreeMap<String, ProviderConfig> {
     let set = |name: &str| {
         let value = variable(name).map(|value| value.trim().to_owned());
@@ -36,8 +36,8 @@ pub fn providers_from_env(variable: impl Fn(&str) -> Option<String>) -> BTreeMap
     providers
 }
 
-/// The model to use when none is named: of the first provider that has an obvious one. A compatible server of one's
-/// own has none: what it serves is its owner's choice.
+/// Returns the default model: that of the first provider with a conventional one. A custom compatible server has none,
+/// because its models are unknown.
 pub fn default_model(providers: &BTreeMap<String, ProviderConfig>) -> Option<ModelRef> {
     let mut ranked: Vec<(u8, &String, &str)> = Vec::new();
     for (name, config) in providers {

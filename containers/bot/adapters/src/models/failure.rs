@@ -1,7 +1,7 @@
-//! What a vendor's refusal means: status, error type and words to a typed error, and the wait it asks for.
+//! Converts a vendor's error to a typed one: status, error type, message, and the requested wait.
 //!
-//! The vendors' errors look alike (`{"error": {"type", "code", "message"}}`), and compatible servers vary them, so
-//! one reader serves all.
+//! The vendors' errors look alike (`{"error": {"type", "code", "message"}}`) and compatible servers vary them, so one
+//! parser serves all.
 
 use std::{
     error::Error as _,
@@ -13,10 +13,10 @@ use ars_bot_ports::{ModelError, ModelErrorKind};
 use reqwest::{StatusCode, header::HeaderMap};
 use serde_json::Value;
 
-/// Characters of a vendor's message that are passed on.
+/// Most characters of a vendor's message that are shown.
 const SHOWN_CHARS: usize = 400;
 
-/// Words by which vendors say that a conversation is too long, where no error type says it.
+/// Phrases of vendors for a conversation that is too long, for errors without a type.
 const TOO_LONG: [&str; 6] = [
     "prompt is too long",
     "exceed context limit",
@@ -26,7 +26,7 @@ const TOO_LONG: [&str; 6] = [
     "context window",
 ];
 
-/// A refusal as an error answer.
+/// Converts an error response.
 pub(super) fn refused(status: StatusCode, headers: &HeaderMap, body: &str) -> ModelError {
     let complaint = match serde_json::from_str::<Value>(body) {
         Ok(body) => Complaint::read(&body),
@@ -35,12 +35,12 @@ pub(super) fn refused(status: StatusCode, headers: &HeaderMap, body: &str) -> Mo
     complaint.error(Some(status), retry_after(headers, SystemTime::now()))
 }
 
-/// A refusal as an event within a stream.
+/// Converts an error event within a stream.
 pub(super) fn reported(body: &Value) -> ModelError {
     Complaint::read(body).error(None, None)
 }
 
-/// A request that could not be sent, or an answer that broke off. The URL stays out of the words.
+/// Converts a failed request or an interrupted response. The message does not contain the URL.
 pub(super) fn unreachable(error: &reqwest::Error, host: &str) -> ModelError {
     let words = if error.is_timeout() && !error.is_connect() {
         "it did not answer in time"
@@ -57,12 +57,12 @@ pub(super) fn unreachable(error: &reqwest::Error, host: &str) -> ModelError {
     ModelError { kind: ModelErrorKind::Unreachable, message: format!("{host}: {words}{deepest}") }
 }
 
-/// An answer that is not what the protocol promises.
+/// Returns the error of a response that violates the protocol.
 pub(super) fn protocol(message: impl Into<String>) -> ModelError {
     ModelError { kind: ModelErrorKind::Protocol, message: message.into() }
 }
 
-/// A server in between may echo what it was sent, so the key is taken out of words that came from outside.
+/// Removes the key from an error's message: a server in between may echo the request.
 pub(super) fn scrubbed(mut error: ModelError, key: Option<&Secret>) -> ModelError {
     if let Some(key) = key {
         error.message = error.message.replace(key.expose(), "[key]");
@@ -70,7 +70,7 @@ pub(super) fn scrubbed(mut error: ModelError, key: Option<&Secret>) -> ModelErro
     error
 }
 
-/// The wait a provider asks for: `retry-after-ms`, or `retry-after` in seconds or as a date.
+/// Returns the wait that a provider requests: `retry-after-ms`, or `retry-after` in seconds or as a date.
 fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     let millis =
@@ -91,13 +91,13 @@ struct Complaint {
 }
 
 impl Complaint {
-    /// Reads `{"error": {…}}`, `{"error": "…"}`, `{"message": …}` and `{"detail": …}`.
+    /// Parses `{"error": {…}}`, `{"error": "…"}`, `{"message": …}` and `{"detail": …}`.
     fn read(body: &Value) -> Self {
         let inner = if body["error"].is_null() { body } else { &body["error"] };
         let text = |field: &str| inner[field].as_str().map(str::to_owned);
         let message =
             text("message").or_else(|| text("detail")).or_else(|| inner.as_str().map(str::to_owned));
-        // A code, where there is one, says more than the type does.
+        // A code is more specific than a type.
         let kind = text("code").or_else(|| text("type")).unwrap_or_default();
         Self { kind, message: message.unwrap_or_default() }
     }

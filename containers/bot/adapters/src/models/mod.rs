@@ -1,7 +1,7 @@
 //! Model vendors behind the core's `ModelClient` port, and the catalogue that finds one by name.
 //!
-//! Not here: the conversation's form (`ars-agent`), which model a run uses (the core), reading the environment
-//! (the composition root passes it in). Implements bot supplement section 14 (providers) and section 27 (keys).
+//! Not here: the conversation's form (`ars-agent`), the choice of a run's model (the core), reading the environment
+//! (the composition root passes it in).
 
 mod anthropic;
 mod catalog;

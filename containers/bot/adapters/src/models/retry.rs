@@ -1,4 +1,4 @@
-//! When a failed model call is tried again, and how long to wait.
+//! Retries of failed model calls.
 
 use std::time::Duration;
 
@@ -6,29 +6,29 @@ use ars_bot_ports::{ModelDelta, ModelError, ModelErrorKind, RetryCause};
 use backon::{BackoffBuilder, ExponentialBuilder};
 use tokio_util::sync::CancellationToken;
 
-/// Attempts in all when the provider is busy. With the waits below, some 15 to 30 seconds.
+/// Attempts at a busy provider. With the backoff below, some 15 to 30 seconds.
 const BUSY_ATTEMPTS: u32 = 5;
-/// Attempts in all when it cannot be reached or breaks off: a wrong address should be told soon.
+/// Attempts at an unreachable or interrupted provider: a wrong address should be reported soon.
 const BROKEN_ATTEMPTS: u32 = 3;
-/// First wait; each further one is twice as long, plus up to as much again at random.
+/// First backoff; each further one doubles, plus up to the same again at random.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
-/// Longest wait of our own choosing.
+/// Longest backoff, unless the provider requests another.
 const LONGEST_WAIT: Duration = Duration::from_secs(20);
-/// Longest wait a provider may ask for; beyond it the call fails and says so, rather than use up the run's time.
+/// Longest wait a provider may request; a longer one fails the call, so that it does not use up the run's time.
 const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(120);
 
-/// When to try again.
+/// The policy of retries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// Attempts in all when the provider is overloaded or limits the rate.
+    /// Attempts when the provider is overloaded or limits the rate.
     pub busy_attempts: u32,
-    /// Attempts in all when it is unreachable or its stream broke.
+    /// Attempts when the provider is unreachable or its stream broke.
     pub broken_attempts: u32,
-    /// First wait.
+    /// First backoff.
     pub first_wait: Duration,
-    /// Longest wait, unless the provider asks for a longer one.
+    /// Longest backoff, unless the provider requests another.
     pub longest_wait: Duration,
-    /// Longest wait a provider may ask for.
+    /// Longest wait a provider may request.
     pub longest_retry_after: Duration,
 }
 
@@ -45,14 +45,14 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// The wait before the next attempt, or none when the failure stands. The provider's own wish wins.
+    /// Returns the wait before the next attempt, or `None` when the failure is final. A provider's own value wins.
     fn wait(&self, error: &ModelError, attempt: u32, ours: Option<Duration>) -> Option<Duration> {
         let (attempts, asked) = match &error.kind {
             ModelErrorKind::Overloaded { retry_after } | ModelErrorKind::RateLimited { retry_after } => {
                 (self.busy_attempts, *retry_after)
             }
-            // A broken stream may start over: a turn is returned whole or not at all, and prose already shown
-            // does no harm.
+            // A broken stream may start over: a turn is returned complete or not at all, and prose already shown is
+            // harmless.
             ModelErrorKind::Unreachable | ModelErrorKind::Protocol => (self.broken_attempts, None),
             ModelErrorKind::Unauthorized
             | ModelErrorKind::Invalid
@@ -69,8 +69,7 @@ impl RetryPolicy {
     }
 }
 
-/// Calls until it works, the failure stands, or somebody cancels. Cancelling drops the attempt, which closes its
-/// connection.
+/// Calls until success, a final failure, or cancellation. Cancellation drops the attempt, which closes its connection.
 pub(super) async fn with_retries<T, F, A>(
     policy: &RetryPolicy,
     deltas: &(dyn Fn(ModelDelta) + Send + Sync),

@@ -1,4 +1,4 @@
-//! The HTTP client every vendor shares, its timeouts, and base URLs parsed once.
+//! The HTTP client that every vendor shares, its timeouts, and parsed base URLs.
 
 use std::time::Duration;
 
@@ -6,20 +6,20 @@ use reqwest::{Client, Url, redirect::Policy};
 
 use super::RetryPolicy;
 
-/// Longest wait for a connection.
+/// Timeout for a connection.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Longest silence of a provider. Local servers say nothing while they read a long prompt, so it is generous; the
-/// run's own time budget (bot supplement section 14) ends a call that takes too long.
+/// Longest silence of a provider. It is generous, because local servers send nothing while they read a long prompt; the
+/// run's own time budget ends a call that takes too long.
 pub const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// How calls travel.
+/// Timeouts and retries of model calls.
 #[derive(Debug, Clone, Copy)]
 pub struct Transport {
-    /// Longest wait for a connection.
+    /// Timeout for a connection.
     pub connect_timeout: Duration,
     /// Longest silence.
     pub idle_timeout: Duration,
-    /// When to try again.
+    /// The policy of retries.
     pub retry: RetryPolicy,
 }
 
@@ -30,7 +30,7 @@ impl Default for Transport {
 }
 
 impl Transport {
-    /// The shared client. It follows no redirect, because a redirect would carry the key to another host.
+    /// Makes the shared client. It follows no redirect, because a redirect would carry the key to another host.
     pub fn client(&self) -> Result<Client, reqwest::Error> {
         Client::builder()
             .connect_timeout(self.connect_timeout)
@@ -41,13 +41,13 @@ impl Transport {
     }
 }
 
-/// A client that cannot be set up. It says which setting is wrong, never its value.
+/// A client that cannot be set up. Names the invalid setting, never its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SetupError {
-    /// The key cannot travel in a header.
+    /// The key cannot be sent in a header.
     #[error("apiKey must be printable ASCII on one line")]
     Key,
-    /// The library behind the client refuses.
+    /// The HTTP library failed.
     #[error("kind cannot be set up")]
     Library,
 }
@@ -56,7 +56,7 @@ pub enum SetupError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoint(Url);
 
-/// A base URL that is not one.
+/// An invalid base URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be an http or https URL without credentials, query or fragment")]
 pub struct EndpointError;
@@ -73,18 +73,18 @@ impl Endpoint {
         if plain && url.has_host() { Ok(Self(url)) } else { Err(EndpointError) }
     }
 
-    /// Where it leads, safe to show.
+    /// Returns the host, which is safe to show.
     pub fn host(&self) -> String {
         let host = self.0.host_str().unwrap_or_default();
         self.0.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
     }
 
-    /// The base path's text, without a trailing slash.
+    /// Returns the URL without a trailing slash.
     pub(super) fn base(&self) -> &str {
         self.0.as_str().trim_end_matches('/')
     }
 
-    /// Whether the URL has no path of its own.
+    /// Returns whether the URL has no path.
     pub(super) fn is_bare(&self) -> bool {
         self.0.path() == "/"
     }

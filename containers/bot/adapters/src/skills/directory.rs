@@ -1,4 +1,4 @@
-//! Reading a folder of skills: `<folder>/<slug>/SKILL.md`.
+//! Reads a folder of skills: `<folder>/<slug>/SKILL.md`.
 
 use std::{
     fs, io,
@@ -9,7 +9,7 @@ use super::{front_matter, memory::MemorySkills};
 
 /// The file that makes a folder a skill.
 const FILE: &str = "SKILL.md";
-/// Largest file: a skill is read by a model whole, so a larger one is a mistake.
+/// Largest file: a model reads a whole skill, so a larger one is a mistake.
 const MAX_BYTES: u64 = 64 << 10;
 
 /// Why a folder of skills cannot be used.
@@ -18,24 +18,24 @@ pub enum SkillError {
     /// A folder or file could not be read.
     #[error("{path} could not be read")]
     Unreadable {
-        /// Which.
+        /// Its path.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
     /// A file is not a skill.
     #[error("{path} is not a skill: {reason}")]
     Malformed {
-        /// Which.
+        /// Its path.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
     },
 }
 
-/// Every skill of the folder. A folder that does not exist has none; a sub-folder without the file is passed over.
+/// Loads every skill of the folder. A missing folder has none; a sub-folder without the file is skipped.
 ///
-/// Reads files: for the start of a process.
+/// Blocks on files, so it is for the start of a process.
 pub fn load(folder: &Path) -> Result<MemorySkills, SkillError> {
     let mut skills = MemorySkills::default();
     for path in files(folder)? {
@@ -49,7 +49,7 @@ pub fn load(folder: &Path) -> Result<MemorySkills, SkillError> {
     Ok(skills)
 }
 
-/// Where skills may be, in the order of their names, so that the same folder always fails at the same file.
+/// Returns the candidate files in the order of their names, so that the same folder always fails at the same file.
 fn files(folder: &Path) -> Result<Vec<PathBuf>, SkillError> {
     let unreadable = |source| SkillError::Unreadable { path: folder.to_owned(), source };
     let entries = match fs::read_dir(folder) {
@@ -65,13 +65,13 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, SkillError> {
     Ok(paths)
 }
 
-/// The file's text; none when there is no such file.
+/// Returns the file's text; `None` without such a file.
 fn text(path: &Path) -> Result<Option<String>, SkillError> {
     let unreadable = |source| SkillError::Unreadable { path: path.to_owned(), source };
     let malformed = |reason: &str| SkillError::Malformed { path: path.to_owned(), reason: reason.to_owned() };
     let size = match fs::metadata(path) {
         Ok(metadata) => metadata.len(),
-        // A plain file beside the folders, such as a README, is no skill either.
+        // A plain file beside the folders, such as a README, is not a skill.
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             return Ok(None);
         }

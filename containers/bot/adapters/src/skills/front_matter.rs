@@ -11,7 +11,7 @@ const NAME_CHARS: usize = 64;
 /// Most characters of a description: every prompt of the skill's agents holds it.
 const DESCRIPTION_CHARS: usize = 1_000;
 
-/// The front matter as it is written.
+/// The front matter as written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FrontMatter {
@@ -24,7 +24,7 @@ struct FrontMatter {
     upstream: Option<Upstream>,
 }
 
-/// As in the event, but closed: a word that is not known here is a mistake of the file's.
+/// As in the event, but closed: an unknown word is a mistake in the file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Upstream {
@@ -32,7 +32,7 @@ struct Upstream {
     commit: String,
 }
 
-/// Reads a skill, or says what is wrong with it.
+/// Parses a skill.
 pub(super) fn parse(text: &str) -> Result<Skill, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n");
     let (yaml, body) = split(&text)?;
@@ -60,7 +60,7 @@ pub(super) fn parse(text: &str) -> Result<Skill, String> {
     })
 }
 
-/// The YAML and the body.
+/// Splits the text into YAML and body.
 fn split(text: &str) -> Result<(&str, &str), &'static str> {
     let opened = text.strip_prefix(FENCE).and_then(|rest| rest.strip_prefix('\n'));
     let opened = opened.ok_or("it does not begin with a line of `---`")?;
@@ -74,7 +74,7 @@ fn split(text: &str) -> Result<(&str, &str), &'static str> {
     Err("its front matter does not end with a line of `---`")
 }
 
-/// The text on one line; none when it is empty, too long, or holds what would break a line.
+/// Returns the text as one line; `None` when it is empty, too long, or contains line breaks.
 fn short(text: &str, max: usize) -> Option<String> {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let is_plain = !line.is_empty() && !line.contains(char::is_control) && line.chars().count() <= max;

@@ -1,4 +1,4 @@
-//! Skills held in memory: what a folder was read into, and what tests make up.
+//! Skills in memory, loaded from a folder or made by tests.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -9,7 +9,7 @@ use ars_bot_ports::{Skill, Skills};
 pub struct MemorySkills(BTreeMap<String, Arc<Skill>>);
 
 impl MemorySkills {
-    /// Adds a skill; false when its name is taken, and then nothing is added.
+    /// Adds a skill; returns `false` and changes nothing when its name is taken.
     pub fn add(&mut self, skill: Skill) -> bool {
         let is_new = !self.0.contains_key(&skill.name);
         if is_new {

@@ -1,7 +1,7 @@
-//! Skills from a folder, held in memory (bot supplement section 16).
+//! Skills from a folder, kept in memory.
 //!
-//! A folder is read once, when the service starts: a skill that cannot be read is found then, not in a run. Not here:
-//! the port (`ars-bot-ports`) and the skills that are shipped (`containers/bot/skills`).
+//! A folder is read once, when the service starts, so that an invalid skill is found then and not in a run. Not here: the
+//! port (`ars-bot-ports`) and the shipped skills (`containers/bot/skills`).
 
 mod directory;
 mod front_matter;

@@ -1,16 +1,16 @@
-//! Failures of a store's client, by class and in words (document 2 section 7, state-worker supplement section 11).
+//! Failures of a store's client: their class and message.
 
 use ars_bot_ports::{StoreError, StoreErrorKind};
 use serde_json::Value;
 
-/// Characters of a refusal's text kept for the log.
+/// Most characters of a rejection's text in the log.
 const MAX_REASON_CHARS: usize = 200;
 
 pub(super) fn permanent(message: impl Into<String>) -> StoreError {
     StoreError { kind: StoreErrorKind::Permanent, message: message.into() }
 }
 
-/// What the store would answer with 413.
+/// Returns the error that the store would answer with 413.
 pub(super) fn over_limit(bytes: usize) -> StoreError {
     let message = format!("a body of {bytes} bytes is over the store's limit");
     StoreError { kind: StoreErrorKind::Refused, message }
@@ -24,7 +24,7 @@ pub(super) fn malformed(what: impl std::fmt::Display) -> StoreError {
     permanent(format!("malformed answer: {what}"))
 }
 
-/// An answer that is neither a result nor a conflict. Its body's `error` names a field, never a value.
+/// Converts an answer that is neither a result nor a conflict. Its body's `error` names a field, never a value.
 pub(super) fn refused(status: u16, text: &str) -> StoreError {
     let kind = match status {
         400 | 413 => StoreErrorKind::Refused,
@@ -38,7 +38,7 @@ pub(super) fn refused(status: u16, text: &str) -> StoreError {
     StoreError { kind, message: format!("{status}: {reason}") }
 }
 
-/// An error and what caused it, in one line.
+/// Formats an error and its causes in one line.
 pub(super) fn chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |cause| cause.source());
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))

@@ -1,8 +1,6 @@
-//! The stores behind the core's ports: the state Worker, or the same stores embedded in this process.
+//! The stores behind the core's ports: in the state Worker, or embedded in this process.
 //!
-//! Both are one client over two ways of exchanging a JSON text for another, so callers cannot tell them apart.
-//! Not here: retries (`ars_bot_core::retry`) and the byte budget of records. Implements document 2 section 7 and
-//! state-worker supplement sections 11 and 12.
+//! Both are one client over two transports, so callers cannot distinguish them. Not here: the byte budget of records.
 
 mod client;
 mod embedded;

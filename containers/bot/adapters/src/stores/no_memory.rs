@@ -1,11 +1,11 @@
-//! Memory that is switched off: nothing is remembered, and nothing is asked (state-worker supplement section 12).
+//! Disabled memory: stores and returns no records.
 
 use ars_bot_ports::{Memory, StoreError, Written};
 use ars_types::StoreKey;
 use ars_wire::memory::{Candidate, MemoryRecord};
 use async_trait::async_trait;
 
-/// Remembers nothing.
+/// A memory without records.
 pub struct NoMemory;
 
 #[async_trait]

@@ -1,4 +1,4 @@
-//! How a client's requests reach the stores: one JSON text for another, over HTTP or within the process.
+//! The transport of a client's requests to the stores: JSON text in, JSON text out, over HTTP or within the process.
 
 use std::sync::Arc;
 
@@ -6,10 +6,10 @@ use ars_bot_ports::StoreError;
 use ars_wire::state::Route;
 use async_trait::async_trait;
 
-/// Exchanges a request's text for the answer's.
+/// Sends requests to the stores.
 #[async_trait]
 pub trait Transport: Send + Sync {
-    /// The answer, whatever its status; an error only when there is none.
+    /// Sends a request and returns the answer, whatever its status. An error means that there is no answer.
     async fn send(&self, route: Route, body: String) -> Result<Answer, StoreError>;
 }
 
@@ -20,7 +20,7 @@ impl<T: Transport + ?Sized> Transport for Arc<T> {
     }
 }
 
-/// What the state Worker answers.
+/// An answer of the stores.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     /// The HTTP status.

@@ -1,6 +1,6 @@
-//! The stores behind the state Worker's HTTP routes.
+//! The state Worker's HTTP routes as a transport.
 //!
-//! Not here: retries. A redirect is not followed: the bearer belongs to one host.
+//! Redirects are not followed, because the bearer belongs to one host.
 
 use std::time::Duration;
 
@@ -20,17 +20,17 @@ use super::{
     transport::{Answer, Transport},
 };
 
-/// From the first byte sent to the last one read (document 2 section 8, "Store timeouts").
+/// Timeout of a request, from the first byte sent to the last one read.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// The same for memory, which a run waits for before it starts.
+/// Timeout of a memory request, which delays the start of a run.
 const MEMORY_TIMEOUT: Duration = Duration::from_secs(5);
-/// For which an idle connection without TLS is kept: workerd closes one after 5 s of silence, and a request that meets
-/// that close on its way is lost. With TLS there is HTTP/2, whose server says which requests it did not take.
+/// Keep-alive of an idle connection without TLS. workerd closes one after 5 s, and a request that meets the close is
+/// lost. With TLS there is HTTP/2, and its server reports requests that it did not accept.
 const PLAIN_IDLE: Duration = Duration::from_secs(2);
-/// Bytes of an answer read at most: a full page of the largest records' items fits several times over.
+/// Most bytes of an answer: several times a full page of the largest records.
 const MAX_ANSWER: usize = 64 * 1024 * 1024;
 
-/// Which span a request is a part of (W3C Trace Context).
+/// The header with the request's span (W3C Trace Context).
 const TRACEPARENT: &str = "traceparent";
 
 const TOO_LARGE: &str = "the answer is too large";
@@ -39,7 +39,7 @@ const TOO_LARGE: &str = "the answer is too large";
 pub type WorkerStores = Client<Worker>;
 
 impl WorkerStores {
-    /// A client of the Worker at `base_url`, such as `https://state.example`.
+    /// Makes a client of the Worker at `base_url`, such as `https://state.example`.
     pub fn connect(base_url: &str, token: &Secret, proposal: Option<Proposal>) -> Result<Self, StoreError> {
         Self::over(Worker::at(base_url, token)?, proposal)
     }
@@ -53,7 +53,7 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// The Worker at `base_url`, which takes this bearer.
+    /// Makes a transport to the Worker at `base_url` with this bearer.
     pub fn at(base_url: &str, token: &Secret) -> Result<Self, StoreError> {
         let mut builder = reqwest::Client::builder().redirect(redirect::Policy::none());
         if !base_url.starts_with("https:") {
@@ -67,7 +67,7 @@ impl Worker {
         Ok(Self { client, base_url, bearer })
     }
 
-    /// Takes out what a server that repeats headers may have said: refusals end up in logs.
+    /// Removes the bearer from an answer: a server may echo headers, and rejections are logged.
     fn without_bearer(&self, text: String) -> String {
         let bearer = self.bearer.to_str().ok().and_then(|header| header.strip_prefix("Bearer "));
         match bearer.filter(|bearer| text.contains(bearer)) {
@@ -87,13 +87,13 @@ impl Transport for Worker {
             .header(AUTHORIZATION, self.bearer.clone())
             .header(CONTENT_TYPE, "application/json")
             .body(body);
-        // Ours, and no redirect is followed: the only host that learns of our traces.
+        // The Worker is ours, and no redirect is followed, so no other host learns of our traces.
         if let Some(traceparent) = trace::traceparent() {
             request = request.header(TRACEPARENT, traceparent);
         }
         let response = request.send().await.map_err(network)?;
         let status = response.status().as_u16();
-        // A body that breaks off makes the answer no answer, whatever its status said.
+        // An interrupted body invalidates the answer, whatever its status.
         let text = read(response).await?;
         Ok(Answer { status, text: if status == 200 { text } else { self.without_bearer(text) } })
     }
@@ -124,7 +124,7 @@ async fn read(mut response: Response) -> Result<String, StoreError> {
     String::from_utf8(bytes).map_err(|_| malformed("not UTF-8"))
 }
 
-/// A request that could not be made at all is ours; everything else is the network, and worth another try.
+/// Converts a failure of the HTTP client. An invalid request is permanent, everything else is transient.
 fn network(error: reqwest::Error) -> StoreError {
     let error = error.without_url();
     if error.is_builder() { permanent(chain(&error)) } else { transient(chain(&error)) }

@@ -1,7 +1,7 @@
-//! Which addresses belong to the public internet.
+//! Decides which addresses belong to the public internet.
 //!
-//! Not here: names (`target`) and lookups (`resolver`). Implements the "Blocked" row of bot supplement section 15, and
-//! refuses besides whatever IANA's special-purpose registries do not call globally reachable.
+//! Blocks every address that IANA's special-purpose registries do not list as globally reachable. Not here: names
+//! (`target`) and lookups (`resolver`).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -40,19 +40,19 @@ const GLOBAL_UNICAST: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0,
 
 /// IPv6 spellings of an IPv4 address: the prefix, its length, and the bits that follow the embedded address.
 const EMBEDDED_V4: [(Ipv6Addr, u32, u32); 5] = [
-    // Compatible, `::a.b.c.d`; holds `::` and `::1` too, whose embedded addresses lie in 0.0.0.0/8.
+    // Compatible, `::a.b.c.d`; includes `::` and `::1`, whose embedded addresses are in 0.0.0.0/8.
     (Ipv6Addr::UNSPECIFIED, 96, 0),
     // Mapped, `::ffff:a.b.c.d`.
     (Ipv6Addr::new(0, 0, 0, 0, 0, 0xffff, 0, 0), 96, 0),
     // Translated, `::ffff:0:a.b.c.d`.
     (Ipv6Addr::new(0, 0, 0, 0, 0xffff, 0, 0, 0), 96, 0),
-    // NAT64. Its local-use sibling 64:ff9b:1::/48 is outside the global unicast space and refused whole.
+    // NAT64. Its local-use sibling 64:ff9b:1::/48 is outside the global unicast space and blocked entirely.
     (Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, 0, 0), 96, 0),
     // 6to4.
     (Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0), 16, 80),
 ];
 
-/// The address is public, in whatever way it is spelled.
+/// Returns whether an address is public, in any spelling.
 pub(super) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn every_block_is_refused_from_its_first_address_to_its_last_and_no_further() {
+    fn blocks_end_at_their_exact_bounds() {
         for (first, last) in [
             ("0.0.0.0", "0.255.255.255"),
             ("10.0.0.0", "10.255.255.255"),
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn ipv6_is_public_only_in_global_unicast_space_outside_special_blocks() {
+    fn only_global_unicast_ipv6_is_public() {
         for address in ["2606:4700:4700::1111", "2a00:1450:4001::200e", "2001:4860:4860::8888", "2001:200::1"]
         {
             assert!(public(address), "{address}");
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ipv4_address_is_judged_alike_in_every_ipv6_spelling() {
+    fn ipv6_spellings_of_ipv4_are_equal() {
         for (spelling, expected) in [
             ("::ffff:8.8.8.8", true),
             ("::ffff:169.254.169.254", false),
@@ -170,7 +170,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_spelling_of_an_ipv4_address_is_public_unless_the_address_is(bits in any::<u32>(), tail in any::<u64>()) {
+        fn private_ipv4_is_private_in_every_spelling(bits in any::<u32>(), tail in any::<u64>()) {
             let plain = is_public(Ipv4Addr::from(bits).into());
             for (block, _, shift) in EMBEDDED_V4 {
                 let below = if shift == 0 { 0 } else { u128::from(tail) };

@@ -1,7 +1,7 @@
-//! An answer's body: which kind it is, read to its limit, unpacked and made text.
+//! The body of a response: classified, read up to its limit, decompressed and converted to text.
 //!
-//! Not here: the request (`fetch`). Limits hold before and after decompression, so a small body that unpacks to a large
-//! one costs no more than a large one. Implements bot supplement section 15, "Limits" and "Types".
+//! Limits apply before and after decompression, so a small body that decompresses to a large one costs no more than a
+//! large one. Not here: the request (`fetch`).
 
 use std::io::Read as _;
 
@@ -14,7 +14,7 @@ use reqwest::{
 
 use super::{client::failure, html, text};
 
-/// Types outside `text/*` that are text all the same; `+json` and `+xml` are known by their ending.
+/// Text types outside `text/*`; `+json` and `+xml` are recognised by their suffix.
 const TEXT_TYPES: [&str; 9] = [
     "application/json",
     "application/xml",
@@ -27,10 +27,10 @@ const TEXT_TYPES: [&str; 9] = [
     "application/toml",
 ];
 
-/// Image types a model can be shown.
+/// Image types that a model can be shown.
 const IMAGE_TYPES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
-/// What is done with a body of some media type.
+/// The treatment of a media type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Html,
@@ -54,14 +54,14 @@ impl Kind {
     }
 }
 
-/// Bytes of a body, and whether there were more than its limit.
+/// Bytes of a body, and whether it exceeded its limit.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Bytes {
     pub(super) bytes: Vec<u8>,
     pub(super) more: bool,
 }
 
-/// Reads an answer as the port gives it.
+/// Reads a response as the port defines it.
 pub(super) async fn answer(mut response: Response, limits: FetchLimits) -> Result<Fetched, WebError> {
     let url = response.url().clone();
     let status = response.status().as_u16();
@@ -82,7 +82,7 @@ pub(super) async fn answer(mut response: Response, limits: FetchLimits) -> Resul
     Ok(Fetched { url: url.into(), status, media_type, body })
 }
 
-/// A body that is of use only whole.
+/// Reads a body that is useless when cut.
 async fn whole(mut response: Response, limit: usize) -> Result<Vec<u8>, WebError> {
     let packed = Packing::of(&response)?;
     let announced = header(&response, &CONTENT_LENGTH).parse::<usize>();
@@ -97,7 +97,7 @@ async fn whole(mut response: Response, limit: usize) -> Result<Vec<u8>, WebError
     if plain.more { Err(WebError::TooLarge(limit)) } else { Ok(plain.bytes) }
 }
 
-/// The body up to its limit; what comes after is not read.
+/// Reads the body up to its limit.
 pub(super) async fn read(response: &mut Response, limit: usize) -> Result<Bytes, WebError> {
     let mut bytes = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(|error| failure(&error))? {
@@ -111,19 +111,19 @@ pub(super) async fn read(response: &mut Response, limit: usize) -> Result<Bytes,
     Ok(Bytes { bytes, more: false })
 }
 
-/// Runs what takes the processor for tens of milliseconds on a thread that may be blocked.
+/// Runs work of tens of milliseconds on a thread that may block.
 async fn aside<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, WebError> + Send + 'static,
 ) -> Result<T, WebError> {
     tokio::task::spawn_blocking(work).await.unwrap_or(Err(WebError::Encoding))
 }
 
-/// A header's value; empty when it is absent or not plain text.
+/// Returns a header's value; empty when it is absent or not plain text.
 pub(super) fn header(response: &Response, name: &HeaderName) -> String {
     response.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().trim().to_owned()
 }
 
-/// A text body before it is unpacked.
+/// A text body before decompression.
 struct Page {
     raw: Bytes,
     packed: Packing,
@@ -142,7 +142,7 @@ impl Page {
     }
 }
 
-/// How a body is packed.
+/// The compression of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Packing {
     None,
@@ -150,7 +150,7 @@ enum Packing {
 }
 
 impl Packing {
-    /// Only gzip is asked for; anything else is a server's own idea.
+    /// Parses the encoding. Only gzip is requested; a server that sends another one is rejected.
     fn of(response: &Response) -> Result<Self, WebError> {
         match header(response, &CONTENT_ENCODING).to_ascii_lowercase().as_str() {
             "" | "identity" => Ok(Self::None),
@@ -159,9 +159,9 @@ impl Packing {
         }
     }
 
-    /// Unpacks to at most `limit` bytes. Only a body cut here may end in the middle.
+    /// Decompresses to at most `limit` bytes. Only a body that was cut here may end in the middle.
     fn unpack(self, raw: Bytes, limit: usize) -> Result<Bytes, WebError> {
-        // A server may name the packing of a body it does not have.
+        // A server may name an encoding for an empty body.
         if self == Self::None || raw.bytes.is_empty() {
             return Ok(raw);
         }
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packed_body_unpacks_to_the_limit_and_says_when_there_was_more() {
+    fn decompression_stops_at_the_limit() {
         let unpack =
             |bytes: &[u8], more, limit| Packing::Gzip.unpack(Bytes { bytes: bytes.to_vec(), more }, limit);
         let packed = gzip(b"hello");
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_body_that_was_cut_here_may_end_in_the_middle() {
+    fn truncated_body_is_rejected_unless_cut_here() {
         let words: Vec<u8> =
             (0_u32..4000).flat_map(|n| n.wrapping_mul(2_654_435_761).to_be_bytes()).collect();
         let packed = gzip(&words);

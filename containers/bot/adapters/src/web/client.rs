@@ -1,6 +1,6 @@
-//! The adapter itself: its HTTP clients, the time limit and the stop, and what the library's failures mean.
+//! The adapter: its HTTP clients, timeout and cancellation, and the conversion of the library's errors.
 //!
-//! Not here: what is asked (`fetch`, `search`). Implements bot supplement section 15, `web_fetch` and `web_search`.
+//! Not here: the requests (`fetch`, `search`).
 
 use std::{error::Error, sync::Arc, time::Duration};
 
@@ -15,45 +15,45 @@ use super::{
     search::{self, BraveSearch},
 };
 
-/// What every site is told we are.
+/// The user agent of every request.
 const USER_AGENT: &str = concat!("ars/", env!("CARGO_PKG_VERSION"));
 
-/// The public web. It keeps no cookies, uses no proxy of the environment, and connects anew for every request, so that
-/// every request's address is checked.
+/// The public web. It has no cookies and no proxy, and opens a connection for every request, so that every request's
+/// address is checked.
 pub struct PublicWeb {
     pages: Client,
     guard: Guard,
     search: Option<(Client, BraveSearch)>,
 }
 
-/// A client that cannot be set up. It says which setting is wrong, never its value.
+/// A client that cannot be set up. Names the invalid setting, never its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SetupError {
-    /// The search key cannot travel in a header.
+    /// The search key cannot be sent in a header.
     #[error("BRAVE_SEARCH_API_KEY must be printable ASCII on one line")]
     SearchKey,
-    /// The search service's address is not one.
+    /// The search service's address is invalid.
     #[error("the search service's address must be an http or https URL")]
     SearchUrl,
-    /// The library behind the client refuses, such as for want of root certificates.
+    /// The HTTP library failed, for example without root certificates.
     #[error("the HTTP client for web pages cannot be set up")]
     Library,
 }
 
 impl PublicWeb {
-    /// The web as the system resolves names; searches need a service.
+    /// Makes a client with the system's resolver; searches need a service.
     pub fn new(search: Option<BraveSearch>) -> Result<Self, SetupError> {
         Self::guarded(Guard::default(), Arc::new(SystemLookup), search)
     }
 
-    /// The web behind a guard and a resolver of the caller's.
+    /// Makes a client with a given guard and resolver.
     pub(super) fn guarded(
         guard: Guard,
         lookup: Arc<dyn Lookup>,
         search: Option<BraveSearch>,
     ) -> Result<Self, SetupError> {
         let resolver = GuardedResolver { lookup, guard: guard.clone() };
-        // The search service is the operator's choice, so its address is not guarded.
+        // The operator chose the search service, so its address is not guarded.
         let search = match search {
             Some(search) => Some((built(client())?, search)),
             None => None,
@@ -63,7 +63,7 @@ impl PublicWeb {
 }
 
 fn client() -> ClientBuilder {
-    // Other users of the library switch its own unpacking on; here it would hide how a body was packed.
+    // Cargo features of other crates enable the library's decompression, which would hide the encoding.
     let builder = Client::builder().no_gzip().no_brotli().no_deflate().no_zstd();
     builder.no_proxy().redirect(Policy::none()).pool_max_idle_per_host(0).user_agent(USER_AGENT)
 }
@@ -94,7 +94,7 @@ impl Web for PublicWeb {
     }
 }
 
-/// Waits for an answer as long as it may take and the run goes on.
+/// Waits for a response until the timeout or the cancellation.
 async fn bounded<T>(
     answer: impl Future<Output = Result<T, WebError>>,
     limit: Duration,
@@ -107,7 +107,7 @@ async fn bounded<T>(
     }
 }
 
-/// What a failure of the library means. Its own text may name addresses, so none of it is kept.
+/// Converts a failure of the library. Its text may contain addresses, so it is discarded.
 pub(super) fn failure(error: &reqwest::Error) -> WebError {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(error) = cause {

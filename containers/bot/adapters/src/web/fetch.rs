@@ -1,7 +1,6 @@
-//! One fetch: the request, and its redirects followed by hand so that each is checked.
+//! One fetch: the request and its redirects, each of which is checked.
 //!
-//! Not here: reading the body (`body`), the time limit and the stop (`client`). Implements bot supplement section 15,
-//! "every redirect re-checked".
+//! Not here: reading the body (`body`), timeout and cancellation (`client`).
 
 use ars_bot_ports::{FetchLimits, Fetched, WebError};
 use reqwest::{
@@ -13,11 +12,11 @@ use super::{body, client::failure, resolver::Guard, target};
 
 /// Most redirects of one fetch.
 const MAX_REDIRECTS: usize = 5;
-/// Text first: sites that can choose send the readable form.
+/// Prefers text: sites with several forms then send the readable one.
 const ACCEPTED: HeaderValue =
     HeaderValue::from_static("text/html, text/markdown, text/plain, application/json, */*;q=0.5");
 
-/// Fetches a URL and what it redirects to.
+/// Fetches a URL and follows its redirects.
 pub(super) async fn fetch(
     client: &Client,
     guard: &Guard,
@@ -40,7 +39,7 @@ pub(super) async fn fetch(
     Err(WebError::Redirects(MAX_REDIRECTS))
 }
 
-/// Where the answer sends us, if it does.
+/// Returns the target of a redirect, if the response is one.
 fn location(response: &Response) -> Option<String> {
     let redirects = matches!(
         response.status(),

@@ -1,18 +1,18 @@
-//! HTML as readable text: headings, paragraphs, lists, tables, links; nothing of scripts and styles.
+//! HTML as readable text: headings, paragraphs, lists, tables and links, without scripts and styles.
 //!
-//! Not here: character sets (`text`). It reads tokens and builds no tree. A tree builder takes time quadratic in the
-//! depth of the document, and a hostile page of 1 MB is 200,000 elements deep; here the time is linear in the input and
-//! depth is a few counters. Implements bot supplement section 15, "html to text".
+//! It reads tokens and builds no tree. A tree builder needs time quadratic in the depth of the document, and a hostile
+//! page of 1 MB is 200,000 elements deep; here the time is linear in the input, and depth is a few counters. Not here:
+//! character sets (`text`).
 
 use html5gum::{EndTag, StartTag, Token, Tokenizer};
 use reqwest::Url;
 
-/// Longest link that is shown; longer ones carry data, not places.
+/// Longest link that is shown; longer ones usually carry data.
 const LINK_MAX: usize = 1_000;
 /// Deepest indentation of a list, in levels.
 const INDENT_MAX: usize = 6;
 
-/// The page's text, at most about `limit` bytes of it, and whether there was more. Links are resolved against `base`.
+/// Returns the page's text, about `limit` bytes at most, and whether it was cut. Links are resolved against `base`.
 pub(super) fn readable(html: &str, base: &Url, limit: usize) -> (String, bool) {
     let mut page = Page::new(base);
     for token in Tokenizer::new(html) {
@@ -34,12 +34,12 @@ pub(super) fn readable(html: &str, base: &Url, limit: usize) -> (String, bool) {
     (page.out, false)
 }
 
-/// What an element does to the text around it.
+/// An element's effect on the text around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
-    /// Its content is not for reading.
+    /// Content that is not text.
     Hidden,
-    /// Stands apart, with an empty line around it.
+    /// Surrounded by empty lines.
     Block,
     /// Begins a line.
     Line,
@@ -51,7 +51,7 @@ enum Role {
     Item,
     /// A cell of a table's row.
     Cell,
-    /// Text whose white space counts.
+    /// Text with significant white space.
     Preformatted,
     /// A link.
     Link,
@@ -84,7 +84,7 @@ impl Role {
     }
 }
 
-/// What stands between the text so far and the next word.
+/// The separator before the next word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Gap {
     None,
@@ -94,18 +94,18 @@ enum Gap {
     Paragraph,
 }
 
-/// The text so far and what the next word depends on.
+/// The text so far and the state that affects the next word.
 struct Page<'a> {
     base: &'a Url,
     out: String,
     gap: Gap,
     /// A heading's or an item's mark, written with its first word.
     mark: String,
-    /// The hidden element we are in, and how many of its name are open.
+    /// The open hidden element, and how many elements of its name are open.
     hidden: Option<(Vec<u8>, usize)>,
     lists: usize,
     preformatted: usize,
-    /// Where the open link leads, and whether a word of it has been written.
+    /// The target of the open link, and whether a word of it was written.
     link: Option<(String, bool)>,
 }
 
@@ -129,7 +129,7 @@ impl<'a> Page<'a> {
             return;
         }
         match Role::of(&tag.name) {
-            // Like any browser, `/>` closes only what is foreign to HTML.
+            // As in browsers, `/>` closes foreign elements only.
             Role::Hidden if tag.self_closing && **tag.name == *b"svg" => {}
             Role::Hidden => self.hidden = Some((tag.name.to_vec(), 1)),
             Role::Block => self.part(Gap::Paragraph),
@@ -208,7 +208,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Asks for a gap before the next word; the widest of several wins. A mark nobody used ends with its line.
+    /// Requests a separator before the next word; the widest wins. An unused mark is dropped with its line.
     fn part(&mut self, gap: Gap) {
         if gap >= Gap::Line {
             self.mark.clear();
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn links_and_pictures_say_where_they_lead_and_what_they_show() {
+    fn links_and_pictures_show_target_and_text() {
         assert_eq!(
             read("see <a href=' ../x?y#z '>the <i>x</i></a>."),
             "see [the x](https://example.com/x?y#z)."
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn the_text_stops_at_the_limit_on_a_whole_character() {
+    fn text_is_cut_at_a_character_boundary() {
         let base = Url::parse("https://example.com/").unwrap();
         assert_eq!(readable("<p>éééé", &base, 5), ("éé".into(), true));
         let links = "<a href=a>x</a>".repeat(10_000);

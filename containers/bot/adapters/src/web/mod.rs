@@ -1,11 +1,9 @@
 //! The public web behind the core's `Web` port: guarded fetches and Brave's search.
 //!
-//! Not here: how an answer is shown to the model (`ars-bot-tools`). Implements bot supplement section 15.
-//!
-//! A URL is believed in nothing. Its scheme, host name and literal address are checked in `target` before the request
-//! and again for every redirect; a name's addresses are checked in `resolver` by the very lookup the connection uses,
-//! so a name cannot answer one address to the check and another to the connection. Bodies are read, unpacked and
-//! converted under fixed bounds of bytes and time.
+//! A URL is not trusted. `target` checks scheme, host name and literal address before the request and again for every
+//! redirect. `resolver` checks a name's addresses in the same lookup that the connection uses, so a name cannot give one
+//! address to the check and another to the connection. Bodies are read, decompressed and converted within limits of
+//! bytes and time. Not here: how the model sees a response (`ars-bot-tools`).
 
 mod address;
 mod body;

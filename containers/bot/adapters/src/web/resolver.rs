@@ -1,7 +1,6 @@
 //! Name lookups for connections: every address is checked here, and only these addresses are connected to.
 //!
-//! Not here: literal addresses in URLs, which never come this way (`target`). Implements bot supplement section 15,
-//! "DNS".
+//! Not here: literal addresses in URLs, which need no lookup (`target`).
 
 use std::{
     io,
@@ -14,10 +13,10 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use super::address::is_public;
 
-/// Turns a name into addresses.
+/// Resolves names.
 #[async_trait]
 pub(super) trait Lookup: Send + Sync {
-    /// Its addresses.
+    /// Returns a name's addresses.
     async fn lookup(&self, name: &str) -> io::Result<Vec<IpAddr>>;
 }
 
@@ -31,39 +30,39 @@ impl Lookup for SystemLookup {
     }
 }
 
-/// Which addresses may be connected to: the public ones.
+/// Decides which addresses may be connected to: the public ones.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Guard {
-    /// Admitted although not public: where tests listen. Only tests fill it; no configuration reaches it.
+    /// Private addresses of test servers. Only tests set it; no configuration does.
     exempt: Vec<IpAddr>,
 }
 
 impl Guard {
-    /// The address may be connected to.
+    /// Returns whether the address may be connected to.
     pub(super) fn admits(&self, address: IpAddr) -> bool {
         is_public(address) || self.exempt.contains(&address)
     }
 
-    /// A guard that lets a test reach its own server.
+    /// Makes a guard that admits a test's own server.
     #[cfg(test)]
     pub(super) fn exempting(address: IpAddr) -> Self {
         Self { exempt: vec![address] }
     }
 }
 
-/// The resolver a client connects by.
+/// The resolver of the HTTP client.
 pub(super) struct GuardedResolver {
     pub(super) lookup: Arc<dyn Lookup>,
     pub(super) guard: Guard,
 }
 
-/// Why a name was not connected to; found again in the chain of the client's error.
+/// Why a name was rejected; found again in the chain of the client's error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Unresolvable {
-    /// It has no address.
+    /// The name has no address.
     #[error("the name has no address")]
     Unknown,
-    /// An address is not public. One is enough: a name with a private address is not a public site's.
+    /// An address is not public. One suffices: a public site has no private address.
     #[error("the name has an address that is not public")]
     Forbidden,
 }

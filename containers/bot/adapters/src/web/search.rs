@@ -1,7 +1,6 @@
 //! Searches with Brave's web search API.
 //!
-//! Not here: whether a search is configured (`client`) and how results are shown (`ars-bot-tools`). Implements
-//! bot supplement section 15, `web_search`, and section 27, `BRAVE_SEARCH_API_KEY`.
+//! Not here: whether search is configured (`client`) and how the model sees results (`ars-bot-tools`).
 
 use ars_auth::Secret;
 use ars_bot_ports::{WebError, WebHit};
@@ -16,13 +15,13 @@ use super::{
     client::{SetupError, failure},
 };
 
-/// Where Brave serves it.
+/// Brave's address.
 const BRAVE: &str = "https://api.search.brave.com";
 /// The path of a search.
 const PATH: &str = "res/v1/web/search";
-/// Carries the key.
+/// The header with the key.
 const KEY_HEADER: HeaderName = HeaderName::from_static("x-subscription-token");
-/// Results asked for; the service gives at most 20.
+/// Results per search; the service returns at most 20.
 const RESULTS: usize = 10;
 /// Most bytes of an answer; ten results take some 50 kB.
 const ANSWER_MAX: usize = 1 << 20;
@@ -34,7 +33,7 @@ pub struct BraveSearch {
 }
 
 impl BraveSearch {
-    /// The service with this key, at Brave's own address unless another is given.
+    /// Makes the service with this key, at Brave's own address by default.
     pub fn new(key: &Secret, base_url: Option<&str>) -> Result<Self, SetupError> {
         let base = base_url.unwrap_or(BRAVE).trim_end_matches('/');
         let url = Url::parse(&format!("{base}/{PATH}")).map_err(|_| SetupError::SearchUrl)?;
@@ -47,10 +46,10 @@ impl BraveSearch {
     }
 }
 
-/// The service's answer, as far as it is used.
+/// The used part of the service's answer.
 #[derive(Deserialize)]
 struct Answer {
-    /// Absent when nothing was found.
+    /// Absent without results.
     #[serde(default)]
     web: Results,
 }
@@ -70,7 +69,7 @@ struct Hit {
     description: String,
 }
 
-/// Asks the service.
+/// Searches.
 pub(super) async fn search(
     client: &Client,
     service: &BraveSearch,
@@ -88,7 +87,7 @@ pub(super) async fn search(
         return Err(WebError::Search(response.status().as_u16()));
     }
     let answer = body::read(&mut response, ANSWER_MAX).await?;
-    // A cut answer is no JSON either.
+    // A cut answer is invalid JSON.
     let answer: Answer = serde_json::from_slice(&answer.bytes).map_err(|_| WebError::SearchAnswer)?;
     let hits = answer.web.results.into_iter().take(RESULTS);
     Ok(hits.map(|hit| WebHit { title: hit.title, url: hit.url, description: hit.description }).collect())

@@ -1,8 +1,7 @@
-//! A URL that may be asked: scheme, credentials, host name and literal address, checked in that order.
+//! A URL that may be requested: scheme, credentials, host name and literal address, checked in that order.
 //!
-//! Not here: what a name resolves to (`resolver`). The URL parser has already turned decimal, octal, hexadecimal and
-//! percent-encoded spellings of an address into the address. Implements bot supplement section 15, "Schemes" and
-//! "Blocked".
+//! The URL parser has already normalised decimal, octal, hexadecimal and percent-encoded spellings of an address. Not
+//! here: a name's addresses (`resolver`).
 
 use std::net::IpAddr;
 
@@ -11,7 +10,7 @@ use reqwest::Url;
 
 use super::resolver::Guard;
 
-/// Names that mean the machine itself or its network, alone or as the last labels of a longer name.
+/// Names of this machine or its network, alone or as the last labels of a longer name.
 const LOCAL_NAMES: [&str; 5] = ["localhost", "localdomain", "local", "internal", "home.arpa"];
 
 /// Checks a URL's text.
@@ -19,7 +18,7 @@ pub(super) fn parse(text: &str, guard: &Guard) -> Result<Url, WebError> {
     check(Url::parse(text.trim()).map_err(|_| WebError::Url)?, guard)
 }
 
-/// Checks where a redirect leads, relative to the page it came from.
+/// Checks the target of a redirect, relative to its page.
 pub(super) fn follow(from: &Url, location: &str, guard: &Guard) -> Result<Url, WebError> {
     let url = from.join(location).map_err(|_| WebError::Url);
     url.and_then(|url| check(url, guard)).map_err(|error| WebError::Redirect(Box::new(error)))
@@ -37,7 +36,7 @@ fn check(url: Url, guard: &Guard) -> Result<Url, WebError> {
     if allowed { Ok(url) } else { Err(WebError::Forbidden) }
 }
 
-/// The parser has lower-cased the name; a trailing dot names the same host.
+/// Returns whether a name is local. The parser lower-cased it; a trailing dot names the same host.
 fn is_local_name(host: &str) -> bool {
     let host = host.strip_suffix('.').unwrap_or(host);
     LOCAL_NAMES
@@ -79,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn local_names_are_refused_in_any_case_and_depth_and_with_a_trailing_dot() {
+    fn local_names_are_rejected_in_every_spelling() {
         for host in [
             "localhost",
             "LOCALHOST.",
@@ -101,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn literal_addresses_are_refused_in_every_spelling_the_parser_knows() {
+    fn literal_addresses_are_rejected_in_every_spelling() {
         for host in [
             "127.0.0.1",
             "127.0.0.1.",
@@ -141,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_redirect_is_read_against_the_page_and_checked_like_any_url() {
+    fn redirect_is_resolved_and_checked() {
         let from = Url::parse("https://example.com/a/b").unwrap();
         let led = |location| follow(&from, location, &Guard::default()).map(String::from);
         assert_eq!(led("../c?d"), Ok("https://example.com/c?d".into()));

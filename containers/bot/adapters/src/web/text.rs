@@ -1,26 +1,26 @@
-//! Bytes as text, by the character set the answer, its first bytes or the document declares.
+//! Bytes as text, by the character set that the response, its first bytes or the document declares.
 //!
-//! Not here: HTML as readable text (`html`). Implements bot supplement section 15, "Types".
+//! Not here: HTML as readable text (`html`).
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 
-/// How far into a document its own declaration is looked for, as browsers do.
+/// How far into a document its declaration is searched, as in browsers.
 const DECLARATION_BYTES: usize = 1024;
 
-/// The text of these bytes. A byte order mark wins over the header, the header over the document, and UTF-8 is assumed
-/// without any. When `cut`, a character whose end is missing is left out.
+/// Decodes bytes. A byte order mark wins over the header, the header over the document; the default is UTF-8. When `cut`,
+/// an incomplete last character is dropped.
 pub(super) fn decode(bytes: &[u8], header: Option<&str>, cut: bool) -> String {
     let named = header.and_then(|label| Encoding::for_label(label.as_bytes()));
     let encoding = named.or_else(|| declared(bytes)).unwrap_or(UTF_8);
     let mut decoder = encoding.new_decoder();
     let mut text = String::with_capacity(decoder.max_utf8_buffer_length(bytes.len()).unwrap_or(bytes.len()));
-    // The capacity suffices for every input, so one call reads all.
+    // The capacity suffices for every input, so one call reads everything.
     let _ = decoder.decode_to_string(bytes, &mut text, !cut);
     text.retain(|c| !c.is_control() || matches!(c, '\n' | '\t'));
     text
 }
 
-/// The parameter `charset` of a content type.
+/// Returns the parameter `charset` of a content type.
 pub(super) fn charset(content_type: &str) -> Option<&str> {
     content_type.split(';').skip(1).find_map(|parameter| {
         let (name, value) = parameter.split_once('=')?;
@@ -28,8 +28,8 @@ pub(super) fn charset(content_type: &str) -> Option<&str> {
     })
 }
 
-/// What an HTML `meta` element or an XML declaration says. A document that can be read as ASCII this far is not
-/// UTF-16, whatever it says.
+/// Returns the declaration of an HTML `meta` element or an XML declaration. A document that is ASCII up to there is not
+/// UTF-16, even if it declares so.
 fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
     let head = bytes[..bytes.len().min(DECLARATION_BYTES)].to_ascii_lowercase();
     let head = String::from_utf8_lossy(&head);
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_byte_order_mark_wins_over_the_header_and_the_header_over_the_document() {
+    fn byte_order_mark_wins_over_header_and_document() {
         assert_eq!(decode(b"\xef\xbb\xbf\xc3\xa9", Some("latin1"), false), "é");
         assert_eq!(decode(b"\xff\xfeh\0i\0", None, false), "hi");
         assert_eq!(decode(b"<meta charset=utf-8>\xe9", Some("ISO-8859-1"), false), "<meta charset=utf-8>é");
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_says_its_own_character_set_in_several_ways() {
+    fn document_declarations_are_recognised() {
         for head in [
             "<meta charset=\"windows-1252\">",
             "<META http-equiv=content-type content='text/html; charset=windows-1252'>",
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_or_unknown_character_set_yields_replacements_and_no_failure() {
+    fn unknown_character_set_yields_replacements() {
         assert_eq!(decode(b"a\xffb", Some("utf-8"), false), "a\u{fffd}b");
         assert_eq!(decode(b"plain", Some("no-such-charset"), false), "plain");
         assert_eq!(decode(b"a\0\x1b[31m\r\nb\tc", None, false), "a[31m\nb\tc");

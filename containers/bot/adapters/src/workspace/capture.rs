@@ -1,8 +1,8 @@
-//! Bounded memory of a program's output, however much it writes.
+//! A program's output in bounded memory.
 
 use std::collections::VecDeque;
 
-/// Keeps the start of what is pushed, perhaps the end too, and counts what fell out between.
+/// Keeps the start of the output, optionally the end, and counts the dropped bytes in between.
 pub(super) struct Capture {
     head_limit: usize,
     tail_limit: usize,
@@ -12,12 +12,12 @@ pub(super) struct Capture {
 }
 
 impl Capture {
-    /// For people and models: a cause is often said first and the outcome last.
+    /// Keeps both ends, for people and models: a cause often comes first and the outcome last.
     pub(super) fn both_ends(limit: usize) -> Self {
         Self::new(limit - limit / 2, limit / 2)
     }
 
-    /// For data, which is only of use as an unbroken piece.
+    /// Keeps the start, for data that must be contiguous.
     pub(super) fn start(limit: usize) -> Self {
         Self::new(limit, 0)
     }
@@ -36,12 +36,12 @@ impl Capture {
         self.tail.extend(rest);
     }
 
-    /// Bytes that were not kept.
+    /// Returns the number of dropped bytes.
     pub(super) fn dropped(&self) -> u64 {
         self.total - (self.head.len() + self.tail.len()) as u64
     }
 
-    /// The text, lossy, with a note where the middle was dropped, and whether it was.
+    /// Returns the lossy text with a note for the dropped middle, and whether bytes were dropped.
     pub(super) fn into_text(mut self) -> (String, bool) {
         let dropped = self.dropped();
         let tail = self.tail.make_contiguous();
@@ -53,7 +53,7 @@ impl Capture {
         (format!("{head}\n[… {dropped} bytes left out …]\n{tail}"), true)
     }
 
-    /// The bytes of the start.
+    /// Returns the bytes of the start.
     pub(super) fn into_start(self) -> Vec<u8> {
         self.head
     }
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// However the output is cut into pieces, what is kept is the same: all of it, or both ends.
+        /// The division of the output into pieces does not change the result.
         #[test]
         fn the_pieces_do_not_matter(pieces in proptest::collection::vec("[a-z]{0,9}", 0..20)) {
             let whole = pieces.concat();
@@ -84,7 +84,7 @@ mod tests {
             }
         }
 
-        /// The start of data is a prefix of it, and every byte is either kept or counted.
+        /// The kept start is a prefix of the data, and every byte is kept or counted.
         #[test]
         fn a_start_is_an_unbroken_prefix(pieces in proptest::collection::vec("[a-z]{0,9}", 0..20)) {
             let whole = pieces.concat();

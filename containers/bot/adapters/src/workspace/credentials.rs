@@ -1,26 +1,26 @@
-//! The credentials of an origin, which reach the git that clones it and nobody else.
+//! The credentials of an origin, which only the git that clones it receives.
 //!
-//! A process's arguments are open to everyone on the machine and its environment to everyone of its user, so neither
-//! carries them: git is told the address without them and asks a helper, which reads the one pipe they are in
-//! (`start`). It is asked for the origin's own host only, wherever a redirect leads.
+//! Everyone on the machine can read a process's arguments, and every process of the same user its environment, so neither
+//! contains them. Git gets the address without credentials and asks a helper, which reads them from a pipe (`start`). The
+//! helper answers for the origin's own host only, wherever a redirect leads.
 
 use ars_bot_ports::WorkspaceError;
 use percent_encoding::percent_decode_str;
 
-/// Answers git's question from the pipe; what git wants kept or forgotten is nothing to it.
+/// The helper: answers git's `get` from the pipe, and ignores `store` and `erase`.
 const HELPER: &str = "!f() { if test \"$1\" = get; then cat <&4; fi; }; f";
 
-/// What stands before the `@` of an http address.
+/// User and password of an HTTP address.
 #[derive(Default)]
 pub(super) struct Credentials {
-    /// Scheme and host, which they are for.
+    /// Their scheme and host.
     site: String,
     user: String,
     password: String,
 }
 
 impl Credentials {
-    /// Those of an origin; none when it has none.
+    /// Returns the credentials of an origin, if it has any.
     pub(super) fn of(origin: &str) -> Result<Option<Self>, WorkspaceError> {
         let Some(found) = Found::in_origin(origin) else { return Ok(None) };
         if !found.is_http() {
@@ -38,19 +38,19 @@ impl Credentials {
         Ok(Some(Self { site: format!("{}://{}", found.scheme, found.host), user, password }))
     }
 
-    /// The setting that has git ask for them.
+    /// Returns the git setting that enables the helper.
     pub(super) fn setting(&self) -> String {
         format!("credential.{}.helper={HELPER}", self.site)
     }
 
-    /// As `start` hands them over: a line each.
+    /// Returns one line each, in the form that `start` writes to the pipe.
     pub(super) fn lines(&self) -> String {
         format!("{}\n{}\n", self.user, self.password)
     }
 }
 
-/// What of an origin is secret, as it is written and as it is meant: a password, or a user without one, which is a
-/// token. That of `ssh://git@host` is none.
+/// Returns the secrets of an origin, encoded and decoded: a password, or a user without one, which is a token. The user of
+/// `ssh://git@host` is not a secret.
 pub fn secrets_of(origin: &str) -> Vec<String> {
     let Some(found) = Found::in_origin(origin) else { return Vec::new() };
     if found.password.is_empty() && !found.is_http() {
@@ -62,7 +62,7 @@ pub fn secrets_of(origin: &str) -> Vec<String> {
     both.into_iter().flatten().filter(|secret| !secret.is_empty()).collect()
 }
 
-/// The parts of an address with credentials, as written.
+/// The parts of an address with credentials, still encoded.
 struct Found<'a> {
     scheme: &'a str,
     user: &'a str,
@@ -83,7 +83,7 @@ impl<'a> Found<'a> {
         matches!(self.scheme, "http" | "https")
     }
 
-    /// Decoded; none when that is no text of one line, which is all that git's protocol can carry.
+    /// Returns the decoded parts; `None` when they contain line breaks, which git's protocol cannot represent.
     fn decoded(&self) -> Option<(String, String)> {
         let decode = |written| {
             let text = percent_decode_str(written).decode_utf8().ok()?;
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn credentials_are_decoded_and_meant_for_their_own_host() {
+    fn credentials_are_decoded_for_their_host() {
         let found = Credentials::of("https://bot:p%40ss:w@host:8443/x.git").unwrap().unwrap();
         assert_eq!(found.lines(), "bot\np@ss:w\n");
         assert!(found.setting().starts_with("credential.https://host:8443.helper="));
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn credentials_that_git_cannot_be_told_are_refused_unquoted() {
+    fn unrepresentable_credentials_are_rejected() {
         for origin in ["https://bot:pw%0Aquit@host/x", "https://bot:pw%FF@host/x", "ssh://bot:pw@host/x"] {
             let problem = Credentials::of(origin).err().unwrap().to_string();
             assert!(!problem.contains("pw"), "{problem}");
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_is_secret_and_a_user_only_when_it_stands_alone() {
+    fn user_is_secret_only_without_a_password() {
         assert_eq!(secrets_of("https://bot:p%40ss@host/x"), ["p%40ss", "p@ss"]);
         assert_eq!(secrets_of("https://token@host/x"), ["token", "token"]);
         assert_eq!(secrets_of("ssh://bot:pw@host/x"), ["pw", "pw"]);

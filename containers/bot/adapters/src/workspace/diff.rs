@@ -1,7 +1,7 @@
-//! What a thread's tree has changed since it began.
+//! The changes in a thread's tree since its start.
 //!
-//! Git compares the files on disk with the first commit, by way of an index of its own: the agent's staged changes
-//! stay as they are, and no content is written into its repository.
+//! Git compares the files on disk with the first commit through a separate index: the agent's staged changes stay
+//! untouched, and no content is written to its repository.
 
 use ars_bot_ports::WorkspaceError;
 
@@ -11,10 +11,10 @@ use super::git::{CALL_TIMEOUT, Git, Limits, SHORT};
 const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 /// Most bytes of a diff.
 const DIFF_LIMIT: usize = 1 << 20;
-/// Git's exit code when it passed over what it could not add, such as a repository without commits inside the tree.
+/// Git's exit code when it skipped a path, such as a repository without commits inside the tree.
 const PASSED_OVER: i32 = 1;
 
-/// Committed, uncommitted and new files against `base`, as a unified diff; binary files are named only.
+/// Returns committed, uncommitted and new changes against `base` as a unified diff; binary files are only named.
 pub(super) async fn since(git: &Git<'_>, base: Option<&str>) -> Result<String, WorkspaceError> {
     let folder =
         tempfile::tempdir().map_err(|error| WorkspaceError::Infra(format!("temporary folder: {error}")))?;
@@ -25,9 +25,9 @@ pub(super) async fn since(git: &Git<'_>, base: Option<&str>) -> Result<String, W
         git.run(command, limits).await
     };
     let head = git.head().await?;
-    // From the commit the tree stands on, so that files the agent committed against the ignore rules are seen.
+    // From the tree's current commit, so that committed files are included even if they match an ignore rule.
     call(&["read-tree", head.as_deref().unwrap_or("--empty")], SHORT).await?.succeeded()?;
-    // Names only: the contents of new files are compared where they are, not copied into the object store.
+    // Names only: new files are compared on disk and not copied to the object store.
     let added = call(&["add", "--intent-to-add", "--ignore-errors", "--", "."], SHORT).await?;
     if added.exit_code != PASSED_OVER {
         added.succeeded()?;
@@ -47,7 +47,7 @@ pub(super) async fn since(git: &Git<'_>, base: Option<&str>) -> Result<String, W
     Ok(readable(answer.output, answer.dropped))
 }
 
-/// A diff that was cut ends with its last whole line and says how much is missing.
+/// Ends a cut diff with its last complete line and the number of missing bytes.
 fn readable(mut bytes: Vec<u8>, mut dropped: u64) -> String {
     if dropped > 0 {
         let kept = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
@@ -66,7 +66,7 @@ mod tests {
     use super::readable;
 
     #[test]
-    fn a_cut_diff_ends_with_a_whole_line_and_says_so() {
+    fn cut_diff_ends_with_a_complete_line() {
         assert_eq!(readable(b"+a\n+b\n".to_vec(), 0), "+a\n+b\n");
         assert_eq!(readable(b"+a\n+bcd".to_vec(), 5), "+a\n[… 9 more bytes of this diff are not shown …]\n");
     }

@@ -1,4 +1,4 @@
-//! The environment of every child process: made from nothing, so that no secret of the service is in it.
+//! The environment of every child process: built from scratch, so that it contains no secret of the service.
 
 use std::{
     env::split_paths,
@@ -11,27 +11,27 @@ use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
 use super::start;
 
-/// Variables handed on as they are: where tools live, never what they may know.
+/// Variables that are inherited: the places of tools, never credentials.
 const HANDED_ON: &[&str] =
     &["PATH", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN", "JAVA_HOME", "GOROOT", "PYENV_ROOT", "TZ"];
-/// Used when the service itself has no PATH.
+/// The PATH when the service has none.
 const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// What every child process is given.
+/// The environment of child processes.
 #[derive(Debug, Clone)]
 pub struct ChildEnvironment {
     variables: Vec<(OsString, OsString)>,
 }
 
 impl ChildEnvironment {
-    /// Chooses from the service's own environment, which the composition root passes in.
+    /// Selects from the service's environment, which the composition root passes in.
     pub fn from_service(own: impl Fn(&str) -> Option<OsString>) -> Self {
         let mut variables: Vec<(OsString, OsString)> =
             HANDED_ON.iter().filter_map(|name| Some((OsString::from(name), own(name)?))).collect();
         if own("PATH").is_none() {
             variables.push(("PATH".into(), DEFAULT_PATH.into()));
         }
-        // The workspace's HOME is its own; a toolchain manager would not find its toolchains there.
+        // The workspace has its own HOME, where a toolchain manager would not find its toolchains.
         if let (None, Some(home)) = (own("RUSTUP_HOME"), own("HOME")) {
             let rustup = Path::new(&home).join(".rustup");
             if rustup.is_dir() {
@@ -52,20 +52,20 @@ impl ChildEnvironment {
         Self { variables }
     }
 
-    /// Why no workspace can be made on this machine, as a container without tools is one; nothing where all is there.
+    /// Returns why this machine cannot have workspaces, such as a container without tools; `None` if it can.
     pub(super) fn obstacle(&self) -> Option<String> {
         let path = self.variables.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value);
         obstacle(path.map_or(OsStr::new(DEFAULT_PATH), OsString::as_os_str), Path::new(start::SHELL))
     }
 
-    /// A command with this environment and nothing else. `place` is the workspace's own folder.
+    /// Returns a command with exactly this environment. `place` is the workspace's own folder.
     pub(super) fn command(&self, program: &str, place: &Path) -> Command {
         let mut command = start::command(program);
         command
             .env_clear()
             .envs(self.variables.iter().cloned())
             .env("HOME", place.join("home"))
-            // A tree that lost its `.git` must not be taken for a part of a repository further up.
+            // Without its `.git`, the tree must not be mistaken for a part of a repository further up.
             .env("GIT_CEILING_DIRECTORIES", place);
         command
     }
@@ -81,8 +81,8 @@ fn obstacle(path: &OsStr, shell: &Path) -> Option<String> {
     Some(format!("this installation works on no repository: it has no {missing}"))
 }
 
-/// Closes what `/proc` shows of this process to others of its user, its environment above all: commands run as the
-/// same user, without the right to trace every process that root has (`start`).
+/// Hides this process's `/proc` entries, above all its environment, from other processes of its user. Commands run as the
+/// same user, but without root's capability to trace every process (`start`).
 pub(super) fn conceal_this_process() {
     if let Err(error) = set_dumpable_behavior(DumpableBehavior::NotDumpable) {
         tracing::warn!(error = %error, "commands may read this process's environment");
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_workspace_needs_and_is_not_there_is_named() {
+    fn missing_tools_are_named() {
         let folder = tempfile::tempdir().unwrap();
         let (nowhere, shell) = (folder.path().as_os_str(), folder.path().join("sh"));
         let both = obstacle(nowhere, &shell).unwrap();

@@ -1,9 +1,8 @@
-//! Reading and writing files beneath the tree.
+//! Reads and writes files beneath the tree.
 //!
-//! Every path is resolved by `cap-std`, on Linux by the kernel itself (`openat2` with `RESOLVE_BENEATH`): a
-//! symlink or `..` that leads out is refused at the moment of opening, so no race can swap one in afterwards.
-//! Symlinks that stay inside are followed; writing through one replaces the file it names, not the link, unless it
-//! names nothing.
+//! `cap-std` resolves every path, on Linux in the kernel (`openat2` with `RESOLVE_BENEATH`): a symlink or `..` that
+//! leads out is rejected at the moment of opening, so no race can swap one in afterwards. Symlinks that stay inside are
+//! followed; writing through one replaces its target, not the link, unless the target is missing.
 
 use std::{
     ffi::OsStr,
@@ -21,12 +20,12 @@ use cap_std::{
 /// Opening a FIFO or device must not wait for its other end.
 const NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
 
-/// Symlinks that lead in a circle; the standard library has no stable name for it.
+/// A cycle of symlinks; the standard library has no stable name for it.
 const LINK_LOOP: i32 = rustix::io::Errno::LOOP.raw_os_error();
 /// A socket or a device without a driver was opened.
 const NO_DEVICE: i32 = rustix::io::Errno::NXIO.raw_os_error();
 
-/// Makes names of temporary files distinct within the process.
+/// Distinguishes the names of temporary files within the process.
 static TEMPORARY: AtomicU64 = AtomicU64::new(0);
 
 /// The tree, opened once.
@@ -42,7 +41,7 @@ impl Files {
         Ok(Self { root, dir })
     }
 
-    /// A caller's path relative to the tree. An absolute path inside the tree counts; nothing else absolute does.
+    /// Returns a caller's path relative to the tree. Absolute paths are accepted inside the tree only.
     pub(super) fn relative(&self, path: &str) -> Result<PathBuf, WorkspaceError> {
         if path.is_empty() || path.contains('\0') {
             return Err(WorkspaceError::Refused("the path must not be empty".into()));
@@ -54,7 +53,7 @@ impl Files {
         Ok(if kept.as_os_str().is_empty() { PathBuf::from(".") } else { kept })
     }
 
-    /// At most `limit` bytes of a regular file, and its whole size.
+    /// Returns at most `limit` bytes of a regular file, and its full size.
     pub(super) fn read(&self, path: &str, limit: u64) -> Result<(Vec<u8>, u64), WorkspaceError> {
         let relative = self.relative(path)?;
         let (file, size) = self.open_regular(&relative)?;
@@ -64,7 +63,7 @@ impl Files {
         Ok((content, size))
     }
 
-    /// Opens a regular file without ever waiting for one that is not.
+    /// Opens a regular file and never blocks on other kinds.
     pub(super) fn open_regular(&self, relative: &Path) -> Result<(File, u64), WorkspaceError> {
         let mut options = OpenOptions::new();
         options.read(true).custom_flags(NONBLOCK);
@@ -79,14 +78,14 @@ impl Files {
         Ok((file, metadata.len()))
     }
 
-    /// Where an existing path leads, with symlinks and `..` followed inside the tree.
+    /// Returns the target of an existing path, with symlinks and `..` followed inside the tree.
     pub(super) fn resolve(&self, path: &str) -> Result<PathBuf, WorkspaceError> {
         let relative = self.relative(path)?;
         let resolved = self.dir.canonicalize(&relative).map_err(|error| classify(&relative, &error))?;
         Ok(if resolved.as_os_str().is_empty() { PathBuf::from(".") } else { resolved })
     }
 
-    /// What a folder holds, and which of it are folders themselves; none when the path is not a readable folder.
+    /// Returns a folder's entries, and which are folders themselves; `None` when the path is not a readable folder.
     pub(super) fn entries(&self, folder: &Path) -> Option<Vec<(PathBuf, bool)>> {
         let entries = self.dir.read_dir(folder).ok()?.flatten();
         let within = folder.strip_prefix(".").unwrap_or(folder);
@@ -94,13 +93,13 @@ impl Files {
         Some(entries.map(|entry| (within.join(entry.file_name()), is_folder(&entry))).collect())
     }
 
-    /// The size of what the path itself names, without following it; none when it is not a file or a link.
+    /// Returns the size of a file or a link, without following the link; `None` for other kinds.
     pub(super) fn listed_size(&self, relative: &Path) -> Option<u64> {
         let metadata = self.dir.symlink_metadata(relative).ok()?;
         (metadata.is_file() || metadata.is_symlink()).then(|| metadata.len())
     }
 
-    /// Replaces a file whole: a temporary file in the same directory, then a rename.
+    /// Replaces a file atomically: a temporary file in the same directory, then a rename.
     pub(super) fn write(&self, path: &str, content: &[u8]) -> Result<(), WorkspaceError> {
         let relative = self.relative(path)?;
         not_gits_own(&relative)?;
@@ -132,14 +131,14 @@ impl Files {
             })
             .and_then(|()| parent.rename(&temporary, &parent, name));
         written.map_err(|error| {
-            // Half-written content never stays under any name.
+            // Incomplete content is never left behind.
             let _ = parent.remove_file(&temporary);
             failed(error)
         })
     }
 
-    /// Where a write really goes, with symlinks followed inside the tree; never into git's own files, which git
-    /// would act on later.
+    /// Returns the target of a write, with symlinks followed inside the tree. Git's own files are rejected, because git
+    /// would act on them later.
     fn target(&self, relative: &Path) -> Result<PathBuf, WorkspaceError> {
         let failed = |error: io::Error| classify(relative, &error);
         let target = match self.dir.canonicalize(relative) {
@@ -156,12 +155,12 @@ impl Files {
     }
 }
 
-/// Whether a name is that of git's own folder, on file systems that do not tell case apart too.
+/// Returns whether a name is that of git's own folder, also on case-insensitive file systems.
 pub(super) fn is_git(name: &OsStr) -> bool {
     name.eq_ignore_ascii_case(".git")
 }
 
-/// Git acts on what stands in its own files, in a repository inside the tree as much as in the tree's.
+/// Rejects a path into git's own files, in the tree's repository and in any inside the tree.
 fn not_gits_own(path: &Path) -> Result<(), WorkspaceError> {
     if path.components().any(|part| is_git(part.as_os_str())) {
         return Err(WorkspaceError::Refused("files under .git are git's own: use git commands".into()));
@@ -181,14 +180,14 @@ fn escape(path: &Path) -> WorkspaceError {
     WorkspaceError::PathEscape(path.display().to_string())
 }
 
-/// `cap-std` reports a path that leads out as a permission error that the operating system did not give.
+/// Classifies an error. `cap-std` reports a path that leads out as a permission error without an OS error code.
 fn classify(path: &Path, error: &io::Error) -> WorkspaceError {
     use io::ErrorKind as Kind;
     let said = || format!("{}: {error}", path.display());
     match error.kind() {
         Kind::NotFound => WorkspaceError::NotFound(path.display().to_string()),
         Kind::PermissionDenied if error.raw_os_error().is_none() => escape(path),
-        // What another path, or another moment, would have avoided.
+        // Errors that another path, or another moment, would avoid.
         Kind::PermissionDenied
         | Kind::NotADirectory
         | Kind::IsADirectory

@@ -1,9 +1,8 @@
-//! Git as the service calls it: the git program with an argv of its own making.
+//! Git as the service calls it: the git program with arguments of the service.
 //!
-//! These calls name the repository themselves (no search upwards), read no configuration of a user or machine, run
-//! no hook, monitor or credential helper, speak only the transports the call was given, and cannot wait at a
-//! prompt. A filter that an agent's own command wrote into `.git/config` still runs when files are compared: with
-//! no more rights than that command had.
+//! The calls name the repository explicitly (no search upwards), read no configuration of a user or machine, run no hook,
+//! monitor or credential helper, use only the given transports, and cannot wait at a prompt. A filter that an agent's
+//! command wrote into `.git/config` still runs when files are compared, with no more rights than that command had.
 
 use std::{ffi::OsStr, path::Path, process::Command, time::Duration};
 
@@ -12,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{capture::Capture, credentials::Credentials, environment::ChildEnvironment, process};
 
-/// Given before every subcommand.
+/// Settings before every subcommand.
 const SAFE_SETTINGS: &[&str] = &[
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
@@ -22,15 +21,15 @@ const SAFE_SETTINGS: &[&str] = &[
     "gc.auto=0",
     "maintenance.auto=false",
 ];
-/// Transports of calls that need none; no transport has this name.
+/// The transport of calls that need none; no transport has this name.
 pub(super) const NO_TRANSPORT: &str = "none";
-/// Longest clone (document 2 section 8, "Object-storage transfer timeout" is the nearest of its kind).
+/// Timeout of a clone.
 pub(super) const CLONE_TIMEOUT: Duration = Duration::from_secs(5 * 60);
-/// Longest of any other call.
+/// Timeout of any other call.
 pub(super) const CALL_TIMEOUT: Duration = Duration::from_secs(60);
-/// Most bytes kept of what git says on standard error.
+/// Most bytes of git's standard error that are kept.
 const WORDS_LIMIT: usize = 8 << 10;
-/// Lines of git's own words that a refusal quotes.
+/// Lines of git's output that an error quotes.
 const QUOTED_LINES: usize = 4;
 /// Most characters of them.
 const QUOTED_CHARS: usize = 600;
@@ -40,7 +39,7 @@ pub(super) struct Git<'a> {
     pub(super) environment: &'a ChildEnvironment,
     /// The folder that holds `tree`.
     pub(super) place: &'a Path,
-    /// Cuts a call short.
+    /// Cancels a call.
     pub(super) cancel: &'a CancellationToken,
 }
 
@@ -52,10 +51,10 @@ pub(super) struct Limits {
     pub(super) output: usize,
 }
 
-/// For calls that answer a line or nothing.
+/// The limits of calls with an answer of at most a line.
 pub(super) const SHORT: Limits = Limits { time: CALL_TIMEOUT, output: 64 << 10 };
 
-/// What a call said.
+/// The result of a call.
 pub(super) struct Answer {
     pub(super) exit_code: i32,
     pub(super) output: Vec<u8>,
@@ -66,14 +65,14 @@ pub(super) struct Answer {
 }
 
 impl Git<'_> {
-    /// A call outside any repository, in the workspace's folder, that may speak these transports.
+    /// Returns a call outside any repository, in the workspace's folder, with these transports.
     pub(super) fn outside<S: AsRef<OsStr>>(&self, transports: &str, arguments: &[S]) -> Command {
         let mut command = self.base(transports);
         command.args(arguments).current_dir(self.place);
         command
     }
 
-    /// A call in the tree.
+    /// Returns a call in the tree.
     pub(super) fn inside<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Command {
         let tree = self.place.join("tree");
         let mut command = self.base(NO_TRANSPORT);
@@ -100,7 +99,7 @@ impl Git<'_> {
         self.run_with(command, None, limits).await
     }
 
-    /// Runs a call that may ask for these credentials.
+    /// Runs a call that may request these credentials.
     pub(super) async fn run_with(
         &self,
         command: Command,
@@ -121,7 +120,7 @@ impl Git<'_> {
         })
     }
 
-    /// The commit the tree stands on; `None` before a first commit, and without a usable repository.
+    /// Returns the tree's current commit; `None` before a first commit, and without a usable repository.
     pub(super) async fn head(&self) -> Result<Option<String>, WorkspaceError> {
         let command = self.inside(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]);
         let answer = self.run(command, SHORT).await?;
@@ -130,7 +129,7 @@ impl Git<'_> {
 }
 
 impl Answer {
-    /// The answer of a call that must succeed.
+    /// Returns the answer of a call that must succeed.
     pub(super) fn succeeded(self) -> Result<Self, WorkspaceError> {
         if self.exit_code == 0 {
             return Ok(self);
@@ -138,7 +137,7 @@ impl Answer {
         Err(WorkspaceError::Infra(format!("git: {}", self.own_words())))
     }
 
-    /// Git's last words: bounded, on one line, without what could be a credential in a URL.
+    /// Returns git's last lines: bounded, on one line, without credentials in URLs.
     pub(super) fn own_words(&self) -> String {
         if self.timed_out {
             return "it took too long".into();
@@ -149,7 +148,7 @@ impl Answer {
     }
 }
 
-/// The transports a clone of this origin may use, read as git reads it; redirects may lead to https.
+/// Returns the transports that a clone of this origin may use, parsed as git does; redirects may lead to https.
 pub(super) fn transports_of(origin: &str) -> &'static str {
     match origin.split_once("://") {
         Some(("http" | "https", _)) => "http:https",
@@ -165,7 +164,7 @@ pub(super) fn transports_of(origin: &str) -> &'static str {
     }
 }
 
-/// Cuts `user:password@` out of every URL.
+/// Removes `user:password@` from every URL.
 pub(super) fn without_userinfo(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut rest = text;
@@ -215,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn gits_words_are_quoted_bounded_and_on_one_line() {
+    fn git_output_is_quoted_on_one_line() {
         let errors = format!("first\n\u{1b}[31mfatal: 'https://u:p@h/x'\n{}\n", "x".repeat(5_000));
         let answer = Answer { exit_code: 1, output: Vec::new(), dropped: 0, timed_out: false, errors };
         let words = answer.own_words();

@@ -19,7 +19,7 @@ use super::{
     process, search,
 };
 
-/// The tree, the home of its commands, and what it began as.
+/// A tree, the home of its commands, and its origin.
 pub(super) struct LocalWorkspace {
     pub(super) environment: Arc<ChildEnvironment>,
     /// The folder that holds `tree` and `home`.
@@ -34,7 +34,7 @@ impl LocalWorkspace {
         Git { environment: &self.environment, place: &self.place, cancel }
     }
 
-    /// The names at and below a path that git does not ignore.
+    /// Returns the names at and below a path that git does not ignore.
     async fn names(&self, path: &str, abandoned: &CancellationToken) -> Result<Names, WorkspaceError> {
         let path = path.to_owned();
         let within = self.blocking(move |files| files.resolve(&path)).await?;
@@ -107,7 +107,7 @@ impl Workspace for LocalWorkspace {
     }
 
     async fn list(&self, path: &str, limit: usize) -> Result<(Vec<Entry>, bool), WorkspaceError> {
-        // A caller that stops waiting stops the thread that works for it.
+        // A caller that stops waiting also stops the worker thread.
         let abandoned = CancellationToken::new();
         let _guard = abandoned.clone().drop_guard();
         let names = self.names(path, &abandoned).await?;

@@ -1,4 +1,4 @@
-//! Making one workspace: clone, ref, and what is kept of its beginning.
+//! Makes one workspace: the clone, the ref, and its metadata.
 
 use std::{
     io::Write as _,
@@ -17,12 +17,12 @@ use super::{
     provider::infra,
 };
 
-/// Starts the name of a workspace that is still being made.
+/// The prefix of an incomplete workspace's name.
 const PREFIX: &str = ".making-";
-/// A workspace in the making this old belongs to a process that died: the git calls of one end within minutes.
+/// Age from which an incomplete workspace belongs to a dead process: git calls end within minutes.
 const ABANDONED_AFTER: Duration = Duration::from_secs(60 * 60);
 
-/// A new folder beside the workspaces; removed with all it holds unless it is moved away.
+/// Makes a folder beside the workspaces, which is removed with its content unless it is moved away.
 pub(super) async fn folder_in(root: PathBuf) -> Result<TempDir, WorkspaceError> {
     let made = tokio::task::spawn_blocking(move || {
         std::fs::create_dir_all(&root)?;
@@ -35,7 +35,7 @@ pub(super) async fn folder_in(root: PathBuf) -> Result<TempDir, WorkspaceError> 
     made.await.map_err(|_| broke_off())?.map_err(|error: std::io::Error| infra(&error))
 }
 
-/// Removes what processes that died in the middle left behind. What cannot be removed now is tried again.
+/// Removes incomplete workspaces of dead processes. Failures are retried by the next sweep.
 fn sweep(root: &Path) {
     let Ok(entries) = std::fs::read_dir(root) else { return };
     for entry in entries.flatten() {
@@ -73,7 +73,7 @@ pub(super) async fn fill(git: &Git<'_>, request: WorkspaceRequest<'_>) -> Result
     Ok(meta)
 }
 
-/// What the service keeps in the tree is no change of the agent's.
+/// Hides the service's own files in the tree from the agent's changes.
 fn ignore_kept_files(place: &Path) -> Result<(), WorkspaceError> {
     let info = place.join("tree/.git/info");
     let write = || {
@@ -87,10 +87,10 @@ fn ignore_kept_files(place: &Path) -> Result<(), WorkspaceError> {
 async fn clone(git: &Git<'_>, repository: &Repository) -> Result<(), WorkspaceError> {
     let origin = &repository.origin;
     let clean = without_userinfo(origin);
-    // Own copies of the objects: an agent must not be able to touch the origin's files through a hard link.
+    // Separate copies of the objects: a hard link would let an agent modify the origin's files.
     let credentials = Credentials::of(origin)?;
     let setting = credentials.iter().flat_map(|found| ["-c".to_owned(), found.setting()]);
-    // Without credentials the address is git's own business: the user of an ssh address is no secret.
+    // Without credentials the address is passed unchanged: the user of an ssh address is not a secret.
     let address = if credentials.is_some() { &clean } else { origin };
     let clone = ["clone", "--quiet", "--no-hardlinks", "--end-of-options", address, "tree"];
     let arguments: Vec<String> = setting.chain(clone.map(str::to_owned)).collect();
@@ -102,14 +102,14 @@ async fn clone(git: &Git<'_>, repository: &Repository) -> Result<(), WorkspaceEr
         return Err(WorkspaceError::Clone(format!("{clean} could not be cloned: {words}")));
     }
     if clean != *origin {
-        // Git keeps the address it cloned from where the agent can read it.
+        // Git stores the clone's address where the agent can read it.
         let command = git.inside(&["remote", "set-url", "--", "origin", &clean]);
         git.run(command, SHORT).await?.succeeded()?;
     }
     Ok(())
 }
 
-/// A branch of the origin, a tag, or a commit.
+/// Checks out a branch of the origin, a tag, or a commit.
 async fn check_out(git: &Git<'_>, git_ref: &RefName) -> Result<(), WorkspaceError> {
     let command = git.inside(&["checkout", "--quiet", git_ref.as_str(), "--"]);
     let answer = git.run(command, Limits { time: CLONE_TIMEOUT, ..SHORT }).await?;

@@ -1,4 +1,4 @@
-//! What a workspace began as, kept beside its tree in `meta.json`.
+//! The origin of a workspace, stored beside its tree in `meta.json`.
 
 use std::{io, path::Path};
 
@@ -10,23 +10,23 @@ use super::{git::without_userinfo, provider::infra};
 /// The file's name.
 const FILE: &str = "meta.json";
 
-/// What a workspace began as.
+/// The origin of a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Meta {
     /// The repository's name, when it has one.
     pub(super) repository: Option<String>,
-    /// Where it was cloned from, without credentials.
+    /// The clone's address, without credentials.
     pub(super) origin: Option<String>,
-    /// The ref it was asked to start from.
-    // Workspaces made before refs were kept have none.
+    /// The requested ref.
+    // Absent in workspaces of older versions.
     #[serde(default, rename = "ref")]
     pub(super) git_ref: Option<String>,
-    /// The commit it started from.
+    /// The first commit.
     pub(super) base: Option<String>,
 }
 
 impl Meta {
-    /// What is kept in a workspace's folder; none when there is no workspace.
+    /// Reads the metadata in a workspace's folder; `None` without a workspace.
     pub(super) fn read(place: &Path) -> Result<Option<Self>, WorkspaceError> {
         match std::fs::read(place.join(FILE)) {
             Ok(text) => serde_json::from_slice(&text)
@@ -42,8 +42,8 @@ impl Meta {
         std::fs::write(place.join(FILE), text).map_err(|error| infra(&error))
     }
 
-    /// Refuses a follow-up that wants another repository or another start than the tree has: meeting it would
-    /// replace a tree that may hold unsaved work, ignoring it would work on the wrong one.
+    /// Rejects a follow-up with another repository or ref than the tree's. Replacing the tree could lose unsaved work, and
+    /// ignoring the difference would change the wrong tree.
     pub(super) fn must_fit(&self, request: WorkspaceRequest<'_>) -> Result<(), WorkspaceError> {
         let refused = |works_on: &str, other: &str| {
             Err(WorkspaceError::Refused(format!(

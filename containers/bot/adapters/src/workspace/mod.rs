@@ -1,10 +1,9 @@
 //! Local git workspaces: one working tree per thread, under the data directory.
 //!
-//! Three walls keep an agent in its tree. Files: every path is resolved by the kernel beneath the tree
-//! (`files`). Commands: an environment without the service's own, no rights beyond the user's, and a
-//! process group that dies whole (`process`), with the bot if need be (`start`). Git: argv only, hooks and transports that run programs switched off (`git`). A command itself runs
-//! with the rights of the service's user; isolation beyond that is the container's.
-//! Implements the ports of `ars-bot-ports`, bot supplement section 15.
+//! Three mechanisms confine an agent to its tree. Files: the kernel resolves every path beneath the tree (`files`).
+//! Commands: a clean environment, no rights beyond the user's, and a process group that is killed as a whole (`process`),
+//! at the latest with the bot (`start`). Git: arguments only, with hooks and transports that run programs disabled
+//! (`git`). A command has the rights of the service's user; further isolation is the container's task.
 
 mod capture;
 mod credentials;

@@ -1,4 +1,4 @@
-//! Which files a listing or search looks at: those git does not ignore, or all of them where git cannot say.
+//! The files of a listing or search: those that git does not ignore, or all files without a usable repository.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -22,11 +22,11 @@ const WALK_LIMIT: usize = 100_000;
 /// Names relative to the tree, in byte order.
 pub(super) struct Names {
     pub(super) names: Vec<PathBuf>,
-    /// There are more than these.
+    /// The list is incomplete.
     pub(super) cut: bool,
 }
 
-/// Tracked and new files; none when the tree is not, or no longer, a git repository.
+/// Returns tracked and new files; `None` when the tree is not a git repository.
 pub(super) async fn from_git(git: &Git<'_>, within: &Path) -> Result<Option<Names>, WorkspaceError> {
     let mut arguments =
         ["ls-files", "--cached", "--others", "--exclude-standard", "-z", "--"].map(OsStr::new).to_vec();
@@ -39,7 +39,7 @@ pub(super) async fn from_git(git: &Git<'_>, within: &Path) -> Result<Option<Name
         return Ok(None);
     }
     let mut parts: Vec<&[u8]> = answer.output.split(|byte| *byte == 0).collect();
-    // After the last separator stands nothing, or the stump of a name that was cut.
+    // After the last separator the text is empty or an incomplete name.
     parts.pop();
     let mut names: Vec<_> =
         parts.into_iter().map(|name| PathBuf::from(OsString::from_vec(name.to_vec()))).collect();
@@ -49,7 +49,7 @@ pub(super) async fn from_git(git: &Git<'_>, within: &Path) -> Result<Option<Name
     Ok(Some(Names { names, cut: answer.dropped > 0 }))
 }
 
-/// Every file below, git's own left out; symlinks are named, not followed.
+/// Returns every file below, except git's own; symlinks are listed, not followed.
 pub(super) fn from_walk(files: &Files, within: &Path, abandoned: &CancellationToken) -> Names {
     let mut names = Vec::new();
     let mut open = vec![within.to_path_buf()];
@@ -74,7 +74,7 @@ pub(super) fn from_walk(files: &Files, within: &Path, abandoned: &CancellationTo
     Names { names, cut: false }
 }
 
-/// Byte order, as git has it; paths by themselves compare part by part.
+/// Sorts by bytes, as git does; paths compare by component by default.
 fn sort(names: &mut [PathBuf]) {
     names.sort_unstable_by(|a, b| a.as_os_str().as_bytes().cmp(b.as_os_str().as_bytes()));
 }

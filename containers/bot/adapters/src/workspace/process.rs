@@ -1,9 +1,8 @@
-//! Running a program as a process group that dies whole.
+//! Runs a program as a process group that is killed as a whole.
 //!
-//! A grandchild that keeps the pipe open cannot hold the caller: once the program itself has exited, the rest of
-//! its group gets a short while to finish writing and is then killed. The group is killed before its leader is
-//! reaped, so its number cannot yet belong to anyone else. A process that leaves the group (`setsid`) outlives it:
-//! holding those is the container's work, not a process group's.
+//! A grandchild that keeps the pipe open cannot delay the caller: after the program has exited, the rest of its group gets
+//! a short time to finish writing and is then killed. The group is killed before its leader is reaped, so its number
+//! cannot belong to another group yet. A process that leaves the group (`setsid`) survives; only a container confines it.
 
 use std::{
     io,
@@ -28,11 +27,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::{capture::Capture, credentials::Credentials, start::start};
 
-/// How long the pipe may stay open after the program itself has exited, and again after its group was killed.
+/// How long the pipe may stay open after the program has exited, and again after its group was killed.
 const LINGER: Duration = Duration::from_millis(250);
-/// What a shell says of a command that ran out of time.
+/// The exit code of a command that timed out, as in shells.
 const TIMED_OUT: i32 = 124;
-/// A shell adds the signal's number to this.
+/// The exit code of a signal is this plus its number, as in shells.
 const SIGNAL_BASE: i32 = 128;
 /// Bytes read at once: a pipe's usual capacity.
 const CHUNK: usize = 64 << 10;
@@ -46,9 +45,9 @@ pub(super) struct Ended {
     pub(super) timed_out: bool,
 }
 
-/// Runs a command of `start::command`'s making to its end, its time limit, or the cancellation.
+/// Runs a command made by `start::command` until it ends, times out, or is cancelled.
 ///
-/// Without `errors`, standard error shares the pipe of standard output: their order is the order of writing.
+/// Without `errors`, standard error shares the pipe of standard output, which keeps the order of writing.
 pub(super) async fn run(
     mut command: Command,
     credentials: Option<&Credentials>,
@@ -92,7 +91,7 @@ pub(super) async fn run(
     }
     drop(group);
     if !read_all && !matches!(end, Ok(End::Cancelled)) {
-        // What the group wrote before it died is still in the pipe. Only one that left the group can hold it open.
+        // The group's last output is still in the pipe. Only a process outside the group can keep it open.
         let _ = timeout(LINGER, &mut reading).await;
     }
     let status = child.wait().await.map_err(|error| infra("waiting for the command", &error))?;
@@ -109,7 +108,7 @@ enum End {
     Cancelled,
 }
 
-/// A process group that is killed when dropped, whatever happens to the future that waits for it.
+/// A process group that is killed when dropped.
 struct Group {
     leader: Option<Pid>,
 }
@@ -123,13 +122,13 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         if let Some(leader) = self.leader {
-            // No such group means that all of it has exited.
+            // A missing group means that all of its processes have exited.
             let _ = kill_process_group(leader, Signal::KILL);
         }
     }
 }
 
-/// Waits until the program has exited, without reaping it where the kernel can tell (`pidfd`, Linux 5.3).
+/// Waits until the program has exited, without reaping it where the kernel supports that (`pidfd`, Linux 5.3).
 #[expect(
     deprecated,
     reason = "sound for an OwnedFd, which always is the one file it owns; its successor is unsafe to call"

@@ -1,7 +1,7 @@
 //! Makes and finds the workspaces of threads.
 //!
-//! Layout: `<root>/<digest of the thread key>/{tree,home,meta.json}`. A workspace is made in a folder beside and
-//! renamed into place, so it exists whole or not at all. A tree is never replaced: it may hold unsaved work.
+//! Layout: `<root>/<digest of the thread key>/{tree,home,meta.json}`. A workspace is made in a folder beside its place and
+//! renamed, so it exists completely or not at all. A tree is never replaced, because it may have unsaved work.
 
 use std::{
     collections::HashMap,
@@ -36,28 +36,28 @@ pub struct GitWorkspaces {
 }
 
 impl GitWorkspaces {
-    /// Workspaces under `root`, an absolute path, which is made when needed.
+    /// Makes a provider for workspaces under `root`, an absolute path, which is created when needed.
     ///
-    /// From here on the process is closed to inspection by others of its user: the commands to come are such.
+    /// From here on other processes of this user cannot inspect the process: commands of agents are such processes.
     pub fn new(root: PathBuf, environment: ChildEnvironment) -> Self {
         conceal_this_process();
         Self { root, environment: Arc::new(environment), opening: Mutex::default() }
     }
 
-    /// Where a thread's tree is or would be.
+    /// Returns the place of a thread's tree.
     pub fn tree_of(&self, thread: &ThreadKey) -> PathBuf {
         self.root.join(folder_name(thread)).join("tree")
     }
 
-    /// One opener per thread at a time: two clones never race for one place.
+    /// Returns the lock of a thread, so that two clones never race for one place.
     fn lock_of(&self, name: &str) -> Arc<tokio::sync::Mutex<()>> {
         let mut opening = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
-        // Locks nobody holds are forgotten, so the map stays as small as the number of openings under way.
+        // Unused locks are removed, so the map is as small as the number of concurrent openings.
         opening.retain(|_, lock| Arc::strong_count(lock) > 1);
         Arc::clone(opening.entry(name.to_owned()).or_default())
     }
 
-    /// Makes the workspace beside its place and moves it there.
+    /// Makes the workspace beside its place and renames it.
     async fn make(
         &self,
         place: &Path,
@@ -70,7 +70,7 @@ impl GitWorkspaces {
         let moved = made.and_then(|meta| {
             std::fs::rename(making.path(), place).map_err(|error| infra(&error)).map(|()| meta)
         });
-        // What is left of a failure may be large.
+        // Removing the rest of a failed clone may take long.
         drop(tokio::task::spawn_blocking(move || drop(making)).await);
         moved
     }

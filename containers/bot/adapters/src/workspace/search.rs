@@ -1,6 +1,6 @@
-//! Listing files and searching in them.
+//! Lists files and searches in them.
 //!
-//! Contents are opened through the confined directory: a symlink among the names can lead nowhere outside.
+//! Contents are opened through the confined directory, so a symlink cannot lead outside.
 
 use std::{
     io::Read as _,
@@ -14,14 +14,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::{files::Files, names::Names};
 
-/// Largest compiled pattern; a larger one is refused.
+/// Largest compiled pattern.
 const PATTERN_SIZE: usize = 1 << 20;
-/// Files above this are not searched: generated or data.
+/// Largest searched file: larger ones are generated or data.
 const MAX_FILE_BYTES: u64 = 4 << 20;
-/// A search ends here with what it has.
+/// Timeout of a search, which then returns its results so far.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
 
-/// The existing files among the names, in byte order, at most `limit`; true when there were more.
+/// Returns the existing files among the names, in byte order, at most `limit`, and whether there were more.
 pub(super) fn list(
     files: &Files,
     names: &Names,
@@ -30,7 +30,7 @@ pub(super) fn list(
 ) -> (Vec<Entry>, bool) {
     let mut entries = Vec::new();
     for name in &names.names {
-        // A file that is deleted but not yet committed is still one of git's names.
+        // A deleted file stays one of git's names until the deletion is committed.
         let Some(size) = files.listed_size(name) else { continue };
         if entries.len() == limit || abandoned.is_cancelled() {
             return (entries, true);
@@ -40,7 +40,7 @@ pub(super) fn list(
     (entries, names.cut)
 }
 
-/// The caller's pattern, within bounds; matching takes time linear in the text, whatever the pattern.
+/// Compiles the caller's pattern within limits; matching needs time linear in the text for every pattern.
 pub(super) fn compile(pattern: &str) -> Result<Regex, WorkspaceError> {
     RegexBuilder::new(pattern)
         .size_limit(PATTERN_SIZE)
@@ -48,7 +48,7 @@ pub(super) fn compile(pattern: &str) -> Result<Regex, WorkspaceError> {
         .map_err(|error| WorkspaceError::Refused(format!("`pattern` is not a regular expression: {error}")))
 }
 
-/// Matching lines, at most `limit`; true when there were more or time ran out.
+/// Returns matching lines, at most `limit`, and whether there were more or the time ran out.
 pub(super) fn search(
     files: &Files,
     names: &Names,
@@ -74,13 +74,13 @@ pub(super) fn search(
     (hits, names.cut)
 }
 
-/// Lines without their ends, whichever convention they follow; none after the last end.
+/// Splits content into lines without their ends, for every convention.
 fn lines(content: &[u8]) -> impl Iterator<Item = &[u8]> {
     let content = content.strip_suffix(b"\n").unwrap_or(content);
     content.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line))
 }
 
-/// The content of a file worth searching; binaries, specials and what leads outside are passed over.
+/// Returns the content of a text file; `None` for binaries, special files and paths that lead outside.
 fn text_of(files: &Files, relative: &Path) -> Option<Vec<u8>> {
     let (file, size) = files.open_regular(relative).ok()?;
     if size > MAX_FILE_BYTES {
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pattern_that_would_grow_too_large_is_refused() {
+    fn oversized_pattern_is_rejected() {
         assert!(compile("a{2}").is_ok());
         for pattern in ["(", r"(\pL{1000}){1000}"] {
             assert!(matches!(compile(pattern), Err(WorkspaceError::Refused(_))), "{pattern}");

@@ -18,7 +18,7 @@ fn client(fake: &FakeAnthropic) -> std::sync::Arc<dyn ars_bot_ports::ModelClient
 }
 
 #[tokio::test]
-async fn prose_streams_and_the_turn_carries_usage_and_stop_reason() {
+async fn prose_streams_before_the_complete_turn() {
     let fake = FakeAnthropic::start().await;
     fake.push([Reply::text("A sentence that is longer than one piece of the stream: größer.")]);
     let conversation = Conversation::new(MODEL);
@@ -59,7 +59,7 @@ async fn a_conversation_round_trips_every_block_verbatim() {
     let turn = conversation.call(&*client).await.unwrap();
     assert_eq!(turn.stop, StopReason::ToolUse);
     conversation.go_on(&turn, &text_result("ok"));
-    // The fake refuses thinking that comes back changed, and calls without their results.
+    // The fake rejects modified thinking, and calls without their results.
     conversation.call(&*client).await.unwrap();
     let content = fake.requests()[1].body["messages"][1]["content"].clone();
     let sent: Vec<String> = content.as_array().unwrap().iter().map(Value::to_string).collect();
@@ -77,7 +77,7 @@ async fn a_conversation_round_trips_every_block_verbatim() {
 #[tokio::test]
 async fn calls_share_one_connection() {
     let fake = FakeAnthropic::start().await;
-    // The end of the body comes later than the end of the message.
+    // The body ends later than the message.
     fake.push([Reply::text("one").every(Duration::from_millis(5)), Reply::text("two")]);
     let (conversation, client) = (Conversation::new(MODEL), client(&fake));
     conversation.call(&*client).await.unwrap();
@@ -87,7 +87,7 @@ async fn calls_share_one_connection() {
 }
 
 #[tokio::test]
-async fn a_stored_conversation_is_sent_as_the_live_one() {
+async fn stored_conversation_is_sent_unchanged() {
     let fake = FakeAnthropic::start().await;
     let thinking = Block::Thinking { text: "hm".into(), signature: "s".into() };
     let call = Block::Tool { name: "bash".into(), input: json!({"z": 1, "a": 2}) };
@@ -105,7 +105,7 @@ async fn a_stored_conversation_is_sent_as_the_live_one() {
 }
 
 #[tokio::test]
-async fn broken_arguments_are_kept_and_the_conversation_goes_on() {
+async fn broken_arguments_do_not_end_the_conversation() {
     let fake = FakeAnthropic::start().await;
     let broken = Block::RawTool { name: "bash".into(), arguments: "{\"comm".into() };
     fake.push([Reply::blocks(vec![broken]).stop("max_tokens"), Reply::text("sorry")]);
@@ -129,7 +129,7 @@ async fn a_closing_call_describes_tools_but_forbids_them() {
 }
 
 #[tokio::test]
-async fn overload_is_retried_with_the_wait_the_provider_asks_for() {
+async fn overload_is_retried_after_the_requested_wait() {
     let fake = FakeAnthropic::start().await;
     let past = "Wed, 21 Oct 2015 07:28:00 GMT";
     fake.push([
@@ -148,7 +148,7 @@ async fn overload_is_retried_with_the_wait_the_provider_asks_for() {
 }
 
 #[tokio::test]
-async fn attempts_are_bounded_and_the_last_refusal_is_told() {
+async fn last_error_is_reported_after_all_attempts() {
     let fake = FakeAnthropic::answering(|_| Reply::error(529, "overloaded_error", "Overloaded")).await;
     let error = Conversation::new(MODEL).call(&*client(&fake)).await.unwrap_err();
     assert_eq!(error.kind, ModelErrorKind::Overloaded { retry_after: None });
@@ -157,7 +157,7 @@ async fn attempts_are_bounded_and_the_last_refusal_is_told() {
 }
 
 #[tokio::test]
-async fn a_wait_beyond_reason_is_an_error_at_once() {
+async fn excessive_requested_wait_fails_at_once() {
     let fake = FakeAnthropic::start().await;
     fake.push([Reply::error(429, "rate_limit_error", "tomorrow").header("retry-after", "86400")]);
     let error = Conversation::new(MODEL).call(&*client(&fake)).await.unwrap_err();
@@ -165,7 +165,7 @@ async fn a_wait_beyond_reason_is_an_error_at_once() {
 }
 
 #[tokio::test]
-async fn refusals_that_a_retry_cannot_change_are_told_at_once() {
+async fn permanent_errors_are_not_retried() {
     let cases = [
         (401, "authentication_error", "invalid x-api-key", ModelErrorKind::Unauthorized),
         (403, "permission_error", "not allowed", ModelErrorKind::Unauthorized),
@@ -183,7 +183,7 @@ async fn refusals_that_a_retry_cannot_change_are_told_at_once() {
 }
 
 #[tokio::test]
-async fn a_stream_that_breaks_or_just_ends_is_called_again() {
+async fn interrupted_stream_is_retried() {
     let fake = FakeAnthropic::start().await;
     fake.push([Reply::text("cut").cut_after(4), Reply::text("ended").end_after(4), Reply::text("whole")]);
     let conversation = Conversation::new(MODEL);
@@ -218,7 +218,7 @@ async fn an_unreachable_provider_is_told_by_its_host() {
 }
 
 #[tokio::test]
-async fn cancelling_closes_the_connection_at_once() {
+async fn cancellation_closes_the_connection() {
     for reply in [Reply::text("a long story").hang_after(4), Reply::silent()] {
         let fake = FakeAnthropic::start().await;
         fake.push([reply]);
@@ -251,7 +251,7 @@ async fn waiting_for_the_next_attempt_can_be_cancelled() {
 }
 
 #[tokio::test]
-async fn a_base_url_may_name_the_version_and_needs_no_key_when_a_gateway_has_it() {
+async fn base_url_may_include_the_version() {
     let fake = FakeAnthropic::start().await;
     for suffix in ["", "/", "/v1", "/v1/"] {
         fake.push([Reply::text("ok")]);
@@ -266,7 +266,7 @@ async fn a_base_url_may_name_the_version_and_needs_no_key_when_a_gateway_has_it(
 }
 
 #[tokio::test]
-async fn the_instant_fake_answers_so_many_tool_turns_and_then_ends() {
+async fn instant_fake_ends_after_its_tool_turns() {
     let fake = FakeAnthropic::instant(3).await;
     let (mut conversation, client) = (Conversation::new(MODEL), client(&fake));
     for _ in 0..3 {

@@ -18,7 +18,7 @@ fn client(fake: &FakeOpenAi) -> Arc<dyn ModelClient> {
 }
 
 #[tokio::test]
-async fn prose_streams_and_the_turn_carries_usage_and_stop_reason() {
+async fn prose_streams_before_the_complete_turn() {
     let fake = FakeOpenAi::start().await;
     let thinking = Block::Thinking { text: "hm".into(), signature: String::new() };
     let text = "A sentence that is longer than one piece of the stream: größer.";
@@ -68,7 +68,7 @@ async fn tools_are_called_and_answered() {
 }
 
 #[tokio::test]
-async fn images_of_results_move_to_the_users_message_and_documents_become_notes() {
+async fn result_images_move_to_the_user_message() {
     let fake = FakeOpenAi::start().await;
     fake.push([Reply::tool("bash", json!({})), Reply::text("seen")]);
     let (mut conversation, client) = (Conversation::new(MODEL), client(&fake));
@@ -99,7 +99,7 @@ async fn images_of_results_move_to_the_users_message_and_documents_become_notes(
 }
 
 #[tokio::test]
-async fn a_models_name_is_sent_as_it_is_and_implies_no_effort() {
+async fn model_name_is_sent_unchanged() {
     for model in ["qwen-max", "o3-high", "meta/llama-3", "ns::model"] {
         let fake = FakeOpenAi::start().await;
         fake.push([Reply::text("ok")]);
@@ -110,7 +110,7 @@ async fn a_models_name_is_sent_as_it_is_and_implies_no_effort() {
 }
 
 #[tokio::test]
-async fn newer_openai_models_are_asked_in_the_way_they_insist_on() {
+async fn newer_models_get_tools_without_reasoning() {
     let fake = FakeOpenAi::start().await;
     fake.push([Reply::text("ok"), Reply::text("ok")]);
     let conversation = Conversation::new("gpt-5.6-sol");
@@ -136,7 +136,7 @@ async fn a_closing_call_describes_tools_but_forbids_them() {
 }
 
 #[tokio::test]
-async fn local_servers_need_no_key_and_their_base_url_comes_in_every_spelling() {
+async fn local_server_needs_no_key() {
     let fake = FakeOpenAi::start().await;
     for suffix in ["", "/", "/v1", "/v1/"] {
         fake.push([Reply::text("ok")]);
@@ -148,7 +148,7 @@ async fn local_servers_need_no_key_and_their_base_url_comes_in_every_spelling() 
 }
 
 #[tokio::test]
-async fn busy_servers_are_retried_and_their_wait_is_honoured() {
+async fn busy_server_is_retried_after_its_wait() {
     let fake = FakeOpenAi::start().await;
     fake.push([
         Reply::error(429, "rate_limit_exceeded", "slow down").header("retry-after", "0.02"),
@@ -157,14 +157,14 @@ async fn busy_servers_are_retried_and_their_wait_is_honoured() {
     ]);
     let conversation = Conversation::new(MODEL);
     let error = conversation.call(&*client(&fake)).await.unwrap_err();
-    // Two busy answers and one failure: by then a server that fails has had its three attempts.
+    // Two busy responses and one failure use up the three attempts at a failing server.
     assert_eq!(error.kind, ModelErrorKind::Unreachable);
     assert_eq!(conversation.waits()[0], Duration::from_millis(20));
     assert_eq!(fake.request_count(), 3);
 }
 
 #[tokio::test]
-async fn refusals_that_a_retry_cannot_change_are_told_at_once() {
+async fn permanent_errors_are_not_retried() {
     let cases = [
         (401, "invalid_api_key", "Incorrect API key provided", ModelErrorKind::Unauthorized),
         (429, "insufficient_quota", "You exceeded your current quota", ModelErrorKind::Invalid),
@@ -187,7 +187,7 @@ async fn refusals_that_a_retry_cannot_change_are_told_at_once() {
 }
 
 #[tokio::test]
-async fn a_stream_that_breaks_ends_early_or_reports_an_error_is_called_again() {
+async fn interrupted_stream_is_retried() {
     for broken in [
         Reply::text("a text of several pieces, cut short").cut_after(2),
         Reply::text("a text of several pieces, cut short").end_after(2),
@@ -235,7 +235,7 @@ async fn a_silent_or_absent_server_is_unreachable() {
 }
 
 #[tokio::test]
-async fn cancelling_closes_the_connection_at_once() {
+async fn cancellation_closes_the_connection() {
     for reply in [Reply::text("a long story").hang_after(2), Reply::silent()] {
         let fake = FakeOpenAi::start().await;
         fake.push([reply]);

@@ -1,4 +1,4 @@
-//! What the tests of both vendors share: a client of a fake, and calls of it.
+//! Shared by the tests of both vendors: a client of a fake, and calls of it.
 #![expect(clippy::unwrap_used, reason = "helpers of tests: what fails here fails the test")]
 
 use std::{
@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 /// The key of every client here.
 pub(crate) const KEY: &str = "sk-sesame";
 
-/// Short waits, so that no test takes long.
+/// Short waits, so that tests are fast.
 pub(crate) fn transport() -> Transport {
     let retry = RetryPolicy {
         first_wait: Duration::from_millis(1),
@@ -28,7 +28,7 @@ pub(crate) fn transport() -> Transport {
     Transport { retry, ..Transport::default() }
 }
 
-/// A client made as the composition root makes it.
+/// Makes a client as the composition root does.
 pub(crate) fn client(
     kind: ProviderKind,
     key: Option<&str>,
@@ -91,7 +91,7 @@ impl Conversation {
         self.call_until(client, &CancellationToken::new()).await
     }
 
-    /// Takes the answer in, and answers each of its calls with `content`.
+    /// Adds the answer, and a result with `content` for each of its calls.
     pub(crate) fn go_on(&mut self, turn: &ModelTurn, content: &[ToolContent]) {
         let results = turn.parts.iter().filter_map(|part| match part {
             Part::ToolCall { call_id, .. } => {

@@ -1,4 +1,4 @@
-//! A folder of skills as it is read at the start, and the skills that are shipped.
+//! Tests of loading a folder of skills, and of the shipped skills.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -10,7 +10,7 @@ use ars_bot_tools::agents;
 use ars_events::SkillUpstream;
 use tempfile::TempDir;
 
-/// A folder with these files.
+/// Makes a folder with these files.
 fn folder(files: &[(&str, &str)]) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (path, content) in files {
@@ -30,7 +30,7 @@ fn names(skills: &MemorySkills, agent: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_folder_that_does_not_exist_has_no_skills() {
+fn missing_folder_has_no_skills() {
     let folder = folder(&[]);
     let skills = load(&folder.path().join("nowhere")).unwrap();
     assert!(names(&skills, "review").is_empty());
@@ -38,7 +38,7 @@ fn a_folder_that_does_not_exist_has_no_skills() {
 }
 
 #[test]
-fn a_skill_is_its_front_matter_and_its_body() {
+fn skill_has_front_matter_and_body() {
     let text = "---\r\nname: quality\r\ndescription: >\r\n  Reading for\r\n  upkeep.\r\nagents: [review, coding]\r\n\
                 source: the handbook\r\nupstream: {repo: acme/skills, commit: abc1234}\r\n---\r\n\r\n# Quality\r\n\
                 ---\r\nRead.\r\n";
@@ -59,7 +59,7 @@ fn a_skill_is_its_front_matter_and_its_body() {
 }
 
 #[test]
-fn an_agent_is_listed_its_own_skills_by_name() {
+fn skills_are_listed_by_agent_and_name() {
     let folder = folder(&[
         ("1/SKILL.md", &skill("security", "[review]")),
         ("2/SKILL.md", &skill("quality", "[review, coding]")),
@@ -84,7 +84,7 @@ fn what_is_no_skill_is_passed_over() {
 }
 
 #[test]
-fn a_malformed_file_is_an_error_that_names_it_and_what_is_wrong() {
+fn malformed_file_error_names_file_and_fault() {
     let matter = |lines: &str| format!("---\n{lines}\n---\nBody.\n");
     let long = |field: &str, n: usize| {
         let others = if field == "name" { "description: d" } else { "name: n" };
@@ -124,7 +124,7 @@ fn a_malformed_file_is_an_error_that_names_it_and_what_is_wrong() {
 }
 
 #[test]
-fn a_file_that_expands_itself_without_end_is_refused() {
+fn recursive_yaml_is_rejected() {
     let mut yaml = "---\na0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
     for level in 1..12 {
         let below = format!("*a{}", level - 1);
@@ -136,7 +136,7 @@ fn a_file_that_expands_itself_without_end_is_refused() {
 }
 
 #[test]
-fn two_skills_of_one_name_are_an_error_that_names_the_second() {
+fn duplicate_name_error_names_the_second_file() {
     let same = skill("quality", "[review]");
     let folder = folder(&[("a/SKILL.md", &same), ("b/SKILL.md", &same)]);
     let said = load(folder.path()).unwrap_err().to_string();
@@ -144,7 +144,7 @@ fn two_skills_of_one_name_are_an_error_that_names_the_second() {
 }
 
 #[test]
-fn what_cannot_be_read_is_an_error_that_names_it() {
+fn unreadable_file_error_names_the_file() {
     let folder = folder(&[("file", "x")]);
     fs::create_dir_all(folder.path().join("skills/quality/SKILL.md")).unwrap();
     for (path, named) in [("file", "file"), ("skills", "skills/quality/SKILL.md")] {
@@ -155,7 +155,7 @@ fn what_cannot_be_read_is_an_error_that_names_it() {
 }
 
 #[test]
-fn the_shipped_skills_are_read_and_each_is_for_agents_that_can_use_skills() {
+fn shipped_skills_are_valid() {
     let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../skills");
     let skills = load(&shipped).unwrap();
     assert_eq!(names(&skills, "review"), ["performance", "quality", "security"]);

@@ -1,4 +1,4 @@
-//! A clock that stands still.
+//! A clock for tests.
 
 use std::sync::{
     Arc,
@@ -9,7 +9,7 @@ use ars_bot_ports::Clock;
 
 pub const NOW: i64 = 1_700_000_000_000;
 
-/// A clock that moves when told to.
+/// A clock that only tests advance.
 pub struct ManualClock(AtomicI64);
 
 impl ManualClock {

@@ -1,4 +1,4 @@
-//! What only the store in this process does: files, and the sweep.
+//! Tests of the embedded store alone: its files and its sweep.
 
 use std::{path::Path, sync::Arc};
 
@@ -15,7 +15,7 @@ use crate::{
     suite::{DAY, Fixture, record, run},
 };
 
-/// Stores in a directory of their own.
+/// Stores in a separate directory.
 pub async fn fixture() -> Fixture {
     let folder = tempfile::tempdir().unwrap();
     let stores = Embedded::open(folder.path(), ManualClock::at(NOW)).unwrap();
@@ -27,7 +27,7 @@ fn open(folder: &Path, now: i64) -> EmbeddedStores {
 }
 
 #[tokio::test]
-async fn runs_survive_a_restart_and_a_closed_store_leaves_one_file() {
+async fn runs_survive_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data/here");
     let store = open(&data, NOW);
@@ -44,11 +44,11 @@ async fn runs_survive_a_restart_and_a_closed_store_leaves_one_file() {
 }
 
 #[tokio::test]
-async fn what_expired_while_the_bot_was_away_is_swept_at_the_start() {
+async fn expired_runs_are_swept_at_the_start() {
     let folder = tempfile::tempdir().unwrap();
     open(folder.path(), NOW).put(&record("r1", NOW)).await.unwrap();
     let store = open(folder.path(), NOW + 31 * DAY);
-    // The sweep comes before the first answer.
+    // The sweep precedes the first answer.
     RunStore::list(&store, &ListRequest::default()).await.unwrap();
     let sql = NativeSql::open(&folder.path().join("store.sqlite3")).unwrap();
     let rows = "SELECT (SELECT count(*) FROM runs) + (SELECT count(*) FROM run_events)";
@@ -56,7 +56,7 @@ async fn what_expired_while_the_bot_was_away_is_swept_at_the_start() {
 }
 
 #[tokio::test]
-async fn a_run_too_old_is_hidden_before_it_is_swept() {
+async fn expired_run_is_hidden_before_the_sweep() {
     let folder = tempfile::tempdir().unwrap();
     let clock = ManualClock::at(NOW);
     let store = EmbeddedStores::open(folder.path(), clock.clone(), None).unwrap();
@@ -66,14 +66,14 @@ async fn a_run_too_old_is_hidden_before_it_is_swept() {
 }
 
 #[tokio::test]
-async fn a_store_that_fails_is_worth_another_try_and_never_claims_success() {
+async fn failing_store_is_transient() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path(), NOW);
     store.put(&record("r1", NOW)).await.unwrap();
     let sql = NativeSql::open(&folder.path().join("store.sqlite3")).unwrap();
     sql.execute("ALTER TABLE run_events RENAME TO elsewhere", &[]).unwrap();
     let error = store.put(&record("r2", NOW)).await.unwrap_err();
-    // To the word what the state Worker says.
+    // Equals the state Worker's answer.
     assert_eq!((error.kind, error.message.as_str()), (StoreErrorKind::Transient, "500: internal"));
     sql.execute("ALTER TABLE elsewhere RENAME TO run_events", &[]).unwrap();
     assert_eq!(store.get(&run("r2")).await.unwrap(), None);
@@ -85,10 +85,10 @@ fn fact(text: &str) -> Candidate {
 }
 
 #[tokio::test]
-async fn each_scope_of_memory_is_a_file_of_its_own_that_does_not_show_its_name() {
+async fn memory_scopes_are_separate_anonymous_files() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path(), NOW);
-    // More than are open at once, so that some are closed and opened again.
+    // More than the limit of open scopes, so that some are closed and opened again.
     let scopes: Vec<_> = (0..40).map(|n| StoreKey::parse(format!("user:../n{n}")).unwrap()).collect();
     for _ in 0..2 {
         for scope in &scopes {
@@ -109,7 +109,7 @@ async fn each_scope_of_memory_is_a_file_of_its_own_that_does_not_show_its_name()
 }
 
 #[tokio::test]
-async fn a_scope_whose_file_is_broken_costs_no_other_its_memory() {
+async fn broken_scope_does_not_affect_others() {
     let folder = tempfile::tempdir().unwrap();
     let (broken, sound) = (StoreKey::parse("org:broken").unwrap(), StoreKey::parse("org:sound").unwrap());
     open(folder.path(), NOW).write(&broken, &[fact("tea")]).await.unwrap();
@@ -123,7 +123,7 @@ async fn a_scope_whose_file_is_broken_costs_no_other_its_memory() {
 }
 
 #[test]
-fn a_data_directory_that_cannot_be_is_an_error() {
+fn unusable_data_directory_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     std::fs::write(&file, "not a directory").unwrap();
@@ -135,7 +135,7 @@ fn a_data_directory_that_cannot_be_is_an_error() {
 }
 
 #[tokio::test]
-async fn an_answer_nobody_waits_for_does_not_stop_the_work() {
+async fn request_without_a_receiver_is_executed() {
     let folder = tempfile::tempdir().unwrap();
     let store = Arc::new(open(folder.path(), NOW));
     let put = tokio::spawn({

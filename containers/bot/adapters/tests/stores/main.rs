@@ -1,4 +1,4 @@
-//! The stores' two adapters: one suite over both, and what only one of them can do wrong.
+//! Tests of the stores' two transports: a common suite, and the specific faults of each.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

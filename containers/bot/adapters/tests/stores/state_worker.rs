@@ -1,7 +1,5 @@
-//! The state Worker on a socket of this process: its own gate and stores (`ars_testkit::NativeState`), and a clock
-//! that stands still.
-//!
-//! The one that is deployed runs the same suite on workerd, in `tests/workerd`.
+//! The state Worker on a socket of this process: its own gate and stores (`ars_testkit::NativeState`), with a fixed
+//! clock. `tests/workerd` runs the same suite against the deployed Worker.
 
 use std::sync::{Arc, Mutex};
 
@@ -19,7 +17,7 @@ use tokio::{net::TcpListener, task::JoinHandle};
 
 use crate::clock::ManualClock;
 
-/// More than any fence: what is too long is the gate's to refuse.
+/// More than any limit of the gate, which rejects longer bodies.
 const ANY_BODY: usize = 4 * 1024 * 1024;
 
 struct Shared {

@@ -1,4 +1,4 @@
-//! What only the state Worker's client can meet: other statuses, other networks, other answers.
+//! Tests of the HTTP transport alone: statuses, network failures, and malformed responses.
 
 use std::{
     sync::{
@@ -28,7 +28,7 @@ use crate::{
     suite::{Fixture, record, run},
 };
 
-/// The stores of a Worker of their own.
+/// A Worker with its own stores.
 pub async fn fixture() -> Fixture {
     let server = StateWorker::start("the token", ManualClock::at(NOW)).await;
     let stores = Worker::at(&server.url, &secret("the token")).unwrap();
@@ -39,7 +39,7 @@ fn secret(text: &str) -> Secret {
     Secret::parse(Some(text.to_owned())).unwrap()
 }
 
-/// Reads one request: every one here ends with its body's closing brace.
+/// Reads one request, which ends with its body's closing brace.
 async fn request(socket: &mut TcpStream) -> String {
     let mut request = Vec::new();
     while !request.ends_with(b"}") {
@@ -48,7 +48,7 @@ async fn request(socket: &mut TcpStream) -> String {
     String::from_utf8(request).unwrap()
 }
 
-/// Answers one request with these bytes and hangs up; the task yields the request.
+/// Sends these bytes to one request and closes; the task returns the request.
 async fn answering(response: String) -> (WorkerStores, JoinHandle<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
@@ -67,7 +67,7 @@ fn http(status: &str, body: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_connection_without_tls_serves_again_only_while_the_state_worker_surely_keeps_it() {
+async fn plain_connection_is_reused_only_briefly() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let connections = Arc::new(AtomicUsize::new(0));
@@ -96,7 +96,7 @@ async fn a_connection_without_tls_serves_again_only_while_the_state_worker_surel
 }
 
 #[tokio::test]
-async fn a_request_carries_its_length_its_type_and_the_bearer() {
+async fn request_has_length_type_and_bearer() {
     let (store, request) = answering(http("200 OK", r#"{"record":null}"#)).await;
     assert_eq!(store.get(&run("r1")).await.unwrap(), None);
     let request = request.await.unwrap().to_lowercase();
@@ -127,17 +127,17 @@ async fn request_of_a_run_carries_its_traceparent() {
     trace::within(&run("r1"), "s1", store.get(&run("r1"))).await.unwrap();
     let expected = format!("\r\ntraceparent: 00-{}-", trace::trace_id(&run("r1")));
     assert!(request.await.unwrap().to_lowercase().contains(&expected));
-    // What no run asks for is part of none.
+    // A request outside a run has no span.
     let (store, request) = answering(empty()).await;
     store.get(&run("r1")).await.unwrap();
     assert!(!request.await.unwrap().to_lowercase().contains("traceparent"));
 }
 
 #[tokio::test]
-async fn every_request_is_timed_by_its_route_and_outcome() {
+async fn requests_are_timed_by_route_and_outcome() {
     let recorder = PrometheusBuilder::new().build_recorder();
     let handle = recorder.handle();
-    // Within this thread, and the test has no other.
+    // The recorder is local to this thread, and the test has no other.
     let _recording = metrics::set_default_local_recorder(&recorder);
     let answers = [
         http("200 OK", r#"{"record":null}"#),
@@ -160,7 +160,7 @@ async fn every_request_is_timed_by_its_route_and_outcome() {
 }
 
 #[tokio::test]
-async fn an_answer_is_taken_by_its_status_and_an_empty_one_too() {
+async fn status_decides_the_kind_of_answer() {
     use StoreErrorKind::{Permanent, Refused, RouteMissing, Transient};
     for (status, kind) in [
         ("404 Not Found", RouteMissing),
@@ -188,7 +188,7 @@ async fn a_redirect_is_not_followed() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_too_large_is_not_read_to_its_end() {
+async fn oversized_answer_is_not_read() {
     let declared = "HTTP/1.1 200 OK\r\ncontent-length: 67108865\r\n\r\n";
     let chunk = format!("100000\r\n{}\r\n", "x".repeat(0x10_0000));
     let endless = format!("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n{}", chunk.repeat(65));
@@ -203,7 +203,7 @@ async fn an_answer_that_is_too_large_is_not_read_to_its_end() {
 }
 
 #[tokio::test]
-async fn the_bearer_is_in_no_error_and_no_url_either() {
+async fn errors_contain_no_bearer_and_no_url() {
     let echo = r#"{"error":"the token is not Bearer the token"}"#;
     let mut errors = Vec::new();
     for response in [
@@ -235,7 +235,7 @@ async fn a_wrong_bearer_is_permanent() {
 }
 
 #[tokio::test]
-async fn a_store_that_cannot_be_reached_or_hangs_up_is_transient() {
+async fn unreachable_store_is_transient() {
     let port = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
     let store = WorkerStores::connect(&format!("http://127.0.0.1:{port}"), &secret("t"), None).unwrap();
     assert_eq!(store.get(&run("r1")).await.unwrap_err().kind, StoreErrorKind::Transient);
@@ -246,7 +246,7 @@ async fn a_store_that_cannot_be_reached_or_hangs_up_is_transient() {
     }
 }
 
-/// How long the client waits for a server that takes a connection, sends `response`, and then nothing more.
+/// Returns the client's wait for a server that accepts, sends `response`, and stays silent.
 async fn patience<T: std::fmt::Debug>(
     response: &'static str,
     call: impl AsyncFn(&WorkerStores) -> Result<T, StoreError>,
@@ -268,7 +268,7 @@ async fn patience<T: std::fmt::Debug>(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_store_that_does_not_answer_in_time_is_given_up() {
+async fn silent_store_times_out() {
     for response in ["", "HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{"] {
         assert_eq!(patience(response, async |store| store.get(&run("r1")).await).await, 10);
         assert_eq!(patience(response, async |store| store.live().await).await, 10);
@@ -281,7 +281,7 @@ async fn a_store_that_does_not_answer_in_time_is_given_up() {
 }
 
 #[test]
-fn a_token_that_no_header_can_carry_is_refused_without_showing_it() {
+fn invalid_token_is_rejected_unquoted() {
     let error = WorkerStores::connect("http://127.0.0.1", &secret("to\nken"), None).err().unwrap();
     assert!(!error.message.contains("ken\n") && !error.message.contains("to\n"), "{error}");
     assert_eq!(error.kind, StoreErrorKind::Permanent);

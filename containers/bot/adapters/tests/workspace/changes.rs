@@ -1,9 +1,9 @@
-//! What a thread's tree has changed.
+//! Tests of the changes in a thread's tree.
 
 use crate::support::{must, world};
 
 #[tokio::test]
-async fn the_diff_shows_all_work_and_leaves_the_repository_alone() {
+async fn diff_shows_all_work_and_changes_no_object() {
     let world = world();
     let workspace = world.open().await;
     workspace.write("src/lib.txt", b"one\n2\nthree\n").await.unwrap();
@@ -11,7 +11,7 @@ async fn the_diff_shows_all_work_and_leaves_the_repository_alone() {
     must(&*workspace, "git add src/lib.txt && git commit -qm mine && echo x > ignored").await;
     must(&*workspace, "echo staged > staged.txt && git add staged.txt && echo later >> staged.txt").await;
     must(&*workspace, "rm .gitignore && printf 'ignored\\n' > .git/info/exclude").await;
-    // All that git keeps; the object of an empty file stands for names git was told of.
+    // Everything in git's folder; the object of an empty file is git's own for `--intent-to-add`.
     let state =
         "git status --porcelain; find .git -type f | grep -v objects/e6/9de29 | sort | xargs sha256sum";
     let before = must(&*workspace, state).await;
@@ -24,7 +24,7 @@ async fn the_diff_shows_all_work_and_leaves_the_repository_alone() {
 }
 
 #[tokio::test]
-async fn a_diff_is_the_same_whatever_the_repository_prefers() {
+async fn diff_ignores_repository_settings() {
     let world = world();
     let workspace = world.open().await;
     workspace.write("src/lib.txt", b"one\n2\nthree\n").await.unwrap();
@@ -37,7 +37,7 @@ async fn a_diff_is_the_same_whatever_the_repository_prefers() {
 }
 
 #[tokio::test]
-async fn a_diff_applies_to_the_commit_the_tree_began_at() {
+async fn diff_applies_to_the_first_commit() {
     let world = world();
     let workspace = world.open().await;
     must(
@@ -54,7 +54,7 @@ async fn a_diff_applies_to_the_commit_the_tree_began_at() {
 }
 
 #[tokio::test]
-async fn files_committed_against_the_ignore_rules_are_work_too() {
+async fn committed_ignored_files_are_in_the_diff() {
     let world = world();
     let workspace = world.open().await;
     must(&*workspace, "echo forced > ignored && git add -f ignored && git commit -qm forced").await;
@@ -62,7 +62,7 @@ async fn files_committed_against_the_ignore_rules_are_work_too() {
 }
 
 #[tokio::test]
-async fn repositories_inside_the_tree_do_not_break_the_diff() {
+async fn nested_repositories_do_not_break_the_diff() {
     let world = world();
     let workspace = world.open().await;
     must(
@@ -76,7 +76,7 @@ async fn repositories_inside_the_tree_do_not_break_the_diff() {
 }
 
 #[tokio::test]
-async fn a_merge_in_conflict_is_shown_as_it_stands_on_disk() {
+async fn conflicted_merge_is_shown_from_disk() {
     let world = world();
     let workspace = world.open().await;
     must(&*workspace, "git checkout -qb mine && echo mine > src/lib.txt && git commit -qam mine").await;
@@ -87,7 +87,7 @@ async fn a_merge_in_conflict_is_shown_as_it_stands_on_disk() {
 }
 
 #[tokio::test]
-async fn binaries_are_named_and_a_huge_diff_is_cut_at_a_line() {
+async fn binaries_are_named_and_huge_diffs_cut() {
     let world = world();
     let workspace = world.open().await;
     must(&*workspace, "printf 'a\\0b' > a.bin; printf 'caf\\351\\n' > latin1.txt; seq 1000000 > z.txt").await;

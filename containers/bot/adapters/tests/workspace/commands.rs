@@ -1,4 +1,4 @@
-//! Running commands: output, exit codes, and the end of whatever was started.
+//! Tests of commands: output, exit codes, and the end of every started process.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use crate::support::{PATIENCE, assert_dies, exec, exec_for, is_alive, must, text, until, world};
 
 #[tokio::test]
-async fn output_is_interleaved_as_written_and_the_exit_code_is_told() {
+async fn output_is_interleaved_as_written() {
     let world = world();
     let workspace = world.open().await;
     let outcome = exec(&*workspace, "for i in 1 2 3; do echo o$i; echo e$i >&2; done; exit 3").await;
@@ -20,7 +20,7 @@ async fn output_is_interleaved_as_written_and_the_exit_code_is_told() {
 }
 
 #[tokio::test]
-async fn a_command_starts_in_the_tree_and_has_no_input() {
+async fn command_starts_in_the_tree_without_input() {
     let world = world();
     let workspace = world.open().await;
     let outcome = exec(&*workspace, "pwd; cat; tty; echo done").await;
@@ -31,10 +31,10 @@ async fn a_command_starts_in_the_tree_and_has_no_input() {
 }
 
 #[tokio::test]
-async fn a_timeout_kills_the_whole_process_group_and_keeps_what_it_wrote() {
+async fn timeout_kills_the_group_and_keeps_output() {
     let world = world();
     let workspace = world.open().await;
-    // Deaf to polite signals, as is what they start.
+    // These ignore SIGTERM, as do their children.
     let command = "trap '' TERM INT HUP; (trap '' TERM; sleep 600) & echo $!; sleep 600";
     let outcome = exec_for(&*workspace, command, 1).await;
     assert!(outcome.timed_out && outcome.exit_code == 124);
@@ -42,7 +42,7 @@ async fn a_timeout_kills_the_whole_process_group_and_keeps_what_it_wrote() {
 }
 
 #[tokio::test]
-async fn a_background_process_neither_holds_the_answer_nor_outlives_the_command() {
+async fn background_process_ends_with_the_command() {
     let world = world();
     let workspace = world.open().await;
     let outcome =
@@ -52,14 +52,14 @@ async fn a_background_process_neither_holds_the_answer_nor_outlives_the_command(
 }
 
 #[tokio::test]
-async fn a_process_that_left_the_group_cannot_hold_the_answer_either() {
+async fn process_outside_the_group_cannot_delay_the_answer() {
     let world = world();
     let workspace = world.open().await;
     let outcome = tokio::time::timeout(PATIENCE, exec_for(&*workspace, "setsid sleep 600 & echo $!", 600))
         .await
         .unwrap();
     assert_eq!(outcome.exit_code, 0);
-    // This one does live on (the module says so); the test ends what it started.
+    // A process outside the group survives by design; the test ends it.
     assert!(is_alive(&outcome.output));
     must(&*workspace, &format!("kill -KILL {}", outcome.output)).await;
     assert_dies(&outcome.output).await;
@@ -85,7 +85,7 @@ async fn a_cancelled_command_dies_at_once() {
 }
 
 #[tokio::test]
-async fn a_command_nobody_waits_for_any_more_dies_too() {
+async fn dropped_command_is_killed() {
     let world = world();
     let workspace = world.open().await;
     let cancel = CancellationToken::new();
@@ -104,7 +104,7 @@ async fn a_command_nobody_waits_for_any_more_dies_too() {
 }
 
 #[tokio::test]
-async fn a_flood_of_output_is_kept_at_both_ends_only_and_never_in_memory() {
+async fn huge_output_keeps_both_ends() {
     let world = world();
     let workspace = world.open().await;
     let before = peak_memory();
@@ -113,11 +113,11 @@ async fn a_flood_of_output_is_kept_at_both_ends_only_and_never_in_memory() {
     assert!(outcome.truncated && outcome.exit_code == 0);
     assert!(outcome.output.starts_with("first\n") && outcome.output.ends_with("last\n"));
     assert!(outcome.output.contains("999990011 bytes left out"), "{:?}", outcome.output.get(5000..5100));
-    // The other tests of this process share the figure; a kept flood would be ten times as much.
+    // Other tests of this process share the figure; output kept in memory would be ten times as much.
     assert!(grown < 100 << 10, "{grown} KiB");
 }
 
-/// Most memory this process ever held, in KiB.
+/// Returns this process's peak memory in KiB.
 fn peak_memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
@@ -125,7 +125,7 @@ fn peak_memory() -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn commands_of_one_tree_run_side_by_side_without_mixing() {
+async fn concurrent_commands_do_not_mix_output() {
     let world = world();
     let workspace = world.open().await;
     let outcomes = join_all((0..16).map(|n| {

@@ -1,4 +1,4 @@
-//! Reading and writing, and every way out of the tree.
+//! Tests of reading and writing, and of every attempt to leave the tree.
 
 use std::{
     os::unix::fs::symlink,
@@ -55,7 +55,7 @@ async fn no_path_leads_out_of_the_tree() {
 }
 
 #[tokio::test]
-async fn paths_that_stay_inside_are_followed_however_they_are_spelt() {
+async fn inner_paths_are_followed_in_every_spelling() {
     let world = world();
     let workspace = world.open().await;
     let tree = world.tree().canonicalize().unwrap();
@@ -87,7 +87,7 @@ async fn names_and_contents_of_any_script_survive() {
 }
 
 #[tokio::test]
-async fn gits_own_files_can_be_read_but_not_written() {
+async fn git_files_are_read_only() {
     let world = world();
     let workspace = world.open().await;
     assert!(text(&*workspace, ".git/config").await.unwrap().contains("[core]"));
@@ -111,7 +111,7 @@ async fn gits_own_files_can_be_read_but_not_written() {
 }
 
 #[tokio::test]
-async fn what_is_not_a_regular_file_is_refused_without_waiting_for_it() {
+async fn special_files_are_rejected_without_blocking() {
     let world = world();
     let workspace = world.open().await;
     let _socket = std::os::unix::net::UnixListener::bind(world.tree().join("socket")).unwrap();
@@ -125,12 +125,12 @@ async fn what_is_not_a_regular_file_is_refused_without_waiting_for_it() {
     assert!(matches!(workspace.read("nowhere", 1).await, Err(WorkspaceError::NotFound(_))));
     let kinds = must(&*workspace, "stat -c %F fifo d; stat -c %F socket").await;
     assert_eq!(kinds, "fifo\ndirectory\nsocket\n");
-    // A listing and a search pass the same files over.
+    // A listing and a search skip the same files.
     assert!(workspace.search(".", ".", 100).await.is_ok());
 }
 
 #[tokio::test]
-async fn a_read_is_cut_at_its_limit_and_tells_the_whole_size() {
+async fn read_is_cut_and_returns_the_full_size() {
     let world = world();
     let workspace = world.open().await;
     must(&*workspace, "truncate -s 10G huge").await;
@@ -139,20 +139,20 @@ async fn a_read_is_cut_at_its_limit_and_tells_the_whole_size() {
 }
 
 #[tokio::test]
-async fn a_written_file_keeps_its_mode_and_a_link_inside_stays_a_link() {
+async fn write_keeps_mode_and_links() {
     let world = world();
     let workspace = world.open().await;
     must(&*workspace, "printf x > run.sh; chmod 755 run.sh; ln -s run.sh alias; ln -s nothing broken").await;
     workspace.write("alias", b"echo hi\n").await.unwrap();
     assert_eq!(must(&*workspace, "./run.sh; test -L alias && echo link").await, "hi\nlink\n");
-    // A link that names nothing is replaced by the file.
+    // A link without a target is replaced by the file.
     workspace.write("broken", b"new").await.unwrap();
     assert_eq!(must(&*workspace, "test -L broken || cat broken").await, "new");
     assert_eq!(must(&*workspace, "ls -A | grep -c '^.ars-' || true").await, "0\n");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn readers_see_one_writers_content_whole_whoever_writes_at_once() {
+async fn concurrent_writes_are_atomic() {
     let world = world();
     let workspace = world.open().await;
     let contents: Vec<String> = ('a'..='h').map(|letter| letter.to_string().repeat(200_000)).collect();
@@ -217,7 +217,7 @@ async fn read_and_write(workspace: &dyn Workspace, round: usize) -> (bool, bool)
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn swapping_a_directory_for_a_symlink_never_opens_a_way_out() {
+async fn swapped_symlink_never_leads_outside() {
     let world = world();
     let workspace = world.open().await;
     let outside = world.folder.path().join("outside");
@@ -228,7 +228,7 @@ async fn swapping_a_directory_for_a_symlink_never_opens_a_way_out() {
     std::fs::write(tree.join("swapped/f"), "inside").unwrap();
     symlink(&outside, tree.join("other")).unwrap();
     let swapper = Swapper::start(&tree.join("swapped"), &tree.join("other"));
-    // Enough rounds of both kinds that the swap fell between every two steps of some of them.
+    // Enough rounds that the swap happens between every two steps.
     let (mut let_in, mut refused, mut round) = (0, 0, 0);
     until("both sides of the swap were met often", async || {
         round += 1;

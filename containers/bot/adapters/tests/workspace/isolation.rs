@@ -1,11 +1,11 @@
-//! What commands, and git acting for the service, must not see or do.
+//! Tests of the isolation of commands, and of git as the service calls it.
 
 use std::collections::BTreeSet;
 
 use crate::support::{CANARY, exec, git, must, world};
 
 #[tokio::test]
-async fn a_command_has_an_environment_of_its_own_and_nothing_else() {
+async fn command_environment_is_built_from_scratch() {
     let world = world();
     let workspace = world.open().await;
     let output = must(&*workspace, "env -u SHLVL -u _ -u OLDPWD").await;
@@ -31,7 +31,7 @@ async fn a_command_has_an_environment_of_its_own_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn nothing_a_repository_or_a_home_configures_runs_when_the_service_calls_git() {
+async fn service_git_runs_no_configured_program() {
     let world = world();
     let workspace = world.open().await;
     let mark = world.folder.path().join("owned");
@@ -57,13 +57,13 @@ async fn nothing_a_repository_or_a_home_configures_runs_when_the_service_calls_g
     assert!(!workspace.list(".", 10).await.unwrap().0.is_empty());
     assert!(!workspace.search("changed", ".", 10).await.unwrap().0.is_empty());
     assert!(!mark.exists());
-    // The trap was armed: the agent's own git springs it.
+    // The agent's own git does run the program, so the check above is meaningful.
     exec(&*workspace, "git status").await;
     assert!(mark.exists());
 }
 
 #[tokio::test]
-async fn a_tree_that_lost_its_repository_is_not_taken_for_part_of_one_further_up() {
+async fn tree_without_git_ignores_outer_repositories() {
     let world = world();
     git(world.folder.path(), &["init", "-q"]);
     std::fs::write(world.folder.path().join("private.txt"), "two").unwrap();
@@ -79,7 +79,7 @@ async fn a_tree_that_lost_its_repository_is_not_taken_for_part_of_one_further_up
 }
 
 #[tokio::test]
-async fn a_work_tree_configured_to_be_elsewhere_shows_nothing_of_it() {
+async fn redirected_work_tree_is_not_shown() {
     let world = world();
     let outside = world.folder.path().join("outside");
     std::fs::create_dir(&outside).unwrap();
@@ -93,7 +93,7 @@ async fn a_work_tree_configured_to_be_elsewhere_shows_nothing_of_it() {
 }
 
 #[tokio::test]
-async fn a_command_has_no_rights_beyond_its_users_and_cannot_look_into_the_service() {
+async fn command_cannot_inspect_the_service() {
     let world = world();
     let workspace = world.open().await;
     let rights = must(&*workspace, "grep -E '^(CapPrm|CapEff|CapAmb|NoNewPrivs):' /proc/self/status").await;
@@ -105,7 +105,7 @@ async fn a_command_has_no_rights_beyond_its_users_and_cannot_look_into_the_servi
         let looked = exec(&*workspace, &format!("head -c 1 /proc/{service}/{secret} | wc -c")).await.output;
         assert!(looked.contains("Permission denied") && looked.ends_with("0\n"), "{secret}: {looked}");
     }
-    // Nor has git, whose filters a command may have written.
+    // Git has no more rights: a command may have written its filters.
     must(&*workspace, "echo '* filter=look' > .gitattributes; echo changed > src/lib.txt").await;
     let look = format!("git config filter.look.clean 'cat /proc/{service}/environ > ../home/looked; cat'");
     must(&*workspace, &look).await;

@@ -26,7 +26,7 @@ async fn listing_and_searching_follow_gits_ignore_rules() {
 }
 
 #[tokio::test]
-async fn a_found_line_is_whole_so_that_what_is_secret_in_it_can_be_hidden() {
+async fn match_returns_the_full_line() {
     let world = world();
     let workspace = world.open().await;
     must(&*workspace, "head -c 5000 /dev/zero | tr '\\0' x > long").await;
@@ -34,7 +34,7 @@ async fn a_found_line_is_whole_so_that_what_is_secret_in_it_can_be_hidden() {
 }
 
 #[tokio::test]
-async fn a_path_narrows_to_a_folder_a_file_or_where_a_link_leads() {
+async fn path_narrows_the_search() {
     let world = world();
     let workspace = world.open().await;
     must(&*workspace, "ln -s src alias; echo two > srcx").await;
@@ -42,13 +42,13 @@ async fn a_path_narrows_to_a_folder_a_file_or_where_a_link_leads() {
         assert_eq!(names(&*workspace, path).await, ["src/lib.txt"], "{path}");
         assert_eq!(workspace.search("two", path, 100).await.unwrap().0.len(), 1, "{path}");
     }
-    // A pattern to git, a name here.
+    // Git would treat this as a pattern; here it is a name.
     assert!(matches!(workspace.list("*", 1).await, Err(WorkspaceError::NotFound(_))));
     assert!(matches!(workspace.search("x", "nowhere", 1).await, Err(WorkspaceError::NotFound(_))));
 }
 
 #[tokio::test]
-async fn deleted_files_are_not_listed_and_files_in_conflict_only_once() {
+async fn deleted_files_are_not_listed() {
     let world = world();
     let workspace = world.open().await;
     must(&*workspace, "git checkout -qb mine && echo mine > src/lib.txt && git commit -qam mine").await;
@@ -59,7 +59,7 @@ async fn deleted_files_are_not_listed_and_files_in_conflict_only_once() {
 }
 
 #[tokio::test]
-async fn a_tree_without_git_is_listed_and_searched_by_walking() {
+async fn tree_without_git_is_walked() {
     let world = world();
     let workspace = world.open().await;
     must(
@@ -74,7 +74,7 @@ async fn a_tree_without_git_is_listed_and_searched_by_walking() {
 }
 
 #[tokio::test]
-async fn long_lines_are_shortened_and_large_files_passed_over() {
+async fn large_files_are_skipped() {
     let world = world();
     let workspace = world.open().await;
     must(
@@ -84,6 +84,6 @@ async fn long_lines_are_shortened_and_large_files_passed_over() {
     .await;
     let (hits, _) = workspace.search("xxx", ".", 100).await.unwrap();
     assert_eq!(hits.len(), 1);
-    // Shown are 300 characters; more is read, so that what is secret can be hidden first.
+    // 300 characters are shown; the line is returned in full, so that secrets can be redacted first.
     assert_eq!((hits[0].path.as_str(), hits[0].text.len()), ("long", LINE_BYTES));
 }

@@ -1,4 +1,4 @@
-//! Making, finding and refusing workspaces.
+//! Tests of making, finding and rejecting workspaces.
 
 use std::{
     path::Path,
@@ -16,7 +16,7 @@ use crate::{
 };
 
 #[tokio::test]
-async fn a_thread_gets_its_tree_back_with_unsaved_work() {
+async fn thread_reopens_its_tree_with_unsaved_work() {
     let world = world();
     let origin = world.origin();
     let first = world.open_from("t", &origin).await.unwrap();
@@ -30,7 +30,7 @@ async fn a_thread_gets_its_tree_back_with_unsaved_work() {
 }
 
 #[tokio::test]
-async fn a_tree_is_never_replaced_by_another_repository_or_another_ref() {
+async fn tree_is_never_replaced() {
     let world = world();
     let origin = world.origin();
     let place = origin.display().to_string();
@@ -50,7 +50,7 @@ async fn a_tree_is_never_replaced_by_another_repository_or_another_ref() {
 }
 
 #[tokio::test]
-async fn a_branch_a_tag_and_a_commit_can_be_checked_out_and_nothing_else() {
+async fn only_branches_tags_and_commits_are_refs() {
     let world = world();
     let origin = world.origin().display().to_string();
     let never = CancellationToken::new();
@@ -63,18 +63,18 @@ async fn a_branch_a_tag_and_a_commit_can_be_checked_out_and_nothing_else() {
     assert_eq!(open("commit", &head).await.unwrap().head().await.unwrap().unwrap(), head);
     let tag = open("tag", "v1").await.unwrap();
     assert!(text(&*tag, "topic.txt").await.is_none());
-    // A file's name is not a ref, whatever checkout would make of it elsewhere.
+    // A file's name is not a ref, although `git checkout` accepts it.
     for unknown in ["nowhere", "src"] {
         let error = open("unknown", unknown).await.err().unwrap();
         assert!(matches!(&error, WorkspaceError::Clone(text) if text.contains(unknown)), "{error}");
     }
-    // Nothing half-made stays behind: the next attempt starts afresh.
+    // A failed attempt leaves no files, so the next one starts afresh.
     assert_eq!(world.places().len(), 3);
     assert!(open("unknown", "main").await.is_ok());
 }
 
 #[tokio::test]
-async fn a_repository_that_cannot_be_cloned_is_said_so_in_gits_words() {
+async fn failed_clone_quotes_git() {
     let world = world();
     let error = world.open_from("t", Path::new("/nowhere/at all")).await.err().unwrap();
     let text = error.to_string();
@@ -84,7 +84,7 @@ async fn a_repository_that_cannot_be_cloned_is_said_so_in_gits_words() {
 }
 
 #[tokio::test]
-async fn an_origin_is_never_taken_for_an_option_or_a_program() {
+async fn origin_is_never_an_option_or_a_program() {
     let world = world();
     let mark = world.folder.path().join("owned");
     let mark_text = mark.display();
@@ -103,7 +103,7 @@ async fn an_origin_is_never_taken_for_an_option_or_a_program() {
 }
 
 #[tokio::test]
-async fn credentials_in_an_origin_reach_git_and_nothing_else() {
+async fn credentials_reach_only_git() {
     let world = world();
     let (address, shown) = servers::with_password(&world.origin(), &format!("bot@home:{CANARY}")).await;
     let url = format!("http://bot%40home:{CANARY}@{address}");
@@ -120,7 +120,7 @@ async fn credentials_in_an_origin_reach_git_and_nothing_else() {
     assert!(kept.contains(&address) && !kept.contains(CANARY), "{kept}");
     let own = world.provider.repository_of(&thread("t")).await.unwrap().unwrap();
     assert_eq!(own.origin, format!("http://{address}"));
-    // The thread is found again by the configured origin, and by its own.
+    // The thread is found again by both the configured and the clean origin.
     for origin in [&url, &own.origin] {
         assert!(world.open_at("t", origin, None, &never).await.is_ok());
     }
@@ -131,7 +131,7 @@ async fn credentials_in_an_origin_reach_git_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_cancelled_clone_dies_with_its_connection_and_leaves_nothing() {
+async fn cancelled_clone_leaves_no_files() {
     let world = world();
     let (listener, url) = servers::silent().await;
     let cancel = CancellationToken::new();
@@ -140,7 +140,7 @@ async fn a_cancelled_clone_dies_with_its_connection_and_leaves_nothing() {
         let mut request = [0; 8];
         connection.read_exact(&mut request).await.unwrap();
         assert_eq!(&request, b"GET /rep");
-        // Whoever waits behind the clone can leave too.
+        // A caller that waits for the clone can be cancelled too.
         let impatient = CancellationToken::new();
         impatient.cancel();
         let behind = world.open_at("t", &url, None, &impatient).await.err().unwrap();
@@ -166,7 +166,7 @@ async fn concurrent_openings_of_one_thread_share_one_tree() {
 }
 
 #[tokio::test]
-async fn a_workspace_without_a_repository_is_an_empty_tree_to_start_one_in() {
+async fn workspace_without_a_repository_is_empty() {
     let world = world();
     let thread = thread("t");
     let request = WorkspaceRequest { thread: &thread, repository: None, git_ref: None };
@@ -182,7 +182,7 @@ async fn a_workspace_without_a_repository_is_an_empty_tree_to_start_one_in() {
 }
 
 #[tokio::test]
-async fn an_origin_without_commits_is_a_tree_without_a_head() {
+async fn empty_origin_has_no_head() {
     let world = world();
     let origin = world.folder.path().join("empty");
     std::fs::create_dir(&origin).unwrap();
@@ -194,7 +194,7 @@ async fn an_origin_without_commits_is_a_tree_without_a_head() {
 }
 
 #[tokio::test]
-async fn a_damaged_record_is_a_fault_and_the_tree_stays() {
+async fn damaged_metadata_is_a_fault() {
     let world = world();
     let workspace = world.open().await;
     workspace.write("draft", b"unsaved").await.unwrap();
@@ -205,7 +205,7 @@ async fn a_damaged_record_is_a_fault_and_the_tree_stays() {
 }
 
 #[tokio::test]
-async fn what_a_crash_left_half_made_is_removed_once_nobody_can_be_making_it() {
+async fn abandoned_incomplete_workspace_is_removed() {
     let world = world();
     let root = world.folder.path().join("workspaces");
     for (name, age) in [(".making-old", Duration::from_secs(2 * 60 * 60)), (".making-new", Duration::ZERO)] {
@@ -220,7 +220,7 @@ async fn what_a_crash_left_half_made_is_removed_once_nobody_can_be_making_it() {
 }
 
 #[tokio::test]
-async fn a_thread_whose_tree_is_gone_has_no_repository_and_one_that_is_half_gone_does_not_open() {
+async fn missing_tree_has_no_repository() {
     let world = world();
     let origin = world.origin();
     world.open_from("t", &origin).await.unwrap();

@@ -1,4 +1,4 @@
-//! Git as the core asks for it, and what reviews make of a branch: the reading diff and the digest.
+//! Tests of git calls by the core, and of the reading diff and the digest of reviews.
 
 use std::time::Duration;
 
@@ -47,7 +47,7 @@ async fn digest(workspace: &dyn Workspace, input: Value) -> ToolOutput {
 }
 
 #[tokio::test]
-async fn git_is_asked_by_arguments_not_by_a_shell() {
+async fn git_is_called_without_a_shell() {
     let world = world();
     let workspace = world.open().await;
     let head = workspace.head().await.unwrap().unwrap();
@@ -61,7 +61,7 @@ async fn git_is_asked_by_arguments_not_by_a_shell() {
 }
 
 #[tokio::test]
-async fn a_reading_diff_holds_what_the_branch_committed_since_it_left_its_base() {
+async fn reading_diff_has_the_branch_commits() {
     let world = world();
     let workspace = open_topic(&world).await;
     workspace.write("uncommitted.txt", b"x\n").await.unwrap();
@@ -89,7 +89,7 @@ async fn the_range_begins_where_the_branches_parted() {
 }
 
 #[tokio::test]
-async fn a_branch_without_changes_or_without_a_base_leaves_no_reading_diff() {
+async fn branch_without_changes_has_no_reading_diff() {
     let world = world();
     let workspace = world.open().await;
     assert_eq!(diff(&*workspace, Some("main")).await, None);
@@ -100,7 +100,7 @@ async fn a_branch_without_changes_or_without_a_base_leaves_no_reading_diff() {
 }
 
 #[tokio::test]
-async fn a_range_is_the_same_whatever_the_repository_prefers_and_runs_none_of_its_programs() {
+async fn range_ignores_repository_settings() {
     let world = world();
     let workspace = open_topic(&world).await;
     let plain = diff(&*workspace, Some("main")).await;
@@ -115,7 +115,7 @@ async fn a_range_is_the_same_whatever_the_repository_prefers_and_runs_none_of_it
 }
 
 #[tokio::test]
-async fn a_digest_counts_and_flags_but_shows_no_code() {
+async fn digest_shows_no_code() {
     let world = world();
     let workspace = open_topic(&world).await;
     must(

@@ -1,4 +1,4 @@
-//! Git servers on a port of their own: one that wants a password, and one that accepts and never answers.
+//! Git servers: one with a password, and one that accepts connections and never answers.
 
 use std::{
     path::{Path, PathBuf},
@@ -16,9 +16,9 @@ use tokio::net::TcpListener;
 
 use crate::support::git;
 
-/// Serves a repository's files to who knows the password, by git's plain ("dumb") protocol.
+/// Serves a repository's files with a password, by git's plain ("dumb") protocol.
 ///
-/// Whoever asks is looked at meanwhile: the second answer is what the arguments and environments of git have shown.
+/// Also returns the arguments and environments of the git processes during the requests.
 pub async fn with_password(origin: &Path, user_and_password: &str) -> (String, Arc<Mutex<String>>) {
     use base64::Engine as _;
     git(origin, &["update-server-info"]);
@@ -45,7 +45,7 @@ struct Served {
     shown: Arc<Mutex<String>>,
 }
 
-/// Arguments and environments of the processes that were told this address.
+/// Returns the arguments and environments of the processes that have this address.
 fn shown_with(address: &str) -> String {
     let processes = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
     let read = |path: PathBuf| {
@@ -73,7 +73,7 @@ async fn serve(State(served): State<Served>, request: Request) -> Response {
     }
 }
 
-/// Accepts connections, and says nothing.
+/// Accepts connections and stays silent.
 pub async fn silent() -> (TcpListener, String) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/repo.git", listener.local_addr().unwrap());

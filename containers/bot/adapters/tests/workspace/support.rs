@@ -1,4 +1,4 @@
-//! A folder with an origin and workspaces, and how the tests wait: for a condition, never for a time.
+//! A folder with an origin and workspaces, and waits for conditions instead of times.
 
 use std::{
     path::{Path, PathBuf},
@@ -15,9 +15,9 @@ use ars_types::{RefName, ThreadKey};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-/// What no child process and no file of a workspace may hold.
+/// A value that must not be in any child process or file of a workspace.
 pub const CANARY: &str = "canary-secret";
-/// A condition that does not come about within this fails the test.
+/// Timeout of a condition, after which the test fails.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
 pub struct World {
@@ -31,7 +31,7 @@ pub fn world() -> World {
     World { folder, provider }
 }
 
-/// Of a service whose every variable but PATH and where tools live is secret.
+/// The environment of a service with a secret in every variable but PATH and the places of tools.
 fn environment() -> ChildEnvironment {
     ChildEnvironment::from_service(|name| match name {
         "PATH" => std::env::var_os("PATH"),
@@ -51,7 +51,7 @@ pub fn thread(name: &str) -> ThreadKey {
 }
 
 impl World {
-    /// A repository with `src/lib.txt` on `main`, `topic.txt` besides on `topic`, and the tag `v1` on `main`.
+    /// Makes a repository with `src/lib.txt` on `main`, also `topic.txt` on `topic`, and the tag `v1` on `main`.
     pub fn origin(&self) -> PathBuf {
         let origin = self.folder.path().join("origin");
         std::fs::create_dir_all(origin.join("src")).unwrap();
@@ -99,7 +99,7 @@ impl World {
         self.provider.tree_of(&thread("t"))
     }
 
-    /// What stands beside each other under the workspaces' root.
+    /// Returns the entries of the workspaces' root.
     pub fn places(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.folder.path().join("workspaces")).unwrap();
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
@@ -137,7 +137,7 @@ pub async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
 }
 
 pub fn is_alive(pid: &str) -> bool {
-    // A zombie has ended; only its parent has not asked yet.
+    // A zombie has ended, but its parent has not reaped it.
     std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()))
         .is_ok_and(|stat| !stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('Z')))
 }

@@ -22,7 +22,7 @@ text = "The greeting is right now."
 "#;
 
 #[tokio::test]
-async fn a_request_edits_a_copy_of_the_repository_and_only_its_answer_is_on_stdout() {
+async fn request_edits_a_copy_of_the_repository() {
     let machine = Machine::new();
     let (project, script) = (machine.project(), machine.file("script.toml", REHEARSAL));
     let (project, script) = (project.to_str().unwrap(), script.to_str().unwrap());
@@ -52,7 +52,7 @@ async fn a_request_edits_a_copy_of_the_repository_and_only_its_answer_is_on_stdo
     let record = machine.record().await;
     assert_eq!(record["status"], "completed");
     assert_eq!(record["replyOk"], json!(true));
-    // Named by its place: another `project` is another repository.
+    // The full path is the name: another `project` is another repository.
     let place = format!("origin:{}", std::fs::canonicalize(project).unwrap().display());
     assert_eq!((record["agent"].as_str(), record["repo"].as_str()), (Some("coding"), Some(place.as_str())));
     assert_eq!(
@@ -67,14 +67,14 @@ async fn a_request_edits_a_copy_of_the_repository_and_only_its_answer_is_on_stdo
 }
 
 #[tokio::test]
-async fn a_thread_finds_its_working_tree_again_without_naming_it() {
+async fn thread_reopens_its_working_tree() {
     let machine = Machine::new();
     let (project, script) = (machine.project(), machine.file("script.toml", REHEARSAL));
     let (project, script) = (project.to_str().unwrap(), script.to_str().unwrap());
     let thread = ["--thread", "greeting", "--agent", "coding", "--rehearsal"];
     let first = [&["ask", "mend it", "--repo", project], &thread[..], &[script]].concat();
     run(&mut machine.ars(&first)).await.assert_code(0);
-    // In another repository: the thread's own wins over the current directory's.
+    // The thread's own repository wins over the current directory's.
     let other = machine.path("elsewhere");
     std::fs::create_dir(other.join(".git")).unwrap();
     let look = "[[turn]]\n[[turn.call]]\ntool = \"bash\"\ninput = { command = \"cat greeting.txt\" }\n[[turn]]\ntext = \"seen\"\n";
@@ -86,7 +86,7 @@ async fn a_thread_finds_its_working_tree_again_without_naming_it() {
 }
 
 #[tokio::test]
-async fn a_coding_request_without_a_repository_takes_the_one_around_it_and_says_so() {
+async fn coding_request_uses_the_surrounding_repository() {
     let machine = Machine::new();
     let (project, script) = (machine.project(), machine.file("script.toml", REHEARSAL));
     let arguments = ["ask", "mend it", "--agent", "coding", "--rehearsal", script.to_str().unwrap()];
@@ -98,7 +98,7 @@ async fn a_coding_request_without_a_repository_takes_the_one_around_it_and_says_
 }
 
 #[tokio::test]
-async fn json_is_one_object_with_the_reply_and_the_run() {
+async fn json_output_is_one_object() {
     let machine = Machine::new();
     let fake = FakeAnthropic::start().await;
     fake.push([Reply::text("forty-two")]);
@@ -122,7 +122,7 @@ async fn a_dash_reads_the_request_from_standard_input() {
 }
 
 #[tokio::test]
-async fn the_model_of_the_command_line_wins_over_the_configured_ones() {
+async fn command_line_model_wins() {
     let machine = Machine::new();
     let fake = FakeAnthropic::start().await;
     fake.push([Reply::text("done")]);
@@ -135,7 +135,7 @@ async fn the_model_of_the_command_line_wins_over_the_configured_ones() {
 }
 
 #[tokio::test]
-async fn a_rehearsal_is_never_played_by_a_real_model() {
+async fn rehearsal_never_uses_a_real_model() {
     let machine = Machine::new();
     let fake = FakeAnthropic::start().await;
     let script = machine.file("script.toml", "[[turn]]\ntext = \"as rehearsed\"\n");
@@ -146,7 +146,7 @@ async fn a_rehearsal_is_never_played_by_a_real_model() {
 }
 
 #[tokio::test]
-async fn an_answer_reaches_the_terminal_without_control_sequences_or_secrets() {
+async fn answer_is_redacted_on_the_terminal() {
     let machine = Machine::new();
     let fake = FakeAnthropic::start().await;
     fake.push([Reply::text(format!("a\u{1b}[2J\u{1b}]0;title\u{7}b {CANARY}-key c"))]);
@@ -156,7 +156,7 @@ async fn an_answer_reaches_the_terminal_without_control_sequences_or_secrets() {
 }
 
 #[tokio::test]
-async fn an_agents_shell_sees_none_of_the_services_secrets() {
+async fn agent_shell_has_no_service_secrets() {
     let machine = Machine::new();
     let project = machine.project();
     let fake = FakeAnthropic::start().await;
@@ -176,7 +176,7 @@ async fn an_agents_shell_sees_none_of_the_services_secrets() {
 }
 
 #[tokio::test]
-async fn a_reader_that_leaves_early_is_no_failure_of_the_run() {
+async fn closed_pipe_does_not_fail_the_run() {
     let machine = Machine::new();
     let fake = FakeAnthropic::start().await;
     fake.push([Reply::text("a long answer\n".repeat(20_000))]);

@@ -1,4 +1,4 @@
-//! `ars watch` and `ars diff`: what a run did, from outside.
+//! Tests of `ars watch` and `ars diff`.
 
 use ars_testkit::{FakeAnthropic, Reply};
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::support::{Machine, Server, nobody, run};
 
 #[tokio::test]
-async fn watch_shows_the_steps_and_the_answer_from_the_runs_page() {
+async fn watch_shows_steps_and_answer() {
     let machine = Machine::new();
     let fake = FakeAnthropic::start().await;
     fake.push([Reply::tool("update_status", json!({"text": "thinking"})), Reply::text("it is done")]);

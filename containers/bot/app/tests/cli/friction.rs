@@ -12,7 +12,7 @@ fn json_of(text: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_saved_stream_is_read_from_a_file_or_from_standard_input() {
+async fn stream_is_read_from_file_or_stdin() {
     let machine = Machine::new();
     let file = machine.file("run.jsonl", LINES);
     let file = file.to_str().unwrap();
@@ -42,7 +42,7 @@ async fn json_is_the_exact_object() {
 }
 
 #[tokio::test]
-async fn without_events_the_exit_code_is_1_and_a_hint_is_given() {
+async fn source_without_events_exits_1() {
     let machine = Machine::new();
     let ended = run_with_input(&mut machine.ars(&["friction", "analyze"]), "nothing\nof use\n").await;
     ended.assert_refused(1, "failed", &["no events", "skipped: 2", "curl"]);
@@ -75,7 +75,7 @@ async fn no_configuration_is_needed() {
 }
 
 #[tokio::test]
-async fn a_stream_of_the_service_is_understood_as_its_clients_save_it() {
+async fn service_stream_is_analyzed() {
     let machine = Machine::new();
     let fake = FakeAnthropic::start().await;
     fake.push([Reply::tool("no_such_tool", json!({})), Reply::text("done")]);

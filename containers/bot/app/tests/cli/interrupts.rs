@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::support::{Machine, Running, events};
 
 #[tokio::test]
-async fn ctrl_c_while_the_model_speaks_hangs_up_and_records_the_stop() {
+async fn ctrl_c_during_a_model_call_stops_the_run() {
     let machine = Machine::new();
     let fake = FakeAnthropic::start().await;
     fake.push([Reply::silent()]);
@@ -25,7 +25,7 @@ async fn ctrl_c_while_the_model_speaks_hangs_up_and_records_the_stop() {
 }
 
 #[tokio::test]
-async fn ctrl_c_while_a_command_runs_kills_it_and_records_the_stop() {
+async fn ctrl_c_during_a_command_kills_it() {
     let machine = Machine::new();
     let project = machine.project();
     let fake = FakeAnthropic::start().await;
@@ -48,7 +48,7 @@ async fn ctrl_c_while_a_command_runs_kills_it_and_records_the_stop() {
 }
 
 #[tokio::test]
-async fn ctrl_c_while_the_tree_is_cloned_ends_the_clone_and_records_the_stop() {
+async fn ctrl_c_during_a_clone_ends_it() {
     let machine = Machine::new();
     let fake = FakeAnthropic::start().await;
     let project = machine.project();

@@ -1,6 +1,6 @@
-//! The bot as it is built by default cannot be told to kill itself (docs/testing.md, the drills).
+//! The default build of the bot has no kill points (docs/testing.md, the drills).
 
-/// What every build with kill points says of them.
+/// A text that every build with kill points contains.
 const VARIABLE: &[u8] = b"ARS_KILL_AT";
 
 #[test]

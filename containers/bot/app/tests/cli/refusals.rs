@@ -1,4 +1,4 @@
-//! What `ars ask` says and how it exits when it cannot do as asked.
+//! Tests of the errors of `ars ask` and their exit codes.
 
 use ars_sql::Sql as _;
 use ars_sql_native::NativeSql;
@@ -8,7 +8,7 @@ use rustix::process::Signal;
 use crate::support::{Machine, Running, events, gated, nobody, run, run_with_input};
 
 #[tokio::test]
-async fn an_unreachable_model_fails_the_run_says_so_and_keeps_the_record() {
+async fn unreachable_model_fails_the_run() {
     let machine = Machine::new();
     let ended = run(&mut machine.ars_with(&nobody(), &["ask", "hi"])).await;
     ended.assert_refused(1, "failed", &["anthropic/", "could not be reached"]);
@@ -26,7 +26,7 @@ async fn without_a_model_it_says_what_to_set() {
 }
 
 #[tokio::test]
-async fn an_unknown_agent_is_refused_with_the_known_ones() {
+async fn unknown_agent_error_lists_the_known() {
     let machine = Machine::new();
     let fake = FakeAnthropic::start().await;
     let ended = run(&mut machine.ars_with(&fake.url(), &["ask", "hi", "--agent", "painter"])).await;
@@ -48,7 +48,7 @@ async fn a_blank_request_is_refused() {
 }
 
 #[tokio::test]
-async fn a_repository_that_cannot_be_cloned_fails_the_run_in_gits_words() {
+async fn failed_clone_fails_the_run_quoting_git() {
     let machine = Machine::new();
     let fake = FakeAnthropic::start().await;
     let plain = machine.path("elsewhere");
@@ -60,12 +60,12 @@ async fn a_repository_that_cannot_be_cloned_fails_the_run_in_gits_words() {
 }
 
 #[tokio::test]
-async fn a_coding_request_where_there_is_no_git_is_refused_by_what_is_missing_and_asks_no_model() {
+async fn missing_git_is_reported_before_the_model_call() {
     let machine = Machine::new();
     let fake = FakeAnthropic::start().await;
     let project = machine.project();
     let mut ask = machine.ars_with(&fake.url(), &["ask", "hi", "--repo", project.to_str().unwrap()]);
-    // As in the image, which holds the bot alone.
+    // As in the image, which has no programs but the bot.
     let ended = run(ask.env("PATH", machine.path("elsewhere"))).await;
     ended.assert_refused(1, "failed", &["works on no repository", "no git"]);
     assert_eq!(fake.request_count(), 0);
@@ -76,7 +76,7 @@ async fn a_coding_request_where_there_is_no_git_is_refused_by_what_is_missing_an
 }
 
 #[tokio::test]
-async fn a_coding_request_outside_a_repository_is_asked_for_one() {
+async fn coding_request_outside_a_repository_is_rejected() {
     let machine = Machine::new();
     let fake = FakeAnthropic::start().await;
     let ended = run(&mut machine.ars_with(&fake.url(), &["ask", "hi", "--agent", "coding"])).await;
@@ -84,7 +84,7 @@ async fn a_coding_request_outside_a_repository_is_asked_for_one() {
 }
 
 #[tokio::test]
-async fn a_configuration_fault_names_the_key_and_not_the_value() {
+async fn configuration_error_names_key_not_value() {
     let machine = Machine::new();
     let fake = FakeAnthropic::start().await;
     let config = machine.file("ars.toml", "[defaults]\nmodel = \"sk-ant-pasted-by-mistake\"\n");
@@ -97,14 +97,14 @@ async fn a_configuration_fault_names_the_key_and_not_the_value() {
 }
 
 #[tokio::test]
-async fn a_record_that_is_lost_is_said_so_and_the_answer_is_still_given() {
+async fn lost_record_is_reported_with_the_answer() {
     let machine = Machine::new();
     let fake = FakeAnthropic::start().await;
     let (gate, url) = gated(&fake.url()).await;
     fake.push([Reply::text("all the same")]);
     let ars = Running::start(&mut machine.ars_with(&url, &["ask", "hi"]));
     gate.wait_until_begun().await;
-    // The store breaks while the run is under way.
+    // The store breaks during the run.
     let sql = NativeSql::open(&machine.path("data/store.sqlite3")).unwrap();
     sql.query("ALTER TABLE runs RENAME TO gone", &[]).unwrap();
     gate.open();
@@ -118,7 +118,7 @@ async fn a_record_that_is_lost_is_said_so_and_the_answer_is_still_given() {
 }
 
 #[tokio::test]
-async fn a_thread_that_another_command_works_in_is_a_conflict() {
+async fn thread_in_use_is_a_conflict() {
     let machine = Machine::new();
     let fake = FakeAnthropic::start().await;
     fake.push([Reply::silent()]);
@@ -134,7 +134,7 @@ async fn a_thread_that_another_command_works_in_is_a_conflict() {
 }
 
 #[tokio::test]
-async fn a_data_directory_that_cannot_be_made_fails_before_the_model_is_called() {
+async fn unusable_data_directory_fails_before_the_model_call() {
     let machine = Machine::new();
     let fake = FakeAnthropic::start().await;
     let file = machine.file("a-file", "");

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::support::{CANARY, Machine, Server, nobody, run};
 
 #[tokio::test]
-async fn it_says_where_it_listens_and_answers_a_request_with_its_run() {
+async fn server_prints_its_address_and_serves() {
     let machine = Machine::new();
     let fake = FakeAnthropic::start().await;
     fake.push([Reply::text("at your service")]);
@@ -29,7 +29,7 @@ async fn it_says_where_it_listens_and_answers_a_request_with_its_run() {
 }
 
 #[tokio::test]
-async fn every_line_of_its_log_is_json_and_none_holds_a_secret() {
+async fn log_lines_are_json_without_secrets() {
     let machine = Machine::new();
     let fake = FakeAnthropic::start().await;
     fake.push([Reply::error(
@@ -50,7 +50,7 @@ async fn every_line_of_its_log_is_json_and_none_holds_a_secret() {
 }
 
 #[tokio::test]
-async fn without_a_model_it_starts_and_tells_the_requester() {
+async fn server_starts_without_a_model() {
     let machine = Machine::new();
     let server = Server::start(&mut machine.ars(&["serve", "--listen", "127.0.0.1:0"])).await;
     let (status, body) = server.ask(&json!({"text": "hi"})).await;
@@ -60,7 +60,7 @@ async fn without_a_model_it_starts_and_tells_the_requester() {
 }
 
 #[tokio::test]
-async fn a_broken_token_map_disables_the_ingress_and_only_its_shape_is_logged() {
+async fn invalid_token_map_disables_the_ingress() {
     let machine = Machine::new();
     let mut ars = machine.ars(&["serve", "--listen", "127.0.0.1:0"]);
     let server = Server::start_as_is(ars.env("SERVICE_INGRESS_TOKENS", format!("[\"{CANARY}\"]"))).await;
@@ -72,7 +72,7 @@ async fn a_broken_token_map_disables_the_ingress_and_only_its_shape_is_logged() 
 }
 
 #[tokio::test]
-async fn a_state_worker_that_is_down_costs_the_record_and_not_the_answer() {
+async fn unreachable_state_worker_loses_only_the_record() {
     let machine = Machine::new();
     let fake = FakeAnthropic::start().await;
     fake.push([Reply::text("all the same")]);
@@ -90,7 +90,7 @@ async fn a_state_worker_that_is_down_costs_the_record_and_not_the_answer() {
 }
 
 #[tokio::test]
-async fn a_start_that_cannot_work_is_an_error_that_names_what_is_wrong() {
+async fn failed_start_names_the_fault() {
     let machine = Machine::new();
     let config = |name: &str, text: &str| machine.file(name, text).to_str().unwrap().to_owned();
     let worker = config(
@@ -109,7 +109,7 @@ async fn a_start_that_cannot_work_is_an_error_that_names_what_is_wrong() {
         (vec!["--listen", &taken], 1, "unavailable", vec![&taken]),
     ] {
         let arguments = [&["serve"], &arguments[..]].concat();
-        // A free port, unless the case is about the address.
+        // A free port, unless the case tests the address.
         let ended = run(machine.ars(&arguments).env("PORT", "0")).await;
         ended.assert_refused(code, error, &words);
     }
@@ -120,7 +120,7 @@ async fn a_start_that_cannot_work_is_an_error_that_names_what_is_wrong() {
 }
 
 #[tokio::test]
-async fn a_crash_that_was_asked_for_is_answered_and_ends_the_process_as_a_kill_would() {
+async fn requested_crash_ends_the_process() {
     let machine = Machine::new();
     let tokens = r#"{"deployer":{"subject":"ann","scopes":["deploy:write"]}}"#;
     let mut ars = machine.ars(&["serve", "--listen", "127.0.0.1:0"]);

@@ -1,5 +1,4 @@
-//! How `ars serve` ends: SIGTERM and SIGINT wait for what is in flight, SIGINT after either stops it, and all leave
-//! records; while it starts, either ends it.
+//! Tests of the shutdown of `ars serve`: SIGTERM and SIGINT drain, a further SIGINT stops the runs, and all leave records.
 
 use ars_testkit::{FakeAnthropic, Reply};
 use rustix::process::Signal;
@@ -10,7 +9,7 @@ use crate::support::{Machine, PATIENCE, Running, Server, gated};
 const SERVE: [&str; 3] = ["serve", "--listen", "127.0.0.1:0"];
 
 #[tokio::test]
-async fn sigterm_shows_the_drain_waits_for_the_run_and_leaves_its_record() {
+async fn sigterm_drains_and_leaves_a_record() {
     let machine = Machine::new();
     let fake = FakeAnthropic::start().await;
     fake.push([Reply::text("done at last")]);
@@ -29,7 +28,7 @@ async fn sigterm_shows_the_drain_waits_for_the_run_and_leaves_its_record() {
 }
 
 #[tokio::test]
-async fn sigint_drains_as_sigterm_does_and_says_how_to_stop() {
+async fn sigint_drains_and_explains_the_stop() {
     let machine = Machine::new();
     let fake = FakeAnthropic::start().await;
     fake.push([Reply::text("done at last")]);
@@ -37,7 +36,7 @@ async fn sigint_drains_as_sigterm_does_and_says_how_to_stop() {
     let mut server = Server::start(&mut machine.ars_with(&model, &SERVE)).await;
     assert_eq!(server.ask(&json!({"text": "take your time", "async": true})).await.0, 202);
     server.running.signal(Signal::INT);
-    server.running.wait_for("waiting for what is in flight (1); Ctrl-C again stops it").await;
+    server.running.wait_for("waiting for requests in flight (1); Ctrl-C again stops them").await;
     let health = server.health_when(|health| health["draining"] == json!(true)).await;
     assert_eq!(health["inFlight"], json!(1));
     let (status, refused) = server.ask(&json!({"text": "and I"})).await;
@@ -48,7 +47,7 @@ async fn sigint_drains_as_sigterm_does_and_says_how_to_stop() {
 }
 
 #[tokio::test]
-async fn a_second_sigint_stops_live_runs_at_once_and_records_that_they_were_stopped() {
+async fn second_sigint_stops_live_runs() {
     let machine = Machine::new();
     let fake = FakeAnthropic::start().await;
     fake.push([Reply::silent(), Reply::silent()]);
@@ -76,7 +75,7 @@ async fn a_second_sigint_stops_live_runs_at_once_and_records_that_they_were_stop
 }
 
 #[tokio::test]
-async fn sigint_during_a_drain_stops_what_the_drain_waits_for() {
+async fn sigint_during_a_drain_stops_the_runs() {
     let machine = Machine::new();
     let fake = FakeAnthropic::start().await;
     fake.push([Reply::silent()]);
@@ -91,7 +90,7 @@ async fn sigint_during_a_drain_stops_what_the_drain_waits_for() {
 }
 
 #[tokio::test]
-async fn a_run_that_begins_while_sigint_is_handled_is_stopped_too() {
+async fn run_started_during_the_stop_is_stopped() {
     let machine = Machine::new();
     let fake = FakeAnthropic::answering(|_| Reply::silent()).await;
     let project = machine.project();
@@ -99,7 +98,7 @@ async fn a_run_that_begins_while_sigint_is_handled_is_stopped_too() {
     let config = machine.file("ars.toml", &config);
     let arguments = [&SERVE[..], &["--config", config.to_str().unwrap()]].concat();
     let mut ars = machine.ars_with(&fake.url(), &arguments);
-    // The clone waits, so that the run is not created yet when the signal comes.
+    // The clone blocks, so the run does not exist yet when the signal comes.
     let clone = machine.gate_clones(&mut ars);
     let mut server = Server::start(&mut ars).await;
     let waiting = server.ask_later(&json!({"text": "agent:coding repo:project hi"}));
@@ -107,7 +106,7 @@ async fn a_run_that_begins_while_sigint_is_handled_is_stopped_too() {
     server.running.signal(Signal::TERM);
     server.running.wait_for("shutting down").await;
     server.running.signal(Signal::INT);
-    server.running.wait_for("stopping what is in flight").await;
+    server.running.wait_for("stopping the runs in flight").await;
     clone.open();
     let (status, body) = waiting.await.unwrap();
     assert_eq!((status, &body["run"]["status"]), (200, &json!("stopped_hard")), "{body}");
@@ -119,7 +118,7 @@ async fn a_run_that_begins_while_sigint_is_handled_is_stopped_too() {
 async fn sigint_while_runs_are_stopped_leaves_at_once() {
     let machine = Machine::new();
     let fake = FakeAnthropic::start().await;
-    // The state Worker accepts and never answers, so the records of stopped runs are pending for a long while.
+    // The state Worker accepts and never answers, so the records of stopped runs stay pending.
     let worker = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", worker.local_addr().unwrap());
     fake.push([Reply::silent()]);
@@ -132,16 +131,16 @@ async fn sigint_while_runs_are_stopped_leaves_at_once() {
     server.running.signal(Signal::INT);
     server.running.wait_for("shutting down").await;
     server.running.signal(Signal::INT);
-    server.running.wait_for("stopping what is in flight").await;
+    server.running.wait_for("stopping the runs in flight").await;
     server.running.signal(Signal::INT);
     let ended = server.running.ended().await;
     ended.assert_code(130);
-    // The record's time-out alone is ten seconds.
+    // The record's timeout alone is ten seconds.
     assert!(began.elapsed() < std::time::Duration::from_secs(5), "{:?}", began.elapsed());
 }
 
 #[tokio::test]
-async fn a_signal_during_a_start_that_waits_for_its_configuration_ends_it_at_once() {
+async fn signal_during_the_start_ends_it() {
     let machine = Machine::new();
     for (signal, code) in [(Signal::TERM, 0), (Signal::INT, 130)] {
         // The state Worker accepts and never answers; the start would wait for it for twenty seconds.

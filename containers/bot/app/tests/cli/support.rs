@@ -24,9 +24,9 @@ use tokio::{
     time::timeout,
 };
 
-/// Longest a step of a test may take; only a hang reaches it.
+/// Timeout of a test's step, reached only by a hang.
 pub const PATIENCE: Duration = Duration::from_secs(60);
-/// What an agent's shell must never see.
+/// A value that an agent's shell must not see.
 pub const CANARY: &str = "canary-7f3a9c51e2";
 /// The ingress token of [`Server::start`].
 const TOKEN: &str = "canary-7f3a9c51e2-token";
@@ -44,7 +44,7 @@ pub struct Ended {
     pub stderr: String,
 }
 
-/// A command under way, whose standard error is read line by line.
+/// A running command with its standard error read line by line.
 pub struct Running {
     child: Child,
     stdout: Lines<BufReader<ChildStdout>>,
@@ -85,7 +85,7 @@ impl Machine {
         path
     }
 
-    /// A small project whose greeting is wrong.
+    /// A small project with a wrong greeting.
     pub fn project(&self) -> PathBuf {
         let project = self.path("project");
         std::fs::create_dir_all(project.join("src")).unwrap();
@@ -96,7 +96,7 @@ impl Machine {
         project
     }
 
-    /// `ars`, with nothing of this process's environment but the way to its tools, in a folder that is no repository.
+    /// `ars` with an environment of PATH only, in a folder that is not a repository.
     pub fn ars(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ars"));
         command
@@ -113,14 +113,14 @@ impl Machine {
         command
     }
 
-    /// `ars` with an Anthropic model behind this address.
+    /// `ars` with an Anthropic model at this address.
     pub fn ars_with(&self, model_url: &str, arguments: &[&str]) -> Command {
         let mut command = self.ars(arguments);
         command.env("ANTHROPIC_API_KEY", format!("{CANARY}-key")).env("ANTHROPIC_BASE_URL", model_url);
         command
     }
 
-    /// Makes every clone of this command wait, by a `git` before the real one on its way to its tools.
+    /// Blocks every clone of this command with a `git` earlier in its PATH.
     pub fn gate_clones(&self, command: &mut Command) -> Gate {
         let (begun, open) = (self.path("clone-begun"), self.path("clone-open"));
         let bin = self.path("bin");
@@ -139,7 +139,7 @@ impl Machine {
         Gate { begun, open }
     }
 
-    /// The store's records, newest first, whole.
+    /// Returns the store's complete records, newest first.
     pub async fn records(&self) -> Vec<Value> {
         let store = EmbeddedStores::open(&self.path("data"), Arc::new(WallClock), None).unwrap();
         let page = store.list(&ListRequest::default()).await.unwrap();
@@ -159,7 +159,7 @@ impl Machine {
     }
 }
 
-/// Clones that wait.
+/// Blocked clones.
 pub struct Gate {
     begun: PathBuf,
     open: PathBuf,
@@ -180,7 +180,7 @@ impl Gate {
     }
 }
 
-/// An address that passes connections on, each once the gate is open.
+/// An address that forwards connections once the gate is open.
 pub async fn gated(to: &str) -> (TcpGate, String) {
     let to = to.trim_start_matches("http://").to_owned();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -201,7 +201,7 @@ pub async fn gated(to: &str) -> (TcpGate, String) {
     (gate, url)
 }
 
-/// Connections that wait.
+/// Blocked connections.
 pub struct TcpGate {
     begun: watch::Sender<bool>,
     opened: watch::Sender<bool>,
@@ -256,7 +256,7 @@ impl Running {
         line.unwrap().expect("standard output goes on")
     }
 
-    /// Reads standard error until a line has these words.
+    /// Reads standard error until a line contains this text.
     pub async fn wait_for(&mut self, words: &str) -> String {
         loop {
             let line = timeout(PATIENCE, self.stderr.next_line()).await;
@@ -299,7 +299,7 @@ impl Ended {
         assert_eq!(self.code, Some(code), "{self:#?}");
     }
 
-    /// Fails unless it was refused with this code and error code, saying these words, with nothing on standard output.
+    /// Fails unless the command exited with this code, error code and text, with an empty standard output.
     #[track_caller]
     pub fn assert_refused(&self, code: i32, error: &str, words: &[&str]) {
         self.assert_code(code);
@@ -318,7 +318,7 @@ fn git(directory: &Path, arguments: &[&str]) {
     assert!(status.unwrap().success(), "{arguments:?}");
 }
 
-/// `ars serve` under way.
+/// A running `ars serve`.
 pub struct Server {
     pub running: Running,
     url: String,
@@ -346,7 +346,7 @@ impl Server {
         self.ask_later(body).await.unwrap()
     }
 
-    /// Posts a request to the ingress in a task of its own.
+    /// Posts a request to the ingress in a separate task.
     pub fn ask_later(&self, body: &Value) -> JoinHandle<(u16, Value)> {
         let request = self.client.post(format!("{}/ingress", self.url)).bearer_auth(TOKEN).json(body);
         tokio::spawn(async move {
@@ -355,7 +355,7 @@ impl Server {
         })
     }
 
-    /// The address below which everything is.
+    /// Returns the server's base address.
     pub fn url(&self) -> &str {
         &self.url
     }
@@ -364,7 +364,7 @@ impl Server {
         self.client.get(format!("{}/healthz", self.url)).send().await.unwrap().json().await.unwrap()
     }
 
-    /// Polls the probe until it shows what is waited for.
+    /// Polls the probe until it meets the condition.
     pub async fn health_when(&self, holds: impl Fn(&Value) -> bool) -> Value {
         let polled = async {
             loop {
@@ -378,7 +378,7 @@ impl Server {
         timeout(PATIENCE, polled).await.expect("the probe shows it")
     }
 
-    /// Asks it to end.
+    /// Sends SIGTERM.
     pub async fn terminate(self) -> Ended {
         self.running.signal(Signal::TERM);
         self.running.ended().await
@@ -390,7 +390,7 @@ pub fn events<'a>(record: &'a Value, kind: &str) -> Vec<&'a Value> {
     record["events"].as_array().unwrap().iter().filter(|event| event["type"] == kind).collect()
 }
 
-/// An address where nothing listens.
+/// An address without a listener.
 pub fn nobody() -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     format!("http://{}", listener.local_addr().unwrap())

@@ -1,4 +1,4 @@
-//! What the command line shows of itself.
+//! Tests of the command line's help and version.
 
 use std::{collections::BTreeSet, path::Path};
 
@@ -6,8 +6,8 @@ use ars_bot_tools::agents;
 
 use crate::support::{Machine, run};
 
-/// What the sources name beside the variables of a user: what git, the model's commands and builds get, what an image
-/// and a drill set, and where a home is.
+/// Names in the sources that are not for users: variables of git, of the model's commands, of builds, images and drills,
+/// and of the home directory.
 const NOT_A_USERS: [&str; 7] =
     ["GIT_", "CARGO_", "RUSTUP_", "JAVA_HOME", "PYENV_ROOT", "ARS_BUILD", "ARS_BUILT"];
 const NOT_A_USERS_EITHER: [&str; 4] = ["ARS_KILL_AT", "HOME", "PATH", "XDG_DATA_HOME"];
@@ -38,11 +38,11 @@ fn sources(folder: &Path, texts: &mut Vec<String>) {
     }
 }
 
-/// The names of variables that stand as a text of their own in the sources of what the binary is made of.
+/// Returns the names of variables that are whole string literals in the binary's sources.
 fn variables_read() -> BTreeSet<String> {
     let bot = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut texts = Vec::new();
-    for part in ["app", "adapters", "cli", "core", "http", "telemetry"] {
+    for part in ["app", "ports", "tools", "adapters", "core", "http", "telemetry"] {
         sources(&bot.join(part).join("src"), &mut texts);
     }
     let quoted = texts.iter().flat_map(|text| text.split('"').filter(|word| is_variable(word)));
@@ -55,7 +55,7 @@ fn variables_read() -> BTreeSet<String> {
 }
 
 #[tokio::test]
-async fn the_help_and_the_readme_name_every_variable_that_the_binary_reads() {
+async fn help_and_readme_name_every_variable() {
     let machine = Machine::new();
     let help = run(&mut machine.ars(&["--help"])).await.stdout;
     let told = help.split("Environment").nth(1).unwrap().split("Exit codes").next().unwrap();
@@ -115,7 +115,7 @@ async fn every_shell_gets_a_completion_script() {
 }
 
 #[tokio::test]
-async fn a_wrong_invocation_exits_2_with_nothing_on_stdout() {
+async fn invalid_invocation_exits_2() {
     let machine = Machine::new();
     for arguments in [
         &["ask"][..],

@@ -1,4 +1,4 @@
-//! From a run's span to what a collector takes.
+//! Converts a run's span to OpenTelemetry's type.
 
 use std::time::{Duration, SystemTime};
 
@@ -13,12 +13,12 @@ use sha2::{Digest as _, Sha256};
 
 use crate::spans::CleanSpan;
 
-/// The attribute that leads to the run's page.
+/// The attribute with the run's id.
 const RUN: &str = "ars.run";
-/// The attribute that leads to the span in the run's stream.
+/// The attribute with the span's id in the run's stream.
 const SPAN: &str = "ars.span";
 
-/// The span as a collector takes it. Its id is derived from the run's: a stream's ids are unique within their run only.
+/// Converts a span. Its id is derived from the run's, because a stream's ids are unique within their run only.
 pub(super) fn span_data(span: CleanSpan, scope: &InstrumentationScope) -> SpanData {
     let trace_id = TraceId::from_hex(&span.trace).unwrap_or(TraceId::INVALID);
     let parent = span.parent.as_deref().map_or(SpanId::INVALID, |parent| span_id(&span.trace, parent));
@@ -52,7 +52,7 @@ fn span_id(trace: &str, id: &str) -> SpanId {
     SpanId::from_bytes(bytes)
 }
 
-/// Whose work the time is: a request to us, one of ours to somebody else, or our own.
+/// Returns the kind: a request to the service, a request of the service, or internal work.
 fn kind(name: &str, has_parent: bool) -> SpanKind {
     if !has_parent {
         SpanKind::Server
@@ -63,13 +63,13 @@ fn kind(name: &str, has_parent: bool) -> SpanKind {
     }
 }
 
-/// A time before the epoch or beyond the clock's range is no time of a run; the span keeps its place at the epoch.
+/// Converts a time; one before the epoch or beyond the clock's range becomes the epoch.
 fn time(ms: i64) -> SystemTime {
     let since = Duration::from_millis(u64::try_from(ms).unwrap_or(0));
     SystemTime::UNIX_EPOCH.checked_add(since).unwrap_or(SystemTime::UNIX_EPOCH)
 }
 
-/// Attributes are flat: what stands in an object is called by the path to it.
+/// Flattens attributes: a value in an object is named by its path.
 fn flatten(path: &str, attrs: Map<String, Value>, flat: &mut Vec<KeyValue>) {
     for (name, value) in attrs {
         let name = if path.is_empty() { name } else { format!("{path}.{name}") };

@@ -1,10 +1,10 @@
-//! Where spans are sent to.
+//! The collector's address.
 
 use reqwest::Url;
 
 use crate::error::BadEndpoint;
 
-/// What OTLP over HTTP adds to a collector's base address for spans.
+/// The path of spans below the base address, as OTLP over HTTP defines it.
 const TRACES_PATH: &str = "v1/traces";
 
 /// A collector's base address, such as `http://127.0.0.1:4318`.
@@ -14,7 +14,7 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// Reads one.
+    /// Parses a base address.
     pub fn parse(text: &str) -> Result<Self, BadEndpoint> {
         let base = Url::parse(text.trim()).map_err(|_| BadEndpoint::NotHttp)?;
         if !matches!(base.scheme(), "http" | "https") || base.host_str().is_none() {
@@ -29,20 +29,20 @@ impl Endpoint {
         Ok(Self { base })
     }
 
-    /// The address that spans are posted to.
+    /// Returns the address of spans.
     pub(crate) fn traces(&self) -> String {
         format!("{}/{TRACES_PATH}", self.base.as_str().trim_end_matches('/'))
     }
 }
 
-/// The secrets in the text of `OTEL_EXPORTER_OTLP_HEADERS` (`name=value,name=value`), as given and percent-decoded, for
-/// the redactor to know.
+/// Returns the secrets in `OTEL_EXPORTER_OTLP_HEADERS` (`name=value,name=value`), as given and percent-decoded, for the
+/// redactor.
 pub(crate) fn header_secrets(headers: &str) -> Vec<String> {
     let values = headers.split(',').filter_map(|pair| pair.split_once('='));
     let values = values.map(|(_, value)| value.trim()).filter(|value| !value.is_empty());
     let both = values.flat_map(|value| {
         let decoded = percent_decoded(value);
-        // A scheme is no secret; what follows it is shown without it, too.
+        // The scheme is not a secret, and the credential after it may appear without the scheme.
         let bare = decoded.split_once(' ').map(|(_, secret)| secret.trim().to_owned());
         [Some(value.to_owned()), bare, Some(decoded)].into_iter().flatten()
     });
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_is_no_collectors_is_refused_without_being_shown() {
+    fn invalid_address_is_rejected_unquoted() {
         for (text, problem) in [
             ("", BadEndpoint::NotHttp),
             ("localhost:4318", BadEndpoint::NotHttp),
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn every_form_of_a_headers_secret_is_known() {
+    fn every_form_of_a_header_secret_is_known() {
         let secrets = header_secrets("authorization=Bearer%20abc-def, x-key = k1 ,flag,empty=");
         assert_eq!(secrets, ["Bearer%20abc-def", "abc-def", "Bearer abc-def", "k1", "k1"]);
     }

@@ -1,4 +1,4 @@
-//! Spans as a collector decodes them, and collectors that do not work.
+//! Tests of spans as a collector decodes them, and of failing collectors.
 
 use std::time::{Duration, Instant};
 
@@ -32,7 +32,7 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 #[tokio::test]
-async fn a_run_arrives_as_one_trace_of_linked_spans() {
+async fn run_is_one_trace_of_linked_spans() {
     let collector = Collector::answering(200).await;
     let (_, sending) = exported(Redactor::default(), &collector.url, |spans| {
         let attrs = json!({ "model": "m", "usage": { "inputTokens": 7, "share": 0.5 }, "fresh": true, "all": [1, "a"], "none": null });
@@ -55,7 +55,7 @@ async fn a_run_arrives_as_one_trace_of_linked_spans() {
     let (root, agent, turn) =
         (named(&spans, "request"), named(&spans, "run.agent"), named(&spans, "model.turn"));
     assert!(root.parent_span_id.is_empty() && !root.span_id.is_empty());
-    // What a `traceparent` to our own hosts calls this span (`trace::within` of the core).
+    // The same id as in a `traceparent` to our own hosts (`trace::within` of the ports).
     assert_eq!(hex(&root.span_id), "9b92afd0c9811adc");
     assert_eq!((&agent.parent_span_id, &turn.parent_span_id), (&root.span_id, &agent.span_id));
     let kinds = [root, agent, turn].map(Span::kind);
@@ -76,7 +76,7 @@ async fn a_run_arrives_as_one_trace_of_linked_spans() {
 }
 
 #[tokio::test]
-async fn what_is_logged_does_not_decide_what_is_sent() {
+async fn unlogged_spans_are_sent() {
     let collector = Collector::answering(200).await;
     let (written, sending) = exported(Redactor::default(), &collector.url, |spans| {
         TestSpan::new("s2", Some("s1"), "tool.bash").end(spans);
@@ -88,18 +88,18 @@ async fn what_is_logged_does_not_decide_what_is_sent() {
 }
 
 #[tokio::test]
-async fn many_spans_arrive_in_few_requests() {
+async fn spans_are_batched() {
     let mut collector = Collector::answering(200).await;
     let (_, sending) = exported(Redactor::default(), &collector.url, |spans| {
         (0..1_000).for_each(|_| TestSpan::new("s1", None, "request").end(spans));
     });
     assert!(sending.finish(PATIENCE).await);
     assert_eq!(collector.spans().len(), 1_000);
-    // The processor sends a batch when 512 spans wait, then the rest of them, and at the end what came after.
+    // The processor sends a batch when 512 spans are queued, then the rest of the queue, and at the end later ones.
     assert!((2..=3).contains(&collector.bodies(1).await.len()));
 }
 
-/// Lets `happen` happen on a runtime of this thread, and renders what was counted.
+/// Runs `happen` on a runtime of this thread, and returns the counted metrics.
 fn counted(happen: impl AsyncFnOnce()) -> String {
     let recorder = PrometheusBuilder::new().build_recorder();
     let handle = recorder.handle();
@@ -117,7 +117,7 @@ fn assert_counted(text: &str, line: &str) {
 }
 
 #[test]
-fn a_batch_that_the_collector_refuses_is_counted_and_not_waited_for() {
+fn rejected_batch_is_counted() {
     let text = counted(async || {
         let mut collector = Collector::answering(400).await;
         let (_, sending) = exported(Redactor::default(), &collector.url, |spans| {
@@ -133,7 +133,7 @@ fn a_batch_that_the_collector_refuses_is_counted_and_not_waited_for() {
 }
 
 #[test]
-fn a_collector_that_hangs_delays_nobody_and_takes_bounded_memory() {
+fn hanging_collector_drops_spans_beyond_the_limit() {
     let text = counted(async || {
         let mut collector = Collector::hanging().await;
         let (_, sending) = exported(Redactor::default(), &collector.url, |spans| {
@@ -149,7 +149,7 @@ fn a_collector_that_hangs_delays_nobody_and_takes_bounded_memory() {
 }
 
 #[test]
-fn a_collector_that_is_not_there_fails_nothing() {
+fn unreachable_collector_is_counted() {
     let text = counted(async || {
         let (_, sending) = exported(Redactor::default(), "http://127.0.0.1:1", |spans| {
             TestSpan::new("s1", None, "request").end(spans);

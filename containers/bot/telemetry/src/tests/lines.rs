@@ -1,4 +1,4 @@
-//! Lines as written.
+//! Tests of log lines.
 
 use ars_events::Redactor;
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use crate::{Level, Options, SpanLog, spans::Spans};
 struct Outer(#[source] std::fmt::Error);
 
 #[test]
-fn an_event_is_one_line_of_its_message_and_fields() {
+fn event_is_one_line() {
     let written = written(Redactor::default(), &options(), |_| {
         tracing::warn!(target: "ars::x", run = "r1", wait_ms = 5, ok = true, share = 0.5, at = ?Some(1), "not\nwritten");
     });
@@ -27,7 +27,7 @@ fn an_event_is_one_line_of_its_message_and_fields() {
 }
 
 #[test]
-fn an_error_is_logged_with_its_sources() {
+fn error_includes_its_sources() {
     let written = written(Redactor::default(), &options(), |_| {
         let error = Outer(std::fmt::Error);
         tracing::error!(error = &error as &dyn std::error::Error, "failed");
@@ -37,14 +37,14 @@ fn an_error_is_logged_with_its_sources() {
 }
 
 #[test]
-fn a_field_cannot_pass_for_what_every_line_has() {
+fn fixed_fields_cannot_be_overwritten() {
     let written = written(Redactor::default(), &options(), |_| tracing::info!(level = "ERROR", "x"));
     let line = &written.lines()[0];
     assert_eq!((&line["level"], &line["level_"]), (&json!("INFO"), &json!("ERROR")));
 }
 
 #[test]
-fn a_line_says_in_which_spans_it_happened() {
+fn line_lists_enclosing_spans() {
     let written = written(Redactor::default(), &options(), |_| {
         let outer = tracing::info_span!("outer", run = "r1", step = tracing::field::Empty);
         outer.record("step", 3);
@@ -55,13 +55,13 @@ fn a_line_says_in_which_spans_it_happened() {
 }
 
 #[test]
-fn a_long_field_is_cut() {
+fn long_field_is_cut() {
     let written = written(Redactor::default(), &options(), |_| tracing::info!(body = "é".repeat(9_000), "x"));
     assert_eq!(written.lines()[0]["body"].as_str().unwrap().chars().count(), 4_000);
 }
 
 #[test]
-fn beside_a_persons_answer_only_what_broke_is_logged() {
+fn error_level_logs_errors_only() {
     let quiet = Options::lines(Level::Errors, None, "1");
     let everything = |spans: &Spans<Written>| {
         tracing::error!("broke");
@@ -95,13 +95,13 @@ fn logged(spans: SpanLog) -> Vec<Value> {
 }
 
 #[test]
-fn of_the_spans_the_roots_are_logged_or_the_slow_ones() {
+fn root_or_slow_spans_are_logged() {
     assert_eq!(logged(SpanLog::Roots), ["s1"]);
     assert_eq!(logged(SpanLog::Slow), ["s2"]);
 }
 
 #[test]
-fn the_line_of_a_span_says_what_the_specification_asks_for() {
+fn span_line_has_every_field() {
     let options = Options { spans: SpanLog::Slow, ..options() };
     let written = written(Redactor::default(), &options, |spans| {
         let attrs = json!({ "model": "m", "usage": { "inputTokens": 7 } }).as_object().cloned().unwrap();

@@ -1,4 +1,4 @@
-//! Metrics as Prometheus reads them.
+//! Tests of metrics in Prometheus's format.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -7,14 +7,14 @@ use metrics::{counter, describe_counter, gauge, histogram};
 
 use crate::scrape::recorder;
 
-/// What `happen` leaves to be fetched.
+/// Returns the rendered metrics after `happen`.
 fn rendered(redactor: Redactor, happen: impl FnOnce()) -> String {
     let (recorder, metrics) = recorder(Arc::new(redactor)).unwrap();
     metrics::with_local_recorder(&recorder, happen);
     metrics.render()
 }
 
-/// The samples of a text in Prometheus's format; fails on a line that is none of it.
+/// Parses Prometheus's text format; fails on an invalid line.
 fn samples(text: &str) -> BTreeMap<String, f64> {
     let mut samples = BTreeMap::new();
     for line in text.lines().filter(|line| !line.is_empty()) {
@@ -34,7 +34,7 @@ fn samples(text: &str) -> BTreeMap<String, f64> {
 }
 
 #[test]
-fn what_was_measured_is_rendered_as_prometheus_reads_it() {
+fn metrics_render_in_prometheus_format() {
     let text = rendered(Redactor::default(), || {
         describe_counter!("ars_things_total", "Things");
         counter!("ars_things_total", "kind" => "a").increment(3);

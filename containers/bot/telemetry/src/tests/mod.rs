@@ -1,4 +1,4 @@
-//! Every way out, watched from outside: lines as written, spans as a collector decodes them, metrics as text.
+//! Tests of every output: log lines, spans as a collector decodes them, metrics as text.
 
 mod collector;
 mod lines;

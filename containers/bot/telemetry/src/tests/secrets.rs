@@ -1,4 +1,4 @@
-//! Canaries: secrets put into everything that can be told, and looked for at every way out.
+//! Canaries: secrets in every input, searched for in every output.
 
 use ars_events::{PLACEHOLDER, Redactor};
 use serde_json::json;
@@ -15,7 +15,7 @@ const SHAPED: [&str; 4] = [
     "Bearer canary0123456789abcdef",
     "password=canary0123456789",
 ];
-/// What must not be found, in any form.
+/// Fragments of the secrets, which no output may contain.
 const TRACES: [&str; 3] = ["canary", "83649127501", "quoted"];
 
 #[derive(Debug, thiserror::Error)]
@@ -48,7 +48,7 @@ fn write_everywhere(spans: &Spans<Written>, secret: &str) {
 }
 
 #[tokio::test]
-async fn no_secret_reaches_a_line_or_a_collector() {
+async fn secrets_reach_no_output() {
     let mut collector = Collector::answering(200).await;
     let secrets = KNOWN.iter().chain(&SHAPED);
     let (written, sending) = exported(redactor(), &collector.url, |spans| {
@@ -70,8 +70,8 @@ async fn no_secret_reaches_a_line_or_a_collector() {
 }
 
 #[test]
-fn the_canaries_are_found_when_nothing_hides_them() {
-    // The test above would pass with a sink that writes nothing, or a search that finds nothing.
+fn canaries_are_found_without_a_redactor() {
+    // Guards the test above against a sink without output and a search without hits.
     let plain = super::support::written(Redactor::default(), &super::support::options(), |spans| {
         write_everywhere(spans, "canary-known-7f3a9c51e2");
     });

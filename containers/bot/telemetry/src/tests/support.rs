@@ -24,13 +24,13 @@ use crate::{
     start::{Level, Options, subscriber},
 };
 
-/// Longest a step of a test may take; only a hang reaches it.
+/// Timeout of a test's step, reached only by a hang.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
-/// A run's id, and its trace's.
+/// A run's id and its trace's id.
 pub(super) const RUN: &str = "0b5e1a52-6f3c-4d89-9c1e-2f6f3a1d7e44";
 pub(super) const TRACE: &str = "0b5e1a526f3c4d899c1e2f6f3a1d7e44";
 
-/// What was written.
+/// A writer that keeps the lines.
 #[derive(Clone, Default)]
 pub(super) struct Written(Arc<Mutex<Vec<u8>>>);
 
@@ -64,7 +64,7 @@ impl MakeWriter<'_> for Written {
     }
 }
 
-/// Options of a server's log, and nothing else.
+/// Options of a server's log only.
 pub(super) fn options() -> Options {
     Options::lines(Level::Everything, None, "1.2.3")
 }
@@ -136,12 +136,12 @@ struct Answering {
 }
 
 impl Collector {
-    /// One that answers with this status.
+    /// Starts one that answers with this status.
     pub(super) async fn answering(status: u16) -> Self {
         Self::start(StatusCode::from_u16(status).unwrap(), false).await
     }
 
-    /// One that takes requests and never answers.
+    /// Starts one that accepts requests and never answers.
     pub(super) async fn hanging() -> Self {
         Self::start(StatusCode::OK, true).await
     }
@@ -156,19 +156,19 @@ impl Collector {
         Self { url, requests }
     }
 
-    /// Waits for so many requests; their bodies.
+    /// Waits for this many requests and returns their bodies.
     pub(super) async fn bodies(&mut self, count: usize) -> Vec<Bytes> {
         let enough = self.requests.wait_for(|requests| requests.len() >= count);
         timeout(PATIENCE, enough).await.expect("requests come").unwrap().clone()
     }
 
-    /// What came so far, by resource.
+    /// Returns the received spans by resource.
     pub(super) fn resources(&self) -> Vec<ResourceSpans> {
         let decode = |body: &Bytes| ExportTraceServiceRequest::decode(body.clone()).unwrap();
         self.requests.borrow().iter().flat_map(|body| decode(body).resource_spans).collect()
     }
 
-    /// The spans of it.
+    /// Returns the received spans.
     pub(super) fn spans(&self) -> Vec<Span> {
         let scopes = self.resources().into_iter().flat_map(|resource| resource.scope_spans);
         scopes.flat_map(|scope| scope.spans).collect()

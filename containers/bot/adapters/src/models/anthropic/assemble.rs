@@ -1,7 +1,7 @@
-//! A message put together from its stream events.
+//! Assembles a message from its stream events.
 //!
-//! Blocks are kept as the JSON they arrived in. Only prose and calls of our tools are taken apart; everything else
-//! (thinking, server tools, kinds of a later API) stays whole and goes back as it came.
+//! Blocks stay in the JSON they arrived in. Only prose and calls of our tools are parsed; everything else (thinking,
+//! server tools, kinds of a later API) is returned to the API unchanged.
 
 use std::collections::BTreeMap;
 
@@ -14,20 +14,20 @@ use super::{
     API,
 };
 
-/// What an event meant for the caller.
+/// The effect of an event.
 #[derive(Debug, PartialEq)]
 pub(super) enum Step {
     /// Nothing to show.
     Quiet,
-    /// What the message has used so far.
+    /// The usage of the message so far.
     Usage(Usage),
     /// A piece of prose.
     Text(String),
-    /// The message is whole.
+    /// The message is complete.
     Done(ModelTurn),
 }
 
-/// A message under construction.
+/// An incomplete message.
 #[derive(Debug, Default)]
 pub(super) struct Assembly {
     started: bool,
@@ -43,7 +43,7 @@ struct Growing {
 }
 
 impl Assembly {
-    /// Takes one event in. Events and fields of a later API are passed over.
+    /// Applies one event. Unknown events and fields are ignored.
     pub(super) fn take(&mut self, mut event: Value) -> Result<Step, ModelError> {
         match event["type"].as_str().unwrap_or_default() {
             "message_start" => {
@@ -77,7 +77,7 @@ impl Assembly {
         Ok(Step::Quiet)
     }
 
-    /// Counts are running totals; a field that is left out keeps its value.
+    /// Updates the usage. Counts are running totals; an absent field keeps its value.
     fn count(&mut self, usage: &Value) {
         for (name, total) in [
             ("input_tokens", &mut self.usage.input_tokens),
@@ -124,7 +124,7 @@ impl Growing {
         Step::Quiet
     }
 
-    /// Every delta but the two above names the fields it lengthens; a kind unknown today most likely does too.
+    /// Appends a delta of any other kind: its text fields extend the block's fields of the same name.
     fn extend(&mut self, delta: Map<String, Value>) {
         for (name, more) in delta {
             extend(&mut self.block, name, more);
@@ -179,7 +179,7 @@ fn stop_reason(word: &str) -> StopReason {
     match word {
         "end_turn" | "stop_sequence" => StopReason::EndTurn,
         "tool_use" => StopReason::ToolUse,
-        // Either limit cuts the answer, and the requester is told so.
+        // Both limits cut the answer, which the requester must learn.
         "max_tokens" | "model_context_window_exceeded" => StopReason::MaxTokens,
         "refusal" => StopReason::Refusal,
         "pause_turn" => StopReason::PauseTurn,

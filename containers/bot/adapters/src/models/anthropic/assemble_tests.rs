@@ -1,4 +1,4 @@
-//! Tests of putting messages together, event by event.
+//! Tests of assembling messages, event by event.
 
 use ars_bot_ports::ModelErrorKind;
 use proptest::prelude::*;
@@ -16,7 +16,7 @@ fn feed(events: Vec<Value>) -> Result<ModelTurn, ModelError> {
     Err(protocol("no end"))
 }
 
-/// A message of one block that starts as `start` and grows by `deltas`.
+/// Returns the part of a message with one block that starts as `start` and grows by `deltas`.
 fn one(start: &Value, deltas: Vec<Value>) -> Part {
     let mut events = vec![
         json!({"type": "message_start", "message": {"usage": {"input_tokens": 1}}}),
@@ -39,7 +39,7 @@ fn tool(pieces: &[&str]) -> Value {
 }
 
 #[test]
-fn arguments_are_parsed_and_broken_ones_kept_as_text() {
+fn broken_arguments_stay_text() {
     assert_eq!(tool(&["", "{\"a\"", ": 1}"]), json!({"a": 1}));
     assert_eq!(tool(&[]), json!({}));
     assert_eq!(tool(&["", ""]), json!({}));
@@ -94,7 +94,7 @@ fn kinds_of_a_later_api_are_kept_whole() {
 }
 
 #[test]
-fn counts_are_running_totals_and_unknown_events_are_passed_over() {
+fn usage_counts_are_running_totals() {
     let turn = feed(vec![
         json!({"type": "message_start", "message": {"usage": {
             "input_tokens": 4, "output_tokens": 1, "cache_read_input_tokens": 2, "cache_creation_input_tokens": 3,
@@ -109,7 +109,7 @@ fn counts_are_running_totals_and_unknown_events_are_passed_over() {
 }
 
 #[test]
-fn what_was_used_is_told_before_the_message_is_whole() {
+fn usage_precedes_the_complete_message() {
     let mut assembly = Assembly::default();
     let counts = json!({"input_tokens": 700, "output_tokens": 1, "cache_read_input_tokens": 9});
     let told = assembly.take(json!({"type": "message_start", "message": {"usage": counts}})).unwrap();
@@ -136,7 +136,7 @@ fn every_stop_reason_has_its_meaning() {
 }
 
 #[test]
-fn a_stream_that_breaks_the_protocol_is_an_error() {
+fn malformed_stream_is_an_error() {
     let start = json!({"type": "message_start", "message": {}});
     let block = |block: Value| json!({"type": "content_block_start", "index": 0, "content_block": block});
     let stop = json!({"type": "message_stop"});
@@ -154,7 +154,7 @@ fn a_stream_that_breaks_the_protocol_is_an_error() {
 }
 
 proptest! {
-    /// However a text is cut into deltas, it comes together as it was.
+    /// Any division of a text into deltas gives the same text.
     #[test]
     fn any_cut_of_arguments_gives_the_same_call(command in "\\PC{0,40}", cuts in proptest::collection::vec(0usize..80, 0..6)) {
         let input = json!({"command": command});

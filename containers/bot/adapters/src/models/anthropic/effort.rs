@@ -1,18 +1,18 @@
-//! Which effort a model takes (bot supplement section 14: clamped on older Opus and Sonnet, omitted on Haiku).
+//! The effort that a model accepts: clamped on older Opus and Sonnet, omitted on Haiku.
 //!
-//! The API refuses a request whose effort the model does not know, and models of before the parameter refuse it
-//! altogether; there, `high` is what they do anyway.
+//! The API rejects an effort that the model does not know. Models older than the parameter reject it altogether; their
+//! behaviour equals `high`.
 
 use ars_types::Effort;
 
 /// A model's major and minor version.
 type Version = (u32, u32);
 
-/// First versions that take effort at all, and that take `xhigh` and `max` too.
+/// The first versions that accept effort at all, and that accept `xhigh` and `max`.
 const OPUS: [Version; 2] = [(4, 5), (4, 7)];
 const SONNET: [Version; 2] = [(4, 6), (5, 0)];
 
-/// The effort to send for `model`.
+/// Returns the effort to send for `model`.
 pub(super) fn accepted(model: &str, wanted: Option<Effort>) -> Option<Effort> {
     let wanted = wanted?;
     let [takes_effort, takes_more] = match () {
@@ -32,7 +32,7 @@ pub(super) fn accepted(model: &str, wanted: Option<Effort>) -> Option<Effort> {
     }
 }
 
-/// Reads `claude-opus-4-7`, `claude-3-5-sonnet-20241022`, `claude-opus-4@20250514`: numbers of up to two digits.
+/// Parses `claude-opus-4-7`, `claude-3-5-sonnet-20241022`, `claude-opus-4@20250514`: numbers of up to two digits.
 fn version(model: &str) -> Option<Version> {
     let words = model.split(|c: char| !c.is_ascii_alphanumeric());
     let mut numbers = words.filter(|word| word.len() <= 2).filter_map(|word| word.parse().ok());

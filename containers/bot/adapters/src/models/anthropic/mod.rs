@@ -1,6 +1,6 @@
-//! The Anthropic Messages API: a thin client that loses nothing of what the API sent.
+//! The Anthropic Messages API: a thin, lossless client.
 //!
-//! Whether a model thinks is left to the API's default for that model; `effort` steers it.
+//! The API's default decides whether a model thinks; `effort` steers it.
 
 mod assemble;
 mod effort;
@@ -24,10 +24,10 @@ use super::{
     transport::{Endpoint, SetupError},
 };
 
-/// The kind of API that opaque parts of a conversation belong to.
+/// The kind of API to which opaque parts of a conversation belong.
 const API: &str = "anthropic";
 const VERSION: HeaderValue = HeaderValue::from_static("2023-06-01");
-/// Where the API is when nothing else is configured.
+/// The default address of the API.
 pub(super) const DEFAULT_BASE_URL: &str = "https://api.anthropic.com";
 
 /// A client of one Messages API.
@@ -41,7 +41,7 @@ pub struct Anthropic {
 }
 
 impl Anthropic {
-    /// A client of the API at `endpoint`, with or without a trailing `/v1`. A gateway may need no key.
+    /// Makes a client of the API at `endpoint`, with or without a trailing `/v1`. A gateway may need no key.
     pub fn new(
         http: Client,
         endpoint: &Endpoint,

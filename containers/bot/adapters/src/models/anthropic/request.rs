@@ -1,7 +1,7 @@
 //! A model call as a body of the Messages API, with its prompt-cache marks.
 //!
-//! Four ephemeral marks, the most the API allows (bot supplement section 14): last tool, system, and the last block
-//! of the last message and of the one before, so that each call finds the prefix the previous one wrote.
+//! Four ephemeral marks, the most that the API allows: the last tool, the system prompt, and the last block of the last
+//! message and of the one before, so that each call finds the prefix that the previous one wrote.
 
 use ars_agent::{Part, Role, ToolContent, ToolSpec};
 use ars_bot_ports::ModelRequest;
@@ -13,14 +13,14 @@ use super::{
     API, effort,
 };
 
-/// Image types the API takes.
+/// The image types that the API accepts.
 const IMAGES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
-/// Blocks that may carry a cache mark. Thinking must not, and of other kinds nothing is known.
+/// Blocks that may have a cache mark. Thinking must not have one; other kinds are unknown.
 const MARKABLE: [&str; 5] = ["text", "image", "document", "tool_use", "tool_result"];
-/// The API wants something said in every result.
+/// The text of an empty result: the API requires one.
 const NO_OUTPUT: &str = "(no output)";
 
-/// The body of one call.
+/// Returns the body of one call.
 pub(super) fn encode(request: &ModelRequest<'_>) -> Value {
     let mut body = json!({"model": request.model, "max_tokens": request.max_tokens, "stream": true});
     if let Some(effort) = effort::accepted(request.model, request.effort) {
@@ -75,7 +75,7 @@ fn block(part: &Part) -> Option<Value> {
     })
 }
 
-/// The API takes only objects as arguments, also those that it sent broken.
+/// Returns arguments as an object, because the API rejects others, even those that it sent broken.
 fn object(input: &Value) -> Value {
     if input.is_object() { input.clone() } else { json!({"invalid_arguments": input}) }
 }
@@ -113,7 +113,7 @@ fn image(media_type: &str, data: &str) -> Value {
     }
 }
 
-/// PDF as it is, text decoded; the API takes no other documents.
+/// Encodes a PDF unchanged and a text decoded; the API accepts no other documents.
 fn document(media_type: &str, data: &str, name: Option<&str>) -> Value {
     let source = if media_type == "application/pdf" {
         Some(json!({"type": "base64", "media_type": media_type, "data": data}))

@@ -1,4 +1,4 @@
-//! Tests of the request body: every kind of part, the cache marks, and what the API would refuse.
+//! Tests of the request body: every kind of part, the cache marks, and forms that the API rejects.
 
 use ars_agent::Turn;
 use ars_types::Effort;
@@ -37,7 +37,7 @@ fn assistant(parts: Vec<Part>) -> Turn {
     Turn { role: Role::Assistant, parts }
 }
 
-/// Where the marks are, as JSON pointers.
+/// Returns the places of the marks as JSON pointers.
 fn marks(body: &Value) -> Vec<String> {
     fn walk(value: &Value, path: &str, found: &mut Vec<String>) {
         match value {
@@ -62,7 +62,7 @@ fn marks(body: &Value) -> Vec<String> {
 }
 
 #[test]
-fn four_marks_are_set_where_the_next_call_finds_them() {
+fn cache_marks_cover_the_next_prefix() {
     let turns = [
         Turn::text(Role::User, "a"),
         assistant(vec![Part::text("b"), call("c1", json!({}))]),
@@ -93,7 +93,7 @@ fn thinking_is_never_marked() {
 }
 
 #[test]
-fn opaque_blocks_go_back_to_the_api_that_made_them_only() {
+fn opaque_blocks_return_to_their_api_only() {
     let block = json!({"type": "server_tool_use", "z": 1, "a": {"y": 2, "b": 3}});
     let parts = ["anthropic", "other"].map(|api| Part::Opaque { api: api.into(), block: block.clone() });
     let turns = [Turn::text(Role::User, "a"), assistant(parts.to_vec())];
@@ -168,7 +168,7 @@ fn files_are_encoded_also_inside_results() {
 }
 
 #[test]
-fn extra_fields_of_prose_and_calls_go_back_with_them() {
+fn extra_fields_are_returned() {
     let citations = json!([{"type": "page_location", "cited_text": "x"}]);
     let extra = Map::from_iter([("citations".to_owned(), citations.clone())]);
     let caller = Map::from_iter([("caller".to_owned(), json!({"type": "direct"}))]);

@@ -1,4 +1,4 @@
-//! The answer on the wire: server-sent events, read until the message is whole.
+//! The response: server-sent events, read until the message is complete.
 
 use std::time::Duration;
 
@@ -14,12 +14,11 @@ use super::{
     assemble::{Assembly, Step},
 };
 
-/// Most bytes of one answer: far above 128,000 tokens of output, and a bound on what a broken server can make us
-/// hold.
+/// Most bytes of one response: far above 128,000 tokens of output. Limits the memory that a broken server can use.
 const ANSWER_BYTES: usize = 64 * 1024 * 1024;
-/// Longest wait for the end of a body whose message is whole. Reading it lets the connection serve the next call.
+/// Timeout for the end of a body after the complete message. Reading the end allows the connection to be reused.
 const TAIL_WAIT: Duration = Duration::from_millis(50);
-/// Most bytes of an error answer that are read.
+/// Most bytes of an error response that are read.
 const ERROR_BYTES: usize = 64 * 1024;
 
 enum ReadError {
@@ -27,7 +26,7 @@ enum ReadError {
     TooLong,
 }
 
-/// Reads the stream to its `message_stop`. Anything before it is a failed call, however much has arrived.
+/// Reads the stream up to `message_stop`. An earlier end is a failed call, however much has arrived.
 pub(super) async fn read(
     response: Response,
     host: &str,
@@ -57,7 +56,7 @@ pub(super) async fn read(
     Err(protocol("the stream ended before the message did"))
 }
 
-/// The body of an error answer, as far as it is readable.
+/// Returns the readable part of an error response's body.
 pub(super) async fn error_text(response: Response) -> String {
     let mut text = Vec::new();
     let mut bytes = response.bytes_stream();

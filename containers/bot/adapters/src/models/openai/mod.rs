@@ -1,7 +1,7 @@
 //! `OpenAI`-compatible servers (`OpenAI`, Ollama, vLLM, llama.cpp) through genai's Chat Completions adapter.
 //!
-//! No effort and no cache control are sent, PDFs become a note, and images of tool results move to the next user
-//! message (bot supplement section 14). Reasoning is not kept: servers disagree on how to take it back.
+//! Effort and cache control are not sent, PDFs become a note, and images of tool results move to the next user message.
+//! Reasoning is discarded, because servers disagree on how to accept it back.
 
 mod request;
 
@@ -29,7 +29,7 @@ use super::{
     transport::{Endpoint, SetupError},
 };
 
-/// Where the API is when nothing else is configured.
+/// The default address of the API.
 pub(super) const DEFAULT_BASE_URL: &str = "https://api.openai.com/v1";
 
 /// A client of one compatible server.
@@ -42,7 +42,7 @@ pub struct OpenAi {
 }
 
 impl OpenAi {
-    /// A client of the server at `endpoint`. Without a path, `/v1` is meant; local servers need no key.
+    /// Makes a client of the server at `endpoint`. The default path is `/v1`; local servers need no key.
     pub fn new(
         http: reqwest::Client,
         endpoint: &Endpoint,
@@ -58,7 +58,7 @@ impl OpenAi {
         Ok(Self { genai, url, host: endpoint.host(), key, retry })
     }
 
-    /// The target is given whole, so that genai reads no environment and needs no key.
+    /// Returns the complete target, so that genai does not read the environment for a key.
     fn target(&self, model: &str) -> ServiceTarget {
         let mut headers = HashMap::new();
         if let Some(key) = &self.key {
@@ -87,7 +87,7 @@ impl OpenAi {
                 _ => {}
             }
         }
-        // genai ends a truncated stream without a word.
+        // genai ends a truncated stream without an error.
         Err(failure::protocol("the stream ended before the answer did"))
     }
 
@@ -97,7 +97,7 @@ impl OpenAi {
                 failure::refused(status, &headers, &body)
             }
             genai::Error::ChatResponse { body, .. } => failure::reported(&body),
-            // In a stream genai boxes the cause, and with it the status.
+            // In a stream genai boxes the cause with its status.
             genai::Error::WebStream { error, .. } => match error.downcast::<genai::Error>() {
                 Ok(inner) => return self.failed(*inner),
                 Err(error) => match error.downcast_ref::<reqwest::Error>() {
@@ -145,7 +145,7 @@ fn finish(end: StreamEnd) -> Result<ModelTurn, ModelError> {
         Some(genai::chat::StopReason::ToolCall(_)) if !calls => {
             return Err(failure::protocol("the answer announces tool calls and holds none"));
         }
-        // Some servers report `stop` beside tool calls.
+        // Some servers report `stop` together with tool calls.
         Some(genai::chat::StopReason::Completed(_) | genai::chat::StopReason::ToolCall(_)) if calls => {
             StopReason::ToolUse
         }
@@ -158,7 +158,7 @@ fn finish(end: StreamEnd) -> Result<ModelTurn, ModelError> {
     Ok(ModelTurn { parts, stop, usage })
 }
 
-/// genai fills gaps in a server's call numbering with copies; a call is taken once.
+/// Adds a call once: genai fills gaps in a server's call numbers with copies.
 fn push_call(parts: &mut Vec<Part>, call: ToolCall) {
     let known =
         parts.iter().any(|part| matches!(part, Part::ToolCall { call_id, .. } if *call_id == call.call_id));
@@ -179,7 +179,7 @@ fn usage(usage: &genai::chat::Usage) -> Usage {
     let cache_read_tokens = count(details.and_then(|details| details.cached_tokens));
     let cache_write_tokens = count(details.and_then(|details| details.cache_creation_tokens));
     Usage {
-        // The API counts cached tokens in; the service counts fresh ones.
+        // The API's count includes cached tokens; the service counts only fresh ones.
         input_tokens: count(usage.prompt_tokens).saturating_sub(cache_read_tokens + cache_write_tokens),
         output_tokens: count(usage.completion_tokens),
         cache_read_tokens,

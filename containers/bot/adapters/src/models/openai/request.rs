@@ -10,16 +10,16 @@ use serde_json::json;
 
 use super::super::conversation::{Message, messages, omitted};
 
-/// Models that refuse tools on Chat Completions unless told not to reason (`reasoning_effort: none`).
+/// Models that reject tools on Chat Completions unless reasoning is off (`reasoning_effort: none`).
 const NO_TOOLS_WHILE_REASONING: [&str; 2] = ["gpt-5.6", "gpt-6"];
 
-/// What genai is asked.
+/// A call in genai's types.
 pub(super) struct Call {
     pub(super) chat: ChatRequest,
     pub(super) options: ChatOptions,
 }
 
-/// The call.
+/// Encodes a request.
 pub(super) fn encode(request: &ModelRequest<'_>) -> Call {
     let mut chat = ChatRequest::new(Vec::new());
     if !request.system.trim().is_empty() {
@@ -33,8 +33,8 @@ pub(super) fn encode(request: &ModelRequest<'_>) -> Call {
     }
     let has_tools = !request.tools.is_empty();
     let newest = NO_TOOLS_WHILE_REASONING.iter().any(|family| request.model.starts_with(family));
-    // Left to itself, genai reads an effort out of names such as `qwen-max`; a budget is an effort that it neither
-    // sends nor looks for. The name is set once more because genai cuts at `::`.
+    // By default genai parses an effort from names such as `qwen-max`; a budget disables that and is not sent. The name
+    // is set again, because genai cuts it at `::`.
     let effort = if has_tools && newest { ReasoningEffort::Zero } else { ReasoningEffort::Budget(0) };
     let mut options = ChatOptions::default()
         .with_max_tokens(request.max_tokens)
@@ -73,7 +73,7 @@ fn assistant(message: &Message<'_>) -> Option<ChatMessage> {
     (!parts.is_empty()).then(|| ChatMessage::assistant(MessageContent::from_parts(parts)))
 }
 
-/// The results of tools, each its own message, and then what else was said, led by the images of the results.
+/// Encodes a user's message: each result of a tool as its own message, then images of the results, then the text.
 fn user(message: &Message<'_>) -> Vec<ChatMessage> {
     let mut said = Vec::new();
     let mut spoken = Vec::new();
@@ -98,7 +98,7 @@ fn user(message: &Message<'_>) -> Vec<ChatMessage> {
     said
 }
 
-/// A result as text, and its images for the user's message.
+/// Returns a result as text, and its images for the user's message.
 fn result(call_id: &str, ok: bool, content: &[ToolContent]) -> (String, Vec<ContentPart>) {
     let mut lines: Vec<String> = Vec::new();
     let mut images = Vec::new();

@@ -1,8 +1,8 @@
-//! The rehearsal model: no model at all, but a script that says and does the same things every time, so that a
-//! newcomer without a key sees real tools act. It is labelled as a rehearsal wherever its words appear.
+//! The rehearsal model: a script with the same words and actions every time, so that a newcomer without a key sees real
+//! tools act. Its words are labelled as a rehearsal everywhere.
 //!
 //! # The script
-//! A TOML file (or the same shape as JSON, in a file whose name ends in `.json`):
+//! A TOML file (or the same shape as JSON, in a file with the extension `.json`):
 //! ```toml
 //! [[turn]]                                   # one answer of the model
 //! text = "I look at the tests first."        # optional prose
@@ -11,7 +11,7 @@
 //! input = { command = "cargo test" }
 //!
 //! [[turn]]
-//! when_last_result_contains = "FAILED"       # optional conditions; all that are given must hold
+//! when_last_result_contains = "FAILED"       # optional conditions; all of them must hold
 //! text = "One fails; I fix it."
 //!
 //! [[turn]]
@@ -19,12 +19,12 @@
 //! when_request_contains = "test"
 //! text = "All tests pass."
 //! ```
-//! Each answer is the first turn, after the one used last, whose conditions hold: a turn whose condition does not
-//! hold is passed over for good. *Last result* is the text of the tool results just before the answer (empty when
-//! there are none), *request* the requester's latest words; a new request starts the script from the top.
+//! Each answer is the next turn with conditions that hold. Turns in between are skipped permanently. *Last result* is the
+//! text of the tool results just before the answer (empty without any), *request* the requester's latest text; a new
+//! request starts the script from the top.
 //!
-//! The place in the script is found by replaying the conversation, so the model has no state of its own, and a run
-//! that is resumed elsewhere goes on where it was. After the last turn it answers that the script has ended.
+//! The position in the script is computed from the conversation, so the model has no state, and a resumed run continues
+//! at its position. After the last turn it answers that the script has ended.
 
 mod script;
 
@@ -39,11 +39,11 @@ use tokio_util::sync::CancellationToken;
 pub use self::script::ScriptError;
 use self::script::{Script, Step};
 
-/// The label, and the opening of everything the script says.
+/// The label, and the prefix of all of the script's prose.
 const LABEL: &str = "rehearsal";
 const MARKER: &str = "[rehearsal] ";
 const ENDED: &str = "The script has ended.";
-/// Said when a run is being wrapped up and the script still wants to act.
+/// The answer when a run is wrapped up before the script's end.
 const CUT_SHORT: &str = "The run is ending before the script has.";
 
 /// A scripted model.
@@ -53,12 +53,12 @@ pub struct Rehearsal {
 }
 
 impl Rehearsal {
-    /// Reads the script of a file.
+    /// Reads the script from a file.
     pub fn load(path: &Path) -> Result<Self, ScriptError> {
         Ok(Self { script: Script::load(path)? })
     }
 
-    /// Reads a script that is TOML.
+    /// Parses a script in TOML.
     pub fn parse(text: &str) -> Result<Self, ScriptError> {
         Ok(Self { script: Script::from_toml(text)? })
     }
@@ -75,7 +75,7 @@ impl Rehearsal {
             parts.push(Part::text(format!("{MARKER}{text}")));
         }
         let calls = step.filter(|_| may_call_tools).map(|step| step.call.as_slice()).unwrap_or_default();
-        // Ids need only differ within the conversation, and every answer makes it longer.
+        // Ids must differ within the conversation only, and every answer makes it longer.
         let calls = calls.iter().enumerate().map(|(index, call)| Part::ToolCall {
             call_id: format!("{LABEL}_{}_{index}", turns.len()),
             name: call.tool.clone(),
@@ -86,7 +86,7 @@ impl Rehearsal {
         parts
     }
 
-    /// The step due, found by replaying what was answered since the requester last spoke.
+    /// Returns the next step, found by replaying the answers since the requester's last text.
     fn next(&self, turns: &[Turn]) -> Option<&Step> {
         let start = turns.iter().rposition(is_request).unwrap_or(0);
         let request = turns.get(start).map(words).unwrap_or_default();
@@ -134,7 +134,7 @@ impl ModelClient for Rehearsal {
     }
 }
 
-/// The requester's own words, as opposed to results of tools and hints added to them.
+/// Returns whether a turn is the requester's text, not results of tools or hints added to them.
 fn is_request(turn: &Turn) -> bool {
     turn.role == Role::User && !turn.parts.iter().any(|part| matches!(part, Part::ToolResult { .. }))
 }

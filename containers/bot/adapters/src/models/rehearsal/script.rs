@@ -1,4 +1,4 @@
-//! A rehearsal's script as read from its file. The format is described in the parent module.
+//! A rehearsal's script as parsed from its file. The parent module describes the format.
 
 use std::{fs::File, io::Read as _, path::Path};
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 /// Largest script: a hand-written file is a few kilobytes.
 const SCRIPT_BYTES: u64 = 1024 * 1024;
 
-/// A whole script.
+/// A script.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Script {
@@ -96,7 +96,7 @@ impl Script {
 }
 
 impl Step {
-    /// Whether its conditions hold.
+    /// Returns whether its conditions hold.
     pub(super) fn applies(&self, request: &str, last_result: &str) -> bool {
         let holds =
             |wanted: &Option<String>, text: &str| wanted.as_ref().is_none_or(|words| text.contains(words));

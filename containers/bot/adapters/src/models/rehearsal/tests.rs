@@ -1,4 +1,4 @@
-//! Tests of the rehearsal: replaying, conditions, the end, and files that are no scripts.
+//! Tests of the rehearsal: replay, conditions, the end, and invalid scripts.
 
 use std::sync::Mutex;
 
@@ -35,7 +35,7 @@ fn rehearsal() -> Rehearsal {
     Rehearsal { script: Script::from_toml(SCRIPT).unwrap() }
 }
 
-/// Lets the rehearsal run with tools that say `outputs`, and tells what it said and called.
+/// Runs the rehearsal with tools that return `outputs`, and returns its texts and calls.
 fn play(rehearsal: &Rehearsal, turns: &mut Vec<Turn>, outputs: &[&str]) -> Vec<String> {
     let mut outputs = outputs.iter();
     let mut log = Vec::new();
@@ -75,7 +75,7 @@ fn the_script_reacts_to_what_the_tools_say() {
 }
 
 #[test]
-fn a_new_request_starts_the_script_over_and_ids_stay_unique() {
+fn new_request_restarts_the_script() {
     let mut turns = vec![Turn::text(Role::User, "fix it")];
     play(&rehearsal(), &mut turns, &["ok"]);
     turns.push(Turn::text(Role::User, "again"));
@@ -104,7 +104,7 @@ fn a_closing_call_calls_no_tools() {
 }
 
 #[test]
-fn json_is_read_like_toml_and_what_is_neither_is_refused() {
+fn json_is_parsed_like_toml() {
     let json = json!({"turn": [{"call": [{"tool": "list_files"}]}]}).to_string();
     assert_eq!(Script::from_json(&json).unwrap().turn[0].call[0].input, json!({}));
     assert!(matches!(Script::from_toml("turn = 1"), Err(ScriptError::Malformed(_))));

@@ -1,4 +1,4 @@
-//! Configuration documents (state-worker supplement section 14).
+//! Configuration documents.
 
 use ars_bot_ports::{Document, Documents, Replacement, StoreError};
 use ars_wire::{
@@ -19,7 +19,7 @@ impl<T: Transport> Documents for Client<T> {
         Ok(Document { document, version })
     }
 
-    /// Its conflict says something else than those of all other routes.
+    /// Replaces a document. The route's conflict has another shape than those of all other routes.
     async fn replace(&self, key: &str, document: &Value, expected: u64) -> Result<Replacement, StoreError> {
         let request = PutRequest { key, document, expected_version: expected };
         let Answer { status, text } = self.send(Route::Config(ConfigVerb::Put), &request).await?;

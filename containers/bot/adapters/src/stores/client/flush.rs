@@ -1,7 +1,7 @@
-//! One request for the news of many runs (docs/decisions/0007), or what an older state Worker takes in its place: an
-//! append and a heartbeat for each run.
+//! One request with the changes of many runs (docs/decisions/0007). An older state Worker gets an append and a heartbeat
+//! for each run instead.
 //!
-//! Whether the route is there is found out once in the life of a process. Not here: when to flush, and how much.
+//! Whether the Worker has the route is detected once per process. Not here: when to flush, and how much.
 
 use std::sync::atomic::Ordering;
 
@@ -15,11 +15,11 @@ use futures::{StreamExt as _, TryStreamExt as _, stream};
 
 use super::{Client, Transport, ledger::owned, malformed};
 
-/// Runs that are flushed at once where each takes requests of its own.
+/// Runs that are flushed concurrently when each needs requests of its own route.
 const RUNS_AT_ONCE: usize = 8;
 
 impl<T: Transport> Client<T> {
-    /// What each run is told, in the order given.
+    /// Flushes runs and returns the ledger's answer for each, in the given order.
     pub(super) async fn flush_runs(
         &self,
         generation: &Generation,
@@ -58,7 +58,7 @@ impl<T: Transport> Client<T> {
         runs.iter().zip(answered).map(|(news, flushed)| told(news, flushed)).collect()
     }
 
-    /// The same by the routes that every state Worker has, which cannot tell of follow-ups.
+    /// Flushes one run by the routes that every state Worker has, which do not deliver follow-ups.
     async fn flush_one(
         &self,
         generation: &Generation,
@@ -78,7 +78,7 @@ impl<T: Transport> Client<T> {
     }
 }
 
-/// What the answer says of a run, which must be the one that was asked about.
+/// Converts the answer for one run, which must be the requested one.
 fn told(news: &News, flushed: RunFlushed) -> Result<Owned<Told>, StoreError> {
     let RunFlushed { run_id, ok, outcome } = flushed;
     if run_id != news.run {

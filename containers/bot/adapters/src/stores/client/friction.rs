@@ -1,4 +1,4 @@
-//! Friction ledgers (state-worker supplement section 3).
+//! Friction ledgers.
 
 use ars_bot_ports::{FrictionRecords, StoreError};
 use ars_types::{StoreKey, UnixMillis};

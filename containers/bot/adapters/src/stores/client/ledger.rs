@@ -1,8 +1,7 @@
-//! The ledger of live runs (state-worker supplement sections 9 and 11).
+//! The ledger of live runs.
 //!
-//! A finish clears the run's transcript: both belong together in every caller's eyes, and are two objects only on the edge.
-//! Not here: making oneself the owner of a transcript that was taken over, which may have to be tried for a while
-//! (`ars_bot_core::resume`).
+//! A finish also clears the run's transcript: for callers they are one store, on the edge two objects. Not here: becoming
+//! the owner of a reclaimed run's transcript (`ars_bot_core::resume`).
 
 use ars_bot_ports::{Claim, Ledger, News, Owned, Stop, StoreError, Stored, Told, Transcripts as _};
 use ars_runs::RunRecord;
@@ -65,7 +64,7 @@ impl<T: Transport> Ledger for Client<T> {
         if matches!(finished, Owned::Done(_))
             && let Err(error) = self.clear(&owner.run_id).await
         {
-            // The record has everything; what stays behind is only space.
+            // The record is complete; the transcript only occupies space.
             tracing::warn!(run = %owner.run_id, error = %error, "transcript not cleared");
         }
         Ok(finished)
@@ -138,7 +137,7 @@ impl<T: Transport> Client<T> {
     }
 }
 
-/// A write's outcome, or why the fence did not let it pass.
+/// Converts a conflict of an owner's write.
 pub(super) fn owned<A>(outcome: Result<A, Conflict>) -> Result<Owned<A>, StoreError> {
     match outcome {
         Ok(done) => Ok(Owned::Done(done)),
@@ -148,7 +147,7 @@ pub(super) fn owned<A>(outcome: Result<A, Conflict>) -> Result<Owned<A>, StoreEr
     }
 }
 
-/// The outcome of a write that has nothing to tell.
+/// Drops the empty answer of a write.
 pub(super) fn done(outcome: Owned<Nothing>) -> Owned {
     outcome.map(|Nothing {}| ())
 }

@@ -1,4 +1,4 @@
-//! Memory (state-worker supplement sections 2 and 12).
+//! Memory scopes.
 
 use ars_bot_ports::{Memory, StoreError, Written};
 use ars_types::StoreKey;
@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::{Client, Transport};
 
-/// Characters of a query that are sent; the store takes 4000 (section 12).
+/// Most characters of a query; the store accepts 4000.
 const MAX_QUERY_CHARS: usize = 3900;
 
 #[async_trait]
@@ -52,7 +52,7 @@ impl<T: Transport> Memory for Client<T> {
     }
 
     async fn forget(&self, scope: &StoreKey, id: &str) -> Result<bool, StoreError> {
-        // An id has the grammar of a key, so anything else names no record and never leaves the process.
+        // An id has the grammar of a key, so any other text cannot name a record.
         if StoreKey::parse(id).is_err() {
             return Ok(false);
         }
@@ -67,7 +67,7 @@ fn cut(query: &str) -> String {
     query.chars().take(MAX_QUERY_CHARS).collect()
 }
 
-/// The records that are sound and of this scope: one that is not costs no other.
+/// Returns the valid records of this scope; an invalid one is skipped.
 fn sound(scope: &StoreKey, answer: RecordsResponse<Value>) -> Vec<MemoryRecord> {
     let given = answer.records.len();
     let records = answer.records.into_iter().filter_map(|record| serde_json::from_value(record).ok());

@@ -1,8 +1,7 @@
 //! Every port of the stores, over one transport of JSON texts.
 //!
-//! Answers are read as if a stranger had written them: what is malformed is an error, not a guess. A conflict is a
-//! result. Ids and keys are types that cannot be wrong, so a bad one never leaves the process. Not here: retries
-//! (`ars_bot_core::retry`) and the byte budget of records (`ars_runs::budget`).
+//! Answers are not trusted: a malformed one is an error. A conflict is a result. Ids and keys are validated types, so an
+//! invalid one never leaves the process. Not here: the byte budget of records (`ars_runs::budget`).
 
 mod config;
 mod flush;
@@ -38,48 +37,48 @@ use super::{
     transport::{Answer, Transport},
 };
 
-/// The retention this bot is configured with; the store takes it over if it was decided after the one it has.
+/// The configured retention. The store adopts it if it is newer than the store's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Proposal {
-    /// What to keep.
+    /// The retention policy.
     pub policy: Policy,
     /// When the configuration was read.
     pub updated_at: UnixMillis,
 }
 
-/// Every store's port, over an transport.
+/// Implements every store's port over a transport.
 pub struct Client<T> {
     transport: T,
     store_key: StoreKey,
     proposal: Option<Proposal>,
     memory_cap: Option<u32>,
-    /// A route was not there.
+    /// The store lacked a route.
     is_degraded: AtomicBool,
-    /// The route of the flush was not.
+    /// The store lacked the flush route.
     lacks_flush: AtomicBool,
 }
 
 impl<T: Transport> Client<T> {
-    /// A client over an transport.
+    /// Makes a client over a transport.
     pub fn over(transport: T, proposal: Option<Proposal>) -> Result<Self, StoreError> {
         let store_key = StoreKey::parse(DEFAULT_STORE).map_err(|error| permanent(error.to_string()))?;
         let (is_degraded, lacks_flush) = (AtomicBool::new(false), AtomicBool::new(false));
         Ok(Self { transport, store_key, proposal, memory_cap: None, is_degraded, lacks_flush })
     }
 
-    /// Sends this cap on a scope's records with every write to memory, 1 to 10000.
+    /// Sends this limit of a scope's records with every write to memory, 1 to 10000.
     #[must_use]
     pub fn with_memory_cap(mut self, records: u32) -> Self {
         self.memory_cap = Some(records);
         self
     }
 
-    /// Whether the store turned out to be older than this bot: it lacks a route that was asked for.
+    /// Returns whether the store is older than this bot: it lacks a route that was requested.
     pub fn is_degraded(&self) -> bool {
         self.is_degraded.load(Ordering::Relaxed)
     }
 
-    /// Asks for what may not conflict.
+    /// Sends a request that cannot conflict.
     async fn ask<A: DeserializeOwned>(
         &self,
         route: Route,
@@ -92,7 +91,7 @@ impl<T: Transport> Client<T> {
         serde_json::from_value(parse(&text)?).map_err(malformed)
     }
 
-    /// Asks for something to be done, whose answer says `ok: true`, or how things are against it.
+    /// Sends a command, which is answered with `ok: true` or a conflict.
     async fn order<A: DeserializeOwned>(
         &self,
         route: Route,
@@ -109,7 +108,7 @@ impl<T: Transport> Client<T> {
         }
     }
 
-    /// The same of what nothing can be against.
+    /// Sends a command that cannot conflict.
     async fn command<A: DeserializeOwned>(
         &self,
         route: Route,
@@ -122,7 +121,7 @@ impl<T: Transport> Client<T> {
         Keyed { store_key: &self.store_key, body }
     }
 
-    /// A record with the retention it is to be kept by.
+    /// Returns a record with the retention to apply.
     fn put_request<'a>(&self, record: &'a RunRecord) -> PutRequest<&'a RunRecord> {
         PutRequest {
             record,
@@ -131,7 +130,7 @@ impl<T: Transport> Client<T> {
         }
     }
 
-    /// The answer of a 200 or 409; any other is a failure in its class.
+    /// Returns the answer with status 200 or 409. Any other status is an error of its class.
     async fn send(&self, route: Route, request: &impl Serialize) -> Result<Answer, StoreError> {
         let body = serde_json::to_string(request).map_err(|error| permanent(format!("request: {error}")))?;
         if body.len() > route.fence() {
@@ -152,7 +151,7 @@ impl<T: Transport> Client<T> {
     }
 }
 
-/// A conflict is an answer like another.
+/// Returns the outcome for the metrics. A conflict is a normal answer.
 fn outcome(answer: &Result<Answer, StoreError>) -> Outcome {
     match answer {
         Ok(Answer { status: 200 | 409, .. }) => Outcome::Ok,
@@ -161,12 +160,12 @@ fn outcome(answer: &Result<Answer, StoreError>) -> Outcome {
     }
 }
 
-/// Half a surrogate pair that another writer left behind does no harm.
+/// Parses an answer. Half a surrogate pair, which another writer may have stored, is accepted.
 fn parse(text: &str) -> Result<Value, StoreError> {
     json::parse(text).map_err(malformed)
 }
 
-/// A conflict where the route has none of this kind.
+/// Returns the error of a conflict on a route without conflicts.
 fn unexpected(conflict: &Conflict) -> StoreError {
     malformed(format_args!("a conflict out of place: {conflict:?}"))
 }

@@ -1,4 +1,4 @@
-//! Run history (state-worker supplement sections 5 and 11).
+//! Run history.
 
 use ars_bot_ports::{RunStore, StoreError, Stored};
 use ars_runs::{RunRecord, diagnosis};
@@ -61,7 +61,7 @@ impl<T: Transport> RunStore for Client<T> {
     }
 }
 
-/// Checks an item by the rules of a record, and makes its diagnosis what readers expect.
+/// Validates an item as a record and normalises its diagnosis.
 fn read_item(item: &mut Value) -> Result<(), StoreError> {
     let mut record = item.clone();
     let Value::Object(fields) = &mut record else { return Err(malformed("an item that is no object")) };
@@ -73,7 +73,7 @@ fn read_item(item: &mut Value) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Events always have a type and carry their seq (section 5.5).
+/// Checks that every event has a type and a seq.
 pub(super) fn check_events(events: &[Value]) -> Result<(), StoreError> {
     let is_whole = |event: &Value| event["type"].is_string() && event["seq"].is_number();
     if events.iter().all(is_whole) { Ok(()) } else { Err(malformed("an event without a type or seq")) }

@@ -1,4 +1,4 @@
-//! Firings of schedules (state-worker supplement section 4).
+//! Firings of schedules.
 
 use ars_bot_ports::{Schedules, StoreError};
 use ars_wire::{

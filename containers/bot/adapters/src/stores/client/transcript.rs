@@ -1,4 +1,4 @@
-//! Transcripts of live runs (state-worker supplement section 10.1).
+//! Transcripts of live runs.
 
 use ars_bot_ports::{Owned, StoreError, Transcripts};
 use ars_types::RunId;

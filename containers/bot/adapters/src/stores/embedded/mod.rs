@@ -1,8 +1,8 @@
 //! The stores in this process: the Durable Objects' code on SQLite files below the data directory.
 //!
-//! One thread owns the connections and serves one request after the other, as each Durable Object does; it also does
-//! the sweep that an alarm does there. Every answer is given after its commit. Not here: SQL (`ars-runs` and its
-//! neighbours) and the connections' settings (`ars-sql-native`).
+//! One thread owns the connections and serves requests one at a time, as each Durable Object does; it also runs the sweep
+//! that is an alarm there. It answers after the commit. Not here: SQL (`ars-runs` and its siblings) and the settings of
+//! connections (`ars-sql-native`).
 
 mod scopes;
 mod stores;
@@ -32,9 +32,9 @@ use thread::{Job, serve};
 pub type EmbeddedStores = Client<Embedded>;
 
 impl EmbeddedStores {
-    /// Opens or makes the stores in a data directory, which only this user may enter if it is made here.
+    /// Opens or creates the stores in a data directory. A new directory is private to this user.
     ///
-    /// Blocks while the file is opened and brought up to date.
+    /// Blocks while the file is opened and migrated.
     pub fn open(
         data_dir: &Path,
         clock: Arc<dyn Clock>,
@@ -44,7 +44,7 @@ impl EmbeddedStores {
     }
 }
 
-/// Hands requests to the stores' thread.
+/// Sends requests to the stores' thread.
 pub struct Embedded {
     /// `None` once the stores are closing.
     jobs: Option<mpsc::Sender<Job>>,
@@ -52,7 +52,7 @@ pub struct Embedded {
 }
 
 impl Embedded {
-    /// Opens or makes the stores; see [`EmbeddedStores::open`].
+    /// Opens or creates the stores, see [`EmbeddedStores::open`].
     pub fn open(data_dir: &Path, clock: Arc<dyn Clock>) -> Result<Self, StoreError> {
         make_private(data_dir).map_err(|error| permanent(format!("data directory: {error}")))?;
         let stores = Stores::open(data_dir)?;
@@ -75,7 +75,7 @@ impl Transport for Embedded {
 }
 
 impl Drop for Embedded {
-    /// Finishes what is queued and closes the files.
+    /// Finishes the queued requests and closes the files.
     fn drop(&mut self) {
         self.jobs = None;
         if let Some(Err(_)) = self.thread.take().map(JoinHandle::join) {

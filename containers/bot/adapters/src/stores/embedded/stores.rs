@@ -1,7 +1,7 @@
-//! Every store of the state Worker on files of this data directory, asked and answering as the Worker does.
+//! Every store of the state Worker on files of the data directory, with the same requests and answers.
 //!
-//! One file holds runs, transcripts, friction ledgers, schedules and configuration documents, each on a connection of
-//! its own; none of them mixes what belongs to different keys. Memory has a file for each scope (`scopes`).
+//! One file has runs, transcripts, friction ledgers, schedules and configuration documents, each on its own connection;
+//! every row belongs to one key. Memory has a file for each scope (`scopes`).
 
 use std::path::Path;
 
@@ -25,10 +25,10 @@ use super::{
 
 /// The file of all stores but memory.
 const FILE: &str = "store.sqlite3";
-/// What the state Worker says of a fault of its own.
+/// The state Worker's answer to an internal fault.
 const INTERNAL_BODY: &str = r#"{"error":"internal"}"#;
 
-/// The stores, opened.
+/// The open stores.
 pub(super) struct Stores {
     runs: RunStore<NativeSql>,
     transcripts: TranscriptStore<NativeSql>,
@@ -74,7 +74,7 @@ impl Stores {
         }
     }
 
-    /// Sweeps; true when there may be more to sweep at once.
+    /// Sweeps; returns `true` when more rows may be left.
     pub(super) fn sweep(&self, now: UnixMillis) -> bool {
         match self.runs.sweep(now) {
             Ok(removed) => {

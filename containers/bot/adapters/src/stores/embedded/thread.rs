@@ -1,5 +1,4 @@
-//! The thread that owns the stores: requests as they come, and the sweep at the start and every six hours (state-worker
-//! supplement section 11).
+//! The thread that owns the stores: serves requests, and sweeps at the start and every six hours.
 
 use std::{
     sync::mpsc::{Receiver, RecvTimeoutError},
@@ -13,18 +12,18 @@ use tokio::sync::oneshot;
 
 use super::{super::transport::Answer, stores::Stores};
 
-/// From a sweep that left something to the next: requests go between.
+/// Pause between the parts of a sweep, in which requests are served.
 const SOON: Duration = Duration::from_millis(100);
 
 /// One request.
 pub(super) struct Job {
     pub(super) route: Route,
     pub(super) body: String,
-    /// Nobody may be waiting any more; the work is done all the same, as it is behind HTTP.
+    /// The receiver may be gone; the request is executed anyway, as it is over HTTP.
     pub(super) reply: oneshot::Sender<Answer>,
 }
 
-/// Serves until nobody can ask any more.
+/// Serves until every sender is dropped.
 pub(super) fn serve(mut stores: Stores, queue: &Receiver<Job>, clock: &dyn Clock) {
     let every = Duration::from_millis(SWEEP_EVERY_MS.unsigned_abs());
     let mut sweep_at = Instant::now();
@@ -36,7 +35,7 @@ pub(super) fn serve(mut stores: Stores, queue: &Receiver<Job>, clock: &dyn Clock
             continue;
         }
         match queue.recv_timeout(left) {
-            // The asker may have gone.
+            // The receiver may be gone.
             Ok(job) => drop(job.reply.send(stores.answer(job.route, &job.body, clock.now()))),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,

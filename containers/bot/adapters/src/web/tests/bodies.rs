@@ -1,4 +1,4 @@
-//! What is read: types, limits, packing, character sets, time and stops.
+//! Tests of bodies: types, limits, encodings, character sets, timeouts and cancellation.
 
 use std::{io::Write as _, time::Duration};
 
@@ -25,7 +25,7 @@ fn typed(content_type: &'static str, body: impl Into<Body>) -> Response {
     ([(header::CONTENT_TYPE, content_type)], body.into()).into_response()
 }
 
-/// A body without a length.
+/// Returns a body without a length.
 fn unannounced(bytes: &[u8]) -> Body {
     let pieces: Vec<_> =
         bytes.chunks(300).map(|piece| Ok::<_, io::Error>(Bytes::copy_from_slice(piece))).collect();
@@ -43,7 +43,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Fetches whatever `answer` makes.
+/// Fetches a response made by `answer`.
 async fn fetched(
     answer: impl Fn() -> Response + Clone + Send + Sync + 'static,
     limits: FetchLimits,
@@ -53,7 +53,7 @@ async fn fetched(
 }
 
 #[tokio::test]
-async fn a_page_is_read_with_its_status_type_and_links() {
+async fn page_has_status_type_and_links() {
     let page = || (StatusCode::NOT_FOUND, typed("Text/HTML; charset=utf-8", "<h1>Gone</h1><a href=/b>b</a>"));
     let site = Site::serve(Router::new().fallback(async move || page().into_response())).await;
     let fetched = get(&site, "/a", small()).await.unwrap();
@@ -63,7 +63,7 @@ async fn a_page_is_read_with_its_status_type_and_links() {
 }
 
 #[tokio::test]
-async fn text_stands_as_it_is_and_types_that_cannot_be_shown_are_only_named() {
+async fn text_is_unchanged_and_binaries_are_named() {
     let json = fetched(|| typed("application/json", "{\"a\": \"<b>\"}"), small()).await;
     assert_eq!(text(json), ("{\"a\": \"<b>\"}".into(), false));
     for content_type in ["image/svg+xml", "application/zip", "video/mp4"] {
@@ -73,7 +73,7 @@ async fn text_stands_as_it_is_and_types_that_cannot_be_shown_are_only_named() {
 }
 
 #[tokio::test]
-async fn text_beyond_the_limit_is_cut_and_says_so() {
+async fn text_beyond_the_limit_is_marked_cut() {
     let exact = fetched(|| typed("text/plain", "x".repeat(1000)), small()).await;
     assert_eq!(text(exact), ("x".repeat(1000), false));
     for body in [|| Body::from(vec![b'x'; 5000]), || unannounced(&[b'x'; 5000])] {
@@ -86,7 +86,7 @@ async fn text_beyond_the_limit_is_cut_and_says_so() {
 }
 
 #[tokio::test]
-async fn images_and_documents_come_whole_or_not_at_all() {
+async fn images_and_documents_are_never_cut() {
     let of = |length: usize| [PNG, &vec![0; length - PNG.len()]].concat();
     let image = fetched(move || typed("image/png", of(2000)), small()).await.unwrap();
     assert_eq!(image.body, FetchedBody::Image(of(2000)));
@@ -101,7 +101,7 @@ async fn images_and_documents_come_whole_or_not_at_all() {
 }
 
 #[tokio::test]
-async fn a_packed_body_is_limited_by_what_it_unpacks_to() {
+async fn limit_applies_to_decompressed_bytes() {
     let page = gzip(b"<p>packed</p>");
     let fine = fetched(move || packed("text/html", "gzip", page.clone()), small()).await;
     assert_eq!(text(fine), ("packed".into(), false));
@@ -116,7 +116,7 @@ async fn a_packed_body_is_limited_by_what_it_unpacks_to() {
 }
 
 #[tokio::test]
-async fn a_packing_nobody_asked_for_or_a_broken_one_is_refused() {
+async fn unknown_or_broken_encoding_is_rejected() {
     for encoding in ["br", "gzip, gzip", "secret"] {
         let answer = fetched(move || packed("text/plain", encoding, b"x".to_vec()), small()).await;
         assert_eq!(answer, Err(WebError::Encoding), "{encoding}");
@@ -126,7 +126,7 @@ async fn a_packing_nobody_asked_for_or_a_broken_one_is_refused() {
 }
 
 #[tokio::test]
-async fn a_wrong_character_set_costs_letters_and_not_the_page() {
+async fn wrong_character_set_loses_only_characters() {
     let declared = fetched(|| typed("text/plain; charset=windows-1252", vec![b'a', 0xe9]), small()).await;
     assert_eq!(text(declared).0, "aé");
     let wrong = fetched(|| typed("text/plain; charset=utf-8", vec![b'a', 0xe9, b'b']), small()).await;
@@ -136,7 +136,7 @@ async fn a_wrong_character_set_costs_letters_and_not_the_page() {
 }
 
 #[tokio::test]
-async fn an_answer_that_never_comes_or_never_ends_is_given_up_in_time() {
+async fn missing_or_endless_response_times_out() {
     let stuck = || {
         Body::from_stream(
             stream::iter([Ok::<_, io::Error>(Bytes::from_static(b"x"))]).chain(stream::pending()),
@@ -180,6 +180,6 @@ async fn a_stop_ends_the_wait_at_once() {
     };
     let (answer, ()) = tokio::join!(web.fetch(&url, FetchLimits::default(), &cancel), stop);
     assert_eq!(answer, Err(WebError::Cancelled));
-    // A run already stopped asks nothing.
+    // A stopped run sends no request.
     assert_eq!(web.fetch(&url, FetchLimits::default(), &cancel).await, Err(WebError::Cancelled));
 }

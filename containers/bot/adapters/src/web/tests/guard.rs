@@ -1,4 +1,4 @@
-//! What is connected to: names that change their minds, redirects, and what a request carries.
+//! Tests of connections: names with changing addresses, redirects, and the headers of requests.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -11,7 +11,7 @@ use axum::{
 
 use super::*;
 
-/// A site that counts its requests and redirects `/to?<url>` there, and `/hops/<n>` down to `/hops/0`.
+/// Starts a site that counts its requests; `/to?<url>` redirects there, `/hops/<n>` down to `/hops/0`.
 async fn counting() -> (Site, Arc<AtomicUsize>) {
     let hits = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&hits);
@@ -42,18 +42,18 @@ async fn fetch(web: &PublicWeb, url: &str) -> Result<Fetched, WebError> {
 }
 
 #[tokio::test]
-async fn a_name_that_turns_private_is_refused_at_its_next_connection() {
+async fn rebound_name_is_rejected_at_next_connection() {
     let (site, hits) = counting().await;
     let names = Names::with(&[("site.example", &[&[HERE], &[PRIVATE]])]);
     let web = web(Arc::clone(&names));
     assert_eq!(text(fetch(&web, &site.url("site.example", "/")).await).0, "home");
     assert_eq!(fetch(&web, &site.url("site.example", "/")).await, Err(WebError::Forbidden));
-    // One lookup a connection: the address that was checked is the address that was used.
+    // One lookup per connection: the checked address is the used one.
     assert_eq!((hits.load(Ordering::SeqCst), names.asked()), (1, 2));
 }
 
 #[tokio::test]
-async fn a_name_that_turns_private_within_a_redirect_is_refused() {
+async fn rebound_name_is_rejected_in_a_redirect() {
     let (site, hits) = counting().await;
     let web = web(Names::with(&[("site.example", &[&[HERE], &[PRIVATE]])]));
     let refused = WebError::Redirect(Box::new(WebError::Forbidden));
@@ -62,7 +62,7 @@ async fn a_name_that_turns_private_within_a_redirect_is_refused() {
 }
 
 #[tokio::test]
-async fn one_private_address_among_public_ones_is_enough_to_refuse() {
+async fn one_private_address_rejects_the_name() {
     let (site, hits) = counting().await;
     let web = web(Names::with(&[("both.example", &[&[HERE, PRIVATE]]), ("none.example", &[&[]])]));
     assert_eq!(fetch(&web, &site.url("both.example", "/")).await, Err(WebError::Forbidden));
@@ -94,7 +94,7 @@ async fn a_redirect_to_anything_private_is_refused() {
 }
 
 #[tokio::test]
-async fn five_redirects_are_followed_and_a_loop_ends_there() {
+async fn sixth_redirect_is_rejected() {
     let (site, hits) = counting().await;
     let limits = FetchLimits::default();
     let landed = super::get(&site, "/hops/5", limits).await;
@@ -106,7 +106,7 @@ async fn five_redirects_are_followed_and_a_loop_ends_there() {
 }
 
 #[tokio::test]
-async fn the_systems_own_resolver_and_guard_refuse_this_machine() {
+async fn production_guard_rejects_this_machine() {
     let (site, hits) = counting().await;
     let web = PublicWeb::new(None).unwrap();
     for host in ["127.0.0.1", "2130706433", "[::1]", "localhost", "0"] {
@@ -116,7 +116,7 @@ async fn the_systems_own_resolver_and_guard_refuse_this_machine() {
 }
 
 #[tokio::test]
-async fn requests_carry_no_cookie_no_referrer_and_no_credentials() {
+async fn requests_carry_no_identifying_headers() {
     let seen: Arc<Mutex<Vec<HeaderMap>>> = Arc::default();
     let kept = Arc::clone(&seen);
     let router = Router::new().fallback(async move |request: Request| {

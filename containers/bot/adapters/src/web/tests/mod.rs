@@ -1,4 +1,4 @@
-//! The adapter against servers on this machine, which a guard made for tests admits and nothing else can.
+//! Tests of the adapter against servers on this machine, which only a test's guard admits.
 
 mod bodies;
 mod guard;
@@ -22,12 +22,12 @@ use super::{
     resolver::{Guard, Lookup},
 };
 
-/// Where the test servers listen; to these tests it is the public internet.
+/// The address of the test servers, which the guard treats as public.
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
-/// A private address that no guard here admits.
+/// A private address that no guard admits.
 const PRIVATE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
 
-/// Answers each name with its scripted answers in turn, the last one for ever, and keeps what was asked.
+/// A resolver with scripted answers for each name, of which the last repeats. Keeps the lookups.
 #[derive(Default)]
 struct Names {
     answers: Mutex<HashMap<String, Vec<Vec<IpAddr>>>>,
@@ -59,7 +59,7 @@ impl Lookup for Names {
     }
 }
 
-/// A server, until it is dropped.
+/// A server that runs until it is dropped.
 struct Site {
     address: SocketAddr,
     task: JoinHandle<()>,
@@ -73,7 +73,7 @@ impl Site {
         Self { address, task }
     }
 
-    /// The URL of a path under a name of these tests.
+    /// Returns the URL of a path under a name of these tests.
     fn url(&self, name: &str, path: &str) -> String {
         format!("http://{name}:{}{path}", self.address.port())
     }
@@ -85,18 +85,18 @@ impl Drop for Site {
     }
 }
 
-/// A web in which `names` are all there is.
+/// Returns a web with these names only.
 fn web(names: Arc<Names>) -> PublicWeb {
     PublicWeb::guarded(Guard::exempting(HERE), names, None).unwrap()
 }
 
-/// Fetches a path of a site whose name `site.example` is well.
+/// Fetches a path of a site named `site.example`.
 async fn get(site: &Site, path: &str, limits: FetchLimits) -> Result<Fetched, WebError> {
     let web = web(Names::with(&[("site.example", &[&[HERE]])]));
     web.fetch(&site.url("site.example", path), limits, &CancellationToken::new()).await
 }
 
-/// The text of a fetched page, and whether it was cut.
+/// Returns the text of a fetched page, and whether it was cut.
 fn text(fetched: Result<Fetched, WebError>) -> (String, bool) {
     match fetched.unwrap().body {
         FetchedBody::Text { text, cut } => (text, cut),

@@ -1,4 +1,4 @@
-//! Searches, against a server that answers as Brave does.
+//! Tests of searches against a server with Brave's answers.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use axum::{
 use super::*;
 use crate::web::{BraveSearch, SetupError};
 
-/// A key that must turn up nowhere but in its header.
+/// A key that must appear in its header only.
 const KEY: &str = "canary-search-key";
 const LIMIT: Duration = Duration::from_secs(12);
 
@@ -27,7 +27,7 @@ async fn search(
     asked(answer).await.0
 }
 
-/// What came of a search, and the requests it made: the URI and the key's header.
+/// Returns the result of a search and its requests: the URI and the key's header.
 async fn asked(
     answer: impl Fn() -> Response + Clone + Send + Sync + 'static,
 ) -> (Result<Vec<WebHit>, WebError>, Vec<(Uri, String)>) {
@@ -47,7 +47,7 @@ async fn asked(
 }
 
 #[tokio::test]
-async fn a_search_sends_the_query_and_the_key_and_reads_the_results() {
+async fn search_sends_query_and_key() {
     let body = r#"{"type": "search", "web": {"results": [
         {"title": "One", "url": "https://one.example/", "description": "first", "age": "x"},
         {"url": "https://two.example/"}
@@ -72,7 +72,7 @@ async fn an_answer_without_web_results_has_no_matches() {
 }
 
 #[tokio::test]
-async fn refusals_redirects_and_nonsense_are_told_apart_and_never_quote_anything() {
+async fn failures_are_distinguished_and_quote_no_text() {
     let refused = search(|| (StatusCode::TOO_MANY_REQUESTS, KEY).into_response()).await;
     assert_eq!(refused, Err(WebError::Search(429)));
     let (moved, seen) = asked(|| (StatusCode::FOUND, [(header::LOCATION, "/other")]).into_response()).await;

@@ -1,4 +1,4 @@
-//! Classes of failure, malformed answers, and conflicts, for every route.
+//! Failure classes, malformed answers, and conflicts, for every route.
 
 use ars_bot_ports::{
     Documents, FrictionRecords, Ledger, Memory, News, RunStore, Schedules, StoreError, StoreErrorKind,
@@ -15,7 +15,7 @@ use serde_json::{Map, json};
 use super::{candidate, generation, ledger_key, new_run, owner, scene};
 use crate::suite::{record, run};
 
-/// Asks every route once but for a retrieval, which never fails, with `answer` for each; yields what went wrong, by path.
+/// Requests every route once with `answer`, except a retrieval, which never fails; returns the errors by path.
 async fn ask_everything(status: u16, text: &str) -> Vec<(&'static str, Result<(), StoreError>)> {
     let id: &RunId = &run("r1");
     let (whole, owner, generation) = (record("r1", 5), owner(), generation());
@@ -79,7 +79,7 @@ async fn ask_everything(status: u16, text: &str) -> Vec<(&'static str, Result<()
 }
 
 #[tokio::test]
-async fn every_route_is_asked_and_its_failures_have_their_class() {
+async fn failures_of_every_route_have_their_class() {
     use StoreErrorKind::{Permanent, Refused, RouteMissing, Transient};
     for (status, kind) in [
         (500, Transient),
@@ -99,7 +99,7 @@ async fn every_route_is_asked_and_its_failures_have_their_class() {
         let outcomes = ask_everything(status, r#"{"error":"the reason"}"#).await;
         for (path, outcome) in &outcomes {
             let error = outcome.clone().unwrap_err();
-            // Where the route of the flush is missing, others are asked (`flush`), and find no answer.
+            // Without the flush route other routes are requested (`flush`), which have no answer.
             if (status, *path) == (404, RunVerb::Flush.path()) {
                 assert_eq!(error.message, "unreachable");
                 continue;
@@ -116,7 +116,7 @@ async fn every_route_is_asked_and_its_failures_have_their_class() {
 }
 
 #[tokio::test]
-async fn no_route_takes_a_malformed_answer_for_a_result() {
+async fn malformed_answer_is_never_a_result() {
     for (status, text) in [
         (200, ""),
         (200, "null"),
@@ -140,7 +140,7 @@ async fn no_route_takes_a_malformed_answer_for_a_result() {
 }
 
 #[tokio::test]
-async fn a_conflict_is_a_result_only_where_the_route_has_it() {
+async fn conflict_is_a_result_only_on_its_routes() {
     let fenced = r#"{"ok":false,"reason":"fenced"}"#;
     let thread_live = r#"{"ok":false,"reason":"thread-live","live":{"runId":"r9","startedAt":5}}"#;
     let has_fence = [
@@ -161,7 +161,7 @@ async fn a_conflict_is_a_result_only_where_the_route_has_it() {
 }
 
 #[tokio::test]
-async fn what_an_answer_holds_must_be_what_was_asked_for() {
+async fn answer_must_match_the_request() {
     let another = json!({ "record": record("r2", 5) }).to_string();
     let mut broken = serde_json::to_value(record("r1", 5)).unwrap();
     broken["status"] = json!("fine");
@@ -195,7 +195,7 @@ async fn what_an_answer_holds_must_be_what_was_asked_for() {
 }
 
 #[tokio::test]
-async fn a_record_another_writer_left_half_a_character_in_is_still_read() {
+async fn record_with_half_a_surrogate_is_readable() {
     let text = serde_json::to_string(&record("r1", 5)).unwrap().replace("a run", "cut \\ud83d");
     let (client, _) = scene(&[(200, &format!("{{\"record\":{text}}}"))]);
     let read = client.get(&run("r1")).await.unwrap().unwrap();
@@ -203,7 +203,7 @@ async fn a_record_another_writer_left_half_a_character_in_is_still_read() {
 }
 
 #[tokio::test]
-async fn a_reason_is_told_short_and_without_control_characters() {
+async fn rejection_reason_is_short_and_printable() {
     let long = format!("limit must be\n less {}", "x".repeat(1000));
     let (client, _) = scene(&[(400, &json!({ "error": long }).to_string()), (503, "<html>")]);
     let message = client.live().await.unwrap_err().message;

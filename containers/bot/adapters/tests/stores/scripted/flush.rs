@@ -1,4 +1,4 @@
-//! The flush of a client: what it makes of an answer, and what it asks of a state Worker that is older than the route.
+//! Tests of the flush: its answers, and requests to a state Worker without the route.
 
 use ars_bot_ports::{Ledger as _, News, Owned, StoreErrorKind, Told};
 use ars_types::StopMode;
@@ -23,7 +23,7 @@ fn stopped() -> Owned<Told> {
 }
 
 #[tokio::test]
-async fn one_request_carries_every_run_and_events_as_they_are() {
+async fn one_request_carries_every_run() {
     let answer = r#"{"runs":[{"runId":"a","ok":true,"stop":null,"phase":"live","inbox":[]},
         {"runId":"b","ok":false,"reason":"fenced"}]}"#;
     let (client, transport) = scene(&[(200, answer), (200, answer)]);
@@ -43,7 +43,7 @@ async fn one_request_carries_every_run_and_events_as_they_are() {
 }
 
 #[tokio::test]
-async fn an_answer_about_other_runs_or_of_another_shape_is_malformed() {
+async fn answer_for_other_runs_is_malformed() {
     let done = r#"{"runId":"a","ok":true,"stop":null,"phase":"live","inbox":[]}"#;
     for runs in [
         String::new(),
@@ -66,7 +66,7 @@ async fn an_answer_about_other_runs_or_of_another_shape_is_malformed() {
 }
 
 #[tokio::test]
-async fn an_older_state_worker_is_asked_run_by_run_from_then_on() {
+async fn older_worker_is_flushed_run_by_run() {
     let (client, transport) = scene(&[NOT_FOUND, OK, BEAT, OK, BEAT]);
     let runs = [news("a", &[r#"{"seq":1}"#])];
     for _ in 0..2 {
@@ -79,7 +79,7 @@ async fn an_older_state_worker_is_asked_run_by_run_from_then_on() {
 }
 
 #[tokio::test]
-async fn run_by_run_nothing_is_asked_for_nothing_and_a_lost_run_is_asked_no_more() {
+async fn run_by_run_flush_skips_empty_and_lost_runs() {
     let (client, transport) = scene(&[NOT_FOUND, FENCED, BEAT]);
     let told = client.flush(&generation(), None, &[news("a", &[])]).await.unwrap();
     assert_eq!(told, [Owned::Done(Told::default())]);

@@ -1,4 +1,4 @@
-//! The rules of memory's client (state-worker supplement section 12).
+//! Tests of memory's client.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{Scripted, candidate, ledger_key, scene};
 
 #[tokio::test]
-async fn a_retrieval_that_fails_for_any_reason_finds_nothing() {
+async fn failed_retrieval_is_empty() {
     for (status, text) in
         [(503, "{}"), (404, "{}"), (400, "{}"), (200, "{}"), (200, "null"), (200, r#"{"records":{}}"#)]
     {
@@ -39,7 +39,7 @@ async fn a_malformed_memory_record_costs_no_other() {
 }
 
 #[tokio::test]
-async fn a_query_is_cut_a_cap_is_sent_and_nothing_is_asked_for_nothing() {
+async fn query_is_cut_and_cap_is_sent() {
     let transport = Arc::new(Scripted::default());
     let client = Client::over(transport.clone(), None).unwrap().with_memory_cap(7);
     client.retrieve(&ledger_key(), &"é".repeat(5000), 5).await;

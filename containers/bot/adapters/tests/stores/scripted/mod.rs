@@ -1,4 +1,4 @@
-//! The client over an transport that gives scripted answers: what it makes of them, whoever gave them.
+//! Tests of the client over a transport with scripted answers.
 
 mod answers;
 mod flush;
@@ -24,7 +24,7 @@ use serde_json::{Map, Value, json};
 
 use crate::suite::run;
 
-/// Gives the answers it was given, in turn; then it fails as a network does.
+/// A transport with scripted answers; after the last one it fails like a network.
 #[derive(Default)]
 pub struct Scripted {
     answers: Mutex<VecDeque<(u16, String)>>,

@@ -1,4 +1,4 @@
-//! What is tried again and after how long, and what several requests of one call make of each other's failures.
+//! Tests of retries, and of calls with several requests.
 
 use ars_bot_core::retry::Retrying;
 use ars_bot_ports::{Claim, Ledger, Owned, StoreError, StoreErrorKind, Stored};
@@ -16,7 +16,7 @@ use crate::suite::{record, run};
 const OK: (u16, &str) = (200, r#"{"ok":true}"#);
 const BUSY: (u16, &str) = (503, "{}");
 
-/// The outcome through the retries, the attempts, and the milliseconds they took.
+/// Returns the outcome with retries, the number of attempts, and the elapsed milliseconds.
 async fn retried<T>(
     answers: &[(u16, &str)],
     call: impl AsyncFn(&Retrying) -> Result<T, StoreError>,
@@ -28,7 +28,7 @@ async fn retried<T>(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_claim_is_tried_three_times_and_a_step_or_state_twice() {
+async fn claims_and_steps_are_retried() {
     use StoreErrorKind::Transient;
     let claim = async |ledger: &Retrying| ledger.claim(&new_run()).await;
     assert_eq!(retried(&[BUSY, OK], claim).await, (Ok(Claim::Granted), 2, 200));
@@ -43,7 +43,7 @@ async fn a_claim_is_tried_three_times_and_a_step_or_state_twice() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn conflicts_refusals_and_missing_routes_are_not_tried_again() {
+async fn conflicts_and_rejections_are_not_retried() {
     let step = async |ledger: &Retrying| ledger.step(&owner(), &StepRecord::default()).await;
     let fenced = (409, r#"{"ok":false,"reason":"fenced"}"#);
     assert_eq!(retried(&[fenced, OK], step).await, (Ok(Owned::Fenced), 1, 0));
@@ -58,7 +58,7 @@ async fn conflicts_refusals_and_missing_routes_are_not_tried_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_other_routes_go_through_once() {
+async fn other_routes_are_not_retried() {
     let mut once = Vec::new();
     macro_rules! each {
         ($($call:expr),+ $(,)?) => {$(
@@ -83,7 +83,7 @@ async fn the_other_routes_go_through_once() {
 }
 
 #[tokio::test]
-async fn a_transcript_that_cannot_be_cleared_does_not_spoil_the_finish() {
+async fn finish_succeeds_without_clearing_the_transcript() {
     let (client, transport) = scene(&[(200, r#"{"ok":true,"stored":true}"#), BUSY]);
     let finished = client.finish(&owner(), &record("r1", 5)).await.unwrap();
     assert_eq!(finished, Owned::Done(Stored { stored: true }));
@@ -102,7 +102,7 @@ fn reclaimed(id: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_reclaim_is_one_request_whatever_becomes_of_the_transcripts() {
+async fn reclaim_is_one_request() {
     let runs = json!({ "runs": [reclaimed("r1"), reclaimed("r2")] }).to_string();
     let (client, transport) = scene(&[(200, &runs), BUSY, BUSY]);
     let taken = client.reclaim(&generation(), LEASE_MS, None, &[]).await.unwrap();

@@ -96,7 +96,7 @@ pub async fn a_live_run_is_shown_as_it_was_claimed(fixture: Fixture) {
     assert_eq!((&second.run_id, &second.card, &second.state), (&run("r2"), &None, &later.state.unwrap()));
 }
 
-/// Every owner write that does not end the run, as its outcome without what it tells.
+/// Returns the outcome of every owner write that does not end the run, without its content.
 async fn owner_writes(fixture: &Fixture, owner: &Owner) -> Vec<Result<Owned, StoreError>> {
     let ledger = &fixture.ledger;
     vec![

@@ -1,7 +1,7 @@
-//! What callers may rely on, whichever stores they were given: cases over a [`Fixture`], run by `suite!`.
+//! Cases that hold for every store: run over a [`Fixture`] by `suite!`.
 //!
-//! The same file is part of `tests/workerd`, where the stores are those of the Worker as it is deployed. So nothing
-//! here moves a clock: times are told from the fixture's.
+//! `tests/workerd` includes this file for the deployed Worker's stores, so no case moves a clock: times are relative to
+//! the fixture's.
 
 pub mod config;
 pub mod friction;
@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 
 pub const DAY: i64 = 86_400_000;
 
-/// Stores, and what they stand on for as long as they are used.
+/// Stores, and the resources they need while they are used.
 pub struct Fixture {
     pub runs: Arc<dyn RunStore>,
     pub ledger: Arc<dyn Ledger>,
@@ -33,7 +33,7 @@ pub struct Fixture {
     pub friction: Arc<dyn FrictionRecords>,
     pub schedules: Arc<dyn Schedules>,
     pub documents: Arc<dyn Documents>,
-    /// What the stores' clock says, or said a moment ago.
+    /// The stores' current time, or a recent one.
     pub now: i64,
     transport: Arc<dyn Transport>,
     _ground: Box<dyn Any + Send>,
@@ -59,7 +59,7 @@ impl Fixture {
         }
     }
 
-    /// Asks as another writer would, with any JSON.
+    /// Sends any JSON, as another writer could.
     async fn raw(&self, path: &str, body: Value) -> Answer {
         self.transport.send(Route::of(path).unwrap(), body.to_string()).await.unwrap()
     }
@@ -85,7 +85,7 @@ fn owner(id: &str, name: &str) -> Owner {
     Owner { run_id: run(id), generation: generation(name) }
 }
 
-/// The text of a refusal of what was sent.
+/// Returns the text of a rejection.
 fn refusal<T: std::fmt::Debug>(result: Result<T, StoreError>) -> String {
     let error = result.unwrap_err();
     assert_eq!(error.kind, StoreErrorKind::Refused, "{error}");
@@ -105,7 +105,7 @@ pub fn record(id: &str, finished_at: i64) -> RunRecord {
     .unwrap()
 }
 
-/// Runs every case over a fixture of its own.
+/// Runs every case over a new fixture.
 #[macro_export]
 macro_rules! suite {
     ($fixture:expr) => {

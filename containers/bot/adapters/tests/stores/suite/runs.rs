@@ -77,7 +77,7 @@ pub async fn lists_page_filter_and_show_sizes(fixture: Fixture) {
 }
 
 pub async fn a_list_is_walked_across_times_with_any_fraction(fixture: Fixture) {
-    // Doubles next to each other, of which some need seventeen digits to be told apart.
+    // Neighbouring doubles, some of which differ only in the seventeenth digit.
     let mut at = fixture.now as f64 - 1000.0;
     let mut expected = Vec::new();
     for n in 0..30 {
