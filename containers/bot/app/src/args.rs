@@ -6,6 +6,8 @@ use ars_bot_tools::agents;
 use ars_types::{Effort, ModelRef, RefName};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
+use crate::error::InvalidArgument;
+
 const ABOUT: &str = "Runs coding and general agents on behalf of people and machines.";
 const LONG_ABOUT: &str = "\
 Runs coding and general agents on behalf of people and machines.
@@ -85,7 +87,7 @@ pub struct Setup {
     #[arg(long, value_name = "FILE", env = "SERVICE_CONFIG", hide_env_values = true)]
     pub config: Option<PathBuf>,
     /// Model of requests that name none; wins over the configuration
-    #[arg(long, value_name = "PROVIDER/NAME", value_parser = model)]
+    #[arg(long, value_name = "PROVIDER/NAME", value_parser = ModelRef::parse)]
     pub model: Option<ModelRef>,
     /// Script of a rehearsal: a stand-in for a model, `rehearsal/script`, with the same words and actions every time.
     /// `ask` uses it unless --model names another; `serve` when no other model is configured
@@ -111,7 +113,7 @@ pub struct Ask {
     #[arg(long, value_name = "PATH|URL")]
     pub repo: Option<String>,
     /// Branch, tag or commit to start from
-    #[arg(long = "ref", value_name = "REF", value_parser = git_ref)]
+    #[arg(long = "ref", value_name = "REF", value_parser = |text: &str| RefName::parse(text))]
     pub git_ref: Option<RefName>,
     /// The agent.
     #[arg(long, value_name = "NAME", help = AGENT_HELP.as_str())]
@@ -211,23 +213,15 @@ pub struct Completions {
     pub shell: clap_complete::Shell,
 }
 
-fn model(text: &str) -> Result<ModelRef, String> {
-    ModelRef::parse(text).map_err(|refused| refused.to_string())
-}
-
-fn git_ref(text: &str) -> Result<RefName, String> {
-    RefName::parse(text).map_err(|refused| refused.to_string())
-}
-
-fn effort(text: &str) -> Result<Effort, String> {
-    Effort::parse(text).ok_or_else(|| "must be low, medium, high, xhigh or max".to_owned())
+fn effort(text: &str) -> Result<Effort, InvalidArgument> {
+    Effort::parse(text).ok_or(InvalidArgument::Effort)
 }
 
 /// Parses milliseconds, which may have a fraction.
-fn milliseconds(text: &str) -> Result<i64, String> {
+fn milliseconds(text: &str) -> Result<i64, InvalidArgument> {
     let number = text.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
     // Above the range the cast saturates, and then nothing is slow.
-    number.map(|number| number.round() as i64).ok_or_else(|| "must be a number, 0 or more".to_owned())
+    number.map(|number| number.round() as i64).ok_or(InvalidArgument::Milliseconds)
 }
 
 #[cfg(test)]

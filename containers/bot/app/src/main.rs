@@ -10,6 +10,7 @@ mod commands;
 mod compose;
 mod config;
 mod environment;
+mod error;
 mod generation;
 #[cfg(feature = "kill-points")]
 mod kill_points;

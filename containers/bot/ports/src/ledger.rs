@@ -1,7 +1,7 @@
 //! The ledger port: live runs that outlast the process.
 //!
 //! A conflict is a result and never an error, because a retry would return the same. Not here: the conversation
-//! ([`super::Transcripts`]) and retries (`ars_bot_core::retry`).
+//! ([`super::Transcripts`]) and retries (`ars-bot-adapters`).
 
 use ars_runs::RunRecord;
 use ars_types::{Generation, RunId, StopMode};

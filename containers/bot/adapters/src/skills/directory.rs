@@ -5,33 +5,16 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{front_matter, memory::MemorySkills};
+use super::{
+    error::{MalformedSkill, SkillError},
+    front_matter,
+    memory::MemorySkills,
+};
 
 /// The file that makes a folder a skill.
 const FILE: &str = "SKILL.md";
 /// Largest file: a model reads a whole skill, so a larger one is a mistake.
 const MAX_BYTES: u64 = 64 << 10;
-
-/// Why a folder of skills cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum SkillError {
-    /// A folder or file could not be read.
-    #[error("{path} could not be read")]
-    Unreadable {
-        /// Its path.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
-    /// A file is not a skill.
-    #[error("{path} is not a skill: {reason}")]
-    Malformed {
-        /// Its path.
-        path: PathBuf,
-        /// The fault.
-        reason: String,
-    },
-}
 
 /// Loads every skill of the folder. A missing folder has none; a sub-folder without the file is skipped.
 ///
@@ -43,7 +26,7 @@ pub fn load(folder: &Path) -> Result<MemorySkills, SkillError> {
         let malformed = |reason| SkillError::Malformed { path: path.clone(), reason };
         let skill = front_matter::parse(&text).map_err(malformed)?;
         if !skills.add(skill) {
-            return Err(malformed("another skill has its `name`".into()));
+            return Err(malformed(MalformedSkill::DuplicateName));
         }
     }
     Ok(skills)

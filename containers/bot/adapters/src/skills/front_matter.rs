@@ -4,6 +4,8 @@ use ars_bot_ports::Skill;
 use ars_events::SkillUpstream;
 use serde::Deserialize;
 
+use super::error::MalformedSkill;
+
 /// Opens and closes the front matter.
 const FENCE: &str = "---";
 /// Most characters of a name: it stands in prompts and is typed by models.
@@ -33,22 +35,21 @@ struct Upstream {
 }
 
 /// Parses a skill.
-pub(super) fn parse(text: &str) -> Result<Skill, String> {
+pub(super) fn parse(text: &str) -> Result<Skill, MalformedSkill> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n");
     let (yaml, body) = split(&text)?;
     let options = serde_saphyr::options! { strict_booleans: true, with_snippet: false };
     let matter: FrontMatter = serde_saphyr::from_str_with_options(yaml, options)
-        .map_err(|error| format!("its front matter is not as it should be: {error}"))?;
+        .map_err(|error| MalformedSkill::FrontMatter(error.into()))?;
     let FrontMatter { name, description, agents, source, upstream } = matter;
-    let name = short(&name, NAME_CHARS).ok_or("`name` must be 1 to 64 characters on one line")?;
-    let description = short(&description, DESCRIPTION_CHARS)
-        .ok_or("`description` must be 1 to 1,000 characters without control characters")?;
+    let name = short(&name, NAME_CHARS).ok_or(MalformedSkill::Name)?;
+    let description = short(&description, DESCRIPTION_CHARS).ok_or(MalformedSkill::Description)?;
     if agents.is_empty() || agents.iter().any(|agent| agent.trim().is_empty()) {
-        return Err("`agents` must name at least one agent, and none by an empty name".into());
+        return Err(MalformedSkill::Agents);
     }
     let body = body.trim();
     if body.is_empty() {
-        return Err("it has no body".into());
+        return Err(MalformedSkill::NoBody);
     }
     Ok(Skill {
         name,
@@ -61,9 +62,9 @@ pub(super) fn parse(text: &str) -> Result<Skill, String> {
 }
 
 /// Splits the text into YAML and body.
-fn split(text: &str) -> Result<(&str, &str), &'static str> {
+fn split(text: &str) -> Result<(&str, &str), MalformedSkill> {
     let opened = text.strip_prefix(FENCE).and_then(|rest| rest.strip_prefix('\n'));
-    let opened = opened.ok_or("it does not begin with a line of `---`")?;
+    let opened = opened.ok_or(MalformedSkill::NotOpened)?;
     let mut at = 0;
     for line in opened.split_inclusive('\n') {
         if line.trim_end() == FENCE {
@@ -71,7 +72,7 @@ fn split(text: &str) -> Result<(&str, &str), &'static str> {
         }
         at += line.len();
     }
-    Err("its front matter does not end with a line of `---`")
+    Err(MalformedSkill::NotClosed)
 }
 
 /// Returns the text as one line; `None` when it is empty, too long, or contains line breaks.

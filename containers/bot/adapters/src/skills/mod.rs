@@ -4,8 +4,10 @@
 //! port (`ars-bot-ports`) and the shipped skills (`containers/bot/skills`).
 
 mod directory;
+mod error;
 mod front_matter;
 mod memory;
 
-pub use directory::{SkillError, load};
+pub use directory::load;
+pub use error::{MalformedSkill, SkillError};
 pub use memory::MemorySkills;

@@ -24,14 +24,19 @@ pub(super) fn malformed(what: impl std::fmt::Display) -> StoreError {
     permanent(format!("malformed answer: {what}"))
 }
 
-/// Converts an answer that is neither a result nor a conflict. Its body's `error` names a field, never a value.
-pub(super) fn refused(status: u16, text: &str) -> StoreError {
-    let kind = match status {
+/// Returns the class of a status that is neither a result nor a conflict.
+pub(super) const fn kind_of(status: u16) -> StoreErrorKind {
+    match status {
         400 | 413 => StoreErrorKind::Refused,
         404 => StoreErrorKind::RouteMissing,
         408 | 429 | 500..=599 => StoreErrorKind::Transient,
         _ => StoreErrorKind::Permanent,
-    };
+    }
+}
+
+/// Converts an answer that is neither a result nor a conflict. Its body's `error` names a field, never a value.
+pub(super) fn refused(status: u16, text: &str) -> StoreError {
+    let kind = kind_of(status);
     let body = serde_json::from_str::<Value>(text).unwrap_or_default();
     let reason = body["error"].as_str().unwrap_or("no reason given");
     let reason: String = reason.chars().filter(|char| !char.is_control()).take(MAX_REASON_CHARS).collect();

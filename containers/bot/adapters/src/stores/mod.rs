@@ -5,7 +5,9 @@
 mod client;
 mod embedded;
 mod failure;
+mod measured;
 mod no_memory;
+mod retry;
 mod transport;
 mod worker;
 

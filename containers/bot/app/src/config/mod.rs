@@ -22,7 +22,8 @@ use serde_json::{Map, Value};
 pub use self::history::{HistoryStore, RunHistory, Worker};
 pub use self::memory::Memory;
 pub use self::providers::{REHEARSAL, configured as providers};
-pub use self::remote::{RemoteError, key as remote_key, load as load_remote};
+pub use self::remote::{key as remote_key, load as load_remote};
+pub use crate::error::{ConfigError, RemoteError};
 
 /// The file as written.
 #[derive(Debug, Default, Deserialize)]
@@ -112,38 +113,6 @@ pub struct RepositoryEntry {
 pub struct Requests {
     /// Prefixes of paths and URLs that requests may name directly.
     pub allow_origins: Vec<String>,
-}
-
-/// A configuration that cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum ConfigError {
-    /// The file cannot be read.
-    #[error("the configuration file cannot be read")]
-    Unreadable(#[source] std::io::Error),
-    /// It is not TOML of the expected shape.
-    #[error("line {line}{key}: {problem}")]
-    Malformed {
-        /// Its line.
-        line: usize,
-        /// The key, when the line names one.
-        key: String,
-        /// The expected form.
-        problem: String,
-    },
-    /// A value outside its range.
-    #[error("{key}: {problem}")]
-    Invalid {
-        /// The key.
-        key: String,
-        /// The expected form.
-        problem: String,
-    },
-}
-
-impl ConfigError {
-    fn invalid(key: impl Into<String>, problem: impl Into<String>) -> Self {
-        Self::Invalid { key: key.into(), problem: problem.into() }
-    }
 }
 
 /// Reads and validates a file.

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
-use super::{ConfigError, File, parse};
+use super::{File, RemoteError, parse};
 
 /// The prefix of such a path.
 const SCHEME: &str = "state://";
@@ -24,23 +24,6 @@ const FIRST_WAIT: Duration = Duration::from_millis(100);
 /// Returns the document's key, if the path names a document.
 pub fn key(path: &Path) -> Option<&str> {
     path.to_str()?.strip_prefix(SCHEME)
-}
-
-/// Why the configuration cannot be loaded.
-#[derive(Debug, thiserror::Error)]
-pub enum RemoteError {
-    /// The store failed.
-    #[error("the state Worker did not give it")]
-    Store(#[source] StoreError),
-    /// The document does not exist.
-    #[error("the state Worker has no such document: put one with `cargo xtask configure`")]
-    Missing,
-    /// The document is not `{toml}`.
-    #[error("the document must be {{\"toml\": \"the text of the file\"}} and no more")]
-    Shape,
-    /// The text is not a configuration.
-    #[error(transparent)]
-    Content(#[from] ConfigError),
 }
 
 #[derive(Deserialize)]

@@ -6,7 +6,7 @@
 //! events of all tracked runs, extends their leases, and brings back stops and follow-ups that came another way.
 //!
 //! Not here: the store (`ars_runs` behind a port), resuming what another process left (`resume`), and retries of single
-//! requests (`retry`).
+//! requests (the stores' adapter).
 
 mod conversation;
 mod flush;
@@ -27,7 +27,7 @@ use ars_types::{Generation, RunId};
 use ars_wire::ledger::{Holder, LEASE_MS, NewRun, Owner};
 use tokio::sync::Notify;
 
-use crate::{registry::RunHandle, retry::Retrying, threads::Mailbox};
+use crate::{registry::RunHandle, threads::Mailbox};
 use slot::Slot;
 
 pub(crate) use conversation::transcript_size;
@@ -52,7 +52,7 @@ pub struct Live {
 }
 
 struct Inner {
-    ledger: Retrying,
+    ledger: Arc<dyn Ledger>,
     transcripts: Arc<dyn Transcripts>,
     generation: Generation,
     /// By id, so that a flush carries them in the same order whatever the process.
@@ -76,13 +76,7 @@ impl Live {
     /// Nothing is tracked yet. Flushing begins with [`Live::run`].
     pub fn new(stores: LiveStores, generation: Generation) -> Self {
         let LiveStores { ledger, transcripts } = stores;
-        let inner = Inner {
-            ledger: Retrying::new(ledger),
-            transcripts,
-            generation,
-            slots: Mutex::default(),
-            nudge: Arc::default(),
-        };
+        let inner = Inner { ledger, transcripts, generation, slots: Mutex::default(), nudge: Arc::default() };
         Self { inner: Arc::new(inner) }
     }
 
@@ -91,9 +85,9 @@ impl Live {
         &self.inner.generation
     }
 
-    /// The ledger, with retries.
+    /// The ledger.
     pub(crate) fn ledger(&self) -> &dyn Ledger {
-        &self.inner.ledger
+        &*self.inner.ledger
     }
 
     /// The conversations.

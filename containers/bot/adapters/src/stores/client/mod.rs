@@ -12,15 +12,9 @@ mod runs;
 mod schedules;
 mod transcript;
 
-use std::{
-    sync::atomic::{AtomicBool, Ordering},
-    time::Instant,
-};
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use ars_bot_ports::{
-    StoreError, StoreErrorKind,
-    metrics::{self, Outcome},
-};
+use ars_bot_ports::{StoreError, StoreErrorKind};
 use ars_runs::RunRecord;
 use ars_store::json;
 use ars_types::{StoreKey, UnixMillis};
@@ -34,6 +28,8 @@ use serde_json::Value;
 
 use super::{
     failure::{malformed, over_limit, permanent, refused},
+    measured::Measured,
+    retry::Retrying,
     transport::{Answer, Transport},
 };
 
@@ -48,7 +44,8 @@ pub struct Proposal {
 
 /// Implements every store's port over a transport.
 pub struct Client<T> {
-    transport: T,
+    /// Each attempt is measured.
+    transport: Retrying<Measured<T>>,
     store_key: StoreKey,
     proposal: Option<Proposal>,
     memory_cap: Option<u32>,
@@ -62,8 +59,14 @@ impl<T: Transport> Client<T> {
     /// Makes a client over a transport.
     pub fn over(transport: T, proposal: Option<Proposal>) -> Result<Self, StoreError> {
         let store_key = StoreKey::parse(DEFAULT_STORE).map_err(|error| permanent(error.to_string()))?;
-        let (is_degraded, lacks_flush) = (AtomicBool::new(false), AtomicBool::new(false));
-        Ok(Self { transport, store_key, proposal, memory_cap: None, is_degraded, lacks_flush })
+        Ok(Self {
+            transport: Retrying(Measured(transport)),
+            store_key,
+            proposal,
+            memory_cap: None,
+            is_degraded: AtomicBool::new(false),
+            lacks_flush: AtomicBool::new(false),
+        })
     }
 
     /// Sends this limit of a scope's records with every write to memory, 1 to 10000.
@@ -84,7 +87,7 @@ impl<T: Transport> Client<T> {
         route: Route,
         request: &impl Serialize,
     ) -> Result<A, StoreError> {
-        let Answer { status, text } = self.send(route, request).await?;
+        let Answer { status, text } = self.request(route, request).await?;
         if status != 200 {
             return Err(refused(status, &text));
         }
@@ -97,7 +100,7 @@ impl<T: Transport> Client<T> {
         route: Route,
         request: &impl Serialize,
     ) -> Result<Result<A, Conflict>, StoreError> {
-        let Answer { status, text } = self.send(route, request).await?;
+        let Answer { status, text } = self.request(route, request).await?;
         let answer = parse(&text)?;
         if answer["ok"] != (status == 200) {
             return Err(malformed(format_args!("{status} with another ok")));
@@ -131,15 +134,12 @@ impl<T: Transport> Client<T> {
     }
 
     /// Returns the answer with status 200 or 409. Any other status is an error of its class.
-    async fn send(&self, route: Route, request: &impl Serialize) -> Result<Answer, StoreError> {
+    async fn request(&self, route: Route, request: &impl Serialize) -> Result<Answer, StoreError> {
         let body = serde_json::to_string(request).map_err(|error| permanent(format!("request: {error}")))?;
         if body.len() > route.fence() {
             return Err(over_limit(body.len()));
         }
-        let began = Instant::now();
-        let answer = self.transport.send(route, body).await;
-        metrics::store_request(route.path(), outcome(&answer), began.elapsed());
-        let answer = answer?;
+        let answer = self.transport.send(route, body).await?;
         if matches!(answer.status, 200 | 409) {
             return Ok(answer);
         }
@@ -148,15 +148,6 @@ impl<T: Transport> Client<T> {
             tracing::warn!(route = route.path(), "the state Worker lacks a route: deploy it before the bot");
         }
         Err(error)
-    }
-}
-
-/// Returns the outcome for the metrics. A conflict is a normal answer.
-fn outcome(answer: &Result<Answer, StoreError>) -> Outcome {
-    match answer {
-        Ok(Answer { status: 200 | 409, .. }) => Outcome::Ok,
-        Ok(_) => Outcome::Failed,
-        Err(_) => Outcome::Infra,
     }
 }
 

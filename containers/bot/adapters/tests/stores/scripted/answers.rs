@@ -78,7 +78,7 @@ async fn ask_everything(status: u16, text: &str) -> Vec<(&'static str, Result<()
     outcomes
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn failures_of_every_route_have_their_class() {
     use StoreErrorKind::{Permanent, Refused, RouteMissing, Transient};
     for (status, kind) in [
@@ -115,7 +115,7 @@ async fn failures_of_every_route_have_their_class() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn malformed_answer_is_never_a_result() {
     for (status, text) in [
         (200, ""),
@@ -139,7 +139,7 @@ async fn malformed_answer_is_never_a_result() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn conflict_is_a_result_only_on_its_routes() {
     let fenced = r#"{"ok":false,"reason":"fenced"}"#;
     let thread_live = r#"{"ok":false,"reason":"thread-live","live":{"runId":"r9","startedAt":5}}"#;
@@ -160,7 +160,7 @@ async fn conflict_is_a_result_only_on_its_routes() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn answer_must_match_the_request() {
     let another = json!({ "record": record("r2", 5) }).to_string();
     let mut broken = serde_json::to_value(record("r1", 5)).unwrap();
@@ -194,7 +194,7 @@ async fn answer_must_match_the_request() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn record_with_half_a_surrogate_is_readable() {
     let text = serde_json::to_string(&record("r1", 5)).unwrap().replace("a run", "cut \\ud83d");
     let (client, _) = scene(&[(200, &format!("{{\"record\":{text}}}"))]);
@@ -202,7 +202,7 @@ async fn record_with_half_a_surrogate_is_readable() {
     assert_eq!(read.label.as_deref(), Some("cut \u{FFFD}"));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn rejection_reason_is_short_and_printable() {
     let long = format!("limit must be\n less {}", "x".repeat(1000));
     let (client, _) = scene(&[(400, &json!({ "error": long }).to_string()), (503, "<html>")]);
@@ -211,7 +211,7 @@ async fn rejection_reason_is_short_and_printable() {
     assert_eq!(client.live().await.unwrap_err().message, "503: no reason given");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_missing_route_marks_the_client_as_degraded() {
     let (client, _) = scene(&[(503, "{}"), (404, "{}"), (200, r#"{"runs":[]}"#)]);
     client.live().await.unwrap_err();

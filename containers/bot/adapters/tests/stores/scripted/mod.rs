@@ -50,7 +50,8 @@ impl Scripted {
     }
 }
 
-pub type Scene = (Arc<Client<Arc<Scripted>>>, Arc<Scripted>);
+pub type ScriptedClient = Client<Arc<Scripted>>;
+pub type Scene = (Arc<ScriptedClient>, Arc<Scripted>);
 
 pub fn scene(answers: &[(u16, &str)]) -> Scene {
     let transport = Arc::new(Scripted::default());

@@ -1,6 +1,5 @@
 //! Tests of retries, and of calls with several requests.
 
-use ars_bot_core::retry::Retrying;
 use ars_bot_ports::{Claim, Ledger, Owned, StoreError, StoreErrorKind, Stored};
 use ars_types::StopMode;
 use ars_wire::{
@@ -10,7 +9,7 @@ use ars_wire::{
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
-use super::{generation, new_run, owner, scene};
+use super::{ScriptedClient, generation, new_run, owner, scene};
 use crate::suite::{record, run};
 
 const OK: (u16, &str) = (200, r#"{"ok":true}"#);
@@ -19,32 +18,32 @@ const BUSY: (u16, &str) = (503, "{}");
 /// Returns the outcome with retries, the number of attempts, and the elapsed milliseconds.
 async fn retried<T>(
     answers: &[(u16, &str)],
-    call: impl AsyncFn(&Retrying) -> Result<T, StoreError>,
+    call: impl AsyncFn(&ScriptedClient) -> Result<T, StoreError>,
 ) -> (Result<T, StoreErrorKind>, usize, u128) {
     let (client, transport) = scene(answers);
     let began = Instant::now();
-    let result = call(&Retrying::new(client)).await;
+    let result = call(&client).await;
     (result.map_err(|error| error.kind), transport.asked().len(), began.elapsed().as_millis())
 }
 
 #[tokio::test(start_paused = true)]
 async fn claims_and_steps_are_retried() {
     use StoreErrorKind::Transient;
-    let claim = async |ledger: &Retrying| ledger.claim(&new_run()).await;
+    let claim = async |ledger: &ScriptedClient| ledger.claim(&new_run()).await;
     assert_eq!(retried(&[BUSY, OK], claim).await, (Ok(Claim::Granted), 2, 200));
     assert_eq!(retried(&[BUSY, BUSY, OK], claim).await, (Ok(Claim::Granted), 3, 1000));
     assert_eq!(retried(&[], claim).await, (Err(Transient), 3, 1000));
-    let step = async |ledger: &Retrying| ledger.step(&owner(), &StepRecord::default()).await;
+    let step = async |ledger: &ScriptedClient| ledger.step(&owner(), &StepRecord::default()).await;
     assert_eq!(retried(&[BUSY, OK], step).await, (Ok(Owned::Done(())), 2, 200));
     assert_eq!(retried(&[BUSY, BUSY, OK], step).await, (Err(Transient), 2, 200));
-    let state = async |ledger: &Retrying| ledger.state(&owner(), &Map::new()).await;
+    let state = async |ledger: &ScriptedClient| ledger.state(&owner(), &Map::new()).await;
     assert_eq!(retried(&[BUSY, OK], state).await, (Ok(Owned::Done(())), 2, 200));
     assert_eq!(retried(&[], state).await, (Err(Transient), 2, 200));
 }
 
 #[tokio::test(start_paused = true)]
 async fn conflicts_and_rejections_are_not_retried() {
-    let step = async |ledger: &Retrying| ledger.step(&owner(), &StepRecord::default()).await;
+    let step = async |ledger: &ScriptedClient| ledger.step(&owner(), &StepRecord::default()).await;
     let fenced = (409, r#"{"ok":false,"reason":"fenced"}"#);
     assert_eq!(retried(&[fenced, OK], step).await, (Ok(Owned::Fenced), 1, 0));
     for (status, kind) in [
@@ -68,16 +67,16 @@ async fn other_routes_are_not_retried() {
     }
     let whole = record("r1", 5);
     each!(
-        async |ledger: &Retrying| ledger.live().await,
-        async |ledger: &Retrying| ledger.heartbeat(&owner(), LEASE_MS).await,
-        async |ledger: &Retrying| ledger.append(&owner(), &[]).await,
-        async |ledger: &Retrying| ledger.finishing(&owner()).await,
-        async |ledger: &Retrying| ledger.finish(&owner(), &whole).await,
-        async |ledger: &Retrying| ledger.stop(&run("r1"), StopMode::Soft).await,
-        async |ledger: &Retrying| ledger.inbox(&run("r1"), &Map::new()).await,
-        async |ledger: &Retrying| ledger.handoff(&generation(), &[]).await,
-        async |ledger: &Retrying| ledger.reclaim(&generation(), LEASE_MS, None, &[]).await,
-        async |ledger: &Retrying| ledger.live_events(&run("r1")).await,
+        async |ledger: &ScriptedClient| ledger.live().await,
+        async |ledger: &ScriptedClient| ledger.heartbeat(&owner(), LEASE_MS).await,
+        async |ledger: &ScriptedClient| ledger.append(&owner(), &[]).await,
+        async |ledger: &ScriptedClient| ledger.finishing(&owner()).await,
+        async |ledger: &ScriptedClient| ledger.finish(&owner(), &whole).await,
+        async |ledger: &ScriptedClient| ledger.stop(&run("r1"), StopMode::Soft).await,
+        async |ledger: &ScriptedClient| ledger.inbox(&run("r1"), &Map::new()).await,
+        async |ledger: &ScriptedClient| ledger.handoff(&generation(), &[]).await,
+        async |ledger: &ScriptedClient| ledger.reclaim(&generation(), LEASE_MS, None, &[]).await,
+        async |ledger: &ScriptedClient| ledger.live_events(&run("r1")).await,
     );
     assert!(once.iter().all(|outcome| *outcome == (Err(StoreErrorKind::Transient), 1, 0)), "{once:?}");
 }

@@ -100,7 +100,27 @@ impl ScriptedLedger {
         LiveStores { ledger, transcripts }
     }
 
-    async fn ask<T>(&self, name: &'static str, act: impl FnOnce() -> T) -> Result<T, StoreError> {
+    /// Serves a request with the retries of the stores' transport (`ars-bot-adapters`).
+    async fn ask<T>(&self, name: &'static str, mut act: impl FnMut() -> T) -> Result<T, StoreError> {
+        let backoff_ms: &[u64] = match name {
+            "claim" => &[200, 800],
+            "step" | "state" => &[200],
+            _ => &[],
+        };
+        for wait in backoff_ms {
+            match self.attempt(name, &mut act).await {
+                Err(error) if error.kind == StoreErrorKind::Transient => {
+                    // A timeout costs no time on a paused clock.
+                    let wait = tokio::time::timeout(Duration::from_millis(*wait), future::pending::<()>());
+                    let _elapsed = wait.await;
+                }
+                answer => return answer,
+            }
+        }
+        self.attempt(name, &mut act).await
+    }
+
+    async fn attempt<T>(&self, name: &'static str, act: &mut impl FnMut() -> T) -> Result<T, StoreError> {
         self.asked.lock().unwrap().push(name);
         let fault = self.faults.lock().unwrap().get_mut(name).and_then(VecDeque::pop_front);
         let lost = |kind| Err(StoreError { kind, message: "as scripted".into() });
@@ -131,7 +151,7 @@ impl ScriptedLedger {
         &self,
         name: &'static str,
         owner: &Owner,
-        act: impl FnOnce(&mut Kept) -> T,
+        mut act: impl FnMut(&mut Kept) -> T,
     ) -> Result<Owned<T>, StoreError> {
         self.ask(name, || match self.runs().get_mut(&owner.run_id) {
             None => Owned::UnknownRun,

@@ -3,8 +3,6 @@
 //! Only transient failures are retried: an overloaded or unreachable store. A conflict is a result and not retried. Not
 //! here: the reaction to a permanent failure.
 
-mod ledger;
-
 use std::{
     hash::{DefaultHasher, Hash as _, Hasher as _},
     time::Duration,
@@ -14,8 +12,6 @@ use ars_bot_ports::{StoreError, StoreErrorKind};
 use ars_types::RunId;
 use backon::Retryable as _;
 use tokio_util::sync::CancellationToken;
-
-pub use ledger::Retrying;
 
 /// The waits between the attempts of one kind of request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

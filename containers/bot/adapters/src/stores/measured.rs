@@ -1,0 +1,34 @@
+//! Metrics of store requests, as a decorator of the transport: each attempt is timed by its route and outcome.
+
+use std::time::Instant;
+
+use ars_bot_ports::{
+    StoreError,
+    metrics::{self, Outcome},
+};
+use ars_wire::state::Route;
+use async_trait::async_trait;
+
+use super::transport::{Answer, Transport};
+
+/// A transport with metrics.
+pub(super) struct Measured<T>(pub(super) T);
+
+#[async_trait]
+impl<T: Transport> Transport for Measured<T> {
+    async fn send(&self, route: Route, body: String) -> Result<Answer, StoreError> {
+        let began = Instant::now();
+        let answer = self.0.send(route, body).await;
+        metrics::store_request(route.path(), outcome(&answer), began.elapsed());
+        answer
+    }
+}
+
+/// Returns the outcome of a request. A conflict is a normal answer.
+fn outcome(answer: &Result<Answer, StoreError>) -> Outcome {
+    match answer {
+        Ok(Answer { status: 200 | 409, .. }) => Outcome::Ok,
+        Ok(_) => Outcome::Failed,
+        Err(_) => Outcome::Infra,
+    }
+}

@@ -1,0 +1,63 @@
+//! Retries of store requests, as a decorator of the transport.
+//!
+//! Only requests that may be repeated are retried: the store grants a repeated claim again, and a repeated step or state
+//! replaces itself. The other routes are sent once: the next flush or heartbeat delivers again, a lost batch of events is
+//! in the record, and the history writer retries records itself. A conflict is an answer and never retried.
+
+use std::time::Duration;
+
+use ars_bot_ports::{StoreError, StoreErrorKind};
+use ars_wire::state::{Route, RunVerb};
+use async_trait::async_trait;
+
+use super::{
+    failure::kind_of,
+    transport::{Answer, Transport},
+};
+
+/// Backoff of a claim: the run waits for it.
+const CLAIM: &[Duration] = &[Duration::from_millis(200), Duration::from_millis(800)];
+/// Backoff of a step, and of the dispatcher's state: the step's tools wait for it.
+const STEP: &[Duration] = &[Duration::from_millis(200)];
+
+/// A transport with retries.
+pub(super) struct Retrying<T>(pub(super) T);
+
+#[async_trait]
+impl<T: Transport> Transport for Retrying<T> {
+    async fn send(&self, route: Route, body: String) -> Result<Answer, StoreError> {
+        for wait in backoff(route) {
+            let answer = self.0.send(route, body.clone()).await;
+            if !is_transient(&answer) {
+                return answer;
+            }
+            let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+            tracing::warn!(route = route.path(), wait_ms, "store request failed; retrying");
+            tokio::time::sleep(*wait).await;
+        }
+        self.0.send(route, body).await
+    }
+}
+
+/// Returns the waits between the attempts of a route. A new route is sent once unless it has a row here.
+const fn backoff(route: Route) -> &'static [Duration] {
+    match route {
+        Route::Runs(RunVerb::Claim) => CLAIM,
+        Route::Runs(RunVerb::Step | RunVerb::State) => STEP,
+        Route::Runs(_)
+        | Route::Memory(_)
+        | Route::Friction(_)
+        | Route::Schedules(_)
+        | Route::Transcript(_)
+        | Route::Config(_) => &[],
+    }
+}
+
+fn is_transient(answer: &Result<Answer, StoreError>) -> bool {
+    let kind = match answer {
+        Ok(Answer { status: 200 | 409, .. }) => return false,
+        Ok(answer) => kind_of(answer.status),
+        Err(error) => error.kind,
+    };
+    kind == StoreErrorKind::Transient
+}

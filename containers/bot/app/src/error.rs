@@ -1,0 +1,128 @@
+//! The binary's errors, and their exit codes.
+
+use std::process::ExitCode;
+
+use ars_bot_ports::StoreError;
+use ars_wire::ErrorCode;
+
+use crate::terminal;
+
+/// Exit code of a process that Ctrl-C ended, as shells define it.
+const INTERRUPTED: u8 = 130;
+
+/// A failure as the command line reports it: `error (<code>): <message>` on standard error.
+#[derive(Debug)]
+pub enum Failure {
+    /// Invalid invocation or configuration.
+    InvalidInput(String),
+    /// The service rejected the request before a run; the text is its own.
+    Refused(String),
+    /// Another process uses the same thread.
+    Conflict(String),
+    /// The run failed; the text is its own.
+    Failed(String),
+    /// A missing file, directory or address.
+    Unavailable(anyhow::Error),
+    /// A bug, or an exhausted machine.
+    Internal(anyhow::Error),
+}
+
+impl Failure {
+    /// Prints the failure and returns its exit code.
+    pub fn report(self) -> ExitCode {
+        let code = self.code();
+        let message = match self {
+            Self::InvalidInput(message)
+            | Self::Refused(message)
+            | Self::Conflict(message)
+            | Self::Failed(message) => message,
+            Self::Unavailable(error) | Self::Internal(error) => format!("{error:#}"),
+        };
+        terminal::tell(&format!("error ({code}): {message}"));
+        ExitCode::from(code.exit_code())
+    }
+
+    /// Returns the error code.
+    const fn code(&self) -> ErrorCode {
+        match self {
+            Self::InvalidInput(_) => ErrorCode::InvalidInput,
+            Self::Refused(_) => ErrorCode::Refused,
+            Self::Conflict(_) => ErrorCode::Conflict,
+            Self::Failed(_) => ErrorCode::Failed,
+            Self::Unavailable(_) => ErrorCode::Unavailable,
+            Self::Internal(_) => ErrorCode::Internal,
+        }
+    }
+}
+
+impl<E: Into<anyhow::Error>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self::Internal(error.into())
+    }
+}
+
+/// Returns the exit code of a command that Ctrl-C ended.
+pub fn interrupted() -> ExitCode {
+    ExitCode::from(INTERRUPTED)
+}
+
+/// A configuration that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("the configuration file cannot be read")]
+    Unreadable(#[source] std::io::Error),
+    /// It is not TOML of the expected shape.
+    #[error("line {line}{key}: {problem}")]
+    Malformed {
+        /// Its line.
+        line: usize,
+        /// The key, when the line names one.
+        key: String,
+        /// The expected form.
+        problem: String,
+    },
+    /// A value outside its range.
+    #[error("{key}: {problem}")]
+    Invalid {
+        /// The key.
+        key: String,
+        /// The expected form.
+        problem: String,
+    },
+}
+
+impl ConfigError {
+    /// Makes an [`ConfigError::Invalid`].
+    pub fn invalid(key: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self::Invalid { key: key.into(), problem: problem.into() }
+    }
+}
+
+/// Why the configuration cannot be loaded.
+#[derive(Debug, thiserror::Error)]
+pub enum RemoteError {
+    /// The store failed.
+    #[error("the state Worker did not give it")]
+    Store(#[source] StoreError),
+    /// The document does not exist.
+    #[error("the state Worker has no such document: put one with `cargo xtask configure`")]
+    Missing,
+    /// The document is not `{toml}`.
+    #[error("the document must be {{\"toml\": \"the text of the file\"}} and no more")]
+    Shape,
+    /// The text is not a configuration.
+    #[error(transparent)]
+    Content(#[from] ConfigError),
+}
+
+/// An invalid value of a command-line argument.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidArgument {
+    /// Not an effort.
+    #[error("must be low, medium, high, xhigh or max")]
+    Effort,
+    /// Not a duration.
+    #[error("must be a number, 0 or more")]
+    Milliseconds,
+}
