@@ -51,7 +51,7 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, SkillError> {
 /// Returns the file's text; `None` without such a file.
 fn text(path: &Path) -> Result<Option<String>, SkillError> {
     let unreadable = |source| SkillError::Unreadable { path: path.to_owned(), source };
-    let malformed = |reason: &str| SkillError::Malformed { path: path.to_owned(), reason: reason.to_owned() };
+    let malformed = |reason| SkillError::Malformed { path: path.to_owned(), reason };
     let size = match fs::metadata(path) {
         Ok(metadata) => metadata.len(),
         // A plain file beside the folders, such as a README, is not a skill.
@@ -61,8 +61,8 @@ fn text(path: &Path) -> Result<Option<String>, SkillError> {
         Err(error) => return Err(unreadable(error)),
     };
     if size > MAX_BYTES {
-        return Err(malformed("it is larger than 64 KiB"));
+        return Err(malformed(MalformedSkill::TooLarge));
     }
     let bytes = fs::read(path).map_err(unreadable)?;
-    String::from_utf8(bytes).map(Some).map_err(|_| malformed("it is not UTF-8"))
+    String::from_utf8(bytes).map(Some).map_err(|_| malformed(MalformedSkill::NotUtf8))
 }

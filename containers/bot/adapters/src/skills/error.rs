@@ -26,6 +26,12 @@ pub enum SkillError {
 /// The fault of a file that is not a skill.
 #[derive(Debug, thiserror::Error)]
 pub enum MalformedSkill {
+    /// The file is too large.
+    #[error("it is larger than 64 KiB")]
+    TooLarge,
+    /// The file is not text.
+    #[error("it is not UTF-8")]
+    NotUtf8,
     /// The first line does not open the front matter.
     #[error("it does not begin with a line of `---`")]
     NotOpened,

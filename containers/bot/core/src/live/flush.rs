@@ -7,7 +7,7 @@
 use std::{sync::Arc, time::Duration};
 
 use ars_bot_ports::{
-    Ledger as _, News, Owned, StoreError, StoreErrorKind, Told,
+    News, Owned, StoreError, StoreErrorKind, Told,
     metrics::{self, Outcome},
 };
 use ars_runs::budget;
