@@ -118,9 +118,9 @@ mod tests {
     #[test]
     fn instructions_are_set_and_cleared_alone() {
         let before = scopes(&json!({ "users": { "U1": { "effort": "low" } } }));
-        let told = before.instruct(U1, "answer in verse").unwrap();
-        assert_eq!(told.users["U1"].instructions.as_deref(), Some("answer in verse"));
-        assert_eq!(told.instruct(U1, "").unwrap(), before);
+        let edited = before.instruct(U1, "answer in verse").unwrap();
+        assert_eq!(edited.users["U1"].instructions.as_deref(), Some("answer in verse"));
+        assert_eq!(edited.instruct(U1, "").unwrap(), before);
         assert_eq!(Scopes::default().instruct(U1, "").unwrap(), Scopes::default());
         let fault = before.instruct(U1, &"é".repeat(2001)).unwrap_err();
         assert!(fault.to_string().starts_with("text "), "{fault}");

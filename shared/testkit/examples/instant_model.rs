@@ -6,7 +6,7 @@
 //! text after the last `#` of the user messages, until it is killed. When the last event of a tool turn is sent, it
 //! prints the mark again, followed by `answered`. Calls without tools and calls for a summary are not turns: they get a
 //! word as answer and no line.
-#![expect(clippy::expect_used, reason = "a test tool that cannot go on fails")]
+#![expect(clippy::expect_used, reason = "a failure of a test tool ends it")]
 
 use std::{
     collections::HashMap,

@@ -3,7 +3,7 @@
 //!
 //! Crates use this one as a dev-dependency only (the benchmark runs its example `instant_model` as a process). Each fake
 //! vendor is checked by the vendor's official client (`tests/models`).
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test tool that cannot go on fails the test")]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a failure of a test tool fails the test")]
 #![forbid(unsafe_code)]
 
 pub mod faulty;

@@ -26,7 +26,7 @@ fn sequences_cover_every_situation() {
     }
     for situation in SITUATIONS {
         let times = tally.0.get(*situation).copied().unwrap_or_default();
-        assert!(times >= MIN_OCCURRENCES, "{situation}: {times} times; there were {:#?}", tally.0);
+        assert!(times >= MIN_OCCURRENCES, "{situation}: {times} times; found {:#?}", tally.0);
     }
 }
 
@@ -135,11 +135,11 @@ impl Observer<Native> for Tally {
             body["runs"].as_array().into_iter().flatten().filter(|run| run["reclaimedFrom"].is_string())
         {
             self.count(format!("reclaimed from {}", run["reclaimedFrom"].as_str().unwrap_or_default()));
-            for (found, what) in
+            for (found, detail) in
                 [(run["lastStep"].is_object(), "a step"), (run["inbox"][0].is_object(), "messages")]
             {
                 if found {
-                    self.count(format!("reclaimed with {what}"));
+                    self.count(format!("reclaimed with {detail}"));
                 }
             }
         }

@@ -30,7 +30,7 @@ fn has_read(run: &RunSeen, id: &str) -> bool {
     let published = events.iter().filter(|event| event["type"] == "input" || event["type"] == "answer");
     published
         .filter_map(|event| event["text"].as_str())
-        .any(|text| script::ids(text).iter().any(|heard| heard == id))
+        .any(|text| script::ids(text).iter().any(|read| read == id))
 }
 
 /// Accepted by a process while the ledger was unreachable, and lost when that process was killed.

@@ -191,7 +191,7 @@ mod tests {
     use crate::evidence::Delivered;
 
     /// The run is reclaimed at call 20 and answered with a permit at 30. Its first process, whose last store answer was
-    /// at `heard`, answers too.
+    /// at `last_answer`, answers too.
     fn is_kept(at: u64, last_answer: u64, is_without_permit: bool) -> bool {
         let delivered = |through: &str, number, is_without_permit, last_answer| Delivered {
             to: "m0".into(),
@@ -221,7 +221,7 @@ mod tests {
         assert!(is_kept(40, 19, true));
         assert!(is_kept(25, 19, true), "nor could it tell who has it now");
         assert!(!is_kept(19, 18, true), "it still had the run, and lives to tell");
-        assert!(!is_kept(40, 21, true), "it could have been told");
-        assert!(!is_kept(40, 19, false), "nobody gives leave twice");
+        assert!(!is_kept(40, 21, true), "the process could have learned of its loss");
+        assert!(!is_kept(40, 19, false), "no permit is granted twice");
     }
 }

@@ -34,7 +34,7 @@ fn comes_about(story: Story, faults: &[(u64, FaultKind)], is_so: impl Fn(&Eviden
         assert_eq!(violations(ended, &evidence), [], "{plan:?}\n{}", evidence.tail());
         times += u32::from(is_so(&evidence));
     }
-    assert!(times > 0, "not what this plan is about: {faults:?}");
+    assert!(times > 0, "the situation never occurred: {faults:?}");
 }
 
 #[test]

@@ -17,7 +17,7 @@ fn comes_about(faults: &[(u64, FaultKind)], is_so: impl Fn(&Evidence) -> bool) {
         assert_eq!(violations(ended, &evidence), [], "{plan:?}\n{}", evidence.tail());
         times += u32::from(is_so(&evidence));
     }
-    assert!(times > 0, "not what this plan is about: {faults:?}");
+    assert!(times > 0, "the situation never occurred: {faults:?}");
 }
 
 /// Returns the reported cost of the run's model calls.

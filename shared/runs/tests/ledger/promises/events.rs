@@ -82,7 +82,7 @@ fn appended<'a>(operation: &'a Operation, rows: &[Value]) -> Vec<(Name, &'a [Eve
 struct LiveEventsStay(BTreeMap<Name, BTreeSet<i64>>);
 
 impl LiveEventsStay {
-    fn look(native: &mut Native, now: i64) -> BTreeMap<Name, BTreeSet<i64>> {
+    fn seqs(native: &mut Native, now: i64) -> BTreeMap<Name, BTreeSet<i64>> {
         let rows = live(native, now);
         let live = World::RUNS.iter().filter(|run| row(&rows, run).is_some());
         live.map(|run| (*run, shown(native, run, now).into_iter().map(|(seq, _)| seq).collect())).collect()
@@ -91,7 +91,7 @@ impl LiveEventsStay {
 
 impl Observer<Native> for LiveEventsStay {
     fn before(&mut self, native: &mut Native, _: &Operation, now: i64) {
-        self.0 = Self::look(native, now);
+        self.0 = Self::seqs(native, now);
     }
 
     fn after(&mut self, native: &mut Native, attempt: Attempt<'_>) -> Result<(), String> {
@@ -99,9 +99,9 @@ impl Observer<Native> for LiveEventsStay {
         if matches!(operation, Operation::Append { .. } | Operation::Flush { .. }) {
             return Ok(());
         }
-        let after = Self::look(native, now);
-        let taken =
+        let after = Self::seqs(native, now);
+        let lost =
             self.0.iter().find(|(run, seqs)| after.get(*run).is_some_and(|now| !now.is_superset(seqs)));
-        holds(taken.is_none(), || format!("of {taken:?} there is left {after:?}"))
+        holds(lost.is_none(), || format!("lost events of {lost:?}, left: {after:?}"))
     }
 }

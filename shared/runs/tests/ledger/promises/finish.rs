@@ -48,9 +48,9 @@ impl Observer<Native> for NoLiveRows {
         let Some(run) = finished(operation, outcome) else { return Ok(()) };
         let rows = live(native, now);
         holds(row(&rows, run).is_none(), || format!("live: {rows:?}"))?;
-        let left = native.dump_of_runs().into_iter().filter(|(table, _)| !HISTORY.contains(&table.as_str()));
-        let named = left.into_iter().find(|(_, rows)| format!("{rows:?}").contains(run));
-        holds(named.is_none(), || format!("left behind: {named:?}"))
+        let rows = native.dump_of_runs().into_iter().filter(|(table, _)| !HISTORY.contains(&table.as_str()));
+        let named = rows.into_iter().find(|(_, rows)| format!("{rows:?}").contains(run));
+        holds(named.is_none(), || format!("not deleted: {named:?}"))
     }
 }
 
@@ -89,8 +89,8 @@ impl Observer<Native> for Repeated {
         let Attempt { operation, now, outcome } = attempt;
         let unknown = json!({ "ok": false, "reason": "unknown-run" });
         if std::mem::take(&mut self.0) {
-            let told = *outcome == Outcome::Answered(409, unknown.clone());
-            holds(told, || format!("the bot's repetition got {outcome:?}"))?;
+            let is_unknown = *outcome == Outcome::Answered(409, unknown.clone());
+            holds(is_unknown, || format!("the bot's retry got {outcome:?}"))?;
         }
         if finished(operation, outcome).is_some() {
             self.0 = matches!(outcome, Outcome::Lost { .. });

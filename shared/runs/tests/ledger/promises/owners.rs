@@ -47,7 +47,7 @@ impl Observer<Native> for OneRunPerThread {
     }
 }
 
-/// A refusal is a 400, a 409, or `ok: false`.
+/// A rejection is a 400, a 409, or `ok: false`.
 #[derive(Default)]
 struct RejectionChangesNothing(Vec<Table>);
 
@@ -58,12 +58,12 @@ impl Observer<Native> for RejectionChangesNothing {
 
     fn after(&mut self, native: &mut Native, attempt: Attempt<'_>) -> Result<(), String> {
         let Attempt { outcome, .. } = attempt;
-        let nothing = match outcome {
+        let is_rejected = match outcome {
             Outcome::Answered(status, body) => *status != 200 || body["ok"] == false,
             Outcome::Lost { kept } => !kept,
         };
         let now = native.dump();
-        holds(!nothing || self.0 == now, || format!("{outcome:?}\nbefore {:?}\nafter  {now:?}", self.0))
+        holds(!is_rejected || self.0 == now, || format!("{outcome:?}\nbefore {:?}\nafter  {now:?}", self.0))
     }
 }
 
@@ -82,14 +82,14 @@ impl Observer<Native> for FinishingOnce {
         if let (Operation::Finishing { writer }, Outcome::Answered(200, _)) = (operation, outcome) {
             let before = row(&self.0, writer.run).map(|row| &row["phase"]);
             let granted = before.is_some_and(|phase| phase == "live" || phase == "handoff");
-            let taken = row(&rows, writer.run).is_some_and(|row| row["phase"] == "finishing");
-            holds(granted && taken, || format!("granted out of {before:?}"))?;
+            let entered = row(&rows, writer.run).is_some_and(|row| row["phase"] == "finishing");
+            holds(granted && entered, || format!("granted out of {before:?}"))?;
         }
         let reclaim = matches!(operation, Operation::Reclaim { .. });
         for finishing in self.0.iter().filter(|row| row["phase"] == "finishing") {
             let after = rows.iter().find(|row| row["runId"] == finishing["runId"]);
             let stays = after.is_none_or(|row| row["phase"] == "finishing");
-            holds(stays || reclaim, || format!("finishing was left: {after:?}"))?;
+            holds(stays || reclaim, || format!("finishing ended: {after:?}"))?;
         }
         Ok(())
     }
@@ -107,24 +107,25 @@ impl Observer<Native> for OnlyOrphansReclaimed {
     fn after(&mut self, native: &mut Native, attempt: Attempt<'_>) -> Result<(), String> {
         let Attempt { operation, now, outcome } = attempt;
         let rows = live(native, now);
-        let Operation::Reclaim { generation, now: asked, .. } = operation else {
+        let Operation::Reclaim { generation, now: requested, .. } = operation else {
             let moved = |row: &&Value| self.0.iter().any(|before| changed_hands(before, row));
             return holds(!rows.iter().any(|row| moved(&row)), || {
                 "a run changed hands without a reclaim".into()
             });
         };
         let Outcome::Answered(200, answer) = outcome else { return Ok(()) };
-        let taken: HashSet<_> =
+        let reclaimed: HashSet<_> =
             answer["runs"].as_array().into_iter().flatten().map(|run| run["row"]["runId"].as_str()).collect();
-        let asked = asked.unwrap_or(now);
+        let requested = requested.unwrap_or(now);
         for before in &self.0 {
-            let lapsed = before["leaseUntil"].as_i64().is_some_and(|until| until <= asked);
-            let left = before["ownerGen"] != *generation && (before["phase"] == "handoff" || lapsed);
-            let took = taken.contains(&before["runId"].as_str());
-            holds(left == took, || format!("taken: {took}, left behind: {left}: {before}"))?;
+            let expired = before["leaseUntil"].as_i64().is_some_and(|until| until <= requested);
+            let orphaned = before["ownerGen"] != *generation && (before["phase"] == "handoff" || expired);
+            let took = reclaimed.contains(&before["runId"].as_str());
+            holds(orphaned == took, || format!("reclaimed: {took}, orphaned: {orphaned}: {before}"))?;
         }
         let mine = |row: &&Value| row["ownerGen"] == *generation && row["phase"] == "live";
-        let owned = rows.iter().filter(|row| taken.contains(&row["runId"].as_str())).all(|row| mine(&row));
+        let owned =
+            rows.iter().filter(|row| reclaimed.contains(&row["runId"].as_str())).all(|row| mine(&row));
         holds(owned, || format!("a reclaimed run is not the reclaimer's: {rows:?}"))
     }
 }
