@@ -16,7 +16,7 @@ pub struct Actor {
     pub id: String,
     /// Permissions.
     pub grants: Grants,
-    /// Id of the actor on whose behalf an agent acts.
+    /// Id of the actor that an agent represents.
     pub principal: Option<String>,
 }
 

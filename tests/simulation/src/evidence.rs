@@ -42,7 +42,7 @@ pub struct Evidence {
     pub took_ms: u64,
     /// Number of store requests that failed for their sender.
     pub failed_requests: u64,
-    /// Processes whose latest request got no answer.
+    /// Processes with an unanswered latest request.
     pub unanswered: BTreeSet<String>,
     /// Last store answer of each process, as the last port call before it.
     pub last_answer: BTreeMap<String, u64>,
@@ -125,7 +125,7 @@ pub struct StepSeen {
 /// One message to a requester.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivered {
-    /// The message whose sender received it.
+    /// The message that it answers.
     pub to: String,
     /// Its run, if any.
     pub run: Option<String>,

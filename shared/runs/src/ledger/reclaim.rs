@@ -1,4 +1,4 @@
-//! Reclaims runs that other generations handed off or whose lease expired: `{ runs }`, each `{ row, reclaimedFrom,
+//! Reclaims runs that other generations handed off or that have an expired lease: `{ runs }`, each `{ row, reclaimedFrom,
 //! lastStep, inbox, jobs }`.
 //!
 //! A caller's own runs and those listed in `except` are never reclaimed (docs/decisions/0011). Reading and changing the

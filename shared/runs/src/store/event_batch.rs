@@ -80,7 +80,7 @@ impl<S: Sql> RunStore<S> {
         Ok(())
     }
 
-    /// Writes events whose seqs are not stored yet.
+    /// Writes events with seqs that are not stored yet.
     pub(super) fn fill_in_events(&self, run: &str, batch: EventBatch) -> Result<(), SqlError> {
         self.insert_events("IGNORE", run, batch)
     }

@@ -31,7 +31,7 @@ pub(crate) struct EventText<'a> {
 }
 
 impl<'a> EventBody<'a> {
-    /// Reads a body whose events are at `path`, a list of keys.
+    /// Reads a body with events at `path`, a list of keys.
     pub(crate) fn read(body: &'a str, path: &[&str]) -> Result<Self, Refusal> {
         if let Some(read) = Self::borrow(body, path) {
             return Ok(read);

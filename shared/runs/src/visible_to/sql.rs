@@ -1,7 +1,7 @@
 //! A predicate as a condition over the `runs` table.
 //!
 //! Ids never become SQL text: every list of the predicate is bound in one JSON parameter, because the edge platform
-//! binds at most 100 values. `max` and `min` replace OR and AND: a chain of those operators is as deep as it is long
+//! binds at most 100 values. `max` and `min` replace OR and AND: a chain of those operators has a depth of its length
 //! and the edge platform allows 100 levels, while a function's arguments are one level.
 
 use serde_json::{Value, json};

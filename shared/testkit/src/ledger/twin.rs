@@ -18,7 +18,7 @@ pub struct Twin {
 }
 
 impl Twin {
-    /// Returns a twin of a subject with a clock of its own, which may differ by this much.
+    /// Returns a twin of a subject with a separate clock, which may differ by this much.
     pub fn with_slack(slack_ms: i64) -> Self {
         Self { slack_ms, ..Self::default() }
     }

@@ -43,7 +43,7 @@ pub(super) fn a_viewer_sees_each_event_once(evidence: &Evidence, found: &mut Fou
         found.unless(repeated.is_empty(), "a viewer sees each stored event once", || {
             format!("{viewer} of {id}: {repeated:?}")
         });
-        // A viewer whose stream ended at another process saw that process's version.
+        // A viewer with a stream that ended at another process saw that process's version.
         let (Some(ended_at), Some(record), Some((_, by))) = (&view.ended_at, &run.record, &run.finished)
         else {
             continue;

@@ -80,7 +80,7 @@ fn elsewhere(record: &Record, run: Name, now: i64) -> (bool, serde_json::Value) 
     (put["stored"] == true, ask(&mut other, "/runs/get", json!({ "id": run }), now))
 }
 
-/// Whether the previous attempt was a finish whose answer was lost.
+/// Whether the previous attempt was a finish with a lost answer.
 #[derive(Default)]
 struct Repeated(bool);
 
