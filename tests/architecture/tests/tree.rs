@@ -52,6 +52,16 @@ fn no_function_is_too_long() {
 }
 
 #[test]
+fn imports_have_no_large_circle() {
+    holds(&rules::circles::check(&tree()));
+}
+
+#[test]
+fn mod_rs_files_only_declare() {
+    holds(&rules::declarations::check(&tree()));
+}
+
+#[test]
 fn shared_logic_does_no_io() {
     holds(&rules::purity::check(&tree()));
 }

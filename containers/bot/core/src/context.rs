@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     capabilities::Capabilities,
-    day_spend::{Books, DaySpend},
+    day_spend::{DaySpend, SpendSources},
     history::HistoryWriter,
     in_flight::{InFlight, InFlightCount},
     live::Live,
@@ -146,8 +146,8 @@ impl RunContext {
     }
 
     /// The sources of the day's spend.
-    pub(crate) fn books(&self) -> Books<'_> {
-        Books { store: &**self.store(), live: self.live() }
+    pub(crate) fn spend_sources(&self) -> SpendSources<'_> {
+        SpendSources { store: &**self.store(), live: self.live() }
     }
 
     /// The day's spend of this process.

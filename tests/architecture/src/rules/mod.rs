@@ -1,6 +1,8 @@
 //! The rules, one per file.
 
 pub mod attributes;
+pub mod circles;
+pub mod declarations;
 pub mod dependencies;
 pub mod durable_objects;
 pub mod emptiness;

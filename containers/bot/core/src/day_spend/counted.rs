@@ -9,7 +9,7 @@ use ars_wire::{Moment, ledger::LiveRun, runs::ListRequest};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::{Books, DaySpend, Own};
+use super::{DaySpend, Own, SpendSources};
 use crate::{
     history::{COST, MAKE_UP_FOR},
     live::{Live, Meta},
@@ -59,14 +59,14 @@ impl Counted {
     /// Queries the changes since the last query, unless that failed a moment ago.
     pub(super) async fn update(
         &mut self,
-        books: &Books<'_>,
+        sources: &SpendSources<'_>,
         spend: &DaySpend,
         now: UnixMillis,
     ) -> Result<(), StoreError> {
         if let Some(failed) = self.failed.as_ref().filter(|failed| failed.at.elapsed() < ANSWER_KEPT) {
             return Err(failed.error.clone());
         }
-        let asked = self.ask(books, spend, now).await;
+        let asked = self.ask(sources, spend, now).await;
         self.failed = asked.as_ref().err().map(|error| Failed { error: error.clone(), at: Instant::now() });
         asked
     }
@@ -86,17 +86,22 @@ impl Counted {
         is_given_up
     }
 
-    async fn ask(&mut self, books: &Books<'_>, spend: &DaySpend, now: UnixMillis) -> Result<(), StoreError> {
+    async fn ask(
+        &mut self,
+        sources: &SpendSources<'_>,
+        spend: &DaySpend,
+        now: UnixMillis,
+    ) -> Result<(), StoreError> {
         let day = day_of(now);
         if day != self.day {
             *self = Self { day, asked_to: day, ..Self::default() };
         }
         self.forget_stale_rows(&mut spend.own());
         // Before the records: a run that ends in between is counted twice rather than not at all.
-        if let Some(live) = books.live {
+        if let Some(live) = sources.live {
             self.ask_others(live, spend).await?;
         }
-        self.ask_recorded(books.store, now).await
+        self.ask_recorded(sources.store, now).await
     }
 
     async fn ask_others(&mut self, live: &Live, spend: &DaySpend) -> Result<(), StoreError> {

@@ -21,7 +21,7 @@ impl Hold {
     }
 
     /// Assigns the reservation to a run, which the ledger may list from now on.
-    pub(crate) fn be_for(&mut self, run: &RunId) {
+    pub(crate) fn assign(&mut self, run: &RunId) {
         let mut own = self.spend.own();
         if let Some(before) = self.run.replace(run.clone()) {
             own.runs.remove(&before);

@@ -64,7 +64,7 @@ impl RunStore for Recorded {
 }
 
 async fn left(spend: &Arc<DaySpend>, store: &Recorded, now: UnixMillis) -> u64 {
-    spend.reserve(CAP, None, &Books { store, live: None }, now).await.map_or(0, |hold| hold.microusd)
+    spend.reserve(CAP, None, &SpendSources { store, live: None }, now).await.map_or(0, |hold| hold.microusd)
 }
 
 #[tokio::test]
@@ -79,7 +79,8 @@ async fn late_record_is_counted() {
 #[tokio::test]
 async fn settled_cost_replaces_the_reservation() {
     let (spend, store) = (Arc::<DaySpend>::default(), Recorded::default());
-    let hold = spend.reserve(CAP, Some(4), &Books { store: &store, live: None }, NOON).await.ok().unwrap();
+    let hold =
+        spend.reserve(CAP, Some(4), &SpendSources { store: &store, live: None }, NOON).await.ok().unwrap();
     assert_eq!(left(&spend, &store, NOON).await, 6);
     hold.settle(&RunId::parse("r1").unwrap(), Some(3), NOON);
     assert_eq!(left(&spend, &store, NOON).await, 7);

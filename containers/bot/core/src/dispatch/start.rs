@@ -69,11 +69,11 @@ pub(super) async fn start(
     let ResolvedRequest { agent, .. } = admitted.resolved;
     let model = Voice { name: admitted.plan.choice.model.clone(), client: admitted.plan.client.clone() };
     let mut assignment = Assignment::of(context.deps(), agent, model, admitted.plan.choice.effort);
-    assignment.hold_to(hold);
+    assignment.limit_to(hold);
 
     let id = context.registry().mint();
     if let Some(hold) = &mut assignment.hold {
-        hold.be_for(&id);
+        hold.assign(&id);
     }
     let facts = facts(context, request, &admitted, &assignment);
     let mut is_tracked = false;
@@ -115,7 +115,7 @@ async fn steer_owner(
 async fn reserve_spend(context: &RunContext) -> Result<Option<Hold>, Refusal> {
     let MoneyCaps { run, day } = context.settings().money;
     let Some(day) = day else { return Ok(None) };
-    context.day_spend().reserve(day, run, &context.books(), context.clock().now()).await.map(Some)
+    context.day_spend().reserve(day, run, &context.spend_sources(), context.clock().now()).await.map(Some)
 }
 
 fn new_run(

@@ -5,19 +5,20 @@
 //! here: the rules (`ars_memory`), and the stores (the port [`Memory`]).
 
 mod deps;
-mod purse;
 mod recall;
 mod reflect;
 mod remembering;
+mod run_spend_guard;
 mod scopes;
+mod spend_guard;
 mod transcript;
 
 pub use deps::MemoryDeps;
-pub use purse::Purse;
 pub use recall::{Recalled, Recaller};
 pub use reflect::{Kept, Outcome, Reflection, Reflector};
 pub(crate) use remembering::Remembering;
 pub use scopes::{Place, RunScopes};
+pub use spend_guard::SpendGuard;
 
 pub use ars_memory::reading::Budget;
 

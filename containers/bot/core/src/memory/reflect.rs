@@ -17,7 +17,7 @@ use ars_wire::memory::MemoryRecord;
 use futures::future::join_all;
 use tokio_util::sync::CancellationToken;
 
-use super::{Purse, RunScopes, recall::cleaned, transcript};
+use super::{RunScopes, SpendGuard, recall::cleaned, transcript};
 
 /// Output limit of the call, in tokens.
 const MAX_OUTPUT_TOKENS: u32 = 1024;
@@ -87,8 +87,8 @@ pub struct Kept {
 
 impl Reflector {
     /// Reflects: at most one call of the model, then at most one write per scope. Never fails. If the model has a price,
-    /// `purse` authorizes the maximum cost of the call first and records its cost.
-    pub async fn reflect(&self, run: &Reflection<'_>, purse: &dyn Purse) -> Outcome {
+    /// `guard` authorizes the maximum cost of the call first and records its cost.
+    pub async fn reflect(&self, run: &Reflection<'_>, guard: &dyn SpendGuard) -> Outcome {
         let Reflection { prior_turns, tool_calls, agent, .. } = *run;
         let ended = Ended { tool_calls, prior_turns, is_review: agent.gives_verdict() };
         let is_empty = run.turns.is_empty() || run.scopes.view().keys().is_empty();
@@ -99,7 +99,7 @@ impl Reflector {
         let question = request(&shown, transcript::said(run.turns, run.recalled, &self.redactor));
         let most = self.price.map(|price| price.cost(most_usage(&question)));
         if let Some(most) = most
-            && !purse.may_spend(most).await
+            && !guard.may_spend(most).await
         {
             tracing::info!(run = %run.run, model = %self.model, "not reflected on: too little money is left");
             return Outcome::TooDear;
@@ -107,13 +107,13 @@ impl Reflector {
         let answer = match self.ask(question).await {
             Ok(turn) => {
                 if let Some(price) = self.price {
-                    purse.spent(price.cost(turn.usage));
+                    guard.spent(price.cost(turn.usage));
                 }
                 turn.parts.iter().filter_map(transcript::prose).collect::<String>()
             }
             Err(error) => {
                 // The cost of a failed call is unknown, so its maximum is recorded.
-                purse.spent(most.unwrap_or_default());
+                guard.spent(most.unwrap_or_default());
                 tracing::warn!(run = %run.run, model = %self.model, error = %error.kind, "not reflected on");
                 return Outcome::NoAnswer;
             }

@@ -11,7 +11,7 @@ use ars_wire::memory::MemoryRecord;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Place, Reflection, RunScopes, purse::OfRun};
+use super::{Place, Reflection, RunScopes, run_spend_guard::RunSpendGuard};
 use crate::{context::RunContext, history::COST, live::MEMORY, run::Assignment};
 
 /// A run's part in memory, also in the form of the run's state.
@@ -96,10 +96,10 @@ impl Remembering {
             run: &record.id,
             thread: &self.thread,
         };
-        let purse = OfRun::new(context, &record.id, record.extra.get(COST).and_then(Value::as_u64));
-        let outcome = reflector.reflect(&reflection, &purse).await;
+        let guard = RunSpendGuard::new(context, &record.id, record.extra.get(COST).and_then(Value::as_u64));
+        let outcome = reflector.reflect(&reflection, &guard).await;
         tracing::debug!(run = %record.id, ?outcome, "reflected");
-        let spent = purse.total();
+        let spent = guard.total();
         if spent > 0 {
             context.registry().reflected(&record.id, spent);
             context.history().add_reflection(record, spent).await;

@@ -74,7 +74,7 @@ impl Assignment {
     }
 
     /// Bounds the run by what it holds of the day's money.
-    pub(crate) fn hold_to(&mut self, hold: Option<Hold>) {
+    pub(crate) fn limit_to(&mut self, hold: Option<Hold>) {
         self.limits.cap = hold.as_ref().map(Hold::cap).or(self.limits.cap);
         self.hold = hold;
     }

@@ -9,7 +9,7 @@ use std::{
 use ars_agent::{ModelTurn, Part, Role, StopReason, Turn, Usage};
 use ars_auth::{Actor, Grants, Set};
 use ars_bot_core::memory::{
-    Budget, Outcome, Place, Purse, Recalled, Recaller, Reflection, Reflector, RunScopes,
+    Budget, Outcome, Place, Recalled, Recaller, Reflection, Reflector, RunScopes, SpendGuard,
 };
 use ars_bot_ports::{
     Memory, ModelClient, ModelDelta, ModelError, ModelErrorKind, ModelRequest, RetryCause, StoreError,
@@ -272,7 +272,7 @@ impl Ended {
 struct Free;
 
 #[async_trait]
-impl Purse for Free {
+impl SpendGuard for Free {
     async fn may_spend(&self, _most: u64) -> bool {
         true
     }

@@ -66,7 +66,7 @@ pub static AGENTS: &[AgentSpec] = &[
         max_output_tokens: 16_000,
         effort: None,
         needs_repository: false,
-        prompt: include_str!("general.md"),
+        prompt: include_str!("agents/general.md"),
     },
     AgentSpec {
         name: "coding",
@@ -76,7 +76,7 @@ pub static AGENTS: &[AgentSpec] = &[
         max_output_tokens: 64_000,
         effort: None,
         needs_repository: true,
-        prompt: include_str!("coding.md"),
+        prompt: include_str!("agents/coding.md"),
     },
     AgentSpec {
         name: "review",
@@ -86,7 +86,7 @@ pub static AGENTS: &[AgentSpec] = &[
         max_output_tokens: 64_000,
         effort: Some(Effort::Medium),
         needs_repository: true,
-        prompt: include_str!("review.md"),
+        prompt: include_str!("agents/review.md"),
     },
     AgentSpec {
         name: "research",
@@ -96,7 +96,7 @@ pub static AGENTS: &[AgentSpec] = &[
         max_output_tokens: 16_000,
         effort: None,
         needs_repository: false,
-        prompt: include_str!("research.md"),
+        prompt: include_str!("agents/research.md"),
     },
 ];
 

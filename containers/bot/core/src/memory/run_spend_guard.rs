@@ -1,25 +1,16 @@
-//! The money of reflections, which the caps of a run and of a day limit too. A call is authorized before it is made, and
-//! its cost becomes part of the run's.
+//! The spend guard of a run's reflection: the caps of the run and of the day limit it, and its cost becomes part of the
+//! run's.
 
 use std::sync::{Mutex, PoisonError};
 
 use ars_types::RunId;
 use async_trait::async_trait;
 
+use super::SpendGuard;
 use crate::{context::RunContext, day_spend::Hold, settings::MoneyCaps};
 
-/// The money of a reflection.
-#[async_trait]
-pub trait Purse: Send + Sync {
-    /// Returns whether this amount may be spent, in millionths of a dollar.
-    async fn may_spend(&self, most: u64) -> bool;
-
-    /// Records a spent amount.
-    fn spent(&self, microusd: u64);
-}
-
-/// The money of one ended run.
-pub(super) struct OfRun<'a> {
+/// The spend guard of one ended run.
+pub(super) struct RunSpendGuard<'a> {
     pub(super) context: &'a RunContext,
     pub(super) run: &'a RunId,
     /// The run's cost, if known.
@@ -34,7 +25,7 @@ struct State {
     spent: u64,
 }
 
-impl<'a> OfRun<'a> {
+impl<'a> RunSpendGuard<'a> {
     pub(super) fn new(context: &'a RunContext, run: &'a RunId, cost: Option<u64>) -> Self {
         Self { context, run, cost, state: Mutex::default() }
     }
@@ -52,7 +43,7 @@ impl<'a> OfRun<'a> {
 }
 
 #[async_trait]
-impl Purse for OfRun<'_> {
+impl SpendGuard for RunSpendGuard<'_> {
     async fn may_spend(&self, most: u64) -> bool {
         let MoneyCaps { run, day } = self.context.settings().money;
         if !self.is_within_the_runs_cap(run, most) {
@@ -60,7 +51,8 @@ impl Purse for OfRun<'_> {
         }
         let Some(day) = day else { return true };
         let now = self.context.clock().now();
-        let reserved = self.context.day_spend().reserve(day, Some(most), &self.context.books(), now).await;
+        let reserved =
+            self.context.day_spend().reserve(day, Some(most), &self.context.spend_sources(), now).await;
         let Some(hold) = reserved.ok().filter(|hold| hold.cap().run_microusd >= most) else { return false };
         self.state.lock().unwrap_or_else(PoisonError::into_inner).hold = Some(hold);
         true

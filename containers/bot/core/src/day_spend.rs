@@ -28,7 +28,7 @@ pub use self::hold::Hold;
 use crate::live::Live;
 
 /// The sources of recorded and reserved cost.
-pub(crate) struct Books<'a> {
+pub(crate) struct SpendSources<'a> {
     /// The records.
     pub(crate) store: &'a dyn RunStore,
     /// The live runs of every process, with a ledger.
@@ -68,12 +68,12 @@ impl DaySpend {
         self: &Arc<Self>,
         cap: u64,
         run_cap: Option<u64>,
-        books: &Books<'_>,
+        sources: &SpendSources<'_>,
         now: UnixMillis,
     ) -> Result<Hold, Refusal> {
         let mut counted = self.counted.lock().await;
         let mut own = loop {
-            if let Err(error) = counted.update(books, self, now).await {
+            if let Err(error) = counted.update(sources, self, now).await {
                 tracing::error!(error = %error, "the day's costs are not known: nothing begins");
                 return Err(Refusal::SpendUnknown);
             }
@@ -106,7 +106,7 @@ impl DaySpend {
         own.held = own.held.saturating_add(cap.run_microusd);
         drop(own);
         let mut hold = Hold { spend: Arc::clone(self), microusd: cap.run_microusd, run: None };
-        hold.be_for(run);
+        hold.assign(run);
         hold
     }
 

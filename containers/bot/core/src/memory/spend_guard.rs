@@ -1,0 +1,13 @@
+//! The authorization of a reflection's cost before its call.
+
+use async_trait::async_trait;
+
+/// Authorizes and records the cost of a reflection.
+#[async_trait]
+pub trait SpendGuard: Send + Sync {
+    /// Returns whether this amount may be spent, in millionths of a dollar.
+    async fn may_spend(&self, most: u64) -> bool;
+
+    /// Records a spent amount.
+    fn spent(&self, microusd: u64);
+}

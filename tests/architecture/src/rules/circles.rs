@@ -1,0 +1,345 @@
+//! No circle of imports has more than three files, in any shipped crate.
+//!
+//! Files in a circle can only be understood, moved and changed together. An import is resolved to the file that defines
+//! the item, through re-exports of `mod.rs` files. Test code is ignored. `tests/architecture/circles.txt` lists the
+//! larger circles that remain, each by its number of files and its first file. The list only shrinks.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use syn::visit::{self, Visit};
+use syn::{Item, UseTree};
+
+use crate::{Source, Tree, Violation};
+
+/// Maximum files of a circle.
+const CIRCLE_FILES: usize = 3;
+/// Folders of shipped crates.
+const SHIPPED: [&str; 4] = ["shared/", "durable-objects/", "workers/", "containers/"];
+/// Larger circles that remain.
+const LISTED: &str = "tests/architecture/circles.txt";
+
+/// Names circles of imports with too many files.
+pub fn check(tree: &Tree) -> Vec<Violation> {
+    let mut crates: BTreeMap<&str, Vec<&Source>> = BTreeMap::new();
+    for source in &tree.sources {
+        let is_shipped = SHIPPED.iter().any(|folder| source.path.starts_with(folder));
+        if let Some((root, _)) = source.path.split_once("/src/").filter(|_| is_shipped)
+            && !source.is_test_line(1)
+        {
+            crates.entry(root).or_default().push(source);
+        }
+    }
+    let mut listed = entries(tree);
+    let mut found = Vec::new();
+    for (root, sources) in &crates {
+        for circle in circles_of(root, sources) {
+            let first = circle.first().copied().unwrap_or_default();
+            match listed.remove(first) {
+                Some(files) if files == circle.len() => {}
+                Some(files) if files > circle.len() => {
+                    found.push(format!(
+                        "{LISTED}: {first} is down to {} files: lower its entry",
+                        circle.len()
+                    ));
+                }
+                _ => {
+                    let files: Vec<_> = circle.iter().copied().collect();
+                    let names = files.join(", ");
+                    found.push(format!(
+                        "{root}: {} files import each other in a circle: {names}",
+                        files.len()
+                    ));
+                }
+            }
+        }
+    }
+    found.extend(
+        listed.keys().map(|first| format!("{LISTED}: {first} is in no large circle: remove its entry")),
+    );
+    found
+}
+
+fn entries(tree: &Tree) -> BTreeMap<&str, usize> {
+    let lines = tree.text(LISTED).unwrap_or_default().lines();
+    lines
+        .filter_map(|line| line.split_once(' '))
+        .filter_map(|(files, first)| Some((first, files.parse().ok()?)))
+        .collect()
+}
+
+/// Returns the circles of a crate with too many files.
+fn circles_of<'a>(root: &str, sources: &[&'a Source]) -> Vec<BTreeSet<&'a str>> {
+    let modules = Modules::of(root, sources);
+    let imports: BTreeMap<&str, BTreeSet<&str>> = modules
+        .by_path
+        .iter()
+        .map(|(module, source)| (source.path.as_str(), modules.imports(module, source)))
+        .collect();
+    circles(&imports).into_iter().filter(|circle| circle.len() > CIRCLE_FILES).collect()
+}
+
+/// A module's path from the crate's root.
+type ModulePath = Vec<String>;
+
+/// The modules of a crate, one per file.
+struct Modules<'a> {
+    by_path: BTreeMap<ModulePath, &'a Source>,
+    /// The imports of each module by the name they bind, for re-exports.
+    bound: BTreeMap<ModulePath, BTreeMap<String, ModulePath>>,
+}
+
+impl<'a> Modules<'a> {
+    fn of(root: &str, sources: &[&'a Source]) -> Self {
+        let by_path: BTreeMap<_, _> = sources
+            .iter()
+            .filter_map(|source| {
+                let inner = source.path.strip_prefix(root)?.strip_prefix("/src/")?.strip_suffix(".rs")?;
+                let mut path: ModulePath = inner.split('/').map(str::to_owned).collect();
+                if path.last().is_some_and(|last| ["mod", "lib", "main"].contains(&last.as_str())) {
+                    path.pop();
+                }
+                Some((path, *source))
+            })
+            .collect();
+        let bound = by_path.iter().map(|(path, source)| (path.clone(), bindings(source))).collect();
+        Self { by_path, bound }
+    }
+
+    /// Returns the files that a module imports items from.
+    fn imports(&self, module: &ModulePath, source: &Source) -> BTreeSet<&'a str> {
+        let mut paths = Paths { source, found: Vec::new() };
+        paths.visit_file(&source.syntax);
+        let files = paths.found.iter().filter_map(|path| self.file_of(module, path, 0));
+        files.filter(|file| *file != source.path).collect()
+    }
+
+    /// Returns the file that defines the item at this path, or the module itself.
+    fn file_of(&self, from: &ModulePath, path: &[String], depth: usize) -> Option<&'a str> {
+        let mut at = from.clone();
+        let mut rest = path;
+        match path.first()?.as_str() {
+            "crate" => {
+                at.clear();
+                rest = &path[1..];
+            }
+            "self" => rest = &path[1..],
+            "super" => {
+                while rest.first().is_some_and(|part| part == "super") {
+                    at.pop()?;
+                    rest = &rest[1..];
+                }
+            }
+            child => {
+                let mut below = at.clone();
+                below.push(child.to_owned());
+                if !self.by_path.contains_key(&below) {
+                    return None;
+                }
+            }
+        }
+        while let Some((next, after)) = rest.split_first() {
+            at.push(next.clone());
+            if self.by_path.contains_key(&at) {
+                rest = after;
+                continue;
+            }
+            at.pop();
+            // An item of `at`: its own, or one that it imports from another file of the crate.
+            let imported = self.bound.get(&at).and_then(|bound| bound.get(next));
+            if let Some(imported) = imported.filter(|_| depth < 8)
+                && let Some(file) = self.file_of(&at, imported, depth + 1)
+            {
+                return Some(file);
+            }
+            break;
+        }
+        self.by_path.get(&at).map(|source| source.path.as_str())
+    }
+}
+
+/// Returns the names that a file's imports bind, with their paths.
+fn bindings(source: &Source) -> BTreeMap<String, ModulePath> {
+    let mut bound = BTreeMap::new();
+    for item in &source.syntax.items {
+        if let Item::Use(item) = item {
+            flatten(&item.tree, &mut Vec::new(), &mut |name, path| {
+                bound.insert(name.to_owned(), path.to_vec());
+            });
+        }
+    }
+    bound
+}
+
+/// Calls `found` with the bound name and the path of each import in a tree.
+fn flatten(tree: &UseTree, prefix: &mut ModulePath, found: &mut impl FnMut(&str, &[String])) {
+    match tree {
+        UseTree::Path(path) => {
+            prefix.push(path.ident.to_string());
+            flatten(&path.tree, prefix, found);
+            prefix.pop();
+        }
+        UseTree::Name(name) if name.ident == "self" => {
+            found(&prefix.last().cloned().unwrap_or_default(), prefix);
+        }
+        UseTree::Name(name) => {
+            prefix.push(name.ident.to_string());
+            found(&name.ident.to_string(), prefix);
+            prefix.pop();
+        }
+        UseTree::Rename(rename) => {
+            if rename.ident != "self" {
+                prefix.push(rename.ident.to_string());
+            }
+            found(&rename.rename.to_string(), prefix);
+            if rename.ident != "self" {
+                prefix.pop();
+            }
+        }
+        UseTree::Glob(_) => found("*", prefix),
+        UseTree::Group(group) => group.items.iter().for_each(|tree| flatten(tree, prefix, found)),
+    }
+}
+
+/// Collects the paths of shipped code that can lead to another file of the crate.
+struct Paths<'a> {
+    source: &'a Source,
+    found: Vec<ModulePath>,
+}
+
+impl<'ast> Visit<'ast> for Paths<'_> {
+    fn visit_item(&mut self, item: &'ast Item) {
+        let line = syn::spanned::Spanned::span(item).start().line;
+        if !self.source.is_test_line(line) {
+            visit::visit_item(self, item);
+        }
+    }
+
+    fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
+        // A re-export is resolved where it is used.
+        if matches!(item.vis, syn::Visibility::Inherited) {
+            flatten(&item.tree, &mut Vec::new(), &mut |_, path| self.found.push(path.to_vec()));
+        }
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        if path.segments.len() > 1 {
+            self.found.push(path.segments.iter().map(|segment| segment.ident.to_string()).collect());
+        }
+        visit::visit_path(self, path);
+    }
+}
+
+/// Returns the strongly connected components of the imports (Tarjan, by two depth-first searches).
+fn circles<'a>(imports: &BTreeMap<&'a str, BTreeSet<&'a str>>) -> Vec<BTreeSet<&'a str>> {
+    let mut reverse: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (from, tos) in imports {
+        tos.iter().for_each(|to| {
+            reverse.entry(to).or_default().insert(from);
+        });
+    }
+    let mut order = Vec::new();
+    let mut seen = BTreeSet::new();
+    for file in imports.keys() {
+        visit_depth_first(file, imports, &mut seen, &mut order);
+    }
+    let mut assigned = BTreeSet::new();
+    let mut found = Vec::new();
+    for file in order.iter().rev() {
+        let mut circle = Vec::new();
+        visit_depth_first(file, &reverse, &mut assigned, &mut circle);
+        if circle.len() > 1 {
+            found.push(circle.into_iter().collect());
+        }
+    }
+    found
+}
+
+fn visit_depth_first<'a>(
+    file: &'a str,
+    edges: &BTreeMap<&'a str, BTreeSet<&'a str>>,
+    seen: &mut BTreeSet<&'a str>,
+    order: &mut Vec<&'a str>,
+) {
+    if !seen.insert(file) {
+        return;
+    }
+    for next in edges.get(file).into_iter().flatten() {
+        visit_depth_first(next, edges, seen, order);
+    }
+    order.push(file);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::planted;
+
+    /// A circle of four files, closed by the given last one.
+    fn with_last(last: &str) -> Vec<Violation> {
+        check(&planted(&[
+            ("shared/x/src/lib.rs", "//! x\nmod a;\nmod b;\nmod c;\n"),
+            ("shared/x/src/a.rs", "//! x\nuse crate::b::B;\n"),
+            ("shared/x/src/b.rs", "//! x\nfn f() { super::c::g(); }\n"),
+            ("shared/x/src/c/mod.rs", "//! x\nmod d;\npub use d::D;\npub fn g() -> D { self::d::D }\n"),
+            ("shared/x/src/c/d.rs", last),
+        ]))
+    }
+
+    #[test]
+    fn circle_of_four_files_is_named() {
+        for last in ["//! x\nuse crate::a;\n", "//! x\nfn f() -> crate::a::A { loop {} }\n"] {
+            let found = with_last(last);
+            assert_eq!(found.len(), 1, "{found:?}");
+            assert!(found[0].starts_with("shared/x: 4 files"), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn list_only_shrinks() {
+        let with = |list| {
+            check(&planted(&[
+                ("shared/x/src/a.rs", "//! x\nuse crate::b::B;\n"),
+                ("shared/x/src/b.rs", "//! x\nuse crate::c::C;\n"),
+                ("shared/x/src/c.rs", "//! x\nuse crate::d::D;\n"),
+                ("shared/x/src/d.rs", "//! x\nuse crate::a::A;\n"),
+                (LISTED, list),
+            ]))
+        };
+        assert!(with("# why\n4 shared/x/src/a.rs\n").is_empty());
+        assert_eq!(with("3 shared/x/src/a.rs\n").len(), 1);
+        assert!(with("5 shared/x/src/a.rs\n")[0].contains("lower its entry"));
+        assert_eq!(with("4 shared/x/src/a.rs\n4 shared/y/src/a.rs\n").len(), 1);
+    }
+
+    #[test]
+    fn circle_of_tests_is_ignored() {
+        assert!(with_last("//! x\n#[cfg(test)]\nmod tests {\n    use crate::a;\n}\n").is_empty());
+    }
+
+    #[test]
+    fn re_export_leads_to_the_defining_file() {
+        let tree = planted(&[
+            ("shared/x/src/a/mod.rs", "//! x\nmod b;\nmod c;\nmod d;\npub use b::B;\npub use d::D;\n"),
+            ("shared/x/src/a/b.rs", "//! x\npub struct B;\n"),
+            ("shared/x/src/a/c.rs", "//! x\nuse super::B;\n"),
+            ("shared/x/src/a/d.rs", "//! x\nuse super::c::C;\nuse crate::a::B;\npub struct D;\n"),
+        ]);
+        assert!(check(&tree).is_empty());
+    }
+
+    #[test]
+    fn small_circles_and_tests_crates_are_allowed() {
+        let circle = |folder: &str| {
+            let path = |file: &str| format!("{folder}/src/{file}.rs");
+            let files = [
+                (path("lib"), "//! x\nmod a;\nuse a::A;\n"),
+                (path("a"), "//! x\nuse crate::b::B;\n"),
+                (path("b"), "//! x\nuse crate::a::A;\n"),
+            ];
+            let files: Vec<_> = files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
+            check(&planted(&files))
+        };
+        assert!(circle("shared/x").is_empty());
+        assert!(circle("tests/x").is_empty());
+    }
+}
