@@ -1,8 +1,10 @@
-//! The facade of the core: dispatch, stops, background services, and the drain of a process.
+//! The facade of the core: stops, background services, and the drain of a process.
+//!
+//! Not here: `Core::dispatch` (`dispatch::pipeline`).
 
 use std::{sync::Arc, time::Duration};
 
-use ars_bot_ports::{ChannelIo, Clock, IncomingMessage, Randomness, RunStore};
+use ars_bot_ports::{Clock, Randomness, RunStore};
 use ars_events::Actor;
 use ars_types::{Generation, RunId, StopMode, UnixMillis};
 use tokio_util::sync::CancellationToken;
@@ -22,7 +24,7 @@ pub const DRAIN_DEADLINE: Duration = Duration::from_secs(15 * 60);
 /// The core. Cheap to clone.
 #[derive(Clone)]
 pub struct Core {
-    context: RunContext,
+    pub(crate) context: RunContext,
 }
 
 /// The load of the process, for its health probe.
@@ -52,13 +54,6 @@ impl Core {
         // Ends with the last clone of the context, which owns the sender.
         tokio::spawn(dispatch::serve_requeued(requeued));
         Self { context }
-    }
-
-    /// Serves one request to its end and replies through `io`. Never fails. Rejects it during a drain.
-    ///
-    /// Must be driven to its end even when the requester is gone: callers spawn it.
-    pub async fn dispatch(&self, message: IncomingMessage, io: Arc<dyn ChannelIo>) {
-        dispatch::dispatch(&self.context, message, io).await;
     }
 
     /// The runs of this process.

@@ -18,7 +18,7 @@ mod steer;
 pub(crate) use admit::AdmittedRequest;
 pub(crate) use origin::is_same as is_same_place;
 pub(crate) use parse::ParsedRequest;
-pub(crate) use pipeline::{dispatch, serve_requeued};
+pub(crate) use pipeline::serve_requeued;
 pub(crate) use plan::RunPlan;
 pub(crate) use request::{Request, Stage};
 pub(crate) use resolve::{ActiveScopes, ResolvedRequest};

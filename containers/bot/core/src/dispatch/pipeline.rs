@@ -17,6 +17,7 @@ use super::{
 };
 use crate::{
     context::{RequeueReceiver, Requeued, RunContext},
+    facade::Core,
     lifecycle,
 };
 
@@ -31,18 +32,21 @@ enum Dispatched {
     Steered(Notice),
 }
 
-/// Serves one request to its end.
-///
-/// During a drain it is rejected before any stage, also when it would steer a live run: that run ends here, and a
-/// follow-up it does not read would become a new run.
-pub(crate) async fn dispatch(context: &RunContext, message: IncomingMessage, io: Arc<dyn ChannelIo>) {
-    let Some(in_flight) = context.in_flight().try_enter() else {
-        io.turned_away();
-        return log_undelivered(io.refused(&Refusal::ShuttingDown).await);
-    };
-    let request = Request { message, io, in_flight };
-    if let Err((request, refusal)) = serve(context, request).await {
-        log_undelivered(request.io.refused(&refusal).await);
+impl Core {
+    /// Serves one request to its end and replies through `io`. Never fails.
+    ///
+    /// Must be driven to its end even when the requester is gone: callers spawn it. During a drain the request is rejected
+    /// before any stage, also when it would steer a live run: that run ends here, and a follow-up it does not read would
+    /// become a new run.
+    pub async fn dispatch(&self, message: IncomingMessage, io: Arc<dyn ChannelIo>) {
+        let Some(in_flight) = self.context.in_flight().try_enter() else {
+            io.turned_away();
+            return log_undelivered(io.refused(&Refusal::ShuttingDown).await);
+        };
+        let request = Request { message, io, in_flight };
+        if let Err((request, refusal)) = serve(&self.context, request).await {
+            log_undelivered(request.io.refused(&refusal).await);
+        }
     }
 }
 

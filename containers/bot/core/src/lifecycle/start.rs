@@ -5,16 +5,13 @@
 
 use std::panic::AssertUnwindSafe;
 
-use ars_agent::Role;
-use ars_bot_ports::{Refusal, metrics, texts};
+use ars_agent::{Role, Turn};
+use ars_bot_ports::{HistoryTurn, Refusal, metrics, texts};
 use ars_events::EventBody;
 use ars_types::RunStatus;
 use futures::FutureExt as _;
 
-use super::{
-    prepare::{Source, prepare_run},
-    prompt,
-};
+use super::prepare::{Source, prepare_run};
 use crate::{
     conclude::{Beginning, Conclusion},
     context::RunContext,
@@ -24,6 +21,11 @@ use crate::{
     registry::RunHandle,
     run::{self, Span, Spans},
 };
+
+/// Maximum earlier turns for the model and in `context` events.
+const MAX_CONTEXT_TURNS: usize = 20;
+/// Maximum bytes of these turns.
+const MAX_CONTEXT_BYTES: usize = 256 << 10;
 
 /// Creates the claimed run, prepares it, drives it and concludes it.
 pub(crate) async fn start(context: &RunContext, request: Request, claimed: ClaimedRun) {
@@ -59,7 +61,7 @@ pub(crate) async fn start(context: &RunContext, request: Request, claimed: Claim
     let conclusion =
         Conclusion { run, spans, request: root, claim, tracked, listening, provisional, io, in_flight };
     let parsed = &resolved.parsed;
-    let conversation = prompt::conversation(prompt::recent(&parsed.history), &parsed.directives.text);
+    let conversation = initial_conversation(recent(&parsed.history), &parsed.directives.text);
     let source = Source { message: &message, resolved: &resolved, plan: &plan };
     let prior_turns = conversation.len().saturating_sub(1);
     let prepared = prepare_run(context, &source, &conclusion, &mut assignment, prior_turns);
@@ -97,7 +99,7 @@ fn publish_head(
     let source = request.message.source.clone();
     run.publish(EventBody::Input { text: parsed.directives.text.clone(), source });
     if context.settings().include_context {
-        for turn in prompt::recent(&parsed.history) {
+        for turn in recent(&parsed.history) {
             let speaker = match turn.role {
                 Role::User => "user",
                 Role::Assistant => "assistant",
@@ -106,4 +108,48 @@ fn publish_head(
         }
     }
     root
+}
+
+/// Returns the newest earlier turns that fit, oldest first.
+fn recent(history: &[HistoryTurn]) -> &[HistoryTurn] {
+    let mut bytes = 0;
+    let fitting = history.iter().rev().take(MAX_CONTEXT_TURNS).take_while(|turn| {
+        bytes += turn.text.len();
+        bytes <= MAX_CONTEXT_BYTES
+    });
+    &history[history.len() - fitting.count()..]
+}
+
+/// Returns the initial conversation. Providers require that it starts with the user and holds no empty text.
+fn initial_conversation(earlier: &[HistoryTurn], request: &str) -> Vec<Turn> {
+    let spoken = earlier.iter().filter(|turn| !turn.text.trim().is_empty());
+    let from_user = spoken.skip_while(|turn| turn.role == Role::Assistant);
+    let mut turns: Vec<Turn> = from_user.map(|turn| Turn::text(turn.role, turn.text.clone())).collect();
+    turns.push(Turn::text(Role::User, request));
+    turns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(role: Role, text: &str) -> HistoryTurn {
+        HistoryTurn { role, text: text.into() }
+    }
+
+    #[test]
+    fn newest_turns_that_fit_are_kept() {
+        let many: Vec<_> = (0..30).map(|n| said(Role::User, &n.to_string())).collect();
+        assert_eq!(recent(&many).len(), MAX_CONTEXT_TURNS);
+        assert_eq!(recent(&many)[0].text, "10");
+        let big = vec![said(Role::User, &"x".repeat(MAX_CONTEXT_BYTES)), said(Role::User, "y")];
+        assert_eq!(recent(&big).len(), 1);
+    }
+
+    #[test]
+    fn conversation_starts_with_the_user() {
+        let earlier = [said(Role::Assistant, "hi"), said(Role::User, "a"), said(Role::Assistant, " ")];
+        let turns = initial_conversation(&earlier, "b");
+        assert_eq!(turns, [Turn::text(Role::User, "a"), Turn::text(Role::User, "b")]);
+    }
 }
