@@ -8,10 +8,7 @@ use ars_bot_adapters::{
     skills,
     web::{BraveSearch, PublicWeb},
 };
-use ars_bot_core::{
-    memory::MemoryDeps,
-    overrides::{LoadError, Overrides},
-};
+use ars_bot_core::{LoadError, memory::MemoryDeps, overrides::Overrides};
 use ars_bot_ports::{Documents, Memory, Skills, Web};
 
 use crate::{

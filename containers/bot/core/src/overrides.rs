@@ -10,18 +10,20 @@ mod tests;
 
 use std::{sync::Arc, time::Duration};
 
-use ars_bot_ports::{Documents, Replacement, StoreError};
+use ars_bot_ports::{Documents, Replacement};
 use ars_settings::{Fault, Scopes};
 use ars_wire::config::OVERRIDES;
 use tokio::sync::{Mutex, watch};
 use tokio_util::sync::CancellationToken;
+
+use crate::{ChangeError, LoadError};
 
 /// Maximum attempts of a change, one of them after a conflict.
 const ATTEMPTS: usize = 2;
 /// Interval between two polls of the store and timeout of each, which bounds the delay of another process's change.
 const REFRESH_EVERY: Duration = Duration::from_secs(30);
 
-/// The overrides in force.
+/// The overrides in effect.
 pub struct Overrides {
     documents: Arc<dyn Documents>,
     held: watch::Sender<Held>,
@@ -34,34 +36,6 @@ pub struct Overrides {
 struct Held {
     scopes: Arc<Scopes>,
     version: u64,
-}
-
-/// The reason for a failed load.
-#[derive(Debug, thiserror::Error)]
-pub enum LoadError {
-    /// The store did not answer in time.
-    #[error("the store has not said in time what the overrides are")]
-    Late,
-    /// The store failed.
-    #[error("the overrides cannot be loaded")]
-    Store(#[source] StoreError),
-    /// The document is not a valid overrides document.
-    #[error("the overrides cannot be read")]
-    Malformed(#[source] Fault),
-}
-
-/// The reason for a rejected change.
-#[derive(Debug, thiserror::Error)]
-pub enum ChangeError {
-    /// The change is invalid.
-    #[error("the change is refused")]
-    Refused(#[source] Fault),
-    /// The store rejected the change, or its document is invalid.
-    #[error("the overrides are unavailable")]
-    Unavailable(#[source] LoadError),
-    /// Other writers' changes came first, more than once.
-    #[error("others are changing the overrides")]
-    Conflict,
 }
 
 impl Overrides {

@@ -4,7 +4,7 @@ use ars_agent::Role;
 use ars_types::{RunId, RunStatus};
 use async_trait::async_trait;
 
-use crate::{Notice, Refusal, texts};
+use crate::{Notice, Refusal, ReplyError, texts};
 
 /// The channel a request came through.
 #[async_trait]
@@ -51,8 +51,3 @@ pub struct HistoryTurn {
     /// The text, which may be empty.
     pub text: String,
 }
-
-/// The requester could not be reached.
-#[derive(Debug, thiserror::Error)]
-#[error("reply not delivered: {0}")]
-pub struct ReplyError(pub String);

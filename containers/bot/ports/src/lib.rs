@@ -8,6 +8,7 @@ mod channel;
 mod channels;
 mod clock;
 mod documents;
+mod error;
 mod friction;
 mod ledger;
 mod memory;
@@ -19,33 +20,33 @@ mod refusal;
 mod run_store;
 mod schedules;
 mod skills;
-mod store_error;
 pub mod texts;
 pub mod trace;
 mod transcript;
 mod web;
 mod workspace;
 
-pub use channel::{ChannelIo, HistoryTurn, ReplyError};
+pub use channel::{ChannelIo, HistoryTurn};
 pub use channels::{Channels, NobodyListens};
 pub use clock::Clock;
 pub use documents::{Document, Documents, Replacement};
+pub use error::{
+    ModelError, ModelErrorKind, ReplyError, StoreError, StoreErrorKind, UnknownProvider, WebError,
+    WorkspaceError,
+};
 pub use friction::FrictionRecords;
 pub use ledger::{Claim, Ledger, News, Owned, Stop, Told};
 pub use memory::{Memory, Written};
 pub use message::{Choices, IncomingMessage};
-pub use model::{
-    ModelClient, ModelDelta, ModelError, ModelErrorKind, ModelRequest, Models, RetryCause, UnknownProvider,
-};
+pub use model::{ModelClient, ModelDelta, ModelRequest, Models, RetryCause};
 pub use randomness::Randomness;
 pub use refusal::{DirectiveFault, LiveRunFacts, Notice, Refusal, ThreadRefusal};
 pub use run_store::{RunStore, Stored};
 pub use schedules::Schedules;
 pub use skills::{Skill, Skills};
-pub use store_error::{StoreError, StoreErrorKind};
 pub use transcript::Transcripts;
-pub use web::{FetchLimits, Fetched, FetchedBody, Web, WebError, WebHit};
+pub use web::{FetchLimits, Fetched, FetchedBody, Web, WebHit};
 pub use workspace::{
     Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, KEPT_FOLDER, LINE_BYTES, Repository, SearchHit,
-    Workspace, WorkspaceError, WorkspaceProvider, WorkspaceRequest,
+    Workspace, WorkspaceProvider, WorkspaceRequest,
 };

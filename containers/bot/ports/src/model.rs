@@ -7,6 +7,8 @@ use ars_types::{Effort, ModelRef};
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
+use crate::{ModelError, UnknownProvider};
+
 /// One model call.
 #[derive(Debug, Clone, Copy)]
 pub struct ModelRequest<'a> {
@@ -31,14 +33,6 @@ pub struct ModelRequest<'a> {
 pub trait Models: Send + Sync {
     /// Returns the client that serves this model.
     fn client(&self, model: &ModelRef) -> Result<Arc<dyn ModelClient>, UnknownProvider>;
-}
-
-/// A model of a provider that is not configured.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the model's provider is not configured. The providers are: {known}.")]
-pub struct UnknownProvider {
-    /// The configured providers, for the requester.
-    pub known: String,
 }
 
 /// A streamed part of a model's turn.
@@ -89,57 +83,5 @@ pub trait ModelClient: Send + Sync {
     /// Returns a label to show with this model's text when it is not a real model's (`rehearsal`).
     fn label(&self) -> Option<&str> {
         None
-    }
-}
-
-/// A model call that failed permanently.
-#[derive(Debug, Clone, thiserror::Error)]
-#[error("{kind}: {message}")]
-pub struct ModelError {
-    /// The kind of failure.
-    pub kind: ModelErrorKind,
-    /// A message that is safe to show: never a key, never a header.
-    pub message: String,
-}
-
-/// Kinds of failure, by the possible reaction.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ModelErrorKind {
-    /// The provider is overloaded.
-    #[error("model overloaded")]
-    Overloaded {
-        /// The wait the provider asked for.
-        retry_after: Option<Duration>,
-    },
-    /// The key's quota is used up for now.
-    #[error("model rate limit")]
-    RateLimited {
-        /// The wait the provider asked for.
-        retry_after: Option<Duration>,
-    },
-    /// The key is missing or rejected.
-    #[error("model credentials refused")]
-    Unauthorized,
-    /// The provider rejects the request.
-    #[error("model request refused")]
-    Invalid,
-    /// The conversation no longer fits the model's window.
-    #[error("context too long")]
-    ContextTooLong,
-    /// The connection failed or broke.
-    #[error("model unreachable")]
-    Unreachable,
-    /// The provider broke its own protocol, or ended the stream early.
-    #[error("model protocol error")]
-    Protocol,
-    /// The run was stopped.
-    #[error("cancelled")]
-    Cancelled,
-}
-
-impl ModelErrorKind {
-    /// Returns whether the provider is overloaded or limits the rate of requests.
-    pub const fn is_overload(&self) -> bool {
-        matches!(self, Self::Overloaded { .. } | Self::RateLimited { .. })
     }
 }

@@ -8,6 +8,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
+use crate::WebError;
+
 /// A client of the public web. It never reaches a private address.
 #[async_trait]
 pub trait Web: Send + Sync {
@@ -92,48 +94,4 @@ pub struct WebHit {
     pub url: String,
     /// An excerpt.
     pub description: String,
-}
-
-/// The reason for a failed fetch or search. No variant carries text of the remote side.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum WebError {
-    /// Not an absolute http or https URL, or one with credentials in it.
-    #[error("`url` must be an absolute http or https URL without a user name or password")]
-    Url,
-    /// The host is private, local or reserved by its name, its literal address, or a resolved address.
-    #[error("the address is not on the public internet; private, local and reserved addresses are refused")]
-    Forbidden,
-    /// A redirect led to a rejected URL.
-    #[error("a redirect was refused: {0}")]
-    Redirect(Box<WebError>),
-    /// Too many redirects.
-    #[error("more than {0} redirects")]
-    Redirects(usize),
-    /// The name has no address.
-    #[error("the host name could not be resolved")]
-    Unresolved,
-    /// The connection failed or broke.
-    #[error("the host could not be reached or broke the connection off")]
-    Unreachable,
-    /// The fetch exceeded its time limit.
-    #[error("no full answer within {} s", .0.as_secs_f64())]
-    TimedOut(Duration),
-    /// An image or document exceeded its limit.
-    #[error("the body is larger than {0} bytes and is refused, not cut")]
-    TooLarge(usize),
-    /// The body's compression was not requested or is corrupt.
-    #[error("the body's content encoding cannot be read")]
-    Encoding,
-    /// No search service is configured.
-    #[error("web search is not configured")]
-    NotConfigured,
-    /// The search service rejected the query or failed, with this status.
-    #[error("the search service answered with status {0}")]
-    Search(u16),
-    /// The search service's answer could not be parsed.
-    #[error("the search service's answer could not be read")]
-    SearchAnswer,
-    /// The run was stopped.
-    #[error("stopped")]
-    Cancelled,
 }

@@ -9,6 +9,8 @@ use async_trait::async_trait;
 use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
 
+use crate::WorkspaceError;
+
 /// Creates workspaces, one per thread. A follow-up of a thread gets the same one.
 #[async_trait]
 pub trait WorkspaceProvider: Send + Sync {
@@ -164,30 +166,4 @@ pub struct SearchHit {
     pub line: u64,
     /// The line, up to [`LINE_BYTES`]. It is cut no further here, because a secret cut in half is no longer recognized.
     pub text: String,
-}
-
-/// The reason for a failed workspace operation.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum WorkspaceError {
-    /// The path leaves the workspace, or is not a valid relative path.
-    #[error("path `{0}` is outside the workspace")]
-    PathEscape(String),
-    /// No such file.
-    #[error("no such file: {0}")]
-    NotFound(String),
-    /// The model's request is invalid (a directory, a bad pattern).
-    #[error("{0}")]
-    Refused(String),
-    /// The repository could not be cloned or the ref does not exist. The text is safe to show.
-    #[error("{0}")]
-    Clone(String),
-    /// No sandbox is free, which is a capacity limit and no failure.
-    #[error("no sandbox is free now; go on without one, or try again later")]
-    Busy,
-    /// The run was stopped.
-    #[error("cancelled")]
-    Cancelled,
-    /// The workspace failed: infrastructure, not the command.
-    #[error("workspace failed: {0}")]
-    Infra(String),
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Mutex as StdMutex;
 
-use ars_bot_ports::{Document, StoreErrorKind};
+use ars_bot_ports::{Document, StoreError, StoreErrorKind};
 use ars_settings::{Scope, Target};
 use async_trait::async_trait;
 use serde_json::{Value, json};

@@ -1,0 +1,161 @@
+//! The errors of the ports.
+
+use std::time::Duration;
+
+/// A failed store request.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("store: {message}")]
+pub struct StoreError {
+    /// The kind of failure, which decides about retries.
+    pub kind: StoreErrorKind,
+    /// For logs.
+    pub message: String,
+}
+
+/// Classes of failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StoreErrorKind {
+    /// The store does not have the route, as in an older deploy. Never retried.
+    RouteMissing,
+    /// 5xx, 408, 429 or a network failure. Retried.
+    Transient,
+    /// 400 or 413: the store rejects the request, and would reject a retry.
+    Refused,
+    /// Anything else, such as an unknown bearer or an unreadable answer. An immediate retry changes nothing.
+    Permanent,
+}
+
+/// The requester could not be reached.
+#[derive(Debug, thiserror::Error)]
+#[error("reply not delivered: {0}")]
+pub struct ReplyError(pub String);
+
+/// A model of a provider that is not configured.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the model's provider is not configured. The providers are: {known}.")]
+pub struct UnknownProvider {
+    /// The configured providers, for the requester.
+    pub known: String,
+}
+
+/// A model call that failed permanently.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{kind}: {message}")]
+pub struct ModelError {
+    /// The kind of failure.
+    pub kind: ModelErrorKind,
+    /// A message that is safe to show: never a key, never a header.
+    pub message: String,
+}
+
+/// Kinds of failure, by the possible reaction.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ModelErrorKind {
+    /// The provider is overloaded.
+    #[error("model overloaded")]
+    Overloaded {
+        /// The wait the provider asked for.
+        retry_after: Option<Duration>,
+    },
+    /// The key's quota is used up for now.
+    #[error("model rate limit")]
+    RateLimited {
+        /// The wait the provider asked for.
+        retry_after: Option<Duration>,
+    },
+    /// The key is missing or rejected.
+    #[error("model credentials refused")]
+    Unauthorized,
+    /// The provider rejects the request.
+    #[error("model request refused")]
+    Invalid,
+    /// The conversation no longer fits the model's window.
+    #[error("context too long")]
+    ContextTooLong,
+    /// The connection failed or broke.
+    #[error("model unreachable")]
+    Unreachable,
+    /// The provider broke its own protocol, or ended the stream early.
+    #[error("model protocol error")]
+    Protocol,
+    /// The run was stopped.
+    #[error("cancelled")]
+    Cancelled,
+}
+
+impl ModelErrorKind {
+    /// Returns whether the provider is overloaded or limits the rate of requests.
+    pub const fn is_overload(&self) -> bool {
+        matches!(self, Self::Overloaded { .. } | Self::RateLimited { .. })
+    }
+}
+
+/// The reason for a failed fetch or search. No variant carries text of the remote side.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WebError {
+    /// Not an absolute http or https URL, or one with credentials in it.
+    #[error("`url` must be an absolute http or https URL without a user name or password")]
+    Url,
+    /// The host is private, local or reserved by its name, its literal address, or a resolved address.
+    #[error("the address is not on the public internet; private, local and reserved addresses are refused")]
+    Forbidden,
+    /// A redirect led to a rejected URL.
+    #[error("a redirect was refused: {0}")]
+    Redirect(Box<WebError>),
+    /// Too many redirects.
+    #[error("more than {0} redirects")]
+    Redirects(usize),
+    /// The name has no address.
+    #[error("the host name could not be resolved")]
+    Unresolved,
+    /// The connection failed or broke.
+    #[error("the host could not be reached or broke the connection off")]
+    Unreachable,
+    /// The fetch exceeded its time limit.
+    #[error("no full answer within {} s", .0.as_secs_f64())]
+    TimedOut(Duration),
+    /// An image or document exceeded its limit.
+    #[error("the body is larger than {0} bytes and is refused, not cut")]
+    TooLarge(usize),
+    /// The body's compression was not requested or is corrupt.
+    #[error("the body's content encoding cannot be read")]
+    Encoding,
+    /// No search service is configured.
+    #[error("web search is not configured")]
+    NotConfigured,
+    /// The search service rejected the query or failed, with this status.
+    #[error("the search service answered with status {0}")]
+    Search(u16),
+    /// The search service's answer could not be parsed.
+    #[error("the search service's answer could not be read")]
+    SearchAnswer,
+    /// The run was stopped.
+    #[error("stopped")]
+    Cancelled,
+}
+
+/// The reason for a failed workspace operation.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WorkspaceError {
+    /// The path leaves the workspace, or is not a valid relative path.
+    #[error("path `{0}` is outside the workspace")]
+    PathEscape(String),
+    /// No such file.
+    #[error("no such file: {0}")]
+    NotFound(String),
+    /// The model's request is invalid (a directory, a bad pattern).
+    #[error("{0}")]
+    Refused(String),
+    /// The repository could not be cloned or the ref does not exist. The text is safe to show.
+    #[error("{0}")]
+    Clone(String),
+    /// No sandbox is free, which is a capacity limit and no failure.
+    #[error("no sandbox is free now; go on without one, or try again later")]
+    Busy,
+    /// The run was stopped.
+    #[error("cancelled")]
+    Cancelled,
+    /// The workspace failed: infrastructure, not the command.
+    #[error("workspace failed: {0}")]
+    Infra(String),
+}
