@@ -26,14 +26,14 @@ const REFRESH_EVERY: Duration = Duration::from_secs(30);
 /// The overrides in effect.
 pub struct Overrides {
     documents: Arc<dyn Documents>,
-    held: watch::Sender<Held>,
+    loaded: watch::Sender<Loaded>,
     /// Locked during a change or a poll, so that those of this process do not race.
     changing: Mutex<()>,
 }
 
 /// The last known document.
 #[derive(Clone, Default)]
-struct Held {
+struct Loaded {
     scopes: Arc<Scopes>,
     version: u64,
 }
@@ -41,22 +41,22 @@ struct Held {
 impl Overrides {
     /// Overrides without a document until the first load.
     pub fn new(documents: Arc<dyn Documents>) -> Self {
-        Self { documents, held: watch::Sender::default(), changing: Mutex::new(()) }
+        Self { documents, loaded: watch::Sender::default(), changing: Mutex::new(()) }
     }
 
-    /// Loads the newest document. The current one stays in effect if the store fails or exceeds `patience`.
-    pub async fn refresh(&self, patience: Duration) -> Result<(), LoadError> {
+    /// Loads the newest document. The current one stays in effect if the store fails or exceeds `timeout`.
+    pub async fn refresh(&self, timeout: Duration) -> Result<(), LoadError> {
         let refreshing = async {
             let _one_at_a_time = self.changing.lock().await;
             let newest = fetch(&*self.documents).await?;
-            self.held.send_if_modified(|held| {
-                let is_new = held.version != newest.version;
-                *held = newest;
+            self.loaded.send_if_modified(|loaded| {
+                let is_new = loaded.version != newest.version;
+                *loaded = newest;
                 is_new
             });
             Ok(())
         };
-        tokio::time::timeout(patience, refreshing).await.unwrap_or(Err(LoadError::Late))
+        tokio::time::timeout(timeout, refreshing).await.unwrap_or(Err(LoadError::Late))
     }
 
     /// Polls until `end` fires. Logs when polling starts to fail and when it recovers.
@@ -78,7 +78,7 @@ impl Overrides {
 
     /// Returns the overrides in effect, without waiting.
     pub fn current(&self) -> Arc<Scopes> {
-        Arc::clone(&self.held.borrow().scopes)
+        Arc::clone(&self.loaded.borrow().scopes)
     }
 
     /// Makes a change and saves it. Returns the overrides in effect afterwards. `change` may run again on a newer document.
@@ -88,19 +88,19 @@ impl Overrides {
     ) -> Result<Arc<Scopes>, ChangeError> {
         let _one_at_a_time = self.changing.lock().await;
         for _ in 0..ATTEMPTS {
-            let held = self.held.borrow().clone();
-            let wanted = change(&held.scopes).map_err(ChangeError::Refused)?;
+            let loaded = self.loaded.borrow().clone();
+            let wanted = change(&loaded.scopes).map_err(ChangeError::Refused)?;
             let document = wanted.document().map_err(ChangeError::Refused)?;
-            let replaced = self.documents.replace(OVERRIDES, &document, held.version).await;
+            let replaced = self.documents.replace(OVERRIDES, &document, loaded.version).await;
             match replaced.map_err(|error| ChangeError::Unavailable(LoadError::Store(error)))? {
                 Replacement::Saved(version) => {
                     let scopes = Arc::new(wanted);
-                    self.held.send_replace(Held { scopes: Arc::clone(&scopes), version });
+                    self.loaded.send_replace(Loaded { scopes: Arc::clone(&scopes), version });
                     return Ok(scopes);
                 }
                 Replacement::Stale(_) => {
                     let newer = fetch(&*self.documents).await.map_err(ChangeError::Unavailable)?;
-                    self.held.send_replace(newer);
+                    self.loaded.send_replace(newer);
                 }
             }
         }
@@ -108,8 +108,8 @@ impl Overrides {
     }
 }
 
-async fn fetch(documents: &dyn Documents) -> Result<Held, LoadError> {
+async fn fetch(documents: &dyn Documents) -> Result<Loaded, LoadError> {
     let found = documents.newest(OVERRIDES).await.map_err(LoadError::Store)?;
     let scopes = found.document.as_ref().map(Scopes::read).transpose().map_err(LoadError::Malformed)?;
-    Ok(Held { scopes: Arc::new(scopes.unwrap_or_default()), version: found.version })
+    Ok(Loaded { scopes: Arc::new(scopes.unwrap_or_default()), version: found.version })
 }

@@ -27,7 +27,7 @@ use ars_bot_ports::{Clock, Randomness};
 use run::Run;
 
 /// Retention of a finished run, so that its viewers receive the end.
-const FINISHED_STAY_MS: i64 = 60_000;
+const FINISHED_RETENTION_MS: i64 = 60_000;
 /// Index changes a slow viewer may lag behind before it has to start over.
 const INDEX_BACKLOG: usize = 256;
 /// Random bytes in a capability token.
@@ -216,7 +216,7 @@ impl Registry {
         let now = self.inner.clock.now();
         let mut gone = Vec::new();
         self.lock().retain(|id, run| {
-            let stays = run.finished_at().is_none_or(|at| now - at < FINISHED_STAY_MS);
+            let stays = run.finished_at().is_none_or(|at| now - at < FINISHED_RETENTION_MS);
             if !stays {
                 gone.push(id.clone());
             }

@@ -17,12 +17,12 @@ use tokio_util::sync::CancellationToken;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
     waits: &'static [Duration],
-    spread: Spread,
+    jitter: Jitter,
 }
 
 /// Jitter, which keeps clients that failed together from retrying together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Spread {
+enum Jitter {
     /// No jitter, for short waits of a run.
     None,
     /// Each wait times 0.5 to 1.5.
@@ -30,17 +30,17 @@ enum Spread {
 }
 
 /// Number of jitter steps.
-const SPREAD_STEPS: u64 = 1000;
+const JITTER_STEPS: u64 = 1000;
 
 impl Policy {
     /// A run's record, written in the background.
     pub const RECORD: Self =
-        Self { waits: &[Duration::from_secs(1), Duration::from_secs(4)], spread: Spread::Half };
+        Self { waits: &[Duration::from_secs(1), Duration::from_secs(4)], jitter: Jitter::Half };
     /// A claim, which delays the run.
     pub const CLAIM: Self =
-        Self { waits: &[Duration::from_millis(200), Duration::from_millis(800)], spread: Spread::None };
+        Self { waits: &[Duration::from_millis(200), Duration::from_millis(800)], jitter: Jitter::None };
     /// A step record, which delays the step's tools.
-    pub const STEP: Self = Self { waits: &[Duration::from_millis(200)], spread: Spread::None };
+    pub const STEP: Self = Self { waits: &[Duration::from_millis(200)], jitter: Jitter::None };
     /// The dispatcher's state. The next change replaces a lost one.
     pub const STATE: Self = Self::STEP;
 
@@ -64,7 +64,7 @@ impl Policy {
         F: Future<Output = Result<T, StoreError>>,
         A: FnMut() -> F,
     {
-        let waits: Vec<_> = self.waits.iter().map(|wait| self.spread.of(*wait, run)).collect();
+        let waits: Vec<_> = self.waits.iter().map(|wait| self.jitter.of(*wait, run)).collect();
         let hurry = hurry.clone();
         let sleep = move |wait| {
             let hurry = hurry.clone();
@@ -87,7 +87,7 @@ impl Policy {
     }
 }
 
-impl Spread {
+impl Jitter {
     /// Returns the wait with jitter derived from the run's random id.
     fn of(self, wait: Duration, run: &RunId) -> Duration {
         if self == Self::None {
@@ -95,8 +95,8 @@ impl Spread {
         }
         let mut hasher = DefaultHasher::new();
         (run.as_str(), wait).hash(&mut hasher);
-        let share = hasher.finish() % (SPREAD_STEPS + 1);
-        wait.mul_f64(0.5 + share as f64 / SPREAD_STEPS as f64)
+        let share = hasher.finish() % (JITTER_STEPS + 1);
+        wait.mul_f64(0.5 + share as f64 / JITTER_STEPS as f64)
     }
 }
 

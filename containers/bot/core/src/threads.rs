@@ -121,7 +121,7 @@ impl Claim {
 
 impl Occupant {
     /// Waits until the thread is free: its run ended and its record is written or lost.
-    pub async fn gone(&self) {
+    pub async fn released(&self) {
         self.freed.cancelled().await;
     }
 }
@@ -184,9 +184,9 @@ mod tests {
         };
         assert_eq!(occupant.mailbox.put(late), Err(Closed::Ended));
         assert!(threads.claim(&thread, CODING, 7).is_err());
-        assert!(occupant.gone().now_or_never().is_none());
+        assert!(occupant.released().now_or_never().is_none());
         drop(claim);
-        assert!(occupant.gone().now_or_never().is_some());
+        assert!(occupant.released().now_or_never().is_some());
         assert!(threads.claim(&thread, CODING, 7).is_ok());
     }
 }

@@ -90,7 +90,7 @@ impl<'a> Steering<'a> {
                     return Ok(Some(Notice::Steered(owner.facts(context))));
                 }
                 // The run is closing, and the thread is free in a moment.
-                Err(Closed::Ended | Closed::HandedOff) => occupant.gone().await,
+                Err(Closed::Ended | Closed::HandedOff) => occupant.released().await,
             }
         }
         Ok(None)

@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// One document with compare-and-swap, as in the store. Tests can write to it concurrently, or make it unavailable.
 #[derive(Default)]
 struct Shared {
-    held: StdMutex<Document>,
+    loaded: StdMutex<Document>,
     /// Documents that other writers put just before our next replacements, one each.
     others: StdMutex<Vec<Value>>,
     is_down: StdMutex<bool>,
@@ -23,8 +23,8 @@ struct Shared {
 
 impl Shared {
     fn write(&self, document: Value) {
-        let mut held = self.held.lock().unwrap();
-        *held = Document { document: Some(document), version: held.version + 1 };
+        let mut loaded = self.loaded.lock().unwrap();
+        *loaded = Document { document: Some(document), version: loaded.version + 1 };
     }
 
     fn reach(&self) -> Result<(), StoreError> {
@@ -35,7 +35,7 @@ impl Shared {
     }
 
     fn document(&self) -> Value {
-        self.held.lock().unwrap().document.clone().unwrap()
+        self.loaded.lock().unwrap().document.clone().unwrap()
     }
 }
 
@@ -46,7 +46,7 @@ impl Documents for Shared {
         self.reach()?;
         // Yields to others, as a network would.
         tokio::task::yield_now().await;
-        Ok(self.held.lock().unwrap().clone())
+        Ok(self.loaded.lock().unwrap().clone())
     }
 
     async fn replace(&self, key: &str, document: &Value, expected: u64) -> Result<Replacement, StoreError> {
@@ -56,11 +56,11 @@ impl Documents for Shared {
             self.write(other);
         }
         tokio::task::yield_now().await;
-        let mut held = self.held.lock().unwrap();
-        if held.version != expected {
-            return Ok(Replacement::Stale(held.version));
+        let mut loaded = self.loaded.lock().unwrap();
+        if loaded.version != expected {
+            return Ok(Replacement::Stale(loaded.version));
         }
-        *held = Document { document: Some(document.clone()), version: expected + 1 };
+        *loaded = Document { document: Some(document.clone()), version: expected + 1 };
         Ok(Replacement::Saved(expected + 1))
     }
 }
@@ -90,10 +90,10 @@ fn unasked(shared: &Arc<Shared>) -> Overrides {
 
 /// Polls until other overrides are in effect.
 async fn changed(overrides: &Overrides) -> Arc<Scopes> {
-    let mut held = overrides.held.subscribe();
+    let mut loaded = overrides.loaded.subscribe();
     let end = CancellationToken::new();
     tokio::select! {
-        changed = held.changed() => changed.unwrap(),
+        changed = loaded.changed() => changed.unwrap(),
         () = overrides.keep_current(end) => unreachable!("nobody ends it"),
     }
     overrides.current()
@@ -122,7 +122,7 @@ async fn racing_writers_both_succeed() {
     let both =
         json!({ "channels": { "C1": { "agent": "review" } }, "users": { "U1": { "agent": "coding" } } });
     assert_eq!(shared.document(), both);
-    assert_eq!(shared.held.lock().unwrap().version, 2);
+    assert_eq!(shared.loaded.lock().unwrap().version, 2);
 }
 
 #[tokio::test]
@@ -134,7 +134,7 @@ async fn changes_of_one_process_wait_for_each_other() {
     let changed = futures::future::join_all(changes).await;
     assert!(changed.iter().all(Result::is_ok));
     assert_eq!(overrides.current().users.len(), 8);
-    assert_eq!(shared.held.lock().unwrap().version, 8);
+    assert_eq!(shared.loaded.lock().unwrap().version, 8);
 }
 
 #[tokio::test]
@@ -170,7 +170,7 @@ async fn invalid_document_is_never_overwritten() {
     assert!(matches!(&error, LoadError::Malformed(fault) if !fault.to_string().contains("hunter2")));
     let changed = overrides.change(set(Target::User("U1"), "coding")).await;
     assert!(matches!(changed, Err(ChangeError::Unavailable(LoadError::Malformed(_)))));
-    assert_eq!(shared.held.lock().unwrap().version, 1);
+    assert_eq!(shared.loaded.lock().unwrap().version, 1);
 }
 
 #[tokio::test(start_paused = true)]

@@ -174,7 +174,7 @@ async fn only_finished_runs_are_evicted() {
     let mut index = world.registry.subscribe_index();
     done.finish(RunStatus::Completed);
     done.seal(None);
-    world.clock.0.store(1000 + FINISHED_STAY_MS, Ordering::Relaxed);
+    world.clock.0.store(1000 + FINISHED_RETENTION_MS, Ordering::Relaxed);
     assert!(world.registry.get(done.id()).is_none());
     assert!(world.registry.get(live.id()).is_some());
     let mut last = None;
