@@ -21,7 +21,7 @@ use crate::{
 /// Longer than any test.
 const LONG: Duration = Duration::from_secs(600);
 
-/// A channel whose history must not be requested.
+/// A channel that fails when its history is requested.
 #[derive(Default)]
 struct Late {
     said: Collector,

@@ -1,4 +1,4 @@
-//! What reaches the ledger of a run's events: when, and when requests fail.
+//! The flush of a run's events to the ledger, also when requests fail.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,9 +17,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::support::{Fault, ScriptedLedger, TickingClock};
 
-/// More than half of what one request carries.
+/// More than half of the bytes of one request.
 const MANY: usize = 20;
-/// So many events of a run begin a flush early.
+/// The number of events of a run that starts a flush early.
 const BATCH_EVENTS: u64 = 32;
 
 fn facts(thread: &str) -> RunFacts {
@@ -36,7 +36,7 @@ fn facts(thread: &str) -> RunFacts {
     }
 }
 
-/// A process that flushes nothing but on demand.
+/// A process that flushes on demand only.
 struct Process {
     ledger: Arc<ScriptedLedger>,
     live: Live,
@@ -70,7 +70,7 @@ impl Process {
         run
     }
 
-    /// A run in the ledger, and the process's side of it.
+    /// A run in the ledger, with the process's side of it.
     async fn track(&self, id: &str) -> (RunHandle, Tracked) {
         let run = self.claim(id).await;
         let tracked = self.live.track(&run, &Mailbox::default(), 0);
@@ -78,19 +78,19 @@ impl Process {
     }
 }
 
-/// A run in the ledger, and its process's side of it. Nothing is flushed but on demand.
+/// A run in the ledger, with its process's side of it, flushed on demand only.
 async fn tracked(ledger: &Arc<ScriptedLedger>) -> (RunHandle, Tracked) {
     Process::new(ledger).track("r1").await
 }
 
-/// Publishes as many events as begin a flush early.
+/// Publishes enough events to start a flush early.
 fn publish_a_batch(run: &RunHandle) {
     for _ in 0..BATCH_EVENTS {
         run.publish(EventBody::Answer { text: "x".into() });
     }
 }
 
-/// Publishes so much that it takes two requests.
+/// Publishes enough bytes for two requests.
 fn publish_two_requests(run: &RunHandle) {
     for _ in 0..2 * MANY {
         run.publish(EventBody::Answer { text: "x".repeat(60_000) });
@@ -106,7 +106,7 @@ fn all(run: &RunHandle) -> Vec<u64> {
 }
 
 #[tokio::test]
-async fn events_of_a_request_that_failed_are_not_jumped_over_by_the_next_one() {
+async fn failed_events_precede_later_ones() {
     let ledger = Arc::new(ScriptedLedger::default());
     let (run, tracked) = tracked(&ledger).await;
     publish_two_requests(&run);
@@ -119,7 +119,7 @@ async fn events_of_a_request_that_failed_are_not_jumped_over_by_the_next_one() {
 }
 
 #[tokio::test]
-async fn events_are_kept_for_a_ledger_that_does_not_know_the_process_or_the_route() {
+async fn events_are_kept_for_an_outdated_ledger() {
     for kind in [StoreErrorKind::Permanent, StoreErrorKind::RouteMissing, StoreErrorKind::Transient] {
         let ledger = Arc::new(ScriptedLedger::default());
         let (run, tracked) = tracked(&ledger).await;
@@ -132,7 +132,7 @@ async fn events_are_kept_for_a_ledger_that_does_not_know_the_process_or_the_rout
 }
 
 #[tokio::test]
-async fn events_whose_content_is_refused_hold_up_no_later_ones() {
+async fn rejected_events_do_not_block_later_ones() {
     let ledger = Arc::new(ScriptedLedger::default());
     let (run, tracked) = tracked(&ledger).await;
     run.publish(EventBody::Answer { text: "refused".into() });
@@ -144,7 +144,7 @@ async fn events_whose_content_is_refused_hold_up_no_later_ones() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_is_handed_off_only_when_its_events_are_written_or_six_seconds_have_passed() {
+async fn handoff_waits_six_seconds_for_events() {
     let ledger = Arc::new(ScriptedLedger::default());
     let (run, tracked) = tracked(&ledger).await;
     run.publish(EventBody::Answer { text: "late".into() });
@@ -162,7 +162,7 @@ async fn a_run_is_handed_off_only_when_its_events_are_written_or_six_seconds_hav
 }
 
 #[tokio::test(start_paused = true)]
-async fn runs_that_have_their_events_together_one_after_another_share_flushes() {
+async fn concurrent_runs_share_flushes() {
     let ledger = Arc::new(ScriptedLedger::default());
     let process = Process::new(&ledger);
     let mut runs = Vec::new();
@@ -180,14 +180,14 @@ async fn runs_that_have_their_events_together_one_after_another_share_flushes() 
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     ledger.until(|ledger| stored(ledger).len() as u64 == 100 * BATCH_EVENTS).await;
-    // One at the beginning, then one for each quarter of a second.
+    // One at the start, then one per quarter of a second.
     assert_eq!((ledger.count("flush"), began.elapsed().as_millis()), (5, 1000));
     end.cancel();
     flushing.await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_that_has_its_events_together_after_a_while_is_flushed_at_once() {
+async fn full_batch_is_flushed_at_once() {
     let ledger = Arc::new(ScriptedLedger::default());
     let process = Process::new(&ledger);
     let (run, _tracked) = process.track("r1").await;
@@ -196,14 +196,14 @@ async fn a_run_that_has_its_events_together_after_a_while_is_flushed_at_once() {
         let (live, end) = (process.live.clone(), end.clone());
         async move { live.run(end).await }
     });
-    // The first flush extends the lease; the gap behind it passes.
+    // The first flush extends the lease. The gap behind it passes.
     ledger.until(|ledger| ledger.count("flush") == 1).await;
     tokio::time::advance(Duration::from_millis(251)).await;
     let began = Instant::now();
     publish_a_batch(&run);
     ledger.until(|ledger| stored(ledger).len() as u64 == BATCH_EVENTS).await;
     assert_eq!(began.elapsed(), Duration::ZERO);
-    // A few events wait for company, half a second at the most.
+    // A few events are batched for up to half a second.
     run.publish(EventBody::Answer { text: "few".into() });
     ledger.until(|ledger| stored(ledger).len() as u64 == BATCH_EVENTS + 1).await;
     assert_eq!(began.elapsed(), Duration::from_millis(500));
@@ -212,7 +212,7 @@ async fn a_run_that_has_its_events_together_after_a_while_is_flushed_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_whose_claim_was_not_answered_is_flushed_by_a_process_that_had_nothing_to_flush() {
+async fn unconfirmed_claim_starts_the_flush() {
     let ledger = Arc::new(ScriptedLedger::default());
     let process = Process::new(&ledger);
     let end = CancellationToken::new();
@@ -220,16 +220,16 @@ async fn a_run_whose_claim_was_not_answered_is_flushed_by_a_process_that_had_not
         let (live, end) = (process.live.clone(), end.clone());
         async move { live.run(end).await }
     });
-    // The flush finds nothing to do, and waits.
+    // The flush has no work, and waits.
     tokio::task::yield_now().await;
     let run = process.claim("r1").await;
     run.publish(EventBody::Answer { text: "few".into() });
     let _listening = process.live.listen(&run, &Mailbox::default());
     let heard = async {
         ledger.until(|ledger| ledger.count("lease") == 1).await;
-        // From the answer on the ledger is known to have it.
+        // The answer confirms the claim.
         ledger.until(|ledger| stored(ledger) == all(&run)).await;
-        // Its lease is kept from then on.
+        // Its lease is extended from then on.
         ledger.until(|ledger| ledger.count("lease") == 2).await;
     };
     tokio::time::timeout(Duration::from_secs(15), heard).await.unwrap();

@@ -1,4 +1,4 @@
-//! Leaving a run to the next process, and the leave to reply.
+//! The handoff of a run to the next process, and the reply permit.
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,7 +14,7 @@ use crate::support::{
 };
 
 #[tokio::test(start_paused = true)]
-async fn a_stored_run_is_left_to_the_next_process_in_the_middle_of_a_model_call() {
+async fn stored_run_is_handed_off_during_a_call() {
     let ledger = Arc::new(ScriptedLedger::default());
     let world = world_of(&ledger, vec![Move::HangUntilStopped]);
     let (io, running) = begin(&world, "hello");
@@ -26,11 +26,11 @@ async fn a_stored_run_is_left_to_the_next_process_in_the_middle_of_a_model_call(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_whose_step_was_refused_for_good_holds_the_drain_and_ends_here() {
+async fn run_with_rejected_step_ends_in_the_drain() {
     let ledger = Arc::new(ScriptedLedger::default());
     let moves = vec![Move::Ask(vec![bash("x")]), Move::SayWhenTold("done here")];
     let world = world_of(&ledger, moves);
-    // Step 0 is stored; the step before the command never will be.
+    // Step 0 is stored. The step before the command is never stored.
     ledger.script("step", [Fault::None, Fault::Fail(StoreErrorKind::Refused)]);
     let (io, running) = begin(&world, "agent:coding repo:acme/app x");
     world.model.called.notified().await;
@@ -52,7 +52,7 @@ async fn a_run_whose_step_was_refused_for_good_holds_the_drain_and_ends_here() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_store_that_hangs_keeps_the_reply_no_longer_than_the_lease_lasts() {
+async fn hanging_permit_delays_the_reply_within_the_lease() {
     let ledger = Arc::new(ScriptedLedger::default());
     let world = world_of(&ledger, vec![Move::Say("hi")]);
     ledger.script("finishing", [Fault::Hang]);
@@ -64,14 +64,14 @@ async fn a_store_that_hangs_keeps_the_reply_no_longer_than_the_lease_lasts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_process_that_stood_still_at_the_end_of_its_run_asks_for_leave_all_the_same() {
+async fn suspended_process_still_acquires_the_permit() {
     let ledger = Arc::new(ScriptedLedger::default());
     let world = world_of(&ledger, vec![Move::SayWhenTold("hi")]);
     let (io, running) = begin(&world, "hello");
     world.model.called.notified().await;
     ledger.script("state", [Fault::StandStill(Duration::from_secs(21))]);
     ledger.script("finishing", [Fault::Slow(Duration::from_millis(700))]);
-    // Meanwhile somebody else took the run over, and has the leave.
+    // Another process reclaimed the run and has the permit.
     ledger.runs().values_mut().for_each(|kept| kept.row.phase = Phase::Finishing);
     world.model.go_on.notify_one();
     running.await.unwrap();
@@ -79,12 +79,12 @@ async fn a_process_that_stood_still_at_the_end_of_its_run_asks_for_leave_all_the
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_ledger_knows_how_a_run_ends_before_it_is_asked_for_leave_to_say_so() {
+async fn final_status_precedes_the_permit() {
     let ledger = Arc::new(ScriptedLedger::default());
     let world = world_of(&ledger, vec![Move::SayWhenTold("hi")]);
     let (io, running) = begin(&world, "hello");
     world.model.called.notified().await;
-    // More often than a state is tried at once.
+    // More often than a state is retried at once.
     ledger.script("state", [Fault::Fail(StoreErrorKind::Transient); 5]);
     let before = ledger.asked.lock().unwrap().len();
     world.model.go_on.notify_one();
@@ -96,11 +96,11 @@ async fn the_ledger_knows_how_a_run_ends_before_it_is_asked_for_leave_to_say_so(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reply_without_the_ledgers_leave_holds_the_drain_until_the_ledger_knows_of_it() {
+async fn reply_without_permit_delays_the_drain() {
     let ledger = Arc::new(ScriptedLedger::default());
     let world = world_of(&ledger, vec![Move::Say("hi")]);
     ledger.script("finishing", [Fault::Fail(StoreErrorKind::Refused)]);
-    // Longer than a record is tried for while its process waits.
+    // Longer than a record is retried while its process waits.
     ledger.script("finish", [Fault::Fail(StoreErrorKind::Transient); 6]);
     let (io, running) = begin(&world, "hello");
     running.await.unwrap();
@@ -111,7 +111,7 @@ async fn a_reply_without_the_ledgers_leave_holds_the_drain_until_the_ledger_know
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_drains_deadline_leaves_unfinished_is_recorded_with_all_it_has_said() {
+async fn unfinished_run_is_recorded_at_the_deadline() {
     let world = Arc::new(world(vec![Move::HangUntilStopped]));
     let (_, running) = begin(&world, "hello");
     world.model.called.notified().await;
@@ -132,7 +132,7 @@ async fn what_the_drains_deadline_leaves_unfinished_is_recorded_with_all_it_has_
     assert_eq!(handed_off.core.record_abandoned().await, 0);
 }
 
-/// A run that replied without the ledger's leave, at the drain's deadline: the ledger says nothing of it.
+/// A run that replied without a permit, at the drain's deadline, during an outage of the ledger.
 async fn replied_unheard() -> (Arc<World>, Arc<ScriptedLedger>) {
     let ledger = Arc::new(ScriptedLedger::default());
     let world = world_of(&ledger, vec![Move::Say("hi")]);
@@ -146,8 +146,7 @@ async fn replied_unheard() -> (Arc<World>, Arc<ScriptedLedger>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_that_is_over_and_whose_record_waits_for_the_ledger_is_recorded_as_it_ended_at_the_drains_deadline()
- {
+async fn ended_run_is_recorded_at_the_deadline() {
     let (world, ledger) = replied_unheard().await;
     assert_eq!(world.core.record_abandoned().await, 1);
     let record = world.last_record();
@@ -156,7 +155,7 @@ async fn a_run_that_is_over_and_whose_record_waits_for_the_ledger_is_recorded_as
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_that_another_process_has_ended_keeps_that_record_at_the_drains_deadline() {
+async fn foreign_final_record_survives_the_deadline() {
     let (world, _) = replied_unheard().await;
     let id = world.core.registry().list()[0].id.clone();
     let mut ended = world.records().into_iter().rfind(|record| record.id == id).unwrap();
@@ -167,7 +166,7 @@ async fn a_run_that_another_process_has_ended_keeps_that_record_at_the_drains_de
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_that_ends_while_it_is_recorded_as_abandoned_keeps_its_final_record() {
+async fn final_record_replaces_an_abandoned_one() {
     let world = Arc::new(world(vec![Move::SayWhenTold("done after all")]));
     let (_, running) = begin(&world, "hello");
     world.model.called.notified().await;
@@ -194,7 +193,7 @@ async fn a_run_that_ends_while_it_is_recorded_as_abandoned_keeps_its_final_recor
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_that_has_ended_is_not_recorded_as_abandoned_at_another_attempt() {
+async fn ended_run_is_not_recorded_as_abandoned() {
     let world = Arc::new(world(vec![Move::SayWhenTold("done after all")]));
     let (_, running) = begin(&world, "hello");
     world.model.called.notified().await;
@@ -213,7 +212,7 @@ async fn a_run_that_has_ended_is_not_recorded_as_abandoned_at_another_attempt() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_token_that_opens_a_run_is_kept_with_it_and_in_no_record() {
+async fn view_token_is_in_the_ledger_only() {
     let ledger = Arc::new(ScriptedLedger::default());
     let first = world_of(&ledger, vec![Move::HangUntilStopped]);
     let (io, running) = begin(&first, "hello");
@@ -241,7 +240,7 @@ async fn the_token_that_opens_a_run_is_kept_with_it_and_in_no_record() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_claim_in_the_ledger_is_a_span_of_the_run() {
+async fn ledger_claim_is_a_span() {
     let ledger = Arc::new(ScriptedLedger::default());
     let world = world_of(&ledger, vec![Move::Say("hi")]);
     world.ask("hello").await;

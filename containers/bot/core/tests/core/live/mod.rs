@@ -1,5 +1,4 @@
-//! Runs that outlast their process, against a ledger whose requests fail or hang as scripted (document 2 section 3.3,
-//! state-worker supplement sections 9 to 11).
+//! Runs that outlast their process, against a ledger with scripted failures.
 
 mod flush;
 mod leaving;
@@ -23,7 +22,7 @@ fn world_of(ledger: &Arc<ScriptedLedger>, moves: Vec<Move>) -> Arc<World> {
     Arc::new(world_with(moves, ledger.capability("g1", channels)))
 }
 
-/// A request under way.
+/// A live request.
 fn begin(world: &Arc<World>, text: &'static str) -> (Arc<Collector>, JoinHandle<()>) {
     let io = Arc::new(Collector::default());
     let running = tokio::spawn({

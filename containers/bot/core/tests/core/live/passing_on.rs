@@ -1,4 +1,4 @@
-//! What becomes of follow-ups that were taken in for a run and that it did not read.
+//! Unread follow-ups of runs that ended or moved to another process.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ fn texts_in_inboxes(ledger: &ScriptedLedger) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_run_had_taken_in_follows_it_to_the_process_that_took_it() {
+async fn mailbox_follows_a_reclaimed_run() {
     let ledger = Arc::new(ScriptedLedger::default());
     let world = world_of(&ledger, vec![Move::FailWhenTold]);
     let (io, running) = begin(&world, "hello");
@@ -38,7 +38,7 @@ async fn what_a_run_had_taken_in_follows_it_to_the_process_that_took_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_run_that_panicked_had_taken_in_becomes_a_turn_of_its_own() {
+async fn panicked_run_requeues_follow_ups() {
     let ledger = Arc::new(ScriptedLedger::default());
     let list = || Move::Ask(vec![("list_files", json!({}))]);
     let world = world_of(&ledger, vec![list(), Move::PanicWhenTold, Move::Say("answered")]);
@@ -55,12 +55,12 @@ async fn what_a_run_that_panicked_had_taken_in_becomes_a_turn_of_its_own() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_follow_up_whose_place_in_the_inbox_was_never_learned_is_said_once() {
+async fn unnumbered_follow_up_is_delivered_once() {
     let ledger = Arc::new(ScriptedLedger::default());
     let world = world_of(&ledger, vec![Move::SayWhenTold("first"), Move::Say("both")]);
     let (io, running) = begin(&world, "hello");
     world.model.called.notified().await;
-    // Both attempts are written, and neither answer comes back.
+    // Both attempts take effect, and both answers are lost.
     ledger.script("inbox", [Fault::AnswerLost; 2]);
     say(&world, "and this").await;
     assert_eq!(texts_in_inboxes(&ledger), ["and this", "and this"]);
@@ -81,14 +81,14 @@ async fn a_follow_up_whose_place_in_the_inbox_was_never_learned_is_said_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_step_that_has_read_a_follow_up_is_not_stored_before_the_follow_ups_event_is() {
+async fn follow_up_event_precedes_its_step() {
     let ledger = Arc::new(ScriptedLedger::default());
     let ask = Move::Ask(vec![bash("x")]);
     let world = world_of(&ledger, vec![Move::SayWhenTold("first"), ask, Move::SayWhenTold("both")]);
     let (io, running) = begin(&world, "agent:coding repo:acme/app x");
     world.model.called.notified().await;
     say(&world, "and this").await;
-    // The request that carries the event fails twice; the command waits for the third.
+    // The request with the event fails twice, and the command waits for the third.
     ledger.script("flush", [Fault::Fail(StoreErrorKind::Transient); 2]);
     world.model.go_on.notify_one();
     let has_read = |ledger: &ScriptedLedger| {
@@ -105,7 +105,7 @@ async fn a_step_that_has_read_a_follow_up_is_not_stored_before_the_follow_ups_ev
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_another_process_left_for_a_run_that_ends_in_an_outage_becomes_a_turn_of_its_own() {
+async fn inbox_of_a_run_ended_in_an_outage_is_requeued() {
     let ledger = Arc::new(ScriptedLedger::default());
     let world = world_of(&ledger, vec![Move::SayWhenTold("first"), Move::Say("late, but answered")]);
     let (io, running) = begin(&world, "hello");
@@ -121,7 +121,7 @@ async fn what_another_process_left_for_a_run_that_ends_in_an_outage_becomes_a_tu
     assert_eq!(ledger.records.lock().unwrap().len(), 2);
 }
 
-/// A run that fails in an outage of the flush, with a follow-up in its inbox that it has not read.
+/// A run that fails during an outage of the flush, with an unread follow-up in its inbox.
 async fn failed_in_an_outage(ledger: &Arc<ScriptedLedger>) -> (Arc<World>, Arc<Collector>) {
     let world = world_of(ledger, vec![Move::FailWhenTold, Move::Say("said twice")]);
     let (_, running) = begin(&world, "hello");
@@ -134,14 +134,14 @@ async fn failed_in_an_outage(ledger: &Arc<ScriptedLedger>) -> (Arc<World>, Arc<C
     (world, sender)
 }
 
-/// More requests than an outage sees in these tests.
+/// More requests than an outage has in these tests.
 const LONG: usize = 10_000;
 
 fn taken_by_another(ledger: &ScriptedLedger) {
     ledger.runs().values_mut().for_each(|kept| kept.row.owner_gen = Generation::parse("g2").unwrap());
 }
 
-/// Another process takes the run before the outage is over: nothing more is said here than before, and nothing is lost.
+/// Another process reclaims the run during the outage: no further reply here, and no loss.
 async fn is_left_to_a_taker(world: &World, ledger: &ScriptedLedger, sender: &Collector, before: &[String]) {
     taken_by_another(ledger);
     ledger.mend("flush");
@@ -150,13 +150,13 @@ async fn is_left_to_a_taker(world: &World, ledger: &ScriptedLedger, sender: &Col
     assert_eq!(texts_in_inboxes(ledger), ["and this"]);
 }
 
-/// Waits until the run's thread is held for no more news: its record is lost, or written without them.
+/// Waits until the run's thread is released without a final flush: its record is lost, or written.
 async fn thread_is_given_up(world: &World, ledger: &ScriptedLedger) {
     ledger.until(|ledger| world.core.load().lost_records > 0 || ledger.runs().is_empty()).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_run_had_in_its_inbox_that_was_taken_while_it_ended_is_left_to_its_taker() {
+async fn inbox_of_a_reclaimed_run_goes_to_its_owner() {
     let ledger = Arc::new(ScriptedLedger::default());
     let (world, sender) = failed_in_an_outage(&ledger).await;
     let before = sender.replies.lock().unwrap().clone();
@@ -164,7 +164,7 @@ async fn what_a_run_had_in_its_inbox_that_was_taken_while_it_ended_is_left_to_it
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_run_had_in_its_inbox_waits_through_an_outage_until_it_is_known_whose_the_run_is() {
+async fn inbox_waits_until_the_owner_is_known() {
     let ledger = Arc::new(ScriptedLedger::default());
     let (world, sender) = failed_in_an_outage(&ledger).await;
     let before = sender.replies.lock().unwrap().clone();
@@ -173,7 +173,7 @@ async fn what_a_run_had_in_its_inbox_waits_through_an_outage_until_it_is_known_w
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_run_had_in_its_inbox_is_run_once_it_is_known_to_be_its_own() {
+async fn inbox_is_requeued_once_ownership_is_confirmed() {
     let ledger = Arc::new(ScriptedLedger::default());
     let (world, sender) = failed_in_an_outage(&ledger).await;
     thread_is_given_up(&world, &ledger).await;
@@ -184,7 +184,7 @@ async fn what_a_run_had_in_its_inbox_is_run_once_it_is_known_to_be_its_own() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_another_process_left_for_a_run_that_ends_in_a_long_outage_becomes_a_turn_of_its_own() {
+async fn inbox_of_a_run_ended_in_a_long_outage_is_requeued() {
     let ledger = Arc::new(ScriptedLedger::default());
     let world = world_of(&ledger, vec![Move::SayWhenTold("first"), Move::Say("late, but answered")]);
     let (io, running) = begin(&world, "hello");
@@ -202,7 +202,7 @@ async fn what_another_process_left_for_a_run_that_ends_in_a_long_outage_becomes_
     assert_eq!(ledger.records.lock().unwrap().len(), 2);
 }
 
-/// A run that another process left in this phase, with a follow-up that nobody read.
+/// A run of another process in this phase, with an unread follow-up.
 async fn left_behind(phase: Phase, moves: Vec<Move>) -> (Arc<ScriptedLedger>, Arc<Collector>) {
     let ledger = Arc::new(ScriptedLedger::default());
     ledger.script("step", [Fault::Fail(StoreErrorKind::Transient); 2]);
@@ -231,7 +231,7 @@ async fn left_behind(phase: Phase, moves: Vec<Move>) -> (Arc<ScriptedLedger>, Ar
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_follow_up_of_a_run_that_ended_in_another_process_is_run_in_its_senders_name() {
+async fn foreign_follow_up_runs_in_its_senders_name() {
     let (ledger, listener) = left_behind(Phase::Finishing, vec![Move::Say("late, but answered")]).await;
     assert_eq!(*listener.replies.lock().unwrap(), ["late, but answered"]);
     let records = ledger.records.lock().unwrap();
@@ -241,7 +241,7 @@ async fn a_follow_up_of_a_run_that_ended_in_another_process_is_run_in_its_sender
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_follow_up_of_a_run_that_was_cut_off_is_in_its_record() {
+async fn follow_up_of_an_interrupted_run_is_recorded() {
     let (ledger, listener) = left_behind(Phase::Live, Vec::new()).await;
     assert!(listener.replies.lock().unwrap().is_empty());
     let records = ledger.records.lock().unwrap();

@@ -1,4 +1,4 @@
-//! What happens while the tree of a run is made ready: the run is there already.
+//! The preparation of a run that is already created.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::support::{Collector, Move, Reopening, ScriptedLedger, outline, world_
 const SLOW: &str = "agent:coding repo:acme/slow x";
 
 #[tokio::test]
-async fn a_run_is_claimed_and_told_of_before_its_tree_is_touched() {
+async fn run_is_claimed_before_its_tree_is_opened() {
     let ledger = Arc::new(ScriptedLedger::default());
     let world = world_of(&ledger, Vec::new());
     let (io, running) = begin(&world, SLOW);
@@ -27,7 +27,7 @@ async fn a_run_is_claimed_and_told_of_before_its_tree_is_touched() {
 }
 
 #[tokio::test]
-async fn a_hard_stop_ends_a_long_clone_and_the_run_as_stopped() {
+async fn hard_stop_cancels_a_clone() {
     let ledger = Arc::new(ScriptedLedger::default());
     let world = world_of(&ledger, Vec::new());
     let (io, running) = begin(&world, SLOW);
@@ -43,12 +43,12 @@ async fn a_hard_stop_ends_a_long_clone_and_the_run_as_stopped() {
 }
 
 #[tokio::test]
-async fn what_was_passed_on_to_a_run_that_could_not_be_made_ready_becomes_a_turn_of_its_own() {
+async fn failed_preparation_requeues_follow_ups() {
     let ledger = Arc::new(ScriptedLedger::default());
     let world = world_of(&ledger, vec![Move::Say("answered all the same")]);
     let (_, running) = begin(&world, SLOW);
     world.workspace.opening.notified().await;
-    // It is for the coding agent, as its sender is told, and the tree that was to be the thread's is not to be had.
+    // The follow-up is for the coding agent, and the thread's tree cannot be opened.
     let second = say(&world, "repo:acme/app and this").await;
     assert!(second.replies.lock().unwrap()[0].starts_with('↪'));
     world.workspace.give_up.notify_one();
@@ -58,9 +58,9 @@ async fn what_was_passed_on_to_a_run_that_could_not_be_made_ready_becomes_a_turn
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_that_goes_on_before_its_first_flush_still_says_what_it_was_asked() {
+async fn run_resumed_before_its_first_flush_has_its_input() {
     let ledger = Arc::new(ScriptedLedger::default());
-    // Nobody flushes here.
+    // No flush runs here.
     let first = world_of(&ledger, vec![Move::HangUntilStopped]);
     let (_, running) = begin(&first, "hello");
     first.model.called.notified().await;
@@ -79,7 +79,7 @@ async fn a_run_that_goes_on_before_its_first_flush_still_says_what_it_was_asked(
 }
 
 #[tokio::test]
-async fn the_prompt_of_a_run_is_stored_before_the_step_that_makes_it_resumable() {
+async fn prompt_is_stored_before_the_first_step() {
     let ledger = Arc::new(ScriptedLedger::default());
     let world = world_of(&ledger, vec![Move::HangUntilStopped]);
     let (_, running) = begin(&world, "agent:coding repo:acme/app x");

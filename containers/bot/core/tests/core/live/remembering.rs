@@ -37,7 +37,7 @@ fn process(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_is_reflected_on_where_it_ends_without_what_it_was_told_of_memory() {
+async fn final_owner_reflects_without_the_memory_block() {
     let (ledger, stores) = (Arc::new(ScriptedLedger::default()), Arc::new(Stores::default()));
     stores.remember("user:http:ann", &[TOLD]).await;
     let step = Move::Ask(vec![("list_files", json!({}))]);
@@ -72,7 +72,7 @@ async fn a_run_is_reflected_on_where_it_ends_without_what_it_was_told_of_memory(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_that_went_to_another_process_before_its_record_is_not_reflected_on_here() {
+async fn fenced_out_process_does_not_reflect() {
     let (ledger, stores) = (Arc::new(ScriptedLedger::default()), Arc::new(Stores::default()));
     let step = Move::Ask(vec![("list_files", json!({}))]);
     let world = process(&ledger, "g1", &stores, vec![step, Move::Say("done"), Move::Say("{}")]);
@@ -88,7 +88,7 @@ async fn a_run_that_went_to_another_process_before_its_record_is_not_reflected_o
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_chat_without_a_tool_call_is_not_reflected_on_because_its_process_left() {
+async fn handoff_does_not_make_a_chat_reflect() {
     let (ledger, stores) = (Arc::new(ScriptedLedger::default()), Arc::new(Stores::default()));
     let first = process(&ledger, "g1", &stores, vec![Move::HangUntilStopped]);
     let (_, running) = begin(&first, "hello");

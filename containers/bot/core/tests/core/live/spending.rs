@@ -1,5 +1,4 @@
-//! What a run that outlasts its process has cost and measured (`ars_agent::money`, `context::limit`), and what processes
-//! that share a day leave to each other.
+//! Cost and usage of a run that outlasts its process, and the day's budget shared by several processes.
 
 use std::{sync::Arc, time::Duration};
 
@@ -46,7 +45,7 @@ fn look() -> Move {
     Move::Ask(vec![("list_files", json!({}))])
 }
 
-/// A run with one step stored, left in the middle of its second call.
+/// A run with one stored step, killed during its second call.
 async fn left() -> Arc<ScriptedLedger> {
     let ledger = Arc::new(ScriptedLedger::default());
     let first = process(&ledger, "g1", vec![look(), Move::HangUntilStopped]);
@@ -58,7 +57,7 @@ async fn left() -> Arc<ScriptedLedger> {
     ledger
 }
 
-/// What is said to a request of another thread.
+/// Returns the reply to a request of another thread.
 async fn elsewhere(world: &World) -> String {
     let io: Arc<Collector> = Arc::default();
     let mut message = crate::support::message("hello");
@@ -68,12 +67,12 @@ async fn elsewhere(world: &World) -> String {
     io.replies.lock().unwrap()[0].clone()
 }
 
-/// What the one live run holds of the day.
+/// Returns the reservation of the one live run.
 fn held(ledger: &ScriptedLedger) -> Value {
     ledger.runs().values().next().unwrap().row.meta["holdMicroUsd"].clone()
 }
 
-/// What its last step says of the loop.
+/// Returns the loop's state in its last step.
 fn saved(ledger: &ScriptedLedger) -> Value {
     let runs = ledger.runs();
     let kept = runs.values().next().unwrap();
@@ -81,11 +80,11 @@ fn saved(ledger: &ScriptedLedger) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_provider_counted_and_what_was_paid_are_kept_from_process_to_process() {
+async fn usage_and_cost_survive_a_resume() {
     let ledger = left().await;
     let before = saved(&ledger);
     assert!(before["measure"]["reported"].as_u64() >= Some(1_000), "{before}");
-    // The call that was answered, and what the one that was cut off had sent.
+    // The answered call, and the input of the interrupted one.
     assert!(before["spent"]["microusd"].as_u64() > Some(CALL), "{before}");
     let second = process(&ledger, "g2", vec![Move::HangUntilStopped]);
     let keeping = second.keep_ledger();
@@ -98,7 +97,7 @@ async fn what_the_provider_counted_and_what_was_paid_are_kept_from_process_to_pr
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_taken_over_holds_its_cap_of_the_day() {
+async fn reclaimed_run_reserves_its_cap() {
     let ledger = left().await;
     let second = process(&ledger, "g2", vec![Move::HangUntilStopped]);
     let keeping = second.keep_ledger();
@@ -110,7 +109,7 @@ async fn a_run_taken_over_holds_its_cap_of_the_day() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_taken_over_holds_its_cap_of_the_day_while_it_is_made_ready() {
+async fn reclaimed_run_reserves_its_cap_while_preparing() {
     let ledger = left().await;
     ledger.script("transcript.read", [Fault::Hang]);
     let second = process(&ledger, "g2", Vec::new());
@@ -121,7 +120,7 @@ async fn a_run_taken_over_holds_its_cap_of_the_day_while_it_is_made_ready() {
     keeping.abort();
 }
 
-/// Another process takes the one run over, which cannot go on, and closes it.
+/// Another process reclaims the run, cannot resume it, and closes it.
 async fn closed(ledger: &Arc<ScriptedLedger>) -> Arc<World> {
     let second = process(ledger, "g2", Vec::new());
     second.end_what_is_left(ledger).await;
@@ -129,7 +128,7 @@ async fn closed(ledger: &Arc<ScriptedLedger>) -> Arc<World> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_that_died_has_cost_the_day_what_it_held_whatever_its_steps_say() {
+async fn dead_run_costs_its_reservation() {
     for has_step in [false, true] {
         let ledger = left().await;
         for kept in ledger.runs().values_mut() {
@@ -154,7 +153,7 @@ async fn a_run_that_died_has_cost_the_day_what_it_held_whatever_its_steps_say() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_that_its_process_left_in_good_order_has_cost_what_its_steps_say() {
+async fn handed_off_run_costs_its_stored_steps() {
     let ledger = left().await;
     let spent = saved(&ledger)["spent"]["microusd"].clone();
     ledger.runs().values_mut().for_each(|kept| kept.row.stop = Some(StopMode::Hard));
@@ -166,7 +165,7 @@ async fn a_run_that_its_process_left_in_good_order_has_cost_what_its_steps_say()
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_closing_record_of_a_run_tells_what_its_stored_steps_had_cost() {
+async fn closing_record_has_the_stored_cost() {
     let ledger = left().await;
     let spent = saved(&ledger)["spent"]["microusd"].clone();
     for kept in ledger.runs().values_mut() {
@@ -182,7 +181,7 @@ async fn the_closing_record_of_a_run_tells_what_its_stored_steps_had_cost() {
 }
 
 #[tokio::test]
-async fn a_run_under_way_in_another_process_holds_its_part_of_the_day() {
+async fn foreign_run_reserves_its_part() {
     let ledger = Arc::new(ScriptedLedger::default());
     let first = process(&ledger, "g1", vec![Move::SayWhenTold("one")]);
     let (_, running) = begin(&first, "hello");
@@ -191,7 +190,7 @@ async fn a_run_under_way_in_another_process_holds_its_part_of_the_day() {
     let second = process(&ledger, "g2", Vec::new());
     let reply = elsewhere(&second).await;
     assert!(reply.starts_with('💸') && reply.contains("under way"), "{reply}");
-    // For a moment the rows are taken as read.
+    // The rows are cached for a moment.
     assert_eq!(elsewhere(&second).await, reply);
     assert_eq!(ledger.count("live"), 2, "once by each process");
     first.model.go_on.notify_one();
@@ -201,12 +200,12 @@ async fn a_run_under_way_in_another_process_holds_its_part_of_the_day() {
 }
 
 #[tokio::test]
-async fn a_run_that_was_given_up_holds_its_part_of_the_day_until_it_is_closed() {
+async fn fenced_out_run_reserves_until_closed() {
     let ledger = Arc::new(ScriptedLedger::default());
     let world = process(&ledger, "g1", vec![Move::SayWhenTold("one")]);
     let (io, running) = begin(&world, "hello");
     world.model.called.notified().await;
-    // The ledger has given the right to reply, and its answer was lost.
+    // The ledger granted the reply permit, and its answer was lost.
     ledger.runs().values_mut().for_each(|kept| kept.row.phase = Phase::Finishing);
     world.model.go_on.notify_one();
     running.await.unwrap();
@@ -216,7 +215,7 @@ async fn a_run_that_was_given_up_holds_its_part_of_the_day_until_it_is_closed() 
 }
 
 #[tokio::test]
-async fn a_run_of_another_process_that_says_no_hold_may_spend_everything() {
+async fn foreign_run_without_reservation_reserves_all() {
     let ledger = left().await;
     for kept in ledger.runs().values_mut() {
         kept.row.meta.remove("holdMicroUsd");
@@ -227,7 +226,7 @@ async fn a_run_of_another_process_that_says_no_hold_may_spend_everything() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_the_ledgers_answer_nothing_begins_where_a_day_is_capped() {
+async fn capped_day_needs_the_ledger() {
     for (kind, is_begun) in [(StoreErrorKind::Permanent, false), (StoreErrorKind::RouteMissing, true)] {
         let ledger = Arc::new(ScriptedLedger::default());
         let world = process(&ledger, "g1", vec![Move::Say("one")]);
@@ -239,7 +238,7 @@ async fn without_the_ledgers_answer_nothing_begins_where_a_day_is_capped() {
 }
 
 #[tokio::test]
-async fn what_a_reflection_costs_is_spent_of_the_day() {
+async fn reflection_cost_counts_for_the_day() {
     let ledger = Arc::new(ScriptedLedger::default());
     let memory = MemoryDeps {
         store: Arc::new(Stores::default()),

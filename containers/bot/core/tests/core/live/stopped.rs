@@ -1,5 +1,4 @@
-//! Stops that were acknowledged while the ledger did not take them (document 2 section 3.3, state-worker supplement
-//! section 9.3).
+//! Stops that were acknowledged during an outage of the ledger.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,23 +12,23 @@ use tokio_util::sync::CancellationToken;
 use super::{begin, world_of};
 use crate::support::{Collector, Fault, Move, Reopening, ScriptedLedger, World, world_with};
 
-/// More requests than are made until the ledger answers again.
+/// More requests than are made before the ledger answers again.
 const OUTAGE: usize = 6;
-/// Nothing here takes as long.
+/// Longer than any test.
 const LONG: Duration = Duration::from_secs(300);
 
 fn ann() -> Actor {
     Actor { kind: ActorKind::Access, id: "http:ann".into() }
 }
 
-/// A run in the middle of its first model call.
+/// A run in its first model call.
 async fn under_way(world: &Arc<World>) -> RunId {
     let (io, _running) = begin(world, "hello");
     world.model.called.notified().await;
     io.started.lock().unwrap()[0].clone()
 }
 
-/// A process that flushes and takes over.
+/// A process that flushes and reclaims.
 fn keep(core: &Core) -> (CancellationToken, JoinHandle<()>) {
     let (core, end) = (core.clone(), CancellationToken::new());
     let ended = end.clone();
@@ -37,7 +36,7 @@ fn keep(core: &Core) -> (CancellationToken, JoinHandle<()>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stop_that_the_ledger_did_not_take_is_told_to_the_process_that_took_the_run() {
+async fn unrecorded_stop_reaches_the_new_owner() {
     let ledger = Arc::new(ScriptedLedger::default());
     let world = world_of(&ledger, vec![Move::HangUntilStopped]);
     let id = under_way(&world).await;
@@ -53,14 +52,14 @@ async fn a_stop_that_the_ledger_did_not_take_is_told_to_the_process_that_took_th
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_that_was_stopped_while_it_was_being_taken_over_stays_stopped() {
+async fn stop_during_a_reclaim_is_kept() {
     let ledger = Arc::new(ScriptedLedger::default());
     let first = world_of(&ledger, vec![Move::HangUntilStopped]);
     let id = under_way(&first).await;
     assert!(first.core.drain(LONG).await);
 
     let channels = Arc::new(Reopening(Arc::new(Collector::default())));
-    // A model that hangs: only a stop ends the run.
+    // A model that hangs, so that only a stop ends the run.
     let second = world_with(vec![Move::HangUntilStopped], ledger.capability("g2", channels));
     ledger.script("state", [Fault::Fail(StoreErrorKind::Transient); OUTAGE]);
     ledger.script("stop", [Fault::Fail(StoreErrorKind::Transient); 10 * OUTAGE]);

@@ -1,4 +1,4 @@
-//! What becomes of a run whose working tree is not there any more when another process takes it over (docs/decisions/0013).
+//! Reclaimed runs with a missing or different working tree (docs/decisions/0013).
 
 use std::sync::Arc;
 
@@ -14,8 +14,7 @@ fn repository(name: &str, origin: &str) -> Repository {
     Repository { name: name.into(), origin: origin.into() }
 }
 
-/// A run that has stored a command's step and is left in the middle of the next one; the process that takes it over,
-/// whose thread has this tree.
+/// A run with a stored command's step, killed during the next one, and a reclaiming process with this tree.
 async fn left_to(ledger: &Arc<ScriptedLedger>, text: &'static str, own: Option<Repository>) -> World {
     let first = world_of(ledger, vec![Move::Ask(vec![bash("touch done")]), Move::HangUntilStopped]);
     let (_, running) = begin(&first, text);
@@ -29,7 +28,7 @@ async fn left_to(ledger: &Arc<ScriptedLedger>, text: &'static str, own: Option<R
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_whose_tree_is_gone_is_closed_as_interrupted_and_its_record_says_why() {
+async fn missing_tree_closes_the_run() {
     let ledger = Arc::new(ScriptedLedger::default());
     let second = left_to(&ledger, CODING, None).await;
     second.end_what_is_left(&ledger).await;
@@ -43,7 +42,7 @@ async fn a_run_whose_tree_is_gone_is_closed_as_interrupted_and_its_record_says_w
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_does_not_go_on_in_the_tree_of_another_repository() {
+async fn tree_of_another_repository_closes_the_run() {
     let ledger = Arc::new(ScriptedLedger::default());
     let second = left_to(&ledger, CODING, Some(repository("acme/other", "/other"))).await;
     second.end_what_is_left(&ledger).await;
@@ -54,7 +53,7 @@ async fn a_run_does_not_go_on_in_the_tree_of_another_repository() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_disk_that_fails_for_a_moment_costs_no_run() {
+async fn transient_disk_failure_is_retried() {
     let ledger = Arc::new(ScriptedLedger::default());
     let second = left_to(&ledger, CODING, Some(repository("acme/app", "/app"))).await;
     let failures = [WorkspaceError::Infra("too many open files".into()), WorkspaceError::Busy];
@@ -64,7 +63,7 @@ async fn a_disk_that_fails_for_a_moment_costs_no_run() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_whose_disk_fails_for_good_is_closed_after_a_minute_and_its_record_says_why() {
+async fn permanent_disk_failure_closes_the_run() {
     let began = tokio::time::Instant::now();
     let ledger = Arc::new(ScriptedLedger::default());
     let second = left_to(&ledger, CODING, Some(repository("acme/app", "/app"))).await;
@@ -79,8 +78,8 @@ async fn a_run_whose_disk_fails_for_good_is_closed_after_a_minute_and_its_record
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_goes_on_in_its_tree_by_whatever_name_its_place_has_there() {
-    // Its name, also where it was cloned from elsewhere; or its configured place.
+async fn run_resumes_under_any_name_of_its_place() {
+    // Its name, also if it was cloned from elsewhere, or its configured place.
     for own in [repository("acme/app", "/moved"), repository("origin:/app", "/app/")] {
         let ledger = Arc::new(ScriptedLedger::default());
         let second = left_to(&ledger, CODING, Some(own)).await;
@@ -92,7 +91,7 @@ async fn a_run_goes_on_in_its_tree_by_whatever_name_its_place_has_there() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_without_a_tree_loses_nothing_with_it() {
+async fn run_without_tree_resumes() {
     let ledger = Arc::new(ScriptedLedger::default());
     let first = world_of(&ledger, vec![Move::HangUntilStopped]);
     let (_, running) = begin(&first, "hello");

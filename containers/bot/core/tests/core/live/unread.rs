@@ -1,4 +1,4 @@
-//! What becomes of a run whose conversation or events are not to be had when another process takes it over (docs/decisions/0013).
+//! Reclaimed runs with an unreadable conversation or unreadable events (docs/decisions/0013).
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,10 +12,10 @@ use serde_json::json;
 use super::{begin, world_of};
 use crate::support::{Collector, Fault, Move, Reopening, ScriptedLedger, World, bash, message, world_with};
 
-/// More failures than any patience lasts.
+/// More failures than any retry budget allows.
 const FOR_EVER: usize = 1000;
 
-/// The process that takes a run over which has stored a step.
+/// A process that reclaims a run with a stored step.
 async fn taken_over(ledger: &Arc<ScriptedLedger>) -> World {
     let first = world_of(ledger, vec![Move::HangUntilStopped]);
     let (_, running) = begin(&first, "hello");
@@ -25,7 +25,7 @@ async fn taken_over(ledger: &Arc<ScriptedLedger>) -> World {
     world_with(vec![Move::Say("done")], ledger.capability("g2", channels))
 }
 
-/// The record of a run of whose next process these requests fail.
+/// Returns the record of a run that is reclaimed while these requests fail.
 async fn recorded(
     name: &'static str,
     faults: impl IntoIterator<Item = Fault>,
@@ -40,7 +40,7 @@ async fn recorded(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_whose_conversation_is_refused_is_closed_at_once() {
+async fn rejected_conversation_closes_the_run() {
     let fault = Fault::Fail(StoreErrorKind::Permanent);
     for name in ["transcript.read", "transcript.owner"] {
         let (record, ledger) = recorded(name, [fault]).await;
@@ -51,7 +51,7 @@ async fn a_run_whose_conversation_is_refused_is_closed_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_whose_conversation_is_never_to_be_had_is_closed_after_some_minutes() {
+async fn unreadable_conversation_closes_the_run_eventually() {
     let began = tokio::time::Instant::now();
     let (record, ledger) =
         recorded("transcript.read", [Fault::Fail(StoreErrorKind::Transient); FOR_EVER]).await;
@@ -61,10 +61,10 @@ async fn a_run_whose_conversation_is_never_to_be_had_is_closed_after_some_minute
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_while_in_which_nothing_answers_costs_no_run() {
+async fn total_outage_is_waited_out() {
     let ledger = Arc::new(ScriptedLedger::default());
     let second = taken_over(&ledger).await;
-    // Ten minutes, and more passes than a conversation is read in vain. From the fourth one on its lease may have lapsed.
+    // Ten minutes, and more passes than failed reads allow. From the fourth one on its lease may have expired.
     ledger.script("transcript.owner", [Fault::Fail(StoreErrorKind::Transient); 6]);
     ledger.script("heartbeat", [Fault::Fail(StoreErrorKind::Transient); 120]);
     second.end_what_is_left(&ledger).await;
@@ -74,7 +74,7 @@ async fn a_while_in_which_nothing_answers_costs_no_run() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_moment_in_which_its_conversation_does_not_change_hands_costs_no_run() {
+async fn failed_ownership_change_is_retried() {
     let (record, ledger) = recorded("transcript.owner", [Fault::Fail(StoreErrorKind::Transient); 3]).await;
     assert_eq!(record.status, RunStatus::Completed);
     let asked = ledger.asked.lock().unwrap().clone();
@@ -83,8 +83,8 @@ async fn a_moment_in_which_its_conversation_does_not_change_hands_costs_no_run()
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_process_that_was_cut_off_does_not_take_the_conversation_back_from_the_one_that_has_the_run() {
-    // It hears that after the attempt; or not, and asks before the next one.
+async fn partitioned_process_does_not_reclaim_the_transcript() {
+    // It learns that after the attempt, or asks before the next one.
     for heartbeats in [Vec::new(), vec![Fault::Fail(StoreErrorKind::Transient)]] {
         let ledger = Arc::new(ScriptedLedger::default());
         let second = taken_over(&ledger).await;
@@ -102,7 +102,7 @@ async fn a_process_that_was_cut_off_does_not_take_the_conversation_back_from_the
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_without_its_events_is_closed_with_what_is_known_of_them() {
+async fn unreadable_events_are_noted_in_the_record() {
     let (record, _) = recorded("live_events", [Fault::Fail(StoreErrorKind::Permanent)]).await;
     assert_eq!(record.status, RunStatus::Interrupted);
     assert!(record.event_count > 0, "its step says how many there were at least");
@@ -110,7 +110,7 @@ async fn a_run_without_its_events_is_closed_with_what_is_known_of_them() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_noted_of_a_run_without_its_events_comes_behind_those_that_it_had() {
+async fn notes_follow_the_unreadable_events() {
     let ledger = Arc::new(ScriptedLedger::default());
     let second = taken_over(&ledger).await;
     ledger.script("live_events", [Fault::Fail(StoreErrorKind::Permanent)]);
@@ -126,7 +126,7 @@ async fn what_is_noted_of_a_run_without_its_events_comes_behind_those_that_it_ha
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_whose_record_is_refused_with_its_events_is_closed_without_them() {
+async fn rejected_record_is_written_without_events() {
     let ledger = Arc::new(ScriptedLedger::default());
     let second = taken_over(&ledger).await;
     for kept in ledger.runs().values_mut() {
@@ -142,7 +142,7 @@ async fn a_run_whose_record_is_refused_with_its_events_is_closed_without_them() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_that_cannot_be_closed_holds_up_no_drain_although_no_process_follows() {
+async fn unclosable_run_does_not_delay_the_drain() {
     let ledger = Arc::new(ScriptedLedger::default());
     drop(taken_over(&ledger).await);
     let channels = Arc::new(Reopening(Arc::new(Collector::default())));
@@ -159,7 +159,7 @@ async fn a_run_that_cannot_be_closed_holds_up_no_drain_although_no_process_follo
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_conversation_is_not_read_for_a_run_that_does_not_go_on() {
+async fn closed_run_needs_no_conversation() {
     let ledger = Arc::new(ScriptedLedger::default());
     let second = taken_over(&ledger).await;
     ledger.script("transcript.read", [Fault::Fail(StoreErrorKind::Permanent); FOR_EVER]);
@@ -169,13 +169,13 @@ async fn a_conversation_is_not_read_for_a_run_that_does_not_go_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_whose_conversation_outgrows_what_can_be_read_back_says_so_and_ends_where_it_is() {
+async fn oversized_conversation_is_not_resumable() {
     let ledger = Arc::new(ScriptedLedger::default());
     let first = world_of(&ledger, vec![Move::HangUntilStopped]);
     let (_, running) = begin(&first, "agent:coding repo:acme/app x");
     first.model.called.notified().await;
     running.abort();
-    // Nothing refers to it, but it is read with the rest.
+    // It has no reference, but is read with the rest.
     let large =
         Attachment { name: "t0p9".into(), media_type: "image/png".into(), data: "A".repeat(30 << 20) };
     ledger.transcripts.lock().unwrap().values_mut().for_each(|kept| kept.attachments.push(large.clone()));
