@@ -74,7 +74,7 @@ impl DaySpend {
         let mut counted = self.counted.lock().await;
         let mut own = loop {
             if let Err(error) = counted.update(sources, self, now).await {
-                tracing::error!(error = %error, "the day's costs are not known: nothing begins");
+                tracing::error!(error = %error, "day's spend unknown: new runs are rejected");
                 return Err(Refusal::SpendUnknown);
             }
             let mut own = self.own();

@@ -7,7 +7,7 @@ use ars_settings::Fault;
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// The store did not answer in time.
-    #[error("the store has not said in time what the overrides are")]
+    #[error("the store did not return the overrides in time")]
     Late,
     /// The store failed.
     #[error("the overrides cannot be loaded")]

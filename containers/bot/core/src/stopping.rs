@@ -9,33 +9,33 @@ use ars_types::{RunId, StopMode};
 use crate::{context::RunContext, registry::StopOutcome, retry::Policy};
 
 /// Wait between two attempts to record a stop in the ledger.
-const AGAIN_AFTER: Duration = Duration::from_secs(2);
+const RETRY_INTERVAL: Duration = Duration::from_secs(2);
 
 impl RunContext {
     /// Stops a run, authorized by its capability token. Such a stop carries no actor.
     pub(crate) async fn stop_with_token(&self, id: &RunId, token: &str, mode: StopMode) -> StopOutcome {
         let outcome = self.registry().stop_with_token(id, token, mode);
-        self.keep_stopped(id, mode, outcome).await
+        self.record_stop(id, mode, outcome).await
     }
 
     /// Stops a run on behalf of an authorized actor, also one of another process.
     pub(crate) async fn stop(&self, id: &RunId, mode: StopMode, actor: Actor) -> StopOutcome {
         let outcome = self.registry().stop(id, mode, actor);
         if outcome == StopOutcome::Unknown {
-            return self.stop_elsewhere(id, mode).await;
+            return self.stop_remote(id, mode).await;
         }
-        self.keep_stopped(id, mode, outcome).await
+        self.record_stop(id, mode, outcome).await
     }
 
     /// Records the stop in the ledger before it is answered, because a crash right after the answer must not revive the
     /// run.
-    async fn keep_stopped(&self, id: &RunId, mode: StopMode, outcome: StopOutcome) -> StopOutcome {
+    async fn record_stop(&self, id: &RunId, mode: StopMode, outcome: StopOutcome) -> StopOutcome {
         if let (StopOutcome::Stopping, Some(live)) = (outcome, self.live())
             && let Err(error) = Policy::CLAIM.run(id, || live.ledger().stop(id, mode)).await
         {
-            tracing::warn!(run = %id, error = %error, "the ledger does not know of a stop yet");
+            tracing::warn!(run = %id, error = %error, "stop not recorded in the ledger yet");
             if error.kind == StoreErrorKind::Transient {
-                tokio::spawn(self.clone().tell_of_stop(id.clone(), mode));
+                tokio::spawn(self.clone().retry_stop(id.clone(), mode));
             }
         }
         outcome
@@ -43,10 +43,10 @@ impl RunContext {
 
     /// Retries to record a stop in the ledger. It continues after the run's end here, because another process may own
     /// the run and continue it.
-    async fn tell_of_stop(self, id: RunId, mode: StopMode) {
+    async fn retry_stop(self, id: RunId, mode: StopMode) {
         let Some(live) = self.live() else { return };
         loop {
-            tokio::time::sleep(AGAIN_AFTER).await;
+            tokio::time::sleep(RETRY_INTERVAL).await;
             match live.ledger().stop(&id, mode).await {
                 Err(error) if error.kind == StoreErrorKind::Transient => {}
                 _ => return,
@@ -54,13 +54,13 @@ impl RunContext {
         }
     }
 
-    async fn stop_elsewhere(&self, id: &RunId, mode: StopMode) -> StopOutcome {
+    async fn stop_remote(&self, id: &RunId, mode: StopMode) -> StopOutcome {
         let Some(live) = self.live() else { return StopOutcome::Unknown };
         match live.ledger().stop(id, mode).await {
             Ok(Stop::Asked { .. }) => StopOutcome::Stopping,
             Ok(Stop::NotLive) => StopOutcome::Unknown,
             Err(error) => {
-                tracing::warn!(run = %id, error = %error, "a run of another process could not be asked to stop");
+                tracing::warn!(run = %id, error = %error, "run of another process could not be stopped");
                 StopOutcome::Unknown
             }
         }

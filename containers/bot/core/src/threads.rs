@@ -130,7 +130,7 @@ impl Drop for Claim {
     fn drop(&mut self) {
         let unread = self.mailbox.close(Closed::Ended).len();
         if unread > 0 {
-            tracing::error!(unread, "follow-ups lost with the claim of a run that was never begun");
+            tracing::error!(unread, "follow-ups lost: the claim was dropped without a run");
         }
         self.threads.lock().remove(&self.thread);
         self.freed.cancel();

@@ -41,7 +41,7 @@ impl MemoryDeps {
             Some(model) if model != own.0 => match models.client(model) {
                 Ok(client) => (model, client),
                 Err(error) => {
-                    tracing::warn!(model = %model, error = %error, "nothing remembered: its model cannot be asked");
+                    tracing::warn!(model = %model, error = %error, "no reflection: its model is unavailable");
                     return None;
                 }
             },
@@ -50,7 +50,7 @@ impl MemoryDeps {
         let price = settings.prices.of(model);
         let is_capped = settings.money.run.is_some() || settings.money.day.is_some();
         if is_capped && price.is_none() {
-            tracing::warn!(model = %model, "nothing remembered: money is capped, and its model has no price");
+            tracing::warn!(model = %model, "no reflection: money is capped, and its model has no price");
             return None;
         }
         Some(Reflector { store: Arc::clone(&self.store), model: model.clone(), client, price, redactor })

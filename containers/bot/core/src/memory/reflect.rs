@@ -101,7 +101,7 @@ impl Reflector {
         if let Some(most) = most
             && !guard.may_spend(most).await
         {
-            tracing::info!(run = %run.run, model = %self.model, "not reflected on: too little money is left");
+            tracing::info!(run = %run.run, model = %self.model, "no reflection: its cost exceeds the budget");
             return Outcome::TooDear;
         }
         let answer = match self.ask(question).await {
@@ -114,13 +114,13 @@ impl Reflector {
             Err(error) => {
                 // The cost of a failed call is unknown, so its maximum is recorded.
                 guard.spent(most.unwrap_or_default());
-                tracing::warn!(run = %run.run, model = %self.model, error = %error.kind, "not reflected on");
+                tracing::warn!(run = %run.run, model = %self.model, error = %error.kind, "no reflection: the model failed");
                 return Outcome::NoAnswer;
             }
         };
         let clean = |text: &str| self.redactor.clean(text, usize::MAX);
         let Some(findings) = Findings::read(&answer, &shown, clean) else {
-            tracing::info!(run = %run.run, model = %self.model, "nothing remembered: the reflection was not readable");
+            tracing::info!(run = %run.run, model = %self.model, "no reflection: the model's answer could not be parsed");
             return Outcome::Unreadable;
         };
         let known: Vec<_> = shown.iter().chain(run.recalled).cloned().collect();
@@ -148,7 +148,7 @@ impl Reflector {
         let mut shown: Vec<_> =
             run.recalled.iter().filter(|record| record.scope_key == *key).cloned().collect();
         let listed = self.store.list(key, Some(request), MAX_SHOWN as u32).await.unwrap_or_else(|error| {
-            tracing::warn!(run = %run.run, error = %error, "memory not listed: reflected on without");
+            tracing::warn!(run = %run.run, error = %error, "memory not listed for the reflection");
             Vec::new()
         });
         for record in listed.into_iter().filter_map(|record| cleaned(record, &self.redactor)) {
