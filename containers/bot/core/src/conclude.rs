@@ -79,7 +79,7 @@ impl Conclusion {
         let reading =
             async { if is_read { None } else { self.reading_diff(context, assignment, root.id()).await } };
         let mut waiting = None;
-        let (mut driven, artifact) = review::beside(driven, reading, |driven| {
+        let (mut driven, artifact) = review::concurrently(driven, reading, |driven| {
             let wants = matches!(&driven.outcome, Outcome::Ended(end) if end.answer.is_some());
             waiting = wants.then(|| self.part(context, root.id(), "run.reading_diff_join"));
             wants
@@ -98,7 +98,7 @@ impl Conclusion {
                 looking.end(head.is_none().then(|| "unknown".to_owned()), None);
                 let (status, cut_short) = (ending.status, ending.cut_short);
                 let end = review::End { status, cut_short, head: head.as_deref() };
-                *answer = review::lead_with(slot.current().as_ref(), end, answer);
+                *answer = review::prepend_status_line(slot.current().as_ref(), end, answer);
             }
         }
         let failed = matches!(&driven.outcome, Outcome::Ended(ending) if ending.status == RunStatus::Failed);

@@ -68,7 +68,7 @@ impl Tool for Bash {
     }
 
     /// The command's process group is killed.
-    fn winds_down(&self) -> bool {
+    fn needs_cleanup(&self) -> bool {
         true
     }
 

@@ -33,7 +33,7 @@ impl ToolOutput {
     }
 
     /// Converts it to the outcome of a call in the loop.
-    pub fn of_call(self, call_id: &str) -> ToolOutcome {
+    pub fn into_outcome(self, call_id: &str) -> ToolOutcome {
         ToolOutcome { call_id: call_id.to_owned(), ok: self.ok, sandbox: self.sandbox, content: self.content }
     }
 }

@@ -32,7 +32,7 @@ pub trait Tool: Send + Sync {
     }
 
     /// Returns whether a cancelled call has a moment for cleanup. All others are dropped at once.
-    fn winds_down(&self) -> bool {
+    fn needs_cleanup(&self) -> bool {
         false
     }
 

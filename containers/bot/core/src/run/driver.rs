@@ -260,7 +260,7 @@ impl Driver<'_> {
             Ok(Stepped::NotStored) if !must => {}
             // Another process has the run, and settles them.
             Ok(Stepped::Lost) => {
-                let outcomes = calls.iter().map(|call| not_stored().of_call(&call.call_id));
+                let outcomes = calls.iter().map(|call| not_stored().into_outcome(&call.call_id));
                 return Next::Feed(Input::Tools(outcomes.collect()));
             }
             // Nothing may run that a resume could repeat unawares. The loop finds the time used up or the stop.

@@ -69,7 +69,7 @@ impl Driver<'_> {
     pub(super) fn leave_out(&self, call: &ToolCall, output: ToolOutput, told: &Told) -> ToolOutcome {
         self.publish_call(call, told);
         self.publish_result(call, &output, told);
-        output.of_call(&call.call_id)
+        output.into_outcome(&call.call_id)
     }
 }
 

@@ -95,7 +95,7 @@ impl Driver<'_> {
         };
         metrics::tool_call(tool.map(|_| call.name.as_str()), outcome, began.elapsed());
         self.publish_result(call, &output, told);
-        output.of_call(&call.call_id)
+        output.into_outcome(&call.call_id)
     }
 
     async fn perform(&self, tool: &dyn Tool, call: &ToolCall, bounds: Bounds<'_>) -> ToolOutput {
@@ -121,7 +121,7 @@ impl Driver<'_> {
                 () = sleep_until(bounds.deadline) => OUT_OF_TIME,
             };
             cancel.cancel();
-            if tool.winds_down() {
+            if tool.needs_cleanup() {
                 sleep(STOP_GRACE).await;
             }
             said

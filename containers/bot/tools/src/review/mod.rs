@@ -3,15 +3,15 @@
 //!
 //! Not here: posting to a code host and the abridged diff.
 
-mod beside;
+mod concurrently;
 mod first_line;
 mod observed_head;
 mod range;
 mod reading_diff;
 mod verdict;
 
-pub use beside::beside;
-pub use first_line::{End, lead_with};
+pub use concurrently::concurrently;
+pub use first_line::{End, prepend_status_line};
 pub use observed_head::observed_head;
 pub(crate) use range::{Base, git_of_range};
 pub use reading_diff::reading_diff;

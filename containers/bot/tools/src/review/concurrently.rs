@@ -8,7 +8,7 @@ use tokio::time::timeout;
 const GRACE: Duration = Duration::from_secs(3);
 
 /// Runs both concurrently. After work that `wants` it the reading has a grace period; otherwise it is dropped.
-pub async fn beside<W, R>(
+pub async fn concurrently<W, R>(
     work: impl Future<Output = W>,
     reading: impl Future<Output = Option<R>>,
     wants: impl FnOnce(&W) -> bool,
@@ -41,7 +41,7 @@ mod tests {
     async fn hanging_diff_delays_only_answers() {
         for (wants, waited) in [(true, GRACE), (false, Duration::ZERO)] {
             let began = Instant::now();
-            let (work, read) = beside(ready(1), pending::<Option<()>>(), |_| wants).await;
+            let (work, read) = concurrently(ready(1), pending::<Option<()>>(), |_| wants).await;
             assert_eq!((work, read, began.elapsed()), (1, None, waited));
         }
     }
@@ -60,7 +60,7 @@ mod tests {
                 turns(reading_turns).await;
                 Some("diff")
             };
-            assert_eq!(beside(work, reading, |()| true).await.1, Some("diff"));
+            assert_eq!(concurrently(work, reading, |()| true).await.1, Some("diff"));
         }
     }
 }
