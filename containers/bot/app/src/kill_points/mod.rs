@@ -5,86 +5,9 @@
 //! decorators over the stores' transport and the other ports. Not here: the assertions after a death (the drills).
 
 mod model;
+mod point;
 mod stores;
 mod workspace;
 
-use std::{
-    future::Future,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-};
-
-use ars_bot_adapters::stores::Transport;
-use ars_bot_core::Deps;
-
-use self::{model::KilledModels, stores::KillingTransport, workspace::KilledWorkspaces};
-use crate::{commands::Failure, environment};
-
-/// Names the point; without it the process is never killed.
-const VARIABLE: &str = "ARS_KILL_AT";
-/// The error for any other spelling.
-const SHAPE: &str = "ARS_KILL_AT must be <port>.<method>.<before|after>:<n>, n from 1";
-
-/// A place and the number of the call that kills. Cheap to clone.
-#[derive(Clone)]
-struct KillPoint {
-    place: Arc<str>,
-    is_after: bool,
-    /// Calls until the kill, including it.
-    left: Arc<AtomicU64>,
-}
-
-/// Decorates the ports with the point of the environment.
-pub fn arm(mut deps: Deps) -> Result<Deps, Failure> {
-    let Some(point) = KillPoint::of_environment()? else { return Ok(deps) };
-    deps.models = Arc::new(KilledModels { inner: deps.models, point: point.clone() });
-    deps.workspaces = Arc::new(KilledWorkspaces { inner: deps.workspaces, point });
-    Ok(deps)
-}
-
-/// Decorates the stores' transport with the point of the environment.
-pub fn arm_transport(inner: Arc<dyn Transport>) -> Result<Arc<dyn Transport>, Failure> {
-    let point = KillPoint::of_environment()?;
-    Ok(match point {
-        Some(point) => Arc::new(KillingTransport { inner, point }),
-        None => inner,
-    })
-}
-
-impl KillPoint {
-    fn of_environment() -> Result<Option<Self>, Failure> {
-        let Some(text) = environment::variable(VARIABLE) else { return Ok(None) };
-        Self::parse(&text).map(Some).ok_or_else(|| Failure::InvalidInput(SHAPE.to_owned()))
-    }
-
-    fn parse(text: &str) -> Option<Self> {
-        let (place, count) = text.trim().split_once(':')?;
-        let (place, side) = place.rsplit_once('.')?;
-        let is_after = match side {
-            "before" => false,
-            "after" => true,
-            _ => return None,
-        };
-        place.split_once('.')?;
-        let count = count.parse().ok().filter(|count| *count > 0)?;
-        Some(Self { place: place.into(), is_after, left: Arc::new(AtomicU64::new(count)) })
-    }
-
-    /// Makes a call at a place, and aborts the process before or after it when the point names this call.
-    async fn around<T>(&self, place: &str, call: impl Future<Output = T>) -> T {
-        if *self.place != *place {
-            return call.await;
-        }
-        let is_last = self.left.fetch_sub(1, Ordering::Relaxed) == 1;
-        if is_last && !self.is_after {
-            std::process::abort();
-        }
-        let answer = call.await;
-        if is_last {
-            std::process::abort();
-        }
-        answer
-    }
-}
+use point::KillPoint;
+pub use point::{arm, arm_transport};

@@ -1,0 +1,183 @@
+//! The client of a compatible server.
+
+use std::collections::HashMap;
+
+use ars_agent::{ModelTurn, Part, StopReason, Usage};
+use ars_auth::Secret;
+use ars_bot_ports::{ModelClient, ModelDelta, ModelError, ModelErrorKind, ModelRequest};
+use async_trait::async_trait;
+use futures::StreamExt as _;
+use genai::{
+    ModelIden, ServiceTarget,
+    adapter::AdapterKind,
+    chat::{ChatStreamEvent, StreamEnd, ToolCall},
+    resolver::{AuthData, Endpoint as GenaiEndpoint},
+};
+use reqwest::header::HeaderValue;
+use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
+
+use super::super::{
+    failure,
+    retry::{RetryPolicy, with_retries},
+    transport::{Endpoint, SetupError},
+};
+use super::request::Call;
+
+/// The default address of the API.
+pub(in crate::models) const DEFAULT_BASE_URL: &str = "https://api.openai.com/v1";
+
+/// A client of one compatible server.
+pub struct OpenAi {
+    genai: genai::Client,
+    url: String,
+    host: String,
+    key: Option<Secret>,
+    retry: RetryPolicy,
+}
+
+impl OpenAi {
+    /// Makes a client of the server at `endpoint`. The default path is `/v1`; local servers need no key.
+    pub fn new(
+        http: reqwest::Client,
+        endpoint: &Endpoint,
+        key: Option<Secret>,
+        retry: RetryPolicy,
+    ) -> Result<Self, SetupError> {
+        if let Some(key) = &key {
+            HeaderValue::from_str(key.expose()).map_err(|_| SetupError::Key)?;
+        }
+        let version = if endpoint.is_bare() { "/v1" } else { "" };
+        let url = format!("{}{version}/chat/completions", endpoint.base());
+        let genai = genai::Client::builder().with_reqwest(http).build().map_err(|_| SetupError::Library)?;
+        Ok(Self { genai, url, host: endpoint.host(), key, retry })
+    }
+
+    /// Returns the complete target, so that genai does not read the environment for a key.
+    fn target(&self, model: &str) -> ServiceTarget {
+        let mut headers = HashMap::new();
+        if let Some(key) = &self.key {
+            headers.insert("Authorization".to_owned(), format!("Bearer {}", key.expose()));
+        }
+        ServiceTarget {
+            endpoint: GenaiEndpoint::from_owned(self.url.as_str()),
+            auth: AuthData::RequestOverride { url: self.url.clone(), headers: headers.into() },
+            model: ModelIden::new(AdapterKind::OpenAI, model),
+        }
+    }
+
+    async fn attempt(
+        &self,
+        model: &str,
+        call: &Call,
+        deltas: &(dyn Fn(ModelDelta) + Send + Sync),
+    ) -> Result<ModelTurn, ModelError> {
+        let target = self.target(model);
+        let started = self.genai.exec_chat_stream(target, call.chat.clone(), Some(&call.options)).await;
+        let mut stream = started.map_err(|error| self.failed(error))?.stream;
+        while let Some(event) = stream.next().await {
+            match event.map_err(|error| self.failed(error))? {
+                ChatStreamEvent::Chunk(chunk) => deltas(ModelDelta::Text(chunk.content)),
+                ChatStreamEvent::End(end) => return finish(end),
+                _ => {}
+            }
+        }
+        // genai ends a truncated stream without an error.
+        Err(failure::protocol("the stream ended before the answer did"))
+    }
+
+    fn failed(&self, error: genai::Error) -> ModelError {
+        let failed = match error {
+            genai::Error::HttpError { status, body, headers, .. } => {
+                failure::refused(status, &headers, &body)
+            }
+            genai::Error::ChatResponse { body, .. } => failure::reported(&body),
+            // In a stream genai boxes the cause with its status.
+            genai::Error::WebStream { error, .. } => match error.downcast::<genai::Error>() {
+                Ok(inner) => return self.failed(*inner),
+                Err(error) => match error.downcast_ref::<reqwest::Error>() {
+                    Some(error) => failure::unreachable(error, &self.host),
+                    None => failure::protocol("the answer is not a stream of events"),
+                },
+            },
+            genai::Error::StreamParse { .. } => failure::protocol("an event is not JSON"),
+            _ => ModelError {
+                kind: ModelErrorKind::Invalid,
+                message: "the request cannot be put into the provider's form".into(),
+            },
+        };
+        failure::scrubbed(failed, self.key.as_ref())
+    }
+}
+
+#[async_trait]
+impl ModelClient for OpenAi {
+    async fn turn(
+        &self,
+        request: ModelRequest<'_>,
+        deltas: &(dyn Fn(ModelDelta) + Send + Sync),
+        cancel: &CancellationToken,
+    ) -> Result<ModelTurn, ModelError> {
+        let call = super::request::encode(&request);
+        with_retries(&self.retry, deltas, cancel, || self.attempt(request.model, &call, deltas)).await
+    }
+}
+
+fn finish(end: StreamEnd) -> Result<ModelTurn, ModelError> {
+    let usage = end.captured_usage.as_ref().map(usage).unwrap_or_default();
+    let reason = end.captured_stop_reason.clone();
+    let content = end.captured_content.unwrap_or_default();
+    let mut parts: Vec<Part> = Vec::new();
+    let text: String = content.texts().concat();
+    if !text.is_empty() {
+        parts.push(Part::text(text));
+    }
+    for call in content.into_tool_calls() {
+        push_call(&mut parts, call);
+    }
+    let calls = parts.iter().any(|part| matches!(part, Part::ToolCall { .. }));
+    let stop = match reason {
+        Some(genai::chat::StopReason::ToolCall(_)) if !calls => {
+            return Err(failure::protocol("the answer announces tool calls and holds none"));
+        }
+        // Some servers report `stop` together with tool calls.
+        Some(genai::chat::StopReason::Completed(_) | genai::chat::StopReason::ToolCall(_)) if calls => {
+            StopReason::ToolUse
+        }
+        Some(genai::chat::StopReason::MaxTokens(_)) => StopReason::MaxTokens,
+        Some(genai::chat::StopReason::ContentFilter(_)) => StopReason::Refusal,
+        Some(genai::chat::StopReason::Other(word)) => StopReason::Other(word),
+        Some(_) => StopReason::EndTurn,
+        None => return Err(failure::protocol("the answer has no finish reason")),
+    };
+    Ok(ModelTurn { parts, stop, usage })
+}
+
+/// Adds a call once: genai fills gaps in a server's call numbers with copies.
+fn push_call(parts: &mut Vec<Part>, call: ToolCall) {
+    let known =
+        parts.iter().any(|part| matches!(part, Part::ToolCall { call_id, .. } if *call_id == call.call_id));
+    if known {
+        return;
+    }
+    let input = match call.fn_arguments {
+        Value::String(text) if text.trim().is_empty() => Value::Object(Map::new()),
+        Value::Null => Value::Object(Map::new()),
+        input => input,
+    };
+    parts.push(Part::ToolCall { call_id: call.call_id, name: call.fn_name, input, extra: Map::new() });
+}
+
+fn usage(usage: &genai::chat::Usage) -> Usage {
+    let count = |tokens: Option<i32>| tokens.and_then(|tokens| u64::try_from(tokens).ok()).unwrap_or(0);
+    let details = usage.prompt_tokens_details.as_ref();
+    let cache_read_tokens = count(details.and_then(|details| details.cached_tokens));
+    let cache_write_tokens = count(details.and_then(|details| details.cache_creation_tokens));
+    Usage {
+        // The API's count includes cached tokens; the service counts only fresh ones.
+        input_tokens: count(usage.prompt_tokens).saturating_sub(cache_read_tokens + cache_write_tokens),
+        output_tokens: count(usage.completion_tokens),
+        cache_read_tokens,
+        cache_write_tokens,
+    }
+}

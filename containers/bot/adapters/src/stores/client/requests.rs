@@ -1,0 +1,150 @@
+//! The client and its requests: encoding, limits, and the classes of answers.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ars_bot_ports::{StoreError, StoreErrorKind};
+use ars_runs::RunRecord;
+use ars_store::json;
+use ars_types::{StoreKey, UnixMillis};
+use ars_wire::{
+    ledger::Conflict,
+    runs::{DEFAULT_STORE, Keyed, Policy, PutRequest},
+    state::Route,
+};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use super::super::{
+    failure::{malformed, over_limit, permanent, refused},
+    measured::Measured,
+    retry::Retrying,
+    transport::{Answer, Transport},
+};
+
+/// The configured retention. The store adopts it if it is newer than the store's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Proposal {
+    /// The retention policy.
+    pub policy: Policy,
+    /// When the configuration was read.
+    pub updated_at: UnixMillis,
+}
+
+/// Implements every store's port over a transport.
+pub struct Client<T> {
+    /// Each attempt is measured.
+    transport: Retrying<Measured<T>>,
+    store_key: StoreKey,
+    proposal: Option<Proposal>,
+    pub(super) memory_cap: Option<u32>,
+    /// The store lacked a route.
+    is_degraded: AtomicBool,
+    /// The store lacked the flush route.
+    pub(super) lacks_flush: AtomicBool,
+}
+
+impl<T: Transport> Client<T> {
+    /// Makes a client over a transport.
+    pub fn over(transport: T, proposal: Option<Proposal>) -> Result<Self, StoreError> {
+        let store_key = StoreKey::parse(DEFAULT_STORE).map_err(|error| permanent(error.to_string()))?;
+        Ok(Self {
+            transport: Retrying(Measured(transport)),
+            store_key,
+            proposal,
+            memory_cap: None,
+            is_degraded: AtomicBool::new(false),
+            lacks_flush: AtomicBool::new(false),
+        })
+    }
+
+    /// Sends this limit of a scope's records with every write to memory, 1 to 10000.
+    #[must_use]
+    pub fn with_memory_cap(mut self, records: u32) -> Self {
+        self.memory_cap = Some(records);
+        self
+    }
+
+    /// Returns whether the store is older than this bot: it lacks a route that was requested.
+    pub fn is_degraded(&self) -> bool {
+        self.is_degraded.load(Ordering::Relaxed)
+    }
+
+    /// Sends a request that cannot conflict.
+    pub(super) async fn ask<A: DeserializeOwned>(
+        &self,
+        route: Route,
+        request: &impl Serialize,
+    ) -> Result<A, StoreError> {
+        let Answer { status, text } = self.request(route, request).await?;
+        if status != 200 {
+            return Err(refused(status, &text));
+        }
+        serde_json::from_value(parse(&text)?).map_err(malformed)
+    }
+
+    /// Sends a command, which is answered with `ok: true` or a conflict.
+    pub(super) async fn order<A: DeserializeOwned>(
+        &self,
+        route: Route,
+        request: &impl Serialize,
+    ) -> Result<Result<A, Conflict>, StoreError> {
+        let Answer { status, text } = self.request(route, request).await?;
+        let answer = parse(&text)?;
+        if answer["ok"] != (status == 200) {
+            return Err(malformed(format_args!("{status} with another ok")));
+        }
+        match status {
+            200 => serde_json::from_value(answer).map(Ok).map_err(malformed),
+            _ => serde_json::from_value(answer).map(Err).map_err(malformed),
+        }
+    }
+
+    /// Sends a command that cannot conflict.
+    pub(super) async fn command<A: DeserializeOwned>(
+        &self,
+        route: Route,
+        request: &impl Serialize,
+    ) -> Result<A, StoreError> {
+        self.order(route, request).await?.map_err(|conflict| unexpected(&conflict))
+    }
+
+    pub(super) fn keyed<B>(&self, body: B) -> Keyed<'_, B> {
+        Keyed { store_key: &self.store_key, body }
+    }
+
+    /// Returns a record with the retention to apply.
+    pub(super) fn put_request<'a>(&self, record: &'a RunRecord) -> PutRequest<&'a RunRecord> {
+        PutRequest {
+            record,
+            policy: self.proposal.map(|proposal| proposal.policy),
+            policy_updated_at: self.proposal.map(|proposal| proposal.updated_at),
+        }
+    }
+
+    /// Returns the answer with status 200 or 409. Any other status is an error of its class.
+    pub(super) async fn request(&self, route: Route, request: &impl Serialize) -> Result<Answer, StoreError> {
+        let body = serde_json::to_string(request).map_err(|error| permanent(format!("request: {error}")))?;
+        if body.len() > route.fence() {
+            return Err(over_limit(body.len()));
+        }
+        let answer = self.transport.send(route, body).await?;
+        if matches!(answer.status, 200 | 409) {
+            return Ok(answer);
+        }
+        let error = refused(answer.status, &answer.text);
+        if error.kind == StoreErrorKind::RouteMissing && !self.is_degraded.swap(true, Ordering::Relaxed) {
+            tracing::warn!(route = route.path(), "the state Worker lacks a route: deploy it before the bot");
+        }
+        Err(error)
+    }
+}
+
+/// Parses an answer. Half a surrogate pair, which another writer may have stored, is accepted.
+pub(super) fn parse(text: &str) -> Result<Value, StoreError> {
+    json::parse(text).map_err(malformed)
+}
+
+/// Returns the error of a conflict on a route without conflicts.
+pub(super) fn unexpected(conflict: &Conflict) -> StoreError {
+    malformed(format_args!("a conflict out of place: {conflict:?}"))
+}

@@ -1,0 +1,117 @@
+//! The command from its arguments to its exit code.
+
+use std::{process::ExitCode, sync::Arc, time::Duration};
+
+use anyhow::Context as _;
+use ars_auth::TokenMap;
+use ars_bot_core::Core;
+use ars_bot_ports::IncomingMessage;
+use ars_events::{Actor, ActorKind};
+use ars_types::StopMode;
+
+use super::{
+    super::{Failure, interrupted},
+    report::{self, report},
+    request::{self, Request},
+    thread_lock::ThreadLock,
+    watch,
+};
+use crate::{
+    args::{Ask, Store},
+    compose, logging,
+    signals::Signals,
+    terminal::{CliChannel, tell},
+};
+
+/// Timeout for the record after the answer: the history writer's attempts, waits and timeouts.
+const RECORD_LIMIT: Duration = Duration::from_secs(60);
+
+/// Runs the request.
+pub async fn run(args: Ask) -> Result<ExitCode, Failure> {
+    let mut signals = Signals::listen().context("signals")?;
+    let text = tokio::select! {
+        text = request::text(args.text.clone()) => text?,
+        _ = signals.next() => return Ok(interrupted()),
+    };
+    let plan = compose::plan(args.setup.clone(), &TokenMap::default(), None).await?;
+    let redactor = Arc::clone(&plan.redactor);
+    logging::start(Arc::clone(&redactor), logging::Level::Errors);
+    let request = Request::read(&args, &text, &plan.settings)?;
+    if !plan.has_model() {
+        return Err(Failure::InvalidInput(
+            "no model is configured: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or give --config or --rehearsal"
+                .into(),
+        ));
+    }
+    let (core, workspaces) = plan.build(Some(Store::Embedded), None).await?;
+    let message = request.into_message(text, &core, &workspaces).await?;
+    let thread = message.thread_key.clone();
+    // A generated thread name is unique, so it needs no lock.
+    let _held = args.thread.is_some().then(|| ThreadLock::take(&workspaces, &thread)).transpose()?;
+
+    let on_status: fn(&str) = if args.json { |_| {} } else { tell };
+    let (channel, started) = CliChannel::new(redactor, on_status);
+    let channel = Arc::new(channel);
+    let watcher = (!args.json).then(|| tokio::spawn(watch::show_steps(core.clone(), started)));
+    let ended = dispatch(&core, message, &channel, &mut signals).await;
+    channel.close();
+    if ended == Ended::AtOnce {
+        return Ok(interrupted());
+    }
+    if let Some(watcher) = watcher {
+        // A failed display of the steps must not lose the answer.
+        drop(watcher.await);
+    }
+    let recorded = tokio::select! {
+        drained = core.drain(RECORD_LIMIT) => drained && core.load().lost_records == 0,
+        _ = signals.next() => return Ok(interrupted()),
+    };
+    let outcome = channel.outcome();
+    if !args.json {
+        report::work(&workspaces, &thread, &outcome).await;
+    }
+    if !recorded {
+        tell("error (unavailable): the run's record could not be written");
+    }
+    if ended == Ended::Stopped {
+        tell("stopped");
+        return Ok(interrupted());
+    }
+    let code = report(&outcome, args.json)?;
+    Ok(if recorded { code } else { ExitCode::FAILURE })
+}
+
+/// How the request ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ended {
+    /// Without a signal.
+    ByItself,
+    /// Ctrl-C stopped its run.
+    Stopped,
+    /// Ctrl-C came before the run began, or a second time.
+    AtOnce,
+}
+
+/// Drives the request in this task, so that dropping it cancels everything.
+async fn dispatch(
+    core: &Core,
+    message: IncomingMessage,
+    channel: &Arc<CliChannel>,
+    signals: &mut Signals,
+) -> Ended {
+    let io: Arc<CliChannel> = Arc::clone(channel);
+    let dispatch = core.dispatch(message, io);
+    tokio::pin!(dispatch);
+    tokio::select! {
+        () = &mut dispatch => return Ended::ByItself,
+        _ = signals.next() => {}
+    }
+    if channel.outcome().run.is_none() {
+        return Ended::AtOnce;
+    }
+    core.registry().stop_all(StopMode::Hard, &Actor::new(ActorKind::Cli, "signal"));
+    tokio::select! {
+        () = &mut dispatch => Ended::Stopped,
+        _ = signals.next() => Ended::AtOnce,
+    }
+}
