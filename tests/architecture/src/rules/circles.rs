@@ -106,7 +106,7 @@ impl<'a> Modules<'a> {
     }
 
     /// Returns the files that a module imports items from.
-    fn imports(&self, module: &ModulePath, source: &Source) -> BTreeSet<&'a str> {
+    fn imports(&self, module: &[String], source: &Source) -> BTreeSet<&'a str> {
         let mut paths = Paths { source, found: Vec::new() };
         paths.visit_file(&source.syntax);
         let files = paths.found.iter().filter_map(|path| self.file_of(module, path, 0));
@@ -114,8 +114,8 @@ impl<'a> Modules<'a> {
     }
 
     /// Returns the file that defines the item at this path, or the module itself.
-    fn file_of(&self, from: &ModulePath, path: &[String], depth: usize) -> Option<&'a str> {
-        let mut at = from.clone();
+    fn file_of(&self, from: &[String], path: &[String], depth: usize) -> Option<&'a str> {
+        let mut at = from.to_vec();
         let mut rest = path;
         match path.first()?.as_str() {
             "crate" => {

@@ -24,6 +24,12 @@ use crate::{
 /// Maximum attempts of a request if another process owns its thread and that run ends concurrently.
 const MAX_ATTEMPTS: usize = 3;
 
+/// A request that is rejected.
+struct Rejected {
+    request: Request,
+    refusal: Refusal,
+}
+
 /// The result of the stages.
 enum Dispatched {
     /// The request became a run.
@@ -44,8 +50,8 @@ impl Core {
             return log_undelivered(io.refused(&Refusal::ShuttingDown).await);
         };
         let request = Request { message, io, in_flight };
-        if let Err((request, refusal)) = serve(&self.context, request).await {
-            log_undelivered(request.io.refused(&refusal).await);
+        if let Err(rejected) = serve(&self.context, request).await {
+            log_undelivered(rejected.request.io.refused(&rejected.refusal).await);
         }
     }
 }
@@ -62,21 +68,22 @@ pub(crate) async fn serve_requeued(mut queue: RequeueReceiver) {
 /// run and may read the refusal on the channel of the run that did not read it.
 async fn dispatch_requeued(requeued: Requeued) {
     let Requeued { context, message, io, in_flight } = requeued;
-    if let Err((request, refusal)) = serve(&context, Request { message, io, in_flight }).await {
+    if let Err(rejected) = serve(&context, Request { message, io, in_flight }).await {
+        let Rejected { request, refusal } = *rejected;
         let text = request.message.text.clone();
         log_undelivered(request.io.notify(&Notice::FollowUpRejected { refusal, text }).await);
     }
 }
 
 /// Serves a request to its end, or returns it with the refusal.
-async fn serve(context: &RunContext, request: Request) -> Result<(), (Request, Refusal)> {
+async fn serve(context: &RunContext, request: Request) -> Result<(), Box<Rejected>> {
     match run_stages(context, &request).await {
         Ok(Dispatched::Claimed(run)) => lifecycle::start(context, request, *run).await,
         Ok(Dispatched::Steered(notice)) => log_undelivered(request.io.notify(&notice).await),
         Err(refusal) => {
             let IncomingMessage { actor, channel_id, .. } = &request.message;
             tracing::info!(actor = %actor.id, channel = %channel_id, code = %refusal.error_code().as_str(), "request refused");
-            return Err((request, refusal));
+            return Err(Box::new(Rejected { request, refusal }));
         }
     }
     Ok(())
