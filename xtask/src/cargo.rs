@@ -22,7 +22,7 @@ pub fn command(subcommand: &str) -> Command {
     cargo
 }
 
-/// What to build, and what to call it.
+/// A build target and its name.
 #[derive(Debug, Clone, Copy)]
 pub struct Target<'a> {
     /// The package.
@@ -35,7 +35,7 @@ pub struct Target<'a> {
     pub profile: &'a str,
 }
 
-/// Builds an executable and tells where cargo put it.
+/// Builds an executable and returns its path.
 pub fn build(target: Target<'_>, step: &Step) -> Result<PathBuf> {
     let mut child = command("build")
         .args(["--package", target.package, target.kind, target.name, "--profile", target.profile])

@@ -1,7 +1,7 @@
-//! `cargo xtask configure`: gives a configuration to the state Worker, where a bot with `SERVICE_CONFIG=state://base`
-//! reads it when it starts. The state Worker's bearer comes from the environment, as secrets do.
+//! `cargo xtask configure`: writes a configuration to the state Worker, where a bot with `SERVICE_CONFIG=state://base`
+//! reads it at its start. The state Worker's bearer comes from the environment.
 //!
-//! Not here: whether the bot accepts it (`ars serve --config FILE` says so before it is given away).
+//! Not here: validation, which `ars serve --config FILE` does.
 
 use std::fs;
 use std::path::PathBuf;
@@ -24,11 +24,11 @@ pub struct Options {
     pub file: PathBuf,
 }
 
-/// Puts it, and says which version it is.
+/// Writes it and prints its version.
 pub fn run(options: &Options) -> Result<()> {
     let text = fs::read_to_string(&options.file)
         .with_context(|| format!("cannot read {}", options.file.display()))?;
-    // The text is the bot's to judge; what is no TOML at all is refused here.
+    // Only the syntax is checked here; the bot validates the content.
     toml::from_str::<toml::Table>(&text).map_err(|error| {
         let line = error.span().map_or(0, |span| text[..span.start].matches('\n').count()) + 1;
         anyhow::anyhow!("{}: line {line} is no TOML", options.file.display())

@@ -1,6 +1,6 @@
-//! `cargo xtask image`: the bot's image, built and measured on a real engine.
+//! `cargo xtask image`: builds and measures the bot's image on a real engine.
 //!
-//! Not here: what is in it (containers/bot/Dockerfile) and how an engine is found (`ars_engine`).
+//! Not here: its content (containers/bot/Dockerfile) and the engine (`ars_engine`).
 
 use std::net::TcpStream;
 use std::thread;
@@ -25,12 +25,13 @@ const LOOK: Duration = Duration::from_millis(1);
 /// Options of `cargo xtask image`.
 #[derive(Debug, Args)]
 pub struct Options {
-    /// Only build the bot and lay out what the image is made of: what a deployment takes
+    /// Only build the bot and write the image's context, for a deployment
     #[arg(long)]
     pub context: bool,
 }
 
-/// Builds it, starts it a few times, and says how large it is and how soon it answers; fails when that is not soon enough.
+/// Builds the image, starts it a few times, and prints its size and the time to its first answer; fails above the
+/// limit.
 pub fn run(options: &Options) -> Result<()> {
     if options.context {
         let step = Step::begin("context of the image");
@@ -56,7 +57,7 @@ pub fn run(options: &Options) -> Result<()> {
     is_soon_enough(own)
 }
 
-/// Fails when the bot starts too slowly. Here and in no test: what a busy machine measures is nobody's fault.
+/// Fails if the bot starts too slowly. No test does this, because a busy machine would fail it.
 fn is_soon_enough(own: Duration) -> Result<()> {
     ensure!(
         own <= START_AIM,
@@ -78,7 +79,7 @@ pub fn build() -> Result<(Engine, Image)> {
     Ok((engine, image))
 }
 
-/// What the engine took to begin the process, and what the process then took to answer.
+/// The engine's time to start the process, and the process's time to its first answer.
 fn start(engine: &Engine, image: &Image) -> Result<(Duration, Duration)> {
     let called = Instant::now();
     let (id, port) = engine.run(image, &Run { read_only: true, ..Run::default() })?;
@@ -109,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_start_that_takes_longer_than_the_aim_is_a_failure_that_says_so() {
+    fn slow_start_fails() {
         assert!(is_soon_enough(START_AIM).is_ok());
         let slow = is_soon_enough(START_AIM * 2).unwrap_err().to_string();
         assert!(slow.contains("200 ms") && slow.contains("100 ms is the most"), "{slow}");

@@ -1,7 +1,7 @@
 //! `cargo xtask`: sets up, starts, checks and measures the project.
 //!
-//! Needs nothing but what README.md lists; everything else it installs, pinned. It knows the service only from
-//! outside: it starts processes and speaks HTTP, so it compiles in seconds and cannot reach around an interface.
+//! It needs the tools listed in README.md and installs everything else, pinned. It starts the service as processes and
+//! uses it over HTTP, so it compiles in seconds and cannot bypass an interface.
 #![forbid(unsafe_code)]
 
 mod bench;
@@ -30,15 +30,15 @@ enum Task {
     Up(up::Options),
     /// Check everything that CI checks
     Test,
-    /// Check what takes seconds: format, lints, the rules of the tree
+    /// Run the quick checks: format, lints, the rules of the tree
     Check,
-    /// Build the state Worker; what its wrangler configuration calls before a deploy
+    /// Build the state Worker; its wrangler configuration calls this before a deployment
     BuildState,
-    /// Build the edge Worker; what its wrangler configuration calls before a deploy
+    /// Build the edge Worker; its wrangler configuration calls this before a deployment
     BuildEdge,
     /// Give a configuration to the state Worker, for a bot that reads it there
     Configure(configure::Options),
-    /// Build the bot's image, start it, and say how large and how fast it is
+    /// Build the bot's image, start it, and print its size and its time to start
     Image(image::Options),
     /// Measure
     Bench {
@@ -88,7 +88,7 @@ mod tests {
     use super::Args;
 
     #[test]
-    fn the_build_command_of_each_worker_is_a_task_of_this_program() {
+    fn build_commands_of_the_workers_exist() {
         for configuration in
             [include_str!("../../workers/state/wrangler.toml"), include_str!("../../wrangler.toml")]
         {

@@ -1,4 +1,4 @@
-//! What a long step looks like: a spinner with the latest line on a terminal, a line now and then in a log.
+//! The display of a long step: a spinner with the latest line on a terminal, occasional lines in a log.
 
 use std::cell::Cell;
 use std::io::IsTerminal;
@@ -30,7 +30,7 @@ impl Step {
         Self { title: title.to_owned(), began: now, spinner, spoke: Cell::new(now) }
     }
 
-    /// Tells what it is doing.
+    /// Shows the current activity.
     pub fn tell(&self, line: &str) {
         let line = line.trim();
         if line.is_empty() {
@@ -46,7 +46,7 @@ impl Step {
         }
     }
 
-    /// Says that it is done, and what came of it.
+    /// Reports success and the outcome.
     pub fn done(self, outcome: &str) {
         if let Some(spinner) = &self.spinner {
             spinner.finish_and_clear();
@@ -59,7 +59,7 @@ impl Step {
 
 impl Drop for Step {
     fn drop(&mut self) {
-        // Of a step that failed, the error that follows is all there is to say.
+        // After a failure only the error is shown.
         if let Some(spinner) = &self.spinner {
             spinner.finish_and_clear();
         }

@@ -1,4 +1,4 @@
-//! One process of the bot: started, asked, killed, and everything it said.
+//! One process of the bot: its start, its requests, its end, and its output.
 
 use std::{path::PathBuf, process::ExitStatus, time::Duration};
 
@@ -30,8 +30,8 @@ pub struct Bot {
 }
 
 impl Bot {
-    /// Starts it and waits until it listens, or is dead. It writes its log to a file, which has all of it however it
-    /// dies, and is watched.
+    /// Starts it and waits until it listens or exits. Its log is a file, which is complete however it dies, and is
+    /// watched.
     pub async fn start(command: &mut Command, log: PathBuf, watch: Watch) -> Self {
         let file = std::fs::File::create(&log).expect("a log");
         let mut child = command.stderr(file).spawn().expect("the bot starts");
@@ -46,8 +46,8 @@ impl Bot {
         Self { child, url, log, client: reqwest::Client::new(), watch, watching }
     }
 
-    /// Posts a request to the ingress, in a task of its own: the bot may die over it. What broke it off, when it did.
-    /// Whoever asks watches: the run's stream is read from the answer on.
+    /// Posts a request to the ingress in a separate task, because the bot may die during it; returns the error that
+    /// broke it off. The run's stream is read from the answer on.
     pub fn ask(&self, body: &Value) -> JoinHandle<Result<(u16, Value), String>> {
         let request = self
             .url
@@ -110,7 +110,7 @@ impl Bot {
         self.ended().await
     }
 
-    /// What it has written to standard error so far; everything, once it has ended.
+    /// Returns its standard error so far; all of it once the process has exited.
     pub fn log(&self) -> String {
         String::from_utf8_lossy(&std::fs::read(&self.log).unwrap()).into_owned()
     }

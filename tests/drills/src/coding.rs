@@ -1,7 +1,7 @@
-//! A long coding run as its model plays it, and the traces that it leaves in the tree and in the conversation.
+//! A long coding run as its model scripts it, and its traces in the tree and in the conversation.
 //!
-//! The model looks only at how far the conversation has come, so it says the same to whichever process asks. Each of
-//! its commands appends a line of its own to a file: a command that ran twice shows.
+//! The model depends only on the length of the conversation, so it answers every process alike. Each command appends
+//! its own line to a file, which shows repeated commands.
 
 use ars_testkit::{Block, Reply};
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use crate::Machine;
 const TURNS: usize = 12;
 /// Where the commands leave their lines.
 const EFFECTS: &str = "effects.log";
-/// What the model is told of a call whose effects nobody knows.
+/// The model's result of a call with unknown effects.
 const UNKNOWN: &str = "may have had its effect";
 /// The last answer.
 const DONE: &str = "The work is done.";
@@ -20,16 +20,16 @@ const DONE: &str = "The work is done.";
 /// The long coding run.
 pub struct Coding;
 
-/// What a run left.
+/// The traces of a run.
 pub struct Traces {
     /// Lines that commands left, in order.
     pub lines: Vec<String>,
-    /// Commands of the last conversation seen, by their line: whether the model was told that nobody knows their effect.
+    /// Commands of the last conversation by their line, and whether their effects were reported as unknown.
     pub commands: Vec<(String, bool)>,
 }
 
 impl Coding {
-    /// What the model answers to a request.
+    /// Returns the model's answer to a request.
     pub fn answer(body: &Value) -> Reply {
         match answers(body) {
             0 => Reply::tool("list_files", json!({})),
@@ -60,7 +60,7 @@ impl Coding {
 }
 
 impl Traces {
-    /// What the run of this machine left.
+    /// Returns the traces of this machine's run.
     pub fn of(machine: &Machine) -> Self {
         let lines = machine.file_of_the_tree(EFFECTS).lines().map(str::to_owned).collect();
         let requests = machine.vendor.requests();
@@ -78,7 +78,7 @@ pub fn answers(body: &Value) -> usize {
     body["messages"].as_array().unwrap().iter().filter(|message| message["role"] == "assistant").count()
 }
 
-/// What the model is told of its calls, in order: whether it is an error, and the words.
+/// Returns the results of the model's calls, in order: whether each is an error, and its text.
 pub fn results(body: &Value) -> Vec<(bool, String)> {
     let messages = body["messages"].as_array().unwrap();
     let blocks = messages.iter().filter_map(|message| message["content"].as_array()).flatten();

@@ -1,8 +1,7 @@
-//! A machine for drills: a state Worker on workerd, a scripted vendor, a repository, and the bot as processes that
-//! come and go.
+//! A machine for drills: a state Worker on workerd, a scripted vendor, a repository, and processes of the bot that are
+//! started and killed.
 //!
-//! Not here: what is drilled (`tests/drills`), and where the bot can be told to die (`containers/bot/app`, kill
-//! points). Proof of document 2 section 3.3.
+//! Not here: the drills (`tests/drills`), and the kill points of the bot (`containers/bot/app`).
 #![forbid(unsafe_code)]
 #![expect(
     clippy::unwrap_used,

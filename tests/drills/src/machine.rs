@@ -35,7 +35,7 @@ pub struct Machine {
     pub state: State,
 }
 
-/// What a machine has beside the usual.
+/// Optional parts of a machine.
 #[derive(Default)]
 pub struct Setup {
     /// The origin of its repository, when that is not a folder of it.
@@ -47,7 +47,7 @@ pub struct Setup {
 }
 
 impl Machine {
-    /// A machine for this program, whose model answers by looking at the request.
+    /// Starts a machine with a model that answers by the request.
     pub async fn new(program: &str, answer: impl Fn(&Value) -> Reply + Send + Sync + 'static) -> Self {
         Self::with(program, Setup::default(), answer).await
     }
@@ -89,7 +89,7 @@ impl Machine {
         }
     }
 
-    /// Its bots' command, with nothing of this process's environment but the way to its tools.
+    /// Returns the command of its bots; its environment has only the path of the tools.
     fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command
@@ -127,18 +127,18 @@ impl Machine {
         Bot::start(command, log, self.watch.clone()).await
     }
 
-    /// What its bots have written to standard error.
+    /// Returns the standard error of its bots.
     pub fn logs(&self) -> String {
         let logs = std::fs::read_dir(self.path(LOGS)).unwrap().map(|log| std::fs::read(log.unwrap().path()));
         logs.map(|log| String::from_utf8_lossy(&log.unwrap()).into_owned()).collect()
     }
 
-    /// What was read of the streams of its runs while they ran.
+    /// Returns the text of its runs' streams.
     pub fn streams(&self) -> String {
         self.watch.streams()
     }
 
-    /// What the Worker has printed.
+    /// Returns the output of the Worker.
     pub fn log_of_the_worker(&self) -> String {
         self.worker.log()
     }

@@ -13,7 +13,7 @@ pub struct Process {
     pub environment: String,
 }
 
-/// Everything a process has started and what that has started, as far as it still runs.
+/// Returns the running descendants of a process.
 pub fn below(root: u32) -> Vec<Process> {
     let parents: Vec<(u32, u32)> = std::fs::read_dir("/proc")
         .unwrap()
@@ -32,7 +32,7 @@ pub fn below(root: u32) -> Vec<Process> {
     found.into_iter().filter(|pid| *pid != root).map(process).collect()
 }
 
-/// Arguments and environments of the processes whose arguments have these words.
+/// Returns the arguments and environments of the processes with these words in their arguments.
 pub fn shown_with(words: &str) -> String {
     let entries = std::fs::read_dir("/proc").unwrap();
     let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
@@ -40,7 +40,7 @@ pub fn shown_with(words: &str) -> String {
     told.map(|process| format!("{} {}\n", process.arguments, process.environment)).collect()
 }
 
-/// Whether a process runs. One that has ended and that nobody has asked for does not.
+/// Whether a process runs. A zombie does not.
 pub fn is_alive(pid: u32) -> bool {
     status(pid, "State:").is_some_and(|state| !state.starts_with('Z'))
 }

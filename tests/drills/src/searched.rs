@@ -1,7 +1,7 @@
-//! Every machine is searched for its secrets when its drill is over, whatever the drill was about: the logs of its bots
-//! and of its Worker, the records, what the model was told, and what bots showed while they ran.
+//! Searches every machine for its secrets at the end of its drill: the logs of its bots and of its Worker, the
+//! records, the model's requests, and the output of running bots.
 //!
-//! Not here: the drill in which everything that could show a secret is in use (`tests/drills/canaries.rs`).
+//! Not here: the drill that uses every place where a secret could show (`tests/drills/canaries.rs`).
 
 use crate::{Machine, secrets};
 
@@ -14,7 +14,7 @@ impl Machine {
             ("a stream or the index", self.streams()),
         ];
         texts.extend(self.state.records().iter().map(|record| ("a record", record.to_string())));
-        // The model is told what people write, and what it said itself.
+        // The model's requests contain the texts of users and of the model.
         let prompts = self.vendor.requests().into_iter();
         let prompts = prompts.map(|request| request.body.to_string().replace(secrets::QUOTED, ""));
         texts.extend(prompts.map(|prompt| ("a prompt", prompt)));
@@ -27,7 +27,7 @@ impl Machine {
 
 impl Drop for Machine {
     fn drop(&mut self) {
-        // A drill that has failed tells its own cause.
+        // A failed drill reports its own cause.
         if !std::thread::panicking() {
             let leaks = self.leaks();
             assert!(leaks.is_empty(), "secrets show:\n{}", leaks.join("\n"));

@@ -4,13 +4,13 @@
 pub const MEMORY: &str = "canary-memory-2b7e151628aed2a6";
 /// The ingress token that drills use.
 pub const INGRESS: &str = "canary-ingress-abf7158809cf4f3c";
-/// An ingress token that people quote in what they ask.
+/// An ingress token that users quote in their requests.
 pub const QUOTED: &str = "canary-quoted-762e7160f38b4da5";
 /// The key of the model's vendor.
 pub const ANTHROPIC: &str = "canary-anthropic-6a784d9045190cfe";
 /// The key of another vendor.
 pub const OPENAI: &str = "canary-openai-f4bf8d2d5c3e1a90";
-/// A key that is configured for nothing in use, unless a drill says so.
+/// A key of an unused service, unless a drill uses it.
 pub const LOCAL: &str = "canary-local-91c0a8d7e6b5f423";
 /// The key of the web search.
 pub const SEARCH: &str = "canary-search-0d1e2f3a4b5c6d7e";
@@ -18,9 +18,9 @@ pub const SEARCH: &str = "canary-search-0d1e2f3a4b5c6d7e";
 pub const TELEMETRY: &str = "canary-telemetry-8899aabbccddeeff";
 /// The bearer of the collector, where it takes spans by another than the rest.
 pub const SPANS: &str = "canary-spans-1f83d9abfb41bd6b";
-/// What viewers of the run pages show.
+/// The bearer of the run pages.
 pub const DASHBOARD: &str = "canary-dashboard-5be0cd19137e2179";
-/// The bearer of a Worker that keeps memory alone; in use where a drill says so.
+/// The bearer of a Worker for memory only, which some drills use.
 pub const OWN_MEMORY: &str = "canary-own-memory-9b05688c2b3e6c1f";
 /// The password in the address of a repository.
 pub const ORIGIN: &str = "canary-origin-3c6ef372fe94f82b";

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 /// The store of the bot's runs.
 const STORE: &str = "runs:default";
-/// The shortest lease the ledger takes (state-worker supplement section 9.1).
+/// The shortest lease that the ledger accepts.
 const SHORTEST_LEASE_MS: u64 = 1_000;
 
 /// Asks the state Worker.
@@ -40,7 +40,7 @@ impl State {
         ids.map(|id| self.ask("/runs/get", json!({ "id": id }))["record"].clone()).collect()
     }
 
-    /// What a scope of memory holds, as texts.
+    /// Returns the texts of a memory scope.
     pub fn remembered(&self, scope: &str) -> Vec<String> {
         let answer = self.client.post("/list", self.bearer, &json!({ "scopeKey": scope, "limit": 50 }));
         assert_eq!(answer.status, 200, "{:?}", answer.body);
@@ -48,8 +48,8 @@ impl State {
         records.iter().map(|record| record["text"].as_str().unwrap().to_owned()).collect()
     }
 
-    /// Shortens the leases of live runs in their dead owner's name, so that nobody has to wait for them: the same write
-    /// the owner would have made, with the shortest lease there is.
+    /// Shortens the leases of live runs in the name of their dead owner, by the owner's own write, so that no drill
+    /// waits for them.
     pub fn shorten_leases(&self) {
         for run in self.live() {
             let body = json!({ "runId": run["runId"], "gen": run["ownerGen"], "leaseMs": SHORTEST_LEASE_MS });

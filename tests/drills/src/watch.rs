@@ -1,8 +1,8 @@
-//! What bots show while they run: the frames of the runs they are asked for, and the arguments and environments of what
-//! they start. Each bot of a machine is watched, whatever its drill is about.
+//! Watches running bots: the streams of their runs, and the arguments and environments of their child processes. Each
+//! bot of every machine is watched.
 //!
-//! Not here: what is left when they have ended (`searched.rs`). A process that ends between two looks is not seen; the
-//! canaries keep one waiting until it is.
+//! Not here: their remains after the end (`searched.rs`). A process that exits between two looks is missed; the
+//! canaries keep one waiting.
 
 use std::{
     collections::BTreeSet,
@@ -20,7 +20,7 @@ use crate::{
 /// Between two looks at the processes below a bot, of which each reads about every process of the machine.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// What was shown so far.
+/// The output so far.
 #[derive(Clone, Default)]
 pub struct Watch {
     streams: Arc<Mutex<Vec<Vec<u8>>>>,
@@ -28,11 +28,11 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Reads the stream of the run that an answer of the ingress tells of, to the end of the run or of the bot.
+    /// Reads the stream of an accepted run to the end of the run or of the bot.
     pub async fn follow(self, client: reqwest::Client, url: String, answer: Value) {
         let run = answer["runId"].as_str().or_else(|| answer["run"]["id"].as_str());
         let Some(run) = run else { return };
-        // A bot may be killed over it: what was read until then is searched.
+        // The bot may be killed during it; the text until then is searched.
         let _ = self.read_to_the_end(&client, &url, run).await;
     }
 
@@ -80,8 +80,8 @@ impl Watch {
     }
 }
 
-/// The secrets in the arguments of a process and in all that those below it show. One that was forked and has not begun
-/// its own program shows what its parent does, and is passed over.
+/// Returns the secrets in the arguments of a process and of its descendants. A forked process that has not started its
+/// own program shows its parent's and is skipped.
 fn leaks_below(root: u32) -> Vec<String> {
     let own = arguments(root);
     let children = below(root).into_iter().filter(|child| child.arguments != own);
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_in_the_environment_or_the_arguments_of_what_a_process_started_is_found() {
+    fn secret_of_a_child_process_is_found() {
         let waiting = |argument: &str, key: &str| {
             let mut command = Command::new("/bin/cat");
             let command = command.args(["-", argument]).env_clear().env("KEY", key);

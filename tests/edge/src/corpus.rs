@@ -1,15 +1,15 @@
-//! Requests that no proper client sends: each tries to get a field to the bot that the edge keeps to itself.
+//! Malformed and hostile requests that try to pass a field to the bot which only the edge may set.
 //!
-//! `CANARY` stands where the smuggled value is. Whatever else becomes of a request, it must not arrive as a field. All ask
-//! for what the bot answers to its edge alone, and to nobody whom the edge has not named.
+//! `CANARY` is the smuggled value, which must never arrive as a field. All request a route that the bot serves only to
+//! its edge and to callers that the edge has authenticated.
 
 use ars_wire::admin::AUTHORIZE_ROUTE;
 
-/// One attempt: what it is called, and its bytes.
+/// One attempt: its name and its bytes.
 pub struct Attempt {
     /// Its name.
     pub name: String,
-    /// What is sent.
+    /// The request.
     pub bytes: Vec<u8>,
 }
 
@@ -37,7 +37,7 @@ const NAMES: [&str; 20] = [
     "x_cloud_trace_context",
 ];
 
-/// Ways to write one field whose value is the canary; `NAME` is its name.
+/// Spellings of one field with the canary as its value; `NAME` is its name.
 const LINES: [(&str, &str); 16] = [
     ("plain", "NAME: CANARY\r\n"),
     ("without a blank", "NAME:CANARY\r\n"),

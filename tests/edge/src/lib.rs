@@ -1,23 +1,47 @@
-//! The edge Worker on workerd, callers that speak to it byte by byte, and behind it a bot that shows what arrived, or the
-//! real one in its container.
+//! The edge Worker on workerd, with a bot behind it that records its requests, or the real one in its container.
 //!
-//! Not here: what is proven (`tests/edge`, `tests/container`).
+//! Not here: the assertions (`tests/edge`, `tests/container`).
 #![forbid(unsafe_code)]
 #![expect(clippy::expect_used, reason = "test support: a broken set-up ends the test with its cause")]
 
 mod corpus;
-mod edge;
-mod message;
 mod recorder;
 mod relay;
 mod watch;
-mod wire;
 mod world;
 
+use std::net::SocketAddr;
+
+use ars_raw_http::Connection;
+use ars_tests_workerd::{Running, edge_worker};
+use serde_json::json;
+
 pub use corpus::{Attempt, attempts};
-pub use edge::Edge;
-pub use message::Message;
 pub use recorder::{Arrival, HALF_AN_HOUR, Recorder};
 pub use watch::{Seen, Watch};
-pub use wire::{PATIENCE, Said, Wire};
 pub use world::{VENDOR_KEY, VIEWER, World};
+
+/// The one ingress token, of a subject that may restart the bot.
+pub const TOKEN: &str = "a-token-of-tests";
+
+/// Starts the edge Worker in front of the bot at this URL.
+pub fn edge_before(bot_url: &str) -> Running {
+    edge_worker(bot_url, Some(&tokens()))
+}
+
+/// Connects to a server of this machine.
+pub fn connect(address: SocketAddr) -> Connection {
+    Connection::open(address).expect("a connection")
+}
+
+/// Connects and sends these bytes.
+pub fn send(address: SocketAddr, bytes: impl AsRef<[u8]>) -> Connection {
+    let mut connection = connect(address);
+    connection.send(bytes.as_ref()).expect("sent");
+    connection
+}
+
+/// The value of `SERVICE_INGRESS_TOKENS`.
+fn tokens() -> String {
+    json!({ TOKEN: { "subject": "ann", "scopes": ["dispatch", "deploy:write"] } }).to_string()
+}

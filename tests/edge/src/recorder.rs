@@ -1,43 +1,41 @@
-//! A bot that writes down what arrives, byte for byte, and how much of each body it was made to take.
+//! A bot that records the head and the size of each request.
 //!
-//! What it does with a body stands in the path: `/refuse` answers 401 and reads nothing, as the bot does with callers
-//! it does not know; `/ignore` neither reads nor answers; `/stream` tells on until its reader goes, `/idle` half an hour in
-//! which nothing happens; everything else is read to its end and counted.
+//! The path decides how it answers: `/refuse` answers 401 without reading the body, as the bot does with unknown callers;
+//! `/ignore` neither reads nor answers; `/stream` sends comments until its reader disconnects, `/idle` as many as half an
+//! hour has; any other path reads the whole body and answers its size.
 
 use std::io::{Read as _, Result};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use ars_upstream::{Call, Upstream};
+use ars_raw_http::{Call, READ_TIMEOUT, Upstream};
 use serde_json::json;
-
-use crate::PATIENCE;
 
 /// Bytes of a body that are read at once.
 const PIECE: usize = 64 << 10;
-/// Between two comments of a stream: a thousandth of what the bot waits (`frames::KEEPALIVE_EVERY`).
+/// Time between two comments of a stream: a thousandth of the bot's (`frames::KEEPALIVE_EVERY`).
 const PULSE: Duration = Duration::from_millis(20);
-/// Comments of half an hour of the bot's.
+/// Comments that the bot sends in half an hour.
 pub const HALF_AN_HOUR: usize = 90;
 const JSON: &str = "application/json";
 
 /// One request as it arrived.
 #[derive(Debug, Clone, Default)]
 pub struct Arrival {
-    /// Method, target and version, and every field: as they came.
+    /// The request line and the fields, unchanged.
     pub head: Vec<u8>,
-    /// The target.
+    /// The request target.
     pub target: String,
-    /// Bytes of the body so far.
+    /// Bytes of the body read so far.
     pub body: u64,
-    /// The fields after a body in chunks.
+    /// The trailers of a chunked body.
     pub trailers: Vec<String>,
     /// The connection broke before the request or its answer was complete.
     pub broke: bool,
 }
 
 impl Arrival {
-    /// The head as text.
+    /// Returns the head as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.head).into_owned()
     }
@@ -65,22 +63,22 @@ impl Recorder {
         Self { upstream: upstream.expect("a port"), shared }
     }
 
-    /// Its base URL.
+    /// Returns its base URL.
     pub fn url(&self) -> String {
         self.upstream.url()
     }
 
-    /// What arrived so far, but for questions about its health.
+    /// Returns the requests so far, except for health checks.
     pub fn arrivals(&self) -> Vec<Arrival> {
         let arrivals = self.shared.0.lock().expect("a lock").clone();
         arrivals.into_iter().filter(|arrival| arrival.target != "/healthz").collect()
     }
 
-    /// Waits until something has arrived.
+    /// Waits for a request and returns it.
     pub fn until(&self, what: &str, holds: impl Fn(&Arrival) -> bool) -> Arrival {
         let arrivals = self.shared.0.lock().expect("a lock");
         let waited =
-            self.shared.1.wait_timeout_while(arrivals, PATIENCE, |arrivals| !arrivals.iter().any(&holds));
+            self.shared.1.wait_timeout_while(arrivals, READ_TIMEOUT, |arrivals| !arrivals.iter().any(&holds));
         let (arrivals, _) = waited.expect("a lock");
         arrivals
             .iter()

@@ -1,12 +1,13 @@
-//! A way for containers to what listens on this machine alone: a port on the address by which they reach it.
+//! Makes a port of the loopback address reachable for containers: a port on the address by which they reach this
+//! machine.
 //!
-//! Two threads a connection, for as long as the program runs.
+//! Two threads per connection, until the program ends.
 
 use std::io::{Result, copy};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::thread;
 
-/// Passes on what arrives on `ip` to `target`; the port it arrives on.
+/// Forwards connections on `ip` to `target`; returns the port.
 pub(crate) fn relay(ip: IpAddr, target: SocketAddr) -> Result<u16> {
     let listener = TcpListener::bind((ip, 0))?;
     let port = listener.local_addr()?.port();
@@ -26,7 +27,7 @@ fn connect(client: TcpStream, target: SocketAddr) -> Result<()> {
     let (up, down) = ((client.try_clone()?, server.try_clone()?), (server, client));
     for (mut from, mut to) in [up, down] {
         thread::spawn(move || {
-            // However it ended, its other end is told.
+            // The other end is closed in any case.
             drop(copy(&mut from, &mut to));
             drop(to.shutdown(Shutdown::Write));
         });

@@ -1,4 +1,4 @@
-//! Watches how many containers of one edge run, from another thread, for as long as it is kept.
+//! Counts the running containers of one edge in the background until it is dropped.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use ars_engine::Engine;
 
-/// Between two looks. What would be shorter than this cannot have started a process.
+/// Time between two looks: shorter than the start of a process.
 const LOOK_EVERY: Duration = Duration::from_millis(15);
 
-/// What was seen.
+/// The containers seen so far.
 #[derive(Debug, Clone, Default)]
 pub struct Seen {
     /// Every container that ran, in order.
@@ -29,7 +29,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Watches containers whose name begins with this.
+    /// Watches containers with this name prefix.
     pub fn start(engine: Arc<Engine>, prefix: String) -> Self {
         let (seen, over) = (Arc::<Mutex<Seen>>::default(), Arc::<AtomicBool>::default());
         let (tell, ends) = (Arc::clone(&seen), Arc::clone(&over));
@@ -42,7 +42,7 @@ impl Watch {
         Self { seen, over, thread: Some(thread) }
     }
 
-    /// What was seen so far.
+    /// Returns the containers seen so far.
     pub fn seen(&self) -> Seen {
         self.seen.lock().expect("a lock").clone()
     }
@@ -52,14 +52,14 @@ impl Drop for Watch {
     fn drop(&mut self) {
         self.over.store(true, Ordering::SeqCst);
         if let Some(thread) = self.thread.take() {
-            // What it panicked with was printed when it did.
+            // Its panic was printed already.
             let _ = thread.join();
         }
     }
 }
 
 fn look(engine: &Engine, prefix: &str, seen: &Mutex<Seen>) {
-    // One that is being removed while the engine lists it makes the list fail: the next look tells.
+    // The list fails while a container is removed; the next look succeeds.
     let Ok(mut running) = engine.containers_named(prefix) else { return };
     running.retain(|found| found.running);
     let mut seen = seen.lock().expect("a lock");

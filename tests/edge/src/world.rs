@@ -1,7 +1,7 @@
-//! Everything around a bot in its container: engine, image, edge Worker, state Worker and a vendor of models.
+//! The surroundings of a bot in its container: engine, image, edge Worker, state Worker and a model vendor.
 //!
-//! The container reaches this machine by the address the engine gives it. Each world has an edge of another name, so
-//! that its container is nobody else's.
+//! The container reaches this machine by the engine's address. Each world's edge has its own name, so its container
+//! does too.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
@@ -11,14 +11,16 @@ use std::time::{Duration, Instant};
 
 use ars_engine::{Container, Engine, Image, address_for_containers, bot_image, stamped_again};
 use ars_testkit::{FakeAnthropic, Reply};
-use ars_tests_workerd::{Answer, Client, Running, TOKEN, state_worker};
+use ars_tests_workerd::{
+    Answer, Client, Running, TOKEN as STATE_TOKEN, edge_worker_build, npm, state_worker,
+};
 use ars_workerd::{Bot, Settings, Workerd};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-use crate::edge::{Edge, built, npm};
 use crate::relay::relay;
+use crate::{TOKEN, tokens};
 
 /// Longest wait for anything in a world; only a hang reaches it.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -26,13 +28,13 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// The store of the bot's runs.
 const STORE: &str = "runs:default";
-/// The shortest lease the ledger takes (state-worker supplement section 9.1).
+/// The shortest lease that the ledger accepts.
 const SHORTEST_LEASE_MS: u64 = 1_000;
 /// The variable by which the edge knows the image's version.
 const VERSION: &str = "BOT_IMAGE";
 /// The secret of the run pages.
 pub const VIEWER: &str = "canary-viewer-5b1e20c4";
-/// What the bot reads of the state Worker when it starts.
+/// The configuration that the bot reads from the state Worker at its start.
 const CONFIGURATION: &str = r#"
 [dashboard]
 auth = "token"
@@ -45,7 +47,7 @@ channels = "all"
 /// The key the vendor is asked with; found nowhere else.
 pub const VENDOR_KEY: &str = "canary-vendor-93d1f0a7";
 
-/// Tells the worlds of one process apart.
+/// Numbers the worlds of one process.
 static WORLDS: AtomicU32 = AtomicU32::new(0);
 
 /// The world.
@@ -55,7 +57,7 @@ pub struct World {
     /// The image.
     pub image: Image,
     other: Option<Image>,
-    /// What the names of its containers begin with, whatever their image: nobody else's do.
+    /// Prefix of the names of its containers, which no other world has.
     pub containers: String,
     /// Speaks to the edge.
     pub client: Client,
@@ -63,7 +65,7 @@ pub struct World {
     settings: Settings,
     state: Running,
     _vendor: FakeAnthropic,
-    // After what runs on it.
+    // Dropped after the parts that run on it.
     _runtime: Runtime,
     _data: TempDir,
 }
@@ -79,7 +81,7 @@ impl World {
         let vendor = runtime.block_on(FakeAnthropic::answering(answer));
         let state = state_worker();
         let document = json!({ "key": "base", "document": { "toml": CONFIGURATION }, "expectedVersion": 0 });
-        let put = state.client.post("/config/put", TOKEN, &document);
+        let put = state.client.post("/config/put", STATE_TOKEN, &document);
         assert_eq!(put.status, 200, "{:?}", put.body);
         let data = tempfile::tempdir().expect("a temporary directory");
         let reach = |target: SocketAddr| {
@@ -88,12 +90,11 @@ impl World {
             )
         };
         let vendor_address = vendor.url().trim_start_matches("http://").parse().expect("an address");
-        let tokens = json!({ Edge::TOKEN: { "subject": "ann", "scopes": ["dispatch", "deploy:write"] } });
         let mut settings =
-            Settings::edge(npm(), built(), data.path(), Bot::Container(engine.of_edge(&image)))
+            Settings::edge(npm(), edge_worker_build(), data.path(), Bot::Container(engine.of_edge(&image)))
                 .expect("readable settings")
-                .secret("SERVICE_INGRESS_TOKENS", &tokens.to_string())
-                .secret("MEMORY_TOKEN", TOKEN)
+                .secret("SERVICE_INGRESS_TOKENS", &tokens())
+                .secret("MEMORY_TOKEN", STATE_TOKEN)
                 .secret("DASHBOARD_TOKEN", VIEWER)
                 .secret("SERVICE_CONFIG", "state://base")
                 .secret("STATE_WORKER_URL", &reach(state.client.address()))
@@ -126,7 +127,7 @@ impl World {
         self.client.address()
     }
 
-    /// Kills the edge's runtime, which leaves the container running, and starts it again with this image: what a
+    /// Kills the edge's runtime, which leaves the container running, and starts it again with this image, as a
     /// deployment does.
     pub fn deploy(&mut self, image: &Image) {
         drop(self.edge.take());
@@ -139,7 +140,7 @@ impl World {
         self.edge = Some(edge);
     }
 
-    /// The image of another commit: the same but for what it says of itself.
+    /// Builds the same image with another commit's stamp.
     pub fn another_image(&mut self, commit: &str) -> Image {
         let name = format!("ars-bot:{}", self.settings.wrangler.name);
         let other = stamped_again(&self.engine, &self.image, &name, commit).expect("another image");
@@ -186,12 +187,12 @@ impl World {
 
     /// Asks the bot for work through the edge.
     pub fn ask(&self, body: &Value) -> Answer {
-        self.client.post("/ingress", Edge::TOKEN, body)
+        self.client.post("/ingress", TOKEN, body)
     }
 
     /// Posts to an admin route through the edge.
     pub fn admin(&self, route: &str, body: &Value) -> Answer {
-        self.client.post(route, Edge::TOKEN, body)
+        self.client.post(route, TOKEN, body)
     }
 
     /// Asks for the bot's health, whatever comes of it.
@@ -217,7 +218,7 @@ impl World {
 
     fn asked(&self, route: &str, mut body: Value) -> Answer {
         body["storeKey"] = json!(STORE);
-        self.state.client.post(route, TOKEN, &body)
+        self.state.client.post(route, STATE_TOKEN, &body)
     }
 
     /// Live runs, as rows.
@@ -232,8 +233,8 @@ impl World {
         ids.map(|id| self.stored("/runs/get", json!({ "id": id }))["record"].clone()).collect()
     }
 
-    /// Shortens the leases of live runs in their dead owner's name, so that nobody has to wait for them. A run that was
-    /// taken over since has another owner, and nobody waits for it.
+    /// Shortens the leases of live runs in the name of their dead owner, so that no test waits for them. A run that
+    /// was reclaimed has another owner and is skipped.
     pub fn shorten_leases(&self) {
         for run in self.live() {
             let body = json!({ "runId": run["runId"], "gen": run["ownerGen"], "leaseMs": SHORTEST_LEASE_MS });
@@ -242,7 +243,7 @@ impl World {
         }
     }
 
-    /// What the edge has printed, and what the bot has as far as it still runs.
+    /// Returns the output of the edge and of the bot, if it runs.
     pub fn log(&self) -> String {
         let read = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
         let edge = self.edge.as_ref().map(|edge| read(edge.log_path())).unwrap_or_default();
@@ -256,7 +257,7 @@ impl Drop for World {
     fn drop(&mut self) {
         drop(self.edge.take());
         for container in self.engine.containers_named(&self.containers).unwrap_or_default() {
-            // What stays is named after a process that is gone, and in nobody's way.
+            // A remaining container has the name of an ended process and is harmless.
             let _ = self.engine.remove(&container.id);
         }
         if let Some(other) = &self.other {

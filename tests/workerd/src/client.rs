@@ -1,9 +1,10 @@
-//! A small HTTP client: JSON in and out, and a raw form for requests no proper client would send.
+//! A small HTTP client for JSON, and a raw form for requests that no HTTP client sends.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::io::ErrorKind;
+use std::net::SocketAddr;
 use std::time::Duration;
 
+use ars_raw_http::{Connection, Message};
 use serde_json::Value;
 use ureq::http::{HeaderValue, Request};
 
@@ -34,7 +35,7 @@ pub struct Answer {
     pub retry_after: Option<u32>,
     /// Bytes of the body.
     pub bytes: usize,
-    /// The body: JSON, or a string holding what is not.
+    /// The body: JSON, or a string if it is not JSON.
     pub body: Value,
 }
 
@@ -102,16 +103,16 @@ impl Client {
         self.post_bytes(path, token, body.to_string().as_bytes())
     }
 
-    /// POST whose answer is read no further than so many bytes; then the connection is gone.
+    /// Posts, reads only so many bytes of the answer, and disconnects.
     pub fn hang_up_after(&self, bytes: usize, path: &str, token: &str, body: &Value) {
         let body = body.to_string();
         let request = format!(
             "POST {path} HTTP/1.1\r\nHost: worker\r\nAuthorization: Bearer {token}\r\nContent-Length: {}\r\n\r\n{body}",
             body.len()
         );
-        let mut stream = connect(self.address);
-        stream.write_all(request.as_bytes()).expect("sent");
-        stream.read_exact(&mut vec![0; bytes]).expect("an answer of more bytes");
+        let mut connection = Connection::open(self.address).expect("a connection");
+        connection.send(request.as_bytes()).expect("sent");
+        connection.skip(bytes).expect("an answer of more bytes");
     }
 
     /// POST of bytes that may not be JSON.
@@ -120,44 +121,26 @@ impl Client {
     }
 }
 
-/// Sends a request as it is written, on a connection of its own, and no more. The status is 0 when the connection
-/// ends without an answer.
+/// Sends a request unchanged on its own connection. The status is 0 if the connection ends without an answer.
 pub fn raw_answer(address: SocketAddr, request: &[u8]) -> Answer {
-    let mut stream = connect(address);
-    stream.write_all(request).expect("sent");
-    stream.shutdown(std::net::Shutdown::Write).expect("nothing more to send");
-    read_answer(&mut BufReader::new(stream)).expect("an answer")
-}
-
-fn connect(address: SocketAddr) -> TcpStream {
-    let stream = TcpStream::connect(address).expect("a connection");
-    stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
-    stream
+    let mut connection = Connection::open(address).expect("a connection");
+    connection.send(request).expect("sent");
+    connection.end_requests();
+    let message = match connection.answer("GET") {
+        Ok(message) => message,
+        Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
+            return answer(0, String::new(), None, String::new());
+        }
+        Err(error) => panic!("no answer: {error}"),
+    };
+    let Message { status, ref body, .. } = message;
+    let declared = message.field("content-length").and_then(|length| length.parse().ok());
+    let content_type = message.field("content-type").unwrap_or_default().to_owned();
+    answer(status, content_type, declared, String::from_utf8_lossy(body).into_owned())
 }
 
 fn answer(status: u16, content_type: String, declared: Option<usize>, text: String) -> Answer {
     let bytes = text.len();
     let body = serde_json::from_str(&text).unwrap_or(Value::String(text));
     Answer { status, content_type, declared, retry_after: None, bytes, body }
-}
-
-/// Reads one answer whose head declares the length of its body.
-fn read_answer(stream: &mut impl BufRead) -> std::io::Result<Answer> {
-    let mut line = String::new();
-    stream.read_line(&mut line)?;
-    let status = line.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
-    let (mut declared, mut content_type) = (None, String::new());
-    loop {
-        line.clear();
-        stream.read_line(&mut line)?;
-        let Some((name, value)) = line.trim_end().split_once(": ") else { break };
-        match name.to_ascii_lowercase().as_str() {
-            "content-length" => declared = value.parse().ok(),
-            "content-type" => content_type = value.to_owned(),
-            _ => {}
-        }
-    }
-    let mut body = vec![0; declared.unwrap_or(0)];
-    stream.read_exact(&mut body)?;
-    Ok(answer(status, content_type, declared, String::from_utf8_lossy(&body).into_owned()))
 }

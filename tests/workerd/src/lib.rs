@@ -1,8 +1,7 @@
-//! Starts Workers on workerd for tests: built once per test program, each start in a fresh directory and on a port
-//! of the system's choice.
+//! Starts Workers on workerd for tests: built once per test program, each start in a new directory and on a free port.
 //!
-//! Not here: what is tested (`tests/platform.rs` for the platform; `tests/state_worker`, `tests/edge_worker`,
-//! `tests/contract` and `tests/edge` for the shipped Workers).
+//! Not here: the tests (`tests/platform.rs` for the platform; `tests/state_worker`, `tests/contract` and `tests/edge`
+//! for the shipped Workers).
 #![forbid(unsafe_code)]
 #![expect(clippy::expect_used, reason = "test support: a broken set-up ends the test with its cause")]
 
@@ -22,10 +21,10 @@ pub use client::{Answer, Client, raw_answer};
 /// The bearer of a [`state_worker`].
 pub const TOKEN: &str = "a-token-of-tests";
 
-/// The file in which the runtime keeps what is not an object's own.
+/// The file of the runtime's own data.
 const ALARMS: &str = "metadata";
 
-/// A running Worker in a directory of its own.
+/// A running Worker in its own directory.
 pub struct Running {
     /// Speaks to it.
     pub client: Client,
@@ -105,7 +104,7 @@ impl Running {
         peak_of(self.workerd.as_ref().expect("running"), work)
     }
 
-    /// What it and its Worker have printed so far.
+    /// Returns the output of the runtime and the Worker.
     pub fn log(&self) -> String {
         let path: Option<PathBuf> = self.workerd.as_ref().map(|workerd| workerd.log_path().to_owned());
         path.and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default()
@@ -136,7 +135,7 @@ pub fn fixture() -> Running {
     Running::start(built, |settings| settings)
 }
 
-/// The state Worker as it is deployed, running, with [`TOKEN`] as its secret.
+/// Starts the deployed state Worker with [`TOKEN`] as its secret.
 pub fn state_worker() -> Running {
     Running::start(state_worker_build(), |settings| settings.secret("MEMORY_TOKEN", TOKEN))
 }
@@ -147,7 +146,7 @@ pub fn state_worker_build() -> &'static Built {
     BUILT.get_or_init(|| build_state_worker(&|line| eprintln!("{line}")).expect("the state Worker builds"))
 }
 
-/// The edge Worker as it is deployed, in front of a bot on this machine, whose probe may not answer. `tokens` is its
+/// Starts the deployed edge Worker in front of a bot on this machine, without waiting for its health. `tokens` is its
 /// `SERVICE_INGRESS_TOKENS`.
 pub fn edge_worker(bot_url: &str, tokens: Option<&str>) -> Running {
     edge(Bot::Native(bot_url.to_owned()), |settings| match tokens {
@@ -156,7 +155,7 @@ pub fn edge_worker(bot_url: &str, tokens: Option<&str>) -> Running {
     })
 }
 
-/// The edge Worker as it is deployed, with the engine at this socket to run its container. `configure` may add secrets.
+/// Starts the deployed edge Worker with the container engine at this socket. `configure` may add secrets.
 pub fn edge_with_containers(socket: &Path, configure: impl FnOnce(Settings) -> Settings) -> Running {
     edge(Bot::Container(Engine { socket: socket.to_owned(), image: "bot:first".to_owned() }), configure)
 }
@@ -173,7 +172,8 @@ fn edge(bot: Bot, configure: impl FnOnce(Settings) -> Settings) -> Running {
     Running::start_in(data, configure(Settings { awaits_health: false, ..settings }))
 }
 
-fn npm() -> &'static NpmTools {
+/// The runtime and the packages of the tests.
+pub fn npm() -> &'static NpmTools {
     static NPM: OnceLock<NpmTools> = OnceLock::new();
     NPM.get_or_init(|| ensure_npm(&|line| eprintln!("{line}")).expect("npm packages"))
 }

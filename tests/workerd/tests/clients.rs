@@ -1,7 +1,7 @@
-//! The bot's clients against the deployed state Worker: the suite of `containers/bot/adapters/tests/stores`, each case
-//! on a separate Worker.
+//! The bot's clients against the state Worker as it is deployed: one case of each store, each on its own Worker.
 //!
-//! The adapters' tests run the same suite against the stores in process and behind HTTP.
+//! `containers/bot/adapters/tests/stores` runs all cases against the native stores, and `tests/contract` proves that the
+//! Worker answers as they do.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -16,6 +16,7 @@ use ars_tests_workerd::{TOKEN, state_worker};
 
 use suite::Fixture;
 
+#[expect(dead_code, reason = "only one case of each store runs here")]
 #[path = "../../../containers/bot/adapters/tests/stores/suite/mod.rs"]
 mod suite;
 
@@ -27,4 +28,12 @@ async fn fixture() -> Fixture {
     Fixture::over(Arc::new(exchange), i64::try_from(now).unwrap(), worker)
 }
 
-suite! { crate::fixture() }
+cases! { crate::fixture(),
+    runs: [put_record_is_read_back],
+    ledger: [flush_answers_each_run, handoff_is_reclaimed_with_its_state],
+    transcripts: [parts_are_read_back_in_order],
+    memory: [retrieve_counts_as_use],
+    friction: [newest_records_come_oldest_first],
+    schedules: [newest_firing_of_each_schedule_is_shown],
+    config: [document_is_read_back_with_its_version],
+}

@@ -1,6 +1,6 @@
-//! Docker's API over its socket, as far as it is needed: one request, one connection, one answer.
+//! The part of Docker's API in use, over its socket: one request and one answer for each connection.
 //!
-//! HTTP/1.0 on purpose: the answer is never chunked and ends with the connection, so no HTTP library is needed.
+//! Requests use HTTP/1.0, so an answer is never chunked and ends with the connection.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -19,7 +19,7 @@ pub(crate) struct Api {
     socket: PathBuf,
 }
 
-/// What it answered.
+/// An answer of the engine.
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) body: Vec<u8>,
@@ -36,7 +36,7 @@ impl Answer {
         (200..300).contains(&self.status)
     }
 
-    /// What the engine says went wrong.
+    /// Returns the error message of the engine.
     pub(crate) fn complaint(&self) -> String {
         let said = serde_json::from_slice::<Value>(&self.body).ok();
         let said = said.as_ref().and_then(|body| body["message"].as_str()).unwrap_or("no reason given");
@@ -100,7 +100,7 @@ impl Api {
         Ok(stream)
     }
 
-    /// What happens at the engine, a line of JSON each after the answer's head, without an end.
+    /// Opens the stream of the engine's events: after the head, one line of JSON for each, without an end.
     pub(crate) fn events(&self) -> Result<UnixStream> {
         let stream = self.send("GET", "/events", &[]).and_then(|stream| {
             // Nothing may happen for hours.
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_ends_with_its_connection_and_a_refusal_tells_why() {
+    fn rejection_has_the_engines_reason() {
         let dir = tempfile::tempdir().unwrap();
         let socket = dir.path().join("s");
         let listener = UnixListener::bind(&socket).unwrap();
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_answer_is_refused() {
+    fn malformed_answer_is_an_error() {
         assert!(parse(b"").is_err() && parse(b"HTTP/1.0 x\r\n\r\n").is_err());
         assert_eq!(parse(b"HTTP/1.0 200 OK\r\n\r\nrest").unwrap().body, b"rest");
     }

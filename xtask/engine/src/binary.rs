@@ -7,14 +7,14 @@ use ars_workerd::{Progress, cargo, ensure_target, repo_root, run_tool, target_di
 
 use crate::debian;
 
-/// What the bot is compiled for: the platform runs no other processor.
+/// The compile target of the bot: the platform's only processor.
 pub const MUSL_TARGET: &str = "x86_64-unknown-linux-musl";
 /// The profile of the image, in the root manifest.
 const PROFILE: &str = "image";
 /// The bot's package and binary.
 const BOT: &str = "ars";
 
-/// Builds it, setting up what that takes; minutes the first time.
+/// Builds the bot and sets up the toolchain; the first time takes minutes.
 pub fn bot_binary(progress: Progress<'_>) -> Result<PathBuf> {
     debian::ensure_packages(&debian::IMAGE, progress)?;
     ensure_target(MUSL_TARGET, progress)?;

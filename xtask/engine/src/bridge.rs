@@ -1,8 +1,8 @@
-//! The bridge of our own podman: there before the first container and after the last.
+//! The bridge of our own podman, which exists before the first container and after the last.
 //!
-//! Netavark makes a bridge with its first container and removes it with its last. The state Worker listens on the
-//! bridge's address before there is a container, so the bridge is made here, with one cable plugged in: a bridge that
-//! somebody uses is not removed.
+//! Netavark creates a bridge with its first container and removes it with its last. The state Worker listens on the
+//! bridge's address before any container runs, so the bridge is created here. One cable stays plugged in, because
+//! netavark does not remove a bridge in use.
 
 use std::process::{Command, Stdio};
 
@@ -19,12 +19,12 @@ const PREFIX: &str = "24";
 /// The two ends of the cable that keeps the bridge.
 const CABLE: [&str; 2] = ["ars0-held", "ars0-holds"];
 
-/// Makes what is missing; takes root.
+/// Creates the missing parts; needs root.
 pub(crate) fn ensure() -> Result<()> {
     let address = format!("{GATEWAY}/{PREFIX}");
     let [plugged, loose] = CABLE;
     if !exists(plugged) {
-        // Somebody else may have made it meanwhile: what counts is that it is there.
+        // Another process may have created it concurrently.
         let made = ip(&["link", "add", plugged, "type", "veth", "peer", "name", loose]);
         made.or_else(|error| if exists(plugged) { Ok(()) } else { Err(error) })?;
     }

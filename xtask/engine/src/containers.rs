@@ -1,4 +1,4 @@
-//! Containers, as the engine tells of them: for cleaning up after an edge runtime, and for tests.
+//! Containers of the engine: for cleaning up after an edge runtime, and for tests.
 
 use std::thread;
 use std::time::Duration;
@@ -31,7 +31,7 @@ pub struct Run<'a> {
     pub env: &'a [(&'a str, &'a str)],
     /// Nothing can be written but to the data directory, which is in memory.
     pub read_only: bool,
-    /// What replaces the image's own command.
+    /// Replaces the image's own command.
     pub entrypoint: Option<&'a [&'a str]>,
 }
 
@@ -42,7 +42,7 @@ impl Engine {
         self.listed(|row| row["Image"].as_str().is_some_and(|found| is_same(found, &image.name)))
     }
 
-    /// Containers whose name begins with this, ended ones included.
+    /// Returns the containers with this name prefix, including stopped ones.
     pub fn containers_named(&self, prefix: &str) -> Result<Vec<Container>> {
         self.listed(|row| name_of(row).starts_with(prefix))
     }
@@ -97,12 +97,12 @@ impl Engine {
         port.and_then(|port| port.parse().ok()).context("the engine leads no port to the container")
     }
 
-    /// What the engine knows of a container, as Docker's API tells it.
+    /// Returns a container's description in Docker's format.
     pub fn inspect(&self, id: &str) -> Result<Value> {
         self.api().get(&format!("/containers/{id}/json"))?.json()
     }
 
-    /// What a container has printed.
+    /// Returns a container's output.
     pub fn logs(&self, id: &str) -> Result<String> {
         let answer = self.api().get(&format!("/containers/{id}/logs?stdout=true&stderr=true"))?;
         ensure!(answer.is_success(), "{}", answer.complaint());
@@ -140,7 +140,7 @@ impl Engine {
     }
 }
 
-/// Every container, ended ones included, as the engine tells of them.
+/// Returns the descriptions of all containers, including stopped ones.
 pub(crate) fn list(api: &Api) -> Result<Value> {
     let asked = || -> Result<Value> {
         let answer = api.get("/containers/json?all=true")?;
@@ -154,7 +154,7 @@ pub(crate) fn list(api: &Api) -> Result<Value> {
     (1..LOOKS).fold(asked(), |listed, _| listed.or_else(again))
 }
 
-/// An address of what listens on this machine, as a container is to call it.
+/// Returns the URL by which a container reaches a port of this machine.
 pub fn address_for_containers(port: u16) -> String {
     format!("http://{HOST}:{port}")
 }
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_image_is_known_by_its_full_name_too_and_no_other_is_taken_for_it() {
+    fn image_is_matched_by_its_full_name() {
         assert!(is_same("ars-bot:1", "ars-bot:1") && is_same("docker.io/library/ars-bot:1", "ars-bot:1"));
         assert!(
             !is_same("docker.io/library/ars-bot:12", "ars-bot:1") && !is_same("my-ars-bot:1", "ars-bot:1")
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn output_is_taken_out_of_its_frames() {
+    fn output_is_read_from_its_frames() {
         assert_eq!(lines(b"\x01\0\0\0\0\0\0\x03ab\n\x02\0\0\0\0\0\0\x02c\n"), "ab\nc\n");
         assert_eq!(lines(b"\x01\0\0\0\0\0\0\x09cut"), "cut");
         assert_eq!(lines(b"\x01\0"), "");

@@ -1,6 +1,6 @@
-//! Debian packages, asked for only when what they bring is missing.
+//! Installs missing Debian packages.
 //!
-//! apt's packages are those of the machine's release, not pinned. Not here: who needs which.
+//! Their versions are those of the machine's release, not pinned. Not here: which part needs which package.
 
 use std::process::{Command, Stdio};
 use std::thread;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 use ars_workerd::Progress;
 
-/// Has apt wait for another installation, and ask again for what did not arrive.
+/// Lets apt wait for another installation and retry failed downloads.
 const PATIENCE: [&str; 4] = ["-o", "DPkg::Lock::Timeout=600", "-o", "Acquire::Retries=5"];
 /// Before the lists are asked for again.
 const PAUSE: Duration = Duration::from_secs(10);
@@ -17,13 +17,13 @@ const PAUSE: Duration = Duration::from_secs(10);
 /// A command that shows whether something is there, and the package that brings it.
 pub type Need<'a> = (&'a [&'a str], &'a str);
 
-/// What the image is built with: a C compiler for static binaries, and the certificates it carries.
+/// Packages for building the image: a C compiler for static binaries, and certificates.
 pub const IMAGE: [Need<'_>; 3] = [
     (&["musl-gcc", "--version"], "musl-tools"),
     (&["cmake", "--version"], "cmake"),
     (&["test", "-s", "/etc/ssl/certs/ca-certificates.crt"], "ca-certificates"),
 ];
-/// What runs containers.
+/// Packages for running containers.
 pub const PODMAN: [Need<'_>; 6] = [
     (&["podman", "--version"], "podman"),
     (&["runc", "--version"], "runc"),
@@ -33,7 +33,7 @@ pub const PODMAN: [Need<'_>; 6] = [
     (&["test", "-x", "/usr/bin/newuidmap"], "uidmap"),
 ];
 
-/// Installs what is missing, which takes root, and names it.
+/// Installs the missing packages, which needs root, and names them.
 pub fn ensure_packages(needs: &[Need<'_>], progress: Progress<'_>) -> Result<Vec<String>> {
     let missing: Vec<&str> =
         needs.iter().filter(|(probe, _)| !works(probe)).map(|(_, package)| *package).collect();

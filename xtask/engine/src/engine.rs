@@ -11,9 +11,9 @@ use crate::api::Api;
 use crate::podman::Service;
 use crate::reaper::Reaper;
 
-/// Where Docker listens when nothing else is said.
+/// The default socket of Docker.
 const DOCKER_SOCKET: &str = "/var/run/docker.sock";
-/// Says where the engine listens, as for Docker's own command line.
+/// The variable that names the engine's socket, as for Docker's command line.
 const DOCKER_HOST: &str = "DOCKER_HOST";
 
 /// An engine that answers. Dropping it ends the service that was started for it, if one was; containers stay.
@@ -49,7 +49,7 @@ impl Engine {
         Self::of(api)
     }
 
-    /// Whoever the engine belongs to, what ended of ours would keep its name and is removed.
+    /// Starts the reaper on any engine: a stopped container of ours would keep its name.
     fn of(api: Api) -> Result<Self> {
         let network = api.get("/networks/bridge")?.json()?;
         let gateway = network["IPAM"]["Config"][0]["Gateway"].as_str().and_then(|text| text.parse().ok());
@@ -63,7 +63,7 @@ impl Engine {
         self.service.is_some()
     }
 
-    /// As the edge runtime is told of it and of the image that it is to run.
+    /// Returns the engine and the image in the form of the edge runtime's settings.
     pub fn of_edge(&self, image: &Image) -> ars_workerd::Engine {
         ars_workerd::Engine { socket: self.api.socket().to_owned(), image: image.name.clone() }
     }
@@ -78,7 +78,7 @@ impl Engine {
         self.service.as_ref().map_or(Path::new("docker"), Service::command_line)
     }
 
-    /// The address at which a container finds what listens on this machine (by the name [`crate::HOST`]).
+    /// Returns the address at which containers reach this machine (by the name [`crate::HOST`]).
     pub fn gateway(&self) -> Ipv4Addr {
         self.gateway
     }
@@ -102,10 +102,10 @@ mod tests {
 
     use super::*;
 
-    /// Longest wait for a removal; only an engine nobody looks after reaches it.
+    /// Timeout of a removal.
     const PATIENCE: Duration = Duration::from_secs(20);
 
-    /// Somebody's Docker, on which a container of ours has ended, and one of another project.
+    /// A Docker with a stopped container of ours and one of another project.
     fn somebodys(listener: &UnixListener, removed: &Sender<String>) {
         let mut open = Vec::new();
         for mut stream in listener.incoming().map_while(Result::ok) {
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn on_an_engine_that_is_not_ours_too_what_ended_of_ours_is_removed_and_nothing_else() {
+    fn only_our_stopped_containers_are_removed() {
         let dir = tempfile::tempdir().unwrap();
         let socket = dir.path().join("s");
         let listener = UnixListener::bind(&socket).unwrap();
@@ -139,12 +139,12 @@ mod tests {
         assert!(!engine.is_own());
         let removed = told.recv_timeout(PATIENCE).unwrap();
         assert!(removed.starts_with("DELETE /containers/ours?"), "{removed}");
-        // What has ended already is removed by the time the engine is handed out.
+        // Stopped containers are removed before the engine is returned.
         assert!(told.try_recv().is_err(), "another was removed");
     }
 
     #[test]
-    fn only_a_socket_of_this_machine_is_taken() {
+    fn only_a_local_socket_is_accepted() {
         assert_eq!(socket_of("unix:///run/x.sock").unwrap(), "/run/x.sock");
         let refused = socket_of("tcp://10.0.0.1:2375").unwrap_err().to_string();
         assert_eq!(refused, "DOCKER_HOST must begin with unix://");

@@ -1,8 +1,8 @@
-//! Removes the forwards of ports whose container is gone.
+//! Removes forwards of ports to containers that no longer exist.
 //!
-//! Our own podman forwards a port of the machine to a container by rules of the machine's firewall, and takes them away
-//! with the container. One that is killed between the two leaves them, and from then on whoever asks what listens on that
-//! port is refused, a test that has nothing to do with containers among them. Not here: the rules of other networks.
+//! Our own podman forwards a port to a container by rules of the machine's firewall and removes them with the
+//! container. If it is killed between the two, the rules stay, and connections to any server on that port are refused.
+//! Not here: the rules of other networks.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -12,15 +12,15 @@ use anyhow::{Context as _, Result, ensure};
 
 /// The chain in which every forward begins.
 const FORWARDS: &str = "NETAVARK-HOSTPORT-DNAT";
-/// What stands before a container's id in the comment of a forward of our network.
+/// The prefix of a container's id in the comment of our network's rules.
 const OURS: &str = "dnat name: ars id: ";
 /// The port of the machine that a rule is about.
 const PORT: &str = "--dport";
 /// Takes a lock that others hold, instead of failing.
 const WAIT: &str = "--wait";
 
-/// Removes what is forwarded to containers that `listed` no longer knows. The rules are read first: a container that
-/// begins meanwhile has none among them.
+/// Removes forwards to containers that `listed` does not return. The rules are read first, so a container that starts
+/// concurrently has none among them.
 pub(crate) fn sweep(listed: impl FnOnce() -> Result<BTreeSet<String>>) -> Result<()> {
     let rules = output(Command::new("iptables").args([WAIT, "--table", "nat", "--list-rules"]))?;
     if !rules.contains(OURS) {
@@ -32,8 +32,8 @@ pub(crate) fn sweep(listed: impl FnOnce() -> Result<BTreeSet<String>>) -> Result
     Ok(())
 }
 
-/// For every container with a forward that is not listed, the rules to remove. None where a listed one forwards the same
-/// port: which of the rules behind it are whose, they do not say, and a later sweep finds them again.
+/// Returns the rules to remove for each unlisted container. If a listed container forwards the same port, its rules
+/// cannot be told apart, so they are left to a later sweep.
 fn removals(rules: &str, listed: &BTreeSet<String>) -> Vec<Vec<String>> {
     let forwards = || rules.lines().filter(|rule| rule.starts_with(&format!("-A {FORWARDS} ")));
     let id_of = |rule: &str| Some(rule.split_once(OURS)?.1.split('"').next()?.to_owned());
@@ -43,7 +43,7 @@ fn removals(rules: &str, listed: &BTreeSet<String>) -> Vec<Vec<String>> {
     stale.filter(|rule| !used.contains(&value(rule, PORT))).map(|forward| whole(rules, forward)).collect()
 }
 
-/// What a rule says of an option.
+/// Returns the value of a rule's option.
 fn value<'r>(rule: &'r str, option: &str) -> Option<&'r str> {
     rule.split(' ').skip_while(|word| *word != option).nth(1)
 }
@@ -68,7 +68,7 @@ fn remove(rules: &[String]) -> Result<()> {
     let mut stdin = child.stdin.take().context("iptables-restore reads nothing")?;
     writeln!(stdin, "*nat\n{deletions}\nCOMMIT").context("iptables-restore")?;
     drop(stdin);
-    // It fails when somebody else was faster: then there is nothing left to remove.
+    // It fails if another process removed the rule first.
     child.wait().context("iptables-restore")?;
     Ok(())
 }
@@ -95,20 +95,20 @@ mod tests {
 "#;
 
     #[test]
-    fn the_rules_of_a_container_that_is_gone_are_removed_and_nobody_elses() {
+    fn rules_of_a_removed_container_are_removed() {
         let found = removals(RULES, &BTreeSet::from(["here".to_owned()]));
         let lines: Vec<_> = RULES.lines().collect();
         assert_eq!(found, [[lines[5], lines[2], lines[3]]]);
     }
 
     #[test]
-    fn a_forward_stays_as_long_as_its_container_is_listed() {
+    fn forward_of_a_listed_container_stays() {
         let both = BTreeSet::from(["here".to_owned(), "gone".to_owned()]);
         assert!(removals(RULES, &both).is_empty());
     }
 
     #[test]
-    fn nothing_is_removed_of_a_port_that_another_container_has_by_now() {
+    fn rules_of_a_reused_port_stay() {
         let taken = RULES.replace("--dport 4107 ", "--dport 41073 ");
         let here = BTreeSet::from(["here".to_owned()]);
         assert_eq!(removals(&taken, &here), Vec::<Vec<String>>::new());

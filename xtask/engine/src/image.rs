@@ -1,7 +1,7 @@
-//! The bot's image: what goes into it, and its building by the engine's own API.
+//! The bot's image: its content, and its build through the engine's API.
 //!
-//! The context lies in `containers/bot/build`, where a deployment (wrangler.toml) finds it too. Not here: what the
-//! image does with it (`containers/bot/Dockerfile`).
+//! The context lies in `containers/bot/build`, where a deployment (wrangler.toml) finds it too. The instructions are
+//! in `containers/bot/Dockerfile`.
 
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{Engine, bot_binary, stamp};
 
-/// The image's name; its tag tells what is in it.
+/// The image's name; its tag is a digest of the content.
 const NAME: &str = "ars-bot";
 /// Hexadecimal digits of a tag.
 const TAG_DIGITS: usize = 16;
@@ -22,15 +22,15 @@ const TAG_DIGITS: usize = 16;
 const CERTIFICATES: &str = "/etc/ssl/certs/ca-certificates.crt";
 /// The file of a skill, in a folder of its name.
 const SKILL: &str = "SKILL.md";
-/// What the image says of itself.
+/// The image's stamp.
 const STAMP: &str = "build.json";
-/// Where it says so (`containers/bot/Dockerfile`).
+/// The stamp's path in the image (`containers/bot/Dockerfile`).
 const STAMP_PLACE: &str = "/etc/ars/build.json";
-/// What the engine is told to do, within what it is sent.
+/// The instructions, in the archive.
 const DOCKERFILE: &str = "Dockerfile";
-/// The data directory, below what becomes the image's root.
+/// The data directory, below the image's root.
 const DATA: &str = "root/data";
-/// Anybody's, as a folder for temporary files is: engines do not agree on whose a copied folder is.
+/// Writable by all users, because engines disagree on the owner of a copied folder.
 const DATA_MODE: u32 = 0o1777;
 /// Earlier images that are kept: another checkout may be about to start one.
 const KEPT: usize = 6;
@@ -46,11 +46,11 @@ pub struct Image {
     pub binary_bytes: u64,
 }
 
-/// Builds the bot and lays out what its image is made of; the folder.
+/// Builds the bot, writes the image's context and returns its folder.
 pub fn image_context(progress: Progress<'_>) -> Result<PathBuf> {
     let binary = bot_binary(progress)?;
     let dir = repo_root().join("containers/bot/build");
-    // What an earlier checkout had must not stay.
+    // Files of an earlier checkout must not remain.
     for folder in ["root", "skills"] {
         let folder = dir.join(folder);
         if folder.exists() {
@@ -95,8 +95,8 @@ pub fn bot_image(engine: &Engine, progress: Progress<'_>) -> Result<Image> {
     Ok(Image { name, bytes, binary_bytes: fs::metadata(context.join("ars"))?.len() })
 }
 
-/// The same image with the stamp of another commit, under a name of its own: to the edge and to whoever asks the bot,
-/// another deployment. It lasts until [`Engine::forget`].
+/// Builds the same image with another commit's stamp and its own name: for the edge, another deployment. It lasts
+/// until [`Engine::forget`].
 pub fn stamped_again(engine: &Engine, image: &Image, name: &str, commit: &str) -> Result<Image> {
     let dockerfile = format!("FROM {}\nCOPY {STAMP} {STAMP_PLACE}\n", image.name);
     let stamp = serde_json::json!({ "commit": commit }).to_string();
@@ -124,7 +124,7 @@ fn tag(context: &Path) -> Result<String> {
     Ok(digits.chars().take(TAG_DIGITS).collect())
 }
 
-/// The context as an engine takes it. The Dockerfile lies beside the context in the tree, and within it here.
+/// Returns the context as an archive. It includes the Dockerfile, which lies beside the context in the tree.
 fn archive(context: &Path, stamp: &[u8]) -> Result<Vec<u8>> {
     let mut archive = tar::Builder::new(Vec::new());
     // Who built it, and when, is no part of it.
@@ -165,7 +165,7 @@ fn build(engine: &Engine, name: &str, archive: &[u8]) -> Result<()> {
     if !answer.is_success() {
         bail!("{}", answer.complaint());
     }
-    // The answer is a success before the build is: its lines tell.
+    // The status is a success before the build ends: its lines report errors.
     let lines = String::from_utf8_lossy(&answer.body).into_owned();
     let lines = lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     match lines.into_iter().find_map(|line| line["error"].as_str().map(str::to_owned)) {
@@ -193,7 +193,7 @@ fn forget_old(engine: &Engine) -> Result<()> {
     }
     known.sort();
     for (_, tag) in known.iter().rev().skip(KEPT) {
-        // One that a container uses stays; so does one that somebody removed meanwhile.
+        // The engine keeps an image that a container uses. Another process may have removed the image already.
         drop(engine.api().delete(&format!("/images/{tag}"))?);
     }
     Ok(())

@@ -1,9 +1,8 @@
-//! Finds or sets up a container engine, builds the bot's image, and looks after its containers.
+//! Finds or sets up a container engine, builds the bot's image, and removes stopped containers.
 //!
-//! For `cargo xtask` and the tests only; nothing here is deployed. The engine is whatever speaks Docker's API: the one
-//! of `DOCKER_HOST`, a running Docker, or podman with a configuration, storage and bridge of its own, which touches
-//! nothing of the machine's (docs/platform.md, containers). Not here: the edge runtime that starts the containers
-//! (`ars_workerd`).
+//! For `cargo xtask` and the tests; not deployed. The engine speaks Docker's API: that of `DOCKER_HOST`, a running
+//! Docker, or podman with a separate configuration, storage and bridge (docs/platform.md, containers). Not here: the
+//! edge runtime that starts the containers (`ars_workerd`).
 #![forbid(unsafe_code)]
 
 mod api;

@@ -1,7 +1,7 @@
-//! Our own podman: configuration, storage, network and socket apart from whatever else the machine has.
+//! Our own podman, with configuration, storage, network and socket separate from the machine's.
 //!
-//! The storage is one for the machine, in the cache, so that an image is built once; each user of it starts a service
-//! of its own over it, and the service leaves by itself when its user is gone.
+//! The storage lies in the cache and is shared by all checkouts, so that an image is built once. Each user starts its
+//! own service, which stops when the user exits.
 
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File, Permissions};
@@ -23,13 +23,13 @@ use crate::{HOST, bridge, debian, forwards};
 const IDLE_SECONDS: u32 = 20;
 /// Longest wait for a service to answer.
 const START_LIMIT: Duration = Duration::from_secs(20);
-/// Longest wait for a service to end by itself.
+/// Timeout for a service to stop.
 const END_LIMIT: Duration = Duration::from_secs(5);
 /// How often a starting or ending service is looked at.
 const LOOK: Duration = Duration::from_millis(20);
 /// How podman writes that a container has no process.
 const NO_PROCESS: &str = "0";
-/// The program that watches over a container's process and tells podman of its end.
+/// The program that monitors a container's process for podman.
 const WATCHER: &str = "conmon";
 /// Takes Docker's command line, as far as wrangler speaks it.
 const COMMAND_LINE: &str = "docker";
@@ -46,7 +46,7 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    /// Sets up what is missing, and starts.
+    /// Sets up missing parts and starts the service.
     pub(crate) fn start(progress: Progress<'_>) -> Result<Self> {
         ensure!(
             rustix::process::geteuid().is_root(),
@@ -84,7 +84,7 @@ impl Service {
         &self.api
     }
 
-    /// What takes Docker's command line.
+    /// Returns the program that accepts Docker's command line.
     pub(crate) fn command_line(&self) -> &Path {
         &self.command_line
     }
@@ -106,10 +106,10 @@ impl Drop for Service {
     fn drop(&mut self) {
         let group = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
         let signal = |signal| {
-            // It may have left by itself.
+            // It may have exited already.
             group.map(|group| kill_process_group(group, signal).ok());
         };
-        // It ends what it is at: a container that is half removed leaves rules in the machine's firewall.
+        // It finishes its current request: a half-removed container leaves rules in the machine's firewall.
         signal(Signal::TERM);
         let began = Instant::now();
         while began.elapsed() < END_LIMIT && matches!(self.child.try_wait(), Ok(None)) {
@@ -117,7 +117,7 @@ impl Drop for Service {
         }
         signal(Signal::KILL);
         let _ = self.child.wait();
-        // Nobody listens there any more; one that stays is only untidy.
+        // A remaining socket file is harmless.
         let _ = fs::remove_file(self.api.socket());
         if let Err(error) = self.home.sweep() {
             eprintln!("forwards of ended containers may stay: {error:#}");
@@ -132,7 +132,7 @@ fn nonce() -> u32 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// What a process runs; none when it has ended.
+/// Returns the program of a process, or `None` if it has exited.
 fn program(pid: &str) -> Option<PathBuf> {
     fs::read_link(format!("/proc/{pid}/exe")).ok()
 }
@@ -171,7 +171,7 @@ impl Home {
         podman
     }
 
-    /// Removes containers whose process died with nobody to notice, and what is forwarded to containers that are gone.
+    /// Removes containers left by a process that died without a monitor, and forwards to containers that no longer exist.
     fn sweep(&self) -> Result<()> {
         for id in self.listed()?.iter().filter(|id| self.is_lost(id)) {
             let remove = || self.said(&["container", "rm", "--force", "--ignore", "--time=0", id]);
@@ -189,22 +189,22 @@ impl Home {
         Ok(said.lines().map(str::to_owned).collect())
     }
 
-    /// Whether the container has a process for podman, which is gone, and so is the watcher that would tell of its end.
-    /// A watcher leaves a note before it goes, which podman takes at the next look: hence two.
+    /// Whether podman believes that the container runs, although its process and its monitor have exited. A monitor
+    /// leaves a note before it exits, which podman reads at the next inspection, so two are needed.
     fn is_lost(&self, id: &str) -> bool {
         let remembered = ["container", "inspect", "--format={{.State.Pid}} {{.State.ConmonPid}}", id];
         (0..2).all(|_| {
-            // One that cannot be inspected was removed meanwhile.
+            // A container that cannot be inspected was removed concurrently.
             let said = self.said(&remembered).unwrap_or_default();
             let processes = said.trim().split_once(' ').filter(|(process, _)| *process != NO_PROCESS);
             processes.is_some_and(|(process, watcher)| {
-                // What has died and waits to be noticed has no program any more.
+                // A zombie has no program any more.
                 program(process).is_none() && program(watcher).is_none_or(|found| !found.ends_with(WATCHER))
             })
         })
     }
 
-    /// What podman says to this.
+    /// Returns podman's output.
     fn said(&self, arguments: &[&str]) -> Result<String> {
         let output = self.podman().args(arguments).stdin(Stdio::null()).output().context("podman")?;
         let complaint = String::from_utf8_lossy(&output.stderr);
@@ -214,8 +214,8 @@ impl Home {
 
     fn files(&self) -> Result<[(&'static str, String); 4]> {
         let place = |name: &str| serde_json::to_string(&self.dir.join(name).to_string_lossy());
-        // crun fails where version 1 and 2 of control groups are mixed, and without systemd nobody else manages them;
-        // podman's own limits are more than a container may raise them to.
+        // crun fails with mixed control groups of version 1 and 2, which only systemd would manage. Podman's default
+        // limits exceed those a container may raise.
         let conf = format!(
             "# Written by cargo xtask.\n\
              [engine]\nruntime = \"runc\"\ncgroup_manager = \"cgroupfs\"\nevents_logger = \"file\"\n\
@@ -228,7 +228,7 @@ impl Home {
             networks = place("networks")?,
             subnet = bridge::SUBNET,
         );
-        // What Docker's `host-gateway` does, podman of this age takes for an address.
+        // This version of podman does not support Docker's `host-gateway`.
         let hosts = format!("127.0.0.1 localhost\n{} {HOST}\n", bridge::GATEWAY);
         let network = serde_json::json!({
             "name": "ars", "id": "a".repeat(64), "driver": "bridge", "network_interface": bridge::NAME,

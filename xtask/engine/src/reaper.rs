@@ -1,9 +1,8 @@
-//! Removes the edge runtime's containers once they have ended, as the platform does.
+//! Removes the edge runtime's containers once they stopped, as the platform does.
 //!
-//! A container of the runtime has its object's name. One that has ended keeps that name at the engine, and the runtime,
-//! which takes it for the one it is to start, starts nothing. The runtime also has the engine start again what failed,
-//! which is the edge's to decide: that one is removed too. Not here: containers that others made, also those that an
-//! edge runtime has started for another project on a developer's engine.
+//! A container has its object's name. A stopped one keeps that name at the engine, so the runtime would not start the
+//! next. The runtime also tells the engine to restart failed containers, although the edge decides that, so they are
+//! removed too. Containers of other projects on the same engine stay.
 
 use std::io::{BufRead, BufReader};
 use std::net::Shutdown;
@@ -18,13 +17,13 @@ use serde_json::Value;
 use crate::api::Api;
 use crate::containers::list;
 
-/// What the runtime's names of our objects' containers begin with: its own word, then our Workers' (`ars-bot` where it is
-/// deployed, `ars-…` in a test).
+/// Prefix of our containers' names: the runtime's own, then that of our Workers (`ars-bot` deployed, `ars-…` in a
+/// test).
 const PREFIX: &str = "workerd-ars-";
 /// Before an engine is asked again that stopped telling.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Follows what the engine tells. As long as it does, an engine that leaves when nobody needs it stays.
+/// Follows the engine's events. The open request also keeps an idle engine from exiting.
 #[derive(Debug)]
 pub(crate) struct Reaper {
     link: Arc<Link>,
@@ -50,13 +49,13 @@ impl Link {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Listens anew, then removes what has ended unheard. Another is listened to from now on.
+    /// Reconnects, then removes containers that stopped in between.
     fn connect(&self, api: &Api) -> Result<BufReader<UnixStream>> {
         let stream = api.events()?;
         let kept = stream.try_clone().context("events")?;
         let mut state = self.lock();
         if state.over {
-            // It came too late to be told by its connection.
+            // The connection was opened too late to be closed by `drop`.
             let _ = kept.shutdown(Shutdown::Both);
         }
         state.stream = Some(kept);
@@ -85,8 +84,7 @@ impl Link {
 }
 
 impl Reaper {
-    /// Removes what has ended already, then whatever ends. An engine that breaks off is listened to again, for as long as
-    /// this is kept.
+    /// Removes stopped containers, now and whenever one stops. Reconnects to the engine until it is dropped.
     pub(crate) fn start(api: &Api) -> Result<Self> {
         let link = Arc::<Link>::default();
         let first = link.connect(api)?;
@@ -114,7 +112,7 @@ impl Drop for Reaper {
     }
 }
 
-/// Removes what ends, until the engine tells no more.
+/// Removes containers that stop, until the stream of events ends.
 fn follow(api: &Api, events: BufReader<UnixStream>) {
     for line in events.lines().map_while(Result::ok) {
         if let Some(id) = died(&line) {
@@ -130,7 +128,7 @@ fn ended(listed: &Value) -> Vec<String> {
     ours.filter_map(|row| row["Id"].as_str().map(str::to_owned)).collect()
 }
 
-/// The id of our object's container that this event tells the end of.
+/// Returns the id of our container that this event reports as stopped.
 fn died(line: &str) -> Option<String> {
     let event: Value = serde_json::from_str(line).ok()?;
     let is_end = ["die", "died"].into_iter().any(|word| event["Action"] == word || event["status"] == word);
@@ -163,8 +161,8 @@ mod tests {
     /// Longest wait for a removal; only a reaper that listens no more reaches it.
     const PATIENCE: Duration = Duration::from_secs(20);
 
-    /// An engine whose first stream of events ends at once, and whose second one tells of an end. In between another
-    /// container ended.
+    /// An engine whose first stream of events ends at once; a container stops before the second stream reports
+    /// another.
     fn breaking_off(listener: &UnixListener, removed: &Sender<String>) {
         let (mut streams, mut lists, mut open) = (0, 0, Vec::new());
         for mut stream in listener.incoming().map_while(Result::ok) {
@@ -194,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn an_engine_that_breaks_off_is_listened_to_again_and_what_ended_meanwhile_is_removed() {
+    fn broken_event_stream_is_opened_again() {
         let dir = tempfile::tempdir().unwrap();
         let listener = UnixListener::bind(dir.path().join("s")).unwrap();
         let (tell, told) = channel();
@@ -202,12 +200,12 @@ mod tests {
         let reaper = Reaper::start(&Api::new(dir.path().join("s"))).unwrap();
         assert_eq!(told.recv_timeout(PATIENCE).unwrap(), "unheard");
         assert_eq!(told.recv_timeout(PATIENCE).unwrap(), "later");
-        // It listens: that it can be ended shows that nobody waits for an engine's next word.
+        // Dropping it returns although no event is pending.
         drop(reaper);
     }
 
     #[test]
-    fn only_the_end_of_a_container_of_our_own_objects_counts() {
+    fn only_our_containers_ends_count() {
         let event = |action: &str, name: &str| {
             let actor = serde_json::json!({"ID": "1f", "Attributes": {"name": name}});
             serde_json::json!({"Type": "container", "Action": action, "Actor": actor}).to_string()

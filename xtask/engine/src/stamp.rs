@@ -1,12 +1,11 @@
-//! What an image says of itself: the commit and when it was built (bot supplement section 23, `build`).
+//! The stamp of an image: its commit and build time.
 
 use std::process::Command;
 
 use ars_workerd::commit;
 use serde_json::{Value, json};
 
-/// `{commit, builtAt}`. A checkout that differs from its commit says `-dirty`; one without git has no commit, and then
-/// neither has the stamp.
+/// Returns `{commit, builtAt}`. The commit of a changed checkout ends in `-dirty`; without git there is none.
 pub fn stamp() -> Value {
     let mut stamp = json!({});
     if let Some(commit) = commit() {

@@ -1,4 +1,4 @@
-//! The image on a real engine: what is in it, as whom it runs, and that it needs nothing else.
+//! The image on a real engine: its content, its user, and that it needs nothing else.
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail their test")]
 
 use std::collections::BTreeSet;
@@ -28,8 +28,7 @@ impl<'a> Running<'a> {
         Self { engine, id, port }
     }
 
-    /// The container's process, and what watches over it for the engine: what they are is looked at before anybody sends
-    /// them a signal.
+    /// The container's process and its monitor, read before either receives a signal.
     fn processes(&self) -> (Pid, Pid) {
         // Until it answers, the process may still be the engine's own.
         self.health();
@@ -72,7 +71,7 @@ fn ask(port: u16) -> Option<String> {
 }
 
 #[test]
-fn the_image_is_one_binary_that_runs_as_nobody_on_a_root_it_cannot_write() {
+fn image_runs_unprivileged_on_a_read_only_root() {
     let engine = Engine::ensure(&|line| eprintln!("{line}")).unwrap();
     let image = bot_image(&engine, &|line| eprintln!("{line}")).unwrap();
     assert!(image.bytes < LIMIT, "{} bytes", image.bytes);
@@ -113,7 +112,7 @@ fn the_image_is_one_binary_that_runs_as_nobody_on_a_root_it_cannot_write() {
 }
 
 #[test]
-fn a_container_that_died_with_what_watched_it_leaves_its_port_to_others() {
+fn container_that_died_unmonitored_frees_its_port() {
     let Some(engine) = own_engine() else { return };
     let image = bot_image(&engine, &|line| eprintln!("{line}")).unwrap();
     let bot = Running::start(&engine, &image, &Run::default());
@@ -129,7 +128,7 @@ fn a_container_that_died_with_what_watched_it_leaves_its_port_to_others() {
 }
 
 #[test]
-fn a_container_whose_end_is_about_to_be_told_is_left_to_its_watcher() {
+fn monitored_end_is_left_to_the_monitor() {
     let Some(engine) = own_engine() else { return };
     let image = bot_image(&engine, &|line| eprintln!("{line}")).unwrap();
     let bot = Running::start(&engine, &image, &Run::default());
@@ -151,7 +150,7 @@ fn a_container_whose_end_is_about_to_be_told_is_left_to_its_watcher() {
     assert_eq!(state["ExitCode"], 137, "{state}");
 }
 
-/// Our own podman. Another engine's processes are nobody's here to kill, and what is tested is ours alone.
+/// Returns our own podman: the tests kill its processes.
 fn own_engine() -> Option<Engine> {
     let engine = Engine::ensure(&|line| eprintln!("{line}")).unwrap();
     let is_own = engine.is_own();
@@ -173,7 +172,7 @@ fn parent(process: u64) -> u64 {
     status.lines().find_map(|line| line.strip_prefix("PPid:")).unwrap().trim().parse().unwrap()
 }
 
-/// Regular files with content; engines add empty ones to mount over, and say who the machine is.
+/// Returns the regular files with content. Engines add empty ones as mount points, and files with the machine's name.
 fn files(archive: &[u8]) -> Vec<String> {
     let mut archive = tar::Archive::new(archive);
     let entries = archive.entries().unwrap().map(Result::unwrap);

@@ -1,15 +1,15 @@
-//! What the figures of the agent runtime are to be at most (issue "The agent runtime", Speed), and which are not.
+//! Limits of the runtime's figures (docs/testing.md), and which figures exceed theirs.
 
 use anyhow::{Result, ensure};
 
 /// One aim.
 #[derive(Debug, Clone, Copy)]
 pub struct Aim {
-    /// Of what.
+    /// The measured quantity.
     what: &'static str,
     /// The most it may be.
     most: f64,
-    /// In what.
+    /// The unit.
     unit: &'static str,
 }
 
@@ -21,7 +21,7 @@ pub const WALL_PER_TURN: Aim = Aim { what: "time a turn", most: 10.0, unit: "ms"
 pub const PEAK: Aim = Aim { what: "peak memory", most: 40.0, unit: "MB" };
 /// The turns that [`PEAK`] speaks of.
 pub const PEAK_TURNS: u32 = 200;
-/// Turns from which on a run's fixed cost does not blur what one of them takes.
+/// Turns from which a run's fixed cost is negligible.
 pub const AMORTIZED_TURNS: u32 = 50;
 /// Memory that each further waiting run takes.
 pub const PER_IDLE_RUN: Aim = Aim { what: "memory of a waiting run", most: 1.0, unit: "MB" };
@@ -39,7 +39,8 @@ pub struct Verdicts {
 }
 
 impl Verdicts {
-    /// Holds a figure against its aim: a line that says both. `at` tells several figures of one aim apart.
+    /// Compares a figure with its limit and returns a line with both. `at` names the figure among several of one
+    /// limit.
     pub fn hold(&mut self, aim: Aim, at: &str, figure: f64) -> String {
         let Aim { what, most, unit } = aim;
         let is_held = figure <= most;
@@ -65,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_figure_is_told_with_its_aim_and_only_a_missed_one_fails() {
+    fn only_a_missed_limit_fails() {
         let mut verdicts = Verdicts::default();
         assert_eq!(
             verdicts.hold(CPU_PER_TURN, " of 50", 6.0),

@@ -18,7 +18,7 @@ use crate::cargo::{self, Target};
 use crate::terminal::Step;
 use crate::up::http;
 
-/// The bot as it is released.
+/// The profile of the released bot.
 const RELEASED: &str = "release";
 /// The bot as tests start it.
 const TESTED: &str = "dev";
@@ -31,7 +31,7 @@ const LOOK: Duration = Duration::from_millis(2);
 /// Longest wait for that.
 const RECORD_LIMIT: Duration = Duration::from_secs(60);
 
-/// What measurements start from.
+/// The programs of a measurement.
 pub struct Programs {
     ars: PathBuf,
     model: PathBuf,
@@ -42,7 +42,7 @@ pub struct Programs {
 /// Which bot is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Which {
-    /// As it is released.
+    /// The released one.
     Released,
     /// The same, as it was built last.
     AsBuilt,
@@ -134,7 +134,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Starts a run in a thread of its own and tells its id.
+    /// Starts a run on its own thread and returns its id.
     pub fn begin(&self, mark: &str) -> Result<String> {
         let mut body = body(mark, mark);
         body["async"] = json!(true);
@@ -163,7 +163,7 @@ impl Bench {
 
 impl Drop for Bench {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may have exited already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,9 +1,9 @@
-//! `cargo xtask bench`: what a turn of the agent loop costs, how the runtime scales, and how the Workers compare.
+//! `cargo xtask bench`: the cost of a turn of the agent loop, how the runtime scales, and how the Workers compare.
 
 mod aims;
 mod bot;
+mod compare;
 mod edge;
-mod load;
 mod model;
 mod process;
 mod proxy;
@@ -11,7 +11,6 @@ mod report;
 mod scale;
 mod state;
 mod turns;
-mod twin;
 
 use std::path::PathBuf;
 
@@ -22,15 +21,15 @@ use self::aims::Verdicts;
 use self::bot::{Programs, Which};
 use self::scale::{Row, Size};
 
-/// What to measure.
+/// The measurements.
 #[derive(Debug, Subcommand)]
 pub enum What {
     /// The agent runtime on the state Worker, against a model that answers at once: turns, then scale
     Loop(LoopOptions),
-    /// The state Worker against its TypeScript twin and against SQLite in process
-    State(state::Options),
-    /// What the edge path adds to a request, against the same proxy in TypeScript on the same runtime
-    Edge(edge::Options),
+    /// The state Worker against its TypeScript twin
+    State(compare::Options),
+    /// The time that the edge path adds to a request, against the same proxy in TypeScript
+    Edge(compare::Options),
 }
 
 /// How to measure the agent runtime.
@@ -39,13 +38,13 @@ pub struct LoopOptions {
     /// Numbers of turns to measure
     #[arg(long, value_delimiter = ',', default_values_t = [1, 50, 200], value_parser = clap::value_parser!(u32).range(1..))]
     turns: Vec<u32>,
-    /// Runs of each, of which the median is told
+    /// Runs of each; the median is printed
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
     /// Only these; may be repeated
     #[arg(long, value_enum)]
     only: Vec<Row>,
-    /// Where the data lies; memory by default, so that what is measured is the programs and not a disk
+    /// Directory of the data; in memory by default, so that no disk is measured
     #[arg(long, default_value = "/dev/shm")]
     dir: PathBuf,
     /// Measure the bot as it was built last, without building it: to repeat a measurement
@@ -75,7 +74,12 @@ pub fn run(what: &What) -> Result<()> {
 /// check that fits a busy machine.
 pub fn smoke() -> Result<()> {
     smoke_loop()?;
-    edge::smoke()
+    println!(
+        "The comparisons of the Workers in their smallest form: they show that the benchmark works, not how fast."
+    );
+    let options = compare::Options::smoke(&std::env::temp_dir());
+    edge::run(&options)?;
+    state::run(&options)
 }
 
 /// With the bot as tests start it.

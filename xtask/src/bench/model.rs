@@ -1,4 +1,4 @@
-//! The model of the benchmark: a process of its own, so that its work is not counted as the bot's.
+//! The model of the benchmark, in a separate process, so that its work is not counted as the bot's.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -38,7 +38,7 @@ impl Script {
     }
 }
 
-/// What the model says behind the mark of a call that it has answered.
+/// The model's text after the mark of an answered call.
 const ANSWERED: &str = " answered";
 
 /// A call of the model.
@@ -76,7 +76,7 @@ impl Model {
         thread::spawn(move || {
             for line in lines.map_while(Result::ok) {
                 let at = Instant::now();
-                // Nobody may be waiting any more.
+                // The receiver may be gone.
                 let _ = match line.strip_suffix(ANSWERED) {
                     Some(mark) => answer.send(Call { mark: mark.to_owned(), at }),
                     None => call.send(Call { mark: line, at }),
@@ -96,7 +96,7 @@ impl Model {
         take(&self.calls, count).context("the model was not called as often as expected")
     }
 
-    /// The next tool turns whose last event is on its way, in that order.
+    /// Returns the next tool turns with a sent last event, in that order.
     pub fn answers(&self, count: u32) -> Result<Vec<Call>> {
         take(&self.answers, count).context("the model did not answer as often as expected")
     }
@@ -113,7 +113,7 @@ fn take(from: &Receiver<Call>, count: u32) -> Result<Vec<Call>> {
 
 impl Drop for Model {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may have exited already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

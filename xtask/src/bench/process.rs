@@ -1,4 +1,4 @@
-//! What a process has used, from `/proc`: nothing is added to the process that is measured.
+//! Resource usage of a process, from `/proc`, which does not disturb the process.
 
 use std::fs;
 use std::time::Duration;
@@ -8,10 +8,10 @@ use anyhow::{Context, Result};
 /// The kernel's unit of time in `/proc/<pid>/stat`, on every Linux the project runs on.
 const TICK: Duration = Duration::from_millis(10);
 
-/// What a process has used so far.
+/// Usage so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// CPU of its own threads, user and system, to the nanosecond (`task/*/schedstat`).
+    /// CPU of the process's threads, user and system, in nanoseconds (`task/*/schedstat`).
     pub own: Duration,
     /// How long its own threads were ready to run and had to wait for a core.
     pub delayed: Duration,
@@ -35,7 +35,7 @@ impl Usage {
         Ok(Self { own, delayed, children: waited_for(&stat).context("/proc/<pid>/stat")? })
     }
 
-    /// What was used since.
+    /// Returns the usage since `earlier`.
     pub fn since(self, earlier: Self) -> Self {
         Self {
             own: self.own.saturating_sub(earlier.own),

@@ -1,7 +1,7 @@
-//! Counts what the bot asks of the state Worker: a relay between the two that looks at each request's first line.
+//! Counts the bot's requests to the state Worker: a relay that reads each request line.
 //!
-//! One thread for each direction of a connection. Not here: any understanding of HTTP beyond that a request on a
-//! connection begins with the first bytes after an answer, which holds for a client that does not pipeline.
+//! It has one thread per direction of a connection. It assumes that a request begins with the first bytes after an
+//! answer, which holds for a client that does not pipeline.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -51,7 +51,7 @@ impl Proxy {
     }
 }
 
-/// What was asked since `earlier`.
+/// Returns the requests since `earlier`.
 pub fn since(now: &Counts, earlier: &Counts) -> Counts {
     let new = |(route, count): (&String, &u64)| {
         let more = count - earlier.get(route).unwrap_or(&0);

@@ -19,7 +19,7 @@ pub struct Sample {
     pub start: Duration,
     /// From the request to the first call of the model, in a new thread: a clone is part of it.
     pub first_call: Duration,
-    /// The same in a thread whose working tree is there.
+    /// The same on a thread that has its working tree already.
     pub next_call: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! Tool turns of one run: what they cost, with the ledger and the state Worker.
+//! The cost of tool turns of one run, with the ledger and the state Worker.
 
 use std::time::{Duration, Instant};
 
@@ -57,7 +57,7 @@ fn measure(programs: &Programs, turns: u32) -> Result<Sample> {
     let (before, asked) = (Usage::of(bench.pid())?, bench.counts());
     let began = Instant::now();
     bench.ask(THREAD, "1")?;
-    // A turn's answer is one call, and the last call says that it is done.
+    // Each answer of the model is one call; the last call ends the run.
     let calls = bench.model.arrivals(turns + 1)?;
     bench.recorded()?;
     let used = Usage::of(bench.pid())?.since(before);

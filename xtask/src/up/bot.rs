@@ -43,7 +43,7 @@ const LOOK: Duration = Duration::from_millis(20);
 /// Bytes of the log that an error repeats.
 const TAIL_BYTES: usize = 2_000;
 
-/// What a start needs.
+/// The parts of a start.
 pub struct Launch<'a> {
     /// The binary.
     pub ars: &'a Path,
@@ -70,7 +70,7 @@ impl Bot {
     /// Starts the bot and waits until it answers.
     pub fn start(launch: &Launch<'_>) -> Result<Self> {
         let log_path = launch.data.log();
-        // The log of the start before is kept: it may tell why there was another.
+        // The previous log is kept: it may explain the restart.
         if log_path.exists() {
             fs::rename(&log_path, log_path.with_extension("log.old"))?;
         }
@@ -105,13 +105,14 @@ impl Bot {
         Ok(self.child.try_wait()?)
     }
 
-    /// The end of what it logged.
+    /// Returns the end of its log.
     pub fn log_tail(&self) -> String {
         let bytes = fs::read(&self.log).unwrap_or_default();
         String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(TAIL_BYTES)..]).trim_end().to_owned()
     }
 
-    /// Has it stop what is in flight, record it, and leave. Killed when that takes too long, or the user insists.
+    /// Shuts it down: runs in flight are stopped and recorded. It is killed after a timeout, or on the user's second
+    /// signal.
     pub fn stop(mut self, signals: &Signals) {
         // The first has it drain, which may take long; the second insists. Two of one kind may come as one.
         self.signal(Signal::TERM);
@@ -129,7 +130,7 @@ impl Bot {
 
     fn signal(&self, signal: Signal) {
         if let Some(group) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
-            // It may have ended by itself.
+            // It may have exited already.
             let _ = kill_process_group(group, signal);
         }
     }
@@ -174,7 +175,7 @@ struct Listening {
     listening: String,
 }
 
-/// Waits for the line that names the address; a thread keeps moving what follows into the log.
+/// Waits for the line with the address; a thread copies the following lines to the log.
 fn listening(stdout: ChildStdout, mut log: File) -> Result<String> {
     let (tell, told) = mpsc::channel();
     thread::spawn(move || {

@@ -11,14 +11,14 @@ use super::sample;
 
 /// The file, in the data directory.
 const FILE: &str = "ars.toml";
-/// What stands in it when the user has none. The grant is for the stop button of the run pages.
+/// The default configuration. The grant is for the stop button of the run pages.
 pub const OWN: &str = "\
 # Written by `cargo xtask up` at every start; give it --config FILE to use your own.
 [grants.\"access:loopback\"]
 actions = [\"runs:write\"]
 ";
 
-/// Tells which file the bot is to read. A user's file that needs nothing added is read as it is.
+/// Returns the configuration file of the bot: the user's own, if it needs no addition.
 pub fn write(options: &Options, data: &DataDir, sample: &Path) -> Result<PathBuf> {
     let text = match &options.config {
         Some(own) if !options.offers_sample() => return Ok(own.clone()),

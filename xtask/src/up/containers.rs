@@ -1,7 +1,7 @@
 //! `up --containers`: the bot as it is deployed, in a container that the edge Worker starts.
 //!
-//! The container reaches the state Worker by the address that this machine has on the engine's bridge, and reads its
-//! configuration there. It has neither git nor a shell, so nothing works on a repository.
+//! The container reaches the state Worker by this machine's address on the engine's bridge and reads its configuration
+//! there. It has neither git nor a shell, so it serves no work on a repository.
 
 use std::fs;
 use std::thread;
@@ -22,10 +22,10 @@ use super::state::State;
 use crate::image;
 use crate::terminal::Step;
 
-/// The document of the configuration, and how the bot is told of it.
+/// The configuration's document, and its name for the bot.
 const CONFIG_KEY: &str = "base";
 const CONFIG: &str = "state://base";
-/// What the rehearsal says there.
+/// The rehearsal's configuration.
 const REHEARSAL: &str = "xtask/sample/rehearsal-container.toml";
 /// Longest wait for runs in flight to end.
 const STOP_SECONDS: u64 = 50;
@@ -37,7 +37,7 @@ pub struct Contained {
     // Ended first: it would start another container.
     edge: Option<Edge>,
     engine: Engine,
-    /// What the edge runtime's names of this edge's containers begin with.
+    /// Prefix of the names of this edge's containers.
     containers: String,
     state: State,
 }
@@ -50,7 +50,7 @@ impl Contained {
         configure(&state.url(), &secrets.state, &configuration(options)?)?;
         let containers = format!("workerd-{}-", data.edge_name());
         let mut contained = Self { edge: None, engine, containers, state };
-        // One of an earlier start has an environment of its own.
+        // A container of an earlier start has that start's environment.
         contained.remove()?;
         let variables = [
             ("STATE_WORKER_URL", address_for_containers(contained.state.port())),
@@ -88,7 +88,7 @@ impl Contained {
         Ok(())
     }
 
-    /// Has the bot end. What takes longer than the limit goes on at the next start.
+    /// Shuts the bot down. Runs that exceed the limit are resumed at the next start.
     pub fn stop(mut self) -> Result<()> {
         drop(self.edge.take());
         for container in self.containers()?.into_iter().filter(|found| found.running) {

@@ -1,4 +1,4 @@
-//! The directory of one installation: who uses it, and what lies where in it.
+//! The directory of one installation: its lock and its layout.
 
 use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::io::{Read, Seek, Write};
@@ -9,8 +9,7 @@ use anyhow::{Context, Result, bail};
 use ars_workerd::repo_root;
 use sha2::{Digest, Sha256};
 
-/// What the name of an edge Worker here begins with: that of the deployed one, by which what ended of it is removed
-/// (`xtask/engine/src/reaper.rs`).
+/// Prefix of an edge Worker's name, by which stopped containers are removed (`xtask/engine/src/reaper.rs`).
 const EDGE_NAME: &str = "ars-bot";
 /// Bytes of a directory's digest in it: no two directories of a machine have the same.
 const NAME_BYTES: usize = 6;
@@ -22,7 +21,7 @@ pub struct DataDir {
 }
 
 impl DataDir {
-    /// Takes the directory, or says who has it.
+    /// Locks the directory, or names the process that has locked it.
     pub fn claim(wanted: Option<&Path>) -> Result<Self> {
         let path = wanted.map_or_else(|| repo_root().join(".ars"), Path::to_owned);
         fs::create_dir_all(&path).with_context(|| format!("cannot create {}", path.display()))?;
@@ -49,15 +48,14 @@ impl DataDir {
         self.path.join("state")
     }
 
-    /// The edge Worker's name, which is in its container's: two of one machine, each with a directory of its own, have a
-    /// container each.
+    /// Returns the edge Worker's name, which is part of its container's name and differs for each directory.
     pub fn edge_name(&self) -> String {
         let digest = Sha256::digest(self.path.as_os_str().as_encoded_bytes());
         let digits: String = digest.iter().take(NAME_BYTES).map(|byte| format!("{byte:02x}")).collect();
         format!("{EDGE_NAME}-{digits}")
     }
 
-    /// What the bot logs.
+    /// Returns the path of the bot's log.
     pub fn log(&self) -> PathBuf {
         self.path.join("bot.log")
     }
@@ -119,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_directories_have_two_edges_and_one_has_the_same_each_time() {
+    fn each_directory_has_its_own_edge() {
         let dir = tempfile::tempdir().unwrap();
         let name = |place: &str| DataDir::claim(Some(&dir.path().join(place))).unwrap().edge_name();
         assert_eq!(name("a"), name("a"));

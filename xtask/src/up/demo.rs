@@ -11,17 +11,17 @@ use super::secrets::Token;
 use super::signals::Signals;
 use super::{http, sample};
 
-/// What is asked.
+/// The request of the demonstration.
 pub const REQUEST: &str =
     "The test suite fails. Find out why, mend the code (not the test), and run the tests again.";
 
-/// What is asked of a bot in a container.
+/// The request to a bot in a container.
 pub const CONTAINER_REQUEST: &str = "Where do you run, and which way did this request come?";
 
-/// The answer to an asynchronous request whose run was created.
+/// The answer to an accepted asynchronous request.
 const ACCEPTED: u16 = 202;
 
-/// What a demonstration needs.
+/// The parts of a demonstration.
 pub struct Demo {
     /// The bot's binary, which is also its command line.
     pub ars: PathBuf,
@@ -34,7 +34,7 @@ pub struct Demo {
 }
 
 impl Demo {
-    /// Shows it. A failure is told, and ends nothing: the service serves on.
+    /// Runs it. A failure is printed, and the service continues.
     pub fn show(&self, caller: Option<&Token>, signals: &Signals) {
         let Some(caller) = caller else {
             eprintln!("\nNo demonstration: no configured token may dispatch.");
@@ -65,7 +65,7 @@ impl Demo {
                 Some(_) => format!("agent:coding repo:{} {request}", sample::NAME),
                 None => format!("agent:general {request}"),
             },
-            // Each demonstration begins with a tree of its own.
+            // Each demonstration starts with a new working tree.
             "thread": format!("demo-{}", now.as_millis()),
             // The pages of runs are not for callers behind the edge: there the answer itself is waited for.
             "async": self.data.is_some(),

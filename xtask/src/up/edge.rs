@@ -15,7 +15,7 @@ use super::secrets::{INGRESS_TOKENS, MEMORY_TOKEN, Secrets};
 use super::signals::Signals;
 use crate::terminal::Step;
 
-/// Longest wait for a bot behind the edge: as long as the edge itself waits (resident supplement section 13).
+/// Timeout for the bot behind the edge, equal to the edge's own.
 const HEALTH_LIMIT: Duration = Duration::from_secs(120);
 /// The variable that the edge itself gives a container.
 const PORT: &str = "PORT";
@@ -28,7 +28,7 @@ pub struct Edge {
 }
 
 impl Edge {
-    /// Builds what is not built, and starts; `variables` are the container's as well.
+    /// Builds and starts it; `variables` are passed to the container too.
     pub fn start(
         options: &Options,
         data: &DataDir,
@@ -53,7 +53,7 @@ impl Edge {
             settings = settings.secret(name, value);
         }
         settings.port = options.edge_port();
-        // A container takes longer than a Worker; whoever needs the bot waits for it.
+        // A container takes longer to start than a Worker, so its users wait for it.
         settings.awaits_health = false;
         let workerd = Workerd::start(&settings)?;
         step.done(&format!("{} kB compressed, listens", built.gzip_bytes / 1000));
@@ -83,10 +83,10 @@ impl Edge {
     }
 }
 
-/// What a bot in a container is given of this command's environment: whatever the edge forwards of it, but for what `up`
-/// decides. The rest stays here.
+/// Returns the part of this command's environment that a bot in a container receives: the variables that the edge
+/// forwards, except those that `up` sets.
 fn passed_on(decided: &[(&str, String)]) -> Vec<(String, String)> {
-    // What is no text is nobody's token.
+    // Values that are not UTF-8 are skipped.
     let texts = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     let texts: Vec<_> = texts.collect();

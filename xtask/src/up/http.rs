@@ -13,7 +13,7 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(30);
 const FEED_LIMIT: Duration = Duration::from_secs(20);
 
 fn agent() -> Agent {
-    // A refusal is an answer too. The feed never ends by itself, so only the wait for its head is bounded.
+    // An error status is an answer too. The event stream has no end, so only the wait for its head is limited.
     let config =
         Agent::config_builder().http_status_as_error(false).timeout_recv_response(Some(ANSWER_LIMIT));
     config.build().into()
@@ -36,7 +36,7 @@ pub fn dispatch(bot: &str, token: &str, body: &Value) -> Result<(u16, Value)> {
     post(&format!("{bot}/ingress"), token, body)
 }
 
-/// Posts JSON with a bearer; what is not JSON comes back as text.
+/// Posts JSON with a bearer; an answer that is not JSON is returned as text.
 pub fn post(url: &str, token: &str, body: &Value) -> Result<(u16, Value)> {
     let path = url.splitn(4, '/').nth(3).unwrap_or_default();
     let mut answer = agent()
@@ -50,7 +50,7 @@ pub fn post(url: &str, token: &str, body: &Value) -> Result<(u16, Value)> {
     Ok((status, serde_json::from_str(&text).unwrap_or(Value::String(text))))
 }
 
-/// The address of a run's live page, which carries the run's own token: only the index tells it.
+/// Returns the URL of a run's live page; its token is only in the index.
 pub fn live_page(bot: &str, run: &str) -> Result<Option<String>> {
     let began = Instant::now();
     let feed = agent().get(format!("{bot}/runs?stream=1")).call().context("GET /runs?stream=1")?;

@@ -1,5 +1,5 @@
-//! What an `up` that was killed outright left running. Whoever holds the lock of a data directory is its only user,
-//! so a bot or a workerd that still works in it belongs to nobody.
+//! Ends processes that a killed `up` left running. The lock of a data directory has one owner, so a bot or a workerd
+//! that still runs in the directory has none.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -27,11 +27,11 @@ pub fn end(data: &DataDir) -> Result<()> {
             return Ok(());
         }
         ensure!(began.elapsed() < LIMIT, "{} is still used by processes {found:?}", data.path().display());
-        // What they acknowledged is on disk, and nobody is left to read what they would still say.
+        // Acknowledged data is on disk, so they can be killed.
         for pid in found {
             eprintln!("ending process {pid}, left behind by a killed `cargo xtask up`");
             if let Some(pid) = Pid::from_raw(pid) {
-                // It may have ended by itself.
+                // It may have exited already.
                 let _ = kill_process(pid, Signal::KILL);
             }
         }
@@ -71,7 +71,7 @@ mod tests {
         };
         let (mut left, mut other) = (start("bot"), start("elsewhere"));
         assert_eq!(working_in(data.path()), [i32::try_from(left.id()).unwrap()]);
-        // Reaped beside, as the system does for what has no parent any more.
+        // Reaped by another thread, as the system does for orphans.
         let reaper = thread::spawn(move || left.wait().unwrap());
         end(&data).unwrap();
         assert!(!reaper.join().unwrap().success());

@@ -1,7 +1,7 @@
-//! `cargo xtask up`: from nothing to a service that shows its main job, and keeps serving until it is stopped.
+//! `cargo xtask up`: sets everything up, demonstrates the service's main job, and serves until it is stopped.
 //!
-//! Order: build, start the state Worker, start the bot and the edge in front of it, say that it is ready, demonstrate, serve. Whatever ends it
-//! (Ctrl-C, SIGTERM, a part that dies, a step that fails) everything that was started is stopped, in reverse.
+//! Order: build, state Worker, bot, edge, readiness, demonstration, serving. On Ctrl-C, SIGTERM, a failed step or the
+//! end of a part, all started parts are stopped in reverse order.
 
 mod bot;
 mod config;
@@ -80,7 +80,7 @@ fn start(options: &Options, signals: &Signals) -> Result<()> {
     if options.containers { up.contained() } else { up.native() }
 }
 
-/// What both ways to run the bot have in common.
+/// The parts common to both ways to run the bot.
 struct Up<'a> {
     options: &'a Options,
     signals: &'a Signals,
@@ -123,7 +123,7 @@ impl Up<'_> {
         let withdrawn = ready::withdraw(options);
         drop(edge);
         bot.stop(signals);
-        // The bot first: what it still records goes to the state Worker.
+        // The bot stops first, because it writes its last records to the state Worker.
         drop(state);
         ended.and(withdrawn)
     }
@@ -140,7 +140,7 @@ impl Up<'_> {
         ended.and(withdrawn).and(stopped)
     }
 
-    /// Says that it is ready, and demonstrates. `trees` is where the bot keeps working trees that can be seen.
+    /// Reports readiness and runs the demonstration. `trees` is the folder of visible working trees.
     fn serving(&self, addresses: &Addresses, state: Option<&State>, trees: Option<PathBuf>) -> Result<()> {
         let Self { options, signals, data, secrets, .. } = self;
         signals.serving()?;
@@ -195,7 +195,7 @@ fn talk(demo: Option<Demo>, guide: Guide, signals: Signals) {
     });
 }
 
-/// What a user needs to go on.
+/// Prints the next steps for a user.
 struct Guide {
     bot: String,
     caller: Option<Token>,

@@ -63,7 +63,7 @@ impl Options {
         self.config.is_none() || !self.no_demo
     }
 
-    /// Refuses what does not go together.
+    /// Rejects options that exclude each other.
     pub fn check(&self) -> Result<()> {
         ensure!(
             !(self.containers && self.store == Store::Embedded),
@@ -72,7 +72,7 @@ impl Options {
         self.check_ports()
     }
 
-    /// Refuses ports that somebody has, before anything is built for them.
+    /// Rejects ports in use before anything is built.
     fn check_ports(&self) -> Result<()> {
         let Some(base) = self.port_base else { return Ok(()) };
         let needed = if self.store == Store::Worker { base..=base + 2 } else { base..=base };
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rehearsal_plays_only_when_nothing_names_a_model() {
+    fn rehearsal_needs_no_model() {
         let plays = |line: &[&str], set: &[&str]| {
             options(line).is_rehearsal(|name| set.contains(&name).then(|| "x".to_owned()))
         };
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn ports_count_up_from_the_base_or_are_free_ones() {
+    fn ports_follow_the_base_or_are_free() {
         let ports = |line: &[&str]| {
             let options = options(line);
             (options.bot_port(), options.state_port(), options.edge_port())

@@ -10,7 +10,7 @@ use super::data_dir::write_private;
 use super::options::Options;
 use super::secrets::Secrets;
 
-/// Removes the file, of an earlier start or because this one ends: whoever waits for it must not find that one.
+/// Removes the file, at the start and at the end, so that no reader finds an old one.
 pub fn withdraw(options: &Options) -> Result<()> {
     let Some(path) = &options.ready_file else { return Ok(()) };
     match fs::remove_file(path) {

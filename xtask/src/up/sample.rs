@@ -1,7 +1,7 @@
-//! The sample project: a small real one, with its history and a test that fails for a reason worth finding.
+//! The sample project: a small real one, with a history and a failing test.
 //!
-//! Its files are in `xtask/sample/tally`, its commits here; the last adds the test. Made anew at every start and put
-//! in place when it differs from what is there; what was there is kept aside.
+//! Its files are in `xtask/sample/tally`, its commits here; the last one adds the test. It is created at each start
+//! and replaces a different one, which is kept aside.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,10 +11,10 @@ use anyhow::{Context, Result, ensure};
 
 use super::data_dir::DataDir;
 
-/// What requests call it.
+/// The project's name in requests.
 pub const NAME: &str = "sample/tally";
 
-/// One commit: what it says, and the files it adds or changes.
+/// One commit: its message and its files.
 struct Commit {
     message: &'static str,
     date: &'static str,
@@ -62,7 +62,7 @@ const COMMITS: [Commit; 5] = [
     },
 ];
 
-/// Makes the project, and tells where its repository is.
+/// Creates the project and returns the path of its repository.
 pub fn make(data: &DataDir) -> Result<PathBuf> {
     let folder = data.join("sample");
     let place = folder.join("tally");
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn it_has_a_history_and_one_test_that_fails() {
+    fn sample_has_a_history_and_a_failing_test() {
         let (_dir, _data, place) = made();
         assert_eq!(git(&place, &["rev-list", "--count", "HEAD"], None).unwrap(), COMMITS.len().to_string());
         assert_eq!(git(&place, &["status", "--porcelain"], None).unwrap(), "");
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_made_alike_and_what_a_user_committed_is_kept_aside() {
+    fn changed_sample_is_kept_aside() {
         let (_dir, data, place) = made();
         let head = git(&place, &["rev-parse", "HEAD"], None).unwrap();
         fs::write(place.join("untracked"), "mine").unwrap();

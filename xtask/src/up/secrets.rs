@@ -18,7 +18,7 @@ pub const MEMORY_TOKEN: &str = "MEMORY_TOKEN";
 
 /// Random bytes of a token.
 const TOKEN_BYTES: usize = 24;
-/// What lets a token start runs.
+/// The scope that allows a token to start runs.
 const DISPATCH: &str = "dispatch";
 /// The file, in the data directory.
 const FILE: &str = "secrets.json";
@@ -32,7 +32,7 @@ pub struct Token {
     pub subject: String,
     /// The channel it is pinned to.
     pub channel: Option<String>,
-    /// What it may do.
+    /// Its scopes.
     pub scopes: Vec<String>,
 }
 
@@ -46,7 +46,7 @@ pub struct Secrets {
     pub tokens: BTreeMap<String, Token>,
 }
 
-/// What is kept in the file.
+/// The content of the file.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
 struct Kept {
@@ -59,7 +59,7 @@ const MADE: [(&str, Option<&str>, &[&str]); 3] =
     [("demo", None, &[DISPATCH]), ("pinned", Some("pinned"), &[DISPATCH]), ("reader", None, &["runs:read"])];
 
 impl Secrets {
-    /// Reads the kept tokens, makes what is missing, and lets the environment overrule.
+    /// Reads the stored tokens and creates missing ones; the environment takes precedence.
     pub fn load(data: &DataDir) -> Result<Self> {
         Ok(Self::choose(kept(data)?, super::set(INGRESS_TOKENS), super::set(MEMORY_TOKEN)))
     }
@@ -121,7 +121,7 @@ fn random() -> Result<String> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// The entries the bot will accept, by subject; subjects that share one are told apart by a number.
+/// Returns the entries that the bot accepts, by subject; equal subjects are numbered.
 fn listed(map: &TokenMap) -> BTreeMap<String, Token> {
     let mut tokens = BTreeMap::new();
     for secret in map.secrets() {
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn the_environments_own_tokens_win_and_are_listed_as_the_bot_reads_them() {
+    fn tokens_of_the_environment_take_precedence() {
         let own = r#"{"t1":{"subject":"ann"},"t2":{"subject":"ann","channel":"ops","scopes":["runs:read"]},"t3":{"scopes":[]}}"#;
         let secrets = Secrets::choose(Kept::default(), Some(own.into()), Some("own".into()));
         assert_eq!((secrets.state.as_str(), secrets.ingress.as_str()), ("own", own));

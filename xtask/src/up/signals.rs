@@ -1,7 +1,7 @@
-//! Ctrl-C, SIGTERM and SIGHUP: what was started is stopped, whenever they come.
+//! Ctrl-C, SIGTERM and SIGHUP stop all started parts at any time.
 //!
-//! While setting up, somebody else's tools are running (cargo, npm): those are ended, so that the step fails and the
-//! command leaves. While serving, the parts are stopped in order by whoever holds them.
+//! During set-up, foreign tools run (cargo, npm): they are terminated, so that the step fails and the command exits.
+//! During serving, the owner of the parts stops them in order.
 
 use std::collections::HashMap;
 use std::fs;
@@ -20,7 +20,7 @@ use super::Interrupted;
 /// Time between two rounds of ending tools: one may have been about to start another.
 const ROUND: Duration = Duration::from_millis(100);
 
-/// What has been told so far.
+/// The signals received so far.
 #[derive(Clone)]
 pub struct Signals {
     shared: Arc<Shared>,
@@ -61,7 +61,7 @@ impl Signals {
         self.shared.told.load(Ordering::SeqCst) > 1
     }
 
-    /// Set-up is over, unless it was told to end.
+    /// Ends the set-up phase, unless a signal arrived.
     pub fn serving(&self) -> Result<()> {
         self.shared.serving.store(true, Ordering::SeqCst);
         if self.told() { Err(Interrupted.into()) } else { Ok(()) }
@@ -73,7 +73,7 @@ fn end_tools() {
     loop {
         for pid in descendants(std::process::id()) {
             if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
-                // It may have ended by itself.
+                // It may have exited already.
                 let _ = kill_process(pid, Signal::TERM);
             }
         }

@@ -17,8 +17,7 @@ pub struct State {
 }
 
 impl State {
-    /// Builds what is not built, and starts.
-    /// Whoever is to reach it does so by `host`, an address of this machine.
+    /// Builds and starts it. `host` is the address of this machine by which its clients reach it.
     pub fn start(options: &Options, data: &DataDir, secrets: &Secrets, host: Ipv4Addr) -> Result<Self> {
         let step = Step::begin("tools of the edge");
         let npm = ensure_npm(&|line| step.tell(line))?;

@@ -1,6 +1,6 @@
-//! What the tests need of Debian: a browser, and Python's own way to make environments.
+//! Installs the tests' missing Debian packages: a browser, and Python's `venv`.
 //!
-//! Asked for only when missing. Not here: what containers need, which whoever starts one sees to (`ars_engine`).
+//! Not here: the packages for containers (`ars_engine`).
 
 use anyhow::Result;
 use ars_engine::debian::{Need, ensure_packages};
@@ -14,7 +14,7 @@ const NEEDS: [Need<'_>; 3] = [
     (&["python3", "-c", "import ensurepip, venv"], "python3-venv"),
 ];
 
-/// Installs what is missing.
+/// Installs the missing packages.
 pub fn ensure() -> Result<()> {
     let step = Step::begin("Debian packages");
     let installed = ensure_packages(&NEEDS, &|line| step.tell(line))?;

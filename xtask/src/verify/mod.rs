@@ -23,7 +23,7 @@ const DENY: [&str; 3] = ["--", "--deny", "warnings"];
 /// The crate that holds the rules of the tree.
 const ARCHITECTURE: &str = "ars-tests-architecture";
 
-/// The Worker that shows what the platform does.
+/// The Worker of the platform's tests.
 const PLATFORM_WORKER: &str = "tests/workerd/fixture";
 
 /// The quick part.
@@ -59,7 +59,7 @@ fn set_up() -> Result<()> {
     debian::ensure()
 }
 
-/// What tests start. They would build it too, but silently and against their own time limits.
+/// Builds the programs that tests start. Tests would build them without output and against their own timeouts.
 fn subjects() -> Result<()> {
     let step = Step::begin("bot");
     cargo::build(crate::up::BOT, &step)?;
@@ -100,7 +100,7 @@ fn docs(platforms: &Platforms) -> Result<()> {
     stage("documentation, wasm32", doc().args(platforms.wasm_only_args()))
 }
 
-/// nextest runs each test in a process of its own and says which is slow; plain cargo does without.
+/// Returns the test runner. nextest runs each test in a separate process and reports slow ones; cargo does not.
 fn runner() -> Command {
     let mut probe = Command::new("cargo");
     let present = probe.args(["nextest", "--version"]).stdout(Stdio::null()).stderr(Stdio::null()).status();

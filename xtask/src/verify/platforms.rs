@@ -2,9 +2,9 @@
 
 use crate::cargo::Member;
 
-/// What Workers are compiled for.
+/// The target of Workers.
 const WASM_TARGET: &str = "wasm32-unknown-unknown";
-/// Folders whose crates make sense on wasm32 only.
+/// Folders of crates that build for wasm32 only.
 const WASM_ONLY: [&str; 3] = ["durable-objects/", "workers/", "tests/workerd/fixture"];
 /// Folders of crates for both platforms.
 const SHARED: &str = "shared/";

@@ -13,7 +13,7 @@ pub fn stage(name: &str, command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Runs the last stage: what it says of itself at its end stays the last line.
+/// Runs the last stage; its own last line remains the last one printed.
 pub fn last_stage(name: &str, command: &mut Command) -> Result<()> {
     eprintln!("\n▸ {name}");
     let status = command.status().with_context(|| format!("stage `{name}` cannot be started"))?;

@@ -15,13 +15,13 @@ use crate::support::{Up, data, listens, post, status_of};
 
 /// A request that the rehearsal knows.
 const MEND: &str = "agent:coding repo:sample/tally The test suite fails. Mend it.";
-/// Its run pages are shown to whoever has the token, which the bot has from its environment.
+/// The bearer of the run pages, which the bot reads from its environment.
 const VIEWED: &str = "[dashboard]\nauth = \"token\"\ntoken = { actor = \"access:viewer\" }\n";
 /// The token.
 const VIEWER: &str = "a-viewers-token";
 
 #[test]
-fn the_main_job_is_shown_and_the_service_serves_on_until_it_is_stopped() {
+fn service_demonstrates_and_serves_until_stopped() {
     let data = data();
     let mut up = Up::start(data.path(), &["--store", "embedded"]);
     let shown = up.output_until("Serving until Ctrl-C");
@@ -66,7 +66,7 @@ fn the_main_job_is_shown_and_the_service_serves_on_until_it_is_stopped() {
 }
 
 #[test]
-fn records_are_kept_by_the_state_worker_and_survive_a_second_start() {
+fn records_survive_a_second_start() {
     let data = data();
     // The command of the README, whole: Worker, bot, demonstration.
     let mut up = Up::start(data.path(), &[]);
@@ -93,7 +93,7 @@ fn records_are_kept_by_the_state_worker_and_survive_a_second_start() {
     let page = ureq::get(page).call().unwrap().body_mut().read_to_string().unwrap();
     assert!(page.contains("Mend it."), "{page}");
 
-    // Without the Worker the bot still answers, and what that means is said.
+    // Without the Worker the bot answers and names the consequence.
     kill_process(up.child_that_is("workerd"), Signal::KILL).unwrap();
     up.wait_until_said("The state Worker ended by itself");
     let bot = again["bot"]["url"].as_str().unwrap();
@@ -105,7 +105,7 @@ fn records_are_kept_by_the_state_worker_and_survive_a_second_start() {
 }
 
 #[test]
-fn the_main_job_is_shown_through_the_edge_by_a_bot_in_a_container_and_nothing_is_left() {
+fn service_runs_by_a_bot_in_a_container() {
     let data = data();
     let mut up = Up::start(data.path(), &["--containers"]);
     let shown = up.output_until("Serving until Ctrl-C");
@@ -147,8 +147,8 @@ fn another_beside_it_has_a_container_of_its_own(engine: &Engine, first: &Value) 
     let ready = up.ready();
     let pages = format!("{}/runs", ready["edge"]["url"].as_str().unwrap());
     assert_eq!((status_of(&pages, VIEWER), status_of(&pages, "nobody")), (200, 403));
-    // Setting this one up may take minutes, in which nobody asked the first, and here is no tick that would: whatever became
-    // of its container meanwhile, it has one once it answers.
+    // The second set-up may take minutes without a request or a tick to the first, and its container may end.
+    // It has one again once it answers.
     assert_eq!(status_of(&format!("{}/healthz", first["edge"]["url"].as_str().unwrap()), "nobody"), 200);
     let [own, other] = [("this", &ready), ("the first", first)].map(|(whose, ready)| {
         let found = containers(engine, ready);
@@ -173,7 +173,7 @@ fn containers(engine: &Engine, ready: &Value) -> Vec<Container> {
     let port = ready["state"]["url"].as_str().unwrap().rsplit(':').next().unwrap().trim_end_matches('/');
     let mut all = engine.containers_named("workerd-ars-bot-").unwrap();
     all.retain(|found| {
-        // One that is gone by now is nobody's.
+        // A process that has exited already is skipped.
         let inspected = engine.inspect(&found.id).unwrap_or_default();
         let env = inspected["Config"]["Env"].as_array().cloned().unwrap_or_default();
         let mut lines = env.iter().filter_map(|line| line.as_str()?.strip_prefix("STATE_WORKER_URL="));
@@ -183,7 +183,7 @@ fn containers(engine: &Engine, ready: &Value) -> Vec<Container> {
 }
 
 #[test]
-fn a_bot_that_dies_ends_the_command_with_a_failure() {
+fn dead_bot_fails_the_command() {
     let data = data();
     let mut up = Up::start(data.path(), &["--store", "embedded", "--no-demo"]);
     up.ready();
@@ -194,7 +194,7 @@ fn a_bot_that_dies_ends_the_command_with_a_failure() {
 }
 
 #[test]
-fn what_a_killed_start_left_running_is_ended_by_the_next() {
+fn leftovers_of_a_killed_start_are_ended() {
     let data = data();
     let mut killed = Up::start(data.path(), &["--store", "embedded", "--no-demo"]);
     let before = killed.ready();
@@ -209,7 +209,7 @@ fn what_a_killed_start_left_running_is_ended_by_the_next() {
 }
 
 #[test]
-fn the_embedded_store_does_without_node_and_the_environments_tokens_win() {
+fn embedded_store_needs_no_node() {
     let (data, shims) = (data(), data());
     let tools = ["node", "npm", "npx", "wasm-bindgen"];
     let path = tools.map(|tool| shim(shims.path(), tool, "touch called; exit 1"))[0].clone();
@@ -226,7 +226,7 @@ fn the_embedded_store_does_without_node_and_the_environments_tokens_win() {
 }
 
 #[test]
-fn a_signal_during_set_up_ends_the_tools_it_runs() {
+fn signal_during_set_up_ends_the_tools() {
     let (data, shims) = (data(), data());
     // A build that never ends.
     let path = shim(shims.path(), "cargo", "mkfifo never; echo building >&2; read _ < never");

@@ -1,4 +1,4 @@
-//! A running `cargo xtask up` under test: started on a directory of its own, ended with everything it started.
+//! A running `cargo xtask up` under test: started on its own directory, stopped with all of its processes.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -14,13 +14,13 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Time between two looks at what is waited for; the test runner's time limit bounds the waiting.
+/// Time between two looks at a condition; the test runner's timeout limits the wait.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Tells starts apart.
+/// Numbers the starts.
 static STARTS: AtomicUsize = AtomicUsize::new(0);
 
-/// What the user's environment may hold and a test must not inherit.
+/// Variables of the user that a test must not inherit.
 const OWN: [&str; 14] = [
     "ANTHROPIC_API_KEY",
     "ANTHROPIC_BASE_URL",
@@ -38,7 +38,7 @@ const OWN: [&str; 14] = [
     "RUST_LOG",
 ];
 
-/// The command; killed when dropped, and what it left with it, by the next one on its directory or by this.
+/// The command. Dropping it kills it; processes it leaves are ended by the next start on its directory, or here.
 pub struct Up {
     child: Child,
     ready_file: PathBuf,
@@ -55,7 +55,7 @@ impl Up {
 
     /// Starts it with something changed about its process.
     pub fn start_with(data: &Path, arguments: &[&str], change: impl FnOnce(&mut Command)) -> Self {
-        // Of its own: the file of a killed start is still there.
+        // A separate file for each start, because that of a killed start remains.
         let ready_file = data.join(format!("ready-{}.json", STARTS.fetch_add(1, Ordering::Relaxed)));
         let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
         command.arg("up").args(arguments).arg("--data-dir").arg(data).arg("--ready-file").arg(&ready_file);
@@ -77,7 +77,7 @@ impl Up {
         Self { child, ready_file, stdout, said, reader: Some(reader) }
     }
 
-    /// What the ready file says, once it is there.
+    /// Waits for the ready file and returns its content.
     pub fn ready(&mut self) -> Value {
         loop {
             if let Ok(text) = fs::read_to_string(&self.ready_file) {
@@ -90,7 +90,7 @@ impl Up {
         }
     }
 
-    /// What it prints until a line says this.
+    /// Returns the output up to a line with this text.
     pub fn output_until(&mut self, wanted: &str) -> String {
         let mut text = String::new();
         while !text.contains(wanted) {
@@ -101,7 +101,7 @@ impl Up {
         text
     }
 
-    /// Waits until it says this on standard error.
+    /// Waits for this text on standard error.
     pub fn wait_until_said(&self, wanted: &str) {
         while !self.said.lock().unwrap().contains(wanted) {
             thread::sleep(LOOK);
@@ -113,12 +113,12 @@ impl Up {
         kill_process(pid(self.child.id()), signal).unwrap();
     }
 
-    /// Where it says that it is ready.
+    /// Returns the path of its ready file.
     pub fn ready_file(&self) -> PathBuf {
         self.ready_file.clone()
     }
 
-    /// Waits for its end: how it ended, and what it said on standard error.
+    /// Waits for its end and returns its status and standard error.
     pub fn end(mut self) -> (ExitStatus, String) {
         let status = self.child.wait().unwrap();
         (status, self.stderr())
@@ -177,7 +177,7 @@ pub fn post(url: &str, token: &Value, body: &Value) -> (u16, Value) {
     (answer.status().as_u16(), serde_json::from_str(&text).unwrap())
 }
 
-/// The status of what is read there with this bearer.
+/// Returns the status of a GET with this bearer.
 pub fn status_of(url: &str, token: &str) -> u16 {
     let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
     let answer = agent.get(url).header("authorization", format!("Bearer {token}")).call().unwrap();

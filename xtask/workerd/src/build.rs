@@ -1,7 +1,7 @@
-//! Builds a Worker's crate into the two modules that are deployed: `index.js` and `index_bg.wasm`.
+//! Builds a Worker's crate into the two modules of a deployment: `index.js` and `index_bg.wasm`.
 //!
-//! Cargo decides what to compile. What follows it (bindings, wasm-opt, bundling: seconds each) is skipped when
-//! cargo's output is the one that was packed last, so a second start costs a hash.
+//! Cargo compiles. The next steps (bindings, wasm-opt, bundling: seconds each) are skipped if cargo's output was
+//! packed already, so a second start costs a hash.
 
 use std::fs;
 use std::io::Write;
@@ -25,10 +25,10 @@ pub const WORKER_GZIP_LIMIT: u64 = 300_000;
 
 /// The cargo profile of Workers, in the root manifest.
 const PROFILE: &str = "worker";
-/// Names what `build/` was packed from.
+/// Names the output that `build/` was packed from.
 const STAMP: &str = ".ars-stamp";
 
-/// The variable that tells a crate its commit while it is compiled.
+/// The variable with the commit, at compile time.
 const BUILD_COMMIT: &str = "ARS_BUILD_COMMIT";
 
 /// A Worker, ready to run or deploy.
@@ -40,7 +40,7 @@ pub struct Built {
     pub settings: PathBuf,
     /// Where the modules are.
     pub modules: PathBuf,
-    /// The commit that was told to the crate, `-dirty` after it when the checkout differed.
+    /// The commit compiled into the crate, with `-dirty` if the checkout differed.
     pub commit: Option<String>,
     /// Their compressed size.
     pub gzip_bytes: u64,
@@ -48,13 +48,13 @@ pub struct Built {
     pub reused: bool,
 }
 
-/// Builds the state Worker, setting up what that takes.
+/// Builds the state Worker and sets up missing tools.
 pub fn build_state_worker(progress: Progress<'_>) -> Result<Built> {
     build_worker(&state_worker_dir(), progress)
 }
 
-/// Builds the edge Worker, setting up what that takes; not when its settings would deploy a developer's bot, nor for a
-/// deployment that would take an image of another commit.
+/// Builds the edge Worker and sets up missing tools. Rejects settings that would deploy a developer's bot, and a
+/// deployment with an image of another commit.
 pub fn build_edge_worker(progress: Progress<'_>) -> Result<Built> {
     edge::refuse_dev_bot(&wrangler::path_of(&edge_worker_dir()))?;
     let command = std::env::var(edge::WRANGLER_COMMAND).ok();
@@ -62,7 +62,7 @@ pub fn build_edge_worker(progress: Progress<'_>) -> Result<Built> {
     build_worker(&edge_worker_dir(), progress)
 }
 
-/// Builds the Worker whose crate is in `crate_dir`, setting up what that takes.
+/// Builds the Worker in `crate_dir` and sets up missing tools.
 pub fn build_worker(crate_dir: &Path, progress: Progress<'_>) -> Result<Built> {
     ensure_rust_target(progress)?;
     let cargo_tools = ensure_cargo_tools(progress)?;
@@ -128,7 +128,7 @@ struct Metadata {
     target_directory: PathBuf,
 }
 
-/// Where cargo puts what it builds: the environment and its configuration may say.
+/// Returns cargo's target directory, which the environment or the configuration may set.
 pub fn target_dir(crate_dir: &Path) -> Result<PathBuf> {
     let mut cargo = command::cargo("metadata");
     cargo.args(["--no-deps", "--offline", "--format-version", "1"]).current_dir(crate_dir);

@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_own_variable_wins_over_the_desktops_which_wins_over_home() {
+    fn own_variable_takes_precedence() {
         let all = |name: &str| Some(PathBuf::from(format!("/{name}")));
         assert_eq!(choose(all), Some("/ARS_CACHE".into()));
         assert_eq!(

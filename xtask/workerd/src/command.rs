@@ -1,4 +1,4 @@
-//! Runs a tool to its end, passing what it prints on as progress and keeping the end of it for the error.
+//! Runs a tool to its end, reports its output as progress and keeps the end of it for the error.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader};
@@ -11,8 +11,8 @@ use crate::Progress;
 /// Lines of a failed tool's output that its error repeats.
 const TAIL_LINES: usize = 30;
 
-/// A call of cargo, without what an outer cargo sets for the program it runs: a nested one would take it for its own
-/// settings, and build scripts that watch those variables would run again each time.
+/// A cargo command without the variables of an outer cargo: they would change its settings, and build scripts that
+/// watch them would run again each time.
 pub fn cargo(subcommand: &str) -> Command {
     let mut cargo = Command::new("cargo");
     cargo.arg(subcommand);
@@ -26,7 +26,7 @@ pub fn cargo(subcommand: &str) -> Command {
     cargo
 }
 
-/// Runs `command`; `what` names it in progress and errors.
+/// Runs `command`; `what` is its name in progress and errors.
 pub fn run(mut command: Command, what: &str, progress: Progress<'_>) -> Result<()> {
     let (reader, writer) = std::io::pipe()?;
     command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
@@ -36,7 +36,7 @@ pub fn run(mut command: Command, what: &str, progress: Progress<'_>) -> Result<(
 
     let mut tail = VecDeque::with_capacity(TAIL_LINES);
     for line in BufReader::new(reader).lines() {
-        // A tool may print anything; what is not UTF-8 is not worth failing for.
+        // Output that is not UTF-8 is skipped.
         let Ok(line) = line else { continue };
         progress(&format!("{what}: {}", line.trim()));
         if tail.len() == TAIL_LINES {
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn output_is_passed_on_and_a_failure_repeats_it() {
+    fn failure_repeats_the_output() {
         let seen = RefCell::new(Vec::new());
         let mut command = Command::new("ls");
         command.arg("/definitely/not/here");

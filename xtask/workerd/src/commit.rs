@@ -1,4 +1,4 @@
-//! Which commit a build is made from. Not here: who tells it to whom.
+//! The commit of a build.
 
 use std::process::Command;
 

@@ -1,9 +1,8 @@
-//! Writes workerd's own configuration for one Worker.
+//! Writes workerd's configuration for one Worker.
 //!
-//! What the Worker may reach is listed here in full: its Durable Objects, kept in one directory, and its
-//! secrets, named but not held (workerd reads them from its environment). It has no way out to the network, unless its
-//! bot is on this machine; its containers are run by the engine of a socket. A clock is put in front of it for tests of
-//! what the platform does by the minute.
+//! It lists everything the Worker may reach: its Durable Objects, stored in one directory, and the names of its
+//! secrets, which workerd reads from its environment. It has no access to the network, unless its bot runs on this
+//! machine; its containers run on the engine of a socket. Tests of cron put a clock in front of it.
 
 use std::path::Path;
 
@@ -96,7 +95,7 @@ const worker :Workerd.Worker = (
     ))
 }
 
-/// A Worker that tells the other of a minute when it is asked to, and passes on everything else.
+/// A Worker that triggers the other one's cron on request and forwards other requests.
 fn clock() -> String {
     format!(
         r#"const clock :Workerd.Worker = (

@@ -28,7 +28,7 @@ use crate::{Built, Engine, NpmTools, Settings};
 pub const DEV_BOT_URL: &str = "DEV_BOT_URL";
 /// The variable that names the image, and by it the version, of a container here.
 const BOT_IMAGE: &str = "BOT_IMAGE";
-/// What wrangler tells a build command that it is at, in a variable.
+/// The variable in which wrangler names its command to a build.
 pub(crate) const WRANGLER_COMMAND: &str = "WRANGLER_COMMAND";
 /// Its word for a deployment, a dry one too.
 const DEPLOYING: &str = "deploy";
@@ -71,9 +71,8 @@ pub(crate) fn refuse_dev_bot(settings: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a deployment that would take an image of another commit: its context is laid out by hand (docs/deploy.md) and
-/// lies there until the next time. `command` is what wrangler is at; here an image has a name of its own, and none lies
-/// about.
+/// Rejects a deployment with an image of another commit: its context is written by hand (docs/deploy.md) and remains
+/// until the next time. `command` is wrangler's. Builds for this machine name their image differently.
 pub(crate) fn refuse_stale_image(command: Option<&str>, stamp: &Path, commit: Option<&str>) -> Result<()> {
     if command != Some(DEPLOYING) {
         return Ok(());
@@ -92,7 +91,7 @@ pub(crate) fn refuse_stale_image(command: Option<&str>, stamp: &Path, commit: Op
     Ok(())
 }
 
-/// What an image says of itself, as far as it is compared.
+/// The compared part of an image's stamp.
 #[derive(Deserialize)]
 struct Stamp {
     commit: Option<String>,
@@ -112,7 +111,7 @@ mod tests {
     use crate::{edge_worker_dir, wrangler::path_of};
 
     #[test]
-    fn settings_with_a_developers_bot_are_not_built_and_ours_are() {
+    fn settings_with_a_native_bot_are_rejected() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("wrangler.toml");
         let ours = std::fs::read_to_string(path_of(&edge_worker_dir())).unwrap();
@@ -139,7 +138,7 @@ mod tests {
         for other in [Some("new"), Some("old-dirty"), None] {
             let refused = deploy(other).unwrap_err().to_string();
             assert!(refused.contains("is of old") && refused.contains("image --context"), "{refused}");
-            // Whoever builds for this machine has an image of another name.
+            // A build for this machine uses another image.
             refuse_stale_image(None, &stamp, other).unwrap();
         }
         deploy(Some("old")).unwrap();

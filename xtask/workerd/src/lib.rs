@@ -1,7 +1,7 @@
-//! Sets up what the edge needs on a developer's machine, builds Workers, and runs them on workerd.
+//! Sets up the edge's tools on a developer's machine, builds Workers, and runs them on workerd.
 //!
-//! For `cargo xtask` and the tests only; nothing here is deployed. Native, blocking, without an async runtime.
-//! Not here: the Workers' own settings, which come from their `wrangler.toml` (one source of truth).
+//! For `cargo xtask` and the tests; not deployed. Blocking, without an async runtime. The Workers' settings come from
+//! their `wrangler.toml`.
 #![forbid(unsafe_code)]
 
 mod build;
@@ -29,7 +29,7 @@ pub use process::{Engine, Settings, Workerd};
 pub use tools::{CargoTools, ensure_cargo_deny, ensure_cargo_tools, ensure_rust_target, ensure_target};
 pub use wrangler::{ObjectBinding, Wrangler};
 
-/// Receives one line whenever a long step has something to tell.
+/// Receives the progress of a long step, a line at a time.
 pub type Progress<'a> = &'a dyn Fn(&str);
 
 /// The checkout this binary was built from.

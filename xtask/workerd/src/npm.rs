@@ -21,10 +21,10 @@ const STAMP: &str = ".ars-lockfile";
 pub struct NpmTools {
     /// The edge runtime.
     pub workerd: PathBuf,
-    /// The edge runtime that starts containers by itself: wrangler's own, which is older. Newer ones want a side image
-    /// for it that no registry here has (docs/platform.md).
+    /// The edge runtime that starts containers, which is wrangler's own and older. Newer ones need a side image that
+    /// no available registry has (docs/platform.md).
     pub container_workerd: PathBuf,
-    /// What deploys Workers; Node runs it.
+    /// The deployment tool of Workers, run by Node.
     pub wrangler: PathBuf,
     /// Bundles a Worker's JavaScript glue.
     pub esbuild: PathBuf,

@@ -1,7 +1,7 @@
 //! Packs a compiled Worker into the two modules that are deployed: `index.js` and `index_bg.wasm`.
 //!
 //! Bindings, then the Worker's own `src/entry.js` and the shared `runtime.js` bundled in front of them, then wasm-opt.
-//! This takes the place of worker-build, whose shim wraps every call in proxies and promises (docs/decisions/0006).
+//! This takes the place of worker-build: its shim wraps every call in proxies and promises (docs/decisions/0006).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::{CargoTools, NpmTools, Progress, command, repo_root};
 
 /// The modules' names, which workerd's configuration repeats.
 pub(crate) const MODULES: [&str; 2] = ["index.js", "index_bg.wasm"];
-/// Between the bindings and the runtime, for every Worker; what one does not import is left out of it.
+/// Modules between the bindings and the runtime, for every Worker; unused ones are left out of the bundle.
 const RUNTIME: [&str; 4] = [
     "durable-objects/platform/js/runtime.js",
     "durable-objects/platform/js/bot.js",
@@ -24,7 +24,7 @@ const RUNTIME: [&str; 4] = [
 const SOURCE_IMPORT: &str = "import source ";
 /// A Worker's own, in its crate.
 const ENTRY: &str = "src/entry.js";
-/// What workerd's and the platform's engine take without a flag; wasm-opt would otherwise refuse, or emit more.
+/// Features that workerd's and the platform's engine support without a flag; wasm-opt needs the list.
 const FEATURES: [&str; 6] = [
     "bulk-memory",
     "sign-ext",

@@ -24,7 +24,7 @@ const START_LIMIT: Duration = Duration::from_secs(20);
 /// Bytes of workerd's log that a failed start repeats.
 const LOG_TAIL_BYTES: usize = 4_000;
 
-/// What to run, and where it keeps its state. No `Debug`: it holds secrets.
+/// The program and its data directory. No `Debug`: it holds secrets.
 #[derive(Clone)]
 pub struct Settings {
     /// The runtime.
@@ -42,7 +42,7 @@ pub struct Settings {
     pub host: Ipv4Addr,
     /// The port there; 0 lets the system choose.
     pub port: u16,
-    /// What runs the containers of its objects; `None` where nothing does.
+    /// The engine of its objects' containers, if any.
     pub engine: Option<Engine>,
     /// Whether the Worker reaches the network: only for a bot on this machine.
     pub outbound: bool,
@@ -93,8 +93,8 @@ pub struct Engine {
     pub image: String,
 }
 
-/// A running workerd. Dropping it kills its process group at once: what it acknowledged is on disk
-/// (docs/platform.md, durability), so a gentler end would only be slower.
+/// A running workerd. Dropping it kills its process group at once: acknowledged data is on disk (docs/platform.md,
+/// durability), so a slower end has no advantage.
 #[derive(Debug)]
 pub struct Workerd {
     child: Child,
@@ -119,12 +119,12 @@ impl Workerd {
         format!("http://{}", self.address)
     }
 
-    /// The file that takes what the runtime and the Worker print.
+    /// Returns the log of the runtime and the Worker.
     pub fn log_path(&self) -> &Path {
         &self.log
     }
 
-    /// Kills it with SIGKILL, as dropping does, under a name that says so.
+    /// Kills it with SIGKILL, as dropping does.
     pub fn kill9(self) {
         drop(self);
     }
@@ -174,7 +174,7 @@ fn start(settings: &Settings) -> Result<Workerd> {
         .arg("serve")
         // Standard output carries the port, then whatever the Worker prints there.
         .arg("--control-fd=1")
-        // The clock's way to tell is no part of the stable runtime yet.
+        // The cron trigger is not part of the stable runtime yet.
         .args(settings.ticks.then_some("--experimental"))
         .arg("-I")
         .arg(&settings.modules)
@@ -188,7 +188,7 @@ fn start(settings: &Settings) -> Result<Workerd> {
         .spawn()
         .with_context(|| format!("cannot start {}", settings.workerd.display()))?;
     let stdout = child.stdout.take();
-    // From here on an early return drops, and thereby kills, what was started.
+    // An early return drops and thereby kills the process.
     let mut workerd = Workerd { child, address: SocketAddr::from((settings.host, 0)), log: log_path };
     let port = port(stdout.context("workerd has no standard output")?, log)?;
     workerd.address.set_port(port);
@@ -198,7 +198,7 @@ fn start(settings: &Settings) -> Result<Workerd> {
     Ok(workerd)
 }
 
-/// The runtime, on its core if it has one: `taskset` becomes what it starts, so the process is the same.
+/// Returns the command of the runtime. `taskset` is replaced by the program it starts, so the process is the same.
 fn program(settings: &Settings) -> Command {
     match settings.core {
         None => Command::new(&settings.workerd),
@@ -217,7 +217,7 @@ struct Listening {
     port: u16,
 }
 
-/// Waits for the report of the port; a thread keeps moving what follows into the log.
+/// Waits for the report of the port; a thread copies the following lines to the log.
 fn port(stdout: ChildStdout, mut log: File) -> Result<u16> {
     let (tell, told) = mpsc::channel();
     thread::spawn(move || {

@@ -18,7 +18,7 @@ const WASM_BINDGEN: &str = "0.2.130";
 /// Checks dependencies and licences by `deny.toml`.
 const CARGO_DENY: &str = "0.20.2";
 
-/// What a Worker is compiled for.
+/// The target of Workers.
 pub(crate) const WASM_TARGET: &str = "wasm32-unknown-unknown";
 
 /// Paths of the tools.

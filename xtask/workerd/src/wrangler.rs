@@ -40,8 +40,8 @@ pub struct ObjectBinding {
     pub container: bool,
 }
 
-/// The settings of the Worker in `crate_dir`: its own, or those at the root, where the one is deployed from whose
-/// image takes in the whole checkout.
+/// Reads the settings of the Worker in `crate_dir`: its own, or those at the root for the one whose image contains the
+/// whole checkout.
 pub(crate) fn path_of(crate_dir: &Path) -> PathBuf {
     Some(crate_dir.join(FILE)).filter(|own| own.is_file()).unwrap_or_else(|| repo_root().join(FILE))
 }
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn no_worker_can_be_deployed_without_naming_an_environment() {
+    fn deployment_needs_an_environment() {
         for crate_dir in [crate::state_worker_dir(), crate::edge_worker_dir()] {
             let text = std::fs::read_to_string(path_of(&crate_dir)).unwrap();
             let file: toml::Table = toml::from_str(&text).unwrap();

@@ -26,7 +26,7 @@ const TRACE_PREFIXES = ["x-b3-", "x-datadog-", "ot-tracer-", "uberctx-"];
 const NEVER_LISTED = new Set(["host", "content-length"]);
 const SUBJECT = "x-ars-restart-subject";
 
-/** The headers that go on to the bot, with a trace context of our own. */
+/** Returns the headers for the bot, with a new trace context. */
 export function forwarded(headers: Headers): Headers {
   const listed = listedIn(headers);
   const kept = new Headers();
@@ -40,7 +40,7 @@ export function forwarded(headers: Headers): Headers {
   return kept;
 }
 
-/** The answer without what belongs to the connection to the bot. */
+/** Returns the answer without the fields of the connection to the bot. */
 export function returned(response: Response): Response {
   const listed = listedIn(response.headers);
   const stripped = [...response.headers.keys()].filter((name) => isOfConnection(spelt(name), listed));
@@ -58,14 +58,14 @@ function listedIn(headers: Headers): Set<string> {
   return new Set((headers.get("connection") ?? "").split(",").map(spelt));
 }
 
-/** One spelling for every spelling of a name: some servers take an underscore for a hyphen. */
+/** Normalizes a name: some servers treat an underscore as a hyphen. */
 function spelt(name: string): string {
   return name.trim().toLowerCase().replaceAll("_", "-");
 }
 
 function traceparent(): string {
   const random = crypto.getRandomValues(new Uint8Array(24));
-  // An id of zeroes alone means none.
+  // An id of zeroes is invalid.
   random[15]! |= 1;
   random[23]! |= 1;
   return `00-${hex(random.subarray(0, 16))}-${hex(random.subarray(16))}-01`;

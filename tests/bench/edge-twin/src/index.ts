@@ -1,6 +1,6 @@
 // The TypeScript twin of the edge Worker: the path of a proxied request (Worker, Durable Object, bot) with the same
-// treatment of headers, written the way such a proxy is written in TypeScript. `cargo xtask bench edge` measures it and
-// nobody deploys it. What is not measured is not here: starting the container, restarts, the cron.
+// treatment of headers. `cargo xtask bench edge` measures it, and it is never deployed. It has only the measured parts,
+// not the container's start, restarts or the cron.
 
 import { DurableObject } from "cloudflare:workers";
 
@@ -13,7 +13,7 @@ interface Env {
 
 const OBJECT = "singleton";
 const RETRY_AFTER_SECONDS = "2";
-/** The names by which an edge before a developer's bot is asked. */
+/** The hosts of requests to an edge before a native bot. */
 const THIS_MACHINE = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
 export class Bot extends DurableObject<Env> {

@@ -1,6 +1,6 @@
-// Checks 0 to 5 of supplement section 1.1, in that order: route, method, bearer, length, fence.
+// The checks before a request reaches an object, in order: route, method, bearer, length.
 
-import { Refused } from "./answer";
+import { Rejected } from "./answer";
 
 export interface Env {
   MEMORY_TOKEN?: string;
@@ -11,38 +11,39 @@ export interface Env {
 export interface Route {
   binding: "RUN_STORE" | "MEMORY_SCOPE";
   key: "storeKey" | "scopeKey";
-  /** Largest body in bytes; equal is accepted (section 1.4). */
-  fence: number;
+  /** Largest accepted body, in bytes. */
+  maxBodyBytes: number;
 }
 
-const RECORD_FENCE = 2 * 1024 * 1024;
-const OTHER_FENCE = 512 * 1024;
+const RECORD_BYTES = 2 * 1024 * 1024;
+const OTHER_BYTES = 512 * 1024;
 
-const run = (fence = OTHER_FENCE): Route => ({ binding: "RUN_STORE", key: "storeKey", fence });
-const memory = (): Route => ({ binding: "MEMORY_SCOPE", key: "scopeKey", fence: OTHER_FENCE });
+const run = (maxBodyBytes = OTHER_BYTES): Route => ({ binding: "RUN_STORE", key: "storeKey", maxBodyBytes });
+const memory = (): Route => ({ binding: "MEMORY_SCOPE", key: "scopeKey", maxBodyBytes: OTHER_BYTES });
 
 const ROUTES = new Map<string, Route>([
   ["/retrieve", memory()],
   ["/write", memory()],
-  ["/runs/put", run(RECORD_FENCE)],
+  ["/runs/put", run(RECORD_BYTES)],
   ["/runs/get", run()],
   ["/runs/list", run()],
   ["/runs/events", run()],
   ["/runs/claim", run()],
-  ["/runs/live", run()],
   ["/runs/heartbeat", run()],
-  ["/runs/append", run(RECORD_FENCE)],
+  ["/runs/append", run(RECORD_BYTES)],
 ]);
 
-/** The route of a request that is let in; throws the refusal of one that is not. */
+/** Returns the route of an accepted request; throws the rejection of any other. */
 export function admit(request: Request, path: string, secret: string | undefined): Route {
   const route = ROUTES.get(path);
-  if (!route) throw new Refused(404, "not found");
-  if (request.method !== "POST") throw new Refused(405, "method not allowed");
-  if (!isAuthorized(request.headers.get("authorization"), secret)) throw new Refused(401, "unauthorized");
+  if (!route) throw new Rejected(404, "not found");
+  if (request.method !== "POST") throw new Rejected(405, "method not allowed");
+  if (!isAuthorized(request.headers.get("authorization"), secret)) throw new Rejected(401, "unauthorized");
   const length = request.headers.get("content-length")?.trim() ?? "";
-  if (!/^[0-9]+$/.test(length)) throw new Refused(411, "a numeric Content-Length is needed");
-  if (Number(length) > route.fence) throw new Refused(413, `the body may have at most ${route.fence} bytes`);
+  if (!/^[0-9]+$/.test(length)) throw new Rejected(411, "a numeric Content-Length is needed");
+  if (Number(length) > route.maxBodyBytes) {
+    throw new Rejected(413, `the body may have at most ${route.maxBodyBytes} bytes`);
+  }
   return route;
 }
 

@@ -1,15 +1,14 @@
-// The TypeScript twin of the state Worker: the routes that `cargo xtask bench state` measures, with the same contract
-// (docs of the state Worker, supplement sections 1, 2, 5, 6, 7 and 9) and the same SQL on the same migrations, written
-// the way such a Worker is written in TypeScript. It is measured and never deployed. Routes that are not measured are
-// not here.
+// The TypeScript twin of the state Worker: the routes that `cargo xtask bench state` measures, on the same migrations and
+// with the same SQL, written as such a Worker is usually written in TypeScript. It is measured and never deployed.
 
+import { badField, failure, json } from "./answer";
 import { admit, type Env } from "./gate";
-import { failure, json } from "./answer";
 import { parseBody } from "./json";
-import { storeKey } from "./key";
 
-export { MemoryScope } from "./memory/store";
-export { RunStore } from "./runs/store";
+export { MemoryScope } from "./memory";
+export { RunStore } from "./runs";
+
+const KEY = /^[^\s\p{C}]{1,200}$/u;
 
 export default {
   async fetch(request: Request, env: Env): Promise<Response> {
@@ -20,7 +19,8 @@ export default {
       }
       const route = admit(request, path, env.MEMORY_TOKEN);
       const text = await request.text();
-      const name = storeKey(parseBody(text, "body must be a JSON object"), route.key);
+      const name = parseBody(text)[route.key];
+      if (typeof name !== "string" || !KEY.test(name)) throw badField(route.key, "must be a store's name");
       return await env[route.binding].getByName(name).fetch(request.url, { method: "POST", body: text });
     } catch (error) {
       return failure(error);

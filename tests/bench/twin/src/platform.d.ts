@@ -1,21 +1,14 @@
-// The part of the edge platform that the twin uses. Types only, so that no package has to be installed for them.
+// The part of the platform's types that the twin uses, so that no package has to be installed for them.
 
 type SqlValue = string | number | null;
 
-interface SqlCursor<Row> {
-  toArray(): Row[];
-  one(): Row;
-}
-
 interface SqlStorage {
-  exec<Row = Record<string, SqlValue>>(query: string, ...bindings: SqlValue[]): SqlCursor<Row>;
+  exec<Row = Record<string, SqlValue>>(query: string, ...bindings: SqlValue[]): { toArray(): Row[]; one(): Row };
 }
 
 interface DurableObjectStorage {
   readonly sql: SqlStorage;
   transactionSync<T>(body: () => T): T;
-  getAlarm(): Promise<number | null>;
-  setAlarm(at: number): Promise<void>;
 }
 
 interface DurableObjectState {

@@ -1,36 +1,43 @@
-// What both kinds of object share: tables brought up to date on waking, a body read whole before one synchronous span.
+// What both kinds of object share: migrations on waking, and one synchronous span for each request.
 
 import { DurableObject } from "cloudflare:workers";
 import { failure, json } from "./answer";
 import type { Env } from "./gate";
 import { type JsonObject, parseBody } from "./json";
-import { migrate, type Migration } from "./migrate";
 
 /** Answers one route's body with the answer's JSON text. */
-export type Verb = (body: JsonObject, now: number) => string;
+export type Verb = (storage: DurableObjectStorage, body: JsonObject, now: number) => string;
 
 export abstract class StoreObject extends DurableObject<Env> {
   protected abstract readonly verbs: Map<string, Verb>;
 
-  constructor(ctx: DurableObjectState, env: Env, migrations: Migration[]) {
+  constructor(ctx: DurableObjectState, env: Env, migrations: [name: string, sql: string][]) {
     super(ctx, env);
     migrate(ctx.storage, migrations);
   }
 
   async fetch(request: Request): Promise<Response> {
     try {
-      const path = new URL(request.url).pathname;
-      const verb = this.verbs.get(path);
+      const verb = this.verbs.get(new URL(request.url).pathname);
       if (!verb) return json(404, '{"error":"not found"}');
       const body = parseBody(await request.text());
-      const answer = verb(body, Date.now());
-      this.followUp(path);
-      return json(200, answer);
+      return json(200, verb(this.ctx.storage, body, Date.now()));
     } catch (error) {
       return failure(error);
     }
   }
+}
 
-  /** What a success leaves to be done. */
-  protected followUp(_path: string): void {}
+/** Applies the migrations of the Rust Worker, with the same history table. */
+function migrate(storage: DurableObjectStorage, steps: [name: string, sql: string][]): void {
+  const { sql } = storage;
+  sql.exec("CREATE TABLE IF NOT EXISTS _migrations (name TEXT PRIMARY KEY) STRICT");
+  const applied = new Set(sql.exec<{ name: string }>("SELECT name FROM _migrations").toArray().map((row) => row.name));
+  for (const [name, text] of steps) {
+    if (applied.has(name)) continue;
+    storage.transactionSync(() => {
+      sql.exec(text);
+      sql.exec("INSERT INTO _migrations (name) VALUES (?)", name);
+    });
+  }
 }

@@ -1,5 +1,5 @@
-//! Everything a bot speaks to that is neither its models nor its Worker, in one server that writes down what it is
-//! sent: a collector of spans, a web search, and a git host that wants a password.
+//! All servers that a bot uses besides its models and its Worker, in one that records its requests: a span collector,
+//! a web search, and a git host with a password.
 
 pub mod git;
 
@@ -37,7 +37,7 @@ pub struct Sent {
     pub path: String,
     /// Its headers.
     pub headers: HeaderMap,
-    /// Its body, as text as far as it is one.
+    /// The UTF-8 part of its body.
     pub body: String,
 }
 
@@ -51,7 +51,7 @@ pub struct Outside {
 
 struct Shared {
     files: PathBuf,
-    /// Whoever fetches is looked at by this word.
+    /// The user agent of the bot.
     address: String,
     sent: Mutex<Vec<Sent>>,
     shown: Mutex<String>,
@@ -84,7 +84,7 @@ impl Outside {
         format!("http://bot:{}@{}{REPOSITORY}", secrets::ORIGIN, self.address)
     }
 
-    /// What it was sent.
+    /// Returns the recorded requests.
     pub fn sent(&self) -> Vec<Sent> {
         self.shared.sent.lock().unwrap().clone()
     }
@@ -120,7 +120,7 @@ async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response
     }
 }
 
-/// A page that was found tells back what it cannot know: the key that it was searched for with.
+/// A found page that contains the key of the search.
 fn searched() -> Response {
     let text = format!("the key {} is in use", secrets::SEARCH);
     let hit = serde_json::json!({ "title": "One", "url": "https://one.example/", "description": text });

@@ -1,9 +1,9 @@
-//! Every configured secret has a value of its own, and shows nowhere: not in logs, records, streams, pages, prompts,
-//! spans, metrics, memory, files, nor in the arguments or environments of what a run starts. Everything that can hold
-//! one is in use, and a secret that is sent goes to whom it is for, in a header.
+//! Every configured secret has a distinct value that must not appear in logs, records, streams, pages, prompts, spans,
+//! metrics, memory, files, or the arguments and environments of child processes. Every place that could hold one is in
+//! use, and each secret is sent only to its own service, in a header.
 //!
-//! Logs, records, prompts, streams and processes are searched when the machine ends, as every drill's are
-//! (`src/searched.rs`); here it is made sure that each had a secret to show.
+//! Logs, records, prompts, streams and processes are searched at the end of every drill (`src/searched.rs`); this
+//! drill ensures that each had a secret to show.
 
 use std::path::Path;
 
@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 
 use crate::{PROGRAM, kills::over};
 
-/// Prints every secret, as a file would in which somebody left them, then its own environment and that of every process
-/// above it, and waits to be looked at.
+/// Prints every secret, as a leaked file would, then its own environment and that of its ancestors, and waits to be
+/// inspected.
 fn probing() -> String {
     let said = BASE64_STANDARD.encode(secrets::ALL.join("\n"));
     format!("echo {said} | base64 -d; {PROBE}")
@@ -26,7 +26,7 @@ fn probing() -> String {
 const PROBE: &str = r#"env; p=$$
 while [ "$p" -gt 1 ]; do tr '\0' '\n' < /proc/$p/environ; tr '\0' ' ' < /proc/$p/cmdline; p=$(awk '/^PPid/{print $2}' /proc/$p/status); done
 touch begun; while [ ! -e go ]; do sleep 0.02; done; echo the end of the probe"#;
-/// The configuration's file: what it holds is its owner's.
+/// The configuration file.
 const CONFIGURATION: &str = "ars.toml";
 
 fn is_reflection(body: &Value) -> bool {
@@ -74,7 +74,7 @@ fn everything(outside: &Outside, vendor: &FakeOpenAi, memory: &Running) -> Setup
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_secret_shows_in_anything_that_runs_leave_or_start() {
+async fn no_secret_is_leaked() {
     let (outside, vendor) = (Outside::start().await, FakeOpenAi::answering(research).await);
     let memory =
         Running::start(state_worker_build(), |settings| settings.secret("MEMORY_TOKEN", secrets::OWN_MEMORY));
@@ -130,7 +130,7 @@ async fn probe(machine: &Machine, bot: &Bot, seen: &mut Vec<String>) -> String {
     run
 }
 
-/// What the models were told. Of what people and models said themselves, the reflection alone is told nothing.
+/// Checks the models' requests. Only the reflection's omit the texts of users and models.
 fn look_at_prompts(machine: &Machine, vendor: &FakeOpenAi, seen: &mut Vec<String>) {
     let requests: Vec<_> = machine.vendor.requests().into_iter().map(|request| request.body).collect();
     let has = |words: &str| requests.iter().any(|body| body.to_string().contains(words));
@@ -147,7 +147,7 @@ fn look_at_prompts(machine: &Machine, vendor: &FakeOpenAi, seen: &mut Vec<String
     }
 }
 
-/// What others were sent: each its own secret, in a header, and no other.
+/// Checks the requests to other services: each has its own secret, in a header, and no other.
 fn look_outside(outside: &Outside, seen: &mut Vec<String>) {
     let own = [("/v1/traces", Some(secrets::SPANS)), ("/res/", Some(secrets::SEARCH)), ("/repo.git/", None)];
     let sent = outside.sent();
@@ -175,7 +175,7 @@ fn look(seen: &mut Vec<String>, place: &str, text: &str) {
     seen.extend(secrets::seen_in(text).into_iter().map(|secret| format!("{secret} in {place}")));
 }
 
-/// A conversation without what its requester and its model said themselves: the model is told what people write.
+/// Returns a conversation without the texts of the user and of the model.
 fn prompts_say(conversation: &Value) -> String {
     conversation.to_string().replace(secrets::QUOTED, "")
 }

@@ -1,4 +1,4 @@
-//! What holds of every finished run, whatever happened to its processes.
+//! Properties of every finished run, for any fate of its processes.
 
 use std::collections::BTreeSet;
 
@@ -24,9 +24,9 @@ pub fn no_command_ran_twice(machine: &Machine) -> Result<(), String> {
     require(distinct.len() == lines.len(), || format!("a command ran twice: {lines:?}"))
 }
 
-/// Events are numbered from 1 to the last that was published, without a gap; no call is announced twice, and none has
-/// two results of one process. A process that takes over may settle a call whose result was in the stream and not yet
-/// in the conversation: the model then learns less than the stream showed, which the second result says.
+/// Events are numbered from 1 without a gap, no call is announced twice, and none has two results of one process. A
+/// process that reclaims a run may settle a call that had its result in the stream and not yet in the conversation: the
+/// second result then reports unknown effects.
 fn stream_is_whole(record: &Value) -> Result<(), String> {
     let events = record["events"].as_array().unwrap();
     let seqs: Vec<_> = events.iter().filter_map(|event| event["seq"].as_u64()).collect();
@@ -46,7 +46,7 @@ fn once_each(events: &[Value], kind: &str) -> Result<(), String> {
     require(distinct.len() == ids.len(), || format!("two {kind} events of one call: {ids:?}"))
 }
 
-/// One answer, and each wanted command done once or told to have effects that nobody knows.
+/// There is one answer, and each command ran once or has unknown effects.
 pub fn work_is_done(record: &Value, traces: &Traces, wanted: &[String]) -> Result<(), String> {
     let answers =
         record["events"].as_array().unwrap().iter().filter(|event| event["type"] == "answer").count();

@@ -1,4 +1,4 @@
-//! What a bot has started ends with it, by whatever death, before another process takes its runs over.
+//! A bot's child processes end with it, by any death, before another process reclaims its runs.
 
 use ars_testkit::Reply;
 use ars_tests_drills::{Machine, answers, below, is_alive, until};
@@ -7,12 +7,12 @@ use serde_json::json;
 
 use crate::PROGRAM;
 
-/// Starts others, and waits with them for good. Deaf to what is not SIGKILL, as is what it starts.
+/// Starts child processes and waits forever. Ignores every signal but SIGKILL, as they do.
 const STAYING: &str =
     "trap '' TERM INT HUP; (sleep 600; echo late > late) & (trap '' HUP; sleep 600) & touch begun; wait";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_command_and_nothing_it_started_outlives_a_bot_that_is_killed() {
+async fn commands_end_with_a_killed_bot() {
     let machine = Machine::new(PROGRAM, |body| match answers(body) {
         0 => Reply::tool("bash", json!({ "command": STAYING })),
         _ => Reply::text("Done."),

@@ -33,7 +33,7 @@ fn short_turns(body: &Value) -> Reply {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_long_run_outlives_ten_deploys_in_a_row_and_is_completed_under_its_one_id() {
+async fn long_run_survives_ten_deployments() {
     let machine = Machine::new(PROGRAM, short_turns).await;
     let mut bot = machine.bot().await;
     let (status, accepted) =
@@ -61,7 +61,7 @@ async fn a_long_run_outlives_ten_deploys_in_a_row_and_is_completed_under_its_one
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_command_under_way_at_a_kill_is_not_run_again_and_the_model_is_told() {
+async fn interrupted_command_is_not_repeated() {
     let machine = Machine::new(PROGRAM, |body| match answers(body) {
         0 => {
             let command =
@@ -91,7 +91,7 @@ async fn a_command_under_way_at_a_kill_is_not_run_again_and_the_model_is_told() 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_process_that_was_frozen_while_another_took_its_run_does_nothing_more_of_it() {
+async fn frozen_process_is_fenced_out() {
     let machine = Machine::new(PROGRAM, short_turns).await;
     let mut frozen = machine.bot().await;
     let (status, accepted) =

@@ -1,7 +1,7 @@
-//! A model that does what it must not: each attempt ends in a clear result or a note on the budget, and the bot's
-//! memory stays bounded (document 1 section 6, bot supplement section 15).
+//! A misbehaving model: each attempt ends in a clear result or a note on the budget, and the bot's memory stays
+//! bounded.
 //!
-//! Not here: what a shell command may do. It runs as the bot's user; keeping it in is the container's part.
+//! Not here: the limits of a shell command, which runs as the bot's user and is confined by the container.
 
 use std::net::TcpListener;
 
@@ -15,7 +15,7 @@ use crate::{PROGRAM, kills::over};
 const FLOOD: usize = 100_000_000;
 /// Most memory a flood may cost the bot: the part of an output that is kept, several times over.
 const FLOOD_COST: u64 = 48 << 20;
-/// Turns of the coding agent (bot supplement section 14).
+/// Turns of the coding agent.
 const TURNS: usize = 60;
 /// A file outside every working tree.
 const ESCAPED: &str = "escaped.txt";
@@ -71,7 +71,7 @@ async fn ask(bot: &Bot, text: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn attempts_to_leave_the_tree_or_reach_inside_are_refused_in_clear_words() {
+async fn paths_outside_the_tree_are_rejected() {
     let inside = TcpListener::bind("127.0.0.1:0").unwrap();
     inside.set_nonblocking(true).unwrap();
     let port = inside.local_addr().unwrap().port();
@@ -107,7 +107,7 @@ async fn attempts_to_leave_the_tree_or_reach_inside_are_refused_in_clear_words()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn floods_of_output_cost_the_bot_a_bounded_piece_of_memory() {
+async fn large_outputs_bound_the_memory() {
     let machine = Machine::new(PROGRAM, |body| {
         let bash = |command: String| Reply::tool("bash", json!({ "command": command }));
         match answers(body) {
@@ -141,7 +141,7 @@ async fn floods_of_output_cost_the_bot_a_bounded_piece_of_memory() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_model_that_repeats_one_call_for_ever_ends_at_its_budget_with_a_note() {
+async fn endless_model_ends_at_its_budget() {
     let machine = Machine::new(PROGRAM, |_| Reply::tool("bash", json!({ "command": "true" }))).await;
     let mut bot = machine.bot().await;
     ask(&bot, "go on for ever").await;

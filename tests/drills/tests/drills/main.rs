@@ -1,6 +1,6 @@
-//! The bot as processes that are killed and replaced (document 2 section 3.3).
+//! The bot as processes that are killed and replaced.
 //!
-//! Each drill has a machine of its own: a state Worker on workerd, a scripted vendor, a repository. The full form, each
+//! Each drill has its own machine: a state Worker on workerd, a scripted vendor, a repository. The full form, each
 //! point five times, is `DRILLS_FULL=1 cargo nextest run -p ars-tests-drills` (docs/testing.md).
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]

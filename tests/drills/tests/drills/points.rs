@@ -1,21 +1,21 @@
-//! The points of the drills, and what a run comes to that dies there (state-worker supplement sections 9.5 and 10.3).
+//! The kill points of the drills, and the outcome of a run that is killed there.
 
 use End::{Completed, EitherWay, Interrupted, NoRun};
 
-/// What a run comes to after a death.
+/// The outcome of a run after a kill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
     /// Another process finishes it.
     Completed,
     /// Another process closes it: not enough is stored to go on, or it may have replied.
     Interrupted,
-    /// Nobody ever heard of it.
+    /// No record exists.
     NoRun,
-    /// The point is reached at a time of its own, beside the loop: completed or interrupted.
+    /// The point is reached concurrently with the loop: completed or interrupted.
     EitherWay,
 }
 
-/// Where the processes of a drill die, the first first, and what the run comes to.
+/// The kill points of a drill's processes in order, and the outcome of the run.
 pub type Point = (&'static [&'static str], End);
 
 /// Before the run has stored a step.
@@ -68,7 +68,7 @@ pub const ENDING: &[Point] = &[
     (&["ledger.finish.after:1"], Completed),
 ];
 
-/// Beside the loop, and in the process that takes over.
+/// Points concurrent with the loop, and in the process that reclaims the run.
 pub const ELSEWHERE: &[Point] = &[
     (&["runs.put.before:1"], EitherWay),
     (&["runs.put.after:1"], EitherWay),

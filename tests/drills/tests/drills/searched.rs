@@ -1,4 +1,4 @@
-//! The search that every machine ends with finds what there is to find.
+//! The search at the end of every drill finds each kind of leak.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -9,10 +9,10 @@ use serde_json::json;
 use crate::{PROGRAM, kills::over};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_drill_whose_machine_shows_a_secret_fails_when_its_machine_ends() {
+async fn leaked_secret_fails_its_drill() {
     let machine = Machine::new(PROGRAM, |_| Reply::text("Done.")).await;
     let mut bot = machine.bot().await;
-    // What people write themselves the model is told; of this one a drill expects that nobody writes it.
+    // Users' texts may contain secrets; this one must not occur.
     let text = format!("is {} still in use?", secrets::LOCAL);
     bot.ask(&json!({ "text": text })).await.unwrap().unwrap();
     over(&machine).await;

@@ -1,4 +1,4 @@
-//! A container that is replaced: the next process has the stores, and nothing of the disk (docs/decisions/0013).
+//! A replaced container: the next process has the stores and an empty disk (docs/decisions/0013).
 
 use ars_tests_drills::{Coding, Machine, Traces};
 use serde_json::json;
@@ -10,7 +10,7 @@ use crate::{
 };
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_run_whose_tree_went_with_its_container_is_closed_and_goes_on_in_no_empty_one() {
+async fn run_without_its_tree_is_closed() {
     let machine = Machine::new(PROGRAM, Coding::answer).await;
     let mut first = machine.bot_that_dies_at("workspace.exec.before:3").await;
     let asked = first.ask(&json!({ "text": "do the work", "async": true }));

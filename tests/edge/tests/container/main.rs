@@ -1,6 +1,5 @@
-//! The bot in a real container, started by the edge: what passes through is what the bot said, and whatever ends the
-//! container, its runs are finished or closed honestly and there is never a second one (document 1 sections 4.6 and 7,
-//! resident supplement 13).
+//! The bot in a real container, started by the edge. Its answers pass unchanged. If the container ends, its runs are
+//! finished or closed, and a second container never runs.
 #![expect(clippy::unwrap_used, reason = "a proof that cannot go on fails with its cause")]
 
 mod passing;

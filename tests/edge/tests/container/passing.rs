@@ -1,21 +1,22 @@
-//! Through edge, object and container comes what the bot says, byte for byte and field for field.
+//! The bot's answers pass edge, object and container unchanged, byte for byte and field for field.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
+use ars_raw_http::{Message, statuses};
 use ars_testkit::Reply;
-use ars_tests_edge::{Edge, Message, VIEWER, Wire, World};
+use ars_tests_edge::{TOKEN, VIEWER, World, send};
 use ars_wire::admin::{AUTHORIZE_ROUTE, CRASH_ROUTE};
 use serde_json::{Value, json};
 
 /// Method, path, fields and body of a request, and the status it gets.
 type Case<'a> = (&'a str, &'a str, &'a [(&'a str, &'a str)], &'a [u8], u16);
 
-/// Largest body the ingress takes (document 1 section 8), the same as that of an MCP request.
+/// Largest body of an ingress and of an MCP request.
 const BODY_CAP: usize = 1_000_000;
 /// A body that never ends, as far as a test goes.
 const ENDLESS: u64 = 256 << 20;
-/// Most that lies on the way when nobody reads.
+/// Most bytes in buffers when the receiver does not read.
 const ON_THE_WAY: u64 = 24 << 20;
 /// The model's only words.
 const DONE: &str = "The work is done.";
@@ -23,7 +24,7 @@ const DONE: &str = "The work is done.";
 const PATTERN: &str = "aä€𝄞 ";
 
 #[test]
-fn what_the_bot_answers_in_its_container_comes_through_the_edge_unchanged() {
+fn answers_pass_the_edge_unchanged() {
     let heard = Arc::<Mutex<String>>::default();
     let hears = Arc::clone(&heard);
     let (world, took) = World::start(move |asked: &Value| {
@@ -36,16 +37,16 @@ fn what_the_bot_answers_in_its_container_comes_through_the_edge_unchanged() {
     health_is_alike(&world, direct);
     the_largest_request_arrives(&world, direct, &heard);
 
-    let mut stranger = Wire::to(world.address());
-    stranger.send(b"POST /ingress HTTP/1.1\r\nHost: edge\r\nTransfer-Encoding: chunked\r\n\r\n");
-    let taken = stranger.pour(ENDLESS);
-    assert!(taken < ON_THE_WAY, "{taken} bytes of a stranger were taken");
-    assert_eq!(stranger.hear("\"error\"").statuses(), [401]);
+    let head = "POST /ingress HTTP/1.1\r\nHost: edge\r\nTransfer-Encoding: chunked\r\n\r\n";
+    let mut stranger = send(world.address(), head);
+    let accepted = stranger.pour(ENDLESS).unwrap();
+    assert!(accepted < ON_THE_WAY, "{accepted} bytes of an unknown caller were accepted");
+    assert_eq!(statuses(&stranger.read_until("\"error\"").unwrap()), [401]);
 }
 
 /// Pages, files, refusals of every kind: the same status, fields and bytes as from the bot itself.
 fn alike(world: &World, direct: SocketAddr) {
-    let bearer = format!("Bearer {}", Edge::TOKEN);
+    let bearer = format!("Bearer {}", TOKEN);
     let known: [(&str, &str); 1] = [("Authorization", &bearer)];
     let viewing = format!("Bearer {VIEWER}");
     let viewer: [(&str, &str); 1] = [("Authorization", &viewing)];
@@ -92,7 +93,7 @@ fn health_is_alike(world: &World, direct: SocketAddr) {
         let mut health = asked(address, "GET", "/healthz", &[], b"");
         let mut body: Value = serde_json::from_slice(&health.body).unwrap();
         assert!(body["process"].take().is_object(), "{body}");
-        // A look for runs to take over counts while it lasts.
+        // A pass of the reclaim loop counts while it runs.
         assert!(body["inFlight"].take().is_number(), "{body}");
         health.fields.retain(|(name, _)| name != "content-length");
         (health.status, health.fields, body)
@@ -102,21 +103,20 @@ fn health_is_alike(world: &World, direct: SocketAddr) {
     assert_eq!(lasting(world.address()), expected);
 }
 
-/// A request of the most bytes there may be: the model is asked every one of them, and the answers differ in nothing but
-/// the run they tell of.
+/// The largest request reaches the model in full, and both answers have the same fields.
 fn the_largest_request_arrives(world: &World, direct: SocketAddr, heard: &Mutex<String>) {
     let frame = json!({ "text": "" }).to_string().len();
     let text = PATTERN.repeat((BODY_CAP - frame) / PATTERN.len());
     let text = format!("{text}{}", ".".repeat(BODY_CAP - frame - text.len()));
     let body = json!({ "text": text }).to_string();
     assert_eq!(body.len(), BODY_CAP);
-    let bearer = format!("Bearer {}", Edge::TOKEN);
+    let bearer = format!("Bearer {}", TOKEN);
     let ask = |address| {
         heard.lock().unwrap().clear();
         let answer = asked(address, "POST", "/ingress", &[("Authorization", &bearer)], body.as_bytes());
         let told: Value = serde_json::from_slice(&answer.body).unwrap();
         assert_eq!((answer.status, &told["reply"]), (200, &json!(DONE)), "{told}");
-        // As JSON writes it, within what the model is told besides.
+        // Escaped as in the model's request, which contains more.
         let written = json!(text.trim_end()).to_string();
         assert!(
             heard.lock().unwrap().contains(written.trim_matches('"')),
@@ -151,7 +151,5 @@ fn asked(address: SocketAddr, method: &str, path: &str, fields: &[(&str, &str)],
         "{method} {path} HTTP/1.1\r\nHost: bot\r\nConnection: close\r\nContent-Length: {}\r\n{fields}\r\n",
         body.len()
     );
-    let mut wire = Wire::to(address);
-    wire.send(&[head.as_bytes(), body].concat());
-    wire.answer(method)
+    send(address, [head.as_bytes(), body].concat()).answer(method).unwrap()
 }

@@ -1,14 +1,15 @@
-//! However a request is written, the bot takes nobody for somebody whom the edge has authenticated.
+//! No spelling of a request makes the bot accept a subject that the edge has not authenticated.
 
+use ars_raw_http::statuses;
 use ars_testkit::Reply;
-use ars_tests_edge::{Wire, World, attempts};
+use ars_tests_edge::{World, attempts, send};
 use ars_wire::admin::{AUTHORIZE_ROUTE, SUBJECT_HEADER};
 
 /// Who may restart the bot: named by the edge, the bot grants it without any bearer.
 const OPERATOR: &str = "ann";
 
 #[test]
-fn no_spelling_of_a_request_makes_the_bot_take_a_stranger_for_an_operator() {
+fn subject_cannot_be_smuggled() {
     let (world, _) = World::start(|_| Reply::text("Nobody asked."));
     let named = [(SUBJECT_HEADER, OPERATOR)];
     let granted = world.direct().send("POST", AUTHORIZE_ROUTE, &named, b"");
@@ -21,13 +22,11 @@ fn no_spelling_of_a_request_makes_the_bot_take_a_stranger_for_an_operator() {
     let attempts = attempts(OPERATOR);
     let mut refused = 0;
     for attempt in &attempts {
-        let mut wire = Wire::to(world.address());
-        wire.send(&attempt.bytes);
-        let said = wire.hear_out();
-        let statuses = said.statuses();
+        let text = send(world.address(), &attempt.bytes).read_to_close().unwrap();
+        let statuses = statuses(&text);
         // The runtime itself answers some with 500, before any Worker is asked.
-        assert!(statuses.iter().all(|status| (400..600).contains(status)), "{}: {}", attempt.name, said.text);
-        assert!(!said.text.contains("\"subject\""), "{}: {}", attempt.name, said.text);
+        assert!(statuses.iter().all(|status| (400..600).contains(status)), "{}: {}", attempt.name, text);
+        assert!(!text.contains("\"subject\""), "{}: {}", attempt.name, text);
         refused += usize::from(statuses.contains(&401));
     }
     assert!(refused > attempts.len() / 2, "only {refused} reached the bot, so little was shown");

@@ -3,8 +3,9 @@
 
 use std::net::SocketAddr;
 
+use ars_raw_http::{Connection, Message};
 use ars_testkit::Reply;
-use ars_tests_edge::{Message, VIEWER, Wire, World};
+use ars_tests_edge::{VIEWER, World, send};
 use serde_json::{Value, json};
 
 /// A comment of an idle stream; one comes every 20 seconds.
@@ -13,7 +14,7 @@ const KEEPALIVE: &str = ": keep-alive";
 const END: &str = "event: end\n";
 
 #[test]
-fn a_run_is_followed_through_the_edge_live_silent_and_to_its_end_as_from_the_bot_itself() {
+fn stream_passes_live_and_through_silences() {
     let (world, _) = World::start(|_: &Value| Reply::silent());
     let asked = world.ask(&json!({ "text": "do the work", "async": true }));
     assert_eq!(asked.status, 202, "{:?}", asked.body);
@@ -26,21 +27,21 @@ fn a_run_is_followed_through_the_edge_live_silent_and_to_its_end_as_from_the_bot
     assert_eq!(stranger.status, 403);
     let events = format!("/runs/{run}/events?t={token}");
     let direct = world.direct().address();
-    // Nothing of the run is to come any more until it is stopped: what is heard now came at once.
+    // The run emits no further event until it is stopped, so these were not delayed.
     let mut through = follow(world.address(), &events, &viewer);
     let mut beside = follow(direct, &events, &viewer);
-    let begun = [through.hear("\"run_meta\"").text, beside.hear("\"run_meta\"").text];
-    let [head, expected] = [0, 1].map(|side: usize| Message::head(begun[side].as_bytes()));
+    let begun = [through.read_until("\"run_meta\"").unwrap(), beside.read_until("\"run_meta\"").unwrap()];
+    let [head, expected] = [0, 1].map(|side: usize| Message::head(begun[side].as_bytes()).unwrap());
     assert_eq!((head.status, head.field("content-type")), (200, Some("text/event-stream; charset=utf-8")));
     assert_eq!(head, expected);
-    let silent = [through.hear(KEEPALIVE).text, beside.hear(KEEPALIVE).text];
-    let again = through.hear(KEEPALIVE).text;
+    let silent = [through.read_until(KEEPALIVE).unwrap(), beside.read_until(KEEPALIVE).unwrap()];
+    let again = through.read_until(KEEPALIVE).unwrap();
     assert!(!again.contains("data:"), "{again}");
 
     let stop = format!("/runs/{run}/stop?t={token}&mode=hard");
     let stopped = world.client.send("POST", &stop, &known, b"");
     assert_eq!(stopped.status, 200, "{:?}", stopped.body);
-    let ended = [through.hear(END).text, beside.hear(END).text];
+    let ended = [through.read_until(END).unwrap(), beside.read_until(END).unwrap()];
     let at_the_edge = frames(&[&begun[0], &silent[0], &again, &ended[0]].map(String::as_str).concat());
     assert_eq!(at_the_edge, frames(&[&begun[1], &silent[1], &ended[1]].map(String::as_str).concat()));
     assert!(at_the_edge.iter().any(|line| line.contains("stop_requested")), "{at_the_edge:?}");
@@ -59,13 +60,11 @@ fn token_of(world: &World, run: &str, known: &[(&str, &str)]) -> String {
     link.chars().take_while(char::is_ascii_alphanumeric).collect()
 }
 
-fn follow(address: SocketAddr, path: &str, viewer: &str) -> Wire {
-    let mut wire = Wire::to(address);
-    wire.send(format!("GET {path} HTTP/1.1\r\nHost: bot\r\nAuthorization: {viewer}\r\n\r\n").as_bytes());
-    wire
+fn follow(address: SocketAddr, path: &str, viewer: &str) -> Connection {
+    send(address, format!("GET {path} HTTP/1.1\r\nHost: bot\r\nAuthorization: {viewer}\r\n\r\n"))
 }
 
-/// What a stream told: its frames, without how they were cut into chunks and when it was silent.
+/// Returns the frames of a stream without its chunks and comments.
 fn frames(heard: &str) -> Vec<String> {
     let (_, mut chunks) = heard.split_once("\r\n\r\n").unwrap();
     let mut body = String::new();

@@ -14,7 +14,7 @@ const DONE: &str = "The work is done.";
 /// The commit of the image that replaces the first.
 const NEXT: &str = "0123456789abcdef0123456789abcdef01234567";
 
-/// A world whose model leaves the first call of each run without an answer.
+/// A world with a model that never answers the first call of each run.
 struct Stage {
     world: World,
     silences: Arc<AtomicUsize>,
@@ -22,7 +22,7 @@ struct Stage {
 }
 
 #[test]
-fn a_run_outlives_its_container_whatever_ends_it_and_no_second_container_ever_runs() {
+fn run_survives_every_end_of_its_container() {
     let (silences, runs) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
     let (counted, begun) = (Arc::clone(&silences), Arc::clone(&runs));
     let model = move |_: &Value| {

@@ -1,5 +1,15 @@
-//! The edge Worker before hostile callers, with a bot behind it that writes down what arrives (document 1 sections 4.6
-//! and 5, resident supplement 13).
+//! The edge Worker on workerd: headers and bodies it passes on, callers it rejects, and the container's life.
+//!
+//! Behind it runs a recorder or a scripted bot, or a container engine that a test controls (`engine`). Not here: the bot
+//! in a real container (`tests/container`).
+#![expect(clippy::unwrap_used, reason = "a double that cannot go on fails its test")]
 
 mod bodies;
+mod engine;
+mod lifecycle;
+mod proxy;
+mod restart;
 mod smuggling;
+mod streams;
+mod unread;
+mod versions;

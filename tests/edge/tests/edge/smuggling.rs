@@ -1,11 +1,12 @@
-//! What the bot must never get from outside does not reach it, however a request is written.
+//! Fields that only the edge may set never reach the bot from outside, in any spelling of a request.
 
-use ars_tests_edge::{Arrival, Edge, Recorder, Wire, attempts};
+use ars_raw_http::statuses;
+use ars_tests_edge::{Arrival, Recorder, attempts, edge_before, send};
 
 /// The smuggled value.
 const CANARY: &str = "canary-5b1d0c";
 
-/// What names the fields that the edge keeps to itself, in one spelling.
+/// The fields that only the edge may set, in one spelling.
 const KEPT: [&str; 10] = [
     "x-ars-restart-subject",
     "tracestate",
@@ -18,23 +19,21 @@ const KEPT: [&str; 10] = [
     "x-amzn-trace-id",
     "x-cloud-trace-context",
 ];
-/// What belongs to a connection; the connection to the bot has its own of the last two.
+/// Fields of a connection.
 const HOP_BY_HOP: [&str; 6] =
     ["keep-alive", "proxy-authorization", "proxy-connection", "te", "trailer", "upgrade"];
-/// Bytes of a head that no server has to take.
+/// Bytes of a head that no server has to accept.
 const HUGE: usize = 4 << 20;
 
 #[test]
-fn no_spelling_of_a_request_gets_a_field_to_the_bot_that_the_edge_keeps_to_itself() {
+fn reserved_fields_never_reach_the_bot() {
     let bot = Recorder::start();
-    let edge = Edge::before(&bot.url());
+    let edge = edge_before(&bot.url());
     let mut wrong = Vec::new();
     let mut arrived = 0;
     for attempt in attempts(CANARY) {
         let before = bot.arrivals().len();
-        let mut wire = Wire::to(edge.address());
-        wire.send(&attempt.bytes);
-        let answers = wire.hear_out().statuses();
+        let answers = statuses(&send(edge.client.address(), &attempt.bytes).read_to_close().unwrap());
         let arrivals = bot.arrivals().split_off(before);
         arrived += arrivals.len();
         let mut problems: Vec<_> = arrivals.iter().filter_map(problem).collect();
@@ -50,16 +49,16 @@ fn no_spelling_of_a_request_gets_a_field_to_the_bot_that_the_edge_keeps_to_itsel
 }
 
 #[test]
-fn what_a_caller_lists_as_its_connections_own_ends_at_the_edge_and_everything_else_passes() {
+fn fields_of_the_callers_connection_end_at_the_edge() {
     let bot = Recorder::start();
-    let edge = Edge::before(&bot.url());
-    let mut wire = Wire::to(edge.address());
-    wire.send(
+    let edge = edge_before(&bot.url());
+    let connection = send(
+        edge.client.address(),
         b"GET /x?q=%20a HTTP/1.1\r\nHost: localhost\r\nConnection: close, X-Mine\r\nX-Mine: 1\r\nX_Mine: 2\r\n\
           Proxy-Authorization: p\r\nTE: trailers\r\nUpgrade: h2c\r\nKeep-Alive: 5\r\n\
           X-Yours: 3\r\nAuthorization: Bearer b\r\nLast-Event-ID: 7\r\n\r\n",
     );
-    assert_eq!(wire.hear_out().statuses(), [200]);
+    assert_eq!(statuses(&connection.read_to_close().unwrap()), [200]);
     let arrivals = bot.arrivals();
     let [arrival] = arrivals.as_slice() else { panic!("{arrivals:?}") };
     assert_eq!(arrival.target, "/x?q=%20a");
@@ -76,38 +75,34 @@ fn what_a_caller_lists_as_its_connections_own_ends_at_the_edge_and_everything_el
 }
 
 #[test]
-fn each_request_gets_a_trace_of_its_own() {
+fn each_request_has_its_own_trace() {
     let bot = Recorder::start();
-    let edge = Edge::before(&bot.url());
+    let edge = edge_before(&bot.url());
     for _ in 0..2 {
-        let mut wire = Wire::to(edge.address());
-        wire.send(b"GET /x HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-        assert_eq!(wire.hear_out().statuses(), [200]);
+        let request = b"GET /x HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+        let answer = send(edge.client.address(), request).read_to_close().unwrap();
+        assert_eq!(statuses(&answer), [200]);
     }
     let traces: Vec<_> = bot.arrivals().iter().map(trace).collect();
     assert!(traces[0].is_some() && traces[1].is_some() && traces[0] != traces[1], "{traces:?}");
 }
 
 #[test]
-fn a_head_beyond_all_measure_is_refused_and_reaches_nobody() {
+fn oversized_head_is_rejected() {
     let bot = Recorder::start();
-    let edge = Edge::before(&bot.url());
-    let mut wire = Wire::to(edge.address());
-    wire.send(
-        format!("GET /huge HTTP/1.1\r\nHost: localhost\r\nX-Huge: {}\r\n\r\n", "x".repeat(HUGE)).as_bytes(),
-    );
-    let statuses = wire.hear_out().statuses();
-    assert!(statuses.iter().all(|status| (400..500).contains(status)), "{statuses:?}");
+    let edge = edge_before(&bot.url());
+    let huge = format!("GET /huge HTTP/1.1\r\nHost: localhost\r\nX-Huge: {}\r\n\r\n", "x".repeat(HUGE));
+    let rejected = statuses(&send(edge.client.address(), huge).read_to_close().unwrap());
+    assert!(rejected.iter().all(|status| (400..500).contains(status)), "{rejected:?}");
     assert_eq!(bot.arrivals().len(), 0);
-    let mut wire = Wire::to(edge.address());
-    wire.send(b"GET /next HTTP/1.1\r\nHost: localhost\r\n\r\n");
-    assert_eq!(wire.hear_out().statuses(), [200]);
+    let next = send(edge.client.address(), b"GET /next HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    assert_eq!(statuses(&next.read_to_close().unwrap()), [200]);
 }
 
-/// What is wrong with what arrived.
+/// Returns the fault of an arrived request.
 fn problem(arrival: &Arrival) -> Option<String> {
     let kept = |name: &str| KEPT.contains(&name);
-    // A value of another field is only a value, and so is what stands in the target: nothing in either is a line end.
+    // The canary as the value of another field, or in the target, is harmless.
     let smuggled =
         |(name, value): &(String, String)| kept(name) || (value.contains(CANARY) && name != "x-other");
     if let Some((name, _)) = fields(arrival).iter().find(|field| smuggled(field)) {
@@ -119,8 +114,8 @@ fn problem(arrival: &Arrival) -> Option<String> {
     trace(arrival).is_none().then(|| "not exactly one trace of the edge's own arrived".into())
 }
 
-/// The fields as the most careless of servers would read them: at any line end, names without blanks and in one case,
-/// underscores for hyphens.
+/// Returns the fields as a lenient server would read them: any line end, names without blanks, in lower case and with
+/// hyphens for underscores.
 fn fields(arrival: &Arrival) -> Vec<(String, String)> {
     let text = arrival.text();
     let lines = text.split(['\r', '\n', '\0']).skip(1).filter(|line| !line.trim().is_empty());
@@ -131,7 +126,7 @@ fn fields(arrival: &Arrival) -> Vec<(String, String)> {
     lines.map(field).collect()
 }
 
-/// The trace context, when there is exactly one and it is well formed.
+/// Returns the trace context if there is exactly one and it is well formed.
 fn trace(arrival: &Arrival) -> Option<String> {
     let fields = fields(arrival);
     let mut found = fields.iter().filter(|(name, _)| name == "traceparent").map(|(_, value)| value);

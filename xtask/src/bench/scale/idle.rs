@@ -1,4 +1,4 @@
-//! Runs that wait for their model: how soon each is accepted, and what it holds while it waits.
+//! Runs that wait for their model: the time until each is accepted, and its memory.
 
 use std::time::Instant;
 
@@ -11,7 +11,7 @@ use crate::bench::model::Script;
 use crate::bench::process::resident_kb;
 use crate::terminal::Step;
 
-/// Runs before the memory is first looked at: what the process makes once is then there.
+/// Runs before the first look at the memory, so that one-time allocations are not counted.
 const WARM: u32 = 10;
 
 /// Measures and prints.

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_overhead_is_from_an_answer_to_the_next_call_of_the_same_run() {
+    fn overhead_ends_at_the_runs_next_call() {
         let began = Instant::now();
         let call =
             |mark: &str, ms: u64| Call { mark: mark.to_owned(), at: began + Duration::from_millis(ms) };

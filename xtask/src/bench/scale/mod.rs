@@ -1,5 +1,4 @@
-//! How the agent runtime scales: idle runs, runs at once, viewers, and one very long run (document 2 section 8; the
-//! aims stand in docs/testing.md).
+//! How the agent runtime scales: idle runs, runs at once, viewers, and one very long run (limits in docs/testing.md).
 
 mod idle;
 mod many;
@@ -17,16 +16,16 @@ use super::aims::{Verdicts, WATCHED_BY};
 use super::bot::Programs;
 use super::proxy::Counts;
 
-/// What can be measured.
+/// The measurements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Row {
-    /// What a turn costs
+    /// The cost of a turn
     Turns,
     /// Runs that wait for their model: their memory, and how soon they are accepted
     Idle,
     /// Two hundred runs at once
     Many,
-    /// A run with nobody, a hundred and a thousand watching
+    /// A run with no, a hundred and a thousand viewers
     Viewers,
     /// One run of two thousand turns with large outputs
     Soak,
@@ -52,7 +51,7 @@ pub struct Size {
 }
 
 impl Size {
-    /// What the issue asks for.
+    /// The full measurement.
     pub const FULL: Self = Self {
         repeats: u32::MAX,
         waiting: 100,
@@ -71,7 +70,7 @@ impl Size {
         soak: &[100, 200],
         ..Self::FULL
     };
-    /// Each measurement once and as small as it can be: its figures say nothing.
+    /// Each measurement once and as small as possible; its figures are meaningless.
     pub const SMOKE: Self = Self {
         repeats: 1,
         waiting: 2,
@@ -86,7 +85,7 @@ impl Size {
 /// Measures one thing and prints it.
 type Measure = fn(&Programs, Size, &mut Verdicts) -> Result<()>;
 
-/// Measures what is wanted and prints it.
+/// Runs and prints the requested measurements.
 pub fn run(
     programs: &Programs,
     size: Size,

@@ -1,6 +1,5 @@
-//! What this machine takes for the parts of a turn when it has rested before: a lone run that waits for its model rests
-//! between its turns, and then pays for cold caches what a busy one does not. Without the bot: what stands here is in
-//! no figure of the bot's that it could mend.
+//! The time of a turn's parts on this machine after a rest: a lone run rests while it waits for its model, and then
+//! pays for cold caches. These figures do not include the bot, so the bot cannot improve them.
 
 use std::process::Command;
 use std::thread;
@@ -13,7 +12,7 @@ use super::percentile;
 /// Processes begun with and without a rest before each.
 const TIMES: u32 = 10;
 
-/// What the machine takes to begin and end a process, by how long it rested before.
+/// Measures the start and end of a process after different rests.
 pub struct Spawns {
     busy: Duration,
     rested: Duration,

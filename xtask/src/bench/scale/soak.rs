@@ -11,7 +11,7 @@ use crate::bench::model::Script;
 use crate::bench::process::{Usage, peak_kb, resident_kb};
 use crate::terminal::Step;
 
-/// What each turn prints.
+/// The output of each turn.
 const OUTPUT_BYTES: usize = 64 << 10;
 
 /// Measures and prints.

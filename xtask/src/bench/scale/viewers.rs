@@ -1,4 +1,4 @@
-//! Viewers of one run: connections that read its events and tell how old each was when it came.
+//! Viewers of one run: connections that measure the age of each event on arrival.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
@@ -16,13 +16,13 @@ const BUFFER: usize = 8 << 10;
 /// Longest wait for a viewer to end.
 const END_LIMIT: Duration = Duration::from_secs(60);
 
-/// What a viewer saw.
+/// The events of one viewer.
 struct Seen {
     /// Age of each event that happened after all viewers were there.
     ages: Vec<Duration>,
     /// The last event's number.
     last_seq: u64,
-    /// Whether the stream said that it is over.
+    /// Whether the stream reported its end.
     ended: bool,
 }
 
@@ -43,7 +43,7 @@ impl Viewers {
         for stream in streams? {
             let tell = tell.clone();
             thread::Builder::new().stack_size(STACK).spawn(move || {
-                // Whoever asked may have given up.
+                // The receiver may have given up.
                 let _ = tell.send(read(stream, since));
             })?;
         }

@@ -1,5 +1,5 @@
-//! One run with nobody, a hundred and a thousand watching: how old events are when they come, and what the run and the
-//! process pay.
+//! One run with no, a hundred and a thousand viewers: the age of events on arrival, and the cost for the run and the
+//! process.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ pub fn run(programs: &Programs, size: Size, verdicts: &mut Verdicts) -> Result<(
     Ok(())
 }
 
-/// What there is to say, and the p99 of an event's age in milliseconds.
+/// Returns a line, and the p99 of an event's age in milliseconds.
 fn measure(programs: &Programs, count: usize, turns: u32) -> Result<(String, f64)> {
     let bench = Bench::start(programs, Script { turns, pause: PAUSE, ..Script::default() })?;
     let run = bench.begin("watched")?;

@@ -1,206 +1,211 @@
-//! The data of the bench: runs as agents leave them, the same every time but for the clock they hang on.
+//! The data of the bench: runs, live runs and memories, equal in every measurement except for the clock.
 
+use std::fmt::Write as _;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-use super::appends::EVENT_TAIL;
-use crate::bench::load::{Ask, Source};
+use crate::bench::compare::{Ask, Source};
 
-/// The run store that lists, pages and records are read from.
+/// The run store of the finished and the live runs.
 pub const RUNS: &str = "bench:runs";
-/// Time between two runs' ends.
+/// The run with many events.
+pub const PAGED_RUN: &str = "run-paged";
+/// The run with the largest record.
+pub const LARGE_RUN: &str = "run-large";
+/// Lease of the live runs: longer than the bench takes.
+pub const LEASE_MS: u64 = 3_600_000;
+/// Time between the ends of two runs.
 const GAP_MS: i64 = 1000;
 /// Events of an ordinary run.
 const EVENTS: usize = 6;
-/// Events of the run that pages of events are read from: five pages.
-const MANY_EVENTS: usize = 5000;
-/// Bytes of the large record, nearly: document 2 section 2.3 has no larger one.
-const LARGE: usize = 1_572_864 - 30_000;
-/// Event count of the large record's first version: a number that stands nowhere else in it.
+const PAGED_EVENTS: usize = 5000;
+/// Bytes of the large record's events, just below the limit of a record.
+const LARGE_BYTES: usize = 1_572_864 - 30_000;
+/// Event count of the large record's first version: a number that occurs nowhere else in it.
 const VERSION: u64 = 777_000_000;
-/// Run whose events are paged.
-pub const PAGED: &str = "run-paged";
-/// Run whose record is as large as records get.
-pub const LARGE_RUN: &str = "run-large";
-
+/// Records of one memory write.
+const BATCH: usize = 50;
+/// Words that facts consist of; the later ones are rarer.
+const WORDS: u64 = 2000;
 const AGENTS: [&str; 4] = ["coding", "review", "triage", "docs"];
 const VISIBILITIES: [&str; 5] = ["public", "private", "dm", "machine", "unknown"];
+/// Queries that a client repeats in turn.
+const QUERIES: usize = 100;
 
-/// A store's history: runs a second apart, of which the newest two are the large one and the one that is paged.
+/// The rest of an event of a tool call: a few hundred bytes.
+const EVENT_TAIL: &str = concat!(
+    r#","at":1790000000000,"callId":"call_01J8ZQ4T5V6W","tool":"bash","ok":true,"durationMs":1834,"#,
+    r#""summary":"cargo test -p ars-runs","text":"running 41 tests\n.........................................\n"#,
+    r#"test result: ok. 41 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 1.71s\n"}"#
+);
+
+/// The finished runs of the store, a second apart.
 #[derive(Debug, Clone, Copy)]
 pub struct History {
-    /// How many ordinary runs.
-    pub count: usize,
-    /// When the newest finished.
+    count: usize,
     newest: i64,
 }
 
 impl History {
-    /// One of so many runs that ends a minute ago.
-    pub fn new(runs: usize) -> Result<Self> {
+    /// So many ordinary runs, the newest of which ended a minute ago.
+    pub fn new(count: usize) -> Result<Self> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis();
-        Ok(Self { count: runs.saturating_sub(2), newest: i64::try_from(now).context("the clock")? - 60_000 })
+        Ok(Self { count, newest: i64::try_from(now).context("the clock")? - 60_000 })
     }
 
-    /// When the nth run finished; the 0th is the oldest.
-    pub fn finished_at(&self, nth: usize) -> i64 {
-        let index = |nth| i64::try_from(nth).unwrap_or_default();
-        self.newest + GAP_MS * (index(nth) - index(self.count))
+    /// Requests that write all runs, the paged and the large one last.
+    pub fn fill(self) -> Vec<Ask> {
+        let ordinary = (0..self.count).map(|nth| put(&self.record(&run_id(nth), nth, EVENTS)));
+        let paged = put(&self.record(PAGED_RUN, self.count, PAGED_EVENTS));
+        ordinary.chain([paged, self.large_puts()()]).collect()
     }
 
-    /// The put of the nth run.
-    pub fn put(&self, nth: usize) -> Ask {
-        put(&self.record(&run_id(nth), nth, &events(EVENTS)))
-    }
-
-    /// Puts of ordinary runs over those that are there, each a new version.
-    pub fn puts_over(self) -> Source {
+    /// Puts of ordinary runs, each a new version of an existing one.
+    pub fn puts(self) -> Source {
         let mut version = 0;
         Box::new(move || {
             version += 1;
             let nth = version % self.count;
-            let mut record = self.record(&run_id(nth), nth, &events(EVENTS));
+            let mut record = self.record(&run_id(nth), nth, EVENTS);
             record["eventCount"] = json!(EVENTS + version);
             put(&record)
         })
     }
 
-    /// The put of the run with many events.
-    pub fn put_paged(&self) -> Ask {
-        put(&self.record(PAGED, self.count, &events(MANY_EVENTS)))
-    }
-
-    /// Puts of the large record. Each version differs from the one before, so that all of it is written.
-    pub fn puts_large(&self) -> Result<Source> {
-        let each = events(1)[0].to_string().len() + 1;
-        let mut record = self.record(LARGE_RUN, self.count + 1, &events(LARGE / each));
+    /// Puts of the large record, each a new version, so that each is written in full.
+    pub fn large_puts(self) -> Source {
+        let mut record = self.record(LARGE_RUN, self.count + 1, LARGE_BYTES / (EVENT_TAIL.len() + 32));
         record["eventCount"] = json!(VERSION);
-        let body = put(&record).body.unwrap_or_default();
-        let (head, tail) = body.split_once(&VERSION.to_string()).context("a record without a version")?;
-        let (head, tail, mut version) = (head.to_owned(), tail.to_owned(), VERSION);
-        Ok(Box::new(move || {
+        let body = json!({ "storeKey": RUNS, "record": record }).to_string();
+        let mut version = VERSION;
+        Box::new(move || {
             version += 1;
-            Ask::post("/runs/put", format!("{head}{version}{tail}"))
-        }))
+            Ask::post("/runs/put", body.replacen(&VERSION.to_string(), &version.to_string(), 1))
+        })
     }
 
-    fn record(&self, id: &str, nth: usize, events: &[Value]) -> Value {
-        let finished = self.finished_at(nth);
-        let mut record = json!({
+    fn record(self, id: &str, nth: usize, events: usize) -> Value {
+        let index = |nth| i64::try_from(nth).unwrap_or_default();
+        let finished = self.newest + GAP_MS * (index(nth) - index(self.count));
+        let event = |seq| serde_json::from_str::<Value>(&event(seq as u64)).unwrap_or_default();
+        let events: Vec<_> = (1..=events).map(event).collect();
+        json!({
             "id": id, "label": format!("Make the tests of part {nth} pass again"),
             "agent": AGENTS[nth % AGENTS.len()], "model": "anthropic/claude-sonnet",
             "channelId": format!("slack:C{:03}", nth % 40), "userId": format!("slack:U{:03}", nth % 25),
-            "threadKey": format!("slack:C{:03}:{nth}", nth % 40),
+            "threadKey": format!("slack:C{:03}:{nth}", nth % 40), "repo": format!("acme/service-{}", nth % 8),
             "channelVisibility": VISIBILITIES[nth % VISIBILITIES.len()],
             "startedAt": finished - 184_000, "finishedAt": finished, "receivedAt": finished - 184_250,
             "replyOk": true, "stepCount": 14, "schema": 2, "status": "completed",
             "eventCount": events.len(), "storedEventCount": events.len(), "truncated": false,
             "events": events, "diagnosis": diagnosis(),
-        });
-        if let Some(repo) = repo(nth) {
-            record["repo"] = json!(repo);
-        }
-        record
+        })
     }
 }
 
 fn put(record: &Value) -> Ask {
-    let policy = json!({ "retentionDays": 30, "maxRuns": 20_000, "maxBytes": 8_589_934_592_u64 });
-    let body = json!({ "storeKey": RUNS, "record": record, "policy": policy, "policyUpdatedAt": 1 });
-    Ask::json("/runs/put", &body)
+    Ask::json("/runs/put", &json!({ "storeKey": RUNS, "record": record }))
 }
 
-/// Names the nth run.
 fn run_id(nth: usize) -> String {
     format!("run-{nth:06}")
 }
 
-/// Every third run has no repository.
-fn repo(nth: usize) -> Option<String> {
-    (!nth.is_multiple_of(3)).then(|| format!("acme/service-{}", nth % 8))
+fn event(seq: u64) -> String {
+    format!(r#"{{"type":"tool_result","seq":{seq}{EVENT_TAIL}"#)
 }
 
-fn events(count: usize) -> Vec<Value> {
-    let event = |seq| serde_json::from_str(&format!(r#"{{"type":"tool_result","seq":{seq}{EVENT_TAIL}"#));
-    (1..=count).filter_map(|seq| event(seq).ok()).collect()
-}
-
-/// As the analyzer makes one: with every category.
+/// A diagnosis of the analyzer, with every category.
 fn diagnosis() -> Value {
     let total = |count: u32, duration_ms: u32| json!({ "count": count, "durationMs": duration_ms });
     json!({
         "eventCount": 41, "toolCalls": 12, "hasTimings": true, "runMs": 184_000, "toolTimeMs": 91_000,
-        "modelTimeMs": 80_500,
+        "modelTimeMs": 80_500, "verdict": "slow_tool: 1 finding, 61.0 s (67 % of tool time)",
         "byCategory": {
             "slow_tool": total(1, 61_000), "slow_model_turn": total(0, 0), "failed_tool": total(2, 4_200),
             "retry": total(1, 0), "setup_install": total(1, 18_000), "wrap_up": total(0, 0),
             "budget_hit": total(0, 0), "infra_failure": total(0, 0),
         },
-        "findings": [
-            { "category": "slow_tool", "severity": "high", "summary": "bash took 61 s: cargo test --workspace",
-              "eventIndex": 17, "tool": "bash", "durationMs": 61_000 },
-            { "category": "failed_tool", "severity": "medium", "summary": "bash failed: cargo clippy",
-              "eventIndex": 22, "tool": "bash", "durationMs": 2_100 },
-        ],
-        "verdict": "slow_tool: 1 finding, 61.0 s (67 % of tool time)",
+        "findings": [{
+            "category": "slow_tool", "severity": "high", "summary": "bash took 61 s: cargo test --workspace",
+            "eventIndex": 17, "tool": "bash", "durationMs": 61_000,
+        }],
     })
 }
 
-/// A predicate over runs, and which runs it allows.
-pub struct Predicate {
-    /// Its kind.
-    pub kind: &'static str,
-    /// It, on the wire.
-    pub filter: Value,
-    /// Whether it allows the nth run.
-    pub allows: fn(usize) -> bool,
+/// The claim of a live run on its own thread.
+pub fn claim(run: &str) -> Ask {
+    let run = json!({
+        "runId": run, "threadKey": run, "gen": "g1", "leaseMs": LEASE_MS, "startedAt": 1_790_000_000_000_i64,
+        "meta": { "agent": "coding", "channelId": "slack:C001", "userId": "slack:U001", "threadKey": run },
+        "card": { "channel": "C001", "ts": "1790000000.000100" },
+        "system": "You work on the repository that is checked out here.", "tools": [{ "name": "bash" }],
+    });
+    Ask::json("/runs/claim", &json!({ "storeKey": RUNS, "run": run }))
 }
 
-/// One of each kind, with lists as long as those of a member of some channels and repositories.
-pub fn predicates() -> Vec<Predicate> {
-    let channels = json!((0..20).map(|n| format!("slack:C{n:03}")).collect::<Vec<_>>());
-    let channels = json!({ "kind": "channels-in", "channelIds": channels });
-    let repos =
-        json!({ "kind": "repos-in", "repos": ["acme/service-1", "acme/service-2", "acme/service-5"] });
-    let user = json!({ "kind": "user-is", "userId": "slack:U007" });
-    let words = json!({ "kind": "visibility-in", "visibilities": ["public", "machine"] });
-    let in_channels: fn(usize) -> bool = |nth| nth % 40 < 20;
-    let in_repos: fn(usize) -> bool = |nth| nth % 3 != 0 && matches!(nth % 8, 1 | 2 | 5);
-    let of = |kind, filter, allows| Predicate { kind, filter, allows };
-    vec![
-        of("all", json!({ "kind": "all" }), |_| true),
-        of("channels-in", channels.clone(), in_channels),
-        of("user-is", user.clone(), |nth| nth % 25 == 7),
-        of("repos-in", repos.clone(), in_repos),
-        of("visibility-in", words.clone(), |nth| matches!(nth % 5, 0 | 3)),
-        of("or", json!({ "kind": "or", "of": [user, words, channels.clone()] }), |nth| {
-            nth % 25 == 7 || matches!(nth % 5, 0 | 3) || nth % 40 < 20
-        }),
-        of("and", json!({ "kind": "and", "of": [channels, repos] }), |nth| {
-            nth % 40 < 20 && nth % 3 != 0 && matches!(nth % 8, 1 | 2 | 5)
-        }),
-    ]
-}
-
-/// The lists of one predicate: the request of its first, a middle and its last full page.
-pub fn pages(history: &History, predicate: &Predicate, limit: usize) -> [(&'static str, Ask); 3] {
-    let allowed: Vec<_> = (0..history.count).filter(|nth| (predicate.allows)(*nth)).collect();
-    let mut first = json!({ "storeKey": RUNS, "limit": limit });
-    if predicate.kind != "all" {
-        first["visibleTo"] = predicate.filter.clone();
-    }
-    let before = |index: usize| {
-        let mut body = first.clone();
-        if let Some(nth) = allowed.get(index) {
-            body["before"] = json!(history.finished_at(*nth));
-            body["beforeId"] = json!(run_id(*nth));
+/// Appends of `count` events each to a live run, with increasing seqs.
+pub fn appends(run: &str, count: u64) -> Source {
+    let head = format!(r#"{{"storeKey":"{RUNS}","runId":"{run}","gen":"g1","events":["#);
+    let mut seq = 0;
+    Box::new(move || {
+        let mut body = head.clone();
+        for nth in 0..count {
+            seq += 1;
+            // Writing to a string cannot fail.
+            let _ = write!(body, "{}{}", if nth == 0 { "" } else { "," }, event(seq));
         }
-        Ask::json("/runs/list", &body)
-    };
-    let (middle, last) = (before(allowed.len() / 2), before(limit));
-    [("first", Ask::json("/runs/list", &first)), ("middle", middle), ("last", last)]
+        body.push_str("]}");
+        Ask::post("/runs/append", body)
+    })
+}
+
+/// Writes that fill a scope with different facts.
+pub fn memories(scope: &'static str, count: usize) -> impl Iterator<Item = Ask> {
+    let mut random = Random(count as u64);
+    (0..count).step_by(BATCH).map(move |first| {
+        let facts: Vec<_> = (first..count.min(first + BATCH)).map(|nth| random.fact(nth)).collect();
+        Ask::json("/write", &json!({ "scopeKey": scope, "records": facts, "cap": count }))
+    })
+}
+
+/// Retrievals with different queries.
+pub fn retrievals(scope: &str) -> Source {
+    let mut random = Random(7);
+    let ask = |_| json!({ "scopeKey": scope, "query": random.words(8), "limit": 8 });
+    let asks: Vec<_> = (0..QUERIES).map(ask).collect();
+    let mut turn = 0;
+    Box::new(move || {
+        turn += 1;
+        Ask::json("/retrieve", &asks[turn % QUERIES])
+    })
+}
+
+/// Numbers that look random and are the same every time.
+struct Random(u64);
+
+impl Random {
+    /// Returns a word; the first ones are the most frequent.
+    fn word(&mut self) -> String {
+        // Knuth's multiplier for 64 bits; the upper half is the random one.
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let share = (self.0 >> 33) as f64 / f64::from(1u32 << 31);
+        format!("w{}", (share * share * share * WORDS as f64) as u64)
+    }
+
+    fn words(&mut self, count: usize) -> String {
+        (0..count).map(|_| self.word()).collect::<Vec<_>>().join(" ")
+    }
+
+    fn fact(&mut self, nth: usize) -> Value {
+        json!({
+            "kind": "fact", "text": format!("Fact {nth}: {}.", self.words(18)),
+            "keywords": [self.word(), self.word()], "sourceThreadKey": format!("slack:C001:{nth}"),
+            "sourceRunId": format!("run-{nth}"), "confidence": 0.8,
+        })
+    }
 }
 
 #[cfg(test)]
@@ -208,21 +213,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_last_page_has_just_as_many_runs_behind_it() {
-        let history = History::new(2002).unwrap();
-        for predicate in predicates() {
-            let [_, _, (_, last)] = pages(&history, &predicate, 50);
-            let body: Value = serde_json::from_str(&last.body.unwrap()).unwrap();
-            let before = body["before"].as_i64().unwrap();
-            let behind =
-                (0..2000).filter(|nth| (predicate.allows)(*nth) && history.finished_at(*nth) < before);
-            assert_eq!(behind.count(), 50, "{}", predicate.kind);
-        }
+    fn appends_continue_the_seqs() {
+        let mut source = appends("r", 3);
+        let mut last = || String::from_utf8(source().bytes()).unwrap();
+        assert!(last().contains(r#""seq":1"#) && last().contains(r#""seq":6"#));
     }
 
     #[test]
-    fn the_large_record_is_nearly_as_large_as_records_get() {
-        let body = History::new(2).unwrap().puts_large().unwrap()().body.unwrap();
-        assert!((1_500_000..1_572_864).contains(&body.len()), "{}", body.len());
+    fn large_record_is_just_below_the_limit() {
+        let bytes = History::new(2).unwrap().large_puts()().bytes().len();
+        assert!((1_400_000..1_572_864).contains(&bytes), "{bytes}");
     }
 }

@@ -1,35 +1,44 @@
-// A page of one run's events: `{ events, nextAfterSeq? }` (supplement section 5.5).
+// Events on their way into the table that finished and live runs share.
 
-import { integer, type JsonObject, requiredRunId } from "../json";
-import { isVisible } from "./horizon";
-import { answerPage, joinTexts } from "./page";
+import { badField } from "../answer";
+import { type Json, utf8Length } from "../json";
 
-const DEFAULT_LIMIT = 1000;
-const MAX_LIMIT = 5000;
-
-/** A row that is no event is skipped: bad JSON, or no type. */
-export const EVENT = `CASE WHEN json_valid(event) THEN
-  CASE WHEN json_type(event, '$.type') = 'text' THEN event END END AS text`;
-
-const PAGE = {
-  rows: `SELECT seq AS place, '' AS id, ${EVENT} FROM run_events
-    WHERE run_id = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3`,
-  order: "place",
-  before: `'{"events":['`,
-  after: `iif(count = ?3 AND EXISTS (SELECT 1 FROM run_events WHERE run_id = ?1 AND seq > place),
-    '],"nextAfterSeq":' || CAST(place AS INTEGER) || '}', ']}')`,
-};
-
-export function events(sql: SqlStorage, body: JsonObject, now: number): string {
-  const id = requiredRunId(body, "id");
-  const after = integer(body, "afterSeq", 0, Infinity, "must be an integer of at least 0") ?? 0;
-  const limit = integer(body, "limit", 1, MAX_LIMIT, "must be an integer from 1 to 5000") ?? DEFAULT_LIMIT;
-  if (!isVisible(sql, id, now)) return '{"events":null}';
-  return answerPage(sql, PAGE, [id, after, limit]);
+export interface KeyedEvent {
+  seq: number;
+  text: string;
+  bytes: number;
 }
 
-/** Every event of a run, in seq order, separated by commas. */
-export function allEvents(sql: SqlStorage, id: string): string {
-  const statement = `SELECT ${EVENT} FROM run_events WHERE run_id = ?1 ORDER BY seq`;
-  return joinTexts(sql.exec<{ text: string | null }>(statement, id).toArray());
+/** Serializes an event, and rejects one of too many bytes. */
+export function keyed(seq: number, event: Json, maxBytes: number): KeyedEvent {
+  const text = JSON.stringify(event);
+  const bytes = utf8Length(text);
+  if (bytes > maxBytes) throw badField("events", `must take at most ${maxBytes} bytes each`);
+  return { seq, text, bytes };
+}
+
+/** Bytes of events passed to SQLite in one parameter. */
+const MAX_BATCH_BYTES = 1_000_000;
+
+/** Writes events over those of the same seqs, in as few statements as the platform's limit of a value allows. */
+export function writeEvents(sql: SqlStorage, run: string, events: KeyedEvent[]): void {
+  let batch: string[] = [];
+  let bytes = 0;
+  const flush = () => {
+    if (batch.length === 0) return;
+    sql.exec(
+      `INSERT OR REPLACE INTO run_events (run_id, seq, event)
+       SELECT ?1, CAST(key AS INTEGER), value FROM json_each(?2)`,
+      run,
+      `{${batch.join(",")}}`,
+    );
+    batch = [];
+    bytes = 0;
+  };
+  for (const event of events) {
+    if (bytes + event.bytes > MAX_BATCH_BYTES) flush();
+    batch.push(`"${event.seq}":${event.text}`);
+    bytes += event.bytes;
+  }
+  flush();
 }

@@ -1,0 +1,149 @@
+//! `POST /admin/restart`: every check in order, before a scripted bot. A successful restart needs a container
+//! (`lifecycle`, `tests/container`).
+
+use std::io::Read as _;
+use std::sync::{Arc, Mutex};
+
+use ars_raw_http::{Call, Upstream};
+use ars_tests_workerd::{Answer, Running, edge_worker};
+use serde_json::{Value, json};
+
+const TOKENS: &str = r#"{"good":{"subject":"ann ✓","scopes":["deploy:write"]},"weak":{"subject":"bo"}}"#;
+
+/// A request to the bot: target, subject header, bearer.
+type BotRequest = (String, Option<String>, Option<String>);
+
+/// A bot with scripted permission and health that records its requests.
+#[derive(Clone, Default)]
+struct Scripted {
+    permission: Arc<Mutex<(u16, String)>>,
+    health: Arc<Mutex<(u16, String)>>,
+    requests: Arc<Mutex<Vec<BotRequest>>>,
+}
+
+impl Scripted {
+    fn start() -> (Self, Running) {
+        let script = Self::default();
+        script.says(200, &json!({ "ok": true, "subject": "ann ✓" }).to_string());
+        script.is(0, false);
+        let bot = script.clone();
+        let upstream = Upstream::start(move |mut call: Call<'_>| {
+            let mut body = Vec::new();
+            call.body.read_to_end(&mut body)?;
+            let subject = call.head.field("x-ars-restart-subject").map(str::to_owned);
+            let bearer = call.head.field("authorization").map(str::to_owned);
+            let target = call.head.target().to_owned();
+            let (status, text) = match target.as_str() {
+                "/admin/restart/authorize" => bot.permission.lock().unwrap().clone(),
+                "/healthz" => bot.health.lock().unwrap().clone(),
+                _ => (404, "nobody's".to_owned()),
+            };
+            bot.requests.lock().unwrap().push((target, subject, bearer));
+            call.reply.whole(status, "application/json", text.as_bytes())
+        });
+        let edge = edge_worker(&upstream.unwrap().url(), Some(TOKENS));
+        (script, edge)
+    }
+
+    fn says(&self, status: u16, body: &str) {
+        *self.permission.lock().unwrap() = (status, body.to_owned());
+    }
+
+    fn is(&self, in_flight: i64, draining: bool) {
+        let health = json!({ "ok": true, "inFlight": in_flight, "draining": draining, "startedAt": "t0" });
+        *self.health.lock().unwrap() = (200, health.to_string());
+    }
+
+    fn requests(&self) -> Vec<BotRequest> {
+        std::mem::take(&mut self.requests.lock().unwrap())
+    }
+}
+
+fn restart(edge: &Running, token: &str, body: &str) -> Answer {
+    edge.client.post_bytes("/admin/restart", token, body.as_bytes())
+}
+
+#[track_caller]
+fn failed(answer: &Answer, status: u16) {
+    assert_eq!((answer.status, &answer.body["ok"]), (status, &json!(false)), "{answer:?}");
+}
+
+#[test]
+fn unauthorized_restart_never_reaches_the_bot() {
+    let (bot, edge) = Scripted::start();
+    for method in ["GET", "PUT", "DELETE", "OPTIONS"] {
+        failed(&edge.client.send(method, "/admin/restart", &[("authorization", "Bearer good")], b""), 405);
+    }
+    failed(&edge.client.send("POST", "/admin/restart", &[], b"{}"), 401);
+    failed(&restart(&edge, "nobody", ""), 401);
+    let endless = "x".repeat(2000);
+    for body in ["[]", "true", "{", r#"{"force":1}"#, r#"{"force":true,"more":1}"#, endless.as_str()] {
+        failed(&restart(&edge, "good", body), 400);
+    }
+    assert_eq!(bot.requests(), []);
+    let closed = edge_worker("http://127.0.0.1:9", None);
+    failed(&restart(&closed, "good", ""), 503);
+}
+
+#[test]
+fn bot_receives_the_subject_without_the_bearer() {
+    let (bot, edge) = Scripted::start();
+    restart(&edge, "good", "");
+    let requests = bot.requests();
+    let subject = Some("ann%20%E2%9C%93".to_owned());
+    assert_eq!(requests[0], ("/admin/restart/authorize".to_owned(), subject, None));
+    assert_eq!(requests[1], ("/healthz".to_owned(), None, None));
+}
+
+#[test]
+fn unexpected_permission_answers_are_rejections() {
+    let (bot, edge) = Scripted::start();
+    for status in [401, 403, 503] {
+        bot.says(status, r#"{"ok":false,"error":"because"}"#);
+        let answer = restart(&edge, "good", "");
+        failed(&answer, status);
+        assert_eq!(answer.body["error"], json!("because"));
+    }
+    let permission = json!({ "ok": true, "subject": "ann ✓" }).to_string();
+    let long = format!(r#"{{"ok":true,"subject":"ann ✓","more":"{}"}}"#, "x".repeat(70_000));
+    for (status, body) in [
+        (200, ""),
+        (200, "ok"),
+        (200, r#"{"ok":true,"subject":"bo"}"#),
+        (200, long.as_str()),
+        (201, permission.as_str()),
+        (302, permission.as_str()),
+        (404, ""),
+        (500, ""),
+    ] {
+        bot.says(status, body);
+        failed(&restart(&edge, "good", r#"{"force":true}"#), 503);
+    }
+    assert!(bot.requests().iter().all(|(target, ..)| target != "/healthz"), "its health was probed");
+    let nobody = edge_worker("http://127.0.0.1:9", Some(TOKENS));
+    failed(&restart(&nobody, "good", ""), 503);
+}
+
+#[test]
+fn only_force_restarts_a_busy_bot() {
+    let (bot, edge) = Scripted::start();
+    let refused = |problems: Value| {
+        let answer = restart(&edge, "good", r#"{"force":false}"#);
+        assert_eq!(answer.status, 409, "{answer:?}");
+        assert_eq!(answer.body, json!({ "ok": false, "refused": true, "problems": problems }));
+        // With force it fails only for the lack of a container.
+        let answer = restart(&edge, "good", r#"{"force":true}"#);
+        failed(&answer, 503);
+        assert_eq!(answer.body["error"], json!("this bot was not started by the edge"));
+    };
+    bot.is(1, false);
+    refused(json!(["1 run is in flight"]));
+    bot.is(2, true);
+    refused(json!(["2 runs are in flight", "the bot is draining already"]));
+    bot.is(-1, false);
+    refused(json!(["the bot's health could not be read"]));
+    *bot.health.lock().unwrap() = (200, "ok".to_owned());
+    refused(json!(["the bot's health could not be read"]));
+    bot.is(0, false);
+    assert_eq!(restart(&edge, "good", "").body["error"], json!("this bot was not started by the edge"));
+}

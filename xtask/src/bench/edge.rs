@@ -1,0 +1,113 @@
+//! `cargo xtask bench edge`: the time that the edge path (Worker, Durable Object, bot) adds to a request, in our Worker and
+//! in the same proxy in TypeScript (`tests/bench/edge-twin`).
+//!
+//! Both run before one small server, which is also measured directly. Not here: correctness (`tests/edge`), and the
+//! container, which costs both the same.
+
+use std::io::{Result as IoResult, Write as _, copy, sink};
+
+use anyhow::{Result, ensure};
+use ars_raw_http::{Call, Upstream};
+use ars_workerd::{Bot, Settings, build_edge_worker, ensure_npm};
+
+use super::compare::{Ask, Options, Row, Side, always, bundle, copy_modules, measure};
+use crate::terminal::Step;
+
+/// The twin's entry, from the root.
+const TWIN: &str = "tests/bench/edge-twin/src/index.ts";
+/// Bytes of a large body: those of a request with attached documents.
+const LARGE_BODY: usize = 1 << 20;
+/// Frames of one stream, each sent alone.
+const FRAMES: u32 = 100;
+/// A small answer of the bot.
+const SMALL: &[u8] =
+    br#"{"ok":true,"ready":true,"draining":false,"inFlight":0,"startedAt":1790000000000,"commit":"unknown"}"#;
+const JSON: &str = "application/json";
+/// Request fields that end at the edge in several spellings, and one that passes.
+const FIELDS: &str = "GET /fields HTTP/1.1\r\nHost: localhost\r\nConnection: keep-alive, X-Mine\r\nX_Mine: 1\r\n\
+    TE: trailers\r\nX-ARS-Restart-Subject: ann\r\nbaggage: a=b\r\nX_B3_TraceId: 1\r\nX-Yours: 3\r\n\r\n";
+/// Fields of the answer to that request: those of a connection, and others.
+const ANSWER_FIELDS: &str =
+    "text/plain\r\nConnection: x-listed\r\nX-Listed: 1\r\nUpgrade: h2c\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2";
+
+/// Measures and prints the table.
+pub fn run(options: &Options) -> Result<()> {
+    let step = Step::begin("builds");
+    let npm = ensure_npm(&|line| step.tell(line))?;
+    let built = build_edge_worker(&|line| step.tell(line))?;
+    step.done("");
+    options.settle()?;
+    let upstream = Upstream::start(answer)?;
+    let dir = &options.dir;
+    let settings = |data: &std::path::Path| Settings::edge(&npm, &built, data, Bot::Native(upstream.url()));
+    let sides = [
+        Side::direct(upstream.address()),
+        Side::start("Rust", dir, |folder| copy_modules(&built.modules, folder), settings)?,
+        Side::start("TypeScript", dir, |folder| bundle(&npm, TWIN, folder), settings)?,
+    ];
+    check_alike(&sides)?;
+    measure(&sides, &rows(), options)
+}
+
+fn rows() -> [Row; 4] {
+    let small = |_| always(Ask::get("/small"));
+    [
+        Row::repeated("small JSON", Ask::get("/small")),
+        Row { name: "small JSON, 16 at once", clients: 16, source: Box::new(small) },
+        Row::repeated("1 MB up", Ask::post("/large", "x".repeat(LARGE_BODY))),
+        Row::repeated("stream of 100 frames", Ask::get("/frames")),
+    ]
+}
+
+/// Checks that both Workers pass on the rows' answers unchanged and treat fields alike.
+fn check_alike([direct, ours, twin]: &[Side; 3]) -> Result<()> {
+    for row in rows() {
+        let request = row.sources()[0]().bytes();
+        let expected = direct.ask(&request)?;
+        for side in [ours, twin] {
+            ensure!(side.ask(&request)? == expected, "{}: {} changes the answer", row.name, side.name);
+        }
+    }
+    let arrived = |side: &Side| {
+        let mut answer = side.ask(FIELDS.as_bytes())?;
+        let mut lines: Vec<_> =
+            String::from_utf8(answer.body)?.lines().map(str::to_ascii_lowercase).collect();
+        lines.sort_unstable();
+        answer.body = lines.join("\n").into_bytes();
+        anyhow::Ok(answer)
+    };
+    let [first, second] = [arrived(ours)?, arrived(twin)?];
+    ensure!(String::from_utf8_lossy(&first.body).contains("x-yours: 3"), "a field did not pass: {first:?}");
+    ensure!(first == second, "the Workers treat fields differently: {first:?} and {second:?}");
+    Ok(())
+}
+
+/// The server behind the Workers, which does next to nothing.
+fn answer(mut call: Call<'_>) -> IoResult<()> {
+    match call.head.target() {
+        "/large" => {
+            let bytes = copy(&mut call.body, &mut sink())?;
+            call.reply.whole(200, JSON, format!(r#"{{"bytes":{bytes}}}"#).as_bytes())
+        }
+        "/frames" => {
+            let mut chunks = call.reply.chunks(200, "text/event-stream")?;
+            let mut frame = Vec::new();
+            for seq in 0..FRAMES {
+                frame.clear();
+                write!(frame, "data: {{\"type\":\"tool_call\",\"seq\":{seq},\"tool\":\"bash\"}}\n\n")?;
+                chunks.send(&frame)?;
+            }
+            chunks.end()
+        }
+        // The trace context is a new one each time, so only its length is compared.
+        "/fields" => {
+            let line = |(name, value): (&str, &str)| match name {
+                "traceparent" => format!("{name}: {} bytes\n", value.len()),
+                _ => format!("{name}: {value}\n"),
+            };
+            let lines: String = call.head.fields().map(line).collect();
+            call.reply.whole(200, ANSWER_FIELDS, lines.as_bytes())
+        }
+        _ => call.reply.whole(200, JSON, SMALL),
+    }
+}
