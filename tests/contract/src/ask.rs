@@ -12,17 +12,25 @@ use crate::{
     subject::now,
 };
 
-/// Returns the answers to all cases of a table, in their order. `make` receives the base of all times.
-pub fn answers(make: impl Fn(i64) -> Table, subject: &mut impl Subject) -> String {
+/// A subject's answers to a table.
+pub struct Answers {
+    /// The answers to the cases, in their order.
+    pub cases: String,
+    /// The name of the snapshot that all routes of this kind of key share, and its text.
+    pub manners: Option<(&'static str, String)>,
+}
+
+/// Asks a subject the table that `make` returns for a base of all times.
+pub fn answers(make: impl Fn(i64) -> Table, subject: &mut impl Subject) -> Answers {
     let base = base();
     let table = make(base);
     let mut sheet = Sheet::of(table.route.path());
-    manners::check(table.route, subject, &mut sheet);
     let mut redactor = Redactor::new(base);
+    let manners = manners::check(table.route, subject, &mut sheet);
     for case in &table.cases {
         ask(case, &mut redactor, subject, &mut sheet);
     }
-    sheet.finish()
+    Answers { cases: sheet.finish(), manners }
 }
 
 fn ask(case: &Case, redactor: &mut Redactor, subject: &mut impl Subject, sheet: &mut Sheet) {

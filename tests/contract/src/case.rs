@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use ars_wire::state::{Key, Route};
 use serde_json::{Value, json};
 
-use crate::layout;
+use crate::{layout, sheet::MAY_NOT_BE};
 
 /// Characters of the name in a case's key, which may be a run id. With the digest there are fewer than 64.
 const KEY_WORDS: usize = 40;
@@ -94,7 +94,7 @@ impl Table {
     /// Adds one case per invalid value of a field. `body` builds the request with such a value.
     pub fn refuses(&mut self, field: &str, values: &[Value], body: impl Fn(Value) -> Value) {
         for value in values {
-            self.case(format!("{field} may not be {}", layout::short(value)))
+            self.case(format!("{field}{MAY_NOT_BE}{}", layout::short(value)))
                 .refused(field, body(value.clone()));
         }
     }

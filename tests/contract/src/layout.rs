@@ -4,7 +4,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 /// Columns of a line.
-const WIDTH: usize = 116;
+pub(crate) const WIDTH: usize = 116;
 /// Maximum entries of a list that is rendered whole.
 const MAX_ENTRIES: usize = 12;
 /// Maximum characters of a text that is rendered whole.

@@ -18,7 +18,7 @@ mod redact;
 mod sheet;
 mod subject;
 
-pub use ask::answers;
+pub use ask::{Answers, answers};
 pub use case::{Case, Draft, Table};
 pub use manners::of_any_path;
 pub use subject::{Answer, Length, Native, Sent, Subject, TOKEN, Workerd};

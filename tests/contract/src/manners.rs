@@ -11,9 +11,38 @@ use crate::{
     sheet::Sheet,
 };
 
-/// Checks one route.
-pub(crate) fn check(route: Route, subject: &mut impl Subject, sheet: &mut Sheet) {
-    let mut report = Report { sheet, redactor: Redactor::new(base()) };
+/// Sends the requests that every route of one kind of key answers alike; returns the name and the text of their
+/// snapshot. The answers of a route without a key become part of its own sheet.
+pub(crate) fn check(
+    route: Route,
+    subject: &mut impl Subject,
+    own: &mut Sheet,
+) -> Option<(&'static str, String)> {
+    let (name, field) = match route.key() {
+        Key::Named(field) => ("manners_named", field),
+        Key::Run(field) => ("manners_run", field),
+        Key::Slug(field) => ("manners_slug", field),
+        Key::Single => {
+            ask(route, subject, own, Vec::new());
+            return None;
+        }
+    };
+    // The routes differ in their path, the name of their key and their largest body.
+    let path = route.path();
+    let words = vec![
+        (path.to_owned(), "ROUTE"),
+        (path.to_uppercase(), "UPPER"),
+        (format!("{field} "), "KEY "),
+        (format!(" {field}"), " KEY"),
+        (route.fence().to_string(), "LIMIT"),
+    ];
+    let mut sheet = Sheet::of(name);
+    ask(route, subject, &mut sheet, words);
+    Some((name, sheet.finish()))
+}
+
+fn ask(route: Route, subject: &mut impl Subject, sheet: &mut Sheet, words: Vec<(String, &'static str)>) {
+    let mut report = Report { sheet, redactor: Redactor::new(base()), words };
     report.order(route, subject);
     report.bodies(route, subject);
     report.keys(route, subject);
@@ -22,7 +51,7 @@ pub(crate) fn check(route: Route, subject: &mut impl Subject, sheet: &mut Sheet)
 /// Checks requests outside all routes: health, unknown paths, credentials.
 pub fn of_any_path(subject: &mut impl Subject) -> String {
     let mut sheet = Sheet::of("any path");
-    let mut report = Report { sheet: &mut sheet, redactor: Redactor::new(base()) };
+    let mut report = Report { sheet: &mut sheet, redactor: Redactor::new(base()), words: Vec::new() };
     for (method, path) in [
         ("GET", "/healthz"),
         ("GET", "/healthz?probe=1"),
@@ -74,6 +103,8 @@ fn credentials() -> Vec<(&'static str, Option<String>)> {
 struct Report<'a> {
     sheet: &'a mut Sheet,
     redactor: Redactor,
+    /// Words for the parts in which routes differ.
+    words: Vec<(String, &'static str)>,
 }
 
 impl Report<'_> {
@@ -81,7 +112,12 @@ impl Report<'_> {
         if answer.status >= 400 {
             assert!(!error(answer).contains(TOKEN) && !error(answer).contains(WRONG), "{what}: {answer:?}");
         }
-        self.sheet.add(what, &render(&self.redactor, answer), &[]);
+        let neutral = |text: &str| {
+            self.words.iter().fold(text.to_owned(), |text, (part, word)| text.replace(part, word))
+        };
+        let question = neutral(what);
+        let answer = neutral(&render(&self.redactor, answer));
+        self.sheet.add(&question, &answer, &[]);
     }
 
     /// Sends requests with one fault less each time, starting with all of them.
@@ -110,9 +146,9 @@ impl Report<'_> {
         let with_query = format!("{path}?token={TOKEN}");
         for (what, status, sent) in [
             ("anonymous, without a length", 401, post),
-            ("anonymous, one byte over the fence", 401, Sent { length: Length::Unsent(fence + 1), ..post }),
+            ("anonymous, one byte over the limit", 401, Sent { length: Length::Unsent(fence + 1), ..post }),
             ("without a length", 411, known),
-            ("one byte over the fence, in characters half of it", 413, Sent { body: &too_long, ..measured }),
+            ("one byte over the limit, in characters half of it", 413, Sent { body: &too_long, ..measured }),
             ("no JSON", 400, measured),
             ("no JSON, with a query", 400, Sent { path: &with_query, ..measured }),
         ] {
@@ -123,7 +159,7 @@ impl Report<'_> {
         // The body is read: the answer names a field.
         let answer = subject.send(&Sent { body: &just, ..measured });
         assert!([200, 400].contains(&answer.status), "{answer:?}");
-        self.line("just the fence", &answer);
+        self.line("exactly the limit", &answer);
     }
 
     fn bodies(&mut self, route: Route, subject: &mut impl Subject) {

@@ -77,7 +77,11 @@ routes! {
 
 /// Compares a subject with the snapshot of a route.
 fn hold(name: &str, make: Make, subject: &mut impl Subject) {
-    snapshot(name, &answers(make, subject));
+    let answers = answers(make, subject);
+    if let Some((shared, text)) = &answers.manners {
+        snapshot(shared, text);
+    }
+    snapshot(name, &answers.cases);
 }
 
 fn hold_workerd(name: &str, make: Make) {
