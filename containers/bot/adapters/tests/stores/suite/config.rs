@@ -1,13 +1,13 @@
 //! Configuration documents, whichever store they are in.
 
 use ars_bot_ports::{Document, Replacement};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::{Fixture, refusal};
+use super::Fixture;
 
 const KEY: &str = "overrides";
 
-pub async fn a_document_is_read_back_as_it_was_put_with_its_version(fixture: Fixture) {
+pub async fn document_is_read_back_with_its_version(fixture: Fixture) {
     assert_eq!(fixture.documents.newest(KEY).await.unwrap(), Document { document: None, version: 0 });
     let document = json!({ "users": { "slack:U1": { "instructions": "crab 🦀\n" } }, "channels": {} });
     assert_eq!(fixture.documents.replace(KEY, &document, 0).await.unwrap(), Replacement::Saved(1));
@@ -15,7 +15,7 @@ pub async fn a_document_is_read_back_as_it_was_put_with_its_version(fixture: Fix
     assert_eq!(fixture.documents.newest(KEY).await.unwrap(), kept);
 }
 
-pub async fn of_two_writers_who_saw_one_version_the_second_is_told_so(fixture: Fixture) {
+pub async fn second_writer_of_a_version_is_stale(fixture: Fixture) {
     let put = |by: &str, expected| {
         let (documents, document) = (fixture.documents.clone(), json!({ "by": by }));
         async move { documents.replace(KEY, &document, expected).await.unwrap() }
@@ -30,21 +30,9 @@ pub async fn of_two_writers_who_saw_one_version_the_second_is_told_so(fixture: F
     assert_eq!(put("three", 1).await, Replacement::Saved(2));
 }
 
-pub async fn documents_of_different_keys_do_not_mix(fixture: Fixture) {
+pub async fn documents_are_separate(fixture: Fixture) {
     fixture.documents.replace(KEY, &json!({ "of": KEY }), 0).await.unwrap();
     assert_eq!(fixture.documents.newest("base").await.unwrap(), Document::default());
     assert_eq!(fixture.documents.replace("base", &json!({}), 0).await.unwrap(), Replacement::Saved(1));
     assert_eq!(fixture.documents.newest(KEY).await.unwrap().document, Some(json!({ "of": KEY })));
-}
-
-pub async fn what_is_no_key_no_object_or_too_large_is_refused_by_name(fixture: Fixture) {
-    let refused = |key: &'static str, document: Value| {
-        let documents = fixture.documents.clone();
-        async move { refusal(documents.replace(key, &document, 0).await) }
-    };
-    assert!(refused("Over rides", json!({})).await.starts_with("400: key "));
-    assert!(refused(KEY, json!([])).await.starts_with("400: document "));
-    let large = json!({ "a": "x".repeat(256 * 1024) });
-    assert_eq!(refused(KEY, large).await, "413: the document may have at most 262144 bytes");
-    assert_eq!(fixture.documents.newest(KEY).await.unwrap(), Document::default());
 }

@@ -3,7 +3,7 @@
 use ars_wire::friction::{DEFAULT_LEDGER, FrictionRecord};
 use serde_json::json;
 
-use super::{Fixture, key, refusal};
+use super::{Fixture, key};
 
 fn record(run: &str, finished_at: i64) -> FrictionRecord {
     FrictionRecord {
@@ -15,7 +15,7 @@ fn record(run: &str, finished_at: i64) -> FrictionRecord {
     }
 }
 
-pub async fn a_run_has_one_record_the_last_one(fixture: Fixture) {
+pub async fn last_record_of_a_run_counts(fixture: Fixture) {
     let ledger = key(DEFAULT_LEDGER);
     assert_eq!(fixture.friction.record(&ledger, &record("r1", 5)).await.unwrap(), 1);
     assert_eq!(fixture.friction.record(&ledger, &record("r2", 6)).await.unwrap(), 2);
@@ -24,7 +24,7 @@ pub async fn a_run_has_one_record_the_last_one(fixture: Fixture) {
     assert_eq!(kept, [record("r2", 6), record("r1", 7)]);
 }
 
-pub async fn the_newest_records_come_oldest_first(fixture: Fixture) {
+pub async fn newest_records_come_oldest_first(fixture: Fixture) {
     let ledger = key(DEFAULT_LEDGER);
     for (run, at) in [("c", 3), ("a", 1), ("b", 2)] {
         fixture.friction.record(&ledger, &record(run, at)).await.unwrap();
@@ -35,17 +35,10 @@ pub async fn the_newest_records_come_oldest_first(fixture: Fixture) {
     assert_eq!(since, [record("c", 3)]);
 }
 
-pub async fn ledgers_do_not_mix(fixture: Fixture) {
+pub async fn ledgers_are_separate(fixture: Fixture) {
     let (one, other) = (key("friction:acme/app"), key("friction:acme/site"));
     fixture.friction.record(&one, &record("r1", 5)).await.unwrap();
     assert_eq!(fixture.friction.recent(&other, None, None).await.unwrap(), []);
     assert_eq!(fixture.friction.record(&other, &record("r1", 6)).await.unwrap(), 1);
     assert_eq!(fixture.friction.recent(&one, None, None).await.unwrap(), [record("r1", 5)]);
-}
-
-pub async fn a_malformed_diagnosis_is_refused_by_name(fixture: Fixture) {
-    let mut broken = record("r1", 5);
-    broken.diagnosis["findings"] = json!(null);
-    let refused = refusal(fixture.friction.record(&key(DEFAULT_LEDGER), &broken).await);
-    assert_eq!(refused, "400: record.diagnosis.findings must be an array");
 }

@@ -3,7 +3,7 @@
 use ars_bot_ports::Written;
 use ars_wire::memory::{Candidate, Kind, MemoryRecord};
 
-use super::{Fixture, key, refusal};
+use super::{Fixture, key};
 
 fn fact(text: &str) -> Candidate {
     Candidate {
@@ -21,7 +21,7 @@ fn texts(records: &[MemoryRecord]) -> Vec<&str> {
     records.iter().map(|record| record.text.as_str()).collect()
 }
 
-pub async fn what_was_written_is_found_and_counted_as_used(fixture: Fixture) {
+pub async fn retrieve_counts_as_use(fixture: Fixture) {
     let scope = key("repo:acme/app");
     let summary = Candidate {
         kind: Kind::Summary,
@@ -41,7 +41,7 @@ pub async fn what_was_written_is_found_and_counted_as_used(fixture: Fixture) {
     assert_eq!(fixture.memory.retrieve(&scope, "of nothing we know", 5).await, []);
 }
 
-pub async fn a_list_is_newest_first_and_no_use(fixture: Fixture) {
+pub async fn list_is_newest_first_and_no_use(fixture: Fixture) {
     let scope = key("org:acme");
     for text in ["one of many", "two of many", "three"] {
         fixture.memory.write(&scope, &[fact(text)]).await.unwrap();
@@ -53,7 +53,7 @@ pub async fn a_list_is_newest_first_and_no_use(fixture: Fixture) {
     assert_eq!(fixture.memory.list(&scope, Some("?!"), 5).await.unwrap(), []);
 }
 
-pub async fn what_is_said_again_superseded_or_forgotten_is_one_record_or_none(fixture: Fixture) {
+pub async fn repeated_and_superseded_facts_are_one_record(fixture: Fixture) {
     let scope = key("user:http:ana");
     fixture.memory.write(&scope, &[fact("Likes tabs")]).await.unwrap();
     let again = fixture.memory.write(&scope, &[fact("  likes   TABS ")]).await.unwrap();
@@ -68,17 +68,7 @@ pub async fn what_is_said_again_superseded_or_forgotten_is_one_record_or_none(fi
     assert_eq!(fixture.memory.list(&scope, None, 5).await.unwrap(), []);
 }
 
-pub async fn scopes_do_not_mix(fixture: Fixture) {
-    let (one, other) = (key("channel:C1"), key("channel:../C1"));
-    fixture.memory.write(&one, &[fact("Only here")]).await.unwrap();
-    assert_eq!(fixture.memory.retrieve(&other, "only here", 5).await, []);
-    assert!(!fixture.memory.forget(&other, "mem:channel:C1:0").await.unwrap());
-    fixture.memory.write(&other, &[fact("Only there")]).await.unwrap();
-    assert_eq!(fixture.memory.list(&other, None, 5).await.unwrap()[0].id, "mem:channel:../C1:0");
-    assert_eq!(texts(&fixture.memory.list(&one, None, 5).await.unwrap()), ["Only here"]);
-}
-
-pub async fn a_scope_keeps_no_more_than_the_cap(fixture: Fixture) {
+pub async fn cap_limits_a_scope(fixture: Fixture) {
     let scope = key("org:acme");
     let facts: Vec<_> = (0..8).map(|n| fact(&format!("fact {n}"))).collect();
     let written = fixture.memory.write(&scope, &facts).await.unwrap();
@@ -86,15 +76,7 @@ pub async fn a_scope_keeps_no_more_than_the_cap(fixture: Fixture) {
     assert_eq!(fixture.memory.list(&scope, None, 50).await.unwrap().len(), 5);
 }
 
-pub async fn one_bad_candidate_refuses_the_batch_by_name(fixture: Fixture) {
-    let scope = key("org:acme");
-    let refused = refusal(fixture.memory.write(&scope, &[fact("sound"), fact(" ")]).await);
-    assert!(refused.starts_with("400: records[1].text "), "{refused}");
-    assert_eq!(fixture.memory.list(&scope, None, 5).await.unwrap(), []);
-    assert!(refusal(fixture.memory.list(&scope, None, 51).await).starts_with("400: limit "));
-}
-
-pub async fn no_query_and_no_id_is_too_odd(fixture: Fixture) {
+pub async fn any_query_and_id_is_accepted(fixture: Fixture) {
     let scope = key("org:acme");
     fixture.memory.write(&scope, &[fact("needle")]).await.unwrap();
     let (early, late) = (format!("needle{}", " 🦀".repeat(4000)), format!("{}needle", "🦀 ".repeat(4000)));

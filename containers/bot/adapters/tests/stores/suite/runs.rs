@@ -6,7 +6,7 @@ use ars_wire::{
 };
 use serde_json::{Value, json};
 
-use super::{DAY, Fixture, record, refusal, run};
+use super::{Fixture, record, refusal, run};
 
 fn ids(items: &[Value]) -> Vec<&str> {
     items.iter().map(|item| item["id"].as_str().unwrap()).collect()
@@ -17,29 +17,20 @@ async fn listed(fixture: &Fixture, request: ListRequest) -> Vec<String> {
     ids(&page.items).into_iter().map(str::to_owned).collect()
 }
 
-pub async fn a_record_is_read_back_as_it_was_put(fixture: Fixture) {
+pub async fn put_record_is_read_back(fixture: Fixture) {
     let sent = fixture.record("r1");
     assert!(fixture.runs.put(&sent).await.unwrap().stored);
     assert_eq!(fixture.runs.get(&run("r1")).await.unwrap(), Some(sent));
 }
 
-pub async fn an_unknown_run_is_none_everywhere(fixture: Fixture) {
+pub async fn unknown_run_is_none(fixture: Fixture) {
     assert_eq!(fixture.runs.get(&run("no")).await.unwrap(), None);
     assert_eq!(fixture.runs.summary(&run("no")).await.unwrap(), None);
     assert_eq!(fixture.runs.events(&run("no"), 0, 10).await.unwrap(), None);
     assert_eq!(listed(&fixture, ListRequest::default()).await, Vec::<String>::new());
 }
 
-pub async fn a_later_record_of_a_run_replaces_it_whole(fixture: Fixture) {
-    fixture.runs.put(&record("r1", fixture.now - 5)).await.unwrap();
-    let mut last = fixture.record("r1");
-    last.label = None;
-    last.events.truncate(1);
-    fixture.runs.put(&last).await.unwrap();
-    assert_eq!(fixture.runs.get(&run("r1")).await.unwrap(), Some(last));
-}
-
-pub async fn a_summary_is_the_record_without_its_events(fixture: Fixture) {
+pub async fn summary_omits_the_events(fixture: Fixture) {
     let record = fixture.record("r1");
     fixture.runs.put(&record).await.unwrap();
     let mut expected = serde_json::to_value(&record).unwrap();
@@ -49,7 +40,7 @@ pub async fn a_summary_is_the_record_without_its_events(fixture: Fixture) {
     assert_eq!(fixture.runs.summary(&run("r1")).await.unwrap(), Some(expected));
 }
 
-pub async fn a_deleted_run_is_gone_and_deleting_it_again_is_no_error(fixture: Fixture) {
+pub async fn delete_may_be_repeated(fixture: Fixture) {
     fixture.runs.put(&fixture.record("r1")).await.unwrap();
     assert!(fixture.runs.delete(&run("r1")).await.unwrap());
     assert_eq!(fixture.runs.get(&run("r1")).await.unwrap(), None);
@@ -57,7 +48,7 @@ pub async fn a_deleted_run_is_gone_and_deleting_it_again_is_no_error(fixture: Fi
     assert!(!fixture.runs.delete(&run("r1")).await.unwrap());
 }
 
-pub async fn lists_page_filter_and_show_sizes(fixture: Fixture) {
+pub async fn list_pages_and_filters(fixture: Fixture) {
     let now = fixture.now;
     for (id, at) in [("a", now), ("b", now - 1), ("c", now - 2)] {
         fixture.runs.put(&record(id, at)).await.unwrap();
@@ -76,7 +67,7 @@ pub async fn lists_page_filter_and_show_sizes(fixture: Fixture) {
     assert_eq!(listed(&fixture, since).await, ["a", "b"]);
 }
 
-pub async fn a_list_is_walked_across_times_with_any_fraction(fixture: Fixture) {
+pub async fn cursor_keeps_fractions_of_times(fixture: Fixture) {
     // Neighbouring doubles, some of which differ only in the seventeenth digit.
     let mut at = fixture.now as f64 - 1000.0;
     let mut expected = Vec::new();
@@ -110,7 +101,7 @@ pub async fn a_list_is_walked_across_times_with_any_fraction(fixture: Fixture) {
     assert_eq!(fixture.runs.get(&run("r29")).await.unwrap().unwrap().finished_at, rounded);
 }
 
-pub async fn a_predicate_hides_what_it_does_not_allow(fixture: Fixture) {
+pub async fn predicate_filters_the_list(fixture: Fixture) {
     fixture.runs.put(&fixture.record("r1")).await.unwrap();
     let ask = |filter: Value| ListRequest { visible_to: Some(filter), ..ListRequest::default() };
     let mine = json!({ "kind": "or", "of": [{ "kind": "none" }, { "kind": "user-is", "userId": "U1" }] });
@@ -121,7 +112,7 @@ pub async fn a_predicate_hides_what_it_does_not_allow(fixture: Fixture) {
     );
 }
 
-pub async fn events_come_in_pages(fixture: Fixture) {
+pub async fn events_are_paged(fixture: Fixture) {
     let sent = fixture.record("r1");
     fixture.runs.put(&sent).await.unwrap();
     let first = fixture.runs.events(&run("r1"), 0, 2).await.unwrap().unwrap();
@@ -130,13 +121,7 @@ pub async fn events_come_in_pages(fixture: Fixture) {
     assert_eq!((&last.events[..], last.next_after_seq), (&sent.events[2..], None));
 }
 
-pub async fn a_run_too_old_is_not_stored_and_says_so(fixture: Fixture) {
-    let old = record("old", fixture.now - 11 * DAY);
-    assert!(!fixture.runs.put(&old).await.unwrap().stored);
-    assert_eq!(fixture.runs.get(&run("old")).await.unwrap(), None);
-}
-
-pub async fn the_proposed_policy_is_kept(fixture: Fixture) {
+pub async fn proposed_policy_is_applied(fixture: Fixture) {
     for n in 0..45 {
         fixture.runs.put(&record(&format!("r{n:02}"), fixture.now + n)).await.unwrap();
     }
@@ -144,7 +129,7 @@ pub async fn the_proposed_policy_is_kept(fixture: Fixture) {
     assert_eq!((found.len(), found[39].as_str()), (40, "r05"));
 }
 
-pub async fn a_refused_request_is_permanent_and_named_alike(fixture: Fixture) {
+pub async fn rejected_request_names_the_field(fixture: Fixture) {
     let none = ListRequest { limit: Some(0), ..ListRequest::default() };
     assert_eq!(refusal(fixture.runs.list(&none).await), "400: limit must be an integer of at least 1");
     let mut broken = fixture.record("r1");
@@ -152,14 +137,14 @@ pub async fn a_refused_request_is_permanent_and_named_alike(fixture: Fixture) {
     assert_eq!(refusal(fixture.runs.put(&broken).await), "400: record.diagnosis.findings must be an array");
 }
 
-pub async fn a_record_over_the_fence_is_permanent(fixture: Fixture) {
+pub async fn oversized_record_is_not_sent(fixture: Fixture) {
     let mut large = fixture.record("r1");
     large.label = Some("x".repeat(2_097_152));
     assert!(refusal(fixture.runs.put(&large).await).contains("over the store's limit"));
     assert_eq!(fixture.runs.get(&run("r1")).await.unwrap(), None);
 }
 
-pub async fn writes_at_once_are_all_kept(fixture: Fixture) {
+pub async fn concurrent_writes_are_all_kept(fixture: Fixture) {
     let puts = (0..32).map(|n| {
         let (store, record) = (fixture.runs.clone(), record(&format!("r{n:02}"), fixture.now + n));
         tokio::spawn(async move { store.put(&record).await.unwrap().stored })
