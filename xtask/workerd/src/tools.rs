@@ -28,7 +28,7 @@ pub struct CargoTools {
     pub wasm_bindgen: PathBuf,
 }
 
-/// Installs what is missing of the tools; seconds become minutes only the first time on a machine.
+/// Installs the missing tools; the first time on a machine takes minutes.
 pub fn ensure_cargo_tools(progress: Progress<'_>) -> Result<CargoTools> {
     let cache = cache_dir()?;
     Ok(CargoTools {
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_installed_tool_is_found_by_its_version_and_nothing_is_run() {
+    fn installed_tool_is_found_by_its_version() {
         let cache = tempfile::tempdir().unwrap();
         let bin = cache.path().join("tools/some-tool-1.2.3/bin");
         fs::create_dir_all(&bin).unwrap();
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pin_of_wasm_bindgen_is_the_one_of_the_lockfile() {
+    fn wasm_bindgen_pin_equals_the_lockfile() {
         let lock = fs::read_to_string(repo_root().join("Cargo.lock")).unwrap();
         assert!(lock.contains(&format!("name = \"wasm-bindgen\"\nversion = \"{WASM_BINDGEN}\"")));
     }

@@ -155,7 +155,7 @@ fn rejection_needs_no_body() {
 
 /// The request may have been executed. The runtime does not report whether a native bot broke off or never ran.
 #[test]
-fn broken_answer_is_a_bad_gateway() {
+fn bot_disconnect_is_reported_as_possibly_accepted() {
     let breaks = Upstream::start(|_: Call<'_>| Err(std::io::Error::other("on purpose"))).unwrap();
     for bot in [breaks.url(), "http://127.0.0.1:9".to_owned()] {
         let answer = edge_worker(&bot, None).client.post("/ingress", "good", &json!({ "text": "hello" }));

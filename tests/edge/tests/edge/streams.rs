@@ -59,7 +59,7 @@ fn idle_stream_stays_open() {
 }
 
 #[test]
-fn disconnect_of_a_reader_reaches_the_bot() {
+fn client_disconnect_ends_the_bots_stream() {
     let bot = Recorder::start();
     let edge = edge_before(&bot.url());
     let mut reader = send(edge.client.address(), "GET /stream HTTP/1.1\r\nHost: localhost\r\n\r\n");
@@ -80,7 +80,7 @@ fn disconnect_in_a_body_reaches_the_bot() {
 }
 
 #[test]
-fn disconnect_before_an_answer_reaches_the_bot() {
+fn client_disconnect_ends_the_bots_request() {
     let (report, events) = mpsc::channel();
     let bot = Upstream::start(move |call: Call<'_>| {
         report.send("asked").unwrap();
