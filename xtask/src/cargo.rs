@@ -76,7 +76,7 @@ fn executables(stdout: Option<impl Read>) -> Vec<(String, PathBuf)> {
 fn follow(stderr: Option<impl Read>, step: &Step) -> VecDeque<String> {
     let mut tail = VecDeque::with_capacity(TAIL_LINES);
     for line in stderr.into_iter().flat_map(|err| BufReader::new(err).lines()).map_while(Result::ok) {
-        step.tell(&line);
+        step.update(&line);
         if tail.len() == TAIL_LINES {
             tail.pop_front();
         }

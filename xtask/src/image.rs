@@ -35,7 +35,7 @@ pub struct Options {
 pub fn run(options: &Options) -> Result<()> {
     if options.context {
         let step = Step::begin("context of the image");
-        let context = image_context(&|line| step.tell(line))?;
+        let context = image_context(&|line| step.update(line))?;
         step.done(&context.display().to_string());
         return Ok(());
     }
@@ -71,10 +71,10 @@ fn is_soon_enough(own: Duration) -> Result<()> {
 /// The engine and the image, set up and built in view.
 pub fn build() -> Result<(Engine, Image)> {
     let step = Step::begin("container engine");
-    let engine = Engine::ensure(&|line| step.tell(line))?;
+    let engine = Engine::ensure(&|line| step.update(line))?;
     step.done("answers");
     let step = Step::begin("image of the bot");
-    let image = bot_image(&engine, &|line| step.tell(line))?;
+    let image = bot_image(&engine, &|line| step.update(line))?;
     step.done(&format!("{:.1} MB", megabytes(image.bytes)));
     Ok((engine, image))
 }

@@ -76,7 +76,7 @@ fn build(
     build: fn(ars_workerd::Progress<'_>) -> anyhow::Result<ars_workerd::Built>,
 ) -> anyhow::Result<()> {
     let step = terminal::Step::begin(worker);
-    let built = build(&|line| step.tell(line))?;
+    let built = build(&|line| step.update(line))?;
     step.done(&format!("{} kB compressed", built.gzip_bytes / 1000));
     Ok(())
 }

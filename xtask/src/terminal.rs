@@ -31,7 +31,7 @@ impl Step {
     }
 
     /// Shows the current activity.
-    pub fn tell(&self, line: &str) {
+    pub fn update(&self, line: &str) {
         let line = line.trim();
         if line.is_empty() {
             return;

@@ -64,7 +64,7 @@ impl Traces {
     pub fn of(machine: &Machine) -> Self {
         let lines = machine.file_of_the_tree(EFFECTS).lines().map(str::to_owned).collect();
         let requests = machine.vendor.requests();
-        let commands = requests.last().map(|last| told(&last.body)).unwrap_or_default();
+        let commands = requests.last().map(|last| results_of(&last.body)).unwrap_or_default();
         Self { lines, commands }
     }
 }
@@ -91,7 +91,7 @@ fn words(content: &Value) -> String {
     content.as_str().map_or_else(|| pieces.collect(), str::to_owned)
 }
 
-fn told(body: &Value) -> Vec<(String, bool)> {
+fn results_of(body: &Value) -> Vec<(String, bool)> {
     let blocks: Vec<&Value> = body["messages"]
         .as_array()
         .unwrap()

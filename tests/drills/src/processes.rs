@@ -36,8 +36,8 @@ pub fn below(root: u32) -> Vec<Process> {
 pub fn shown_with(words: &str) -> String {
     let entries = std::fs::read_dir("/proc").unwrap();
     let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-    let told = pids.map(process).filter(|process| process.arguments.contains(words));
-    told.map(|process| format!("{} {}\n", process.arguments, process.environment)).collect()
+    let matching = pids.map(process).filter(|process| process.arguments.contains(words));
+    matching.map(|process| format!("{} {}\n", process.arguments, process.environment)).collect()
 }
 
 /// Whether a process runs. A zombie does not.

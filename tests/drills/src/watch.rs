@@ -112,11 +112,11 @@ mod tests {
             leaks_below(std::process::id()).into_iter().collect::<BTreeSet<_>>()
         };
         assert_eq!(found_below(clean.id()), BTreeSet::new());
-        let told = waiting("-", secrets::SEARCH);
-        assert_eq!(found_below(told.id()).len(), 1);
+        let secretive = waiting("-", secrets::SEARCH);
+        assert_eq!(found_below(secretive.id()).len(), 1);
         let called = waiting(secrets::LOCAL, "none");
         assert_eq!(found_below(called.id()).len(), 2);
-        for mut child in [clean, told, called] {
+        for mut child in [clean, secretive, called] {
             child.kill().unwrap();
             child.wait().unwrap();
         }

@@ -32,10 +32,10 @@ impl Watch {
     /// Watches containers with this name prefix.
     pub fn start(engine: Arc<Engine>, prefix: String) -> Self {
         let (seen, over) = (Arc::<Mutex<Seen>>::default(), Arc::<AtomicBool>::default());
-        let (tell, ends) = (Arc::clone(&seen), Arc::clone(&over));
+        let (writer, ends) = (Arc::clone(&seen), Arc::clone(&over));
         let thread = thread::spawn(move || {
             while !ends.load(Ordering::SeqCst) {
-                look(&engine, &prefix, &tell);
+                look(&engine, &prefix, &writer);
                 thread::sleep(LOOK_EVERY);
             }
         });

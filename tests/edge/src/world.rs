@@ -74,9 +74,9 @@ impl World {
     /// Starts everything, with a vendor that answers by looking at the request, and waits until the bot answers through
     /// the edge; how long that took from the edge's start.
     pub fn start(answer: impl Fn(&Value) -> Reply + Send + Sync + 'static) -> (Self, Duration) {
-        let tell = |line: &str| eprintln!("{line}");
-        let engine = Engine::ensure(&tell).expect("a container engine");
-        let image = bot_image(&engine, &tell).expect("the bot's image");
+        let print = |line: &str| eprintln!("{line}");
+        let engine = Engine::ensure(&print).expect("a container engine");
+        let image = bot_image(&engine, &print).expect("the bot's image");
         let runtime = Runtime::new().expect("a runtime");
         let vendor = runtime.block_on(FakeAnthropic::answering(answer));
         let state = state_worker();

@@ -49,11 +49,17 @@ impl Engine {
 
     fn listed(&self, is_meant: impl Fn(&Value) -> bool) -> Result<Vec<Container>> {
         let listed = list(self.api())?;
-        let told = |row: &Value| {
+        let container = |row: &Value| {
             let (id, running) = (row["Id"].as_str()?.to_owned(), row["State"] == "running");
             Some(Container { id, name: name_of(row).to_owned(), running })
         };
-        Ok(listed.as_array().into_iter().flatten().filter(|row| is_meant(row)).filter_map(told).collect())
+        Ok(listed
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter(|row| is_meant(row))
+            .filter_map(container)
+            .collect())
     }
 
     /// Starts a container on a free port of this machine; its id, and the port.

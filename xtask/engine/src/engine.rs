@@ -106,7 +106,7 @@ mod tests {
     const PATIENCE: Duration = Duration::from_secs(20);
 
     /// A Docker with a stopped container of ours and one of another project.
-    fn somebodys(listener: &UnixListener, removed: &Sender<String>) {
+    fn shared_docker(listener: &UnixListener, removed: &Sender<String>) {
         let mut open = Vec::new();
         for mut stream in listener.incoming().map_while(Result::ok) {
             let mut line = String::new();
@@ -133,14 +133,14 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let socket = dir.path().join("s");
         let listener = UnixListener::bind(&socket).unwrap();
-        let (tell, told) = channel();
-        thread::spawn(move || somebodys(&listener, &tell));
+        let (sender, receiver) = channel();
+        thread::spawn(move || shared_docker(&listener, &sender));
         let engine = Engine::at(&format!("unix://{}", socket.display())).unwrap();
         assert!(!engine.is_own());
-        let removed = told.recv_timeout(PATIENCE).unwrap();
+        let removed = receiver.recv_timeout(PATIENCE).unwrap();
         assert!(removed.starts_with("DELETE /containers/ours?"), "{removed}");
         // Stopped containers are removed before the engine is returned.
-        assert!(told.try_recv().is_err(), "another was removed");
+        assert!(receiver.try_recv().is_err(), "another was removed");
     }
 
     #[test]

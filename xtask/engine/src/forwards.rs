@@ -33,7 +33,7 @@ pub(crate) fn sweep(listed: impl FnOnce() -> Result<BTreeSet<String>>) -> Result
 }
 
 /// Returns the rules to remove for each unlisted container. If a listed container forwards the same port, its rules
-/// cannot be told apart, so they are left to a later sweep.
+/// are indistinguishable, so they are left to a later sweep.
 fn removals(rules: &str, listed: &BTreeSet<String>) -> Vec<Vec<String>> {
     let forwards = || rules.lines().filter(|rule| rule.starts_with(&format!("-A {FORWARDS} ")));
     let id_of = |rule: &str| Some(rule.split_once(OURS)?.1.split('"').next()?.to_owned());

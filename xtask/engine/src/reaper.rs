@@ -183,9 +183,9 @@ mod tests {
                 removed.send(id.split('?').next().unwrap().to_owned()).unwrap();
             } else {
                 lists += 1;
-                let unheard =
-                    serde_json::json!([{"Id": "unheard", "Names": ["/workerd-ars-bot"], "State": "exited"}]);
-                let listed = if lists == 1 { serde_json::json!([]) } else { unheard };
+                let missed =
+                    serde_json::json!([{"Id": "missed", "Names": ["/workerd-ars-bot"], "State": "exited"}]);
+                let listed = if lists == 1 { serde_json::json!([]) } else { missed };
                 stream.write_all(listed.to_string().as_bytes()).unwrap();
             }
         }
@@ -195,11 +195,11 @@ mod tests {
     fn broken_event_stream_is_opened_again() {
         let dir = tempfile::tempdir().unwrap();
         let listener = UnixListener::bind(dir.path().join("s")).unwrap();
-        let (tell, told) = channel();
-        thread::spawn(move || breaking_off(&listener, &tell));
+        let (sender, receiver) = channel();
+        thread::spawn(move || breaking_off(&listener, &sender));
         let reaper = Reaper::start(&Api::new(dir.path().join("s"))).unwrap();
-        assert_eq!(told.recv_timeout(PATIENCE).unwrap(), "unheard");
-        assert_eq!(told.recv_timeout(PATIENCE).unwrap(), "later");
+        assert_eq!(receiver.recv_timeout(PATIENCE).unwrap(), "missed");
+        assert_eq!(receiver.recv_timeout(PATIENCE).unwrap(), "later");
         // Dropping it returns although no event is pending.
         drop(reaper);
     }

@@ -49,8 +49,8 @@ impl<'a> Running<'a> {
                 return serde_json::from_str(&body).unwrap();
             }
             let state = &self.engine.inspect(&self.id).unwrap()["State"]["Running"];
-            let told = || self.engine.logs(&self.id).unwrap();
-            assert!(state == true && began.elapsed() < PATIENCE, "it does not answer: {}", told());
+            let logs = || self.engine.logs(&self.id).unwrap();
+            assert!(state == true && began.elapsed() < PATIENCE, "it does not answer: {}", logs());
         }
     }
 }
@@ -141,11 +141,11 @@ fn monitored_end_is_left_to_the_monitor() {
     let next = next.unwrap();
     let began = Instant::now();
     let state = loop {
-        let known = next.inspect(&bot.id).expect("the container was removed before its end was told");
+        let known = next.inspect(&bot.id).expect("the container was removed before its end was reported");
         if known["State"]["Running"] == false {
             break known["State"].clone();
         }
-        assert!(began.elapsed() < PATIENCE, "nobody told its end: {}", known["State"]);
+        assert!(began.elapsed() < PATIENCE, "its end was not reported: {}", known["State"]);
     };
     assert_eq!(state["ExitCode"], 137, "{state}");
 }

@@ -62,8 +62,8 @@ impl Programs {
                 (built.join("ars"), built.join("examples/instant_model"))
             }
         };
-        let npm = ensure_npm(&|line| step.tell(line))?;
-        let built = build_state_worker(&|line| step.tell(line))?;
+        let npm = ensure_npm(&|line| step.update(line))?;
+        let built = build_state_worker(&|line| step.update(line))?;
         let state = Settings::new(&npm, &built, dir)?.secret("MEMORY_TOKEN", TOKEN);
         step.done("");
         Ok(Self { ars, model, state, dir: dir.to_owned() })

@@ -33,8 +33,8 @@ const ANSWER_FIELDS: &str =
 /// Measures and prints the table.
 pub fn run(options: &Options) -> Result<()> {
     let step = Step::begin("builds");
-    let npm = ensure_npm(&|line| step.tell(line))?;
-    let built = build_edge_worker(&|line| step.tell(line))?;
+    let npm = ensure_npm(&|line| step.update(line))?;
+    let built = build_edge_worker(&|line| step.update(line))?;
     step.done("");
     options.settle()?;
     let upstream = Upstream::start(answer)?;

@@ -30,8 +30,8 @@ const CLOCKED: [&str; 3] = ["leaseUntil", "createdAt", "lastUsedAt"];
 /// Measures and prints the table.
 pub fn run(options: &Options) -> Result<()> {
     let step = Step::begin("builds");
-    let npm = ensure_npm(&|line| step.tell(line))?;
-    let built = build_state_worker(&|line| step.tell(line))?;
+    let npm = ensure_npm(&|line| step.update(line))?;
+    let built = build_state_worker(&|line| step.update(line))?;
     step.done("");
     options.settle()?;
     let ours = |data: &Path| Ok(Settings::new(&npm, &built, data)?.secret("MEMORY_TOKEN", TOKEN));

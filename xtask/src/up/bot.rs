@@ -177,18 +177,18 @@ struct Listening {
 
 /// Waits for the line with the address; a thread copies the following lines to the log.
 fn listening(stdout: ChildStdout, mut log: File) -> Result<String> {
-    let (tell, told) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         for line in BufReader::new(stdout).lines().map_while(Result::ok) {
             match serde_json::from_str::<Listening>(&line) {
                 // The waiting side may have given up.
-                Ok(found) => drop(tell.send(found.listening)),
+                Ok(found) => drop(sender.send(found.listening)),
                 // A full disk must not stop the bot from being read.
                 Err(_) => drop(writeln!(log, "{line}")),
             }
         }
     });
-    told.recv_timeout(START_LIMIT).map_err(|error| match error {
+    receiver.recv_timeout(START_LIMIT).map_err(|error| match error {
         mpsc::RecvTimeoutError::Timeout => anyhow!("it did not listen within {START_LIMIT:?}"),
         mpsc::RecvTimeoutError::Disconnected => anyhow!("it ended before it listened"),
     })

@@ -79,7 +79,7 @@ impl Contained {
 
     /// Serves until a signal comes or a part dies. A container that ends is started again by the edge.
     pub fn watch(&mut self, signals: &Signals) -> Result<()> {
-        while !signals.told() {
+        while !signals.received() {
             ensure!(self.edge.as_mut().is_some_and(Edge::is_running), "the edge Worker ended by itself");
             ensure!(self.state.is_running(), "the state Worker ended by itself");
             thread::sleep(LOOK);

@@ -41,7 +41,7 @@ impl Demo {
             return;
         };
         if let Err(error) = self.run(caller)
-            && !signals.told()
+            && !signals.received()
         {
             eprintln!("\nThe demonstration did not work: {error:#}");
         }

@@ -37,8 +37,8 @@ impl Edge {
         variables: &[(&str, String)],
     ) -> Result<Self> {
         let step = Step::begin("edge Worker");
-        let npm = ensure_npm(&|line| step.tell(line))?;
-        let built = build_edge_worker(&|line| step.tell(line))?;
+        let npm = ensure_npm(&|line| step.update(line))?;
+        let built = build_edge_worker(&|line| step.update(line))?;
         let contained = matches!(bot, Bot::Container(_));
         let settings = Settings::edge(&npm, &built, data.join("edge"), bot)?;
         let mut settings = settings.secret(INGRESS_TOKENS, &secrets.ingress);
@@ -74,7 +74,7 @@ impl Edge {
     pub fn wait(&self, signals: &Signals) -> Result<()> {
         let began = Instant::now();
         while !http::is_healthy(&self.url()) {
-            if signals.told() || began.elapsed() > HEALTH_LIMIT {
+            if signals.received() || began.elapsed() > HEALTH_LIMIT {
                 bail!("no bot answers behind the edge (log: {})", self.workerd.log_path().display());
             }
             thread::sleep(LOOK);

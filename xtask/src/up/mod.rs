@@ -61,7 +61,7 @@ pub fn run(options: &Options) -> Result<()> {
     let done = start(options, &signals);
     match done {
         // A signal during set-up ends whatever was running; its error is only the echo of that.
-        Err(_) if signals.told() => Err(Interrupted.into()),
+        Err(_) if signals.received() => Err(Interrupted.into()),
         done => done,
     }
 }
@@ -145,7 +145,7 @@ impl Up<'_> {
         let Self { options, signals, data, secrets, .. } = self;
         signals.serving()?;
         ready::announce(options, addresses, secrets)?;
-        tell(addresses, state, data, trees.is_some(), self.began);
+        print_next_steps(addresses, state, data, trees.is_some(), self.began);
         let guide = Guide {
             bot: addresses.bot.clone(),
             caller: secrets.caller().cloned(),
@@ -167,7 +167,13 @@ fn set(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.trim().is_empty())
 }
 
-fn tell(addresses: &Addresses, state: Option<&State>, data: &DataDir, logs_here: bool, began: Instant) {
+fn print_next_steps(
+    addresses: &Addresses,
+    state: Option<&State>,
+    data: &DataDir,
+    logs_here: bool,
+    began: Instant,
+) {
     println!("\nready in {:.1} s\n", began.elapsed().as_secs_f64());
     println!("  runs      {}/runs", addresses.bot);
     println!("  ingress   {}/ingress", addresses.bot);
@@ -189,7 +195,7 @@ fn talk(demo: Option<Demo>, guide: Guide, signals: Signals) {
         if let Some(demo) = demo {
             demo.show(guide.caller.as_ref(), &signals);
         }
-        if !signals.told() {
+        if !signals.received() {
             println!("\n{}\nServing until Ctrl-C.", guide.invitation());
         }
     });
@@ -221,7 +227,7 @@ impl Guide {
 
 /// Serves until a signal comes or a part dies.
 fn watch(signals: &Signals, bot: &mut Bot, mut state: Option<&mut State>) -> Result<()> {
-    while !signals.told() {
+    while !signals.received() {
         if let Some(status) = bot.exited()? {
             bail!("the bot ended by itself ({status}); end of its log:\n{}", bot.log_tail());
         }

@@ -190,6 +190,6 @@ mod tests {
     fn a_map_that_is_none_has_no_tokens() {
         let secrets = Secrets::choose(Kept::default(), Some("[\"secret\"]".into()), None);
         assert!(secrets.tokens.is_empty() && secrets.caller().is_none());
-        assert_eq!(secrets.ingress, "[\"secret\"]", "the bot is told what the environment says");
+        assert_eq!(secrets.ingress, "[\"secret\"]", "the bot receives the environment's tokens");
     }
 }

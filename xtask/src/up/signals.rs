@@ -28,7 +28,7 @@ pub struct Signals {
 
 #[derive(Default)]
 struct Shared {
-    told: AtomicUsize,
+    received: AtomicUsize,
     serving: AtomicBool,
 }
 
@@ -41,7 +41,7 @@ impl Signals {
         let listener = Arc::clone(&shared);
         thread::spawn(move || {
             for _ in arrivals.forever() {
-                if listener.told.fetch_add(1, Ordering::SeqCst) == 0
+                if listener.received.fetch_add(1, Ordering::SeqCst) == 0
                     && !listener.serving.load(Ordering::SeqCst)
                 {
                     thread::spawn(end_tools);
@@ -52,19 +52,19 @@ impl Signals {
     }
 
     /// Whether to stop.
-    pub fn told(&self) -> bool {
-        self.shared.told.load(Ordering::SeqCst) > 0
+    pub fn received(&self) -> bool {
+        self.shared.received.load(Ordering::SeqCst) > 0
     }
 
     /// Whether to stop at once.
     pub fn insists(&self) -> bool {
-        self.shared.told.load(Ordering::SeqCst) > 1
+        self.shared.received.load(Ordering::SeqCst) > 1
     }
 
     /// Ends the set-up phase, unless a signal arrived.
     pub fn serving(&self) -> Result<()> {
         self.shared.serving.store(true, Ordering::SeqCst);
-        if self.told() { Err(Interrupted.into()) } else { Ok(()) }
+        if self.received() { Err(Interrupted.into()) } else { Ok(()) }
     }
 }
 

@@ -20,10 +20,10 @@ impl State {
     /// Builds and starts it. `host` is the address of this machine by which its clients reach it.
     pub fn start(options: &Options, data: &DataDir, secrets: &Secrets, host: Ipv4Addr) -> Result<Self> {
         let step = Step::begin("tools of the edge");
-        let npm = ensure_npm(&|line| step.tell(line))?;
+        let npm = ensure_npm(&|line| step.update(line))?;
         step.done("");
         let step = Step::begin("state Worker");
-        let built = build_state_worker(&|line| step.tell(line))?;
+        let built = build_state_worker(&|line| step.update(line))?;
         let mut settings = Settings::new(&npm, &built, data.state())?.secret(MEMORY_TOKEN, &secrets.state);
         settings.host = host;
         settings.port = options.state_port();

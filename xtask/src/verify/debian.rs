@@ -17,7 +17,7 @@ const NEEDS: [Need<'_>; 3] = [
 /// Installs the missing packages.
 pub fn ensure() -> Result<()> {
     let step = Step::begin("Debian packages");
-    let installed = ensure_packages(&NEEDS, &|line| step.tell(line))?;
+    let installed = ensure_packages(&NEEDS, &|line| step.update(line))?;
     step.done(&installed.join(" "));
     Ok(())
 }

@@ -16,9 +16,9 @@ const WORKERS: [(&str, &str); 2] =
 /// Goes through them.
 pub fn check() -> Result<()> {
     let step = Step::begin("what a deployment takes");
-    let npm = ensure_npm(&|line| step.tell(line))?;
-    image_context(&|line| step.tell(line))?;
-    let engine = Engine::ensure(&|line| step.tell(line))?;
+    let npm = ensure_npm(&|line| step.update(line))?;
+    image_context(&|line| step.update(line))?;
+    let engine = Engine::ensure(&|line| step.update(line))?;
     step.done("");
     for (name, settings) in WORKERS {
         let wrangler = |environment: &[&str]| {

@@ -52,9 +52,9 @@ pub fn test() -> Result<()> {
 
 fn set_up() -> Result<()> {
     let step = Step::begin("tools");
-    edge::ensure_rust_target(&|line| step.tell(line))?;
-    edge::ensure_npm(&|line| step.tell(line))?;
-    edge::ensure_cargo_tools(&|line| step.tell(line))?;
+    edge::ensure_rust_target(&|line| step.update(line))?;
+    edge::ensure_npm(&|line| step.update(line))?;
+    edge::ensure_cargo_tools(&|line| step.update(line))?;
     step.done("");
     debian::ensure()
 }
@@ -65,10 +65,10 @@ fn subjects() -> Result<()> {
     cargo::build(crate::up::BOT, &step)?;
     step.done("");
     let step = Step::begin("state Worker");
-    let built = edge::build_state_worker(&|line| step.tell(line))?;
+    let built = edge::build_state_worker(&|line| step.update(line))?;
     step.done(&format!("{} kB compressed", built.gzip_bytes / 1000));
     let step = Step::begin("Worker of the platform's tests");
-    edge::build_worker(&edge::repo_root().join(PLATFORM_WORKER), &|line| step.tell(line))?;
+    edge::build_worker(&edge::repo_root().join(PLATFORM_WORKER), &|line| step.update(line))?;
     step.done("");
     Ok(())
 }
@@ -82,7 +82,7 @@ fn lints(platforms: &Platforms) -> Result<()> {
 /// Bans, licences and sources of dependencies, by `deny.toml`, which says why advisories are left out.
 fn dependencies() -> Result<()> {
     let step = Step::begin("cargo-deny");
-    let deny = edge::ensure_cargo_deny(&|line| step.tell(line))?;
+    let deny = edge::ensure_cargo_deny(&|line| step.update(line))?;
     step.done("");
     let mut deny = Command::new(deny);
     deny.args(["check", "bans", "licenses", "sources"]).current_dir(edge::repo_root());

@@ -68,10 +68,10 @@ impl Up {
         let stdout = BufReader::new(child.stdout.take().unwrap());
         let stderr = BufReader::new(child.stderr.take().unwrap());
         let said = Arc::<Mutex<String>>::default();
-        let heard = Arc::clone(&said);
+        let output = Arc::clone(&said);
         let reader = thread::spawn(move || {
             for line in stderr.lines() {
-                *heard.lock().unwrap() += &format!("{}\n", line.unwrap());
+                *output.lock().unwrap() += &format!("{}\n", line.unwrap());
             }
         });
         Self { child, ready_file, stdout, said, reader: Some(reader) }

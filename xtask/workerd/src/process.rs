@@ -219,21 +219,21 @@ struct Listening {
 
 /// Waits for the report of the port; a thread copies the following lines to the log.
 fn port(stdout: ChildStdout, mut log: File) -> Result<u16> {
-    let (tell, told) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         for line in BufReader::new(stdout).lines() {
             let Ok(line) = line else { return };
             match serde_json::from_str::<Listening>(&line) {
                 Ok(found) if found.event == "listen" && found.socket == config::SOCKET => {
                     // The waiting side may have given up.
-                    let _ = tell.send(found.port);
+                    let _ = sender.send(found.port);
                 }
                 // A full disk must not stop workerd from being read.
                 _ => drop(writeln!(log, "{line}")),
             }
         }
     });
-    told.recv_timeout(START_LIMIT).map_err(|error| match error {
+    receiver.recv_timeout(START_LIMIT).map_err(|error| match error {
         mpsc::RecvTimeoutError::Timeout => anyhow!("no port within {START_LIMIT:?}"),
         mpsc::RecvTimeoutError::Disconnected => anyhow!("it ended before it listened"),
     })

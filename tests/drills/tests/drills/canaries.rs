@@ -141,7 +141,7 @@ fn look_at_prompts(machine: &Machine, vendor: &FakeOpenAi, seen: &mut Vec<String
         look(seen, "a prompt", &said);
     }
     let searched: Vec<_> = vendor.requests().into_iter().map(|request| request.body).collect();
-    assert!(searched.iter().any(|body| body.to_string().contains("is in use")), "the search was told of");
+    assert!(searched.iter().any(|body| body.to_string().contains("is in use")), "the search was reported");
     for body in &searched {
         look(seen, "a prompt of the other vendor", &prompts_say(body));
     }
@@ -162,7 +162,7 @@ fn look_outside(outside: &Outside, seen: &mut Vec<String>) {
             let headers = format!("{headers:?}");
             let others = secrets::seen_in(&headers).into_iter().filter(|found| Some(*found) != secret);
             seen.extend(others.map(|found| format!("{found} in a header to {path}")));
-            assert!(secret.is_none_or(|secret| headers.contains(secret)), "{prefix} is told its own");
+            assert!(secret.is_none_or(|secret| headers.contains(secret)), "{prefix} receives its own");
         }
     }
     assert!(outside.shown().contains("remote-http"), "git was looked at: {}", outside.shown());

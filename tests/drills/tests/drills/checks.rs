@@ -55,7 +55,7 @@ pub fn work_is_done(record: &Value, traces: &Traces, wanted: &[String]) -> Resul
     require(commands == wanted, || format!("commands {commands:?}"))?;
     for (line, is_unknown) in &traces.commands {
         require(*is_unknown || traces.lines.contains(line), || {
-            format!("{line} was not done, and nobody was told")
+            format!("{line} was not done and not reported")
         })?;
     }
     Ok(())

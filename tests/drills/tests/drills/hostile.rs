@@ -91,18 +91,18 @@ async fn paths_outside_the_tree_are_rejected() {
     over(&machine).await;
     bot.terminate().await;
 
-    let told = results(&machine.vendor.requests().last().unwrap().body);
-    assert_eq!(told.len(), attempts().count() + 2, "{told:#?}");
+    let reported = results(&machine.vendor.requests().last().unwrap().body);
+    assert_eq!(reported.len(), attempts().count() + 2, "{reported:#?}");
     let wrong: Vec<_> = attempts()
-        .zip(&told[1..])
+        .zip(&reported[1..])
         .filter(|((_, _, words), (is_error, said))| !is_error || !said.contains(words))
         .collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
-    assert!(told.last().unwrap().0, "{told:?}");
-    assert!(inside.accept().is_err(), "somebody reached a service of this machine");
+    assert!(reported.last().unwrap().0, "{reported:?}");
+    assert!(inside.accept().is_err(), "a request reached a service of this machine");
     assert!(!machine.path("data/workspaces").join(ESCAPED).exists());
     assert!(machine.path_in_tree(ESCAPED).is_none());
-    assert!(told.iter().all(|(_, said)| !said.contains("root:x:0")), "{told:?}");
+    assert!(reported.iter().all(|(_, said)| !said.contains("root:x:0")), "{reported:?}");
     assert_eq!(machine.state.records()[0]["status"], "completed");
 }
 
@@ -131,8 +131,8 @@ async fn large_outputs_bound_the_memory() {
     let page = bot.read("/runs").await;
     bot.terminate().await;
 
-    let told = results(&machine.vendor.requests().last().unwrap().body);
-    let longest = told.iter().map(|(_, said)| said.len()).max();
+    let reported = results(&machine.vendor.requests().last().unwrap().body);
+    let longest = reported.iter().map(|(_, said)| said.len()).max();
     assert!(longest.is_some_and(|bytes| bytes < 200_000), "{longest:?} bytes of a result reach the model");
     assert_eq!(machine.state.records()[0]["status"], "completed");
     assert!(page.contains("</html>"), "the bot still answers");

@@ -71,12 +71,15 @@ async fn remembered_page_text_is_no_instruction() {
 
     let kept = machine.state.remembered(SCOPE);
     assert!(kept.iter().any(|text| text == PAGE), "{kept:?}");
-    let told = requests.iter().rfind(|body| !is_reflection(body)).map(system).unwrap();
-    let (block, prompt) = told.split_once("</memory>").expect("the second run is told what is remembered");
-    assert!(block.contains(PAGE), "{told}");
+    let prompt_text = requests.iter().rfind(|body| !is_reflection(body)).map(system).unwrap();
+    let (block, prompt) = prompt_text.split_once("</memory>").expect("the second run has a memory block");
+    assert!(block.contains(PAGE), "{prompt_text}");
     let before = block.split_once("<memory>").expect("a fence around what is remembered").0;
     for word in ["evil.example", "SYSTEM:"] {
-        assert!(!before.contains(word) && !prompt.contains(word), "{word} stands outside the fence: {told}");
+        assert!(
+            !before.contains(word) && !prompt.contains(word),
+            "{word} is outside the block: {prompt_text}"
+        );
     }
 }
 

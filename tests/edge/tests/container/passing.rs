@@ -25,17 +25,17 @@ const PATTERN: &str = "aä€𝄞 ";
 
 #[test]
 fn answers_pass_the_edge_unchanged() {
-    let heard = Arc::<Mutex<String>>::default();
-    let hears = Arc::clone(&heard);
+    let prompt = Arc::<Mutex<String>>::default();
+    let writer = Arc::clone(&prompt);
     let (world, took) = World::start(move |asked: &Value| {
-        *hears.lock().unwrap() = asked["messages"].to_string();
+        *writer.lock().unwrap() = asked["messages"].to_string();
         Reply::text(DONE)
     });
     println!("edge started to bot healthy: {} ms; image {} bytes", took.as_millis(), world.image.bytes);
     let direct = world.direct().address();
     alike(&world, direct);
     health_is_alike(&world, direct);
-    the_largest_request_arrives(&world, direct, &heard);
+    the_largest_request_arrives(&world, direct, &prompt);
 
     let head = "POST /ingress HTTP/1.1\r\nHost: edge\r\nTransfer-Encoding: chunked\r\n\r\n";
     let mut stranger = send(world.address(), head);
@@ -60,12 +60,12 @@ fn alike(world: &World, direct: SocketAddr) {
         ("GET", "/runs/assets/style.css", &viewer, b"", 200),
         ("GET", "/runs/assets/favicon.svg", &viewer, b"", 200),
         ("GET", "/runs/assets/nothing", &viewer, b"", 404),
-        ("GET", "/runs/nobody", &viewer, b"", 404),
+        ("GET", "/runs/unknown", &viewer, b"", 404),
         ("GET", "/runs", &[], b"", 403),
         ("PUT", "/runs", &viewer, b"{}", 405),
         ("GET", "/ingress", &[], b"", 405),
         ("POST", "/ingress", &[], b"{}", 401),
-        ("POST", "/ingress", &[("Authorization", "Bearer nobody")], b"{}", 401),
+        ("POST", "/ingress", &[("Authorization", "Bearer unknown")], b"{}", 401),
         ("POST", "/ingress", &known, b"{", 400),
         ("POST", "/ingress", &known, b"[]", 400),
         ("POST", "/ingress", &known, &large_and_wrong, 400),
@@ -104,7 +104,7 @@ fn health_is_alike(world: &World, direct: SocketAddr) {
 }
 
 /// The largest request reaches the model in full, and both answers have the same fields.
-fn the_largest_request_arrives(world: &World, direct: SocketAddr, heard: &Mutex<String>) {
+fn the_largest_request_arrives(world: &World, direct: SocketAddr, prompt: &Mutex<String>) {
     let frame = json!({ "text": "" }).to_string().len();
     let text = PATTERN.repeat((BODY_CAP - frame) / PATTERN.len());
     let text = format!("{text}{}", ".".repeat(BODY_CAP - frame - text.len()));
@@ -112,17 +112,17 @@ fn the_largest_request_arrives(world: &World, direct: SocketAddr, heard: &Mutex<
     assert_eq!(body.len(), BODY_CAP);
     let bearer = format!("Bearer {}", TOKEN);
     let ask = |address| {
-        heard.lock().unwrap().clear();
+        prompt.lock().unwrap().clear();
         let answer = asked(address, "POST", "/ingress", &[("Authorization", &bearer)], body.as_bytes());
-        let told: Value = serde_json::from_slice(&answer.body).unwrap();
-        assert_eq!((answer.status, &told["reply"]), (200, &json!(DONE)), "{told}");
+        let body: Value = serde_json::from_slice(&answer.body).unwrap();
+        assert_eq!((answer.status, &body["reply"]), (200, &json!(DONE)), "{body}");
         // Escaped as in the model's request, which contains more.
         let written = json!(text.trim_end()).to_string();
         assert!(
-            heard.lock().unwrap().contains(written.trim_matches('"')),
+            prompt.lock().unwrap().contains(written.trim_matches('"')),
             "the model was asked something else"
         );
-        let keys: Vec<String> = told.as_object().unwrap().keys().cloned().collect();
+        let keys: Vec<String> = body.as_object().unwrap().keys().cloned().collect();
         let fields: Vec<_> = answer.fields.into_iter().filter(|(name, _)| name != "content-length").collect();
         (fields, keys)
     };

@@ -65,8 +65,8 @@ fn follow(address: SocketAddr, path: &str, viewer: &str) -> Connection {
 }
 
 /// Returns the frames of a stream without its chunks and comments.
-fn frames(heard: &str) -> Vec<String> {
-    let (_, mut chunks) = heard.split_once("\r\n\r\n").unwrap();
+fn frames(text: &str) -> Vec<String> {
+    let (_, mut chunks) = text.split_once("\r\n\r\n").unwrap();
     let mut body = String::new();
     while let Some((size, rest)) = chunks.split_once("\r\n") {
         let size = usize::from_str_radix(size, 16).unwrap();
@@ -74,7 +74,7 @@ fn frames(heard: &str) -> Vec<String> {
         body.push_str(chunk);
         chunks = rest.get(size + 2..).unwrap_or_default();
     }
-    let is_told = |line: &&str| ["data:", "id:", "event:"].iter().any(|field| line.starts_with(field));
-    let (told, _) = body.split_once(END).unwrap();
-    told.lines().filter(is_told).map(str::to_owned).collect()
+    let is_field = |line: &&str| ["data:", "id:", "event:"].iter().any(|field| line.starts_with(field));
+    let (frames, _) = body.split_once(END).unwrap();
+    frames.lines().filter(is_field).map(str::to_owned).collect()
 }

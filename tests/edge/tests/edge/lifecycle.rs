@@ -121,9 +121,9 @@ fn down_status_requires_the_scope() {
         let refused = ask("weak");
         assert_eq!((refused.status, &refused.body["ok"]), (403, &json!(false)), "{refused:?}");
         assert!(refused.body["error"].as_str().unwrap().contains("deploy:write"), "{refused:?}");
-        assert_eq!(ask("nobody").status, 401);
+        assert_eq!(ask("unknown").status, 401);
     }
-    assert_eq!(engine.state().started.len(), 0, "nobody was started by it");
+    assert_eq!(engine.state().started.len(), 0, "it started a container");
 }
 
 #[test]

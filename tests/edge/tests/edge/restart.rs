@@ -36,7 +36,7 @@ impl Scripted {
             let (status, text) = match target.as_str() {
                 "/admin/restart/authorize" => bot.permission.lock().unwrap().clone(),
                 "/healthz" => bot.health.lock().unwrap().clone(),
-                _ => (404, "nobody's".to_owned()),
+                _ => (404, "unknown route".to_owned()),
             };
             bot.requests.lock().unwrap().push((target, subject, bearer));
             call.reply.whole(status, "application/json", text.as_bytes())
@@ -75,7 +75,7 @@ fn unauthorized_restart_never_reaches_the_bot() {
         failed(&edge.client.send(method, "/admin/restart", &[("authorization", "Bearer good")], b""), 405);
     }
     failed(&edge.client.send("POST", "/admin/restart", &[], b"{}"), 401);
-    failed(&restart(&edge, "nobody", ""), 401);
+    failed(&restart(&edge, "unknown", ""), 401);
     let endless = "x".repeat(2000);
     for body in ["[]", "true", "{", r#"{"force":1}"#, r#"{"force":true,"more":1}"#, endless.as_str()] {
         failed(&restart(&edge, "good", body), 400);
@@ -120,8 +120,8 @@ fn unexpected_permission_answers_are_rejections() {
         failed(&restart(&edge, "good", r#"{"force":true}"#), 503);
     }
     assert!(bot.requests().iter().all(|(target, ..)| target != "/healthz"), "its health was probed");
-    let nobody = edge_worker("http://127.0.0.1:9", Some(TOKENS));
-    failed(&restart(&nobody, "good", ""), 503);
+    let absent = edge_worker("http://127.0.0.1:9", Some(TOKENS));
+    failed(&restart(&absent, "good", ""), 503);
 }
 
 #[test]

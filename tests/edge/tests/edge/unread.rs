@@ -28,7 +28,7 @@ fn begun(edge: &Running, path: &str, host: &str) -> TcpStream {
     let mut stream = TcpStream::connect(edge.client.address()).unwrap();
     stream.set_read_timeout(Some(TIMEOUT)).unwrap();
     let head = format!(
-        "POST {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer nobody\r\nConnection: close\r\n\
+        "POST {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer unknown\r\nConnection: close\r\n\
          Content-Length: {LARGE}\r\n\r\n"
     );
     stream.write_all(head.as_bytes()).unwrap();
@@ -77,7 +77,7 @@ fn in_time<T>(attempt: impl Fn() -> Result<T, String>) -> T {
 #[track_caller]
 fn assert_arrives(edge: &Running, path: &str, host: &str, status: u16) -> Vec<String> {
     let body = vec![b'x'; LARGE];
-    let headers = [("authorization", "Bearer nobody"), ("host", host)];
+    let headers = [("authorization", "Bearer unknown"), ("host", host)];
     let on_one_kept =
         || edge.client.try_send("POST", path, &headers, &body).map_err(|error| error.to_string());
     let attempt = || {

@@ -39,12 +39,12 @@ impl Viewers {
             events.strip_prefix("http://").and_then(|rest| rest.split_once('/')).context("an address")?;
         let streams: Result<Vec<_>> = (0..count).map(|_| connect(address, path)).collect();
         let since = now();
-        let (tell, seen) = mpsc::channel();
+        let (sender, seen) = mpsc::channel();
         for stream in streams? {
-            let tell = tell.clone();
+            let sender = sender.clone();
             thread::Builder::new().stack_size(STACK).spawn(move || {
                 // The receiver may have given up.
-                let _ = tell.send(read(stream, since));
+                let _ = sender.send(read(stream, since));
             })?;
         }
         Ok(Self { count, seen })
