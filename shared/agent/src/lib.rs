@@ -10,11 +10,13 @@ mod effects;
 mod message;
 pub mod money;
 pub mod resume;
+pub mod run_end;
 mod run_loop;
 
 pub use budget::{Budget, CLOSING_CALL_MS};
 pub use effects::Effects;
 pub use message::{ModelTurn, Part, Role, StopReason, ToolContent, ToolSpec, Turn, Usage};
 pub use run_loop::{
-    Action, Ending, Input, Limits, Loop, Position, Purpose, Sandbox, Saved, Steered, ToolCall, ToolOutcome,
+    Action, Input, Limits, Loop, Position, Purpose, RunOutcome, Sandbox, Saved, Steered, ToolCall,
+    ToolOutcome,
 };

@@ -28,7 +28,7 @@ use self::{
     steering::{Arrived, Inbox},
 };
 pub use self::{
-    protocol::{Action, Ending, Input, Purpose, Sandbox, ToolCall, ToolOutcome},
+    protocol::{Action, Input, Purpose, RunOutcome, Sandbox, ToolCall, ToolOutcome},
     saved::{Limits, Position, Saved},
     steering::Steered,
 };

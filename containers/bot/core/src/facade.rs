@@ -11,10 +11,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     context::{Deps, RunContext},
-    dispatch,
+    dispatch, lifecycle,
     live::Live,
     registry::{Registry, StopOutcome},
-    resume,
     settings::Settings,
 };
 
@@ -113,7 +112,7 @@ impl Core {
     /// every lease interval.
     pub async fn keep_ledger(&self, end: CancellationToken) {
         if let Some(live) = self.context.live() {
-            tokio::join!(live.run(end.clone()), resume::keep_taking_over(&self.context, end));
+            tokio::join!(live.run(end.clone()), lifecycle::reclaim_loop(&self.context, end));
         }
     }
 

@@ -3,10 +3,7 @@
 //! Not here: HTTP, chat, vendor APIs, files and processes. Those are adapters behind `ars-bot-ports`.
 #![forbid(unsafe_code)]
 
-mod abandoned;
 mod capabilities;
-mod closing;
-mod conclude;
 mod context;
 mod day_spend;
 mod dispatch;
@@ -14,13 +11,11 @@ mod error;
 mod facade;
 pub mod history;
 mod in_flight;
-mod leftovers;
 mod lifecycle;
 pub mod live;
 pub mod memory;
 pub mod overrides;
 pub mod registry;
-mod resume;
 pub mod retry;
 mod run;
 pub mod settings;

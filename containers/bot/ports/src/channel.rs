@@ -41,6 +41,9 @@ pub trait ChannelIo: Send + Sync {
 
     /// Called once when the run is finished in the registry, before its reply.
     fn run_finished(&self, _id: &RunId, _status: RunStatus) {}
+
+    /// Fired when another process continues the run. That process does not know this channel's caller, so no reply follows.
+    fn run_continues_elsewhere(&self, _id: &RunId) {}
 }
 
 /// One earlier turn of a thread.

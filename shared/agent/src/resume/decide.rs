@@ -9,24 +9,16 @@ use ars_wire::{
     ledger::{Call, Phase, Reclaimed, StepRecord},
     transcript::Transcript,
 };
-use serde_json::Value;
 use thiserror::Error;
 
 use super::{
     assemble::{Assembled, Gap, assemble},
     attempts::Attempts,
+    run_state::RunState,
     settlement::Settlement,
 };
 use crate::{Effects, Part, Role, ToolCall, Turn};
 
-/// Field of the run's state: how it ended, written before it takes `finishing`.
-pub const FINAL_STATUS: &str = "finalStatus";
-/// Field of the run's state, there when the run went on although a step could not be stored. What is stored is then
-/// behind what was done.
-pub const UNRESUMABLE: &str = "unresumable";
-/// Field of the run's state: its system prompt, which is known only after the claim. Once it is set it counts, not the
-/// row's.
-pub const SYSTEM: &str = "system";
 /// The tool whose calls alone do not use up a turn.
 const STATUS_TOOL: &str = "update_status";
 /// Turns of one step: the results of the step before, and the answer that makes the next calls.
@@ -135,7 +127,7 @@ pub fn decide(
     effects: impl Fn(&str) -> Option<Effects>,
 ) -> Decision {
     if run.reclaimed_from == Phase::Finishing {
-        let status = final_status(run).unwrap_or(RunStatus::Completed);
+        let status = RunState::of_row(&run.row.state).final_status().unwrap_or(RunStatus::Completed);
         return Decision::Close { status, reason: Reason::Ended };
     }
     match go_on(run, transcript, effects) {
@@ -160,7 +152,8 @@ fn go_on(
     if let Some(gap) = gap {
         return Err(Reason::Gap(gap));
     }
-    let attempts = Attempts::after(&run.row.state, record.step, run.reclaimed_from);
+    let before = RunState::of_row(&run.row.state).attempts;
+    let attempts = Attempts::after(before, record.step, run.reclaimed_from);
     let (stored, recorded) = (turns.len() as u64, record.turn_index);
     let decision = match stored {
         0 => return Err(Reason::NoTurns),
@@ -183,30 +176,30 @@ fn go_on(
 
 /// What the row alone says against going on.
 fn refuse_by_row(run: &Reclaimed) -> Result<(), Reason> {
-    let has = |field| run.row.state.get(field).is_some_and(|value| !value.is_null());
+    let state = RunState::of_row(&run.row.state);
     // A process that took the run from `finishing` and died before closing it leaves it `live`, with its status.
-    if has(FINAL_STATUS) {
+    if state.has_ended() {
         return Err(Reason::MaybeReplied);
     }
     if run.row.stop == Some(StopMode::Hard) {
         return Err(Reason::Stopped);
     }
-    if system_of(run).is_empty() {
+    if system_in(&state, run).is_empty() {
         return Err(Reason::NoSpecification);
     }
-    if has(UNRESUMABLE) {
+    if state.unresumable.is_some() {
         return Err(Reason::Unresumable);
     }
     Ok(())
 }
 
-/// What every model call of the run is told; empty when the run was claimed and died before it was known.
-pub fn system_of(run: &Reclaimed) -> &str {
-    run.row.state.get(SYSTEM).and_then(Value::as_str).unwrap_or(&run.row.system)
+/// Returns the system prompt of every model call; empty when the process died before it was known.
+pub fn system_of(run: &Reclaimed) -> String {
+    system_in(&RunState::of_row(&run.row.state), run).to_owned()
 }
 
-fn final_status(run: &Reclaimed) -> Option<RunStatus> {
-    run.row.state.get(FINAL_STATUS).and_then(Value::as_str).and_then(RunStatus::parse)
+fn system_in<'a>(state: &'a RunState, run: &'a Reclaimed) -> &'a str {
+    state.system.as_deref().unwrap_or(&run.row.system)
 }
 
 fn closed_as(reason: &Reason) -> RunStatus {

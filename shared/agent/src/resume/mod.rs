@@ -6,7 +6,7 @@
 //!
 //! The decisions rest on one order of writes, which the caller keeps: the step's turns first, its record second, and
 //! no call before both are acknowledged. A run that goes on although a step could not be stored says so first, in its
-//! state ([`UNRESUMABLE`]), or a resume would repeat what it did since.
+//! state ([`RunState::unresumable`]), or a resume would repeat what it did since.
 //!
 //! A new owner sets itself as the transcript's owner before it reads it, or the one before could still write.
 //!
@@ -18,13 +18,13 @@ mod decide;
 mod encode;
 mod pack;
 mod row;
+mod run_state;
 mod settlement;
 
 pub use assemble::{Assembled, Gap, assemble};
 pub use attempts::{Attempts, MAX_ATTEMPTS};
-pub use decide::{
-    Decision, FINAL_STATUS, Reason, Resume, RunStep, SYSTEM, UNRESUMABLE, decide, needs_transcript, system_of,
-};
+pub use decide::{Decision, Reason, Resume, RunStep, decide, needs_transcript, system_of};
 pub use encode::{EncodeError, Encoded, encode};
 pub use pack::{Batch, pack};
+pub use run_state::{RunState, StepEvents};
 pub use settlement::{RERUN_SAFE, Settle, Settlement, fresh_note, outcomes, resumed_note};

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     INFRA_FAILURES, Loop,
-    protocol::{Action, Ending, Purpose},
+    protocol::{Action, Purpose, RunOutcome},
 };
 use crate::{
     budget::{Budget, CLOSING_CALL_MS},
@@ -148,7 +148,7 @@ impl Loop {
         }
         let words = if said.is_empty() { NO_CLOSING_WORDS } else { said };
         let answer = format!("{}\n\n{words}", why.warning(self.saved.budget));
-        self.end(Ending { status: why.status(), cut_short: true, answer: Some(answer) })
+        self.end(RunOutcome { status: why.status(), cut_short: true, answer: Some(answer) })
     }
 
     /// An answer that came of itself after a soft stop.
@@ -160,7 +160,11 @@ impl Loop {
 
     pub(super) fn hard_stop(&mut self) -> Vec<Action> {
         let mut actions = vec![Action::Publish(stopped(StopMode::Hard))];
-        actions.extend(self.end(Ending { status: RunStatus::StoppedHard, cut_short: true, answer: None }));
+        actions.extend(self.end(RunOutcome {
+            status: RunStatus::StoppedHard,
+            cut_short: true,
+            answer: None,
+        }));
         actions
     }
 
@@ -170,10 +174,10 @@ impl Loop {
     }
 
     pub(super) fn finish(&mut self, status: RunStatus, answer: Option<String>) -> Vec<Action> {
-        self.end(Ending { status, cut_short: false, answer })
+        self.end(RunOutcome { status, cut_short: false, answer })
     }
 
-    fn end(&mut self, ending: Ending) -> Vec<Action> {
+    fn end(&mut self, ending: RunOutcome) -> Vec<Action> {
         self.is_over = true;
         vec![Action::Finish(ending)]
     }

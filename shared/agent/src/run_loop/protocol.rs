@@ -46,7 +46,7 @@ pub enum Action {
     /// Run these calls: consecutive side-effect-free ones together, others alone and in order. Ends the list.
     RunTools(Vec<ToolCall>),
     /// The run is over. Ends the list.
-    Finish(Ending),
+    Finish(RunOutcome),
     /// Nothing changes what the caller already waits for.
     Wait,
 }
@@ -83,7 +83,7 @@ impl Purpose {
 
 /// How the run ended. The messages it did not take are [`Loop::unconsumed`](super::Loop::unconsumed).
 #[derive(Debug, Clone, PartialEq)]
-pub struct Ending {
+pub struct RunOutcome {
     /// The status.
     pub status: RunStatus,
     /// A budget, a dead workspace or a stop ended it, not the model. The status does not tell: a run that used up its

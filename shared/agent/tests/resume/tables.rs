@@ -2,7 +2,7 @@
 
 use ars_agent::{
     Part, Role, Turn,
-    resume::{Attempts, Decision, Gap, MAX_ATTEMPTS, Reason, Resume, RunStep, Settle, decide},
+    resume::{Attempts, Decision, Gap, MAX_ATTEMPTS, Reason, Resume, RunState, RunStep, Settle, decide},
 };
 use ars_types::RunStatus;
 use ars_wire::ledger::{Reclaimed, StepRecord};
@@ -238,7 +238,8 @@ fn a_run_that_does_not_get_on_is_interrupted_and_one_that_does_never_is() {
     let mut state = json!({});
     let store = |state: &mut Value, decision: Decision| {
         let Decision::Resume(resume) = decision else { panic!("{decision:?}") };
-        resume.attempts.store(state.as_object_mut().unwrap());
+        let counted = RunState { attempts: Some(resume.attempts), ..RunState::default() };
+        *state = Value::Object(counted.to_row());
     };
     for _ in 0..MAX_ATTEMPTS {
         let decision = resume_at(&state, "live", 2);

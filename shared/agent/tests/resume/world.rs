@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use ars_agent::{
     Part, Role, Sandbox, ToolCall, ToolContent, ToolOutcome, Turn,
-    resume::{Decision, FINAL_STATUS, Settle, assemble, decide, encode, outcomes, pack},
+    resume::{Attempts, Decision, RunState, Settle, assemble, decide, encode, outcomes, pack},
 };
 use ars_types::RunStatus;
 use ars_wire::{
@@ -94,6 +94,11 @@ impl World {
         Self { rows_per_request, ..Self::default() }
     }
 
+    fn count(&mut self, attempts: Attempts) {
+        let state = RunState { attempts: Some(attempts), ..RunState::of_row(&self.state) };
+        self.state = state.to_row();
+    }
+
     /// The next process dies there, or lives on.
     pub fn kill(&mut self, kill: Option<Kill>) {
         (self.kill, self.done) = (kill, 0);
@@ -131,7 +136,7 @@ impl World {
         match self.decide() {
             Decision::Close { status, .. } => Ok(End::Closed(status)),
             Decision::Resume(resume) => {
-                self.deed(Deed::Attempts, |world| resume.attempts.store(&mut world.state))?;
+                self.deed(Deed::Attempts, |world| world.count(resume.attempts))?;
                 assert!(resume.turns == assemble(self.transcript()).turns, "a stored turn was lost");
                 let mut reran = Vec::new();
                 for settled in resume.settle.iter().filter(|settled| settled.how == Settle::RunAgain) {
@@ -145,7 +150,7 @@ impl World {
                 self.go_on(run)
             }
             Decision::RunStep(step) => {
-                self.deed(Deed::Attempts, |world| step.attempts.store(&mut world.state))?;
+                self.deed(Deed::Attempts, |world| world.count(step.attempts))?;
                 let stored = step.turns.len();
                 let mut run = Loop { turns: step.turns, stored, record: step.record };
                 self.store_step(&mut run)?;
@@ -161,7 +166,9 @@ impl World {
             let step = run.turns.iter().filter(|turn| turn.role == Role::Assistant).count() as u64 + 1;
             if step > STEPS {
                 self.deed(Deed::Ending, |world| {
-                    world.state.insert(FINAL_STATUS.to_owned(), "completed".into());
+                    let mut state = RunState::of_row(&world.state);
+                    state.set_ended(RunStatus::Completed, false);
+                    world.state = state.to_row();
                 })?;
                 return Ok(End::Answered(run.turns));
             }

@@ -1,6 +1,8 @@
 //! The rules of bot supplement section 14, one by one.
 
-use ars_agent::{Action, Ending, Input, ModelTurn, Part, Purpose, Sandbox, StopReason, ToolOutcome, Usage};
+use ars_agent::{
+    Action, Input, ModelTurn, Part, Purpose, RunOutcome, Sandbox, StopReason, ToolOutcome, Usage,
+};
 use ars_events::{EventBody, NoteKind};
 use ars_types::RunStatus;
 
@@ -15,7 +17,7 @@ fn an_answer_without_calls_completes_the_run() {
     let actions = run.step(says("done", StopReason::EndTurn), START);
     assert_eq!(
         ending(&actions),
-        Some(&Ending { status: RunStatus::Completed, cut_short: false, answer: Some("done".into()) })
+        Some(&RunOutcome { status: RunStatus::Completed, cut_short: false, answer: Some("done".into()) })
     );
 }
 
@@ -162,7 +164,7 @@ fn a_hard_stop_has_no_answer() {
     let actions = new_loop(60).step(Input::HardStop, START);
     assert_eq!(
         ending(&actions),
-        Some(&Ending { status: RunStatus::StoppedHard, cut_short: true, answer: None })
+        Some(&RunOutcome { status: RunStatus::StoppedHard, cut_short: true, answer: None })
     );
 }
 

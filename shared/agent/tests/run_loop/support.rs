@@ -1,8 +1,8 @@
 //! Short words for what goes into the loop and what comes out.
 
 use ars_agent::{
-    Action, Budget, CLOSING_CALL_MS, Ending, Input, Loop, ModelTurn, Part, Purpose, Role, Sandbox, Steered,
-    StopReason, ToolCall, ToolContent, ToolOutcome, Turn, Usage,
+    Action, Budget, CLOSING_CALL_MS, Input, Loop, ModelTurn, Part, Purpose, Role, RunOutcome, Sandbox,
+    Steered, StopReason, ToolCall, ToolContent, ToolOutcome, Turn, Usage,
 };
 use ars_events::{EventBody, NoteKind};
 use ars_types::RunStatus;
@@ -85,7 +85,7 @@ pub(crate) fn inputs(actions: &[Action]) -> Vec<&str> {
     texts.collect()
 }
 
-pub(crate) fn ending(actions: &[Action]) -> Option<&Ending> {
+pub(crate) fn ending(actions: &[Action]) -> Option<&RunOutcome> {
     match actions.last() {
         Some(Action::Finish(ending)) => Some(ending),
         _ => None,

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ars_bot_ports::{ChannelIo, HistoryTurn, ReplyError};
+use ars_bot_ports::{ChannelIo, HistoryTurn, ReplyError, texts};
 use ars_events::Redactor;
 use ars_types::{RunId, RunStatus};
 use async_trait::async_trait;
@@ -90,6 +90,10 @@ impl ChannelIo for CliChannel {
 
     fn run_finished(&self, id: &RunId, status: RunStatus) {
         self.lock().run = Some((id.clone(), Some(status)));
+    }
+
+    fn run_continues_elsewhere(&self, id: &RunId) {
+        self.lock().replies.push(texts::run_continues_elsewhere(id));
     }
 }
 

@@ -11,9 +11,10 @@ use tokio::time::Instant;
 
 use super::{DaySpend, Own, SpendSources};
 use crate::{
-    history::{COST, MAKE_UP_FOR},
+    history::COST,
     live::{Live, Meta},
 };
+use ars_agent::run_end::RECORD_RETRY_TIMEOUT;
 
 /// Milliseconds of a day.
 pub(super) const DAY_MS: i64 = 86_400_000;
@@ -23,7 +24,7 @@ const PAGE: u32 = 200;
 const SLACK_MS: i64 = 120_000;
 /// Overlap of each query with the previous one. A record keeps its run's finish time however late it is written, and
 /// after an outage it is written as late as the retries of lost records allow.
-const OVERLAP_MS: i64 = MAKE_UP_FOR.as_millis() as i64 + SLACK_MS;
+const OVERLAP_MS: i64 = RECORD_RETRY_TIMEOUT.as_millis() as i64 + SLACK_MS;
 /// Time for which the ledger's rows are cached, because each is as large as a prompt and 200 runs may start at once. A
 /// failed store is not queried again for the same time: all waiting requests receive the one failure.
 pub(super) const ANSWER_KEPT: Duration = Duration::from_secs(2);

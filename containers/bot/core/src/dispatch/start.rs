@@ -19,7 +19,7 @@ use super::{
 use crate::{
     context::RunContext,
     day_spend::Hold,
-    leftovers::release,
+    lifecycle::requeue::release,
     live::{Claimed, LEASE, Live, Meta},
     registry::RunFacts,
     run::{Assignment, Voice},
@@ -85,7 +85,7 @@ pub(super) async fn start(
         admitted.resolved.parsed.stages.push(Stage { name: "dispatch.ledger_claim", started_at, ended_at });
         match claimed {
             Claimed::Granted => is_tracked = true,
-            Claimed::Untracked => {}
+            Claimed::Unconfirmed => {}
             // A run of this process that ended, with its final record still pending. It no longer reads its inbox.
             Claimed::ThreadLive(holder) if context.registry().get(&holder.run_id).is_some() => {}
             Claimed::ThreadLive(holder) => {

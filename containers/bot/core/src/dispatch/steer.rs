@@ -2,7 +2,7 @@
 //!
 //! It is queued in the ledger's inbox first, so that a resuming process receives it too, and then in the run's mailbox.
 //! Steering uses the run's permissions, so both gates are checked against the run's own agent and repository. Not here:
-//! how the run reads its follow-ups (`run::driver`), and the fate of unread ones (`leftovers`).
+//! how the run reads its follow-ups (`run::driver`), and the fate of unread ones (`lifecycle`).
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use super::{directives::ParsedDirectives, repositories, request::Request, resolve::ResolvedRequest};
 use crate::{
     context::RunContext,
-    live::{CLAIM_PATIENCE, Meta},
+    live::{CLAIM_TIMEOUT, Meta},
     retry::Policy,
     threads::{Closed, FollowUp, Note, Occupant, Sender},
 };
@@ -100,7 +100,7 @@ impl<'a> Steering<'a> {
     /// answer. For messages without a plan, because the ledger's claim reports the owner to all others.
     pub(super) async fn steer_any_remote(&self, context: &RunContext) -> Result<Option<Notice>, Refusal> {
         let Some(live) = context.live() else { return Ok(None) };
-        let rows = match timeout(CLAIM_PATIENCE, live.ledger().live()).await {
+        let rows = match timeout(CLAIM_TIMEOUT, live.ledger().live()).await {
             Ok(Ok(rows)) => rows,
             Ok(Err(error)) => {
                 tracing::warn!(error = %error, "live runs not known");

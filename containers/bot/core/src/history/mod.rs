@@ -1,10 +1,9 @@
-//! Durable history of runs: what is written, when, and what happens when the store does not answer.
+//! Durable history of runs: which records are written, when, and with which retries.
 
 mod record;
 mod writer;
 
 pub use ars_runs::{COST, REFLECTION_COST};
 
-pub use record::{RunEnd, is_provisional, record};
-pub(crate) use writer::MAKE_UP_FOR;
-pub use writer::{Final, Finished, HistoryWriter, Provisional};
+pub use record::{RunTotals, is_provisional, record};
+pub use writer::{FinalRecord, HistoryWriter, Provisional};

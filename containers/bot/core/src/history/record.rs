@@ -1,4 +1,4 @@
-//! Building a run's record from its state in the registry (document 2 section 2.3).
+//! Builds a run's record from its state in the registry (docs/reference/runs.md#record).
 
 use ars_friction::{Interval, Options, analyze};
 use ars_runs::{COST, RunRecord, SCHEMA_WITH_SPANS, budget};
@@ -7,29 +7,36 @@ use serde_json::{Map, Value};
 
 use crate::registry::LiveRun;
 
-/// How a run ended, as its record tells it.
+/// The fields of a record that the registry does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RunEnd {
+pub struct RunTotals {
     /// The status.
     pub status: RunStatus,
-    /// When. Equal to the start for the provisional record written at the start (document 2 section 3.2).
+    /// Time of the end. In the provisional record it equals the start.
     pub finished_at: UnixMillis,
-    /// Model calls answered.
+    /// Number of answered model calls.
     pub steps: Option<u32>,
-    /// What the run cost, in millionths of a dollar, when that is known.
+    /// Cost in micro-dollars, if known.
     pub cost: Option<u64>,
 }
 
-/// The record is the one written at the run's start (document 2 section 3.2): nothing of its end is in it.
+impl RunTotals {
+    /// The totals of the provisional record.
+    pub const fn provisional(started_at: UnixMillis) -> Self {
+        Self { status: RunStatus::Interrupted, finished_at: started_at, steps: None, cost: None }
+    }
+}
+
+/// Whether the record is the provisional one, which holds nothing about the run's end.
 pub fn is_provisional(record: &RunRecord) -> bool {
     record.status == RunStatus::Interrupted && record.finished_at == record.started_at
 }
 
-/// The record of a run, within the byte budget.
-pub fn record(run: &LiveRun, end: RunEnd) -> RunRecord {
+/// Returns the record of a run, within the byte budget.
+pub fn record(run: &LiveRun, end: RunTotals) -> RunRecord {
     let events: Vec<Value> = run.events.iter().filter_map(|json| serde_json::from_str(json).ok()).collect();
     let facts = &run.facts;
-    // What the requester waited: from the request, before there was a run, to its end (bot supplement section 24).
+    // The requester's wait: from the request, which precedes the run, to the end.
     let window = Interval { start: facts.received_at, end: end.finished_at };
     let options = Options { window: Some(window), schema: Some(SCHEMA_WITH_SPANS), ..Options::default() };
     let diagnosis = analyze(&events, &options);

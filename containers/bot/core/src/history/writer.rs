@@ -1,8 +1,7 @@
-//! Writes a run's records: a provisional one at its start, the final one after its reply.
+//! Writes a run's records: a provisional one at its start, and the final one after its reply.
 //!
-//! A final write never loses to a provisional one, nor to that of a run which the drain's deadline leaves unfinished: once
-//! it is due, they stand down, and the final put begins only when their attempt under way has settled (state-worker
-//! supplement 10.4).
+//! A final record is never replaced by a provisional one or by a tombstone. Once it is due, those stop retrying, and the
+//! final write begins only when an attempt in progress has settled (docs/reference/runs.md#tombstones).
 
 use std::{
     collections::HashMap,
@@ -10,108 +9,91 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
-    time::Duration,
 };
 
+use ars_agent::run_end::{FinalFlush, RecordWrite};
 use ars_bot_ports::{Owned, RunStore, StoreError, StoreErrorKind, metrics};
 use ars_runs::{REFLECTION_COST, RunRecord, budget};
 use ars_types::RunId;
 use ars_wire::Moment;
 use serde::Deserialize as _;
-use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::is_provisional;
 use crate::{
-    live::{Live, Tracked},
+    live::{LedgerClaim, Live},
     registry::RunHandle,
     retry::Policy,
 };
 
-/// Between two attempts to make up for a final record that an outage kept from the store.
-const MAKE_UP_EVERY: Duration = Duration::from_secs(5);
-/// For how long: as long as a drain may wait for it (document 2 section 8).
-pub(crate) const MAKE_UP_FOR: Duration = Duration::from_secs(15 * 60);
-
-/// The writer of one process; counts what was lost.
+/// The writer of one process; counts lost records.
 #[derive(Clone)]
 pub struct HistoryWriter {
     store: Arc<dyn RunStore>,
     lost: Arc<AtomicU64>,
-    /// Held by the put of a run that the drain's deadline leaves unfinished. There are none before it.
-    abandoned: Arc<Mutex<HashMap<RunId, Arc<tokio::sync::Mutex<()>>>>>,
+    /// Locked while a tombstone is written. There are none before the shutdown deadline.
+    tombstones: Arc<Mutex<HashMap<RunId, Arc<tokio::sync::Mutex<()>>>>>,
 }
 
 /// A final record that is due.
-pub struct Final<'a> {
+pub struct FinalRecord<'a> {
     /// Its run.
     pub run: &'a RunHandle,
     /// The record.
     pub record: &'a RunRecord,
-    /// The ledger it goes through, if there is one.
+    /// The ledger whose live run it ends, if there is one.
     pub live: Option<&'a Live>,
-    /// What the ledger took for the run is not known yet: each attempt hears it first, because the record takes the
-    /// run's inbox away.
-    pub unheard: Option<&'a Tracked>,
+    /// Flushed before each attempt, because the record removes the run's inbox.
+    pub flush_first: Option<&'a LedgerClaim>,
 }
 
-/// What became of a run's final record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Finished {
-    /// It is the run's record.
-    Written,
-    /// Another process has the run, or has ended it: its record counts.
-    Anothers,
-    /// No store took it.
-    Lost,
-}
-
-/// A provisional write under way.
+/// A provisional write in progress.
 pub struct Provisional {
-    task: JoinHandle<()>,
     stand_down: CancellationToken,
+    settled: CancellationToken,
 }
 
 impl HistoryWriter {
     /// A writer to this store.
     pub fn new(store: Arc<dyn RunStore>) -> Self {
-        Self { store, lost: Arc::default(), abandoned: Arc::default() }
+        Self { store, lost: Arc::default(), tombstones: Arc::default() }
     }
 
-    /// Final records that could not be written.
+    /// Number of final records that could not be written.
     pub fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }
 
-    /// A run whose provisional record another process wrote.
-    pub fn begun() -> Provisional {
-        Provisional { task: tokio::spawn(std::future::ready(())), stand_down: CancellationToken::new() }
-    }
-
-    /// Starts writing the provisional record; does not wait.
+    /// Starts writing the provisional record, and does not wait for it.
     pub fn begin(&self, record: RunRecord) -> Provisional {
-        let stand_down = CancellationToken::new();
-        let (store, stood_down) = (Arc::clone(&self.store), stand_down.clone());
-        let task = tokio::spawn(async move {
-            if let Err(error) = put(&*store, &record, &stood_down).await {
-                // The final record will tell; a lost tombstone matters only if this process dies before.
+        let provisional =
+            Provisional { stand_down: CancellationToken::new(), settled: CancellationToken::new() };
+        let store = Arc::clone(&self.store);
+        let stand_down = provisional.stand_down.clone();
+        let settled = provisional.settled.clone().drop_guard();
+        tokio::spawn(async move {
+            if let Err(error) = put(&*store, &record, &stand_down).await {
+                // Only a process that dies before its final record lacks one then.
                 tracing::warn!(run = %record.id, error = %error, "provisional run record not written");
             }
+            drop(settled);
         });
-        Provisional { task, stand_down }
+        provisional
     }
 
-    /// Writes the record of a run that is not to be waited for any longer; false when the run `is_over` first, whose final
-    /// record then counts.
-    pub async fn abandon(
+    /// Writes the tombstone of a run that the shutdown does not wait for. Returns `false` when it was outdated first.
+    ///
+    /// # Errors
+    /// The store's error, behind its retries.
+    pub async fn write_tombstone(
         &self,
         record: &RunRecord,
-        is_over: impl Fn() -> bool + Send + Sync,
+        is_outdated: impl Fn() -> bool + Send + Sync,
     ) -> Result<bool, StoreError> {
-        let putting = Arc::clone(self.abandoned().entry(record.id.clone()).or_default());
+        let lock = Arc::clone(self.tombstones().entry(record.id.clone()).or_default());
         let attempt = || async {
-            let _alone = putting.lock().await;
-            if is_over() {
+            let _guard = lock.lock().await;
+            if is_outdated() {
                 return Ok(false);
             }
             self.store.put(record).await.map(|_| true)
@@ -119,61 +101,53 @@ impl HistoryWriter {
         Policy::RECORD.run(&record.id, attempt).await
     }
 
-    fn abandoned(&self) -> MutexGuard<'_, HashMap<RunId, Arc<tokio::sync::Mutex<()>>>> {
-        self.abandoned.lock().unwrap_or_else(PoisonError::into_inner)
+    fn tombstones(&self) -> MutexGuard<'_, HashMap<RunId, Arc<tokio::sync::Mutex<()>>>> {
+        self.tombstones.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Writes the final record, through the ledger if there is one. A loss is logged and counted.
-    pub async fn finish(&self, provisional: Provisional, due: &Final<'_>) -> Finished {
-        provisional.stand_down.cancel();
-        // A panicked provisional write has nothing left under way either.
-        drop(provisional.task.await);
-        let Final { record, .. } = due;
+    pub async fn finish(&self, provisional: &Provisional, due: &FinalRecord<'_>) -> RecordWrite {
+        provisional.stand_down();
+        provisional.settled.cancelled().await;
+        let FinalRecord { record, .. } = due;
         match Policy::RECORD.run(&record.id, || self.attempt(due)).await {
-            Ok(finished) => finished,
+            Ok(write) => write,
             Err(error) => {
                 self.lost.fetch_add(1, Ordering::Relaxed);
                 metrics::record_lost();
                 tracing::error!(run = %record.id, status = %record.status, error = %error, "run record lost");
-                Finished::Lost
+                RecordWrite::Lost
             }
         }
     }
 
-    /// Writes a record that was lost after all: until then the ledger has the run as live, and the next process would
-    /// go on with it.
-    pub async fn make_up(&self, due: &Final<'_>) -> Finished {
-        let began = tokio::time::Instant::now();
-        while began.elapsed() < MAKE_UP_FOR {
-            tokio::time::sleep(MAKE_UP_EVERY).await;
-            if let Ok(finished) = self.attempt(due).await {
-                self.lost.fetch_sub(1, Ordering::Relaxed);
-                tracing::info!(run = %due.record.id, ?finished, "a run record that was lost is made up for");
-                return finished;
-            }
-        }
-        Finished::Lost
+    /// Tries once more to write a lost record. Until it is written the ledger has the run as live, and the next process
+    /// would resume it.
+    pub async fn retry_lost_record(&self, due: &FinalRecord<'_>) -> RecordWrite {
+        let Ok(write) = self.attempt(due).await else { return RecordWrite::Lost };
+        self.lost.fetch_sub(1, Ordering::Relaxed);
+        tracing::info!(run = %due.record.id, ?write, "lost run record written after all");
+        write
     }
 
-    /// One attempt, behind the news that it waits for.
-    async fn attempt(&self, due: &Final<'_>) -> Result<Finished, StoreError> {
-        if let Some(tracked) = due.unheard
-            && !tracked.last_news().await
+    async fn attempt(&self, due: &FinalRecord<'_>) -> Result<RecordWrite, StoreError> {
+        if let Some(claim) = due.flush_first
+            && claim.final_flush().await == FinalFlush::Failed
         {
-            let message = "what the ledger took for the run is not known".to_owned();
+            let message = "the run's inbox could not be read".to_owned();
             return Err(StoreError { kind: StoreErrorKind::Transient, message });
         }
-        // From here on no attempt to abandon the run begins, so that one which is under way is the last.
+        // No tombstone write of the run begins behind this, so one in progress is the last.
         due.run.recording();
-        let abandoned = self.abandoned().get(&due.record.id).cloned();
-        if let Some(putting) = abandoned {
-            drop(putting.lock().await);
+        let tombstone = self.tombstones().get(&due.record.id).cloned();
+        if let Some(lock) = tombstone {
+            drop(lock.lock().await);
         }
         self.put_final(due.record, due.live).await
     }
 
-    /// Adds to the record of a run that is over what reflecting on it has cost. A record that is not there, such as one
-    /// deleted meanwhile, or is another process's, stays as it is.
+    /// Adds the cost of a run's reflection to its record. A record that was deleted or is another process's stays
+    /// unchanged.
     pub async fn add_reflection(&self, mut record: RunRecord, microusd: u64) {
         record.extra.insert(REFLECTION_COST.to_owned(), microusd.into());
         let record = budget::fit(record);
@@ -187,21 +161,23 @@ impl HistoryWriter {
             Ok(())
         };
         if let Err(error) = Policy::RECORD.run(&record.id, put).await {
-            tracing::warn!(run = %record.id, microusd, error = %error, "a reflection's cost is not recorded");
+            tracing::warn!(run = %record.id, microusd, error = %error, "cost of a reflection not recorded");
         }
     }
 
-    /// A run that was not tracked may be in the ledger all the same, where the answer to its claim was lost.
-    async fn put_final(&self, record: &RunRecord, live: Option<&Live>) -> Result<Finished, StoreError> {
+    /// Ends the live run where there is a ledger. The ledger may have an untracked run too, if the answer to its claim was
+    /// lost.
+    async fn put_final(&self, record: &RunRecord, live: Option<&Live>) -> Result<RecordWrite, StoreError> {
         let Some(live) = live else { return self.put(record).await };
         match live.finish(record).await {
-            Ok(Owned::Done(_)) => Ok(Finished::Written),
-            Ok(Owned::Fenced) => Ok(Finished::Anothers),
+            Ok(Owned::Done(_)) => Ok(RecordWrite::Written),
+            Ok(Owned::Fenced) => Ok(RecordWrite::OwnedElsewhere),
             Ok(Owned::UnknownRun) => match self.store.get(&record.id).await? {
-                // Ours, its answer lost; or that of another process, which ended the run at another moment.
+                // Either this record, written by an attempt whose answer was lost, or that of another owner, which ended
+                // the run at another time.
                 Some(stored) if !is_provisional(&stored) => {
                     let is_ours = stored.finished_at == record.finished_at;
-                    Ok(if is_ours { Finished::Written } else { Finished::Anothers })
+                    Ok(if is_ours { RecordWrite::Written } else { RecordWrite::OwnedElsewhere })
                 }
                 _ => self.put(record).await,
             },
@@ -210,19 +186,26 @@ impl HistoryWriter {
         }
     }
 
-    async fn put(&self, record: &RunRecord) -> Result<Finished, StoreError> {
-        self.store.put(record).await.map(|_| Finished::Written)
+    async fn put(&self, record: &RunRecord) -> Result<RecordWrite, StoreError> {
+        self.store.put(record).await.map(|_| RecordWrite::Written)
     }
 }
 
 impl Provisional {
-    /// No record of this run is to come from this process any more.
+    /// The provisional record of a run that another process wrote.
+    pub fn settled() -> Self {
+        let provisional = Self { stand_down: CancellationToken::new(), settled: CancellationToken::new() };
+        provisional.settled.cancel();
+        provisional
+    }
+
+    /// Stops the retries.
     pub fn stand_down(&self) {
         self.stand_down.cancel();
     }
 }
 
-/// Puts with the retries that the failure's class deserves, unless told to stand down.
+/// Writes a provisional record, with retries until it stands down.
 async fn put(
     store: &dyn RunStore,
     record: &RunRecord,

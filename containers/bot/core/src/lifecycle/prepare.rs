@@ -11,9 +11,11 @@ use ars_events::EventBody;
 use ars_settings::instructions_block;
 use ars_types::RefName;
 
-use super::prompt::{self, WorkspaceFacts};
+use super::{
+    active::ActiveRun,
+    prompt::{self, WorkspaceFacts},
+};
 use crate::{
-    conclude::Conclusion,
     context::RunContext,
     dispatch::{ActiveScopes, ResolvedRequest, RunPlan},
     memory::Remembering,
@@ -44,33 +46,33 @@ impl Source<'_> {
 pub(super) async fn prepare_run(
     context: &RunContext,
     source: &Source<'_>,
-    conclusion: &Conclusion,
+    active: &ActiveRun,
     assignment: &mut Assignment,
     prior_turns: usize,
 ) -> Result<Option<Remembering>, Refusal> {
     let (prepared, remembered) = tokio::join!(
-        prepare_workspace(context, source, conclusion, assignment),
-        recall(context, source, conclusion),
+        prepare_workspace(context, source, active, assignment),
+        recall(context, source, active),
     );
     let facts = prepared.as_ref().ok().and_then(|prepared| prepared.facts.as_ref());
-    conclusion.run.publish(run_meta_event(conclusion, source, assignment, facts));
+    active.run.publish(run_meta_event(active, source, assignment, facts));
     let PreparedWorkspace { workspace, facts } = prepared?;
     let (remembering, recalled) =
         remembered.map_or((None, None), |(part, block)| (Some(part.after(prior_turns)), block));
     let instructions = match &workspace {
         Some(workspace) => {
-            let reading = conclusion.stage(context, "dispatch.repo_context");
+            let reading = active.stage(context, "dispatch.repo_context");
             let block = instructions::block(&**workspace, &context.deps().redactor).await;
             reading.end(None, None);
             block
         }
         None => None,
     };
-    let composing = conclusion.stage(context, "dispatch.compose");
+    let composing = active.stage(context, "dispatch.compose");
     let scopes = &source.resolved.scopes;
     assignment.system = system_prompt(assignment, facts.as_ref(), scopes, [recalled, instructions]);
     assignment.workspace = workspace;
-    if let Some(tracked) = &conclusion.tracked {
+    if let Some(tracked) = active.claim.tracked() {
         tracked.specify(&assignment.system, remembering.as_ref().and_then(Remembering::to_state));
     }
     composing.end(None, None);
@@ -81,11 +83,11 @@ pub(super) async fn prepare_run(
 async fn recall(
     context: &RunContext,
     source: &Source<'_>,
-    conclusion: &Conclusion,
+    active: &ActiveRun,
 ) -> Option<(Remembering, Option<String>)> {
     context.deps().capabilities.memory.as_ref()?;
     let ResolvedRequest { parsed, actor, .. } = source.resolved;
-    let span = conclusion.stage(context, "dispatch.memory_read");
+    let span = active.stage(context, "dispatch.memory_read");
     let repository = source.plan.repository();
     let begun = Remembering::begin(context, source.message, actor, repository, &parsed.directives.text).await;
     span.end(None, None);
@@ -96,13 +98,13 @@ async fn recall(
 async fn prepare_workspace(
     context: &RunContext,
     source: &Source<'_>,
-    conclusion: &Conclusion,
+    active: &ActiveRun,
     assignment: &Assignment,
 ) -> Result<PreparedWorkspace, Refusal> {
     if !assignment.agent.needs_repository {
         return Ok(PreparedWorkspace::default());
     }
-    let Conclusion { run, spans, request, .. } = conclusion;
+    let ActiveRun { run, spans, request, .. } = active;
     let span = spans.start(run, Some(request.id()), "dispatch.workspace.attach", context.clock().now());
     let request = WorkspaceRequest {
         thread: &source.message.thread_key,
@@ -126,7 +128,7 @@ async fn prepare_workspace(
 }
 
 fn run_meta_event(
-    conclusion: &Conclusion,
+    active: &ActiveRun,
     source: &Source<'_>,
     assignment: &Assignment,
     facts: Option<&WorkspaceFacts>,
@@ -135,7 +137,7 @@ fn run_meta_event(
         agent: assignment.agent.name.to_owned(),
         model: Some(assignment.model.name.to_string()),
         effort: assignment.effort.map(|effort| effort.to_string()),
-        trace_id: Some(trace::trace_id(conclusion.run.id())),
+        trace_id: Some(trace::trace_id(active.run.id())),
         repo: facts.map(|facts| facts.repository.clone()),
         git_ref: source.git_ref().map(ToString::to_string),
         head_sha: facts.and_then(|facts| facts.head.clone()),

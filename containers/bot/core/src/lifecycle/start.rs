@@ -1,23 +1,26 @@
 //! The first part of a run's life: its creation, the head of its event stream, its provisional record, and its
 //! preparation up to the first model call.
 //!
-//! Not here: the claim (`dispatch::start`), and the rest of the run, which a resumed run shares (`conclude`).
+//! Not here: the claim (`dispatch::start`), and the rest of the run, which a resumed run shares (`drive`, `finish`).
 
 use std::panic::AssertUnwindSafe;
 
 use ars_agent::{Role, Turn};
 use ars_bot_ports::{HistoryTurn, Refusal, metrics, texts};
 use ars_events::EventBody;
-use ars_types::RunStatus;
 use futures::FutureExt as _;
 
-use super::prepare::{Source, prepare_run};
+use super::{
+    active::ActiveRun,
+    drive::StartFrom,
+    prepare::{Source, prepare_run},
+    requeue::release,
+};
 use crate::{
-    conclude::{Beginning, Conclusion},
     context::RunContext,
     dispatch::{AdmittedRequest, ClaimedRun, ParsedRequest, Request, Stage},
-    history::{self, RunEnd},
-    leftovers::release,
+    history::{self, RunTotals},
+    live::LedgerClaim,
     registry::RunHandle,
     run::{self, Span, Spans},
 };
@@ -27,7 +30,7 @@ const MAX_CONTEXT_TURNS: usize = 20;
 /// Maximum bytes of these turns.
 const MAX_CONTEXT_BYTES: usize = 256 << 10;
 
-/// Creates the claimed run, prepares it, drives it and concludes it.
+/// Creates the claimed run, prepares it, drives it and finishes it.
 pub(crate) async fn start(context: &RunContext, request: Request, claimed: ClaimedRun) {
     let ClaimedRun { id, facts, admitted, mut assignment, is_tracked } = claimed;
     let parsed = &admitted.resolved.parsed;
@@ -44,42 +47,40 @@ pub(crate) async fn start(context: &RunContext, request: Request, claimed: Claim
     let spans = Spans::default();
     let root = publish_head(context, &run, &spans, &request, parsed);
     let mailbox = admitted.claim.mailbox();
-    let (tracked, listening) = match context.live() {
-        Some(live) if is_tracked => (Some(live.track(&run, mailbox, 0)), None),
-        Some(live) => (None, Some(live.listen(&run, mailbox))),
-        None => (None, None),
+    let claim = match context.live() {
+        Some(live) if is_tracked => LedgerClaim::Confirmed(live.track(&run, mailbox, 0)),
+        Some(live) => LedgerClaim::Unconfirmed(live.track_unconfirmed(&run, mailbox)),
+        None => LedgerClaim::Untracked,
     };
     metrics::run_started(assignment.agent.name);
     request.io.run_started(run.id());
-    let started_at = run.view().started_at;
-    let tombstone =
-        RunEnd { status: RunStatus::Interrupted, finished_at: started_at, steps: None, cost: None };
-    let provisional = context.history().begin(history::record(&run.view(), tombstone));
+    let view = run.view();
+    let totals = RunTotals::provisional(view.started_at);
+    let provisional = context.history().begin(history::record(&view, totals));
 
     let Request { message, io, in_flight } = request;
-    let AdmittedRequest { resolved, claim, plan } = admitted;
-    let conclusion =
-        Conclusion { run, spans, request: root, claim, tracked, listening, provisional, io, in_flight };
+    let AdmittedRequest { resolved, claim: thread, plan } = admitted;
+    let active = ActiveRun { run, spans, request: root, thread, claim, provisional, io, in_flight };
     let parsed = &resolved.parsed;
     let conversation = initial_conversation(recent(&parsed.history), &parsed.directives.text);
     let source = Source { message: &message, resolved: &resolved, plan: &plan };
     let prior_turns = conversation.len().saturating_sub(1);
-    let prepared = prepare_run(context, &source, &conclusion, &mut assignment, prior_turns);
-    let (driven, remembering) = match AssertUnwindSafe(prepared).catch_unwind().await {
+    let prepared = prepare_run(context, &source, &active, &mut assignment, prior_turns);
+    let (report, remembering) = match AssertUnwindSafe(prepared).catch_unwind().await {
         Ok(Ok(remembering)) => {
-            (conclusion.drive(context, &assignment, Beginning::Start(conversation)).await, remembering)
+            (active.drive(context, &assignment, StartFrom::Conversation(conversation)).await, remembering)
         }
         // A stop cancelled the clone, so the run ends like any stopped run.
-        Ok(Err(_)) if conclusion.run.stops().hard.is_cancelled() => {
-            (conclusion.drive(context, &assignment, Beginning::Start(conversation)).await, None)
+        Ok(Err(_)) if active.run.stops().hard.is_cancelled() => {
+            (active.drive(context, &assignment, StartFrom::Conversation(conversation)).await, None)
         }
         Ok(Err(refusal)) => (run::not_begun(texts::refusal(&refusal)), None),
         Err(_panic) => {
-            tracing::error!(run = %conclusion.run.id(), "preparing the run panicked");
+            tracing::error!(run = %active.run.id(), "preparing the run panicked");
             (run::not_begun(run::INTERNAL_ERROR.to_owned()), None)
         }
     };
-    conclusion.conclude(context, assignment, remembering, driven).await;
+    active.finish(context, assignment, remembering, report).await;
 }
 
 /// Publishes the first events of a run: the request's span, the stages before the run, input, and context. `run_meta`

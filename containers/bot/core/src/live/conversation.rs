@@ -1,7 +1,7 @@
-//! Keeps a run's conversation in its transcript object (state-worker supplement section 10).
+//! Stores a run's conversation in its transcript object.
 //!
-//! Rows are only added: the whole conversation is stored, and the loop's saved state tells which part of it the model
-//! is shown. Not here: the encoding (`ars_agent::resume`).
+//! Rows are only added: the whole conversation is stored, and the loop's saved state selects the part that the model
+//! receives. Not here: the encoding (`ars_agent::resume`).
 
 use ars_agent::{Turn, resume};
 use ars_bot_ports::{Owned, StoreError, StoreErrorKind, Transcripts};
@@ -10,43 +10,42 @@ use ars_wire::{
     transcript::{Attachment, Part, Transcript},
 };
 
-/// Most characters of a conversation. A new process is given it in one answer (state-worker supplement section 10.1), which
-/// it has to have within a store's ten seconds and takes up to 64 MiB of: escaped once more, at most twice as many. One
-/// that grows beyond is not stored any further, and ends where it is.
-const MOST: usize = 30 << 20;
-/// What stands around a row in that answer.
-const AROUND: usize = 64;
+/// Most characters of a conversation. A resume reads it in one answer of at most 64 MiB, in which escaping can double it.
+/// A longer conversation is not stored any further, and its run cannot be resumed.
+const MAX_SIZE: usize = 30 << 20;
+/// Bytes around a row in that answer.
+const ROW_OVERHEAD: usize = 64;
 
-/// Turns stored so far.
+/// The stored part of a conversation.
 #[derive(Debug, Default)]
 pub(super) struct Conversation {
     stored: u64,
-    /// Characters of them.
+    /// Characters of the stored turns.
     size: usize,
-    /// The last follow-up in it.
+    /// The last follow-up among them.
     inbox_consumed: u64,
-    /// The transcript knows this process as the one that writes.
+    /// Whether this process is the transcript's owner.
     is_owned: bool,
 }
 
 impl Conversation {
-    /// One of which so many turns, of such a size, are stored already, taken over with its run.
+    /// The conversation of a reclaimed run, with the number and size of its stored turns.
     pub(super) fn of(stored: u64, size: usize) -> Self {
         Self { stored, size, inbox_consumed: 0, is_owned: true }
     }
 
-    /// Turns stored.
+    /// Number of stored turns.
     pub(super) fn stored(&self) -> u64 {
         self.stored
     }
 
-    /// The last follow-up that this process stored with it.
+    /// The last follow-up that this process stored.
     pub(super) fn inbox_consumed(&self) -> u64 {
         self.inbox_consumed
     }
 
-    /// Stores the turns behind what is stored, once the transcript knows who writes: one that does not refuses them as it
-    /// refuses another process. Repeating it after a failure writes the same rows again.
+    /// Stores further turns. The first call makes this process the transcript's owner, because a transcript refuses every
+    /// other writer. A call repeated after a failure writes the same rows.
     pub(super) async fn append(
         &mut self,
         transcripts: &dyn Transcripts,
@@ -57,9 +56,8 @@ impl Conversation {
         let encoded = resume::encode(self.stored, turns, inbox_consumed)
             .map_err(|error| StoreError { kind: StoreErrorKind::Refused, message: error.to_string() })?;
         let size = self.size + size_of(&encoded.rows, &encoded.attachments);
-        if size > MOST {
-            let message =
-                format!("a conversation of {size} characters is more than a new process could read");
+        if size > MAX_SIZE {
+            let message = format!("a conversation of {size} characters is too long to be read again");
             return Err(StoreError { kind: StoreErrorKind::Refused, message });
         }
         if !self.is_owned {
@@ -79,13 +77,13 @@ impl Conversation {
     }
 }
 
-/// Characters of a stored conversation, about.
+/// Returns the approximate number of characters of a stored conversation.
 pub(crate) fn transcript_size(transcript: &Transcript) -> usize {
     size_of(&transcript.rows, &transcript.attachments)
 }
 
 fn size_of(rows: &[Part], attachments: &[Attachment]) -> usize {
-    let rows = rows.iter().map(|row| row.json.len() + AROUND);
-    let attachments = attachments.iter().map(|attachment| attachment.data.len() + AROUND);
+    let rows = rows.iter().map(|row| row.json.len() + ROW_OVERHEAD);
+    let attachments = attachments.iter().map(|attachment| attachment.data.len() + ROW_OVERHEAD);
     rows.chain(attachments).sum()
 }

@@ -1,8 +1,8 @@
-//! The flush: one request for all runs of the process (document 2 section 8, docs/decisions/0007).
+//! The flush: one request for all runs of the process (docs/decisions/0007).
 //!
-//! It carries the events that the ledger does not have, extends the leases, and brings back how runs are asked to stop
-//! and what was left in their inboxes. A run's position is all that is kept of it: after a failure the same events go
-//! with the next flush, from the run's own backlog. Not here: steps and states, which their runs wait for.
+//! It carries the events that the ledger lacks, extends the leases, and returns stops and inbox messages. The only state
+//! per run is a cursor into the run's own backlog, so a failed flush is repeated by the next one. Not here: steps and
+//! states, which are written at once because their runs wait for them.
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,23 +16,44 @@ use serde_json::value::RawValue;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::{Inner, LEASE, Live, slot::Slot};
+use super::{Inner, LEASE, Live, cursor::FlushCursor};
 use crate::{
     registry::Kept,
     threads::{FollowUp, Note},
 };
 
-/// A flush begins at the latest this long after an event (document 2 section 8, "event flush").
-const EVERY: Duration = Duration::from_millis(500);
-/// So many events of a run begin one early (the same).
+/// Longest delay of an event.
+const INTERVAL: Duration = Duration::from_millis(500);
+/// Events of one run that start a flush early.
 pub(super) const BATCH_EVENTS: u64 = 32;
-/// Between the end of a flush and an early one. Of 200 runs there is nearly always one that has its events together:
-/// without a gap each would have a request to itself (docs/decisions/0007).
+/// Shortest pause between two flushes. Among 200 runs one nearly always has a full batch, and without a pause each batch
+/// would be a request (docs/decisions/0007).
 const GAP: Duration = Duration::from_millis(250);
-/// How often each lease is extended (document 2 section 8, "heartbeat").
+/// Interval at which leases are extended.
 const HEARTBEAT: Duration = Duration::from_secs(10);
-/// Most bytes of events in one request: the route's 2 MiB less what stands around them.
+/// Most bytes of events in one request: the route's 2 MiB less the bytes around them.
 const MAX_BYTES: usize = (2 << 20) - (64 << 10);
+
+/// What a flush asks of the ledger besides storing events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    /// Nothing. Runs without new events are left out.
+    Events,
+    /// Stops and inboxes of every run.
+    Inboxes,
+    /// The same, and the leases are extended.
+    Heartbeat,
+}
+
+impl Mode {
+    fn includes_idle_runs(self) -> bool {
+        self != Self::Events
+    }
+
+    fn lease(self) -> Option<u32> {
+        (self == Self::Heartbeat).then_some(LEASE)
+    }
+}
 
 impl Live {
     /// Flushes until `end` fires.
@@ -40,80 +61,81 @@ impl Live {
         let mut beat_at = Instant::now();
         while end.run_until_cancelled(self.flush_is_due()).await.is_some() {
             self.flush(&mut beat_at).await;
-            // Who nudges meanwhile is heard behind it, all at once.
+            // Requests for a flush during the pause are merged into the next one.
             if end.run_until_cancelled(tokio::time::sleep(GAP)).await.is_none() {
                 return;
             }
         }
     }
 
-    /// Waits, a gap after the last flush, until the next begins.
+    /// Waits, a pause after the last flush, until the next one begins.
     async fn flush_is_due(&self) {
-        let is_idle = self.slots().is_empty();
+        let is_idle = self.cursors().is_empty();
         tokio::select! {
             () = self.inner.nudge.notified() => {}
-            () = tokio::time::sleep(EVERY - GAP), if !is_idle => {}
+            () = tokio::time::sleep(INTERVAL - GAP), if !is_idle => {}
         }
     }
 
-    /// One flush of everything there is, with a heartbeat when one is due.
+    /// Flushes all runs, with a heartbeat when one is due.
     async fn flush(&self, beat_at: &mut Instant) {
         let now = Instant::now();
-        let beats = now >= *beat_at;
-        let slots: Vec<_> = self.slots().values().cloned().collect();
-        // A failed part is logged where it failed; its run's position has not moved, so the next flush repeats it.
-        if self.send_all(&slots, beats, beats).await.is_ok() && beats {
+        let mode = if now >= *beat_at { Mode::Heartbeat } else { Mode::Events };
+        let cursors: Vec<_> = self.cursors().values().cloned().collect();
+        // A failed request is logged where it failed. Its cursors have not moved, so the next flush repeats it.
+        if self.send_all(&cursors, mode).await.is_ok() && mode == Mode::Heartbeat {
             *beat_at = now + HEARTBEAT;
         }
     }
 
-    /// Flushes one run and hears what is new, before something that rests on it. An error is transient: what the store
-    /// refuses for good is given up and logged.
-    pub(super) async fn flush_run(&self, slot: &Arc<Slot>) -> Result<(), StoreError> {
-        self.send_all(std::slice::from_ref(slot), true, false).await
+    /// Flushes one run and reads its inbox.
+    ///
+    /// # Errors
+    /// Transient failures only. Content that the store refuses permanently is dropped and logged.
+    pub(super) async fn flush_run(&self, cursor: &Arc<FlushCursor>) -> Result<(), StoreError> {
+        self.send_all(std::slice::from_ref(cursor), Mode::Inboxes).await
     }
 
-    /// Sends everything there is of these runs; with `asks`, also of those that have nothing to say. The first failure
-    /// is told, and holds up no other run.
-    async fn send_all(&self, slots: &[Arc<Slot>], asks: bool, beats: bool) -> Result<(), StoreError> {
+    /// Flushes these runs. Returns the first failure, which does not hold up the other runs.
+    async fn send_all(&self, cursors: &[Arc<FlushCursor>], mode: Mode) -> Result<(), StoreError> {
         let mut outcome = Ok(());
-        for mut batch in batches(slots, asks) {
-            batch.retain(Part::follows_on);
+        for mut batch in batches(cursors, mode) {
+            batch.retain(Part::is_contiguous);
             if !batch.is_empty() {
-                outcome = outcome.and(self.inner.send_or_split(&batch, beats).await);
+                outcome = outcome.and(self.inner.send_or_split(&batch, mode).await);
             }
         }
         outcome
     }
 }
 
-/// What one request carries of one run.
+/// The part of one run in a request.
 struct Part {
-    slot: Arc<Slot>,
-    /// What the ledger has to have before these events: they are of use only behind it.
+    cursor: Arc<FlushCursor>,
+    /// The position that the ledger must have reached before these events.
     after: u64,
     events: Vec<Kept>,
 }
 
-/// Requests that hold everything, in order within each run. A run without news is left out unless it `asks` for some.
-fn batches(slots: &[Arc<Slot>], asks: bool) -> Vec<Vec<Part>> {
+/// Packs everything unflushed into requests, in order within each run.
+fn batches(cursors: &[Arc<FlushCursor>], mode: Mode) -> Vec<Vec<Part>> {
     let mut batches = Vec::new();
     let (mut open, mut bytes) = (Vec::new(), 0);
-    for slot in slots {
-        let (mut after, unflushed) = slot.unflushed();
+    for cursor in cursors {
+        let (mut after, unflushed) = cursor.unflushed();
         let mut events: Vec<Kept> = Vec::new();
         for event in unflushed {
             if bytes + event.json.len() > MAX_BYTES {
                 let last = events.last().map_or(after, |event| event.seq);
-                open.push(Part { slot: Arc::clone(slot), after, events: std::mem::take(&mut events) });
+                open.push(Part { cursor: Arc::clone(cursor), after, events: std::mem::take(&mut events) });
                 batches.push(std::mem::take(&mut open));
                 (after, bytes) = (last, 0);
             }
             bytes += event.json.len() + 1;
             events.push(event);
         }
-        if asks || !events.is_empty() {
-            open.push(Part { slot: Arc::clone(slot), after, events });
+        if mode.includes_idle_runs() || !events.is_empty() {
+            open.push(Part { cursor: Arc::clone(cursor), after, events });
         }
         if open.len() == MAX_FLUSHED_RUNS {
             batches.push(std::mem::take(&mut open));
@@ -126,98 +148,97 @@ fn batches(slots: &[Arc<Slot>], asks: bool) -> Vec<Vec<Part>> {
 }
 
 impl Inner {
-    /// Sends a batch; an error when something of it is to be sent again. One whose content is refused is sent run by
-    /// run, so that what the ledger will not have of one run holds up none of the others.
-    async fn send_or_split(&self, batch: &[Part], beats: bool) -> Result<(), StoreError> {
-        let sent = self.send(batch, beats).await;
+    /// Sends a batch. A batch whose content is refused is sent run by run, so that a refusal of one run's events does not
+    /// hold up the others. Returns an error when a part has to be sent again.
+    async fn send_or_split(&self, batch: &[Part], mode: Mode) -> Result<(), StoreError> {
+        let sent = self.send(batch, mode).await;
         match sent {
             Err(error) if refuses_content(&error) && batch.len() > 1 => {
                 let mut outcome = Ok(());
                 for part in batch {
-                    let sent = self.send(std::slice::from_ref(part), beats).await;
-                    outcome = outcome.and(part.give_up_if_refused(sent));
+                    let sent = self.send(std::slice::from_ref(part), mode).await;
+                    outcome = outcome.and(part.drop_if_refused(sent));
                 }
                 outcome
             }
-            sent => batch.iter().fold(sent, |sent, part| part.give_up_if_refused(sent)),
+            sent => batch.iter().fold(sent, |sent, part| part.drop_if_refused(sent)),
         }
     }
 
-    /// Sends one request and takes in what it brings back.
-    async fn send(&self, batch: &[Part], beats: bool) -> Result<(), StoreError> {
+    /// Sends one request and applies the answers.
+    async fn send(&self, batch: &[Part], mode: Mode) -> Result<(), StoreError> {
         let runs: Vec<_> = batch.iter().map(Part::news).collect();
-        let lease = beats.then_some(LEASE);
-        let flushed = self.ledger.flush(&self.generation, lease, &runs).await;
+        let flushed = self.ledger.flush(&self.generation, mode.lease(), &runs).await;
         metrics::ledger_flush(Outcome::of(&flushed), events_in(batch));
         let answers = flushed.inspect_err(|error| {
-            tracing::warn!(runs = batch.len(), events = events_in(batch), error = %error, "not flushed");
+            tracing::warn!(runs = batch.len(), events = events_in(batch), error = %error, "flush failed");
         })?;
-        batch.iter().zip(answers).for_each(|(part, answer)| part.take_in(answer));
+        batch.iter().zip(answers).for_each(|(part, answer)| part.apply(answer));
         Ok(())
     }
 }
 
 impl Part {
     fn news(&self) -> News {
-        // What the registry kept is JSON; were a piece of it not, the ledger would only lack that piece.
+        // The registry keeps JSON. An event that were none would only be missing from the ledger.
         let events = self.events.iter().filter_map(|Kept { json, .. }| {
             let json = budget::shortened(json).unwrap_or_else(|| json.to_string());
             RawValue::from_string(json).ok()
         });
         News {
-            run: self.slot.run().clone(),
+            run: self.cursor.run().clone(),
             events: events.collect(),
-            inbox_after: self.slot.mailbox.last_inbox_seq(),
+            inbox_after: self.cursor.mailbox.last_inbox_seq(),
         }
     }
 
-    /// Whether the ledger has what stands before: not after an earlier part failed.
-    fn follows_on(&self) -> bool {
-        self.slot.flushed() >= self.after
+    /// Whether the ledger has the events before these; it lacks them when an earlier part failed.
+    fn is_contiguous(&self) -> bool {
+        self.cursor.flushed() >= self.after
     }
 
-    /// Events that the ledger will never have are not sent again; the run's record has them all the same. A ledger that
-    /// does not know this process, or lacks the route, may be mended: everything is kept for it.
-    fn give_up_if_refused(&self, sent: Result<(), StoreError>) -> Result<(), StoreError> {
+    /// Drops events that the ledger refuses permanently; the run's record has them. Events are kept for a ledger that does
+    /// not know this process or lacks the route, because both can be repaired.
+    fn drop_if_refused(&self, sent: Result<(), StoreError>) -> Result<(), StoreError> {
         let error = match sent {
             Err(error) if refuses_content(&error) => error,
             sent => return sent,
         };
-        tracing::error!(run = %self.slot.run(), events = self.events.len(), error = %error, "events refused by the ledger");
-        self.took_in();
+        tracing::error!(run = %self.cursor.run(), events = self.events.len(), error = %error, "events refused by the ledger");
+        self.advance();
         Ok(())
     }
 
-    fn took_in(&self) {
+    fn advance(&self) {
         if let Some(last) = self.events.last() {
-            self.slot.flushed_to(self.after, last.seq);
+            self.cursor.advance(self.after, last.seq);
         }
     }
 
-    fn take_in(&self, answer: Owned<Told>) {
+    fn apply(&self, answer: Owned<Told>) {
         let Owned::Done(Told { stop, inbox }) = answer else {
-            self.slot.lose();
+            self.cursor.fence_out();
             return;
         };
-        self.slot.confirm();
-        self.took_in();
+        self.cursor.confirm();
+        self.advance();
         if let Some(mode) = stop {
-            self.slot.stop(mode);
+            self.cursor.stop(mode);
         }
         for Followup { seq, message } in inbox {
             let Some(note) = Note::read(message) else {
-                tracing::warn!(run = %self.slot.run(), seq, "a follow-up that cannot be read");
-                self.slot.mailbox.skip(seq);
+                tracing::warn!(run = %self.cursor.run(), seq, "unreadable follow-up skipped");
+                self.cursor.mailbox.skip(seq);
                 continue;
             };
-            // A closed mailbox: the run is over, and whoever ended it hands back what nobody read.
+            // A closed mailbox refuses it: the run is over, and its end settles unread follow-ups.
             let follow_up = FollowUp { note, inbox_seq: Some(seq), sender: None };
-            let _ = self.slot.mailbox.put(follow_up);
+            let _ = self.cursor.mailbox.put(follow_up);
         }
     }
 }
 
-/// Whether no attempt with the same content can succeed.
+/// Whether every attempt with the same content would fail.
 fn refuses_content(error: &StoreError) -> bool {
     error.kind == StoreErrorKind::Refused
 }

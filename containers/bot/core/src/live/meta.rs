@@ -1,7 +1,7 @@
-//! What a live run's row says of the run: who asked for what and where (state-worker supplement section 9.2, `meta`).
+//! The `meta` column of a live run's row: the request and its place (docs/reference/ledger.md#row).
 //!
-//! Enough for another process to show the run and to go on with it; the store does not look into it. Not here: the
-//! composed prompt and the tools, which have columns of their own, and the conversation.
+//! It suffices for another process to show the run and to resume it. The store does not read it. Not here: the prompt and
+//! the tools, which have their own columns, and the conversation.
 
 use ars_types::{Effort, ModelRef, ThreadKey, UnixMillis, Visibility};
 use serde::{Deserialize, Serialize};
@@ -9,15 +9,15 @@ use serde_json::{Map, Value};
 
 use crate::registry::RunFacts;
 
-/// A run's meta. Readers take what they know; fields of a later version do not disturb.
+/// A run's meta. Unknown fields are ignored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Meta {
     /// The agent.
     pub agent: String,
-    /// The model it was begun with.
+    /// The model that the run started with.
     pub model: ModelRef,
-    /// How hard it thinks.
+    /// The effort.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<Effort>,
     /// Namespaced channel.
@@ -32,14 +32,14 @@ pub struct Meta {
     /// The repository.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repo: Option<String>,
-    /// The ref that was asked for.
+    /// The requested ref.
     #[serde(default, rename = "ref", skip_serializing_if = "Option::is_none")]
     pub git_ref: Option<String>,
-    /// What it is about, for lists.
+    /// The label in lists.
     pub label: String,
     /// When the request arrived.
     pub received_at: UnixMillis,
-    /// What it holds of the day's money, in millionths of a dollar, where a day is capped: other processes count it.
+    /// Reserved part of the day's budget in micro-dollars, where a day is capped. Other processes count it.
     #[serde(default, rename = "holdMicroUsd", skip_serializing_if = "Option::is_none")]
     pub hold: Option<u64>,
 }
@@ -49,16 +49,16 @@ fn unknown() -> Visibility {
 }
 
 impl Meta {
-    /// As the row keeps it.
+    /// Returns the column.
     pub fn to_row(&self) -> Map<String, Value> {
         match serde_json::to_value(self) {
             Ok(Value::Object(meta)) => meta,
-            // Texts and a number always have a JSON form.
+            // Every field has a JSON form.
             _ => Map::new(),
         }
     }
 
-    /// What the registry knows of the run.
+    /// Returns the run's facts for the registry.
     pub fn facts(&self) -> RunFacts {
         RunFacts {
             label: self.label.clone(),
@@ -74,7 +74,10 @@ impl Meta {
         }
     }
 
-    /// From a row; an error for one that this version did not write.
+    /// Reads the column.
+    ///
+    /// # Errors
+    /// A field is missing or has another type.
     pub fn of_row(meta: &Map<String, Value>) -> Result<Self, serde_json::Error> {
         Self::deserialize(meta)
     }
@@ -87,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_of_a_later_version_is_read_and_visibility_is_never_assumed_public() {
+    fn absent_visibility_is_read_as_unknown() {
         let row = json!({
             "agent": "coding", "model": "a/b", "channelId": "http:x", "userId": "http:u", "threadKey": "http:x:y",
             "label": "l", "receivedAt": 5, "somethingNew": true,

@@ -1,7 +1,7 @@
-//! One run in the ledger, as its driver sees it.
+//! A run whose claim the ledger granted, as its driver sees it.
 //!
-//! The order that everything rests on: the step's turns first, its record second, and no side effect before both are
-//! acknowledged (state-worker supplement section 10.2).
+//! Order of writes: the step's turns, then its record, and no side effect before both are acknowledged. Not here: the end
+//! of the run (`permit`).
 
 use std::{
     sync::{
@@ -11,149 +11,148 @@ use std::{
     time::Duration,
 };
 
-use ars_agent::{Loop, Position, ToolCall, resume};
+use ars_agent::{Loop, Position, ToolCall, resume::RunState};
 use ars_bot_ports::{Owned, StoreError, StoreErrorKind};
-use ars_types::{RunStatus, UnixMillis};
+use ars_types::UnixMillis;
 use ars_wire::ledger::{Call, StepRecord};
 use serde_json::{Map, Value};
-use tokio::{sync::Mutex, time::Instant};
+use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
-use super::{Live, conversation::Conversation, is_transient, slot::Slot};
+use super::{Live, conversation::Conversation, cursor::FlushCursor, is_transient};
 
-/// Waits between attempts to store a step that must be stored: short ones for a hiccup.
-const STEP_WAITS: [Duration; 3] =
+/// First waits between attempts to store a step.
+pub(super) const STEP_WAITS: [Duration; 3] =
     [Duration::from_millis(200), Duration::from_secs(1), Duration::from_secs(2)];
-/// The wait after those, for as long as the outage lasts.
-const LAST_WAIT: Duration = Duration::from_secs(5);
-/// How long the ledger is asked for its leave to reply, attempts that hang included. With the heartbeat's interval before
-/// it, still within the lease: as long as it holds, nobody else can take the run and reply too.
-const GATE_PATIENCE: Duration = Duration::from_secs(18);
-/// What each request to it gets when that is used up: a process that stood still has asked nothing in all that time. Two of
-/// them are within the lease too.
-const LEAST_PATIENCE: Duration = Duration::from_millis(750);
-/// How long a run that is handed off waits for what is not written yet (state-worker supplement section 9.1).
-const PENDING_WRITES: Duration = Duration::from_secs(6);
-/// Between two attempts to write it.
-const PENDING_AGAIN_AFTER: Duration = Duration::from_millis(500);
-/// Field of the run's state: the token with which its viewers come back, wherever it goes on.
-pub(crate) const VIEW_TOKEN: &str = "viewToken";
-/// Field of the run's state: events that say what it was asked, until the ledger has them.
-pub(crate) const HEAD: &str = "head";
-/// Field of the run's state: its part in memory, where there is any.
-pub(crate) const MEMORY: &str = "memory";
-/// Field of the run's state: whether the reply is known to be delivered. `false` from before it is tried.
-pub(crate) const REPLIED: &str = "replied";
+/// The wait behind those, for the rest of an outage.
+pub(super) const LAST_WAIT: Duration = Duration::from_secs(5);
 
-/// A tracked run.
-pub struct Tracked {
-    live: Live,
-    slot: Arc<Slot>,
-    /// Held while a step is stored: steps are stored one after the other.
+/// A tracked run. The flush stops carrying it when it is dropped.
+pub struct TrackedRun {
+    pub(super) live: Live,
+    pub(super) cursor: Arc<FlushCursor>,
+    /// Locked while a step is stored, so that steps are stored in order.
     conversation: Mutex<Conversation>,
-    state: std::sync::Mutex<State>,
-    /// The last event of its head: what it was asked, and where it came from.
+    state: std::sync::Mutex<LocalState>,
+    /// Seq of the last event of the head: the request and its context.
     head: u64,
-    /// Another process could go on where the stored step stands.
+    /// Whether another process could resume from the stored step.
     is_resumable: AtomicBool,
 }
 
-/// What the run's row keeps beside its steps, as this process knows it.
-struct State {
-    fields: Map<String, Value>,
+/// The run's durable state, as this process knows it.
+struct LocalState {
+    value: RunState,
     /// The row does not have all of it.
     is_dirty: bool,
 }
 
-/// Where the loop stands before the calls of a step.
+/// The position of the loop before the calls of a step.
 pub struct Step<'a> {
     /// The loop.
     pub agent_loop: &'a Loop,
     /// The calls that follow.
     pub calls: &'a [ToolCall],
-    /// The last event's seq.
+    /// Seq of the last event.
     pub seq: u64,
-    /// The moment.
+    /// The time.
     pub now: UnixMillis,
 }
 
-/// What became of storing a step.
+/// Result of storing a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stepped {
     /// It is durable.
     Stored,
-    /// It is not, and whoever resumes will know less than this process.
+    /// It is not durable, so a resume would start from an earlier step.
     NotStored,
-    /// The run is another generation's.
-    Lost,
+    /// Another generation owns the run.
+    Fenced,
 }
 
-/// Whether the run may reply.
+/// How hard a step is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Gate {
-    /// This process alone may.
-    Open,
-    /// Another process has the run, or has replied.
-    Closed,
-    /// The ledger does not answer: it replies as if there were none.
-    Unavailable,
+pub enum StepDurability {
+    /// Once: a resume may repeat the calls that follow.
+    BestEffort,
+    /// Until it is stored or the run is stopped: a resume must not repeat the calls that follow.
+    Required,
 }
 
-impl Tracked {
-    pub(super) fn new(live: Live, slot: Arc<Slot>, view_token: &str, head: u64) -> Self {
-        let fields = Map::from_iter([(VIEW_TOKEN.to_owned(), Value::from(view_token))]);
-        let state = std::sync::Mutex::new(State { fields, is_dirty: true });
-        let conversation = Mutex::default();
-        Self { live, slot, conversation, state, head, is_resumable: AtomicBool::new(false) }
-    }
-
-    /// Says what every model call is told, and what the run has to do with memory. The next step stores both first.
-    pub fn specify(&self, system: &str, memory: Option<Value>) {
-        self.set([(resume::SYSTEM, Value::from(system))]);
-        if let Some(memory) = memory {
-            self.set([(MEMORY, memory)]);
+impl TrackedRun {
+    pub(super) fn new(live: Live, cursor: Arc<FlushCursor>, view_token: &str, head: u64) -> Self {
+        let value = RunState { view_token: Some(view_token.to_owned()), ..RunState::default() };
+        Self {
+            live,
+            cursor,
+            conversation: Mutex::default(),
+            state: std::sync::Mutex::new(LocalState { value, is_dirty: true }),
+            head,
+            is_resumable: AtomicBool::new(false),
         }
     }
 
-    /// Goes on with what another process stored: so many turns, of this size.
-    pub async fn adopt(&self, turns: u64, size: usize, state: Map<String, Value>) {
+    /// Sets the system prompt and the run's part in memory. The next step stores both first.
+    pub fn specify(&self, system: &str, memory: Option<Value>) {
+        self.change(|state| {
+            state.system = Some(system.to_owned());
+            state.memory = memory.or(state.memory.take());
+        });
+    }
+
+    /// Continues from what another process stored: the number of turns, their size, and the state.
+    pub async fn adopt(&self, turns: u64, size: usize, state: RunState) {
         *self.conversation.lock().await = Conversation::of(turns, size);
-        self.state().fields.extend(state);
+        let mut own = self.state();
+        let view_token = state.view_token.clone().or(own.value.view_token.take());
+        own.value = RunState { view_token, ..state };
+        drop(own);
         self.is_resumable.store(true, Ordering::Release);
     }
 
-    /// Whether the run may be left to another process. One of which no step is stored, or that went on after a step
-    /// which could not be, holds the drain instead (state-worker supplement section 9.1).
+    /// Whether the run may be handed off. A run without a stored step, or one that continued behind a step that could not
+    /// be stored, holds the shutdown instead.
     pub fn is_resumable(&self) -> bool {
         self.is_resumable.load(Ordering::Acquire)
     }
 
-    /// The run turned out to be another generation's.
-    pub fn is_lost(&self) -> bool {
-        self.slot.is_lost()
+    /// Whether another generation owns the run.
+    pub fn is_fenced(&self) -> bool {
+        self.cursor.is_fenced()
     }
 
-    /// Stores a step. One that `must` be stored, because it precedes calls that a resume must not repeat unawares, is
-    /// tried until it is, or `give_up` fires.
-    pub async fn step(&self, step: &Step<'_>, must: bool, give_up: &CancellationToken) -> Stepped {
+    /// Completes when another generation owns the run.
+    pub(super) async fn fenced(&self) {
+        self.cursor.fenced().await;
+    }
+
+    /// Stores a step. A required one is retried until it is stored or `give_up` fires.
+    pub async fn step(
+        &self,
+        step: &Step<'_>,
+        durability: StepDurability,
+        give_up: &CancellationToken,
+    ) -> Stepped {
         let at = step.agent_loop.position(step.now);
+        let is_required = durability == StepDurability::Required;
         let mut waits = STEP_WAITS.into_iter().chain(std::iter::repeat(LAST_WAIT));
         loop {
             let tried = match self.try_step(step, &at).await {
-                // What cannot be stored at any attempt is said instead: nobody resumes what it does not know.
-                Err(error) if must && !is_transient(&error) => {
-                    tracing::warn!(run = %self.slot.run(), step = at.step, error = %error, "run not resumable");
+                // A step that no attempt can store is recorded as missing, so that no process resumes without it.
+                Err(error) if is_required && !is_transient(&error) => {
+                    tracing::warn!(run = %self.cursor.run(), step = at.step, error = %error, "run not resumable");
                     self.is_resumable.store(false, Ordering::Release);
-                    self.set([(resume::UNRESUMABLE, Value::from(at.step))]);
+                    self.change(|state| state.unresumable = Some(at.step.into()));
                     self.try_state().await
                 }
                 tried => tried,
             };
             match self.judge(tried, "step not stored") {
-                Stepped::NotStored if must => {}
+                Stepped::NotStored if is_required => {}
                 Stepped::Stored => {
-                    // Sticky: what was done after a step that was not stored is in no later record either.
-                    self.is_resumable.store(!self.has(resume::UNRESUMABLE), Ordering::Release);
+                    // Permanent: later records do not contain the missing step either.
+                    let is_resumable = self.state().value.unresumable.is_none();
+                    self.is_resumable.store(is_resumable, Ordering::Release);
                     return Stepped::Stored;
                 }
                 stepped => return stepped,
@@ -165,16 +164,16 @@ impl Tracked {
         }
     }
 
-    /// What came of a write, for the run.
+    /// Maps the answer to a write, and fences the run out where it says so.
     fn judge(&self, tried: Result<Owned, StoreError>, failure: &'static str) -> Stepped {
         match tried {
             Ok(Owned::Done(())) => Stepped::Stored,
             Ok(Owned::Fenced | Owned::UnknownRun) => {
-                self.slot.lose();
-                Stepped::Lost
+                self.cursor.fence_out();
+                Stepped::Fenced
             }
             Err(error) => {
-                tracing::warn!(run = %self.slot.run(), error = %error, "{failure}");
+                tracing::warn!(run = %self.cursor.run(), error = %error, "{failure}");
                 Stepped::NotStored
             }
         }
@@ -182,18 +181,18 @@ impl Tracked {
 
     async fn try_step(&self, step: &Step<'_>, at: &Position) -> Result<Owned, StoreError> {
         let mut conversation = self.conversation.lock().await;
-        // Once the step says that a follow-up was read, nobody feeds it again: its event must not be lost then.
+        // A follow-up that the step marks as consumed is not fed again, so its event has to be in the ledger first.
         if at.inbox_consumed_seq > conversation.inbox_consumed() {
-            self.live.flush_run(&self.slot).await?;
+            self.live.flush_run(&self.cursor).await?;
         }
-        let owner = &self.slot.owner;
+        let owner = &self.cursor.owner;
         let unstored = step.agent_loop.turns_since(conversation.stored());
         if conversation.stored() + unstored.len() as u64 != at.turn_index {
-            // The loop has replaced turns that an earlier, failed step left unstored: what is kept has a hole for good.
+            // Compaction replaced turns that an earlier, failed step left unstored, so the stored turns have a gap.
             let message = "turns of an earlier step were not stored and are not kept".to_owned();
             return Err(StoreError { kind: StoreErrorKind::Permanent, message });
         }
-        // What a resume needs to know of the run comes before what makes it resumable.
+        // The state precedes the step, because the step makes the run resumable.
         self.keep_head();
         if self.state().is_dirty
             && let refused @ (Owned::Fenced | Owned::UnknownRun) = self.try_state().await?
@@ -220,141 +219,50 @@ impl Tracked {
         self.live.ledger().step(owner, &record).await
     }
 
-    /// Tells the ledger how the run ends, and asks for the right to say so.
-    pub async fn finishing(&self, status: RunStatus) -> Gate {
-        self.set([(resume::FINAL_STATUS, Value::from(status.as_str())), (REPLIED, Value::from(false))]);
-        let until = Instant::now() + GATE_PATIENCE;
-        let mut waits = STEP_WAITS.into_iter().chain(std::iter::repeat(LAST_WAIT));
-        let (mut has_asked, mut is_last) = (false, false);
-        loop {
-            let error = match self.ask_for_leave(until, &mut has_asked).await {
-                Ok(Owned::Done(())) => return Gate::Open,
-                Ok(Owned::Fenced | Owned::UnknownRun) => {
-                    self.slot.lose();
-                    return Gate::Closed;
-                }
-                Err(error) => error,
-            };
-            let wait = waits.next().unwrap_or(LAST_WAIT);
-            let is_late = Instant::now() + wait > until;
-            // Who has asked already may have the leave, and would be refused a second one.
-            if !is_transient(&error) || is_last || (is_late && has_asked) {
-                tracing::warn!(run = %self.slot.run(), error = %error, "replying without the ledger's leave");
-                return Gate::Unavailable;
-            }
-            is_last = is_late;
-            if !is_late {
-                tokio::time::sleep(wait).await;
-            }
-        }
-    }
-
-    /// The state first: a run that is found in `finishing` without one is taken for one that has replied, although the
-    /// answer to its process may have been lost (state-worker supplement section 9.5).
-    async fn ask_for_leave(&self, until: Instant, has_asked: &mut bool) -> Result<Owned, StoreError> {
-        match answered(until, self.try_state()).await? {
-            Owned::Done(()) => {
-                *has_asked = true;
-                answered(until, self.live.ledger().finishing(&self.slot.owner)).await
-            }
-            refused => Ok(refused),
-        }
-    }
-
-    /// The reply was tried: whoever closes the run in this process's place knows that it may say how it ended.
-    pub async fn replied(&self) {
-        self.patch(REPLIED, Value::from(true)).await;
-    }
-
-    /// Hears what was left for the run up to now. False when the ledger did not answer, and may yet: the record has the
-    /// events, but follow-ups that only the ledger has are unknown.
-    pub async fn last_news(&self) -> bool {
-        match self.live.flush_run(&self.slot).await {
-            Ok(()) => true,
-            Err(error) => {
-                tracing::warn!(run = %self.slot.run(), error = %error, "the run's last news are not known");
-                !is_transient(&error)
-            }
-        }
-    }
-
-    /// Offers the run to the next generation; false when it was not taken up.
-    pub async fn hand_off(&self) -> bool {
-        let run = self.slot.run();
-        if tokio::time::timeout(PENDING_WRITES, self.flush_all()).await.is_err() {
-            tracing::warn!(run = %run, "run handed off without its last events");
-        }
-        self.detach();
-        match self.live.ledger().handoff(self.live.generation(), std::slice::from_ref(run)).await {
-            Ok(marked) => marked.contains(run),
-            Err(error) => {
-                // Its lease lapses by itself, a little later.
-                tracing::warn!(run = %run, error = %error, "run not handed off");
-                false
-            }
-        }
-    }
-
-    /// Flushes until the ledger has everything.
-    async fn flush_all(&self) {
-        while self.live.flush_run(&self.slot).await.is_err() {
-            tokio::time::sleep(PENDING_AGAIN_AFTER).await;
-        }
-    }
-
-    /// Sets one field of the run's state.
-    pub async fn patch(&self, field: &str, value: Value) -> Stepped {
-        self.set([(field, value)]);
-        self.store_state().await
-    }
-
-    /// No flush carries the run any more.
+    /// Removes the run from the flush.
     pub fn detach(&self) {
-        self.live.forget(self.slot.run());
+        self.live.forget(self.cursor.run());
     }
 
-    fn set<const N: usize>(&self, fields: [(&str, Value); N]) {
+    /// Changes the state. The row lacks the change until the state is stored.
+    pub(super) fn change(&self, change: impl FnOnce(&mut RunState)) {
         let mut state = self.state();
-        state.fields.extend(fields.into_iter().map(|(field, value)| (field.to_owned(), value)));
+        change(&mut state.value);
         state.is_dirty = true;
     }
 
-    fn has(&self, field: &str) -> bool {
-        self.state().fields.contains_key(field)
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, LocalState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Stores the run's state as it is.
+    /// Stores the run's state.
     pub async fn store_state(&self) -> Stepped {
         let tried = self.try_state().await;
         self.judge(tried, "run state not stored")
     }
 
-    /// Has the state hold those events of the head that the ledger lacks: a flush of its own for each run that begins
-    /// would be a request more for each (docs/decisions/0007).
+    /// Puts those events of the head into the state that the ledger lacks: flushing each new run at once would cost one
+    /// request per run (docs/decisions/0007).
     fn keep_head(&self) {
-        let unflushed = self.slot.unflushed().1.into_iter().take_while(|event| event.seq <= self.head);
+        let unflushed = self.cursor.unflushed().1.into_iter().take_while(|event| event.seq <= self.head);
         let head: Vec<Value> = unflushed.filter_map(|event| serde_json::from_str(&event.json).ok()).collect();
         let mut state = self.state();
         if head.is_empty() {
-            // Not worth a request: it goes when the state is stored next.
-            state.fields.remove(HEAD);
-        } else if !state.fields.contains_key(HEAD) {
-            state.fields.insert(HEAD.to_owned(), Value::from(head));
+            // The removal is stored with the next change.
+            state.value.head = None;
+        } else if state.value.head.is_none() {
+            state.value.head = Some(head);
             state.is_dirty = true;
         }
     }
 
-    async fn try_state(&self) -> Result<Owned, StoreError> {
-        let fields = {
+    pub(super) async fn try_state(&self) -> Result<Owned, StoreError> {
+        let row = {
             let mut state = self.state();
             state.is_dirty = false;
-            state.fields.clone()
+            state.value.to_row()
         };
-        let tried = self.live.ledger().state(&self.slot.owner, &fields).await;
+        let tried = self.live.ledger().state(&self.cursor.owner, &row).await;
         if tried.is_err() {
             self.state().is_dirty = true;
         }
@@ -362,19 +270,7 @@ impl Tracked {
     }
 }
 
-/// What is answered until then, or a moment after the request began.
-async fn answered<T>(
-    until: Instant,
-    request: impl Future<Output = Result<T, StoreError>>,
-) -> Result<T, StoreError> {
-    let until = until.max(Instant::now() + LEAST_PATIENCE);
-    tokio::time::timeout_at(until, request).await.unwrap_or_else(|_elapsed| {
-        Err(StoreError { kind: StoreErrorKind::Transient, message: "no answer in time".to_owned() })
-    })
-}
-
-impl Drop for Tracked {
-    /// A driver that ends in any way leaves nothing to flush.
+impl Drop for TrackedRun {
     fn drop(&mut self) {
         self.detach();
     }

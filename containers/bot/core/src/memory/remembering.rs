@@ -9,10 +9,10 @@ use ars_runs::RunRecord;
 use ars_types::{ThreadKey, Visibility};
 use ars_wire::memory::MemoryRecord;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{Place, Reflection, RunScopes, run_spend_guard::RunSpendGuard};
-use crate::{context::RunContext, history::COST, live::MEMORY, run::Assignment};
+use crate::{context::RunContext, history::COST, run::Assignment};
 
 /// A run's part in memory, also in the form of the run's state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -66,9 +66,9 @@ impl Remembering {
         serde_json::to_value(self).ok()
     }
 
-    /// Parses the form of the run's state. `None` without a part, or for one of an incompatible version.
-    pub(crate) fn of_state(state: &Map<String, Value>) -> Option<Self> {
-        Self::deserialize(state.get(MEMORY)?).ok()
+    /// Reads the run's part from its stored state; `None` if it had none, or in another version's form.
+    pub(crate) fn of_state(memory: Option<&Value>) -> Option<Self> {
+        Self::deserialize(memory?).ok()
     }
 
     /// Reflects on the ended run. Never fails. `tool_calls` counts the calls of this process.

@@ -1,9 +1,8 @@
-//! What is known of a model call while it goes on: since when its model is overloaded, and what is paid for without an
-//! answer.
+//! The progress of a model call: since when its model is overloaded, and the usage of attempts without an answer.
 //!
-//! A provider takes money for what it read and wrote, also when the stream broke or was closed from here. What the
-//! stream reported by then is known; of an attempt under way that has reported nothing, the caller has to estimate what
-//! was sent. Not here: what follows from either (`model_calls`).
+//! A provider bills the tokens that it read and wrote, even if the stream broke or was closed here. The usage that the
+//! stream reported is known. For an attempt without a report the caller has to estimate. Not here: the consequences
+//! (`model_calls`).
 
 use std::time::Duration;
 
@@ -14,7 +13,7 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-/// One step's calls of one model.
+/// The calls of one model in one step.
 #[derive(Default)]
 pub(super) struct CallWatch {
     state: watch::Sender<State>,
@@ -23,45 +22,45 @@ pub(super) struct CallWatch {
 #[derive(Default)]
 struct State {
     phase: Phase,
-    /// What the attempt under way has reported.
+    /// Reported by the current attempt.
     reported: Option<Usage>,
-    /// What attempts that broke off had reported.
+    /// Reported by attempts that broke off.
     broken: Usage,
     overloaded_since: Option<Instant>,
 }
 
 #[derive(Default)]
 enum Phase {
-    /// Nothing is sent.
+    /// No request is in flight.
     #[default]
     Idle,
-    /// The client tries again then.
+    /// The client backs off until then.
     Waiting(Instant),
-    /// A request is under way.
+    /// A request is in flight.
     Asking,
 }
 
-/// What an attempt that is given up now is taken money for.
+/// The usage of an attempt that is cut off now.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Owed {
-    /// None was under way.
+    /// No request was in flight.
     Nothing,
-    /// What it has reported.
+    /// As reported.
     Reported(Usage),
-    /// It has reported nothing.
+    /// Not reported.
     Unknown,
 }
 
 impl CallWatch {
-    /// The client is asked.
+    /// The client sends a request.
     pub(super) fn begin(&self) {
         self.state.send_modify(|state| state.phase = Phase::Asking);
     }
 
-    /// The client says something.
+    /// The client reports progress.
     pub(super) fn note(&self, delta: &ModelDelta) {
         self.state.send_modify(|state| match delta {
-            // It speaks: whatever comes now, it was not too busy.
+            // Output proves that the model is not overloaded.
             ModelDelta::Text(_) => state.overloaded_since = None,
             ModelDelta::Usage(usage) => {
                 state.overloaded_since = None;
@@ -77,7 +76,7 @@ impl CallWatch {
         });
     }
 
-    /// The client has answered; the turn holds what it used.
+    /// The client has answered. The turn holds its usage.
     pub(super) fn answered(&self) {
         self.state.send_modify(|state| {
             state.phase = Phase::Idle;
@@ -85,7 +84,7 @@ impl CallWatch {
         });
     }
 
-    /// The client has failed. One that was told to stop is left as it stood.
+    /// The client has failed. A cancelled call keeps its state.
     pub(super) fn failed(&self, error: &ModelError) {
         if error.kind == ModelErrorKind::Cancelled {
             return;
@@ -99,14 +98,14 @@ impl CallWatch {
         });
     }
 
-    /// Waits until the model has been overloaded for so long without a word between.
-    pub(super) async fn overloaded_for(&self, patience: Duration) {
+    /// Completes when the model has been overloaded for this long without output.
+    pub(super) async fn overloaded_for(&self, limit: Duration) {
         let mut state = self.state.subscribe();
         loop {
             let since = state.borrow_and_update().overloaded_since;
             let over = async {
                 match since {
-                    Some(since) => sleep_until(since + patience).await,
+                    Some(since) => sleep_until(since + limit).await,
                     None => std::future::pending().await,
                 }
             };
@@ -117,19 +116,19 @@ impl CallWatch {
         }
     }
 
-    /// Whether it has been.
-    pub(super) fn is_overloaded_for(&self, patience: Duration) -> bool {
-        self.state.borrow().overloaded_since.is_some_and(|since| since.elapsed() >= patience)
+    /// Whether the model has been overloaded for this long.
+    pub(super) fn is_overloaded_for(&self, limit: Duration) -> bool {
+        self.state.borrow().overloaded_since.is_some_and(|since| since.elapsed() >= limit)
     }
 
-    /// What broken attempts are taken money for; told once.
+    /// Returns the usage of broken attempts, and resets it.
     pub(super) fn take_broken(&self) -> Usage {
         let mut broken = Usage::default();
         self.state.send_modify(|state| broken = std::mem::take(&mut state.broken));
         broken
     }
 
-    /// The attempt under way is given up.
+    /// Cuts the current attempt off.
     pub(super) fn cut_off(&self) -> Owed {
         let mut owed = Owed::Nothing;
         self.state.send_modify(|state| {
@@ -188,7 +187,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_broken_attempts_reported_is_told_once() {
+    async fn usage_of_broken_attempts_is_taken_once() {
         let call = CallWatch::default();
         call.begin();
         call.note(&ModelDelta::Usage(READ));
@@ -200,7 +199,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn patience_counts_from_the_first_overload_until_the_model_speaks() {
+    async fn overload_lasts_until_the_first_output() {
         let call = CallWatch::default();
         let began = Instant::now();
         call.note(&retrying(1));

@@ -1,12 +1,11 @@
-//! The driver of one run: it performs the loop's actions and feeds back what came of them.
+//! The driver of one run: performs the loop's actions and feeds back their results.
 //!
-//! Before the calls of a step run, the step is stored (`live::Tracked::step`); between steps the run reads its mailbox
-//! and can be left to another process. Not here: what the loop decides (`ars_agent`), and what follows the run's end
-//! (`conclude`).
+//! A step is stored before its calls run (`live::TrackedRun::step`). Between steps the run reads its mailbox and can be
+//! handed off. Not here: the loop's decisions (`ars_agent`), and the end of the run (`lifecycle`).
 
 use std::{panic::AssertUnwindSafe, time::Duration};
 
-use ars_agent::{Action, Ending, Input, Loop, Steered, ToolCall, Turn, resume};
+use ars_agent::{Action, Input, Loop, RunOutcome, Steered, ToolCall, Turn, resume};
 use ars_bot_ports::{ChannelIo, Clock};
 use ars_bot_tools::{Effects, ToolOutput};
 use ars_events::EventBody;
@@ -18,103 +17,104 @@ use tokio_util::sync::CancellationToken;
 use super::{
     assignment::{Assignment, Voice},
     spans::Spans,
-    telling::Told,
     tool_calls::Bounds,
+    tool_events::PublishedCalls,
 };
 use crate::{
-    live::{Step, Stepped, Tracked},
+    live::{Step, StepDurability, Stepped, TrackedRun},
     registry::{RunHandle, Stops},
     threads::{FollowUp, Mailbox},
 };
 
-/// Everything one run works with.
+/// Everything that one run works with.
 pub struct Driver<'a> {
-    /// Where it publishes.
+    /// The run's stream.
     pub run: &'a RunHandle,
-    /// Its spans.
+    /// The run's spans.
     pub spans: &'a Spans,
     /// The span of the whole agent run.
     pub root: String,
     /// Time.
     pub clock: &'a dyn Clock,
-    /// What it is to do.
+    /// The task and its limits.
     pub assignment: &'a Assignment,
-    /// Where its follow-ups wait.
+    /// The run's follow-ups.
     pub mailbox: &'a Mailbox,
-    /// The run in the ledger, if it is there.
-    pub tracked: Option<&'a Tracked>,
-    /// Fires when a tracked run is to be left to another process.
+    /// The run in the ledger, if its steps are stored.
+    pub tracked: Option<&'a TrackedRun>,
+    /// Fires when tracked runs are to be handed off.
     pub hand_off: &'a CancellationToken,
-    /// Where short words on progress go.
+    /// Receives short progress messages.
     pub io: &'a dyn ChannelIo,
-    /// Cleans what the run says before it is capped.
+    /// Removes secrets from text before it is capped.
     pub redactor: &'a ars_events::Redactor,
 }
 
-/// What a driven run leaves.
-pub struct Driven {
-    /// How it ended here.
-    pub outcome: Outcome,
-    /// Model calls answered.
+/// The result of driving a run.
+pub struct DriverReport {
+    /// Why the driver stopped.
+    pub exit: DriverExit,
+    /// Number of answered model calls.
     pub steps: u32,
-    /// What it cost, in millionths of a dollar; none when a call was made whose price is not known.
+    /// Cost in micro-dollars; `None` if a call had no known price.
     pub cost: Option<u64>,
-    /// The conversation, as far as the model was last shown it.
+    /// The conversation, as last shown to the model.
     pub turns: Vec<Turn>,
-    /// Calls of tools here.
+    /// Number of tool calls in this process.
     pub tool_calls: u32,
-    /// Follow-ups that were taken and not read.
+    /// Follow-ups that the driver took from the mailbox and the model did not see. None of a run that is handed off: its
+    /// stored step holds them.
     pub unread: Vec<FollowUp>,
 }
 
-/// How a run ended here.
+/// Why a driver stopped.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Outcome {
-    /// It is over.
-    Ended(Ending),
-    /// It is stored, and another process goes on with it.
+pub enum DriverExit {
+    /// The run is over.
+    Ended(RunOutcome),
+    /// The run is stored for another process to resume.
     HandedOff,
-    /// Another process has it.
-    Lost,
+    /// Another process owns the run.
+    Fenced,
 }
 
-/// A run that another process began.
+/// A run that another process started.
 pub struct Resumption {
-    /// Its loop, as it was stored.
+    /// The stored loop.
     pub agent_loop: Loop,
-    /// What comes first.
+    /// The first action.
     pub first: First,
-    /// What the stream tells of the step's calls already.
-    pub told: Told,
-    /// The stream has the diff that people read beside a review.
+    /// The calls of the current step that the stream shows already.
+    pub published: PublishedCalls,
+    /// Whether the stream has the reading diff of a review.
     pub has_reading_diff: bool,
 }
 
-/// What a run does first.
+/// The first action of a driver.
 pub enum First {
-    /// It stores the conversation that it begins with, and calls the model.
+    /// Store the initial conversation, and call the model.
     Begin,
-    /// It calls the model.
+    /// Call the model.
     CallModel,
-    /// It settles the calls that were under way.
+    /// Settle the calls that were in flight.
     Settle(Vec<resume::Settlement>),
-    /// It stores a step whose record was lost, and runs its calls.
+    /// Store a step whose record was lost, and run its calls.
     RunStep(Vec<ToolCall>),
 }
 
-/// What is known of the run while it is driven.
-pub(super) struct Course {
+/// The state of a run while it is driven.
+pub(super) struct DriveState {
     pub(super) agent_loop: Loop,
     pub(super) stops: Stops,
-    /// The model that is asked now.
-    pub(super) voice: Voice,
-    soft_stop_told: bool,
+    /// The current model: the run's own or its fallback.
+    pub(super) model: Voice,
+    soft_stop_fed: bool,
     taken: Vec<FollowUp>,
     tool_calls: u32,
-    told: Told,
+    published: PublishedCalls,
 }
 
-/// What came of one piece of work.
+/// The result of one piece of work.
 pub(super) enum Next {
     Feed(Input),
     HandOff,
@@ -122,112 +122,120 @@ pub(super) enum Next {
 
 impl Driver<'_> {
     /// Runs the agent on this conversation to its end.
-    pub async fn run(&self, conversation: Vec<Turn>) -> Driven {
+    pub async fn run(&self, conversation: Vec<Turn>) -> DriverReport {
         let now = self.clock.now();
         let limits = self.assignment.full_limits();
         let agent_loop = Loop::new(self.assignment.budget, conversation, now).with_limits(limits);
-        self.caught(self.course(agent_loop, Told::default()), First::Begin).await
+        self.catch_panic(self.state(agent_loop, PublishedCalls::default()), First::Begin).await
     }
 
-    /// Goes on with a run that another process began.
-    pub async fn go_on(&self, resumption: Resumption) -> Driven {
-        let Resumption { agent_loop, first, told, .. } = resumption;
-        self.caught(self.course(agent_loop, told), first).await
+    /// Resumes a run that another process started.
+    pub async fn resume(&self, resumption: Resumption) -> DriverReport {
+        let Resumption { agent_loop, first, published, .. } = resumption;
+        self.catch_panic(self.state(agent_loop, published), first).await
     }
 
-    /// A panic is a bug of ours: the requester still gets an answer, the run its record with what it cost, and whoever
-    /// it had taken follow-ups from their turn.
-    async fn caught(&self, mut course: Course, first: First) -> Driven {
-        let outcome = AssertUnwindSafe(self.to_its_end(&mut course, first)).catch_unwind().await;
-        let outcome = outcome.unwrap_or_else(|_panic| {
+    /// Drives the run, and turns a panic into a failed run: the requester still receives an answer, the record its cost, and
+    /// unread follow-ups their turn.
+    async fn catch_panic(&self, mut state: DriveState, first: First) -> DriverReport {
+        let exit = AssertUnwindSafe(self.run_to_completion(&mut state, first)).catch_unwind().await;
+        let exit = exit.unwrap_or_else(|_panic| {
             tracing::error!(run = %self.run.id(), "the run's driver panicked");
             failed(INTERNAL_ERROR.to_owned())
         });
-        self.driven(course, outcome)
+        self.report(state, exit)
     }
 
-    async fn to_its_end(&self, course: &mut Course, first: First) -> Outcome {
+    async fn run_to_completion(&self, state: &mut DriveState, first: First) -> DriverExit {
         let next = match first {
             First::Begin => {
-                // Not yet resumable is no harm: nothing has been done. The next step stores this one's turns too.
-                self.store(course, &[], false).await;
+                // A failure is harmless because nothing was done yet, and the next step stores these turns too.
+                self.store(state, &[], StepDurability::BestEffort).await;
                 Next::Feed(Input::Start)
             }
             First::CallModel => Next::Feed(Input::Start),
-            First::Settle(settlements) => Next::Feed(self.settle(course, &settlements).await),
-            First::RunStep(calls) => self.work(course, calls).await,
+            First::Settle(settlements) => Next::Feed(self.settle(state, &settlements).await),
+            First::RunStep(calls) => self.work(state, calls).await,
         };
         match next {
-            Next::Feed(input) => self.drive(course, input).await,
-            Next::HandOff => Outcome::HandedOff,
+            Next::Feed(input) => self.drive(state, input).await,
+            Next::HandOff => DriverExit::HandedOff,
         }
     }
 
-    fn course(&self, agent_loop: Loop, told: Told) -> Course {
-        Course {
+    fn state(&self, agent_loop: Loop, published: PublishedCalls) -> DriveState {
+        DriveState {
             agent_loop,
             stops: self.run.stops(),
-            voice: self.assignment.model.clone(),
-            soft_stop_told: false,
+            model: self.assignment.model.clone(),
+            soft_stop_fed: false,
             taken: Vec::new(),
             tool_calls: 0,
-            told,
+            published,
         }
     }
 
-    async fn drive(&self, course: &mut Course, mut input: Input) -> Outcome {
+    async fn drive(&self, state: &mut DriveState, mut input: Input) -> DriverExit {
         loop {
-            if self.tracked.is_some_and(Tracked::is_lost) {
-                return Outcome::Lost;
+            if self.tracked.is_some_and(TrackedRun::is_fenced) {
+                return DriverExit::Fenced;
             }
-            if course.stops.hard.is_cancelled() {
+            if state.stops.hard.is_cancelled() {
                 input = Input::HardStop;
-            } else if course.stops.soft.is_cancelled() && !course.soft_stop_told {
-                course.soft_stop_told = true;
-                course.agent_loop.step(Input::SoftStop, self.clock.now());
+            } else if state.stops.soft.is_cancelled() && !state.soft_stop_fed {
+                state.soft_stop_fed = true;
+                state.agent_loop.step(Input::SoftStop, self.clock.now());
             }
-            self.read_mailbox(course);
+            self.read_mailbox(state);
             let (mut next, mut has_spoken) = (None, false);
-            for action in course.agent_loop.step(input, self.clock.now()) {
+            for action in state.agent_loop.step(input, self.clock.now()) {
                 match action {
                     Action::Publish(event) => {
                         has_spoken |= matches!(event, EventBody::Assistant { .. });
                         self.run.publish(event);
                     }
-                    Action::Finish(ending) => return Outcome::Ended(ending),
+                    Action::Finish(ending) => return DriverExit::Ended(ending),
                     waits => next = Some(waits),
                 }
             }
             let done = match next {
                 Some(Action::CallModel { purpose, limit_ms }) => {
                     if has_spoken {
-                        // An answer that was not delivered, and what took its place: more turns than a step adds, which
-                        // a resume would not know what to make of without a record.
-                        self.store(course, &[], false).await;
+                        // An undelivered answer and its replacement are more turns than one step adds. A resume needs a
+                        // record of them.
+                        self.store(state, &[], StepDurability::BestEffort).await;
                     }
-                    self.call_model(course, purpose, limit_ms).await
+                    self.call_model(state, purpose, limit_ms).await
                 }
-                Some(Action::RunTools(calls)) => self.work(course, calls).await,
-                // The loop always says what to wait for; were it not to, the run must not hang.
+                Some(Action::RunTools(calls)) => self.work(state, calls).await,
+                // The loop always names an action to wait for. If it did not, the run must not hang.
                 _ => Next::Feed(Input::HardStop),
             };
             input = match done {
                 Next::Feed(input) => input,
-                Next::HandOff => return Outcome::HandedOff,
+                Next::HandOff => return DriverExit::HandedOff,
             };
         }
     }
 
-    fn driven(&self, mut course: Course, outcome: Outcome) -> Driven {
-        // Messages are handed to the model all at once, so those that were not are the last ones.
-        let unread = course.agent_loop.unconsumed().len().min(course.taken.len());
-        let unread = course.taken.split_off(course.taken.len() - unread);
-        let cost = course.agent_loop.cost();
-        let (turns, tool_calls) = (course.agent_loop.turns().to_vec(), course.tool_calls);
-        Driven { outcome, steps: course.agent_loop.steps(), cost, turns, tool_calls, unread }
+    fn report(&self, mut state: DriveState, exit: DriverExit) -> DriverReport {
+        // The model receives messages all at once, so those that it did not receive are the last ones.
+        let unread = match exit {
+            DriverExit::HandedOff => 0,
+            DriverExit::Ended(_) | DriverExit::Fenced => state.agent_loop.unconsumed().len(),
+        };
+        let unread = state.taken.split_off(state.taken.len().saturating_sub(unread));
+        DriverReport {
+            exit,
+            steps: state.agent_loop.steps(),
+            cost: state.agent_loop.cost(),
+            turns: state.agent_loop.turns().to_vec(),
+            tool_calls: state.tool_calls,
+            unread,
+        }
     }
 
-    fn read_mailbox(&self, course: &mut Course) {
+    fn read_mailbox(&self, state: &mut DriveState) {
         let follow_ups = self.mailbox.take();
         if follow_ups.is_empty() {
             return;
@@ -238,97 +246,112 @@ impl Driver<'_> {
             attachments: Vec::new(),
             source: follow_up.sender.as_ref().and_then(|sender| sender.message.source.clone()),
         });
-        course.agent_loop.step(Input::Steered(steered.collect()), self.clock.now());
-        course.taken.extend(follow_ups);
+        state.agent_loop.step(Input::Steered(steered.collect()), self.clock.now());
+        state.taken.extend(follow_ups);
     }
 
-    /// Stores where the loop stands; without a ledger there is nobody to store for.
-    pub(super) async fn store(&self, course: &Course, calls: &[ToolCall], must: bool) -> Stepped {
+    /// Stores the position of the loop. Without a ledger there is nothing to store.
+    pub(super) async fn store(
+        &self,
+        state: &DriveState,
+        calls: &[ToolCall],
+        durability: StepDurability,
+    ) -> Stepped {
         let Some(tracked) = self.tracked else { return Stepped::Stored };
         let (seq, now) = (self.run.last_seq(), self.clock.now());
-        let step = Step { agent_loop: &course.agent_loop, calls, seq, now };
-        tracked.step(&step, must, &course.stops.hard).await
+        let step = Step { agent_loop: &state.agent_loop, calls, seq, now };
+        tracked.step(&step, durability, &state.stops.hard).await
     }
 
     /// Stores the step, then runs its calls.
-    async fn work(&self, course: &mut Course, calls: Vec<ToolCall>) -> Next {
-        let must = calls.iter().any(|call| !self.may_repeat(call));
-        let deadline = self.deadline(course);
-        let stored = tokio::time::timeout_at(deadline, self.store(course, &calls, must)).await;
+    async fn work(&self, state: &mut DriveState, calls: Vec<ToolCall>) -> Next {
+        let durability = if calls.iter().all(|call| self.may_repeat(call)) {
+            StepDurability::BestEffort
+        } else {
+            StepDurability::Required
+        };
+        let deadline = self.deadline(state);
+        let stored = tokio::time::timeout_at(deadline, self.store(state, &calls, durability)).await;
         match stored {
             Ok(Stepped::Stored) => {}
-            Ok(Stepped::NotStored) if !must => {}
-            // Another process has the run, and settles them.
-            Ok(Stepped::Lost) => {
+            Ok(Stepped::NotStored) if durability == StepDurability::BestEffort => {}
+            // The run's owner settles them.
+            Ok(Stepped::Fenced) => {
                 let outcomes = calls.iter().map(|call| not_stored().into_outcome(&call.call_id));
                 return Next::Feed(Input::Tools(outcomes.collect()));
             }
-            // Nothing may run that a resume could repeat unawares. The loop finds the time used up or the stop.
+            // A resume must not repeat these calls, so they do not run. The loop then finds the time used up or the stop.
             Ok(Stepped::NotStored) | Err(_) => {
-                let told = std::mem::take(&mut course.told);
-                let outcomes = calls.iter().map(|call| self.leave_out(call, not_stored(), &told));
+                let published = std::mem::take(&mut state.published);
+                let outcomes = calls.iter().map(|call| self.skip_call(call, not_stored(), &published));
                 return Next::Feed(Input::Tools(outcomes.collect()));
             }
         }
-        if course.stops.hard.is_cancelled() {
+        if state.stops.hard.is_cancelled() {
             return Next::Feed(Input::HardStop);
         }
-        let bounds = Bounds { deadline, hard_stop: &course.stops.hard };
-        let outcomes = self.run_tools(&calls, bounds, &course.told).await;
-        course.told = Told::default();
-        course.tool_calls += u32::try_from(outcomes.len()).unwrap_or(u32::MAX);
+        let bounds = Bounds { deadline, hard_stop: &state.stops.hard };
+        let outcomes = self.run_tools(&calls, bounds, &state.published).await;
+        state.published = PublishedCalls::default();
+        state.tool_calls += u32::try_from(outcomes.len()).unwrap_or(u32::MAX);
         Next::Feed(Input::Tools(outcomes))
     }
 
-    /// When the run's time is used up, on the clock that waits go by.
-    fn deadline(&self, course: &Course) -> Instant {
-        Instant::now() + millis(course.agent_loop.remaining_ms(self.clock.now()))
+    /// The end of the run's time, on the clock of timeouts.
+    fn deadline(&self, state: &DriveState) -> Instant {
+        Instant::now() + millis(state.agent_loop.remaining_ms(self.clock.now()))
     }
 
-    /// Whether a resume may run the call again (state-worker supplement section 10.3).
+    /// Whether a resume may run the call again (docs/reference/ledger.md#resume).
     fn may_repeat(&self, call: &ToolCall) -> bool {
         let is_reading =
             self.assignment.tools.find(&call.name).is_none_or(|tool| tool.effects() == Effects::None);
         is_reading || resume::RERUN_SAFE.contains(&call.name.as_str())
     }
 
-    /// The results of calls that were under way when the process died.
-    async fn settle(&self, course: &mut Course, settlements: &[resume::Settlement]) -> Input {
+    /// Settles the calls that were in flight when the previous process died.
+    async fn settle(&self, state: &mut DriveState, settlements: &[resume::Settlement]) -> Input {
         self.run.publish(resume::resumed_note(settlements));
         let again: Vec<_> = settlements
             .iter()
             .filter(|settlement| settlement.how == resume::Settle::RunAgain)
             .map(|settlement| settlement.call.clone())
             .collect();
-        let bounds = Bounds { deadline: self.deadline(course), hard_stop: &course.stops.hard };
-        let reran = self.run_tools(&again, bounds, &course.told).await;
+        let bounds = Bounds { deadline: self.deadline(state), hard_stop: &state.stops.hard };
+        let reran = self.run_tools(&again, bounds, &state.published).await;
         for settlement in settlements {
             if settlement.how != resume::Settle::RunAgain {
                 let output = ToolOutput::from(settlement.synthetic());
-                self.leave_out(&settlement.call, output, &course.told);
+                self.skip_call(&settlement.call, output, &state.published);
             }
         }
-        course.told = Told::default();
+        state.published = PublishedCalls::default();
         Input::Tools(resume::outcomes(settlements, reran))
     }
 }
 
-/// Said of a call that was left out because its step could not be stored.
+/// The result of a call that was skipped because its step could not be stored.
 fn not_stored() -> ToolOutput {
     ToolOutput::refused("This call was not run: the run's state could not be stored before it.")
 }
 
-/// Said of a run that ended by a bug of ours.
+/// The answer of a run that panicked.
 pub const INTERNAL_ERROR: &str = "❌ The run failed because of an internal error.";
 
-/// How a run is reported that ended before its first model call.
-pub fn not_begun(answer: String) -> Driven {
-    let (outcome, turns, unread) = (failed(answer), Vec::new(), Vec::new());
-    Driven { outcome, steps: 0, cost: Some(0), turns, tool_calls: 0, unread }
+/// The report of a run that failed before its first model call.
+pub fn not_begun(answer: String) -> DriverReport {
+    DriverReport {
+        exit: failed(answer),
+        steps: 0,
+        cost: Some(0),
+        turns: Vec::new(),
+        tool_calls: 0,
+        unread: Vec::new(),
+    }
 }
 
-fn failed(answer: String) -> Outcome {
-    Outcome::Ended(Ending { status: RunStatus::Failed, cut_short: true, answer: Some(answer) })
+fn failed(answer: String) -> DriverExit {
+    DriverExit::Ended(RunOutcome { status: RunStatus::Failed, cut_short: true, answer: Some(answer) })
 }
 
 pub(super) fn millis(ms: i64) -> Duration {

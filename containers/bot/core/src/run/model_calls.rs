@@ -1,4 +1,4 @@
-//! Calling the model: once per step, on the fallback when the run's own model stays overloaded.
+//! Calls the model once per step, and the fallback when the run's own model stays overloaded.
 
 use std::time::Duration;
 
@@ -13,36 +13,36 @@ use tokio::time::Instant;
 use super::{
     assignment::{Assignment, Voice},
     call_watch::{CallWatch, Owed},
-    driver::{Course, Driver, Next, millis},
+    driver::{DriveState, Driver, Next, millis},
     spans::MODEL_TURN,
 };
-use crate::live::{Stepped, Tracked};
+use crate::live::{StepDurability, Stepped, TrackedRun};
 
-/// How long a model may be overloaded before the fallback is asked.
-const OVERLOAD_PATIENCE: Duration = Duration::from_secs(30);
+/// How long a model may be overloaded before the fallback is called.
+const OVERLOAD_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Between two calls of an overloaded model; the client has waited between its own attempts.
-const AGAIN_AFTER: Duration = Duration::from_secs(2);
+/// Wait between two calls of an overloaded model, behind the waits of the client.
+const OVERLOAD_BACKOFF: Duration = Duration::from_secs(2);
 
 impl Driver<'_> {
-    /// Asks the model within the time allowed, unless the run is to be left to another process meanwhile.
-    pub(super) async fn call_model(&self, course: &mut Course, purpose: Purpose, limit_ms: i64) -> Next {
+    /// Calls the model within the time limit, unless the run is handed off first.
+    pub(super) async fn call_model(&self, state: &mut DriveState, purpose: Purpose, limit_ms: i64) -> Next {
         let until = Instant::now() + millis(limit_ms);
         let answer = loop {
             let call = CallWatch::default();
             let answer = tokio::select! {
                 biased;
-                () = self.told_to_leave() => None,
-                answer = tokio::time::timeout_at(until, self.patiently(course, purpose, &call)) => Some(answer),
+                () = self.handoff_requested() => None,
+                answer = tokio::time::timeout_at(until, self.with_overload_fallback(state, purpose, &call)) => Some(answer),
             };
-            self.pay(course, &call);
+            self.pay(state, &call);
             let Some(answer) = answer else {
-                match self.store(course, &[], true).await {
-                    // What was refused just now can be left to nobody: it is asked here after all.
-                    Stepped::Stored if !self.may_be_left() => continue,
+                match self.store(state, &[], StepDurability::Required).await {
+                    // The step was just refused, so the run cannot be handed off, and the model is called here.
+                    Stepped::Stored if !self.is_resumable() => continue,
                     Stepped::Stored => return Next::HandOff,
-                    // Lost, or stopped meanwhile.
-                    Stepped::NotStored | Stepped::Lost => return Next::Feed(Input::HardStop),
+                    // Fenced out or stopped.
+                    Stepped::NotStored | Stepped::Fenced => return Next::Feed(Input::HardStop),
                 }
             };
             break answer;
@@ -50,7 +50,7 @@ impl Driver<'_> {
         Next::Feed(match answer {
             Ok(Ok(turn)) => Input::Model(turn),
             Ok(Err(error)) => {
-                let words = failure_text(&course.voice, &error);
+                let words = failure_text(&state.model, &error);
                 match error.kind {
                     ModelErrorKind::ContextTooLong => Input::ContextTooLong(words),
                     _ => Input::ModelFailed(words),
@@ -60,97 +60,95 @@ impl Driver<'_> {
         })
     }
 
-    /// Fires when the process is to end and another can go on with the run; else the run holds the drain.
-    async fn told_to_leave(&self) {
-        if self.may_be_left() { self.hand_off.cancelled().await } else { std::future::pending().await }
+    /// Completes when the process shuts down and another can resume the run. Any other run holds the shutdown.
+    async fn handoff_requested(&self) {
+        if self.is_resumable() { self.hand_off.cancelled().await } else { std::future::pending().await }
     }
 
-    fn may_be_left(&self) -> bool {
-        self.tracked.is_some_and(Tracked::is_resumable)
+    fn is_resumable(&self) -> bool {
+        self.tracked.is_some_and(TrackedRun::is_resumable)
     }
 
-    /// Counts what the provider takes money for without an answer: attempts that broke off, and the one that is cut off
-    /// now. Where nothing was reported, what was sent is counted as estimated: rather too much than too little.
-    fn pay(&self, course: &mut Course, call: &CallWatch) {
+    /// Charges usage without an answer: broken attempts, and the one that is cut off now. Without a report the sent tokens
+    /// are estimated, so that the run never costs more than is counted.
+    fn pay(&self, state: &mut DriveState, call: &CallWatch) {
         let cut_off = match call.cut_off() {
             Owed::Nothing => Usage::default(),
             Owed::Reported(usage) => usage,
-            Owed::Unknown => course.agent_loop.sent_usage(),
+            Owed::Unknown => state.agent_loop.sent_usage(),
         };
-        let name = &course.voice.name;
+        let name = &state.model.name;
         for usage in [call.take_broken(), cut_off].into_iter().filter(|usage| *usage != Usage::default()) {
             let price = self.assignment.price_of(name);
             metrics::model_usage(name.provider(), usage, price.map(|price| price.cost(usage)));
-            course.agent_loop.charge(usage);
+            state.agent_loop.charge(usage);
         }
     }
 
-    /// Asks again while the model is overloaded, as long as there is a fallback to turn to; then turns to it, whatever
-    /// the client still waits for.
-    async fn patiently(
+    /// Repeats the call while the model is overloaded and there is a fallback, then switches to the fallback, even if the
+    /// client is still backing off.
+    async fn with_overload_fallback(
         &self,
-        course: &mut Course,
+        state: &mut DriveState,
         purpose: Purpose,
         call: &CallWatch,
     ) -> Result<ModelTurn, ModelError> {
         loop {
-            let Some(fallback) = self.fallback(course) else { return self.ask(course, purpose, call).await };
+            let Some(fallback) = self.fallback(state) else { return self.ask(state, purpose, call).await };
             let answer = tokio::select! {
                 biased;
-                answer = self.ask(course, purpose, call) => Some(answer),
-                () = call.overloaded_for(OVERLOAD_PATIENCE) => None,
+                answer = self.ask(state, purpose, call) => Some(answer),
+                () = call.overloaded_for(OVERLOAD_TIMEOUT) => None,
             };
             match answer {
-                Some(Err(error))
-                    if error.kind.is_overload() && !call.is_overloaded_for(OVERLOAD_PATIENCE) =>
-                {
+                Some(Err(error)) if error.kind.is_overload() && !call.is_overloaded_for(OVERLOAD_TIMEOUT) => {
                     tokio::select! {
                         biased;
-                        () = tokio::time::sleep(AGAIN_AFTER) => continue,
-                        () = course.stops.hard.cancelled() => return Err(error),
+                        () = tokio::time::sleep(OVERLOAD_BACKOFF) => continue,
+                        () = state.stops.hard.cancelled() => return Err(error),
                     }
                 }
                 Some(Err(error)) if error.kind.is_overload() => {}
                 Some(answer) => return answer,
                 None => {}
             }
-            self.pay(course, call);
-            self.turn_to(course, fallback);
+            self.pay(state, call);
+            self.switch_to_fallback(state, fallback);
         }
     }
 
-    /// The model to turn to, unless it is the one that is asked already or the money for it cannot be counted.
-    fn fallback(&self, course: &Course) -> Option<Voice> {
+    /// Returns the fallback, unless it is the current model or its price is unknown under a cap.
+    fn fallback(&self, state: &DriveState) -> Option<Voice> {
         let price = self.assignment.fallback_limits.price;
-        let fallback = self.assignment.fallback.as_ref().filter(|other| other.name != course.voice.name)?;
-        course.agent_loop.allows_price(price).then(|| fallback.clone())
+        let fallback = self.assignment.fallback.as_ref().filter(|other| other.name != state.model.name)?;
+        state.agent_loop.allows_price(price).then(|| fallback.clone())
     }
 
-    fn turn_to(&self, course: &mut Course, fallback: Voice) {
+    fn switch_to_fallback(&self, state: &mut DriveState, fallback: Voice) {
         let limits = self.assignment.full_fallback_limits();
-        // Only a price that is missing could be refused, and `fallback` has asked for that.
-        let _ = course.agent_loop.switch_model(limits.price, limits.context);
-        tracing::warn!(run = %self.run.id(), model = %course.voice.name, fallback = %fallback.name, "model overloaded");
-        self.io.status(&format!("{} is overloaded: asking {}", course.voice.name, fallback.name));
-        course.voice = fallback;
+        // Only a missing price is refused, and `fallback` has checked that.
+        let _ = state.agent_loop.switch_model(limits.price, limits.context);
+        tracing::warn!(run = %self.run.id(), model = %state.model.name, fallback = %fallback.name, "model overloaded");
+        self.io.status(&format!("{} is overloaded: asking {}", state.model.name, fallback.name));
+        state.model = fallback;
     }
 
-    /// One call, with its span.
+    /// Makes one call, with its span.
     async fn ask(
         &self,
-        course: &Course,
+        state: &DriveState,
         purpose: Purpose,
         call: &CallWatch,
     ) -> Result<ModelTurn, ModelError> {
         let Assignment { system, tools, agent, effort, .. } = self.assignment;
-        let Voice { name, client } = &course.voice;
+        let Voice { name, client } = &state.model;
         let span = self.spans.open(self.run, Some(&self.root), MODEL_TURN, self.clock);
         let request = ModelRequest {
             model: name.model(),
             system,
             tools: tools.specs(),
             may_call_tools: purpose.may_call_tools(),
-            turns: course.agent_loop.turns(),
+            turns: state.agent_loop.turns(),
             max_tokens: agent.max_output_tokens,
             effort: *effort,
         };
@@ -165,7 +163,7 @@ impl Driver<'_> {
         };
         let began = Instant::now();
         call.begin();
-        let answer = client.turn(request, &on_delta, &course.stops.hard).await;
+        let answer = client.turn(request, &on_delta, &state.stops.hard).await;
         metrics::model_turn(name.provider(), Outcome::of(&answer), began.elapsed());
         match &answer {
             Ok(turn) => {
@@ -195,7 +193,7 @@ fn attrs(model: String, purpose: Purpose, turn: &ModelTurn) -> Map<String, Value
     attrs
 }
 
-/// What the requester is told: the kind in plain words, then the provider's own message.
+/// Returns the answer for a failed call: the kind in plain words, then the provider's message.
 fn failure_text(voice: &Voice, error: &ModelError) -> String {
     let what = match &error.kind {
         ModelErrorKind::Overloaded { .. } => "is overloaded and did not recover in time",
@@ -205,7 +203,7 @@ fn failure_text(voice: &Voice, error: &ModelError) -> String {
         ModelErrorKind::ContextTooLong => "cannot hold this conversation: it is too long",
         ModelErrorKind::Unreachable => "could not be reached",
         ModelErrorKind::Protocol => "broke off its answer",
-        ModelErrorKind::Cancelled => "was told to stop",
+        ModelErrorKind::Cancelled => "was cancelled",
     };
     format!("❌ The model {} {what}. {}", voice.name, error.message)
 }

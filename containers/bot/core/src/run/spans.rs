@@ -1,4 +1,4 @@
-//! Span records of a run: paired start and end events (document 1 section 6, bot supplement section 24).
+//! Span records of a run: paired start and end events (docs/reference/events.md#spans).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,16 +9,16 @@ use serde_json::{Map, Value};
 
 use crate::registry::RunHandle;
 
-/// The span of one call of the model.
+/// The name of the span of one model call.
 pub const MODEL_TURN: &str = "model.turn";
 
-/// Mints a run's spans. Ids are counters: unique within the run, which is all a reader needs.
+/// The spans of a run. Ids are counters, unique within the run.
 #[derive(Debug, Default)]
 pub struct Spans {
     minted: AtomicU64,
 }
 
-/// A span that has begun; ends when told to.
+/// A started span.
 #[derive(Debug, Clone)]
 pub struct Span {
     id: String,
@@ -28,18 +28,18 @@ pub struct Span {
 }
 
 impl Span {
-    /// A span that another process began.
+    /// A span that another process started.
     pub fn begun(id: &str, name: &str, started_at: UnixMillis) -> Self {
         Self { id: id.to_owned(), parent: None, name: name.to_owned(), started_at }
     }
 
-    /// Its id, to hang children on.
+    /// Its id, the parent id of its children.
     pub fn id(&self) -> &str {
         &self.id
     }
 }
 
-/// A span that ends by itself at the latest when it is dropped.
+/// A span that ends at the latest when it is dropped.
 pub struct OpenSpan<'a> {
     spans: &'a Spans,
     run: &'a RunHandle,
@@ -48,7 +48,7 @@ pub struct OpenSpan<'a> {
 }
 
 impl OpenSpan<'_> {
-    /// Ends it.
+    /// Ends the span.
     pub fn end(mut self, error: Option<String>, attrs: Option<Map<String, Value>>) {
         if let Some(span) = self.span.take() {
             self.spans.end(self.run, span, error, attrs, self.clock.now());
@@ -65,17 +65,17 @@ impl Drop for OpenSpan<'_> {
 }
 
 impl Spans {
-    /// Spans of a run that has so many already.
+    /// The spans of a run whose first ids are used already.
     pub fn after(minted: u64) -> Self {
         Self { minted: AtomicU64::new(minted) }
     }
 
-    /// The next id.
+    /// Returns the next id.
     pub fn mint(&self) -> String {
         format!("s{}", self.minted.fetch_add(1, Ordering::Relaxed) + 1)
     }
 
-    /// Begins a span that ends when it is dropped, if it was not ended before: work that is given up leaves no gap.
+    /// Starts a span that ends on drop, so that aborted work leaves no open span.
     pub fn open<'a>(
         &'a self,
         run: &'a RunHandle,
@@ -87,7 +87,7 @@ impl Spans {
         OpenSpan { spans: self, run, clock, span: Some(span) }
     }
 
-    /// Begins a span and publishes its start.
+    /// Starts a span and publishes its start.
     pub fn start(
         &self,
         run: &RunHandle,
@@ -111,7 +111,7 @@ impl Spans {
         span
     }
 
-    /// Publishes a span's end.
+    /// Publishes the end of a span.
     pub fn end(
         &self,
         run: &RunHandle,

@@ -1,4 +1,4 @@
-//! Running one turn's tool calls: consecutive side-effect-free ones together, others alone and in order.
+//! Runs one turn's tool calls: consecutive side-effect-free ones together, others alone and in order.
 
 use std::{borrow::Cow, time::Duration};
 
@@ -15,30 +15,29 @@ use futures::{FutureExt as _, StreamExt as _, stream};
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::{driver::Driver, telling::Told, watched::Watched};
+use super::{driver::Driver, tool_events::PublishedCalls, watched::Watched};
 
-/// How long a tool that winds down may take to before it is dropped too (bot supplement section 14: a hard stop ends
-/// tool waits at once).
+/// Time for a stopped tool to return before it is dropped.
 const STOP_GRACE: Duration = Duration::from_secs(5);
-/// Most calls at once. Section 14 runs side-effect-free neighbours together and leaves the number open.
+/// Most concurrent calls.
 const AT_ONCE: usize = 8;
-/// Most calls of one turn that are run, whatever a model asks for.
+/// Most calls of one turn.
 const CALLS_MAX: usize = 64;
-/// Said of a call that a hard stop ended or kept from running.
+/// The result of a call that a hard stop ended or prevented.
 const STOPPED: &str = "stopped";
-/// Said of a call that the time budget kept from running.
+/// The result of a call that the time budget prevented.
 const NO_TIME: &str = "Not run: the run has no time left. Answer now.";
-/// Said of a call that the time budget ended.
+/// The result of a call that the time budget ended.
 const OUT_OF_TIME: &str = "Ended: the run's time was used up before the call was done. Answer now.";
-/// Most characters of one output in the conversation; the tools' own limits are below it where they have one.
+/// Most characters of one output in the conversation. The tools' own limits are lower.
 const TEXT_MAX: usize = 60_000;
 
-/// What bounds the calls of one turn, all of them together.
+/// The limits of one turn's calls, all of them together.
 #[derive(Clone, Copy)]
 pub(super) struct Bounds<'a> {
-    /// The end of the run's time, on the clock that its waits go by.
+    /// The end of the run's time, on the clock of timeouts.
     pub(super) deadline: Instant,
-    /// Fires when the run is stopped hard.
+    /// Fires on a hard stop.
     pub(super) hard_stop: &'a CancellationToken,
 }
 
@@ -49,23 +48,23 @@ impl Bounds<'_> {
 }
 
 impl Driver<'_> {
-    /// Runs the calls and returns their outcomes in call order. What is `told` already is not again.
+    /// Runs the calls and returns their outcomes in call order. Events in `published` are not repeated.
     pub(super) async fn run_tools(
         &self,
         calls: &[ToolCall],
         bounds: Bounds<'_>,
-        told: &Told,
+        published: &PublishedCalls,
     ) -> Vec<ToolOutcome> {
         let (taken, rest) = calls.split_at(calls.len().min(CALLS_MAX));
         let mut outcomes = Vec::with_capacity(calls.len());
         for group in taken.chunk_by(|a, b| self.is_read_only(a) && self.is_read_only(b)) {
-            // Collected, or the compiler cannot tell that the closure's futures may go from thread to thread.
+            // Collected, because the compiler cannot prove the closure's futures to be `Send` otherwise.
             let running: Vec<_> =
-                group.iter().map(|call| self.run_tool(call, bounds, told).boxed()).collect();
+                group.iter().map(|call| self.run_tool(call, bounds, published).boxed()).collect();
             let done: Vec<_> = stream::iter(running).buffered(AT_ONCE).collect().await;
             outcomes.extend(done);
         }
-        outcomes.extend(rest.iter().map(|call| self.leave_out(call, too_many(), told)));
+        outcomes.extend(rest.iter().map(|call| self.skip_call(call, too_many(), published)));
         outcomes
     }
 
@@ -73,9 +72,9 @@ impl Driver<'_> {
         self.assignment.tools.find(&call.name).is_some_and(|tool| tool.effects() == Effects::None)
     }
 
-    async fn run_tool(&self, call: &ToolCall, bounds: Bounds<'_>, told: &Told) -> ToolOutcome {
+    async fn run_tool(&self, call: &ToolCall, bounds: Bounds<'_>, published: &PublishedCalls) -> ToolOutcome {
         let tool = self.assignment.tools.find(&call.name);
-        self.publish_call(call, told);
+        self.publish_call(call, published);
         let name = format!("tool.{}", call.name);
         let span = self.spans.start(self.run, Some(&self.root), name, self.clock.now());
         let began = Instant::now();
@@ -94,7 +93,7 @@ impl Driver<'_> {
             (false, Sandbox::Untouched | Sandbox::Works | Sandbox::Busy) => Outcome::Failed,
         };
         metrics::tool_call(tool.map(|_| call.name.as_str()), outcome, began.elapsed());
-        self.publish_result(call, &output, told);
+        self.publish_result(call, &output, published);
         output.into_outcome(&call.call_id)
     }
 
@@ -136,7 +135,7 @@ impl Driver<'_> {
         self.within_bounds(self.without_secrets(output)).await
     }
 
-    /// The output without the installation's secrets: what enters the conversation goes to a model vendor.
+    /// Removes the installation's secrets, because the conversation goes to a model vendor.
     fn without_secrets(&self, mut output: ToolOutput) -> ToolOutput {
         for content in &mut output.content {
             if let ToolContent::Text { text } = content {
@@ -146,7 +145,7 @@ impl Driver<'_> {
         output
     }
 
-    /// The very text when nothing is in it to hide: it may be megabytes.
+    /// Hides secrets. Returns the same allocation when there are none, because the text may be megabytes.
     fn hidden(&self, text: String) -> String {
         let hidden = match self.redactor.hide_known(&text) {
             Cow::Owned(hidden) => Some(hidden),
@@ -155,8 +154,7 @@ impl Driver<'_> {
         hidden.unwrap_or(text)
     }
 
-    /// The output as the conversation takes it: of a text that is too long the ends, and the whole in a file if there is
-    /// a tree to keep it in.
+    /// Shortens a long output for the conversation. The whole output goes to a file if there is a tree.
     async fn within_bounds(&self, mut output: ToolOutput) -> ToolOutput {
         for content in &mut output.content {
             let ToolContent::Text { text } = content else { continue };
@@ -173,7 +171,7 @@ impl Driver<'_> {
     }
 }
 
-/// What a call beyond the most of a turn is answered.
+/// The result of a call beyond the limit of a turn.
 fn too_many() -> ToolOutput {
     ToolOutput::refused(format!(
         "Not run: at most {CALLS_MAX} calls of one turn are. Ask for it in the next one."

@@ -1,34 +1,34 @@
-//! The tools of one run, described once.
+//! The tools of one run with their descriptions.
 
 use std::sync::Arc;
 
 use ars_agent::ToolSpec;
 use ars_bot_tools::{Tool, ToolOutput};
 
-/// Tools by name, with what the model is told of them.
+/// Tools by name, with their descriptions for the model.
 pub struct Toolbox {
     specs: Vec<ToolSpec>,
     tools: Vec<Arc<dyn Tool>>,
 }
 
 impl Toolbox {
-    /// Describes each tool once; a description is not free.
+    /// Describes each tool once, because a description is not free.
     pub fn new(tools: Vec<Arc<dyn Tool>>) -> Self {
         Self { specs: tools.iter().map(|tool| tool.spec()).collect(), tools }
     }
 
-    /// What the model is told.
+    /// The descriptions for the model.
     pub fn specs(&self) -> &[ToolSpec] {
         &self.specs
     }
 
-    /// The tool of that name.
+    /// Returns the tool of that name.
     pub fn find(&self, name: &str) -> Option<&dyn Tool> {
         let position = self.specs.iter().position(|spec| spec.name == name)?;
         self.tools.get(position).map(|tool| &**tool)
     }
 
-    /// What a model that names no tool of the run is told.
+    /// Returns the result of a call of an unknown tool.
     pub fn unknown(&self) -> ToolOutput {
         let names: Vec<_> = self.specs.iter().map(|spec| spec.name.as_str()).collect();
         ToolOutput::refused(format!("There is no such tool. The tools are: {}.", names.join(", ")))

@@ -1,8 +1,7 @@
-//! A call's own view of the workspace, which knows afterwards whether the workspace answered (bot supplement section 14,
-//! "Dead sandbox").
+//! A view of the workspace that records whether the workspace answered a call.
 //!
-//! A tool may refuse its arguments, answer from elsewhere, or need no workspace at all: its result then says nothing of
-//! whether the workspace works. Not here: what follows from it (`ars_agent::Loop`).
+//! A tool may refuse its arguments, answer from elsewhere, or need no workspace. Its result then does not show whether the
+//! workspace works. Not here: the consequences (`ars_agent::Loop`).
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -12,7 +11,7 @@ use ars_bot_ports::{
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
-/// The workspace, watched.
+/// A watched workspace.
 pub(super) struct Watched<'a> {
     workspace: &'a dyn Workspace,
     has_answered: AtomicBool,
@@ -23,7 +22,7 @@ impl<'a> Watched<'a> {
         Self { workspace, has_answered: AtomicBool::new(false) }
     }
 
-    /// Whether it did something, or looked and said what is not there. A command that exits non-zero was run.
+    /// Whether the workspace did something or reported a missing file. A command that exits non-zero was run.
     pub(super) fn has_answered(&self) -> bool {
         self.has_answered.load(Ordering::Relaxed)
     }
@@ -31,7 +30,7 @@ impl<'a> Watched<'a> {
     fn seen<T>(&self, result: Result<T, WorkspaceError>) -> Result<T, WorkspaceError> {
         let is_answer = match &result {
             Ok(_) | Err(WorkspaceError::NotFound(_)) => true,
-            // Said of the request alone, or by one that was not there, was stopped or broke.
+            // These concern the request alone, or a workspace that is missing, stopped or broken.
             Err(
                 WorkspaceError::PathEscape(_)
                 | WorkspaceError::Refused(_)

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use ars_bot_core::{
-    live::{Live, Tracked},
+    live::{Live, TrackedRun},
     registry::{Registry, RunFacts, RunHandle},
     threads::Mailbox,
 };
@@ -71,7 +71,7 @@ impl Process {
     }
 
     /// A run in the ledger, with the process's side of it.
-    async fn track(&self, id: &str) -> (RunHandle, Tracked) {
+    async fn track(&self, id: &str) -> (RunHandle, TrackedRun) {
         let run = self.claim(id).await;
         let tracked = self.live.track(&run, &Mailbox::default(), 0);
         (run, tracked)
@@ -79,7 +79,7 @@ impl Process {
 }
 
 /// A run in the ledger, with its process's side of it, flushed on demand only.
-async fn tracked(ledger: &Arc<ScriptedLedger>) -> (RunHandle, Tracked) {
+async fn tracked(ledger: &Arc<ScriptedLedger>) -> (RunHandle, TrackedRun) {
     Process::new(ledger).track("r1").await
 }
 
@@ -224,7 +224,7 @@ async fn unconfirmed_claim_starts_the_flush() {
     tokio::task::yield_now().await;
     let run = process.claim("r1").await;
     run.publish(EventBody::Answer { text: "few".into() });
-    let _listening = process.live.listen(&run, &Mailbox::default());
+    let _listening = process.live.track_unconfirmed(&run, &Mailbox::default());
     let heard = async {
         ledger.until(|ledger| ledger.count("lease") == 1).await;
         // The answer confirms the claim.

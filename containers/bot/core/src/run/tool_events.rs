@@ -1,6 +1,7 @@
-//! What the stream tells of a call of a tool: that it begins, and what came of it, each once (bot supplement section 9).
+//! The events of a tool call: its start and its result, each once (docs/reference/events.md#kinds).
 //!
-//! Not here: running the call (`run/tool_calls.rs`), and what the stream has already (`resume/since.rs`).
+//! Not here: running the call (`run/tool_calls.rs`), and the calls that a resumed stream has already
+//! (`lifecycle/resume`).
 
 use std::collections::HashSet;
 
@@ -11,24 +12,24 @@ use serde_json::Value;
 
 use super::driver::Driver;
 
-/// Most characters of the name of a tool that there is not (bot supplement section 9, the summary of a call).
+/// Most characters of the name of an unknown tool.
 const UNKNOWN_NAME_MAX: usize = 200;
-/// The tool whose calls carry their command and whose results carry an exit code.
+/// The tool with a command in its calls and an exit code in its results.
 const SHELL_TOOL: &str = "bash";
 
-/// What the stream tells of a step's calls already, by their ids: each begins once there, and ends once.
+/// The calls of a step that the stream shows already, by id.
 #[derive(Debug, Default)]
-pub struct Told {
-    /// Those that have begun.
+pub struct PublishedCalls {
+    /// Started calls.
     pub calls: HashSet<String>,
-    /// Those whose result is there. The conversation may lack it: the process died before it could store it.
+    /// Calls with a result. The conversation lacks a result that its process died before storing.
     pub results: HashSet<String>,
 }
 
 impl Driver<'_> {
-    /// Says that a call begins, if the stream does not tell of it yet.
-    pub(super) fn publish_call(&self, call: &ToolCall, told: &Told) {
-        if told.calls.contains(&call.call_id) {
+    /// Publishes the start of a call, unless the stream has it.
+    pub(super) fn publish_call(&self, call: &ToolCall, published: &PublishedCalls) {
+        if published.calls.contains(&call.call_id) {
             return;
         }
         let (summary, most) = match self.assignment.tools.find(&call.name) {
@@ -47,9 +48,9 @@ impl Driver<'_> {
         });
     }
 
-    /// Says what came of a call, if the stream does not tell of it yet.
-    pub(super) fn publish_result(&self, call: &ToolCall, output: &ToolOutput, told: &Told) {
-        if told.results.contains(&call.call_id) {
+    /// Publishes the result of a call, unless the stream has it.
+    pub(super) fn publish_result(&self, call: &ToolCall, output: &ToolOutput, published: &PublishedCalls) {
+        if published.results.contains(&call.call_id) {
             return;
         }
         let text = text_of(&output.content);
@@ -65,15 +66,20 @@ impl Driver<'_> {
         });
     }
 
-    /// Answers a call without running it: the stream tells of it like of any other.
-    pub(super) fn leave_out(&self, call: &ToolCall, output: ToolOutput, told: &Told) -> ToolOutcome {
-        self.publish_call(call, told);
-        self.publish_result(call, &output, told);
+    /// Answers a call without running it. Its events are published as usual.
+    pub(super) fn skip_call(
+        &self,
+        call: &ToolCall,
+        output: ToolOutput,
+        published: &PublishedCalls,
+    ) -> ToolOutcome {
+        self.publish_call(call, published);
+        self.publish_result(call, &output, published);
         output.into_outcome(&call.call_id)
     }
 }
 
-/// The text of a result; other content is named, never carried in the stream.
+/// Returns the text of a result. Other content is named only.
 fn text_of(content: &[ToolContent]) -> String {
     let pieces = content.iter().map(|piece| match piece {
         ToolContent::Text { text } => text.clone(),

@@ -1,7 +1,7 @@
-//! The tree of a run that goes on: the one that it worked in, or none.
+//! The working tree of a resumed run: the one that it worked in, or none.
 //!
-//! A tree that was made anew would lack what the run has done, and its conversation would speak of files that are not
-//! there (docs/decisions/0013). Not here: making trees (`dispatch`), and agents without one, which lose nothing with it.
+//! A new tree would lack the run's changes, while its conversation refers to them (docs/decisions/0013). Not here: preparing
+//! trees (`dispatch`), and agents without one, which lose nothing.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use tokio_util::sync::CancellationToken;
 use super::Refused;
 use crate::{context::RunContext, dispatch::is_same_place, live::Meta};
 
-/// Opens the tree that the thread has, if it is of the repository and the ref that the run was begun with. Only this run
-/// may work in it, so it is still the same when it is opened.
+/// Opens the thread's tree, if its repository and ref are the run's. Only this run may work in it, so it is unchanged when it
+/// is opened.
 pub(super) async fn reopen(
     context: &RunContext,
     thread: &ThreadKey,
@@ -33,7 +33,7 @@ pub(super) async fn reopen(
     workspaces.open(request, &CancellationToken::new()).await.map_err(not_ready)
 }
 
-/// Whether the repository goes by this name, or is in the place that this name is configured for.
+/// Whether the repository has this name, or the origin that is configured for it.
 fn is_of(context: &RunContext, own: &Repository, name: &str) -> bool {
     let mut configured = context.settings().repositories.iter().filter(|known| known.name == name);
     own.name == name || configured.any(|known| is_same_place(&known.origin, &own.origin))

@@ -1,11 +1,11 @@
-//! The spans of a run that another process began: its request's span goes on, and new ones do not repeat an id.
+//! The spans of a resumed run: its request's span continues, and new ids do not repeat.
 
 use ars_types::UnixMillis;
 use serde_json::Value;
 
 use crate::run::{Span, Spans};
 
-/// The span source behind these events, and the request's span; one that begins now when the events do not show it.
+/// Returns the span source behind these events, and the request's span if the events have it.
 pub(super) fn of(events: &[Value], received_at: UnixMillis) -> (Spans, Option<Span>) {
     let starts = || events.iter().filter(|event| event["type"] == "span_start");
     let last =
@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_requests_span_is_found_and_no_id_is_repeated() {
+    fn request_span_is_found_and_ids_continue() {
         let events = [
             json!({ "type": "span_start", "spanId": "s1", "name": "request", "at": 5 }),
             json!({ "type": "span_start", "spanId": "s12", "name": "run.agent", "at": 6 }),

@@ -1,0 +1,45 @@
+//! A run in this process, with everything that its end needs.
+
+use std::sync::Arc;
+
+use ars_bot_ports::ChannelIo;
+
+use crate::{
+    context::RunContext,
+    history::Provisional,
+    in_flight::InFlight,
+    live::LedgerClaim,
+    registry::RunHandle,
+    run::{OpenSpan, Span, Spans},
+    threads::Claim,
+};
+
+/// A run that is driven in this process.
+pub(crate) struct ActiveRun {
+    pub(crate) run: RunHandle,
+    pub(crate) spans: Spans,
+    /// The span of the whole request.
+    pub(crate) request: Span,
+    pub(crate) thread: Claim,
+    pub(crate) claim: LedgerClaim,
+    pub(crate) provisional: Provisional,
+    pub(crate) io: Arc<dyn ChannelIo>,
+    pub(crate) in_flight: InFlight,
+}
+
+impl ActiveRun {
+    /// Opens a span under the request.
+    pub(crate) fn stage<'a>(&'a self, context: &'a RunContext, name: &'static str) -> OpenSpan<'a> {
+        self.part(context, self.request.id(), name)
+    }
+
+    /// Opens a span under another one.
+    pub(super) fn part<'a>(
+        &'a self,
+        context: &'a RunContext,
+        parent: &str,
+        name: &'static str,
+    ) -> OpenSpan<'a> {
+        self.spans.open(&self.run, Some(parent), name, context.clock())
+    }
+}

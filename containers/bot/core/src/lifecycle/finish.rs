@@ -1,0 +1,344 @@
+//! Finishes a run: performs the actions of [`RunEnd`].
+//!
+//! Everything up to the seal happens while the request waits. The record and the steps behind it follow in a task of their
+//! own. Not here: the order of the steps (`ars_agent::run_end`), and retries of single writes (`history`, `live`).
+
+use std::{collections::VecDeque, sync::Arc, time::Duration};
+
+use ars_agent::{
+    Turn,
+    run_end::{Action, FinalFlush, FollowUps, Input, RecordWrite, RunEnd},
+};
+use ars_bot_ports::{ChannelIo, metrics};
+use ars_bot_tools::agents;
+use ars_events::EventBody;
+use ars_runs::RunRecord;
+use ars_types::RunStatus;
+use tokio::time::Instant;
+
+use super::{active::ActiveRun, requeue::EndedRun};
+use crate::{
+    context::RunContext,
+    history::{self, FinalRecord, Provisional, RunTotals},
+    in_flight::InFlight,
+    live::LedgerClaim,
+    memory::Remembering,
+    registry::{RunFacts, RunHandle},
+    run::{Assignment, DriverExit, DriverReport, Span, Spans},
+    threads::{Claim, Closed, FollowUp, Mailbox},
+};
+
+impl ActiveRun {
+    /// Finishes the run as its driver left it. `memory` is the run's part in memory, if it reflects.
+    pub(crate) async fn finish(
+        self,
+        context: &RunContext,
+        assignment: Assignment,
+        memory: Option<Remembering>,
+        report: DriverReport,
+    ) {
+        let Self { run, spans, request, thread, claim, provisional, io, in_flight } = self;
+        let (input, status, answer) = match report.exit {
+            DriverExit::Ended(outcome) => {
+                let input = Input::Ended { status: outcome.status, has_answer: outcome.answer.is_some() };
+                (input, outcome.status, outcome.answer)
+            }
+            DriverExit::HandedOff => (Input::HandedOff, RunStatus::Interrupted, None),
+            DriverExit::Fenced => (Input::FencedOut, RunStatus::Interrupted, None),
+        };
+        let progress = Progress {
+            end: RunEnd::new(claim.knowledge()),
+            since: Instant::now(),
+            queue: VecDeque::new(),
+            knows_fence: false,
+            knows_shutdown: false,
+        };
+        let effects = Effects {
+            context: context.clone(),
+            facts: run.view().facts,
+            run,
+            spans,
+            request: Some(request),
+            mailbox: thread.mailbox().clone(),
+            thread: Some(thread),
+            claim,
+            provisional,
+            io,
+            assignment,
+            memory,
+            answer,
+            status,
+            steps: report.steps,
+            cost: report.cost,
+            turns: report.turns,
+            tool_calls: report.tool_calls,
+            unread: report.unread,
+            record: None,
+            _in_flight: in_flight,
+        };
+        let mut finish = Finish { progress, effects };
+        finish.progress.feed(&finish.effects.claim, input);
+        finish.run(Until::Sealed).await;
+        if !finish.progress.is_over() {
+            tokio::spawn(async move { finish.run(Until::Over).await });
+        }
+    }
+}
+
+/// The machine with its effects.
+struct Finish {
+    progress: Progress,
+    effects: Effects,
+}
+
+/// How far [`Finish::run`] goes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Until {
+    Sealed,
+    Over,
+}
+
+/// The machine and the actions that it returned.
+struct Progress {
+    end: RunEnd,
+    since: Instant,
+    queue: VecDeque<Action>,
+    knows_fence: bool,
+    knows_shutdown: bool,
+}
+
+impl Finish {
+    async fn run(&mut self, until: Until) {
+        while let Some(action) = self.progress.queue.pop_front() {
+            if action.has_answer() {
+                self.progress.wait_for(&self.effects, action).await;
+            } else {
+                self.effects.perform(action).await;
+            }
+            if until == Until::Sealed && matches!(action, Action::Seal { .. }) {
+                return;
+            }
+        }
+    }
+}
+
+impl Progress {
+    fn is_over(&self) -> bool {
+        self.queue.is_empty() && self.end.is_over()
+    }
+
+    /// Feeds an input, behind a fence that the machine does not know yet.
+    fn feed(&mut self, claim: &LedgerClaim, input: Input) {
+        if claim.is_fenced() && !self.knows_fence && self.step(Input::FencedOut) {
+            return;
+        }
+        self.step(input);
+    }
+
+    /// Returns `true` if the input leads to actions.
+    fn step(&mut self, input: Input) -> bool {
+        self.knows_fence |= input == Input::FencedOut;
+        self.knows_shutdown |= input == Input::ShutdownRequested;
+        let actions = self.end.step(input, self.since.elapsed());
+        let has_actions = !actions.is_empty();
+        self.queue.extend(actions);
+        has_actions
+    }
+
+    /// Waits for the answer to an action, or for an event that replaces the action.
+    async fn wait_for(&mut self, effects: &Effects, action: Action) {
+        let answer = effects.answer(action, self.since);
+        tokio::pin!(answer);
+        loop {
+            let event = tokio::select! {
+                biased;
+                () = effects.claim.fenced(), if !self.knows_fence => Input::FencedOut,
+                () = effects.context.hand_off().cancelled(), if !self.knows_shutdown => Input::ShutdownRequested,
+                input = &mut answer => return self.feed(&effects.claim, input),
+            };
+            if self.step(event) {
+                return;
+            }
+        }
+    }
+}
+
+/// Everything that the actions work on.
+struct Effects {
+    context: RunContext,
+    run: RunHandle,
+    facts: RunFacts,
+    spans: Spans,
+    /// The span of the request, until the seal.
+    request: Option<Span>,
+    mailbox: Mailbox,
+    /// The thread, until it is released.
+    thread: Option<Claim>,
+    claim: LedgerClaim,
+    provisional: Provisional,
+    io: Arc<dyn ChannelIo>,
+    assignment: Assignment,
+    memory: Option<Remembering>,
+    answer: Option<String>,
+    /// How the loop ended the run.
+    status: RunStatus,
+    steps: u32,
+    cost: Option<u64>,
+    turns: Vec<Turn>,
+    tool_calls: u32,
+    unread: Vec<FollowUp>,
+    /// Built at the seal.
+    record: Option<RunRecord>,
+    _in_flight: InFlight,
+}
+
+impl Effects {
+    /// Performs an action that has an answer. `since` is the start of the machine's clock.
+    async fn answer(&self, action: Action, since: Instant) -> Input {
+        match action {
+            Action::AcquireReplyPermit(status) => {
+                Input::Permit(self.claim.acquire_reply_permit(status).await)
+            }
+            Action::Flush { deadline: None } => Input::Flushed(self.claim.final_flush().await),
+            Action::Flush { deadline: Some(deadline) } => {
+                let flush = tokio::time::timeout_at(since + deadline, self.claim.final_flush()).await;
+                Input::Flushed(flush.unwrap_or(FinalFlush::Failed))
+            }
+            Action::SendReply => Input::Replied { delivered: self.reply().await },
+            Action::MarkReplied(status) => {
+                self.claim.mark_replied(status).await;
+                Input::ReplyMarked
+            }
+            Action::WriteRecord { flush_first } => Input::Record(match self.due(flush_first) {
+                Some(due) => self.context.history().finish(&self.provisional, &due).await,
+                None => RecordWrite::Lost,
+            }),
+            Action::RetryLostRecord { flush_first } => Input::Record(match self.due(flush_first) {
+                Some(due) => self.context.history().retry_lost_record(&due).await,
+                None => RecordWrite::Lost,
+            }),
+            Action::Wait(wait) => {
+                tokio::time::sleep(wait).await;
+                Input::Elapsed
+            }
+            // The other actions have no answer.
+            _ => Input::Elapsed,
+        }
+    }
+
+    /// Performs an action that has no answer.
+    async fn perform(&mut self, action: Action) {
+        match action {
+            Action::PublishAnswer => {
+                if let Some(text) = self.answer.clone() {
+                    self.run.publish(EventBody::Answer { text });
+                }
+            }
+            Action::Finish(status) => {
+                self.run.set_cost(self.cost);
+                self.run.finish(status);
+            }
+            Action::SettleSpend => {
+                if let Some(hold) = self.assignment.hold.take() {
+                    hold.settle(self.run.id(), self.cost, self.context.clock().now());
+                }
+            }
+            Action::CloseMailbox => self.unread.extend(self.mailbox.close(Closed::Ended)),
+            Action::RedirectMailbox => self.unread.extend(self.mailbox.close(Closed::HandedOff)),
+            Action::CollectFollowUps => self.unread.extend(self.mailbox.take()),
+            Action::SendReceipt(status) => {
+                if let Some(cost) = self.cost {
+                    self.io.run_cost(cost);
+                }
+                self.io.run_finished(self.run.id(), status);
+            }
+            Action::Seal { reply_ok, status } => self.seal(reply_ok, status),
+            Action::RejectFollowUps(scope) => {
+                let follow_ups = self.take_unread(scope);
+                let runnable = self.ended_run().reject(follow_ups).await;
+                self.unread.extend(runnable);
+            }
+            Action::DispatchFollowUps(scope) => {
+                let follow_ups = self.take_unread(scope);
+                self.ended_run().dispatch(&self.context, &follow_ups);
+            }
+            Action::ForwardFollowUps => {
+                let follow_ups = self.take_unread(FollowUps::All);
+                self.ended_run().forward(&self.context, self.run.id(), follow_ups).await;
+            }
+            // The mailbox stays as it is.
+            Action::FreeThread => drop(self.thread.take().map(Claim::release)),
+            Action::Reflect => self.reflect().await,
+            Action::HandOff => {
+                if let Some(tracked) = self.claim.tracked() {
+                    let is_offered = tracked.hand_off().await;
+                    tracing::info!(run = %self.run.id(), is_offered, "run handed off");
+                }
+            }
+            Action::AbortLocal => {
+                self.provisional.stand_down();
+                self.context.registry().forget(self.run.id());
+                self.io.run_continues_elsewhere(self.run.id());
+            }
+            // The other actions have an answer.
+            _ => {}
+        }
+    }
+
+    fn ended_run(&self) -> EndedRun<'_> {
+        EndedRun { status: self.status, facts: &self.facts, io: &self.io }
+    }
+
+    /// Takes unread follow-ups out. Those that the ledger's inbox holds are numbered.
+    fn take_unread(&mut self, scope: FollowUps) -> Vec<FollowUp> {
+        let is_in_scope = |follow_up: &mut FollowUp| scope == FollowUps::All || follow_up.inbox_seq.is_none();
+        self.unread.extract_if(.., is_in_scope).collect()
+    }
+
+    /// Delivers the answer. Returns `false` if the channel refused it.
+    async fn reply(&self) -> bool {
+        // A model may repeat a secret that another party told it, such as its own vendor.
+        let answer = self.context.deps().redactor.hide_known(self.answer.as_deref().unwrap_or_default());
+        let clock = self.context.clock();
+        let parent = self.request.as_ref().map(Span::id);
+        let span = self.spans.start(&self.run, parent, "post.reply", clock.now());
+        let delivered = self.io.reply(&answer).await;
+        let error = delivered.as_ref().err().map(|error| {
+            tracing::warn!(run = %self.run.id(), error = %error, "reply not delivered");
+            "reply".to_owned()
+        });
+        self.spans.end(&self.run, span, error, None, clock.now());
+        delivered.is_ok()
+    }
+
+    fn seal(&mut self, reply_ok: Option<bool>, status: RunStatus) {
+        let now = self.context.clock().now();
+        if let Some(request) = self.request.take() {
+            self.spans.end(&self.run, request, None, None, now);
+        }
+        self.run.seal(reply_ok);
+        let view = self.run.view();
+        let duration = now.saturating_sub(view.started_at);
+        if let Some(agent) = agents::find(&view.facts.agent) {
+            metrics::run_finished(agent.name, status, Duration::from_millis(duration.unsigned_abs()));
+        }
+        let finished_at = view.finished.map_or(view.started_at, |(at, _)| at);
+        let totals = RunTotals { status, finished_at, steps: Some(self.steps), cost: self.cost };
+        self.record = Some(history::record(&view, totals));
+    }
+
+    fn due(&self, flush_first: bool) -> Option<FinalRecord<'_>> {
+        Some(FinalRecord {
+            run: &self.run,
+            record: self.record.as_ref()?,
+            live: self.context.live(),
+            flush_first: flush_first.then_some(&self.claim),
+        })
+    }
+
+    async fn reflect(&mut self) {
+        if let (Some(memory), Some(record)) = (&self.memory, self.record.take()) {
+            memory.reflect(&self.context, record, &self.assignment, &self.turns, self.tool_calls).await;
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Unread follow-ups: run as one turn when the run ended, rejected when it was stopped, forwarded to the owner when it
+//! continues in another process.
+
+use std::sync::Arc;
+
+use ars_bot_ports::{ChannelIo, Choices, IncomingMessage, Notice};
+use ars_types::{RunId, RunStatus};
+
+use crate::{
+    context::RunContext,
+    registry::RunFacts,
+    retry::Policy,
+    threads::{Claim, Closed, FollowUp, Note, Sender},
+};
+
+/// The run that did not read them.
+pub(super) struct EndedRun<'a> {
+    pub(super) status: RunStatus,
+    pub(super) facts: &'a RunFacts,
+    /// The run's channel, which is its thread's.
+    pub(super) io: &'a Arc<dyn ChannelIo>,
+}
+
+impl EndedRun<'_> {
+    /// Rejects the follow-ups that cannot run, and returns the others. Those of a stopped run do not run, nor do those
+    /// whose sender is unknown.
+    pub(super) async fn reject(&self, follow_ups: Vec<FollowUp>) -> Vec<FollowUp> {
+        let is_stopped = matches!(self.status, RunStatus::StoppedSoft | RunStatus::StoppedHard);
+        let mut runnable = Vec::new();
+        for follow_up in follow_ups {
+            if !is_stopped && self.sender_of(&follow_up).is_some() {
+                runnable.push(follow_up);
+                continue;
+            }
+            let text = follow_up.note.text;
+            let (io, notice) = match follow_up.sender {
+                Some(sender) => (sender.io, Notice::Stopped),
+                None if is_stopped => (Arc::clone(self.io), Notice::StoppedUnread { text }),
+                None => (Arc::clone(self.io), Notice::TooLate { text }),
+            };
+            if let Err(error) = io.notify(&notice).await {
+                tracing::warn!(error = %error, "sender of an unread follow-up not notified");
+            }
+        }
+        runnable
+    }
+
+    /// Queues these follow-ups as one turn. One that came through another process runs in its sender's name, as the inbox
+    /// holds it, and is answered on the run's own channel.
+    pub(super) fn dispatch(&self, context: &RunContext, follow_ups: &[FollowUp]) {
+        let senders = follow_ups.iter().filter_map(|follow_up| self.sender_of(follow_up));
+        dispatch_as_one_turn(context, &self.facts.agent, senders);
+    }
+
+    /// Forwards follow-ups to the process that continues the run. The ledger has the numbered ones. Where the run is over
+    /// there too, they become a turn.
+    pub(super) async fn forward(&self, context: &RunContext, id: &RunId, follow_ups: Vec<FollowUp>) {
+        let Some(live) = context.live() else { return };
+        let mut too_late = Vec::new();
+        for follow_up in follow_ups.into_iter().filter(|follow_up| follow_up.inbox_seq.is_none()) {
+            let message = follow_up.note.message();
+            match Policy::CLAIM.run(id, || live.ledger().inbox(id, &message)).await {
+                Ok(Some(_)) => {}
+                Ok(None) => too_late.push(follow_up),
+                Err(error) => {
+                    tracing::warn!(run = %id, error = %error, "follow-up not forwarded");
+                    let io = follow_up.sender.map_or_else(|| Arc::clone(self.io), |sender| sender.io);
+                    drop(io.notify(&Notice::NotRequeued { text: follow_up.note.text }).await);
+                }
+            }
+        }
+        let runnable = self.reject(too_late).await;
+        self.dispatch(context, &runnable);
+    }
+
+    fn sender_of(&self, follow_up: &FollowUp) -> Option<Sender> {
+        follow_up.sender.clone().or_else(|| self.sender_of_note(&follow_up.note))
+    }
+
+    /// Returns the request behind a note of another process: to the same agent, in the same thread.
+    fn sender_of_note(&self, note: &Note) -> Option<Sender> {
+        let message = IncomingMessage {
+            actor: note.sender()?,
+            channel_id: self.facts.channel_id.clone(),
+            thread_key: self.facts.thread_key.clone(),
+            visibility: self.facts.visibility,
+            text: note.text.clone(),
+            received_at: note.received_at,
+            choices: Choices::default(),
+            source: None,
+        };
+        Some(Sender { message, io: Arc::clone(self.io) })
+    }
+}
+
+/// Releases a thread without a run. Follow-ups that its claim received become a turn.
+pub(crate) fn release(context: &RunContext, claim: Claim) {
+    let agent = claim.agent();
+    let unread = claim.mailbox().close(Closed::Ended);
+    drop(claim);
+    dispatch_as_one_turn(context, agent, unread.into_iter().filter_map(|follow_up| follow_up.sender));
+}
+
+/// Queues the messages of these senders as one turn of this agent, in the name of the last sender.
+fn dispatch_as_one_turn(context: &RunContext, agent: &str, senders: impl Iterator<Item = Sender>) {
+    let mut senders: Vec<_> = senders.collect();
+    let texts: Vec<_> = senders.iter().map(|sender| sender.message.text.clone()).collect();
+    let Some(Sender { mut message, io }) = senders.pop() else { return };
+    message.text = texts.join("\n\n");
+    // A message that names another agent is never steered into a run.
+    message.choices.agent.get_or_insert_with(|| agent.to_owned());
+    context.requeue(message, io);
+}

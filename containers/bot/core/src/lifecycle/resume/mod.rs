@@ -1,0 +1,18 @@
+//! Resuming runs that other processes left: handed off, or with an expired lease (docs/reference/ledger.md#reclaim).
+//!
+//! Each reclaimed run is resumed here under its id and with its stream, or closed with a record. Not here: the decision
+//! between the two (`ars_agent::resume`).
+
+mod close;
+mod prepare;
+mod published;
+mod read;
+mod reclaim_loop;
+mod refused;
+mod resume_or_close;
+mod spans;
+mod stored;
+mod tree;
+
+pub(crate) use reclaim_loop::reclaim_loop;
+use refused::Refused;

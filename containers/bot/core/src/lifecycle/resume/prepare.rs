@@ -1,0 +1,251 @@
+//! Prepares a reclaimed run: rebuilds everything that its first process had around its stored parts.
+
+use std::sync::Arc;
+
+use ars_agent::{
+    Loop, Position, Saved, Turn,
+    resume::{Attempts, Resume, RunState, RunStep, fresh_note, system_of},
+};
+use ars_bot_ports::{ChannelIo, StoreError, StoreErrorKind};
+use ars_bot_tools::{agents, verdict_in};
+use ars_types::{RunStatus, ThreadKey};
+use ars_wire::ledger::{Reclaimed, StepRecord};
+use serde_json::Value;
+
+use super::{Refused, close, published, reclaim_loop::BACKOFF, spans, stored::Stored, tree};
+use crate::{
+    context::RunContext,
+    day_spend::Hold,
+    history::Provisional,
+    in_flight::InFlight,
+    lifecycle::{active::ActiveRun, drive::StartFrom, requeue::EndedRun},
+    live::{LedgerClaim, Meta, Stepped, TrackedRun},
+    memory::Remembering,
+    registry::{Kept, Origin, RunHandle},
+    run::{Assignment, First, Resumption, Voice},
+    threads::{Claim, Closed, FollowUp, Note, Work},
+};
+
+/// The point at which a run resumes.
+pub(super) struct ResumePoint {
+    turns: Vec<Turn>,
+    /// Characters of the stored turns.
+    size: usize,
+    record: StepRecord,
+    attempts: Attempts,
+    first: First,
+}
+
+impl ResumePoint {
+    /// At its last step record.
+    pub(super) fn at_record(resume: Resume, size: usize) -> Self {
+        let Resume { turns, settle, record, attempts } = resume;
+        let first = if settle.is_empty() { First::CallModel } else { First::Settle(settle) };
+        Self { turns, size, record, attempts, first }
+    }
+
+    /// At a stored step whose record was lost.
+    pub(super) fn at_step(step: RunStep, size: usize) -> Self {
+        let RunStep { turns, calls, record, attempts } = step;
+        Self { turns, size, record, attempts, first: First::RunStep(calls) }
+    }
+}
+
+/// A run that is ready to resume.
+pub(super) struct PreparedRun {
+    active: ActiveRun,
+    assignment: Assignment,
+    resumption: Resumption,
+    memory: Option<Remembering>,
+}
+
+/// Prepares the run. The inner error closes it.
+///
+/// # Errors
+/// A store failed in a way that another attempt may repair.
+pub(super) async fn prepare(
+    context: &RunContext,
+    run: &Reclaimed,
+    stored: &Stored,
+    point: ResumePoint,
+    hold: &mut Option<Hold>,
+    in_flight: InFlight,
+) -> Result<Result<PreparedRun, Refused>, StoreError> {
+    let meta = match Meta::of_row(&run.row.meta) {
+        Ok(meta) => meta,
+        Err(error) => return Ok(Err(error.into())),
+    };
+    let mut assignment = match assignment(context, run, &meta).await {
+        Ok(assignment) => assignment,
+        Err(refused) => return Ok(Err(refused)),
+    };
+    let thread = match claim_thread(context, &assignment, &meta, run) {
+        Ok(thread) => thread,
+        Err(refused) => return Ok(Err(refused)),
+    };
+    let Some(saved) = Saved::of(&point.record) else { return Ok(Err(Refused::NoLoop)) };
+    let io = close::reopened(context, run);
+    let (Some(io), Some(live)) = (io, context.live()) else { return Ok(Err(Refused::Channel)) };
+
+    deliver_follow_ups(run, &point.record, &thread);
+    let Stored { events, flushed, .. } = stored;
+    let kept = kept(events);
+    let mut state = RunState::of_row(&run.row.state);
+    let memory = Remembering::of_state(state.memory.as_ref());
+    let origin = origin(run, &state, kept);
+    let Ok(handle) = context.registry().restore(run.row.run_id.clone(), meta.facts(), origin) else {
+        return Ok(Err(Refused::Randomness));
+    };
+    thread.set_run(handle.id());
+    let tracked = live.track(&handle, thread.mailbox(), *flushed);
+    state.attempts = Some(point.attempts);
+    let published = published::calls(&mut state, &point.record, &point.first, events);
+    tracked.adopt(point.turns.len() as u64, point.size, state).await;
+    // The attempt is stored before any effect. Otherwise a run that kills its process would be resumed endlessly.
+    let stored = store_attempt(context, &tracked).await;
+    if stored != Stepped::Stored {
+        return give_back(context, &handle, &thread, &io, stored).await;
+    }
+    let (spans, request) = spans::of(events, meta.received_at);
+    let request = request.unwrap_or_else(|| spans.start(&handle, None, "request", meta.received_at));
+    if let First::RunStep(calls) = &point.first {
+        handle.publish(fresh_note(calls));
+    }
+    if let (Some(slot), Some(verdict)) = (&assignment.verdict, verdict_in(&point.turns)) {
+        slot.submit(verdict);
+    }
+    let now = context.clock().now();
+    let mut agent_loop = Loop::resume(saved, Position::from(&point.record), point.turns, now);
+    // The step may have used the fallback, and the run's own model is tried again. Without a price under a cap nothing
+    // changes, and the loop ends the run.
+    let limits = assignment.full_limits();
+    let _ = agent_loop.switch_model(limits.price, limits.context);
+    assignment.hold = hold.take();
+    let active = ActiveRun {
+        run: handle,
+        spans,
+        request,
+        thread,
+        claim: LedgerClaim::Confirmed(tracked),
+        provisional: Provisional::settled(),
+        io,
+        in_flight,
+    };
+    let has_reading_diff = has_reading_diff(events);
+    let resumption = Resumption { agent_loop, first: point.first, published, has_reading_diff };
+    Ok(Ok(PreparedRun { active, assignment, resumption, memory }))
+}
+
+/// Whether the stream has the reading diff, which precedes the answer. A second diff would look like a second review.
+fn has_reading_diff(events: &[Value]) -> bool {
+    events.iter().any(|event| event["type"] == "review_artifact" && event["artifact"] == "reading_diff")
+}
+
+/// Returns the restored part of the run for the registry.
+fn origin(run: &Reclaimed, state: &RunState, events: Vec<Kept>) -> Origin {
+    Origin {
+        token: state.view_token.clone(),
+        started_at: run.row.started_at.rounded(),
+        events,
+        stop: run.row.stop,
+        is_restored: true,
+    }
+}
+
+/// Stores this attempt to resume, for as long as it takes. The run stays with this process, because senders of stops and
+/// follow-ups were answered that it receives them.
+async fn store_attempt(context: &RunContext, tracked: &TrackedRun) -> Stepped {
+    loop {
+        let stored = tracked.store_state().await;
+        if stored != Stepped::NotStored {
+            return stored;
+        }
+        tokio::select! {
+            () = tokio::time::sleep(BACKOFF) => {}
+            () = context.hand_off().cancelled() => return stored,
+        }
+    }
+}
+
+/// Removes a run whose attempt was not stored, and forwards its follow-ups.
+async fn give_back<T>(
+    context: &RunContext,
+    run: &RunHandle,
+    thread: &Claim,
+    io: &Arc<dyn ChannelIo>,
+    stored: Stepped,
+) -> Result<Result<T, Refused>, StoreError> {
+    context.registry().forget(run.id());
+    let unread = thread.mailbox().close(Closed::HandedOff);
+    let ended = EndedRun { status: RunStatus::Interrupted, facts: &run.view().facts, io };
+    ended.forward(context, run.id(), unread).await;
+    if stored == Stepped::Fenced {
+        return Ok(Err(Refused::Fenced));
+    }
+    let message = "the attempt to resume could not be stored".to_owned();
+    Err(StoreError { kind: StoreErrorKind::Transient, message })
+}
+
+impl PreparedRun {
+    /// Resumes the run and drives it to its end.
+    pub(super) async fn resume(self, context: &RunContext) {
+        let Self { active, assignment, resumption, memory } = self;
+        tracing::info!(run = %active.run.id(), "reclaimed run resumed");
+        let report = active.drive(context, &assignment, StartFrom::Stored(Box::new(resumption))).await;
+        active.finish(context, assignment, memory, report).await;
+    }
+}
+
+async fn assignment(context: &RunContext, run: &Reclaimed, meta: &Meta) -> Result<Assignment, Refused> {
+    let deps = context.deps();
+    let agent = agents::find(&meta.agent).ok_or(Refused::Agent)?;
+    let client = deps.models.client(&meta.model).map_err(|error| Refused::Model(error.to_string()))?;
+    let thread = ThreadKey::from_text(&meta.thread_key).ok_or(Refused::Thread)?;
+    let workspace =
+        if agent.needs_repository { Some(tree::reopen(context, &thread, meta).await?) } else { None };
+    let mut assignment =
+        Assignment::of(context.deps(), agent, Voice { name: meta.model.clone(), client }, meta.effort);
+    assignment.system = system_of(run);
+    assignment.workspace = workspace;
+    Ok(assignment)
+}
+
+fn claim_thread(
+    context: &RunContext,
+    assignment: &Assignment,
+    meta: &Meta,
+    run: &Reclaimed,
+) -> Result<Claim, Refused> {
+    let thread = ThreadKey::from_text(&meta.thread_key).ok_or(Refused::Thread)?;
+    let since = run.row.started_at.rounded();
+    let work = Work {
+        agent: assignment.agent.name,
+        repository: meta.repo.as_deref(),
+        git_ref: meta.git_ref.as_deref(),
+    };
+    context.threads().claim(&thread, work, since).map_err(|_| Refused::Thread)
+}
+
+/// Delivers the follow-ups that the stored conversation lacks.
+fn deliver_follow_ups(run: &Reclaimed, record: &StepRecord, thread: &Claim) {
+    let mailbox = thread.mailbox();
+    mailbox.begin_after(record.inbox_consumed_seq);
+    let unread = run.inbox.iter().filter(|follow_up| follow_up.seq > record.inbox_consumed_seq);
+    for follow_up in unread {
+        let Some(note) = Note::read(follow_up.message.clone()) else {
+            tracing::warn!(run = %run.row.run_id, seq = follow_up.seq, "unreadable follow-up skipped");
+            mailbox.skip(follow_up.seq);
+            continue;
+        };
+        // The mailbox is new, so it is open.
+        let _ = mailbox.put(FollowUp { note, inbox_seq: Some(follow_up.seq), sender: None });
+    }
+}
+
+fn kept(events: &[Value]) -> Vec<Kept> {
+    let kept = events.iter().filter_map(|event| {
+        let (seq, json) = (event["seq"].as_u64()?, event.to_string());
+        Some(Kept { seq, json: Arc::from(json) })
+    });
+    kept.collect()
+}

@@ -1,0 +1,138 @@
+//! Reads the stored parts of a reclaimed run.
+//!
+//! A part that cannot be read while the ledger answers is given up after some attempts: the run is closed, and its thread
+//! is free. An outage is not counted. The lease is extended before it can expire. Not here: the decision on the parts
+//! (`ars_agent::resume`).
+
+use std::time::Duration;
+
+use ars_bot_ports::{Owned, StoreError, StoreErrorKind};
+use ars_types::RunId;
+use ars_wire::{
+    ledger::{Owner, Reclaimed},
+    transcript::Transcript,
+};
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::Refused;
+use crate::{
+    live::{LEASE, Live},
+    retry::Policy,
+};
+
+/// Failed reads while the ledger answers: a minute of an overloaded object, or some minutes of timeouts. Also the number of
+/// attempts to open the run's tree.
+const MAX_FAILURES: u32 = 12;
+
+/// How long a lease is relied on. A request sent by then reaches its store before the lease expires, because it takes ten
+/// seconds at most.
+pub(super) const LEASE_RELIANCE: Duration = Duration::from_millis(LEASE as u64 / 2);
+
+/// Rejections of a record before it is written without its events. The bot's release may be newer than its store's.
+const MAX_REJECTIONS: u32 = 3;
+
+/// The attempts that are left to resume a run.
+#[derive(Debug)]
+pub(super) struct ReadBudget {
+    /// Reads that failed while the ledger answered, and failures to open the tree.
+    failures: u32,
+    /// Permanent rejections.
+    rejections: u32,
+    /// Time of the request that last extended the lease.
+    leased_at: Instant,
+}
+
+/// Reads the conversation, after making this process the transcript's owner, because the previous owner could still write.
+/// A transcript accepts every new owner, so a process whose lease may have expired must not become one.
+pub(super) async fn conversation(
+    live: &Live,
+    run: &Reclaimed,
+    budget: &mut ReadBudget,
+) -> Result<Result<Transcript, Refused>, StoreError> {
+    let (id, owner) = (&run.row.run_id, live.owner(&run.row.run_id));
+    let leased_at = budget.leased_at;
+    let read = Policy::STATE.run(id, || async {
+        if leased_at.elapsed() >= LEASE_RELIANCE {
+            let message = "the lease may expire before the transcript has its new owner".to_owned();
+            return Err(StoreError { kind: StoreErrorKind::Transient, message });
+        }
+        live.transcripts().set_owner(&owner).await?;
+        live.transcripts().read(id).await
+    });
+    budget.judge(live, &owner, read.await).await
+}
+
+/// Reads the events.
+pub(super) async fn events(
+    live: &Live,
+    run: &RunId,
+    budget: &mut ReadBudget,
+) -> Result<Result<Vec<Value>, Refused>, StoreError> {
+    let read = Policy::STATE.run(run, || live.ledger().live_events(run)).await;
+    budget.judge(live, &live.owner(run), read).await
+}
+
+impl ReadBudget {
+    /// The budget of a run whose lease was extended then.
+    pub(super) fn new(leased_at: Instant) -> Self {
+        Self { failures: 0, rejections: 0, leased_at }
+    }
+
+    /// Counts a failed attempt.
+    pub(super) fn count(&mut self, error: &StoreError) {
+        if error.kind == StoreErrorKind::Refused {
+            self.rejections += 1;
+        }
+    }
+
+    /// Whether the store does not accept the run's record with its events.
+    pub(super) const fn is_record_rejected(&self) -> bool {
+        self.rejections >= MAX_REJECTIONS
+    }
+
+    /// Whether the refusal is temporary and attempts are left.
+    pub(super) fn allows_retry(&mut self, refused: &Refused) -> bool {
+        let is_temporary = matches!(refused, Refused::Disk(_));
+        self.failures += u32::from(is_temporary);
+        is_temporary && self.failures < MAX_FAILURES
+    }
+
+    /// Whether this process owns the run for long enough to work on it.
+    pub(super) async fn keeps_lease(&mut self, live: &Live, owner: &Owner) -> Result<bool, StoreError> {
+        if self.leased_at.elapsed() < LEASE_RELIANCE { Ok(true) } else { self.extend(live, owner).await }
+    }
+
+    /// Extends the lease. Returns `false` when another process owns the run.
+    async fn extend(&mut self, live: &Live, owner: &Owner) -> Result<bool, StoreError> {
+        let asked_at = Instant::now();
+        let beat = live.ledger().heartbeat(owner, LEASE).await?;
+        let is_ours = matches!(beat, Owned::Done(_));
+        if is_ours {
+            self.leased_at = asked_at;
+        }
+        Ok(is_ours)
+    }
+
+    /// Returns the part, or the reason for giving it up, or an error when it is to be read again. The lease is extended
+    /// behind a failure, or another process would start over.
+    async fn judge<T>(
+        &mut self,
+        live: &Live,
+        owner: &Owner,
+        read: Result<T, StoreError>,
+    ) -> Result<Result<T, Refused>, StoreError> {
+        let error = match read {
+            Ok(read) => return Ok(Ok(read)),
+            Err(error) if error.kind != StoreErrorKind::Transient => return Ok(Err(Refused::Unread(error))),
+            Err(error) => error,
+        };
+        match self.extend(live, owner).await {
+            Ok(true) => self.failures += 1,
+            Ok(false) => return Ok(Err(Refused::Fenced)),
+            // An outage of everything is no failure of this run.
+            Err(_) => return Err(error),
+        }
+        if self.failures < MAX_FAILURES { Err(error) } else { Ok(Err(Refused::Unread(error))) }
+    }
+}

@@ -1,0 +1,47 @@
+//! The stored events of a run.
+//!
+//! A process may die after it stored a step and before its first flush. Then the head of the stream is in the run's state,
+//! with the seqs that viewers saw. Not here: events behind the head that were never flushed, which are lost
+//! (docs/decisions/0011).
+
+use ars_agent::resume::RunState;
+use ars_wire::ledger::Reclaimed;
+use serde_json::Value;
+
+/// The type of the answer event.
+const ANSWER: &str = "answer";
+
+/// The events of a run.
+pub(super) struct Stored {
+    /// In order of their seqs.
+    pub(super) events: Vec<Value>,
+    /// Seq of the last one that the ledger has as an event.
+    pub(super) flushed: u64,
+    /// Least number of events that were published, if they cannot all be read.
+    pub(super) at_least: u64,
+}
+
+impl Stored {
+    /// The ledger's events of a run, and behind them those that only its state has.
+    pub(super) fn of(run: &Reclaimed, mut events: Vec<Value>) -> Self {
+        let flushed = events.iter().filter_map(seq).max().unwrap_or_default();
+        let head = RunState::of_row(&run.row.state).head.unwrap_or_default();
+        events.extend(head.into_iter().filter(|event| seq(event) > Some(flushed)));
+        Self { events, flushed, at_least: 0 }
+    }
+
+    /// The known part of a run whose events cannot be read.
+    pub(super) fn without_events(run: &Reclaimed) -> Self {
+        let at_least = run.last_step.as_ref().map_or(0, |step| step.seq);
+        Self { at_least, ..Self::of(run, Vec::new()) }
+    }
+
+    /// Whether the run has published its answer, which immediately precedes the reply.
+    pub(super) fn has_answer(&self) -> bool {
+        self.events.iter().any(|event| event["type"] == ANSWER)
+    }
+}
+
+fn seq(event: &Value) -> Option<u64> {
+    event["seq"].as_u64()
+}

@@ -1,0 +1,158 @@
+//! The client of one process: claims, tracked runs, and final records.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use ars_bot_ports::{Claim, Ledger, Owned, StoreError, StoreErrorKind, Stored, Transcripts};
+use ars_runs::RunRecord;
+use ars_types::{Generation, RunId};
+use ars_wire::ledger::{Holder, LEASE_MS, NewRun, Owner};
+use tokio::sync::Notify;
+
+use super::{TrackedRun, UnconfirmedClaim, cursor::FlushCursor, flush};
+use crate::{registry::RunHandle, threads::Mailbox};
+
+/// The stores behind a ledger.
+#[derive(Clone)]
+pub struct LiveStores {
+    /// Live runs.
+    pub ledger: Arc<dyn Ledger>,
+    /// Their conversations.
+    pub transcripts: Arc<dyn Transcripts>,
+}
+
+/// The live runs of this process in the ledger. Cheap to clone.
+#[derive(Clone)]
+pub struct Live {
+    pub(super) inner: Arc<Inner>,
+}
+
+pub(super) struct Inner {
+    pub(super) ledger: Arc<dyn Ledger>,
+    transcripts: Arc<dyn Transcripts>,
+    pub(super) generation: Generation,
+    /// Ordered by id, so that every process locks the rows of a flush in the same order.
+    cursors: Mutex<BTreeMap<RunId, Arc<FlushCursor>>>,
+    /// Starts a flush early.
+    pub(super) nudge: Arc<Notify>,
+}
+
+/// Result of a claim.
+pub enum Claimed {
+    /// This generation owns the run.
+    Granted,
+    /// The ledger did not answer or lacks the route. The run continues and ends with its process. The ledger may have it
+    /// nevertheless ([`Live::track_unconfirmed`]).
+    Unconfirmed,
+    /// Another process owns the thread's run.
+    ThreadLive(Holder),
+}
+
+impl Live {
+    /// A client that tracks no run yet. [`Live::run`] starts the flush.
+    pub fn new(stores: LiveStores, generation: Generation) -> Self {
+        let LiveStores { ledger, transcripts } = stores;
+        let inner =
+            Inner { ledger, transcripts, generation, cursors: Mutex::default(), nudge: Arc::default() };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// This process's generation, its fencing token.
+    pub fn generation(&self) -> &Generation {
+        &self.inner.generation
+    }
+
+    /// The ledger.
+    pub(crate) fn ledger(&self) -> &dyn Ledger {
+        &*self.inner.ledger
+    }
+
+    /// The conversations.
+    pub(crate) fn transcripts(&self) -> &dyn Transcripts {
+        &*self.inner.transcripts
+    }
+
+    /// Claims a run on its thread. `run` carries this generation and lease.
+    pub async fn claim(&self, run: &NewRun) -> Claimed {
+        let error = match tokio::time::timeout(CLAIM_TIMEOUT, self.inner.ledger.claim(run)).await {
+            Ok(Ok(Claim::Granted)) => return Claimed::Granted,
+            Ok(Ok(Claim::ThreadLive(holder))) => return Claimed::ThreadLive(holder),
+            Ok(Err(error)) => error.to_string(),
+            Err(_elapsed) => "no answer in time".to_owned(),
+        };
+        tracing::warn!(run = %run.run_id, error, "claim not answered: the run ends with this process");
+        Claimed::Unconfirmed
+    }
+
+    /// Adds a claimed or reclaimed run to the flush. The ledger has its events up to `flushed`. Its present events are the
+    /// head, which is stored with the first step at the latest, so that a resumed run still shows its request.
+    pub fn track(&self, run: &RunHandle, mailbox: &Mailbox, flushed: u64) -> TrackedRun {
+        let cursor = FlushCursor::new(self.owner(run.id()), run.feed(), mailbox.clone(), flushed);
+        TrackedRun::new(self.clone(), self.insert(run, cursor), run.token(), run.last_seq())
+    }
+
+    /// Adds a run to the flush whose claim was not answered.
+    pub fn track_unconfirmed(&self, run: &RunHandle, mailbox: &Mailbox) -> UnconfirmedClaim {
+        let cursor = FlushCursor::unconfirmed(self.owner(run.id()), run.feed(), mailbox.clone());
+        UnconfirmedClaim::new(self.clone(), self.insert(run, cursor))
+    }
+
+    fn insert(&self, run: &RunHandle, cursor: FlushCursor) -> Arc<FlushCursor> {
+        let cursor = Arc::new(cursor);
+        run.nudge_at_each(flush::BATCH_EVENTS, &self.inner.nudge);
+        self.cursors().insert(run.id().clone(), Arc::clone(&cursor));
+        // The flush of an idle process waits for nothing else, and the run's lease would expire.
+        self.inner.nudge.notify_one();
+        cursor
+    }
+
+    /// The runs that this process works on, including those that another process owns by now.
+    pub(crate) fn at_work(&self) -> Vec<RunId> {
+        self.cursors().keys().cloned().collect()
+    }
+
+    /// Aborts a run here that another process owns.
+    pub(crate) fn fence_out(&self, run: &RunId) {
+        let cursor = self.cursors().get(run).cloned();
+        if let Some(cursor) = cursor {
+            cursor.fence_out();
+        }
+    }
+
+    /// Writes a run's record, which ends the live run, and removes the run from the flush.
+    ///
+    /// # Errors
+    /// The store's errors. A refusal by the fence is a result.
+    pub async fn finish(&self, record: &RunRecord) -> Result<Owned<Stored>, StoreError> {
+        self.forget(&record.id);
+        self.inner.ledger.finish(&self.owner(&record.id), record).await
+    }
+
+    /// The fence of this process for a run.
+    pub(crate) fn owner(&self, run: &RunId) -> Owner {
+        Owner { run_id: run.clone(), generation: self.inner.generation.clone() }
+    }
+
+    /// Removes a run from the flush, so that its lease is no longer extended.
+    pub(super) fn forget(&self, run: &RunId) {
+        self.cursors().remove(run);
+    }
+
+    pub(super) fn cursors(&self) -> MutexGuard<'_, BTreeMap<RunId, Arc<FlushCursor>>> {
+        self.inner.cursors.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Timeout of a claim, all attempts together, because the requester waits for it.
+pub(crate) const CLAIM_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Duration of a lease in milliseconds, from each flush that extends it.
+pub(crate) const LEASE: u32 = LEASE_MS;
+
+/// Whether the next attempt may succeed. The failed one may have taken effect.
+pub(super) fn is_transient(error: &StoreError) -> bool {
+    error.kind == StoreErrorKind::Transient
+}

@@ -1,0 +1,104 @@
+//! The flush position of one run.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use ars_types::{RunId, StopMode};
+use ars_wire::ledger::Owner;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    registry::{Feed, Kept},
+    threads::Mailbox,
+};
+
+/// A position in a run's stream, with the run's stops and mailbox.
+pub(super) struct FlushCursor {
+    pub(super) owner: Owner,
+    feed: Feed,
+    pub(super) mailbox: Mailbox,
+    /// Seq of the last event known to be in the ledger.
+    flushed: AtomicU64,
+    /// Whether the ledger is known to have the run.
+    confirmed: AtomicBool,
+    /// Fires when another generation owns the run.
+    fenced: CancellationToken,
+}
+
+impl FlushCursor {
+    /// The cursor of a confirmed claim.
+    pub(super) fn new(owner: Owner, feed: Feed, mailbox: Mailbox, flushed: u64) -> Self {
+        Self {
+            owner,
+            feed,
+            mailbox,
+            flushed: AtomicU64::new(flushed),
+            confirmed: AtomicBool::new(true),
+            fenced: CancellationToken::new(),
+        }
+    }
+
+    /// The cursor of a claim that was not answered.
+    pub(super) fn unconfirmed(owner: Owner, feed: Feed, mailbox: Mailbox) -> Self {
+        Self { confirmed: AtomicBool::new(false), ..Self::new(owner, feed, mailbox, 0) }
+    }
+
+    /// Notes that the ledger has the run.
+    pub(super) fn confirm(&self) {
+        if !self.confirmed.swap(true, Ordering::AcqRel) {
+            tracing::info!(run = %self.run(), "late confirmation: the ledger has the run");
+        }
+    }
+
+    pub(super) fn is_confirmed(&self) -> bool {
+        self.confirmed.load(Ordering::Acquire)
+    }
+
+    pub(super) fn run(&self) -> &RunId {
+        &self.owner.run_id
+    }
+
+    /// Returns the position and the events behind it, oldest first. An unconfirmed run has none to flush.
+    pub(super) fn unflushed(&self) -> (u64, Vec<Kept>) {
+        let flushed = self.flushed();
+        let events = if self.is_confirmed() { self.feed.after(flushed) } else { Vec::new() };
+        (flushed, events)
+    }
+
+    /// Seq of the last event known to be in the ledger.
+    pub(super) fn flushed(&self) -> u64 {
+        self.flushed.load(Ordering::Acquire)
+    }
+
+    /// Advances the position to `seq` if the events up to `after` are flushed. Otherwise it stays before the gap.
+    pub(super) fn advance(&self, after: u64, seq: u64) {
+        let advanced = |flushed: u64| (flushed >= after).then(|| flushed.max(seq));
+        // A position that stays only causes events to be sent twice, which replaces them with themselves.
+        let _ = self.flushed.fetch_update(Ordering::AcqRel, Ordering::Acquire, advanced);
+    }
+
+    /// Relays a stop that reached the ledger. The registry ignores a repeated one.
+    pub(super) fn stop(&self, mode: StopMode) {
+        self.feed.ask_stop(mode);
+    }
+
+    /// Aborts the driver here, because another generation owns the run. An unconfirmed run continues without the ledger.
+    pub(super) fn fence_out(&self) {
+        if !self.is_confirmed() {
+            return;
+        }
+        if !self.fenced.is_cancelled() {
+            tracing::warn!(run = %self.run(), "fenced out: another process owns the run");
+        }
+        self.fenced.cancel();
+        self.feed.abort();
+    }
+
+    pub(super) fn is_fenced(&self) -> bool {
+        self.fenced.is_cancelled()
+    }
+
+    /// Completes when another generation owns the run.
+    pub(super) async fn fenced(&self) {
+        self.fenced.cancelled().await;
+    }
+}

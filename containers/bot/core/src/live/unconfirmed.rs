@@ -1,0 +1,110 @@
+//! A run that continues although its claim was not answered.
+//!
+//! The claim may have taken effect. Then the ledger has the run as this process's, its thread as taken, and accepts stops
+//! and follow-ups for it. So each heartbeat asks for the run too. Once the ledger confirms it, it is flushed and its
+//! inbox read as any other run's. Its steps are not stored, because a resume would lack the earlier ones, so the run ends
+//! with its process.
+
+use std::{sync::Arc, time::Duration};
+
+use ars_agent::{
+    resume::RunState,
+    run_end::{FinalFlush, ReplyPermit},
+};
+use ars_types::RunStatus;
+
+use super::{Live, cursor::FlushCursor, is_transient};
+use ars_bot_ports::{Owned, StoreError};
+
+/// Timeout of each request at the run's end: the same as for its claim.
+const TIMEOUT: Duration = super::CLAIM_TIMEOUT;
+
+/// An unconfirmed claim. The flush stops carrying the run when it is dropped.
+pub struct UnconfirmedClaim {
+    live: Live,
+    cursor: Arc<FlushCursor>,
+}
+
+impl UnconfirmedClaim {
+    pub(super) fn new(live: Live, cursor: Arc<FlushCursor>) -> Self {
+        Self { live, cursor }
+    }
+
+    /// Whether another process owns the run.
+    pub(super) fn is_fenced(&self) -> bool {
+        self.cursor.is_fenced()
+    }
+
+    /// Completes when another process owns the run.
+    pub(super) async fn fenced(&self) {
+        self.cursor.fenced().await;
+    }
+
+    /// Asks for the right to reply, if the ledger has the run.
+    pub(super) async fn acquire_reply_permit(&self, status: RunStatus) -> ReplyPermit {
+        self.final_flush().await;
+        if self.cursor.is_fenced() {
+            return ReplyPermit::Denied;
+        }
+        if !self.cursor.is_confirmed() {
+            return ReplyPermit::Unavailable;
+        }
+        let answer = tokio::time::timeout(TIMEOUT, self.request_permit(status)).await;
+        match answer {
+            Ok(Ok(Owned::Done(()))) => ReplyPermit::Granted,
+            Ok(Ok(Owned::Fenced | Owned::UnknownRun)) => {
+                self.cursor.fence_out();
+                ReplyPermit::Denied
+            }
+            Ok(Err(_)) | Err(_) => {
+                tracing::warn!(run = %self.cursor.run(), "replying without a permit");
+                ReplyPermit::Unavailable
+            }
+        }
+    }
+
+    /// Stores the status before the phase changes: a reclaimed run that is `finishing` without a status counts as one
+    /// that has replied.
+    async fn request_permit(&self, status: RunStatus) -> Result<Owned, StoreError> {
+        match self.store_end(status, false).await? {
+            Owned::Done(()) => self.live.ledger().finishing(&self.cursor.owner).await,
+            refused => Ok(refused),
+        }
+    }
+
+    /// Stores that the reply was delivered.
+    pub(super) async fn mark_replied(&self, status: RunStatus) {
+        if self.cursor.is_fenced() || !self.cursor.is_confirmed() {
+            return;
+        }
+        let stored = tokio::time::timeout(TIMEOUT, self.store_end(status, true)).await;
+        if !matches!(stored, Ok(Ok(Owned::Done(())))) {
+            tracing::warn!(run = %self.cursor.run(), "the delivered reply may not be marked in the ledger");
+        }
+    }
+
+    /// Replaces the state, which holds nothing else for a run without steps.
+    async fn store_end(&self, status: RunStatus, replied: bool) -> Result<Owned, StoreError> {
+        let mut state = RunState::default();
+        state.set_ended(status, replied);
+        self.live.ledger().state(&self.cursor.owner, &state.to_row()).await
+    }
+
+    /// Flushes the run if the ledger has it, and reads its inbox.
+    pub(super) async fn final_flush(&self) -> FinalFlush {
+        match tokio::time::timeout(TIMEOUT, self.live.flush_run(&self.cursor)).await {
+            Ok(Ok(())) => FinalFlush::Done,
+            Ok(Err(error)) if !is_transient(&error) => FinalFlush::Done,
+            Ok(Err(_)) | Err(_) => {
+                tracing::warn!(run = %self.cursor.run(), "run ends while the ledger does not answer its claim");
+                FinalFlush::Failed
+            }
+        }
+    }
+}
+
+impl Drop for UnconfirmedClaim {
+    fn drop(&mut self) {
+        self.live.forget(self.cursor.run());
+    }
+}
