@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use ars_bot_ports::{ChannelIo, HistoryTurn, ReplyError};
+use ars_bot_ports::{ChannelIo, HistoryTurn, ReplyError, texts};
 use ars_types::{RunId, RunStatus};
 use ars_wire::ingress::{Receipt, Reply};
 use async_trait::async_trait;
@@ -84,6 +84,11 @@ impl ChannelIo for HttpIo {
     fn run_finished(&self, id: &RunId, status: RunStatus) {
         self.lock().receipt = Some(Receipt { id: id.clone(), status });
     }
+
+    /// The receipt stays absent, because its status is that of a run that ended.
+    fn run_continues_elsewhere(&self, id: &RunId) {
+        self.lock().replies.push(texts::run_continues_elsewhere(id));
+    }
 }
 
 #[cfg(test)]
@@ -103,5 +108,14 @@ mod tests {
         io.run_finished(&id, RunStatus::Completed);
         let run = Some(Receipt { id, status: RunStatus::Completed });
         assert_eq!(io.collected(), Reply { reply: "a\n\nb".into(), run });
+    }
+
+    #[test]
+    fn run_that_continues_elsewhere_is_named_without_a_receipt() {
+        let io = HttpIo::new(Vec::new());
+        io.run_continues_elsewhere(&RunId::parse("r1").unwrap());
+        let Reply { reply, run } = io.collected();
+        assert!(reply.ends_with("see its page for the answer: /runs/r1"), "{reply}");
+        assert_eq!(run, None);
     }
 }

@@ -42,7 +42,8 @@ pub trait ChannelIo: Send + Sync {
     /// Called once when the run is finished in the registry, before its reply.
     fn run_finished(&self, _id: &RunId, _status: RunStatus) {}
 
-    /// Fired when another process continues the run. That process does not know this channel's caller, so no reply follows.
+    /// Fired once when another process continues the run. It does not know this channel's caller, so neither a reply nor a
+    /// finish follows. A channel with a waiting caller answers with the run's id.
     fn run_continues_elsewhere(&self, _id: &RunId) {}
 }
 

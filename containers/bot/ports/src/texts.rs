@@ -3,6 +3,7 @@
 //! Every text of the core that is not a model's is rendered here, so that a channel can render its own form instead.
 
 use ars_agent::money::dollars;
+use ars_types::RunId;
 
 use super::{DirectiveFault, LiveRunFacts, Notice, Refusal, ThreadRefusal};
 
@@ -43,6 +44,11 @@ pub fn refusal(refusal: &Refusal) -> String {
         Refusal::NotStarted => "❌ The run could not be started.".to_owned(),
         Refusal::ThreadOccupied(thread) => occupied(thread),
     }
+}
+
+/// Returns the text for a caller whose run continues in another process.
+pub fn run_continues_elsewhere(id: &RunId) -> String {
+    format!("⏳ The service was restarted before the run ended. The run continues; see its page for the answer: /runs/{id}")
 }
 
 /// Returns the text of an invalid directive, which begins in lower case.

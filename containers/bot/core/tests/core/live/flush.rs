@@ -111,9 +111,9 @@ async fn failed_events_precede_later_ones() {
     let (run, tracked) = tracked(&ledger).await;
     publish_two_requests(&run);
     ledger.script("flush", [Fault::Fail(StoreErrorKind::Transient)]);
-    tracked.last_news().await;
+    tracked.final_flush().await;
     assert_eq!(stored(&ledger), [] as [u64; 0], "what follows a hole is of no use yet");
-    tracked.last_news().await;
+    tracked.final_flush().await;
     assert_eq!(stored(&ledger), all(&run));
     assert_eq!(ledger.count("flush"), 3);
 }
@@ -125,8 +125,8 @@ async fn events_are_kept_for_an_outdated_ledger() {
         let (run, tracked) = tracked(&ledger).await;
         run.publish(EventBody::Answer { text: "kept".into() });
         ledger.script("flush", [Fault::Fail(kind)]);
-        tracked.last_news().await;
-        tracked.last_news().await;
+        tracked.final_flush().await;
+        tracked.final_flush().await;
         assert_eq!(stored(&ledger), all(&run), "{kind:?}");
     }
 }
@@ -137,9 +137,9 @@ async fn rejected_events_do_not_block_later_ones() {
     let (run, tracked) = tracked(&ledger).await;
     run.publish(EventBody::Answer { text: "refused".into() });
     ledger.script("flush", [Fault::Fail(StoreErrorKind::Refused)]);
-    tracked.last_news().await;
+    tracked.final_flush().await;
     run.publish(EventBody::Answer { text: "taken".into() });
-    tracked.last_news().await;
+    tracked.final_flush().await;
     assert_eq!(stored(&ledger), [2]);
 }
 
@@ -224,7 +224,7 @@ async fn unconfirmed_claim_starts_the_flush() {
     tokio::task::yield_now().await;
     let run = process.claim("r1").await;
     run.publish(EventBody::Answer { text: "few".into() });
-    let _listening = process.live.track_unconfirmed(&run, &Mailbox::default());
+    let _claim = process.live.track_unconfirmed(&run, &Mailbox::default());
     let heard = async {
         ledger.until(|ledger| ledger.count("lease") == 1).await;
         // The answer confirms the claim.

@@ -23,6 +23,7 @@ async fn stored_run_is_handed_off_during_a_call() {
     running.await.unwrap();
     assert!(io.replies.lock().unwrap().is_empty() && world.core.registry().list().is_empty());
     assert!(ledger.runs().values().all(|kept| kept.row.phase == Phase::Handoff));
+    assert_eq!(*io.moved.lock().unwrap(), *io.started.lock().unwrap());
 }
 
 #[tokio::test(start_paused = true)]
@@ -76,6 +77,7 @@ async fn suspended_process_still_acquires_the_permit() {
     world.model.go_on.notify_one();
     running.await.unwrap();
     assert_eq!((ledger.count("finishing"), io.replies.lock().unwrap().len()), (1, 0));
+    assert_eq!(*io.moved.lock().unwrap(), *io.started.lock().unwrap());
 }
 
 #[tokio::test(start_paused = true)]

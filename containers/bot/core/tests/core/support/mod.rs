@@ -323,6 +323,7 @@ pub struct Collector {
     pub replies: Mutex<Vec<String>>,
     pub started: Mutex<Vec<RunId>>,
     pub finished: Mutex<Vec<RunStatus>>,
+    pub moved: Mutex<Vec<RunId>>,
     pub statuses: Mutex<Vec<String>>,
     pub history: Vec<HistoryTurn>,
     pub broken: bool,
@@ -352,6 +353,10 @@ impl ChannelIo for Collector {
 
     fn run_finished(&self, _id: &RunId, status: RunStatus) {
         self.finished.lock().unwrap().push(status);
+    }
+
+    fn run_continues_elsewhere(&self, id: &RunId) {
+        self.moved.lock().unwrap().push(id.clone());
     }
 }
 
