@@ -1,13 +1,13 @@
-//! What a run may spend (bot supplement section 14): the wall clock is the budget, turns are the backstop.
+//! The budget of a run. Wall-clock time is the limit, and turns are the backstop.
 
 use ars_types::UnixMillis;
 use serde::{Deserialize, Serialize};
 
-/// How long the closing, tool-less call may take ("Final call bound").
+/// Time limit of the closing call, which has no tools.
 pub const CLOSING_CALL_MS: i64 = 3 * 60_000;
-/// The wrap-up warning comes when this much time is left, or a quarter of the budget if that is less.
+/// Time left at the wrap-up warning, or a quarter of the budget if that is less.
 const WRAP_UP_MS: i64 = 3 * 60_000;
-/// Iterations allowed per turn of the budget: status-only turns do not count as turns but do as iterations.
+/// Iterations per turn of the budget. Turns of status updates alone count as iterations only.
 const ITERATIONS_PER_TURN: u32 = 2;
 
 /// An agent's budget.
@@ -25,12 +25,12 @@ impl Budget {
         self.turns.saturating_mul(ITERATIONS_PER_TURN)
     }
 
-    /// When the run must end.
+    /// Returns the end of the run's time.
     pub(crate) const fn deadline(self, started: UnixMillis) -> UnixMillis {
         started.saturating_add(self.time_ms)
     }
 
-    /// How much time is left when the model is told to wrap up.
+    /// Returns the time left at which the model is asked to wrap up.
     pub(crate) fn wrap_up_ms(self) -> i64 {
         WRAP_UP_MS.min(self.time_ms / 4)
     }

@@ -1,8 +1,8 @@
-//! What running a tool can change: decides what may run in parallel and what a resume may run again.
+//! The effects of a tool, which decide whether calls run in parallel and whether a resume repeats them.
 //!
-//! Not here: which tool has which effects; each tool declares its own (bot supplement section 15).
+//! Not here: the effects of each tool, which the tool declares.
 
-/// What running a tool can change.
+/// The effects of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effects {
     /// Changes nothing.

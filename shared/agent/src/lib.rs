@@ -1,7 +1,6 @@
-//! The agent loop as a sans-IO state machine, and the message model it shares with the model adapters.
+//! The agent loop and the end of a run as sans-IO state machines, and the message model of the model adapters.
 //!
-//! Not here: calling models, running tools, publishing events (`ars-bot-core` performs the actions).
-//! Implements bot supplement sections 13 (what reaches a live run) and 14.
+//! Not here: calling models, running tools, publishing events. `ars-bot-core` performs the actions.
 #![forbid(unsafe_code)]
 
 mod budget;

@@ -1,12 +1,12 @@
-//! Conversation turns in a provider-neutral form that loses nothing of what a provider sent.
+//! Conversation turns in a provider-neutral form without loss.
 //!
-//! A block the service does not interpret (thinking, server tools, kinds of a later API) travels as
-//! [`Part::Opaque`] and goes back to the provider that made it, byte for byte in its JSON value.
+//! A block that the service does not interpret (thinking, server tools, kinds of a later API) is a [`Part::Opaque`] and
+//! returns to its provider as the same JSON value.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Who speaks.
+/// The speaker of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -19,9 +19,9 @@ pub enum Role {
 /// One turn of the conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Turn {
-    /// Who speaks.
+    /// The speaker.
     pub role: Role,
-    /// What is said, in order.
+    /// The content, in order.
     pub parts: Vec<Part>,
 }
 
@@ -73,13 +73,13 @@ pub enum Part {
         #[serde(default, skip_serializing_if = "Map::is_empty")]
         extra: Map<String, Value>,
     },
-    /// What a tool said.
+    /// The result of a tool.
     ToolResult {
         /// The call answered.
         call_id: String,
         /// False when the tool failed.
         ok: bool,
-        /// What it said.
+        /// The content.
         content: Vec<ToolContent>,
     },
     /// A provider's block that the service does not interpret.
@@ -123,26 +123,26 @@ pub enum ToolContent {
     },
 }
 
-/// A tool as the model is told of it.
+/// The description of a tool for the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolSpec {
     /// Its name.
     pub name: String,
-    /// What it does, for the model.
+    /// Its purpose and use.
     pub description: String,
     /// JSON Schema of the arguments (an object).
     pub input_schema: Value,
 }
 
-/// What a model answered in one call.
+/// The answer of one model call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelTurn {
     /// The turn, in the provider's order.
     pub parts: Vec<Part>,
     /// Why it ended.
     pub stop: StopReason,
-    /// What it cost.
+    /// Its tokens.
     pub usage: Usage,
 }
 

@@ -1,8 +1,6 @@
-//! What a run costs, and the most it may cost: whole micro-dollars, so that nothing drifts.
+//! The cost of a run and its cap, in whole micro-dollars, so that sums stay exact.
 //!
-//! The specification fixes no prices: they are configured, one row per model, and the cap is an addition beside the
-//! budgets of bot supplement section 14. Not here: where prices are read from, and what a day may cost (a caller that
-//! bounds a day gives each run what is left of it as its cap).
+//! Not here: reading prices, and the cap of a day. A caller with a daily cap passes the remainder as the run's cap.
 
 use std::collections::BTreeMap;
 
@@ -12,17 +10,17 @@ use thiserror::Error;
 
 use crate::Usage;
 
-/// Tokens that a price is given for.
+/// Number of tokens that a price applies to.
 const PRICED_TOKENS: u128 = 1_000_000;
-/// Micro-dollars of a dollar.
+/// Micro-dollars per dollar.
 const DOLLAR: u64 = 1_000_000;
-/// Digits of a micro-dollar behind the point.
+/// Decimals of a micro-dollar.
 const DECIMALS: usize = 6;
-/// Output that a call worth making has at the least, in tokens; the cheapest next call is priced with it.
+/// Least output of a useful call, in tokens. It prices the cheapest next call.
 const LEAST_OUTPUT_TOKENS: u64 = 256;
 
-/// What a model takes, in micro-dollars per million tokens. For a model without a prompt cache, both cache prices are
-/// its input price.
+/// The prices of a model in micro-dollars per million tokens. Without a prompt cache, both cache prices equal the input
+/// price.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Price {
@@ -37,7 +35,7 @@ pub struct Price {
 }
 
 impl Price {
-    /// What these tokens cost, in micro-dollars, rounded up: a sum of calls is never less than what was spent.
+    /// Returns the cost of these tokens, rounded up, so that a sum of calls is never below the real cost.
     pub fn cost(&self, usage: Usage) -> u64 {
         let priced = [
             (usage.input_tokens, self.input),
@@ -51,7 +49,7 @@ impl Price {
         u64::try_from(sum.div_ceil(PRICED_TOKENS)).unwrap_or(u64::MAX)
     }
 
-    /// The least that a call with so much input can cost.
+    /// Returns the least cost of a call with this input.
     pub fn least(&self, input_tokens: u64) -> u64 {
         let output_tokens = LEAST_OUTPUT_TOKENS;
         let usage = if self.cache_read < self.input {
@@ -63,7 +61,7 @@ impl Price {
     }
 }
 
-/// The most that a run may cost. A run may exceed it by what its last call costs more than the least it could.
+/// The cap of a run. The last call may exceed it by the difference between its cost and its least cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MoneyCap {
@@ -82,18 +80,18 @@ impl PriceTable {
         self.0.insert(model.to_string(), price);
     }
 
-    /// A model's price; none when it is not configured, which is not the same as free.
+    /// Returns a model's price; `None` if it is not configured, which differs from free.
     pub fn of(&self, model: &ModelRef) -> Option<Price> {
         self.0.get(&model.to_string()).copied()
     }
 }
 
-/// A text that is no amount.
+/// The text is not an amount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("an amount must be dollars such as `3` or `0.25`, with at most {DECIMALS} digits behind the point")]
 pub struct AmountError;
 
-/// Parses dollars as people write them (`0.25`) to micro-dollars.
+/// Parses dollars (`0.25`) to micro-dollars.
 pub fn parse_dollars(text: &str) -> Result<u64, AmountError> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
     let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -105,7 +103,7 @@ pub fn parse_dollars(text: &str) -> Result<u64, AmountError> {
     whole.checked_mul(DOLLAR).and_then(|whole| whole.checked_add(fraction)).ok_or(AmountError)
 }
 
-/// Micro-dollars as people read them: at least cents, further digits only where there are some.
+/// Formats micro-dollars as dollars, with cents and further digits where there are any.
 pub fn dollars(microusd: u64) -> String {
     let fraction = format!("{:0>DECIMALS$}", microusd % DOLLAR);
     let (cents, further) = fraction.split_at(2);
@@ -138,14 +136,14 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_a_micro_dollar_is_a_whole_one() {
+    fn cost_is_rounded_up() {
         assert_eq!(PRICE.cost(usage(0, 0, 1, 0)), 1);
         assert_eq!(PRICE.cost(usage(0, 0, 4, 0)), 2);
         assert_eq!(PRICE.cost(usage(u64::MAX, u64::MAX, u64::MAX, u64::MAX)), u64::MAX);
     }
 
     #[test]
-    fn the_cheapest_call_reads_from_the_cache_where_that_is_cheaper() {
+    fn cheapest_call_uses_the_cheaper_input_price() {
         assert_eq!(PRICE.least(1_000_000), 300_000 + 3_840);
         let uncached = Price { cache_read: 3_000_000, ..PRICE };
         assert_eq!(uncached.least(1_000_000), 3_000_000 + 3_840);

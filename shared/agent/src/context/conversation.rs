@@ -1,14 +1,14 @@
-//! A run's conversation, of which the model is shown a part.
+//! A run's conversation, of which the model receives a part.
 //!
-//! The whole is numbered from the run's start and never changes; it is stored turn by turn (`resume::encode`) and only
-//! what the model is shown stays in memory. What is shown is:
+//! The whole is numbered from the run's start and never changes. It is stored turn by turn (`resume::encode`), and only the
+//! part for the model stays in memory:
 //!
 //! ```text
 //! [earlier turns of the thread] request [+ summary] kept turns…
 //! ```
 //!
-//! The kept turns begin with one of the model's, so a call is never parted from its results. [`Shape`] tells which part
-//! of the whole that is: with it and the stored turns a resume shows the model exactly the same.
+//! The kept turns begin with one of the model's, so a call is never separated from its results. [`Shape`] selects the part
+//! of the whole. With it and the stored turns, a resume restores exactly the same part.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,15 +17,15 @@ use crate::{Part, Role, Turn};
 
 /// The share of the limit, in percent, that the newest turns may keep through a compaction.
 const KEEP_PERCENT: u64 = 30;
-/// The least share of the limit, in percent, that a compaction must be able to replace: below it, the summary's own call
-/// would cost more than it frees.
+/// The least share of the limit, in percent, that a compaction must free. Below it, the summary's own call would cost more
+/// than it frees.
 const GAIN_PERCENT: u64 = 12;
-/// The longest summary, in characters: about 4,000 tokens. It is stored with every step record from then on.
+/// The longest summary, in characters: about 4,000 tokens. Every later step record contains it.
 const SUMMARY_CHARS: u64 = 16_000;
 /// The longest summary in a small window: this many characters per hundred tokens of the limit, a fifth of it.
 const SUMMARY_CHARS_PERCENT: u64 = 80;
 
-/// Which part of the whole conversation is shown.
+/// The part of the conversation that the model receives.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Shape {
@@ -38,29 +38,29 @@ pub(crate) struct Shape {
     /// Outputs of the turns before this one were dropped.
     #[serde(default)]
     trimmed_to: u64,
-    /// What stands for the turns between the request and the kept ones, and for those before the request.
+    /// Replaces the turns between the request and the kept ones, and those before the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     summary: Option<String>,
 }
 
-/// What the model is shown, and where it stands in the whole.
+/// The part for the model, and its place in the whole.
 #[derive(Debug, Clone)]
 pub(crate) struct Conversation {
     shown: Vec<Turn>,
     shape: Shape,
-    /// Turns of the whole that are stored by now and do not change any more.
+    /// Number of turns that are stored and no longer change.
     sealed: u64,
 }
 
 impl Conversation {
-    /// A conversation that begins with these turns, the last of which is the request.
+    /// A conversation of these turns, the last of which is the request.
     pub(crate) fn new(turns: Vec<Turn>) -> Self {
         let sealed = turns.len() as u64;
         let shape = Shape { request: sealed.saturating_sub(1), kept_from: sealed, ..Shape::default() };
         Self { shown: turns, shape, sealed }
     }
 
-    /// The part with this shape of a whole conversation.
+    /// Restores the part with this shape.
     pub(crate) fn restore(mut whole: Vec<Turn>, shape: Shape) -> Self {
         let sealed = whole.len() as u64;
         let index = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(whole.len());
@@ -87,43 +87,43 @@ impl Conversation {
         &self.shape
     }
 
-    /// Turns of the whole conversation.
+    /// Number of turns of the whole conversation.
     pub(crate) fn total(&self) -> u64 {
         self.shape.kept_from + self.shown.len().saturating_sub(self.head()) as u64
     }
 
-    /// The turns from this one of the whole on, as far as they are still shown.
+    /// Returns the turns from this one on, as far as they are in memory.
     pub(crate) fn since(&self, turn: u64) -> &[Turn] {
         let missing = self.total().saturating_sub(turn);
         let count = usize::try_from(missing).unwrap_or(usize::MAX).min(self.shown.len());
         &self.shown[self.shown.len() - count..]
     }
 
-    /// Turns shown up to and with the request.
+    /// Number of turns up to the request, inclusive.
     fn head(&self) -> usize {
         let head = self.shape.request.saturating_sub(self.shape.from).saturating_add(1);
         usize::try_from(head).unwrap_or(usize::MAX).min(self.shown.len())
     }
 
-    /// The model's answer; what continues a paused turn joins it.
+    /// Adds the model's answer. The continuation of a paused turn is merged into it.
     pub(crate) fn answer(&mut self, parts: Vec<Part>) {
         if !parts.is_empty() {
             self.say(Role::Assistant, parts);
         }
     }
 
-    /// Results of tools, as a turn of their own.
+    /// Adds tool results as a turn.
     pub(crate) fn results(&mut self, parts: Vec<Part>) {
         self.shown.push(Turn { role: Role::User, parts });
     }
 
-    /// What the service or the requester adds, after the results it came with.
+    /// Adds text of the service or the requester, behind the results of the same turn.
     pub(crate) fn tell(&mut self, parts: Vec<Part>) {
         self.say(Role::User, parts);
     }
 
-    /// Adds to the last turn if it is the speaker's and not stored yet. Neighbouring turns of one speaker are joined
-    /// on their way to the model, so what is stored can stay as it is.
+    /// Appends to the last turn if it has the same speaker and is not stored yet. Adapters merge neighbouring turns of one
+    /// speaker, so stored turns need no change.
     fn say(&mut self, role: Role, parts: Vec<Part>) {
         let is_stored = self.sealed >= self.total();
         match self.shown.last_mut() {
@@ -132,14 +132,14 @@ impl Conversation {
         }
     }
 
-    /// What there is by now is stored before anything else happens.
+    /// Marks all turns as stored.
     pub(crate) fn seal(&mut self) {
         self.sealed = self.total();
     }
 
-    /// How many of the turns shown a summary would replace; none when it would not be worth its call.
+    /// Returns how many of the turns a summary would replace, or `None` if it is not worth its call.
     ///
-    /// The newest calls, their results and all that follows are always kept.
+    /// The newest calls, their results and all later turns are always kept.
     pub(crate) fn cut(&self, limit: u64) -> Option<usize> {
         let head = self.head();
         let newest = self.newest_cut(head);
@@ -159,22 +159,22 @@ impl Conversation {
         (gain > 0 && gain >= share(limit, GAIN_PERCENT)).then_some(cut)
     }
 
-    /// The last place where kept turns may begin: at the newest calls, or while there are none, after the request.
+    /// Returns the last possible start of the kept turns: the newest calls, or the first turn behind the request.
     fn newest_cut(&self, head: usize) -> usize {
         let calls = |turn: &Turn| turn.parts.iter().any(|part| matches!(part, Part::ToolCall { .. }));
         let newest = self.shown.iter().rposition(|turn| turn.role == Role::Assistant && calls(turn));
         newest.map_or(head, |index| index.max(head))
     }
 
-    /// The turns that a cut would replace, with a request to sum them up.
+    /// Returns the turns before a cut, with a request to summarize them.
     pub(crate) fn to_sum_up(&self, cut: usize, request: &str) -> Vec<Turn> {
         let mut turns = self.shown[..cut].to_vec();
         turns.push(Turn::text(Role::User, request));
         turns
     }
 
-    /// Puts a summary in the place of the turns before the cut, all but the request. Says how many turns it replaced.
-    /// A summary that is too long keeps both ends: it begins with what was asked and ends with what is to be done.
+    /// Replaces the turns before the cut, except the request, by a summary. Returns how many it replaced. A summary that is
+    /// too long keeps both ends: it begins with the request and ends with the next steps.
     pub(crate) fn replace(&mut self, cut: usize, summary: &str, limit: u64) -> usize {
         let head = self.head();
         let Some(mut request) = self.shown[..head].last().cloned() else { return 0 };
@@ -192,8 +192,8 @@ impl Conversation {
         replaced
     }
 
-    /// Drops outputs, oldest first, then earlier turns of the thread, until what is shown takes at most `target` by the
-    /// estimate or nothing more can be dropped. Says how many outputs and turns were dropped.
+    /// Drops outputs, oldest first, then earlier turns of the thread, until the estimate is at most `target` or no more can
+    /// be dropped. Returns how many outputs and turns were dropped.
     pub(crate) fn trim(&mut self, target: u64) -> usize {
         let mut size = estimate::estimate_turns(&self.shown);
         let head = self.head();
@@ -213,7 +213,7 @@ impl Conversation {
         dropped + self.trim_history(size, target)
     }
 
-    /// Drops the thread's earlier turns. What remains must begin with a user's turn, as vendors want it.
+    /// Drops earlier turns of the thread. Vendors require a conversation to begin with a user's turn.
     fn trim_history(&mut self, mut size: u64, target: u64) -> usize {
         let history = self.head().saturating_sub(1);
         let begins_well = |turn: &Turn| turn.role == Role::User;
@@ -228,7 +228,7 @@ impl Conversation {
     }
 }
 
-/// The summary as the model is shown it, after the request.
+/// Frames a summary for the model.
 fn framed(summary: &str) -> Part {
     Part::text(format!(
         "[Note from the service: earlier turns of this conversation were replaced by this summary of them.]\n\n{summary}"

@@ -1,4 +1,4 @@
-//! Tests of what of a conversation is shown.
+//! Tests of the part of a conversation that the model receives.
 
 use proptest::{collection::vec, prelude::*};
 use serde_json::json;
@@ -25,7 +25,7 @@ fn results(id: usize, chars: usize) -> Vec<Part> {
     vec![Part::ToolResult { call_id: format!("c{id}"), ok: true, content }]
 }
 
-/// A request after `history` exchanges, then a step with each of these outputs. The whole of it, and what is shown.
+/// Returns a request behind `history` exchanges and a step with each of these outputs: the whole, and the part.
 fn after(history: usize, outputs: &[usize]) -> (Vec<Turn>, Conversation) {
     let mut whole = Vec::new();
     for _ in 0..history {
@@ -69,7 +69,7 @@ fn is_paired(turns: &[Turn]) -> bool {
 }
 
 #[test]
-fn a_summary_takes_the_place_of_all_but_the_request_and_the_newest_turns() {
+fn summary_replaces_all_but_request_and_newest_turns() {
     let (whole, mut conversation) = after(1, &[4_000, 4_000, 400, 400]);
     let cut = conversation.cut(2_000).unwrap();
     assert_eq!(conversation.replace(cut, "in short", 2_000), cut - 1);
@@ -80,7 +80,7 @@ fn a_summary_takes_the_place_of_all_but_the_request_and_the_newest_turns() {
 }
 
 #[test]
-fn the_second_summary_takes_the_place_of_the_first() {
+fn second_summary_replaces_the_first() {
     let (_, mut conversation) = after(0, &[4_000, 4_000, 40]);
     conversation.replace(conversation.cut(2_000).unwrap(), "first", 2_000);
     for id in 3..6 {
@@ -93,20 +93,20 @@ fn the_second_summary_takes_the_place_of_the_first() {
 }
 
 #[test]
-fn the_newest_calls_and_all_that_follows_are_kept_however_large() {
+fn newest_calls_are_kept_at_any_size() {
     let (whole, conversation) = after(0, &[4_000, 40_000]);
     assert_eq!(conversation.cut(2_000), Some(whole.len() - 2));
 }
 
 #[test]
-fn a_summary_of_next_to_nothing_is_not_asked_for() {
+fn small_gain_needs_no_summary() {
     assert_eq!(after(0, &[40_000]).1.cut(2_000), None);
     assert_eq!(after(0, &[]).1.cut(2_000), None);
     assert_eq!(after(0, &[40, 40_000]).1.cut(2_000), None);
 }
 
 #[test]
-fn earlier_turns_of_the_thread_are_summed_up_before_the_first_step() {
+fn history_is_summarized_before_the_first_step() {
     let (_, mut conversation) = after(4, &[]);
     let cut = conversation.cut(1_000).unwrap();
     assert_eq!(cut, 9);
@@ -129,7 +129,7 @@ fn a_summary_is_no_longer_than_its_share() {
 }
 
 #[test]
-fn outputs_are_dropped_oldest_first_and_then_the_threads_earlier_turns() {
+fn outputs_are_dropped_before_history() {
     let (_, mut conversation) = after(2, &[8_000, 8_000, 8_000]);
     let size = |conversation: &Conversation| estimate::estimate_turns(conversation.shown());
     let before = size(&conversation);
@@ -142,7 +142,7 @@ fn outputs_are_dropped_oldest_first_and_then_the_threads_earlier_turns() {
 }
 
 #[test]
-fn a_conversation_that_is_cut_begins_with_the_user() {
+fn cut_conversation_begins_with_the_user() {
     let (_, mut conversation) = after(2, &[]);
     let size = estimate::estimate_turns(conversation.shown());
     assert_eq!(conversation.trim(size - 1), 2);
@@ -169,7 +169,7 @@ fn what_continues_a_paused_turn_joins_it() {
     assert_eq!((conversation.shown().len(), conversation.shown()[1].parts.len()), (2, 2));
 }
 
-/// What may happen to a conversation.
+/// A change of a conversation.
 #[derive(Debug, Clone)]
 enum Deed {
     Step(usize),
@@ -188,8 +188,8 @@ fn deed() -> impl Strategy<Value = Deed> {
 }
 
 proptest! {
-    /// Whatever is done: calls and results stay paired, the request stays, the whole is counted right, the newest turns
-    /// can be stored, and a resume from the stored turns shows exactly the same.
+    /// Calls and results stay paired, the request stays, the count stays correct, the newest turns can be stored, and a
+    /// resume restores the same part.
     #[test]
     fn a_conversation_stays_sound_and_can_be_restored(history in 0_usize..3, deeds in vec(deed(), 1..40)) {
         const LIMIT: u64 = 2_000;

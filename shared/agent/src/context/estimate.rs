@@ -1,7 +1,7 @@
-//! How many tokens a conversation takes, before anybody has counted them.
+//! Estimates the tokens of a conversation before a provider counts them.
 //!
-//! An estimate, corrected by what the provider reports (`limit::Measure`). Bytes stand for characters: texts in other
-//! scripts than Latin take more tokens per character, and more bytes as well.
+//! The provider's count corrects the estimate (`limit::Measure`). Bytes stand for characters, because texts in scripts other
+//! than Latin have more tokens per character and more bytes.
 
 use serde_json::Value;
 
@@ -9,23 +9,23 @@ use crate::{Part, ToolContent, Turn};
 
 /// Bytes of text to a token.
 const BYTES_PER_TOKEN: u64 = 4;
-/// What frames a part: its kind, its ids.
+/// Overhead of a part: its kind and its ids.
 const PART_TOKENS: u64 = 8;
 /// Bytes taken for a number in JSON.
 const NUMBER_BYTES: u64 = 8;
 /// Bytes around a string or between two values in JSON.
 const PUNCTUATION_BYTES: u64 = 3;
-/// What an image takes; vendors scale larger ones down to about this.
+/// Tokens of an image. Vendors scale larger ones down to about this.
 pub const IMAGE_TOKENS: u64 = 1_600;
-/// What a document takes: a few pages. Its bytes say little about its pages.
+/// Tokens of a document of a few pages. Its bytes do not indicate its pages.
 pub const DOCUMENT_TOKENS: u64 = 10_000;
 
-/// What these turns take.
+/// Estimates turns.
 pub fn estimate_turns(turns: &[Turn]) -> u64 {
     turns.iter().map(turn).sum()
 }
 
-/// What a text takes.
+/// Estimates a text.
 pub fn estimate_text(text: &str) -> u64 {
     (text.len() as u64).div_ceil(BYTES_PER_TOKEN)
 }
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_and_blocks_of_a_provider_count_by_their_json() {
+    fn arguments_and_opaque_blocks_count_as_json() {
         let long = "x".repeat(4_000);
         let call = |input| Part::ToolCall {
             call_id: "c".into(),

@@ -1,18 +1,18 @@
-//! How much conversation a model is sent, and how the estimate of it is corrected by what the provider counted.
+//! The size limit of a conversation, and the correction of its estimate by the provider's count.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Usage;
 
-/// The share of the window that the conversation and the answer may fill. What is left absorbs a wrong estimate.
+/// The share of the window for the conversation and the answer. The rest absorbs a wrong estimate.
 const SHARE_PERCENT: u64 = 80;
-/// The least share of the window left to the conversation, however much output is asked for.
+/// The least share of the window for the conversation, at any output limit.
 const LEAST_PERCENT: u64 = 25;
-/// The least that is believed of a provider's count, as a share of the estimate in percent: eight bytes to a token, which
-/// no text reaches. Servers exist that leave out what they had cached; trusted, a conversation would outgrow its window.
+/// The least plausible count of a provider, as a share of the estimate in percent: eight bytes per token, which no text
+/// reaches. Some servers omit cached tokens, and the conversation would outgrow its window.
 const LEAST_REPORTED_PERCENT: u64 = 50;
 
-/// The window of the model that a run speaks with.
+/// The window of a run's model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextLimit {
@@ -22,12 +22,12 @@ pub struct ContextLimit {
     pub share_percent: u64,
     /// The most output asked for, in tokens.
     pub max_output_tokens: u64,
-    /// What the system prompt and the tools take, as estimated (`estimate_text`); counts until the provider has.
+    /// Estimate of the system prompt and the tools (`estimate_text`), used until the provider has counted.
     pub fixed_tokens: u64,
 }
 
 impl ContextLimit {
-    /// The limit for a model with this window, asked for so much output at most.
+    /// The limit for a model with this window and output limit.
     pub const fn new(window_tokens: u64, max_output_tokens: u64) -> Self {
         Self { window_tokens, share_percent: SHARE_PERCENT, max_output_tokens, fixed_tokens: 0 }
     }
@@ -39,7 +39,7 @@ impl ContextLimit {
     }
 }
 
-/// What the provider counted for a conversation of which the estimate is known.
+/// A provider's count for a conversation, with the estimate of the same conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Measure {
@@ -48,7 +48,7 @@ pub(crate) struct Measure {
 }
 
 impl Measure {
-    /// The measure of a call; none when the provider reports no input, and never far below the estimate.
+    /// Returns the measure of a call; `None` when the provider reports no input. Never far below the estimate.
     pub(crate) fn of(usage: Usage, estimated: u64) -> Option<Self> {
         let reported = usage
             .input_tokens
@@ -58,7 +58,7 @@ impl Measure {
         (reported > 0).then_some(Self { reported: reported.max(least), estimated })
     }
 
-    /// A conversation's size: what was counted, and the estimate of what was added or taken away since.
+    /// Returns the size of a conversation: the count, corrected by the estimate of later changes.
     pub(crate) fn size(self, estimated: u64) -> u64 {
         self.reported.saturating_add(estimated).saturating_sub(self.estimated)
     }
@@ -69,14 +69,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_answer_is_kept_free_and_a_quarter_of_the_window_always_remains() {
+    fn a_quarter_of_the_window_always_remains() {
         assert_eq!(ContextLimit::new(200_000, 64_000).tokens(), 96_000);
         assert_eq!(ContextLimit::new(100_000, 64_000).tokens(), 25_000);
         assert_eq!(ContextLimit::new(0, 1).tokens(), 0);
     }
 
     #[test]
-    fn what_the_provider_counted_replaces_the_estimate_of_the_same_turns() {
+    fn provider_count_replaces_the_estimate() {
         let usage =
             Usage { input_tokens: 10, cache_read_tokens: 900, cache_write_tokens: 90, ..Usage::default() };
         let measure = Measure::of(usage, 400).unwrap();
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_count_far_below_what_the_bytes_can_be_is_not_believed() {
+    fn implausibly_low_count_is_ignored() {
         let usage = Usage { input_tokens: 3, ..Usage::default() };
         let measure = Measure::of(usage, 10_000).unwrap();
         assert_eq!([measure.size(10_000), measure.size(14_000)], [5_000, 9_000]);

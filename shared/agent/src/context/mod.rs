@@ -1,7 +1,6 @@
-//! What of a run's conversation its model is shown, so that it always fits the model's window.
+//! The part of a run's conversation that its model receives, which always fits the model's window.
 //!
-//! Not here: when the loop compacts (`run_loop/fit.rs`), and how the whole conversation is stored (`resume`).
-//! The specification names no such bound; what is shown keeps to bot supplement section 14.
+//! Not here: when the loop compacts (`run_loop/fit.rs`), and storing the whole conversation (`resume`).
 
 mod conversation;
 mod estimate;

@@ -1,34 +1,33 @@
-//! Tool output too long for the conversation: kept where the caller says, and shown by its head and its tail.
+//! Tool output that is too long for the conversation: kept in a file, and represented by its head and its tail.
 //!
-//! Not here: keeping it. The caller asks [`is_oversized`], writes the whole text to a place the model can read, and
-//! gives the model what [`referenced`] makes of it.
+//! Not here: keeping it. The caller checks [`is_oversized`], writes the whole text to a readable place, and gives the model
+//! the result of [`referenced`].
 
 use std::borrow::Cow;
 
-/// Stands for what was cut out of a text.
+/// Marks the place of a cut.
 const CUT_OUT: &str = "\n[…]\n";
-/// Of what is shown, the share that comes from the beginning, in percent. The end of an output tells how it ended, its
-/// beginning what it is; errors stand at either.
+/// The share of the head, in percent. The tail shows how an output ended and the head its kind; errors occur in both.
 const HEAD_PERCENT: usize = 60;
 
-/// The text has more characters than may stand in the conversation.
+/// Whether the text has too many characters for the conversation.
 pub fn is_oversized(text: &str, max_chars: usize) -> bool {
     text.len() > max_chars && text.chars().nth(max_chars).is_some()
 }
 
-/// What of an oversized text can be read elsewhere.
+/// Where an oversized text can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kept<'a> {
-    /// All of it, in this file.
+    /// The whole text is in this file.
     Whole(&'a str),
-    /// What there is of it, in this file: whoever made the text had left out its middle.
+    /// The text as received is in this file. Its producer had dropped its middle.
     Ends(&'a str),
-    /// Nothing.
+    /// Nowhere.
     Nowhere,
 }
 
-/// The head and the tail of an oversized text, `max_chars` characters together, with a line between them that says
-/// where more of it is.
+/// Returns the head and the tail of an oversized text, `max_chars` characters together, with a line between them that names
+/// the file.
 pub fn referenced(text: &str, max_chars: usize, kept: Kept<'_>) -> String {
     let total = text.chars().count();
     let Some((head, tail)) = ends(text, total, max_chars) else { return text.to_owned() };
@@ -37,7 +36,7 @@ pub fn referenced(text: &str, max_chars: usize, kept: Kept<'_>) -> String {
         Kept::Whole(path) => {
             format!("{left_out} of {total} characters left out here; the whole output is in {path}")
         }
-        // How much there was is not known.
+        // The original length is unknown.
         Kept::Ends(path) => {
             format!("most of the output is left out here; more of both its ends, not the whole, is in {path}")
         }
@@ -50,8 +49,7 @@ pub fn referenced(text: &str, max_chars: usize, kept: Kept<'_>) -> String {
     format!("{head}\n[{note}]\n{tail}")
 }
 
-/// The head and the tail of a text that has more characters than these, with a mark between them: so many characters all
-/// together.
+/// Returns the head and the tail of a longer text with a mark between them, `max_chars` characters in all.
 pub(crate) fn both_ends(text: &str, max_chars: usize) -> Cow<'_, str> {
     let kept = max_chars.saturating_sub(CUT_OUT.chars().count());
     if !is_oversized(text, max_chars) {
@@ -64,7 +62,7 @@ pub(crate) fn both_ends(text: &str, max_chars: usize) -> Cow<'_, str> {
     }
 }
 
-/// The beginning and the end of a text of `total` characters, `max_chars` together; none if it has no more than that.
+/// Returns the head and the tail of a text of `total` characters; `None` if it is not longer than `max_chars`.
 fn ends(text: &str, total: usize, max_chars: usize) -> Option<(&str, &str)> {
     if total <= max_chars {
         return None;
@@ -82,20 +80,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_within_the_limit_stands_as_it_is() {
+    fn text_within_the_limit_is_unchanged() {
         assert!(!is_oversized("äöü", 3));
         assert_eq!(referenced("äöü", 3, Kept::Whole("p")), "äöü");
     }
 
     #[test]
-    fn a_text_cut_to_both_ends_has_so_many_characters() {
+    fn cut_text_has_the_given_length() {
         let text: String = ('a'..='z').collect();
         assert_eq!(both_ends(&text, 15), "abcdef\n[…]\nwxyz");
         assert_eq!(both_ends(&text, 26), text);
     }
 
     #[test]
-    fn an_oversized_text_is_shown_by_its_ends_and_its_place() {
+    fn oversized_text_names_its_file() {
         let text: String = ('a'..='z').collect();
         assert!(is_oversized(&text, 10));
         assert_eq!(
@@ -115,14 +113,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_cut_to_both_ends_has_no_more_characters_than_it_may(text in "\\PC{0,90}", max in 0_usize..60) {
+        fn cut_text_never_exceeds_its_limit(text in "\\PC{0,90}", max in 0_usize..60) {
             let cut = both_ends(&text, max);
             prop_assert!(cut.chars().count() <= max);
             prop_assert!(text.chars().count() > max || cut == text.as_str());
         }
 
         #[test]
-        fn so_many_characters_of_an_oversized_text_are_kept_whatever_its_script(
+        fn limit_counts_characters_in_any_script(
             text in "\\PC{40,90}", max in 0_usize..40,
         ) {
             prop_assert!(is_oversized(&text, max));

@@ -1,14 +1,14 @@
-//! Dropping a tool's output from what the model is shown: a line that names its size takes its place.
+//! Replaces a tool's output in the part for the model by a line with its size.
 //!
-//! Deterministic, and doing it twice is doing it once: a resume drops again what was dropped before.
+//! Deterministic and idempotent, so a resume drops the same outputs.
 
 use super::estimate;
 use crate::{Part, ToolContent, Turn};
 
-/// Outputs up to this size stay: the line in their place would save nothing worth its cost.
+/// Outputs up to this size stay, because their replacement would save little.
 const KEPT_TOKENS: u64 = 100;
 
-/// Drops the outputs of a turn; says how many.
+/// Drops the outputs of a turn. Returns how many.
 pub(super) fn drop_outputs(turn: &mut Turn) -> usize {
     let mut dropped = 0;
     for part in &mut turn.parts {
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn large_outputs_give_way_to_their_size_once_and_all_else_stays() {
+    fn large_outputs_are_replaced_once() {
         let image = ToolContent::Image { media_type: "image/png".into(), data: "A".into() };
         let parts = vec![
             result(vec![text(5_000)]),

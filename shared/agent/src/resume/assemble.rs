@@ -1,7 +1,7 @@
-//! Turns from a stored transcript, as far as it is whole (state-worker supplement section 10.3).
+//! Reads turns from a stored transcript up to its first gap (docs/reference/ledger.md#resume).
 //!
-//! Rows may come in any order; of two rows for one place the later counts, as in the store. Not here: what a gap means
-//! for the run (`decide`).
+//! Rows may come in any order. Of two rows for one place the later counts, as in the store. Not here: the consequences of a
+//! gap (`decide`).
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,7 +11,7 @@ use thiserror::Error;
 use super::row::{DATA_REF, PartReferences, Read, References};
 use crate::{Part, ToolContent, Turn};
 
-/// What is missing first.
+/// The first missing piece.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Gap {
     /// A whole turn.
@@ -33,7 +33,7 @@ pub enum Gap {
         /// The attachment's name.
         name: String,
     },
-    /// A part that is there and cannot be read, such as one of a later version.
+    /// A part that cannot be parsed, such as one of a later version.
     #[error("part {part} of turn {turn} cannot be read")]
     Unreadable {
         /// The turn.
@@ -43,18 +43,18 @@ pub enum Gap {
     },
 }
 
-/// What a transcript holds.
+/// The content of a transcript.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Assembled {
-    /// The turns before the gap, all of them when there is none.
+    /// The turns before the gap.
     pub turns: Vec<Turn>,
-    /// What is missing first.
+    /// The first missing piece.
     pub gap: Option<Gap>,
-    /// The last follow-up that the turns are known to hold.
+    /// The last follow-up in the turns.
     pub inbox_consumed: u64,
 }
 
-/// Reads a transcript as far as it is whole.
+/// Reads a transcript up to its first gap.
 pub fn assemble(transcript: Transcript) -> Assembled {
     let attachments: Attachments =
         transcript.attachments.into_iter().map(|attachment| (attachment.name, attachment.data)).collect();
@@ -99,7 +99,7 @@ fn turn(idx: u64, rows: BTreeMap<u64, String>, attachments: &Attachments) -> Res
         counted = counted.max(row.parts);
         seen += 1;
         let Some(mut part) = row.part else { continue };
-        // Most rows refer to nothing and are read once; a text that only mentions the word is read twice.
+        // Most rows have no reference and are parsed once. A text that mentions the word is parsed twice.
         if holds_data(&part) && json.contains(DATA_REF) {
             let References { part: references } = serde_json::from_str(&json).map_err(|_| unreadable())?;
             fill(&mut part, references, attachments).map_err(|name| Gap::Attachment { turn: idx, name })?;
@@ -119,7 +119,7 @@ fn holds_data(part: &Part) -> bool {
     }
 }
 
-/// Puts data back where a part refers to it; the error is the name of what is not there.
+/// Restores data that a part refers to. The error is the name of the missing attachment.
 fn fill(part: &mut Part, references: PartReferences, attachments: &Attachments) -> Result<(), String> {
     let restore = |data: &mut String, name: Option<String>| {
         let Some(name) = name else { return Ok(()) };
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_gap_is_named_and_the_turns_before_it_come_back() {
+    fn first_gap_is_named_with_the_turns_before() {
         let unreadable = Some(Gap::Unreadable { turn: 1, part: 0 });
         assert_eq!(of(vec![], vec![]), (0, None));
         assert_eq!(of(vec![text(0, 0), text(1, 0)], vec![]), (2, None));
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn data_is_put_back_and_a_reference_to_nothing_is_a_gap() {
+    fn missing_attachment_is_a_gap() {
         let part =
             json!({ "kind": "document", "mediaType": "m", "data": "", "dataRef": "t1p0", "name": "n" });
         let result = json!({ "kind": "tool_result", "callId": "c", "ok": true, "content": [
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_follow_up_that_whole_turns_hold_is_known() {
+    fn last_follow_up_of_whole_turns_is_read() {
         let turns = [Turn::text(Role::User, "a"), Turn::text(Role::Assistant, "b")];
         let mut rows = encode(0, &turns, 3).unwrap().rows;
         rows.extend(encode(2, &turns, 5).unwrap().rows);

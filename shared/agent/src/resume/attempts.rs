@@ -1,14 +1,13 @@
-//! How often a run was resumed without getting on.
+//! Counts resumes without progress.
 //!
-//! What is counted is progress, not evictions: a run may be moved any number of times as long as its step number grows.
-//! A handoff is an eviction in good order and counts for nothing; a lapsed lease is a process that may have died of
-//! this very step. The count travels in the run's state, `"resume": { "step", "attempts" }`; the new owner stores it
-//! before it resumes, and every later write of the state keeps it. Not here: writing it.
+//! A run may move any number of times as long as its step number grows. A handoff does not count. An expired lease does,
+//! because the process may have died of this very step. The count is stored in the run's state before the run resumes. Not
+//! here: storing it.
 
 use ars_wire::ledger::Phase;
 use serde::{Deserialize, Serialize};
 
-/// How often a run may be resumed at one step after its lease lapsed.
+/// Most resumes at one step behind expired leases.
 pub const MAX_ATTEMPTS: u32 = 5;
 
 /// Resumes at one step.
@@ -16,12 +15,12 @@ pub const MAX_ATTEMPTS: u32 = 5;
 pub struct Attempts {
     /// The step.
     pub step: u64,
-    /// How many, the one decided on included.
+    /// Their number, including the current one.
     pub attempts: u32,
 }
 
 impl Attempts {
-    /// The count with one more resume, at `step`, of a run reclaimed from `phase`.
+    /// Counts one more resume, at `step`, of a run reclaimed from `phase`.
     pub(super) fn after(before: Option<Self>, step: u64, phase: Phase) -> Self {
         let before = before.filter(|before| before.step == step).map_or(0, |before| before.attempts);
         let counted = match phase {
@@ -31,7 +30,7 @@ impl Attempts {
         Self { step, attempts: before.saturating_add(counted) }
     }
 
-    /// The run may not be resumed any more.
+    /// Whether the run may no longer be resumed.
     pub(super) fn is_too_many(self) -> bool {
         self.attempts > MAX_ATTEMPTS
     }

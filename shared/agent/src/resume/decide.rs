@@ -1,8 +1,7 @@
-//! What becomes of a run taken over from another process (document 2 section 3.3, state-worker supplement sections 9.5
-//! and 10.3).
+//! Decides whether a reclaimed run resumes or closes (docs/reference/ledger.md#resume).
 //!
-//! Not here: whether its agent, channel and thread still allow it to go on, which the caller knows; those close a run
-//! as interrupted too.
+//! Not here: whether its agent, channel and thread still exist. The caller checks those, and closes a run as interrupted
+//! without them.
 
 use ars_types::{RunStatus, StopMode};
 use ars_wire::{
@@ -19,70 +18,70 @@ use super::{
 };
 use crate::{Effects, Part, Role, ToolCall, Turn};
 
-/// The tool whose calls alone do not use up a turn.
+/// The tool whose calls use up no turn if a step has no others.
 const STATUS_TOOL: &str = "update_status";
-/// Turns of one step: the results of the step before, and the answer that makes the next calls.
+/// Turns of one step: the results of the previous step, and the answer with the next calls.
 const TURNS_OF_A_STEP: u64 = 2;
 
-/// What to do with a run taken over.
+/// The decision on a reclaimed run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Decision {
-    /// It is over: finish it with this status, without a reply.
+    /// Write a record with this status, without a reply.
     Close {
         /// The status.
         status: RunStatus,
-        /// Why, for the log and the card.
+        /// The reason, for the log.
         reason: Reason,
     },
-    /// It goes on where its last record stands.
+    /// Resume at the last record.
     Resume(Resume),
-    /// Its next step was stored and its record was not, so none of its calls ran: all of them run now.
+    /// Run the calls of the next step, which is stored without its record, so none of them ran.
     RunStep(RunStep),
 }
 
-/// Where a run goes on. Store `attempts` in the state before anything else.
+/// The point of a resume. Store `attempts` in the state before anything else.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Resume {
     /// The conversation.
     pub turns: Vec<Turn>,
-    /// The calls in flight, settled; their results are the next user turn. With none, the model is called.
+    /// The settled calls in flight. Their results are the next user turn. With none, the model is called.
     pub settle: Vec<Settlement>,
-    /// Where the loop stood: step, iteration, turn, time left, and the last follow-up taken.
+    /// The loop's position: step, iteration, turn, time left, and the last consumed follow-up.
     pub record: StepRecord,
-    /// This attempt, counted.
+    /// The count including this attempt.
     pub attempts: Attempts,
 }
 
-/// The step that a run goes on with. Store `attempts` in the state, then `record`, and only then run the calls.
+/// The step at which a run resumes. Store `attempts` in the state, then `record`, and only then run the calls.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunStep {
     /// The conversation.
     pub turns: Vec<Turn>,
-    /// What the last turn calls for. None of it ran.
+    /// The calls of the last turn, which did not run.
     pub calls: Vec<ToolCall>,
-    /// The record that was lost. Follow-ups up to its `inbox_consumed_seq` are in the conversation, so of the inbox
-    /// that came with the run only those after it count.
+    /// The lost record. The conversation contains the follow-ups up to its `inbox_consumed_seq`, so only later ones of the
+    /// reclaimed inbox count.
     pub record: StepRecord,
-    /// This attempt, counted.
+    /// The count including this attempt.
     pub attempts: Attempts,
 }
 
-/// Why a run is over.
+/// The reason for closing a run.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Reason {
-    /// It was taken while it replied.
+    /// It was reclaimed while it replied.
     #[error("the run had ended and was about to reply")]
     Ended,
-    /// It had ended, and whether it replied is not known. A second reply would be worse than none.
+    /// It had ended, possibly with a reply. A second reply would be worse than none.
     #[error("the run had ended; whether it replied is not known")]
     MaybeReplied,
-    /// Somebody had asked for a hard stop.
+    /// A hard stop was requested.
     #[error("the run had been asked to stop at once")]
     Stopped,
-    /// It was claimed without the specification that a resume needs.
+    /// It has no system prompt, which a resume needs.
     #[error("this kind of run cannot be resumed")]
     NoSpecification,
-    /// It went on without storing a step.
+    /// It continued without storing a step.
     #[error("the run went on after a step that could not be stored")]
     Unresumable,
     /// It has no step record.
@@ -94,7 +93,7 @@ pub enum Reason {
     /// There is no conversation.
     #[error("no conversation is stored")]
     NoTurns,
-    /// The conversation and the record are of different moments.
+    /// The conversation and the record do not match.
     #[error("{stored} turns are stored, the last step has {recorded}")]
     Turns {
         /// Turns stored.
@@ -102,16 +101,16 @@ pub enum Reason {
         /// Turns of the record.
         recorded: u64,
     },
-    /// The calls in flight are not those that the conversation ends on.
+    /// The calls in flight differ from those of the last turn.
     #[error("the calls in flight are not those of the last stored turn")]
     Calls,
     /// No call is in flight, and the conversation does not end on a user turn.
     #[error("the stored conversation ends on neither a request nor results")]
     NothingToAnswer,
-    /// The next step was stored and calls for nothing.
+    /// The next step is stored and has no calls.
     #[error("the last stored turn calls for nothing")]
     NothingToRun,
-    /// It was resumed too often without getting on.
+    /// It was resumed too often without progress.
     #[error("resumed at step {step} too often without progress")]
     NoProgress {
         /// The step.
@@ -119,8 +118,8 @@ pub enum Reason {
     },
 }
 
-/// Decides on a run taken over, with its transcript. `effects` knows the tools of the new process: nothing for a
-/// tool that is not there, bridged tools among them.
+/// Decides on a reclaimed run with its transcript. `effects` returns the effects of a tool of this process, and `None` for
+/// an unknown or bridged tool.
 pub fn decide(
     run: &Reclaimed,
     transcript: Transcript,
@@ -174,10 +173,10 @@ fn go_on(
     Ok(decision)
 }
 
-/// What the row alone says against going on.
+/// Refuses a run that cannot resume by its row alone.
 fn refuse_by_row(run: &Reclaimed) -> Result<(), Reason> {
     let state = RunState::of_row(&run.row.state);
-    // A process that took the run from `finishing` and died before closing it leaves it `live`, with its status.
+    // A process that reclaimed the run from `finishing` and died before closing it leaves it `live`, with its status.
     if state.has_ended() {
         return Err(Reason::MaybeReplied);
     }
@@ -206,7 +205,7 @@ fn closed_as(reason: &Reason) -> RunStatus {
     if *reason == Reason::Stopped { RunStatus::StoppedHard } else { RunStatus::Interrupted }
 }
 
-/// Settles the calls in flight, which must be those of the last turn; without any, the last turn must be the user's.
+/// Settles the calls in flight, which must be those of the last turn. Without any, the last turn must be the user's.
 fn settle(
     turns: &[Turn],
     in_flight: &[Call],
@@ -231,7 +230,7 @@ fn settle(
     Ok(settled.collect())
 }
 
-/// The calls of the last turn, if it is the model's.
+/// Returns the calls of the last turn, if it is the model's.
 fn last_calls(turns: &[Turn]) -> Option<Vec<ToolCall>> {
     let turn = turns.last().filter(|turn| turn.role == Role::Assistant)?;
     let calls = turn.parts.iter().filter_map(|part| match part {

@@ -1,7 +1,7 @@
-//! Turns as transcript rows and attachments (state-worker supplement section 10.2).
+//! Turns as transcript rows and attachments (docs/reference/ledger.md#transcript).
 //!
-//! What does not fit is refused by its place and never cut: a shortened conversation would look whole to a resume.
-//! Not here: how rows are spread over requests (`pack`).
+//! A part that is too large is rejected and never cut, because a shortened conversation would look whole to a resume. Not
+//! here: the distribution over requests (`pack`).
 
 use ars_wire::transcript::{Attachment, Part as Row};
 use serde::Serialize;
@@ -14,12 +14,12 @@ use super::{
 };
 use crate::{Part, Role, ToolContent, Turn};
 
-/// Base64 characters above which data is an attachment (state-worker supplement section 9.1).
+/// Base64 characters above which data becomes an attachment.
 const INLINE_CHARS: usize = 1_000_000;
-/// Bytes of one row's JSON (state-worker supplement section 9.1).
+/// Maximum bytes of one row's JSON.
 const MAX_ROW: usize = 1_500_000;
 
-/// What a transcript cannot hold. Nothing of the conversation is in the message.
+/// A part that a transcript cannot hold. The message contains no text of the conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum EncodeError {
     /// A part is too large.
@@ -29,32 +29,32 @@ pub enum EncodeError {
         turn: u64,
         /// Its place in the turn.
         part: u64,
-        /// What it takes, as JSON or as JSON within a request.
+        /// Its bytes, as JSON or as JSON within a request.
         bytes: usize,
     },
     /// Data is too large.
     #[error("attachment {name} takes {bytes} bytes, more than a transcript attachment holds")]
     AttachmentTooLarge {
-        /// The attachment's name, which tells the turn and the part.
+        /// The attachment's name, which contains the turn and the part.
         name: String,
-        /// What it takes.
+        /// Its bytes.
         bytes: usize,
     },
 }
 
-/// Turns in the form of the wire.
+/// Turns in wire form.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Encoded {
     /// Rows, in order.
     pub rows: Vec<Row>,
-    /// What the rows refer to.
+    /// Attachments of the rows.
     pub attachments: Vec<Attachment>,
 }
 
-/// The rows of `turns`, the first of which is turn `first` of the run's conversation.
+/// Encodes `turns`, the first of which is turn `first` of the run's conversation.
 ///
-/// Turns are numbered from the run's start, whatever the model is still shown of them: a compacted conversation is
-/// stored as it was. `inbox_consumed` is the last follow-up that these turns, or those before, hold.
+/// Turns are numbered from the run's start, also behind a compaction. `inbox_consumed` is the last follow-up in these turns
+/// or earlier ones.
 pub fn encode(first: u64, turns: &[Turn], inbox_consumed: u64) -> Result<Encoded, EncodeError> {
     let mut encoded = Encoded::default();
     let last = turns.len().saturating_sub(1);
@@ -116,13 +116,13 @@ impl Encoded {
         written: &Written<P>,
     ) -> Result<(), EncodeError> {
         let too_large = |bytes| EncodeError::PartTooLarge { turn, part, bytes };
-        // Only a map with keys that are no strings could fail, and a part has none.
+        // Only a map with keys other than strings could fail, and a part has none.
         let json = serde_json::to_string(written).map_err(|_| too_large(usize::MAX))?;
         if json.len() > MAX_ROW {
             return Err(too_large(json.len()));
         }
         let row = Row { idx: turn, part, json };
-        // A row is text within a request's text: what is escaped in it is escaped again.
+        // A row is JSON text within the JSON of a request, so it is escaped twice.
         let travelling = size(&row);
         if travelling > REQUEST_BYTES {
             return Err(too_large(travelling));
@@ -134,7 +134,7 @@ impl Encoded {
     fn attach(&mut self, name: String, media_type: &str, data: &str) -> Result<(), EncodeError> {
         let attachment = Attachment { name, media_type: media_type.to_owned(), data: data.to_owned() };
         let bytes = size(&attachment);
-        // A request holds one attachment, and the store's row a little more than a request.
+        // A request holds one attachment, and a row of the store slightly more than a request.
         if bytes > REQUEST_BYTES {
             return Err(EncodeError::AttachmentTooLarge { name: attachment.name, bytes });
         }
@@ -156,7 +156,7 @@ fn large(piece: &ToolContent) -> Option<(&str, &str)> {
     }
 }
 
-/// The part as JSON, large data left out.
+/// Returns the part as JSON without large data.
 fn emptied(part: &Part) -> Value {
     let mut light = part.clone();
     match &mut light {
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn data_is_an_attachment_from_one_character_above_a_million() {
+    fn data_above_a_million_characters_is_an_attachment() {
         assert!(encoded(vec![image(INLINE_CHARS)]).unwrap().attachments.is_empty());
         let encoded = encoded(vec![Part::text("look"), image(INLINE_CHARS + 1)]).unwrap();
         assert_eq!(encoded.attachments[0].name, "t4p1");
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn each_large_piece_of_a_tool_result_has_a_name_of_its_own() {
+    fn large_pieces_of_a_result_have_distinct_names() {
         let piece = |chars: usize| ToolContent::Document {
             media_type: "application/pdf".into(),
             data: "A".repeat(chars),
@@ -234,12 +234,12 @@ mod tests {
     }
 
     #[test]
-    fn a_part_too_large_is_refused_by_its_place() {
+    fn oversized_part_is_rejected_with_its_place() {
         let refused = encoded(vec![Part::text("x"), Part::text("y".repeat(MAX_ROW))]).unwrap_err();
         assert!(matches!(refused, EncodeError::PartTooLarge { turn: 4, part: 1, bytes } if bytes > MAX_ROW));
         let words = refused.to_string();
         assert!(words.starts_with("part 1 of turn 4 takes 15000"), "{words}");
-        // Small enough as a row, but every quote takes four bytes in a request.
+        // Small enough as a row, but each quote has four bytes in a request.
         let quotes = encoded(vec![Part::text("\"".repeat(MAX_ROW / 2 - 100))]).unwrap_err();
         assert!(
             matches!(quotes, EncodeError::PartTooLarge { turn: 4, part: 0, bytes } if bytes > REQUEST_BYTES)
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn data_that_no_request_holds_is_refused_by_its_name() {
+    fn oversized_data_is_rejected_with_its_name() {
         let refused = encoded(vec![image(REQUEST_BYTES)]).unwrap_err();
         assert!(matches!(refused, EncodeError::AttachmentTooLarge { name, .. } if name == "t4p0"));
         assert_eq!(encoded(vec![image(REQUEST_BYTES - 100)]).unwrap().attachments.len(), 1);

@@ -1,16 +1,15 @@
-//! What a run leaves behind at each step, and what a new process makes of it (document 2 sections 2.4 and 3.3,
-//! state-worker supplement sections 9.5, 10.2 and 10.3).
+//! The durable form of a run at each step, and the decision of a process that reclaims it. Everything here is pure.
 //!
-//! [`encode()`] and [`pack()`] turn a conversation into writes, [`assemble()`] reads it back, [`decide()`] says what becomes of
-//! a run taken over, and a [`Settlement`] what becomes of each call that was under way. All of it is pure.
+//! [`encode()`] and [`pack()`] turn a conversation into writes, [`assemble()`] reads it back, [`decide()`] decides on a
+//! reclaimed run, and a [`Settlement`] on each call that was in flight.
 //!
-//! The decisions rest on one order of writes, which the caller keeps: the step's turns first, its record second, and
-//! no call before both are acknowledged. A run that goes on although a step could not be stored says so first, in its
-//! state ([`RunState::unresumable`]), or a resume would repeat what it did since.
+//! The decisions rely on the caller's order of writes: the step's turns, then its record, and no call before both are
+//! acknowledged. A run that continues although a step could not be stored marks its state ([`RunState::unresumable`])
+//! first, because a resume would repeat its later calls.
 //!
-//! A new owner sets itself as the transcript's owner before it reads it, or the one before could still write.
+//! A new owner becomes the transcript's owner before it reads, because the previous one could still write.
 //!
-//! Not here: the closing record of a run that does not go on (`ars_runs::closing_record`), and the wire.
+//! Not here: the record of a run that does not resume (`ars_runs::closing_record`), and the wire.
 
 mod assemble;
 mod attempts;

@@ -1,4 +1,4 @@
-//! Rows and attachments spread over requests (state-worker supplement section 10.2).
+//! Distributes rows and attachments over requests.
 
 use ars_wire::{
     state::fence,
@@ -7,10 +7,10 @@ use ars_wire::{
 
 use super::{encode::Encoded, row::size};
 
-/// Bytes of rows in one request: the route's fence, less 4 KiB for what else is in the body.
+/// Bytes of rows in one request: the route's body limit less 4 KiB for the rest of the body.
 pub(super) const REQUEST_BYTES: usize = fence::RECORD - 4096;
 
-/// What one request of `/runs/transcript/write` carries.
+/// The content of one `/runs/transcript/write` request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Batch {
     /// Rows.
@@ -19,9 +19,9 @@ pub struct Batch {
     pub attachments: Vec<Attachment>,
 }
 
-/// The requests of one step, to be sent in this order, each after the one before was acknowledged.
+/// Returns the requests of one step. Each is sent once the previous one was acknowledged.
 ///
-/// Attachments go first, so that a row never refers to what is not there yet.
+/// Attachments precede the rows that refer to them.
 pub fn pack(encoded: Encoded) -> Vec<Batch> {
     let alone = |attachment| Batch { rows: Vec::new(), attachments: vec![attachment] };
     let mut batches: Vec<_> = encoded.attachments.into_iter().map(alone).collect();
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn every_request_keeps_within_the_fence_and_nothing_is_left_out() {
+    fn requests_fit_the_body_limit_and_are_complete() {
         let image = Part::Image { media_type: "image/png".into(), data: "A".repeat(1_900_000) };
         let turns = [
             turn(vec![text(600_000), text(300_000)]),
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn small_rows_go_together_and_nothing_takes_no_request() {
+    fn small_rows_share_a_request() {
         let encoded = encode(0, &[turn(vec![text(1), text(2)]), turn(vec![text(3)])], 0).unwrap();
         let batches = pack(encoded);
         assert_eq!(batches.len(), 1);

@@ -1,8 +1,8 @@
-//! The text of a transcript row: `{ role, part }` (state-worker supplement section 10.2).
+//! The text of a transcript row: `{ role, part }`.
 //!
-//! A turn without parts is one row whose part is null, so that it is told from a turn that was lost; the first row of
-//! a turn with several says how many, so that the loss of its last rows shows. Image and document data too large for a
-//! row is an attachment, and `dataRef` beside the emptied data names it.
+//! A turn without parts is one row with a null part, which distinguishes it from a lost turn. The first row of a turn with
+//! several parts has their number, so that lost rows are detected. Image and document data that is too large for a row is an
+//! attachment, named by `dataRef` beside the emptied data.
 
 use std::io;
 
@@ -13,7 +13,7 @@ use crate::{Part, Role};
 /// Names the attachment that holds a part's data.
 pub(super) const DATA_REF: &str = "dataRef";
 
-/// A row as it is written; `P` is a part, as it is or as JSON.
+/// A row to write. `P` is a part or its JSON.
 #[derive(Serialize)]
 pub(super) struct Written<P> {
     pub(super) role: Role,
@@ -22,20 +22,20 @@ pub(super) struct Written<P> {
     pub(super) marks: Marks,
 }
 
-/// What some rows say besides.
+/// Optional marks of a row.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Marks {
     /// Parts of the turn, on its first row when there are several.
     #[serde(skip_serializing_if = "is_zero")]
     pub(super) parts: u64,
-    /// The last follow-up in the conversation, on the last row of a write. A step whose record was lost would take its
-    /// follow-ups from the inbox again without it.
+    /// The last follow-up in the conversation, on the last row of a write. Without it, a step whose record was lost would
+    /// consume its follow-ups again.
     #[serde(skip_serializing_if = "is_zero")]
     pub(super) inbox_consumed_seq: u64,
 }
 
-/// A row as it is read, its references apart.
+/// A stored row without its references.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Read {
@@ -54,18 +54,18 @@ pub(super) struct References {
     pub(super) part: PartReferences,
 }
 
-/// Those of its part.
+/// The references of its part.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct PartReferences {
     #[serde(default)]
     pub(super) data_ref: Option<String>,
-    /// Of the pieces of a tool result.
+    /// References of the pieces of a tool result.
     #[serde(default)]
     pub(super) content: Vec<PieceReference>,
 }
 
-/// That of one piece.
+/// The reference of one piece.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct PieceReference {
@@ -73,10 +73,10 @@ pub(super) struct PieceReference {
     pub(super) data_ref: Option<String>,
 }
 
-/// Bytes of a value's JSON, counted without writing it anywhere.
+/// Counts the bytes of a value's JSON without a buffer.
 pub(super) fn size(value: &impl Serialize) -> usize {
     let mut count = Count(0);
-    // The types of this module can all be written as JSON.
+    // Every type of this module has a JSON form.
     serde_json::to_writer(&mut count, value).map_or(usize::MAX, |()| count.0)
 }
 
