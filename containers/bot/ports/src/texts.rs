@@ -48,7 +48,9 @@ pub fn refusal(refusal: &Refusal) -> String {
 
 /// Returns the text for a caller whose run continues in another process.
 pub fn run_continues_elsewhere(id: &RunId) -> String {
-    format!("⏳ The service was restarted before the run ended. The run continues; see its page for the answer: /runs/{id}")
+    format!(
+        "⏳ The service was restarted before the run ended. The run continues; see its page for the answer: /runs/{id}"
+    )
 }
 
 /// Returns the text of an invalid directive, which begins in lower case.
