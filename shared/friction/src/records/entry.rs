@@ -41,7 +41,7 @@ impl<'a> Entry<'a> {
         diagnosis::check_outline(fields.get("diagnosis").unwrap_or(&Json::Null), "record.diagnosis")?;
         let text = record.to_string();
         if text.len() > MAX_RECORD_CHARS && text.chars().count() > MAX_RECORD_CHARS {
-            return Err(Refusal::field("record", "must take at most 65536 characters as JSON"));
+            return Err(Refusal::field("record", "must have at most 65536 characters as JSON"));
         }
         Ok(Self { run_id, finished_at, text })
     }

@@ -46,7 +46,7 @@ pub(super) fn seq(index: usize, event: &EventText<'_>) -> Result<i64, Refusal> {
         .seq
         .ok_or_else(|| Refusal::field(format!("events[{index}].seq"), "must be an integer of at least 1"))?;
     if event.text.len() > MAX_EVENT {
-        return Err(Refusal::field(format!("events[{index}]"), "must take at most 65536 bytes"));
+        return Err(Refusal::field(format!("events[{index}]"), "must have at most 65536 bytes"));
     }
     Ok(seq)
 }

@@ -100,7 +100,7 @@ impl Flush {
             let (id, known) = read_run(body, &mut events).map_err(|refusal| refusal.within(&place()))?;
             runs.push(json!([id, known]));
             if !named.insert(id) {
-                return Err(Refusal::field("runId", "must not stand twice").within(&place()));
+                return Err(Refusal::field("runId", "must be unique").within(&place()));
             }
         }
         Ok(Self { generation, lease_ms, runs: Json::from(runs).to_string(), events })

@@ -143,11 +143,11 @@ fn keyed(events: Vec<EventText<'_>>) -> Vec<EventText<'_>> {
 /// Rejects a text that is larger than a row. JSON may grow when it is serialized again.
 fn check_sizes(text: &str, events: &[EventText<'_>]) -> Result<(), Refusal> {
     if text.len() > MAX_TEXT {
-        return Err(Refusal::field("record", "must take at most 2100000 bytes without its events"));
+        return Err(Refusal::field("record", "must have at most 2100000 bytes without its events"));
     }
     match events.iter().position(|event| event.text.len() > MAX_TEXT) {
         Some(index) => {
-            Err(Refusal::field(format!("record.events[{index}]"), "must take at most 2100000 bytes"))
+            Err(Refusal::field(format!("record.events[{index}]"), "must have at most 2100000 bytes"))
         }
         None => Ok(()),
     }

@@ -106,7 +106,7 @@ fn part(row: &Json) -> Result<Part<'_>, Refusal> {
     };
     let part = Part { idx: index("idx")?, part: index("part")?, json: text(row, "json")? };
     if part.json.len() > MAX_PART {
-        return Err(Refusal::field("json", "must take at most 1500000 bytes"));
+        return Err(Refusal::field("json", "must have at most 1500000 bytes"));
     }
     Ok(part)
 }

@@ -57,7 +57,7 @@ impl Reader {
         self.ids += entries.len();
         let text = |entry: &Value| entry.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
         let texts = entries.iter().map(text).collect::<Option<_>>();
-        texts.ok_or_else(|| Refusal::field(format!("{FIELD}.{key}"), "must hold non-empty strings"))
+        texts.ok_or_else(|| Refusal::field(format!("{FIELD}.{key}"), "must contain non-empty strings"))
     }
 
     fn user(&mut self, node: &Map<String, Value>) -> Result<Filter, Refusal> {
@@ -77,7 +77,7 @@ impl Reader {
             .collect::<Option<Vec<_>>>();
         match words {
             Some(words) if words.len() <= Visibility::ALL.len() => Ok(Filter::VisibilityIn(words)),
-            _ => Err(Refusal::field(format!("{FIELD}.visibilities"), "must hold at most 5 known words")),
+            _ => Err(Refusal::field(format!("{FIELD}.visibilities"), "must contain at most 5 known words")),
         }
     }
 }

@@ -249,11 +249,11 @@ fn text_that_outgrows_a_row_is_rejected() {
     let numbers = format!("[{}]", vec!["1e5"; 400_000].join(","));
     let body = json!({ "record": with(record("r", NOW), json!({ "x": "HERE" })) }).to_string();
     let refused = refusal(store.0.put(&body.replace("\"HERE\"", &numbers), NOW));
-    assert!(refused.to_string().starts_with("record must take"), "{refused}");
+    assert!(refused.to_string().starts_with("record must have"), "{refused}");
     let body =
         json!({ "record": with(record("r", NOW), json!({ "events": [{ "type": "x", "x": "HERE" }] })) });
     let refused = refusal(store.0.put(&body.to_string().replace("\"HERE\"", &numbers), NOW));
-    assert!(refused.to_string().starts_with("record.events[0] must take"), "{refused}");
+    assert!(refused.to_string().starts_with("record.events[0] must have"), "{refused}");
 }
 
 /// Fails the nth statement inside a transaction.

@@ -15,9 +15,9 @@ pub fn table(now: i64) -> Table {
         &[json!(null), json!(-1), json!(-0.5), json!("5"), json!(WRONG)],
         |since| json!({ "sinceMs": since }),
     );
-    table.case("an unknown ledger has none").ok(json!({}));
+    table.case("unknown ledger has none").ok(json!({}));
     table
-        .case("the least and the greatest limit")
+        .case("minimum and maximum limit")
         .ok(json!({ "limit": 1 }))
         .then("/friction/recent", json!({ "limit": 1000 }));
     let four = || {
@@ -36,14 +36,14 @@ pub fn table(now: i64) -> Table {
     asked("since the far future there are none", json!({ "sinceMs": 1e300 }));
     asked("what nobody knows is ignored", json!({ "limit": 1, "before": WRONG }));
     table
-        .case("five hundred when nothing is said")
+        .case("default of five hundred")
         .given_each(
             "/friction/record",
             (0..501).map(|n| recorded(friction(&format!("r{n:03}"), now - 10_000 + n))),
         )
         .ok(json!({}));
     table
-        .case("another ledger's are not told")
+        .case("another ledger's are not returned")
         .given(
             "/friction/record",
             with(recorded(friction("r", now)), json!({ "ledgerKey": "friction:secret" })),

@@ -14,7 +14,7 @@ pub fn table(now: i64) -> Table {
     validation(&mut table, now);
     let sound = || friction("r", now - 1000);
     table
-        .case("a record is kept as it came")
+        .case("record is stored unchanged")
         .ok(recorded(with(
             sound(),
             json!({ "label": "l", "agent": "coding", "more": { "a": [1.5, null, "\u{1f600}\u{0}"] },
@@ -23,11 +23,9 @@ pub fn table(now: i64) -> Table {
         )))
         .then("/friction/recent", json!({}));
     table.case("texts may be empty").ok(recorded(with(sound(), json!({ "label": "", "agent": "" }))));
+    table.case("run id of 200 characters").ok(recorded(friction(&"é ".repeat(100), now - 1000)));
     table
-        .case("a run's name is any text of 200 characters")
-        .ok(recorded(friction(&"é ".repeat(100), now - 1000)));
-    table
-        .case("a run is kept once, by its last record")
+        .case("last record of a run is stored")
         .given("/friction/record", recorded(friction("other", now - 2000)))
         .given("/friction/record", recorded(sound()))
         .ok(recorded(with(friction("r", now - 3000), json!({ "label": "again" }))))
@@ -37,11 +35,11 @@ pub fn table(now: i64) -> Table {
         .given_each("/friction/record", (0..3).map(|n| recorded(friction(&format!("r{n}"), now - n))))
         .ok(recorded(friction("r3", now - 9)));
     table
-        .case("another ledger is another ledger")
+        .case("ledgers are separate")
         .given("/friction/record", with(recorded(sound()), json!({ "ledgerKey": "friction:o/another" })))
         .ok(recorded(friction("r2", now - 1000)));
     table
-        .case("the newest five hundred are kept, by finish and then by name")
+        .case("newest five hundred are kept, by finish and then by name")
         .given_each(
             "/friction/record",
             (0..500).map(|n| recorded(friction(&format!("r{n:03}"), now - 10_000 + n / 2))),
@@ -49,7 +47,7 @@ pub fn table(now: i64) -> Table {
         .ok(recorded(friction("one-more", now - 1000)))
         .then("/friction/recent", json!({ "limit": 1000 }));
     table
-        .case("a record older than five hundred others is not kept")
+        .case("record older than five hundred others is not kept")
         .given_each(
             "/friction/record",
             (0..500).map(|n| recorded(friction(&format!("r{n:03}"), now - 10_000 + n))),
@@ -61,11 +59,11 @@ pub fn table(now: i64) -> Table {
 
 fn validation(table: &mut Table, now: i64) {
     let sound = || friction("r", now - 1000);
-    table.case("a record must be there").refused("record", json!({}));
+    table.case("record is required").refused("record", json!({}));
     table.refuses("record", &[json!(null), json!(7), json!(WRONG), json!([])], recorded);
     for field in ["runId", "finishedAt", "diagnosis"] {
         let named = format!("record.{field}");
-        table.case(format!("{named} must be there")).refused(&named, recorded(without(sound(), field)));
+        table.case(format!("{named} is required")).refused(&named, recorded(without(sound(), field)));
     }
     let text = || vec![json!(null), json!(7), json!([WRONG])];
     let rules: [(&str, Vec<Value>); 5] = [
@@ -84,7 +82,7 @@ fn validation(table: &mut Table, now: i64) {
     let diagnosed = |diagnosis: Value| recorded(with(sound(), json!({ "diagnosis": diagnosis })));
     for field in ["findings", "eventCount", "verdict", "byCategory"] {
         let named = format!("record.diagnosis.{field}");
-        table.case(format!("{named} must be there")).refused(&named, diagnosed(without(diagnosis(), field)));
+        table.case(format!("{named} is required")).refused(&named, diagnosed(without(diagnosis(), field)));
     }
     let rules: [(&str, Vec<Value>); 5] = [
         ("findings", vec![json!(null), json!({})]),
@@ -104,10 +102,10 @@ fn validation(table: &mut Table, now: i64) {
         let bare = with(sound(), json!({ "label": "" })).to_string().chars().count();
         recorded(with(sound(), json!({ "label": "é".repeat(characters - bare) })))
     };
-    table.case("a record of 65536 characters, in bytes about twice as many").ok(sized(65_536));
-    table.case("a record may not have 65537 characters").refused("record", sized(65_537));
+    table.case("record of 65536 two-byte characters").ok(sized(65_536));
+    table.case("record of 65537 characters is rejected").refused("record", sized(65_537));
     table
-        .case("a refused record leaves the earlier one")
+        .case("rejected record keeps the earlier one")
         .given("/friction/record", recorded(sound()))
         .refused("record.label", recorded(with(sound(), json!({ "label": 7 }))))
         .then("/friction/recent", json!({}));

@@ -22,7 +22,7 @@ fn sized(bytes: usize) -> Value {
 pub fn table(now: i64) -> Table {
     let mut table = fenced("/runs/append", &json!({ "events": [event(1, "a")] }));
     let all = json!({ "runId": "r" });
-    table.case("events must be there").refused("events", owned(json!({})));
+    table.case("events are required").refused("events", owned(json!({})));
     table.refuses("events", &[json!(null), json!({}), json!(WRONG)], |events| {
         owned(json!({ "events": events }))
     });
@@ -33,12 +33,12 @@ pub fn table(now: i64) -> Table {
     let no_events = [json!(null), json!(WRONG), json!([]), json!({}), json!({ "type": "text" })];
     table.refuses("events[1]", &no_events, |wrong| owned(json!({ "events": [event(1, "a"), wrong] })));
     table
-        .case("one bad event refuses the whole batch")
+        .case("one invalid event rejects the whole batch")
         .given("/runs/claim", claimed())
         .refused("events[1].seq", owned(json!({ "events": [event(1, "a"), event(0, "b")] })))
         .then("/runs/live-events", all.clone());
     table
-        .case("one event too large refuses the whole batch")
+        .case("one oversized event rejects the whole batch")
         .given("/runs/claim", claimed())
         .refused("events[1]", owned(json!({ "events": [event(2, "a"), sized(65_537)] })))
         .then("/runs/live-events", all.clone());
@@ -51,7 +51,7 @@ pub fn table(now: i64) -> Table {
     };
     kept("an empty batch is one", vec![], vec![]);
     kept(
-        "events are told in the order of their seqs",
+        "events are returned in the order of their seqs",
         vec![vec![event(7, "c")]],
         vec![event(5, "b"), event(2, "a")],
     );
@@ -60,7 +60,11 @@ pub fn table(now: i64) -> Table {
         vec![vec![event(1, "a"), event(2, "b")]],
         vec![event(1, "a"), event(2, "b")],
     );
-    kept("an event replaces what had its seq", vec![vec![event(1, "a"), event(2, "b")]], vec![event(2, "B")]);
+    kept(
+        "event replaces the one with its seq",
+        vec![vec![event(1, "a"), event(2, "b")]],
+        vec![event(2, "B")],
+    );
     kept("of two with one seq the later counts", vec![], vec![event(1, "a"), event(1, "b")]);
     kept("an event of the greatest size, counted in bytes", vec![], vec![sized(65_536)]);
     kept(
@@ -68,9 +72,9 @@ pub fn table(now: i64) -> Table {
         vec![],
         vec![json!({ "type": "of a later age", "seq": 4, "deep": { "a": [1.5, null, "\u{1f600}\u{0}"] } })],
     );
-    kept("an event without a type is taken and not told", vec![], vec![json!({ "seq": 1 }), event(2, "b")]);
+    kept("event without a type is stored but not returned", vec![], vec![json!({ "seq": 1 }), event(2, "b")]);
     kept(
-        "an event whose type is no text is taken and not told",
+        "event with a non-text type is stored but not returned",
         vec![],
         vec![json!({ "seq": 1, "type": 7 })],
     );
@@ -81,14 +85,14 @@ pub fn table(now: i64) -> Table {
     );
     kept("a batch of thirty-two", vec![], (1..=32).map(|seq| event(seq, "x")).collect());
     table
-        .case("a batch of nearly two megabytes")
+        .case("batch of nearly two megabytes")
         .given("/runs/claim", claimed())
         .ok(owned(
             json!({ "events": (1..=31).map(|seq| event(seq, &"é".repeat(32_000))).collect::<Vec<_>>() }),
         ))
         .then("/runs/live-events", all.clone());
     table
-        .case("an owner may append when its lease has lapsed, in a handoff and while finishing")
+        .case("owner may append with an expired lease, in a handoff and while finishing")
         .given("/runs/claim", claimed())
         .given("/runs/handoff", json!({ "gen": "g1", "runIds": ["r"] }))
         .given("/runs/append", owned(json!({ "events": [event(1, "in the handoff")] })))
@@ -98,7 +102,7 @@ pub fn table(now: i64) -> Table {
         .ok(json!({ "runId": "r", "gen": "g2", "events": [event(3, "while finishing")] }))
         .then("/runs/live-events", all.clone());
     table
-        .case("events of a run whose tombstone was put are kept, and readers of the record see them")
+        .case("events of a run with a tombstone are kept and visible")
         .given("/runs/claim", claimed())
         .given("/runs/put", put(record("r", now - 1000)))
         .ok(owned(json!({ "events": [event(1, "a")] })))

@@ -20,11 +20,11 @@ pub fn table(now: i64) -> Table {
 
 fn validation(table: &mut Table) {
     let sound = || run("r", "t", "g1");
-    table.case("a run must be there").refused("run", json!({}));
+    table.case("run is required").refused("run", json!({}));
     table.refuses("run", &no_objects(), claim);
     for field in ["runId", "threadKey", "gen", "leaseMs", "startedAt", "meta", "system", "tools"] {
         let named = format!("run.{field}");
-        table.case(format!("{named} must be there")).refused(&named, claim(without(sound(), field)));
+        table.case(format!("{named} is required")).refused(&named, claim(without(sound(), field)));
     }
     let rules: [(&str, Vec<Value>); 10] = [
         ("runId", wrong_ids()),
@@ -55,15 +55,15 @@ fn validation(table: &mut Table) {
         table.refuses(&format!("run.{field}"), &values, body);
     }
     table
-        .case("a refused claim leaves the thread free")
+        .case("rejected claim leaves the thread free")
         .refused("run.tools", claim(with(sound(), json!({ "tools": {} }))))
         .then("/runs/live", json!({}));
 }
 
 fn rows(table: &mut Table, now: i64) {
-    table.case("the least claim makes a live row").ok(claimed()).then("/runs/live", json!({}));
+    table.case("minimal claim creates a live row").ok(claimed()).then("/runs/live", json!({}));
     table
-        .case("everything of a claim is kept as it came")
+        .case("every field of a claim is stored unchanged")
         .ok(claim(with(
             run("Az9_-", &"é".repeat(256), &format!("{}.:-_", "Az9".repeat(41))),
             json!({
@@ -76,16 +76,16 @@ fn rows(table: &mut Table, now: i64) {
         )))
         .then("/runs/live", json!({}));
     table
-        .case("a card may be null")
+        .case("card may be null")
         .ok(claim(with(run("r", "t", "g1"), json!({ "card": null }))))
         .then("/runs/live", json!({}));
     table
-        .case("the shortest lease and the longest")
+        .case("minimum and maximum lease")
         .given("/runs/claim", claim(with(run("short", "t1", "g1"), json!({ "leaseMs": 1000 }))))
         .ok(claim(with(run("long", "t2", "g1"), json!({ "leaseMs": 3_600_000.0 }))))
         .then("/runs/live", json!({}));
     table
-        .case("threads do not stand in each other's way, nor do stores")
+        .case("threads and stores are independent")
         .given("/runs/claim", claimed())
         .given("/runs/claim", claim(run("r2", "T", "g1")))
         .ok(with(claimed(), json!({ "storeKey": "runs:another-for-claims" })))
@@ -96,7 +96,7 @@ fn conflicts(table: &mut Table) {
     let coding =
         || claim(with(run("r", "t", "g1"), json!({ "meta": { "agent": "coding" }, "startedAt": 12.5 })));
     table
-        .case("the same run and generation again is a success without a write")
+        .case("same run and generation again succeeds without a write")
         .given("/runs/claim", coding())
         .ok(claim(with(
             run("r", "t", "g1"),
@@ -104,7 +104,7 @@ fn conflicts(table: &mut Table) {
         )))
         .then("/runs/live", json!({}));
     table
-        .case("the same run by another generation")
+        .case("same run by another generation")
         .given("/runs/claim", coding())
         .conflict("thread-live", claim(run("r", "t", "g2")));
     table
@@ -113,23 +113,23 @@ fn conflicts(table: &mut Table) {
         .conflict("thread-live", claim(run("r2", "t", "g1")))
         .then("/runs/live", json!({}));
     table
-        .case("a holder whose agent is unknown is named without one")
+        .case("conflict omits an unknown agent")
         .given("/runs/claim", claimed())
         .conflict("thread-live", claim(run("r2", "t", "g1")));
     table
-        .case("a holder whose agent is no text is named without one")
+        .case("conflict omits an agent that is no text")
         .given(
             "/runs/claim",
             claim(with(run("r", "t", "g1"), json!({ "meta": { "agent": { "name": "x" } } }))),
         )
         .conflict("thread-live", claim(run("r2", "t", "g1")));
     table
-        .case("a run that is live on another thread is refused in the same words")
+        .case("run that is live on another thread gets the same rejection")
         .given("/runs/claim", coding())
         .conflict("thread-live", claim(run("r", "t2", "g1")))
         .then("/runs/live", json!({}));
     table
-        .case("of the thread's holder and the run's other thread the first is named")
+        .case("of the thread's owner and the run's other thread the first is named")
         .given("/runs/claim", claim(run("holder", "t", "g1")))
         .given("/runs/claim", claim(run("r", "t2", "g1")))
         .conflict("thread-live", claim(run("r", "t", "g1")));
@@ -137,7 +137,7 @@ fn conflicts(table: &mut Table) {
 
 fn phases(table: &mut Table, now: i64) {
     table
-        .case("a handoff does not free the thread")
+        .case("handoff does not free the thread")
         .given("/runs/claim", claimed())
         .given("/runs/handoff", json!({ "gen": "g1", "runIds": ["r"] }))
         .conflict("thread-live", claim(run("r2", "t", "g2")));
@@ -147,7 +147,7 @@ fn phases(table: &mut Table, now: i64) {
         .given("/runs/finishing", owned(json!({})))
         .conflict("thread-live", claim(run("r2", "t", "g2")));
     table
-        .case("a lapsed lease does not free the thread")
+        .case("expired lease does not free the thread")
         .given("/runs/claim", claimed())
         // Reclaimed with a `now` far in the past, so the lease has expired since.
         .given("/runs/handoff", json!({ "gen": "g1", "runIds": ["r"] }))
@@ -155,13 +155,13 @@ fn phases(table: &mut Table, now: i64) {
         .conflict("thread-live", claim(run("r2", "t", "g3")))
         .then("/runs/live", json!({}));
     table
-        .case("a finish frees the thread at once, and the run's id")
+        .case("finish frees the thread and the run id")
         .given("/runs/claim", claimed())
         .given("/runs/finish", owned(json!({ "record": record("r", now - 1000) })))
         .ok(claim(run("r", "t", "g2")))
         .then("/runs/live", json!({}));
     table
-        .case("a run whose tombstone was put is claimed like any other")
+        .case("run with a tombstone can be claimed")
         .given("/runs/put", json!({ "record": record("r", now - 1000) }))
         .ok(claimed());
 }

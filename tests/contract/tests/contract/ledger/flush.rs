@@ -49,7 +49,7 @@ fn events_of(run: &str) -> Value {
 
 fn fields(table: &mut Table) {
     for field in ["gen", "runs"] {
-        table.case(format!("{field} must be there")).refused(field, without(flush(&[]), field));
+        table.case(format!("{field} is required")).refused(field, without(flush(&[]), field));
     }
     table.refuses("gen", &wrong_generations(), |by| with(flush(&[]), json!({ "gen": by })));
     table.refuses("leaseMs", &wrong_leases(), |lease| with(flush(&[]), json!({ "leaseMs": lease })));
@@ -58,10 +58,10 @@ fn fields(table: &mut Table) {
     });
     table.refuses("runs[1]", &[json!(null), json!(7), json!(WRONG), json!([])], |run| flush(&[quiet(), run]));
     let many = |count: usize| (0..count).map(|n| entry(&format!("r{n}"), &[])).collect::<Vec<_>>();
-    table.case("more runs than a request takes").refused("runs", flush(&many(501)));
-    table.case("no runs are told of none").ok(flush(&[]));
+    table.case("more than the maximum number of runs").refused("runs", flush(&many(501)));
+    table.case("no runs give no entries").ok(flush(&[]));
     table
-        .case("a run that stands twice")
+        .case("duplicate run")
         .given("/runs/claim", claimed())
         .refused("runs[2].runId", flush(&[entry("r", &[event(1, "a")]), entry("s", &[]), quiet()]))
         .then("/runs/live-events", events_of("r"));
@@ -71,7 +71,7 @@ fn fields_of_a_run(table: &mut Table) {
     for field in ["runId", "events", "inboxAfter"] {
         let place = format!("runs[1].{field}");
         table
-            .case(format!("{field} of a run must be there"))
+            .case(format!("{field} of a run is required"))
             .refused(&place, flush(&[entry("s", &[]), without(quiet(), field)]));
     }
     table.refuses("runs[0].runId", &wrong_ids(), |id| flush(&[with(quiet(), json!({ "runId": id }))]));
@@ -88,7 +88,7 @@ fn fields_of_a_run(table: &mut Table) {
     });
     table.refuses("runs[0].events[1]", &no_objects(), |wrong| flush(&[entry("r", &[event(1, "a"), wrong])]));
     table
-        .case("one bad event refuses the whole request and names it")
+        .case("one invalid event rejects the whole request and is named")
         .given_each("/runs/claim", ["r", "s"].map(|id| claim(run(id, id, "g1"))))
         .refused(
             "runs[1].events[1].seq",
@@ -97,7 +97,7 @@ fn fields_of_a_run(table: &mut Table) {
         .then("/runs/live-events", events_of("r"))
         .then("/runs/live", json!({}));
     table
-        .case("one event too large refuses the whole request")
+        .case("one oversized event rejects the whole request")
         .given_each("/runs/claim", ["r", "s"].map(|id| claim(run(id, id, "g1"))))
         .refused(
             "runs[1].events[0]",
@@ -107,13 +107,13 @@ fn fields_of_a_run(table: &mut Table) {
 }
 
 fn ownership(table: &mut Table, now: i64) {
-    table.case("a run that nobody claimed").ok(flush(&[entry("r", &[event(1, "a")])]));
+    table.case("unclaimed run").ok(flush(&[entry("r", &[event(1, "a")])]));
     table
         .case("another store's run")
         .given("/runs/claim", claimed())
         .ok(with(flush(&[quiet()]), json!({ "storeKey": "runs:another" })));
     table
-        .case("one lost run holds up none of the others, and answers come in the request's order")
+        .case("one lost run does not affect the others, and answers are in the request's order")
         .given("/runs/claim", claim(run("mine", "t1", "g1")))
         .given("/runs/claim", claim(run("theirs", "t2", "g2")))
         .given("/runs/claim", claim(run("also-mine", "t3", "g1")))
@@ -124,20 +124,20 @@ fn ownership(table: &mut Table, now: i64) {
         .then("/runs/live-events", events_of("theirs"))
         .then("/runs/live-events", events_of("nobodys"));
     table
-        .case("a run that was taken over by another generation")
+        .case("run reclaimed by another generation")
         .given("/runs/claim", claimed())
         .given("/runs/handoff", json!({ "gen": "g1", "runIds": ["r"] }))
         .given("/runs/reclaim", json!({ "gen": "g2", "leaseMs": HOUR }))
         .ok(beat(HOUR, &[entry("r", &[event(1, "a")])]))
         .then("/runs/live-events", events_of("r"));
     table
-        .case("a run that has finished")
+        .case("finished run")
         .given("/runs/claim", claimed())
         .given("/runs/finish", owned(json!({ "record": record("r", now - 1000) })))
         .ok(flush(&[entry("r", &[event(1, "a")])]))
         .then("/runs/live-events", events_of("r"));
     table
-        .case("as many runs as a request takes")
+        .case("maximum number of runs")
         .given_each("/runs/claim", (0..3).map(|n| claim(run(&format!("r{n}"), &format!("t{n}"), "g1"))))
         .ok(flush(&(0..500).map(|n| entry(&format!("r{n}"), &[event(1, "a")])).collect::<Vec<_>>()))
         .then("/runs/live-events", events_of("r2"));
@@ -145,19 +145,19 @@ fn ownership(table: &mut Table, now: i64) {
 
 fn events(table: &mut Table, now: i64) {
     table
-        .case("an event replaces what had its seq, and of two with one seq the later counts")
+        .case("event replaces the one with its seq, the last duplicate wins")
         .given("/runs/claim", claimed())
         .given("/runs/append", owned(json!({ "events": [event(1, "a"), event(2, "b")] })))
         .ok(flush(&[entry("r", &[event(3, "c"), event(2, "B"), event(3, "C")])]))
         .then("/runs/live-events", events_of("r"));
     table
-        .case("a repeated flush changes nothing")
+        .case("repeated flush changes nothing")
         .given("/runs/claim", claimed())
         .given("/runs/flush", flush(&[entry("r", &[event(1, "a"), event(2, "b")])]))
         .ok(flush(&[entry("r", &[event(1, "a"), event(2, "b")])]))
         .then("/runs/live-events", events_of("r"));
     table
-        .case("everything of an event rides along, and one without a type is taken and not told")
+        .case("unknown fields of an event are kept, and an untyped one is stored but not returned")
         .given("/runs/claim", claimed())
         .ok(flush(&[entry(
             "r",
@@ -169,7 +169,7 @@ fn events(table: &mut Table, now: i64) {
         )]))
         .then("/runs/live-events", events_of("r"));
     table
-        .case("half a surrogate pair in one run is mended")
+        .case("lone surrogate in one run is replaced")
         .given_each("/runs/claim", ["r", "s"].map(|id| claim(run(id, id, "g1"))))
         .ok_text(
             r#"{"storeKey":"$KEY","gen":"g1","runs":[{"runId":"r","inboxAfter":0,"events":[{"seq":1,"type":"a\ud83d"}]},
@@ -189,7 +189,7 @@ fn events(table: &mut Table, now: i64) {
         .then("/runs/live-events", events_of("r"))
         .then("/runs/live-events", events_of("s"));
     table
-        .case("events of a run whose tombstone was put are kept, and readers of the record see them")
+        .case("events of a run with a tombstone are kept and visible")
         .given("/runs/claim", claimed())
         .given("/runs/put", put(record("r", now - 1000)))
         .ok(flush(&[entry("r", &[event(1, "a")])]))
@@ -203,12 +203,12 @@ fn leases(table: &mut Table, now: i64) {
         .ok(flush(&[quiet()]))
         .then("/runs/live", json!({}));
     table
-        .case("with leaseMs it is counted from the store's clock, and of the named runs only")
+        .case("with leaseMs the named runs' leases start at the store's clock")
         .given_each("/runs/claim", ["r", "s", "t"].map(|id| claim(run(id, id, "g1"))))
         .ok(beat(1000, &[quiet(), entry("t", &[])]))
         .then("/runs/live", json!({}));
     table
-        .case("an owner whose lease has lapsed has it again")
+        .case("owner with an expired lease extends it")
         .given("/runs/claim", claimed())
         .given("/runs/handoff", json!({ "gen": "g1", "runIds": ["r"] }))
         .given("/runs/reclaim", json!({ "gen": "g2", "leaseMs": HOUR, "now": now - 10 * HOUR }))
@@ -219,14 +219,14 @@ fn leases(table: &mut Table, now: i64) {
 fn stops_and_follow_ups(table: &mut Table) {
     for mode in ["soft", "hard"] {
         table
-            .case(format!("a {mode} stop is told, again and again"))
+            .case(format!("{mode} stop is returned repeatedly"))
             .given("/runs/claim", claimed())
             .given("/runs/stop", json!({ "runId": "r", "mode": mode }))
             .ok(flush(&[quiet()]))
             .then("/runs/flush", beat(HOUR, &[quiet()]));
     }
     table
-        .case("a run in handoff hears of it, and a finishing one")
+        .case("handed-off and finishing runs receive it")
         .given_each("/runs/claim", ["r", "s"].map(|id| claim(run(id, id, "g1"))))
         .given("/runs/handoff", json!({ "gen": "g1", "runIds": ["r"] }))
         .given("/runs/finishing", owned(json!({ "runId": "s" })))
@@ -236,7 +236,7 @@ fn stops_and_follow_ups(table: &mut Table) {
         [message("r", "one"), message("r", "two"), message("s", "of another run"), message("r", "three")];
     let after = |seq: i64| with(quiet(), json!({ "inboxAfter": seq }));
     table
-        .case("follow-ups are told to their run, in order, until it knows them")
+        .case("follow-ups are returned in order until the cursor passes them")
         .given_each("/runs/claim", ["r", "s"].map(|id| claim(run(id, id, "g1"))))
         .given_each("/runs/inbox", left)
         .ok(flush(&[quiet(), entry("s", &[])]))
@@ -244,12 +244,12 @@ fn stops_and_follow_ups(table: &mut Table) {
         .then("/runs/flush", flush(&[after(3)]))
         .then("/runs/flush", flush(&[after(9_007_199_254_740_991)]));
     table
-        .case("follow-ups are told to nobody but the owner")
+        .case("follow-ups are returned only to the owner")
         .given("/runs/claim", claimed())
         .given("/runs/inbox", message("r", "one"))
         .ok(with(flush(&[quiet()]), json!({ "gen": "g2" })));
     table
-        .case("of a great many follow-ups the first are told, and the next when they are known")
+        .case("large inboxes are returned in parts")
         .given("/runs/claim", claimed())
         .given_each("/runs/inbox", (0..5).map(|n| message("r", &format!("{n}{}", "é".repeat(200_000)))))
         .ok(flush(&[quiet()]))

@@ -9,9 +9,9 @@ use super::{claim, claimed, owned, run, wrong_generations, wrong_ids};
 pub fn table(now: i64) -> Table {
     let mut table = Table::of("/runs/handoff");
     let of = |ids: &[&str]| json!({ "gen": "g1", "runIds": ids });
-    table.case("gen must be there").refused("gen", json!({ "runIds": [] }));
+    table.case("gen is required").refused("gen", json!({ "runIds": [] }));
     table.refuses("gen", &wrong_generations(), |generation| json!({ "gen": generation, "runIds": [] }));
-    table.case("runIds must be there").refused("runIds", json!({ "gen": "g1" }));
+    table.case("runIds are required").refused("runIds", json!({ "gen": "g1" }));
     table.refuses(
         "runIds",
         &[json!(null), json!({}), json!("r"), json!(WRONG)],
@@ -19,18 +19,18 @@ pub fn table(now: i64) -> Table {
     );
     table.refuses("runIds[1]", &wrong_ids(), |id| json!({ "gen": "g1", "runIds": ["r", id] }));
     table
-        .case("one bad id refuses all")
+        .case("one invalid id rejects all")
         .given("/runs/claim", claimed())
         .refused("runIds[1]", json!({ "gen": "g1", "runIds": ["r", WRONG] }))
         .then("/runs/live", json!({}));
     table.case("no runs, none marked").given("/runs/claim", claimed()).ok(of(&[]));
     table
-        .case("unknown runs are just not marked")
+        .case("unknown runs are not marked")
         .given("/runs/claim", claimed())
         .ok(of(&["x", "r", "y"]))
         .then("/runs/live", json!({}));
     table
-        .case("marked are told in the request's order, each once")
+        .case("marked runs are in the request's order without duplicates")
         .given_each("/runs/claim", ["a", "b", "c"].map(|id| claim(run(id, id, "g1"))))
         .ok(of(&["c", "a", "c", "b", "a"]));
     table
@@ -44,18 +44,18 @@ pub fn table(now: i64) -> Table {
         .ok(of(&["r"]))
         .then("/runs/live", json!({}));
     table
-        .case("a run in handoff is not marked again")
+        .case("handed-off run is not marked again")
         .given("/runs/claim", claimed())
         .given("/runs/handoff", of(&["r"]))
         .ok(of(&["r"]));
     table
-        .case("a run that is finishing is not marked")
+        .case("finishing run is not marked")
         .given("/runs/claim", claimed())
         .given("/runs/finishing", owned(json!({})))
         .ok(of(&["r"]))
         .then("/runs/live", json!({}));
     table
-        .case("a run that has finished is not marked")
+        .case("finished run is not marked")
         .given("/runs/claim", claimed())
         .given("/runs/finish", owned(json!({ "record": record("r", now - 1000) })))
         .ok(of(&["r"]));

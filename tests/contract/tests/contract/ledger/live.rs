@@ -11,10 +11,10 @@ use super::{HOUR, claim, claimed, owned, run};
 
 pub fn table(now: i64) -> Table {
     let mut table = Table::of("/runs/live");
-    table.case("an empty store has none").ok(json!({}));
-    table.case("fields that nobody knows are ignored").ok(json!({ "limit": 0, "runId": 7 }));
+    table.case("empty store has none").ok(json!({}));
+    table.case("unknown fields are ignored").ok(json!({ "limit": 0, "runId": 7 }));
     table
-        .case("the earliest start first, of equal ones the smaller id")
+        .case("earliest start first, ties by id")
         .given_each(
             "/runs/claim",
             [("late", 3.5), ("b", 2.0), ("a", 2.0), ("early", -1.0)]
@@ -22,7 +22,7 @@ pub fn table(now: i64) -> Table {
         )
         .ok(json!({}));
     table
-        .case("every generation's runs, with stop, phase and state as they stand")
+        .case("runs of all generations, with stop, phase and state")
         .given("/runs/claim", claimed())
         .given("/runs/claim", claim(run("r2", "t2", "g2")))
         .given("/runs/claim", claim(run("r3", "t3", "g3")))
@@ -32,22 +32,22 @@ pub fn table(now: i64) -> Table {
         .given("/runs/finishing", json!({ "runId": "r3", "gen": "g3" }))
         .ok(json!({}));
     table
-        .case("another store's runs are not there")
+        .case("another store's runs are not returned")
         .given("/runs/claim", claimed())
         .ok(json!({ "storeKey": "runs:another" }));
     table
-        .case("a finished run is not there")
+        .case("finished run is not returned")
         .given("/runs/claim", claimed())
         .given("/runs/finish", owned(json!({ "record": record("r", now - 1000) })))
         .ok(json!({}));
     table
-        .case("a run that was taken over has its new owner and lease")
+        .case("reclaimed run has its new owner and lease")
         .given("/runs/claim", claimed())
         .given("/runs/handoff", json!({ "gen": "g1", "runIds": ["r"] }))
         .given("/runs/reclaim", json!({ "gen": "g2", "leaseMs": 1000, "now": now + 24 * HOUR }))
         .ok(json!({}));
     table
-        .case("a system prompt of half a megabyte is told whole, several times")
+        .case("system prompt of half a megabyte is returned complete, several times")
         .given_each(
             "/runs/claim",
             ["a", "b", "c", "d", "e"].map(|id| {

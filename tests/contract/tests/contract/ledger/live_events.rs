@@ -16,18 +16,18 @@ pub fn table(now: i64) -> Table {
         let events: Vec<_> = seqs.iter().map(|seq| json!({ "type": "a", "seq": seq })).collect();
         owned(json!({ "events": events }))
     };
-    table.case("runId must be there").refused("runId", json!({}));
+    table.case("runId is required").refused("runId", json!({}));
     table.refuses("runId", &wrong_ids(), |id| json!({ "runId": id }));
-    table.case("an unknown run has none").ok(all());
-    table.case("a run that has said nothing has none").given("/runs/claim", claimed()).ok(all());
+    table.case("unknown run has none").ok(all());
+    table.case("run without events has none").given("/runs/claim", claimed()).ok(all());
     table
-        .case("in the order of their seqs, gaps and all")
+        .case("in the order of their seqs, with gaps")
         .given("/runs/claim", claimed())
         .given("/runs/append", events(&[10, 9]))
         .given("/runs/append", events(&[2]))
         .ok(all());
     table
-        .case("another run's are not told, nor another store's")
+        .case("another run's and another store's are not returned")
         .given("/runs/claim", claimed())
         .given("/runs/claim", claim(run("r2", "t2", "g1")))
         .given("/runs/append", events(&[1]))
@@ -39,26 +39,26 @@ pub fn table(now: i64) -> Table {
         .given("/runs/append", events(&(1..=1500).collect::<Vec<_>>()))
         .ok(all());
     table
-        .case("a tombstone that is put beside them takes none away")
+        .case("tombstone keeps the events")
         .given("/runs/claim", claimed())
         .given("/runs/append", events(&[1, 2]))
         .given("/runs/put", json!({ "record": record("r", now - 1000) }))
         .ok(all());
     table
-        .case("a tombstone that the policy excludes takes none away")
+        .case("tombstone excluded by the policy keeps the events")
         .given("/runs/claim", claimed())
         .given("/runs/append", events(&[1, 2]))
         .given("/runs/put", json!({ "record": record("r", now - 31 * 86_400_000) }))
         .ok(all());
     table
-        .case("what the next owner reads is what the last wrote")
+        .case("next owner reads the rows of the last")
         .given("/runs/claim", claimed())
         .given("/runs/append", events(&[1, 2]))
         .given("/runs/handoff", json!({ "gen": "g1", "runIds": ["r"] }))
         .given("/runs/reclaim", json!({ "gen": "g2", "leaseMs": 1000 }))
         .ok(all());
     table
-        .case("of a finished run what its record holds")
+        .case("finished run has the events of its record")
         .given("/runs/claim", claimed())
         .given("/runs/append", events(&[1, 2]))
         .given(

@@ -77,29 +77,29 @@ fn fence(table: &mut Table, fields: &Value) {
     let body = |fields: Value| owned(fields);
     let all = || body(fields.clone());
     for field in ["runId", "gen"] {
-        table.case(format!("{field} must be there")).refused(field, without(all(), field));
+        table.case(format!("{field} is required")).refused(field, without(all(), field));
     }
     table.refuses("runId", &wrong_ids(), |id| with(all(), json!({ "runId": id })));
     table.refuses("gen", &wrong_generations(), |generation| with(all(), json!({ "gen": generation })));
-    table.case("of a run that nobody claimed").conflict("unknown-run", all());
+    table.case("run that was never claimed").conflict("unknown-run", all());
     table
-        .case("of a run that another generation owns")
+        .case("run owned by another generation")
         .given("/runs/claim", claimed())
         .conflict("fenced", with(all(), json!({ "gen": "g2" })))
         .then("/runs/live", json!({}))
         .then("/runs/live-events", json!({ "runId": "r" }));
     table
-        .case("of another store's run")
+        .case("run of another store")
         .given("/runs/claim", claimed())
         .conflict("unknown-run", with(all(), json!({ "storeKey": "runs:another" })));
     table
-        .case("of a run that was taken over by another generation")
+        .case("run that another generation reclaimed")
         .given("/runs/claim", claimed())
         .given("/runs/handoff", json!({ "gen": "g1", "runIds": ["r"] }))
         .given("/runs/reclaim", json!({ "gen": "g2", "leaseMs": HOUR }))
         .conflict("fenced", all());
     table
-        .case("of a run that has finished")
+        .case("run that has finished")
         .given("/runs/claim", claimed())
         .given("/runs/finish", owned(json!({ "record": record("r", 4_000_000_000_000) })))
         .conflict("unknown-run", all());

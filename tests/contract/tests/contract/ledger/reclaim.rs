@@ -13,7 +13,7 @@ pub fn table(now: i64) -> Table {
     let mut table = Table::of("/runs/reclaim");
     let by = |generation: &str| json!({ "gen": generation, "leaseMs": HOUR });
     for field in ["gen", "leaseMs"] {
-        table.case(format!("{field} must be there")).refused(field, without(by("g2"), field));
+        table.case(format!("{field} is required")).refused(field, without(by("g2"), field));
     }
     table.refuses("gen", &wrong_generations(), |generation| with(by("g2"), json!({ "gen": generation })));
     table.refuses("leaseMs", &wrong_leases(), |lease| with(by("g2"), json!({ "leaseMs": lease })));
@@ -32,37 +32,37 @@ fn handed_off() -> Value {
 fn selection(table: &mut Table, now: i64) {
     let by = |generation: &str| json!({ "gen": generation, "leaseMs": HOUR });
     let later = |generation: &str| with(by(generation), json!({ "now": now + 10 * HOUR }));
-    table.case("an empty store has nothing to take").ok(by("g2"));
+    table.case("empty store has none to reclaim").ok(by("g2"));
     table
-        .case("a run whose lease is ahead is its owner's")
+        .case("run with an unexpired lease stays with its owner")
         .given("/runs/claim", claimed())
         .ok(by("g2"))
         .then("/runs/live", json!({}));
     table
-        .case("a handoff is taken whatever its lease")
+        .case("handed-off run is reclaimed before its lease expires")
         .given("/runs/claim", claimed())
         .given("/runs/handoff", handed_off())
         .ok(by("g2"))
         .then("/runs/live", json!({}));
     table
-        .case("a lapsed lease is taken")
+        .case("expired lease is reclaimed")
         .given("/runs/claim", claimed())
         .ok(later("g2"))
         .then("/runs/live", json!({}));
     table
-        .case("what was finishing is told to have been, and lives again")
+        .case("finishing run is reported as such and is live again")
         .given("/runs/claim", claimed())
         .given("/runs/state", owned(json!({ "state": { "finalStatus": "failed" } })))
         .given("/runs/finishing", owned(json!({})))
         .ok(later("g2"))
         .then("/runs/live", json!({}));
     table
-        .case("a lapsed run of its own is not taken")
+        .case("own expired run is not reclaimed")
         .given("/runs/claim", claimed())
         .ok(later("g1"))
         .then("/runs/live", json!({}));
     table
-        .case("a handoff of its own is not taken")
+        .case("own handed-off run is not reclaimed")
         .given("/runs/claim", claimed())
         .given("/runs/handoff", handed_off())
         .ok(later("g1"))
@@ -80,13 +80,13 @@ fn selection(table: &mut Table, now: i64) {
     known(table, "a lease that ends in a millisecond has not", (now + 11 * HOUR - 1) as f64);
     known(table, "time has fractions", (now + 11 * HOUR) as f64 - 0.5);
     table
-        .case("what one generation has taken another does not get")
+        .case("runs are reclaimed by one generation only")
         .given("/runs/claim", claimed())
         .given("/runs/handoff", handed_off())
         .given("/runs/reclaim", by("g2"))
         .ok(by("g3"));
     table
-        .case("several are told by their start, earliest first")
+        .case("several runs are sorted by start, earliest first")
         .given_each(
             "/runs/claim",
             [("b", 2, "g1"), ("c", 3, "g2"), ("a", 1, "g3"), ("own", 0, "g9")]
@@ -94,7 +94,7 @@ fn selection(table: &mut Table, now: i64) {
         )
         .ok(later("g9"));
     table
-        .case("another store's runs are not taken")
+        .case("another store's runs are not reclaimed")
         .given("/runs/claim", claimed())
         .ok(with(later("g2"), json!({ "storeKey": "runs:another" })));
 }
@@ -116,13 +116,13 @@ fn content(table: &mut Table, now: i64) {
         .ok(by("g2"));
     let inbox = |n: i64| json!({ "runId": "r", "message": { "n": n } });
     table
-        .case("without a step record all of the inbox is told")
+        .case("without a step record the whole inbox is returned")
         .given("/runs/claim", claimed())
         .given_each("/runs/inbox", (1..=12).map(inbox))
         .given("/runs/handoff", handed_off())
         .ok(by("g2"));
     table
-        .case("of the inbox what the last step has not consumed")
+        .case("inbox entries that the last step has not consumed")
         .given("/runs/claim", claimed())
         .given_each("/runs/inbox", (1..=4).map(inbox))
         .given("/runs/step", owned(json!({ "record": with(step(1), json!({ "inboxConsumedSeq": 4 })) })))
@@ -130,7 +130,7 @@ fn content(table: &mut Table, now: i64) {
         .given("/runs/handoff", handed_off())
         .ok(by("g2"));
     table
-        .case("the highest step is told as it came, with calls in flight")
+        .case("highest step is returned unchanged, with calls in flight")
         .given("/runs/claim", claimed())
         .given_each(
             "/runs/step",
@@ -142,7 +142,7 @@ fn content(table: &mut Table, now: i64) {
         .given("/runs/handoff", handed_off())
         .ok(by("g2"));
     table
-        .case("a run that was taken over writes under its new name and can be taken again")
+        .case("reclaimed run accepts its new owner and can be reclaimed again")
         .given("/runs/claim", claimed())
         .given("/runs/handoff", handed_off())
         .given("/runs/reclaim", by("g2"))

@@ -48,12 +48,12 @@ pub fn table(_now: i64) -> Table {
         with(step(0), json!({ "step": 2.0, "seq": 9e15 })),
     );
     table
-        .case("a run in handoff is still its owner's")
+        .case("handed-off run still belongs to its owner")
         .given("/runs/claim", claimed())
         .given("/runs/handoff", json!({ "gen": "g1", "runIds": ["r"] }))
         .ok(sound());
     table
-        .case("a refused record leaves the earlier one")
+        .case("rejected record keeps the earlier one")
         .given("/runs/claim", claimed())
         .given("/runs/step", sound())
         .refused("record.turn", owned(json!({ "record": with(step(1), json!({ "turn": -1 })) })))
@@ -63,12 +63,12 @@ pub fn table(_now: i64) -> Table {
 }
 
 fn validation(table: &mut Table) {
-    table.case("a record must be there").refused("record", owned(json!({})));
+    table.case("record is required").refused("record", owned(json!({})));
     table.refuses("record", &no_objects(), |record| owned(json!({ "record": record })));
     for field in COUNTERS.iter().chain(&["inFlight"]) {
         let named = format!("record.{field}");
         table
-            .case(format!("{named} must be there"))
+            .case(format!("{named} is required"))
             .refused(&named, owned(json!({ "record": without(step(0), field) })));
     }
     let body = |field: &str, value: Value| owned(json!({ "record": with(step(0), json!({ field: value })) }));

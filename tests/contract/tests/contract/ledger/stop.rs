@@ -10,15 +10,15 @@ pub fn table(now: i64) -> Table {
     let mut table = Table::of("/runs/stop");
     let soft = || json!({ "runId": "r", "mode": "soft" });
     let beat = || owned(json!({ "leaseMs": HOUR }));
-    table.case("runId must be there").refused("runId", json!({ "mode": "soft" }));
+    table.case("runId is required").refused("runId", json!({ "mode": "soft" }));
     table.refuses("runId", &wrong_ids(), |id| json!({ "runId": id, "mode": "soft" }));
-    table.case("mode must be there").refused("mode", json!({ "runId": "r" }));
+    table.case("mode is required").refused("mode", json!({ "runId": "r" }));
     let modes =
         [json!(null), json!(""), json!("Soft"), json!("medium"), json!(WRONG), json!(["soft"]), json!(7)];
     table.refuses("mode", &modes, |mode| json!({ "runId": "r", "mode": mode }));
-    table.case("a run that is not live is not stopped").ok(soft());
+    table.case("run that is not live is not stopped").ok(soft());
     table
-        .case("a run that has finished is not stopped")
+        .case("finished run is not stopped")
         .given("/runs/claim", claimed())
         .given("/runs/finish", owned(json!({ "record": record("r", now - 1000) })))
         .ok(soft());
@@ -27,30 +27,30 @@ pub fn table(now: i64) -> Table {
         .given("/runs/claim", claimed())
         .ok(json!({ "storeKey": "runs:another", "runId": "r", "mode": "soft" }));
     table
-        .case("a live owner learns of it by its heartbeat")
+        .case("live owner receives it with its heartbeat")
         .given("/runs/claim", claimed())
         .ok(soft())
         .then("/runs/heartbeat", beat());
     table
-        .case("the last request wins, even the softer")
+        .case("last request wins, even the softer")
         .given("/runs/claim", claimed())
         .given("/runs/stop", json!({ "runId": "r", "mode": "hard" }))
         .ok(soft())
         .then("/runs/heartbeat", beat());
     table
-        .case("nothing else of the row changes")
+        .case("other columns of the row stay unchanged")
         .given("/runs/claim", claimed())
         .ok(json!({ "runId": "r", "mode": "hard", "gen": "g9" }))
         .then("/runs/live", json!({}));
     table
-        .case("an owner whose lease has lapsed is told not to be alive")
+        .case("owner with an expired lease is reported as not alive")
         .given("/runs/claim", claimed())
         .given("/runs/handoff", json!({ "gen": "g1", "runIds": ["r"] }))
         .given("/runs/reclaim", json!({ "gen": "g2", "leaseMs": HOUR, "now": now - 10 * HOUR }))
         .ok(soft())
         .then("/runs/live", json!({}));
     table
-        .case("a run in handoff takes it along to its next owner")
+        .case("handed-off run keeps it for its next owner")
         .given("/runs/claim", claimed())
         .given("/runs/handoff", json!({ "gen": "g1", "runIds": ["r"] }))
         .ok(soft())

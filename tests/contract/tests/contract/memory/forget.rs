@@ -19,20 +19,20 @@ pub fn table(_now: i64) -> Table {
         json!("x".repeat(201)),
         json!(["mem:a:0"]),
     ];
-    table.case("id must be there").refused("id", json!({}));
+    table.case("id is required").refused("id", json!({}));
     table.refuses("id", &wrong, |id| json!({ "id": id }));
-    table.case("an id of 200 characters").ok(json!({ "id": "é".repeat(200) }));
-    table.case("an unknown id is not forgotten").ok(json!({ "id": "mem:nowhere:0" }));
+    table.case("id of 200 characters").ok(json!({ "id": "é".repeat(200) }));
+    table.case("unknown id is not forgotten").ok(json!({ "id": "mem:nowhere:0" }));
     let scoped = |scope: &str, body: Value| with(body, json!({ "scopeKey": scope }));
     table
-        .case("once, and for good")
+        .case("once, permanently")
         .given("/write", scoped("s:1", facts(&["alpha", "beta"])))
         .ok(scoped("s:1", json!({ "id": "mem:s:1:0" })))
         .then("/forget", scoped("s:1", json!({ "id": "mem:s:1:0" })))
         .then("/list", scoped("s:1", all()))
         .then("/retrieve", scoped("s:1", json!({ "query": "alpha", "limit": 1 })));
     table
-        .case("said again it is a fresh record")
+        .case("written again it is a new record")
         .given("/write", scoped("s:2", facts(&["alpha"])))
         .ok(scoped("s:2", json!({ "id": "mem:s:2:0" })))
         .then("/write", scoped("s:2", facts(&["ALPHA"])))
@@ -43,7 +43,7 @@ pub fn table(_now: i64) -> Table {
         .ok(json!({ "id": "mem:s:3:0" }))
         .then("/list", scoped("s:3", all()));
     table
-        .case("a superseded record is not forgotten")
+        .case("superseded record is not forgotten")
         .given("/write", scoped("s:4", facts(&["alpha"])))
         .given(
             "/write",
@@ -51,12 +51,12 @@ pub fn table(_now: i64) -> Table {
         )
         .ok(scoped("s:4", json!({ "id": "mem:s:4:0" })));
     table
-        .case("an evicted record is not forgotten")
+        .case("evicted record is not forgotten")
         .given("/write", scoped("s:5", facts(&["alpha"])))
         .given("/write", scoped("s:5", with(facts(&["beta"]), json!({ "cap": 1 }))))
         .ok(scoped("s:5", json!({ "id": "mem:s:5:0" })));
     table
-        .case("a number is no id, and neither is one that only begins like it")
+        .case("number is not an id, nor is a prefix of an id")
         .given("/write", scoped("s:6", facts(&["alpha"])))
         .ok(scoped("s:6", json!({ "id": "0" })))
         .then("/forget", scoped("s:6", json!({ "id": "mem:s:6:00" })))

@@ -13,13 +13,13 @@ pub fn table(_now: i64) -> Table {
     let mut table = Table::of("/retrieve");
     let sound = || asking("a", 5);
     for field in ["query", "limit"] {
-        table.case(format!("{field} must be there")).refused(field, without(sound(), field));
+        table.case(format!("{field} is required")).refused(field, without(sound(), field));
     }
     table.refuses("query", &wrong_queries(), |query| with(sound(), json!({ "query": query })));
     table.refuses("limit", &wrong_limits(), |limit| with(sound(), json!({ "limit": limit })));
-    table.case("an empty scope has nothing").ok(sound());
+    table.case("empty scope has none").ok(sound());
     table
-        .case("a query of 4000 characters")
+        .case("query of 4000 characters")
         .given("/write", facts(&["a"]))
         .ok(asking(&"\u{e9}".repeat(4000), 50));
     tokens(&mut table);
@@ -55,11 +55,11 @@ fn tokens(table: &mut Table) {
     asked("a token of a single letter is one", &["a"], "A");
     asked("any one of the query's tokens is enough", &one, "nothing of deploys");
     table
-        .case("keywords match as the text does, whole tokens of them")
+        .case("keywords match like the text, by whole tokens")
         .given("/write", records([keyed("text", &["release train", "CI/CD"]), keyed("other", &["trains"])]))
         .ok(asking("train cd", 50));
     table
-        .case("no keywords, then the text's own tokens, and empty ones are none")
+        .case("without keywords the text's tokens count, and empty ones are dropped")
         .given("/write", records([keyed("alpha", &[]), fact("beta alpha")]))
         .ok(asking("alpha", 50));
 }
@@ -85,7 +85,7 @@ fn hostile(table: &mut Table) {
     ];
     for query in queries {
         table
-            .case(format!("a query is text: {query:?}"))
+            .case(format!("query is plain text: {query:?}"))
             .given("/write", facts(&["alpha beta", "near or not", "drop table"]))
             .ok(asking(query, 50));
     }
@@ -94,32 +94,32 @@ fn hostile(table: &mut Table) {
 /// Score and sort order.
 fn order(table: &mut Table) {
     table
-        .case("who has more of the query's tokens comes first")
+        .case("more matching tokens rank first")
         .given("/write", facts(&["alpha", "alpha beta gamma", "gamma alpha"]))
         .ok(asking("alpha beta gamma", 50));
     table
-        .case("a token that the query repeats counts as often")
+        .case("repeated token of the query counts repeatedly")
         .given("/write", facts(&["beta gamma", "alpha", "alpha beta"]))
         .ok(asking("alpha alpha alpha beta gamma", 50));
     table
-        .case("a token that the record repeats counts once")
+        .case("repeated token of the record counts once")
         .given("/write", facts(&["alpha alpha alpha", "alpha beta"]))
         .ok(asking("alpha beta", 50));
     table
-        .case("of equal matches the newer comes first")
+        .case("equal matches are sorted by age")
         .given_each("/write", ["alpha one", "alpha two", "alpha three"].map(|text| facts(&[text])))
         .ok(asking("alpha", 50));
     table
-        .case("of equal matches the one used last comes first")
+        .case("equal matches are sorted by last use")
         .given_each("/write", ["alpha one", "alpha two", "alpha three"].map(|text| facts(&[text])))
         .given("/retrieve", asking("one", 1))
         .ok(asking("alpha", 50));
     table
-        .case("of equal matches of one time the better rank of the full text comes first")
+        .case("equal matches of one time are sorted by full-text rank")
         .given("/write", facts(&["alpha and many other words that make it long", "alpha", "alpha alpha"]))
         .ok(asking("alpha", 50));
     table
-        .case("more of the query outweighs what is newer")
+        .case("more matching tokens outweigh recency")
         .given("/write", facts(&["alpha beta"]))
         .given("/write", facts(&["alpha"]))
         .ok(asking("alpha beta", 50));
@@ -130,33 +130,33 @@ fn many(table: &mut Table) {
     let words =
         |range: std::ops::Range<u32>| range.map(|n| format!("word{n:02}")).collect::<Vec<_>>().join(" ");
     table
-        .case("with twenty-four distinct tokens all are looked for")
+        .case("with twenty-four distinct tokens all are searched")
         .given("/write", facts(&["tiny", "word00"]))
         .ok(asking(&format!("{} tiny", words(0..23)), 50));
     table
-        .case("of twenty-five the shortest is not looked for")
+        .case("of twenty-five tokens the shortest is not searched")
         .given("/write", facts(&["tiny", "word00"]))
         .ok(asking(&format!("tiny {}", words(0..24)), 50));
     table
-        .case("of twenty-five of one length the last is not looked for")
+        .case("of twenty-five tokens of one length the last is not searched")
         .given("/write", facts(&["word24", "word23"]))
         .ok(asking(&words(0..25), 50));
     table
-        .case("a token that is not looked for counts in the score all the same")
+        .case("token beyond the limit counts in the score")
         .given("/write", facts(&["word00 word01", "word00 tiny word02"]))
         .ok(asking(&format!("tiny {}", words(0..24)), 50));
     table
-        .case("the limit cuts after the order, and only what is told is used")
+        .case("limit applies after sorting, and only returned records are used")
         .given("/write", facts(&["alpha", "alpha beta", "alpha beta gamma"]))
         .ok(asking("alpha beta gamma", 2))
         .then("/list", all());
     table
-        .case("fifty at most")
+        .case("maximum of fifty")
         .given("/write", records((0..50).map(|n| fact(&format!("alpha {n}")))))
         .given("/write", facts(&["alpha beta"]))
         .ok(asking("alpha beta", 50));
     table
-        .case("of more than fifty matches the fifty best of the full text are looked at, or five times the limit")
+        .case("of more than fifty matches the fifty best by rank are scored, or five times the limit")
         .given("/write", records((0..50).map(|n| fact(&format!("alpha {n}")))))
         .given("/write", records((50..100).map(|n| fact(&format!("alpha {n}")))))
         .ok(asking("alpha", 1))
@@ -166,24 +166,24 @@ fn many(table: &mut Table) {
 /// Usage counts, and records that are never returned.
 fn use_and_death(table: &mut Table) {
     table
-        .case("what is told is told as used now")
+        .case("returned records count as used now")
         .given("/write", facts(&["alpha"]))
         .ok(asking("alpha", 1))
         .then("/retrieve", asking("alpha", 1))
         .then("/list", all());
     table
-        .case("what does not match is not used")
+        .case("records that do not match are not used")
         .given("/write", facts(&["alpha", "beta"]))
         .ok(asking("alpha", 50))
         .then("/list", all());
     let scoped = |scope: &str, body: Value| with(body, json!({ "scopeKey": scope }));
     table
-        .case("a forgotten record is never told")
+        .case("forgotten record is never returned")
         .given("/write", scoped("s:f", facts(&["alpha", "alpha beta"])))
         .given("/forget", json!({ "scopeKey": "s:f", "id": "mem:s:f:1" }))
         .ok(scoped("s:f", asking("alpha beta", 50)));
     table
-        .case("a superseded record is never told, its successor with its pointer is")
+        .case("superseded record is not returned, its successor has the pointer")
         .given("/write", scoped("s:s", facts(&["alpha"])))
         .given(
             "/write",
@@ -191,12 +191,12 @@ fn use_and_death(table: &mut Table) {
         )
         .ok(scoped("s:s", asking("alpha", 50)));
     table
-        .case("an evicted record is never told")
+        .case("evicted record is never returned")
         .given("/write", facts(&["alpha"]))
         .given("/write", with(facts(&["alpha beta"]), json!({ "cap": 1 })))
         .ok(asking("alpha", 50));
     table
-        .case("another scope's record is never told")
+        .case("another scope's record is never returned")
         .given("/write", scoped("org:secret", facts(&["alpha"])))
         .ok(asking("alpha", 50));
 }

@@ -21,20 +21,20 @@ pub fn table(_now: i64) -> Table {
 }
 
 fn requests(table: &mut Table) {
-    table.case("records must be there").refused("records", json!({}));
+    table.case("records are required").refused("records", json!({}));
     table.refuses("records", &[json!(null), json!({}), json!(WRONG)], |value| json!({ "records": value }));
-    table.case("no records are a batch, too").ok(records([])).then("/list", all());
+    table.case("empty batch is accepted").ok(records([])).then("/list", all());
     table
-        .case("a batch of fifty")
+        .case("batch of 50")
         .ok(records((0..50).map(|n| fact(&format!("fact number {n}")))))
         .then("/list", all());
     table
-        .case("a batch may not have fifty-one")
+        .case("batch of 51 is rejected")
         .refused("records", records((0..51).map(|n| fact(&format!("fact number {n}")))));
     let caps = [json!(null), json!(0), json!(-1), json!(10_001), json!(1.5), json!("5")];
     table.refuses("cap", &caps, |cap| with(facts(&["a"]), json!({ "cap": cap })));
     for cap in [1, 10_000] {
-        table.case(format!("a cap of {cap}")).ok(with(facts(&["a"]), json!({ "cap": cap })));
+        table.case(format!("cap of {cap}")).ok(with(facts(&["a"]), json!({ "cap": cap })));
     }
 }
 
@@ -45,7 +45,7 @@ fn candidates(table: &mut Table) {
     table.refuses("records[1]", &broken, second);
     for field in ["kind", "text", "sourceThreadKey"] {
         let named = format!("records[1].{field}");
-        table.case(format!("{named} must be there")).refused(&named, second(without(fact("b"), field)));
+        table.case(format!("{named} is required")).refused(&named, second(without(fact("b"), field)));
     }
     let long = || json!("é".repeat(201));
     let texts = |longest: usize| vec![json!(null), json!(7), json!([WRONG]), json!("é".repeat(longest + 1))];
@@ -75,18 +75,18 @@ fn candidates(table: &mut Table) {
         table.refuses(&format!("records[1].{field}"), &values, body);
     }
     table
-        .case("one candidate that is refused refuses the whole batch")
+        .case("one rejected candidate rejects the whole batch")
         .refused("records[1].kind", second(with(fact("b"), json!({ "kind": "rumour" }))))
         .then("/list", all());
     table
-        .case("every field at its greatest")
+        .case("maximum of every field")
         .ok(records([
             json!({ "kind": "summary", "text": "é".repeat(4000), "sourceThreadKey": "é".repeat(200),
             "keywords": vec!["é".repeat(64); 20], "sourceRunId": "é".repeat(200), "confidence": 1 }),
         ]))
         .then("/list", all());
     table
-        .case("every field at its least")
+        .case("minimum of every field")
         .ok(records([
             json!({ "kind": "fact", "text": ".", "sourceThreadKey": "t", "keywords": [], "sourceRunId": "",
             "confidence": 0, "supersedes": "" }),
@@ -97,7 +97,7 @@ fn candidates(table: &mut Table) {
 /// Initial fields of a record.
 fn births(table: &mut Table) {
     table
-        .case("a record is told with what it has, and nothing is null")
+        .case("record is returned without null fields")
         .ok(records([
             fact("The build takes 9 minutes, the BUILD."),
             with(
@@ -107,33 +107,29 @@ fn births(table: &mut Table) {
         ]))
         .then("/list", all());
     table
-        .case("what nobody knows is dropped, a record's own fields too")
+        .case("unknown fields are dropped, a record's own fields too")
         .ok(records([with(
             fact("a"),
             json!({ "id": WRONG, "useCount": 9, "status": "superseded", "createdAt": 1, "lastUsedAt": 1, "more": 1 }),
         )]))
         .then("/list", all());
     table
-        .case("a text is kept as it came, blanks and all")
+        .case("text is stored unchanged, blanks included")
         .ok(facts(&["  two  blanks\t\n\u{1f600} \"q\" "]))
         .then("/list", all());
     table
-        .case("the default keywords are the text's tokens, in order, repeats kept")
+        .case("default keywords are the text's tokens in order, with repeats")
         .ok(facts(&["B a1 na\u{ef}ve b \u{e9}\u{660} x-Y_z"]))
         .then("/list", all());
+    table.case("numbers continue").given("/write", facts(&["a", "b"])).ok(facts(&["c"])).then("/list", all());
     table
-        .case("numbers go on where they were")
-        .given("/write", facts(&["a", "b"]))
-        .ok(facts(&["c"]))
-        .then("/list", all());
-    table
-        .case("a forgotten record's number is not given again, nor one that was evicted")
+        .case("numbers of forgotten and evicted records are not reused")
         .given("/write", with(facts(&["a", "b"]), json!({ "cap": 2 })))
         .given("/write", with(facts(&["c"]), json!({ "cap": 1 })))
         .ok(facts(&["d"]))
         .then("/list", all());
     table
-        .case("scopes count for themselves")
+        .case("scopes have separate caps")
         .given("/write", with(facts(&["a"]), json!({ "scopeKey": "org:of-another" })))
         .ok(facts(&["b"]))
         .then("/list", all());
@@ -142,12 +138,12 @@ fn births(table: &mut Table) {
 /// Deduplication without `supersedes`.
 fn dedup(table: &mut Table) {
     table
-        .case("an equal text counts as use, and is no use in time")
+        .case("equal text counts as use without a time of use")
         .given("/write", facts(&["The build is slow."]))
         .ok(facts(&["The build is slow."]))
         .then("/list", all());
     table
-        .case("equal is what is equal trimmed, in lower case, each run of blanks one")
+        .case("texts that differ only in case and blanks are equal")
         .given("/write", facts(&["The build\tis  SLOW."]))
         .ok(facts(&["  the   Build is\nslow. ", "\u{a0}THE BUILD IS SLOW.\u{3000}"]))
         .then("/list", all());
@@ -157,26 +153,26 @@ fn dedup(table: &mut Table) {
         .ok(facts(&["the build is slow.", "th\u{e9} build is slow", "the-build is slow"]))
         .then("/list", all());
     table
-        .case("letters beyond ASCII have a lower case, too")
+        .case("letters beyond ASCII are lower-cased too")
         .given("/write", facts(&["\u{c9}T\u{c9}"]))
         .ok(facts(&["\u{e9}t\u{e9}"]));
     table.case("later candidates see earlier ones").ok(facts(&["a", "A", "b", " a "])).then("/list", all());
     table
-        .case("nothing of an equal candidate is taken over")
+        .case("no field of an equal candidate is copied")
         .given("/write", facts(&["a"]))
         .ok(records([with(keyed("A", &["k"]), json!({ "kind": "summary", "confidence": 0.5 }))]))
         .then("/list", all());
     table
-        .case("a candidate that was equal takes no number")
+        .case("equal candidate uses no number")
         .given("/write", facts(&["a"]))
         .ok(facts(&["a", "b"]))
         .then("/list", all());
     table
-        .case("an empty supersedes is none")
+        .case("empty supersedes counts as absent")
         .given("/write", facts(&["a"]))
         .ok(records([with(fact("a"), json!({ "supersedes": "" }))]));
     table
-        .case("another scope's equal text is another text")
+        .case("another scope's equal text does not count")
         .given("/write", with(facts(&["a"]), json!({ "scopeKey": "org:of-equals" })))
         .ok(facts(&["a"]));
 }
@@ -202,24 +198,24 @@ fn supersedes(table: &mut Table) {
     case("another scope's record stays", "s:6", &["old"], "new", "mem:s:1:0");
     case("the empty string is none", "s:7", &["old"], "old", "");
     table
-        .case("a dead one: inserted, not counted as superseded")
+        .case("superseded record: inserted, not counted as superseded")
         .given("/write", scoped("s:8", &["old"]))
         .given("/write", superseding("s:8", "new", "mem:s:8:0"))
         .ok(superseding("s:8", "newer", "mem:s:8:0"))
         .then("/list", listed("s:8"));
     table
-        .case("a forgotten one: inserted, not counted as superseded")
+        .case("forgotten record: inserted, not counted as superseded")
         .given("/write", scoped("s:9", &["old"]))
         .given("/forget", json!({ "scopeKey": "s:9", "id": "mem:s:9:0" }))
         .ok(superseding("s:9", "old", "mem:s:9:0"))
         .then("/list", listed("s:9"));
     table
-        .case("a candidate may supersede an earlier one of its batch, and another that one")
+        .case("candidates may supersede earlier ones of their batch")
         .ok(json!({ "scopeKey": "s:10", "records": [fact("a"), with(fact("b"), json!({ "supersedes": "mem:s:10:0" })),
             with(fact("c"), json!({ "supersedes": "mem:s:10:1" }))] }))
         .then("/list", listed("s:10"));
     table
-        .case("of two that supersede one the second finds it dead")
+        .case("second successor of one record finds it superseded")
         .given("/write", scoped("s:11", &["old"]))
         .ok(json!({ "scopeKey": "s:11", "records": [with(fact("b"), json!({ "supersedes": "mem:s:11:0" })),
             with(fact("c"), json!({ "supersedes": "mem:s:11:0" }))] }))
@@ -235,45 +231,45 @@ fn supersedes(table: &mut Table) {
 /// Eviction at the cap. The order within a batch is undefined, so whole batches are evicted or kept here.
 fn eviction(table: &mut Table) {
     let capped = |texts: &[&str], cap: u32| with(facts(texts), json!({ "cap": cap }));
-    table.case("at the cap nothing goes").ok(capped(&["a", "b"], 2)).then("/list", all());
-    table.case("over the cap as many go as are too many").ok(capped(&["a", "b", "c"], 1));
+    table.case("at the cap none is evicted").ok(capped(&["a", "b"], 2)).then("/list", all());
+    table.case("over the cap the excess is evicted").ok(capped(&["a", "b", "c"], 1));
     table
-        .case("the longest unused goes first, by its birth when it was never used")
+        .case("longest unused is evicted first, by its creation if never used")
         .given_each("/write", ["a", "b", "c"].map(|text| facts(&[text])))
         .given("/retrieve", json!({ "query": "a", "limit": 1 }))
         .ok(capped(&["d"], 3))
         .then("/list", all());
     table
-        .case("a list and an equal candidate are no use in time")
+        .case("list and equal candidate do not update the time of use")
         .given_each("/write", ["a", "b", "a"].map(|text| facts(&[text])))
         .given("/list", all())
         .ok(capped(&["c"], 2))
         .then("/list", all());
     table
-        .case("an equal candidate at the cap evicts nothing")
+        .case("equal candidate at the cap evicts none")
         .given("/write", capped(&["a", "b"], 2))
         .ok(capped(&["A"], 2));
     table
-        .case("a smaller cap evicts what was kept before, without any candidate")
+        .case("smaller cap evicts existing records without a candidate")
         .given_each("/write", ["a", "b", "c", "d"].map(|text| facts(&[text])))
         .ok(capped(&[], 2))
         .then("/list", all());
     table
-        .case("what was superseded and forgotten does not count")
+        .case("superseded and forgotten records do not count")
         .given("/write", facts(&["a", "b"]))
         .given("/write", json!({ "scopeKey": "s:dead", "records": [fact("x"), with(fact("y"), json!({ "supersedes": "mem:s:dead:0" }))] }))
         .given("/forget", json!({ "scopeKey": "s:dead", "id": "mem:s:dead:1" }))
         .ok(json!({ "scopeKey": "s:dead", "records": [fact("z")], "cap": 1 }))
         .then("/list", json!({ "scopeKey": "s:dead", "limit": 50 }));
     table
-        .case("five hundred are kept when nothing is said")
+        .case("default cap is five hundred")
         .given_each(
             "/write",
             (0..10).map(|batch| records((0..50).map(move |n| fact(&format!("fact {batch} {n}"))))),
         )
         .ok(facts(&["one too many"]));
     table
-        .case("an evicted text is new when it is said again")
+        .case("evicted text is new when written again")
         .given("/write", capped(&["a"], 1))
         .given("/write", capped(&["b"], 1))
         .ok(facts(&["a"]))

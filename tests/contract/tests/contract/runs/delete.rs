@@ -11,11 +11,11 @@ use super::wrong_ids;
 
 pub fn table(now: i64) -> Table {
     let mut table = Table::of("/runs/delete");
-    table.case("an id must be there").refused("id", json!({}));
+    table.case("id is required").refused("id", json!({}));
     table.refuses("id", &wrong_ids(), |id| json!({ "id": id }));
-    table.case("a run that nobody knows is not deleted").ok(json!({ "id": "nobody" }));
+    table.case("unknown run is not deleted").ok(json!({ "id": "nobody" }));
     table
-        .case("a run goes with its events, and goes once")
+        .case("run is deleted once, with its events")
         .given("/runs/put", put(record_of("r", now - 1000, &[json!({ "type": "a" })])))
         .ok(json!({ "id": "r" }))
         .then("/runs/delete", json!({ "id": "r" }))
@@ -23,7 +23,7 @@ pub fn table(now: i64) -> Table {
         .then("/runs/events", json!({ "id": "r" }))
         .then("/runs/list", json!({}));
     table
-        .case("a deleted run that is put again has only its new events")
+        .case("deleted run put again has only its new events")
         .given(
             "/runs/put",
             put(record_of("r", now - 1000, &[json!({ "type": "a" }), json!({ "type": "b" })])),
@@ -46,7 +46,7 @@ pub fn table(now: i64) -> Table {
         .ok(json!({ "storeKey": "runs:another", "id": "r" }))
         .then("/runs/summary", json!({ "id": "r" }));
     table
-        .case("of a run that still lives only the record goes: its events are the ledger's")
+        .case("for a live run only the record is deleted, its events belong to the ledger")
         .given(
             "/runs/claim",
             json!({ "run": { "runId": "r", "threadKey": "t", "gen": "g1", "leaseMs": 3_600_000, "startedAt": 1,

@@ -11,22 +11,22 @@ use super::wrong_ids;
 
 pub fn table(now: i64) -> Table {
     let mut table = Table::of("/runs/events");
-    table.case("an id must be there").refused("id", json!({}));
+    table.case("id is required").refused("id", json!({}));
     table.refuses("id", &wrong_ids(), |id| json!({ "id": id }));
     let limits = [json!(null), json!(0), json!(-1), json!(1.5), json!("5"), json!(5001)];
     table.refuses("limit", &limits, |limit| json!({ "id": "r", "limit": limit }));
     let seqs = [json!(null), json!(-1), json!(0.5), json!("5")];
     table.refuses("afterSeq", &seqs, |seq| json!({ "id": "r", "afterSeq": seq }));
     table
-        .case("of an unknown run there are none, and no cursor")
+        .case("unknown run has none, and no cursor")
         .ok(json!({ "id": "nobody", "afterSeq": 7, "limit": 1 }));
     table
-        .case("a run without events has an empty page")
+        .case("run without events has an empty page")
         .given("/runs/put", put(record("r", now - 1000)))
         .ok(json!({ "id": "r" }));
     pages(&mut table, now);
     table
-        .case("a hidden run has no events")
+        .case("hidden run has no events")
         .given("/runs/put", put(record_of("r", now - 2000, &[json!({ "type": "a" })])))
         .given(
             "/runs/put",
@@ -34,7 +34,7 @@ pub fn table(now: i64) -> Table {
         )
         .ok(json!({ "id": "r" }));
     table
-        .case("a live run has none here")
+        .case("live run has no record")
         .given(
             "/runs/claim",
             json!({ "run": { "runId": "r", "threadKey": "t", "gen": "g1", "leaseMs": 3_600_000, "startedAt": 1,
@@ -61,13 +61,13 @@ fn pages(table: &mut Table, now: i64) {
     asked("integers may be written with a point", json!({ "id": "r", "limit": 2.0, "afterSeq": 0.0 }));
     let many: Vec<_> = (0..1001).map(|n| json!({ "type": "a", "n": n })).collect();
     table
-        .case("a page has a thousand when nothing is said")
+        .case("default page has a thousand")
         .given("/runs/put", put(record_of("r", now - 1000, &many)))
         .ok(json!({ "id": "r" }))
         .then("/runs/events", json!({ "id": "r", "afterSeq": 1000 }));
     let many: Vec<_> = (0..5001).map(|_| json!({ "type": "a" })).collect();
     table
-        .case("a page has five thousand at most")
+        .case("maximum page has five thousand")
         .given("/runs/put", put(record_of("r", now - 1000, &many)))
         .ok(json!({ "id": "r", "limit": 5000 }))
         .then("/runs/events", json!({ "id": "r", "limit": 5000, "afterSeq": 5000 }));

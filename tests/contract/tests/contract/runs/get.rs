@@ -11,18 +11,16 @@ use super::wrong_ids;
 
 pub fn table(now: i64) -> Table {
     let mut table = Table::of("/runs/get");
-    table.case("an id must be there").refused("id", json!({}));
+    table.case("id is required").refused("id", json!({}));
     table.refuses("id", &wrong_ids(), |id| json!({ "id": id }));
-    table.case("a run that nobody knows is null and no error").ok(json!({ "id": "nobody" }));
-    table.case("an id of 64 characters of every kind").ok(json!({ "id": format!("{}_-", "Az9".repeat(20)) }));
+    table.case("unknown run is null without an error").ok(json!({ "id": "nobody" }));
+    table.case("id of 64 characters of every kind").ok(json!({ "id": format!("{}_-", "Az9".repeat(20)) }));
     table
-        .case("a store's key may have 200 characters, of several bytes each")
+        .case("store key may have 200 multi-byte characters")
         .ok(json!({ "storeKey": "é".repeat(200), "id": "a" }));
+    table.case("keys are opaque").ok(json!({ "storeKey": "../'x'\";--%00\u{fffd}\u{1f600}", "id": "a" }));
     table
-        .case("a key is opaque, whatever it looks like")
-        .ok(json!({ "storeKey": "../'x'\";--%00\u{fffd}\u{1f600}", "id": "a" }));
-    table
-        .case("a body's key that is given twice counts by the later one")
+        .case("last duplicate store key wins")
         .given("/runs/put", put(record("r", now - 1000)))
         .ok_text(r#"{"storeKey":"elsewhere","storeKey":"$KEY","id":"r"}"#);
     table
@@ -30,7 +28,7 @@ pub fn table(now: i64) -> Table {
         .given("/runs/put", put(record("r", now - 1000)))
         .ok(json!({ "storeKey": "runs:another", "id": "r" }));
     table
-        .case("the least record comes back with a visibility and every category")
+        .case("minimal record is returned with a visibility and every category")
         .given("/runs/put", put(record("r", now - 1000)))
         .ok(json!({ "id": "r" }))
         .whole();
@@ -58,7 +56,7 @@ fn whole(table: &mut Table, now: i64) {
         }),
     );
     table
-        .case("every field comes back as it was put, unknown ones too")
+        .case("every field is returned unchanged, unknown ones too")
         .given("/runs/put", put(every_field))
         .ok(json!({ "id": "r" }))
         .whole();
@@ -74,11 +72,11 @@ fn whole(table: &mut Table, now: i64) {
         )
         .ok(json!({ "id": "r" }));
     table
-        .case("a time may have a fraction")
+        .case("time may have a fraction")
         .given("/runs/put", put(with(record("r", now - 1000), json!({ "finishedAt": now as f64 - 1000.5 }))))
         .ok(json!({ "id": "r" }));
     table
-        .case("events without seqs come back numbered from 1")
+        .case("events without seqs are numbered from 1")
         .given(
             "/runs/put",
             put(record_of("r", now - 1000, &[json!({ "type": "a" }), json!({ "type": "b" })])),
@@ -87,7 +85,7 @@ fn whole(table: &mut Table, now: i64) {
     let text = "é\"\n".repeat(12 * 1024);
     let large: Vec<Value> = (1..=24).map(|seq| json!({ "seq": seq, "type": "text", "text": text })).collect();
     table
-        .case("a record of the greatest size comes back whole")
+        .case("record of the maximum size is returned complete")
         .given("/runs/put", put(record_of("r", now - 1000, &large)))
         .ok(json!({ "id": "r" }));
 }
@@ -105,12 +103,12 @@ fn categories(table: &mut Table, now: i64) {
             "overheadMs": 1, "notRecordedMs": 0, "notLoadedMs": 0 },
     });
     table
-        .case("of the diagnosis exactly the eight categories are told, and all else as it was put")
+        .case("exactly the eight categories of the diagnosis are returned, other fields unchanged")
         .given("/runs/put", put(with(record("r", now - 1000), json!({ "diagnosis": stored }))))
         .ok(json!({ "id": "r" }));
     for word in ["public", "private", "dm", "machine", "unknown"] {
         table
-            .case(format!("a visibility of {word} is told"))
+            .case(format!("visibility of {word} is returned"))
             .given("/runs/put", put(with(record("r", now - 1000), json!({ "channelVisibility": word }))))
             .ok(json!({ "id": "r" }));
     }
@@ -120,23 +118,23 @@ fn lifetime(table: &mut Table, now: i64) {
     let day = 86_400_000;
     let policy = |record: Value, policy: Value| json!({ "record": record, "policy": policy, "policyUpdatedAt": now - 100 });
     table
-        .case("a run that the policy's age has overtaken is null")
+        .case("run beyond the policy's age is null")
         .given("/runs/put", put(record("r", now - 2 * day)))
         .given("/runs/put", policy(record("young", now - 1000), json!({ "retentionDays": 1 })))
         .ok(json!({ "id": "r" }));
     table
-        .case("a run that is too many is null")
+        .case("run beyond the maximum count is null")
         .given("/runs/put", put(record("r", now - 2000)))
         .given("/runs/put", policy(record("young", now - 1000), json!({ "maxRuns": 1 })))
         .ok(json!({ "id": "r" }))
         .then("/runs/get", json!({ "id": "young" }));
     table
-        .case("a policy in a read says nothing, valid or not")
+        .case("policy of a read is ignored, valid or not")
         .given("/runs/put", put(record("r", now - 2 * day)))
         .ok(json!({ "id": "r", "policy": { "retentionDays": 1 }, "policyUpdatedAt": now }))
         .then("/runs/get", json!({ "id": "r", "policy": 7 }));
     table
-        .case("a live run is no finished one")
+        .case("live run is not a finished one")
         .given(
             "/runs/claim",
             json!({ "run": { "runId": "r", "threadKey": "t", "gen": "g1", "leaseMs": 3_600_000, "startedAt": 1,

@@ -31,7 +31,7 @@ fn validation(table: &mut Table) {
         );
     }
     table.refuses("beforeId", &wrong_ids(), |id| json!({ "before": 1, "beforeId": id }));
-    table.case("beforeId alone is looked at, too").refused("beforeId", json!({ "beforeId": WRONG }));
+    table.case("beforeId without before is validated too").refused("beforeId", json!({ "beforeId": WRONG }));
     for field in ["agent", "channel"] {
         let wrong = [json!(null), json!(7), json!([WRONG]), json!("é".repeat(201))];
         table.refuses(field, &wrong, |value| json!({ field: value }));
@@ -39,14 +39,14 @@ fn validation(table: &mut Table) {
         table.case(format!("{field} may have 200 characters")).ok(json!({ field: longest }));
     }
     table
-        .case("a number beyond a double is no number")
+        .case("number beyond a double is invalid")
         .refused_text("body", r#"{"storeKey":"$KEY","before":1e999}"#);
 }
 
 fn order(table: &mut Table, now: i64) {
-    table.case("an empty store lists nothing").ok(json!({}));
+    table.case("empty store lists none").ok(json!({}));
     table
-        .case("the newest finish first, of equal ones the greatest id by its bytes")
+        .case("newest finish first, ties by id bytes, descending")
         .given_each(
             "/runs/put",
             [
@@ -62,7 +62,7 @@ fn order(table: &mut Table, now: i64) {
         )
         .ok(json!({}));
     table
-        .case("times with fractions are in order, and in the cursor")
+        .case("fractional times are sorted and in the cursor")
         .given_each(
             "/runs/put",
             [0.25, 0.75, 0.5].map(|part: f64| {
@@ -76,7 +76,7 @@ fn order(table: &mut Table, now: i64) {
         .ok(json!({ "limit": 2 }))
         .then("/runs/list", json!({ "before": (now - 1000) as f64 + 0.5, "beforeId": "r50" }));
     table
-        .case("an item has everything but the events, and its bytes")
+        .case("item has all fields but the events, and its size")
         .given(
             "/runs/put",
             put(with(
@@ -107,9 +107,9 @@ fn cursors(table: &mut Table, now: i64) {
     asked("a time before all runs leaves none", json!({ "before": -1e300, "beforeId": "a" }));
     asked("a time after all runs leaves all", json!({ "before": 1e300, "limit": 1 }));
     let many = |count: i64| (0..count).map(move |n| put(record(&format!("r{n:03}"), now - 1000 - n)));
-    table.case("fifty when nothing is said").given_each("/runs/put", many(51)).ok(json!({}));
+    table.case("default of fifty").given_each("/runs/put", many(51)).ok(json!({}));
     table
-        .case("two hundred at most, and more is quietly that")
+        .case("maximum of two hundred, larger limits are clamped")
         .given_each("/runs/put", many(201))
         .ok(json!({ "limit": 200 }))
         .then("/runs/list", json!({ "limit": 201 }))
@@ -154,7 +154,7 @@ fn filters(table: &mut Table, now: i64) {
 fn hidden(table: &mut Table, now: i64) {
     let day = 86_400_000;
     table
-        .case("what the policy excludes is hidden at once")
+        .case("excluded runs are hidden at once")
         .given_each("/runs/put", [("a", 5 * day), ("b", 3 * day)].map(|(id, ago)| put(record(id, now - ago))))
         .given(
             "/runs/put",
@@ -162,7 +162,7 @@ fn hidden(table: &mut Table, now: i64) {
         )
         .ok(json!({}));
     table
-        .case("a live run is not listed, and its tombstone is")
+        .case("live run is listed only with its tombstone")
         .given(
             "/runs/claim",
             json!({ "run": { "runId": "r", "threadKey": "t", "gen": "g1", "leaseMs": 3_600_000, "startedAt": 1,

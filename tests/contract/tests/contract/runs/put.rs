@@ -27,12 +27,12 @@ pub fn table(now: i64) -> Table {
 /// Validation, field by field.
 fn acceptance(table: &mut Table, now: i64) {
     let least = || record("r", now - 1000);
-    table.case("a record must be there").refused("record", json!({}));
+    table.case("record is required").refused("record", json!({}));
     table.refuses("record", &[json!(null), json!(7), json!(WRONG), json!([])], put);
     let required = "id channelId userId threadKey startedAt finishedAt status eventCount storedEventCount truncated events diagnosis";
     for field in required.split(' ') {
         let named = format!("record.{field}");
-        table.case(format!("{named} must be there")).refused(&named, put(without(least(), field)));
+        table.case(format!("{named} is required")).refused(&named, put(without(least(), field)));
     }
     let text = [json!(null), json!(7), json!([])];
     let number = [json!(null), json!("5"), json!(true)];
@@ -66,7 +66,7 @@ fn acceptance(table: &mut Table, now: i64) {
     });
     for status in ["completed", "stopped_soft", "stopped_hard", "failed", "interrupted"] {
         table
-            .case(format!("a status of {status} is taken"))
+            .case(format!("status of {status} is accepted"))
             .ok(put(with(least(), json!({ "status": status }))));
     }
     table
@@ -77,12 +77,12 @@ fn acceptance(table: &mut Table, now: i64) {
         )))
         .then("/runs/summary", json!({ "id": "r" }));
     table
-        .case("a number beyond a double is no number")
+        .case("number beyond a double is invalid")
         .refused_text("body", r#"{"storeKey":"$KEY","record":{"id":1e400}}"#);
     let text = put(with(least(), json!({ "label": "LABEL" }))).to_string();
     let text = text.replace("LABEL", r"a\ud83d b\ud83d\ude00").replacen('{', r#"{"storeKey":"$KEY","#, 1);
     table
-        .case("half a surrogate pair is read as the replacement character, a whole one as its character")
+        .case("lone surrogate is read as the replacement character, a pair as its character")
         .ok_text(text)
         .then("/runs/get", json!({ "id": "r" }));
 }
@@ -93,7 +93,7 @@ fn diagnosis(table: &mut Table, now: i64) {
     let body = |diagnosis: Value| put(with(record("r", now - 1000), json!({ "diagnosis": diagnosis })));
     for field in ["findings", "eventCount", "verdict", "byCategory"] {
         let named = format!("record.diagnosis.{field}");
-        table.case(format!("{named} must be there")).refused(&named, body(without(sound(), field)));
+        table.case(format!("{named} is required")).refused(&named, body(without(sound(), field)));
     }
     let total = |total: Value| json!({ "retry": { "count": 1, "durationMs": 1 }, "later": total });
     let shape = json!({ "windowMs": 1, "gettingReadyMs": 0, "thinkingMs": 0, "toolsMs": 0, "finishingUpMs": 0,
@@ -129,7 +129,7 @@ fn diagnosis(table: &mut Table, now: i64) {
         table.refuses(&format!("record.diagnosis.{field}"), &values, with_field);
     }
     table
-        .case("findings, tool calls and timings are not looked into, and any category's name will do")
+        .case("findings, tool calls and timings are not validated, and any category name is accepted")
         .ok(body(json!({ "findings": [7, null], "eventCount": 0.5, "verdict": "", "toolCalls": "x",
             "hasTimings": null, "byCategory": { "of a later age": { "count": 1.5, "durationMs": -1, "more": 1 } } })))
         .then("/runs/get", json!({ "id": "r" }));
@@ -147,20 +147,20 @@ fn policy(table: &mut Table, now: i64) {
     let stamped = |stamp: Value| with(with_policy(json!({})), json!({ "policyUpdatedAt": stamp }));
     table.refuses("policyUpdatedAt", &[json!(null), json!(-1), json!("5"), json!([])], stamped);
     table
-        .case("a policy needs its stamp")
+        .case("policy requires a stamp")
         .refused("policyUpdatedAt", without(with_policy(json!({})), "policyUpdatedAt"));
     table
-        .case("a stamp without a policy says nothing, whatever it is")
+        .case("stamp without a policy is ignored, even if invalid")
         .ok(with(put(record("r", now - 1000)), json!({ "policyUpdatedAt": "soon" })));
     table
-        .case("a policy's fields may all be absent, others are ignored")
+        .case("fields of a policy are optional, unknown ones are ignored")
         .ok(with_policy(json!({ "other": "x" })));
-    table.case("a whole number may be written with a point").ok_text(format!(
+    table.case("integer may be written with a point").ok_text(format!(
         r#"{{"storeKey":"$KEY","record":{},"policy":{{"maxRuns":2.0}},"policyUpdatedAt":5e2}}"#,
         record("r", now - 1000)
     ));
     table
-        .case("a refused policy leaves no record")
+        .case("rejected policy stores no record")
         .refused("policy.maxRuns", with_policy(json!({ "maxRuns": 0 })))
         .then("/runs/get", json!({ "id": "r" }));
 }
@@ -171,10 +171,10 @@ fn versions(table: &mut Table, now: i64) {
         let events: Vec<_> = types.iter().map(|kind| json!({ "type": kind })).collect();
         put(record_of("r", now - 1000, &events))
     };
-    table.case("the first of a run is stored and replaces nothing").ok(of(&["a"]));
-    table.case("the same again rewrites nothing").given("/runs/put", of(&["a"])).ok(of(&["a"]));
+    table.case("first record of a run is stored and replaces none").ok(of(&["a"]));
+    table.case("repetition rewrites nothing").given("/runs/put", of(&["a"])).ok(of(&["a"]));
     table
-        .case("another number of events replaces all of them")
+        .case("another event count replaces all events")
         .given("/runs/put", of(&["a", "b"]))
         .ok(of(&["c"]))
         .then("/runs/events", json!({ "id": "r" }));
@@ -199,7 +199,7 @@ fn versions(table: &mut Table, now: i64) {
         .ok(put(with(record_of("r", now - 1000, &[json!({ "type": "b" })]), json!({ "label": "y" }))))
         .then("/runs/get", json!({ "id": "r" }));
     table
-        .case("a final record replaces the tombstone whole")
+        .case("final record replaces the tombstone")
         .given(
             "/runs/put",
             put(with(record("r", now - 2000), json!({ "status": "interrupted", "repo": "o/n" }))),
@@ -211,7 +211,7 @@ fn versions(table: &mut Table, now: i64) {
         .given_each("/runs/put", ["a", "b"].map(|id| put(record(id, now - 1000))))
         .ok(put(record("c", now - 1000)));
     table
-        .case("another store is another store")
+        .case("stores are separate")
         .given("/runs/put", with(put(record("a", now - 1000)), json!({ "storeKey": "runs:another" })))
         .ok(put(record("b", now - 1000)));
 }
@@ -220,7 +220,7 @@ fn versions(table: &mut Table, now: i64) {
 fn clamping(table: &mut Table, now: i64) {
     let year = 365 * DAY;
     table
-        .case("times beyond a day ahead of the store's clock are brought back to it")
+        .case("times beyond a day ahead of the store's clock are clamped")
         .ok(put(with(
             record("r", now - 1000),
             json!({ "finishedAt": now + year, "receivedAt": now + year, "sealedAt": now + 2 * DAY, "startedAt": now + year }),
@@ -268,23 +268,23 @@ fn seqs(table: &mut Table, now: i64) {
 fn retention(table: &mut Table, now: i64) {
     let proposing = |record: Value, policy: Value| json!({ "record": record, "policy": policy, "policyUpdatedAt": now - 100 });
     table
-        .case("a run older than thirty days is not stored and hides nothing")
+        .case("run older than thirty days is not stored and hides nothing")
         .given("/runs/put", put(record("young", now - 1000)))
         .ok(put(record("old", now - 31 * DAY)))
         .then("/runs/get", json!({ "id": "old" }))
         .then("/runs/events", json!({ "id": "old" }))
         .then("/runs/list", json!({}));
     table
-        .case("a run of nearly thirty days is stored")
+        .case("run of nearly thirty days is stored")
         .ok(put(record("old", now - 30 * DAY + 3_600_000)))
         .then("/runs/summary", json!({ "id": "old" }));
     table
-        .case("a run that grows old by being written again goes")
+        .case("run rewritten with an old time is deleted")
         .given("/runs/put", put(record("r", now - 1000)))
         .ok(put(record("r", now - 31 * DAY)))
         .then("/runs/get", json!({ "id": "r" }));
     table
-        .case("the newest so many are kept, by finish and then by id")
+        .case("newest runs up to the maximum count are kept, by finish and then by id")
         .given_each(
             "/runs/put",
             [("a", 3000), ("c", 2000), ("b", 2000)].map(|(id, ago)| put(record(id, now - ago))),
@@ -292,7 +292,7 @@ fn retention(table: &mut Table, now: i64) {
         .ok(proposing(record("d", now - 1000), json!({ "maxRuns": 2 })))
         .then("/runs/list", json!({}));
     table
-        .case("a run older than the newest so many is not stored")
+        .case("run older than the maximum count is not stored")
         .given("/runs/put", proposing(record("new", now - 1000), json!({ "maxRuns": 1 })))
         .ok(put(record("older", now - 2000)))
         .then("/runs/get", json!({ "id": "older" }))
@@ -302,13 +302,13 @@ fn retention(table: &mut Table, now: i64) {
         record_of(id, now - ago, &events)
     };
     table
-        .case("from the first run with which there are too many bytes, all older ones go, small ones too")
+        .case("the first run beyond the byte limit and all older ones are hidden, small ones too")
         .given("/runs/put", proposing(record("small-and-old", now - 90_000), json!({ "maxBytes": 1 })))
         .given_each("/runs/put", (1..10).map(|n| put(large(&format!("large-{n}"), 50_000 - n * 1000))))
         .ok(put(large("newest", 1000)))
         .then("/runs/list", json!({}));
     table
-        .case("limits below the least and above the greatest are brought to them")
+        .case("limits are clamped")
         .given(
             "/runs/put",
             proposing(
@@ -332,7 +332,7 @@ fn ownership(table: &mut Table, now: i64) {
             .ok(proposing("c", 1, second))
             .then("/runs/put", put(record("d", now - 1000)));
     };
-    three(table, "a policy decided later takes over", now - 200, now - 100);
+    three(table, "later policy wins", now - 200, now - 100);
     three(table, "a policy decided earlier is ignored", now - 100, now - 200);
     three(table, "a policy decided at the same time is ignored", now - 100, now - 100);
     three(
@@ -342,16 +342,16 @@ fn ownership(table: &mut Table, now: i64) {
         now - 100,
     );
     table
-        .case("a policy with a stamp of 0 is never later than the first")
+        .case("policy with stamp 0 is never later than the first")
         .given("/runs/put", put(record("a", now - 1000)))
         .ok(proposing("b", 1, 0));
     table
-        .case("a later policy replaces the earlier whole: what it leaves out is the default again")
+        .case("later policy replaces the earlier one, absent fields become defaults")
         .given("/runs/put", proposing("a", 1, now - 200))
         .ok(json!({ "record": record("b", now - 1000), "policy": { "retentionDays": 5 }, "policyUpdatedAt": now - 100 }))
         .then("/runs/put", put(record("c", now - 1000)));
     table
-        .case("a policy that came with a record which was not stored is in force")
+        .case("policy of a record that was not stored is in force")
         .given("/runs/put", put(record("a", now - 1000)))
         .ok(json!({ "record": record("old", now - 2 * DAY), "policy": { "retentionDays": 1, "maxRuns": 1 },
             "policyUpdatedAt": now - 100 }))

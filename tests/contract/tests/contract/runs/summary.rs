@@ -11,16 +11,16 @@ use super::wrong_ids;
 
 pub fn table(now: i64) -> Table {
     let mut table = Table::of("/runs/summary");
-    table.case("an id must be there").refused("id", json!({}));
+    table.case("id is required").refused("id", json!({}));
     table.refuses("id", &wrong_ids(), |id| json!({ "id": id }));
-    table.case("a run that nobody knows is null and no error").ok(json!({ "id": "nobody" }));
+    table.case("unknown run is null without an error").ok(json!({ "id": "nobody" }));
     table
-        .case("a record without its events, with the size of the whole")
+        .case("record without its events, with the size of the whole")
         .given("/runs/put", put(record_of("r", now - 1000, &[json!({ "type": "text", "text": "é" })])))
         .ok(json!({ "id": "r" }))
         .whole();
     table
-        .case("every listed field is told, unknown ones too")
+        .case("every listed field is returned, unknown ones too")
         .given(
             "/runs/put",
             put(with(
@@ -32,7 +32,7 @@ pub fn table(now: i64) -> Table {
         )
         .ok(json!({ "id": "r" }));
     table
-        .case("a run that is too many is null")
+        .case("run beyond the maximum count is null")
         .given("/runs/put", put(record("r", now - 2000)))
         .given(
             "/runs/put",

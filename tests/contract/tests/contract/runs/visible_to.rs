@@ -60,17 +60,17 @@ fn kinds(table: &mut Table, now: i64) {
     asked("the channels of a list", channels(["C2", "C9"]));
     asked("the channels of an empty list", channels([""; 0]));
     asked("one user", user("U1"));
-    asked("a user whom nobody knows", user("' OR 1=1 --"));
+    asked("an unknown user", user("' OR 1=1 --"));
     asked("the repositories of a list, which a run without one is not in", repos(&["o/n", "o/m"]));
     asked("the repositories of an empty list", repos(&[]));
     asked("one visibility", visibilities(&["private"]));
-    asked("the unknown visibility, which is what a run without one has", visibilities(&["unknown"]));
+    asked("the unknown visibility of a run without one", visibilities(&["unknown"]));
     asked("every visibility", visibilities(&["public", "private", "dm", "machine", "unknown"]));
     asked("no visibility", visibilities(&[]));
     asked("either of two", either(vec![user("U2"), repos(&["o/m"])]));
     asked("either of none", either(vec![]));
     asked("both of two", both(vec![user("U1"), channels(["C1"])]));
-    asked("both of none: nobody said who may", both(vec![]));
+    asked("both of an empty list", both(vec![]));
     asked("either of all and another", either(vec![user("U9"), all()]));
     asked("both of all and another", both(vec![all(), user("U2")]));
     asked("both of none and another", both(vec![none(), user("U2")]));
@@ -119,7 +119,7 @@ fn bounds(table: &mut Table, now: i64) {
     let within = |levels| nested(levels, user("U1"), |inner| either(vec![inner]));
     let mut taken = |name: &str, predicate: Value| {
         table
-            .case(format!("a predicate may have {name}"))
+            .case(format!("predicate may have {name}"))
             .given("/runs/put", put(record("r", now - 1000)))
             .ok(json!({ FIELD: predicate }));
     };
@@ -137,7 +137,7 @@ fn bounds(table: &mut Table, now: i64) {
     taken("a hundred users", either((0..100).map(|n| user(&format!("U{n}"))).collect()));
     taken("a thousand parts", either(vec![channels([""; 0]); 1000]));
     let mut refused = |name: &str, predicate: Value| {
-        table.case(format!("a predicate may not have {name}")).refused(FIELD, json!({ FIELD: predicate }));
+        table.case(format!("predicate may not have {name}")).refused(FIELD, json!({ FIELD: predicate }));
     };
     refused("nine levels below its root", within(9));
     refused("a hundred and one ids in one list", channels(ids(101)));

@@ -10,17 +10,17 @@ pub fn table(now: i64) -> Table {
     let mut table = Table::of("/schedules/latest");
     table.case("before any firing there is none").ok(json!({}));
     for text in ["[]", "null", "7", "\"text\"", "{\"limit\":0}"] {
-        table.case(format!("any JSON will do: {text}")).ok_text(text);
+        table.case(format!("any JSON is accepted: {text}")).ok_text(text);
     }
     table
-        .case("a firing is told as it came")
+        .case("firing is returned unchanged")
         .given(
             "/schedules/record",
             recorded(with(firing("m", now - 1000), json!({ "runId": "r", "detail": "\u{1f600} \"\n" }))),
         )
         .ok(json!({}));
     table
-        .case("the newest of each schedule, by the order of their names' bytes")
+        .case("newest of each schedule, sorted by name bytes")
         .given_each(
             "/schedules/record",
             [
@@ -34,11 +34,11 @@ pub fn table(now: i64) -> Table {
         )
         .ok(json!({}));
     table
-        .case("an older firing that comes late is never the newest")
+        .case("older firing that arrives late is not the newest")
         .given("/schedules/record", recorded(with(firing("m", now - 9000), json!({ "detail": "late" }))))
         .ok(json!({}));
     table
-        .case("of equal times the later one written is the newest")
+        .case("of equal times the later write is the newest")
         .given("/schedules/record", recorded(with(firing("m", now - 1000), json!({ "detail": "second" }))))
         .ok(json!({ "schedule": WRONG }));
     table

@@ -12,11 +12,11 @@ use super::{firing, recorded};
 pub fn table(now: i64) -> Table {
     let mut table = Table::of("/schedules/record");
     let sound = || firing("nightly", now - 1000);
-    table.case("a firing must be there").refused("firing", json!({}));
+    table.case("firing is required").refused("firing", json!({}));
     table.refuses("firing", &[json!(null), json!(7), json!(WRONG), json!([])], recorded);
     for field in ["schedule", "firedAt", "outcome"] {
         let named = format!("firing.{field}");
-        table.case(format!("{named} must be there")).refused(&named, recorded(without(sound(), field)));
+        table.case(format!("{named} is required")).refused(&named, recorded(without(sound(), field)));
     }
     let rules: [(&str, Vec<Value>); 5] = [
         ("schedule", vec![json!(null), json!(7), json!(""), json!("é".repeat(201))]),
@@ -44,15 +44,15 @@ pub fn table(now: i64) -> Table {
         ["completed", "failed", "stopped_soft", "stopped_hard", "no-run", "ingress-error", "misconfigured"]
     {
         table
-            .case(format!("an outcome of {outcome} is taken"))
+            .case(format!("outcome of {outcome} is accepted"))
             .ok(recorded(with(firing(&format!("of {outcome}"), now - 1000), json!({ "outcome": outcome }))));
     }
     table
-        .case("every field at its greatest")
+        .case("maximum of every field")
         .ok(recorded(json!({ "schedule": "é".repeat(200), "firedAt": now as f64 - 0.5,
         "outcome": "failed", "runId": "é".repeat(200), "detail": "é".repeat(300) })));
     table
-        .case("texts may be empty, but for the schedule's name")
+        .case("texts may be empty, except the schedule's name")
         .ok(recorded(with(firing("empty", -1), json!({ "runId": "", "detail": "" }))));
     table
         .case("retained counts the firings of this schedule")
@@ -66,15 +66,15 @@ pub fn table(now: i64) -> Table {
         .given("/schedules/record", recorded(firing("twice", now - 1000)))
         .ok(recorded(firing("twice", now - 1000)));
     table
-        .case("the newest hundred of a schedule are kept")
+        .case("newest hundred of a schedule are kept")
         .given_each("/schedules/record", (0..100).map(|n| recorded(firing("busy", now - 10_000 + n))))
         .ok(recorded(firing("busy", now - 1000)));
     table
-        .case("a firing older than a hundred others is not kept")
+        .case("firing older than a hundred others is not kept")
         .given_each("/schedules/record", (0..100).map(|n| recorded(firing("late", now - 10_000 + n))))
         .ok(recorded(firing("late", now - 20_000)));
     table
-        .case("a refused firing is not kept")
+        .case("rejected firing is not stored")
         .refused("firing.outcome", recorded(with(firing("refused", now - 1000), json!({ "outcome": WRONG }))))
         .then("/schedules/record", recorded(firing("refused", now - 500)));
     table

@@ -9,23 +9,23 @@ use super::{attachment, owner, row, write};
 pub fn table(_now: i64) -> Table {
     let mut table = Table::of("/runs/transcript/clear");
     let full = || write(json!([row(0, 0, "a")]), json!([attachment("x", "AA==")]));
-    table.case("of an unknown run there is nothing to clear, and that is well").ok(json!({}));
+    table.case("clear of an unknown run succeeds").ok(json!({}));
     table
-        .case("everything goes, the owner too")
+        .case("all rows and the owner are deleted")
         .given("/runs/transcript/owner", owner())
         .given("/runs/transcript/write", full())
         .ok(json!({}))
         .then("/runs/transcript/read", json!({}))
         .then("/runs/transcript/write", full());
     table
-        .case("anyone may clear, and again")
+        .case("clear needs no ownership and can be repeated")
         .given("/runs/transcript/owner", owner())
         .given("/runs/transcript/write", full())
         .given("/runs/transcript/clear", json!({ "gen": "g9" }))
         .ok(json!({}))
         .then("/runs/transcript/read", json!({}));
     table
-        .case("a new owner begins anew")
+        .case("new owner starts empty")
         .given("/runs/transcript/owner", owner())
         .given("/runs/transcript/write", full())
         .ok(json!({}))

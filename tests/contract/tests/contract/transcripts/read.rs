@@ -8,10 +8,10 @@ use super::{attachment, owner, row, write};
 
 pub fn table(_now: i64) -> Table {
     let mut table = Table::of("/runs/transcript/read");
-    table.case("of an unknown run there is nothing").ok(json!({}));
-    table.case("an owner alone is nothing").given("/runs/transcript/owner", owner()).ok(json!({}));
+    table.case("unknown run is empty").ok(json!({}));
+    table.case("owner without rows is empty").given("/runs/transcript/owner", owner()).ok(json!({}));
     table
-        .case("rows are told by their places as numbers, whenever they came")
+        .case("rows are sorted numerically, not by arrival")
         .given("/runs/transcript/owner", owner())
         .given(
             "/runs/transcript/write",
@@ -20,7 +20,7 @@ pub fn table(_now: i64) -> Table {
         .given("/runs/transcript/write", write(json!([row(0, 1, "b"), row(0, 0, "a")]), json!([])))
         .ok(json!({}));
     table
-        .case("attachments are told by their names")
+        .case("attachments are returned by name")
         .given("/runs/transcript/owner", owner())
         .given(
             "/runs/transcript/write",
@@ -28,17 +28,17 @@ pub fn table(_now: i64) -> Table {
         )
         .ok(json!({}));
     table
-        .case("anyone may read, no generation needed")
+        .case("read needs no ownership")
         .given("/runs/transcript/owner", owner())
         .given("/runs/transcript/write", write(json!([row(0, 0, "a")]), json!([])))
         .ok(json!({ "gen": "g9" }));
     table
-        .case("another run's is not told")
+        .case("another run's is not returned")
         .given("/runs/transcript/owner", owner())
         .given("/runs/transcript/write", write(json!([row(0, 0, "a")]), json!([])))
         .ok(json!({ "runId": "another" }));
     table
-        .case("several megabytes are told whole")
+        .case("several megabytes are returned complete")
         .given("/runs/transcript/owner", owner())
         .given_each(
             "/runs/transcript/write",

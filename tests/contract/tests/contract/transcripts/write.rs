@@ -30,7 +30,7 @@ pub fn table(_now: i64) -> Table {
         write(json!([row(0, 1, "b"), row(1, 0, "c")]), json!([attachment("t1p0", "BB==")])),
     );
     kept(
-        "a row and an attachment replace what had their places",
+        "row and attachment replace those at their positions",
         write(json!([row(0, 0, "a"), row(0, 1, "b")]), json!([attachment("x", "AA==")])),
         write(json!([row(0, 1, "B")]), json!([with(attachment("x", "BB=="), json!({ "mediaType": "m" }))])),
     );
@@ -79,7 +79,7 @@ pub fn table(_now: i64) -> Table {
 fn validation(table: &mut Table) {
     let nothing = || write(json!([]), json!([]));
     for field in ["gen", "rows", "attachments"] {
-        table.case(format!("{field} must be there")).refused(field, without(nothing(), field));
+        table.case(format!("{field} is required")).refused(field, without(nothing(), field));
     }
     table.refuses("gen", &wrong_generations(), |generation| with(nothing(), json!({ "gen": generation })));
     for field in ["rows", "attachments"] {
@@ -98,7 +98,7 @@ fn validation(table: &mut Table) {
     let texts = [json!(null), json!(7), json!({}), json!([WRONG])];
     table.refuses("rows[1].json", &texts, |value| second("json", value));
     table
-        .case("a part has 1500000 bytes at most")
+        .case("part has at most 1500000 bytes")
         .refused("rows[0].json", write(json!([row(0, 0, &format!("{}x", "é".repeat(750_000)))]), json!([])));
     for field in ["ref", "mediaType", "data"] {
         table.refuses(&format!("attachments[1].{field}"), &texts, |value| {
@@ -107,10 +107,10 @@ fn validation(table: &mut Table) {
         });
         let named = format!("attachments[0].{field}");
         let wrong = without(attachment("x", "AA=="), field);
-        table.case(format!("{named} must be there")).refused(&named, write(json!([]), json!([wrong])));
+        table.case(format!("{named} is required")).refused(&named, write(json!([]), json!([wrong])));
     }
     table
-        .case("one malformed entry refuses everything")
+        .case("one malformed entry rejects the whole request")
         .given("/runs/transcript/owner", owner())
         .refused(
             "attachments[0].data",
@@ -118,23 +118,23 @@ fn validation(table: &mut Table) {
         )
         .then("/runs/transcript/read", json!({}));
     table
-        .case("what is malformed is refused before the owner is asked")
+        .case("malformed requests are rejected before the owner check")
         .refused("rows", with(nothing(), json!({ "rows": 7 })));
 }
 
 fn fence(table: &mut Table) {
     let one = || write(json!([row(0, 0, "a")]), json!([attachment("x", "AA==")]));
     table
-        .case("before any owner nothing lands")
+        .case("without an owner no write is accepted")
         .conflict("unknown-run", one())
         .then("/runs/transcript/read", json!({}));
     table
-        .case("of another generation nothing lands")
+        .case("write by another generation is rejected")
         .given("/runs/transcript/owner", json!({ "gen": "g2" }))
         .conflict("fenced", one())
         .then("/runs/transcript/read", json!({}));
     table
-        .case("an empty write is fenced as well")
+        .case("empty write is fenced too")
         .given("/runs/transcript/owner", json!({ "gen": "g2" }))
         .conflict("fenced", write(json!([]), json!([])));
     table
@@ -143,7 +143,7 @@ fn fence(table: &mut Table) {
         .given("/runs/transcript/clear", json!({}))
         .conflict("unknown-run", one());
     table
-        .case("the ledger's fence is another one")
+        .case("ledger's fence is separate")
         .given("/runs/transcript/owner", owner())
         .given(
             "/runs/claim",
