@@ -1,154 +1,139 @@
-//! The lifecycle as an object that JavaScript reports to and takes actions from.
+//! The object's calls: a request, and the alarm.
 
-use ars_container::{
-    Answer,
-    lifecycle::{Action, Input, Lifecycle, Verdict},
-    restart,
+use ars_container::lifecycle::RETRY_AFTER_S;
+use ars_platform::{
+    Admission, ContainerOwner, LIFECYCLE_ALARM, ObjectContext, Storage, Upstream, named_alarms, now, path_of,
+    refuse, text_binding,
 };
-use ars_platform::Response;
-use ars_proxy::environment;
+use ars_proxy::{failure, local};
+use ars_sql::SqlError;
+use ars_wire::admin::RESTART_ROUTE;
+use worker::{
+    Env, console_error,
+    web_sys::{Request, Response},
+};
 
-use crate::{BUILD, request::response};
+use crate::{
+    policy::{BotPolicy, TOKENS},
+    proxy::{self, drain_caller_body, response},
+    restart::{self, Target},
+};
 
-/// What [`BotObject::want`] says of a request that may pass.
-const PASS: i32 = -1;
-/// And of one that waits.
-const HOLD: i32 = 0;
+/// The variable with the address of a bot on a developer's machine.
+const DEV_BOT_URL: &str = "DEV_BOT_URL";
 
-/// The container's life. A Worker wraps it in the class it exports.
+/// The bot's object. A Worker wraps it in the class it exports.
 pub struct BotObject {
-    life: Lifecycle,
-    actions: Vec<Action>,
+    env: Env,
+    bot: Option<Bot>,
+    storage: Storage,
 }
 
-/// The version of what a container is started with now; `image` names the image where that is no build's.
-pub fn version(image: Option<&str>, tokens: Option<&str>) -> String {
-    environment::version(image.unwrap_or(BUILD), tokens)
+/// The bot behind the edge.
+enum Bot {
+    Container(ContainerOwner<BotPolicy>),
+    /// On a developer's machine.
+    Native(Upstream),
+}
+
+/// A decision about a request.
+enum Outcome {
+    /// The edge answers in the bot's place.
+    Answer(Response),
+    Pass,
+    /// The request has not begun, and another instance of the module decides.
+    Retired,
 }
 
 impl BotObject {
-    /// Wakes the object. `kept` is what an earlier life kept; `version` is [`version`]'s.
-    pub fn new(kept: Option<&str>, version: &str, running: bool, now: f64) -> Self {
-        let mut object = Self { life: Lifecycle::of(kept, version), actions: Vec::new() };
-        object.step(Input::Woke { running }, now);
-        object
+    /// Returns the object. A container and the address of a developer's bot exclude each other.
+    pub fn new(context: ObjectContext, env: Env) -> Self {
+        let storage = context.storage();
+        let owner = ContainerOwner::new(context, BotPolicy(env.clone()));
+        let native = text_binding(&env, DEV_BOT_URL).filter(|url| !url.is_empty());
+        let bot = match (owner, native) {
+            (Some(owner), None) => Some(Bot::Container(owner)),
+            (None, Some(url)) => Some(Bot::Native(Upstream::Url(url))),
+            _ => None,
+        };
+        Self { env, bot, storage }
     }
 
-    /// What becomes of a request: -1 it passes, 0 it waits for a change, else the seconds of a refusal.
-    pub fn want(&mut self, now: f64) -> i32 {
-        self.step(Input::Wanted, now);
-        match self.life.verdict(now as i64) {
-            Verdict::Pass => PASS,
-            Verdict::Hold => HOLD,
-            Verdict::Refuse { retry_after } => i32::try_from(retry_after).unwrap_or(i32::MAX),
-        }
-    }
-
-    /// A look at the container of that number.
-    pub fn looked(&mut self, start: u32, healthy: bool, now: f64) {
-        self.step(Input::Looked { start, healthy }, now);
-    }
-
-    /// The end of the container of that number.
-    pub fn ended(&mut self, start: u32, code: Option<i32>, now: f64) {
-        self.step(Input::Ended { start, code }, now);
-    }
-
-    /// The container of that number runs, though its watch or its start failed.
-    pub fn unwatched(&mut self, start: u32, now: f64) {
-        self.step(Input::Unwatched { start }, now);
-    }
-
-    /// The alarm.
-    pub fn rang(&mut self, now: f64) {
-        self.step(Input::Rang, now);
-    }
-
-    /// Whether there is anything to stop.
-    pub fn is_running(&self) -> bool {
-        self.life.is_running()
-    }
-
-    /// Decides a restart that the bot gave leave for, by its health.
-    pub fn restart(&mut self, force: bool, status: Option<u16>, body: Option<&[u8]>, now: f64) -> Response {
-        response(&self.restarted(force, status.zip(body), now))
-    }
-
-    fn restarted(&mut self, force: bool, health: Option<(u16, &[u8])>, now: f64) -> Answer {
-        // It may have ended while it was asked: nothing would follow from telling it to.
-        if !self.is_running() {
-            return restart::not_running();
-        }
-        match restart::decide(force, health) {
-            Ok(restarting) => {
-                self.step(Input::Restart { force }, now);
-                restart::begun(&restarting)
+    /// Answers a request, or returns `None` in a retired instance that has not begun it.
+    pub async fn serve(&self, request: &Request) -> Option<Response> {
+        let Some(bot) = &self.bot else {
+            drain_caller_body(request).await;
+            let message = "this edge has no container, or has DEV_BOT_URL besides one: it passes nothing on";
+            return Some(refuse(500, message));
+        };
+        match self.decide(bot, request).await {
+            Outcome::Pass => Some(proxy::pass(bot.upstream(), request).await),
+            Outcome::Retired => None,
+            Outcome::Answer(answer) => {
+                drain_caller_body(request).await;
+                Some(answer)
             }
-            Err(refusal) => refusal,
         }
     }
 
-    /// What to do since the last call, in JSON.
-    pub fn actions(&mut self) -> String {
-        // Plain data with string keys has a JSON form.
-        serde_json::to_string(&std::mem::take(&mut self.actions)).unwrap_or_else(|_| "[]".to_owned())
+    async fn decide(&self, bot: &Bot, request: &Request) -> Outcome {
+        let url = request.url();
+        if let Bot::Native(_) = bot
+            && let Some(refusal) = local::refusal(&url)
+        {
+            return Outcome::Answer(response(&refusal));
+        }
+        if path_of(&url) == RESTART_ROUTE {
+            let tokens = text_binding(&self.env, TOKENS);
+            return Outcome::Answer(response(&restart::answer(request, tokens.as_deref(), bot).await));
+        }
+        let Bot::Container(owner) = bot else { return Outcome::Pass };
+        match owner.admit().await {
+            Admission::Pass => Outcome::Pass,
+            Admission::Refuse(retry_after) => Outcome::Answer(response(&failure::unavailable(retry_after))),
+            Admission::Retired => Outcome::Retired,
+        }
     }
 
-    /// What the storage is to keep.
-    pub fn kept(&self) -> String {
-        self.life.kept()
-    }
-
-    fn step(&mut self, input: Input, now: f64) {
-        self.actions.extend(self.life.step(input, now as i64));
+    /// Handles the alarm.
+    ///
+    /// # Errors
+    /// The database failed. The platform then repeats the alarm.
+    pub fn alarm(&self) -> Result<(), SqlError> {
+        let Some(Bot::Container(owner)) = &self.bot else { return Ok(()) };
+        named_alarms(self.storage.clone())?.fire(now(), |name| {
+            match name {
+                LIFECYCLE_ALARM => owner.alarm(),
+                _ => console_error!("fault: the alarm {name} has no handler"),
+            }
+            Ok(())
+        })
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+impl Bot {
+    fn upstream(&self) -> &Upstream {
+        match self {
+            Self::Container(owner) => owner.upstream(),
+            Self::Native(upstream) => upstream,
+        }
+    }
+}
 
-    #[test]
-    fn actions_are_told_once_under_the_names_that_javascript_knows() {
-        let mut object = BotObject::new(None, "v1", false, 0.0);
-        assert_eq!(object.actions(), "[]");
-        assert_eq!(object.want(0.0), HOLD);
-        let expected =
-            r#"[{"do":"start","start":1},{"do":"watch","start":1},{"do":"look","start":1,"after":25}]"#;
-        assert_eq!(object.actions(), expected);
-        assert_eq!(object.actions(), "[]");
-        object.looked(1, true, 10.0);
-        assert_eq!((object.want(10.0), object.is_running()), (PASS, true));
+impl Target for Bot {
+    fn upstream(&self) -> &Upstream {
+        Self::upstream(self)
     }
 
-    #[test]
-    fn a_bot_that_ended_while_it_was_asked_is_told_as_one_that_does_not_run() {
-        let health = br#"{"ok":true,"inFlight":0,"draining":false,"startedAt":"t0"}"#;
-        let mut object = BotObject::new(None, "v1", false, 0.0);
-        object.want(0.0);
-        object.looked(1, true, 1.0);
-        object.ended(1, Some(137), 2.0);
-        object.actions();
-        for force in [false, true] {
-            for health in [None, Some((200, health.as_slice()))] {
-                assert_eq!(object.restarted(force, health, 3.0), restart::not_running());
-            }
-        }
-        assert_eq!(object.actions(), "[]");
-        object.want(3.0);
-        assert_eq!(object.restarted(true, None, 3.0).status, 202);
+    fn is_down(&self) -> bool {
+        matches!(self, Self::Container(owner) if !owner.is_running())
     }
 
-    #[test]
-    fn a_refusal_says_when_to_come_back() {
-        let mut object = BotObject::new(None, "v1", false, 0.0);
-        for _ in 0..5 {
-            object.want(0.0);
-            let start: serde_json::Value = serde_json::from_str(&object.actions()).unwrap();
-            if let Some(start) = start[0]["start"].as_u64() {
-                object.ended(u32::try_from(start).unwrap(), Some(1), 0.0);
-            }
+    fn restart(&self, force: bool) -> restart::Begun {
+        match self {
+            Self::Native(_) => restart::Begun::NotOurs,
+            Self::Container(owner) if owner.restart(force) => restart::Begun::Yes,
+            Self::Container(_) => restart::Begun::Unavailable(RETRY_AFTER_S),
         }
-        assert!(object.want(0.0) >= 1 && !object.is_running());
     }
 }

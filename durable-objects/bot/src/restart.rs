@@ -1,48 +1,83 @@
-//! The questions of a restart, each between two things that are awaited.
+//! `POST /admin/restart`: the questions of `ars_container::restart` in their order, and what is awaited between them.
 
 use ars_container::{Answer, restart};
-use ars_platform::Response;
+use ars_platform::{Probe, Probed, Upstream, read_within, thrown_text};
+use ars_proxy::failure;
 use ars_wire::admin::{AUTHORIZE_ROUTE, SUBJECT_HEADER, subject_header};
+use worker::{console_error, web_sys::Request};
 
-use crate::request::response;
+/// Timeout of the request's body.
+const BODY_MS: f64 = 10_000.0;
+/// Timeout of each answer of the bot.
+const ANSWER_MS: f64 = 5_000.0;
 
-/// Who calls, or the answer.
-pub type Caller = Result<String, Response>;
-/// Whether the caller insists, or the answer.
-pub type Force = Result<bool, Response>;
+/// The bot that is to be restarted.
+pub trait Target {
+    /// Returns the server that decides about the caller.
+    fn upstream(&self) -> &Upstream;
 
-/// Who calls.
-pub fn restart_caller(method: &str, authorization: Option<&str>, tokens: Option<&str>) -> Caller {
-    restart::caller(method, authorization, tokens).map_err(told)
+    /// Returns whether the edge runs a container and none runs now.
+    fn is_down(&self) -> bool;
+
+    /// Begins the restart.
+    fn restart(&self, force: bool) -> Begun;
 }
 
-/// Whether they insist. No body is one that was too long, or broke off.
-pub fn restart_force(body: Option<&[u8]>) -> Force {
-    restart::forced(body).map_err(told)
+/// Whether a restart began.
+pub enum Begun {
+    /// It did.
+    Yes,
+    /// The edge did not start this bot.
+    NotOurs,
+    /// It did not; the caller tries again after these seconds.
+    Unavailable(u32),
 }
 
-/// The answer while nothing runs that could be asked about them.
-pub fn restart_without_bot(subject: &str, tokens: Option<&str>) -> Response {
-    response(&restart::without_bot(subject, tokens))
+/// Answers a restart request.
+pub async fn answer(request: &Request, tokens: Option<&str>, bot: &impl Target) -> Answer {
+    decided(request, tokens, bot).await.unwrap_or_else(|refusal| refusal)
 }
 
-/// What the bot is asked about them, a line each: the path, the header, its value.
-pub fn restart_question(subject: &str) -> String {
-    [AUTHORIZE_ROUTE, SUBJECT_HEADER, &subject_header(subject)].join("\n")
+async fn decided(request: &Request, tokens: Option<&str>, bot: &impl Target) -> Result<Answer, Answer> {
+    let authorization = request.headers().get("authorization").ok().flatten();
+    let subject = restart::caller(&request.method(), authorization.as_deref(), tokens)?;
+    let body = read_within(request.body(), restart::BODY_LIMIT, BODY_MS).await;
+    let force = restart::forced(body.as_deref())?;
+    if bot.is_down() {
+        return Ok(restart::without_bot(&subject, tokens));
+    }
+    let header = subject_header(&subject);
+    let question = Probe { is_post: true, header: Some((SUBJECT_HEADER, &header)), ..probe(AUTHORIZE_ROUTE) };
+    let permission = ask(bot, question).await;
+    // A bot that ended before it answered cannot be stopped.
+    if permission.is_none() && bot.is_down() {
+        return Ok(restart::without_bot(&subject, tokens));
+    }
+    restart::authorized(&subject, by_ref(&permission))?;
+    let health = ask(bot, probe("/healthz")).await;
+    // It may have ended since.
+    if bot.is_down() {
+        return Ok(restart::not_running());
+    }
+    let restarting = restart::decide(force, by_ref(&health))?;
+    Ok(match bot.restart(force) {
+        Begun::Yes => restart::begun(&restarting),
+        Begun::NotOurs => restart::not_ours(),
+        Begun::Unavailable(retry_after) => failure::unavailable(retry_after),
+    })
 }
 
-/// The answer when the bot does not plainly give leave.
-pub fn restart_refusal(subject: &str, status: Option<u16>, body: Option<&[u8]>) -> Option<Response> {
-    restart::authorized(subject, status.zip(body)).err().map(told)
+fn probe(path: &str) -> Probe<'_> {
+    Probe { path, max_bytes: restart::ANSWER_LIMIT, timeout_ms: ANSWER_MS, ..Probe::default() }
 }
 
-/// The answer about a bot that the edge did not start: the refusal it would get, or that it is not ours to stop.
-pub fn restart_elsewhere(force: bool, status: Option<u16>, body: Option<&[u8]>) -> Response {
-    let refused = restart::decide(force, status.zip(body)).err();
-    response(&refused.unwrap_or_else(restart::not_ours))
+async fn ask(bot: &impl Target, probe: Probe<'_>) -> Option<Probed> {
+    bot.upstream().ask(probe).await.unwrap_or_else(|thrown| {
+        console_error!("fault: the bot did not answer: {}", thrown_text(&thrown));
+        None
+    })
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "the shape that `map_err` takes")]
-fn told(answer: Answer) -> Response {
-    response(&answer)
+fn by_ref(answer: &Option<Probed>) -> Option<(u16, &[u8])> {
+    answer.as_ref().map(|(status, body)| (*status, body.as_slice()))
 }

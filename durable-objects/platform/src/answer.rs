@@ -1,58 +1,56 @@
-//! JSON answers (state-worker supplement 1.3: `application/json` on every one).
+//! JSON answers of Workers, and the form in which an object's answer travels to its Worker by RPC.
 
 use std::cell::OnceCell;
 
-use js_sys::{Object, Reflect};
-use wasm_bindgen::JsValue;
-use worker::console_error;
+use js_sys::{Array, Object, Reflect, Uint8Array, futures::spawn_local};
+use wasm_bindgen::{JsCast, JsValue};
+use worker::{
+    console_error,
+    web_sys::{Response, TransformStream},
+};
 
-use crate::{Text, raw::Response, text::Body};
+use crate::{Text, raw, stream, text::Body};
 
-/// The body of every answer to a fault: its cause is for the log alone.
+/// The body of every answer to a fault. The cause is for the log only.
 pub const INTERNAL_BODY: &str = r#"{"error":"internal"}"#;
 
 thread_local! {
-    /// What every success is made with; an object of its own for each would cost as much as its body.
+    /// The second argument of every success. A new object for each would cost as much as its body.
     static OK: OnceCell<JsValue> = const { OnceCell::new() };
 }
 
-/// An answer whose body is JSON text already.
+/// Returns an answer with JSON text as its body.
 pub fn json(status: u16, body: &str) -> Response {
-    match status {
-        200 => success(&JsValue::from_str(body)),
-        _ => Response::new(&JsValue::from_str(body), &init(status)),
-    }
+    json_of(status, &JsValue::from_str(body))
 }
 
-/// An answer whose body is JSON text already, with one more header.
+/// Returns an answer with JSON text as its body and one more header.
 pub fn json_with(status: u16, body: &str, name: &str, value: &str) -> Response {
     let init = init(status);
     if let Ok(headers) = Reflect::get(&init, &"headers".into()) {
-        // As in `init`.
+        // Setting a property of a plain object cannot fail.
         let _ = Reflect::set(&headers, &name.into(), &value.into());
     }
-    Response::new(&JsValue::from_str(body), &init)
+    raw::response(&JsValue::from_str(body), &init)
 }
 
-/// A success whose body is JSON text already, wherever it is: an answer, or pieces of which `runtime.js` makes one.
-pub fn text(body: Text) -> JsValue {
-    match body.into_body() {
-        Body::Whole(body) => success(&body).into(),
-        Body::Pieces(pieces) => pieces.into(),
-    }
-}
-
-fn success(body: &JsValue) -> Response {
-    Response::new(body, &OK.with(|ok| ok.get_or_init(|| init(200)).clone()))
-}
-
-/// The answer to a caller's fault: a single key `error` with short text.
+/// Returns the answer to a caller's fault: one key `error` with a short text.
 pub fn refuse(status: u16, message: &str) -> Response {
-    json(status, &serde_json::json!({ "error": message }).to_string())
+    json(status, &refusal_body(message))
 }
 
-/// Logs a fault of ours, once, and answers it with a fixed body.
+/// Logs a fault of the service and returns its answer, which is the same for every cause.
 pub fn internal(fault: &dyn std::error::Error) -> Response {
+    log_fault(fault);
+    json(500, INTERNAL_BODY)
+}
+
+/// Returns the `{"error": message}` of a refusal.
+pub(crate) fn refusal_body(message: &str) -> String {
+    serde_json::json!({ "error": message }).to_string()
+}
+
+pub(crate) fn log_fault(fault: &dyn std::error::Error) {
     let mut chain = fault.to_string();
     let mut source = fault.source();
     while let Some(cause) = source {
@@ -60,13 +58,71 @@ pub fn internal(fault: &dyn std::error::Error) -> Response {
         source = cause.source();
     }
     console_error!("fault: {chain}");
-    json(500, INTERNAL_BODY)
 }
 
-/// The second argument of `new Response`.
+/// Encodes a success for RPC: its text, or a response where the text comes in pieces.
+///
+/// A text passes through RPC at half the cost of a response.
+pub(crate) fn reply(body: Text) -> JsValue {
+    match body.into_body() {
+        Body::Whole(text) => text,
+        Body::Pieces(pieces) => in_pieces(pieces).map_or_else(|thrown| thrown, JsValue::from),
+    }
+}
+
+/// Encodes an answer with another status for RPC.
+pub(crate) fn reply_with(status: u16, body: &str) -> JsValue {
+    Array::of2(&status.into(), &body.into()).into()
+}
+
+/// Decodes the answer of an object.
+pub(crate) fn decode(reply: JsValue) -> Response {
+    if reply.is_string() {
+        return json_of(200, &reply);
+    }
+    match reply.dyn_into::<Array>() {
+        Ok(reply) => json_of(reply.get(0).as_f64().map_or(500, |status| status as u16), &reply.get(1)),
+        Err(response) => response.unchecked_into(),
+    }
+}
+
+/// Streams an answer in pieces: as a whole it would be in memory several times.
+///
+/// Each piece is detached once it is written, because buffers outside the JavaScript heap are collected late.
+fn in_pieces(pieces: Vec<Uint8Array>) -> Result<Response, JsValue> {
+    let length: f64 = pieces.iter().map(|piece| f64::from(piece.byte_length())).sum();
+    let stream: TransformStream = raw::FixedLengthStream::new(length)?.unchecked_into();
+    let writer = stream.writable().get_writer()?;
+    spawn_local(async move {
+        for piece in pieces {
+            // The reader has disconnected.
+            let Ok(()) = stream::write(&writer, &piece).await else { return };
+            let buffer: raw::Transferable = piece.buffer().unchecked_into();
+            drop(buffer.transfer(0));
+        }
+        stream::close(&writer).await;
+    });
+    Ok(raw::response(&stream.readable(), &ok()))
+}
+
+/// Returns a success with a stream of JSON text as its body.
+pub(crate) fn streamed(body: &JsValue) -> Response {
+    raw::response(body, &ok())
+}
+
+fn json_of(status: u16, body: &JsValue) -> Response {
+    raw::response(body, &if status == 200 { ok() } else { init(status) })
+}
+
+fn ok() -> JsValue {
+    OK.with(|ok| ok.get_or_init(|| init(200)).clone())
+}
+
+/// Returns the second argument of `new Response`.
 fn init(status: u16) -> JsValue {
-    let (init, headers) = (Object::new(), Object::new());
-    // Setting a property of an object made here cannot fail.
+    let init = Object::new();
+    let headers = Object::new();
+    // Setting a property of a plain object cannot fail.
     let _ = Reflect::set(&headers, &"content-type".into(), &"application/json".into());
     let _ = Reflect::set(&init, &"headers".into(), &headers);
     let _ = Reflect::set(&init, &"status".into(), &status.into());

@@ -1,6 +1,6 @@
-//! The platform's clock. It stands still between awaits, by design of the platform.
+//! The platform's clock. By the platform's design it stands still between awaits.
 
-/// Milliseconds since the Unix epoch.
+/// Returns milliseconds since the Unix epoch.
 pub fn now() -> i64 {
     js_sys::Date::now() as i64
 }

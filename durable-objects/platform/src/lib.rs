@@ -1,26 +1,40 @@
-//! The edge platform behind Rust types: SQLite storage, transactions, alarms, JSON answers, time, and the shell that makes a store an object.
+//! The edge platform behind Rust types: storage, alarms, answers, calls between objects, containers, and the shell
+//! that makes a store an object.
 //!
-//! `js/runtime.js` is the other half of that shell: it awaits, so that Rust need not. `js/container.js` is the same for
-//! the object that owns a container, with `js/bot.js` for what passes to the bot and `js/restart.js` for a restart.
+//! The only crate with bindings to JavaScript; objects and Workers build on it. `js/runtime.js` is its other half: it
+//! replaces an instance of the module after a panic.
 //!
-//! The only crate that touches JavaScript values; objects and Workers build on it. It compiles natively too, so
-//! that what stands on it can be unit-tested, but its calls work only on the platform.
-//! Not here: SQL text, routes, decisions. Facts it relies on are in docs/platform.md, each with its test.
+//! Not here: SQL text, routes, decisions. docs/platform.md lists the facts that this crate relies on, each with its
+//! test.
 
 mod alarm;
 mod answer;
+mod body;
+mod call;
 mod clock;
+mod owner;
+mod random;
 mod raw;
 mod request;
+mod rpc;
 mod sql;
 mod store_object;
+mod stream;
 mod text;
+mod upstream;
 
-pub use alarm::Alarm;
+pub use alarm::{Alarm, named_alarms};
 pub use answer::{INTERNAL_BODY, internal, json, json_with, refuse};
+pub use body::{drain_body, read_body, read_within};
+pub use call::{Changes, is_retired, recoverable};
 pub use clock::now;
-pub use raw::{Response, Storage};
+pub use owner::{Admission, ContainerOwner, ContainerPolicy, LIFECYCLE_ALARM};
+pub use random::random_bytes;
+pub use raw::{ObjectContext, Storage, describe as thrown_text};
 pub use request::path_of;
+pub use rpc::{call_store, forward, text_binding, text_bindings};
 pub use sql::DoSql;
 pub use store_object::StoreObject;
+pub use stream::{HEARTBEAT_MS, streamed_answer};
 pub use text::Text;
+pub use upstream::{ContainerPort, Probe, Probed, Upstream, cancel_body, header_names, is_timeout, rebuilt};

@@ -1,18 +1,41 @@
-//! What the `worker` crate does not bind, or binds with a cost, declared as it is in JavaScript.
+//! Bindings that the `worker` crate lacks, or that are cheaper without its conversions.
 //!
-//! Nothing here interprets a value; the modules beside it do.
+//! Values pass unchanged; the modules beside this one interpret them.
 
 use js_sys::{Array, Promise};
-use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
+use wasm_bindgen::prelude::{JsCast, JsValue, wasm_bindgen};
+use worker::{State, web_sys};
 
 #[wasm_bindgen]
 extern "C" {
+    /// `ctx` of a Durable Object.
+    #[derive(Clone)]
+    pub type ObjectContext;
+
+    /// Returns the storage of the object.
+    #[wasm_bindgen(method, getter)]
+    pub fn storage(this: &ObjectContext) -> Storage;
+
+    #[wasm_bindgen(method, getter)]
+    pub(crate) fn container(this: &ObjectContext) -> Option<Container>;
+
+    /// Keeps the object in memory until the promise settles.
+    #[wasm_bindgen(method, js_name = waitUntil)]
+    pub(crate) fn wait_until(this: &ObjectContext, promise: &Promise);
+
+    /// Ends the object. The platform constructs a new one for the next call.
+    #[wasm_bindgen(method, catch)]
+    pub(crate) fn abort(this: &ObjectContext, reason: &str) -> Result<(), JsValue>;
+
     /// `ctx.storage` of a Durable Object.
     #[derive(Clone)]
     pub type Storage;
 
     #[wasm_bindgen(method, getter)]
     pub(crate) fn sql(this: &Storage) -> SqlStorage;
+
+    #[wasm_bindgen(method, getter)]
+    pub(crate) fn kv(this: &Storage) -> KeyValueStorage;
 
     /// Runs the callback in a transaction: committed when it returns, rolled back when it throws.
     #[wasm_bindgen(method, catch, js_name = transactionSync)]
@@ -30,13 +53,26 @@ extern "C" {
     #[wasm_bindgen(method, catch, js_name = deleteAll)]
     pub(crate) fn delete_all(this: &Storage) -> Result<Promise, JsValue>;
 
+    /// Waits until every write is on disk.
+    #[wasm_bindgen(method, catch)]
+    pub(crate) fn sync(this: &Storage) -> Result<Promise, JsValue>;
+
+    /// `ctx.storage.kv`: the synchronous form of `get` and `put`.
+    pub(crate) type KeyValueStorage;
+
+    #[wasm_bindgen(method, catch)]
+    pub(crate) fn get(this: &KeyValueStorage, key: &str) -> Result<JsValue, JsValue>;
+
+    #[wasm_bindgen(method, catch)]
+    pub(crate) fn put(this: &KeyValueStorage, key: &str, value: &JsValue) -> Result<(), JsValue>;
+
     /// `ctx.storage.sql`.
     pub(crate) type SqlStorage;
 
     #[wasm_bindgen(method, catch, variadic)]
     pub(crate) fn exec(this: &SqlStorage, query: &str, bindings: &Array) -> Result<Cursor, JsValue>;
 
-    /// What a statement yields.
+    /// The rows of a statement.
     pub(crate) type Cursor;
 
     #[wasm_bindgen(method, catch)]
@@ -48,15 +84,115 @@ extern "C" {
     #[wasm_bindgen(method, catch, js_name = toArray)]
     pub(crate) fn to_array(this: &RawRows) -> Result<Array, JsValue>;
 
-    /// An answer.
-    pub type Response;
+    /// A namespace of Durable Objects among a Worker's bindings.
+    pub(crate) type Namespace;
 
-    #[wasm_bindgen(constructor)]
-    pub(crate) fn new(body: &JsValue, init: &JsValue) -> Response;
+    #[wasm_bindgen(method, catch, js_name = getByName)]
+    pub(crate) fn get_by_name(this: &Namespace, name: &str) -> Result<Stub, JsValue>;
+
+    /// The caller's side of a Durable Object.
+    pub(crate) type Stub;
+
+    #[wasm_bindgen(method, catch)]
+    pub(crate) fn fetch(this: &Stub, request: &web_sys::Request) -> Result<Promise, JsValue>;
+
+    #[wasm_bindgen(method, catch)]
+    pub(crate) fn answer(this: &Stub, path: &str, body: &JsValue) -> Result<Promise, JsValue>;
+
+    /// `ctx.container` of a Durable Object.
+    #[derive(Clone)]
+    pub(crate) type Container;
+
+    #[wasm_bindgen(method, getter)]
+    pub(crate) fn running(this: &Container) -> bool;
+
+    /// The options of the `worker` crate drop every field that was set.
+    #[wasm_bindgen(method, catch)]
+    pub(crate) fn start(this: &Container, options: &JsValue) -> Result<(), JsValue>;
+
+    #[wasm_bindgen(method, catch)]
+    pub(crate) fn monitor(this: &Container) -> Result<Promise, JsValue>;
+
+    #[wasm_bindgen(method, catch)]
+    pub(crate) fn destroy(this: &Container) -> Result<Promise, JsValue>;
+
+    #[wasm_bindgen(method, catch)]
+    pub(crate) fn signal(this: &Container, number: i32) -> Result<(), JsValue>;
+
+    #[wasm_bindgen(method, catch, js_name = getTcpPort)]
+    pub(crate) fn tcp_port(this: &Container, port: u16) -> Result<Stub, JsValue>;
+
+    /// `fetch` of the global scope.
+    #[wasm_bindgen(catch, js_name = fetch)]
+    pub(crate) fn fetch_global(request: &web_sys::Request) -> Result<Promise, JsValue>;
+
+    #[wasm_bindgen(js_name = setTimeout)]
+    fn set_timeout(resolve: &js_sys::Function, after_ms: f64) -> JsValue;
+
+    #[wasm_bindgen(js_name = clearTimeout)]
+    pub(crate) fn clear_timeout(timer: &JsValue);
+
+    #[wasm_bindgen(js_namespace = AbortSignal, js_name = timeout)]
+    pub(crate) fn abort_after(after_ms: f64) -> web_sys::AbortSignal;
+
+    #[wasm_bindgen(js_namespace = crypto, js_name = getRandomValues)]
+    pub(crate) fn random_values(bytes: &js_sys::Uint8Array) -> js_sys::Uint8Array;
+
+    #[wasm_bindgen(js_name = Response)]
+    type NewResponse;
+
+    #[wasm_bindgen(constructor, js_class = "Response")]
+    fn new(body: &JsValue, init: &JsValue) -> NewResponse;
+
+    /// A stream with a declared length: the answer keeps its `Content-Length`.
+    pub(crate) type FixedLengthStream;
+
+    #[wasm_bindgen(constructor, catch)]
+    pub(crate) fn new(length: f64) -> Result<FixedLengthStream, JsValue>;
+
+    /// A stream that passes bytes through without a queue.
+    pub(crate) type IdentityTransformStream;
+
+    #[wasm_bindgen(constructor, catch)]
+    pub(crate) fn new() -> Result<IdentityTransformStream, JsValue>;
+
+    /// An `ArrayBuffer` that can be detached.
+    pub(crate) type Transferable;
+
+    #[wasm_bindgen(method, catch)]
+    pub(crate) fn transfer(this: &Transferable, length: u32) -> Result<JsValue, JsValue>;
+
+    /// A parsed address.
+    #[wasm_bindgen(js_name = URL)]
+    pub(crate) type Url;
+
+    #[wasm_bindgen(constructor, js_class = "URL", catch)]
+    pub(crate) fn new(url: &str) -> Result<Url, JsValue>;
+
+    #[wasm_bindgen(method, getter)]
+    pub(crate) fn origin(this: &Url) -> String;
 }
 
-/// A thrown value as text for logs.
-pub(crate) fn describe(thrown: &JsValue) -> String {
+impl From<State> for ObjectContext {
+    fn from(state: State) -> Self {
+        state._inner().unchecked_into()
+    }
+}
+
+/// Returns a response of a body in any form that JavaScript takes.
+pub(crate) fn response(body: &JsValue, init: &JsValue) -> web_sys::Response {
+    NewResponse::new(body, init).unchecked_into()
+}
+
+/// Returns a promise that resolves after a delay, and the timer's handle.
+pub(crate) fn timer(after_ms: f64) -> (Promise, JsValue) {
+    let mut handle = JsValue::UNDEFINED;
+    let promise = Promise::new(&mut |resolve, _| handle = set_timeout(&resolve, after_ms));
+    (promise, handle)
+}
+
+/// Returns the text of a thrown value for logs.
+pub fn describe(thrown: &JsValue) -> String {
     let message = js_sys::Reflect::get(thrown, &JsValue::from_str("message")).ok();
     message
         .and_then(|message| message.as_string())

@@ -1,7 +1,6 @@
 //! A request's address.
 
-/// The path of an address as the runtime writes it: an absolute one, in which `?` and `#` stand for themselves only
-/// at their places.
+/// Returns the path of an absolute address, in which only the query contains `?` and only the fragment `#`.
 pub fn path_of(url: &str) -> &str {
     let host = url.find("://").map_or(0, |at| at + 3);
     let path = url[host..].find('/').map_or("/", |at| &url[host + at..]);
@@ -13,7 +12,7 @@ mod tests {
     use super::path_of;
 
     #[test]
-    fn a_path_begins_after_the_host_and_ends_before_the_query() {
+    fn path_excludes_host_and_query() {
         for (url, path) in [
             ("http://127.0.0.1:8080/runs/put", "/runs/put"),
             ("https://state.example/healthz?probe=1", "/healthz"),

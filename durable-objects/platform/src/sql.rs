@@ -1,7 +1,7 @@
 //! The storage port over a Durable Object's SQLite.
 //!
-//! Integers cross as JavaScript numbers, which SQLite then sees as doubles: columns need INTEGER affinity, and
-//! SQL text must not take a parameter's type for granted (docs/platform.md).
+//! Integers cross as JavaScript numbers, which SQLite then sees as doubles. So columns need INTEGER affinity, and SQL
+//! text must not rely on a parameter's type (docs/platform.md).
 
 use ars_sql::{Row, Sql, SqlError, Value};
 use js_sys::{Array, Iterator};
@@ -53,7 +53,7 @@ impl Sql for DoSql {
         }
     }
 
-    /// All at once, which costs less than one by one.
+    /// Reads all rows at once, which costs less than one by one.
     fn query(&self, sql: &str, params: &[Value]) -> Result<Vec<Row>, SqlError> {
         self.rows(sql, params)?.iter().map(row).collect()
     }
@@ -71,7 +71,7 @@ impl Sql for DoSql {
     fn transaction<T, E: From<SqlError>>(&self, body: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
         let mut body = Some(body);
         let mut outcome = None;
-        // Throwing is the only way to roll back; the Rust error waits in `outcome` meanwhile.
+        // Throwing is the only way to roll back. The Rust error waits in `outcome`.
         let ended = self.storage.transaction_sync(&mut || {
             outcome = body.take().map(|body| body());
             match outcome {
@@ -79,8 +79,8 @@ impl Sql for DoSql {
                 Some(Err(_)) | None => Err(JsValue::from_str("rolled back")),
             }
         });
-        // A trap in the body, which is how a panic ends, comes out as an exception too. It is not to be survived: the
-        // instance is broken, and whoever called into it starts it anew (`js/runtime.js`).
+        // A panic in the body is a trap, which comes out as an exception too. It must reach the caller of the module,
+        // which replaces the instance (`js/runtime.js`).
         if let Err(thrown) = &ended
             && thrown.has_type::<js_sys::WebAssembly::RuntimeError>()
         {
@@ -89,7 +89,7 @@ impl Sql for DoSql {
         match (outcome, ended) {
             (Some(Ok(value)), Ok(_)) => Ok(value),
             (Some(Err(error)), _) => Err(error),
-            // The body was content and the commit was not.
+            // The body succeeded and the commit did not.
             (Some(Ok(_)), Err(thrown)) | (None, Err(thrown)) => Err(engine(&thrown).into()),
             (None, Ok(_)) => Err(SqlError::Engine("the transaction did not run".to_owned()).into()),
         }

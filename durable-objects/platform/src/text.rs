@@ -1,16 +1,16 @@
-//! A text on its way to an answer's body.
+//! The text of an answer's body.
 //!
-//! What SQLite gave goes out as it came. What is made here is kept as UTF-8 outside of this instance's memory as soon
-//! as there is a piece of it: memory that WebAssembly has taken is never given back, and a string of JavaScript takes
-//! two bytes a character as soon as one of them is beyond Latin-1.
+//! A text from SQLite stays a JavaScript string. A text made in Rust leaves the instance's memory in pieces of UTF-8,
+//! because WebAssembly never returns memory, and a JavaScript string with any character beyond Latin-1 takes two bytes
+//! per character.
 
-use js_sys::{Array, Uint8Array};
+use js_sys::Uint8Array;
 use wasm_bindgen::JsValue;
 
-/// Bytes from which on a piece is worth one of its own.
+/// Size of a piece in bytes.
 const PIECE: usize = 256 * 1024;
 
-/// A text: what SQLite gave, or an answer made in Rust.
+/// A text from SQLite, or an answer made in Rust.
 pub struct Text(Form);
 
 enum Form {
@@ -19,26 +19,26 @@ enum Form {
     Made {
         /// Finished pieces.
         pieces: Vec<Uint8Array>,
-        /// What follows them.
+        /// The unfinished piece.
         open: String,
     },
 }
 
-/// What an answer's body is made of.
+/// The parts of an answer's body.
 pub(crate) enum Body {
     /// A JavaScript string.
     Whole(JsValue),
-    /// `Uint8Array`s.
-    Pieces(Array),
+    /// UTF-8, in order.
+    Pieces(Vec<Uint8Array>),
 }
 
 impl Text {
-    /// A JavaScript string that SQLite gave.
+    /// Wraps a JavaScript string from SQLite.
     pub(crate) fn of_sqlite(text: JsValue) -> Self {
         Self(Form::Given(text))
     }
 
-    /// For the answer's body.
+    /// Returns the answer's body.
     pub(crate) fn into_body(self) -> Body {
         match self.0 {
             Form::Given(text) => Body::Whole(text),
@@ -56,7 +56,7 @@ impl From<String> for Text {
 
 impl<'a> Extend<&'a str> for Text {
     fn extend<T: IntoIterator<Item = &'a str>>(&mut self, texts: T) {
-        // That it is a string was seen when it came.
+        // Its type was checked when it was read.
         if let Form::Given(text) = &self.0 {
             *self = Self::from(text.as_string().unwrap_or_default());
         }
@@ -72,7 +72,7 @@ impl<'a> Extend<&'a str> for Text {
     }
 }
 
-/// A piece, unless there is nothing in it.
+/// Returns a piece of a text that is not empty.
 fn piece(text: &str) -> Option<Uint8Array> {
     (!text.is_empty()).then(|| Uint8Array::from(text.as_bytes()))
 }

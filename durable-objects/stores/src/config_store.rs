@@ -1,11 +1,11 @@
-//! The Durable Object that keeps one configuration document by version (state-worker supplement section 14).
+//! The Durable Object of one configuration document with versions.
 //!
-//! - **Key:** the document's, a lowercase slug; one object each.
+//! - **Key:** the document's key, a lowercase slug. One object each.
 //! - **Tables:** those of `migrations/config`.
-//! - **Invariants:** a document is replaced whole, and only by who has seen the version it replaces; a version is never
-//!   given twice. An object that was only read gives up its database.
+//! - **Invariants:** a put replaces the whole document and names the version it replaces. A version is never reused. An
+//!   object that was only read deletes its database.
 //! - **Routes:** the paths of `ConfigVerb`: `/config/get`, `/config/put`.
-//! - **Atomicity:** every answer is one synchronous span (`StoreObject`); a put compares and swaps in one statement.
+//! - **Atomicity:** every answer is one synchronous span (`StoreObject`). A put compares and swaps in one statement.
 //!
 //! Not here: SQL and validation (`ars-settings`), JavaScript (`ars-platform`), the exported class.
 

@@ -1,11 +1,10 @@
-//! The Durable Object that keeps the newest diagnoses of one friction ledger (state-worker supplement section 3).
+//! The Durable Object of the newest diagnoses in one friction ledger.
 //!
 //! - **Key:** the ledger key of the request's body, such as `friction:acme/app`.
 //! - **Tables:** those of `migrations/friction-ledger`.
-//! - **Invariants:** one record a run, the newest 500 by (finish, run), whatever order they came in.
+//! - **Invariants:** one record per run, the newest 500 by (finish, run) in any order of arrival.
 //! - **Routes:** the paths of `FrictionVerb`: `/friction/record`, `/friction/recent`.
-//! - **Atomicity:** every answer is one synchronous span (`StoreObject`); a record and the trim it causes are one
-//!   transaction.
+//! - **Atomicity:** every answer is one synchronous span (`StoreObject`). A record and its trim are one transaction.
 //!
 //! Not here: the analyzer, SQL and validation (`ars-friction`), JavaScript (`ars-platform`), the exported class.
 

@@ -1,17 +1,16 @@
-//! The Durable Object that keeps the finished runs of one store and the ledger of its live ones (document 2 sections
-//! 2.3, 2.4, 3.3, 4.3; state-worker supplement sections 5, 7 and 9).
+//! The Durable Object of one store's finished runs and of the ledger of its live runs.
 //!
-//! - **Key:** the store key of the request's body, such as `runs:default`; a new key makes a new, empty object.
+//! - **Key:** the store key of the request's body, such as `runs:default`. A new key makes a new, empty object.
 //! - **Tables:** those of `migrations/run-store`: `runs`, `run_events`, `retention` and `live_*`.
-//! - **Invariants**, in the order the ledger's verbs keep them (`ars_runs`, `ledger`): at most one live run per
-//!   thread; a fenced writer changes nothing; the right to reply is granted once; an acknowledged event stays; a
-//!   finished run leaves no live row. And of finished runs: what the retention excludes is hidden at once.
+//! - **Invariants**, in the order of the ledger's verbs (`ars_runs`, `ledger`): at most one live run per thread. A
+//!   fenced writer changes nothing. The reply permit is granted once. An acknowledged event stays. A finished run
+//!   leaves no live row. A finished run outside the retention is hidden at once.
 //! - **Routes:** the paths of `RunVerb`: `/runs/put` to `/runs/inbox`. 409 carries the ledger's reasons.
-//! - **Alarm:** the sweep, every six hours from the first put or finish on.
-//! - **Atomicity:** every answer is one synchronous span (`StoreObject`); a put, finish, append, claim or reclaim is
-//!   one transaction of the storage port, and every other ledger write is one statement that names its condition.
+//! - **Alarm:** the sweep, every six hours after the first put or finish.
+//! - **Atomicity:** every answer is one synchronous span (`StoreObject`). A put, finish, append, claim or reclaim is one
+//!   transaction, and every other ledger write is one conditional statement.
 //!
-//! Not here: SQL and validation (`ars-runs`), JavaScript (`ars-platform`), the exported class (the Worker's newtype).
+//! Not here: SQL and validation (`ars-runs`), JavaScript (`ars-platform`), the exported class.
 
 use ars_platform::{DoSql, StoreObject};
 use ars_runs::RunStore;

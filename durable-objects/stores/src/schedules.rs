@@ -1,12 +1,11 @@
-//! The Durable Object that keeps what became of every schedule's newest firings (state-worker supplement section 4).
+//! The Durable Object of the newest firings of every schedule, with their outcomes.
 //!
-//! - **Key:** none; there is one object.
+//! - **Key:** none. There is one object.
 //! - **Tables:** those of `migrations/schedules`.
-//! - **Invariants:** firings are appended, never replaced; the newest 100 of each schedule are kept; of equal times
-//!   the one written later is newer.
+//! - **Invariants:** firings are appended, never replaced. The newest 100 per schedule are kept. Of equal times the one
+//!   written later is newer.
 //! - **Routes:** the paths of `ScheduleVerb`: `/schedules/record`, `/schedules/latest`.
-//! - **Atomicity:** every answer is one synchronous span (`StoreObject`); a record and the trim it causes are one
-//!   transaction.
+//! - **Atomicity:** every answer is one synchronous span (`StoreObject`). A record and its trim are one transaction.
 //!
 //! Not here: cron, SQL and validation (`ars-schedules`), JavaScript (`ars-platform`), the exported class.
 

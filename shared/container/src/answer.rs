@@ -1,4 +1,4 @@
-//! What the edge answers by itself, in place of the bot.
+//! Answers of the edge in place of the bot.
 
 use ars_wire::admin::Failed;
 use serde::Serialize;
@@ -10,26 +10,26 @@ pub struct Answer {
     pub status: u16,
     /// The body.
     pub body: String,
-    /// One more header; what the status asks for.
+    /// A header that the status requires.
     pub header: Option<(&'static str, String)>,
 }
 
 impl Answer {
-    /// A body of the contract.
+    /// Returns an answer with a serialized body.
     pub fn of<T: Serialize>(status: u16, body: &T) -> Self {
         match serde_json::to_string(body) {
             Ok(body) => Self { status, body, header: None },
-            // Our bodies are plain data with string keys, which all have a JSON form.
+            // Plain data with string keys has a JSON form.
             Err(_) => Self { status: 500, body: r#"{"error":"internal"}"#.to_owned(), header: None },
         }
     }
 
-    /// A failure of an admin route.
+    /// Returns a failure of an admin route.
     pub fn failed(status: u16, error: &str) -> Self {
         Self::of(status, &Failed::of(error))
     }
 
-    /// With a header.
+    /// Returns the answer with a header.
     pub fn with(self, name: &'static str, value: impl Into<String>) -> Self {
         Self { header: Some((name, value.into())), ..self }
     }

@@ -1,150 +1,154 @@
-//! The life of the bot's container: started when it is wanted, watched, stopped gently, and never twice at once
-//! (document 1 section 4.6, resident supplement 13).
+//! The lifecycle of an owned container: started on demand, probed, drained, and never running twice.
 //!
-//! A value: `step(input, now)` changes it and says what to do. What is kept of it between two lives of the object is
-//! all of it ([`Lifecycle::kept`]), so an eviction at any line loses no more than a pending look.
+//! A value: `step(input, now)` changes it and returns actions. [`Lifecycle::stored`] is its whole state, so an eviction
+//! of the object loses no more than a pending probe.
 //!
-//! - **One container.** It is started only from a state that a seen exit led to, or in which none was found.
-//! - **Reports know their container.** Each start has a number; what arrives of an earlier one changes nothing.
-//! - **A new version replaces an old one** as a restart does: the old bot is told to end, and only when it has is the
-//!   new one started. A second version while the first still ends cuts that short, and an old bot that is not healthy yet
-//!   is not told but destroyed.
-//! - **Crashes** grow the wait before the next start; a bot that was up for a while is forgiven.
+//! - **One container.** A start follows only an observed exit, or a wake-up that found no container.
+//! - **Reports name their container.** Each start has a number, and a report of an earlier start is ignored.
+//! - **A new version replaces an old one** like a restart: the old container drains, and the new one starts after its
+//!   exit. A second new version destroys a container that still drains. One that is not healthy yet is destroyed too.
+//! - **Crashes** increase the backoff before the next start. A stable uptime resets it.
 //!
-//! Not here: carrying it out (`durable-objects/bot`), and what its failures say (`failure`).
+//! Not here: execution (`durable-objects/platform`) and error messages of the runtime (`failure`).
 
 use serde::{Deserialize, Serialize};
 
-/// How long a start may take until the bot is healthy (resident supplement 13: port-ready wait).
-pub const START_LIMIT_MS: i64 = 120_000;
-/// How long a bot may drain (bot supplement 23: `drainDeadlineMs`).
-pub const DRAIN_LIMIT_MS: i64 = 900_000;
-/// After which it has had time to end by itself at its own deadline, and is destroyed.
-const DRAIN_GRACE_MS: i64 = 15_000;
-/// After which the end of a destroyed container should have been seen, and it is destroyed again.
-const DEATH_LIMIT_MS: i64 = 30_000;
-/// Up for so long, a bot has not crashed at its start.
-const STABLE_MS: i64 = 300_000;
-/// The wait after the second crash in a row; each further one doubles it.
+/// Timeouts that the owner of a container chooses, in milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Limits {
+    /// From a start to the first successful probe.
+    pub start_ms: i64,
+    /// From SIGTERM to the container's own deadline.
+    pub drain_ms: i64,
+    /// After the drain, until the container is destroyed.
+    pub grace_ms: i64,
+    /// Uptime that resets the crash count.
+    pub stable_ms: i64,
+}
+
+/// Timeout until a destroyed container's end is reported; then it is destroyed again.
+const DESTROY_TIMEOUT_MS: i64 = 30_000;
+/// Backoff after the second crash in a row. Each further crash doubles it.
 const FIRST_BACKOFF_MS: i64 = 1_000;
-/// The longest wait: that of the tick which asks every minute.
+/// Longest backoff. It equals the interval of the tick, which requests the container every minute.
 const LONGEST_BACKOFF_MS: i64 = 60_000;
-/// Between two looks at a bot that starts: a quarter of the time since the start, within these.
-const LOOKS_MS: (i64, i64) = (25, 2_000);
-/// When to ask again of a bot that ends, starts, or broke off.
+/// Bounds of the delay between two probes of a starting container: a quarter of the time since its start.
+const PROBE_DELAY_MS: (i64, i64) = (25, 2_000);
+/// `Retry-After` while a container starts or ends.
 pub const RETRY_AFTER_S: u32 = 2;
 
-/// The container's life.
+/// The lifecycle of one object's container.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Lifecycle {
     phase: Phase,
     /// Crashes in a row.
     crashes: u32,
-    /// Counts containers, and lives of the object: what a report must name to count.
+    /// Number of the current start. It grows with each start and each wake-up.
     start: u32,
-    /// The version of the container that runs.
+    /// The version of the running container.
     running: Option<String>,
-    /// The version for which the one that ends makes room.
+    /// The version that the draining container makes room for.
     next: Option<String>,
-    /// The version of this life's Worker, and of what it starts.
+    /// The version of this Worker, and of a container that starts now.
     #[serde(skip)]
     version: String,
+    #[serde(skip)]
+    limits: Limits,
 }
 
-/// Where it stands. Times are in milliseconds.
+/// The state. Times are in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 enum Phase {
     /// Nothing runs.
     #[default]
     Down,
-    /// Nothing runs, nor is started before that time.
+    /// Nothing runs, and no start before this time.
     Waiting { until: i64 },
     /// Started, not healthy yet.
     Starting { since: i64 },
     /// Healthy.
     Up { since: i64 },
-    /// Told to end; destroyed at that time.
+    /// SIGTERM sent. Destroyed at this time.
     Ending { until: i64 },
-    /// Destroyed, its end not seen yet. `again`: the next is started as soon as it is.
+    /// Destroyed, exit not observed yet. `again`: the next start follows at once.
     Dying { again: bool },
 }
 
-/// What happened.
+/// An event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Input {
-    /// The object woke and found a container, or none.
+    /// The object woke up.
     Woke {
-        /// There is one.
+        /// It found a container.
         running: bool,
     },
-    /// A request or the tick wants the bot.
+    /// A request or the tick needs the container.
     Wanted,
-    /// The container of that number answered the probe, or did not.
-    Looked {
-        /// Which container.
+    /// A probe of the container ended.
+    Probed {
+        /// The container's number.
         start: u32,
-        /// It answered well.
+        /// The probe succeeded.
         healthy: bool,
     },
-    /// The container of that number ended, with its exit code if there is one.
+    /// The container ended.
     Ended {
-        /// Which container.
+        /// The container's number.
         start: u32,
-        /// How it ended.
+        /// The exit code, if known.
         code: Option<i32>,
     },
-    /// The watch over the container of that number failed, or its start did, and it runs all the same.
-    Unwatched {
-        /// Which container.
+    /// The monitor or the start failed, and the container runs nevertheless.
+    MonitorLost {
+        /// The container's number.
         start: u32,
     },
-    /// A restart was allowed; `force` cuts an end under way short.
+    /// An authorized restart.
     Restart {
-        /// The caller insists.
+        /// It ends a drain under way.
         force: bool,
     },
-    /// The alarm rang.
-    Rang,
+    /// The alarm fired.
+    AlarmFired,
 }
 
-/// What to do, in this order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(tag = "do", rename_all = "camelCase")]
+/// An action. Actions are executed in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
-    /// Start the container with the environment of now; one that cannot be started ends under this number.
+    /// Start the container with the current environment. A failed start is reported as its end.
     Start {
-        /// The number.
+        /// The container's number.
         start: u32,
     },
-    /// Report its end under this number.
-    Watch {
-        /// The number.
+    /// Report the container's end.
+    Monitor {
+        /// The container's number.
         start: u32,
     },
-    /// Ask the probe after so long and report the answer under this number.
-    Look {
-        /// The number.
+    /// Probe the container after a delay and report the result.
+    Probe {
+        /// The container's number.
         start: u32,
-        /// Milliseconds.
+        /// The delay in milliseconds.
         after: i64,
     },
-    /// SIGTERM.
+    /// Send SIGTERM.
     Signal,
-    /// SIGKILL, whatever runs.
+    /// Send SIGKILL.
     Destroy,
-    /// Ring the object's alarm then.
-    Ring {
+    /// Set the object's alarm.
+    SetAlarm {
         /// Milliseconds since the epoch.
         at: i64,
     },
 }
 
-/// What becomes of a request.
+/// A decision about a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// The bot takes it, or at least may.
+    /// It may pass.
     Pass,
-    /// It is asked again at the next change.
+    /// It waits for the next change.
     Hold,
     /// 503 with this `Retry-After` in seconds.
     Refuse {
@@ -154,23 +158,24 @@ pub enum Verdict {
 }
 
 impl Lifecycle {
-    /// What an earlier life of the object kept. A text of another shape is that of no life: whatever runs is then of
-    /// an unknown version, and replaced.
-    pub fn of(kept: Option<&str>, version: &str) -> Self {
-        let kept: Self = kept.and_then(|kept| serde_json::from_str(kept).ok()).unwrap_or_default();
-        Self { version: version.to_owned(), ..kept }
+    /// Restores a lifecycle from its stored text.
+    ///
+    /// Text of another shape counts as none: a container that runs then has an unknown version and is replaced.
+    pub fn of(stored: Option<&str>, version: &str, limits: Limits) -> Self {
+        let stored: Self = stored.and_then(|stored| serde_json::from_str(stored).ok()).unwrap_or_default();
+        Self { version: version.to_owned(), limits, ..stored }
     }
 
-    /// What is to be kept.
-    pub fn kept(&self) -> String {
+    /// Returns the text to store.
+    pub fn stored(&self) -> String {
         // Plain data with string keys has a JSON form.
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// What becomes of a request now.
+    /// Returns the decision about a request.
     pub fn verdict(&self, now: i64) -> Verdict {
         match self.phase {
-            // While it ends, the bot still answers: health, pages, streams.
+            // A draining container still answers: health, pages, streams.
             Phase::Up { .. } | Phase::Ending { .. } => Verdict::Pass,
             Phase::Starting { .. } => Verdict::Hold,
             Phase::Down | Phase::Dying { .. } => Verdict::Refuse { retry_after: RETRY_AFTER_S },
@@ -181,23 +186,23 @@ impl Lifecycle {
         }
     }
 
-    /// Whether a container runs, as far as is known.
+    /// Returns whether a container runs, as far as is known.
     pub fn is_running(&self) -> bool {
         !matches!(self.phase, Phase::Down | Phase::Waiting { .. })
     }
 
-    /// Takes in what happened.
+    /// Applies an event and returns the actions it requires.
     pub fn step(&mut self, input: Input, now: i64) -> Vec<Action> {
         match input {
             Input::Woke { running: true } => self.found(now),
             Input::Woke { running: false } => self.found_nothing(now),
             Input::Wanted => self.wanted(now),
-            Input::Looked { start, healthy } if start == self.start => self.looked(healthy, now),
+            Input::Probed { start, healthy } if start == self.start => self.looked(healthy, now),
             Input::Ended { start, code } if start == self.start => self.ended(code, now),
-            Input::Unwatched { start } if start == self.start => self.found(now),
-            Input::Looked { .. } | Input::Ended { .. } | Input::Unwatched { .. } => Vec::new(),
+            Input::MonitorLost { start } if start == self.start => self.found(now),
+            Input::Probed { .. } | Input::Ended { .. } | Input::MonitorLost { .. } => Vec::new(),
             Input::Restart { force } => self.restart(force, now),
-            Input::Rang => self.rang(now),
+            Input::AlarmFired => self.rang(now),
         }
     }
 
@@ -215,37 +220,40 @@ impl Lifecycle {
         self.next = None;
         self.start = self.start.wrapping_add(1);
         let start = self.start;
-        vec![Action::Start { start }, Action::Watch { start }, Action::Look { start, after: LOOKS_MS.0 }]
+        vec![
+            Action::Start { start },
+            Action::Monitor { start },
+            Action::Probe { start, after: PROBE_DELAY_MS.0 },
+        ]
     }
 
-    /// A container of an earlier life. The number moves on, so that what that life still reports is not counted twice.
+    /// Adopts a container of an earlier wake-up, under a new number: reports of the old number are ignored.
     fn found(&mut self, now: i64) -> Vec<Action> {
         self.start = self.start.wrapping_add(1);
         let start = self.start;
-        let mut actions = vec![Action::Watch { start }];
+        let mut actions = vec![Action::Monitor { start }];
         let is_ours = self.running.as_ref() == Some(&self.version);
         match self.phase {
             Phase::Dying { again } => actions.extend(self.destroy(again, now)),
             Phase::Ending { .. } if self.next.as_ref() != Some(&self.version) => {
                 actions.extend(self.destroy(true, now));
             }
-            // The signal may not have arrived; the bot takes no notice of a second one.
-            Phase::Ending { until } => actions.extend([Action::Signal, Action::Ring { at: until }]),
-            // It has taken no request, and may not hear a signal yet.
+            // The signal may not have arrived. A second one has no effect.
+            Phase::Ending { until } => actions.extend([Action::Signal, Action::SetAlarm { at: until }]),
+            // It has no requests, and may not handle a signal yet.
             Phase::Starting { .. } if !is_ours => actions.extend(self.destroy(true, now)),
             _ if !is_ours => actions.extend(self.end(now)),
             Phase::Up { .. } => {}
-            Phase::Starting { .. } => actions.push(Action::Look { start, after: 0 }),
+            Phase::Starting { .. } => actions.push(Action::Probe { start, after: 0 }),
             Phase::Down | Phase::Waiting { .. } => {
                 self.phase = Phase::Starting { since: now };
-                actions.push(Action::Look { start, after: 0 });
+                actions.push(Action::Probe { start, after: 0 });
             }
         }
         actions
     }
 
-    /// It ended while nobody watched. One that was to end is followed at once; for any other there is no telling
-    /// whether it crashed, so it is not held against it.
+    /// Handles an end that no monitor observed. Whether it was a crash is unknown, so it does not count as one.
     fn found_nothing(&mut self, now: i64) -> Vec<Action> {
         self.running = None;
         match self.phase {
@@ -266,26 +274,28 @@ impl Lifecycle {
                 self.phase = Phase::Up { since: now };
                 Vec::new()
             }
-            waited if waited >= START_LIMIT_MS => self.destroy(false, now),
-            waited => vec![Action::Look { start, after: (waited / 4).clamp(LOOKS_MS.0, LOOKS_MS.1) }],
+            waited if waited >= self.limits.start_ms => self.destroy(false, now),
+            waited => {
+                vec![Action::Probe { start, after: (waited / 4).clamp(PROBE_DELAY_MS.0, PROBE_DELAY_MS.1) }]
+            }
         }
     }
 
     fn ended(&mut self, code: Option<i32>, now: i64) -> Vec<Action> {
         self.running = None;
         match self.phase {
-            // A restart: the next one follows at once.
+            // A restart: the next start follows at once.
             Phase::Ending { .. } | Phase::Dying { again: true } => {
                 self.crashes = 0;
                 self.begin(now)
             }
-            // The platform ended it, which it does gently: no crash.
+            // The platform stopped it with SIGTERM: not a crash.
             Phase::Up { .. } if code == Some(0) => {
                 self.phase = Phase::Down;
                 Vec::new()
             }
             Phase::Up { since } => {
-                if now - since >= STABLE_MS {
+                if now - since >= self.limits.stable_ms {
                     self.crashes = 0;
                 }
                 self.crashed(now)
@@ -315,27 +325,27 @@ impl Lifecycle {
     fn rang(&mut self, now: i64) -> Vec<Action> {
         match self.phase {
             Phase::Ending { until } if now >= until => self.destroy(true, now),
-            Phase::Ending { until } => vec![Action::Ring { at: until }],
-            // It was not heard of, or it failed.
+            Phase::Ending { until } => vec![Action::SetAlarm { at: until }],
+            // The destruction failed, or its report was lost.
             Phase::Dying { again } => self.destroy(again, now),
             _ => Vec::new(),
         }
     }
 
     fn end(&mut self, now: i64) -> Vec<Action> {
-        let until = now + DRAIN_LIMIT_MS + DRAIN_GRACE_MS;
+        let until = now + self.limits.drain_ms + self.limits.grace_ms;
         self.phase = Phase::Ending { until };
         self.next = Some(self.version.clone());
-        vec![Action::Signal, Action::Ring { at: until }]
+        vec![Action::Signal, Action::SetAlarm { at: until }]
     }
 
     fn destroy(&mut self, again: bool, now: i64) -> Vec<Action> {
         self.phase = Phase::Dying { again };
-        vec![Action::Destroy, Action::Ring { at: now + DEATH_LIMIT_MS }]
+        vec![Action::Destroy, Action::SetAlarm { at: now + DESTROY_TIMEOUT_MS }]
     }
 }
 
-/// The wait before the start after so many crashes in a row.
+/// Returns the backoff after this many crashes in a row.
 fn backoff(crashes: u32) -> i64 {
     let doublings = crashes.saturating_sub(2).min(16);
     (FIRST_BACKOFF_MS << doublings).min(LONGEST_BACKOFF_MS)

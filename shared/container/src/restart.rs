@@ -1,8 +1,7 @@
-//! Who may restart the bot, and when (document 1 section 4.6, resident supplement 13).
+//! Decisions of `POST /admin/restart`, in their order: the caller, the body, the bot's authorization, the bot's health.
 //!
-//! The questions of `POST /admin/restart` in their order, each a function over what was learned so far: who calls, with
-//! which body, what the bot says about them, and what it says about itself. Whatever cannot be read refuses.
-//! Not here: stopping and starting (`lifecycle`), and the bot's own decision (`containers/bot/http`).
+//! Whatever cannot be read is refused. Not here: stopping and starting (`lifecycle`), the bot's own decision
+//! (`containers/bot/http`).
 
 use ars_auth::{
     TokenMap, bearer,
@@ -13,16 +12,16 @@ use serde_json::Value;
 
 use crate::Answer;
 
-/// Most bytes of the body: room for `{"force":true}` and generous blanks.
+/// Limit of the request's body, in bytes.
 pub const BODY_LIMIT: usize = 1024;
-/// Most bytes that are read of an answer of the bot's.
+/// Limit of an answer of the bot, in bytes.
 pub const ANSWER_LIMIT: usize = 64 * 1024;
-/// The largest count a JavaScript client can tell from its neighbours: nobody has more runs in flight.
+/// Largest plausible number of runs in flight: the largest integer that JavaScript holds exactly.
 const MOST_IN_FLIGHT: u64 = (1 << 53) - 1;
-/// Longest reason of the bot's that is passed on.
+/// Limit of a relayed reason, in characters.
 const REASON_LIMIT: usize = 300;
 
-/// Whom the head of a request comes from, or why it is refused. Nothing of the body is read before.
+/// Returns the caller's subject, by the head of the request alone.
 pub fn caller(method: &str, authorization: Option<&str>, tokens: Option<&str>) -> Result<String, Answer> {
     let tokens = TokenMap::parse(tokens).map;
     let head = gate::Head { method, presented: bearer(authorization), content_length: None };
@@ -33,7 +32,7 @@ pub fn caller(method: &str, authorization: Option<&str>, tokens: Option<&str>) -
     }
 }
 
-/// Whether the caller insists. `None` is a body that was too long, or broke off.
+/// Returns the body's `force`. `None` is a body that was too long or incomplete.
 pub fn forced(body: Option<&[u8]>) -> Result<bool, Answer> {
     let refused = |what| Err(Answer::failed(400, what));
     let Some(body) = body else { return refused("the body must be empty or {\"force\"?: boolean}") };
@@ -53,12 +52,10 @@ pub fn forced(body: Option<&[u8]>) -> Result<bool, Answer> {
     }
 }
 
-/// The answer while there is no bot to ask, by the edge's own map: 200 to a subject of which every token holds
-/// `deploy:write`, as the bot has it of whom it is asked about.
+/// Returns the answer while no bot runs: 200 if every token of the subject has `deploy:write`, as the bot decides too.
 ///
-/// Whom the configuration grants it cannot be told from a stranger here: only the bot reads it. So they are refused too,
-/// and the refusal says what it rests on. Nothing is lost by it: there is nothing to stop, and the next request starts
-/// the bot with the environment of then anyway.
+/// Grants of the configuration are unknown here, because only the bot reads it. Their holders are refused, and the text
+/// gives the reason. There is nothing to stop, and the next request starts the bot with the current environment anyway.
 pub fn without_bot(subject: &str, tokens: Option<&str>) -> Answer {
     let tokens = TokenMap::parse(tokens).map;
     let mut known = tokens.entries_of(subject).peekable();
@@ -69,7 +66,7 @@ pub fn without_bot(subject: &str, tokens: Option<&str>) -> Answer {
     Answer::failed(403, why)
 }
 
-/// Passes when the bot says that `subject` may. `answer` is its status and body, none when it gave none.
+/// Accepts the bot's authorization of `subject`. `answer` is its status and body, if it answered.
 pub fn authorized(subject: &str, answer: Option<(u16, &[u8])>) -> Result<(), Answer> {
     let unreadable = "the bot's leave could not be read";
     let Some((status, body)) = answer else { return Err(Answer::failed(503, unreadable)) };
@@ -83,7 +80,7 @@ pub fn authorized(subject: &str, answer: Option<(u16, &[u8])>) -> Result<(), Ans
     }
 }
 
-/// What a restart begins with, or why it does not. `health` is the status and the body of the bot's probe.
+/// Decides about the restart by the status and body of the bot's health.
 pub fn decide(force: bool, health: Option<(u16, &[u8])>) -> Result<Restarting, Answer> {
     let seen = health.and_then(|(status, body)| Seen::read(status, body));
     let problems = match &seen {
@@ -102,23 +99,23 @@ pub fn decide(force: bool, health: Option<(u16, &[u8])>) -> Result<Restarting, A
     })
 }
 
-/// 202 of a restart that has begun.
+/// Returns 202 for a restart that began.
 pub fn begun(restarting: &Restarting) -> Answer {
     Answer::of(202, restarting)
 }
 
-/// 200 of a restart for which there was nothing to stop.
+/// Returns 200 for a restart without a running bot.
 pub fn not_running() -> Answer {
     let note = "the bot is not running; the next request starts it with the current environment";
     Answer::of(200, &NotRunning { ok: true, stopping: false, note: note.to_owned() })
 }
 
-/// 503 of a bot that the edge did not start, which only a developer's machine has.
+/// Returns 503 for a bot on a developer's machine, which the edge did not start.
 pub fn not_ours() -> Answer {
     Answer::failed(503, "this bot was not started by the edge")
 }
 
-/// What the probe says of a bot that may or may not be stopped now.
+/// The health that decides whether the bot may be stopped.
 struct Seen {
     in_flight: u64,
     draining: bool,
@@ -126,8 +123,8 @@ struct Seen {
 }
 
 impl Seen {
-    /// Reads the three fields alone: a bot of another version may say more or less besides. A count that is negative,
-    /// broken or beyond reason makes the whole unreadable.
+    /// Reads these three fields only, because other versions of the bot may have others. An impossible count makes the
+    /// health unreadable.
     fn read(status: u16, body: &[u8]) -> Option<Self> {
         let body: Value = serde_json::from_slice(body).ok().filter(|_| status == 200)?;
         let in_flight = body.get("inFlight")?.as_u64().filter(|count| *count <= MOST_IN_FLIGHT)?;
@@ -147,7 +144,7 @@ impl Seen {
     }
 }
 
-/// The bot's own words for a refusal.
+/// Returns the bot's reason for a refusal.
 fn reason(body: &[u8]) -> Option<String> {
     let failed: Failed = serde_json::from_slice(body).ok()?;
     Some(failed.error.chars().take(REASON_LIMIT).collect())

@@ -1,4 +1,4 @@
-//! The order of the questions, and that whatever cannot be read refuses.
+//! The order of the decisions, and the refusal of unreadable answers.
 
 use serde_json::json;
 
@@ -23,7 +23,7 @@ fn every_question_hides_the_ones_after_it() {
         ("POST", None, Some(TOKENS), 401),
         ("POST", Some("good"), Some(TOKENS), 401),
         ("POST", Some("Bearer goo"), Some(TOKENS), 401),
-        // The runtime joins repeated headers; a choice is not offered.
+        // The runtime joins repeated headers.
         ("POST", Some("Bearer good, Bearer good"), Some(TOKENS), 401),
     ] {
         let outcome = caller(method, authorization, tokens);
@@ -36,7 +36,7 @@ fn every_question_hides_the_ones_after_it() {
 }
 
 #[test]
-fn the_body_is_empty_or_says_force_and_nothing_else() {
+fn body_is_empty_or_holds_force_only() {
     assert_eq!(forced(Some(b"")), Ok(false));
     assert_eq!(forced(Some(b"{}")), Ok(false));
     assert_eq!(forced(Some(br#" {"force": false} "#)), Ok(false));
@@ -61,7 +61,7 @@ fn the_body_is_empty_or_says_force_and_nothing_else() {
 }
 
 #[test]
-fn only_the_bots_plain_leave_for_this_very_subject_passes() {
+fn only_an_authorization_of_this_subject_passes() {
     assert_eq!(authorized("ann", Some((200, br#"{"ok":true,"subject":"ann"}"#))), Ok(()));
     let unreadable: [(u16, &[u8]); 9] = [
         (200, br#"{"ok":true,"subject":"bo"}"#),
@@ -97,7 +97,7 @@ fn health(in_flight: &Value, draining: &Value) -> Vec<u8> {
 }
 
 #[test]
-fn a_bot_at_rest_is_restarted_and_a_busy_one_only_by_force() {
+fn busy_bot_is_restarted_by_force_only() {
     let restart = |force, body: &[u8]| decide(force, Some((200, body)));
     let idle = restart(false, &health(&json!(0), &json!(false))).unwrap();
     assert_eq!(
@@ -119,7 +119,7 @@ fn a_bot_at_rest_is_restarted_and_a_busy_one_only_by_force() {
 }
 
 #[test]
-fn a_health_that_cannot_be_true_refuses_unless_forced() {
+fn impossible_health_is_refused_unless_forced() {
     let good = health(&json!(0), &json!(false));
     let mut all = vec![None, Some((500, good.clone())), Some((200, b"ok".to_vec())), Some((200, Vec::new()))];
     for count in [json!(-1), json!(1.5), json!("0"), json!(null), json!(1_u64 << 60)] {
@@ -136,11 +136,11 @@ fn a_health_that_cannot_be_true_refuses_unless_forced() {
 }
 
 #[test]
-fn while_no_bot_runs_only_a_holder_of_the_scope_learns_so() {
+fn without_a_bot_only_the_scope_is_answered() {
     let tokens = r#"{"a":{"subject":"ann","scopes":["dispatch","deploy:write"]},"b":{"subject":"ann","scopes":["deploy:write"]},
         "c":{"subject":"bo"},"f":{"subject":"flo","scopes":["deploy:write"]},"g":{"subject":"flo","scopes":["dispatch"]},"d":{"subject":"cy","scopes":["deploy:read","deploy:*","deploy:write:x"]},
         "e":{"subject":"di","scopes":["deploy:write",1]}}"#;
-    // Each token of the subject must, as the bot has it: which of them was shown is not asked.
+    // Each token of the subject counts, not only the presented one.
     assert_eq!(without_bot("ann", Some(tokens)), not_running());
     for stranger in ["bo", "cy", "di", "flo", "eve", ""] {
         let refused = without_bot(stranger, Some(tokens));

@@ -1,15 +1,13 @@
-//! The container's environment: what of the Worker's secrets and variables the bot is given at its start (resident
-//! supplement 13, bot supplement 27).
+//! The bot container's environment: the Worker's secrets and variables that the bot receives at its start.
 //!
-//! An allow-list: what is neither named here nor begins as the operator's own secrets do stays at the edge. Not here: what
-//! the bot makes of them.
+//! An allow-list: a name that is neither listed here nor starts with [`OWN_SECRETS`] stays at the edge.
 
 use sha2::{Digest as _, Sha256};
 
 /// The port on which the bot listens inside of its container.
 pub const PORT: u16 = 8080;
 
-/// What the operator sets as a secret (`wrangler secret put`), in this order. The root wrangler.toml lists the same names.
+/// Secrets of the operator (`wrangler secret put`). The root wrangler.toml lists the same names in this order.
 pub const SECRETS: [&str; 8] = [
     "MEMORY_TOKEN",
     "ANTHROPIC_API_KEY",
@@ -20,7 +18,7 @@ pub const SECRETS: [&str; 8] = [
     "OTEL_EXPORTER_OTLP_TRACES_HEADERS",
     "SERVICE_INGRESS_TOKENS",
 ];
-/// What stands in the Worker's configuration: no secrets.
+/// Variables of the Worker's configuration.
 pub const VARIABLES: [&str; 7] = [
     "PUBLIC_BASE_URL",
     "STATE_WORKER_URL",
@@ -31,19 +29,18 @@ pub const VARIABLES: [&str; 7] = [
     "RUST_LOG",
 ];
 
-/// What the names of the operator's own secrets begin with: those that the configuration chooses (`api_key_env`,
-/// `token_env`; bot supplement 27, "others by `apiKeyEnv`").
+/// Prefix of the secrets that the bot's configuration names, by `api_key_env` and `token_env`.
 pub const OWN_SECRETS: &str = "ARS_SECRET_";
 
 /// Bytes of a digest in [`version`].
 const DIGEST_BYTES: usize = 4;
 
-/// Every name that is known here.
+/// Returns every listed name.
 pub fn names() -> impl Iterator<Item = &'static str> {
     SECRETS.into_iter().chain(VARIABLES)
 }
 
-/// Whether the bot is given what has this name.
+/// Returns whether the bot receives the variable of this name.
 fn is_forwarded(name: &str) -> bool {
     let is_own = |rest: &str| {
         !rest.is_empty() && rest.bytes().all(|byte| matches!(byte, b'A'..=b'Z' | b'0'..=b'9' | b'_'))
@@ -51,19 +48,18 @@ fn is_forwarded(name: &str) -> bool {
     names().any(|known| known == name) || name.strip_prefix(OWN_SECRETS).is_some_and(is_own)
 }
 
-/// The environment of a container that starts now: what is set of `texts`, by their names, and the port.
+/// Returns the environment of a container that starts now: the forwarded texts that are not blank, and the port.
 pub fn of<'t>(texts: impl IntoIterator<Item = (&'t str, &'t str)>) -> Vec<(&'t str, String)> {
     let set = texts.into_iter().filter(|(name, value)| is_forwarded(name) && !value.trim().is_empty());
     set.map(|(name, value)| (name, value.to_owned())).chain([("PORT", PORT.to_string())]).collect()
 }
 
-/// The version of what a container is started with: what it was built from, and which tokens it knows.
+/// Returns the version of a container that starts now: its build, and a digest of its tokens.
 ///
-/// The bot decides by the map of its start who may restart it, so a restart could never bring it a first `deploy:write`,
-/// and a token that was taken away would be good until one. Another map is therefore another version, which replaces the
-/// bot as a deployment does. Any other secret waits for the next start (resident supplement 13: computed at start).
+/// The bot reads its token map at its start only. Without a new version it would accept a revoked token until the next
+/// restart, and a first `deploy:write` would have no effect. Any other secret waits for the next start.
 ///
-/// The digest is cut so short that it tells of a change and not of a token: this is kept, and a secret is not.
+/// The digest is short enough to reveal a change and no token: the version is stored, and a secret is not.
 pub fn version(build: &str, tokens: Option<&str>) -> String {
     let Some(tokens) = tokens.filter(|tokens| !tokens.trim().is_empty()) else { return build.to_owned() };
     let digest = Sha256::digest(tokens.as_bytes());
@@ -91,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn an_operators_own_secret_is_forwarded_by_what_its_name_begins_with() {
+    fn own_secrets_are_forwarded_by_their_prefix() {
         let own = [("ARS_SECRET_LOCAL_KEY", "k"), ("ARS_SECRET_2", "l"), ("ARS_SECRET_", "m")];
         let others =
             [("ARS_SECRET_local", "n"), ("XARS_SECRET_LOCAL", "o"), ("ARS_DATA_DIR", "p"), ("PATH", "q")];
@@ -100,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn another_build_or_another_map_of_tokens_is_another_version_and_no_token_is_told_by_it() {
+    fn build_and_tokens_determine_the_version() {
         let map = r#"{"a-token":{"subject":"ann"}}"#;
         let version_of = |tokens| version("c0ffee", tokens);
         assert_eq!(version_of(Some(map)), version_of(Some(map)));

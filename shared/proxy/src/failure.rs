@@ -13,7 +13,7 @@ pub fn unavailable(retry_after: u32) -> Answer {
     Answer::of(ErrorCode::Unavailable.http_status(), &body).with("retry-after", retry_after.to_string())
 }
 
-/// Returns the answer to a request whose connection failed.
+/// Returns the answer to a request after its connection failed.
 ///
 /// 503 invites a retry, so it is used only when the bot never saw the request. Otherwise the bot may have acted on it
 /// and the answer is 502.

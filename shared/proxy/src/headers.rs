@@ -1,12 +1,11 @@
-//! Which headers of a request from outside never reach the bot, and the trace it gets instead; which of its answer never
-//! reach the caller (resident supplement 13, bot supplement sections 20.2 and 24).
+//! The headers that the edge strips from requests and answers, and the trace that it starts.
 //!
-//! A name counts in every spelling: another case, and underscores for hyphens, which some servers read as the same.
-//! Repeated headers and obsolete line folds are gone before a Worker sees a request: the runtime joins or refuses them.
+//! Names are compared without case, and underscores equal hyphens, as some servers read them. The runtime has already
+//! joined repeated headers and rejected obsolete line folds.
 
 use ars_wire::admin::SUBJECT_HEADER;
 
-/// What belongs to one connection, not to the request (RFC 9110 section 7.6.1).
+/// Headers of one connection, not of the request (RFC 9110 section 7.6.1).
 const HOP_BY_HOP: [&str; 9] = [
     "connection",
     "keep-alive",
@@ -18,7 +17,7 @@ const HOP_BY_HOP: [&str; 9] = [
     "transfer-encoding",
     "upgrade",
 ];
-/// Trace context of whoever calls: the edge starts a trace of its own.
+/// Trace context of the caller: the edge starts its own trace.
 const TRACE: [&str; 9] = [
     "traceparent",
     "tracestate",
@@ -30,15 +29,15 @@ const TRACE: [&str; 9] = [
     "x-cloud-trace-context",
     "x-ot-span-context",
 ];
-/// What further names of trace context begin with.
+/// Prefixes of further trace context.
 const TRACE_PREFIXES: [&str; 4] = ["x-b3-", "x-datadog-", "ot-tracer-", "uberctx-"];
-/// What a message cannot do without, whatever its `Connection` lists: dropping the host would change whom it is for.
+/// Headers that pass even if `Connection` lists them: without a host the request would have another recipient.
 const NEVER_LISTED: [&str; 2] = ["host", "content-length"];
 
-/// Random bytes that a trace takes: 16 of the trace's id, 8 of the span's.
+/// Random bytes of a trace: 16 for its id, 8 for the span's.
 pub const TRACE_BYTES: usize = 24;
 
-/// Those of a request's `names` that do not pass. `connection` is the `Connection` header's value.
+/// Returns the names of a request's headers that do not pass. `connection` is the value of `Connection`.
 pub fn stripped<'n>(names: impl IntoIterator<Item = &'n str>, connection: Option<&str>) -> Vec<&'n str> {
     let listed = listed(connection);
     let is_stripped = |name: &str| {
@@ -48,7 +47,7 @@ pub fn stripped<'n>(names: impl IntoIterator<Item = &'n str>, connection: Option
     names.into_iter().filter(|name| is_stripped(name)).collect()
 }
 
-/// Those of an answer's `names` that end at the edge: what belongs to the connection to the bot, which is another one.
+/// Returns the names of an answer's headers that do not pass: those of the connection to the bot.
 pub fn stripped_of_answer<'n>(
     names: impl IntoIterator<Item = &'n str>,
     connection: Option<&str>,
@@ -57,9 +56,9 @@ pub fn stripped_of_answer<'n>(
     names.into_iter().filter(|name| is_of_connection(&canonical(name), &listed)).collect()
 }
 
-/// The `traceparent` of a trace that begins here (W3C Trace Context, version 00, sampled).
+/// Returns the `traceparent` of a new trace (W3C Trace Context, version 00, sampled).
 pub fn traceparent(mut random: [u8; TRACE_BYTES]) -> String {
-    // An id of zeroes alone means none.
+    // An id of zeroes only is invalid.
     random[15] |= 1;
     random[23] |= 1;
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
@@ -77,7 +76,7 @@ fn is_of_connection(canonical: &str, listed: &[String]) -> bool {
     HOP_BY_HOP.contains(&canonical) || is_listed()
 }
 
-/// What a `Connection` header lists.
+/// Returns the names that a `Connection` header lists.
 fn listed(connection: Option<&str>) -> Vec<String> {
     connection.unwrap_or_default().split(',').map(canonical).collect()
 }
@@ -91,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_subject_and_any_trace_are_stripped_in_every_spelling() {
+    fn subject_and_trace_are_stripped_in_every_spelling() {
         for name in [
             "x-ars-restart-subject",
             "X-ARS-Restart-Subject",
@@ -124,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn of_an_answer_ends_what_belongs_to_a_connection_and_nothing_else() {
+    fn answer_loses_connection_headers_only() {
         for name in HOP_BY_HOP {
             assert_eq!(stripped_of_answer([name], None), [name]);
         }
@@ -155,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_of_ones_own_is_well_formed_whatever_the_bytes() {
+    fn new_trace_is_well_formed() {
         let mut random = [0xab; TRACE_BYTES];
         random[0] = 1;
         assert_eq!(

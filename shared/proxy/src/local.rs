@@ -1,10 +1,8 @@
-//! Who may ask an edge that stands before a developer's bot: whoever names this machine (bot supplement section 8, mode
-//! `none`; document 1 section 5).
+//! The host check of an edge in front of a developer's bot: only names of this machine pass.
 //!
-//! That bot shows its pages to whoever is at its machine, and trusts the `Host` header to tell a page of another site,
-//! whose name was made to resolve to this machine, from one of its own. Behind the edge it sees the edge's requests alone,
-//! all of them from here and in its own name: the question is the edge's then. Not here: an edge before a container, which
-//! passes the name on.
+//! Such a bot serves its pages without authentication, and relies on the `Host` header against DNS rebinding. Behind the
+//! edge every request has the bot's own name, so the edge makes the check. Not here: an edge in front of a container,
+//! which passes the name on.
 
 use std::net::Ipv4Addr;
 
@@ -12,8 +10,8 @@ use ars_auth::dashboard::by_loopback;
 use ars_container::Answer;
 use ars_wire::{ErrorCode, ingress::ErrorBody};
 
-/// The refusal of a request to this address, when that does not name this machine: the bot's own rule for the `Host`
-/// header, out of which the runtime makes the address.
+/// Returns the refusal of a request to an address that does not name this machine. The runtime builds the address from
+/// the `Host` header.
 pub fn refusal(url: &str) -> Option<Answer> {
     by_loopback(Ipv4Addr::LOCALHOST.into(), Some(url)).err().map(|_| forbidden())
 }
@@ -32,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_names_of_this_machine_are_answered_before_a_developers_bot() {
+    fn only_names_of_this_machine_pass() {
         for url in [
             "http://localhost/",
             "http://LOCALHOST:8080/runs?x=1",

@@ -1,5 +1,5 @@
-//! What is deployed: the secrets an operator is told of are those that the container is given, one container of a size
-//! that was chosen, and the tick of each minute.
+//! The deployment's settings: the listed secrets are those that the container receives, one container of a chosen size,
+//! one tick a minute.
 
 use ars_proxy::environment::{SECRETS, VARIABLES};
 
@@ -7,10 +7,10 @@ use ars_proxy::environment::{SECRETS, VARIABLES};
 const SETTINGS: &str = include_str!("../../../wrangler.toml");
 
 #[test]
-fn the_secrets_of_the_settings_are_those_that_are_forwarded() {
+fn listed_secrets_are_the_forwarded_ones() {
     let named: Vec<_> = SETTINGS.lines().filter_map(|line| line.strip_prefix("# secret: ")).collect();
     assert_eq!(named, SECRETS);
-    // They replace the bot that runs, and the next one is started with what was set before them.
+    // Setting the tokens replaces the running bot, so every other secret is set before.
     assert_eq!(named.last(), Some(&"SERVICE_INGRESS_TOKENS"));
 }
 
@@ -23,13 +23,13 @@ fn no_secret_has_a_value_in_the_settings() {
 }
 
 #[test]
-fn one_container_of_the_chosen_size_is_deployed_and_ticked_every_minute() {
+fn one_container_is_ticked_every_minute() {
     let settings: toml::Table = toml::from_str(SETTINGS).unwrap();
     let production = &settings["env"]["production"];
     let containers = production["containers"].as_array().unwrap();
     assert_eq!(containers.len(), 1);
     assert_eq!(containers[0]["max_instances"].as_integer(), Some(1), "there is one bot");
-    // What is not named is the smallest, which has room for a bot at rest.
+    // The default is the smallest size, which has room for an idle bot only.
     assert_eq!(containers[0]["instance_type"].as_str(), Some("basic"));
     let crons = production["triggers"]["crons"].as_array().unwrap();
     assert_eq!(crons, &[toml::Value::from("* * * * *")]);

@@ -5,6 +5,7 @@
 //! rules of individual stores.
 #![forbid(unsafe_code)]
 
+pub mod alarms;
 pub mod gate;
 pub mod json;
 pub mod request;

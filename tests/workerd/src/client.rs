@@ -93,6 +93,14 @@ impl Client {
         Ok(Answer { retry_after, ..answer })
     }
 
+    /// Sends GET and returns status, `Content-Type` and the unread body.
+    pub fn streamed(&self, path: &str) -> (u16, String, ureq::Body) {
+        let response = self.agent.get(format!("http://{}{path}", self.address)).call().expect("an answer");
+        let content_type = response.headers().get("content-type").and_then(|value| value.to_str().ok());
+        let content_type = content_type.unwrap_or_default().to_owned();
+        (response.status().as_u16(), content_type, response.into_body())
+    }
+
     /// GET, without a credential.
     pub fn get(&self, path: &str) -> Answer {
         self.send("GET", path, &[], b"")

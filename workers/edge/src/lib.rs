@@ -1,16 +1,49 @@
-//! The edge Worker: the only way to the bot (document 1 sections 2.2, 4.6 and 5; resident supplement 13).
+//! The edge Worker: the only route to the bot.
 //!
-//! Thin: every request and the tick of each minute go to the one object that owns the bot's container. Not here: what
-//! becomes of them there (`durable-objects/bot`, `shared/proxy`, `shared/container`), and storage (`workers/state`, another deployment).
+//! Thin: every request and every minute's tick go to the one object that owns the bot's container. Not here: the
+//! object's decisions (`durable-objects/bot`), storage (`workers/state`, another deployment), recovery after a panic
+//! (`durable-objects/platform/js/runtime.js`).
 #![forbid(unsafe_code)]
 
-mod exports;
 mod object;
 
-use wasm_bindgen::prelude::wasm_bindgen;
+use ars_do_bot::{BINDING, NAME, connection_lost};
+use ars_platform::{forward, recoverable};
+use worker::{
+    Context, Env, Result, ScheduleContext, ScheduledEvent, console_error, console_warn, event, web_sys,
+};
 
-/// Once per instance: a panic is told in the log with its place.
-#[wasm_bindgen(start)]
-pub fn start() {
-    console_error_panic_hook::set_once();
+/// The request of the tick. Its host is one that an edge in front of a developer's bot accepts.
+const TICK_URL: &str = "http://localhost/healthz";
+
+/// Passes a request on. The request and its answer stay the platform's own, because a converted answer loses the
+/// encoding of its body.
+#[event(fetch)]
+async fn main(request: web_sys::Request, env: Env, _: Context) -> Result<web_sys::Response> {
+    let forwarded = async {
+        forward(&env, BINDING, NAME, &request).await.unwrap_or_else(|cause| {
+            console_error!("fault: the object did not answer: {cause}");
+            connection_lost(&cause)
+        })
+    };
+    Ok(recoverable(&request, forwarded).await)
+}
+
+/// Keeps the container awake, and starts one that ended.
+#[event(scheduled)]
+async fn tick(_: ScheduledEvent, env: Env, _: ScheduleContext) {
+    let ticked = async {
+        let request =
+            web_sys::Request::new_with_str(TICK_URL).map_err(|thrown| ars_platform::thrown_text(&thrown))?;
+        forward(&env, BINDING, NAME, &request).await
+    };
+    match ticked.await {
+        Err(cause) => console_error!("fault: the tick failed: {cause}"),
+        Ok(response) => {
+            if !response.ok() {
+                console_warn!("the bot answered the tick with {}", response.status());
+            }
+            ars_platform::cancel_body(&response);
+        }
+    }
 }

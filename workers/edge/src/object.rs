@@ -1,71 +1,33 @@
-//! The Durable Object class this Worker exports: a newtype around its library's object, as `container.js` expects it.
+//! The Durable Object class this Worker exports: a newtype around its library's object.
 
 use ars_do_bot::BotObject;
-use ars_platform::Response;
-use wasm_bindgen::prelude::wasm_bindgen;
+use ars_platform::{ObjectContext, recoverable};
+use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
+use worker::{DurableObject, Env, Request, Response, Result, State, durable_object, web_sys};
 
 /// Owns the bot's container.
-#[wasm_bindgen]
+#[durable_object(fetch)]
 pub struct Bot(BotObject);
 
-#[wasm_bindgen]
-#[expect(clippy::needless_pass_by_value, reason = "what wasm-bindgen makes of a text that may be missing")]
+impl DurableObject for Bot {
+    fn new(state: State, env: Env) -> Self {
+        Self(BotObject::new(ObjectContext::from(state), env))
+    }
+
+    async fn fetch(&self, _: Request) -> Result<Response> {
+        Response::error("requests go to `serve`", 404)
+    }
+}
+
+#[wasm_bindgen(js_sys = ::worker::js_sys, wasm_bindgen_futures = ::worker::wasm_bindgen_futures)]
 impl Bot {
-    /// Wakes the object. `image` and `tokens` are what the Worker has of them now.
-    #[wasm_bindgen(constructor)]
-    pub fn new(
-        kept: Option<String>,
-        image: Option<String>,
-        tokens: Option<String>,
-        running: bool,
-        now: f64,
-    ) -> Self {
-        let version = ars_do_bot::version(image.as_deref(), tokens.as_deref());
-        Self(BotObject::new(kept.as_deref(), &version, running, now))
+    /// Answers a request with the platform's own response, or with nothing in a retired instance.
+    pub async fn serve(&self, request: web_sys::Request) -> Option<web_sys::Response> {
+        recoverable(&request, self.0.serve(&request)).await
     }
 
-    /// What becomes of a request.
-    pub fn want(&mut self, now: f64) -> i32 {
-        self.0.want(now)
-    }
-
-    /// The container answered a look, or did not.
-    pub fn looked(&mut self, start: u32, healthy: bool, now: f64) {
-        self.0.looked(start, healthy, now);
-    }
-
-    /// The container ended.
-    pub fn ended(&mut self, start: u32, code: Option<i32>, now: f64) {
-        self.0.ended(start, code, now);
-    }
-
-    /// The container runs, though its watch or its start failed.
-    pub fn unwatched(&mut self, start: u32, now: f64) {
-        self.0.unwatched(start, now);
-    }
-
-    /// The alarm rang.
-    pub fn rang(&mut self, now: f64) {
-        self.0.rang(now);
-    }
-
-    /// Whether there is anything to stop.
-    pub fn is_running(&self) -> bool {
-        self.0.is_running()
-    }
-
-    /// Restarts, or says why not.
-    pub fn restart(&mut self, force: bool, status: Option<u16>, body: Option<Vec<u8>>, now: f64) -> Response {
-        self.0.restart(force, status, body.as_deref(), now)
-    }
-
-    /// What to do, in JSON.
-    pub fn actions(&mut self) -> String {
-        self.0.actions()
-    }
-
-    /// What the storage is to keep.
-    pub fn kept(&self) -> String {
-        self.0.kept()
+    /// Handles the alarm.
+    pub fn alarm(&self) -> std::result::Result<(), JsValue> {
+        self.0.alarm().map_err(|error| JsValue::from(error.to_string()))
     }
 }

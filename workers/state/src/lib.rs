@@ -1,17 +1,17 @@
-//! The state Worker: memory, friction, schedules and runs behind one bearer (document 2 sections 4.2, 4.3, 5, 7;
-//! state-worker supplement 1).
+//! The state Worker: memory, friction, schedules, runs and configuration behind one bearer.
 //!
-//! Thin: the gate decides what is let in, the router names the object that keeps it, and `entry.js` passes it on.
-//! Not here: storage (`durable-objects/`), validation (`shared/`).
+//! Thin: the gate admits a request, and the router calls the object that keeps its store. Not here: storage
+//! (`durable-objects/`), validation (`shared/`), recovery after a panic (`durable-objects/platform/js/runtime.js`).
 #![forbid(unsafe_code)]
 
 mod objects;
 mod router;
 
-use wasm_bindgen::prelude::wasm_bindgen;
+use ars_platform::recoverable;
+use worker::{Context, Env, Result, event, web_sys};
 
-/// Once per instance: a panic is told in the log with its place.
-#[wasm_bindgen(start)]
-pub fn start() {
-    console_error_panic_hook::set_once();
+/// Answers a request. The request and its answer stay the platform's own: converting them costs more than the rest.
+#[event(fetch)]
+async fn main(request: web_sys::Request, env: Env, _: Context) -> Result<web_sys::Response> {
+    Ok(recoverable(&request, router::answer(&request, &env)).await)
 }

@@ -1,5 +1,5 @@
-//! The Durable Object classes this Worker exports, each a newtype around its library's object, and which of them
-//! keeps what a route asks for. `entry.js` makes them the runtime's.
+//! The Durable Object classes this Worker exports, each a newtype around its library's object, and the namespace of each
+//! route.
 
 use ars_do_stores::{
     config_store::{self, ConfigStoreObject},
@@ -9,11 +9,12 @@ use ars_do_stores::{
     run_transcript::{self, RunTranscriptObject},
     schedules::{self, SchedulesObject},
 };
-use ars_platform::Storage;
+use ars_platform::ObjectContext;
 use ars_wire::state::Route;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
+use worker::{DurableObject, Env, Request, Response, Result, State, durable_object};
 
-/// The namespace of the objects that answer a route.
+/// Returns the namespace of the objects that answer a route.
 pub const fn binding(route: Route) -> &'static str {
     match route {
         Route::Runs(_) => run_store::BINDING,
@@ -25,28 +26,32 @@ pub const fn binding(route: Route) -> &'static str {
     }
 }
 
-/// A class as `runtime.js` expects it.
+/// A class that is called by RPC. Its methods are synchronous, so a panic reaches the caller.
 macro_rules! object {
     ($(#[$doc:meta])* $name:ident, $object:ty) => {
         $(#[$doc])*
-        #[wasm_bindgen]
+        #[durable_object(fetch)]
         pub struct $name($object);
+
+        impl DurableObject for $name {
+            fn new(state: State, _: Env) -> Self {
+                Self(<$object>::new(ObjectContext::from(state).storage()))
+            }
+
+            async fn fetch(&self, _: Request) -> Result<Response> {
+                Response::error("called by RPC only", 404)
+            }
+        }
 
         #[wasm_bindgen]
         impl $name {
-            /// Wakes the object.
-            #[wasm_bindgen(constructor)]
-            pub fn new(storage: Storage) -> Self {
-                Self(<$object>::new(storage))
+            /// Answers one request.
+            pub fn answer(&self, path: &str, body: Vec<u8>) -> JsValue {
+                self.0.answer(path, body)
             }
 
-            /// Answers one request, or gives the pieces of an answer.
-            pub fn answer(&mut self, url: &str, body: Vec<u8>) -> JsValue {
-                self.0.answer(url, body)
-            }
-
-            /// The alarm rang.
-            pub fn alarm(&mut self) -> Result<(), JsValue> {
+            /// Handles the alarm.
+            pub fn alarm(&self) -> std::result::Result<(), JsValue> {
                 self.0.alarm()
             }
         }

@@ -1,81 +1,73 @@
-//! From the gate to the objects, as two steps between which `entry.js` awaits: the head of a request is admitted, and
-//! its body names a store.
+//! From the gate to the objects: the head of a request is admitted, its body names a store, the store's object answers.
 
 use ars_auth::Secret;
-use ars_platform::{Response, json, path_of, refuse};
+use ars_platform::{call_store, drain_body, internal, json, path_of, read_body, refuse, text_binding};
 use ars_store::{
-    gate::{Admitted, Head, Rejection, admit as gate},
+    gate::{Admitted, Head, Rejection, admit},
     key_of,
 };
 use ars_wire::{health::StateHealth, state::Route};
-use js_sys::{Array, Object, Reflect};
-use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
+use worker::{
+    Env,
+    web_sys::{Request, Response},
+};
 
 use crate::objects::binding;
 
-/// Every route's `{ binding, url }`, in the order of the numbers that [`admit`] gives.
-#[wasm_bindgen]
-pub fn routes() -> Array {
-    Route::all()
-        .map(|route| {
-            let entry = Object::new();
-            // Setting a property of an object made here cannot fail. The host is never looked up.
-            let _ = Reflect::set(&entry, &"binding".into(), &binding(route).into());
-            let _ = Reflect::set(&entry, &"url".into(), &format!("https://object{}", route.path()).into());
-            entry
-        })
-        .collect()
+/// The secret that every route but the health probe requires.
+const SECRET: &str = "MEMORY_TOKEN";
+/// Limit of a rejected body that is drained: twice the largest body limit. Its sender presented the bearer.
+const DRAIN_BYTES: usize = 4 * 1024 * 1024;
+/// Timeout of a drain.
+const DRAIN_MS: f64 = 1_000.0;
+
+/// Answers a request.
+pub async fn answer(request: &Request, env: &Env) -> Response {
+    let route = match gate(request, env) {
+        Ok(Admitted::Call { route, .. }) => route,
+        Ok(Admitted::Health) => return health(),
+        Err(rejection) => {
+            if let Rejection::TooLarge { .. } = rejection {
+                drain_body(request, DRAIN_BYTES, DRAIN_MS).await;
+            }
+            return reject(rejection);
+        }
+    };
+    let Some(body) = read_body(request).await else {
+        return refuse(400, "body must be as long as its Content-Length says");
+    };
+    match store_name(route, &body.to_vec()) {
+        Ok(name) => call_store(env, binding(route), &name, route.path(), &body).await,
+        Err(refusal) => refusal,
+    }
 }
 
-/// Decides by a request's head: a route's number, or the answer.
-#[wasm_bindgen]
-#[expect(clippy::needless_pass_by_value, reason = "what wasm-bindgen makes of a text that may be missing")]
-pub fn admit(
-    method: &str,
-    url: &str,
-    authorization: Option<String>,
-    content_length: Option<String>,
-    secret: Option<String>,
-) -> JsValue {
+fn gate(request: &Request, env: &Env) -> Result<Admitted, Rejection> {
+    let headers = request.headers();
+    let header = |name| headers.get(name).ok().flatten();
+    let (authorization, content_length) = (header("authorization"), header("content-length"));
+    let (method, url) = (request.method(), request.url());
     let head = Head {
-        method,
-        path: path_of(url),
+        method: &method,
+        path: path_of(&url),
         authorization: authorization.as_deref(),
         content_length: content_length.as_deref(),
     };
-    match gate(&head, Secret::parse(secret).as_ref()) {
-        Ok(Admitted::Health) => health().into(),
-        Ok(Admitted::Call { route, .. }) => {
-            Route::all().position(|known| known == route).map_or(JsValue::UNDEFINED, JsValue::from)
-        }
-        Err(rejection) => reject(rejection).into(),
-    }
+    admit(&head, Secret::parse(text_binding(env, SECRET)).as_ref())
 }
 
-/// Names the object that keeps what an admitted request asks for: a string, or the refusal.
-#[wasm_bindgen]
-pub fn store_name(route: usize, body: &[u8]) -> JsValue {
-    let Some(route) = Route::all().nth(route) else { return refuse(404, "not found").into() };
-    // The runtime ends a body where its head said it would; this is for a head that did not come over the wire.
+/// Returns the name of the object that keeps the store of an admitted request.
+fn store_name(route: Route, body: &[u8]) -> Result<String, Response> {
+    // The runtime ends a body at its declared length. This is for a request that did not come over HTTP.
     if body.len() > route.fence() {
-        return refuse_length(route).into();
+        return Err(reject(Rejection::TooLarge { max_body_bytes: route.fence() }));
     }
-    let Ok(text) = std::str::from_utf8(body) else { return refuse(400, "body must be UTF-8").into() };
-    // A body without a usable key is refused here: there is no object to ask.
+    let text = std::str::from_utf8(body).map_err(|_| refuse(400, "body must be UTF-8"))?;
+    // Without a usable key there is no object to call.
     match key_of(text, route.key()) {
-        Ok(key) => JsValue::from_str(key.as_str()),
-        Err(refusal) => json(refusal.status(), &refusal.body()).into(),
+        Ok(key) => Ok(key.as_str().to_owned()),
+        Err(refusal) => Err(json(refusal.status(), &refusal.body())),
     }
-}
-
-/// Refuses a body that ended before its declared length.
-#[wasm_bindgen]
-pub fn refuse_cut_off() -> Response {
-    refuse(400, "body must be as long as its Content-Length says")
-}
-
-fn refuse_length(route: Route) -> Response {
-    reject(Rejection::TooLarge { max_body_bytes: route.fence() })
 }
 
 fn reject(rejection: Rejection) -> Response {
@@ -85,6 +77,6 @@ fn reject(rejection: Rejection) -> Response {
 fn health() -> Response {
     match serde_json::to_string(&StateHealth::up()) {
         Ok(body) => json(200, &body),
-        Err(error) => ars_platform::internal(&error),
+        Err(error) => internal(&error),
     }
 }

@@ -1,7 +1,7 @@
-//! Builds a Worker's crate into the two modules of a deployment: `index.js` and `index_bg.wasm`.
+//! Builds a Worker's crate into the two modules that are deployed: `index.js` and `index_bg.wasm`.
 //!
-//! Cargo compiles. The next steps (bindings, wasm-opt, bundling: seconds each) are skipped if cargo's output was
-//! packed already, so a second start costs a hash.
+//! Cargo decides which code to compile. The steps after it (bindings, bundling, wasm-opt: seconds each) are skipped when
+//! cargo's output did not change, so a second start costs a hash.
 
 use std::fs;
 use std::io::Write;
@@ -13,22 +13,22 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use crate::cache::Lock;
-use crate::pack::{MODULES, pack, sources};
+use crate::pack::{MODULES, entry, pack, runtime};
 use crate::{
     Progress, command, commit, edge, edge_worker_dir, ensure_cargo_tools, ensure_npm, ensure_rust_target,
     npm, repo_root, state_worker_dir, tools, wrangler,
 };
 
-/// Most a Worker may weigh, compressed, its glue included: our own bound for start-up time, far under the
+/// Limit of a Worker's compressed size, its JavaScript included. Our own limit for the start-up time, far below the
 /// platform's.
 pub const WORKER_GZIP_LIMIT: u64 = 300_000;
 
 /// The cargo profile of Workers, in the root manifest.
 const PROFILE: &str = "worker";
-/// Names the output that `build/` was packed from.
+/// The file with the digest that `build/` was packed from.
 const STAMP: &str = ".ars-stamp";
 
-/// The variable with the commit, at compile time.
+/// The variable with the commit that a crate is compiled from.
 const BUILD_COMMIT: &str = "ARS_BUILD_COMMIT";
 
 /// A Worker, ready to run or deploy.
@@ -40,7 +40,7 @@ pub struct Built {
     pub settings: PathBuf,
     /// Where the modules are.
     pub modules: PathBuf,
-    /// The commit compiled into the crate, with `-dirty` if the checkout differed.
+    /// The commit that the crate was compiled from, with `-dirty` if the checkout differed.
     pub commit: Option<String>,
     /// Their compressed size.
     pub gzip_bytes: u64,
@@ -48,13 +48,15 @@ pub struct Built {
     pub reused: bool,
 }
 
-/// Builds the state Worker and sets up missing tools.
+/// Builds the state Worker and sets up the tools it needs.
 pub fn build_state_worker(progress: Progress<'_>) -> Result<Built> {
     build_worker(&state_worker_dir(), progress)
 }
 
-/// Builds the edge Worker and sets up missing tools. Rejects settings that would deploy a developer's bot, and a
-/// deployment with an image of another commit.
+/// Builds the edge Worker and sets up the tools it needs.
+///
+/// # Errors
+/// The settings name a developer's bot, or a deployment would use an image of another commit.
 pub fn build_edge_worker(progress: Progress<'_>) -> Result<Built> {
     edge::refuse_dev_bot(&wrangler::path_of(&edge_worker_dir()))?;
     let command = std::env::var(edge::WRANGLER_COMMAND).ok();
@@ -62,7 +64,7 @@ pub fn build_edge_worker(progress: Progress<'_>) -> Result<Built> {
     build_worker(&edge_worker_dir(), progress)
 }
 
-/// Builds the Worker in `crate_dir` and sets up missing tools.
+/// Builds the Worker of the crate in `crate_dir` and sets up the tools it needs.
 pub fn build_worker(crate_dir: &Path, progress: Progress<'_>) -> Result<Built> {
     ensure_rust_target(progress)?;
     let cargo_tools = ensure_cargo_tools(progress)?;
@@ -76,7 +78,10 @@ pub fn build_worker(crate_dir: &Path, progress: Progress<'_>) -> Result<Built> {
     let commit = commit();
     compile(crate_dir, commit.as_deref(), progress)?;
     let wasm = target_dir(crate_dir)?.join(tools::WASM_TARGET).join(PROFILE).join(format!("{name}.wasm"));
-    let stamp = stamp(crate_dir, &wasm)?;
+    let settings = wrangler::path_of(crate_dir);
+    let objects = wrangler::Wrangler::read(&settings)?.objects;
+    let entry = entry(&objects.iter().map(|object| object.class.as_str()).collect::<Vec<_>>());
+    let stamp = stamp(&entry, &wasm)?;
     let stamp_path = modules.join(STAMP);
     let complete = MODULES.iter().all(|module| modules.join(module).is_file());
     let reused = complete && fs::read_to_string(&stamp_path).is_ok_and(|found| found == stamp);
@@ -84,12 +89,11 @@ pub fn build_worker(crate_dir: &Path, progress: Progress<'_>) -> Result<Built> {
         progress(&format!("{name}: packing"));
         // Without a stamp an interrupted packing is done again.
         fs::write(&stamp_path, "")?;
-        pack(crate_dir, &wasm, &modules, (&cargo_tools, &npm_tools), progress)?;
+        pack(&entry, &wasm, &modules, (&cargo_tools, &npm_tools), progress)?;
         fs::write(&stamp_path, stamp)?;
     }
     let gzip_bytes = gzip_bytes(&modules)?;
     progress(&format!("{name}: {:.0} kB compressed", gzip_bytes as f64 / 1000.0));
-    let settings = wrangler::path_of(crate_dir);
     Ok(Built { crate_dir: crate_dir.to_owned(), settings, modules, commit, gzip_bytes, reused })
 }
 
@@ -128,7 +132,7 @@ struct Metadata {
     target_directory: PathBuf,
 }
 
-/// Returns cargo's target directory, which the environment or the configuration may set.
+/// Returns cargo's target directory, which environment and configuration can change.
 pub fn target_dir(crate_dir: &Path) -> Result<PathBuf> {
     let mut cargo = command::cargo("metadata");
     cargo.args(["--no-deps", "--offline", "--format-version", "1"]).current_dir(crate_dir);
@@ -137,11 +141,11 @@ pub fn target_dir(crate_dir: &Path) -> Result<PathBuf> {
     Ok(serde_json::from_slice::<Metadata>(&output.stdout).context("cargo metadata")?.target_directory)
 }
 
-/// Everything the packing depends on: the wasm, the JavaScript in front of it, and the tools' versions.
-fn stamp(crate_dir: &Path, wasm: &Path) -> Result<String> {
+/// Returns a digest of everything that the packing depends on: the module, the JavaScript in front of it, the tools.
+fn stamp(entry: &str, wasm: &Path) -> Result<String> {
     let mut hash = Sha256::new();
-    let lockfile = repo_root().join("package-lock.json");
-    for path in sources(crate_dir).iter().map(PathBuf::as_path).chain([wasm, &lockfile]) {
+    hash.update(entry);
+    for path in [wasm, &runtime(), &repo_root().join("package-lock.json")] {
         let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
         hash.update(Sha256::digest(&bytes));
     }

@@ -1,4 +1,4 @@
-//! Where pinned tools are kept between checkouts, and the lock that keeps two set-ups apart.
+//! The cache of pinned tools, shared by checkouts, and the lock between two set-ups.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

@@ -1,30 +1,24 @@
 //! Packs a compiled Worker into the two modules that are deployed: `index.js` and `index_bg.wasm`.
 //!
-//! Bindings, then the Worker's own `src/entry.js` and the shared `runtime.js` bundled in front of them, then wasm-opt.
-//! This takes the place of worker-build: its shim wraps every call in proxies and promises (docs/decisions/0006).
+//! wasm-bindgen makes the bindings, esbuild bundles them with `runtime.js` and an entry that exports the classes of the
+//! Worker's settings, and wasm-opt shrinks the module. worker-build is not used, because it downloads its tools
+//! (docs/decisions/0014-workers-in-rust.md).
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::{CargoTools, NpmTools, Progress, command, repo_root};
 
 /// The modules' names, which workerd's configuration repeats.
 pub(crate) const MODULES: [&str; 2] = ["index.js", "index_bg.wasm"];
-/// Modules between the bindings and the runtime, for every Worker; unused ones are left out of the bundle.
-const RUNTIME: [&str; 4] = [
-    "durable-objects/platform/js/runtime.js",
-    "durable-objects/platform/js/bot.js",
-    "durable-objects/platform/js/restart.js",
-    "durable-objects/platform/js/container.js",
-];
-/// How wasm-bindgen imports the wasm.
+/// The JavaScript between the platform and the bindings.
+const RUNTIME: &str = "durable-objects/platform/js/runtime.js";
+/// The start of wasm-bindgen's import of the module.
 const SOURCE_IMPORT: &str = "import source ";
-/// A Worker's own, in its crate.
-const ENTRY: &str = "src/entry.js";
-/// Features that workerd's and the platform's engine support without a flag; wasm-opt needs the list.
+/// Features that every supported engine has. Without them wasm-opt rejects the module.
 const FEATURES: [&str; 6] = [
     "bulk-memory",
     "sign-ext",
@@ -34,14 +28,24 @@ const FEATURES: [&str; 6] = [
     "multivalue",
 ];
 
-/// The JavaScript a Worker is packed with.
-pub(crate) fn sources(crate_dir: &Path) -> Vec<PathBuf> {
-    RUNTIME.iter().map(|path| repo_root().join(path)).chain([crate_dir.join(ENTRY)]).collect()
+/// Returns the path of `runtime.js`.
+pub(crate) fn runtime() -> PathBuf {
+    repo_root().join(RUNTIME)
+}
+
+/// Returns the entry of a Worker with these Durable Object classes: the platform finds them as static exports.
+pub(crate) fn entry(classes: &[&str]) -> String {
+    let mut text =
+        "import { handlers, objectClass } from \"./runtime.js\";\nexport default handlers;\n".to_owned();
+    for class in classes {
+        text += &format!("export const {class} = objectClass(\"{class}\");\n");
+    }
+    text
 }
 
 /// Packs `wasm` into `modules`.
 pub(crate) fn pack(
-    crate_dir: &Path,
+    entry: &str,
     wasm: &Path,
     modules: &Path,
     tools: (&CargoTools, &NpmTools),
@@ -53,15 +57,16 @@ pub(crate) fn pack(
     let mut bindgen = Command::new(&cargo_tools.wasm_bindgen);
     bindgen
         .arg(wasm)
-        .args(["--target", "module", "--no-typescript", "--experimental-reset-state-function"])
+        .args(["--target", "module", "--no-typescript"])
         .args(["--out-name", "index", "--out-dir"])
         .arg(&staging);
     command::run(bindgen, "wasm-bindgen", progress)?;
-    default_import(&staging.join(MODULES[0]))?;
-    for source in sources(crate_dir) {
-        let name = source.file_name().context("a source without a name")?;
-        fs::copy(&source, staging.join(name)).with_context(|| format!("cannot read {}", source.display()))?;
-    }
+    let bindings = staging.join(MODULES[0]);
+    let text =
+        fs::read_to_string(&bindings).with_context(|| format!("cannot read {}", bindings.display()))?;
+    fs::write(&bindings, instantiable(&text)?)?;
+    fs::copy(runtime(), staging.join("runtime.js")).context("cannot read runtime.js")?;
+    fs::write(staging.join("entry.js"), entry)?;
 
     let mut bundle = Command::new(&npm_tools.esbuild);
     bundle
@@ -82,10 +87,73 @@ pub(crate) fn pack(
     fs::remove_dir_all(&staging).with_context(|| format!("cannot remove {}", staging.display()))
 }
 
-/// Imports the wasm as Workers always could: wrangler's bundler does not know the newer word for it.
-fn default_import(bindings: &Path) -> Result<()> {
-    let text = fs::read_to_string(bindings).context("the bindings")?;
-    let changed = text.replace(SOURCE_IMPORT, "import ");
-    ensure!(changed != text, "wasm-bindgen imports the wasm in another way");
-    fs::write(bindings, changed).context("the bindings")
+/// Turns the bindings, which hold one instance of the module, into a function that returns a new instance with new
+/// bindings. So an instance that trapped can be replaced while its other calls finish.
+///
+/// The module is imported as Workers always could: wrangler's bundler does not know source phase imports.
+fn instantiable(bindings: &str) -> Result<String> {
+    ensure!(bindings.contains(SOURCE_IMPORT), "wasm-bindgen imports the module in another way");
+    let mut imports = String::new();
+    let mut body = String::new();
+    let mut exports = Vec::new();
+    for line in bindings.lines() {
+        if line.starts_with("import ") {
+            imports += &line.replace(SOURCE_IMPORT, "import ");
+            imports.push('\n');
+            continue;
+        }
+        let declaration = line.strip_prefix("export ");
+        if let Some(declaration) = declaration {
+            let Some(export) = export(declaration) else {
+                bail!("wasm-bindgen exports in another way: {line}");
+            };
+            exports.push(export);
+            if declaration.starts_with('{') {
+                continue;
+            }
+        }
+        body += declaration.unwrap_or(line);
+        body.push('\n');
+    }
+    Ok(format!("{imports}export default () => {{\n{body}return {{ {} }};\n}};\n", exports.join(", ")))
+}
+
+/// Returns an exported declaration as a property, `name` or `name: local`.
+fn export(declaration: &str) -> Option<String> {
+    // A local name differs where an import has the same one.
+    if let Some(aliased) = declaration.strip_prefix("{ ") {
+        let (local, name) = aliased.trim_end_matches(['}', ';', ' ']).split_once(" as ")?;
+        return Some(format!("{name}: {local}"));
+    }
+    let keywords = ["async function ", "function ", "class "];
+    let rest = keywords.iter().find_map(|keyword| declaration.strip_prefix(keyword))?;
+    let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$'))?;
+    Some(rest[..end].to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bindings_become_a_function_over_their_exports() {
+        let bindings = "import { state } from './snippets/a.js';\nimport source wasmModule from \"./index_bg.wasm\";\n\
+            export class Store {\n}\nexport function answer (a) {\n}\n\
+            function fetch2() {\n}\nexport { fetch2 as fetch }\nlet wasm = 1;\n";
+        let expected = "import { state } from './snippets/a.js';\nimport wasmModule from \"./index_bg.wasm\";\n\
+            export default () => {\nclass Store {\n}\nfunction answer (a) {\n}\n\
+            function fetch2() {\n}\nlet wasm = 1;\nreturn { Store, answer, fetch: fetch2 };\n};\n";
+        assert_eq!(instantiable(bindings).unwrap(), expected);
+        for other in ["export { a };\n", "export const a = 1;\n"] {
+            assert!(instantiable(&format!("{bindings}{other}")).is_err(), "{other}");
+        }
+        assert!(instantiable("let wasm = 1;\n").is_err());
+    }
+
+    #[test]
+    fn entry_exports_each_class() {
+        let entry = entry(&["RunStore", "Schedules"]);
+        assert!(entry.contains("export const RunStore = objectClass(\"RunStore\");\n"), "{entry}");
+        assert!(entry.ends_with("export const Schedules = objectClass(\"Schedules\");\n"), "{entry}");
+    }
 }

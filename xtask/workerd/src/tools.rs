@@ -64,7 +64,7 @@ pub fn ensure_target(target: &str, progress: Progress<'_>) -> Result<()> {
 
 /// The versions that shape a build's output.
 pub(crate) fn pins() -> String {
-    format!("wasm-bindgen {WASM_BINDGEN}, default import")
+    format!("wasm-bindgen {WASM_BINDGEN}, instantiable bindings")
 }
 
 fn ensure(cache: &Path, krate: &str, version: &str, binary: &str, progress: Progress<'_>) -> Result<PathBuf> {

@@ -73,7 +73,7 @@ fn may_use(from: &str, to: &str) -> bool {
         ["shared", "runs"] => is_l0_or_l1(to) || to == "shared/friction",
         ["shared", "proxy"] => is_l0_or_l1(to) || to == CONTAINER,
         ["shared", _] => is_l0_or_l1(to),
-        ["durable-objects", "platform"] => ["shared/sql", "shared/wire", STORE, L0].contains(&to),
+        ["durable-objects", "platform"] => ["shared/sql", "shared/wire", CONTAINER, STORE, L0].contains(&to),
         // An object wraps logic of `shared/`, never another object.
         ["durable-objects", _] => to == "durable-objects/platform" || (is_logic(to) && to != SQL_NATIVE),
         ["workers", _] => {

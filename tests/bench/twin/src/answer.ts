@@ -24,9 +24,12 @@ export function json(status: number, body: string): Response {
   return new Response(body, { status, headers: HEADERS });
 }
 
+/** An object's answer by RPC: the text of a success, or a status and a text. */
+export type Reply = string | [status: number, body: string];
+
 /** Answers an exception; an unexpected one is logged and not described to the caller. */
-export function failure(error: unknown): Response {
-  if (error instanceof Rejected) return json(error.status, error.body);
+export function failure(error: unknown): [status: number, body: string] {
+  if (error instanceof Rejected) return [error.status, error.body];
   console.error("fault:", error);
-  return json(500, '{"error":"internal"}');
+  return [500, '{"error":"internal"}'];
 }

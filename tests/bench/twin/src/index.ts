@@ -21,9 +21,10 @@ export default {
       const text = await request.text();
       const name = parseBody(text)[route.key];
       if (typeof name !== "string" || !KEY.test(name)) throw badField(route.key, "must be a store's name");
-      return await env[route.binding].getByName(name).fetch(request.url, { method: "POST", body: text });
+      const reply = await env[route.binding].getByName(name).answer(path, text);
+      return typeof reply === "string" ? json(200, reply) : json(...reply);
     } catch (error) {
-      return failure(error);
+      return json(...failure(error));
     }
   },
 };

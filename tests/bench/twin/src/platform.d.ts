@@ -16,7 +16,7 @@ interface DurableObjectState {
 }
 
 interface DurableObjectStub {
-  fetch(url: string, init: RequestInit): Promise<Response>;
+  answer(path: string, text: string): Promise<string | [status: number, body: string]>;
 }
 
 interface DurableObjectNamespace {

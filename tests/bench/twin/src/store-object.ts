@@ -1,7 +1,7 @@
 // What both kinds of object share: migrations on waking, and one synchronous span for each request.
 
 import { DurableObject } from "cloudflare:workers";
-import { failure, json } from "./answer";
+import { failure, type Reply } from "./answer";
 import type { Env } from "./gate";
 import { type JsonObject, parseBody } from "./json";
 
@@ -16,12 +16,12 @@ export abstract class StoreObject extends DurableObject<Env> {
     migrate(ctx.storage, migrations);
   }
 
-  async fetch(request: Request): Promise<Response> {
+  /** Called by RPC: a success is its text, any other answer has its status. */
+  answer(path: string, text: string): Reply {
     try {
-      const verb = this.verbs.get(new URL(request.url).pathname);
-      if (!verb) return json(404, '{"error":"not found"}');
-      const body = parseBody(await request.text());
-      return json(200, verb(this.ctx.storage, body, Date.now()));
+      const verb = this.verbs.get(path);
+      if (!verb) return [404, '{"error":"not found"}'];
+      return verb(this.ctx.storage, parseBody(text), Date.now());
     } catch (error) {
       return failure(error);
     }

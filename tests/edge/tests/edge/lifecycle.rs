@@ -187,7 +187,7 @@ fn unwatched() -> (Engine, Running) {
     engine.set(|state| state.lost_watches += 1);
     let began = Instant::now();
     // If the object mistook the failed watch for the container's end, every answer would show it.
-    while !edge.log().contains("the watch of the container failed") || began.elapsed() < TWO_PROBES {
+    while !edge.log().contains("the container's monitor failed") || began.elapsed() < TWO_PROBES {
         assert_eq!(number(&edge), json!(1), "{}", edge.log());
         assert!(began.elapsed() < TIMEOUT, "nothing failed\n{}", edge.log());
         thread::sleep(POLL_INTERVAL);

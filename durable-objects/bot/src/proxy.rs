@@ -1,0 +1,95 @@
+//! Requests that pass to the bot, and answers in the bot's place.
+
+use std::cell::Cell;
+
+use ars_container::Answer;
+use ars_platform::{Upstream, drain_body, header_names, json, json_with, random_bytes, rebuilt, thrown_text};
+use ars_proxy::{failure, headers};
+use worker::{
+    console_warn,
+    web_sys::{Headers, Request, Response},
+};
+
+/// Limit of a rejected request's body that is drained: twice the largest body that the bot accepts. It is discarded, so
+/// it needs no authentication.
+const DRAIN_BYTES: usize = 2 * 1024 * 1024;
+/// Timeout of a drain.
+const DRAIN_MS: f64 = 3_000.0;
+/// Limit of concurrent drains: one object passes on the requests of every caller.
+const MAX_DRAINS: u32 = 32;
+
+thread_local! {
+    static DRAINS: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Drains the body of a request that the edge answers itself. Above the limit the caller is answered at once, and may
+/// miss the answer.
+pub async fn drain_caller_body(request: &Request) {
+    if DRAINS.get() >= MAX_DRAINS {
+        return;
+    }
+    DRAINS.set(DRAINS.get() + 1);
+    drain_body(request, DRAIN_BYTES, DRAIN_MS).await;
+    DRAINS.set(DRAINS.get() - 1);
+}
+
+/// Passes a request to the bot, and the bot's answer back.
+///
+/// Streams pass unchanged, and a client that disconnects ends the request at the bot.
+pub async fn pass(bot: &Upstream, request: &Request) -> Response {
+    let strip = |passed: &Request| {
+        let headers = passed.headers();
+        let names = header_names(&headers);
+        for name in headers::stripped(names.lines(), connection(&headers).as_deref()) {
+            remove(&headers, name);
+        }
+        // The name is valid and the headers are the new request's own.
+        let _ = headers.set("traceparent", &headers::traceparent(random_bytes()));
+    };
+    match bot.pass(request, strip).await {
+        Ok(response) => returned(response),
+        Err(thrown) => {
+            let cause = thrown_text(&thrown);
+            console_warn!("a request to the bot failed: {cause}");
+            // The rest of its body cannot be drained: the runtime has it.
+            connection_lost(&cause)
+        }
+    }
+}
+
+/// Returns the answer to a request that failed on its way to the bot.
+pub fn connection_lost(cause: &str) -> Response {
+    response(&failure::connection_lost(cause))
+}
+
+/// Strips the headers that belong to the connection to the bot.
+fn returned(response: Response) -> Response {
+    let headers = response.headers();
+    let names = header_names(&headers);
+    let stripped = headers::stripped_of_answer(names.lines(), connection(&headers).as_deref());
+    if stripped.is_empty() {
+        return response;
+    }
+    let returned = rebuilt(&response);
+    for name in stripped {
+        remove(&returned.headers(), name);
+    }
+    returned
+}
+
+fn connection(headers: &Headers) -> Option<String> {
+    headers.get("connection").ok().flatten()
+}
+
+fn remove(headers: &Headers, name: &str) {
+    // The name comes from the headers themselves, so it is valid.
+    let _ = headers.delete(name);
+}
+
+/// Returns the response of an answer of the edge's own.
+pub fn response(answer: &Answer) -> Response {
+    match &answer.header {
+        None => json(answer.status, &answer.body),
+        Some((name, value)) => json_with(answer.status, &answer.body, name, value),
+    }
+}

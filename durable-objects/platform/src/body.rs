@@ -1,0 +1,92 @@
+//! Reads bodies of requests and answers within limits of size and time.
+
+use js_sys::{Array, Promise, Reflect, Uint8Array, futures::JsFuture};
+use wasm_bindgen::{JsCast, JsValue};
+use worker::web_sys::{ReadableStream, ReadableStreamDefaultReader, Request};
+
+use crate::raw;
+
+/// Returns the whole body, or `None` when its sender disconnected: then no answer can reach them either.
+pub async fn read_body(request: &Request) -> Option<Uint8Array> {
+    let buffer = JsFuture::from(request.array_buffer().ok()?).await.ok()?;
+    Some(Uint8Array::new(&buffer))
+}
+
+/// Returns a body, or `None` when it is longer than `max_bytes`, slower than `timeout_ms` or breaks off.
+pub async fn read_within(body: Option<ReadableStream>, max_bytes: usize, timeout_ms: f64) -> Option<Vec<u8>> {
+    let Some(body) = body else { return Some(Vec::new()) };
+    let reader = Reader::of(&body, timeout_ms);
+    let mut bytes = Vec::new();
+    loop {
+        match reader.next().await {
+            Chunk::End => return Some(bytes),
+            Chunk::Bytes(chunk) => bytes.extend(chunk.to_vec()),
+            Chunk::Failed => {
+                // The sender learns of it by the answer, so a failure to cancel changes nothing.
+                drop(JsFuture::from(reader.inner.cancel()));
+                return None;
+            }
+        }
+        if bytes.len() > max_bytes {
+            // The caller drains or cancels the rest.
+            reader.inner.release_lock();
+            return None;
+        }
+    }
+}
+
+/// Reads and discards a body that will be rejected, up to `max_bytes` and `timeout_ms`.
+///
+/// A client reads no answer before it has sent everything, and the runtime resets a connection with an unread body, so
+/// the rejection would be lost. A body with another reader is left to that reader.
+pub async fn drain_body(request: &Request, max_bytes: usize, timeout_ms: f64) {
+    let Some(body) = request.body().filter(|body| !body.locked()) else { return };
+    let reader = Reader::of(&body, timeout_ms);
+    let mut left = max_bytes;
+    while let Chunk::Bytes(chunk) = reader.next().await {
+        match left.checked_sub(chunk.length() as usize) {
+            Some(rest) => left = rest,
+            None => return,
+        }
+    }
+}
+
+enum Chunk {
+    Bytes(Uint8Array),
+    End,
+    /// Broken off or too late.
+    Failed,
+}
+
+/// A reader with a deadline for the whole body.
+struct Reader {
+    inner: ReadableStreamDefaultReader,
+    deadline: Promise,
+    timer: JsValue,
+}
+
+impl Reader {
+    fn of(body: &ReadableStream, timeout_ms: f64) -> Self {
+        let (deadline, timer) = raw::timer(timeout_ms);
+        Self { inner: body.get_reader().unchecked_into(), deadline, timer }
+    }
+
+    async fn next(&self) -> Chunk {
+        let race = Promise::race(&Array::of2(&self.inner.read(), &self.deadline));
+        match JsFuture::from(race).await {
+            Ok(read) if read.is_object() => {
+                match Reflect::get(&read, &"value".into()).unwrap_or_default().dyn_into() {
+                    Ok(bytes) => Chunk::Bytes(bytes),
+                    Err(_) => Chunk::End,
+                }
+            }
+            _ => Chunk::Failed,
+        }
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        raw::clear_timeout(&self.timer);
+    }
+}

@@ -1,0 +1,97 @@
+//! Streamed answers of long operations: headers at once, heartbeats while the operation runs, one JSON document.
+//!
+//! A heartbeat is a line break: whitespace before a JSON document changes nothing for its parser, and an idle
+//! connection is cut after some minutes. An operation runs to its end when the client disconnects.
+//!
+//! Not here: the operation. Errors after the first byte are part of its document, because the status is sent by then.
+
+use std::{
+    cell::{Cell, RefCell},
+    future::{Future, poll_fn},
+    pin::{Pin, pin},
+    rc::Rc,
+    task::Poll,
+};
+
+use js_sys::{
+    Promise, Uint8Array,
+    futures::{JsFuture, future_to_promise, spawn_local},
+};
+use wasm_bindgen::{JsCast, JsValue};
+use worker::web_sys::{Response, TransformStream, WritableStreamDefaultWriter};
+
+use crate::{answer, raw};
+
+/// Milliseconds between two heartbeats.
+pub const HEARTBEAT_MS: f64 = 15_000.0;
+
+/// Answers with the JSON document of an operation, and returns before it has ended.
+///
+/// # Errors
+/// The platform has no stream for the answer.
+pub fn streamed_answer(
+    context: &raw::ObjectContext,
+    heartbeat_ms: f64,
+    operation: impl Future<Output = String> + 'static,
+) -> Result<Response, JsValue> {
+    let stream: TransformStream = raw::IdentityTransformStream::new()?.unchecked_into();
+    let writer = stream.writable().get_writer()?;
+    let done = future_to_promise(async move {
+        let document = with_heartbeats(&writer, heartbeat_ms, operation).await;
+        if write(&writer, &bytes(&document)).await.is_ok() {
+            close(&writer).await;
+        }
+        Ok(JsValue::UNDEFINED)
+    });
+    context.wait_until(&done);
+    Ok(answer::streamed(&stream.readable()))
+}
+
+async fn with_heartbeats(
+    writer: &WritableStreamDefaultWriter,
+    every_ms: f64,
+    operation: impl Future<Output = String>,
+) -> String {
+    let mut operation = pin!(operation);
+    let is_writing = Rc::new(Cell::new(false));
+    loop {
+        let (elapsed, timer) = raw::timer(every_ms);
+        let done = first(operation.as_mut(), elapsed).await;
+        raw::clear_timeout(&timer);
+        if let Some(document) = done {
+            return document;
+        }
+        // Not awaited: a reader that has stalled or disconnected does not stop the operation.
+        if !is_writing.replace(true) {
+            let (writer, is_writing) = (writer.clone(), Rc::clone(&is_writing));
+            spawn_local(async move {
+                is_writing.set(write(&writer, &bytes("\n")).await.is_err());
+            });
+        }
+    }
+}
+
+/// Returns the future's value, or `None` when the promise settles first.
+async fn first<T>(mut future: Pin<&mut impl Future<Output = T>>, promise: Promise) -> Option<T> {
+    let promise = RefCell::new(JsFuture::from(promise));
+    poll_fn(|context| {
+        if let Poll::Ready(value) = future.as_mut().poll(context) {
+            return Poll::Ready(Some(value));
+        }
+        Pin::new(&mut *promise.borrow_mut()).poll(context).map(|_| None)
+    })
+    .await
+}
+
+fn bytes(text: &str) -> Uint8Array {
+    Uint8Array::from(text.as_bytes())
+}
+
+pub(crate) async fn write(writer: &WritableStreamDefaultWriter, bytes: &Uint8Array) -> Result<(), JsValue> {
+    JsFuture::from(writer.write_with_chunk(bytes)).await.map(drop)
+}
+
+pub(crate) async fn close(writer: &WritableStreamDefaultWriter) {
+    // A reader that has disconnected needs no end.
+    drop(JsFuture::from(writer.close()).await);
+}

@@ -1,0 +1,148 @@
+//! The server behind a proxying object: a port of its container, or an address for development.
+
+use js_sys::{Array, futures::JsFuture};
+use wasm_bindgen::{JsCast, JsValue};
+use worker::web_sys::{Headers, Request, RequestInit, RequestRedirect, Response};
+
+use crate::{raw, read_within};
+
+/// The server that requests are passed to.
+#[derive(Clone)]
+pub enum Upstream {
+    /// A port of the object's container.
+    Port(ContainerPort),
+    /// An address of a server outside of the platform.
+    Url(String),
+}
+
+/// A port of a container.
+#[derive(Clone)]
+pub struct ContainerPort {
+    pub(crate) container: raw::Container,
+    pub(crate) port: u16,
+}
+
+/// A request of the object's own to the server.
+#[derive(Default)]
+pub struct Probe<'a> {
+    /// Path and query.
+    pub path: &'a str,
+    /// `POST` instead of `GET`.
+    pub is_post: bool,
+    /// A header.
+    pub header: Option<(&'a str, &'a str)>,
+    /// Limit of the answer's body.
+    pub max_bytes: usize,
+    /// Timeout for head and body, each.
+    pub timeout_ms: f64,
+}
+
+/// Status and body of an answer.
+pub type Probed = (u16, Vec<u8>);
+
+impl Upstream {
+    /// Returns the server's answer to a request, which `change` may edit first.
+    ///
+    /// The request is passed on as a whole, because a GET built from parts may not have a body. Its abort signal and its
+    /// redirect mode come with it.
+    ///
+    /// # Errors
+    /// The connection failed, before or after the server received the request.
+    pub async fn pass(&self, request: &Request, change: impl FnOnce(&Request)) -> Result<Response, JsValue> {
+        let url = self.address(&request.url())?;
+        let passed = Request::new_with_str_and_init(&url, request.unchecked_ref::<RequestInit>())?;
+        change(&passed);
+        self.send(&passed).await
+    }
+
+    /// Asks the server on behalf of the object. Returns `None` for a body over the limits.
+    ///
+    /// # Errors
+    /// The connection failed, or no answer came in time: [`is_timeout`] tells them apart.
+    pub async fn ask(&self, probe: Probe<'_>) -> Result<Option<Probed>, JsValue> {
+        let init = RequestInit::new();
+        init.set_redirect(RequestRedirect::Manual);
+        init.set_signal(Some(&raw::abort_after(probe.timeout_ms)));
+        if probe.is_post {
+            init.set_method("POST");
+        }
+        let url = self.address(&format!("http://bot{}", probe.path))?;
+        let request = Request::new_with_str_and_init(&url, &init)?;
+        if let Some((name, value)) = probe.header {
+            request.headers().set(name, value)?;
+        }
+        let response = self.send(&request).await?;
+        match read_within(response.body(), probe.max_bytes, probe.timeout_ms).await {
+            Some(body) => Ok(Some((response.status(), body))),
+            None => {
+                cancel_body(&response);
+                Ok(None)
+            }
+        }
+    }
+
+    async fn send(&self, request: &Request) -> Result<Response, JsValue> {
+        let sent = match self {
+            Self::Port(ContainerPort { container, port }) => container.tcp_port(*port)?.fetch(request)?,
+            Self::Url(_) => raw::fetch_global(request)?,
+        };
+        Ok(JsFuture::from(sent).await?.unchecked_into())
+    }
+
+    /// Returns the same path and query at the server. A container's port speaks plain HTTP only, and receives the name
+    /// that the caller used.
+    fn address(&self, url: &str) -> Result<String, JsValue> {
+        let (host, path) = split(url);
+        Ok(match self {
+            Self::Port(_) => format!("http://{host}{path}"),
+            Self::Url(base) => format!("{}{path}", raw::Url::new(base)?.origin()),
+        })
+    }
+}
+
+/// Returns whether [`Upstream::ask`] failed because no answer came in time.
+pub fn is_timeout(thrown: &JsValue) -> bool {
+    js_sys::Reflect::get(thrown, &"name".into()).is_ok_and(|name| name == "TimeoutError")
+}
+
+/// Returns the names of the headers, a line each.
+pub fn header_names(headers: &Headers) -> String {
+    // One call for all of them.
+    Array::from(&headers.keys()).join("\n").into()
+}
+
+/// Returns the same response with headers that can be changed.
+pub fn rebuilt(response: &Response) -> Response {
+    raw::response(&response.body().into(), response)
+}
+
+/// Cancels the body of an answer that is not used.
+pub fn cancel_body(response: &Response) {
+    if let Some(body) = response.body().filter(|body| !body.locked()) {
+        // A body that ended first needs no cancellation.
+        drop(JsFuture::from(body.cancel()));
+    }
+}
+
+/// Splits an address into its host and the rest, without a fragment.
+fn split(url: &str) -> (&str, &str) {
+    let host = url.find("://").map_or(0, |at| at + 3);
+    let rest = &url[host..];
+    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    (host, path.split('#').next().unwrap_or(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::split;
+
+    #[test]
+    fn path_and_query_stay_unchanged() {
+        for (url, parts) in [
+            ("https://bot.example/a//b?x=1/2#y", ("bot.example", "/a//b?x=1/2")),
+            ("http://[::1]:80/", ("[::1]:80", "/")),
+        ] {
+            assert_eq!(split(url), parts, "{url}");
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Several named alarms in one object, of which the platform offers one.
+//!
+//! The alarms lie in a table of the object's database, so they survive an eviction. Each change ends in
+//! [`Alarms::rearm`], which sets the platform's alarm to the earliest of them.
+//!
+//! An alarm stays in the table until its handler returns. A handler that fails runs again when the platform repeats its
+//! alarm, so handlers are idempotent.
+
+use ars_sql::{Sql, SqlError, Value};
+
+/// Named alarms over an object's database.
+pub struct Alarms<S, A> {
+    sql: S,
+    platform: A,
+}
+
+/// The one alarm of the platform.
+pub trait PlatformAlarm {
+    /// Sets it, replacing its earlier time.
+    ///
+    /// # Errors
+    /// The platform rejected it.
+    fn set(&self, at_ms: i64) -> Result<(), SqlError>;
+}
+
+const TABLE: &str = "CREATE TABLE IF NOT EXISTS object_alarms \
+    (name TEXT PRIMARY KEY, at_ms INTEGER NOT NULL) STRICT, WITHOUT ROWID";
+
+impl<S: Sql, A: PlatformAlarm> Alarms<S, A> {
+    /// Opens the table and creates it if needed.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub fn open(sql: S, platform: A) -> Result<Self, SqlError> {
+        sql.execute(TABLE, &[])?;
+        Ok(Self { sql, platform })
+    }
+
+    /// Sets one alarm, replacing its earlier time.
+    ///
+    /// # Errors
+    /// The database or the platform failed.
+    pub fn set(&self, name: &str, at_ms: i64) -> Result<(), SqlError> {
+        self.sql.execute(
+            "INSERT INTO object_alarms (name, at_ms) VALUES (?, ?) \
+             ON CONFLICT (name) DO UPDATE SET at_ms = excluded.at_ms",
+            &[Value::from(name), Value::from(at_ms)],
+        )?;
+        self.rearm()
+    }
+
+    /// Cancels one alarm. The platform's alarm may still fire at its time, and then runs no handler.
+    ///
+    /// # Errors
+    /// The database or the platform failed.
+    pub fn cancel(&self, name: &str) -> Result<(), SqlError> {
+        self.sql.execute("DELETE FROM object_alarms WHERE name = ?", &[Value::from(name)])?;
+        self.rearm()
+    }
+
+    /// Returns the time of one alarm, or `None` when it is not set.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub fn time_of(&self, name: &str) -> Result<Option<i64>, SqlError> {
+        let rows = self.sql.query("SELECT at_ms FROM object_alarms WHERE name = ?", &[Value::from(name)])?;
+        rows.first().map(|row| row.integer(0)).transpose()
+    }
+
+    /// Runs the handler of every due alarm, earliest first, and rearms. A handler may set its alarm again.
+    ///
+    /// # Errors
+    /// A handler, the database or the platform failed. The platform then repeats its alarm.
+    pub fn fire<E: From<SqlError>>(
+        &self,
+        now_ms: i64,
+        mut handler: impl FnMut(&str) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let due = self.sql.query(
+            "SELECT name, at_ms FROM object_alarms WHERE at_ms <= ? ORDER BY at_ms, name",
+            &[Value::from(now_ms)],
+        )?;
+        for row in due {
+            let name = row.text(0)?;
+            handler(name)?;
+            // A handler that set its alarm again has changed the time.
+            self.sql.execute(
+                "DELETE FROM object_alarms WHERE name = ? AND at_ms = ?",
+                &[Value::from(name), Value::from(row.integer(1)?)],
+            )?;
+        }
+        Ok(self.rearm()?)
+    }
+
+    /// Sets the platform's alarm to the earliest of the named ones.
+    ///
+    /// # Errors
+    /// The database or the platform failed.
+    pub fn rearm(&self) -> Result<(), SqlError> {
+        let rows = self.sql.query("SELECT min(at_ms) FROM object_alarms", &[])?;
+        match rows.first().filter(|row| !row.is_null(0)) {
+            Some(row) => self.platform.set(row.integer(0)?),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use ars_sql_native::NativeSql;
+
+    use super::*;
+
+    /// Records the times it is set to.
+    #[derive(Default)]
+    struct Recorded(RefCell<Vec<i64>>);
+
+    impl PlatformAlarm for Recorded {
+        fn set(&self, at_ms: i64) -> Result<(), SqlError> {
+            self.0.borrow_mut().push(at_ms);
+            Ok(())
+        }
+    }
+
+    fn alarms() -> Alarms<NativeSql, Recorded> {
+        Alarms::open(NativeSql::in_memory().unwrap(), Recorded::default()).unwrap()
+    }
+
+    fn fired(alarms: &Alarms<NativeSql, Recorded>, now_ms: i64) -> Vec<String> {
+        let mut names = Vec::new();
+        let done: Result<(), SqlError> = alarms.fire(now_ms, |name| {
+            names.push(name.to_owned());
+            Ok(())
+        });
+        done.unwrap();
+        names
+    }
+
+    #[test]
+    fn platform_alarm_is_the_earliest() {
+        let alarms = alarms();
+        alarms.set("sweep", 300).unwrap();
+        alarms.set("lease", 100).unwrap();
+        alarms.set("refresh", 200).unwrap();
+        alarms.cancel("lease").unwrap();
+        alarms.set("sweep", 50).unwrap();
+        assert_eq!(*alarms.platform.0.borrow(), [300, 100, 100, 200, 50]);
+        assert_eq!(alarms.time_of("sweep").unwrap(), Some(50));
+        assert_eq!(alarms.time_of("lease").unwrap(), None);
+    }
+
+    #[test]
+    fn due_alarms_fire_once_in_order() {
+        let alarms = alarms();
+        for (name, at_ms) in [("late", 300), ("second", 200), ("first", 100)] {
+            alarms.set(name, at_ms).unwrap();
+        }
+        assert_eq!(fired(&alarms, 99), Vec::<String>::new());
+        assert_eq!(fired(&alarms, 200), ["first", "second"]);
+        assert_eq!(fired(&alarms, 200), Vec::<String>::new());
+        assert_eq!(alarms.platform.0.borrow().last(), Some(&300));
+    }
+
+    #[test]
+    fn handler_may_set_its_alarm_again() {
+        let alarms = alarms();
+        alarms.set("sweep", 100).unwrap();
+        let done: Result<(), SqlError> = alarms.fire(150, |name| alarms.set(name, 250));
+        done.unwrap();
+        assert_eq!(alarms.time_of("sweep").unwrap(), Some(250));
+        assert_eq!(fired(&alarms, 250), ["sweep"]);
+    }
+
+    #[test]
+    fn failed_handler_keeps_its_alarm_and_the_later_ones() {
+        let alarms = alarms();
+        for (name, at_ms) in [("first", 100), ("second", 110), ("third", 120)] {
+            alarms.set(name, at_ms).unwrap();
+        }
+        let failed = alarms.fire(150, |name| match name {
+            "second" => Err(SqlError::Engine("the handler failed".to_owned())),
+            _ => Ok(()),
+        });
+        assert!(failed.is_err());
+        assert_eq!(fired(&alarms, 150), ["second", "third"]);
+    }
+
+    #[test]
+    fn alarms_survive_an_eviction() {
+        let dir = tempfile::tempdir().unwrap();
+        let open = || {
+            let sql = NativeSql::open(&dir.path().join("object.sqlite")).unwrap();
+            Alarms::open(sql, Recorded::default()).unwrap()
+        };
+        open().set("sweep", 100).unwrap();
+        assert_eq!(fired(&open(), 100), ["sweep"]);
+    }
+}
