@@ -12,6 +12,11 @@ const IMAGE: &str = "BOT_IMAGE";
 /// The tokens of the ingress. They are part of the version: the bot reads them at its start only.
 pub const TOKENS: &str = "SERVICE_INGRESS_TOKENS";
 
+/// Timeout of a start.
+const START_LIMIT_MS: i64 = 120_000;
+/// Timeout of a drain: the bot's own deadline.
+const DRAIN_LIMIT_MS: i64 = 900_000;
+
 /// The policy of the bot's container, from the Worker's bindings.
 pub struct BotPolicy(pub Env);
 
@@ -19,7 +24,7 @@ impl ContainerPolicy for BotPolicy {
     const PORT: u16 = environment::PORT;
     const PROBE_PATH: &'static str = "/healthz";
     const LIMITS: Limits =
-        Limits { start_ms: 120_000, drain_ms: 900_000, grace_ms: 15_000, stable_ms: 300_000 };
+        Limits { start_ms: START_LIMIT_MS, drain_ms: DRAIN_LIMIT_MS, grace_ms: 15_000, stable_ms: 300_000 };
 
     fn version(&self) -> String {
         let image = text_binding(&self.0, IMAGE);

@@ -15,13 +15,19 @@ class Instance {
   // Awaits a promise of this instance. A trap may drop the promise's future: then only `recover` can settle the call.
   track(key, promise) {
     return new Promise((resolve, reject) => {
-      const settle = (done) => (value) => {
-        this.calls.delete(key);
-        this.release();
-        done(value);
-      };
-      this.calls.set(key, settle(reject));
-      promise.then(settle(resolve), settle(reject));
+      this.calls.set(key, reject);
+      promise.then(
+        (value) => {
+          this.calls.delete(key);
+          resolve(value);
+          if (this !== current) this.release();
+        },
+        (error) => {
+          this.calls.delete(key);
+          reject(error);
+          if (this !== current) this.release();
+        },
+      );
     });
   }
 
@@ -29,13 +35,19 @@ class Instance {
   recover(error) {
     try {
       const trapped = this.rust.recover_calls();
-      for (const key of trapped) this.calls.get(key)?.(error);
+      for (const key of trapped) this.fail(key, error);
       return trapped.length > 0;
     } catch {
       // No code of this instance can run, so none of its calls would finish.
-      for (const fail of [...this.calls.values()]) fail(error);
+      for (const key of [...this.calls.keys()]) this.fail(key, error);
       return true;
     }
+  }
+
+  fail(key, error) {
+    this.calls.get(key)?.(error);
+    this.calls.delete(key);
+    this.release();
   }
 
   // Sends new calls to another instance, and calls that wait for a change of state too.
