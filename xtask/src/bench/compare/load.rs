@@ -9,7 +9,7 @@ use anyhow::{Result, anyhow, ensure};
 use ars_raw_http::Connection;
 use serde_json::Value;
 
-use super::Side;
+use super::side::Side;
 use crate::bench::process::Usage;
 
 /// The one token of the measured Workers, which exist only during the measurement.

@@ -10,7 +10,7 @@ use ars_raw_http::{Connection, Message};
 use ars_workerd::{NpmTools, Settings, Workerd, repo_root};
 use tempfile::TempDir;
 
-use super::WORKER_CORE;
+use super::measure::WORKER_CORE;
 
 /// One of the sides.
 pub struct Side {
