@@ -1,14 +1,14 @@
-//! The loop: `step(input, now) -> actions` (bot supplement sections 13 and 14).
+//! The loop: `step(input, now) -> actions` (docs/reference/agents-and-tools.md#loop).
 //!
-//! The caller performs the actions in order and feeds back what came of them; the loop never waits. Exactly one
-//! of [`Action::CallModel`], [`Action::RunTools`], [`Action::Finish`] and [`Action::Wait`] ends every list of actions,
-//! so the caller always knows what to wait for. Nothing follows a `Finish`.
+//! The caller performs the actions in order and feeds back their results. The loop never waits. Exactly one of
+//! [`Action::CallModel`], [`Action::RunTools`], [`Action::Finish`] and [`Action::Wait`] ends every list of actions, so the
+//! next input is always defined. No action follows a `Finish`.
 //!
-//! A run changes course only at a step boundary, between the results of a turn and the next call of the model
-//! ([`Loop::boundary`]): there it is closed, warned, handed new messages, compacted.
+//! A run changes course only at a step boundary, between the results of a turn and the next model call
+//! ([`Loop::boundary`]). There it is closed, warned, compacted, or receives new messages.
 //!
-//! What a resume needs is stored before each `RunTools`: the turns since the last time ([`Loop::turns_since`]), then
-//! where the loop stands ([`Loop::position`], [`Loop::saved`]).
+//! The state for a resume is stored before each `RunTools`: the new turns ([`Loop::turns_since`]), then the position of the
+//! loop ([`Loop::position`], [`Loop::saved`]).
 
 mod answers;
 mod closing;
@@ -38,7 +38,7 @@ use crate::{
     message::{Part, Turn, Usage},
 };
 
-/// Infrastructure failures in a row, without a success between, that end the run.
+/// Consecutive infrastructure failures that end the run.
 const INFRA_FAILURES: u32 = 2;
 
 /// One run's loop.
@@ -51,18 +51,18 @@ pub struct Loop {
     steps: u64,
     turns_used: u32,
     iterations: u32,
-    /// What the model was last asked for.
+    /// The purpose of the last model call.
     purpose: Purpose,
-    /// The estimate of what was last sent.
+    /// The estimate of the last request.
     sent: u64,
-    /// How often in a row the model called the conversation too long.
+    /// Number of consecutive calls that were too long for the model.
     too_long: u32,
     compacting: Option<Compacting>,
     is_over: bool,
 }
 
 impl Loop {
-    /// A run that begins at `now` with this conversation, whose last turn is the request.
+    /// A run that starts at `now` with this conversation. The last turn is the request.
     pub fn new(budget: Budget, turns: Vec<Turn>, now: UnixMillis) -> Self {
         let conversation = Conversation::new(turns);
         let saved = Saved {
@@ -90,18 +90,18 @@ impl Loop {
         Self { deadline: budget.deadline(now), ..Self::at(saved, begin, conversation, now) }
     }
 
-    /// The same, within these limits.
+    /// Sets the limits.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.saved.limits = limits;
         self
     }
 
-    /// A run that another process began: what it saved with its last step, where that step stood, and all turns stored.
+    /// A run that another process started: its saved loop, the position of its last step, and all stored turns.
     ///
-    /// With no call in flight it goes on with [`Input::Start`], else with the results as [`Input::Tools`]. Of a step
-    /// whose record was lost (`resume::RunStep`) the record decided on gives the position; what its model call cost is
-    /// not known and not counted. Messages of the durable inbox are fed again as [`Input::Steered`].
+    /// Without a call in flight it continues with [`Input::Start`], otherwise with the results as [`Input::Tools`]. For a step
+    /// whose record was lost (`resume::RunStep`) the decided record gives the position; the cost of its model call is unknown
+    /// and not counted. Messages of the durable inbox are fed again as [`Input::Steered`].
     pub fn resume(mut saved: Saved, at: Position, turns: Vec<Turn>, now: UnixMillis) -> Self {
         let conversation = Conversation::restore(turns, saved.shape.clone());
         let inbox = Inbox::restore(at.inbox_consumed_seq, std::mem::take(&mut saved.steered));
@@ -126,7 +126,7 @@ impl Loop {
         }
     }
 
-    /// The conversation to send with the call asked for.
+    /// Returns the conversation for the current call.
     pub fn turns(&self) -> &[Turn] {
         match &self.compacting {
             Some(compacting) => &compacting.turns,
@@ -134,19 +134,19 @@ impl Loop {
         }
     }
 
-    /// The turns of the whole conversation from this one on (`Position::turn_index` of the last record): what is to be
-    /// stored with the next. Turns of steps before the last are not kept once the conversation was compacted: a caller
-    /// that could not store those has fewer here than `Position::turn_index` tells, and cannot be resumed any more.
+    /// Returns the turns of the whole conversation from this one on, which the next record must follow. Turns before the last
+    /// step are dropped by a compaction. A caller that could not store those receives fewer than `Position::turn_index`
+    /// implies, and the run can no longer be resumed.
     pub fn turns_since(&self, turn: u64) -> &[Turn] {
         self.conversation.since(turn)
     }
 
-    /// Model calls answered so far; summaries are not counted.
+    /// Number of answered model calls, without summaries.
     pub fn steps(&self) -> u32 {
         self.iterations
     }
 
-    /// Where the loop stands.
+    /// Returns the position of the loop.
     pub fn position(&self, now: UnixMillis) -> Position {
         Position {
             step: self.steps,
@@ -158,7 +158,7 @@ impl Loop {
         }
     }
 
-    /// The loop without its turns.
+    /// Returns the loop without its turns.
     pub fn saved(&self) -> Saved {
         let volatile = self.inbox.waiting().iter().filter(|message| message.seq.is_none());
         Saved {
@@ -168,22 +168,22 @@ impl Loop {
         }
     }
 
-    /// The last message of the durable inbox that was handed to the model.
+    /// The last message of the durable inbox that the model received.
     pub fn inbox_consumed_seq(&self) -> u64 {
         self.inbox.consumed()
     }
 
-    /// Messages that were not handed to the model; after the end, those that nobody has read.
+    /// Messages that the model did not receive.
     pub fn unconsumed(&self) -> &[Steered] {
         self.inbox.waiting()
     }
 
-    /// Milliseconds left of the time budget; never negative.
+    /// Milliseconds left of the time budget, never negative.
     pub fn remaining_ms(&self, now: UnixMillis) -> i64 {
         self.deadline.saturating_sub(now).max(0)
     }
 
-    /// Takes what happened and says what to do.
+    /// Advances the loop.
     pub fn step(&mut self, input: Input, now: UnixMillis) -> Vec<Action> {
         match input {
             Input::Steered(messages) => {
@@ -208,7 +208,7 @@ impl Loop {
         }
     }
 
-    /// Between two steps: the only place where a run changes course.
+    /// The boundary between two steps, where alone a run changes course.
     fn boundary(&mut self, now: UnixMillis) -> Vec<Action> {
         if self.is_unpriced() {
             return self.finish_unpriced();
@@ -219,7 +219,7 @@ impl Loop {
         }
     }
 
-    /// The next step, with what the model must know before it.
+    /// Starts the next step, with the messages that precede it.
     fn go_on(&mut self, arrived: Arrived, now: UnixMillis) -> Vec<Action> {
         let mut actions = Vec::new();
         let remaining = self.remaining_ms(now);

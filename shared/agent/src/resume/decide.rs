@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{Effects, Part, Role, ToolCall, Turn};
 
-/// The tool whose calls use up no turn if a step has no others.
+/// The tool that uses up no turn in a step without other calls.
 const STATUS_TOOL: &str = "update_status";
 /// Turns of one step: the results of the previous step, and the answer with the next calls.
 const TURNS_OF_A_STEP: u64 = 2;

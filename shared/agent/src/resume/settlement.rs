@@ -1,7 +1,7 @@
-//! What becomes of each call that was under way when a run lost its process (state-worker supplement section 10.3).
+//! Settles each call that was in flight when a run lost its process (docs/reference/ledger.md#resume).
 //!
-//! A call runs again only where that cannot do harm. Everywhere else the model is told that nobody knows what the call
-//! did. Not here: running calls.
+//! A call runs again only where that is harmless. For any other call the model learns that its effects are unknown. Not
+//! here: running calls.
 
 use ars_events::{EventBody, NoteKind};
 
@@ -11,7 +11,7 @@ use crate::{Effects, Sandbox, ToolCall, ToolContent, ToolOutcome};
 pub const RERUN_SAFE: [&str; 5] =
     ["write_file", "update_status", "submit_verdict", "submit_pr_description", "submit_dispositions"];
 
-/// What the model is told of a call with unknown effects.
+/// The result of a call with unknown effects.
 const UNKNOWN: &str = "Note from the service: the process that ran this call was replaced before the call's result \
     was stored. The call may have had its effect, a part of it, or none. Check the present state before you repeat it.";
 
@@ -20,9 +20,9 @@ const UNKNOWN: &str = "Note from the service: the process that ran this call was
 pub enum Settle {
     /// It runs again, without a second `tool_call` event.
     RunAgain,
-    /// It does not run again; the model is told to check what it did.
+    /// It does not run again, and the model has to check its effects.
     Unknown,
-    /// Its tool is not there any more.
+    /// Its tool no longer exists.
     Gone,
 }
 
@@ -49,8 +49,7 @@ impl Settlement {
         Self { call, how }
     }
 
-    /// The result the model gets in place of the call's own; of a call to be run again, what it gets if that comes to
-    /// nothing.
+    /// The synthetic result. A call that runs again has it only without an outcome.
     pub fn synthetic(&self) -> ToolOutcome {
         let text = match self.how {
             Settle::RunAgain | Settle::Unknown => UNKNOWN.to_owned(),
@@ -68,7 +67,7 @@ impl Settlement {
     }
 }
 
-/// Exactly one result per call, in call order: that of the second run where there is one, else the synthetic one.
+/// Returns one result per call, in call order: the outcome of the second run, or the synthetic one.
 pub fn outcomes(settlements: &[Settlement], mut reran: Vec<ToolOutcome>) -> Vec<ToolOutcome> {
     let mut settled = Vec::with_capacity(settlements.len());
     for settlement in settlements {
@@ -97,7 +96,7 @@ pub fn resumed_note(settlements: &[Settlement]) -> EventBody {
     EventBody::note(NoteKind::Resumed, format!("resumed in another process; {flight}"))
 }
 
-/// The `resumed` note of a run whose last step had not begun.
+/// The `resumed` note before a step that had not started.
 pub fn fresh_note(run: &[ToolCall]) -> EventBody {
     let summary = format!("resumed in another process; {} had not begun and run now", calls(run.len()));
     EventBody::note(NoteKind::Resumed, summary)
@@ -133,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_runs_again_only_without_effects_or_on_the_closed_list() {
+    fn only_harmless_calls_run_again() {
         let table = [
             ("read_file", Some(Effects::None), Settle::RunAgain),
             ("web_fetch", Some(Effects::None), Settle::RunAgain),
@@ -163,7 +162,7 @@ mod tests {
             settle("4", "write_file", Some(Effects::RerunSafe)),
             settle("5", "read_file", Some(Effects::None)),
         ];
-        // The last never came back, and two results belong to no call that ran again.
+        // The last call has no outcome, and two outcomes belong to calls that did not run again.
         let reran = vec![outcome("4"), outcome("1"), outcome("2"), outcome("9")];
         let settled = outcomes(&settlements, reran);
         let ids: Vec<_> = settled.iter().map(|outcome| outcome.call_id.as_str()).collect();

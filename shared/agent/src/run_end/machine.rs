@@ -2,7 +2,7 @@
 //!
 //! The order on the regular course: permit, answer, finish, final flush, receipt, reply, seal, rejected follow-ups,
 //! record, thread, dispatched follow-ups, reflection. The thread stays claimed until the record has replaced the live
-//! run, so that no message reaches a run whose inbox is no longer read.
+//! run, so that every message reaches an inbox that is still read.
 
 use std::time::Duration;
 
@@ -69,7 +69,7 @@ enum Inbox {
 }
 
 impl RunEnd {
-    /// The end of a run whose loop is still working.
+    /// The end of a run that is still running.
     pub const fn new(ledger: LedgerKnowledge) -> Self {
         Self {
             ledger,

@@ -104,18 +104,18 @@ pub enum Action {
     AcquireReplyPermit(RunStatus),
     /// Publish the answer event.
     PublishAnswer,
-    /// Mark the run finished in the registry, with what it cost.
+    /// Mark the run finished in the registry, with its cost.
     Finish(RunStatus),
-    /// Settle the reserved spend with what the run cost.
+    /// Settle the reserved spend with the cost of the run.
     SettleSpend,
     /// Flush the last events and read the inbox. Answered by [`Input::Flushed`], at the deadline at the latest.
     Flush {
         /// On the clock of `step`.
         deadline: Option<Duration>,
     },
-    /// Close the mailbox of a run that is over. What it holds becomes unread follow-ups.
+    /// Close the mailbox of a run that is over. Its content becomes unread follow-ups.
     CloseMailbox,
-    /// Take what the mailbox holds as unread follow-ups, and leave it open.
+    /// Take the content of the mailbox as unread follow-ups, and leave it open.
     CollectFollowUps,
     /// Report cost and status to the channel.
     SendReceipt(RunStatus),
@@ -155,7 +155,7 @@ pub enum Action {
     Reflect,
     /// Offer the run to the next generation in the ledger.
     HandOff,
-    /// Close the mailbox of a run that continues in another process. What it holds becomes unread follow-ups.
+    /// Close the mailbox of a run that continues in another process. Its content becomes unread follow-ups.
     RedirectMailbox,
     /// Remove the run from this process without a record: its viewers reconnect where it continues, and a caller that
     /// waits receives the run's id.

@@ -1,6 +1,6 @@
-//! What becomes of the model's answers and of its tools' results (bot supplement section 14).
+//! Handles the model's answers and its tools' results.
 //!
-//! Not here: what happens between two steps (`run_loop.rs`).
+//! Not here: the boundary between two steps (`run_loop.rs`).
 
 use ars_events::{EventBody, NoteKind};
 use ars_types::{RunStatus, UnixMillis};
@@ -15,11 +15,11 @@ use super::{
 };
 use crate::message::{ModelTurn, Part, StopReason};
 
-/// The tool whose calls alone do not use up a turn.
+/// The tool that uses up no turn in a step without other calls.
 const STATUS_TOOL: &str = "update_status";
 
 impl Loop {
-    /// Without a reason, the time for the call passed.
+    /// Without a reason, the call timed out.
     pub(super) fn model_failed(&mut self, reason: Option<String>, now: UnixMillis) -> Vec<Action> {
         if self.purpose == Purpose::Compact {
             return self.not_summed_up(now);
@@ -66,7 +66,7 @@ impl Loop {
         actions
     }
 
-    /// The provider wants the same turn continued: nothing can be added to it, so it is no step boundary.
+    /// Continues a paused turn. It cannot be added to, so it is no step boundary.
     fn go_on_paused(&mut self, parts: Vec<Part>, now: UnixMillis) -> Vec<Action> {
         self.turns_used += 1;
         self.conversation.answer(parts);
@@ -76,7 +76,7 @@ impl Loop {
         }
     }
 
-    /// The final answer, unless messages wait and another step is allowed.
+    /// Ends with the final answer, unless messages wait and another step is allowed.
     fn answered(&mut self, turn: ModelTurn, now: UnixMillis) -> Vec<Action> {
         let prose = prose(&turn.parts);
         self.turns_used += 1;

@@ -1,4 +1,4 @@
-//! Why a run may do nothing more, and its last words.
+//! The reasons for closing a run, and its last answer.
 
 use ars_events::{EventBody, NoteKind};
 use ars_types::{RunStatus, StopMode, UnixMillis};
@@ -14,14 +14,14 @@ use crate::{
     money::dollars,
 };
 
-/// Said when a closing call yields nothing.
+/// The answer when a closing call yields none.
 const NO_CLOSING_WORDS: &str =
     "The run ended before a summary could be written; the steps above show what was done.";
-/// Said when there is a cap on money and no price to hold it against.
+/// The answer when there is a money cap and no price.
 const UNPRICED: &str = "❌ The run was not allowed to go on: the money a run may cost is capped, and no price is \
     configured for its model.";
 
-/// Why the closing call is made.
+/// The reason for the closing call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "why", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub(super) enum Closing {
@@ -60,7 +60,7 @@ impl Closing {
         }
     }
 
-    /// What the model is told.
+    /// The instruction for the model.
     fn request(&self) -> String {
         let why = match self {
             Self::Time => "The time for this run is used up.".to_owned(),
@@ -76,7 +76,7 @@ impl Closing {
         )
     }
 
-    /// What stands before the run's last words.
+    /// The text before the run's last answer.
     fn warning(&self, budget: Budget) -> String {
         match self {
             Self::Time => format!("⚠️ The time budget of {} ended this run.", budget.minutes()),
@@ -96,7 +96,7 @@ impl Closing {
 }
 
 impl Loop {
-    /// What keeps the run from another step, if anything does.
+    /// Returns the reason against another step, if there is one.
     pub(super) fn must_close(&self, now: UnixMillis) -> Option<Closing> {
         let saved = &self.saved;
         if saved.soft_stop {
@@ -115,7 +115,7 @@ impl Loop {
         (!self.affords_step()).then_some(Closing::Money { cap: cap.run_microusd })
     }
 
-    /// One last call without tools, asking for what was found; at once the end when not even that can be paid.
+    /// Makes a last call without tools, or ends the run when it cannot be paid.
     pub(super) fn close(&mut self, why: Closing) -> Vec<Action> {
         let mut actions = vec![Action::Publish(why.note(self.saved.budget))];
         if !self.affords_call() {
@@ -129,7 +129,7 @@ impl Loop {
         actions
     }
 
-    /// The closing call of a run that was resumed while it waited for one.
+    /// Repeats the closing call of a run that was resumed during one.
     pub(super) fn close_again(&mut self, why: &Closing) -> Vec<Action> {
         let request = Part::text(why.request());
         let is_told =
@@ -140,8 +140,7 @@ impl Loop {
         vec![self.call(Purpose::Close, CLOSING_CALL_MS)]
     }
 
-    /// The end of a run that was closing. A stop that was asked for meanwhile is what it is said to have ended by: whoever
-    /// asked was told so.
+    /// Ends a run that was closing. A concurrent stop determines the status, because its sender received an acknowledgement.
     pub(super) fn finish_closing(&mut self, why: &Closing, said: &str) -> Vec<Action> {
         if self.saved.soft_stop && *why != Closing::Stopped {
             return self.finish_stopped(said);
@@ -151,7 +150,7 @@ impl Loop {
         self.end(RunOutcome { status: why.status(), cut_short: true, answer: Some(answer) })
     }
 
-    /// An answer that came of itself after a soft stop.
+    /// Ends with an answer that the model gave behind a soft stop.
     pub(super) fn finish_stopped(&mut self, said: &str) -> Vec<Action> {
         let mut actions = vec![Action::Publish(stopped(StopMode::Soft))];
         actions.extend(self.finish_closing(&Closing::Stopped, said));
@@ -168,7 +167,7 @@ impl Loop {
         actions
     }
 
-    /// The end of a run whose cost nobody could bound.
+    /// Ends a run with unbounded cost.
     pub(super) fn finish_unpriced(&mut self) -> Vec<Action> {
         self.finish(RunStatus::Failed, Some(UNPRICED.to_owned()))
     }

@@ -1,5 +1,4 @@
-//! Keeping the conversation within the model's window: a summary in the place of older turns, and where that is not to
-//! be had, older outputs dropped.
+//! Keeps the conversation within the model's window: a summary replaces older turns, or older outputs are dropped.
 
 use ars_events::{EventBody, NoteKind};
 use ars_types::{RunStatus, UnixMillis};
@@ -15,32 +14,32 @@ use crate::{
     message::{ModelTurn, StopReason, Turn},
 };
 
-/// How long a summary may take. It is one short answer, as the closing call is ("Final call bound").
+/// Time limit of a summary, which is one short answer like the closing call.
 const SUMMARY_CALL_MS: i64 = 3 * 60_000;
-/// What is left of a conversation when outputs are dropped, as a share of the limit in percent. With less room every
-/// step would drop some, and the provider's prompt cache would be lost each time.
+/// Size of a conversation behind dropped outputs, as a share of the limit in percent. A higher share would drop outputs at
+/// every step, and lose the provider's prompt cache each time.
 const TRIM_PERCENT: u64 = 75;
-/// How often in a row the model may call the conversation too long before the run ends.
+/// Consecutive calls that may be too long before the run ends.
 const TOO_LONG: u32 = 3;
-/// Model calls between a summary that was not to be had and the next attempt: each attempt sends the whole conversation.
+/// Model calls between a failed summary and the next attempt, because each attempt sends the whole conversation.
 const SUMMARY_AGAIN_AFTER: u32 = 8;
 
-/// A summary being made.
+/// A summary in progress.
 #[derive(Debug, Clone)]
 pub(super) struct Compacting {
-    /// What is sent.
+    /// The request.
     pub(super) turns: Vec<Turn>,
-    /// How many of the turns shown it replaces.
+    /// Number of turns that it replaces.
     cut: usize,
 }
 
 impl Loop {
-    /// How many tokens the conversation takes, as far as anybody knows.
+    /// Returns the best estimate of the conversation's tokens.
     pub(super) fn size(&self) -> u64 {
         self.size_of(estimate_turns(self.conversation.shown()))
     }
 
-    /// The same of turns with this estimate.
+    /// Returns the best estimate of turns with this raw estimate.
     pub(super) fn size_of(&self, estimated: u64) -> u64 {
         match (self.saved.measure, self.saved.limits.context) {
             (Some(measure), _) => measure.size(estimated),
@@ -49,7 +48,7 @@ impl Loop {
         }
     }
 
-    /// The next call: of the model, or first for a summary when the conversation has outgrown its limit.
+    /// Makes the next model call, or a summary first when the conversation exceeds its limit.
     pub(super) fn ask(&mut self, now: UnixMillis) -> Vec<Action> {
         let remaining = self.remaining_ms(now);
         if let Some((cut, most_chars)) = self.worth_compacting() {
@@ -62,7 +61,7 @@ impl Loop {
         actions
     }
 
-    /// The turns that a summary would replace, and the characters it may have.
+    /// Returns the turns that a summary would replace, and its length limit.
     fn worth_compacting(&self) -> Option<(usize, usize)> {
         if self.iterations < self.saved.summary_not_before {
             return None;
@@ -74,8 +73,8 @@ impl Loop {
         Some((self.conversation.cut(limit)?, summary_chars(limit)))
     }
 
-    /// The summary has come: it takes its place, and the run goes on. What was refused, was cut off or asks for tools
-    /// instead is no summary, and would lose what it was to replace.
+    /// Applies a summary and continues. An answer that was refused, truncated or asks for tools is no summary and would lose
+    /// the turns that it replaces.
     pub(super) fn summed_up(&mut self, turn: &ModelTurn, now: UnixMillis) -> Vec<Action> {
         let is_whole = turn.stop == StopReason::EndTurn && calls(&turn.parts).is_empty();
         let summary = prose(&turn.parts);
@@ -91,7 +90,7 @@ impl Loop {
         actions
     }
 
-    /// No summary was to be had: outputs are dropped in its stead.
+    /// Drops outputs, because there is no summary.
     pub(super) fn not_summed_up(&mut self, now: UnixMillis) -> Vec<Action> {
         self.compacting = None;
         self.saved.summary_not_before = self.iterations.saturating_add(SUMMARY_AGAIN_AFTER);
@@ -100,19 +99,19 @@ impl Loop {
             actions.extend(self.close(why));
             return actions;
         }
-        // What arrived meanwhile waits for the next boundary: added here, it could ask for a summary again.
+        // New messages wait for the next boundary. Added here, they could trigger another summary.
         actions.push(self.call(Purpose::Answer, self.remaining_ms(now)));
         actions
     }
 
-    /// Drops outputs if the conversation is over its limit; says so if any were there.
+    /// Drops outputs if the conversation is over its limit, and publishes a note if there were any.
     pub(super) fn trim_to_fit(&mut self) -> Option<Action> {
         let limit = self.saved.limits.context?.tokens();
         if self.size() <= limit { None } else { self.trim_to(limit.saturating_mul(TRIM_PERCENT) / 100) }
     }
 
     fn trim_to(&mut self, target: u64) -> Option<Action> {
-        // The conversation knows its estimate only; what the provider counts beyond it stays whatever is dropped.
+        // The conversation has only its estimate. The provider's surplus over it does not shrink.
         let estimated = estimate_turns(self.conversation.shown());
         let over = self.size().saturating_sub(target);
         let dropped = self.conversation.trim(estimated.saturating_sub(over));
@@ -121,7 +120,7 @@ impl Loop {
         })
     }
 
-    /// The model cannot hold the conversation, whatever the estimate says: less of it is sent, or the run ends.
+    /// Sends less of a conversation that the model rejected as too long, or ends the run.
     pub(super) fn too_long(&mut self, reason: String, now: UnixMillis) -> Vec<Action> {
         if self.purpose == Purpose::Compact {
             return self.not_summed_up(now);
@@ -143,14 +142,14 @@ impl Loop {
         }
     }
 
-    /// Asks the model with what there is now.
+    /// Calls the model with the current conversation.
     pub(super) fn call(&mut self, purpose: Purpose, limit_ms: i64) -> Action {
         self.purpose = purpose;
         self.sent = estimate_turns(self.turns());
         Action::CallModel { purpose, limit_ms }
     }
 
-    /// Learns from what the provider counted.
+    /// Adopts the provider's count.
     pub(super) fn measure(&mut self, turn: &ModelTurn) {
         if let Some(measure) = Measure::of(turn.usage, self.sent) {
             self.saved.measure = Some(measure);
@@ -158,7 +157,7 @@ impl Loop {
     }
 }
 
-/// What is asked for.
+/// The instruction for a summary.
 fn sum_up(most_chars: usize) -> String {
     format!(
         "Note from the service: this conversation is about to outgrow your window, and everything before this line \

@@ -1,4 +1,4 @@
-//! What goes into the loop and what comes out of it.
+//! Inputs and actions of the loop.
 
 use ars_events::EventBody;
 use ars_types::RunStatus;
@@ -8,57 +8,57 @@ use serde_json::Value;
 use super::steering::Steered;
 use crate::{ModelTurn, ToolContent};
 
-/// What happened.
+/// An event or a result.
 #[derive(Debug, Clone)]
 pub enum Input {
-    /// The run begins, or a resumed run goes on where no call is in flight.
+    /// The run starts, or a resumed run continues without a call in flight.
     Start,
     /// The model answered.
     Model(ModelTurn),
-    /// The model could not be asked; words safe to show.
+    /// The model call failed, with a text that is safe to show.
     ModelFailed(String),
-    /// The model said that the conversation is too long for it; words safe to show.
+    /// The conversation is too long for the model, with a text that is safe to show.
     ContextTooLong(String),
-    /// The time allowed for the model call passed.
+    /// The model call timed out.
     ModelTimedOut,
-    /// Every call of the last `RunTools`, answered in call order.
+    /// The outcomes of the last `RunTools`, in call order.
     Tools(Vec<ToolOutcome>),
     /// Messages of the thread for this run, at any time. Kept until the next step boundary.
     Steered(Vec<Steered>),
-    /// Somebody asked for a soft stop. Takes effect at the next step boundary.
+    /// A soft stop was requested. It applies at the next step boundary.
     SoftStop,
-    /// Somebody asked for a hard stop; work in flight was aborted.
+    /// A hard stop was requested, and work in flight was aborted.
     HardStop,
 }
 
-/// What to do.
+/// An effect to perform.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
     /// Publish an event.
     Publish(EventBody),
-    /// Ask the model, with [`Loop::turns`](super::Loop::turns). Ends the list.
+    /// Call the model with [`Loop::turns`](super::Loop::turns). Ends the list.
     CallModel {
-        /// What is asked for.
+        /// The purpose of the call.
         purpose: Purpose,
-        /// Time allowed, in milliseconds.
+        /// Time limit in milliseconds.
         limit_ms: i64,
     },
     /// Run these calls: consecutive side-effect-free ones together, others alone and in order. Ends the list.
     RunTools(Vec<ToolCall>),
     /// The run is over. Ends the list.
     Finish(RunOutcome),
-    /// Nothing changes what the caller already waits for.
+    /// Keep waiting for the answer to the previous action.
     Wait,
 }
 
-/// What a model call is for.
+/// The purpose of a model call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// The next step: calls or the final answer.
     Answer,
     /// A summary of earlier turns, without tools.
     Compact,
-    /// The last words of a run that may do nothing more, without tools.
+    /// The last answer of a run that may take no further step, without tools.
     Close,
 }
 
@@ -81,19 +81,19 @@ impl Purpose {
     }
 }
 
-/// How the run ended. The messages it did not take are [`Loop::unconsumed`](super::Loop::unconsumed).
+/// How the run ended. The messages that it did not consume are [`Loop::unconsumed`](super::Loop::unconsumed).
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunOutcome {
     /// The status.
     pub status: RunStatus,
-    /// A budget, a dead workspace or a stop ended it, not the model. The status does not tell: a run that used up its
-    /// budget is completed.
+    /// Whether a budget, a dead workspace or a stop ended it instead of the model. The status does not show it: a run that
+    /// used up its budget is completed.
     pub cut_short: bool,
-    /// What the requester is told; absent when the run was stopped hard.
+    /// The answer for the requester; `None` behind a hard stop.
     pub answer: Option<String>,
 }
 
-/// One call the model asks for.
+/// A call that the model makes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
     /// Pairs the call with its outcome.
@@ -104,29 +104,29 @@ pub struct ToolCall {
     pub input: Value,
 }
 
-/// What a call showed of the sandbox that the run works in.
+/// The state of the run's sandbox, as a call showed it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Sandbox {
-    /// Nothing: the call was not run, was refused, or needs none.
+    /// The call was not run, was refused, or needs no sandbox.
     #[default]
     Untouched,
-    /// It works, whatever came of the call: a command that fails was run.
+    /// It works, even if the command failed.
     Works,
     /// The sandbox or transport failed, not the command.
     Failed,
-    /// None was free. Noted, and neither a failure of the workspace nor the end of a row of them.
+    /// None was free. This neither counts as a failure of the workspace nor ends a series of failures.
     Busy,
 }
 
-/// What came of a call.
+/// The outcome of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolOutcome {
     /// The call.
     pub call_id: String,
     /// False when the tool failed.
     pub ok: bool,
-    /// What it showed of the run's sandbox.
+    /// The state of the run's sandbox.
     pub sandbox: Sandbox,
-    /// What the model is told.
+    /// The content for the model.
     pub content: Vec<ToolContent>,
 }

@@ -1,4 +1,4 @@
-//! A loop without its conversation: what a step record carries, and what a resume needs besides the stored turns.
+//! A loop without its conversation: the part of a step record that a resume needs besides the stored turns.
 
 use ars_wire::ledger::StepRecord;
 use serde::{Deserialize, Serialize};
@@ -15,17 +15,17 @@ use crate::{
 /// Its field in a step record.
 const FIELD: &str = "loop";
 
-/// What bounds a run besides its budget. Nothing is bounded by default.
+/// The limits of a run besides its budget. There are none by default.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Limits {
     /// The model's window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<ContextLimit>,
-    /// What the model takes.
+    /// The model's price.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
-    /// The most the run may cost. With it, a model without a price is not called at all.
+    /// The cost cap of the run. With it, a model without a price is not called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cap: Option<MoneyCap>,
 }
@@ -50,11 +50,11 @@ pub struct Saved {
     pub(super) spent: Spent,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) measure: Option<Measure>,
-    /// Model calls that must have been answered before a summary is asked for again.
+    /// Model calls before the next attempt of a summary.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(super) summary_not_before: u32,
     pub(super) shape: Shape,
-    /// Messages without a place in the durable inbox. Those with one are offered again by the ledger.
+    /// Messages outside the durable inbox. The ledger offers the others again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) steered: Vec<Steered>,
 }
@@ -64,7 +64,7 @@ const fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// Infrastructure failures in a row.
+/// Consecutive infrastructure failures.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Infra {
@@ -77,41 +77,41 @@ pub(super) struct Infra {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Spent {
     pub(super) microusd: u64,
-    /// A call was made whose price is not known.
+    /// A call had no known price.
     pub(super) is_partial: bool,
 }
 
 impl Saved {
-    /// What a step record carries; nothing when it was written by a version without it.
+    /// Reads the loop of a step record; `None` for one of a version without it.
     pub fn of(record: &StepRecord) -> Option<Self> {
         Self::deserialize(record.extra.get(FIELD)?).ok()
     }
 
-    /// Micro-dollars spent; none when a call was made whose price is not known.
+    /// Returns the cost in micro-dollars; `None` if a call had no known price.
     pub fn cost(&self) -> Option<u64> {
         let spent = self.spent;
         let is_known = !spent.is_partial && (spent.microusd > 0 || self.limits.price.is_some());
         is_known.then_some(spent.microusd)
     }
 
-    /// The most that the run may cost.
+    /// The cost cap of the run.
     pub fn cap(&self) -> Option<MoneyCap> {
         self.limits.cap
     }
 
-    /// Puts it among the further fields of a step record.
+    /// Writes it into the extra fields of a step record.
     pub fn store(&self, extra: &mut Map<String, Value>) {
-        // Only a map with keys that are no strings could fail, and there is none.
+        // Only a map with keys other than strings could fail, and there is none.
         if let Ok(value) = serde_json::to_value(self) {
             extra.insert(FIELD.to_owned(), value);
         }
     }
 }
 
-/// Where a loop stands: the fields of a step record that are its own.
+/// The position of a loop: the fields of a step record that belong to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Position {
-    /// Steps begun: answers of the model that were not merely paused.
+    /// Started steps: model answers that were not merely paused.
     pub step: u64,
     /// Turns used of the budget.
     pub turn: u64,
@@ -119,9 +119,9 @@ pub struct Position {
     pub iteration: u64,
     /// Turns of the whole conversation, compacted or not.
     pub turn_index: u64,
-    /// The last message of the durable inbox that was handed to the model.
+    /// The last message of the durable inbox that the model received.
     pub inbox_consumed_seq: u64,
-    /// What is left of the time budget.
+    /// The rest of the time budget.
     pub remaining_ms: u64,
 }
 

@@ -1,7 +1,7 @@
-//! What the run has spent, and whether the next call can be paid.
+//! The run's spend, and whether the next call can be paid.
 //!
-//! A cap fails closed: without a price nothing is affordable. A step is affordable only if a closing call can be paid
-//! after it, so that a run ends in its own words.
+//! A cap fails closed: without a price no call is affordable. A step is affordable only if a closing call can be paid behind
+//! it, so that the run ends with an answer of the model.
 
 use super::{
     Loop,
@@ -15,35 +15,33 @@ impl Loop {
         self.saved.usage
     }
 
-    /// Micro-dollars spent so far; none when a call was made whose price is not known.
+    /// Returns the cost so far in micro-dollars; `None` if a call had no known price.
     pub fn cost(&self) -> Option<u64> {
         self.saved.cost()
     }
 
-    /// Whether a model with this price may be asked: under a cap only one whose cost can be counted.
+    /// Whether a model with this price may be called. Under a cap its cost must be known.
     pub fn allows_price(&self, price: Option<Price>) -> bool {
         self.saved.limits.cap.is_none() || price.is_some()
     }
 
-    /// What the call asked for sends, as far as anybody knows: what a call that was cut off is counted with when the
-    /// provider has reported nothing.
+    /// Returns the estimated usage of the current call, which counts when it is cut off before the provider reports any.
     pub fn sent_usage(&self) -> Usage {
         Usage { input_tokens: self.size_of(self.sent), ..Usage::default() }
     }
 
-    /// Counts what a call used that gave no answer.
+    /// Counts the usage of a call without an answer.
     pub fn charge(&mut self, usage: Usage) {
         self.spend(usage);
     }
 
-    /// From the next call on another model is asked, with this price and window. Refused, with nothing changed, when
-    /// there is a cap and no price: false.
+    /// Switches to another model's price and window. Returns `false`, without a change, under a cap and without a price.
     #[must_use]
     pub fn switch_model(&mut self, price: Option<Price>, context: Option<ContextLimit>) -> bool {
         if !self.allows_price(price) {
             return false;
         }
-        // What one model counted says little about another's tokens; the same model with the same window counts on.
+        // The count of one model does not apply to another's tokens. The same model with the same window keeps it.
         if self.saved.limits.price != price || self.saved.limits.context != context {
             self.saved.measure = None;
         }
@@ -60,23 +58,23 @@ impl Loop {
         };
     }
 
-    /// There is a cap, and nothing to hold it against.
+    /// Whether there is a cap and no price.
     pub(super) fn is_unpriced(&self) -> bool {
         let Limits { cap, price, .. } = self.saved.limits;
         cap.is_some() && (price.is_none() || self.saved.spent.is_partial)
     }
 
-    /// The next call can be paid.
+    /// Whether the next call can be paid.
     pub(super) fn affords_call(&self) -> bool {
         self.affords(1, 0)
     }
 
-    /// The next call with the messages that wait can be paid, and a closing call after it.
+    /// Whether the next call with the waiting messages can be paid, and a closing call behind it.
     pub(super) fn affords_step(&self) -> bool {
         self.affords(2, self.inbox.tokens())
     }
 
-    /// A summary can be paid, and a step after it.
+    /// Whether a summary can be paid, and a step behind it.
     pub(super) fn affords_summary(&self) -> bool {
         self.affords(3, 0)
     }

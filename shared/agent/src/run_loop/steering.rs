@@ -1,6 +1,6 @@
-//! Messages that reach a run under way (bot supplement section 13): kept, then handed to the model at a step boundary.
+//! Messages for a live run: kept until a step boundary, then given to the model (docs/reference/ingress.md#admission).
 //!
-//! Not here: who may steer, and what becomes of messages that no step took (the caller's, from `Loop::unconsumed`).
+//! Not here: who may steer, and unread messages (`Loop::unconsumed`).
 
 use ars_events::{EventBody, InputSource, NoteKind};
 use serde::{Deserialize, Serialize};
@@ -23,37 +23,37 @@ pub struct Steered {
     /// Its number in the run's durable inbox; absent when it is not stored there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
-    /// What was said.
+    /// The text.
     pub text: String,
     /// Images and documents with it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<Part>,
-    /// Where it was said, for its event.
+    /// Its origin, for its event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<InputSource>,
 }
 
-/// What precedes the messages when the model is handed them.
+/// The text before the messages for the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Arrived {
-    /// They came with the results of a turn.
+    /// They arrived with the results of a turn.
     WhileWorking,
-    /// They took the place of a delivery.
+    /// They replaced the delivery of an answer.
     WhileAnswering,
 }
 
-/// Messages not handed over yet.
+/// Messages that the model has not received.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Inbox {
     waiting: Vec<Steered>,
-    /// The highest durable number seen: the durable inbox may offer a message more than once.
+    /// The highest known durable number. The durable inbox may offer a message more than once.
     seen: u64,
-    /// The highest durable number handed over.
+    /// The highest durable number that the model received.
     consumed: u64,
 }
 
 impl Inbox {
-    /// The inbox of a resumed run: messages up to this number were handed over, and these are kept by the run itself.
+    /// The inbox of a resumed run, with the last consumed number and the run's own messages.
     pub(super) fn restore(consumed: u64, waiting: Vec<Steered>) -> Self {
         Self { waiting, seen: consumed, consumed }
     }
@@ -77,13 +77,13 @@ impl Inbox {
         self.consumed
     }
 
-    /// What the waiting messages add to the conversation, in tokens.
+    /// Estimates the tokens of the waiting messages.
     pub(super) fn tokens(&self) -> u64 {
         let tokens = |message: &Steered| estimate_text(&message.text) + estimate_parts(&message.attachments);
         self.waiting.iter().map(tokens).sum()
     }
 
-    /// The events and the parts that hand everything over; nothing when nothing waits.
+    /// Returns the events and parts of all waiting messages, if there are any.
     pub(super) fn hand_over(&mut self, arrived: Arrived) -> Option<(Vec<EventBody>, Vec<Part>)> {
         if self.waiting.is_empty() {
             return None;
@@ -115,7 +115,7 @@ fn told(messages: &[Steered], arrived: Arrived) -> String {
     match messages {
         [message] => format!("{lead}\n\n{}", message.text),
         messages => {
-            // What belongs to a bullet is indented, so that a message of several lines stays one.
+            // Further lines of a bullet are indented, so that the message stays one bullet.
             let bullets = messages.iter().map(|message| format!("- {}", message.text.replace('\n', "\n  ")));
             format!("{lead}\n\n{}", bullets.collect::<Vec<_>>().join("\n"))
         }
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn several_messages_are_bullets_of_one_text_followed_by_their_attachments() {
+    fn several_messages_become_bullets_and_attachments() {
         let mut inbox = Inbox::default();
         let image = Part::Image { media_type: "image/png".into(), data: "A".into() };
         let with_image = Steered { attachments: vec![image.clone()], ..message(1, "one\nmore") };
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_durable_message_offered_again_is_not_taken_again() {
+    fn repeated_durable_message_is_ignored() {
         let mut inbox = Inbox::restore(2, Vec::new());
         inbox.take(vec![message(1, "a"), message(2, "b"), message(3, "c")]);
         inbox.take(vec![message(3, "c")]);

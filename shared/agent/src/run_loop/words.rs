@@ -1,19 +1,19 @@
-//! What an answer of the model says, and what is said of it.
+//! The texts of the model's answers and of errors.
 
 use crate::message::{Part, StopReason, ToolContent};
 
 use super::protocol::ToolCall;
 
-/// Most characters kept of an error, as of a result's summary (bot supplement section 9).
+/// Most characters of an error.
 const ERROR_CHARS: usize = 200;
 
-/// The answer of a run that ended of itself; never empty.
+/// Returns the answer of a run that the model ended, never empty.
 pub(super) fn final_answer(prose: String, stop: &StopReason) -> String {
     let answer = last_words(prose, stop);
     if answer.is_empty() { "The model ended the run without an answer.".to_owned() } else { answer }
 }
 
-/// What the model said last. Refusal and truncation are said plainly; empty when there is nothing to say.
+/// Returns the model's last text. Names a refusal or a truncation. Empty if there is no text.
 pub(super) fn last_words(prose: String, stop: &StopReason) -> String {
     let notice = match stop {
         StopReason::Refusal => Some("⚠️ The model declined to go on with this request."),
@@ -45,7 +45,7 @@ pub(super) fn calls(parts: &[Part]) -> Vec<ToolCall> {
     calls.collect()
 }
 
-/// The first line of a result, short enough for a note, an answer and a step record.
+/// Returns the first line of a result, short enough for a note, an answer and a step record.
 pub(super) fn first_line(content: &[ToolContent]) -> String {
     let first = content.iter().find_map(|piece| match piece {
         ToolContent::Text { text } => text.lines().next(),

@@ -1,4 +1,4 @@
-//! A run killed at every write and every call, and what the next process makes of it.
+//! A run killed at every write and every call, and the outcome in the next process.
 
 use ars_agent::resume::Decision;
 use ars_types::RunStatus;
@@ -9,7 +9,7 @@ use crate::world::{Deed, End, Kill, STEPS, World, assert_no_repetition, assert_s
 /// Rows in one request: as many as fit, one, and some that divide no turn.
 const REQUESTS: [usize; 3] = [0, 1, 2];
 
-/// Deeds of a run that nobody kills.
+/// Effects of a run that is not killed.
 fn length(rows_per_request: usize) -> usize {
     let mut world = World::new(rows_per_request);
     let Ok(End::Answered(turns)) = world.begin() else { panic!("a run that nobody kills answers") };
@@ -17,7 +17,7 @@ fn length(rows_per_request: usize) -> usize {
     world.deeds()
 }
 
-/// What the tables say of a run killed at this deed.
+/// The verdict of the tables for a run killed at this effect.
 #[derive(Debug, PartialEq)]
 enum Verdict {
     Off,
@@ -30,7 +30,7 @@ fn expected(deed: Deed, landed: bool) -> Verdict {
         Deed::Turns { step, nth, turns, of } => match nth + usize::from(landed) {
             0 => step.checked_sub(1).map_or(Verdict::Off, Verdict::At),
             requests if requests == of && turns == 2 => Verdict::Step(step),
-            // Of one turn or a part of two nobody knows what was dispatched.
+            // With one turn, or a part of two, the dispatched calls are unknown.
             _ => Verdict::Off,
         },
         Deed::Record { step } if landed => Verdict::At(step),
@@ -43,7 +43,7 @@ fn expected(deed: Deed, landed: bool) -> Verdict {
 }
 
 #[test]
-fn every_cut_is_decided_as_the_tables_say_and_every_resume_comes_to_a_sound_end() {
+fn every_cut_matches_the_tables() {
     for requests in REQUESTS {
         let mut step = 0;
         for at in 0..length(requests) {
@@ -79,7 +79,7 @@ fn every_cut_is_decided_as_the_tables_say_and_every_resume_comes_to_a_sound_end(
 }
 
 #[test]
-fn every_pair_of_cuts_comes_to_a_sound_end() {
+fn every_pair_of_cuts_ends_soundly() {
     for first in 0..length(0) {
         for second in 0.. {
             let mut reached = true;
@@ -106,9 +106,9 @@ fn every_pair_of_cuts_comes_to_a_sound_end() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
 
-    /// However often a run is killed, nothing that may not run again does, and it answers or is closed.
+    /// At any number of kills, no call repeats that must not, and the run answers or is closed.
     #[test]
-    fn any_row_of_cuts_comes_to_a_sound_end(
+    fn any_series_of_cuts_ends_soundly(
         cuts in vec((0_usize..40, any::<bool>()), 0..12),
         requests in 0_usize..4,
     ) {

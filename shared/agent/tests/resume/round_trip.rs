@@ -8,7 +8,7 @@ use ars_wire::transcript::{Attachment, Part as Row, Transcript};
 use proptest::{collection::vec, prelude::*};
 use serde_json::{Map, Value};
 
-/// Above what stays in a row.
+/// Larger than any data in a row.
 const LARGE: usize = 1_000_001;
 
 fn text() -> impl Strategy<Value = String> {
@@ -100,7 +100,7 @@ fn written(turns: &[Turn], cut: usize) -> Transcript {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
-    /// What is written is read back to the byte, whatever it is and in whatever order the rows come.
+    /// Every conversation is read back byte for byte, in any order of its rows.
     #[test]
     fn a_conversation_comes_back_as_it_was((turns, order) in (turns(), any::<u64>()), cut in 0_usize..5) {
         let mut stored = written(&turns, cut);
@@ -113,7 +113,7 @@ proptest! {
         prop_assert!(serde_json::to_string(&read.turns).unwrap() == serde_json::to_string(&turns).unwrap());
     }
 
-    /// Of rows and attachments, the one that was lost is the one that is named, and the turns before it come back.
+    /// The lost row or attachment is named, and the turns before it are returned.
     #[test]
     fn what_was_lost_is_named(turns in turns(), lost in any::<prop::sample::Index>(), order in any::<u64>()) {
         let mut stored = written(&turns, 0);
@@ -131,7 +131,7 @@ proptest! {
     }
 }
 
-/// The turn that is not whole without the row, and how that is told: not at all when the row was the last turn.
+/// The turn that is incomplete without the row, and its gap. The loss of a last one-row turn leaves no gap.
 fn lost_row(row: &Row, turns: &[Turn]) -> (usize, Option<Gap>) {
     let (turn, is_alone) = (row.idx as usize, turns[row.idx as usize].parts.len() <= 1);
     let gap = match () {

@@ -1,4 +1,4 @@
-//! Runs taken over, built from what a test cares about.
+//! Reclaimed runs with the fields that a test needs.
 
 use ars_agent::{Effects, Part, Role, ToolContent, Turn, resume::encode};
 use ars_wire::{
@@ -64,7 +64,7 @@ pub fn transcript(turns: &[Turn]) -> Transcript {
     Transcript { rows: encoded.rows, attachments: encoded.attachments }
 }
 
-/// A run taken over, `changes` in place of the fields of a healthy one's row.
+/// A reclaimed run, with `changes` in place of the fields of a healthy row.
 pub fn reclaimed(from: &str, last_step: Option<StepRecord>, changes: Value) -> Reclaimed {
     let mut row = json!({ "runId": "r1", "threadKey": "http:t1", "ownerGen": "g2", "leaseUntil": 1, "startedAt": 0,
         "phase": "live", "stop": null, "meta": {}, "card": null, "system": "You are", "tools": [], "state": {} });

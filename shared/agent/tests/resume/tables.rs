@@ -1,4 +1,4 @@
-//! The tables of the specification, row by row.
+//! The decision tables, row by row.
 
 use ars_agent::{
     Part, Role, Turn,
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::support::{calls, effects, reclaimed, record, request, results, transcript};
 
-/// Four turns of a run whose second step has two calls.
+/// Four turns of a run with two calls in its second step.
 fn conversation() -> Vec<Turn> {
     vec![request(), calls(&[("a", "bash")]), results(&["a"]), calls(&[("b", "bash"), ("c", "read_file")])]
 }
@@ -53,7 +53,7 @@ fn run_step(run: &Reclaimed, turns: &[Turn]) -> RunStep {
 }
 
 #[test]
-fn a_run_taken_from_finishing_closes_with_its_final_status_or_completed() {
+fn finishing_run_closes_with_its_final_status() {
     let table = [
         (json!({ "finalStatus": "stopped_soft" }), RunStatus::StoppedSoft),
         (json!({ "finalStatus": "failed" }), RunStatus::Failed),
@@ -62,7 +62,7 @@ fn a_run_taken_from_finishing_closes_with_its_final_status_or_completed() {
         (json!({}), RunStatus::Completed),
     ];
     for (state, status) in table {
-        // Whole or not, and whatever else its row says.
+        // At any other content of its row.
         for (step, turns) in [(at_four(), conversation()), (None, vec![])] {
             let run =
                 reclaimed("finishing", step, json!({ "state": state.clone(), "stop": "hard", "system": "" }));
@@ -72,7 +72,7 @@ fn a_run_taken_from_finishing_closes_with_its_final_status_or_completed() {
 }
 
 #[test]
-fn a_run_that_had_ended_is_never_resumed_even_when_its_phase_no_longer_says_so() {
+fn ended_run_is_never_resumed() {
     for phase in ["live", "handoff"] {
         let run = reclaimed(phase, at_four(), json!({ "state": { "finalStatus": "completed" } }));
         assert_eq!(interrupted(&run, &conversation()), Reason::MaybeReplied);
@@ -82,7 +82,7 @@ fn a_run_that_had_ended_is_never_resumed_even_when_its_phase_no_longer_says_so()
 }
 
 #[test]
-fn a_run_that_was_asked_to_stop_at_once_stays_stopped() {
+fn hard_stopped_run_stays_stopped() {
     let run = reclaimed("live", at_four(), json!({ "stop": "hard" }));
     assert_eq!(closed(&run, &conversation()), (RunStatus::StoppedHard, Reason::Stopped));
     let run = reclaimed("live", at_four(), json!({ "stop": "soft" }));
@@ -90,7 +90,7 @@ fn a_run_that_was_asked_to_stop_at_once_stays_stopped() {
 }
 
 #[test]
-fn a_run_without_specification_step_or_turns_is_interrupted() {
+fn incomplete_run_is_interrupted() {
     let run = reclaimed("live", at_four(), json!({ "system": "" }));
     assert_eq!(interrupted(&run, &conversation()), Reason::NoSpecification);
     let run = reclaimed("handoff", None, json!({}));
@@ -138,7 +138,7 @@ fn turns_stored_against_turns_recorded_decide() {
 }
 
 #[test]
-fn a_resume_goes_on_at_its_record_with_every_call_settled() {
+fn resume_settles_every_call_of_its_record() {
     let run = reclaimed("live", at_four(), json!({ "state": { "other": 1 } }));
     let resume = resumed(&run, &conversation());
     assert_eq!(resume.turns, conversation());
@@ -151,9 +151,9 @@ fn a_resume_goes_on_at_its_record_with_every_call_settled() {
 }
 
 #[test]
-fn calls_in_flight_must_be_those_of_the_last_turn() {
+fn calls_in_flight_must_match_the_last_turn() {
     let of = |in_flight: &[(&str, &str)]| reclaimed("live", Some(record(2, 4, in_flight)), json!({}));
-    // The order in the record says nothing; results are given in call order.
+    // Results follow the order of the calls, not of the record.
     let resume = resumed(&of(&[("c", "read_file"), ("b", "bash")]), &conversation());
     assert_eq!(resume.settle[0].call.call_id, "b");
     for other in [
@@ -170,7 +170,7 @@ fn calls_in_flight_must_be_those_of_the_last_turn() {
 }
 
 #[test]
-fn with_no_call_in_flight_the_conversation_must_end_on_a_user_turn() {
+fn idle_conversation_must_end_on_a_user_turn() {
     let of = |turns: u64| reclaimed("handoff", Some(record(1, turns, &[])), json!({}));
     let resume = resumed(&of(1), &[request()]);
     assert!(resume.settle.is_empty());
@@ -181,7 +181,7 @@ fn with_no_call_in_flight_the_conversation_must_end_on_a_user_turn() {
 }
 
 #[test]
-fn a_step_whose_record_was_lost_runs_all_its_calls() {
+fn step_without_record_runs_all_calls() {
     let mut turns = conversation();
     turns.extend([results(&["b", "c"]), calls(&[("d", "bash"), ("e", "gone")])]);
     let step = run_step(&reclaimed("live", at_four(), json!({})), &turns);
@@ -194,7 +194,7 @@ fn a_step_whose_record_was_lost_runs_all_its_calls() {
 }
 
 #[test]
-fn a_step_of_status_updates_alone_uses_up_no_turn() {
+fn step_of_status_updates_uses_no_turn() {
     let run = reclaimed("live", at_four(), json!({}));
     let of = |made: &[(&str, &str)]| {
         let mut turns = conversation();
@@ -207,7 +207,7 @@ fn a_step_of_status_updates_alone_uses_up_no_turn() {
 }
 
 #[test]
-fn a_step_whose_record_was_lost_and_that_calls_for_nothing_is_interrupted() {
+fn step_without_record_or_calls_is_interrupted() {
     let run = reclaimed("live", at_four(), json!({}));
     for last in [Turn::text(Role::Assistant, "done"), request(), calls(&[])] {
         let mut turns = conversation();
@@ -217,7 +217,7 @@ fn a_step_whose_record_was_lost_and_that_calls_for_nothing_is_interrupted() {
 }
 
 #[test]
-fn follow_ups_within_a_step_whose_record_was_lost_are_not_taken_again() {
+fn follow_ups_of_a_stored_step_are_not_repeated() {
     let mut stored = transcript(&conversation());
     let mut answers = results(&["b", "c"]);
     answers.parts.push(Part::text("also mind the docs"));
@@ -230,7 +230,7 @@ fn follow_ups_within_a_step_whose_record_was_lost_are_not_taken_again() {
 }
 
 #[test]
-fn a_run_that_does_not_get_on_is_interrupted_and_one_that_does_never_is() {
+fn run_without_progress_is_interrupted() {
     let resume_at = |state: &Value, from: &str, step: u64| {
         let run = reclaimed(from, Some(record(step, 4, &IN_FLIGHT)), json!({ "state": state }));
         decided(&run, &conversation())
@@ -248,7 +248,7 @@ fn a_run_that_does_not_get_on_is_interrupted_and_one_that_does_never_is() {
     let no_progress = Reason::NoProgress { step: 2 };
     let closed = Decision::Close { status: RunStatus::Interrupted, reason: no_progress };
     assert_eq!(resume_at(&state, "live", 2), closed);
-    // One more step, and the count begins anew; a handoff in good order does not count at all.
+    // The count restarts at the next step, and a handoff does not count.
     for step in 3..20 {
         let decision = resume_at(&state, "live", step);
         store(&mut state, decision);

@@ -1,6 +1,6 @@
-//! A run of twelve steps against stores that keep what they acknowledged, killed where a test says.
+//! A run of twelve steps against durable stores, killed at a chosen effect.
 //!
-//! The driver is the least that keeps the order of writes; the decisions are the shipped ones.
+//! The driver is minimal and keeps the order of writes. The decisions are the shipped ones.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -22,7 +22,7 @@ pub const STEPS: u64 = 12;
 /// Follow-ups, by the number of turns of the conversation at which they arrive.
 const FOLLOW_UPS: [usize; 3] = [3, 8, 19];
 
-/// What the model calls for at a step.
+/// The calls of the model at a step.
 fn tools(step: u64) -> &'static [&'static str] {
     match step % 6 {
         0 => &["read_file", "bash", "read_file"],
@@ -34,7 +34,7 @@ fn tools(step: u64) -> &'static [&'static str] {
     }
 }
 
-/// Where a process dies: at the nth thing it does, which was done or was not.
+/// The effect at which a process dies, and whether the effect took place.
 #[derive(Debug, Clone, Copy)]
 pub struct Kill {
     pub at: usize,
@@ -67,7 +67,7 @@ pub enum End {
     Closed(RunStatus),
 }
 
-/// What outlives every process.
+/// The stores, which survive every process.
 #[derive(Default)]
 pub struct World {
     rows: BTreeMap<(u64, u64), String>,
@@ -82,7 +82,7 @@ pub struct World {
     pub last: Option<Deed>,
 }
 
-/// What a process knows of the run.
+/// The run in one process.
 struct Loop {
     turns: Vec<Turn>,
     stored: usize,

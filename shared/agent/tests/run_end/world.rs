@@ -42,14 +42,14 @@ pub const WAYS: [Way; 3] = [Way::Numbered, Way::Unnumbered, Way::Elsewhere];
 /// Where a follow-up is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Place {
-    /// Not sent, or its sender was told that the run takes none.
+    /// Not sent, or refused to its sender.
     Outside,
-    /// Only in the ledger's inbox.
+    /// In the ledger's inbox alone.
     Inbox,
     Mailbox,
     /// Taken out of the mailbox.
     Unread,
-    /// Run here as a turn, or its sender was told that it does not run.
+    /// Run here as a turn, or rejected.
     Settled,
     /// Left to the run's owner.
     WithOwner,
@@ -102,7 +102,7 @@ pub struct World {
     pub broken: Vec<&'static str>,
 }
 
-/// What a record write does, and what its caller learns.
+/// The effect of a record write, and its answer.
 type Write = (bool, RecordWrite);
 
 impl World {
@@ -384,7 +384,7 @@ impl World {
         Some(world)
     }
 
-    /// The other process ends the run and runs what is in its inbox.
+    /// The other process ends the run and runs its inbox.
     pub fn owner_ends(&mut self) {
         for follow_up in self.follow_ups.iter_mut().filter(|follow_up| follow_up.is_in_inbox) {
             follow_up.turns +=

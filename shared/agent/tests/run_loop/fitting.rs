@@ -41,7 +41,7 @@ fn size(run: &Loop) -> u64 {
 }
 
 #[test]
-fn older_turns_give_way_to_a_summary_before_the_call_that_would_not_fit() {
+fn summary_replaces_older_turns_before_the_limit() {
     let (mut run, actions) = outgrown();
     assert_eq!(actions, [Action::CallModel { purpose: Purpose::Compact, limit_ms: 3 * MINUTE }]);
     assert!(texts(run.turns()).ends_with("write nothing else."));
@@ -59,7 +59,7 @@ fn older_turns_give_way_to_a_summary_before_the_call_that_would_not_fit() {
 }
 
 #[test]
-fn a_summary_is_no_step_and_its_calls_are_not_run() {
+fn summary_is_no_step() {
     let (mut run, _) = outgrown();
     let before = run.position(START);
     let usage = Usage { input_tokens: 10, ..Usage::default() };
@@ -88,7 +88,7 @@ fn without_a_summary_the_oldest_outputs_are_dropped() {
 }
 
 #[test]
-fn what_was_refused_cut_off_or_said_beside_calls_is_no_summary() {
+fn refused_or_truncated_answer_is_no_summary() {
     let Input::Model(mut beside_calls) = asks(&["bash"]) else { unreachable!("a turn of the model") };
     beside_calls.parts.insert(0, Part::text("let me look first"));
     let worded = ModelTurn { stop: StopReason::EndTurn, ..beside_calls.clone() };
@@ -112,7 +112,7 @@ fn what_was_refused_cut_off_or_said_beside_calls_is_no_summary() {
 }
 
 #[test]
-fn a_summary_is_asked_for_with_its_length_and_ends_with_what_is_next_when_it_is_too_long() {
+fn long_summary_keeps_its_end() {
     let (mut run, _) = outgrown();
     // 80 characters per hundred tokens of the limit.
     let asked = texts(run.turns());
@@ -125,7 +125,7 @@ fn a_summary_is_asked_for_with_its_length_and_ends_with_what_is_next_when_it_is_
 }
 
 #[test]
-fn what_the_provider_counts_is_believed_over_the_estimate() {
+fn provider_count_overrides_the_estimate() {
     let mut run = limited();
     run.step(Input::Start, START);
     let usage = Usage { input_tokens: 1, cache_read_tokens: 6_990, ..Usage::default() };
@@ -141,7 +141,7 @@ fn what_the_provider_counts_is_believed_over_the_estimate() {
 }
 
 #[test]
-fn a_conversation_the_model_cannot_hold_is_cut_and_sent_again() {
+fn rejected_conversation_is_cut_and_resent() {
     let mut run = new_loop(60);
     for _ in 0..4 {
         run.step(asks(&["bash"]), START);
@@ -155,7 +155,7 @@ fn a_conversation_the_model_cannot_hold_is_cut_and_sent_again() {
 }
 
 #[test]
-fn a_conversation_that_cannot_be_cut_fails_the_run_in_the_providers_words() {
+fn uncuttable_conversation_fails_the_run() {
     let mut run = new_loop(60);
     run.step(Input::Start, START);
     let actions = run.step(Input::ContextTooLong("too long".into()), START);
@@ -163,7 +163,7 @@ fn a_conversation_that_cannot_be_cut_fails_the_run_in_the_providers_words() {
 }
 
 #[test]
-fn a_model_that_holds_nothing_is_not_asked_forever() {
+fn rejections_of_every_size_end_the_run() {
     let mut run = new_loop(60);
     for _ in 0..40 {
         run.step(asks(&["bash"]), START);
@@ -177,7 +177,7 @@ fn a_model_that_holds_nothing_is_not_asked_forever() {
 }
 
 #[test]
-fn closing_words_that_do_not_fit_are_asked_for_with_less_and_then_left_out() {
+fn oversized_closing_call_is_cut_and_then_skipped() {
     let mut run = new_loop(1);
     run.step(asks(&["bash"]), START);
     assert!(closing_call(&run.step(output(FIFTH), START)));
@@ -189,7 +189,7 @@ fn closing_words_that_do_not_fit_are_asked_for_with_less_and_then_left_out() {
 }
 
 #[test]
-fn a_stop_and_a_deadline_during_a_summary_close_the_run() {
+fn stop_or_deadline_during_a_summary_closes() {
     let (mut run, _) = outgrown();
     run.step(Input::SoftStop, START);
     let actions = run.step(says("story", StopReason::EndTurn), START);
@@ -203,7 +203,7 @@ fn a_stop_and_a_deadline_during_a_summary_close_the_run() {
 }
 
 #[test]
-fn a_message_that_arrives_during_a_summary_is_handed_over_after_it() {
+fn message_during_a_summary_follows_it() {
     let (mut run, _) = outgrown();
     run.step(Input::Steered(vec![message(1, "use tabs")]), START);
     let actions = run.step(says("story", StopReason::EndTurn), START);
@@ -212,7 +212,7 @@ fn a_message_that_arrives_during_a_summary_is_handed_over_after_it() {
 }
 
 #[test]
-fn a_long_run_keeps_to_its_window_and_its_newest_turns_can_always_be_stored() {
+fn long_run_stays_within_its_window() {
     let mut run = limited();
     let mut stored = 1;
     let mut actions = run.step(Input::Start, START);
@@ -233,7 +233,7 @@ fn a_long_run_keeps_to_its_window_and_its_newest_turns_can_always_be_stored() {
 }
 
 #[test]
-fn a_refused_call_is_not_repeated_after_the_deadline() {
+fn rejected_call_is_not_repeated_after_the_deadline() {
     let mut run = new_loop(60);
     run.step(asks(&["bash"]), START);
     run.step(output(FIFTH), START);
@@ -243,7 +243,7 @@ fn a_refused_call_is_not_repeated_after_the_deadline() {
 }
 
 #[test]
-fn the_system_prompt_and_the_tools_count_until_the_provider_has_counted() {
+fn prompt_and_tools_count_before_the_provider_does() {
     let fixed = |fixed_tokens| {
         let context = ContextLimit { fixed_tokens, ..ContextLimit::new(10_000, 1_000) };
         let mut run = new_loop(60).with_limits(Limits { context: Some(context), ..Limits::default() });
@@ -255,7 +255,7 @@ fn the_system_prompt_and_the_tools_count_until_the_provider_has_counted() {
 }
 
 #[test]
-fn a_summary_that_is_answered_with_a_tool_call_is_not_asked_for_again_at_every_step() {
+fn failed_summary_is_not_retried_at_every_step() {
     let (mut run, _) = outgrown();
     let mut asked_for = Vec::new();
     let mut actions = run.step(asks(&["bash"]), START);

@@ -1,4 +1,4 @@
-//! What holds of every run, whatever the model, the tools, the requester and the clock do.
+//! Invariants of every run, at any behaviour of model, tools, requester and clock.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ const PRICE: Price =
 /// How the world answers one list of actions.
 #[derive(Debug, Clone)]
 struct World {
-    /// What the model does.
+    /// The model's answer.
     model: Model,
     /// Tools it asks for.
     calls: usize,
@@ -89,7 +89,7 @@ fn limits() -> impl Strategy<Value = Limits> {
     (context, cap, price).prop_map(|(context, cap, price)| Limits { context, price, cap })
 }
 
-/// What a run under test has seen.
+/// The observations of a run under test.
 struct Run {
     agent: Loop,
     now: i64,
@@ -133,7 +133,7 @@ impl Run {
         ending(&self.actions).is_some()
     }
 
-    /// Feeds the input, stores what the driver would, and looks at what came of it.
+    /// Feeds the input, stores the driver's writes, and checks the result.
     fn feed(&mut self, input: Input) {
         self.last = Some(input.clone());
         self.actions = self.agent.step(input, self.now);
@@ -153,7 +153,7 @@ impl Run {
         assert_eq!(self.stored.len() as u64, self.agent.position(self.now).turn_index);
     }
 
-    /// Another process takes over with what is stored, and the ledger offers the inbox once more.
+    /// Another process resumes from the stored state, and the ledger offers the inbox again.
     fn move_on(&mut self) {
         self.store();
         let saved = serde_json::to_string(&self.agent.saved()).unwrap();
@@ -180,7 +180,7 @@ impl Run {
         matches!(self.actions.last(), Some(Action::CallModel { .. }))
     }
 
-    /// What is stored now would be a place to go on from.
+    /// The stored state allows a resume.
     fn can_move_on(&self) -> bool {
         let ends_on_user = self.agent.turns().last().is_some_and(|turn| turn.role == Role::User);
         !self.awaits_model() || ends_on_user
@@ -200,7 +200,7 @@ impl Run {
                     Model::Pauses => says(&"p".repeat(chars), StopReason::PauseTurn),
                     Model::SaysNothing => says("", StopReason::EndTurn),
                     Model::Answers if world.calls == 0 => says(&"a".repeat(chars), StopReason::EndTurn),
-                    // Whatever it was asked for: a model may ask for tools where it must not.
+                    // At any purpose, because a model may ask for tools although it must not.
                     Model::Answers => {
                         used(asks(&["bash", "update_status", "x"][..world.calls]), self.usage())
                     }
@@ -295,10 +295,9 @@ proptest! {
         prop_assert!(run.notes_after_end().iter().all(|action| *action == Action::Wait));
     }
 
-    /// The conversation sent is what every provider takes, with the request in it, and within the limit or as small as
-    /// it gets.
+    /// The sent conversation is valid for every provider, contains the request, and is within the limit or minimal.
     #[test]
-    fn what_is_sent_is_paired_holds_the_request_and_fits(limits in limits(), worlds in vec(world(), 1..40)) {
+    fn sent_conversation_is_paired_and_fits(limits in limits(), worlds in vec(world(), 1..40)) {
         let mut run = Run::begin(limits);
         let mut failed = None;
         play(&mut run, &worlds, |run, _| {
@@ -308,7 +307,7 @@ proptest! {
             if !is_paired(turns) || !has_request || turns[0].role != Role::User {
                 failed = Some(turns.to_vec());
             }
-            // What the model said itself, and what it was told, is not dropped: only outputs are.
+            // Only outputs are dropped, never text of the model or for it.
             let large = |part: &Part| matches!(part, Part::ToolResult { content, .. } if format!("{content:?}").len() > 800);
             let droppable = flat(turns).iter().any(|(_, part)| large(part));
             if let Some(limit) = limits.context
@@ -355,10 +354,9 @@ proptest! {
         prop_assert_eq!(run.delivered.len() as u64, run.agent.inbox_consumed_seq());
     }
 
-    /// A run that moves to another process whenever its tools run, or when it waits for a step, does exactly what it
-    /// would have done otherwise.
+    /// A run that moves to another process at every tool call or step boundary behaves like one that does not move.
     #[test]
-    fn a_resumed_run_does_what_it_would_have_done(limits in limits(), worlds in vec(world(), 1..40)) {
+    fn resumed_run_behaves_as_the_original(limits in limits(), worlds in vec(world(), 1..40)) {
         let (mut stays, mut moves) = (Run::begin(limits), Run::begin(limits));
         for world in worlds.iter().cycle().take(400) {
             prop_assert_eq!(&stays.actions, &moves.actions);
@@ -378,7 +376,7 @@ proptest! {
 
     /// A run killed while it waits for the model asks for the same when it goes on.
     #[test]
-    fn a_run_killed_while_the_model_thinks_asks_again(limits in limits(), worlds in vec(world(), 1..40)) {
+    fn run_killed_in_a_model_call_repeats_it(limits in limits(), worlds in vec(world(), 1..40)) {
         let mut run = Run::begin(limits);
         let mut failed = None;
         play(&mut run, &worlds, |run, _| {

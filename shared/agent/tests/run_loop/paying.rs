@@ -1,4 +1,4 @@
-//! What a run costs, and the cap on it.
+//! The cost of a run, and its cap.
 
 use ars_agent::{
     Action, Input, Limits, Loop, Purpose, StopReason, Usage,
@@ -38,7 +38,7 @@ fn the_cost_of_all_calls_adds_up() {
 }
 
 #[test]
-fn a_cost_nobody_knows_is_not_shown_as_nothing() {
+fn unknown_cost_is_not_shown_as_zero() {
     let mut run = new_loop(8);
     assert_eq!(run.cost(), None);
     run.step(costing(asks(&["bash"]), 700), START);
@@ -49,21 +49,21 @@ fn a_cost_nobody_knows_is_not_shown_as_nothing() {
 }
 
 #[test]
-fn a_capped_run_on_a_model_without_a_price_ends_before_its_first_call() {
+fn capped_run_without_a_price_makes_no_call() {
     let actions = capped(1_000_000, None).step(Input::Start, START);
     assert_eq!(status(&actions), RunStatus::Failed);
     assert!(answer(&actions).contains("no price is configured"));
 }
 
 #[test]
-fn a_capped_run_does_not_move_to_a_model_without_a_price() {
+fn capped_run_never_switches_to_an_unpriced_model() {
     let mut run = capped(1_000_000, Some(PRICE));
     assert!(!run.switch_model(None, None));
     assert!(is_call(&run.step(Input::Start, START), Purpose::Answer));
 }
 
 #[test]
-fn a_run_closes_while_its_last_words_can_still_be_paid() {
+fn run_closes_while_the_closing_call_is_affordable() {
     let mut run = capped(10_000, Some(PRICE));
     run.step(Input::Start, START);
     run.step(costing(asks(&["bash"]), 10_000 - 2 * CALL), START);
@@ -76,7 +76,7 @@ fn a_run_closes_while_its_last_words_can_still_be_paid() {
 }
 
 #[test]
-fn a_run_whose_money_is_spent_ends_without_another_call() {
+fn spent_run_ends_without_another_call() {
     for spent in [10_000 - CALL, 10_000, 50_000] {
         let mut run = capped(10_000, Some(PRICE));
         run.step(Input::Start, START);
@@ -105,7 +105,7 @@ fn other_closing_words_must_be_paid_too() {
 }
 
 #[test]
-fn an_answer_stands_when_the_money_does_not_allow_another() {
+fn answer_is_final_when_money_is_spent() {
     let mut run = capped(10_000, Some(PRICE));
     run.step(Input::Start, START);
     run.step(Input::Steered(vec![message(1, "more")]), START);
@@ -126,7 +126,7 @@ fn a_larger_conversation_needs_more_money_left() {
 }
 
 #[test]
-fn a_message_that_costs_more_than_is_left_stays_unread() {
+fn unaffordable_message_stays_unread() {
     let mut run = capped(20_000, Some(PRICE));
     run.step(Input::Start, START);
     let document =
@@ -138,7 +138,7 @@ fn a_message_that_costs_more_than_is_left_stays_unread() {
 }
 
 #[test]
-fn a_summary_that_leaves_no_money_for_a_step_is_not_asked_for() {
+fn summary_must_leave_money_for_a_step() {
     let outgrown = |cap| {
         let context = Some(ContextLimit::new(10_000, 1_000));
         let cap = Some(MoneyCap { run_microusd: cap });
@@ -159,7 +159,7 @@ fn a_summary_that_leaves_no_money_for_a_step_is_not_asked_for() {
 }
 
 #[test]
-fn a_call_without_an_answer_is_counted_and_estimated_by_what_it_sent() {
+fn call_without_answer_is_estimated() {
     let context = Some(ContextLimit { fixed_tokens: 500, ..ContextLimit::new(10_000, 1_000) });
     let mut run = new_loop(8).with_limits(Limits { price: Some(PRICE), context, cap: None });
     assert!(is_call(&run.step(Input::Start, START), Purpose::Answer));

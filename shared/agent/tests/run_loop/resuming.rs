@@ -1,4 +1,4 @@
-//! A run carried on by another process from what the first one stored.
+//! A run that another process resumes from its stored state.
 
 use ars_agent::{
     Input, Limits, Loop, Position, Purpose, Saved, StopReason, Usage,
@@ -16,7 +16,7 @@ use crate::support::{
 const PRICE: Price =
     Price { input: 1_000_000, output: 1_000_000, cache_read: 1_000_000, cache_write: 1_000_000 };
 
-/// What the ledger and the transcript keep of a run, and the run made of it by a process whose clock shows `now`.
+/// The stored state of a run, and the loop that a process restores from it at `now`.
 fn carried_on(run: &Loop, stored_at: i64, now: i64) -> Loop {
     let at = run.position(stored_at);
     let mut extra = Map::new();
@@ -56,7 +56,7 @@ fn the_stored_form_of_a_loop_is_pinned() {
 }
 
 #[test]
-fn a_record_without_a_loop_or_with_another_versions_yields_none() {
+fn incompatible_record_yields_no_loop() {
     let record = |extra: serde_json::Value| -> StepRecord {
         let mut record = json!({ "step": 1, "seq": 1, "turnIndex": 1, "inFlight": [], "inboxConsumedSeq": 0,
             "remainingMs": 1, "turn": 1, "iteration": 1 });
@@ -68,7 +68,7 @@ fn a_record_without_a_loop_or_with_another_versions_yields_none() {
 }
 
 #[test]
-fn what_is_left_of_the_time_goes_on_from_the_new_clock() {
+fn remaining_time_continues_on_the_new_clock() {
     let mut run = new_loop(60);
     run.step(asks(&["bash"]), START);
     let later = START + 500 * MINUTE;
@@ -81,7 +81,7 @@ fn what_is_left_of_the_time_goes_on_from_the_new_clock() {
 }
 
 #[test]
-fn counts_stops_failures_and_money_go_on_where_they_were() {
+fn counters_continue_behind_a_resume() {
     let limits =
         Limits { price: Some(PRICE), cap: Some(MoneyCap { run_microusd: 1_000_000 }), context: None };
     let mut run = new_loop(2).with_limits(limits);
@@ -102,7 +102,7 @@ fn counts_stops_failures_and_money_go_on_where_they_were() {
 }
 
 #[test]
-fn a_run_that_was_closing_closes_and_says_so_once() {
+fn closing_run_closes_once_behind_a_resume() {
     let mut run = new_loop(1);
     run.step(asks(&["bash"]), START);
     run.step(output(1), START);
@@ -115,7 +115,7 @@ fn a_run_that_was_closing_closes_and_says_so_once() {
 }
 
 #[test]
-fn messages_survive_with_the_inbox_or_with_the_loop() {
+fn messages_survive_a_resume() {
     let mut run = new_loop(8);
     run.step(Input::Steered(vec![message(1, "read")]), START);
     run.step(Input::Start, START);
@@ -131,7 +131,7 @@ fn messages_survive_with_the_inbox_or_with_the_loop() {
 }
 
 #[test]
-fn a_message_after_a_resume_is_a_turn_of_its_own_so_that_stored_turns_stay() {
+fn message_behind_a_resume_is_a_new_turn() {
     let mut run = new_loop(8);
     run.step(asks(&["bash"]), START);
     run.step(output(1), START);

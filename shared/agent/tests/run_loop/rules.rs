@@ -1,4 +1,4 @@
-//! The rules of bot supplement section 14, one by one.
+//! The rules of the loop, one by one.
 
 use ars_agent::{
     Action, Input, ModelTurn, Part, Purpose, RunOutcome, Sandbox, StopReason, ToolOutcome, Usage,
@@ -22,7 +22,7 @@ fn an_answer_without_calls_completes_the_run() {
 }
 
 #[test]
-fn calls_run_and_their_results_become_the_next_user_turn() {
+fn results_become_the_next_user_turn() {
     let mut run = new_loop(8);
     let actions = run.step(asks(&["bash"]), START);
     assert!(matches!(actions.as_slice(), [Action::RunTools(calls)] if calls[0].name == "bash"));
@@ -47,7 +47,7 @@ fn prose_beside_calls_is_published_before_them() {
 }
 
 #[test]
-fn the_turn_budget_ends_in_one_call_without_tools() {
+fn turn_budget_ends_in_a_closing_call() {
     let mut run = new_loop(1);
     run.step(asks(&["bash"]), START);
     let actions = run.step(Input::Tools(vec![outcome(true, false)]), START);
@@ -61,7 +61,7 @@ fn the_turn_budget_ends_in_one_call_without_tools() {
 }
 
 #[test]
-fn status_updates_do_not_use_up_turns_but_cannot_go_on_forever() {
+fn status_updates_use_iterations_but_no_turns() {
     let mut run = new_loop(2);
     for _ in 0..3 {
         run.step(asks(&["update_status"]), START);
@@ -86,7 +86,7 @@ fn the_model_is_told_once_to_wrap_up() {
 }
 
 #[test]
-fn the_time_budget_ends_a_run_between_steps_and_during_a_call() {
+fn time_budget_ends_a_run_anywhere() {
     let mut run = new_loop(60);
     run.step(asks(&["bash"]), START);
     let actions = run.step(Input::Tools(vec![outcome(true, false)]), START + 20 * MINUTE);
@@ -98,7 +98,7 @@ fn the_time_budget_ends_a_run_between_steps_and_during_a_call() {
 }
 
 #[test]
-fn two_infrastructure_failures_in_a_row_end_the_run() {
+fn two_consecutive_infrastructure_failures_end_the_run() {
     let mut run = new_loop(60);
     run.step(asks(&["bash"]), START);
     run.step(Input::Tools(vec![outcome(false, true)]), START);
@@ -113,7 +113,7 @@ fn two_infrastructure_failures_in_a_row_end_the_run() {
 }
 
 #[test]
-fn what_never_reached_the_workspace_does_not_end_a_row_of_its_failures() {
+fn unrelated_results_keep_the_failure_streak() {
     for ok in [true, false] {
         let mut run = new_loop(60);
         run.step(asks(&["bash"]), START);
@@ -128,7 +128,7 @@ fn what_never_reached_the_workspace_does_not_end_a_row_of_its_failures() {
 }
 
 #[test]
-fn a_soft_stop_waits_for_the_step_and_then_asks_for_an_answer() {
+fn soft_stop_closes_at_the_next_boundary() {
     let mut run = new_loop(60);
     run.step(asks(&["bash"]), START);
     assert_eq!(run.step(Input::SoftStop, START), [Action::Wait]);
@@ -139,7 +139,7 @@ fn a_soft_stop_waits_for_the_step_and_then_asks_for_an_answer() {
 }
 
 #[test]
-fn an_answer_given_after_a_soft_stop_is_labelled_as_stopped_early() {
+fn answer_behind_a_soft_stop_is_labelled() {
     let mut run = new_loop(60);
     run.step(Input::SoftStop, START);
     let actions = run.step(says("all done", StopReason::EndTurn), START);
@@ -148,7 +148,7 @@ fn an_answer_given_after_a_soft_stop_is_labelled_as_stopped_early() {
 }
 
 #[test]
-fn a_soft_stop_that_meets_a_closing_call_is_how_the_run_ended() {
+fn soft_stop_during_closing_sets_the_status() {
     for end in [says("so far", StopReason::EndTurn), Input::ModelTimedOut] {
         let mut run = new_loop(1);
         assert!(closing_call(&run.step(Input::ModelTimedOut, START)));
@@ -169,7 +169,7 @@ fn a_hard_stop_has_no_answer() {
 }
 
 #[test]
-fn a_failed_model_fails_the_run_but_not_its_closing() {
+fn failed_model_call_fails_the_run() {
     let mut run = new_loop(60);
     let failed = run.step(Input::ModelFailed("no route".into()), START);
     assert_eq!(ending(&failed).unwrap().status, RunStatus::Failed);
@@ -192,7 +192,7 @@ fn refusal_truncation_and_silence_are_said_plainly() {
 }
 
 #[test]
-fn refusal_and_truncation_are_said_plainly_of_last_words_too() {
+fn closing_answer_names_refusal_and_truncation() {
     for (stop, word) in [(StopReason::Refusal, "declined"), (StopReason::MaxTokens, "output limit")] {
         for prose in ["", "half of it"] {
             let mut closing = new_loop(1);
@@ -217,7 +217,7 @@ fn a_paused_turn_is_continued() {
 }
 
 #[test]
-fn a_busy_fleet_is_noted_and_the_run_goes_on() {
+fn busy_sandbox_is_noted() {
     let mut run = new_loop(60);
     for _ in 0..3 {
         run.step(asks(&["bash"]), START);
@@ -229,7 +229,7 @@ fn a_busy_fleet_is_noted_and_the_run_goes_on() {
 }
 
 #[test]
-fn a_busy_fleet_neither_counts_as_a_failure_nor_hides_one() {
+fn busy_sandbox_keeps_the_failure_streak() {
     let mut run = new_loop(60);
     let busy = ToolOutcome { sandbox: Sandbox::Busy, ..outcome(false, false) };
     for broken in [outcome(false, true), busy] {
@@ -241,14 +241,14 @@ fn a_busy_fleet_neither_counts_as_a_failure_nor_hides_one() {
 }
 
 #[test]
-fn a_paused_turn_that_never_ends_is_closed_at_the_turn_budget() {
+fn endless_pauses_end_at_the_turn_budget() {
     let mut run = new_loop(2);
     assert!(is_call(&run.step(says("a", StopReason::PauseTurn), START), Purpose::Answer));
     assert!(closing_call(&run.step(says("b", StopReason::PauseTurn), START)));
 }
 
 #[test]
-fn what_continues_a_paused_turn_is_one_turn_with_it() {
+fn continuation_joins_the_paused_turn() {
     let mut run = new_loop(8);
     run.step(says("searching", StopReason::PauseTurn), START);
     run.step(asks(&["bash"]), START);
@@ -265,7 +265,7 @@ fn nothing_follows_an_end() {
 }
 
 #[test]
-fn a_run_stopped_before_its_first_call_only_closes() {
+fn run_stopped_before_its_first_call_closes() {
     let mut run = new_loop(8);
     run.step(Input::SoftStop, START);
     let actions = run.step(Input::Start, START);
@@ -275,7 +275,7 @@ fn a_run_stopped_before_its_first_call_only_closes() {
 }
 
 #[test]
-fn a_step_under_way_at_a_soft_stop_is_the_last() {
+fn step_in_progress_at_a_soft_stop_is_last() {
     let mut run = new_loop(8);
     run.step(Input::Start, START);
     run.step(Input::SoftStop, START);
@@ -284,7 +284,7 @@ fn a_step_under_way_at_a_soft_stop_is_the_last() {
 }
 
 #[test]
-fn the_words_of_a_dead_workspace_are_told_and_those_of_a_failed_closing_stand_in() {
+fn dead_workspace_error_is_in_the_answer() {
     let mut run = new_loop(60);
     run.step(asks(&["a", "b"]), START);
     let actions = run.step(Input::Tools(vec![outcome(false, true), outcome(false, true)]), START);

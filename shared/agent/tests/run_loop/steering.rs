@@ -1,4 +1,4 @@
-//! Messages that reach a run under way (bot supplement section 13).
+//! Messages for a live run.
 
 use ars_agent::{Action, Input, Part, Purpose, Role, Steered, StopReason};
 use ars_events::{EventBody, NoteKind};
@@ -9,7 +9,7 @@ use crate::support::{
 };
 
 #[test]
-fn a_message_waits_for_the_results_of_the_turn_and_follows_them() {
+fn message_follows_the_results_of_the_turn() {
     let mut run = new_loop(8);
     run.step(asks(&["bash"]), START);
     assert_eq!(run.step(Input::Steered(vec![message(1, "use tabs")]), START), [Action::Wait]);
@@ -25,7 +25,7 @@ fn a_message_waits_for_the_results_of_the_turn_and_follows_them() {
 }
 
 #[test]
-fn several_messages_are_one_text_then_their_attachments_and_an_event_each() {
+fn several_messages_become_one_part() {
     let mut run = new_loop(8);
     run.step(asks(&["bash"]), START);
     let image = Part::Image { media_type: "image/png".into(), data: "A".into() };
@@ -41,7 +41,7 @@ fn several_messages_are_one_text_then_their_attachments_and_an_event_each() {
 }
 
 #[test]
-fn an_answer_overtaken_by_a_message_is_not_delivered_and_written_anew() {
+fn overtaken_answer_is_rewritten() {
     let mut run = new_loop(8);
     run.step(Input::Start, START);
     run.step(Input::Steered(vec![message(7, "also the docs")]), START);
@@ -58,7 +58,7 @@ fn an_answer_overtaken_by_a_message_is_not_delivered_and_written_anew() {
 }
 
 #[test]
-fn an_empty_answer_overtaken_by_a_message_leaves_no_empty_turn() {
+fn overtaken_empty_answer_leaves_no_turn() {
     let mut run = new_loop(8);
     run.step(Input::Start, START);
     run.step(Input::Steered(vec![message(1, "hello?")]), START);
@@ -70,7 +70,7 @@ fn an_empty_answer_overtaken_by_a_message_leaves_no_empty_turn() {
 }
 
 #[test]
-fn an_answer_stands_and_messages_stay_when_no_further_step_is_allowed() {
+fn answer_is_final_when_no_step_is_left() {
     let overtaken = |run: &mut ars_agent::Loop, now| {
         run.step(Input::Steered(vec![message(3, "more")]), now);
         let actions = run.step(says("done", StopReason::EndTurn), now);
@@ -90,7 +90,7 @@ fn an_answer_stands_and_messages_stay_when_no_further_step_is_allowed() {
 }
 
 #[test]
-fn messages_at_a_boundary_that_closes_the_run_stay() {
+fn messages_at_the_closing_boundary_stay_unread() {
     let mut run = new_loop(1);
     run.step(asks(&["bash"]), START);
     run.step(Input::Steered(vec![message(1, "more")]), START);
@@ -100,7 +100,7 @@ fn messages_at_a_boundary_that_closes_the_run_stay() {
 }
 
 #[test]
-fn a_message_after_the_end_is_named_as_unread() {
+fn message_after_the_end_is_unread() {
     let mut run = new_loop(8);
     run.step(Input::HardStop, START);
     assert_eq!(run.step(Input::Steered(vec![message(1, "late")]), START), [Action::Wait]);
@@ -108,7 +108,7 @@ fn a_message_after_the_end_is_named_as_unread() {
 }
 
 #[test]
-fn overtaking_messages_cannot_keep_a_run_going_beyond_its_turns() {
+fn overtaking_messages_respect_the_turn_budget() {
     let mut run = new_loop(3);
     run.step(Input::Start, START);
     let overtaken = (1..=10).take_while(|seq| {

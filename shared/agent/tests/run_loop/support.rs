@@ -1,4 +1,4 @@
-//! Short words for what goes into the loop and what comes out.
+//! Short constructors of inputs and actions.
 
 use ars_agent::{
     Action, Budget, CLOSING_CALL_MS, Input, Loop, ModelTurn, Part, Purpose, Role, RunOutcome, Sandbox,
@@ -39,7 +39,7 @@ pub(crate) fn asks(tools: &[&str]) -> Input {
     Input::Model(ModelTurn { parts: parts.collect(), stop: StopReason::ToolUse, usage: Usage::default() })
 }
 
-/// What came of a call that the sandbox ran, or that it broke at.
+/// The outcome of a call in the sandbox.
 pub(crate) fn outcome(ok: bool, infra: bool) -> ToolOutcome {
     let content = vec![ToolContent::Text { text: "pipe broke\nmore".into() }];
     let sandbox = if infra { Sandbox::Failed } else { Sandbox::Works };
@@ -109,7 +109,7 @@ pub(crate) fn closing_call(actions: &[Action]) -> bool {
     matches!(actions.last(), Some(Action::CallModel { purpose: Purpose::Close, limit_ms: CLOSING_CALL_MS }))
 }
 
-/// All parts in order, each with its speaker: what a provider gets once neighbouring turns are joined.
+/// All parts in order with their speakers, as a provider receives them.
 pub(crate) fn flat(turns: &[Turn]) -> Vec<(Role, &Part)> {
     turns.iter().flat_map(|turn| turn.parts.iter().map(|part| (turn.role, part))).collect()
 }

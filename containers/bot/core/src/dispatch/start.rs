@@ -22,7 +22,7 @@ use crate::{
     lifecycle::requeue::release,
     live::{Claimed, LEASE, Live, Meta},
     registry::RunFacts,
-    run::{Assignment, Voice},
+    run::{Assignment, BoundModel},
     settings::MoneyCaps,
 };
 
@@ -67,7 +67,7 @@ pub(super) async fn start(
         }
     };
     let ResolvedRequest { agent, .. } = admitted.resolved;
-    let model = Voice { name: admitted.plan.choice.model.clone(), client: admitted.plan.client.clone() };
+    let model = BoundModel { name: admitted.plan.choice.model.clone(), client: admitted.plan.client.clone() };
     let mut assignment = Assignment::of(context.deps(), agent, model, admitted.plan.choice.effort);
     assignment.limit_to(hold);
 

@@ -297,7 +297,7 @@ impl Effects {
 
     /// Delivers the answer. Returns `false` if the channel refused it.
     async fn reply(&self) -> bool {
-        // A model may repeat a secret that another party told it, such as its own vendor.
+        // A model may repeat a secret that it received elsewhere, such as from its vendor.
         let answer = self.context.deps().redactor.hide_known(self.answer.as_deref().unwrap_or_default());
         let clock = self.context.clock();
         let parent = self.request.as_ref().map(Span::id);

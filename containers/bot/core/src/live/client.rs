@@ -94,7 +94,7 @@ impl Live {
         TrackedRun::new(self.clone(), self.insert(run, cursor), run.token(), run.last_seq())
     }
 
-    /// Adds a run to the flush whose claim was not answered.
+    /// Adds a run with an unanswered claim to the flush.
     pub fn track_unconfirmed(&self, run: &RunHandle, mailbox: &Mailbox) -> UnconfirmedClaim {
         let cursor = FlushCursor::unconfirmed(self.owner(run.id()), run.feed(), mailbox.clone());
         UnconfirmedClaim::new(self.clone(), self.insert(run, cursor))

@@ -148,7 +148,7 @@ fn batches(cursors: &[Arc<FlushCursor>], mode: Mode) -> Vec<Vec<Part>> {
 }
 
 impl Inner {
-    /// Sends a batch. A batch whose content is refused is sent run by run, so that a refusal of one run's events does not
+    /// Sends a batch. A batch with refused content is sent run by run, so that a refusal of one run's events does not
     /// hold up the others. Returns an error when a part has to be sent again.
     async fn send_or_split(&self, batch: &[Part], mode: Mode) -> Result<(), StoreError> {
         let sent = self.send(batch, mode).await;

@@ -1,6 +1,6 @@
 //! The bot's client of the live-run ledger, through which a run outlasts its process.
 //!
-//! [`Live`] holds this process's generation. A run whose claim is granted is a [`TrackedRun`]: its driver stores each step
+//! [`Live`] holds this process's generation. A granted claim is a [`TrackedRun`]: its driver stores each step
 //! before any side effect, and its end acquires the reply permit. The flush loop stores the events of all runs, extends
 //! their leases, and returns stops and follow-ups that reached the ledger.
 //!

@@ -1,4 +1,4 @@
-//! A run whose claim the ledger granted, as its driver sees it.
+//! A run with a granted claim, as its driver sees it.
 //!
 //! Order of writes: the step's turns, then its record, and no side effect before both are acknowledged. Not here: the end
 //! of the run (`permit`).

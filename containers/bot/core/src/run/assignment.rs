@@ -1,4 +1,4 @@
-//! What a run is to do, and with what.
+//! The task of a run, with its model, tools and limits.
 
 use std::sync::Arc;
 
@@ -14,41 +14,41 @@ use ars_types::{Effort, ModelRef};
 use super::toolbox::Toolbox;
 use crate::{context::Deps, day_spend::Hold};
 
-/// What a run is to do, and with what.
+/// The task of a run, with its model, tools and limits.
 pub struct Assignment {
     /// The agent.
     pub agent: &'static AgentSpec,
-    /// What the run may spend.
+    /// Its turn and time budget.
     pub budget: Budget,
-    /// What else bounds it.
+    /// Its other limits.
     pub limits: Limits,
     /// The model.
-    pub model: Voice,
-    /// The model asked instead when the first one is overloaded for long.
-    pub fallback: Option<Voice>,
-    /// What bounds the run on that one.
+    pub model: BoundModel,
+    /// The model for when the first one stays overloaded.
+    pub fallback: Option<BoundModel>,
+    /// The limits on the fallback.
     pub fallback_limits: Limits,
-    /// How hard it thinks.
+    /// The effort.
     pub effort: Option<Effort>,
     /// The system prompt.
     pub system: String,
     /// The tools it may call.
     pub tools: Toolbox,
-    /// Where they act.
+    /// The working tree.
     pub workspace: Option<Arc<dyn Workspace>>,
     /// The public web.
     pub web: Option<Arc<dyn Web>>,
     /// The installation's skills.
     pub skills: Option<Arc<dyn Skills>>,
-    /// Where a review's verdict goes.
+    /// Receives a review's verdict.
     pub verdict: Option<VerdictSlot>,
-    /// What it holds of the day's money, where a day is capped.
+    /// Reserved part of the day's budget, where a day is capped.
     pub(crate) hold: Option<Hold>,
 }
 
-/// A model, and who asks it.
+/// A model with its client.
 #[derive(Clone)]
-pub struct Voice {
+pub struct BoundModel {
     /// Its name.
     pub name: ModelRef,
     /// Its client.
@@ -56,12 +56,12 @@ pub struct Voice {
 }
 
 impl Assignment {
-    /// The bounds of the run on its own model, its prompt and tools counted in.
+    /// The limits on the run's own model, including its prompt and tools.
     pub fn full_limits(&self) -> Limits {
         self.with_fixed_tokens(self.limits)
     }
 
-    /// The same on the fallback.
+    /// The limits on the fallback, including the prompt and tools.
     pub fn full_fallback_limits(&self) -> Limits {
         self.with_fixed_tokens(self.fallback_limits)
     }
@@ -73,19 +73,19 @@ impl Assignment {
         Limits { context, ..limits }
     }
 
-    /// Bounds the run by what it holds of the day's money.
+    /// Limits the run by its reserved part of the day's budget.
     pub(crate) fn limit_to(&mut self, hold: Option<Hold>) {
         self.limits.cap = hold.as_ref().map(Hold::cap).or(self.limits.cap);
         self.hold = hold;
     }
 
-    /// What a model of the run takes.
+    /// Returns the price of a model of the run.
     pub fn price_of(&self, model: &ModelRef) -> Option<Price> {
         if *model == self.model.name { self.limits.price } else { self.fallback_limits.price }
     }
 
-    /// What an agent gets of the installation; without a prompt and a workspace yet.
-    pub fn of(deps: &Deps, agent: &'static AgentSpec, model: Voice, effort: Option<Effort>) -> Self {
+    /// The assignment of an agent, still without a prompt and a workspace.
+    pub fn of(deps: &Deps, agent: &'static AgentSpec, model: BoundModel, effort: Option<Effort>) -> Self {
         let settings = &deps.settings;
         let fallback = fallback(deps, &model.name);
         Self {
@@ -110,11 +110,11 @@ impl Assignment {
     }
 }
 
-/// The configured second model, unless it is the first one.
-fn fallback(deps: &Deps, model: &ModelRef) -> Option<Voice> {
+/// Returns the configured fallback, unless it is the first model.
+fn fallback(deps: &Deps, model: &ModelRef) -> Option<BoundModel> {
     let name = deps.settings.fallback_model.as_ref().filter(|name| *name != model)?;
     match deps.models.client(name) {
-        Ok(client) => Some(Voice { name: name.clone(), client }),
+        Ok(client) => Some(BoundModel { name: name.clone(), client }),
         Err(error) => {
             tracing::warn!(model = %name, error = %error, "the fallback model cannot be asked");
             None
@@ -152,8 +152,8 @@ mod tests {
         }
     }
 
-    fn voice(name: &str) -> Voice {
-        Voice { name: ModelRef::parse(name).unwrap(), client: Arc::new(Silent) }
+    fn bound_model(name: &str) -> BoundModel {
+        BoundModel { name: ModelRef::parse(name).unwrap(), client: Arc::new(Silent) }
     }
 
     fn limits(window: u64, price: u64) -> Limits {
@@ -162,15 +162,15 @@ mod tests {
     }
 
     #[test]
-    fn each_model_is_bound_by_its_own_window_and_price_with_the_prompt_and_the_tools_counted_in() {
+    fn each_model_has_its_own_window_and_price() {
         let agent = agents::find("general").unwrap();
         let system = "s".repeat(4_000);
         let assignment = Assignment {
             agent,
             budget: agent.budget,
             limits: limits(200_000, 3),
-            model: voice("a/first"),
-            fallback: Some(voice("b/second")),
+            model: bound_model("a/first"),
+            fallback: Some(bound_model("b/second")),
             fallback_limits: limits(50_000, 7),
             effort: None,
             system: system.clone(),

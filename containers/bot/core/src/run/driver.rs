@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    assignment::{Assignment, Voice},
+    assignment::{Assignment, BoundModel},
     spans::Spans,
     tool_calls::Bounds,
     tool_events::PublishedCalls,
@@ -107,7 +107,7 @@ pub(super) struct DriveState {
     pub(super) agent_loop: Loop,
     pub(super) stops: Stops,
     /// The current model: the run's own or its fallback.
-    pub(super) model: Voice,
+    pub(super) model: BoundModel,
     soft_stop_fed: bool,
     taken: Vec<FollowUp>,
     tool_calls: u32,

@@ -10,7 +10,7 @@ mod tool_events;
 mod toolbox;
 mod watched;
 
-pub use assignment::{Assignment, Voice};
+pub use assignment::{Assignment, BoundModel};
 pub use driver::{Driver, DriverExit, DriverReport, First, INTERNAL_ERROR, Resumption, not_begun};
 pub use spans::{MODEL_TURN, OpenSpan, Span, Spans};
 pub use tool_events::PublishedCalls;

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use super::{
-    assignment::{Assignment, Voice},
+    assignment::{Assignment, BoundModel},
     call_watch::{CallWatch, Owed},
     driver::{DriveState, Driver, Next, millis},
     spans::MODEL_TURN,
@@ -118,13 +118,13 @@ impl Driver<'_> {
     }
 
     /// Returns the fallback, unless it is the current model or its price is unknown under a cap.
-    fn fallback(&self, state: &DriveState) -> Option<Voice> {
+    fn fallback(&self, state: &DriveState) -> Option<BoundModel> {
         let price = self.assignment.fallback_limits.price;
         let fallback = self.assignment.fallback.as_ref().filter(|other| other.name != state.model.name)?;
         state.agent_loop.allows_price(price).then(|| fallback.clone())
     }
 
-    fn switch_to_fallback(&self, state: &mut DriveState, fallback: Voice) {
+    fn switch_to_fallback(&self, state: &mut DriveState, fallback: BoundModel) {
         let limits = self.assignment.full_fallback_limits();
         // Only a missing price is refused, and `fallback` has checked that.
         let _ = state.agent_loop.switch_model(limits.price, limits.context);
@@ -141,7 +141,7 @@ impl Driver<'_> {
         call: &CallWatch,
     ) -> Result<ModelTurn, ModelError> {
         let Assignment { system, tools, agent, effort, .. } = self.assignment;
-        let Voice { name, client } = &state.model;
+        let BoundModel { name, client } = &state.model;
         let span = self.spans.open(self.run, Some(&self.root), MODEL_TURN, self.clock);
         let request = ModelRequest {
             model: name.model(),
@@ -194,7 +194,7 @@ fn attrs(model: String, purpose: Purpose, turn: &ModelTurn) -> Map<String, Value
 }
 
 /// Returns the answer for a failed call: the kind in plain words, then the provider's message.
-fn failure_text(voice: &Voice, error: &ModelError) -> String {
+fn failure_text(model: &BoundModel, error: &ModelError) -> String {
     let what = match &error.kind {
         ModelErrorKind::Overloaded { .. } => "is overloaded and did not recover in time",
         ModelErrorKind::RateLimited { .. } => "refused further requests for now (rate limit)",
@@ -205,5 +205,5 @@ fn failure_text(voice: &Voice, error: &ModelError) -> String {
         ModelErrorKind::Protocol => "broke off its answer",
         ModelErrorKind::Cancelled => "was cancelled",
     };
-    format!("❌ The model {} {what}. {}", voice.name, error.message)
+    format!("❌ The model {} {what}. {}", model.name, error.message)
 }

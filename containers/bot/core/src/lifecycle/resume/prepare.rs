@@ -22,7 +22,7 @@ use crate::{
     live::{LedgerClaim, Meta, Stepped, TrackedRun},
     memory::Remembering,
     registry::{Kept, Origin, RunHandle},
-    run::{Assignment, First, Resumption, Voice},
+    run::{Assignment, BoundModel, First, Resumption},
     threads::{Claim, Closed, FollowUp, Note, Work},
 };
 
@@ -44,7 +44,7 @@ impl ResumePoint {
         Self { turns, size, record, attempts, first }
     }
 
-    /// At a stored step whose record was lost.
+    /// At a stored step without its record.
     pub(super) fn at_step(step: RunStep, size: usize) -> Self {
         let RunStep { turns, calls, record, attempts } = step;
         Self { turns, size, record, attempts, first: First::RunStep(calls) }
@@ -167,7 +167,7 @@ async fn store_attempt(context: &RunContext, tracked: &TrackedRun) -> Stepped {
     }
 }
 
-/// Removes a run whose attempt was not stored, and forwards its follow-ups.
+/// Removes a run without a stored attempt, and forwards its follow-ups.
 async fn give_back<T>(
     context: &RunContext,
     run: &RunHandle,
@@ -204,7 +204,7 @@ async fn assignment(context: &RunContext, run: &Reclaimed, meta: &Meta) -> Resul
     let workspace =
         if agent.needs_repository { Some(tree::reopen(context, &thread, meta).await?) } else { None };
     let mut assignment =
-        Assignment::of(context.deps(), agent, Voice { name: meta.model.clone(), client }, meta.effort);
+        Assignment::of(context.deps(), agent, BoundModel { name: meta.model.clone(), client }, meta.effort);
     assignment.system = system_of(run);
     assignment.workspace = workspace;
     Ok(assignment)

@@ -74,7 +74,7 @@ pub(super) async fn events(
 }
 
 impl ReadBudget {
-    /// The budget of a run whose lease was extended then.
+    /// The budget of a run with a lease from then.
     pub(super) fn new(leased_at: Instant) -> Self {
         Self { failures: 0, rejections: 0, leased_at }
     }

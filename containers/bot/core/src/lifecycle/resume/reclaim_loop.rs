@@ -57,7 +57,7 @@ impl ReclaimedRuns {
 }
 
 /// Compares the ledger's rows with the runs of this process. Returns the orphans: rows of this process without a run, such
-/// as those of a reclaim whose answer was lost.
+/// as those of a reclaim without an answer.
 ///
 /// A run that another process owns is fenced out here, because its driver would reply too if no store answered any more. An
 /// orphan of two passes in a row is closed, because a reclaim never returns a process its own rows.

@@ -30,7 +30,7 @@ impl Stored {
         Self { events, flushed, at_least: 0 }
     }
 
-    /// The known part of a run whose events cannot be read.
+    /// The known part of a run without readable events.
     pub(super) fn without_events(run: &Reclaimed) -> Self {
         let at_least = run.last_step.as_ref().map_or(0, |step| step.seq);
         Self { at_least, ..Self::of(run, Vec::new()) }
