@@ -69,13 +69,13 @@ pub trait Ledger: Send + Sync {
         &self,
         generation: &Generation,
         lease_ms: Option<u32>,
-        runs: &[News],
-    ) -> Result<Vec<Owned<Told>>, StoreError>;
+        runs: &[FlushBatch],
+    ) -> Result<Vec<Owned<FlushAnswer>>, StoreError>;
 }
 
 /// The part of a flush that concerns one run.
 #[derive(Debug, Clone)]
-pub struct News {
+pub struct FlushBatch {
     /// The run.
     pub run: RunId,
     /// Events, each replacing the one with the same seq.
@@ -86,7 +86,7 @@ pub struct News {
 
 /// The reply to a flush for one run.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Told {
+pub struct FlushAnswer {
     /// The requested stop.
     pub stop: Option<StopMode>,
     /// Follow-ups after the last one received.

@@ -35,7 +35,7 @@ pub use error::{
     WorkspaceError,
 };
 pub use friction::FrictionRecords;
-pub use ledger::{Claim, Ledger, News, Owned, Stop, Told};
+pub use ledger::{Claim, FlushAnswer, FlushBatch, Ledger, Owned, Stop};
 pub use memory::{Memory, Written};
 pub use message::{Choices, IncomingMessage};
 pub use model::{ModelClient, ModelDelta, ModelRequest, Models, RetryCause};

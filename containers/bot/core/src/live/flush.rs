@@ -7,7 +7,7 @@
 use std::{sync::Arc, time::Duration};
 
 use ars_bot_ports::{
-    News, Owned, StoreError, StoreErrorKind, Told,
+    FlushAnswer, FlushBatch, Owned, StoreError, StoreErrorKind,
     metrics::{self, Outcome},
 };
 use ars_runs::budget;
@@ -167,7 +167,7 @@ impl Inner {
 
     /// Sends one request and applies the answers.
     async fn send(&self, batch: &[Part], mode: Mode) -> Result<(), StoreError> {
-        let runs: Vec<_> = batch.iter().map(Part::news).collect();
+        let runs: Vec<_> = batch.iter().map(Part::flush_batch).collect();
         let flushed = self.ledger.flush(&self.generation, mode.lease(), &runs).await;
         metrics::ledger_flush(Outcome::of(&flushed), events_in(batch));
         let answers = flushed.inspect_err(|error| {
@@ -179,13 +179,13 @@ impl Inner {
 }
 
 impl Part {
-    fn news(&self) -> News {
+    fn flush_batch(&self) -> FlushBatch {
         // The registry keeps JSON. An event that were none would only be missing from the ledger.
         let events = self.events.iter().filter_map(|Kept { json, .. }| {
             let json = budget::shortened(json).unwrap_or_else(|| json.to_string());
             RawValue::from_string(json).ok()
         });
-        News {
+        FlushBatch {
             run: self.cursor.run().clone(),
             events: events.collect(),
             inbox_after: self.cursor.mailbox.last_inbox_seq(),
@@ -215,8 +215,8 @@ impl Part {
         }
     }
 
-    fn apply(&self, answer: Owned<Told>) {
-        let Owned::Done(Told { stop, inbox }) = answer else {
+    fn apply(&self, answer: Owned<FlushAnswer>) {
+        let Owned::Done(FlushAnswer { stop, inbox }) = answer else {
             self.cursor.fence_out();
             return;
         };

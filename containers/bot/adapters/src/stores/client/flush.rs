@@ -5,7 +5,7 @@
 
 use std::sync::atomic::Ordering;
 
-use ars_bot_ports::{Ledger as _, News, Owned, StoreError, StoreErrorKind, Told};
+use ars_bot_ports::{FlushAnswer, FlushBatch, Ledger as _, Owned, StoreError, StoreErrorKind};
 use ars_types::Generation;
 use ars_wire::{
     ledger::{Beat, FlushOutcome, FlushRequest, Owner, RunFlushed, RunNews, RunsResponse},
@@ -24,8 +24,8 @@ impl<T: Transport> Client<T> {
         &self,
         generation: &Generation,
         lease_ms: Option<u32>,
-        runs: &[News],
-    ) -> Result<Vec<Owned<Told>>, StoreError> {
+        runs: &[FlushBatch],
+    ) -> Result<Vec<Owned<FlushAnswer>>, StoreError> {
         if !self.lacks_flush.load(Ordering::Relaxed) {
             match self.flush_together(generation, lease_ms, runs).await {
                 Err(error) if error.kind == StoreErrorKind::RouteMissing => {
@@ -42,9 +42,9 @@ impl<T: Transport> Client<T> {
         &self,
         generation: &Generation,
         lease_ms: Option<u32>,
-        runs: &[News],
-    ) -> Result<Vec<Owned<Told>>, StoreError> {
-        let news = runs.iter().map(|News { run, events, inbox_after }| RunNews {
+        runs: &[FlushBatch],
+    ) -> Result<Vec<Owned<FlushAnswer>>, StoreError> {
+        let news = runs.iter().map(|FlushBatch { run, events, inbox_after }| RunNews {
             run_id: run,
             events,
             inbox_after: *inbox_after,
@@ -63,29 +63,31 @@ impl<T: Transport> Client<T> {
         &self,
         generation: &Generation,
         lease_ms: Option<u32>,
-        News { run, events, .. }: &News,
-    ) -> Result<Owned<Told>, StoreError> {
+        FlushBatch { run, events, .. }: &FlushBatch,
+    ) -> Result<Owned<FlushAnswer>, StoreError> {
         let owner = Owner { run_id: run.clone(), generation: generation.clone() };
-        let mut done = Owned::Done(Told::default());
+        let mut done = Owned::Done(FlushAnswer::default());
         if !events.is_empty() {
-            done = self.append(&owner, events).await?.map(|()| Told::default());
+            done = self.append(&owner, events).await?.map(|()| FlushAnswer::default());
         }
         if let (Owned::Done(_), Some(lease_ms)) = (&done, lease_ms) {
             let beat = self.heartbeat(&owner, lease_ms).await?;
-            done = beat.map(|Beat { stop, .. }| Told { stop, inbox: Vec::new() });
+            done = beat.map(|Beat { stop, .. }| FlushAnswer { stop, inbox: Vec::new() });
         }
         Ok(done)
     }
 }
 
 /// Converts the answer for one run, which must be the requested one.
-fn told(news: &News, flushed: RunFlushed) -> Result<Owned<Told>, StoreError> {
+fn told(news: &FlushBatch, flushed: RunFlushed) -> Result<Owned<FlushAnswer>, StoreError> {
     let RunFlushed { run_id, ok, outcome } = flushed;
     if run_id != news.run {
         return Err(malformed("another run than was asked about"));
     }
     match outcome {
-        FlushOutcome::Done { beat: Beat { stop, .. }, inbox } if ok => Ok(Owned::Done(Told { stop, inbox })),
+        FlushOutcome::Done { beat: Beat { stop, .. }, inbox } if ok => {
+            Ok(Owned::Done(FlushAnswer { stop, inbox }))
+        }
         FlushOutcome::Lost(conflict) if !ok => owned(Err(conflict)),
         FlushOutcome::Done { .. } | FlushOutcome::Lost(_) => Err(malformed("a run with another ok")),
     }

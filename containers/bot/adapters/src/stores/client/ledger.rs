@@ -3,7 +3,9 @@
 //! A finish also clears the run's transcript: for callers they are one store, on the edge two objects. Not here: becoming
 //! the owner of a reclaimed run's transcript (`ars_bot_core::resume`).
 
-use ars_bot_ports::{Claim, Ledger, News, Owned, Stop, StoreError, Stored, Told, Transcripts as _};
+use ars_bot_ports::{
+    Claim, FlushAnswer, FlushBatch, Ledger, Owned, Stop, StoreError, Stored, Transcripts as _,
+};
 use ars_runs::RunRecord;
 use ars_types::{Generation, RunId, StopMode};
 use ars_wire::{
@@ -119,8 +121,8 @@ impl<T: Transport> Ledger for Client<T> {
         &self,
         generation: &Generation,
         lease_ms: Option<u32>,
-        runs: &[News],
-    ) -> Result<Vec<Owned<Told>>, StoreError> {
+        runs: &[FlushBatch],
+    ) -> Result<Vec<Owned<FlushAnswer>>, StoreError> {
         self.flush_runs(generation, lease_ms, runs).await
     }
 }

@@ -1,7 +1,7 @@
 //! Failure classes, malformed answers, and conflicts, for every route.
 
 use ars_bot_ports::{
-    Documents, FrictionRecords, Ledger, Memory, News, RunStore, Schedules, StoreError, StoreErrorKind,
+    Documents, FlushBatch, FrictionRecords, Ledger, Memory, RunStore, Schedules, StoreError, StoreErrorKind,
     Transcripts,
 };
 use ars_types::{RunId, StopMode};
@@ -25,7 +25,7 @@ async fn ask_everything(status: u16, text: &str) -> Vec<(&'static str, Result<()
     let firing = json!({ "schedule": "s", "firedAt": 5, "outcome": "no-run" });
     let firing = serde_json::from_value(firing).unwrap();
     let none = json!({});
-    let news = [News { run: id.clone(), events: Vec::new(), inbox_after: 0 }];
+    let news = [FlushBatch { run: id.clone(), events: Vec::new(), inbox_after: 0 }];
     let mut outcomes = Vec::new();
     macro_rules! each {
         ($($call:expr),+ $(,)?) => {$({

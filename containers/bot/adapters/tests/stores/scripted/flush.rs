@@ -1,6 +1,6 @@
 //! Tests of the flush: its answers, and requests to a state Worker without the route.
 
-use ars_bot_ports::{Ledger as _, News, Owned, StoreErrorKind, Told};
+use ars_bot_ports::{FlushAnswer, FlushBatch, Ledger as _, Owned, StoreErrorKind};
 use ars_types::StopMode;
 use ars_wire::ledger::LEASE_MS;
 use serde_json::{json, value::RawValue};
@@ -13,13 +13,13 @@ const FENCED: (u16, &str) = (409, r#"{"ok":false,"reason":"fenced"}"#);
 const OK: (u16, &str) = (200, r#"{"ok":true}"#);
 const BEAT: (u16, &str) = (200, r#"{"ok":true,"stop":"soft","phase":"live"}"#);
 
-fn news(id: &str, events: &[&str]) -> News {
+fn news(id: &str, events: &[&str]) -> FlushBatch {
     let raw = |event: &&str| RawValue::from_string((*event).to_owned()).unwrap();
-    News { run: run(id), events: events.iter().map(raw).collect(), inbox_after: 7 }
+    FlushBatch { run: run(id), events: events.iter().map(raw).collect(), inbox_after: 7 }
 }
 
-fn stopped() -> Owned<Told> {
-    Owned::Done(Told { stop: Some(StopMode::Soft), inbox: Vec::new() })
+fn stopped() -> Owned<FlushAnswer> {
+    Owned::Done(FlushAnswer { stop: Some(StopMode::Soft), inbox: Vec::new() })
 }
 
 #[tokio::test]
@@ -30,7 +30,7 @@ async fn one_request_carries_every_run() {
     let runs = [news("a", &[r#"{"seq":1}"#, r#"{"seq":2}"#]), news("b", &[])];
     for lease_ms in [None, Some(LEASE_MS)] {
         let told = client.flush(&generation(), lease_ms, &runs).await.unwrap();
-        assert_eq!(told, [Owned::Done(Told::default()), Owned::Fenced]);
+        assert_eq!(told, [Owned::Done(FlushAnswer::default()), Owned::Fenced]);
     }
     let mut body = json!({ "storeKey": "runs:default", "gen": "g1", "runs": [
         { "runId": "a", "events": [{ "seq": 1 }, { "seq": 2 }], "inboxAfter": 7 },
@@ -82,7 +82,7 @@ async fn older_worker_is_flushed_run_by_run() {
 async fn run_by_run_flush_skips_empty_and_lost_runs() {
     let (client, transport) = scene(&[NOT_FOUND, FENCED, BEAT]);
     let told = client.flush(&generation(), None, &[news("a", &[])]).await.unwrap();
-    assert_eq!(told, [Owned::Done(Told::default())]);
+    assert_eq!(told, [Owned::Done(FlushAnswer::default())]);
     assert_eq!(transport.asked(), ["/runs/flush"]);
     let runs = [news("a", &[r#"{"seq":1}"#]), news("b", &[])];
     let told = client.flush(&generation(), Some(LEASE_MS), &runs).await.unwrap();

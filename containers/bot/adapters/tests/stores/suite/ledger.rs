@@ -1,6 +1,6 @@
 //! The ledger of live runs, whichever store it is in.
 
-use ars_bot_ports::{Claim, News, Owned, Stop, StoreError, Told};
+use ars_bot_ports::{Claim, FlushAnswer, FlushBatch, Owned, Stop, StoreError};
 use ars_types::StopMode;
 use ars_wire::{
     Moment,
@@ -171,8 +171,8 @@ pub async fn repeated_appends_are_idempotent(fixture: Fixture) {
     assert_eq!(fixture.ledger.live_events(&run("r1")).await.unwrap(), kept);
 }
 
-fn news(id: &str, events: Vec<Box<RawValue>>, inbox_after: u64) -> News {
-    News { run: run(id), events, inbox_after }
+fn news(id: &str, events: Vec<Box<RawValue>>, inbox_after: u64) -> FlushBatch {
+    FlushBatch { run: run(id), events, inbox_after }
 }
 
 pub async fn flush_answers_each_run(fixture: Fixture) {
@@ -190,9 +190,9 @@ pub async fn flush_answers_each_run(fixture: Fixture) {
     let two = Followup { seq: 2, message: object(json!({ "text": "two" })) };
     let told = [
         Owned::Fenced,
-        Owned::Done(Told { stop: None, inbox: vec![two] }),
+        Owned::Done(FlushAnswer { stop: None, inbox: vec![two] }),
         Owned::UnknownRun,
-        Owned::Done(Told { stop: Some(StopMode::Hard), inbox: Vec::new() }),
+        Owned::Done(FlushAnswer { stop: Some(StopMode::Hard), inbox: Vec::new() }),
     ];
     let hour = 3_600_000;
     for lease_ms in [None, Some(hour)] {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ars_agent::{Saved, resume::RunState};
-use ars_bot_ports::{ChannelIo, News, Owned, StoreError, Told};
+use ars_bot_ports::{ChannelIo, FlushAnswer, FlushBatch, Owned, StoreError};
 use ars_events::{Event, EventBody, NoteKind};
 use ars_runs::{Closing, RunRecord, closing_record};
 use ars_types::RunStatus;
@@ -112,14 +112,14 @@ async fn late_follow_ups(
     }
     // A second attempt is refused because the run is `finishing` already.
     Policy::RECORD.run(&owner.run_id, || live.ledger().finishing(&owner)).await?;
-    let news = [News { run: owner.run_id.clone(), events: Vec::new(), inbox_after }];
-    let flush = || live.ledger().flush(live.generation(), None, &news);
-    let told = Policy::RECORD.run(&owner.run_id, flush).await?;
-    let told = told.into_iter().filter_map(|told| match told {
-        Owned::Done(Told { inbox, .. }) => Some(inbox),
+    let batch = [FlushBatch { run: owner.run_id.clone(), events: Vec::new(), inbox_after }];
+    let flush = || live.ledger().flush(live.generation(), None, &batch);
+    let answers = Policy::RECORD.run(&owner.run_id, flush).await?;
+    let answers = answers.into_iter().filter_map(|answer| match answer {
+        Owned::Done(FlushAnswer { inbox, .. }) => Some(inbox),
         Owned::Fenced | Owned::UnknownRun => None,
     });
-    Ok(told.flatten().collect())
+    Ok(answers.flatten().collect())
 }
 
 /// Returns the readable follow-ups.

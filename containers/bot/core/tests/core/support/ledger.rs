@@ -326,8 +326,8 @@ impl Ledger for ScriptedLedger {
         &self,
         generation: &Generation,
         lease_ms: Option<u32>,
-        runs: &[News],
-    ) -> Result<Vec<Owned<Told>>, StoreError> {
+        runs: &[FlushBatch],
+    ) -> Result<Vec<Owned<FlushAnswer>>, StoreError> {
         if lease_ms.is_some() {
             self.asked.lock().unwrap().push("lease");
         }
@@ -341,7 +341,7 @@ impl Ledger for ScriptedLedger {
                     let unknown = kept.inbox.iter().zip(1..).filter(|(_, seq)| *seq > news.inbox_after);
                     let inbox =
                         unknown.map(|(message, seq)| Followup { seq, message: message.clone() }).collect();
-                    Owned::Done(Told { stop: kept.row.stop, inbox })
+                    Owned::Done(FlushAnswer { stop: kept.row.stop, inbox })
                 }
             });
             told.collect()
