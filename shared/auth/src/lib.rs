@@ -16,6 +16,7 @@ mod gates;
 mod restrict;
 mod secret;
 mod tokens;
+mod viewer;
 
 pub use actor::{Actor, Grants, Ingress, Kind, Set};
 pub use bearer::{bearer, strict_bearer};
@@ -24,3 +25,4 @@ pub use gates::{can_run_agent, can_use_repo};
 pub use restrict::Restrictions;
 pub use secret::Secret;
 pub use tokens::{ParsedTokens, ShapeFault, TokenEntry, TokenMap};
+pub use viewer::Viewer;

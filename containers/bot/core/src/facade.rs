@@ -13,6 +13,7 @@ use crate::{
     context::{Deps, RunContext},
     dispatch, lifecycle,
     live::Live,
+    queries::Queries,
     registry::{Registry, StopOutcome},
     settings::Settings,
 };
@@ -58,6 +59,11 @@ impl Core {
     /// The runs of this process.
     pub fn registry(&self) -> &Registry {
         self.context.registry()
+    }
+
+    /// Returns the queries of runs.
+    pub fn queries(&self) -> Queries {
+        Queries::new(self.context.clone())
     }
 
     /// Durable history.

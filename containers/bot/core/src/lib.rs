@@ -15,6 +15,7 @@ mod lifecycle;
 pub mod live;
 pub mod memory;
 pub mod overrides;
+pub mod queries;
 pub mod registry;
 pub mod retry;
 mod run;

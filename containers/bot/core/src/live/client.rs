@@ -6,13 +6,13 @@ use std::{
     time::Duration,
 };
 
-use ars_bot_ports::{Claim, Ledger, Owned, StoreError, StoreErrorKind, Stored, Transcripts};
+use ars_bot_ports::{Claim, Clock, Ledger, Owned, StoreError, StoreErrorKind, Stored, Transcripts};
 use ars_runs::RunRecord;
 use ars_types::{Generation, RunId};
 use ars_wire::ledger::{Holder, LEASE_MS, NewRun, Owner};
 use tokio::sync::Notify;
 
-use super::{TrackedRun, UnconfirmedClaim, cursor::FlushCursor, flush};
+use super::{LiveRow, TrackedRun, UnconfirmedClaim, cursor::FlushCursor, flush, rows::LiveRows};
 use crate::{registry::RunHandle, threads::Mailbox};
 
 /// The stores behind a ledger.
@@ -34,6 +34,7 @@ pub(super) struct Inner {
     pub(super) ledger: Arc<dyn Ledger>,
     transcripts: Arc<dyn Transcripts>,
     pub(super) generation: Generation,
+    rows: LiveRows,
     /// Ordered by id, so that every process locks the rows of a flush in the same order.
     cursors: Mutex<BTreeMap<RunId, Arc<FlushCursor>>>,
     /// Starts a flush early.
@@ -55,8 +56,14 @@ impl Live {
     /// A client that tracks no run yet. [`Live::run`] starts the flush.
     pub fn new(stores: LiveStores, generation: Generation) -> Self {
         let LiveStores { ledger, transcripts } = stores;
-        let inner =
-            Inner { ledger, transcripts, generation, cursors: Mutex::default(), nudge: Arc::default() };
+        let inner = Inner {
+            ledger,
+            transcripts,
+            generation,
+            rows: LiveRows::default(),
+            cursors: Mutex::default(),
+            nudge: Arc::default(),
+        };
         Self { inner: Arc::new(inner) }
     }
 
@@ -68,6 +75,16 @@ impl Live {
     /// The ledger.
     pub(crate) fn ledger(&self) -> &dyn Ledger {
         &*self.inner.ledger
+    }
+
+    /// Returns the live runs of every process, cached for a moment; none while the ledger does not answer.
+    pub(crate) async fn rows(&self, clock: &dyn Clock) -> Arc<[LiveRow]> {
+        self.inner.rows.get(self.ledger(), clock).await
+    }
+
+    /// Discards the cached rows after a change of this process.
+    pub(crate) async fn forget_rows(&self) {
+        self.inner.rows.invalidate().await;
     }
 
     /// The conversations.

@@ -13,6 +13,7 @@ mod cursor;
 mod flush;
 mod meta;
 mod permit;
+mod rows;
 mod tracked;
 mod unconfirmed;
 
@@ -22,5 +23,6 @@ pub use client::{Claimed, Live, LiveStores};
 use client::{Inner, is_transient};
 pub(crate) use conversation::transcript_size;
 pub use meta::Meta;
+pub(crate) use rows::LiveRow;
 pub use tracked::{Step, StepDurability, Stepped, TrackedRun};
 pub use unconfirmed::UnconfirmedClaim;

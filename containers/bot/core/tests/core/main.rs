@@ -8,6 +8,7 @@ mod follow_ups;
 mod live;
 mod memory;
 mod outputs;
+mod queries;
 mod reviews;
 mod spending;
 mod steering;

@@ -1,21 +1,14 @@
 //! The index of runs.
 
-use ars_bot_core::registry::LiveRun;
-use ars_types::{RunId, RunStatus, UnixMillis, Visibility};
-use ars_wire::{Moment, runs::Cursor};
+use ars_bot_core::queries::{Page, RunSummary};
+use ars_types::{RunId, UnixMillis};
+use ars_wire::Moment;
 use askama::Template;
 use axum::response::Response;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde::Serialize;
 
-use super::{
-    is_rehearsal, render,
-    view::{status_text, status_word},
-};
-use crate::{
-    time::{duration, iso},
-    viewer::Viewer,
-};
+use super::{is_rehearsal, render, status_text, status_word};
+use crate::time::{duration, iso};
 
 /// One run in a list; also the payload of the index feed.
 #[derive(Debug, Clone, Serialize)]
@@ -40,84 +33,28 @@ pub(crate) struct Row {
     /// What it cost, in millionths of a dollar, when that is known.
     #[serde(rename = "costMicroUsd", skip_serializing_if = "Option::is_none")]
     cost: Option<u64>,
-    /// Whose run it is; not shown.
-    #[serde(skip)]
-    access: (String, Visibility, String),
-}
-
-/// What a list needs of a stored record; a record of a later version may hold more.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Stored {
-    id: RunId,
-    label: Option<String>,
-    agent: Option<String>,
-    model: Option<String>,
-    repo: Option<String>,
-    channel_id: String,
-    user_id: String,
-    channel_visibility: Option<Visibility>,
-    status: RunStatus,
-    started_at: Moment,
-    finished_at: Moment,
-    #[serde(rename = "costMicroUsd")]
-    cost: Option<u64>,
 }
 
 impl Row {
-    /// A run of this process.
-    pub(crate) fn of_live(run: &LiveRun) -> Self {
-        let facts = &run.facts;
-        let url = match run.finished {
-            None => format!("/runs/{}?t={}", run.id, run.token),
-            Some(_) => format!("/runs/{}", run.id),
+    /// Returns the row of a run.
+    pub(crate) fn new(run: RunSummary) -> Self {
+        let outcome = run.finished.map(|(_, status)| status);
+        let url = match (&run.token, outcome) {
+            (Some(token), None) => format!("/runs/{}?t={token}", run.id),
+            _ => format!("/runs/{}", run.id),
         };
         Self {
-            id: run.id.clone(),
+            id: run.id,
             url,
-            label: facts.label.clone(),
-            agent: Some(facts.agent.clone()),
-            model: facts.model.clone(),
-            repo: facts.repo.clone(),
-            status: status_word(run.finished.map(|(_, status)| status), run.stop),
+            label: run.label,
+            agent: run.agent,
+            model: run.model,
+            repo: run.repo,
+            status: status_word(outcome, run.stop),
             started_at: run.started_at,
-            finished_at: run.finished.map(|(at, _)| Moment::from(at)),
+            finished_at: run.finished.map(|(at, _)| at),
             cost: run.cost,
-            access: (facts.channel_id.clone(), facts.visibility, facts.user_id.clone()),
         }
-    }
-
-    /// A stored run; none when the store's row is not a record.
-    pub(crate) fn of_stored(item: Value) -> Option<Self> {
-        let stored: Stored = serde_json::from_value(item).ok()?;
-        Some(Self {
-            url: format!("/runs/{}", stored.id),
-            label: stored.label.unwrap_or_else(|| stored.id.to_string()),
-            id: stored.id,
-            agent: stored.agent,
-            model: stored.model,
-            repo: stored.repo,
-            status: stored.status.as_str(),
-            started_at: stored.started_at.rounded(),
-            finished_at: Some(stored.finished_at),
-            cost: stored.cost,
-            access: (
-                stored.channel_id,
-                stored.channel_visibility.unwrap_or(Visibility::Unknown),
-                stored.user_id,
-            ),
-        })
-    }
-
-    /// Whether the viewer may see it.
-    pub(crate) fn is_readable(&self, viewer: &Viewer) -> bool {
-        let (channel, visibility, user) = &self.access;
-        viewer.may_read(channel, *visibility, user)
-    }
-
-    /// Position among finished runs; greater is newer (bot supplement section 6.1, "List order").
-    pub(crate) fn order(&self) -> (Moment, &str) {
-        (self.finished_at.unwrap_or(Moment::from(UnixMillis::MAX)), self.id.as_str())
     }
 
     fn rehearsal(&self) -> bool {
@@ -150,21 +87,17 @@ pub(crate) struct IndexPage {
 }
 
 impl IndexPage {
-    /// Active runs only.
-    pub(crate) fn active(active: Vec<Row>, now: UnixMillis) -> Self {
-        Self { is_all: false, active, finished: Vec::new(), older: None, store_failed: false, now }
-    }
-
-    /// A page of all runs.
-    pub(crate) fn all(
-        active: Vec<Row>,
-        finished: Vec<Row>,
-        older: Option<Cursor>,
-        store_failed: bool,
-        now: UnixMillis,
-    ) -> Self {
-        let older = older.map(|at| format!("/runs?all=1&before={}&beforeId={}", at.finished_at, at.id));
-        Self { is_all: true, active, finished, older, store_failed, now }
+    /// Returns the page of a list.
+    pub(crate) fn new(is_all: bool, page: Page, now: UnixMillis) -> Self {
+        let older = page.older.map(|at| format!("/runs?all=1&before={}&beforeId={}", at.finished_at, at.id));
+        Self {
+            is_all,
+            active: page.active.into_iter().map(Row::new).collect(),
+            finished: page.finished.into_iter().map(Row::new).collect(),
+            older,
+            store_failed: page.store_unavailable,
+            now,
+        }
     }
 
     /// The page as an answer.
@@ -184,28 +117,15 @@ impl IndexPage {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use ars_wire::runs::Cursor;
 
     use super::*;
 
     #[test]
-    fn a_stored_row_needs_only_what_it_shows() {
-        let row = Row::of_stored(json!({"id": "r1", "channelId": "c", "userId": "u", "status": "failed",
-            "startedAt": 1, "finishedAt": 2, "later": true}))
-        .unwrap();
-        assert_eq!(row.access.1, Visibility::Unknown);
-        assert_eq!((row.label.as_str(), row.url.as_str()), ("r1", "/runs/r1"));
-        assert!(Row::of_stored(json!({"id": "r1"})).is_none());
-        let row = Row::of_stored(json!({"id": "r1", "channelId": "c", "userId": "u", "status": "failed",
-            "startedAt": 1.25, "finishedAt": 2e3}))
-        .unwrap();
-        assert_eq!((row.started_at, row.finished_at), (1, Some(Moment::from(2000))));
-    }
-
-    #[test]
-    fn a_page_of_all_runs_links_to_the_next_one_and_says_when_the_history_is_missing() {
+    fn page_links_to_the_next_and_shows_a_missing_history() {
         let older = Some(Cursor { finished_at: Moment::new(7.5).unwrap(), id: RunId::parse("r9").unwrap() });
-        let html = IndexPage::all(Vec::new(), Vec::new(), older, true, 0).render().unwrap();
+        let page = Page { older, store_unavailable: true, ..Page::default() };
+        let html = IndexPage::new(true, page, 0).render().unwrap();
         assert!(html.contains("/runs?all=1&#38;before=7.5&#38;beforeId=r9"), "{html}");
         assert!(html.contains("role=\"alert\""));
     }

@@ -4,13 +4,12 @@ mod docs;
 mod index;
 mod outline;
 mod run;
-mod view;
 
 pub(crate) use docs::DocsPage;
 pub(crate) use index::{IndexPage, Row};
 pub(crate) use run::RunPage;
-pub(crate) use view::RunView;
 
+use ars_types::{RunStatus, StopMode};
 use axum::{http::StatusCode, response::Response};
 
 use crate::respond;
@@ -21,6 +20,24 @@ const REHEARSAL: &str = "rehearsal/";
 /// Whether a model's words are a script's.
 fn is_rehearsal(model: Option<&str>) -> bool {
     model.is_some_and(|model| model.starts_with(REHEARSAL))
+}
+
+/// Returns `running`, `stopping`, or the outcome.
+fn status_word(outcome: Option<RunStatus>, stop: Option<StopMode>) -> &'static str {
+    match (outcome, stop) {
+        (Some(status), _) => status.as_str(),
+        (None, Some(_)) => "stopping",
+        (None, None) => "running",
+    }
+}
+
+/// Returns the status for display.
+fn status_text(word: &str) -> String {
+    let mut text = word.replace('_', " ");
+    if let Some(first) = text.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    text
 }
 
 /// The page as an answer.

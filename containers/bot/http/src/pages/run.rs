@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use super::{
     is_rehearsal,
     outline::{Item, Outline},
-    render,
-    view::{RunView, status_text},
+    render, status_text, status_word,
 };
 use ars_agent::money::dollars;
+use ars_bot_core::queries::RunView;
 
 use crate::time::{duration, iso};
 
@@ -60,7 +60,7 @@ impl RunPage {
             fact("Cost", &run.cost.map(dollars)),
             fact("Reflection", &run.reflection_cost.map(dollars)),
         ];
-        let status = run.status();
+        let status = status_word(run.finished.map(|(_, status)| status), run.stop);
         Self {
             title: run.label.clone(),
             run_id: run.id.to_string(),

@@ -5,6 +5,8 @@ mod ingress;
 mod metrics;
 mod pages;
 mod probe;
+mod remote_ledger;
+mod remote_runs;
 mod streams;
 mod support;
 mod wire;

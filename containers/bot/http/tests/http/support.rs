@@ -40,6 +40,8 @@ use serde_json::{Value, json};
 use tokio::{net::TcpListener, sync::Notify, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
+use super::remote_ledger::RemoteLedger;
+
 /// `good` may dispatch, `pinned` only in channel `ci`, `reader` may not dispatch.
 pub const TOKENS: &str = r#"{
     "good": {"subject": "ann"},
@@ -236,6 +238,21 @@ impl Bot {
 
     /// The same behind another gate of the run pages.
     pub async fn behind(dashboard: Dashboard, tokens: &str, settings: Settings) -> Self {
+        Self::with_capabilities(dashboard, tokens, settings, Capabilities::default()).await
+    }
+
+    /// A bot whose ledger holds the runs of another process.
+    pub async fn beside(ledger: &Arc<RemoteLedger>) -> Self {
+        let (settings, capabilities) = (Settings::default(), ledger.capabilities());
+        Self::with_capabilities(Dashboard::default(), TOKENS, settings, capabilities).await
+    }
+
+    async fn with_capabilities(
+        dashboard: Dashboard,
+        tokens: &str,
+        settings: Settings,
+        capabilities: Capabilities,
+    ) -> Self {
         let clock = Arc::new(ManualClock(AtomicI64::new(1_760_000_000_000)));
         let model = Arc::new(ScriptedModel::default());
         let store = Arc::new(MemoryStore::default());
@@ -246,7 +263,7 @@ impl Bot {
             models: Arc::new(OneModel(Arc::clone(&model))),
             workspaces: Arc::new(NoWorkspaces),
             store: as_store,
-            capabilities: Capabilities::default(),
+            capabilities,
             redactor: Arc::new(Redactor::new(Vec::new())),
             settings: Settings { default_model: ModelRef::parse("scripted/m").ok(), ..settings },
         });

@@ -1,15 +1,22 @@
 //! `GET /runs/<id>/events`: the live stream with the run's token, the stored one without.
 
-use ars_bot_core::registry::{Frame, Subscription};
+use ars_auth::Viewer;
+use ars_bot_core::{
+    queries::{EventStream, RemoteEvents},
+    registry::{Frame, Subscription},
+};
 use ars_bot_ports::metrics;
 use ars_events::sse::frames;
 use axum::{Extension, extract::State, http::HeaderMap, response::Response};
 use futures::{Stream, stream};
 
-use super::{lookup, replay, run_ref::RunRef};
-use crate::{serve::Closing, sse, state::HttpState, viewer::Viewer};
+use super::{
+    replay,
+    run_ref::{RunRef, reject},
+};
+use crate::{serve::Closing, sse, state::HttpState};
 
-/// The stream, resumed after `Last-Event-ID`.
+/// Answers with the stream, resumed after `Last-Event-ID`.
 pub(crate) async fn events(
     State(state): State<HttpState>,
     Extension(viewer): Extension<Viewer>,
@@ -19,13 +26,23 @@ pub(crate) async fn events(
 ) -> Response {
     let after = sse::last_event_id(&headers);
     let closing = closing.map(|Extension(closing)| closing);
-    if let Some(subscription) = state.core.registry().subscribe(&run.id, &run.token, after) {
-        return sse::response(live(subscription), closing);
+    match state.core.queries().events(&run.reader(&viewer, "runs.events"), &run.id, after).await {
+        Ok(EventStream::Live(subscription)) => sse::response(live(subscription), closing),
+        Ok(EventStream::Remote(events)) => sse::response(remote(events), closing),
+        Ok(EventStream::Stored(view)) => {
+            sse::response(stream::iter(replay::frames(&view.events, view.published, after)), closing)
+        }
+        Err(error) => reject(error),
     }
-    match lookup::finished(&state, &viewer, "runs.events", &run.id).await {
-        Ok(view) => sse::response(stream::iter(replay::frames(&view.events, view.published, after)), closing),
-        Err(hidden) => hidden.into_response(),
-    }
+}
+
+/// The run of another process, with the delay of its flushes.
+fn remote(events: RemoteEvents) -> impl Stream<Item = String> {
+    let watching = (events, metrics::viewer());
+    stream::unfold(watching, |(mut events, viewer)| async move {
+        let text = events.next().await?.iter().map(framed).collect();
+        Some((text, (events, viewer)))
+    })
 }
 
 /// The subscription holds a position, not a queue, so this stream holds nothing for a viewer who is slow.

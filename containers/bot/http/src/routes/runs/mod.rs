@@ -9,7 +9,6 @@ mod events;
 mod feed;
 mod friction;
 mod index;
-mod lookup;
 mod page;
 mod replay;
 mod run_ref;

@@ -1,5 +1,7 @@
 //! `GET /runs/<id>`: live with the run's token, static once the run has finished.
 
+use ars_auth::Viewer;
+use ars_bot_core::queries::Found;
 use axum::{
     Extension,
     extract::State,
@@ -7,28 +9,22 @@ use axum::{
     response::Response,
 };
 
-use super::{lookup, run_ref::RunRef};
-use crate::{
-    pages::{RunPage, RunView},
-    state::HttpState,
-    viewer::Viewer,
-};
+use super::run_ref::{RunRef, reject};
+use crate::{pages::RunPage, state::HttpState};
 
-/// How a finished run ended, for the live page: the stream's `finished` event does not say.
+/// The outcome of a finished run, for the live page: the stream's `finished` event lacks it.
 const STATUS_HEADER: HeaderName = HeaderName::from_static("x-run-status");
 
-/// The page.
+/// Answers with the page.
 pub(crate) async fn page(
     State(state): State<HttpState>,
     Extension(viewer): Extension<Viewer>,
     run: RunRef,
 ) -> Response {
-    if let Some(live) = state.core.registry().open(&run.id, &run.token) {
-        return RunPage::live(&RunView::of_live(&live)).into_response();
-    }
-    let view = match lookup::finished(&state, &viewer, "runs.page", &run.id).await {
-        Ok(view) => view,
-        Err(hidden) => return hidden.into_response(),
+    let view = match state.core.queries().get(&run.reader(&viewer, "runs.page"), &run.id).await {
+        Ok(Found::Live(view)) => return RunPage::live(&view).into_response(),
+        Ok(Found::Finished(view)) => view,
+        Err(error) => return reject(error),
     };
     let mut response = RunPage::history(&view).into_response();
     if let Some((_, status)) = view.finished {

@@ -1,6 +1,9 @@
 //! The run a path names, and the one answer for a run that is not to be seen.
 
+use ars_auth::Viewer;
+use ars_bot_core::queries::{QueryError, Reader};
 use ars_types::RunId;
+use ars_wire::ErrorCode;
 use axum::{
     extract::{FromRequestParts, State},
     http::{StatusCode, request::Parts},
@@ -15,6 +18,24 @@ pub(crate) struct RunRef {
     pub(super) id: RunId,
     /// Query `t`; empty when absent, which opens nothing.
     pub(super) token: String,
+}
+
+impl RunRef {
+    /// Returns the reader of the run on a route.
+    pub(super) fn reader<'r>(&'r self, viewer: &'r Viewer, route: &'static str) -> Reader<'r> {
+        Reader { viewer, token: &self.token, route }
+    }
+}
+
+/// Returns the answer to a query without a result.
+pub(super) fn reject(error: QueryError) -> Response {
+    match error {
+        QueryError::NotFound => not_found(),
+        QueryError::AlreadyFinished => respond::coded(ErrorCode::Conflict, "the run has already finished"),
+        QueryError::Unavailable => {
+            respond::plain(StatusCode::SERVICE_UNAVAILABLE, "The run history is not available right now.\n")
+        }
+    }
 }
 
 impl FromRequestParts<HttpState> for RunRef {

@@ -1,0 +1,102 @@
+//! The list of runs as it changes, for one viewer.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use ars_auth::Viewer;
+use ars_types::RunId;
+use tokio::{
+    sync::broadcast::{Receiver, error::RecvError},
+    time::{Instant, Interval, MissedTickBehavior, interval_at},
+};
+
+use super::{Queries, RunSummary};
+use crate::{context::RunContext, registry::IndexChange};
+
+/// Interval at which the live runs of other processes are compared, and expired runs leave the registry.
+const REFRESH_EVERY: Duration = Duration::from_secs(20);
+
+/// A change of the list.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Change {
+    /// The run is new or has changed.
+    Upsert(Box<RunSummary>),
+    /// The run has left the list.
+    Removed(RunId),
+}
+
+/// Follows the list for one viewer. The first batch is the whole list, newest first.
+pub struct Changes {
+    context: RunContext,
+    viewer: Viewer,
+    local: Receiver<IndexChange>,
+    /// The runs shown so far: the viewer never learns of the removal of another run.
+    shown: BTreeMap<RunId, RunSummary>,
+    refresh: Interval,
+    is_first: bool,
+}
+
+impl Queries {
+    /// Returns the changes of the list from now on.
+    pub fn changes(&self, viewer: Viewer) -> Changes {
+        let mut refresh = interval_at(Instant::now() + REFRESH_EVERY, REFRESH_EVERY);
+        refresh.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        Changes {
+            // Subscribed before the list is read, so that no change is missed.
+            local: self.context.registry().subscribe_index(),
+            context: self.context.clone(),
+            viewer,
+            shown: BTreeMap::new(),
+            refresh,
+            is_first: true,
+        }
+    }
+}
+
+impl Changes {
+    /// Returns the next changes, or `None` once the process ends.
+    pub async fn next(&mut self) -> Option<Vec<Change>> {
+        loop {
+            let changes = if std::mem::take(&mut self.is_first) {
+                self.compare().await
+            } else {
+                tokio::select! {
+                    change = self.local.recv() => match change {
+                        Ok(IndexChange::Upsert(id)) => self.upserted(&id),
+                        // A run that left this process may be live in another. After missed changes any run may have
+                        // changed.
+                        Ok(IndexChange::Removed(_)) | Err(RecvError::Lagged(_)) => self.compare().await,
+                        Err(RecvError::Closed) => return None,
+                    },
+                    _ = self.refresh.tick() => self.compare().await,
+                }
+            };
+            if !changes.is_empty() {
+                return Some(changes);
+            }
+        }
+    }
+
+    /// Compares the whole list with the runs shown so far.
+    async fn compare(&mut self) -> Vec<Change> {
+        let runs = Queries::new(self.context.clone()).shown(&self.viewer).await;
+        let gone: Vec<RunId> =
+            self.shown.keys().filter(|id| !runs.iter().any(|run| run.id == **id)).cloned().collect();
+        let mut changes: Vec<Change> = gone.iter().filter_map(|id| self.removed(id)).collect();
+        changes.extend(runs.into_iter().filter_map(|run| self.upsert(run)));
+        changes
+    }
+
+    fn upserted(&mut self, id: &RunId) -> Vec<Change> {
+        let run = self.context.registry().get(id).map(|run| RunSummary::of_live(&run));
+        run.filter(|run| run.is_readable(&self.viewer)).and_then(|run| self.upsert(run)).into_iter().collect()
+    }
+
+    fn upsert(&mut self, run: RunSummary) -> Option<Change> {
+        let before = self.shown.insert(run.id.clone(), run.clone());
+        (before.as_ref() != Some(&run)).then(|| Change::Upsert(Box::new(run)))
+    }
+
+    fn removed(&mut self, id: &RunId) -> Option<Change> {
+        self.shown.remove(id).map(|run| Change::Removed(run.id))
+    }
+}

@@ -1,0 +1,40 @@
+//! The diagnosis of a run: the stored one, or one of the events so far.
+
+use ars_friction::{Interval, Options, analyze};
+use ars_types::RunId;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{Queries, QueryError, Reader, RunView};
+
+/// The answer.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Friction {
+    /// The run.
+    pub id: RunId,
+    /// Whether the run has finished. The diagnosis of a live run is preliminary.
+    pub finished: bool,
+    /// The diagnosis.
+    pub diagnosis: Value,
+}
+
+impl Queries {
+    /// Returns the diagnosis of a run.
+    ///
+    /// # Errors
+    ///
+    /// As [`Queries::get`].
+    pub async fn friction(&self, reader: &Reader<'_>, id: &RunId) -> Result<Friction, QueryError> {
+        let view = self.get(reader, id).await?.into_view();
+        let finished = view.finished.is_some();
+        let diagnosis = view.diagnosis.clone().unwrap_or_else(|| diagnose(&view));
+        Ok(Friction { id: view.id, finished, diagnosis })
+    }
+}
+
+fn diagnose(view: &RunView) -> Value {
+    let start = view.received_at.unwrap_or(view.started_at);
+    let window = view.finished.map(|(end, _)| Interval { start, end });
+    let options = Options { finished: view.finished.is_some(), window, ..Options::default() };
+    serde_json::to_value(analyze(&view.events, &options)).unwrap_or_default()
+}

@@ -1,0 +1,84 @@
+//! One run: live with its capability token, else once it has finished.
+
+use ars_types::RunId;
+
+use super::{Queries, QueryError, Reader, RunView, reader::find};
+use crate::live::LiveRow;
+
+/// A run that the reader may see.
+#[derive(Debug, Clone)]
+pub enum Found {
+    /// Opened by its capability token.
+    Live(RunView),
+    /// Finished and readable.
+    Finished(RunView),
+}
+
+impl Found {
+    /// Returns the run.
+    pub fn into_view(self) -> RunView {
+        match self {
+            Self::Live(view) | Self::Finished(view) => view,
+        }
+    }
+}
+
+impl Queries {
+    /// Returns a run.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`QueryError::NotFound`] for an unknown run, for an unfinished one without its token, and for one that
+    /// the viewer may not read.
+    pub async fn get(&self, reader: &Reader<'_>, id: &RunId) -> Result<Found, QueryError> {
+        if let Some(run) = self.context.registry().open(id, reader.token) {
+            return Ok(Found::Live(RunView::of_live(&run)));
+        }
+        if let Some(row) = self.open_remote(reader, id).await {
+            let events = self.remote_events(id).await?;
+            if let Some(view) = RunView::of_row(&row, events) {
+                return Ok(Found::Live(view));
+            }
+        }
+        self.finished(reader, id).await.map(Found::Finished)
+    }
+
+    /// Returns a finished run that the viewer may read.
+    ///
+    /// The ledger and the history are read for a live run as well: a live run and an unknown one must not differ in
+    /// time, nor while the history is down.
+    pub(super) async fn finished(&self, reader: &Reader<'_>, id: &RunId) -> Result<RunView, QueryError> {
+        let local = self.context.registry().get(id);
+        if let Some(run) = local.as_ref().filter(|run| run.finished.is_some()) {
+            return reader.readable(RunView::of_live(run));
+        }
+        let is_live = local.is_some() || find(&self.live_rows().await, id).is_some();
+        match self.context.store().get(id).await {
+            Ok(Some(record)) if !is_live => reader.readable(RunView::of_record(record)),
+            // The record of a live run is provisional.
+            Ok(Some(_) | None) => Err(reader.hidden("unfinished-or-unknown")),
+            Err(error) => {
+                tracing::error!(route = reader.route, error = %error, "history not readable");
+                Err(QueryError::Unavailable)
+            }
+        }
+    }
+
+    /// Returns the row of a run of another process, opened by its token. The registry decides about its own runs.
+    pub(super) async fn open_remote(&self, reader: &Reader<'_>, id: &RunId) -> Option<LiveRow> {
+        if reader.token.is_empty() || self.context.registry().get(id).is_some() {
+            return None;
+        }
+        let rows = self.live_rows().await;
+        find(&rows, id).filter(|row| row.is_opened_by(reader.token)).cloned()
+    }
+
+    /// Returns the events of another process's run that the ledger holds.
+    async fn remote_events(&self, id: &RunId) -> Result<Vec<serde_json::Value>, QueryError> {
+        let Some(live) = self.context.live() else { return Ok(Vec::new()) };
+        live.ledger().live_events(id).await.map_err(|error| {
+            tracing::error!(run = %id, error = %error, "events of another process's run not readable");
+            QueryError::Unavailable
+        })
+    }
+}

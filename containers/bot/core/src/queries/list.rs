@@ -1,0 +1,201 @@
+//! Lists of runs: the live ones of every process first, then the finished ones.
+
+use std::collections::BTreeSet;
+
+use ars_auth::Viewer;
+use ars_bot_ports::StoreError;
+use ars_types::{RunId, visible_to::Filter};
+use ars_wire::runs::{Cursor, ListRequest};
+
+use super::{Queries, RunSummary};
+
+/// Most rows that the history returns at once.
+const MAX_ROWS: u32 = 200;
+
+/// The selected part of the list.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Selection {
+    /// Live runs.
+    Active,
+    /// Live runs and the first page of finished ones.
+    All,
+    /// A page of finished runs.
+    After(Cursor),
+}
+
+/// A page of runs.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Page {
+    /// Live runs, newest first. Empty behind a cursor.
+    pub active: Vec<RunSummary>,
+    /// Finished runs, newest first.
+    pub finished: Vec<RunSummary>,
+    /// The cursor of the next page, if there is one.
+    pub older: Option<Cursor>,
+    /// The history did not answer, so stored runs are missing.
+    pub store_unavailable: bool,
+}
+
+/// Every run that is known without the history.
+struct Known {
+    /// Readable live runs, newest first.
+    active: Vec<RunSummary>,
+    /// Readable finished runs of the registry.
+    finished: Vec<RunSummary>,
+    /// Every live run, readable or not: a record of one is provisional.
+    live: BTreeSet<RunId>,
+}
+
+impl Queries {
+    /// Returns the runs that the viewer may read, at most `limit` finished ones.
+    pub async fn list(&self, viewer: &Viewer, selection: Selection, limit: usize) -> Page {
+        let Known { active, finished, live } = self.known(viewer).await;
+        let cursor = match selection {
+            Selection::Active => return Page { active, ..Page::default() },
+            Selection::All => None,
+            Selection::After(cursor) => Some(cursor),
+        };
+        let listed = self.stored(viewer, cursor.as_ref(), limit, live.len()).await;
+        let store_unavailable = listed.is_err();
+        let stored = listed.unwrap_or_else(|error| {
+            tracing::error!(error = %error, "run history not listed");
+            Vec::new()
+        });
+        let stored = stored.into_iter().filter(|run| !live.contains(&run.id)).collect();
+        let (finished, older) = merge(finished, stored, cursor.as_ref(), limit);
+        let active = if cursor.is_none() { active } else { Vec::new() };
+        Page { active, finished, older, store_unavailable }
+    }
+
+    /// Returns every live run that the viewer may read, newest first, and the registry's finished ones.
+    pub(super) async fn shown(&self, viewer: &Viewer) -> Vec<RunSummary> {
+        let Known { active, finished, .. } = self.known(viewer).await;
+        let mut runs = active;
+        runs.extend(finished);
+        runs.sort_by(|a, b| (b.started_at, &b.id).cmp(&(a.started_at, &a.id)));
+        runs
+    }
+
+    async fn known(&self, viewer: &Viewer) -> Known {
+        let rows = self.live_rows().await;
+        let local = self.context.registry().list();
+        let remote = rows.iter().filter(|row| !local.iter().any(|run| run.id == row.id));
+        let mut live: BTreeSet<RunId> = remote.clone().map(|row| row.id.clone()).collect();
+        live.extend(local.iter().filter(|run| run.finished.is_none()).map(|run| run.id.clone()));
+        let runs = local.iter().map(RunSummary::of_live).chain(remote.filter_map(RunSummary::of_row));
+        let readable = runs.filter(|run| run.is_readable(viewer));
+        let (mut active, finished): (Vec<_>, Vec<_>) = readable.partition(|run| run.finished.is_none());
+        active.sort_by(|a, b| (b.started_at, &b.id).cmp(&(a.started_at, &a.id)));
+        Known { active, finished, live }
+    }
+
+    /// Returns stored runs that the viewer may read. The history filters them, so that a page is full however many other
+    /// runs there are; the result is checked again.
+    async fn stored(
+        &self,
+        viewer: &Viewer,
+        cursor: Option<&Cursor>,
+        limit: usize,
+        live: usize,
+    ) -> Result<Vec<RunSummary>, StoreError> {
+        let listing = viewer.readable();
+        if listing.left_out > 0 {
+            let left_out = listing.left_out;
+            tracing::warn!(viewer = viewer.id(), left_out, "list without the runs of some granted channels");
+        }
+        let visible_to = match listing.filter {
+            Filter::None => return Ok(Vec::new()),
+            Filter::All => None,
+            // Lists of texts always have a JSON form; the store refuses anything else.
+            filter => Some(serde_json::to_value(filter).unwrap_or_default()),
+        };
+        // One more than a page shows whether there is an older one. Each live run may have a provisional record.
+        let limit = u32::try_from(limit + 1 + live).unwrap_or(u32::MAX).min(MAX_ROWS);
+        let request = ListRequest {
+            limit: Some(limit),
+            before: cursor.map(|cursor| cursor.finished_at),
+            before_id: cursor.map(|cursor| cursor.id.clone()),
+            visible_to,
+            ..ListRequest::default()
+        };
+        let page = self.context.store().list(&request).await?;
+        let runs = page.items.into_iter().filter_map(RunSummary::of_stored);
+        Ok(runs.filter(|run| run.is_readable(viewer)).collect())
+    }
+}
+
+/// Returns one page of finished runs and the cursor of the next one. The registry's form of a run wins over the stored
+/// one.
+fn merge(
+    local: Vec<RunSummary>,
+    stored: Vec<RunSummary>,
+    cursor: Option<&Cursor>,
+    limit: usize,
+) -> (Vec<RunSummary>, Option<Cursor>) {
+    let is_after = |run: &RunSummary| cursor.is_none_or(|at| run.order() < (at.finished_at, at.id.as_str()));
+    let mut runs: Vec<RunSummary> = local.into_iter().filter(is_after).collect();
+    for run in stored {
+        if !runs.iter().any(|known| known.id == run.id) {
+            runs.push(run);
+        }
+    }
+    runs.sort_by(|a, b| b.order().cmp(&a.order()));
+    let has_more = runs.len() > limit;
+    runs.truncate(limit);
+    let last = runs.last().filter(|_| has_more);
+    let older = last.and_then(|run| Some(Cursor { finished_at: run.finished?.0, id: run.id.clone() }));
+    (runs, older)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const LIMIT: usize = 25;
+
+    fn run(id: &str, finished_at: f64) -> RunSummary {
+        let item = json!({"id": id, "status": "completed", "channelId": "c", "userId": "u",
+            "startedAt": 1, "finishedAt": finished_at});
+        RunSummary::of_stored(item).unwrap()
+    }
+
+    fn ids(runs: &[RunSummary]) -> Vec<&str> {
+        runs.iter().map(|run| run.id.as_str()).collect()
+    }
+
+    #[test]
+    fn merge_lists_each_run_once_newest_first() {
+        let stored = vec![run("b", 5.0), run("a", 5.0), run("done", 9.0)];
+        let (runs, older) = merge(vec![run("done", 9.0)], stored, None, LIMIT);
+        assert_eq!(ids(&runs), ["done", "b", "a"]);
+        assert_eq!(older, None);
+    }
+
+    #[test]
+    fn pages_have_no_gap_or_overlap() {
+        let all: Vec<RunSummary> =
+            (0..60).map(|n| run(&format!("r{n:02}"), f64::from(n / 2) / 4.0)).collect();
+        let mut seen = Vec::new();
+        let mut cursor: Option<Cursor> = None;
+        loop {
+            let at = cursor.clone();
+            let mut left: Vec<RunSummary> = all
+                .iter()
+                .filter(|run| at.as_ref().is_none_or(|at| run.order() < (at.finished_at, at.id.as_str())))
+                .cloned()
+                .collect();
+            left.sort_by(|a, b| b.order().cmp(&a.order()));
+            left.truncate(LIMIT + 1);
+            let (runs, older) = merge(all[58..].to_vec(), left, cursor.as_ref(), LIMIT);
+            seen.extend(runs.into_iter().map(|run| run.id));
+            match older {
+                Some(next) => cursor = Some(next),
+                None => break,
+            }
+        }
+        let expected: Vec<_> = all.iter().rev().map(|run| run.id.clone()).collect();
+        assert_eq!(seen, expected);
+    }
+}

@@ -1,0 +1,25 @@
+//! Queries of runs: list, get, events, friction and stop, for every surface that shows runs.
+//!
+//! A run is looked up in the registry of this process, then among the live rows of every process in the ledger, then in
+//! the history. A live row hides the provisional record of its run. Not here: the form of an answer.
+
+mod changes;
+mod error;
+mod events;
+mod friction;
+mod get;
+mod list;
+mod reader;
+mod stop;
+mod summary;
+mod view;
+
+pub use changes::{Change, Changes};
+pub use error::QueryError;
+pub use events::{EventStream, RemoteEvents};
+pub use friction::Friction;
+pub use get::Found;
+pub use list::{Page, Selection};
+pub use reader::{Queries, Reader};
+pub use summary::RunSummary;
+pub use view::RunView;

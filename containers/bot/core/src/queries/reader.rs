@@ -1,0 +1,71 @@
+//! The entry to the queries, and the reader that each answer depends on.
+
+use std::sync::Arc;
+
+use ars_auth::Viewer;
+use ars_types::RunId;
+
+use super::{QueryError, RunView};
+use crate::{context::RunContext, live::LiveRow};
+
+/// The queries of one core.
+#[derive(Clone)]
+pub struct Queries {
+    pub(super) context: RunContext,
+}
+
+/// The reader of a run.
+#[derive(Clone, Copy)]
+pub struct Reader<'r> {
+    /// The authenticated viewer.
+    pub viewer: &'r Viewer,
+    /// The run's capability token; empty without one.
+    pub token: &'r str,
+    /// The route or command, for the audit log.
+    pub route: &'static str,
+}
+
+impl Queries {
+    pub(crate) fn new(context: RunContext) -> Self {
+        Self { context }
+    }
+
+    /// Returns the live runs of every process; none without a ledger or while it does not answer.
+    pub(super) async fn live_rows(&self) -> Arc<[LiveRow]> {
+        live_rows(&self.context).await
+    }
+}
+
+/// Returns the live runs of every process.
+pub(super) async fn live_rows(context: &RunContext) -> Arc<[LiveRow]> {
+    match context.live() {
+        Some(live) => live.rows(context.clock()).await,
+        None => Arc::default(),
+    }
+}
+
+/// Returns the row of a run.
+pub(super) fn find<'r>(rows: &'r [LiveRow], id: &RunId) -> Option<&'r LiveRow> {
+    rows.iter().find(|row| row.id == *id)
+}
+
+impl Reader<'_> {
+    /// Returns the run if the viewer may read it, and logs the access either way.
+    pub(super) fn readable(&self, run: RunView) -> Result<RunView, QueryError> {
+        if !self.viewer.may_read(&run.channel_id, run.visibility, &run.user_id) {
+            return Err(self.hidden("no-rule"));
+        }
+        self.log_read(&run.id);
+        Ok(run)
+    }
+
+    pub(super) fn log_read(&self, id: &RunId) {
+        tracing::info!(route = self.route, run = %id, viewer = self.viewer.id(), "run read without token");
+    }
+
+    /// Logs a refused read. The line never names the run.
+    pub(super) fn hidden(&self, reason: &'static str) -> QueryError {
+        tracing::info!(route = self.route, viewer = self.viewer.id(), reason, "run not shown");
+        QueryError::NotFound
+    }
+}

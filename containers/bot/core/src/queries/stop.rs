@@ -1,0 +1,91 @@
+//! Stopping a run of any process.
+
+use ars_bot_ports::Stop;
+use ars_events::Actor;
+use ars_types::{RunId, StopMode};
+
+use super::{Queries, QueryError, Reader, reader::find};
+use crate::registry::StopOutcome;
+
+impl Queries {
+    /// Stops a live run on its capability token.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`QueryError::AlreadyFinished`] for a finished run, which a viewer without the token learns only if it may
+    /// stop runs.
+    pub async fn stop(&self, reader: &Reader<'_>, id: &RunId, mode: StopMode) -> Result<(), QueryError> {
+        match self.context.stop_with_token(id, reader.token, mode).await {
+            StopOutcome::Stopping => return Ok(()),
+            StopOutcome::Finished => return Err(QueryError::AlreadyFinished),
+            StopOutcome::Unknown => {}
+        }
+        if self.open_remote(reader, id).await.is_some() && self.stop_remote(id, mode).await? {
+            return Ok(());
+        }
+        self.ended(reader, id).await
+    }
+
+    /// Stops a live run on the viewer's own permission, for surfaces without capability tokens.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`QueryError::NotFound`] for a run that the viewer may not stop.
+    pub async fn stop_as(
+        &self,
+        reader: &Reader<'_>,
+        id: &RunId,
+        mode: StopMode,
+        actor: Actor,
+    ) -> Result<(), QueryError> {
+        let local = self.context.registry().get(id);
+        if let Some(run) = local.filter(|run| run.finished.is_none()) {
+            if !reader.viewer.may_stop(&run.facts.channel_id, run.facts.visibility) {
+                return Err(reader.hidden("no-rule"));
+            }
+            return match self.context.stop(id, mode, actor).await {
+                StopOutcome::Stopping => Ok(()),
+                StopOutcome::Finished => Err(QueryError::AlreadyFinished),
+                StopOutcome::Unknown => Err(QueryError::NotFound),
+            };
+        }
+        let rows = self.live_rows().await;
+        if let Some(row) = find(&rows, id) {
+            let is_permitted = row
+                .facts
+                .as_ref()
+                .is_some_and(|facts| reader.viewer.may_stop(&facts.channel_id, facts.visibility));
+            if !is_permitted {
+                return Err(reader.hidden("no-rule"));
+            }
+            if self.stop_remote(id, mode).await? {
+                return Ok(());
+            }
+        }
+        self.ended(reader, id).await
+    }
+
+    /// Asks the ledger to stop a run. Returns `false` if the run is no longer live.
+    async fn stop_remote(&self, id: &RunId, mode: StopMode) -> Result<bool, QueryError> {
+        let Some(live) = self.context.live() else { return Ok(false) };
+        match live.ledger().stop(id, mode).await {
+            Ok(stop) => {
+                live.forget_rows().await;
+                Ok(stop != Stop::NotLive)
+            }
+            Err(error) => {
+                tracing::warn!(run = %id, error = %error, "another process's run not stopped");
+                Err(QueryError::Unavailable)
+            }
+        }
+    }
+
+    /// Returns the error for a run that is not live.
+    async fn ended(&self, reader: &Reader<'_>, id: &RunId) -> Result<(), QueryError> {
+        let view = self.finished(reader, id).await?;
+        if reader.viewer.may_stop(&view.channel_id, view.visibility) {
+            return Err(QueryError::AlreadyFinished);
+        }
+        Err(QueryError::NotFound)
+    }
+}

@@ -1,0 +1,155 @@
+//! One run of a list, without its events.
+
+use ars_auth::Viewer;
+use ars_types::{RunId, RunStatus, StopMode, UnixMillis, Visibility};
+use ars_wire::Moment;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::live::LiveRow;
+use crate::registry::{LiveRun, RunFacts};
+
+/// A run of a list. It holds a capability token, so it has no `Serialize`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunSummary {
+    /// The run.
+    pub id: RunId,
+    /// The title in lists.
+    pub label: String,
+    /// The agent.
+    pub agent: Option<String>,
+    /// `provider/model`.
+    pub model: Option<String>,
+    /// The repository.
+    pub repo: Option<String>,
+    /// Namespaced channel.
+    pub channel_id: String,
+    /// Namespaced user.
+    pub user_id: String,
+    /// The channel's visibility.
+    pub visibility: Visibility,
+    /// Time at which it was created.
+    pub started_at: UnixMillis,
+    /// Its end and outcome.
+    pub finished: Option<(Moment, RunStatus)>,
+    /// The requested stop.
+    pub stop: Option<StopMode>,
+    /// The cost in millionths of a dollar, if known.
+    pub cost: Option<u64>,
+    /// The capability token of a live run: for links on gated pages only.
+    pub token: Option<String>,
+}
+
+/// The fields of a stored record that a list needs. A record of a later version may have more.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Stored {
+    id: RunId,
+    label: Option<String>,
+    agent: Option<String>,
+    model: Option<String>,
+    repo: Option<String>,
+    channel_id: String,
+    user_id: String,
+    channel_visibility: Option<Visibility>,
+    status: RunStatus,
+    started_at: Moment,
+    finished_at: Moment,
+    #[serde(rename = "costMicroUsd")]
+    cost: Option<u64>,
+}
+
+impl RunSummary {
+    /// Returns a run of this process.
+    pub(super) fn of_live(run: &LiveRun) -> Self {
+        let is_live = run.finished.is_none();
+        Self {
+            finished: run.finished.map(|(at, status)| (Moment::from(at), status)),
+            stop: run.stop,
+            cost: run.cost,
+            token: is_live.then(|| run.token.clone()),
+            ..Self::of_facts(run.id.clone(), run.facts.clone(), run.started_at)
+        }
+    }
+
+    /// Returns a live run of another process, or `None` if another version wrote its row.
+    pub(super) fn of_row(row: &LiveRow) -> Option<Self> {
+        let facts = row.facts.clone()?;
+        Some(Self {
+            stop: row.stop,
+            token: row.token.clone(),
+            ..Self::of_facts(row.id.clone(), facts, row.started_at)
+        })
+    }
+
+    /// Returns a stored run, or `None` if the item is not a record.
+    pub fn of_stored(item: Value) -> Option<Self> {
+        let stored: Stored = serde_json::from_value(item).ok()?;
+        Some(Self {
+            label: stored.label.unwrap_or_else(|| stored.id.to_string()),
+            id: stored.id,
+            agent: stored.agent,
+            model: stored.model,
+            repo: stored.repo,
+            channel_id: stored.channel_id,
+            user_id: stored.user_id,
+            // Never assumed public.
+            visibility: stored.channel_visibility.unwrap_or(Visibility::Unknown),
+            started_at: stored.started_at.rounded(),
+            finished: Some((stored.finished_at, stored.status)),
+            stop: None,
+            cost: stored.cost,
+            token: None,
+        })
+    }
+
+    /// Returns `true` if the viewer may read the run.
+    pub fn is_readable(&self, viewer: &Viewer) -> bool {
+        viewer.may_read(&self.channel_id, self.visibility, &self.user_id)
+    }
+
+    /// Returns the position among finished runs; greater is newer.
+    pub(super) fn order(&self) -> (Moment, &str) {
+        let finished_at = self.finished.map_or(Moment::from(UnixMillis::MAX), |(at, _)| at);
+        (finished_at, self.id.as_str())
+    }
+
+    fn of_facts(id: RunId, facts: RunFacts, started_at: UnixMillis) -> Self {
+        Self {
+            id,
+            label: facts.label,
+            agent: Some(facts.agent),
+            model: facts.model,
+            repo: facts.repo,
+            channel_id: facts.channel_id,
+            user_id: facts.user_id,
+            visibility: facts.visibility,
+            started_at,
+            finished: None,
+            stop: None,
+            cost: None,
+            token: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn stored_summary_needs_only_its_fields() {
+        let item = json!({"id": "r1", "channelId": "c", "userId": "u", "status": "failed",
+            "startedAt": 1, "finishedAt": 2, "later": true});
+        let run = RunSummary::of_stored(item).unwrap();
+        assert_eq!((run.visibility, run.label.as_str()), (Visibility::Unknown, "r1"));
+        assert!(RunSummary::of_stored(json!({"id": "r1"})).is_none());
+        let item = json!({"id": "r1", "channelId": "c", "userId": "u", "status": "failed",
+            "startedAt": 1.25, "finishedAt": 2e3});
+        let run = RunSummary::of_stored(item).unwrap();
+        let expected = Some((Moment::from(2000), RunStatus::Failed));
+        assert_eq!((run.started_at, run.finished), (1, expected));
+    }
+}

@@ -1,0 +1,123 @@
+//! One run with its events, live or finished.
+
+use ars_runs::RunRecord;
+use ars_types::{RunId, RunStatus, StopMode, UnixMillis, Visibility};
+use serde_json::Value;
+
+use crate::live::LiveRow;
+use crate::{
+    history::{COST, REFLECTION_COST},
+    registry::{LiveRun, RunFacts},
+};
+
+/// A run.
+#[derive(Debug, Clone)]
+pub struct RunView {
+    /// The run.
+    pub id: RunId,
+    /// The title in lists.
+    pub label: String,
+    /// The agent.
+    pub agent: Option<String>,
+    /// `provider/model`.
+    pub model: Option<String>,
+    /// The repository.
+    pub repo: Option<String>,
+    /// Namespaced channel.
+    pub channel_id: String,
+    /// Namespaced user.
+    pub user_id: String,
+    /// The channel's visibility.
+    pub visibility: Visibility,
+    /// Time at which its request was received.
+    pub received_at: Option<UnixMillis>,
+    /// Time at which it was created.
+    pub started_at: UnixMillis,
+    /// Its end and outcome.
+    pub finished: Option<(UnixMillis, RunStatus)>,
+    /// The requested stop.
+    pub stop: Option<StopMode>,
+    /// Events published, kept or not.
+    pub published: u64,
+    /// Kept events.
+    pub events: Vec<Value>,
+    /// The cost in millionths of a dollar, if known.
+    pub cost: Option<u64>,
+    /// The cost of the reflection, if there was one.
+    pub reflection_cost: Option<u64>,
+    /// The stored diagnosis.
+    pub diagnosis: Option<Value>,
+}
+
+impl RunView {
+    /// Returns a run of this process.
+    pub(super) fn of_live(run: &LiveRun) -> Self {
+        Self {
+            finished: run.finished,
+            stop: run.stop,
+            published: run.event_count,
+            // The registry wrote this JSON, so it parses.
+            events: run.events.iter().filter_map(|json| serde_json::from_str(json).ok()).collect(),
+            cost: run.cost,
+            reflection_cost: run.reflection_cost,
+            ..Self::of_facts(run.id.clone(), run.facts.clone(), run.started_at)
+        }
+    }
+
+    /// Returns a live run of another process, or `None` if another version wrote its row.
+    pub(super) fn of_row(row: &LiveRow, events: Vec<Value>) -> Option<Self> {
+        let facts = row.facts.clone()?;
+        let last = events.iter().filter_map(|event| event.get("seq")?.as_u64()).max();
+        Some(Self {
+            stop: row.stop,
+            published: last.unwrap_or(0),
+            events,
+            ..Self::of_facts(row.id.clone(), facts, row.started_at)
+        })
+    }
+
+    /// Returns a stored run.
+    pub(super) fn of_record(record: RunRecord) -> Self {
+        Self {
+            label: record.label.unwrap_or_else(|| record.id.to_string()),
+            id: record.id,
+            agent: record.agent,
+            model: record.model,
+            repo: record.repo,
+            channel_id: record.channel_id,
+            user_id: record.user_id,
+            visibility: record.channel_visibility,
+            received_at: record.received_at,
+            started_at: record.started_at,
+            finished: Some((record.finished_at, record.status)),
+            stop: None,
+            published: record.event_count,
+            events: record.events,
+            cost: record.extra.get(COST).and_then(Value::as_u64),
+            reflection_cost: record.extra.get(REFLECTION_COST).and_then(Value::as_u64),
+            diagnosis: Some(record.diagnosis).filter(|diagnosis| !diagnosis.is_null()),
+        }
+    }
+
+    fn of_facts(id: RunId, facts: RunFacts, started_at: UnixMillis) -> Self {
+        Self {
+            id,
+            label: facts.label,
+            agent: Some(facts.agent),
+            model: facts.model,
+            repo: facts.repo,
+            channel_id: facts.channel_id,
+            user_id: facts.user_id,
+            visibility: facts.visibility,
+            received_at: Some(facts.received_at),
+            started_at,
+            finished: None,
+            stop: None,
+            published: 0,
+            events: Vec::new(),
+            cost: None,
+            reflection_cost: None,
+            diagnosis: None,
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Queries of runs in one process while another process on the same ledger owns them.
+
+use std::sync::Arc;
+
+use ars_auth::{Actor, Grants, Set, Viewer};
+use ars_bot_core::queries::{EventStream, Found, QueryError, Reader, Selection};
+use ars_bot_ports::StoreErrorKind;
+use ars_types::{RunId, RunStatus, StopMode};
+use serde_json::json;
+use tokio::task::JoinHandle;
+
+use crate::support::{Collector, Fault, Move, Reopening, ScriptedLedger, World, world_with};
+
+const LIMIT: usize = 25;
+
+/// Two processes on one ledger, the first of which drives a run.
+struct Pair {
+    ledger: Arc<ScriptedLedger>,
+    owner: Arc<World>,
+    other: World,
+    id: RunId,
+    token: String,
+    running: JoinHandle<()>,
+}
+
+fn process(ledger: &Arc<ScriptedLedger>, generation: &str, moves: Vec<Move>) -> World {
+    let channels = Arc::new(Reopening(Arc::new(Collector::default())));
+    world_with(moves, ledger.capability(generation, channels))
+}
+
+impl Pair {
+    /// Waits until the run calls its model, its events are in the ledger, and its provisional record is in the history
+    /// of both processes.
+    async fn new() -> Self {
+        let ledger = Arc::new(ScriptedLedger::default());
+        let owner = Arc::new(process(&ledger, "g1", vec![Move::SayWhenTold("done")]));
+        let other = process(&ledger, "g2", Vec::new());
+        owner.keep_ledger();
+        let running = tokio::spawn({
+            let owner = Arc::clone(&owner);
+            async move { owner.dispatch("hello", &Arc::default()).await }
+        });
+        owner.model.called.notified().await;
+        while owner.records().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        other.store.puts.lock().unwrap().extend(owner.records());
+        let id = owner.core.registry().list()[0].id.clone();
+        let token = owner.core.registry().get(&id).unwrap().token;
+        ledger.until(|ledger| !ledger.runs()[&id].events.is_empty()).await;
+        Self { ledger, owner, other, id, token, running }
+    }
+
+    /// Ends the run, and waits for its record in both histories.
+    async fn end(&mut self) {
+        self.owner.model.go_on.notify_one();
+        (&mut self.running).await.unwrap();
+        self.owner.settle().await;
+        self.other.store.puts.lock().unwrap().extend(self.ledger.records.lock().unwrap().clone());
+        self.expire_listing();
+    }
+
+    /// Moves the clock beyond the age of a listing.
+    fn expire_listing(&self) {
+        for _ in 0..2_000 {
+            self.other.core.clock().now();
+        }
+    }
+}
+
+fn member() -> Viewer {
+    Viewer::new(Actor::browser("access:ann").with(&Grants { channels: Set::All, ..Grants::default() }))
+}
+
+fn stranger() -> Viewer {
+    Viewer::new(Actor::browser("access:eve"))
+}
+
+fn operator() -> Viewer {
+    let grants = Grants { actions: Set::of(&["runs:write"]), channels: Set::All, ..Grants::default() };
+    Viewer::new(Actor::browser("access:ops").with(&grants))
+}
+
+fn reader<'r>(viewer: &'r Viewer, token: &'r str) -> Reader<'r> {
+    Reader { viewer, token, route: "test" }
+}
+
+#[tokio::test(start_paused = true)]
+async fn remote_run_is_listed_as_live() {
+    let pair = Pair::new().await;
+    let page = pair.other.core.queries().list(&member(), Selection::All, LIMIT).await;
+    let ids: Vec<_> = page.active.iter().map(|run| &run.id).collect();
+    assert_eq!((ids, page.finished.len()), (vec![&pair.id], 0));
+    assert_eq!((page.active[0].finished, page.active[0].token.as_ref()), (None, Some(&pair.token)));
+    let hidden = pair.other.core.queries().list(&stranger(), Selection::All, LIMIT).await;
+    assert!(hidden.active.is_empty() && hidden.finished.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn remote_run_opens_with_its_token_only() {
+    let pair = Pair::new().await;
+    let (queries, viewer) = (pair.other.core.queries(), member());
+    for token in ["", "wrong"] {
+        let found = queries.get(&reader(&viewer, token), &pair.id).await;
+        assert_eq!(found.err(), Some(QueryError::NotFound), "{token}");
+        let friction = queries.friction(&reader(&viewer, token), &pair.id).await;
+        assert_eq!(friction.err(), Some(QueryError::NotFound), "{token}");
+    }
+    let found = queries.get(&reader(&viewer, &pair.token), &pair.id).await.unwrap();
+    let Found::Live(view) = found else { unreachable!("the run is live") };
+    assert!(view.finished.is_none() && !view.events.is_empty());
+    let friction = queries.friction(&reader(&viewer, &pair.token), &pair.id).await.unwrap();
+    assert!(!friction.finished);
+}
+
+#[tokio::test(start_paused = true)]
+async fn remote_events_are_followed_to_the_end() {
+    let mut pair = Pair::new().await;
+    let viewer = member();
+    let queries = pair.other.core.queries();
+    let stream = queries.events(&reader(&viewer, &pair.token), &pair.id, 0).await.unwrap();
+    let EventStream::Remote(mut events) = stream else { unreachable!("the run is remote") };
+    assert!(!events.next().await.unwrap().is_empty());
+    pair.end().await;
+    assert!(events.next().await.is_none());
+    let stream = queries.events(&reader(&viewer, &pair.token), &pair.id, 0).await.unwrap();
+    assert!(matches!(stream, EventStream::Stored(view) if !view.events.is_empty()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn finished_remote_run_is_read_from_the_history() {
+    let mut pair = Pair::new().await;
+    pair.end().await;
+    let (queries, viewer) = (pair.other.core.queries(), member());
+    let found = queries.get(&reader(&viewer, ""), &pair.id).await.unwrap();
+    let Found::Finished(view) = found else { unreachable!("the run has finished") };
+    assert_eq!(view.finished.map(|(_, status)| status), Some(RunStatus::Completed));
+    let denied = queries.get(&reader(&stranger(), ""), &pair.id).await;
+    assert_eq!(denied.err(), Some(QueryError::NotFound));
+}
+
+#[tokio::test(start_paused = true)]
+async fn stop_reaches_a_remote_run() {
+    let mut pair = Pair::new().await;
+    let (queries, viewer) = (pair.other.core.queries(), member());
+    let wrong = queries.stop(&reader(&viewer, "wrong"), &pair.id, StopMode::Soft).await;
+    assert_eq!(wrong, Err(QueryError::NotFound));
+    assert_eq!(pair.ledger.runs()[&pair.id].row.stop, None);
+    assert_eq!(queries.stop(&reader(&viewer, &pair.token), &pair.id, StopMode::Soft).await, Ok(()));
+    assert_eq!(pair.ledger.runs()[&pair.id].row.stop, Some(StopMode::Soft));
+    let listed = queries.list(&viewer, Selection::Active, LIMIT).await;
+    assert_eq!(listed.active[0].stop, Some(StopMode::Soft));
+    pair.end().await;
+    let ops = operator();
+    let ended = queries.stop(&reader(&ops, ""), &pair.id, StopMode::Soft).await;
+    assert_eq!(ended, Err(QueryError::AlreadyFinished));
+}
+
+#[tokio::test(start_paused = true)]
+async fn stop_without_token_needs_the_permission() {
+    let pair = Pair::new().await;
+    let actor = || serde_json::from_value(json!({"kind": "cli", "id": "cli:ops"})).unwrap();
+    for process in [&pair.other, &*pair.owner] {
+        let queries = process.core.queries();
+        let denied = queries.stop_as(&reader(&member(), ""), &pair.id, StopMode::Hard, actor()).await;
+        assert_eq!(denied, Err(QueryError::NotFound));
+        assert_eq!(pair.ledger.count("stop"), 0);
+    }
+    let ops = operator();
+    let stopped =
+        pair.other.core.queries().stop_as(&reader(&ops, ""), &pair.id, StopMode::Hard, actor()).await;
+    assert_eq!(stopped, Ok(()));
+    assert_eq!(pair.ledger.runs()[&pair.id].row.stop, Some(StopMode::Hard));
+}
+
+#[tokio::test(start_paused = true)]
+async fn unreadable_row_still_hides_its_record() {
+    let pair = Pair::new().await;
+    pair.ledger.runs().get_mut(&pair.id).unwrap().row.meta.clear();
+    let (queries, viewer) = (pair.other.core.queries(), member());
+    let page = queries.list(&viewer, Selection::All, LIMIT).await;
+    assert!(page.active.is_empty() && page.finished.is_empty());
+    let found = queries.get(&reader(&viewer, ""), &pair.id).await;
+    assert_eq!(found.err(), Some(QueryError::NotFound));
+}
+
+/// One listing serves the queries of two seconds, and a failed one leaves the registry and the history.
+#[tokio::test(start_paused = true)]
+async fn ledger_outage_leaves_registry_and_history() {
+    let pair = Pair::new().await;
+    let queries = pair.other.core.queries();
+    pair.ledger.script("live", vec![Fault::Fail(StoreErrorKind::Permanent); 1]);
+    for _ in 0..2 {
+        let page = queries.list(&member(), Selection::All, LIMIT).await;
+        assert_eq!((page.active.len(), page.finished.len()), (0, 1));
+    }
+    assert_eq!(pair.ledger.count("live"), 1);
+    pair.expire_listing();
+    let page = queries.list(&member(), Selection::All, LIMIT).await;
+    assert_eq!((page.active.len(), page.finished.len()), (1, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn own_run_is_listed_once() {
+    let pair = Pair::new().await;
+    let page = pair.owner.core.queries().list(&member(), Selection::All, LIMIT).await;
+    assert_eq!((page.active.len(), page.finished.len()), (1, 0));
+}

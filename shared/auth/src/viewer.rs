@@ -1,0 +1,76 @@
+//! The reader of runs: an authenticated actor and its permissions on runs.
+//!
+//! Not here: authentication (`gate`, `dashboard`) and the log of an access.
+
+use ars_types::Visibility;
+
+use crate::{
+    Actor,
+    policy::{Listing, Resource, decide, listing},
+};
+
+/// The permission to read runs, in lists and singly.
+const READ: &str = "runs:read";
+/// The permission to stop runs.
+const WRITE: &str = "runs:write";
+
+/// An authenticated reader.
+#[derive(Debug, Clone)]
+pub struct Viewer {
+    actor: Actor,
+}
+
+impl Viewer {
+    /// Returns the viewer for an actor with all of its grants.
+    pub fn new(actor: Actor) -> Self {
+        Self { actor }
+    }
+
+    /// Returns the actor's id, for the audit log.
+    pub fn id(&self) -> &str {
+        &self.actor.id
+    }
+
+    /// Returns the filter of the runs that the viewer may read.
+    pub fn readable(&self) -> Listing {
+        listing(&self.actor, READ)
+    }
+
+    /// Returns `true` for a run of the viewer's channels, its own run and a public one.
+    pub fn may_read(&self, channel: &str, visibility: Visibility, user: &str) -> bool {
+        decide(&self.actor, READ, &Resource::Run { channel, visibility, user }).is_ok()
+    }
+
+    /// Returns `true` if the viewer may stop a run. Ownership does not grant this, so the owner is no argument.
+    pub fn may_stop(&self, channel: &str, visibility: Visibility) -> bool {
+        decide(&self.actor, WRITE, &Resource::Run { channel, visibility, user: "" }).is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Grants, Set};
+
+    #[test]
+    fn viewer_without_channels_reads_public_and_own_runs() {
+        let viewer = Viewer::new(Actor::browser("access:ann"));
+        assert!(viewer.may_read("C1", Visibility::Public, "slack:U1"));
+        assert!(viewer.may_read("C1", Visibility::Dm, "access:ann"));
+        for hidden in [Visibility::Private, Visibility::Dm, Visibility::Machine, Visibility::Unknown] {
+            assert!(!viewer.may_read("C1", hidden, "slack:U1"), "{hidden}");
+        }
+        assert!(!viewer.may_stop("C1", Visibility::Public));
+    }
+
+    #[test]
+    fn stopping_needs_its_own_grant() {
+        let local =
+            Actor::browser("access:loopback").with(&Grants { channels: Set::All, ..Grants::default() });
+        let viewer = Viewer::new(local.clone());
+        assert!(viewer.may_read("http:default", Visibility::Machine, "http:ann"));
+        assert!(!viewer.may_stop("http:default", Visibility::Machine));
+        let granted = local.with(&Grants { actions: Set::of(&["runs:write"]), ..Grants::default() });
+        assert!(Viewer::new(granted).may_stop("http:default", Visibility::Machine));
+    }
+}
