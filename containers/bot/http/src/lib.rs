@@ -5,26 +5,17 @@
 //! supplement sections 2, 8, 11 and 23.
 #![forbid(unsafe_code)]
 
-mod body;
-mod gate;
-mod headers;
-mod http_io;
-mod lag;
-mod linger;
-mod pages;
+mod auth;
+mod error;
 mod params;
-mod process;
 mod respond;
 mod router;
-mod routes;
-mod serve;
-mod sse;
-mod stall;
+mod server;
 mod state;
+mod surfaces;
 mod time;
-mod viewer;
 
+pub use auth::viewer::Dashboard;
 pub use router::router;
-pub use serve::serve;
+pub use server::serve;
 pub use state::HttpState;
-pub use viewer::Dashboard;

@@ -6,7 +6,7 @@ use ars_auth::TokenMap;
 use ars_bot_core::Core;
 use ars_wire::health::Build;
 
-use crate::{Dashboard, lag::LagMeter};
+use crate::{Dashboard, server::LagMeter};
 
 /// The state of the HTTP surface. Cheap to clone.
 #[derive(Clone)]

@@ -16,7 +16,8 @@ use futures::{Stream, StreamExt, stream};
 use tokio::time::{Instant, Interval, interval_at};
 use tokio_util::sync::CancellationToken;
 
-use crate::{respond, serve::Closing};
+use super::Closing;
+use crate::respond;
 
 /// A stream that has been opened.
 struct Opened<S> {
@@ -128,7 +129,7 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let router = axum::Router::new().route("/", axum::routing::get(open));
         let deadline = std::time::Duration::from_millis(300);
-        let serving = crate::serve::serve_within(deadline, listener, router, std::future::pending());
+        let serving = crate::server::serve::serve_within(deadline, listener, router, std::future::pending());
         let server = tokio::spawn(serving);
         let mut stalled = tokio::net::TcpStream::connect(address).await.unwrap();
         stalled.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();

@@ -20,7 +20,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
-use crate::{linger::Linger, stall::Stall};
+use super::{linger::Linger, stall::Stall};
 
 /// How long a request head may take; also how long a kept-alive connection may idle.
 const HEAD_DEADLINE: Duration = Duration::from_secs(30);

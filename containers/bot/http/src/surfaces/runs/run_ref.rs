@@ -10,7 +10,7 @@ use axum::{
     response::Response,
 };
 
-use crate::{params, respond, routes::healthz, state::HttpState};
+use crate::{params, respond, state::HttpState, surfaces::health};
 
 /// The run id of `/runs/<id>…` and the token of its query.
 pub(crate) struct RunRef {
@@ -45,7 +45,7 @@ impl FromRequestParts<HttpState> for RunRef {
         let segment = parts.uri.path().split('/').nth(2).unwrap_or_default();
         // Malformed percent-encoding is not a run route at all.
         let Some(text) = params::decode(segment) else {
-            return Err(healthz::probe(State(state.clone())).await);
+            return Err(health::probe(State(state.clone())).await);
         };
         let id = RunId::parse(text).map_err(|_| not_found())?;
         Ok(Self { id, token: params::query(&parts.uri, "t").unwrap_or_default() })

@@ -12,7 +12,7 @@ use tokio::sync::watch;
 const BLANK_LINE: &str = "\n\n";
 
 /// Collects what the core says to one request.
-pub(crate) struct HttpIo {
+pub(crate) struct HttpChannel {
     history: Vec<HistoryTurn>,
     said: Mutex<Said>,
     started: watch::Sender<Option<RunId>>,
@@ -25,7 +25,7 @@ struct Said {
     is_turned_away: bool,
 }
 
-impl HttpIo {
+impl HttpChannel {
     /// Replays the history the caller sent.
     pub(crate) fn new(history: Vec<HistoryTurn>) -> Self {
         Self { history, said: Mutex::default(), started: watch::Sender::new(None) }
@@ -63,7 +63,7 @@ impl HttpIo {
 }
 
 #[async_trait]
-impl ChannelIo for HttpIo {
+impl ChannelIo for HttpChannel {
     async fn reply(&self, text: &str) -> Result<(), ReplyError> {
         self.lock().replies.push(text.to_owned());
         Ok(())
@@ -97,7 +97,7 @@ mod tests {
 
     #[tokio::test]
     async fn replies_are_joined_by_one_blank_line_and_the_receipt_names_the_run() {
-        let io = HttpIo::new(Vec::new());
+        let io = HttpChannel::new(Vec::new());
         assert_eq!(io.collected(), Reply { reply: String::new(), run: None });
         let id = RunId::parse("r1").unwrap();
         let started = io.started();

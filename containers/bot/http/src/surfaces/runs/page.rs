@@ -9,8 +9,11 @@ use axum::{
     response::Response,
 };
 
-use super::run_ref::{RunRef, reject};
-use crate::{pages::RunPage, state::HttpState};
+use super::{
+    pages::RunPage,
+    run_ref::{RunRef, reject},
+};
+use crate::state::HttpState;
 
 /// The outcome of a finished run, for the live page: the stream's `finished` event lacks it.
 const STATUS_HEADER: HeaderName = HeaderName::from_static("x-run-status");

@@ -9,19 +9,18 @@ use axum::{
     response::Response,
 };
 
-use super::caller;
-use crate::{respond, state::HttpState};
+use crate::{auth::admin, respond, state::HttpState};
 
 /// Between the answer and the end, so that the answer is read (document 1 section 4.6).
 const DELAY: Duration = Duration::from_millis(50);
 
 /// Answers, then ends the process: no drain, no handoff.
 pub(crate) async fn crash(State(state): State<HttpState>, method: Method, headers: HeaderMap) -> Response {
-    let subject = match caller::by_bearer(&state, &method, &headers) {
+    let subject = match admin::by_bearer(&state, &method, &headers) {
         Ok(subject) => subject,
         Err(rejection) => {
             tracing::info!(route = "admin/crash", reason = %rejection, "rejected");
-            return caller::reject(rejection);
+            return admin::reject(rejection);
         }
     };
     let Some(end) = state.crash.as_ref().map(Arc::clone) else {

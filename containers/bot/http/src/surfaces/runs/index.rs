@@ -6,8 +6,8 @@ use ars_types::RunId;
 use ars_wire::{Moment, runs::Cursor};
 use axum::{Extension, extract::State, http::Uri, response::Response};
 
-use super::feed;
-use crate::{pages::IndexPage, params, serve::Closing, state::HttpState};
+use super::{feed, pages::IndexPage};
+use crate::{params, server::Closing, state::HttpState};
 
 /// Finished rows of one page.
 const PAGE_ROWS: usize = 25;

@@ -14,12 +14,15 @@ use axum::{
 };
 use tokio::task::{JoinError, JoinHandle};
 
-use super::body::{self, Body};
+use super::{
+    body::{self, Body},
+    channel::HttpChannel,
+};
 use crate::{
-    body::{BODY_CAP, read_capped},
-    gate::{Refusal, admit},
-    http_io::HttpIo,
+    auth::gate::admit,
+    error::IngressError,
     respond,
+    server::{MAX_BODY_BYTES, read_body},
     state::HttpState,
 };
 
@@ -28,19 +31,19 @@ const DEFAULT: &str = "default";
 
 /// Every method arrives here, because the gate's first check is the method.
 pub(crate) async fn post(State(state): State<HttpState>, request: Request) -> Response {
-    serve(&state, request).await.unwrap_or_else(Refusal::into_response)
+    serve(&state, request).await.unwrap_or_else(IngressError::into_response)
 }
 
-async fn serve(state: &HttpState, request: Request) -> Result<Response, Refusal> {
+async fn serve(state: &HttpState, request: Request) -> Result<Response, IngressError> {
     let (head, stream) = request.into_parts();
     let entry = admit(&head.method, &head.headers, &state.tokens)?;
-    let bytes = read_capped(stream, BODY_CAP).await?;
-    let Body { text, channel, thread, history, is_async } = body::parse(&bytes).map_err(Refusal::BadBody)?;
+    let bytes = read_body(stream, MAX_BODY_BYTES).await?;
+    let Body { text, channel, thread, history, is_async } = body::parse(&bytes).map_err(IngressError::BadBody)?;
     drop(bytes);
 
     let message = message(entry, text, channel, thread.as_deref(), state.core.clock().now());
     let thread_key = message.thread_key.clone();
-    let io = Arc::new(HttpIo::new(history));
+    let io = Arc::new(HttpChannel::new(history));
     let started = io.started();
     let dispatched = dispatch(state, message, &io);
     if !is_async {
@@ -55,21 +58,21 @@ async fn serve(state: &HttpState, request: Request) -> Result<Response, Refusal>
 }
 
 /// A task of its own: the run goes on when the caller hangs up.
-fn dispatch(state: &HttpState, message: IncomingMessage, io: &Arc<HttpIo>) -> JoinHandle<()> {
+fn dispatch(state: &HttpState, message: IncomingMessage, io: &Arc<HttpChannel>) -> JoinHandle<()> {
     let core = state.core.clone();
-    let io: Arc<HttpIo> = Arc::clone(io);
+    let io: Arc<HttpChannel> = Arc::clone(io);
     tokio::spawn(async move { core.dispatch(message, io).await })
 }
 
-fn collected(ended: Result<(), JoinError>, io: &HttpIo) -> Result<Response, Refusal> {
+fn collected(ended: Result<(), JoinError>, io: &HttpChannel) -> Result<Response, IngressError> {
     match ended {
         // After every question of the specification's: who may not ask, or asks for nothing that can be, is told that in
         // a drain too.
-        Ok(()) if io.is_turned_away() => Err(Refusal::Draining),
+        Ok(()) if io.is_turned_away() => Err(IngressError::Draining),
         Ok(()) => Ok(respond::json(StatusCode::OK, &io.collected())),
         Err(error) => {
             tracing::error!(error = %error, "dispatch threw outside its own handling");
-            Err(Refusal::Internal)
+            Err(IngressError::Internal)
         }
     }
 }

@@ -9,8 +9,8 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use super::elsewhere;
-use crate::{state::HttpState, viewer};
+use super::fallback;
+use crate::{auth::viewer, state::HttpState};
 
 /// The text format's own media type.
 const CONTENT_TYPE: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
@@ -28,6 +28,6 @@ pub(crate) async fn metrics(State(state): State<HttpState>, request: Request) ->
             ];
             (headers, render()).into_response()
         }
-        None => elsewhere::answer(State(state), request).await.into_response(),
+        None => fallback::fallback(State(state), request).await.into_response(),
     }
 }

@@ -7,7 +7,11 @@ use axum::response::Response;
 use futures::{Stream, stream};
 use serde_json::json;
 
-use crate::{pages::Row, serve::Closing, sse, state::HttpState};
+use super::pages::Row;
+use crate::{
+    server::{Closing, sse},
+    state::HttpState,
+};
 
 /// Answers with the stream.
 pub(super) fn feed(state: &HttpState, viewer: Viewer, closing: Option<Closing>) -> Response {

@@ -11,8 +11,7 @@ use axum::{
     response::Response,
 };
 
-use super::caller;
-use crate::{respond, state::HttpState};
+use crate::{auth::admin, respond, state::HttpState};
 
 /// Answers the edge.
 pub(crate) async fn authorize(
@@ -24,7 +23,7 @@ pub(crate) async fn authorize(
         Ok(subject) => respond::json(StatusCode::OK, &Authorized::of(subject)),
         Err(rejection) => {
             tracing::info!(route = "admin/restart/authorize", reason = %rejection, "rejected");
-            caller::reject(rejection)
+            admin::reject(rejection)
         }
     }
 }
@@ -32,9 +31,9 @@ pub(crate) async fn authorize(
 fn decide(state: &HttpState, method: &Method, headers: &HeaderMap) -> Result<String, Rejection> {
     let mut values = headers.get_all(SUBJECT_HEADER).iter();
     match (values.next(), values.next()) {
-        (None, _) => caller::by_bearer(state, method, headers),
-        (Some(value), None) => caller::by_subject(state, method, subject_of(value.as_bytes()).as_deref()),
+        (None, _) => admin::by_bearer(state, method, headers),
+        (Some(value), None) => admin::by_subject(state, method, subject_of(value.as_bytes()).as_deref()),
         // The edge sends one value.
-        (Some(_), Some(_)) => caller::by_subject(state, method, None),
+        (Some(_), Some(_)) => admin::by_subject(state, method, None),
     }
 }

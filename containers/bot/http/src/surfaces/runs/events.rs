@@ -14,7 +14,10 @@ use super::{
     replay,
     run_ref::{RunRef, reject},
 };
-use crate::{serve::Closing, sse, state::HttpState};
+use crate::{
+    server::{Closing, sse},
+    state::HttpState,
+};
 
 /// Answers with the stream, resumed after `Last-Event-ID`.
 pub(crate) async fn events(

@@ -8,13 +8,13 @@ use http_body::Body as _;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 
 /// Most bytes of an ingress body (bot supplement section 2).
-pub(crate) const BODY_CAP: usize = 1_000_000;
+pub(crate) const MAX_BODY_BYTES: usize = 1_000_000;
 /// How long a body may take to arrive, so that a trickle does not hold a connection for ever.
 const BODY_DEADLINE: Duration = Duration::from_secs(60);
 
 /// Why a body was not read.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum BodyFault {
+pub(crate) enum BodyError {
     /// It is longer than the cap, or says it will be.
     #[error("body too large")]
     TooLarge,
@@ -27,16 +27,16 @@ pub(crate) enum BodyFault {
 }
 
 /// The whole body, unless it is longer than `cap`. A declared length is believed when it is too long.
-pub(crate) async fn read_capped(body: Body, cap: usize) -> Result<Bytes, BodyFault> {
+pub(crate) async fn read_body(body: Body, cap: usize) -> Result<Bytes, BodyError> {
     if body.size_hint().lower() > cap as u64 {
-        return Err(BodyFault::TooLarge);
+        return Err(BodyError::TooLarge);
     }
     let read = tokio::time::timeout(BODY_DEADLINE, Limited::new(body, cap).collect());
     match read.await {
-        Err(_elapsed) => Err(BodyFault::TooSlow),
+        Err(_elapsed) => Err(BodyError::TooSlow),
         Ok(Ok(collected)) => Ok(collected.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(BodyFault::TooLarge),
-        Ok(Err(_)) => Err(BodyFault::Broken),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(BodyError::TooLarge),
+        Ok(Err(_)) => Err(BodyError::Broken),
     }
 }
 
@@ -55,24 +55,24 @@ mod tests {
     async fn the_cap_is_the_last_size_that_passes() {
         for (body, expected) in [
             (Body::from(vec![0; 10]), Ok(10)),
-            (Body::from(vec![0; 11]), Err(BodyFault::TooLarge)),
+            (Body::from(vec![0; 11]), Err(BodyError::TooLarge)),
             (chunked(&[4, 6]), Ok(10)),
-            (chunked(&[4, 7]), Err(BodyFault::TooLarge)),
+            (chunked(&[4, 7]), Err(BodyError::TooLarge)),
             (Body::empty(), Ok(0)),
         ] {
-            assert_eq!(read_capped(body, 10).await.map(|bytes| bytes.len()), expected);
+            assert_eq!(read_body(body, 10).await.map(|bytes| bytes.len()), expected);
         }
     }
 
     #[tokio::test]
     async fn a_body_without_end_is_refused_at_the_cap() {
         let endless = Body::from_stream(stream::repeat_with(|| Ok::<_, std::io::Error>(vec![0_u8; 1000])));
-        assert_eq!(read_capped(endless, BODY_CAP).await, Err(BodyFault::TooLarge));
+        assert_eq!(read_body(endless, MAX_BODY_BYTES).await, Err(BodyError::TooLarge));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_body_that_stalls_is_given_up() {
         let stalled = Body::from_stream(stream::pending::<Result<Vec<u8>, std::io::Error>>());
-        assert_eq!(read_capped(stalled, BODY_CAP).await, Err(BodyFault::TooSlow));
+        assert_eq!(read_body(stalled, MAX_BODY_BYTES).await, Err(BodyError::TooSlow));
     }
 }

@@ -6,7 +6,8 @@ use axum::{
     response::Response,
 };
 
-use crate::{pages::DocsPage, state::HttpState};
+use super::pages::DocsPage;
+use crate::state::HttpState;
 
 /// The page.
 pub(crate) async fn docs(State(state): State<HttpState>, headers: HeaderMap) -> Response {

@@ -11,18 +11,18 @@ use axum::{
 
 use percent_encoding::percent_decode_str;
 
-use super::healthz;
+use super::probe;
 use crate::{respond, state::HttpState};
 
 /// First segments that belong to surfaces, whether or not they are served.
 const SURFACES: [&str; 5] = ["api", "mcp", "residents", "costs", "admin"];
 
 /// Answers 404 below a surface and the probe elsewhere.
-pub(crate) async fn answer(State(state): State<HttpState>, request: Request) -> Response {
+pub(crate) async fn fallback(State(state): State<HttpState>, request: Request) -> Response {
     if belongs_to_a_surface(request.uri().path()) {
         return respond::coded(ErrorCode::NotFound, "no such route");
     }
-    healthz::probe(State(state)).await
+    probe::probe(State(state)).await
 }
 
 /// Percent-decoded once, repeated slashes collapsed, letter case ignored.

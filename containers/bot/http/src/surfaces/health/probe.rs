@@ -11,7 +11,8 @@ use axum::{
     response::Response,
 };
 
-use crate::{process, respond, state::HttpState, time::iso};
+use super::process;
+use crate::{respond, state::HttpState, time::iso};
 
 /// The probe's answer.
 pub(crate) async fn probe(State(state): State<HttpState>) -> Response {

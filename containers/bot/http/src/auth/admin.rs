@@ -14,7 +14,7 @@ use axum::{
 use crate::{respond, state::HttpState};
 
 /// Returns the answer to a rejected request.
-pub(super) fn reject(rejection: Rejection) -> Response {
+pub(crate) fn reject(rejection: Rejection) -> Response {
     let text = match rejection {
         Rejection::Method => "POST only".to_owned(),
         Rejection::Forbidden => format!("{ACTION} is missing"),
@@ -28,7 +28,7 @@ pub(super) fn reject(rejection: Rejection) -> Response {
 }
 
 /// Admits the holder of a bearer whose token has the permission. Returns its subject.
-pub(super) fn by_bearer(
+pub(crate) fn by_bearer(
     state: &HttpState,
     method: &Method,
     headers: &HeaderMap,
@@ -43,7 +43,7 @@ pub(super) fn by_bearer(
 /// Admits a subject that the edge has authenticated; `None` stands for an unreadable one.
 ///
 /// The edge does not forward the token, so each token of the subject needs the permission.
-pub(super) fn by_subject(
+pub(crate) fn by_subject(
     state: &HttpState,
     method: &Method,
     subject: Option<&str>,

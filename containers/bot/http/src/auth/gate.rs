@@ -1,0 +1,74 @@
+//! The gate of the ingress, before the body is read.
+
+use ars_auth::{
+    TokenEntry, TokenMap, bearer,
+    gate::{self, Head, Rejection, Rules, order},
+};
+use axum::http::{HeaderMap, Method, header};
+
+/// The scope that lets a token start runs (document 1 section 2.2).
+const DISPATCH_SCOPE: &str = "dispatch";
+
+/// Runs the checks before the body and returns the token's entry.
+pub(crate) fn admit<'t>(
+    method: &'t Method,
+    headers: &'t HeaderMap,
+    tokens: &'t TokenMap,
+) -> Result<&'t TokenEntry, Rejection> {
+    let rules = Rules::new(order::INGRESS, tokens).with_scope(&may_dispatch);
+    let presented = bearer(headers.get_all(header::AUTHORIZATION));
+    let head = Head { method: method.as_str(), presented, content_length: None };
+    gate::admit(&rules, &head).map(|admitted| admitted.holder)
+}
+
+fn may_dispatch(entry: &TokenEntry) -> bool {
+    entry.has_scope(DISPATCH_SCOPE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TOKENS: &str = r#"{"good":{"subject":"ann"},"reader":{"subject":"bo","scopes":["runs:read"]}}"#;
+
+    fn admitted(method: &Method, authorization: &[&str], tokens: &str) -> Result<String, Rejection> {
+        let mut headers = HeaderMap::new();
+        for value in authorization {
+            headers.append(header::AUTHORIZATION, HeaderValue::from_str(value).unwrap());
+        }
+        let tokens = TokenMap::parse(Some(tokens)).map;
+        admit(method, &headers, &tokens).map(|entry| entry.subject.clone())
+    }
+
+    #[test]
+    fn every_check_hides_the_ones_after_it() {
+        let (get, post) = (Method::GET, Method::POST);
+        let none: &[&str] = &[];
+        for (method, authorization, tokens, expected) in [
+            (&get, none, "", Err(Rejection::Method)),
+            (&get, &["Bearer good"], TOKENS, Err(Rejection::Method)),
+            (&Method::OPTIONS, none, TOKENS, Err(Rejection::Method)),
+            (&post, none, "", Err(Rejection::Disabled)),
+            (&post, &["Bearer good"], "", Err(Rejection::Disabled)),
+            (&post, &["Bearer good"], "[]", Err(Rejection::Disabled)),
+            (&post, &["Bearer good"], "{\"good\":{}}", Err(Rejection::Disabled)),
+            (&post, none, TOKENS, Err(Rejection::Unauthenticated)),
+            (&post, &["Bearer nope"], TOKENS, Err(Rejection::Unauthenticated)),
+            (&post, &["Bearer goo"], TOKENS, Err(Rejection::Unauthenticated)),
+            (&post, &["Basic good"], TOKENS, Err(Rejection::Unauthenticated)),
+            (&post, &["good"], TOKENS, Err(Rejection::Unauthenticated)),
+            (&post, &["Bearer"], TOKENS, Err(Rejection::Unauthenticated)),
+            (&post, &["Basic x", "Bearer good"], TOKENS, Err(Rejection::Unauthenticated)),
+            (&post, &["Bearer reader"], TOKENS, Err(Rejection::Forbidden)),
+            (&post, &["Bearer good"], TOKENS, Ok("ann".to_owned())),
+            (&post, &["bEARER   good  "], TOKENS, Ok("ann".to_owned())),
+            (&post, &["Bearer good", "Bearer nope"], TOKENS, Ok("ann".to_owned())),
+        ] {
+            assert_eq!(
+                admitted(method, authorization, tokens),
+                expected,
+                "{method} {authorization:?} {tokens}"
+            );
+        }
+    }
+}

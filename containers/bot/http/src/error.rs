@@ -1,0 +1,101 @@
+//! The errors of the ingress, and their answers.
+//!
+//! The other surfaces answer in their own forms: the admin routes (`auth::admin`) and the run pages (`surfaces::runs`).
+
+use ars_auth::gate::Rejection;
+use ars_wire::{ErrorCode, ingress::ErrorBody};
+use axum::{
+    http::{HeaderValue, header},
+    response::Response,
+};
+
+use crate::{respond, server::BodyError};
+
+/// Seconds until it is worth asking again in a drain (document 2 section 8). It may end at once or last its deadline; the
+/// next process is up a few seconds later.
+const NEXT_PROCESS_S: &str = "5";
+
+/// The reason for which a request has no result.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum IngressError {
+    /// A check before the body failed.
+    Gate(Rejection),
+    /// The body exceeds the limit.
+    TooLarge,
+    /// The body did not arrive in time.
+    TooSlow,
+    /// The body is malformed. The text names the field, never its value.
+    BadBody(String),
+    /// The process is shutting down and accepted no part of the request. The next process will.
+    Draining,
+    /// The core failed outside its own error handling.
+    Internal,
+}
+
+impl From<Rejection> for IngressError {
+    fn from(rejection: Rejection) -> Self {
+        Self::Gate(rejection)
+    }
+}
+
+impl From<BodyError> for IngressError {
+    fn from(fault: BodyError) -> Self {
+        match fault {
+            BodyError::TooLarge => Self::TooLarge,
+            BodyError::TooSlow => Self::TooSlow,
+            BodyError::Broken => Self::BadBody("the body could not be read".into()),
+        }
+    }
+}
+
+impl IngressError {
+    /// Returns the error code.
+    fn code(&self) -> ErrorCode {
+        match self {
+            Self::Gate(rejection) => rejection.code(),
+            Self::TooLarge => ErrorCode::PayloadTooLarge,
+            Self::TooSlow => ErrorCode::RequestTimeout,
+            Self::BadBody(_) => ErrorCode::InvalidInput,
+            Self::Draining => ErrorCode::Unavailable,
+            Self::Internal => ErrorCode::Internal,
+        }
+    }
+
+    /// The answer (bot supplement section 2).
+    pub(crate) fn into_response(self) -> Response {
+        let (error, detail) = match &self {
+            Self::Gate(Rejection::Method) => ("POST only".to_owned(), None),
+            Self::Gate(Rejection::Disabled) => {
+                ("disabled".to_owned(), Some("set SERVICE_INGRESS_TOKENS to enable this endpoint"))
+            }
+            Self::Gate(rejection) => (rejection.to_string(), None),
+            Self::TooLarge => ("the body is larger than 1000000 bytes".to_owned(), None),
+            Self::TooSlow => ("the body took too long to arrive".to_owned(), None),
+            Self::BadBody(text) => (text.clone(), None),
+            Self::Draining => {
+                let detail = "the service is being restarted and took nothing of this request; try again";
+                ("unavailable".to_owned(), Some(detail))
+            }
+            Self::Internal => ("internal error".to_owned(), None),
+        };
+        let code = self.code();
+        // The other bodies carry no code: their status is enough, and the contract fixes their bytes.
+        let shown = matches!(self, Self::Gate(Rejection::Forbidden) | Self::Draining).then_some(code);
+        let body = ErrorBody { error, code: shown, detail: detail.map(str::to_owned) };
+        let mut response = respond::json(respond::status_of(code), &body);
+        match self {
+            Self::Gate(Rejection::Method) => {
+                response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
+            }
+            // The rest of the body is not wanted, so the connection cannot carry another request.
+            Self::TooLarge | Self::TooSlow => {
+                response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+            }
+            Self::Draining => {
+                response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static(NEXT_PROCESS_S));
+            }
+            Self::Gate(_) | Self::BadBody(_) | Self::Internal => {}
+        }
+        response
+    }
+}

@@ -1,0 +1,13 @@
+//! Connections: the accept loop, its limits, bodies and event streams. Nothing here knows a route.
+
+mod body;
+mod lag;
+mod linger;
+mod serve;
+pub(crate) mod sse;
+mod stall;
+
+pub(crate) use body::{BodyError, MAX_BODY_BYTES, read_body};
+pub(crate) use lag::LagMeter;
+pub use serve::serve;
+pub(crate) use serve::Closing;

@@ -1,0 +1,6 @@
+//! The surfaces, one folder each; every route has its own file.
+
+pub(crate) mod admin;
+pub(crate) mod health;
+pub(crate) mod ingress;
+pub(crate) mod runs;
