@@ -11,8 +11,7 @@ use axum::{
 
 use crate::{respond, server::BodyError};
 
-/// Seconds until it is worth asking again in a drain (document 2 section 8). It may end at once or last its deadline; the
-/// next process is up a few seconds later.
+/// Value of `Retry-After` during a drain. A drain lasts at most its deadline, and the next process starts within seconds.
 const NEXT_PROCESS_S: &str = "5";
 
 /// The reason for which a request has no result.
@@ -61,7 +60,7 @@ impl IngressError {
         }
     }
 
-    /// The answer (bot supplement section 2).
+    /// Returns the answer.
     pub(crate) fn into_response(self) -> Response {
         let (error, detail) = match &self {
             Self::Gate(Rejection::Method) => ("POST only".to_owned(), None),

@@ -3,13 +3,13 @@
 use axum::http::Uri;
 use percent_encoding::percent_decode_str;
 
-/// The value of a query key: the first one counts, and anything unreadable is as good as absent.
+/// Returns the first value of a query key; `None` if it is absent or unreadable.
 pub(crate) fn query(uri: &Uri, key: &str) -> Option<String> {
     let pairs = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
     pairs.into_iter().find(|(name, _)| name == key).map(|(_, value)| value.into_owned())
 }
 
-/// Decodes once; `None` when the encoding is malformed.
+/// Decodes percent-encoding once. Returns `None` if it is malformed.
 pub(crate) fn decode(text: &str) -> Option<String> {
     let mut rest = text;
     while let Some((_, after)) = rest.split_once('%') {

@@ -1,4 +1,4 @@
-//! The shapes of answers, in one place: JSON, plain text, HTML.
+//! The forms of answers: JSON, plain text, HTML.
 
 use ars_wire::{ErrorCode, ingress::ErrorBody};
 use axum::{
@@ -8,11 +8,11 @@ use axum::{
 };
 use serde::Serialize;
 
-/// A JSON answer.
+/// Returns a JSON answer.
 pub(crate) fn json<T: Serialize>(status: StatusCode, body: &T) -> Response {
     match serde_json::to_vec(body) {
         Ok(bytes) => with_type(status, "application/json", bytes),
-        // Our bodies are plain data with string keys, so this is a bug of ours and told as one.
+        // Bodies are plain data with string keys, so this is a bug.
         Err(error) => {
             tracing::error!(error = %error, "answer has no JSON form");
             with_type(StatusCode::INTERNAL_SERVER_ERROR, "application/json", r#"{"error":"internal error"}"#)
@@ -30,17 +30,17 @@ pub(crate) fn status_of(code: ErrorCode) -> StatusCode {
     StatusCode::from_u16(code.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
-/// Plain text.
+/// Returns plain text.
 pub(crate) fn plain(status: StatusCode, text: &'static str) -> Response {
     with_type(status, "text/plain; charset=utf-8", text)
 }
 
-/// A page.
+/// Returns a page.
 pub(crate) fn html(text: String) -> Response {
     with_type(StatusCode::OK, "text/html; charset=utf-8", text)
 }
 
-/// A body of a given type.
+/// Returns a body of a media type.
 pub(crate) fn with_type(status: StatusCode, media_type: &'static str, body: impl Into<Body>) -> Response {
     let mut response = Response::new(body.into());
     *response.status_mut() = status;

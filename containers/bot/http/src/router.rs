@@ -1,4 +1,4 @@
-//! The one place where routes are listed, grouped by audience.
+//! Every route of the bot, grouped by audience.
 
 use axum::{
     Router,
@@ -12,17 +12,17 @@ use crate::{
     surfaces::{admin, health, ingress, runs},
 };
 
-/// Every route of the bot.
+/// Returns the router.
 pub fn router(state: HttpState) -> Router {
     let machines = Router::new()
-        // Holders of an ingress token; the gate checks the method itself, so that it is the first check.
+        // Holders of an ingress token. The gate checks the method itself, as its first check.
         .route(ars_wire::ingress::ROUTE, any(ingress::post))
         .route(ars_wire::admin::CRASH_ROUTE, any(admin::crash))
-        // The edge, which names whom it has authenticated.
+        // The edge, which names the subject that it has authenticated.
         .route(ars_wire::admin::AUTHORIZE_ROUTE, any(admin::authorize));
 
     let operators = Router::new()
-        // Viewers of the dashboard. A run's own routes also need its token, or a finished run.
+        // Viewers of the dashboard. A live run also needs its token.
         .route("/runs", get(runs::index))
         .route("/runs/", get(runs::index))
         .route("/runs/docs", get(runs::docs))
@@ -37,9 +37,9 @@ pub fn router(state: HttpState) -> Router {
     Router::new()
         .merge(machines)
         .merge(operators)
-        // Anybody: the probe, which also answers every path that belongs to nobody.
+        // Everyone. The probe also answers every path without a route.
         .route(ars_wire::health::ROUTE, any(health::probe))
-        // Viewers of the dashboard, where the installation shows metrics; else a path of nobody.
+        // Viewers of the dashboard, if the installation serves metrics.
         .route("/metrics", get(health::metrics))
         .fallback(health::fallback)
         .with_state(state)

@@ -1,4 +1,4 @@
-//! What every route may use.
+//! The state that every route shares.
 
 use std::sync::Arc;
 
@@ -21,34 +21,34 @@ pub struct HttpState {
     pub(crate) build: Arc<Build>,
     /// Used by the health probe.
     pub(crate) lag: LagMeter,
-    /// Used by the metrics, where they are wanted.
+    /// Used by the metrics; `None` if the installation serves none.
     pub(crate) metrics: Option<Arc<dyn Fn() -> String + Send + Sync>>,
-    /// Used by the crash.
+    /// Used by the crash route.
     pub(crate) crash: Option<Arc<dyn Fn() + Send + Sync>>,
 }
 
 impl HttpState {
-    /// The state around a core. Must be called inside a tokio runtime, whose lag it measures from now on.
+    /// Returns the state around a core. Must be called within a Tokio runtime, whose lag it measures.
     pub fn new(core: Core, tokens: Arc<TokenMap>, build: Build) -> Self {
         let (dashboard, lag) = (Arc::default(), LagMeter::start());
         Self { core, tokens, dashboard, build: Arc::new(build), lag, metrics: None, crash: None }
     }
 
-    /// Tells viewers apart in another way than by the machine they sit at.
+    /// Returns the state with another mode of the dashboard gate.
     #[must_use]
     pub fn with_dashboard(mut self, dashboard: Dashboard) -> Self {
         self.dashboard = Arc::new(dashboard);
         self
     }
 
-    /// Serves metrics: `render` makes the text that Prometheus reads.
+    /// Serves metrics. `render` returns the text for Prometheus.
     #[must_use]
     pub fn with_metrics(mut self, render: impl Fn() -> String + Send + Sync + 'static) -> Self {
         self.metrics = Some(Arc::new(render));
         self
     }
 
-    /// Lets the admin route crash the process: `end` ends it at once.
+    /// Enables the crash route. `end` ends the process at once.
     #[must_use]
     pub fn with_crash(mut self, end: impl Fn() + Send + Sync + 'static) -> Self {
         self.crash = Some(Arc::new(end));

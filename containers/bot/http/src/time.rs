@@ -2,7 +2,7 @@
 
 use ars_types::UnixMillis;
 
-/// ISO 8601 in UTC with milliseconds. A time outside the calendar's range, which no clock gives, is its number.
+/// Returns ISO 8601 in UTC with milliseconds, or the number itself beyond the calendar's range.
 pub(crate) fn iso(at: UnixMillis) -> String {
     match jiff::Timestamp::from_millisecond(at) {
         Ok(time) => time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string(),
@@ -10,7 +10,7 @@ pub(crate) fn iso(at: UnixMillis) -> String {
     }
 }
 
-/// A clock-like duration: `0s`, `4m 12s`, `1h 03m` (bot supplement section 24).
+/// Returns a duration such as `0s`, `4m 12s` or `1h 03m`.
 pub(crate) fn duration(ms: i64) -> String {
     let seconds = ms.max(0) / 1000;
     match (seconds / 3600, seconds / 60 % 60, seconds % 60) {

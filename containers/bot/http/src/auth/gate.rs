@@ -6,7 +6,7 @@ use ars_auth::{
 };
 use axum::http::{HeaderMap, Method, header};
 
-/// The scope that lets a token start runs (document 1 section 2.2).
+/// The scope that lets a token start runs.
 const DISPATCH_SCOPE: &str = "dispatch";
 
 /// Runs the checks before the body and returns the token's entry.

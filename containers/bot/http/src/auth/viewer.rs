@@ -1,8 +1,8 @@
-//! Who looks at the run pages, and what they may see (bot supplement sections 7.2 and 8).
+//! The gate of the run pages, in the modes `none` and `token`.
 //!
-//! The dashboard gate in two of its modes. `none`: no credential, so this machine only; whoever sits at it can read the
-//! store's file and the process's memory anyway, so its viewer is granted every channel. `token`: whoever shows the one
-//! secret is the one configured actor, with the grants that the configuration gives it. Not here: mode `access`.
+//! Mode `none` has no credential and serves this machine only. Its user can read the store's file and the process's
+//! memory anyway, so the viewer is granted every channel. In mode `token` the one secret stands for the one configured
+//! actor with its grants. Not here: mode `access`.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -20,23 +20,23 @@ use axum::{
 
 use crate::{respond, state::HttpState};
 
-/// How viewers are told apart (document 1 section 5, `dashboard.auth`).
+/// The mode of the gate, `dashboard.auth` in the configuration.
 #[derive(Clone, Default)]
 pub enum Dashboard {
-    /// `none`: whoever is at this machine.
+    /// `none`: callers on this machine.
     #[default]
     Loopback,
-    /// `token`: whoever shows the secret.
+    /// `token`: callers with the secret.
     Token {
         /// The secret.
         secret: Secret,
-        /// Who that is, as `access:<name>`.
+        /// The actor, as `access:<name>`.
         actor: String,
     },
 }
 
 impl Dashboard {
-    /// The mode's name, for the log.
+    /// Returns the mode's name, for the log.
     pub fn mode(&self) -> &'static str {
         match self {
             Self::Loopback => "none",
@@ -45,7 +45,7 @@ impl Dashboard {
     }
 }
 
-/// Lets the viewer in, or answers 403.
+/// Adds the viewer to the request, or answers 403.
 pub(crate) async fn gate(State(state): State<HttpState>, mut request: Request, next: Next) -> Response {
     match known(&state, &request) {
         Ok(actor) => {
@@ -57,7 +57,7 @@ pub(crate) async fn gate(State(state): State<HttpState>, mut request: Request, n
     }
 }
 
-/// What whoever may not read the metrics is answered: the gate is that of the runs.
+/// Returns the answer to a caller that may not read the metrics. They share the gate of the run pages.
 pub(crate) fn metrics_refusal(state: &HttpState, request: &Request) -> Option<Response> {
     known(state, request).err().map(|denied| refused("metrics", denied))
 }
@@ -82,8 +82,10 @@ fn refused(route: &'static str, reason: Denied) -> Response {
     respond::plain(StatusCode::FORBIDDEN, "Forbidden\n")
 }
 
-/// An unknown peer is nobody. The `Host` header must name this machine too: a page of another site whose name was
-/// made to resolve to the loopback address would otherwise read what this one shows.
+/// Admits a caller on this machine. An unknown peer is rejected.
+///
+/// The `Host` header must name this machine too. Otherwise a page of another site, whose name resolves to the loopback
+/// address, could read the run pages.
 fn admit(peer: Option<IpAddr>, host: Option<&str>, public_base_url: Option<&str>) -> Result<Actor, Denied> {
     let actor = by_loopback(peer.ok_or(Denied::NotLoopback)?, public_base_url)?;
     if let Some(host) = host {
@@ -103,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn only_this_machine_is_let_in_and_only_under_its_own_name() {
+    fn only_this_machine_by_its_name_is_admitted() {
         let here = Some("127.0.0.1");
         for host in [None, Some("localhost:3000"), Some("127.0.0.1"), Some("[::1]:8080"), Some("LOCALHOST")] {
             assert!(admitted(here, host, None), "{host:?}");

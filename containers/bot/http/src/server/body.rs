@@ -1,4 +1,4 @@
-//! Reading a request body with a cap that holds while reading (document 1 section 8).
+//! Reads a request body with a limit that is enforced while reading.
 
 use std::time::Duration;
 
@@ -7,15 +7,15 @@ use bytes::Bytes;
 use http_body::Body as _;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 
-/// Most bytes of an ingress body (bot supplement section 2).
+/// Largest ingress body.
 pub(crate) const MAX_BODY_BYTES: usize = 1_000_000;
-/// How long a body may take to arrive, so that a trickle does not hold a connection for ever.
+/// Time in which a body must arrive, so that a trickle does not hold its connection.
 const BODY_DEADLINE: Duration = Duration::from_secs(60);
 
-/// Why a body was not read.
+/// The reason for which a body was not read.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum BodyError {
-    /// It is longer than the cap, or says it will be.
+    /// It is longer than the limit, or declares to be.
     #[error("body too large")]
     TooLarge,
     /// It did not arrive in time.
@@ -26,12 +26,12 @@ pub(crate) enum BodyError {
     Broken,
 }
 
-/// The whole body, unless it is longer than `cap`. A declared length is believed when it is too long.
-pub(crate) async fn read_body(body: Body, cap: usize) -> Result<Bytes, BodyError> {
-    if body.size_hint().lower() > cap as u64 {
+/// Reads the whole body. A declared length above `max_body_bytes` is rejected before the first byte.
+pub(crate) async fn read_body(body: Body, max_body_bytes: usize) -> Result<Bytes, BodyError> {
+    if body.size_hint().lower() > max_body_bytes as u64 {
         return Err(BodyError::TooLarge);
     }
-    let read = tokio::time::timeout(BODY_DEADLINE, Limited::new(body, cap).collect());
+    let read = tokio::time::timeout(BODY_DEADLINE, Limited::new(body, max_body_bytes).collect());
     match read.await {
         Err(_elapsed) => Err(BodyError::TooSlow),
         Ok(Ok(collected)) => Ok(collected.to_bytes()),
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_cap_is_the_last_size_that_passes() {
+    async fn body_of_the_limit_is_read() {
         for (body, expected) in [
             (Body::from(vec![0; 10]), Ok(10)),
             (Body::from(vec![0; 11]), Err(BodyError::TooLarge)),
@@ -65,13 +65,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_body_without_end_is_refused_at_the_cap() {
+    async fn endless_body_is_rejected_at_the_limit() {
         let endless = Body::from_stream(stream::repeat_with(|| Ok::<_, std::io::Error>(vec![0_u8; 1000])));
         assert_eq!(read_body(endless, MAX_BODY_BYTES).await, Err(BodyError::TooLarge));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_body_that_stalls_is_given_up() {
+    async fn stalled_body_times_out() {
         let stalled = Body::from_stream(stream::pending::<Result<Vec<u8>, std::io::Error>>());
         assert_eq!(read_body(stalled, MAX_BODY_BYTES).await, Err(BodyError::TooSlow));
     }

@@ -1,4 +1,4 @@
-//! How late the executor runs what is due: a task ticks, and each tick's delay is counted.
+//! The scheduling delay of the executor: a task ticks, and the delay of each tick is counted.
 
 use std::{
     sync::{Arc, Mutex, PoisonError, Weak},
@@ -7,18 +7,18 @@ use std::{
 
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
-/// Time between ticks: often enough to see a stall of a few milliseconds, rare enough to cost nothing.
+/// Tick interval: short enough to observe a stall of a few milliseconds, long enough to cost little.
 const TICK: Duration = Duration::from_millis(50);
-/// Delays below it are counted by the millisecond; longer ones count as the longest seen.
+/// Shorter delays are counted by the millisecond; longer ones count as the longest observed.
 const MAX_COUNTED_MS: usize = 1024;
 
-/// Measures from its start on; the task ends with the last clone.
+/// Measures from its creation. The task ends with the last clone.
 #[derive(Clone)]
 pub(crate) struct LagMeter {
     window: Arc<Mutex<Window>>,
 }
 
-/// The delays since the last poll. Its size does not depend on how long that was.
+/// The delays since the last poll, in constant space.
 struct Window {
     by_ms: Vec<u64>,
     longest_ms: f64,
@@ -33,7 +33,7 @@ impl LagMeter {
         Self { window }
     }
 
-    /// The 99th percentile since the previous call, in milliseconds; zero when nothing was measured.
+    /// Returns the 99th percentile since the previous call in milliseconds; zero without a measurement.
     pub(crate) fn p99_ms(&self) -> f64 {
         let mut window = self.window.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::replace(&mut *window, Window::new()).p99_ms()
@@ -65,7 +65,7 @@ impl Window {
         }
     }
 
-    /// The nearest-rank percentile, rounded down to the millisecond.
+    /// Returns the nearest-rank percentile, rounded down to the millisecond.
     fn p99_ms(&self) -> f64 {
         let rank = (self.total * 99).div_ceil(100);
         if rank == 0 {
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stall_beyond_the_counted_range_is_not_lost() {
+    fn long_stall_is_counted() {
         assert_eq!(p99([90_000]), 90_000.0);
     }
 

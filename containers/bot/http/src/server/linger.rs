@@ -1,8 +1,8 @@
-//! A connection that closes gently.
+//! A connection with a lingering close.
 //!
-//! When an answer goes out before the request has been read (413, 401), closing at once makes the kernel send a
-//! reset, and the reset can overtake the answer: the caller sees a broken connection instead of the status. So the
-//! write side closes first, and what still arrives is thrown away for a moment, bounded in time and bytes.
+//! If an answer is sent before its request has been read (401, 413), closing at once makes the kernel send a reset.
+//! The reset can overtake the answer, and the caller gets a broken connection instead of the status. So the write side
+//! closes first, and incoming bytes are discarded within limits of time and size.
 
 use std::{
     io,
@@ -17,14 +17,14 @@ use tokio::{
     time::{Sleep, sleep},
 };
 
-/// How long a caller may take to notice the answer.
+/// Time in which a caller must react to the answer.
 const LINGER: Duration = Duration::from_secs(1);
-/// Most bytes thrown away meanwhile.
+/// Most bytes discarded.
 const MAX_DISCARDED: usize = 1 << 20;
-/// Bytes thrown away at a time.
+/// Bytes discarded per read.
 const CHUNK: usize = 8 << 10;
 
-/// A TCP stream whose shutdown lingers.
+/// A TCP stream with a lingering shutdown.
 pub(crate) struct Linger {
     stream: TcpStream,
     closing: Option<Closing>,
@@ -48,15 +48,15 @@ impl Linger {
             if closing.deadline.as_mut().poll(cx).is_ready() {
                 return Poll::Ready(());
             }
-            // A caller that sends on regardless, or a proxy on its behalf, is held up, not reset: it may not have come
-            // to the answer yet.
+            // A caller that keeps sending, or its proxy, is blocked instead of reset: it may not have read the answer
+            // yet.
             if closing.discarded >= MAX_DISCARDED {
                 return Poll::Pending;
             }
             let mut buffer = ReadBuf::new(&mut chunk);
             match ready!(Pin::new(&mut self.stream).poll_read(cx, &mut buffer)) {
                 Ok(()) if !buffer.filled().is_empty() => closing.discarded += buffer.filled().len(),
-                // The caller closed too, or is gone.
+                // The caller closed too, or the connection is broken.
                 Ok(()) | Err(_) => return Poll::Ready(()),
             }
         }

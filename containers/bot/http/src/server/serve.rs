@@ -1,7 +1,7 @@
-//! The accept loop: HTTP/1.1 with a limit on how long a head may take, the peer's address, and a graceful end.
+//! The accept loop: HTTP/1.1 with a deadline for request heads, the peer's address, and a graceful shutdown.
 //!
-//! Written on hyper because `axum::serve` installs no timer, and without one hyper's header timeout does nothing:
-//! a caller who sends one byte a minute would hold a connection for ever.
+//! Built on hyper because `axum::serve` installs no timer, and hyper's header timeout needs one. Without it a caller
+//! that sends one byte a minute would hold a connection indefinitely.
 
 use std::{convert::Infallible, io, net::SocketAddr, time::Duration};
 
@@ -22,26 +22,26 @@ use tower::ServiceExt;
 
 use super::{linger::Linger, stall::Stall};
 
-/// How long a request head may take; also how long a kept-alive connection may idle.
+/// Time in which a request head must arrive, and for which a kept-alive connection may idle.
 const HEAD_DEADLINE: Duration = Duration::from_secs(30);
-/// How long a reader may take nothing of what is written to it. The specification cuts slow readers off and leaves the
-/// time open; a browser tab that sleeps is back within it or begins again after its last event.
+/// Time for which a reader may accept no bytes. A suspended browser tab is back within it, or reconnects after its last
+/// event.
 const WRITE_DEADLINE: Duration = Duration::from_secs(30);
-/// How long connections may take to finish after the streams were told to end.
+/// Time for connections to finish after their streams were ended.
 const CLOSE_DEADLINE: Duration = Duration::from_secs(10);
-/// Wait after a failed accept, which is nearly always the process running out of file descriptors.
+/// Pause after a failed accept, which nearly always means that the process has no file descriptors left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Fires when the server is closing, so that streams without an end of their own end.
+/// Fires when the server shuts down, so that endless streams end.
 #[derive(Debug, Clone)]
 pub(crate) struct Closing(pub(crate) CancellationToken);
 
-/// Serves until `shutdown` completes, then ends the streams and lets the other connections finish.
+/// Serves until `shutdown` completes, then ends the streams and waits for the other connections.
 pub async fn serve(listener: TcpListener, router: Router, shutdown: impl Future<Output = ()> + Send) {
     serve_within(WRITE_DEADLINE, listener, router, shutdown).await;
 }
 
-/// The same with another deadline for readers who take nothing.
+/// Serves with another write deadline.
 pub(crate) async fn serve_within(
     write_deadline: Duration,
     listener: TcpListener,
@@ -58,7 +58,7 @@ pub(crate) async fn serve_within(
         };
         match accepted {
             Ok((stream, peer)) => {
-                // Event frames are small and must not wait for each other; a socket that refuses is gone already.
+                // Event frames are small and must not wait for each other. A socket that fails here is closed already.
                 drop(stream.set_nodelay(true));
                 connect(
                     Stall::new(Linger::new(stream), write_deadline),
@@ -98,7 +98,7 @@ fn connect(
         .serve_connection(TokioIo::new(stream), service);
     let connection = connections.watch(connection);
     tokio::spawn(async move {
-        // A caller that breaks off or sends garbage is everyday life of a server.
+        // Callers that disconnect or send garbage are ordinary.
         if let Err(error) = connection.await {
             tracing::debug!(error = %error, "connection ended early");
         }
@@ -117,7 +117,7 @@ async fn answer(
     router.oneshot(request).await
 }
 
-/// Failures that say something about one caller only, so that the next accept may come at once.
+/// Returns `true` for an error of a single connection, after which the next accept needs no pause.
 fn is_of_one_connection(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_head_that_trickles_in_is_cut_off() {
+    async fn trickling_head_is_cut_off() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let server = tokio::spawn(serve(listener, Router::new(), std::future::pending()));
@@ -143,7 +143,7 @@ mod tests {
             let mut stream = TcpStream::connect(address).await.unwrap();
             stream.write_all(head.as_bytes()).await.unwrap();
             let mut answer = Vec::new();
-            // It may be cut off by a reset.
+            // A reset may cut it off.
             let _ = stream.read_to_end(&mut answer).await;
             assert!(!answer.starts_with(b"HTTP/1.1 2"), "{head:?}");
         }

@@ -1,7 +1,7 @@
-//! An event stream as an HTTP answer: head, keepalives, and an end when the server closes.
+//! An event stream as an HTTP answer: head, keepalives, and an end when the server shuts down.
 //!
-//! Frames are made by `ars_events::sse::frames`. The stream is pulled by the connection, so a slow viewer delays
-//! nobody, and a viewer who leaves drops everything the stream holds. Implements bot supplement section 11.3.
+//! The connection pulls the stream. A slow viewer therefore delays no other viewer, and a viewer that disconnects drops
+//! everything that its stream holds. Not here: the frames (`ars_events::sse::frames`).
 
 use std::{convert::Infallible, pin::Pin};
 
@@ -19,14 +19,14 @@ use tokio_util::sync::CancellationToken;
 use super::Closing;
 use crate::respond;
 
-/// A stream that has been opened.
+/// An open stream.
 struct Opened<S> {
     frames: Pin<Box<S>>,
     keepalive: Interval,
     closing: CancellationToken,
 }
 
-/// Answers with these frames. Each item may hold several.
+/// Answers with these frames. Each item may contain several.
 pub(crate) fn response<S>(frames: S, closing: Option<Closing>) -> Response
 where
     S: Stream<Item = String> + Send + 'static,
@@ -49,7 +49,7 @@ where
 
 async fn next<S: Stream<Item = String>>(mut opened: Opened<S>) -> Option<(Bytes, Opened<S>)> {
     let text = tokio::select! {
-        // What is there is sent before the end.
+        // Ready frames are sent before the end.
         biased;
         frames = opened.frames.next() => frames?,
         _ = opened.keepalive.tick() => frames::KEEPALIVE.to_owned(),
@@ -58,7 +58,7 @@ async fn next<S: Stream<Item = String>>(mut opened: Opened<S>) -> Option<(Bytes,
     Some((Bytes::from(text), opened))
 }
 
-/// The seq after which a client resumes.
+/// Returns the seq after which a client resumes.
 pub(crate) fn last_event_id(headers: &HeaderMap) -> u64 {
     let value = headers.get("last-event-id").and_then(|value| value.to_str().ok());
     value.map_or(0, frames::parse_last_event_id)
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn an_idle_stream_is_kept_open_by_comments_until_the_server_closes() {
+    async fn idle_stream_sends_keepalives_until_shutdown() {
         let closing = CancellationToken::new();
         let mut body = response(stream::pending(), Some(Closing(closing.clone()))).into_body();
         let mut text = String::new();
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_viewer_who_leaves_drops_everything_the_stream_holds() {
+    async fn disconnect_drops_the_stream() {
         let (held, released) = tokio::sync::oneshot::channel::<()>();
         let held = std::sync::Mutex::new(Some(held));
         let open = move || {
@@ -111,7 +111,7 @@ mod tests {
         server.abort();
     }
 
-    /// Streams for ever, and says when it is dropped.
+    /// Streams without end, and drops the sender with the stream.
     fn endless(held: Option<tokio::sync::oneshot::Sender<()>>) -> Response {
         let frames = stream::unfold(held, |held| async move {
             tokio::task::yield_now().await;
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_viewer_who_stops_reading_is_cut_off_and_another_is_not() {
+    async fn stalled_viewer_alone_is_cut_off() {
         let (held, released) = tokio::sync::oneshot::channel::<()>();
         let held = std::sync::Arc::new(std::sync::Mutex::new(Some(held)));
         let open = move || std::future::ready(endless(held.lock().unwrap().take()));
@@ -133,11 +133,11 @@ mod tests {
         let server = tokio::spawn(serving);
         let mut stalled = tokio::net::TcpStream::connect(address).await.unwrap();
         stalled.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
-        // Its answer has begun, so the next one to open is another stream.
+        // Its answer has begun, so the next connection opens another stream.
         stalled.readable().await.unwrap();
         let mut viewer = reqwest::get(format!("http://{address}/")).await.unwrap();
         let watching = async { while viewer.chunk().await.unwrap().is_some() {} };
-        // The sender is dropped with the stream; the other viewer reads all the while.
+        // The sender is dropped with the stream while the other viewer keeps reading.
         let cut_off = tokio::time::timeout(std::time::Duration::from_secs(20), released);
         tokio::select! {
             () = watching => panic!("the one who reads was cut off too"),

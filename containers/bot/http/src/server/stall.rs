@@ -1,9 +1,9 @@
-//! A connection that ends when its reader has stopped reading.
+//! A connection with a write timeout.
 //!
-//! A viewer who stops reading without closing fills the sockets' buffers, and then the connection holds what is to be
-//! sent next for as long as the kernel keeps the peer for alive: hours. So a write of which nothing gets through for a
-//! while is a failure, and the connection goes with all it holds. A slow reader is none: each byte begins a new wait.
-//! Not here: how long a request may take to come in (`serve`).
+//! A viewer that stops reading without closing fills the socket buffers. The connection would then keep its unsent
+//! bytes for as long as the kernel considers the peer alive, which can be hours. So a write without progress for a
+//! while fails, and the connection closes. A slow reader is safe: each byte restarts the timeout. Not here: the
+//! deadline of a request (`serve`).
 
 use std::{
     io,
@@ -17,21 +17,21 @@ use tokio::{
     time::{Sleep, sleep},
 };
 
-/// A stream whose writes must get on.
+/// A stream with a write timeout.
 pub(crate) struct Stall<S> {
     stream: S,
     patience: Duration,
-    /// Set while a write waits.
+    /// Set while a write is pending.
     deadline: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S> Stall<S> {
-    /// Wraps a stream of which a write may wait so long.
+    /// Wraps a stream and sets the timeout of a pending write.
     pub(crate) fn new(stream: S, patience: Duration) -> Self {
         Self { stream, patience, deadline: None }
     }
 
-    /// What the stream said of a write, or the end of patience.
+    /// Returns the result of a write, or an error after the timeout.
     fn judge<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if written.is_ready() {
             self.deadline = None;
@@ -74,7 +74,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Stall<S> {
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = Pin::new(&mut self.stream).poll_flush(cx);
-        // A flush that is done says nothing of a write that waits.
+        // A completed flush does not prove progress of a pending write.
         if flushed.is_ready() { flushed } else { self.judge(cx, flushed) }
     }
 
@@ -95,7 +95,7 @@ mod tests {
     const PATIENCE: Duration = Duration::from_secs(30);
 
     #[tokio::test(start_paused = true)]
-    async fn a_write_that_nobody_reads_fails_when_patience_ends() {
+    async fn unread_write_times_out() {
         let (near, _far) = duplex(16);
         let mut stalled = Stall::new(near, PATIENCE);
         let began = Instant::now();
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_reader_who_is_merely_slow_is_waited_for() {
+    async fn slow_reader_keeps_its_connection() {
         let (near, mut far) = duplex(1);
         let mut slow = Stall::new(near, PATIENCE);
         let reading = async {
@@ -115,7 +115,7 @@ mod tests {
         };
         let (written, ()) = tokio::join!(slow.write_all(&[0; 8]), reading);
         written.unwrap();
-        // Nothing waits: however long nothing is written, nothing fails.
+        // Without a pending write there is no timeout.
         let idle = timeout(PATIENCE * 10, far.read_u8()).await;
         assert!(idle.is_err());
         slow.write_all(&[1]).await.unwrap();

@@ -1,7 +1,7 @@
-//! `POST /admin/restart/authorize`: whether somebody may restart the bot (bot supplement 20.2).
+//! `POST /admin/restart/authorize`: whether a subject may restart the bot.
 //!
-//! The edge names whom it has authenticated, and strips that header from everything else, so the subject alone is
-//! judged; without it the bearer is. The answer changes nothing here: the edge restarts.
+//! The edge names the subject that it has authenticated, and strips that header from every other request. With the
+//! header the subject alone is judged, without it the bearer. The edge performs the restart.
 
 use ars_auth::gate::Rejection;
 use ars_wire::admin::{Authorized, SUBJECT_HEADER, subject_of};

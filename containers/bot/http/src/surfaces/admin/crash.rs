@@ -1,4 +1,4 @@
-//! `POST /admin/crash`: ends the process as a crash would, to see the service survive it (document 1 section 4.6).
+//! `POST /admin/crash`: ends the process like a crash, to test recovery.
 
 use std::{process, sync::Arc, time::Duration};
 
@@ -11,10 +11,10 @@ use axum::{
 
 use crate::{auth::admin, respond, state::HttpState};
 
-/// Between the answer and the end, so that the answer is read (document 1 section 4.6).
+/// Delay between the answer and the end, so that the answer is delivered.
 const DELAY: Duration = Duration::from_millis(50);
 
-/// Answers, then ends the process: no drain, no handoff.
+/// Answers, then ends the process without a drain or a handoff.
 pub(crate) async fn crash(State(state): State<HttpState>, method: Method, headers: HeaderMap) -> Response {
     let subject = match admin::by_bearer(&state, &method, &headers) {
         Ok(subject) => subject,

@@ -1,4 +1,4 @@
-//! The admin routes (document 1 section 4.6, bot supplement 20.2). The restart itself is the edge's, which asks here.
+//! The admin routes of the bot. The edge performs a restart and asks here for the authorization.
 
 mod authorize;
 mod crash;

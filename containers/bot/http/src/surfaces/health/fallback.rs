@@ -1,7 +1,6 @@
-//! Paths outside the route table: surfaces that have no route yet, and everything else.
+//! Paths outside the route table: surfaces without routes, and everything else.
 //!
-//! A surface's paths must not fall through to the health probe in any spelling, or a client would take its 200 for
-//! an answer (bot supplement section 4, "Ownership").
+//! No spelling of a surface's path may reach the health probe, because a client would read its 200 as an answer.
 
 use ars_wire::ErrorCode;
 use axum::{
@@ -14,7 +13,7 @@ use percent_encoding::percent_decode_str;
 use super::probe;
 use crate::{respond, state::HttpState};
 
-/// First segments that belong to surfaces, whether or not they are served.
+/// First path segments of surfaces, served or not.
 const SURFACES: [&str; 5] = ["api", "mcp", "residents", "costs", "admin"];
 
 /// Answers 404 below a surface and the probe elsewhere.
@@ -25,7 +24,7 @@ pub(crate) async fn fallback(State(state): State<HttpState>, request: Request) -
     probe::probe(State(state)).await
 }
 
-/// Percent-decoded once, repeated slashes collapsed, letter case ignored.
+/// Decodes percent-encoding once, and ignores repeated slashes and letter case.
 fn belongs_to_a_surface(path: &str) -> bool {
     let decoded = percent_decode_str(path).decode_utf8_lossy();
     let first = decoded.split('/').find(|segment| !segment.is_empty()).unwrap_or_default();
@@ -37,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_surface_owns_its_paths_in_any_spelling() {
+    fn surface_paths_match_in_any_spelling() {
         for path in [
             "/api",
             "/api/",

@@ -1,7 +1,7 @@
-//! `GET /metrics`: what Prometheus reads, where the installation wants it (docs/logging.md).
+//! `GET /metrics`: the metrics for Prometheus, if the installation serves them (docs/logging.md).
 //!
-//! Behind the dashboard's gate, because behind the edge the port is the internet's: how much runs, and what it costs, is
-//! nobody else's. Where it is off, the path belongs to nobody. Not here: what is measured.
+//! Behind the dashboard gate, because the edge exposes the port and load and cost are private. Where metrics are off,
+//! the path has no route. Not here: the measurements.
 
 use axum::{
     extract::{Request, State},
@@ -12,10 +12,10 @@ use axum::{
 use super::fallback;
 use crate::{auth::viewer, state::HttpState};
 
-/// The text format's own media type.
+/// The media type of the text format.
 const CONTENT_TYPE: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
 
-/// The metrics, or what any path of nobody answers.
+/// Answers with the metrics, or like a path without a route.
 pub(crate) async fn metrics(State(state): State<HttpState>, request: Request) -> Response {
     match &state.metrics {
         Some(render) => {

@@ -1,7 +1,7 @@
-//! `GET /healthz`, and every path nobody else serves (document 1 sections 1.7 and 4.3, bot supplement 23).
+//! `GET /healthz`, and every path without a route.
 //!
-//! Not authenticated and never gated, so nothing secret is in it. Absent: `catchUp` and `slack.since` until there
-//! is a chat connection.
+//! Never authenticated, so it contains no secret. `catchUp` and `slack.since` are absent until there is a chat
+//! connection.
 
 use ars_bot_core::DRAIN_DEADLINE;
 use ars_wire::health::{BotHealth, Chat, Process};
@@ -14,7 +14,7 @@ use axum::{
 use super::process;
 use crate::{respond, state::HttpState, time::iso};
 
-/// The probe's answer.
+/// Answers with the health of the process.
 pub(crate) async fn probe(State(state): State<HttpState>) -> Response {
     let mut response = respond::json(StatusCode::OK, &health(&state));
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));

@@ -1,11 +1,11 @@
-//! The process's own memory, from the kernel's accounts in `/proc`.
+//! The memory of the process, read from `/proc`.
 //!
-//! `heapUsedMb` is the resident anonymous memory (`RssAnon`): the heap and the stacks as the kernel sees them. An
-//! allocator's own count would need unsafe code and would miss what it has not given back.
+//! `heapUsedMb` is the resident anonymous memory (`RssAnon`): heap and stacks as counted by the kernel. The count of an
+//! allocator would need unsafe code and would miss freed memory that the allocator keeps.
 
 use std::fs;
 
-/// Resident memory and resident anonymous memory, in MiB; zero where the kernel does not tell.
+/// Returns resident memory and resident anonymous memory in MiB; zero where the kernel does not report them.
 pub(crate) fn memory_mb() -> (f64, f64) {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     (field_mb(&status, "VmRSS:"), field_mb(&status, "RssAnon:"))
@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_read_in_kibibytes_and_given_in_mebibytes() {
+    fn kibibytes_become_mebibytes() {
         let status = "Name:\tars\nVmRSS:\t   10240 kB\nRssAnon:\t    5171 kB\n";
         assert_eq!(field_mb(status, "VmRSS:"), 10.0);
         assert_eq!(field_mb(status, "RssAnon:"), 5.0);

@@ -1,7 +1,7 @@
-//! What an ingress body must hold, field by field (bot supplement section 2).
+//! The body of an ingress request, validated field by field.
 //!
-//! Checked on the JSON itself, because each field has its own refusal and the order of the refusals is fixed.
-//! Unknown keys are ignored; `null` is a value of the wrong type, not an absence.
+//! Works on the JSON value, because each field has its own error and the order of the errors is fixed. Unknown keys are
+//! ignored; `null` is a value of the wrong type, not an absence.
 
 use ars_agent::Role;
 use ars_bot_ports::HistoryTurn;
@@ -10,19 +10,19 @@ use serde_json::{Map, Value};
 /// A valid body.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Body {
-    /// What is asked, untrimmed.
+    /// The request, untrimmed.
     pub(super) text: String,
-    /// The channel the caller names; a pinned one wins over it.
+    /// The requested channel. A pinned channel overrides it.
     pub(super) channel: Option<String>,
     /// The conversation.
     pub(super) thread: Option<String>,
     /// Earlier turns, oldest first.
     pub(super) history: Vec<HistoryTurn>,
-    /// Answer at the run's creation.
+    /// Whether to answer at the run's creation.
     pub(super) is_async: bool,
 }
 
-/// The body, or a text that names what is wrong with it and never its content.
+/// Parses a body. The error names the malformed field, never its value.
 pub(super) fn parse(bytes: &[u8]) -> Result<Body, String> {
     let value: Value = serde_json::from_slice(bytes).map_err(|_| "the body must be valid JSON")?;
     let Value::Object(fields) = value else { return Err("the body must be a JSON object".into()) };
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_malformed_body_is_told_by_its_first_fault() {
+    fn first_fault_of_a_body_is_reported() {
         let body = "the body must be";
         let (role, turn_text) = ("history[0].role must be", "history[0].text must be a string");
         for (json, expected) in [
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_body_is_taken_as_it_is_and_unknown_keys_are_ignored() {
+    fn full_body_is_parsed_without_unknown_keys() {
         let json = r#"{"text":" hi ","channel":"","thread":"t","async":true,"stranger":1,"history":[
             {"role":"user","text":"","extra":1},{"role":"assistant","text":"b"}]}"#;
         let history = vec![

@@ -1,4 +1,4 @@
-//! The way back to an HTTP caller: replies are collected, and the run is known as soon as the core creates it.
+//! The channel of an HTTP caller: it collects replies, and learns the run's id at its creation.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -8,10 +8,10 @@ use ars_wire::ingress::{Receipt, Reply};
 use async_trait::async_trait;
 use tokio::sync::watch;
 
-/// What joins several replies (bot supplement section 2).
+/// Separates replies.
 const BLANK_LINE: &str = "\n\n";
 
-/// Collects what the core says to one request.
+/// Collects the replies to one request.
 pub(crate) struct HttpChannel {
     history: Vec<HistoryTurn>,
     said: Mutex<Said>,
@@ -26,12 +26,12 @@ struct Said {
 }
 
 impl HttpChannel {
-    /// Replays the history the caller sent.
+    /// Returns a channel with the history that the caller sent.
     pub(crate) fn new(history: Vec<HistoryTurn>) -> Self {
         Self { history, said: Mutex::default(), started: watch::Sender::new(None) }
     }
 
-    /// The id of the run, once the core has created one; waits for ever when it creates none.
+    /// Returns the run's id once the core has created a run. Never completes without a run.
     pub(crate) fn started(&self) -> impl Future<Output = RunId> + Send + 'static {
         let mut started = self.started.subscribe();
         async move {
@@ -46,13 +46,13 @@ impl HttpChannel {
         }
     }
 
-    /// Everything said so far, as the body of a 200.
+    /// Returns the replies so far as the body of a 200.
     pub(crate) fn collected(&self) -> Reply {
         let said = self.lock();
         Reply { reply: said.replies.join(BLANK_LINE), run: said.receipt.clone() }
     }
 
-    /// Whether the core took nothing of the request.
+    /// Returns `true` if the core rejected the request because of a drain.
     pub(crate) fn is_turned_away(&self) -> bool {
         self.lock().is_turned_away
     }
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn replies_are_joined_by_one_blank_line_and_the_receipt_names_the_run() {
+    async fn replies_are_joined_by_a_blank_line() {
         let io = HttpChannel::new(Vec::new());
         assert_eq!(io.collected(), Reply { reply: String::new(), run: None });
         let id = RunId::parse("r1").unwrap();

@@ -1,4 +1,4 @@
-//! `/ingress`: a request for an agent over HTTP (document 1 sections 2.1 to 2.4 and 4.1).
+//! `/ingress`: a request for an agent over HTTP.
 
 mod body;
 mod channel;

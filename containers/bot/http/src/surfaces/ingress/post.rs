@@ -26,7 +26,7 @@ use crate::{
     state::HttpState,
 };
 
-/// The channel or thread of a request that names none (document 1 section 2.1).
+/// The channel or thread of a request that names none.
 const DEFAULT: &str = "default";
 
 /// Every method arrives here, because the gate's first check is the method.
@@ -50,14 +50,14 @@ async fn serve(state: &HttpState, request: Request) -> Result<Response, IngressE
         return collected(dispatched.await, &io);
     }
     tokio::select! {
-        // Both may be ready at once: then the run was created first.
+        // If both are ready, the run was created first.
         biased;
         run = started => Ok(accepted(state, run, &thread_key)),
         ended = dispatched => collected(ended, &io),
     }
 }
 
-/// A task of its own: the run goes on when the caller hangs up.
+/// Dispatches in a separate task, so that the run continues when the caller disconnects.
 fn dispatch(state: &HttpState, message: IncomingMessage, io: &Arc<HttpChannel>) -> JoinHandle<()> {
     let core = state.core.clone();
     let io: Arc<HttpChannel> = Arc::clone(io);
@@ -66,8 +66,7 @@ fn dispatch(state: &HttpState, message: IncomingMessage, io: &Arc<HttpChannel>) 
 
 fn collected(ended: Result<(), JoinError>, io: &HttpChannel) -> Result<Response, IngressError> {
     match ended {
-        // After every question of the specification's: who may not ask, or asks for nothing that can be, is told that in
-        // a drain too.
+        // Checked last: an unauthorized or malformed request gets its own error during a drain too.
         Ok(()) if io.is_turned_away() => Err(IngressError::Draining),
         Ok(()) => Ok(respond::json(StatusCode::OK, &io.collected())),
         Err(error) => {
@@ -83,7 +82,7 @@ fn accepted(state: &HttpState, run: RunId, thread_key: &ThreadKey) -> Response {
     respond::json(StatusCode::ACCEPTED, &body)
 }
 
-/// A token acts as its own subject only, and in its pinned channel whatever the caller says.
+/// Returns the message of a request. A token acts as its own subject and in its pinned channel only.
 fn message(
     entry: &TokenEntry,
     text: String,
@@ -123,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn the_subject_is_the_user_and_a_pinned_channel_wins() {
+    fn pinned_channel_overrides_the_requested_one() {
         for (pinned, channel, thread, channel_id, thread_key) in [
             (None, None, None, "http:default", "http:default:default"),
             (None, Some("ops"), None, "http:ops", "http:ops:default"),

@@ -1,4 +1,4 @@
-//! `GET /runs/assets/<name>`: the pages' own styles and scripts, part of the binary.
+//! `GET /runs/assets/<name>`: the styles and scripts of the pages, embedded in the binary.
 
 use axum::{extract::Path, http::StatusCode, response::Response};
 
@@ -7,7 +7,7 @@ use crate::respond;
 
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
-/// A file, or the 404 of everything below `/runs`.
+/// Answers with a file, or with the 404 of all run pages.
 pub(crate) async fn asset(Path(name): Path<String>) -> Response {
     let (media_type, text) = match name.as_str() {
         "style.css" => ("text/css; charset=utf-8", include_str!("../../../assets/style.css")),

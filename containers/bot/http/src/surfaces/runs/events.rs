@@ -48,7 +48,7 @@ fn remote(events: RemoteEvents) -> impl Stream<Item = String> {
     })
 }
 
-/// The subscription holds a position, not a queue, so this stream holds nothing for a viewer who is slow.
+/// The run of this process. The subscription holds a position and no queue, so a slow viewer costs no memory.
 fn live(subscription: Subscription) -> impl Stream<Item = String> {
     let watching = (subscription, metrics::viewer());
     stream::unfold(watching, |(mut subscription, viewer)| async move {

@@ -1,4 +1,4 @@
-//! The headers of everything below `/runs` (document 1 section 4.4, bot supplement section 11.2).
+//! The headers of all run pages.
 
 use axum::{
     extract::Request,
@@ -7,13 +7,13 @@ use axum::{
     response::Response,
 };
 
-/// Nothing but the page's own files, and no text ever becomes markup: `trusted-types 'none'` makes the browser
-/// itself refuse `innerHTML` and its kin.
+/// Allows the page's own files only. `trusted-types 'none'` makes the browser reject `innerHTML` and similar, so that no
+/// text becomes markup.
 const CSP: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
     base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
     trusted-types 'none'";
 
-/// Set on every answer. The referrer is withheld because a run's address holds its token.
+/// Headers of every answer. The referrer is withheld because a run's address contains its token.
 const ALWAYS: [(HeaderName, &str); 5] = [
     (header::CONTENT_SECURITY_POLICY, CSP),
     (header::X_FRAME_OPTIONS, "DENY"),
@@ -22,7 +22,7 @@ const ALWAYS: [(HeaderName, &str); 5] = [
     (HeaderName::from_static("x-robots-tag"), "noindex, nofollow"),
 ];
 
-/// Adds the headers; an event stream keeps its own cache rule.
+/// Adds the headers. An event stream keeps its own `Cache-Control`.
 pub(crate) async fn pages(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     let headers = response.headers_mut();

@@ -1,7 +1,7 @@
-//! The run pages and streams, one route per file (document 1 sections 4.4 and 6, bot supplement section 11).
+//! The run pages and streams, one route per file, behind the dashboard gate.
 //!
-//! Everything here is behind the viewer gate. A run's own routes also ask for its token, compared in constant time
-//! by the registry; without it only a finished run is shown.
+//! A live run also needs its capability token. Without it only a finished run is shown. Not here: which runs a viewer
+//! may read (`ars_bot_core::queries`).
 
 mod asset;
 mod docs;

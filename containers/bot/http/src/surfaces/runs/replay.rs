@@ -1,14 +1,14 @@
-//! The stream of a finished run: its kept events, a note at every gap, the end (bot supplement section 11.3).
+//! The stream of a finished run: its kept events, a note at every gap, and the end.
 
 use ars_events::sse::frames;
 use serde_json::Value;
 
-/// The frames after a seq. The gaps' counts sum to published minus kept.
+/// Returns the frames after a seq. The counts of the gaps sum to published minus kept events.
 pub(super) fn frames(events: &[Value], published: u64, after: u64) -> Vec<String> {
     let mut out = Vec::with_capacity(events.len() + 1);
     let mut last = 0;
     for event in events {
-        // A stored event without a seq cannot be resumed after, so it is placed where it stands.
+        // A stored event without a seq keeps its position.
         let seq = event.get("seq").and_then(Value::as_u64).unwrap_or(last + 1);
         if seq > after {
             out.extend(gap(last, seq - 1, after));
@@ -21,7 +21,7 @@ pub(super) fn frames(events: &[Value], published: u64, after: u64) -> Vec<String
     out
 }
 
-/// What is missing after `last` up to `until`. A viewer who resumes was told of the gaps before its position.
+/// Returns the note for a gap. A resumed stream omits the gaps before its position.
 fn gap(last: u64, until: u64, after: u64) -> Option<String> {
     let missing = until.saturating_sub(last);
     if missing == 0 || until <= after {
@@ -57,13 +57,13 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_stream_is_its_events_and_the_end() {
+    fn complete_stream_has_no_notes() {
         assert_eq!(short(&[1, 2, 3], 3, 0), ["1", "2", "3", "{}"]);
         assert_eq!(short(&[], 0, 0), ["{}"]);
     }
 
     #[test]
-    fn every_gap_is_told_where_it_is() {
+    fn each_gap_has_a_note() {
         let expected = [
             "1".to_owned(),
             note("3 events were not kept"),
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_resumed_stream_goes_on_exactly_after_its_position() {
+    fn resumed_stream_continues_after_its_position() {
         assert_eq!(short(&[1, 2, 3], 3, 2), ["3", "{}"]);
         assert_eq!(short(&[1, 2, 3], 3, 3), ["{}"]);
         assert_eq!(short(&[1, 2, 3], 3, 99), ["{}"]);

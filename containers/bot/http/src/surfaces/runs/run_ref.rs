@@ -1,4 +1,4 @@
-//! The run a path names, and the one answer for a run that is not to be seen.
+//! The run in a path, and the answers to queries without a result.
 
 use ars_auth::Viewer;
 use ars_bot_core::queries::{QueryError, Reader};
@@ -16,7 +16,7 @@ use crate::{params, respond, state::HttpState, surfaces::health};
 pub(crate) struct RunRef {
     /// The run.
     pub(super) id: RunId,
-    /// Query `t`; empty when absent, which opens nothing.
+    /// Query `t`; empty if absent, which opens no run.
     pub(super) token: String,
 }
 
@@ -43,7 +43,7 @@ impl FromRequestParts<HttpState> for RunRef {
 
     async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Response> {
         let segment = parts.uri.path().split('/').nth(2).unwrap_or_default();
-        // Malformed percent-encoding is not a run route at all.
+        // A path with malformed percent-encoding has no route.
         let Some(text) = params::decode(segment) else {
             return Err(health::probe(State(state.clone())).await);
         };
@@ -52,7 +52,7 @@ impl FromRequestParts<HttpState> for RunRef {
     }
 }
 
-/// Unknown run, wrong token, unfinished run, not readable: the same bytes, so that existence is not revealed.
+/// Returns the same bytes for an unknown, unfinished or unreadable run, so that its existence is not revealed.
 pub(super) fn not_found() -> Response {
     respond::plain(StatusCode::NOT_FOUND, "Not found\n")
 }

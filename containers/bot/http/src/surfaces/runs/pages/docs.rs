@@ -1,4 +1,4 @@
-//! The short documentation that comes with the bot.
+//! The documentation page of the bot.
 
 use askama::Template;
 use axum::response::Response;
@@ -13,7 +13,7 @@ pub(crate) struct DocsPage {
 }
 
 impl DocsPage {
-    /// With examples that name this installation: by its public address, else by the name the viewer used.
+    /// Returns the page with examples for the public address, or for the host of the request without one.
     pub(crate) fn new(public_base_url: Option<&str>, host: Option<&str>) -> Self {
         let public =
             public_base_url.map(|url| url.trim().trim_end_matches('/')).filter(|url| !url.is_empty());
@@ -24,7 +24,7 @@ impl DocsPage {
         Self { base }
     }
 
-    /// The page as an answer.
+    /// Returns the page as an answer.
     pub(crate) fn into_response(self) -> Response {
         render(&self)
     }

@@ -1,4 +1,4 @@
-//! The index of runs.
+//! The list of runs.
 
 use ars_bot_core::queries::{Page, RunSummary};
 use ars_types::{RunId, UnixMillis};
@@ -10,13 +10,13 @@ use serde::Serialize;
 use super::{is_rehearsal, render, status_text, status_word};
 use crate::time::{duration, iso};
 
-/// One run in a list; also the payload of the index feed.
+/// One run of the list, also the payload of its change stream.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Row {
     /// The run.
     pub(crate) id: RunId,
-    /// Where the row leads; with the run's token while it is live.
+    /// The run's page, with the token of a live run.
     url: String,
     label: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -27,10 +27,10 @@ pub(crate) struct Row {
     repo: Option<String>,
     status: &'static str,
     started_at: UnixMillis,
-    /// Absent while the run is live.
+    /// `None` for a live run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) finished_at: Option<Moment>,
-    /// What it cost, in millionths of a dollar, when that is known.
+    /// The cost in millionths of a dollar, if known.
     #[serde(rename = "costMicroUsd", skip_serializing_if = "Option::is_none")]
     cost: Option<u64>,
 }
@@ -100,12 +100,12 @@ impl IndexPage {
         }
     }
 
-    /// The page as an answer.
+    /// Returns the page as an answer.
     pub(crate) fn into_response(self) -> Response {
         render(&self)
     }
 
-    /// Every row in display order.
+    /// Returns every row in display order.
     fn rows(&self) -> impl Iterator<Item = &Row> {
         self.active.iter().chain(&self.finished)
     }
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn page_links_to_the_next_and_shows_a_missing_history() {
+    fn page_shows_next_link_and_missing_history() {
         let older = Some(Cursor { finished_at: Moment::new(7.5).unwrap(), id: RunId::parse("r9").unwrap() });
         let page = Page { older, store_unavailable: true, ..Page::default() };
         let html = IndexPage::new(true, page, 0).render().unwrap();

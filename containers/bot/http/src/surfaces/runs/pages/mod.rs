@@ -1,4 +1,4 @@
-//! The pages: what they show, taken from a run's state or record, and their templates.
+//! The pages and their templates.
 
 mod docs;
 mod index;
@@ -14,10 +14,10 @@ use axum::{http::StatusCode, response::Response};
 
 use crate::respond;
 
-/// What marks a model that is not one: a rehearsal is labelled wherever its words appear.
+/// Provider of scripted models. Their runs are labelled as rehearsals.
 const REHEARSAL: &str = "rehearsal/";
 
-/// Whether a model's words are a script's.
+/// Returns `true` for a scripted model.
 fn is_rehearsal(model: Option<&str>) -> bool {
     model.is_some_and(|model| model.starts_with(REHEARSAL))
 }
@@ -40,7 +40,7 @@ fn status_text(word: &str) -> String {
     text
 }
 
-/// The page as an answer.
+/// Returns the page as an answer.
 fn render(page: &impl askama::Template) -> Response {
     match page.render() {
         Ok(text) => respond::html(text),

@@ -1,32 +1,32 @@
-//! A run's transcript as plain text: what a page shows before, or without, its script.
+//! A run's transcript as plain text, for a page without its script.
 //!
-//! Reads events as JSON and skips what it does not know, as every reader of stored streams must.
+//! Reads events as JSON and skips unknown kinds, as every reader of stored events must.
 
 use serde_json::Value;
 
-/// The transcript in short.
+/// The transcript.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Outline {
-    /// What was asked.
+    /// The request.
     pub(super) request: Option<String>,
-    /// What happened, in order.
+    /// The steps, in order.
     pub(super) items: Vec<Item>,
-    /// What was answered.
+    /// The answer.
     pub(super) answer: Option<String>,
 }
 
-/// One thing that happened.
+/// One entry of the transcript.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Item {
     /// The model's prose.
     Prose(String),
-    /// A tool call, and what came of it.
+    /// A tool call with its result.
     Call {
-        /// Pairs it with its result.
+        /// Identifies the result.
         call_id: Option<String>,
-        /// In one line.
+        /// The call in one line.
         summary: String,
-        /// What came of it: `ok` and its summary, once known.
+        /// `ok` and the summary of the result, once known.
         result: Option<(bool, String)>,
     },
     /// A note, or a later message of the requester.
@@ -34,7 +34,7 @@ pub(super) enum Item {
 }
 
 impl Outline {
-    /// Reads a run's events.
+    /// Returns the outline of a run's events.
     pub(super) fn of(events: &[Value]) -> Self {
         let mut outline = Self::default();
         for event in events {
@@ -63,7 +63,7 @@ impl Outline {
         }
     }
 
-    /// Gives the result to its call, or to the oldest open one when it names none.
+    /// Adds a result to its call, or to the oldest open call if it names none.
     fn settle(&mut self, id: Option<&str>, ok: bool, summary: String) {
         let open = self.items.iter_mut().find_map(|item| match item {
             Item::Call { call_id, result: result @ None, .. } if id.is_none() || call_id.as_deref() == id => {
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_transcript_is_told_in_order_and_unknown_events_are_skipped() {
+    fn unknown_events_are_skipped() {
         let events = [
             json!({"type": "span_start", "name": "x"}),
             json!({"type": "input", "text": "ask"}),

@@ -36,17 +36,17 @@ pub(crate) struct RunPage {
 }
 
 impl RunPage {
-    /// Follows the stream.
+    /// Returns the page of a live run, which follows the stream.
     pub(crate) fn live(run: &RunView) -> Self {
         Self::new(run, "live", None)
     }
 
-    /// Holds the whole transcript; opens no stream.
+    /// Returns the page of a finished run, which embeds its events and opens no stream.
     pub(crate) fn history(run: &RunView) -> Self {
         Self::new(run, "history", Some(embed(run)))
     }
 
-    /// The page as an answer.
+    /// Returns the page as an answer.
     pub(crate) fn into_response(self) -> Response {
         render(&self)
     }
@@ -79,8 +79,8 @@ impl RunPage {
     }
 }
 
-/// The events for a `<script type="application/json">` block. Without `<` no text can close the block or open a
-/// comment in it.
+/// Returns the events for a `<script type="application/json">` block. Without `<` no text can close the block or open a
+/// comment.
 fn embed(run: &RunView) -> String {
     let events: &[Value] = &run.events;
     json!({ "published": run.published, "events": events }).to_string().replace('<', "\\u003c")
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_names_the_status_the_time_and_a_rehearsal() {
+    fn page_shows_status_time_and_rehearsal() {
         let html = RunPage::history(&hostile()).render().unwrap();
         for part in
             ["Stopped soft", "1m 01s", "2023-11-14T22:13:20.000Z", "Rehearsal", "data-mode=\"history\""]
