@@ -1,35 +1,34 @@
-//! Admin bodies, paths and the header between the edge and the bot (document 1 section 4.6, resident supplement 13,
-//! bot supplement 20.2).
+//! Admin bodies, paths and the header between the edge and the bot.
 //!
-//! Not here: who may do it (`ars_auth`), and when the edge does it (`ars_container`).
+//! Not here: authorization (`ars_auth`) and the edge's restart (`ars_container`).
 
 use ars_types::Generation;
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 
-/// `POST`: the bot ends at once, as if it had crashed.
+/// `POST`: the bot ends at once, like in a crash.
 pub const CRASH_ROUTE: &str = "/admin/crash";
-/// `POST`: the bot says whether somebody may restart it. Internal: asked by the edge alone.
+/// `POST`: the bot decides whether a subject may restart it. Internal: only the edge calls it.
 pub const AUTHORIZE_ROUTE: &str = "/admin/restart/authorize";
-/// `POST`: answered by the edge, never by the bot.
+/// `POST`: served by the edge, never by the bot.
 pub const RESTART_ROUTE: &str = "/admin/restart";
 
-/// In which the edge names whom it has authenticated ([`subject_header`]). The edge strips it from everything that
-/// comes from outside.
+/// Header with the subject that the edge has authenticated ([`subject_header`]). The edge strips it from every request
+/// from outside.
 pub const SUBJECT_HEADER: &str = "x-ars-restart-subject";
 
-/// A subject as the header's value: percent-encoded, because a subject may be any text and a header's value may not.
+/// Returns a subject as the header's value, percent-encoded because header values cannot contain every text.
 pub fn subject_header(subject: &str) -> String {
     utf8_percent_encode(subject, NON_ALPHANUMERIC).to_string()
 }
 
-/// The subject of a header's value; none when it names nobody.
+/// Returns the subject of a header's value, or `None` if it is empty or malformed.
 pub fn subject_of(value: &[u8]) -> Option<String> {
     let subject = percent_decode(value).decode_utf8().ok()?.into_owned();
     (!subject.is_empty()).then_some(subject)
 }
 
-/// Whoever does any of these must hold it.
+/// The permission that each of these routes needs.
 pub const ACTION: &str = "deploy:write";
 
 /// 202 of a crash.
@@ -48,7 +47,7 @@ pub struct Crashing {
 pub struct Authorized {
     /// Always true.
     pub ok: bool,
-    /// Who may.
+    /// The authorized subject.
     pub subject: String,
 }
 
@@ -57,7 +56,7 @@ pub struct Authorized {
 pub struct Failed {
     /// Always false.
     pub ok: bool,
-    /// What is wrong, without what was sent.
+    /// The error, without the sent values.
     pub error: String,
 }
 
@@ -65,12 +64,12 @@ pub struct Failed {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RestartRequest {
-    /// Restart although runs are in flight, or although nothing is known of them.
+    /// Restart even if runs are in flight or the bot's load is unknown.
     #[serde(default)]
     pub force: bool,
 }
 
-/// 202: the bot is told to stop and starts again once it has.
+/// 202: the bot shuts down and is started again afterwards.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Restarting {
@@ -78,27 +77,26 @@ pub struct Restarting {
     pub ok: bool,
     /// Always true.
     pub stopping: bool,
-    /// Whether the caller insisted.
+    /// Whether the request set `force`.
     pub forced: bool,
-    /// Runs in flight; null when the bot could not tell.
+    /// Runs in flight; null if unknown.
     pub in_flight: Option<u64>,
-    /// When the bot that stops was started; the restart is complete when a later time is reported. Null when the bot
-    /// could not tell.
+    /// Start of the bot that shuts down; null if unknown. A later start marks the restart as complete.
     pub previous_started_at: Option<String>,
 }
 
-/// 200: there was nothing to stop.
+/// 200: the bot was not running.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NotRunning {
     /// Always true.
     pub ok: bool,
     /// Always false.
     pub stopping: bool,
-    /// What that means.
+    /// The consequence, for humans.
     pub note: String,
 }
 
-/// 409: not now, unless forced.
+/// 409: the restart needs `force`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RestartRefused {
     /// Always false.
@@ -110,14 +108,14 @@ pub struct RestartRefused {
 }
 
 impl Authorized {
-    /// Of a subject that may.
+    /// Returns the answer for an authorized subject.
     pub fn of(subject: impl Into<String>) -> Self {
         Self { ok: true, subject: subject.into() }
     }
 }
 
 impl Failed {
-    /// Of a reason.
+    /// Returns the body for an error text.
     pub fn of(error: impl Into<String>) -> Self {
         Self { ok: false, error: error.into() }
     }

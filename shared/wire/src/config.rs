@@ -1,9 +1,9 @@
-//! Configuration document bodies (state-worker supplement section 14).
+//! Configuration document bodies.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The key under which the bot keeps what was changed at run time.
+/// The key of the settings changed at run time.
 pub const OVERRIDES: &str = "overrides";
 
 /// Body of `/config/get`.
@@ -16,10 +16,10 @@ pub struct GetRequest<'a> {
 /// Answer of `/config/get`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GetResponse {
-    /// The document; null when none was ever put, but never absent.
+    /// The document; null before the first put, but never absent.
     #[serde(deserialize_with = "Option::deserialize")]
     pub document: Option<Value>,
-    /// How often it was put.
+    /// Number of puts.
     pub version: u64,
 }
 
@@ -31,7 +31,7 @@ pub struct PutRequest<'a> {
     pub key: &'a str,
     /// The document, an object.
     pub document: &'a Value,
-    /// The version that this one replaces; 0 when there is none.
+    /// The version to replace; 0 for a new document.
     pub expected_version: u64,
 }
 
@@ -40,15 +40,15 @@ pub struct PutRequest<'a> {
 pub struct PutResponse {
     /// Always true.
     pub ok: bool,
-    /// The version this document now is.
+    /// The document's new version.
     pub version: u64,
 }
 
-/// 409 of `/config/put`: somebody else's version came first.
+/// 409 of `/config/put`: another writer was first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stale {
     /// Short text.
     pub error: String,
-    /// The version there is.
+    /// The current version.
     pub version: u64,
 }

@@ -1,6 +1,6 @@
-//! Friction ledger bodies (state-worker supplement section 3).
+//! Friction ledger bodies.
 //!
-//! Clients build and read these types. The store reads requests as JSON, because each field has its own refusal.
+//! Clients use these types. The store reads requests as JSON, because each field has its own error.
 
 use ars_types::{StoreKey, UnixMillis};
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::millis::rounded;
 
-/// The ledger of runs that belong to no repository; a repository's is `friction:<owner/name>`.
+/// The ledger of runs without a repository; a repository's ledger is `friction:<owner/name>`.
 pub const DEFAULT_LEDGER: &str = "friction:default";
 
 /// Body of `/friction/record`.
@@ -17,26 +17,26 @@ pub const DEFAULT_LEDGER: &str = "friction:default";
 pub struct RecordRequest {
     /// The ledger.
     pub ledger_key: StoreKey,
-    /// What to keep, in place of what the run had.
+    /// The record, which replaces the run's earlier one.
     pub record: FrictionRecord,
 }
 
-/// What slowed one run.
+/// The diagnosis of one run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FrictionRecord {
-    /// The run. Any text of 1 to 200 characters: a ledger is not held to the grammar of run ids.
+    /// The run, 1 to 200 characters. A ledger does not enforce the grammar of run ids.
     pub run_id: String,
-    /// When it finished.
+    /// Time at which it finished.
     #[serde(deserialize_with = "rounded")]
     pub finished_at: UnixMillis,
-    /// What it was about.
+    /// Its title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// The agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// What slowed it, as whichever analyzer wrote it.
+    /// The analyzer's output, opaque to the store.
     pub diagnosis: Value,
 }
 
@@ -45,7 +45,7 @@ pub struct FrictionRecord {
 pub struct RecordResponse {
     /// Always true.
     pub ok: bool,
-    /// Records the ledger now holds.
+    /// Number of records in the ledger.
     pub retained: u64,
 }
 
@@ -55,7 +55,7 @@ pub struct RecordResponse {
 pub struct RecentRequest {
     /// The ledger.
     pub ledger_key: StoreKey,
-    /// Records wanted, 1 to 1000; 500 when absent.
+    /// Page size, 1 to 1000; 500 if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
     /// Finished at or after.
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_of_another_writer_is_read_whatever_its_numbers_look_like() {
+    fn any_spelling_of_a_number_is_read() {
         let text = r#"{"records":[{"runId":"r","finishedAt":1.7e3,"diagnosis":{},"later":1},
             {"runId":"s","finishedAt":2.5,"diagnosis":null}]}"#;
         let read: RecentResponse = serde_json::from_str(text).unwrap();

@@ -1,4 +1,4 @@
-//! Health bodies (document 1 section 4.3, state-worker supplement section 1.6).
+//! Health bodies.
 
 use ars_types::Generation;
 use serde::{Deserialize, Serialize};
@@ -6,11 +6,10 @@ use serde::{Deserialize, Serialize};
 /// `GET /healthz` of both the bot and the Workers.
 pub const ROUTE: &str = "/healthz";
 
-/// What the state Worker serves.
+/// The features of the state Worker.
 pub const STATE_FEATURES: [&str; 4] = ["memory", "friction", "schedules", "runs"];
 
-/// What the state Worker can do, in the order of its health body (state-worker supplement 1.6 names four; a
-/// feature is listed when its routes are served).
+/// The state Worker's health. A feature is listed once its routes are served.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateHealth {
     /// Always true: the Worker answered.
@@ -20,7 +19,7 @@ pub struct StateHealth {
 }
 
 impl StateHealth {
-    /// Of a Worker that answers.
+    /// Returns the body of a running Worker.
     pub fn up() -> Self {
         Self { ok: true, features: STATE_FEATURES.map(str::to_owned).to_vec() }
     }
@@ -36,9 +35,9 @@ pub struct BotHealth {
     pub in_flight: u64,
     /// The process is shutting down.
     pub draining: bool,
-    /// How long a drain may take, in milliseconds.
+    /// Deadline of a drain in milliseconds.
     pub drain_deadline_ms: u64,
-    /// What was built.
+    /// The build.
     pub build: Build,
     /// The chat socket.
     pub slack: Chat,
@@ -49,12 +48,12 @@ pub struct BotHealth {
     /// ISO time of the drain's start, while draining.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drain_started_at: Option<String>,
-    /// The process's generation, when the run ledger is on.
+    /// The process's generation, if the run ledger is on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generation: Option<Generation>,
 }
 
-/// What was built.
+/// The build of the process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Build {
@@ -72,7 +71,7 @@ pub struct Chat {
     pub connected: bool,
 }
 
-/// The process's own figures.
+/// Figures of the process.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Process {

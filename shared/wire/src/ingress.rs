@@ -1,4 +1,4 @@
-//! HTTP ingress bodies (document 1 sections 2.3, 2.4 and 7.1).
+//! HTTP ingress bodies.
 
 use ars_types::{RunId, RunStatus};
 use serde::{Deserialize, Serialize};
@@ -8,26 +8,26 @@ use crate::{ErrorCode, error_code};
 /// `POST` only.
 pub const ROUTE: &str = "/ingress";
 
-/// 200: the collected reply, and the receipt of the run if the core created one.
+/// 200: the collected reply, and the receipt of the run if there is one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reply {
     /// Every reply text joined by one blank line.
     pub reply: String,
-    /// Names the run; never carries its view token.
+    /// The run, without its capability token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<Receipt>,
 }
 
-/// Names a run and how it ended.
+/// A run and its outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
     /// The run.
     pub id: RunId,
-    /// How it ended.
+    /// The outcome.
     pub status: RunStatus,
 }
 
-/// 202: the run was created and goes on.
+/// 202: the run was created and continues.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Accepted {

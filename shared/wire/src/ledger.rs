@@ -1,7 +1,7 @@
-//! Live-run ledger bodies (document 2 sections 2.4, 3.3 and 4.3, state-worker supplement section 9).
+//! Live-run ledger bodies.
 //!
-//! Clients build and read these types, requests within [`crate::runs::Keyed`]. The store reads requests as JSON, because
-//! each field has its own refusal. What the store keeps without looking into it (`meta`, `state`, `tools`, messages) is JSON here too.
+//! Clients use these types, requests within [`crate::runs::Keyed`]. The store reads requests as JSON, because each field
+//! has its own error. Columns that are opaque to the store (`meta`, `state`, `tools`, messages) are JSON here too.
 
 use ars_types::{Generation, RunId, StopMode};
 use serde::{Deserialize, Serialize};
@@ -9,10 +9,10 @@ use serde_json::{Map, Value};
 
 use crate::{Moment, whole::whole};
 
-/// How long a bot's lease on its runs lasts, in milliseconds (section 9.1).
+/// Duration of a bot's lease on its runs, in milliseconds.
 pub const LEASE_MS: u32 = 30_000;
 
-/// Who writes to a run: what every owner write names.
+/// The writer of a run, part of every owner write.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Owner {
@@ -23,13 +23,13 @@ pub struct Owner {
     pub generation: Generation,
 }
 
-/// Fields of an owner write: the writer, and what it writes. `/runs/finishing` has no more than the writer.
+/// Fields of an owner write: the writer and its data. `/runs/finishing` has the writer only.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OwnerWrite<'a, B> {
-    /// Who writes.
+    /// The writer.
     #[serde(flatten)]
     pub owner: &'a Owner,
-    /// What.
+    /// The route's own fields.
     #[serde(flatten)]
     pub what: B,
 }
@@ -37,11 +37,11 @@ pub struct OwnerWrite<'a, B> {
 /// Fields of `/runs/claim`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClaimRequest<R> {
-    /// The run that is to be live on its thread.
+    /// The run to claim on its thread.
     pub run: R,
 }
 
-/// A run as it is claimed.
+/// A run to claim.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NewRun {
@@ -52,11 +52,11 @@ pub struct NewRun {
     /// The claiming generation.
     #[serde(rename = "gen")]
     pub generation: Generation,
-    /// How long the lease is to last, 1000 to 3600000.
+    /// Duration of the lease, 1000 to 3600000.
     pub lease_ms: u32,
-    /// When the run was created.
+    /// Time at which the run was created.
     pub started_at: Moment,
-    /// Who asked for what and where.
+    /// The requester, the place and the parameters of the run.
     pub meta: Map<String, Value>,
     /// The channel's message that shows the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -83,29 +83,29 @@ pub struct Card {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Lease {
-    /// How long it is to last from now, 1000 to 3600000.
+    /// Duration of the lease from now, 1000 to 3600000.
     pub lease_ms: u32,
 }
 
 /// Answer of `/runs/heartbeat`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Beat {
-    /// How the run is asked to stop; null when it is not, but never absent.
+    /// The requested stop; null without one, but never absent.
     #[serde(deserialize_with = "Option::deserialize")]
     pub stop: Option<StopMode>,
     /// Its phase.
     pub phase: Phase,
 }
 
-/// Phases of a live run (document 2 section 3.3).
+/// Phases of a live run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Phase {
-    /// Under way.
+    /// Running.
     Live,
     /// Offered to the next generation.
     Handoff,
-    /// About to reply.
+    /// Holds the reply permit.
     Finishing,
 }
 
@@ -116,24 +116,24 @@ pub struct Events<E> {
     pub events: E,
 }
 
-/// Most runs of one flush (docs/decisions/0007): more than twice what one bot process is built for.
+/// Most runs of one flush (docs/decisions/0007), more than twice the capacity of one bot process.
 pub const MAX_FLUSHED_RUNS: usize = 500;
 
 /// Fields of `/runs/flush`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FlushRequest<'a, R> {
-    /// Whose runs.
+    /// The owner's generation.
     #[serde(rename = "gen")]
     pub generation: &'a Generation,
-    /// How long every lease is to last from now, 1000 to 3600000; absent, leases stay as they are.
+    /// Duration of each lease from now, 1000 to 3600000; without it leases are unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lease_ms: Option<u32>,
-    /// The runs, none of them twice, at most [`MAX_FLUSHED_RUNS`].
+    /// The runs without duplicates, at most [`MAX_FLUSHED_RUNS`].
     pub runs: R,
 }
 
-/// What a flush carries of one run.
+/// One run's part of a flush.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunNews<'a, E> {
@@ -141,11 +141,11 @@ pub struct RunNews<'a, E> {
     pub run_id: &'a RunId,
     /// Events, each an object with its `seq`.
     pub events: E,
-    /// The last follow-up known; later ones are asked for.
+    /// The last known follow-up. The answer contains later ones.
     pub inbox_after: u64,
 }
 
-/// What a flush answers of one run, in the request's order.
+/// The result of one run's part of a flush, in the request's order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunFlushed {
@@ -153,21 +153,21 @@ pub struct RunFlushed {
     pub run_id: RunId,
     /// The writer owns it.
     pub ok: bool,
-    /// What it is told, or why it is told nothing.
+    /// The result, or the conflict.
     #[serde(flatten)]
     pub outcome: FlushOutcome,
 }
 
-/// What became of one run's part of a flush.
+/// The result of one run's part of a flush.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum FlushOutcome {
     /// Written.
     Done {
-        /// As a heartbeat tells it.
+        /// The requested stop and the phase.
         #[serde(flatten)]
         beat: Beat,
-        /// Follow-ups after the last one known, oldest first; of very many, the first.
+        /// Follow-ups after the last known one, oldest first, up to a limit.
         inbox: Vec<Followup>,
     },
     /// Nothing was written.
@@ -181,7 +181,7 @@ pub struct Step<R> {
     pub record: R,
 }
 
-/// Where a run's loop stood after a step.
+/// The state of a run's loop after a step.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StepRecord {
@@ -194,12 +194,12 @@ pub struct StepRecord {
     /// Turns of the transcript.
     #[serde(deserialize_with = "whole")]
     pub turn_index: u64,
-    /// Calls dispatched whose results are not stored.
+    /// Calls in flight: dispatched, without a stored result.
     pub in_flight: Vec<Call>,
-    /// The last follow-up taken from the inbox.
+    /// The last consumed follow-up.
     #[serde(deserialize_with = "whole")]
     pub inbox_consumed_seq: u64,
-    /// What is left of the run's time.
+    /// The remaining time of the run.
     #[serde(deserialize_with = "whole")]
     pub remaining_ms: u64,
     /// The turn counted against the budget.
@@ -208,12 +208,12 @@ pub struct StepRecord {
     /// The model calls made.
     #[serde(deserialize_with = "whole")]
     pub iteration: u64,
-    /// Fields of a later version, kept.
+    /// Fields of a later version, preserved.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// A tool call under way.
+/// A tool call in flight.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Call {
@@ -226,14 +226,14 @@ pub struct Call {
 /// Field of `/runs/state`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct State<S> {
-    /// What replaces the dispatcher's state.
+    /// The new dispatcher's state.
     pub state: S,
 }
 
 /// Answer of `/runs/finish`. Its fields are the writer's and those of a put.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FinishResponse {
-    /// The record survived the retention.
+    /// The record is within the retention.
     pub stored: bool,
 }
 
@@ -255,7 +255,7 @@ pub struct Nothing {}
 /// Field of `/runs/stop`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stop {
-    /// How.
+    /// The mode.
     pub mode: StopMode,
 }
 
@@ -265,7 +265,7 @@ pub struct Stop {
 pub struct StopResponse {
     /// The run is live.
     pub ok: bool,
-    /// Its owner's lease has not lapsed.
+    /// Its owner's lease has not expired.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner_live: Option<bool>,
 }
@@ -291,10 +291,10 @@ pub struct InboxResponse {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HandoffRequest<'a> {
-    /// Whose runs.
+    /// The owner's generation.
     #[serde(rename = "gen")]
     pub generation: &'a Generation,
-    /// Which.
+    /// The runs.
     pub run_ids: &'a [RunId],
 }
 
@@ -309,15 +309,15 @@ pub struct HandoffResponse {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReclaimRequest<'a> {
-    /// Who takes over.
+    /// The reclaiming generation.
     #[serde(rename = "gen")]
     pub generation: &'a Generation,
-    /// How long its leases are to last, 1000 to 3600000.
+    /// Duration of its leases, 1000 to 3600000.
     pub lease_ms: u32,
-    /// What counts as now; the store's clock when absent.
+    /// Replaces the store's clock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub now: Option<Moment>,
-    /// Not these: it is still at work on them, having missed that it lost them (docs/decisions/0011).
+    /// Excluded runs: this process still drives them and has not noticed that it was fenced out (docs/decisions/0011).
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub except: &'a [RunId],
 }
@@ -329,7 +329,7 @@ pub struct RunsResponse<R> {
     pub runs: Vec<R>,
 }
 
-/// A live run (section 9.2).
+/// A live run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LiveRun {
@@ -339,15 +339,15 @@ pub struct LiveRun {
     pub thread_key: String,
     /// The generation that may write.
     pub owner_gen: Generation,
-    /// When it may be taken over.
+    /// The end of the lease, after which it may be reclaimed.
     pub lease_until: Moment,
-    /// When it was created.
+    /// Time at which it was created.
     pub started_at: Moment,
     /// Its phase.
     pub phase: Phase,
-    /// How it is asked to stop.
+    /// The requested stop.
     pub stop: Option<StopMode>,
-    /// Who asked for what and where.
+    /// The requester, the place and the parameters of the run.
     pub meta: Map<String, Value>,
     /// The channel's message that shows it.
     pub card: Option<Card>,
@@ -359,65 +359,65 @@ pub struct LiveRun {
     pub state: Map<String, Value>,
 }
 
-/// A run taken over, with what its new owner needs.
+/// A reclaimed run with the data that its new owner needs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Reclaimed {
-    /// The run as it is now.
+    /// The run after the reclaim.
     pub row: LiveRun,
     /// Its phase before.
     pub reclaimed_from: Phase,
     /// Its highest step.
     pub last_step: Option<StepRecord>,
-    /// Follow-ups that step had not consumed.
+    /// Follow-ups not consumed by that step.
     pub inbox: Vec<Followup>,
-    /// Post-run work left.
+    /// Pending post-run work.
     pub jobs: Vec<Job>,
 }
 
-/// A follow-up left for a live run.
+/// A follow-up queued for a live run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Followup {
     /// Its number, from 1.
     pub seq: u64,
-    /// What was left.
+    /// The message.
     pub message: Map<String, Value>,
 }
 
 /// Post-run work.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Job {
-    /// What kind.
+    /// The kind of work.
     pub kind: String,
-    /// Its particulars.
+    /// The parameters.
     pub payload: Value,
 }
 
-/// Body of a 409: the request is sound, the state is against it.
+/// Body of a 409: the request contradicts the current state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "reason", rename_all = "kebab-case")]
 pub enum Conflict {
     /// The thread has a live run.
     ThreadLive {
-        /// Which.
+        /// The live run.
         live: Holder,
     },
-    /// Another generation owns the run, or its phase is against it.
+    /// Another generation owns the run, or its phase forbids the write.
     Fenced,
-    /// There is no such live run.
+    /// The run is not live.
     UnknownRun,
 }
 
-/// The run that holds a thread.
+/// The live run of a thread.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Holder {
     /// The run.
     pub run_id: RunId,
-    /// Its agent, when known.
+    /// Its agent, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// When it was created.
+    /// Time at which it was created.
     pub started_at: Moment,
 }
 
@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flush_travels_with_its_events_as_they_are_and_without_a_lease_it_does_not_name() {
+    fn flush_keeps_event_bytes() {
         let generation = Generation::parse("g1").unwrap();
         let run_id = &RunId::parse("r1").unwrap();
         let event = RawValue::from_string(r#"{"seq":1,  "type":"x"}"#.to_owned()).unwrap();
@@ -463,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_flush_tells_of_a_run_is_read_and_written_alike() {
+    fn flush_result_round_trips() {
         let run_id = RunId::parse("r1").unwrap();
         let message = serde_json::from_value(json!({ "text": "more" })).unwrap();
         let beat = Beat { stop: Some(StopMode::Soft), phase: Phase::Live };
@@ -480,7 +480,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_record_keeps_what_a_later_version_added_and_reads_whole_numbers_however_written() {
+    fn step_record_preserves_unknown_fields() {
         let record = json!({ "step": 2.0, "seq": 1e1, "turnIndex": 3, "inFlight": [{ "callId": "c", "tool": "bash" }],
             "inboxConsumedSeq": 0, "remainingMs": 5, "turn": 1, "iteration": 1, "later": [1] });
         let read: StepRecord = serde_json::from_value(record.clone()).unwrap();
@@ -493,7 +493,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reasons_of_a_conflict_are_the_words_of_the_specification() {
+    fn conflicts_have_the_specified_reasons() {
         let live = json!({ "ok": false, "reason": "thread-live", "live": { "runId": "r", "startedAt": 5 } });
         let holder = Holder { run_id: RunId::parse("r").unwrap(), agent: None, started_at: Moment::from(5) };
         assert_eq!(serde_json::from_value::<Conflict>(live).unwrap(), Conflict::ThreadLive { live: holder });

@@ -1,7 +1,7 @@
 //! The contract between processes: every JSON body, route and error code that crosses a process boundary.
 //!
-//! Both sides import it, so a change here is a change of the contract. Not here: validation beyond shape
-//! (`ars-runs` and friends), and events (`ars-events`).
+//! Both sides import it, so a change here changes the contract. Not here: validation beyond shape (the stores) and
+//! events (`ars-events`).
 #![forbid(unsafe_code)]
 
 pub mod admin;

@@ -1,4 +1,4 @@
-//! Times in answers of a store that keeps what it was given: any finite number, with a fraction or written as `2e3`.
+//! Times in answers of a store that preserves its input: any finite number, with a fraction or written as `2e3`.
 
 use ars_types::UnixMillis;
 use serde::{Deserialize as _, Deserializer};

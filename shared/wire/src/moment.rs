@@ -1,42 +1,41 @@
 //! A point in time as a store keeps it: any finite number of milliseconds.
 //!
-//! Times that another writer put there may have a fraction or be written as `2e3` (state-worker supplement sections
-//! 5.2 and 5.3), and a cursor must name such a row exactly. Not here: the clock's own times, which are
-//! [`UnixMillis`].
+//! Times of other writers may have a fraction or be written as `2e3`, and a cursor must name such a row exactly. Not
+//! here: times of the clock, which are [`UnixMillis`].
 
 use std::{cmp::Ordering, fmt};
 
 use ars_types::UnixMillis;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-/// 2^53 - 1, the largest integer that a double tells from its neighbours.
+/// 2^53 - 1, the largest integer up to which a double represents each integer.
 const MAX_SAFE: f64 = 9_007_199_254_740_991.0;
 
 /// Milliseconds since the Unix epoch, finite, with or without a fraction.
 #[derive(Clone, Copy, PartialEq)]
 pub struct Moment(f64);
 
-// Never NaN, and there is one zero.
+// Never NaN, and zero has one sign.
 impl Eq for Moment {}
 
 impl Moment {
-    /// A finite number; none of any other.
+    /// Returns the moment of a finite number, or `None`.
     pub fn new(millis: f64) -> Option<Self> {
-        // The sum makes one zero of the two.
+        // The sum maps both zeros to one.
         millis.is_finite().then_some(Self(millis + 0.0))
     }
 
-    /// Reads what [`Moment`]'s `Display` writes, and any other way to write the number.
+    /// Parses the form of `Display` and every other spelling of the number.
     pub fn parse(text: &str) -> Option<Self> {
         Self::new(text.parse().ok()?)
     }
 
-    /// The number.
+    /// Returns the number.
     pub const fn millis(self) -> f64 {
         self.0
     }
 
-    /// The nearest whole millisecond.
+    /// Returns the nearest whole millisecond.
     pub fn rounded(self) -> UnixMillis {
         self.0.round() as UnixMillis
     }
@@ -72,7 +71,7 @@ impl PartialOrd for Moment {
 }
 
 impl fmt::Display for Moment {
-    /// The shortest text that reads back as the same number; an integer when it is one.
+    /// Writes the shortest text that parses to the same number, without a fraction for an integer.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.whole() {
             Some(whole) => write!(f, "{whole}"),
@@ -109,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whole_times_travel_as_integers_and_others_as_they_are() {
+    fn whole_times_serialize_as_integers() {
         for (number, text) in [
             (1_700_000_000_000.0, "1700000000000"),
             (-0.0, "0"),
@@ -127,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_finite_number_is_no_time() {
+    fn infinite_numbers_are_rejected() {
         for text in ["", "x", "NaN", "inf", "1e400", "5 "] {
             assert_eq!(Moment::parse(text), None, "{text}");
         }

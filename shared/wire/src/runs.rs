@@ -1,6 +1,6 @@
-//! Run history bodies (document 2 section 4.3, state-worker supplement section 5).
+//! Run history bodies.
 //!
-//! Clients build and read these types. The store reads requests as JSON, because each field has its own refusal.
+//! Clients use these types. The store reads requests as JSON, because each field has its own error.
 
 use ars_types::{RunId, StoreKey, UnixMillis};
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::Moment;
 
-/// The one store key the bot uses (document 2 section 4.3).
+/// The store key of the bot.
 pub const DEFAULT_STORE: &str = "runs:default";
 
 /// Body of a route of the run store: the route's own fields beside the store's key.
@@ -28,10 +28,10 @@ pub struct Keyed<'a, B> {
 pub struct PutRequest<R> {
     /// The record, whole.
     pub record: R,
-    /// Proposed retention.
+    /// The proposed retention.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<Policy>,
-    /// When the proposal was decided.
+    /// Time of the proposal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy_updated_at: Option<UnixMillis>,
 }
@@ -58,7 +58,7 @@ pub struct PutResponse {
     pub ok: bool,
     /// Rows the policy keeps.
     pub retained: u64,
-    /// The record survived.
+    /// The record is within the retention.
     pub stored: bool,
     /// A different version existed before.
     pub rewritten: bool,
@@ -93,7 +93,7 @@ pub struct SummaryResponse {
 pub struct DeleteResponse {
     /// Always true.
     pub ok: bool,
-    /// There was such a record.
+    /// The record existed.
     pub deleted: bool,
 }
 
@@ -101,7 +101,7 @@ pub struct DeleteResponse {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ListRequest {
-    /// Rows wanted; 50 when absent, at most 200.
+    /// Page size, at most 200; 50 if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
     /// Cursor: finished before.
@@ -119,7 +119,7 @@ pub struct ListRequest {
     /// Exactly this channel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<String>,
-    /// Who asks, as a predicate (state-worker supplement section 6); absent means all.
+    /// The viewer's filter; absent means every run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub visible_to: Option<Value>,
 }
@@ -130,7 +130,7 @@ pub struct ListRequest {
 pub struct ListResponse {
     /// Records without events, newest first, with `bytes`.
     pub items: Vec<Value>,
-    /// Where the next page begins, when this one is full.
+    /// The cursor of the next page, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_before: Option<Cursor>,
 }
@@ -139,7 +139,7 @@ pub struct ListResponse {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Cursor {
-    /// The last row's finish.
+    /// The end of the last row's run.
     pub finished_at: Moment,
     /// The last row's run.
     pub id: RunId,
@@ -153,7 +153,7 @@ pub struct EventsRequest<'a> {
     pub id: &'a RunId,
     /// Only events after it.
     pub after_seq: u64,
-    /// Events wanted, 1 to 5000; 1000 when absent.
+    /// Page size, 1 to 5000; 1000 if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }
@@ -165,16 +165,16 @@ pub struct EventsResponse {
     /// Events in seq order.
     #[serde(deserialize_with = "Option::deserialize")]
     pub events: Option<Vec<Value>>,
-    /// The last seq of the page, while more follow.
+    /// The last seq of the page, if more follow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_after_seq: Option<u64>,
 }
 
-/// A page of events of a run that exists.
+/// A page of events of a known run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct EventsPage {
     /// Events in seq order.
     pub events: Vec<Value>,
-    /// The last seq of the page, while more follow.
+    /// The last seq of the page, if more follow.
     pub next_after_seq: Option<u64>,
 }

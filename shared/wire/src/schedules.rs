@@ -1,6 +1,6 @@
-//! Schedule bodies (state-worker supplement section 4).
+//! Schedule bodies.
 //!
-//! Clients build and read these types. The store reads requests as JSON, because each field has its own refusal.
+//! Clients use these types. The store reads requests as JSON, because each field has its own error.
 
 use ars_types::UnixMillis;
 use serde::{Deserialize, Serialize};
@@ -10,48 +10,48 @@ use crate::millis::rounded;
 /// Body of `/schedules/record`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordRequest {
-    /// What to keep.
+    /// The firing.
     pub firing: Firing,
 }
 
-/// What came of one time a schedule fired.
+/// One firing of a schedule and its outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Firing {
     /// The schedule's name.
     pub schedule: String,
-    /// When it fired.
+    /// Time at which it fired.
     #[serde(deserialize_with = "rounded")]
     pub fired_at: UnixMillis,
-    /// The run it led to.
+    /// The run that it started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<String>,
-    /// What came of it.
+    /// The outcome.
     pub outcome: Outcome,
-    /// One line more for humans.
+    /// A line for humans.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
 }
 
-/// What came of a firing.
+/// The outcome of a firing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// The run answered.
     Completed,
-    /// The run threw, or its reply could not be delivered.
+    /// The run failed, or its reply could not be delivered.
     Failed,
     /// The run was stopped softly.
     StoppedSoft,
     /// The run was stopped at once.
     StoppedHard,
-    /// Ingress took the request, and no run came of it.
+    /// Ingress accepted the request without starting a run.
     #[serde(rename = "no-run")]
     NoRun,
-    /// Ingress did not take the request.
+    /// Ingress rejected the request.
     #[serde(rename = "ingress-error")]
     IngressError,
-    /// There is no token to fire with: nothing was sent.
+    /// There is no token, so no request was sent.
     Misconfigured,
 }
 
@@ -60,11 +60,11 @@ pub enum Outcome {
 pub struct RecordResponse {
     /// Always true.
     pub ok: bool,
-    /// Firings now kept of this schedule.
+    /// Number of stored firings of this schedule.
     pub retained: u64,
 }
 
-/// Body of `/schedules/latest`: nothing is asked for in particular.
+/// Body of `/schedules/latest`, without fields.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LatestRequest {}
 
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_outcomes_are_the_words_of_the_specification() {
+    fn outcomes_have_the_specified_names() {
         use Outcome::{Completed, Failed, IngressError, Misconfigured, NoRun, StoppedHard, StoppedSoft};
         for (outcome, word) in [
             (Completed, "completed"),
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_firing_travels_without_the_fields_it_lacks() {
+    fn absent_firing_fields_are_omitted() {
         let firing = Firing {
             schedule: "nightly".into(),
             fired_at: 1_700_000_000_000,

@@ -1,44 +1,43 @@
-//! The state Worker's routes: every path, with its body's fence and the field that names its store (document 2
-//! sections 4.2 and 4.3, state-worker supplement sections 1.4, 1.5, 2 to 10 and 14; docs/decisions/0007 for the flush).
+//! The state Worker's routes: every path, the limit of its body and the field that names its store.
 //!
-//! All are POST with a bearer, JSON in and out. The Worker, its objects, and the bot's clients share these enums, so
-//! a route exists once. Not here: bodies (`memory`, `runs`, `ledger` and their neighbours) and their validation.
+//! All are POST with a bearer, JSON in and out. The Worker, its objects and the bot's clients share these enums, so each
+//! route is defined once. Not here: bodies (`memory`, `runs`, `ledger` and their neighbours) and their validation.
 
-/// Largest bodies in bytes; equal is accepted (state-worker supplement section 1.4).
+/// Largest bodies in bytes, inclusive.
 pub mod fence {
-    /// Of a route that carries a record, events or a transcript.
+    /// Routes that carry a record, events or a transcript.
     pub const RECORD: usize = 2 * 1024 * 1024;
-    /// Of every other route.
+    /// Every other route.
     pub const OTHER: usize = 512 * 1024;
 }
 
-/// How a body names the store it is for.
+/// The field of a body that names its store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Key {
-    /// This field, in the grammar of keys (section 1.5).
+    /// A store key.
     Named(&'static str),
-    /// This field, a run id.
+    /// A run id.
     Run(&'static str),
-    /// This field, a lowercase slug (section 14).
+    /// A lowercase slug.
     Slug(&'static str),
-    /// Not at all: there is one store.
+    /// No field: there is one store.
     Single,
 }
 
-/// What one kind of store can be asked for.
+/// The requests of one kind of store.
 pub trait Verb: Copy + Eq + 'static {
     /// Every verb.
     const ALL: &'static [Self];
-    /// How a body names its store.
+    /// The field that names the store.
     const KEY: Key;
 
-    /// Its path.
+    /// Returns the path.
     fn path(self) -> &'static str;
 
-    /// Largest body in bytes.
+    /// Returns the limit of the body in bytes.
     fn fence(self) -> usize;
 
-    /// The verb of a path.
+    /// Returns the verb of a path.
     fn of(path: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|verb| verb.path() == path)
     }
@@ -68,38 +67,38 @@ macro_rules! verbs {
 }
 
 verbs! {
-    /// Of one memory scope (section 2).
+    /// Requests of one memory scope.
     MemoryVerb by Key::Named("scopeKey"),
     /// Records that match a query, best first; counts as use.
     Retrieve "/retrieve" OTHER,
-    /// Takes in candidates.
+    /// Writes candidates.
     Write "/write" OTHER,
     /// Records, newest first; does not count as use.
     List "/list" OTHER,
-    /// Hides one record for good.
+    /// Hides one record permanently.
     Forget "/forget" OTHER,
 }
 
 verbs! {
-    /// Of one friction ledger (section 3).
+    /// Requests of one friction ledger.
     FrictionVerb by Key::Named("ledgerKey"),
-    /// Keeps a diagnosis.
+    /// Stores a diagnosis.
     Record "/friction/record" OTHER,
     /// The newest diagnoses, oldest first.
     Recent "/friction/recent" OTHER,
 }
 
 verbs! {
-    /// Of the one schedule store (section 4).
+    /// Requests of the schedule store.
     ScheduleVerb by Key::Single,
-    /// Keeps a firing.
+    /// Stores a firing.
     Record "/schedules/record" OTHER,
     /// The newest firing of each schedule.
     Latest "/schedules/latest" OTHER,
 }
 
 verbs! {
-    /// Of one run store: finished runs (section 5) and the ledger of live ones (section 9).
+    /// Requests of one run store: finished runs and the ledger of live ones.
     RunVerb by Key::Named("storeKey"),
     /// Writes a finished record.
     Put "/runs/put" RECORD,
@@ -113,13 +112,13 @@ verbs! {
     Events "/runs/events" OTHER,
     /// Removes a record and its events.
     Delete "/runs/delete" OTHER,
-    /// Makes a run live on its thread.
+    /// Claims a run on its thread.
     Claim "/runs/claim" OTHER,
-    /// Every live run.
+    /// Lists every live run.
     Live "/runs/live" OTHER,
-    /// Keeps a step record.
+    /// Stores a step record.
     Step "/runs/step" OTHER,
-    /// Extends the lease; tells of a stop.
+    /// Extends the lease; returns a requested stop.
     Heartbeat "/runs/heartbeat" OTHER,
     /// Appends events.
     Append "/runs/append" RECORD,
@@ -129,22 +128,22 @@ verbs! {
     Stop "/runs/stop" OTHER,
     /// Offers an owner's runs to the next generation.
     Handoff "/runs/handoff" OTHER,
-    /// Takes the right to reply.
+    /// Acquires the reply permit.
     Finishing "/runs/finishing" OTHER,
     /// Writes the record and ends the live run.
     Finish "/runs/finish" RECORD,
-    /// Takes over what other generations left.
+    /// Reclaims orphaned runs of other generations.
     Reclaim "/runs/reclaim" OTHER,
-    /// Events of a live run.
+    /// Reads the events of a live run.
     LiveEvents "/runs/live-events" OTHER,
-    /// Leaves a follow-up for a live run.
+    /// Queues a follow-up for a live run.
     Inbox "/runs/inbox" OTHER,
-    /// Appends events to many live runs, extends their leases, and brings back stops and follow-ups.
+    /// Appends events to many live runs, extends their leases, and returns stops and follow-ups.
     Flush "/runs/flush" RECORD,
 }
 
 verbs! {
-    /// Of one run's transcript (section 10).
+    /// Requests of one run's transcript.
     TranscriptVerb by Key::Run("runId"),
     /// Sets the generation that may write.
     Owner "/runs/transcript/owner" OTHER,
@@ -157,11 +156,11 @@ verbs! {
 }
 
 verbs! {
-    /// Of one configuration document (section 14).
+    /// Requests of one configuration document.
     ConfigVerb by Key::Slug("key"),
     /// Reads the document and its version.
     Get "/config/get" OTHER,
-    /// Replaces the version the writer has seen.
+    /// Replaces the version that the writer has read.
     Put "/config/put" OTHER,
 }
 
@@ -183,7 +182,7 @@ pub enum Route {
 }
 
 impl Route {
-    /// Every route.
+    /// Returns every route.
     pub fn all() -> impl Iterator<Item = Self> {
         let memory = MemoryVerb::ALL.iter().copied().map(Self::Memory);
         let friction = FrictionVerb::ALL.iter().copied().map(Self::Friction);
@@ -194,7 +193,7 @@ impl Route {
         memory.chain(friction).chain(schedules).chain(runs).chain(transcript).chain(config)
     }
 
-    /// The route of a path; every other path is not there.
+    /// Returns the route of a path, or `None`.
     pub fn of(path: &str) -> Option<Self> {
         let transcript = || TranscriptVerb::of(path).map(Self::Transcript);
         let runs = || RunVerb::of(path).map(Self::Runs).or_else(transcript);
@@ -207,7 +206,7 @@ impl Route {
         MemoryVerb::of(path).map(Self::Memory).or_else(friction)
     }
 
-    /// Its path.
+    /// Returns the path.
     pub fn path(self) -> &'static str {
         match self {
             Self::Memory(verb) => verb.path(),
@@ -219,7 +218,7 @@ impl Route {
         }
     }
 
-    /// Largest body in bytes.
+    /// Returns the limit of the body in bytes.
     pub fn fence(self) -> usize {
         match self {
             Self::Memory(verb) => verb.fence(),
@@ -231,7 +230,7 @@ impl Route {
         }
     }
 
-    /// How a body names its store.
+    /// Returns the field that names the store.
     pub const fn key(self) -> Key {
         match self {
             Self::Memory(_) => MemoryVerb::KEY,
@@ -259,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_carries_records_events_or_transcripts_may_be_large() {
+    fn only_bulk_routes_have_the_large_limit() {
         let large: Vec<_> =
             Route::all().filter(|route| route.fence() == 2_097_152).map(Route::path).collect();
         assert_eq!(

@@ -1,22 +1,22 @@
-//! Transcript bodies (document 2 section 2.4, state-worker supplement section 10.1).
+//! Transcript bodies.
 //!
-//! Clients build and read these types. The store reads requests as JSON, because each field has its own refusal. Not
-//! here: how a conversation is encoded in parts (section 10.2).
+//! Clients use these types. The store reads requests as JSON, because each field has its own error. Not here: the
+//! encoding of a conversation in parts.
 
 use ars_types::RunId;
 use serde::{Deserialize, Serialize};
 
 use crate::{ledger::Owner, whole::whole};
 
-/// Body of `/runs/transcript/write`. That of `/runs/transcript/owner` is an [`Owner`].
+/// Body of `/runs/transcript/write`. The body of `/runs/transcript/owner` is an [`Owner`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WriteRequest<'a> {
-    /// Who writes.
+    /// The writer.
     #[serde(flatten)]
     pub owner: &'a Owner,
-    /// Parts, each in place of what has its key.
+    /// Parts; each replaces the one with its key.
     pub rows: &'a [Part],
-    /// Attachments, each in place of what has its name.
+    /// Attachments; each replaces the one with its name.
     pub attachments: &'a [Attachment],
 }
 
@@ -28,10 +28,10 @@ pub struct OfRun<'a> {
     pub run_id: &'a RunId,
 }
 
-/// Answer of `/runs/transcript/read`: all there is, nothing for an unknown run.
+/// Answer of `/runs/transcript/read`, empty for an unknown run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Transcript {
-    /// Parts by turn and place in it.
+    /// Parts in order of turn and index.
     pub rows: Vec<Part>,
     /// Attachments by name.
     pub attachments: Vec<Attachment>,
@@ -43,10 +43,10 @@ pub struct Part {
     /// The turn.
     #[serde(deserialize_with = "whole")]
     pub idx: u64,
-    /// Its place in the turn.
+    /// Its index in the turn.
     #[serde(deserialize_with = "whole")]
     pub part: u64,
-    /// The part, as text that the store does not look into.
+    /// The part as text, opaque to the store.
     pub json: String,
 }
 
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_write_travels_with_both_lists_even_when_empty() {
+    fn empty_lists_are_written() {
         let owner =
             Owner { run_id: RunId::parse("r1").unwrap(), generation: Generation::parse("g1").unwrap() };
         let rows = [Part { idx: 0, part: 1, json: "{}".into() }];

@@ -1,11 +1,11 @@
-//! Counts in answers of a store that keeps what it was given: integers, maybe written as `2.0` or `1e3`.
+//! Counts in answers of a store that preserves its input: integers, possibly written as `2.0` or `1e3`.
 
 use serde::{Deserialize as _, Deserializer, de::Error as _};
 
-/// 2^53 - 1, the largest integer that travels exactly.
+/// 2^53 - 1, the largest integer that JSON readers keep exact.
 const MAX_SAFE: f64 = 9_007_199_254_740_991.0;
 
-/// Reads an integer of at least 0, however it is written.
+/// Reads a non-negative integer in any spelling.
 pub(crate) fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     let number = f64::deserialize(deserializer)?;
     if number.fract() == 0.0 && (0.0..=MAX_SAFE).contains(&number) {

@@ -1,4 +1,4 @@
-//! The admin routes: who is refused with what, in which order, and what the others get.
+//! The admin routes: the order of their checks, and their answers.
 #![expect(clippy::unwrap_used, reason = "a test")]
 
 use std::collections::BTreeMap;
@@ -13,7 +13,8 @@ use super::{support::Bot, wire::PATIENCE};
 const CRASH: &str = "/admin/crash";
 const AUTHORIZE: &str = "/admin/restart/authorize";
 
-/// `deployer` may; `twin` shares the subject of one that may not; `granted` may by configuration.
+/// `deployer` has the permission by its scope, `granted` by configuration; `twin` shares its subject with a token that
+/// lacks it.
 const TOKENS: &str = r#"{
     "good": {"subject": "ann"},
     "deployer": {"subject": "dé p", "scopes": ["deploy:write"]},
@@ -43,7 +44,7 @@ async fn post(bot: &Bot, path: &str, headers: &[(&str, &str)]) -> (u16, Value) {
 }
 
 #[tokio::test]
-async fn both_routes_refuse_in_the_order_method_tokens_bearer_grant() {
+async fn checks_run_in_the_specified_order() {
     let (bot, closed) = (bot().await, Bot::start_with("", Settings::default()).await);
     for path in [CRASH, AUTHORIZE] {
         for method in [Method::GET, Method::PUT, Method::DELETE] {
@@ -76,14 +77,13 @@ async fn a_crash_is_answered_and_then_happens() {
 }
 
 #[tokio::test]
-async fn the_subject_that_the_edge_names_is_judged_without_its_bearer() {
+async fn named_subject_is_judged_without_bearer() {
     let bot = bot().await;
     for (subject, name) in [("d%C3%A9%20p", "dé p"), ("cy", "cy")] {
         let (status, body) = post(&bot, AUTHORIZE, &[("x-ars-restart-subject", subject)]).await;
         assert_eq!((status, body), (200, json!({ "ok": true, "subject": name })));
     }
-    // Not even a bearer that may makes up for a subject that may not, that nobody has, or that stands for two tokens of
-    // which one may not.
+    // A permitted bearer does not help a subject that is unknown, lacks the permission, or has one token that does.
     for subject in ["ann", "bo", "twin", "nobody", "deployer"] {
         let headers = [("x-ars-restart-subject", subject), ("authorization", "Bearer deployer")];
         let (status, body) = post(&bot, AUTHORIZE, &headers).await;
@@ -99,7 +99,7 @@ async fn the_subject_that_the_edge_names_is_judged_without_its_bearer() {
 }
 
 #[tokio::test]
-async fn without_a_named_subject_the_bearer_is_judged() {
+async fn bearer_is_judged_without_named_subject() {
     let bot = bot().await;
     for (token, subject) in [("deployer", "dé p"), ("strong", "twin"), ("granted", "cy")] {
         let (status, body) = post(&bot, AUTHORIZE, &[("authorization", &format!("Bearer {token}"))]).await;

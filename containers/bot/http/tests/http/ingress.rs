@@ -69,7 +69,7 @@ async fn a_caller_s_trace_is_ignored() {
 }
 
 #[tokio::test]
-async fn a_request_is_answered_with_the_reply_and_the_receipt_of_its_run() {
+async fn request_gets_reply_and_receipt() {
     let bot = Bot::start().await;
     bot.script(&["forty-two"]);
     let body = json!({"text": " what is it? ", "history": [
@@ -87,7 +87,7 @@ async fn a_request_is_answered_with_the_reply_and_the_receipt_of_its_run() {
 }
 
 #[tokio::test]
-async fn a_failed_run_is_a_200_with_its_status() {
+async fn failed_run_answers_200_with_status() {
     let bot = Bot::start().await;
     let (status, answer) = told(post(&bot, "good", json!({"text": "x"}).to_string()).await).await;
     assert_eq!((status, &answer["run"]["status"]), (200, &json!("failed")));
@@ -95,7 +95,7 @@ async fn a_failed_run_is_a_200_with_its_status() {
 }
 
 #[tokio::test]
-async fn a_request_without_a_run_has_no_receipt() {
+async fn reply_without_run_has_no_receipt() {
     let bot = Bot::start().await;
     for is_async in [false, true] {
         let body = json!({"text": "agent:nobody hello", "async": is_async});
@@ -106,7 +106,7 @@ async fn a_request_without_a_run_has_no_receipt() {
 }
 
 #[tokio::test]
-async fn async_answers_at_the_creation_of_the_run_and_the_run_goes_on() {
+async fn async_request_answers_at_run_creation() {
     let settings =
         Settings { public_base_url: Some("https://bot.example.com/".into()), ..Settings::default() };
     let bot = Bot::start_with(super::support::TOKENS, settings).await;
@@ -124,7 +124,7 @@ async fn async_answers_at_the_creation_of_the_run_and_the_run_goes_on() {
 }
 
 #[tokio::test]
-async fn a_draining_bot_takes_no_request_and_says_when_to_come_again() {
+async fn drain_rejects_with_retry_after() {
     let bot = Bot::start().await;
     assert!(bot.core.drain(PATIENCE).await);
     for is_async in [false, true] {
@@ -139,7 +139,7 @@ async fn a_draining_bot_takes_no_request_and_says_when_to_come_again() {
     }
     assert!(bot.core.registry().list().is_empty() && bot.store.records.lock().unwrap().is_empty());
     assert_eq!(bot.core.load().in_flight, 0);
-    // What is wrong with a request is wrong in a drain too.
+    // Malformed requests get their own error during a drain.
     let ask = json!({"text": "x"}).to_string();
     for (token, body, status) in
         [("nope", ask.clone(), 401), ("reader", ask, 403), ("good", "{}".into(), 400)]
@@ -149,7 +149,7 @@ async fn a_draining_bot_takes_no_request_and_says_when_to_come_again() {
 }
 
 #[tokio::test]
-async fn a_caller_who_hangs_up_does_not_stop_the_run() {
+async fn disconnect_does_not_stop_the_run() {
     let bot = Bot::start().await;
     bot.model.gated.store(true, std::sync::atomic::Ordering::Relaxed);
     bot.script(&["said to nobody"]);
@@ -169,7 +169,7 @@ async fn a_caller_who_hangs_up_does_not_stop_the_run() {
 }
 
 #[tokio::test]
-async fn a_dispatch_that_throws_is_a_500_that_tells_nothing() {
+async fn panicking_dispatch_answers_500_without_details() {
     let bot = Bot::start().await;
     let body = json!({"text": "model:panic/now hello"});
     let (status, answer) = told(post(&bot, "good", body.to_string()).await).await;
@@ -177,7 +177,7 @@ async fn a_dispatch_that_throws_is_a_500_that_tells_nothing() {
 }
 
 #[tokio::test]
-async fn configured_grants_do_not_replace_the_dispatch_scope() {
+async fn grants_do_not_replace_dispatch_scope() {
     let grants = [("http:bo".to_owned(), Grants { actions: ars_auth::Set::All, ..Grants::default() })];
     let settings = Settings { grants: grants.into(), ..Settings::default() };
     let bot = Bot::start_with(super::support::TOKENS, settings).await;
@@ -190,7 +190,7 @@ fn sized(bytes: usize) -> String {
 }
 
 #[tokio::test]
-async fn a_body_of_the_cap_passes_and_one_more_byte_does_not() {
+async fn body_limit_is_inclusive() {
     let bot = Bot::start().await;
     bot.script(&["read it"]);
     assert_eq!(post(&bot, "good", sized(1_000_000)).await.status(), 200);
@@ -202,7 +202,7 @@ async fn a_body_of_the_cap_passes_and_one_more_byte_does_not() {
 }
 
 #[tokio::test]
-async fn a_declared_length_over_the_cap_is_refused_before_a_byte_is_read() {
+async fn declared_oversize_is_rejected_unread() {
     let bot = Bot::start().await;
     let head =
         "POST /ingress HTTP/1.1\r\nhost: x\r\nauthorization: Bearer good\r\ncontent-length: 1000001\r\n\r\n";
@@ -210,12 +210,12 @@ async fn a_declared_length_over_the_cap_is_refused_before_a_byte_is_read() {
 }
 
 #[tokio::test]
-async fn an_unauthorised_upload_is_refused_without_being_read() {
+async fn unauthorized_upload_is_rejected_unread() {
     let bot = Bot::start().await;
     for (authorization, status) in
         [("", "401"), ("authorization: Bearer nope\r\n", "401"), ("authorization: Bearer reader\r\n", "403")]
     {
-        // `Expect` makes a server say whether it wants the body: it must not.
+        // With `Expect` a server announces whether it wants the body: it must not.
         let head = format!(
             "POST /ingress HTTP/1.1\r\nhost: x\r\n{authorization}expect: 100-continue\r\ncontent-length: 900000\r\n\r\n"
         );
@@ -225,7 +225,7 @@ async fn an_unauthorised_upload_is_refused_without_being_read() {
 }
 
 #[tokio::test]
-async fn a_chunked_body_without_end_gets_its_413_promptly() {
+async fn endless_chunked_body_gets_413() {
     let bot = Bot::start().await;
     let stream = TcpStream::connect(bot.address).await.unwrap();
     let (mut read, mut write) = stream.into_split();
@@ -243,12 +243,12 @@ async fn a_chunked_body_without_end_gets_its_413_promptly() {
     timeout(PATIENCE, read.read_exact(&mut answer)).await.unwrap().unwrap();
     assert_eq!(&answer, b"HTTP/1.1 413");
     let sent = timeout(PATIENCE, uploading).await.unwrap().unwrap();
-    // What the kernel buffers on both sides comes on top of what was read; the rest of the upload does not.
+    // Kernel buffers on both sides hold some unread bytes, but not the rest of the upload.
     assert!(sent < 20_000_000, "{sent} bytes were taken");
 }
 
 #[tokio::test]
-async fn a_refused_caller_that_sends_on_is_held_up_and_not_reset_before_it_can_read_the_answer() {
+async fn rejected_upload_is_blocked_not_reset() {
     let bot = Bot::start().await;
     let mut stream = TcpStream::connect(bot.address).await.unwrap();
     let head = "POST /ingress HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n";
@@ -263,7 +263,7 @@ async fn a_refused_caller_that_sends_on_is_held_up_and_not_reset_before_it_can_r
 }
 
 #[tokio::test]
-async fn broken_framing_is_a_400_or_a_closed_connection() {
+async fn broken_framing_is_rejected() {
     let bot = Bot::start().await;
     let head = "POST /ingress HTTP/1.1\r\nhost: x\r\nauthorization: Bearer good\r\n";
     for framing in [
@@ -282,7 +282,7 @@ async fn broken_framing_is_a_400_or_a_closed_connection() {
 }
 
 #[tokio::test]
-async fn a_body_may_be_of_any_content_type() {
+async fn any_content_type_is_accepted() {
     let bot = Bot::start().await;
     bot.script(&["fine"]);
     let request = Client::new().post(bot.url("/ingress")).header("authorization", "bEARER \t good ");

@@ -1,4 +1,4 @@
-//! Who may read the metrics: viewers of the dashboard (docs/logging.md).
+//! Access to the metrics: viewers of the dashboard only (docs/logging.md).
 #![expect(clippy::unwrap_used, reason = "a test")]
 
 use ars_auth::Secret;
@@ -16,7 +16,7 @@ fn public() -> Settings {
     Settings { public_base_url: Some("https://bot.example.com".into()), ..Settings::default() }
 }
 
-/// Status and body for a request that comes by this name and with this bearer.
+/// Returns status and body for a request with this host and this bearer.
 async fn scraped(bot: &Bot, host: Option<&str>, bearer: Option<&str>) -> (u16, String) {
     let mut request = Client::new().get(bot.url("/metrics"));
     if let Some(host) = host {
@@ -30,17 +30,17 @@ async fn scraped(bot: &Bot, host: Option<&str>, bearer: Option<&str>) -> (u16, S
 }
 
 #[tokio::test]
-async fn without_a_credential_they_are_for_the_bots_own_machine_where_the_dashboard_is_too() {
+async fn mode_none_serves_metrics_to_this_machine() {
     let bot = Bot::behind(Dashboard::Loopback, TOKENS, Settings::default()).await;
     assert_eq!(scraped(&bot, None, None).await, (200, "ars_in_flight 0\n".to_owned()));
-    // What a proxy on this machine hands on came from elsewhere, whether or not it says so.
+    // A proxy on this machine forwards requests from elsewhere, with or without forwarding headers.
     assert_eq!(scraped(&bot, Some("bot.example.com"), None).await.0, 403);
     let bot = Bot::behind(by_token(), TOKENS, Settings::default()).await;
     assert_eq!(scraped(&bot, None, None).await.0, 403);
 }
 
 #[tokio::test]
-async fn behind_the_edge_they_take_the_dashboards_secret() {
+async fn mode_token_needs_the_secret_for_metrics() {
     let bot = Bot::behind(by_token(), TOKENS, public()).await;
     for bearer in [None, Some("good"), Some("reader"), Some("loo"), Some("looked")] {
         assert_eq!(scraped(&bot, None, bearer).await, (403, "Forbidden\n".to_owned()), "{bearer:?}");

@@ -29,7 +29,7 @@ async fn stop(bot: &Bot, path: &str) -> (u16, String) {
 }
 
 #[tokio::test]
-async fn a_viewer_from_elsewhere_or_of_a_public_deployment_is_refused_everywhere() {
+async fn mode_none_rejects_public_access() {
     let settings =
         Settings { public_base_url: Some("https://bot.example.com".into()), ..Settings::default() };
     let bot = Bot::start_with(TOKENS, settings).await;
@@ -51,7 +51,7 @@ async fn a_viewer_from_elsewhere_or_of_a_public_deployment_is_refused_everywhere
 }
 
 #[tokio::test]
-async fn in_mode_token_whoever_shows_the_secret_is_the_one_actor_wherever_they_are() {
+async fn mode_token_admits_the_configured_actor() {
     let settings = || Settings {
         public_base_url: Some("https://bot.example.com".into()),
         grants: [(
@@ -85,7 +85,7 @@ async fn in_mode_token_whoever_shows_the_secret_is_the_one_actor_wherever_they_a
     assert_eq!(index.status(), 200);
     assert!(index.text().await.unwrap().contains(id.as_str()));
     assert_eq!(shown(bot.url(&page)).send().await.unwrap().status(), 200);
-    // The secret opens the gate; a run still wants its own token.
+    // The secret opens the gate; a live run still needs its own token.
     let guessed = shown(bot.url(&format!("/runs/{id}?t=x"))).send().await.unwrap();
     assert_eq!(guessed.status(), 404);
     let stopped = Client::new().post(bot.url(&format!("/runs/{id}/stop?t={token}&mode=soft")));
@@ -119,7 +119,7 @@ async fn pages_carry_their_headers() {
 }
 
 #[tokio::test]
-async fn whatever_is_not_to_be_seen_has_one_answer() {
+async fn hidden_runs_share_one_answer() {
     let bot = Bot::start().await;
     let run = bot.run("live", "scripted/m");
     let id = run.id();
@@ -161,7 +161,7 @@ async fn whatever_is_not_to_be_seen_has_one_answer() {
 }
 
 #[tokio::test]
-async fn a_live_run_is_shown_to_its_token_and_a_finished_one_without() {
+async fn only_live_runs_need_the_token() {
     let bot = Bot::start().await;
     let run = bot.run("fix the build", "scripted/m");
     run.publish(EventBody::Input { text: "please fix".into(), source: None });
@@ -174,7 +174,7 @@ async fn a_live_run_is_shown_to_its_token_and_a_finished_one_without() {
     assert_eq!(response.headers()["x-run-status"], "completed");
     let html = response.text().await.unwrap();
     assert!(html.contains("data-mode=\"history\"") && html.contains("fixed"));
-    // After its stay it comes from the history.
+    // After its time in the registry it is read from the history.
     let id = run.id().to_string();
     bot.store.insert(record(&id, 7000, &[json!({"type": "answer", "text": "stored answer", "seq": 1})]));
     bot.clock.advance(60_000);
@@ -182,7 +182,7 @@ async fn a_live_run_is_shown_to_its_token_and_a_finished_one_without() {
 }
 
 #[tokio::test]
-async fn what_a_run_cost_is_shown_as_soon_as_it_has_finished() {
+async fn finished_run_shows_its_cost() {
     let bot = Bot::start().await;
     let run = bot.run("fix the build", "scripted/m");
     assert!(!text(&bot, &live_path(&run)).await.1.contains("Cost"));
@@ -193,7 +193,7 @@ async fn what_a_run_cost_is_shown_as_soon_as_it_has_finished() {
 }
 
 #[tokio::test]
-async fn a_stored_run_shows_what_it_and_reflecting_on_it_cost() {
+async fn stored_run_shows_cost_and_reflection_cost() {
     let bot = Bot::start().await;
     let mut old = record("old", 7000, &[]);
     old.extra.insert(COST.into(), json!(1_250_000));
@@ -205,7 +205,7 @@ async fn a_stored_run_shows_what_it_and_reflecting_on_it_cost() {
 }
 
 #[tokio::test]
-async fn the_provisional_record_of_a_live_run_does_not_open_it() {
+async fn provisional_record_of_live_run_is_hidden() {
     let bot = Bot::start().await;
     let run = bot.run("live", "scripted/m");
     bot.store.insert(record(run.id().as_str(), 7000, &[json!({"type": "input", "text": "hush", "seq": 1})]));
@@ -214,7 +214,7 @@ async fn the_provisional_record_of_a_live_run_does_not_open_it() {
 }
 
 #[tokio::test]
-async fn the_index_lists_active_runs_and_all_of_them_on_request() {
+async fn index_lists_active_or_all_runs() {
     let bot = Bot::start().await;
     let first = bot.run("first", "scripted/m");
     bot.clock.advance(1000);
@@ -239,7 +239,7 @@ async fn the_index_lists_active_runs_and_all_of_them_on_request() {
 }
 
 #[tokio::test]
-async fn runs_that_the_viewer_may_not_read_take_no_room_from_those_that_it_may() {
+async fn unreadable_runs_do_not_shorten_a_page() {
     let gate =
         Dashboard::Token { secret: Secret::parse(Some("look".into())).unwrap(), actor: "access:ann".into() };
     let granted = Grants { channels: Set::of(&["http:ours"]), ..Grants::default() };
@@ -258,7 +258,7 @@ async fn runs_that_the_viewer_may_not_read_take_no_room_from_those_that_it_may()
 }
 
 #[tokio::test]
-async fn older_pages_follow_and_a_missing_history_is_told() {
+async fn older_pages_and_missing_history_are_shown() {
     let bot = Bot::start().await;
     for n in 0..60 {
         bot.store.insert(record(&format!("r{n:02}"), 1000 + n / 3, &[]));
@@ -279,7 +279,7 @@ async fn older_pages_follow_and_a_missing_history_is_told() {
 }
 
 #[tokio::test]
-async fn friction_is_diagnosed_live_and_read_back_once_stored() {
+async fn friction_is_live_or_stored() {
     let bot = Bot::start().await;
     let run = bot.run("x", "scripted/m");
     say(&run, "hm");
@@ -295,7 +295,7 @@ async fn friction_is_diagnosed_live_and_read_back_once_stored() {
 }
 
 #[tokio::test]
-async fn a_run_is_stopped_through_its_token_and_only_while_it_runs() {
+async fn token_stops_a_live_run_only() {
     let bot = Bot::start().await;
     let run = bot.run("x", "scripted/m");
     let (id, token) = (run.id().clone(), run.view().token);
@@ -318,7 +318,7 @@ async fn a_run_is_stopped_through_its_token_and_only_while_it_runs() {
 }
 
 #[tokio::test]
-async fn who_may_stop_runs_learns_that_one_has_finished() {
+async fn operator_gets_conflict_for_finished_run() {
     let grants = Grants { actions: Set::of(&["runs:write"]), ..Grants::default() };
     let settings =
         Settings { grants: [("access:loopback".to_owned(), grants)].into(), ..Settings::default() };
@@ -329,7 +329,7 @@ async fn who_may_stop_runs_learns_that_one_has_finished() {
 }
 
 #[tokio::test]
-async fn every_asset_a_page_names_is_served_and_nothing_else() {
+async fn only_referenced_assets_are_served() {
     let bot = Bot::start().await;
     let run = bot.run("x", "scripted/m");
     let mut wanted =

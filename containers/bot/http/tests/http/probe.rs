@@ -1,4 +1,4 @@
-//! The health probe and the paths of nobody.
+//! The health probe and the paths without a route.
 #![expect(clippy::unwrap_used, reason = "a test")]
 
 use ars_bot_core::settings::Settings;
@@ -16,7 +16,7 @@ async fn get(bot: &Bot, path: &str) -> (u16, Value) {
 }
 
 #[tokio::test]
-async fn the_probe_has_the_fields_of_the_specification_and_no_others() {
+async fn probe_has_exactly_the_specified_fields() {
     let bot = Bot::start().await;
     let (status, body) = get(&bot, "/healthz").await;
     assert_eq!(status, 200);
@@ -50,7 +50,7 @@ async fn a_drain_shows_in_the_probe() {
 }
 
 #[tokio::test]
-async fn paths_of_nobody_answer_the_probe_and_paths_of_surfaces_do_not() {
+async fn unknown_paths_outside_surfaces_answer_the_probe() {
     let settings =
         Settings { public_base_url: Some("https://bot.example.com".into()), ..Settings::default() };
     let bot = Bot::start_with("", settings).await;

@@ -14,7 +14,7 @@ use super::{
 
 const STARTED_AT: i64 = 1_760_000_000_000;
 
-/// A bot beside a process that drives the run `away`, whose provisional record is in the history.
+/// Returns a bot beside a process that drives the run `away`, and stores the run's provisional record.
 async fn beside_another() -> (Bot, Arc<RemoteLedger>) {
     let ledger = Arc::new(RemoteLedger::default());
     let input = json!({"type": "input", "text": "please fix", "seq": 1});

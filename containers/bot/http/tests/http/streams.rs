@@ -35,7 +35,7 @@ impl Viewer {
         Self { chunks: Box::pin(response.bytes_stream()), decoder: Decoder::default(), frames: Vec::new() }
     }
 
-    /// Reads until this many frames have come.
+    /// Reads until this many frames have arrived.
     async fn at_least(&mut self, count: usize) -> &[Frame] {
         while self.frames.len() < count {
             let chunk = timeout(PATIENCE, self.chunks.next()).await.unwrap().unwrap().unwrap();
@@ -53,7 +53,7 @@ impl Viewer {
     }
 }
 
-/// The seq of each event, and the name of each named frame.
+/// Returns the seq of each event, and the name of each named frame.
 fn outline(frames: &[Frame]) -> Vec<String> {
     let line = |frame: &Frame| match &frame.event {
         Some(name) => name.clone(),
@@ -67,7 +67,7 @@ fn events_path(run: &RunHandle) -> String {
 }
 
 #[tokio::test]
-async fn a_viewer_who_comes_back_goes_on_exactly_where_it_was() {
+async fn reconnected_viewer_resumes_at_its_position() {
     let bot = Bot::start().await;
     let run = bot.run("x", "scripted/m");
     for n in 1..=600 {
@@ -84,7 +84,7 @@ async fn a_viewer_who_comes_back_goes_on_exactly_where_it_was() {
     run.finish(RunStatus::Completed);
     run.seal(Some(true));
     assert_eq!(outline(&second.into_end().await), ["599", "600", "601", "602", "finished", "end"]);
-    // The token still opens the stream while the run stays in the registry; a made-up position is not an error.
+    // The token still opens the stream while the run stays in the registry; an unknown position is no error.
     let third = Viewer::open(&bot, &events_path(&run), Some("999999")).await.into_end().await;
     assert_eq!(outline(&third), ["finished", "end"]);
     let sealed: Value = serde_json::from_str(&third[1].data).unwrap();
@@ -96,7 +96,7 @@ async fn a_viewer_who_comes_back_goes_on_exactly_where_it_was() {
 }
 
 #[tokio::test]
-async fn a_viewer_who_does_not_read_delays_nobody() {
+async fn stalled_viewer_delays_no_other() {
     let bot = Bot::start().await;
     let run = bot.run("x", "scripted/m");
     // Opens the stream and never reads it.
@@ -104,7 +104,7 @@ async fn a_viewer_who_does_not_read_delays_nobody() {
     let head = format!("GET {} HTTP/1.1\r\nhost: localhost\r\n\r\n", events_path(&run));
     stuck.write_all(head.as_bytes()).await.unwrap();
     let mut reader = Viewer::open(&bot, &events_path(&run), None).await;
-    // Far more than the sockets between the server and the stuck viewer hold.
+    // Far more than the buffers between the server and the stuck viewer hold.
     let long = "x".repeat(64 << 10);
     for n in 1..=400_usize {
         say(&run, &long);
@@ -114,7 +114,7 @@ async fn a_viewer_who_does_not_read_delays_nobody() {
     }
     let expected: Vec<String> = (1..=400).map(|seq| seq.to_string()).collect();
     assert_eq!(outline(reader.at_least(400).await), expected);
-    // The stuck one is not lost either: it is told what it missed and goes on.
+    // The stuck viewer receives a note about the elided events, and continues.
     run.finish(RunStatus::Completed);
     run.seal(None);
     let mut text = String::new();
@@ -123,7 +123,7 @@ async fn a_viewer_who_does_not_read_delays_nobody() {
 }
 
 #[tokio::test]
-async fn a_finished_run_is_replayed_from_the_history_with_its_gaps() {
+async fn stored_stream_is_replayed_with_gaps() {
     let bot = Bot::start().await;
     let event = |seq: u64| json!({"type": "assistant", "text": "x", "seq": seq});
     let mut stored = record("old", 7000, &[event(1), event(4)]);
@@ -148,7 +148,7 @@ fn change(frame: &Frame) -> (String, String, String) {
 }
 
 #[tokio::test]
-async fn the_index_feed_replays_the_set_and_then_tells_every_change() {
+async fn index_feed_replays_list_then_changes() {
     let bot = Bot::start().await;
     let first = bot.run("first", "scripted/m");
     bot.clock.advance(10);
@@ -175,7 +175,7 @@ async fn the_index_feed_replays_the_set_and_then_tells_every_change() {
 }
 
 #[tokio::test]
-async fn the_index_feed_tells_what_a_run_cost_once_it_has_ended() {
+async fn index_feed_reports_cost_at_the_end() {
     let bot = Bot::start().await;
     let run = bot.run("x", "scripted/m");
     let mut feed = Viewer::open(&bot, "/runs?stream=1", None).await;
@@ -191,14 +191,14 @@ async fn the_index_feed_tells_what_a_run_cost_once_it_has_ended() {
 }
 
 #[tokio::test]
-async fn a_feed_that_fell_behind_is_told_the_whole_set() {
+async fn lagging_feed_receives_the_whole_list() {
     let bot = Bot::start().await;
     let gone = bot.run("gone", "scripted/m");
     let mut feed = Viewer::open(&bot, "/runs?stream=1", None).await;
     feed.at_least(1).await;
     gone.finish(RunStatus::Completed);
     bot.clock.advance(60_000);
-    // More changes at once than the registry keeps for one viewer, without a moment for it to read.
+    // More changes at once than the registry keeps for one viewer, before it can read.
     let runs: Vec<_> = (0..600).map(|n| bot.run(&n.to_string(), "scripted/m")).collect();
     let mut known: std::collections::BTreeSet<String> = [gone.id().to_string()].into();
     let expected = runs.iter().map(|run| run.id().to_string()).collect();

@@ -1,5 +1,5 @@
-//! A whole bot behind real HTTP on a free port: the real core and router, a model that says what the test tells it
-//! to, and a store in memory that can fail.
+//! A complete bot behind real HTTP on a free port: the real core and router, a scripted model, and a store in memory
+//! that can fail.
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a double that cannot go on fails its test")]
 
 use std::{
@@ -49,7 +49,7 @@ pub const TOKENS: &str = r#"{
     "reader": {"subject": "bo", "scopes": ["runs:read"]}
 }"#;
 
-/// A clock that tests move. It starts at a time the pages can show.
+/// A clock that tests move. It starts at a time that the pages can show.
 pub struct ManualClock(AtomicI64);
 
 impl ManualClock {
@@ -64,7 +64,7 @@ impl Clock for ManualClock {
     }
 }
 
-/// Says the next line of its script; waits for the test before each one when `gated`.
+/// Answers with the next line of its script. With `gated` each answer waits for the test.
 #[derive(Default)]
 pub struct ScriptedModel {
     pub lines: Mutex<VecDeque<&'static str>>,
@@ -103,7 +103,7 @@ impl ModelClient for ScriptedModel {
     }
 }
 
-/// Serves one model; panics when asked for the provider `panic`.
+/// Serves one model. Panics for the provider `panic`.
 struct OneModel(Arc<ScriptedModel>);
 
 impl Models for OneModel {
@@ -114,7 +114,7 @@ impl Models for OneModel {
     }
 }
 
-/// No request of these tests needs one.
+/// Rejects every workspace; these tests need none.
 struct NoWorkspaces;
 
 #[async_trait]
@@ -132,7 +132,7 @@ impl WorkspaceProvider for NoWorkspaces {
     }
 }
 
-/// Keeps records by id and lists them within a request's predicate; answers nothing while `down`.
+/// Stores records by id and filters lists like the real store. Every request fails while `down`.
 #[derive(Default)]
 pub struct MemoryStore {
     pub records: Mutex<BTreeMap<String, RunRecord>>,
@@ -212,36 +212,36 @@ impl RunStore for MemoryStore {
     }
 }
 
-/// A bot that listens, with its doubles in reach.
+/// A listening bot with its doubles.
 pub struct Bot {
     pub core: Core,
     pub clock: Arc<ManualClock>,
     pub model: Arc<ScriptedModel>,
     pub store: Arc<MemoryStore>,
     pub address: SocketAddr,
-    /// Told when the process would have ended.
+    /// Notified instead of the end of the process.
     pub crashed: Arc<Notify>,
     shutdown: CancellationToken,
     server: Option<JoinHandle<()>>,
 }
 
 impl Bot {
-    /// A bot with the tokens of [`TOKENS`].
+    /// Starts a bot with the tokens of [`TOKENS`].
     pub async fn start() -> Self {
         Self::start_with(TOKENS, Settings::default()).await
     }
 
-    /// A bot with these tokens and settings; the default model is the scripted one.
+    /// Starts a bot with these tokens and settings. The default model is the scripted one.
     pub async fn start_with(tokens: &str, settings: Settings) -> Self {
         Self::behind(Dashboard::default(), tokens, settings).await
     }
 
-    /// The same behind another gate of the run pages.
+    /// Starts a bot with another gate of the run pages.
     pub async fn behind(dashboard: Dashboard, tokens: &str, settings: Settings) -> Self {
         Self::with_capabilities(dashboard, tokens, settings, Capabilities::default()).await
     }
 
-    /// A bot whose ledger holds the runs of another process.
+    /// Starts a bot on a ledger with the runs of another process.
     pub async fn beside(ledger: &Arc<RemoteLedger>) -> Self {
         let (settings, capabilities) = (Settings::default(), ledger.capabilities());
         Self::with_capabilities(Dashboard::default(), TOKENS, settings, capabilities).await
@@ -285,7 +285,7 @@ impl Bot {
         format!("http://{}{path}", self.address)
     }
 
-    /// Ends the server as a deployment does, and waits for it.
+    /// Shuts the server down as a deployment does.
     pub async fn stop(&mut self) {
         self.shutdown.cancel();
         self.server.take().expect("stopped once").await.unwrap();
@@ -295,7 +295,7 @@ impl Bot {
         self.model.lines.lock().unwrap().extend(lines);
     }
 
-    /// A run whose events the test publishes itself.
+    /// Creates a run without a driver: the test publishes its events.
     pub fn run(&self, label: &str, model: &str) -> RunHandle {
         let facts = RunFacts {
             label: label.into(),
@@ -312,7 +312,7 @@ impl Bot {
     }
 }
 
-/// The path of a live run's page, token included.
+/// Returns the path of a live run's page with its token.
 pub fn live_path(run: &RunHandle) -> String {
     format!("/runs/{}?t={}", run.id(), run.view().token)
 }
@@ -322,7 +322,7 @@ pub fn say(run: &RunHandle, text: &str) {
     run.publish(EventBody::Assistant { text: text.into() });
 }
 
-/// A finished run as the history holds it.
+/// Returns a finished run as the history stores it.
 pub fn record(id: &str, finished_at: UnixMillis, events: &[Value]) -> RunRecord {
     serde_json::from_value(json!({
         "id": id, "label": format!("label of {id}"), "agent": "coding", "model": "scripted/m",

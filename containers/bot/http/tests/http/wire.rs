@@ -1,4 +1,4 @@
-//! Raw connections, for what an HTTP client library will not send or would hide.
+//! Raw connections, for bytes that an HTTP client library would not send or would hide.
 #![expect(clippy::unwrap_used, reason = "a test tool that cannot go on fails the test")]
 
 use std::time::Duration;
@@ -11,7 +11,7 @@ use tokio::{
 
 use super::support::Bot;
 
-/// Longer than anything here takes; a test that waits this long has failed.
+/// Timeout of a wait. A test that reaches it has failed.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Sends the bytes and reads until the server closes.
