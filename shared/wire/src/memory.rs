@@ -1,6 +1,6 @@
-//! Memory bodies (document 2 sections 2.2 and 4.2, state-worker supplement section 2).
+//! Memory bodies.
 //!
-//! Clients build and read these types. The store reads requests as JSON, because each field has its own refusal.
+//! Clients use these types. The store reads requests as JSON, because each field has its own error.
 
 use ars_types::{StoreKey, UnixMillis};
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ pub struct RetrieveRequest {
     pub scope_key: StoreKey,
     /// Any text of at most 4000 characters.
     pub query: String,
-    /// Records wanted, 1 to 50.
+    /// Page size, 1 to 50.
     pub limit: u32,
 }
 
@@ -25,14 +25,14 @@ pub struct RetrieveRequest {
 pub struct ListRequest {
     /// The scope.
     pub scope_key: StoreKey,
-    /// Records wanted, 1 to 50.
+    /// Page size, 1 to 50.
     pub limit: u32,
-    /// Only records that match it.
+    /// Filter; absent means every record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub query: Option<String>,
 }
 
-/// Answer of `/retrieve` and `/list`. A reader that would rather lose one record than all reads them as JSON values.
+/// Answer of `/retrieve` and `/list`. With JSON values as records, a reader can skip a malformed one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RecordsResponse<R = MemoryRecord> {
     /// Best first, or newest first.
@@ -47,22 +47,22 @@ pub struct WriteRequest {
     pub scope_key: StoreKey,
     /// At most 50.
     pub records: Vec<Candidate>,
-    /// Active records that the scope keeps, 1 to 10000; 500 when absent.
+    /// Most active records of the scope, 1 to 10000; 500 if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cap: Option<u32>,
 }
 
-/// What may become a record.
+/// A candidate for a record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Candidate {
-    /// What it is.
+    /// The kind.
     pub kind: Kind,
-    /// What it says, at most 4000 characters.
+    /// The text, at most 4000 characters.
     pub text: String,
     /// The thread it was learned in.
     pub source_thread_key: String,
-    /// At most 20, of at most 64 characters each. Without any the words of the text take their place.
+    /// At most 20, of at most 64 characters each. Without any the words of the text are used.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keywords: Vec<String>,
     /// The run it was learned in.
@@ -71,7 +71,7 @@ pub struct Candidate {
     /// From 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
-    /// The record whose place it takes.
+    /// The record that it replaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supersedes: Option<String>,
 }
@@ -83,11 +83,11 @@ pub struct WriteResponse {
     pub ok: bool,
     /// Candidates that became a record.
     pub inserted: u64,
-    /// Candidates that an active record said already.
+    /// Candidates that repeat an active record.
     pub deduped: u64,
-    /// Records that a candidate took the place of.
+    /// Records that a candidate replaced.
     pub superseded: u64,
-    /// Records beyond the cap. A Worker older than the cap does not say.
+    /// Records beyond the cap. A Worker without the cap omits the count.
     #[serde(default)]
     pub evicted: u64,
 }
@@ -107,11 +107,11 @@ pub struct ForgetRequest {
 pub struct ForgetResponse {
     /// Always true.
     pub ok: bool,
-    /// There was such an active record.
+    /// The record was active.
     pub forgotten: bool,
 }
 
-/// What a scope remembers.
+/// A record of a scope.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MemoryRecord {
@@ -119,52 +119,52 @@ pub struct MemoryRecord {
     pub id: String,
     /// The scope.
     pub scope_key: StoreKey,
-    /// What it is.
+    /// The kind.
     pub kind: Kind,
-    /// What it says.
+    /// The text.
     pub text: String,
-    /// What else it is found by.
+    /// Keywords for retrieval.
     pub keywords: Vec<String>,
     /// The thread it was learned in.
     pub source_thread_key: String,
     /// The run it was learned in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_run_id: Option<String>,
-    /// When it was learned.
+    /// Time at which it was learned.
     #[serde(deserialize_with = "rounded")]
     pub created_at: UnixMillis,
-    /// When it was last retrieved.
+    /// Time of its last retrieval.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "rounded_if_any")]
     pub last_used_at: Option<UnixMillis>,
-    /// How often it was retrieved or said again.
+    /// Number of retrievals and repetitions.
     pub use_count: u64,
     /// From 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
-    /// The record whose place it took.
+    /// The record that it replaced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supersedes: Option<String>,
-    /// On the wire always active.
+    /// Always active on the wire.
     pub status: Status,
 }
 
-/// What a record is.
+/// The kind of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// Something that holds.
+    /// A lasting fact.
     Fact,
-    /// What a conversation came to.
+    /// The outcome of a conversation.
     Summary,
 }
 
-/// Whether a record counts (document 2 section 3.4).
+/// The status of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
-    /// It does.
+    /// Retrieved and listed.
     Active,
-    /// Another took its place.
+    /// Replaced by another record.
     Superseded,
 }
 
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_travels_without_the_fields_it_lacks() {
+    fn absent_record_fields_are_omitted() {
         let travelling = json!({
             "id": "mem:org:acme:0", "scopeKey": "org:acme", "kind": "fact", "text": "CI runs nightly",
             "keywords": ["ci"], "sourceThreadKey": "t:C1:1", "createdAt": 1_700_000_000_000_i64, "useCount": 0,
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_record_comes_back_as_it_went() {
+    fn complete_record_round_trips() {
         let whole = MemoryRecord {
             kind: Kind::Summary,
             source_run_id: Some("r-1".into()),
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_of_another_writer_is_read_whatever_its_numbers_look_like() {
+    fn any_spelling_of_a_number_is_read() {
         let mut other = serde_json::to_value(record()).unwrap();
         other["createdAt"] = json!(1.7e3);
         other["lastUsedAt"] = json!(2.5);
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_leave_out_what_was_not_asked_for() {
+    fn absent_request_fields_are_omitted() {
         let scope_key = StoreKey::parse("org:acme").unwrap();
         let candidate = Candidate {
             kind: Kind::Fact,
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_that_knows_no_cap_evicts_nothing() {
+    fn missing_eviction_count_is_zero() {
         let answer = r#"{"ok":true,"inserted":1,"deduped":2,"superseded":3}"#;
         let expected = WriteResponse { ok: true, inserted: 1, deduped: 2, superseded: 3, evicted: 0 };
         assert_eq!(serde_json::from_str::<WriteResponse>(answer).unwrap(), expected);

@@ -28,7 +28,7 @@ pub struct HttpState {
 }
 
 impl HttpState {
-    /// Returns the state around a core. Must be called within a Tokio runtime, whose lag it measures.
+    /// Returns the state around a core. Must be called within a Tokio runtime, because it starts measuring the lag.
     pub fn new(core: Core, tokens: Arc<TokenMap>, build: Build) -> Self {
         let (dashboard, lag) = (Arc::default(), LagMeter::start());
         Self { core, tokens, dashboard, build: Arc::new(build), lag, metrics: None, crash: None }

@@ -27,7 +27,7 @@ pub(crate) fn reject(rejection: Rejection) -> Response {
     response
 }
 
-/// Admits the holder of a bearer whose token has the permission, and returns its subject.
+/// Admits the holder of a bearer with the permission, and returns its subject.
 pub(crate) fn by_bearer(
     state: &HttpState,
     method: &Method,

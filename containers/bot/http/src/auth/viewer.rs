@@ -84,8 +84,8 @@ fn refused(route: &'static str, reason: Denied) -> Response {
 
 /// Admits a caller on this machine. An unknown peer is rejected.
 ///
-/// The `Host` header must name this machine too. Otherwise a page of another site, whose name resolves to the loopback
-/// address, could read the run pages.
+/// The `Host` header must name this machine too. Otherwise a page of another site could read the run pages through a name
+/// that resolves to the loopback address.
 fn admit(peer: Option<IpAddr>, host: Option<&str>, public_base_url: Option<&str>) -> Result<Actor, Denied> {
     let actor = by_loopback(peer.ok_or(Denied::NotLoopback)?, public_base_url)?;
     if let Some(host) = host {
