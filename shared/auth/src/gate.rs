@@ -12,13 +12,14 @@ use crate::Secret;
 pub mod order {
     use super::Check;
 
-    /// `POST /ingress`.
+    /// `POST /ingress` (docs/reference/ingress.md#order-of-checks).
     pub const INGRESS: &[Check] = &[Check::Method, Check::Configured, Check::Credential, Check::Scope];
     /// The bot's admin routes.
     pub const ADMIN: &[Check] = INGRESS;
     /// `POST /admin/restart` at the edge. The bot decides about the scope, because grants are part of its configuration.
     pub const RESTART: &[Check] = &[Check::Method, Check::Configured, Check::Credential];
-    /// The state Worker: an unknown path is 404 even for an anonymous caller.
+    /// The state Worker: an unknown path is 404 even for an anonymous caller
+    /// (docs/reference/state-worker.md#order-of-checks).
     pub const STATE: &[Check] = &[Check::Route, Check::Method, Check::Credential, Check::Length];
     /// The run pages in mode `token`.
     pub const DASHBOARD: &[Check] = &[Check::Credential];

@@ -9,5 +9,5 @@ mod stall;
 
 pub(crate) use body::{BodyError, MAX_BODY_BYTES, read_body};
 pub(crate) use lag::LagMeter;
-pub use serve::serve;
 pub(crate) use serve::Closing;
+pub use serve::serve;

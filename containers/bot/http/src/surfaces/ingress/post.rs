@@ -38,7 +38,8 @@ async fn serve(state: &HttpState, request: Request) -> Result<Response, IngressE
     let (head, stream) = request.into_parts();
     let entry = admit(&head.method, &head.headers, &state.tokens)?;
     let bytes = read_body(stream, MAX_BODY_BYTES).await?;
-    let Body { text, channel, thread, history, is_async } = body::parse(&bytes).map_err(IngressError::BadBody)?;
+    let Body { text, channel, thread, history, is_async } =
+        body::parse(&bytes).map_err(IngressError::BadBody)?;
     drop(bytes);
 
     let message = message(entry, text, channel, thread.as_deref(), state.core.clock().now());
