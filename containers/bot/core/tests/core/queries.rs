@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ars_auth::{Actor, Grants, Set, Viewer};
-use ars_bot_core::queries::{EventStream, Found, QueryError, Reader, Selection};
+use ars_bot_core::queries::{Change, EventStream, Found, QueryError, Reader, Selection};
 use ars_bot_ports::StoreErrorKind;
 use ars_types::{RunId, RunStatus, StopMode};
 use serde_json::json;
@@ -205,4 +205,14 @@ async fn own_run_is_listed_once() {
     let pair = Pair::new().await;
     let page = pair.owner.core.queries().list(&member(), Selection::All, LIMIT).await;
     assert_eq!((page.active.len(), page.finished.len()), (1, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn changes_follow_remote_runs() {
+    let mut pair = Pair::new().await;
+    let mut changes = pair.other.core.queries().changes(member());
+    let first = changes.next().await.unwrap();
+    assert!(matches!(&first[..], [Change::Upsert(run)] if run.id == pair.id && run.finished.is_none()));
+    pair.end().await;
+    assert_eq!(changes.next().await, Some(vec![Change::Removed(pair.id.clone())]));
 }
