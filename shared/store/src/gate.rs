@@ -51,7 +51,7 @@ pub fn admit(head: &Head<'_>, secret: Option<&Secret>) -> Result<Admitted, Rejec
     let route = Route::of(head.path);
     let rules = Rules::new(gate::order::STATE, &secret);
     let rules = match route {
-        Some(route) => rules.with_limit(route.fence()),
+        Some(route) => rules.with_limit(route.max_body_bytes()),
         None => rules.without_route(),
     };
     let presented = head.authorization.and_then(strict_bearer);
@@ -62,7 +62,7 @@ pub fn admit(head: &Head<'_>, secret: Option<&Secret>) -> Result<Admitted, Rejec
 
 #[cfg(test)]
 mod tests {
-    use ars_wire::state::{RunVerb, fence};
+    use ars_wire::state::{RunVerb, body_limit};
 
     use super::*;
 
@@ -103,7 +103,7 @@ mod tests {
         let authorized = Head { authorization: COMPLETE.authorization, ..posted };
         assert_eq!(decide(&authorized), Err(Rejection::LengthRequired));
         let declared = Head { content_length: Some("99999999"), ..authorized };
-        assert_eq!(decide(&declared), Err(Rejection::TooLarge { max_body_bytes: fence::RECORD }));
+        assert_eq!(decide(&declared), Err(Rejection::TooLarge { max_body_bytes: body_limit::RECORD }));
     }
 
     #[test]
@@ -158,7 +158,7 @@ mod tests {
             assert_eq!(put(Some(length)), refused, "{length}");
         }
         for route in Route::all() {
-            let fence = route.fence();
+            let fence = route.max_body_bytes();
             let at = |length: usize| {
                 decide(&Head { path: route.path(), content_length: Some(&length.to_string()), ..COMPLETE })
             };

@@ -4,7 +4,7 @@
 //! route is defined once. Not here: bodies (`memory`, `runs`, `ledger` and their neighbours) and their validation.
 
 /// Largest bodies in bytes, inclusive.
-pub mod fence {
+pub mod body_limit {
     /// Routes that carry a record, events or a transcript.
     pub const RECORD: usize = 2 * 1024 * 1024;
     /// Every other route.
@@ -35,7 +35,7 @@ pub trait Verb: Copy + Eq + 'static {
     fn path(self) -> &'static str;
 
     /// Returns the limit of the body in bytes.
-    fn fence(self) -> usize;
+    fn max_body_bytes(self) -> usize;
 
     /// Returns the verb of a path.
     fn of(path: &str) -> Option<Self> {
@@ -44,7 +44,7 @@ pub trait Verb: Copy + Eq + 'static {
 }
 
 macro_rules! verbs {
-    ($(#[$doc:meta])* $name:ident by $key:expr, $($(#[$verb_doc:meta])* $verb:ident $path:literal $fence:ident,)+) => {
+    ($(#[$doc:meta])* $name:ident by $key:expr, $($(#[$verb_doc:meta])* $verb:ident $path:literal $limit:ident,)+) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum $name {
@@ -59,8 +59,8 @@ macro_rules! verbs {
                 match self { $(Self::$verb => $path,)+ }
             }
 
-            fn fence(self) -> usize {
-                match self { $(Self::$verb => fence::$fence,)+ }
+            fn max_body_bytes(self) -> usize {
+                match self { $(Self::$verb => body_limit::$limit,)+ }
             }
         }
     };
@@ -219,14 +219,14 @@ impl Route {
     }
 
     /// Returns the limit of the body in bytes.
-    pub fn fence(self) -> usize {
+    pub fn max_body_bytes(self) -> usize {
         match self {
-            Self::Memory(verb) => verb.fence(),
-            Self::Friction(verb) => verb.fence(),
-            Self::Schedules(verb) => verb.fence(),
-            Self::Runs(verb) => verb.fence(),
-            Self::Transcript(verb) => verb.fence(),
-            Self::Config(verb) => verb.fence(),
+            Self::Memory(verb) => verb.max_body_bytes(),
+            Self::Friction(verb) => verb.max_body_bytes(),
+            Self::Schedules(verb) => verb.max_body_bytes(),
+            Self::Runs(verb) => verb.max_body_bytes(),
+            Self::Transcript(verb) => verb.max_body_bytes(),
+            Self::Config(verb) => verb.max_body_bytes(),
         }
     }
 
@@ -260,11 +260,11 @@ mod tests {
     #[test]
     fn only_bulk_routes_have_the_large_limit() {
         let large: Vec<_> =
-            Route::all().filter(|route| route.fence() == 2_097_152).map(Route::path).collect();
+            Route::all().filter(|route| route.max_body_bytes() == 2_097_152).map(Route::path).collect();
         assert_eq!(
             large,
             ["/runs/put", "/runs/append", "/runs/finish", "/runs/flush", "/runs/transcript/write"]
         );
-        assert!(Route::all().all(|route| large.contains(&route.path()) || route.fence() == 524_288));
+        assert!(Route::all().all(|route| large.contains(&route.path()) || route.max_body_bytes() == 524_288));
     }
 }

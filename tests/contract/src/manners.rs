@@ -34,7 +34,7 @@ pub(crate) fn check(
         (path.to_uppercase(), "UPPER"),
         (format!("{field} "), "KEY "),
         (format!(" {field}"), " KEY"),
-        (route.fence().to_string(), "LIMIT"),
+        (route.max_body_bytes().to_string(), "LIMIT"),
     ];
     let mut sheet = Sheet::of(name);
     ask(route, subject, &mut sheet, words);
@@ -123,7 +123,7 @@ impl Report<'_> {
     /// Sends requests with one fault less each time, starting with all of them.
     fn order(&mut self, route: Route, subject: &mut impl Subject) {
         let path = route.path();
-        let fence = route.fence();
+        let fence = route.max_body_bytes();
         let bearer = format!("Bearer {TOKEN}");
         let too_long = sized(fence + 1);
         let just = sized(fence);

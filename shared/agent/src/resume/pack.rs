@@ -1,14 +1,14 @@
 //! Distributes rows and attachments over requests.
 
 use ars_wire::{
-    state::fence,
+    state::body_limit,
     transcript::{Attachment, Part as Row},
 };
 
 use super::{encode::Encoded, row::size};
 
 /// Bytes of rows in one request: the route's body limit less 4 KiB for the rest of the body.
-pub(super) const REQUEST_BYTES: usize = fence::RECORD - 4096;
+pub(super) const REQUEST_BYTES: usize = body_limit::RECORD - 4096;
 
 /// The content of one `/runs/transcript/write` request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -74,7 +74,7 @@ mod tests {
         };
         for batch in &batches {
             let request = WriteRequest { owner: &owner, rows: &batch.rows, attachments: &batch.attachments };
-            assert!(size(&request) <= fence::RECORD);
+            assert!(size(&request) <= body_limit::RECORD);
             assert!(batch.attachments.is_empty() || batch.rows.is_empty() && batch.attachments.len() == 1);
         }
         assert!(batches.len() > 2 && !batches[0].attachments.is_empty());

@@ -27,6 +27,8 @@ fn may_dispatch(entry: &TokenEntry) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use axum::http::HeaderValue;
+
     use super::*;
 
     const TOKENS: &str = r#"{"good":{"subject":"ann"},"reader":{"subject":"bo","scopes":["runs:read"]}}"#;
@@ -41,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn every_check_hides_the_ones_after_it() {
+    fn first_failing_check_rejects() {
         let (get, post) = (Method::GET, Method::POST);
         let none: &[&str] = &[];
         for (method, authorization, tokens, expected) in [

@@ -124,7 +124,7 @@ impl<T: Transport> Client<T> {
     /// Returns the answer with status 200 or 409. Any other status is an error of its class.
     pub(super) async fn request(&self, route: Route, request: &impl Serialize) -> Result<Answer, StoreError> {
         let body = serde_json::to_string(request).map_err(|error| permanent(format!("request: {error}")))?;
-        if body.len() > route.fence() {
+        if body.len() > route.max_body_bytes() {
             return Err(over_limit(body.len()));
         }
         let answer = self.transport.send(route, body).await?;
