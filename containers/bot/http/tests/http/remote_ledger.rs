@@ -131,8 +131,8 @@ impl Ledger for RemoteLedger {
         &self,
         _generation: &Generation,
         _lease_ms: Option<u32>,
-        _runs: &[News],
-    ) -> Result<Vec<Owned<Told>>, StoreError> {
+        _runs: &[FlushBatch],
+    ) -> Result<Vec<Owned<FlushAnswer>>, StoreError> {
         Ok(Vec::new())
     }
 }

@@ -3,13 +3,15 @@
 
 use std::sync::Arc;
 
+use ars_bot_core::settings::Settings;
+use ars_bot_http::Dashboard;
 use ars_types::StopMode;
 use reqwest::Client;
 use serde_json::{Value, json};
 
 use super::{
     remote_ledger::{RemoteLedger, TOKEN},
-    support::{Bot, record},
+    support::{Bot, TOKENS, record},
 };
 
 const STARTED_AT: i64 = 1_760_000_000_000;
@@ -19,7 +21,8 @@ async fn beside_another() -> (Bot, Arc<RemoteLedger>) {
     let ledger = Arc::new(RemoteLedger::default());
     let input = json!({"type": "input", "text": "please fix", "seq": 1});
     ledger.add("away", STARTED_AT, &[input]);
-    let bot = Bot::beside(&ledger).await;
+    let (gate, settings) = (Dashboard::default(), Settings::default());
+    let bot = Bot::with_capabilities(gate, TOKENS, settings, ledger.capabilities()).await;
     bot.store.insert(record("away", STARTED_AT, &[]));
     (bot, ledger)
 }

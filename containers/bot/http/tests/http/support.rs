@@ -40,8 +40,6 @@ use serde_json::{Value, json};
 use tokio::{net::TcpListener, sync::Notify, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
-use super::remote_ledger::RemoteLedger;
-
 /// `good` may dispatch, `pinned` only in channel `ci`, `reader` may not dispatch.
 pub const TOKENS: &str = r#"{
     "good": {"subject": "ann"},
@@ -241,13 +239,8 @@ impl Bot {
         Self::with_capabilities(dashboard, tokens, settings, Capabilities::default()).await
     }
 
-    /// Starts a bot on a ledger with the runs of another process.
-    pub async fn beside(ledger: &Arc<RemoteLedger>) -> Self {
-        let (settings, capabilities) = (Settings::default(), ledger.capabilities());
-        Self::with_capabilities(Dashboard::default(), TOKENS, settings, capabilities).await
-    }
-
-    async fn with_capabilities(
+    /// Starts a bot with these capabilities.
+    pub async fn with_capabilities(
         dashboard: Dashboard,
         tokens: &str,
         settings: Settings,

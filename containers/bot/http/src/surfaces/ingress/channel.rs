@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn run_that_continues_elsewhere_is_named_without_a_receipt() {
-        let io = HttpIo::new(Vec::new());
+        let io = HttpChannel::new(Vec::new());
         io.run_continues_elsewhere(&RunId::parse("r1").unwrap());
         let Reply { reply, run } = io.collected();
         assert!(reply.ends_with("see its page for the answer: /runs/r1"), "{reply}");
