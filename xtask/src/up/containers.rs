@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use super::data_dir::DataDir;
 use super::edge::Edge;
+use super::environment::set;
 use super::http;
 use super::options::Options;
 use super::secrets::Secrets;
@@ -128,7 +129,7 @@ fn configuration(options: &Options) -> Result<String> {
         Some(path) => fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?,
         None => super::config::OWN.to_owned(),
     };
-    if !options.is_rehearsal(super::set) {
+    if !options.is_rehearsal(set) {
         return Ok(own);
     }
     let script = fs::read_to_string(repo_root().join(REHEARSAL)).context(REHEARSAL)?;

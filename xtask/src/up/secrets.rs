@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::data_dir::{DataDir, write_private};
+use super::environment::set;
 
 /// The bot's variable.
 pub const INGRESS_TOKENS: &str = "SERVICE_INGRESS_TOKENS";
@@ -61,7 +62,7 @@ const MADE: [(&str, Option<&str>, &[&str]); 3] =
 impl Secrets {
     /// Reads the stored tokens and creates missing ones; the environment takes precedence.
     pub fn load(data: &DataDir) -> Result<Self> {
-        Ok(Self::choose(kept(data)?, super::set(INGRESS_TOKENS), super::set(MEMORY_TOKEN)))
+        Ok(Self::choose(kept(data)?, set(INGRESS_TOKENS), set(MEMORY_TOKEN)))
     }
 
     fn choose(kept: Kept, own_ingress: Option<String>, own_state: Option<String>) -> Self {

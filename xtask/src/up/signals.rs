@@ -15,7 +15,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator;
 
-use super::Interrupted;
+use super::interrupted::Interrupted;
 
 /// Time between two rounds of ending tools: one may have been about to start another.
 const ROUND: Duration = Duration::from_millis(100);

@@ -56,7 +56,8 @@ pub async fn plan(setup: Setup, tokens: &TokenMap, state_url: Option<&str>) -> R
         Some(path) => file(path, state_url).await?,
         None => File::default(),
     };
-    let providers = config::providers(&file, setup.rehearsal, environment::variable).map_err(invalid)?;
+    let providers =
+        config::providers(&file.providers, setup.rehearsal, environment::variable).map_err(invalid)?;
     let of_the_flag = setup.model.is_some();
     let model = setup.model.or_else(|| file.defaults.model.clone()).or_else(|| default_model(&providers));
     if let Some(model) = &model {

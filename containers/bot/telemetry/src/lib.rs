@@ -5,6 +5,7 @@
 //! See docs/logging.md.
 #![forbid(unsafe_code)]
 
+mod clean_span;
 mod error;
 mod export;
 mod fields;

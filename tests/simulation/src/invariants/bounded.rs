@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::{Found, events};
+use super::found::{Found, events};
 use crate::evidence::{Evidence, RunSeen};
 
 pub(super) fn every_model_call_has_the_request(evidence: &Evidence, found: &mut Found) {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::{Found, events};
+use super::found::{Found, events};
 use crate::{
     evidence::{Evidence, RunSeen, StepSeen},
     story::Story,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{Found, events};
+use super::found::{Found, events};
 use crate::{
     evidence::{Evidence, RunSeen},
     viewer::{Stream, View},

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Found, events};
+use super::found::{Found, events};
 use crate::{
     evidence::{Evidence, PassedOn, RunSeen},
     script,

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Found;
+use super::found::Found;
 use crate::evidence::{Evidence, ModelCall, RunSeen};
 
 pub(super) fn record_has_the_whole_cost(id: &str, run: &RunSeen, evidence: &Evidence, found: &mut Found) {

@@ -2,7 +2,7 @@
 
 use ars_types::StopMode;
 
-use super::Found;
+use super::found::Found;
 use crate::{
     evidence::{Evidence, RunSeen, Stopped},
     script,

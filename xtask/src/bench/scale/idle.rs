@@ -4,7 +4,8 @@ use std::time::Instant;
 
 use anyhow::Result;
 
-use super::{Size, mb, percentile, routes, spread};
+use super::Size;
+use super::figures::{mb, percentile, routes, spread};
 use crate::bench::aims::{PER_IDLE_RUN, TO_ACCEPTED, Verdicts};
 use crate::bench::bot::{Bench, Programs};
 use crate::bench::model::Script;

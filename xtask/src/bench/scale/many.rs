@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
+use super::Size;
+use super::figures::{mb, routes, spread};
 use super::rested::Spawns;
-use super::{Size, mb, routes, spread};
 use crate::bench::aims::Verdicts;
 use crate::bench::bot::{Bench, Programs};
 use crate::bench::model::{Call, Script};

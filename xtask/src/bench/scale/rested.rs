@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 
-use super::percentile;
+use super::figures::percentile;
 
 /// Processes begun with and without a rest before each.
 const TIMES: u32 = 10;

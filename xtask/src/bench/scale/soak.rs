@@ -4,7 +4,8 @@ use std::time::Instant;
 
 use anyhow::Result;
 
-use super::{Size, mb, routes};
+use super::Size;
+use super::figures::{mb, routes};
 use crate::bench::aims::Verdicts;
 use crate::bench::bot::{Bench, Programs};
 use crate::bench::model::Script;

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use anyhow::Result;
 
+use super::Size;
+use super::figures::{mb, percentile, spread};
 use super::viewers::Viewers;
-use super::{Size, mb, percentile, spread};
 use crate::bench::aims::{EVENT_AGE, Verdicts, WATCHED_BY};
 use crate::bench::bot::{Bench, Programs};
 use crate::bench::model::Script;

@@ -12,7 +12,7 @@ use reqwest::{
     header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderName},
 };
 
-use super::{client::failure, html, text};
+use super::{failure::failure, html, text};
 
 /// Text types outside `text/*`; `+json` and `+xml` are recognised by their suffix.
 const TEXT_TYPES: [&str; 9] = [

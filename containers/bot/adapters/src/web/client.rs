@@ -1,8 +1,8 @@
-//! The adapter: its HTTP clients, timeout and cancellation, and the conversion of the library's errors.
+//! The adapter: its HTTP clients, timeout and cancellation.
 //!
-//! Not here: the requests (`fetch`, `search`).
+//! Not here: the requests (`fetch`, `search`) and the conversion of the library's errors (`failure`).
 
-use std::{error::Error, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use ars_bot_ports::{FetchLimits, Fetched, Web, WebError, WebHit};
 use async_trait::async_trait;
@@ -10,8 +10,9 @@ use reqwest::{Client, ClientBuilder, redirect::Policy};
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    failure::SetupError,
     fetch,
-    resolver::{Guard, GuardedResolver, Lookup, SystemLookup, Unresolvable},
+    resolver::{Guard, GuardedResolver, Lookup, SystemLookup},
     search::{self, BraveSearch},
 };
 
@@ -24,20 +25,6 @@ pub struct PublicWeb {
     pages: Client,
     guard: Guard,
     search: Option<(Client, BraveSearch)>,
-}
-
-/// A client that cannot be set up. Names the invalid setting, never its value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum SetupError {
-    /// The search key cannot be sent in a header.
-    #[error("BRAVE_SEARCH_API_KEY must be printable ASCII on one line")]
-    SearchKey,
-    /// The search service's address is invalid.
-    #[error("the search service's address must be an http or https URL")]
-    SearchUrl,
-    /// The HTTP library failed, for example without root certificates.
-    #[error("the HTTP client for web pages cannot be set up")]
-    Library,
 }
 
 impl PublicWeb {
@@ -105,17 +92,4 @@ async fn bounded<T>(
         () = cancel.cancelled() => Err(WebError::Cancelled),
         answer = tokio::time::timeout(limit, answer) => answer.unwrap_or(Err(WebError::TimedOut(limit))),
     }
-}
-
-/// Converts a failure of the library. Its text may contain addresses, so it is discarded.
-pub(super) fn failure(error: &reqwest::Error) -> WebError {
-    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
-    while let Some(error) = cause {
-        match error.downcast_ref::<Unresolvable>() {
-            Some(Unresolvable::Forbidden) => return WebError::Forbidden,
-            Some(Unresolvable::Unknown) => return WebError::Unresolved,
-            None => cause = error.source(),
-        }
-    }
-    WebError::Unreachable
 }

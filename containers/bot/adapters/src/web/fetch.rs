@@ -8,7 +8,7 @@ use reqwest::{
     header::{ACCEPT, ACCEPT_ENCODING, HeaderValue, LOCATION},
 };
 
-use super::{body, client::failure, resolver::Guard, target};
+use super::{body, failure::failure, resolver::Guard, target};
 
 /// Most redirects of one fetch.
 const MAX_REDIRECTS: usize = 5;

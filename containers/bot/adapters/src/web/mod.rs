@@ -8,6 +8,7 @@
 mod address;
 mod body;
 mod client;
+mod failure;
 mod fetch;
 mod html;
 mod resolver;
@@ -17,5 +18,6 @@ mod target;
 mod tests;
 mod text;
 
-pub use client::{PublicWeb, SetupError};
+pub use client::PublicWeb;
+pub use failure::SetupError;
 pub use search::BraveSearch;

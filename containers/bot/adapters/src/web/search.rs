@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::{
     body,
-    client::{SetupError, failure},
+    failure::{SetupError, failure},
 };
 
 /// Brave's address.

@@ -6,7 +6,7 @@ use ars_auth::Secret;
 use ars_bot_adapters::models::{Endpoint, ProviderConfig, ProviderKind, ScriptSource, providers_from_env};
 use serde::Deserialize;
 
-use super::{ConfigError, File};
+use super::ConfigError;
 
 /// One provider.
 #[derive(Debug, Deserialize)]
@@ -96,14 +96,14 @@ impl Provider {
 /// Name of the rehearsal that `--rehearsal` adds.
 pub const REHEARSAL: &str = "rehearsal";
 
-/// Returns the providers of the environment, of the file, and of the command line; later ones win.
+/// Returns the providers of the environment, of the file (`entries`), and of the command line; later ones win.
 pub fn configured(
-    file: &File,
+    entries: &BTreeMap<String, Provider>,
     rehearsal: Option<PathBuf>,
     variable: impl Fn(&str) -> Option<String>,
 ) -> Result<BTreeMap<String, ProviderConfig>, ConfigError> {
     let mut providers = providers_from_env(&variable);
-    for (name, provider) in &file.providers {
+    for (name, provider) in entries {
         if name.is_empty() || name.contains(['/', ' ']) {
             return Err(ConfigError::invalid("providers", "a provider's name must not hold `/` or blanks"));
         }

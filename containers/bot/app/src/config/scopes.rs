@@ -10,7 +10,7 @@ use ars_types::{Effort, ModelRef};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{ConfigError, File};
+use super::ConfigError;
 
 /// One scope.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -33,11 +33,15 @@ pub struct Entry {
 }
 
 /// Returns the scopes of a file, with known agents and texts within their limits.
-pub fn scopes(file: &File) -> Result<Scopes, ConfigError> {
+pub fn scopes(
+    channels: &BTreeMap<String, Entry>,
+    users: &BTreeMap<String, Entry>,
+    mcp_servers: &Map<String, Value>,
+) -> Result<Scopes, ConfigError> {
     let scopes = Scopes {
-        channels: checked("channels", &file.channels)?,
-        users: checked("users", &file.users)?,
-        org: Scope { mcp_servers: file.defaults.mcp_servers.clone(), ..Scope::default() },
+        channels: checked("channels", channels)?,
+        users: checked("users", users)?,
+        org: Scope { mcp_servers: mcp_servers.clone(), ..Scope::default() },
     };
     if name_mcp_servers(&scopes) {
         tracing::warn!("mcp_servers are configured, and no run of this version is given their tools");
@@ -93,7 +97,8 @@ mod tests {
     use super::{super::parse, *};
 
     fn scopes_of(text: &str) -> Result<Scopes, ConfigError> {
-        scopes(&parse(text)?)
+        let file = parse(text)?;
+        scopes(&file.channels, &file.users, &file.defaults.mcp_servers)
     }
 
     #[test]

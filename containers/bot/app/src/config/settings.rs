@@ -8,7 +8,7 @@ use ars_bot_ports::Repository;
 use ars_bot_tools::agents;
 use ars_types::ModelRef;
 
-use super::{ConfigError, File, grants, scopes};
+use super::{ConfigError, File, grants, scopes, spending};
 
 /// Milliseconds of a minute.
 const MINUTE_MS: i64 = 60_000;
@@ -38,11 +38,11 @@ impl File {
             fallback_model: defaults.fallback_model.clone(),
             models: defaults.models.clone(),
             efforts: defaults.efforts.clone(),
-            scopes: scopes::scopes(self)?,
+            scopes: scopes::scopes(&self.channels, &self.users, &defaults.mcp_servers)?,
             budgets: self.budgets()?,
-            windows: self.model_windows()?,
-            prices: self.price_table()?,
-            money: self.money()?,
+            windows: spending::model_windows(&self.windows)?,
+            prices: spending::price_table(&self.prices)?,
+            money: spending::money(&self.money)?,
             repositories,
             default_repository: defaults.repository.clone(),
             allowed_origins: self

@@ -8,7 +8,7 @@ use ars_bot_core::settings::MoneyCaps;
 use ars_types::ModelRef;
 use serde::Deserialize;
 
-use super::{ConfigError, File};
+use super::ConfigError;
 
 /// Smallest window in tokens: a smaller one cannot hold a prompt and an answer.
 const LEAST_WINDOW: u64 = 8_000;
@@ -37,46 +37,42 @@ pub struct PriceEntry {
     pub cache_write: Option<String>,
 }
 
-impl File {
-    /// Returns the limits of cost.
-    pub(super) fn money(&self) -> Result<MoneyCaps, ConfigError> {
-        let cap =
-            |place, amount: &Option<String>| amount.as_deref().map(|text| dollars(place, text)).transpose();
-        Ok(MoneyCaps { run: cap("money.run", &self.money.run)?, day: cap("money.day", &self.money.day)? })
-    }
+/// Returns the limits of cost.
+pub(super) fn money(money: &Money) -> Result<MoneyCaps, ConfigError> {
+    let cap = |place, amount: &Option<String>| amount.as_deref().map(|text| dollars(place, text)).transpose();
+    Ok(MoneyCaps { run: cap("money.run", &money.run)?, day: cap("money.day", &money.day)? })
+}
 
-    /// Returns the prices of models.
-    pub(super) fn price_table(&self) -> Result<PriceTable, ConfigError> {
-        let mut table = PriceTable::default();
-        for (model, entry) in &self.prices {
-            let model = ModelRef::parse(model).map_err(|_| not_a_model("prices"))?;
-            let input = dollars("prices.input", &entry.input)?;
-            let or_input = |place, amount: &Option<String>| {
-                amount.as_deref().map_or(Ok(input), |text| dollars(place, text))
-            };
-            table.insert(
-                &model,
-                Price {
-                    input,
-                    output: dollars("prices.output", &entry.output)?,
-                    cache_read: or_input("prices.cache_read", &entry.cache_read)?,
-                    cache_write: or_input("prices.cache_write", &entry.cache_write)?,
-                },
-            );
-        }
-        Ok(table)
+/// Returns the prices of models.
+pub(super) fn price_table(prices: &BTreeMap<String, PriceEntry>) -> Result<PriceTable, ConfigError> {
+    let mut table = PriceTable::default();
+    for (model, entry) in prices {
+        let model = ModelRef::parse(model).map_err(|_| not_a_model("prices"))?;
+        let input = dollars("prices.input", &entry.input)?;
+        let or_input =
+            |place, amount: &Option<String>| amount.as_deref().map_or(Ok(input), |text| dollars(place, text));
+        table.insert(
+            &model,
+            Price {
+                input,
+                output: dollars("prices.output", &entry.output)?,
+                cache_read: or_input("prices.cache_read", &entry.cache_read)?,
+                cache_write: or_input("prices.cache_write", &entry.cache_write)?,
+            },
+        );
     }
+    Ok(table)
+}
 
-    /// Returns the context windows of models.
-    pub(super) fn model_windows(&self) -> Result<BTreeMap<String, u64>, ConfigError> {
-        for (model, tokens) in &self.windows {
-            ModelRef::parse(model).map_err(|_| not_a_model("windows"))?;
-            if *tokens < LEAST_WINDOW {
-                return Err(ConfigError::invalid("windows", "a window must be at least 8000 tokens"));
-            }
+/// Returns the context windows of models.
+pub(super) fn model_windows(windows: &BTreeMap<String, u64>) -> Result<BTreeMap<String, u64>, ConfigError> {
+    for (model, tokens) in windows {
+        ModelRef::parse(model).map_err(|_| not_a_model("windows"))?;
+        if *tokens < LEAST_WINDOW {
+            return Err(ConfigError::invalid("windows", "a window must be at least 8000 tokens"));
         }
-        Ok(self.windows.clone())
     }
+    Ok(windows.clone())
 }
 
 fn dollars(place: &'static str, text: &str) -> Result<u64, ConfigError> {
@@ -90,7 +86,7 @@ fn not_a_model(place: &'static str) -> ConfigError {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::File, *};
 
     fn file(text: &str) -> File {
         toml::from_str(text).unwrap()
@@ -101,8 +97,8 @@ mod tests {
         let file = file(
             "[money]\nrun = \"2.50\"\n[prices.\"a/m\"]\ninput = \"3\"\noutput = \"15\"\ncache_read = \"0.3\"\n",
         );
-        assert_eq!(file.money().unwrap(), MoneyCaps { run: Some(2_500_000), day: None });
-        let price = file.price_table().unwrap().of(&ModelRef::parse("a/m").unwrap()).unwrap();
+        assert_eq!(money(&file.money).unwrap(), MoneyCaps { run: Some(2_500_000), day: None });
+        let price = price_table(&file.prices).unwrap().of(&ModelRef::parse("a/m").unwrap()).unwrap();
         let wanted =
             Price { input: 3_000_000, output: 15_000_000, cache_read: 300_000, cache_write: 3_000_000 };
         assert_eq!(price, wanted);
@@ -117,7 +113,8 @@ mod tests {
             ("[windows]\n\"a/m\" = 10\n", "windows"),
         ] {
             let file = file(text);
-            let refused = file.money().err().or(file.price_table().err()).or(file.model_windows().err());
+            let refused = money(&file.money).err();
+            let refused = refused.or(price_table(&file.prices).err()).or(model_windows(&file.windows).err());
             let words = refused.unwrap().to_string();
             assert!(words.contains(place) && !words.contains("dollars\""), "{words}");
         }

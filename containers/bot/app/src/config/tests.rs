@@ -6,7 +6,7 @@ fn problem(text: &str) -> String {
     match parse(text) {
         Err(error) => error.to_string(),
         Ok(file) => {
-            let checked = providers(&file, None, |_| None)
+            let checked = providers(&file.providers, None, |_| None)
                 .and_then(|_| file.settings(None, None))
                 .map(drop)
                 .and_then(|()| file.run_history.policy().map(drop));
@@ -70,10 +70,10 @@ fn misplaced_secret_is_not_quoted() {
 #[test]
 fn missing_key_is_an_error_and_later_providers_win() {
     let file = parse("[providers.anthropic]\ntype = \"anthropic\"\napi_key_env = \"MY_KEY\"").unwrap();
-    let unset = providers(&file, None, |_| None).err().unwrap().to_string();
+    let unset = providers(&file.providers, None, |_| None).err().unwrap().to_string();
     assert!(unset.contains("providers.anthropic.api_key_env"), "{unset}");
     let set = |name: &str| (name == "MY_KEY" || name == "ANTHROPIC_API_KEY").then(|| name.to_owned());
-    let providers = providers(&file, Some("script.toml".into()), set).unwrap();
+    let providers = providers(&file.providers, Some("script.toml".into()), set).unwrap();
     assert_eq!(providers["anthropic"].api_key.as_ref().unwrap().expose(), "MY_KEY");
     assert!(providers.contains_key("rehearsal"));
 }
@@ -87,7 +87,7 @@ fn vendor_key_is_not_sent_to_other_hosts() {
         "ANTHROPIC_BASE_URL" => Some("https://proxy.example".to_owned()),
         _ => None,
     };
-    let providers = providers(&parse(text).unwrap(), None, set).unwrap();
+    let providers = providers(&parse(text).unwrap().providers, None, set).unwrap();
     for name in ["anthropic", "mine"] {
         assert_eq!(providers[name].api_key.as_ref().unwrap().expose(), "key");
         assert_eq!(providers[name].base_url.as_deref(), Some("https://proxy.example"));
@@ -99,7 +99,7 @@ fn vendor_key_is_not_sent_to_other_hosts() {
 #[test]
 fn invalid_address_is_named_by_its_key() {
     let file = parse("[providers.a]\ntype = \"anthropic\"\nbase_url = \"https://u:secret@h\"").unwrap();
-    let problem = providers(&file, None, |_| None).err().unwrap().to_string();
+    let problem = providers(&file.providers, None, |_| None).err().unwrap().to_string();
     assert!(problem.starts_with("providers.a.base_url") && !problem.contains("secret"), "{problem}");
 }
 

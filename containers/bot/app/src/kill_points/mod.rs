@@ -4,10 +4,10 @@
 //! Only under the feature `kill-points`, which no release has: `tests/drills` builds the bot with it. The points are
 //! decorators over the stores' transport and the other ports. Not here: the assertions after a death (the drills).
 
+mod arm;
 mod model;
 mod point;
 mod stores;
 mod workspace;
 
-use point::KillPoint;
-pub use point::{arm, arm_transport};
+pub use arm::{arm, arm_transport};

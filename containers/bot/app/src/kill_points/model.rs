@@ -8,7 +8,7 @@ use ars_types::ModelRef;
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
-use super::KillPoint;
+use super::point::KillPoint;
 
 /// Models with points.
 pub(super) struct KilledModels {

@@ -1,4 +1,4 @@
-//! A kill point, and the decorated ports.
+//! A kill point.
 
 use std::{
     future::Future,
@@ -8,10 +8,6 @@ use std::{
     },
 };
 
-use ars_bot_adapters::stores::Transport;
-use ars_bot_core::Deps;
-
-use super::{model::KilledModels, stores::KillingTransport, workspace::KilledWorkspaces};
 use crate::{commands::Failure, environment};
 
 /// Names the point; without it the process is never killed.
@@ -28,25 +24,9 @@ pub(super) struct KillPoint {
     left: Arc<AtomicU64>,
 }
 
-/// Decorates the ports with the point of the environment.
-pub fn arm(mut deps: Deps) -> Result<Deps, Failure> {
-    let Some(point) = KillPoint::of_environment()? else { return Ok(deps) };
-    deps.models = Arc::new(KilledModels { inner: deps.models, point: point.clone() });
-    deps.workspaces = Arc::new(KilledWorkspaces { inner: deps.workspaces, point });
-    Ok(deps)
-}
-
-/// Decorates the stores' transport with the point of the environment.
-pub fn arm_transport(inner: Arc<dyn Transport>) -> Result<Arc<dyn Transport>, Failure> {
-    let point = KillPoint::of_environment()?;
-    Ok(match point {
-        Some(point) => Arc::new(KillingTransport { inner, point }),
-        None => inner,
-    })
-}
-
 impl KillPoint {
-    fn of_environment() -> Result<Option<Self>, Failure> {
+    /// Returns the point of the environment, if it names one.
+    pub(super) fn of_environment() -> Result<Option<Self>, Failure> {
         let Some(text) = environment::variable(VARIABLE) else { return Ok(None) };
         Self::parse(&text).map(Some).ok_or_else(|| Failure::InvalidInput(SHAPE.to_owned()))
     }

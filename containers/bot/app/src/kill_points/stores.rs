@@ -7,7 +7,7 @@ use ars_bot_ports::StoreError;
 use ars_wire::state::{Route, RunVerb, TranscriptVerb};
 use async_trait::async_trait;
 
-use super::KillPoint;
+use super::point::KillPoint;
 
 /// A transport with points.
 pub(super) struct KillingTransport {

@@ -10,7 +10,7 @@ use ars_types::ThreadKey;
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
-use super::KillPoint;
+use super::point::KillPoint;
 
 type Answer<T> = Result<T, WorkspaceError>;
 

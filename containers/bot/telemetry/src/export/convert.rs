@@ -11,7 +11,7 @@ use opentelemetry_sdk::trace::{SpanData, SpanEvents, SpanLinks};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use crate::spans::CleanSpan;
+use crate::clean_span::CleanSpan;
 
 /// The attribute with the run's id.
 const RUN: &str = "ars.run";

@@ -16,8 +16,10 @@ use opentelemetry_sdk::{
 };
 use tokio::{runtime::Handle, time::timeout};
 
-use super::EXPORT_TIMEOUT;
 use crate::names;
+
+/// Timeout of a batch, retries included (OTLP's default).
+pub(super) const EXPORT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Exports batches and counts those that fail.
 #[derive(Debug)]

@@ -9,5 +9,4 @@ mod queue;
 
 pub use self::endpoint::Endpoint;
 pub(crate) use self::endpoint::header_secrets;
-use queue::EXPORT_TIMEOUT;
 pub(crate) use queue::{Export, Sending, start};

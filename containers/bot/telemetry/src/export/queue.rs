@@ -17,8 +17,12 @@ use opentelemetry_sdk::{
 };
 use reqwest::redirect;
 
-use super::{convert::span_data, endpoint::Endpoint, exporter::CountingExporter};
-use crate::{error::StartError, names, spans::CleanSpan};
+use super::{
+    convert::span_data,
+    endpoint::Endpoint,
+    exporter::{CountingExporter, EXPORT_TIMEOUT},
+};
+use crate::{clean_span::CleanSpan, error::StartError, names};
 
 /// Limit of spans that are queued or in a request; further ones are dropped (OpenTelemetry's default).
 const MAX_PENDING: usize = 2_048;
@@ -26,8 +30,6 @@ const MAX_PENDING: usize = 2_048;
 const MAX_BATCH: usize = 512;
 /// How often an incomplete batch is sent.
 const BATCH_INTERVAL: Duration = Duration::from_secs(1);
-/// Timeout of a batch, retries included (OTLP's default).
-pub(super) const EXPORT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The service's name at the collector.
 const SERVICE: &str = "ars";
 

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::{
     super::failure::{protocol, reported},
-    API,
+    api::API,
 };
 
 /// The effect of an event.

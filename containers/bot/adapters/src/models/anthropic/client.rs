@@ -17,8 +17,6 @@ use super::super::{
     transport::{Endpoint, SetupError},
 };
 
-/// The kind of API to which opaque parts of a conversation belong.
-pub(super) const API: &str = "anthropic";
 const VERSION: HeaderValue = HeaderValue::from_static("2023-06-01");
 /// The default address of the API.
 pub(in crate::models) const DEFAULT_BASE_URL: &str = "https://api.anthropic.com";

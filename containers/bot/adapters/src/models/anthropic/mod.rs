@@ -2,12 +2,12 @@
 //!
 //! The API's default decides whether a model thinks; `effort` steers it.
 
+mod api;
 mod assemble;
 mod client;
 mod effort;
 mod request;
 mod stream;
 
-use client::API;
 pub use client::Anthropic;
 pub(super) use client::DEFAULT_BASE_URL;

@@ -10,7 +10,8 @@ use serde_json::{Map, Value, json};
 
 use super::{
     super::conversation::{Message, messages, omitted},
-    API, effort,
+    api::API,
+    effort,
 };
 
 /// The image types that the API accepts.

@@ -4,10 +4,10 @@
 //! that is an alarm there. It answers after the commit. Not here: SQL (`ars-runs` and its siblings) and the settings of
 //! connections (`ars-sql-native`).
 
+mod folder;
 mod scopes;
 mod stores;
 mod thread;
 mod transport;
 
-use transport::make_private;
 pub use transport::{Embedded, EmbeddedStores};

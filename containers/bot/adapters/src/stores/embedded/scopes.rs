@@ -17,7 +17,7 @@ use ars_types::StoreKey;
 use lru::LruCache;
 use sha2::{Digest as _, Sha256};
 
-use super::{super::failure::chain, make_private};
+use super::{super::failure::chain, folder::make_private};
 
 /// The folder within the data directory.
 const FOLDER: &str = "memory";

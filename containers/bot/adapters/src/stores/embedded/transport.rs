@@ -1,7 +1,6 @@
 //! The transport to the stores' thread.
 
 use std::{
-    fs::DirBuilder,
     path::Path,
     sync::{Arc, mpsc},
     thread::{Builder, JoinHandle},
@@ -17,6 +16,7 @@ use super::super::{
     failure::permanent,
     transport::{Answer, Transport},
 };
+use super::folder::make_private;
 use super::stores::Stores;
 use super::thread::{Job, serve};
 
@@ -74,12 +74,4 @@ impl Drop for Embedded {
             tracing::error!("the stores' thread panicked");
         }
     }
-}
-
-pub(super) fn make_private(folder: &Path) -> std::io::Result<()> {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
 }

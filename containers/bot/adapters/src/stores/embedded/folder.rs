@@ -1,0 +1,12 @@
+//! Folders of the stores, private to this user.
+
+use std::{fs::DirBuilder, path::Path};
+
+/// Creates a folder and its missing parents, readable by this user only.
+pub(super) fn make_private(folder: &Path) -> std::io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}

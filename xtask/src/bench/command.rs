@@ -1,0 +1,97 @@
+//! The command: its options, and the measurements that they select.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::{Args, Subcommand};
+
+use super::aims::Verdicts;
+use super::bot::{Programs, Which};
+use super::scale::{self, Row, Size};
+use super::{compare, edge, state, turns};
+
+/// The measurements.
+#[derive(Debug, Subcommand)]
+pub enum What {
+    /// The agent runtime on the state Worker, against a model that answers at once: turns, then scale
+    Loop(LoopOptions),
+    /// The state Worker against its TypeScript twin
+    State(compare::Options),
+    /// The time that the edge path adds to a request, against the same proxy in TypeScript
+    Edge(compare::Options),
+}
+
+/// How to measure the agent runtime.
+#[derive(Debug, Args)]
+pub struct LoopOptions {
+    /// Numbers of turns to measure
+    #[arg(long, value_delimiter = ',', default_values_t = [1, 50, 200], value_parser = clap::value_parser!(u32).range(1..))]
+    turns: Vec<u32>,
+    /// Runs of each; the median is printed
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    runs: u32,
+    /// Only these; may be repeated
+    #[arg(long, value_enum)]
+    only: Vec<Row>,
+    /// Directory of the data; in memory by default, so that no disk is measured
+    #[arg(long, default_value = "/dev/shm")]
+    dir: PathBuf,
+    /// Measure the bot as it was built last, without building it: to repeat a measurement
+    #[arg(long)]
+    as_built: bool,
+    /// Two minutes: fewer runs at once, no thousand viewers, a short soak
+    #[arg(long)]
+    quick: bool,
+    /// Fail when a figure is worse than its aim
+    #[arg(long)]
+    check: bool,
+    /// Everything once, as small as it can be and with the bot as tests start it: that it works, not how fast
+    #[arg(long, conflicts_with_all = ["turns", "runs", "only", "dir", "as_built", "quick", "check"])]
+    smoke: bool,
+}
+
+/// Measures.
+pub fn run(what: &What) -> Result<()> {
+    match what {
+        What::Loop(options) => measure_loop(options),
+        What::State(options) => state::run(options),
+        What::Edge(options) => edge::run(options),
+    }
+}
+
+/// Shows that the measurements of the runtime and of the edge path work from end to end. No figure decides: it is the
+/// check that fits a busy machine.
+pub fn smoke() -> Result<()> {
+    smoke_loop()?;
+    println!(
+        "The comparisons of the Workers in their smallest form: they show that the benchmark works, not how fast."
+    );
+    let options = compare::Options::smoke(&std::env::temp_dir());
+    edge::run(&options)?;
+    state::run(&options)
+}
+
+/// With the bot as tests start it.
+fn smoke_loop() -> Result<()> {
+    let programs = Programs::new(&std::env::temp_dir(), Which::Tested)?;
+    println!("The benchmark of the runtime in its smallest form: that it works, not how fast.");
+    let mut verdicts = Verdicts::default();
+    turns::run(&programs, &[1], Size::SMOKE.repeats, &mut verdicts)?;
+    scale::run(&programs, Size::SMOKE, &mut verdicts, |_| true)
+}
+
+fn measure_loop(options: &LoopOptions) -> Result<()> {
+    if options.smoke {
+        return smoke_loop();
+    }
+    let which = if options.as_built { Which::AsBuilt } else { Which::Released };
+    let programs = Programs::new(&options.dir, which)?;
+    let wants = |row: Row| options.only.is_empty() || options.only.contains(&row);
+    let size = if options.quick { Size::QUICK } else { Size::FULL };
+    let mut verdicts = Verdicts::default();
+    if wants(Row::Turns) {
+        turns::run(&programs, &options.turns, options.runs.min(size.repeats), &mut verdicts)?;
+    }
+    scale::run(&programs, size, &mut verdicts, wants)?;
+    if options.check { verdicts.check() } else { Ok(()) }
+}

@@ -1,0 +1,209 @@
+//! The service: sets its parts up, demonstrates and serves.
+
+use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+
+use super::bot::{self, Bot, Launch};
+use super::containers::Contained;
+use super::data_dir::DataDir;
+use super::demo::{self, Demo};
+use super::edge::{self, Edge};
+use super::environment::set;
+use super::interrupted::Interrupted;
+use super::options::{Options, Store};
+use super::ready::{self, Addresses};
+use super::secrets::{Secrets, Token};
+use super::signals::Signals;
+use super::state::State;
+use super::{config, leftovers, sample};
+use crate::cargo;
+use crate::terminal::Step;
+
+/// How often the parts are looked at while serving.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Starts everything and serves.
+pub fn run(options: &Options) -> Result<()> {
+    let signals = Signals::listen()?;
+    let done = start(options, &signals);
+    match done {
+        // A signal during set-up ends whatever was running; its error is only the echo of that.
+        Err(_) if signals.received() => Err(Interrupted.into()),
+        done => done,
+    }
+}
+
+fn start(options: &Options, signals: &Signals) -> Result<()> {
+    let began = Instant::now();
+    ready::withdraw(options)?;
+    options.check()?;
+    let data = DataDir::claim(options.data_dir.as_deref())?;
+    leftovers::end(&data)?;
+    let secrets = Secrets::load(&data)?;
+    let step = Step::begin("bot");
+    let ars = cargo::build(bot::TARGET, &step)?;
+    step.done("built");
+    let up = Up { options, signals, data: &data, secrets: &secrets, ars, began };
+    if options.containers { up.contained() } else { up.native() }
+}
+
+/// The parts common to both ways to run the bot.
+struct Up<'a> {
+    options: &'a Options,
+    signals: &'a Signals,
+    data: &'a DataDir,
+    secrets: &'a Secrets,
+    ars: PathBuf,
+    began: Instant,
+}
+
+impl Up<'_> {
+    /// The bot as a process of this machine.
+    fn native(self) -> Result<()> {
+        let Self { options, signals, data, secrets, .. } = self;
+        let sample = sample::make(data)?;
+        let config = config::write(options, data, &sample)?;
+        let mut state = match options.store {
+            Store::Worker => Some(State::start(options, data, secrets, edge::LOOPBACK)?),
+            Store::Embedded => None,
+        };
+        let step = Step::begin("service");
+        let state_url = state.as_ref().map(State::url);
+        let launch = Launch { ars: &self.ars, options, data, secrets, state_url, config: &config };
+        let mut bot = Bot::start(&launch)?;
+        step.done("answers");
+        // The edge needs the tools that the state Worker needs.
+        let edge = match options.store {
+            Store::Worker => {
+                let native = ars_workerd::Bot::Native(bot.url().to_owned());
+                Some(Edge::start(options, data, secrets, native, &[])?)
+            }
+            Store::Embedded => None,
+        };
+        let addresses = Addresses {
+            bot: bot.url().to_owned(),
+            state: state.as_ref().map(State::url),
+            edge: edge.as_ref().map(Edge::url),
+        };
+        self.serving(&addresses, state.as_ref(), Some(data.bot()))?;
+        let ended = watch(signals, &mut bot, state.as_mut());
+        let withdrawn = ready::withdraw(options);
+        drop(edge);
+        bot.stop(signals);
+        // The bot stops first, because it writes its last records to the state Worker.
+        drop(state);
+        ended.and(withdrawn)
+    }
+
+    /// The bot in a container behind the edge.
+    fn contained(self) -> Result<()> {
+        let mut service = Contained::start(self.options, self.data, self.secrets, self.signals)?;
+        let url = service.url();
+        let addresses = Addresses { bot: url.clone(), state: Some(service.state().url()), edge: Some(url) };
+        self.serving(&addresses, Some(service.state()), None)?;
+        let ended = service.watch(self.signals);
+        let withdrawn = ready::withdraw(self.options);
+        let stopped = service.stop();
+        ended.and(withdrawn).and(stopped)
+    }
+
+    /// Reports readiness and runs the demonstration. `trees` is the folder of visible working trees.
+    fn serving(&self, addresses: &Addresses, state: Option<&State>, trees: Option<PathBuf>) -> Result<()> {
+        let Self { options, signals, data, secrets, .. } = self;
+        signals.serving()?;
+        ready::announce(options, addresses, secrets)?;
+        print_next_steps(addresses, state, data, trees.is_some(), self.began);
+        let guide = Guide {
+            bot: addresses.bot.clone(),
+            caller: secrets.caller().cloned(),
+            knows_sample: trees.is_some() && options.offers_sample(),
+        };
+        let demo = (!options.no_demo).then(|| Demo {
+            ars: self.ars.clone(),
+            bot: addresses.bot.clone(),
+            data: trees,
+            is_rehearsal: options.is_rehearsal(set),
+        });
+        talk(demo, guide, (*signals).clone());
+        Ok(())
+    }
+}
+
+fn print_next_steps(
+    addresses: &Addresses,
+    state: Option<&State>,
+    data: &DataDir,
+    logs_here: bool,
+    began: Instant,
+) {
+    println!("\nready in {:.1} s\n", began.elapsed().as_secs_f64());
+    println!("  runs      {}/runs", addresses.bot);
+    println!("  ingress   {}/ingress", addresses.bot);
+    if let Some(edge) = addresses.edge.as_ref().filter(|edge| **edge != addresses.bot) {
+        println!("  edge      {edge}");
+    }
+    if let Some(state) = state {
+        println!("  state     {}  (workerd, log: {})", state.url(), state.log().display());
+    }
+    println!("  data      {}", data.path().display());
+    if logs_here {
+        println!("  log       {}", data.log().display());
+    }
+}
+
+/// Demonstrates and invites, beside the watch over the parts. The thread ends with the process.
+fn talk(demo: Option<Demo>, guide: Guide, signals: Signals) {
+    thread::spawn(move || {
+        if let Some(demo) = demo {
+            demo.show(guide.caller.as_ref(), &signals);
+        }
+        if !signals.received() {
+            println!("\n{}\nServing until Ctrl-C.", guide.invitation());
+        }
+    });
+}
+
+/// Prints the next steps for a user.
+struct Guide {
+    bot: String,
+    caller: Option<Token>,
+    knows_sample: bool,
+}
+
+impl Guide {
+    fn invitation(&self) -> String {
+        let Some(caller) = &self.caller else {
+            return "No configured token may dispatch: give one the scope `dispatch`.\n".to_owned();
+        };
+        let text = if self.knows_sample {
+            format!("agent:coding repo:{} {}", sample::NAME, demo::REQUEST)
+        } else {
+            "What can you do?".to_owned()
+        };
+        format!(
+            "Talk to it:\n\n  curl -sS {}/ingress -H 'Authorization: Bearer {}' \\\n    -d '{{\"text\":\"{text}\",\"thread\":\"mine\"}}'\n",
+            self.bot, caller.token
+        )
+    }
+}
+
+/// Serves until a signal comes or a part dies.
+fn watch(signals: &Signals, bot: &mut Bot, mut state: Option<&mut State>) -> Result<()> {
+    while !signals.received() {
+        if let Some(status) = bot.exited()? {
+            bail!("the bot ended by itself ({status}); end of its log:\n{}", bot.log_tail());
+        }
+        if let Some(ended) = state.take_if(|state| !state.is_running()) {
+            let log = ended.log().display();
+            eprintln!(
+                "\nThe state Worker ended by itself (log: {log}). The bot serves on; its records are lost."
+            );
+        }
+        thread::sleep(LOOK);
+    }
+    eprintln!("\nstopping (again to stop at once)");
+    Ok(())
+}
