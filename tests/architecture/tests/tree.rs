@@ -110,3 +110,18 @@ fn no_file_names_a_registry() {
 fn documented_paths_exist() {
     holds(&rules::named_paths::check(&tree()));
 }
+
+#[test]
+fn comments_and_test_names_are_plain() {
+    holds(&rules::language::check(&tree()));
+}
+
+#[test]
+fn citations_lead_somewhere() {
+    holds(&rules::citations::check(&tree()));
+}
+
+#[test]
+fn reference_matches_the_code() {
+    holds(&rules::reference::check(&tree()));
+}

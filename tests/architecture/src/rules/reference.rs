@@ -1,0 +1,430 @@
+//! The tables of `docs/reference` match the code: routes, event kinds, run notes, environment variables, limits.
+//!
+//! A new entry in the code without a row fails, and so does a row without code. Not here: the descriptions in the rows.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use syn::{Expr, Fields, Item, Lit, spanned::Spanned, visit::Visit};
+
+use super::constants::{self, Constant};
+use crate::{Source, Tree, Violation, at};
+
+/// The folder of the pages.
+const PAGES: &str = "docs/reference/";
+/// The file that lists the bot's routes.
+const ROUTER: &str = "containers/bot/http/src/router.rs";
+/// The file that lists the state Worker's routes.
+const STATE: &str = "shared/wire/src/state.rs";
+/// The notes on the platform, which name their tests.
+const PLATFORM: &str = "docs/platform.md";
+/// Underscores from which a name in them is a test's.
+const MIN_UNDERSCORES: usize = 3;
+/// Folders of the code that reads environment variables, or forwards them to the bot.
+const READERS: [&str; 5] = [
+    "containers/bot/app/src/",
+    "containers/bot/adapters/src/models/",
+    "containers/bot/telemetry/src/",
+    "shared/proxy/src/",
+    "durable-objects/bot/src/",
+];
+
+/// Reports entries of the code without a row, and rows without code.
+pub fn check(tree: &Tree) -> Vec<Violation> {
+    let mut found = state_routes(tree);
+    found.extend(bot_routes(tree));
+    found.extend(variants(tree, "EventBody", "Kinds"));
+    found.extend(variants(tree, "NoteKind", "Run notes"));
+    found.extend(environment(tree));
+    found.extend(limits(tree));
+    found.extend(evidence(tree));
+    found
+}
+
+fn page<'t>(tree: &'t Tree, name: &str) -> &'t str {
+    tree.text(&format!("{PAGES}{name}")).unwrap_or_default()
+}
+
+/// The cells of a table's rows below a heading, with their lines.
+fn rows<'t>(page: &'t str, heading: &str) -> Vec<(usize, Vec<&'t str>)> {
+    let lines =
+        page.lines().enumerate().skip_while(|(_, line)| line.trim_start_matches('#').trim() != heading);
+    let section = lines.skip(1).take_while(|(_, line)| !line.starts_with('#'));
+    let rows = section.filter(|(_, line)| line.starts_with("| ") && !line.starts_with("|---"));
+    let cells =
+        rows.map(|(index, line)| (index + 1, line.trim_matches('|').split(" | ").map(str::trim).collect()));
+    let mut found: Vec<(usize, Vec<&str>)> = cells.collect();
+    // A table's first row names its columns.
+    found.retain(|(_, cells)| cells.first().is_some_and(|first| first.starts_with('`') || cells.len() > 2));
+    found
+}
+
+/// The texts in backticks of a cell.
+fn quoted(cell: &str) -> impl Iterator<Item = &str> {
+    cell.split('`').skip(1).step_by(2)
+}
+
+fn missing(page: &str, heading: &str, entry: &str) -> Violation {
+    format!("{PAGES}{page}: `{entry}` has no row below \"{heading}\"")
+}
+
+fn gone(page: &str, line: usize, entry: &str) -> Violation {
+    at(&format!("{PAGES}{page}"), line, format!("`{entry}` is not in the code"))
+}
+
+fn source<'t>(tree: &'t Tree, path: &str) -> Option<&'t Source> {
+    tree.sources.iter().find(|source| source.path == path)
+}
+
+/// The string literals of the shipped lines of a file, inside macros too.
+fn literals(source: &Source) -> Vec<String> {
+    let mut found = Literals { source, found: Vec::new() };
+    found.visit_file(&source.syntax);
+    found.found
+}
+
+struct Literals<'a> {
+    source: &'a Source,
+    found: Vec<String>,
+}
+
+impl Literals<'_> {
+    fn scan(&mut self, tokens: proc_macro2::TokenStream) {
+        for token in tokens {
+            match token {
+                proc_macro2::TokenTree::Group(group) => self.scan(group.stream()),
+                proc_macro2::TokenTree::Literal(literal) => self.add(&Lit::new(literal)),
+                _ => {}
+            }
+        }
+    }
+
+    fn add(&mut self, literal: &Lit) {
+        if let Lit::Str(text) = literal
+            && !self.source.is_test_line(text.span().start().line)
+        {
+            self.found.push(text.value());
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Literals<'_> {
+    fn visit_attribute(&mut self, attribute: &'ast syn::Attribute) {
+        if !attribute.path().is_ident("doc")
+            && let syn::Meta::List(list) = &attribute.meta
+        {
+            self.scan(list.tokens.clone());
+        }
+    }
+
+    fn visit_macro(&mut self, call: &'ast syn::Macro) {
+        self.scan(call.tokens.clone());
+    }
+
+    fn visit_lit(&mut self, literal: &'ast Lit) {
+        self.add(literal);
+    }
+}
+
+fn state_routes(tree: &Tree) -> Vec<Violation> {
+    let (page_name, heading) = ("state-worker.md", "Routes");
+    let Some(source) = source(tree, STATE) else { return Vec::new() };
+    let routes: BTreeSet<String> = literals(source)
+        .into_iter()
+        .filter(|text| text.len() > 1 && text.starts_with('/') && !text.ends_with('/'))
+        .collect();
+    let rows = rows(page(tree, page_name), heading);
+    let listed: BTreeMap<&str, usize> =
+        rows.iter().filter_map(|(line, cells)| Some((quoted(cells.first()?).next()?, *line))).collect();
+    let new = routes.iter().filter(|route| !listed.contains_key(route.as_str()));
+    let mut found: Vec<_> = new.map(|route| missing(page_name, heading, route)).collect();
+    let old = listed.iter().filter(|(route, _)| !routes.contains(**route));
+    found.extend(old.map(|(route, line)| gone(page_name, *line, route)));
+    found
+}
+
+/// Every path of the bot's router occurs on a page; paths that are constants of `shared/wire` are resolved.
+fn bot_routes(tree: &Tree) -> Vec<Violation> {
+    let Some(router) = source(tree, ROUTER) else { return Vec::new() };
+    let mut paths: Vec<String> = literals(router).into_iter().filter(|text| text.starts_with('/')).collect();
+    let constants = constants::texts(tree, "shared/wire/src/");
+    let text = tree.text(ROUTER).unwrap_or_default();
+    paths.extend(
+        constants
+            .into_iter()
+            .filter(|(name, value)| value.starts_with('/') && text.contains(name))
+            .map(|(_, value)| value),
+    );
+    let pages: Vec<&str> =
+        tree.with_path(|path| path.starts_with(PAGES)).map(|file| file.text.as_str()).collect();
+    let is_named = |path: &String| {
+        let ends = ["`", "?", " "].map(|end| format!("{path}{end}"));
+        pages.iter().any(|page| ends.iter().any(|path| page.contains(path.as_str())))
+    };
+    paths
+        .iter()
+        .filter(|path| !is_named(path))
+        .map(|path| format!("{PAGES}: no page names the route `{path}`"))
+        .collect()
+}
+
+/// Every variant of an enum has a row with its fields.
+fn variants(tree: &Tree, name: &str, heading: &str) -> Vec<Violation> {
+    let page_name = "events.md";
+    let items = tree
+        .sources
+        .iter()
+        .filter(|source| source.path.starts_with("shared/events/"))
+        .flat_map(|source| &source.syntax.items);
+    let Some(found) = items
+        .filter_map(|item| match item {
+            Item::Enum(item) if item.ident == name => Some(item),
+            _ => None,
+        })
+        .next()
+    else {
+        return Vec::new();
+    };
+    let rows = rows(page(tree, page_name), heading);
+    let row_of = |kind: &str| {
+        rows.iter().find(|(_, cells)| cells.first().is_some_and(|cell| quoted(cell).next() == Some(kind)))
+    };
+    let mut problems = Vec::new();
+    let mut kinds = BTreeSet::new();
+    for variant in &found.variants {
+        let kind = snake(&variant.ident.to_string());
+        let Some((line, cells)) = row_of(&kind) else {
+            problems.push(missing(page_name, heading, &kind));
+            kinds.insert(kind);
+            continue;
+        };
+        if let Fields::Named(fields) = &variant.fields {
+            let row = cells.join(" ");
+            for field in fields.named.iter().filter_map(field_name) {
+                if !quoted(&row).any(|text| text.trim_end_matches('?') == field) {
+                    let what = format!("the field `{field}` of `{kind}` is missing");
+                    problems.push(at(&format!("{PAGES}{page_name}"), *line, what));
+                }
+            }
+        }
+        kinds.insert(kind);
+    }
+    let listed = rows.iter().filter_map(|(line, cells)| Some((*line, quoted(cells.first()?).next()?)));
+    problems.extend(
+        listed.filter(|(_, kind)| !kinds.contains(*kind)).map(|(line, kind)| gone(page_name, line, kind)),
+    );
+    problems
+}
+
+/// The name of a field on the wire: that of its `rename`, else camel case.
+fn field_name(field: &syn::Field) -> Option<String> {
+    let mut renamed = None;
+    for attribute in field.attrs.iter().filter(|attribute| attribute.path().is_ident("serde")) {
+        // Other arguments of the attribute do not matter here.
+        drop(attribute.parse_nested_meta(|meta| {
+            if meta.path.is_ident("rename") {
+                renamed = Some(meta.value()?.parse::<syn::LitStr>()?.value());
+            } else if meta.input.peek(syn::Token![=]) {
+                meta.value()?.parse::<Expr>()?;
+            }
+            Ok(())
+        }));
+    }
+    renamed.or_else(|| Some(camel(&field.ident.as_ref()?.to_string())))
+}
+
+fn snake(name: &str) -> String {
+    let mut text = String::new();
+    for c in name.chars() {
+        if c.is_uppercase() && !text.is_empty() {
+            text.push('_');
+        }
+        text.extend(c.to_lowercase());
+    }
+    text
+}
+
+fn camel(name: &str) -> String {
+    let mut parts = name.split('_');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| {
+        let (initial, rest) = part.split_at(part.len().min(1));
+        text + &initial.to_uppercase() + rest
+    })
+}
+
+/// Every name that the bot reads, or the edge forwards, has a row; every named row is read.
+fn environment(tree: &Tree) -> Vec<Violation> {
+    let page_name = "environment.md";
+    let text = page(tree, page_name);
+    let sources =
+        tree.sources.iter().filter(|source| READERS.iter().any(|folder| source.path.starts_with(folder)));
+    let names: BTreeSet<String> =
+        sources.flat_map(literals).filter(|text| is_variable(text) && !text.starts_with("CARGO_")).collect();
+    let listed: BTreeSet<&str> = text.lines().flat_map(quoted).collect();
+    let mut found: Vec<_> = names
+        .iter()
+        .filter(|name| !listed.contains(name.as_str()))
+        .map(|name| missing(page_name, "Bot", name))
+        .collect();
+    for heading in ["Bot", "Container"] {
+        for (line, cells) in rows(text, heading) {
+            let old = cells.iter().flat_map(|cell| quoted(cell)).filter(|name| is_variable(name));
+            found.extend(old.filter(|name| !names.contains(*name)).map(|name| gone(page_name, line, name)));
+        }
+    }
+    found
+}
+
+/// Capitals, digits and underscores, with at least one underscore inside.
+fn is_variable(text: &str) -> bool {
+    text.contains('_')
+        && text.starts_with(|c: char| c.is_ascii_uppercase())
+        && text.bytes().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == b'_')
+}
+
+/// Every limit has a row with its value, found by the constant's name.
+fn limits(tree: &Tree) -> Vec<Violation> {
+    let page_name = "limits.md";
+    let text = page(tree, page_name);
+    let listed: Vec<(usize, &str, &str)> = text
+        .lines()
+        .enumerate()
+        .filter_map(|(index, line)| {
+            let cells: Vec<&str> = line.trim_matches('|').split(" | ").map(str::trim).collect();
+            match &cells[..] {
+                [_, value, name] if name.starts_with('`') => {
+                    Some((index + 1, *value, name.trim_matches('`')))
+                }
+                _ => None,
+            }
+        })
+        .collect();
+    let limits: Vec<Constant> = constants::limits(tree);
+    let is_unlisted = |limit: &&Constant| {
+        !listed.iter().any(|(_, value, name)| *name == limit.name && *value == limit.value)
+    };
+    let mut found: Vec<_> = limits
+        .iter()
+        .filter(is_unlisted)
+        .map(|limit| {
+            format!(
+                "{PAGES}{page_name}: add `| {} | {} | `{}` |` ({})",
+                limit.doc, limit.value, limit.name, limit.path
+            )
+        })
+        .collect();
+    let is_old = |(_, value, name): &&(usize, &str, &str)| {
+        !limits.iter().any(|limit| limit.name == *name && limit.value == *value)
+    };
+    found.extend(
+        listed
+            .iter()
+            .filter(is_old)
+            .map(|(line, value, name)| gone(page_name, *line, &format!("{name} = {value}"))),
+    );
+    found
+}
+
+/// Every test that the notes on the platform name is there.
+fn evidence(tree: &Tree) -> Vec<Violation> {
+    let Some(notes) = tree.text(PLATFORM) else { return Vec::new() };
+    let is_test = |text: &str| {
+        text.matches('_').count() >= MIN_UNDERSCORES
+            && text == text.to_lowercase()
+            && !text.contains(['/', ' ', '.'])
+    };
+    let mut found = Vec::new();
+    for (index, line) in notes.lines().enumerate() {
+        for name in quoted(line).filter(|text| is_test(text)) {
+            let function = format!("fn {name}(");
+            if !tree
+                .sources
+                .iter()
+                .any(|source| tree.text(&source.path).is_some_and(|text| text.contains(&function)))
+            {
+                found.push(at(PLATFORM, index + 1, format!("no test is called `{name}`")));
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::planted;
+
+    const EVENTS: &str = "//! x\npub enum EventBody {\n    ToolCall { call_id: u8, #[serde(default, rename = \"ref\")] git_ref: u8 },\n}\n";
+
+    #[test]
+    fn event_without_a_row_is_reported() {
+        let with = |page: &str| {
+            let tree = planted(&[("shared/events/src/event.rs", EVENTS), ("docs/reference/events.md", page)]);
+            variants(&tree, "EventBody", "Kinds").len()
+        };
+        assert_eq!(
+            with(
+                "## Kinds\n\n| Kind | Fields | When |\n|---|---|---|\n| `tool_call` | `callId`, `ref?` | x |\n"
+            ),
+            0
+        );
+        assert_eq!(
+            with("## Kinds\n\n| Kind | Fields | When |\n|---|---|---|\n| `tool_call` | `callId` | x |\n"),
+            1
+        );
+        assert_eq!(with("## Kinds\n\n| Kind | Fields | When |\n|---|---|---|\n| `gone` | | x |\n"), 2);
+    }
+
+    #[test]
+    fn state_route_without_a_row_is_reported() {
+        let code = "//! x\nverbs! { A \"/runs/put\" RECORD, B \"/runs/get\" OTHER }\n";
+        let page = "## Routes\n\n| Route | Key |\n|---|---|\n| `/runs/put` | x |\n| `/gone` | x |\n";
+        let tree = planted(&[(STATE, code), ("docs/reference/state-worker.md", page)]);
+        let found = state_routes(&tree);
+        assert!(found[0].contains("`/runs/get` has no row"), "{found:?}");
+        assert!(found[1].contains("`/gone` is not in the code"), "{found:?}");
+    }
+
+    #[test]
+    fn bot_route_without_a_page_is_reported() {
+        let router = "//! x\nfn r() { router.route(\"/runs\", a).route(ars_wire::health::ROUTE, b); }\n";
+        let wire = "//! x\npub const ROUTE: &str = \"/healthz\";\n";
+        let files = [
+            (ROUTER, router),
+            ("shared/wire/src/health.rs", wire),
+            ("docs/reference/runs.md", "`GET /runs`\n"),
+        ];
+        assert_eq!(bot_routes(&planted(&files)), ["docs/reference/: no page names the route `/healthz`"]);
+    }
+
+    #[test]
+    fn variable_without_a_row_is_reported() {
+        let code = "//! x\nconst A: &str = \"ARS_NEW\";\nconst B: &str = \"ARS_OLD\";\n";
+        let page = "## Bot\n\n| Variable | Use |\n|---|---|\n| `ARS_OLD` | x |\n| `ARS_GONE` | x |\n";
+        let tree = planted(&[("containers/bot/app/src/a.rs", code), ("docs/reference/environment.md", page)]);
+        let found = environment(&tree);
+        assert!(found[0].contains("`ARS_NEW` has no row"), "{found:?}");
+        assert!(found[1].contains("`ARS_GONE` is not in the code"), "{found:?}");
+    }
+
+    #[test]
+    fn limit_without_a_row_is_reported() {
+        let code = "//! x\nconst MAX_TEXT: usize = 4000;\n";
+        let with = |row: &str| {
+            let page = format!("| Limit | Value | Constant |\n|---|---|---|\n{row}\n");
+            limits(&planted(&[("shared/a/src/lib.rs", code), ("docs/reference/limits.md", &page)])).len()
+        };
+        assert_eq!(with("| text | 4,000 | `MAX_TEXT` |"), 0);
+        assert_eq!(with("| text | 5,000 | `MAX_TEXT` |"), 2);
+        assert_eq!(with(""), 1);
+    }
+
+    #[test]
+    fn unknown_test_of_the_platform_notes_is_reported() {
+        let tree = planted(&[
+            (PLATFORM, "`a_test_that_is_gone`, `a_test_that_is`, `two_words`\n"),
+            ("a/src/lib.rs", "//! x\nfn a_test_that_is() {}\n"),
+        ]);
+        assert_eq!(evidence(&tree), ["docs/platform.md:1: no test is called `a_test_that_is_gone`"]);
+    }
+}
