@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::response::Response;
 
-use super::render;
+use super::render::render;
 
 /// The page.
 #[derive(Template)]

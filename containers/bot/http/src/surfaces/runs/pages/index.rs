@@ -7,7 +7,7 @@ use askama::Template;
 use axum::response::Response;
 use serde::Serialize;
 
-use super::{is_rehearsal, render, status_text, status_word};
+use super::render::{is_rehearsal, render, status_text, status_word};
 use crate::time::{duration, iso};
 
 /// One run of the list, also the payload of its change stream.

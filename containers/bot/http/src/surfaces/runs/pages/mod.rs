@@ -3,50 +3,9 @@
 mod docs;
 mod index;
 mod outline;
+mod render;
 mod run;
 
 pub(crate) use docs::DocsPage;
 pub(crate) use index::{IndexPage, Row};
 pub(crate) use run::RunPage;
-
-use ars_types::{RunStatus, StopMode};
-use axum::{http::StatusCode, response::Response};
-
-use crate::respond;
-
-/// Provider of scripted models. Their runs are labelled as rehearsals.
-const REHEARSAL: &str = "rehearsal/";
-
-/// Returns `true` for a scripted model.
-fn is_rehearsal(model: Option<&str>) -> bool {
-    model.is_some_and(|model| model.starts_with(REHEARSAL))
-}
-
-/// Returns `running`, `stopping`, or the outcome.
-fn status_word(outcome: Option<RunStatus>, stop: Option<StopMode>) -> &'static str {
-    match (outcome, stop) {
-        (Some(status), _) => status.as_str(),
-        (None, Some(_)) => "stopping",
-        (None, None) => "running",
-    }
-}
-
-/// Returns the status for display.
-fn status_text(word: &str) -> String {
-    let mut text = word.replace('_', " ");
-    if let Some(first) = text.get_mut(..1) {
-        first.make_ascii_uppercase();
-    }
-    text
-}
-
-/// Returns the page as an answer.
-fn render(page: &impl askama::Template) -> Response {
-    match page.render() {
-        Ok(text) => respond::html(text),
-        Err(error) => {
-            tracing::error!(error = %error, "page not rendered");
-            respond::plain(StatusCode::INTERNAL_SERVER_ERROR, "The page could not be made.\n")
-        }
-    }
-}

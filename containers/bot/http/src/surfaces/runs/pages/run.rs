@@ -7,9 +7,8 @@ use axum::response::Response;
 use serde_json::{Value, json};
 
 use super::{
-    is_rehearsal,
     outline::{Item, Outline},
-    render, status_text, status_word,
+    render::{is_rehearsal, render, status_text, status_word},
 };
 use ars_agent::money::dollars;
 use ars_bot_core::queries::RunView;
