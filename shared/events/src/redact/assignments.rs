@@ -7,7 +7,7 @@
 
 use std::{borrow::Cow, ops::Range};
 
-use super::PLACEHOLDER;
+use super::placeholder::PLACEHOLDER;
 
 /// Words in a name that mark its value as a secret.
 const SECRET_WORDS: &[&str] = &[

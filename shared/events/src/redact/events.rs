@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{PLACEHOLDER, Redactor, assignments::is_secret_name};
+use super::{assignments::is_secret_name, placeholder::PLACEHOLDER, redactor::Redactor};
 use crate::{
     EventBody, InputSource, SkillUpstream,
     summary::{COMMAND_MAX, OUTPUT_MAX},
@@ -11,10 +11,25 @@ use crate::{
 /// Maximum characters of a span's error.
 const SPAN_ERROR_MAX: usize = 200;
 
+impl Redactor {
+    /// Cleans every string of the event, including `attrs`, and cuts commands and outputs. Pass whole texts, or texts
+    /// that were cut after `clean`.
+    #[must_use]
+    pub fn redact_event(&self, body: EventBody) -> EventBody {
+        redact_all(self, body)
+    }
+}
+
+/// Redacts an event without configured secrets; see `Redactor::redact_event`.
+#[must_use]
+pub fn redact_event(body: EventBody) -> EventBody {
+    Redactor::default().redact_event(body)
+}
+
 /// Redacts every string of the event and cuts those that have a limit.
 ///
 /// The patterns name every field, so that a new field fails to compile until it is handled here.
-pub(super) fn redact_event(redactor: &Redactor, mut body: EventBody) -> EventBody {
+fn redact_all(redactor: &Redactor, mut body: EventBody) -> EventBody {
     let clean = |text: &mut String| redactor.clean_in_place(text);
     match &mut body {
         EventBody::Input { text, source } => {

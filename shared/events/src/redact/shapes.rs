@@ -8,7 +8,7 @@ use std::{borrow::Cow, sync::LazyLock};
 
 use regex::Regex;
 
-use super::PLACEHOLDER;
+use super::placeholder::PLACEHOLDER;
 
 /// Patterns and their replacements. Groups keep the parts that are not secret.
 ///

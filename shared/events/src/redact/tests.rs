@@ -1,12 +1,14 @@
 //! Tests of redaction, one per row of docs/reference/events.md#redaction.
 
+use std::borrow::Cow;
+
 use ars_types::StopMode;
 use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
 use crate::{
-    Actor, ActorKind, ArtifactKind, COMMAND_MAX, DiffProvider, InputSource, NoteKind, OUTPUT_MAX,
+    Actor, ActorKind, ArtifactKind, COMMAND_MAX, DiffProvider, EventBody, InputSource, NoteKind, OUTPUT_MAX,
     SkillUpstream, SpanStatus,
 };
 

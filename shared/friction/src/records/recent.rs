@@ -7,7 +7,7 @@ use ars_store::{
     request::{finite, integer},
 };
 
-use super::{FrictionStore, ledger};
+use super::{FrictionStore, ledger_key::ledger};
 
 /// Default number of records.
 const DEFAULT_LIMIT: i64 = 500;

@@ -3,7 +3,7 @@
 use ars_sql::{Sql, SqlError, Value};
 use ars_store::{StoreFailure, json::parse_body};
 
-use super::{FrictionStore, MAX_RECORDS, entry::Entry, ledger};
+use super::{FrictionStore, MAX_RECORDS, entry::Entry, ledger_key::ledger};
 
 /// Deletes rows beyond the bound: at most one, because every write restores the bound.
 const TRIM: &str = "DELETE FROM friction_records WHERE rowid IN (SELECT rowid FROM friction_records \

@@ -3,7 +3,10 @@
 use ars_sql::{Sql, Value};
 use ars_store::{JsonListAnswer, StoreFailure, json::parse_body};
 
-use super::{MemoryStore, NO_RECORDS, any_of, request, travelling};
+use super::{
+    MemoryStore, request,
+    rows::{NO_RECORDS, any_of, travelling},
+};
 use crate::record_id;
 
 /// Selects all active records.

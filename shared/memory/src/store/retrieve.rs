@@ -6,7 +6,10 @@ use ars_sql::{Row, Sql, SqlError, Value};
 use ars_store::{JsonListAnswer, Refusal, StoreFailure, json::parse_body};
 use ars_types::UnixMillis;
 
-use super::{MemoryStore, NO_RECORDS, any_of, request, travelling};
+use super::{
+    MemoryStore, request,
+    rows::{NO_RECORDS, any_of, travelling},
+};
 use crate::{Query, record_id};
 
 /// Minimum number of candidates that are scored.

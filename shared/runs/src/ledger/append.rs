@@ -6,7 +6,7 @@
 use ars_sql::Sql;
 use ars_store::{Refusal, StoreFailure};
 
-use super::{OK, request::OwnerWrite};
+use super::{answers::OK, request::OwnerWrite};
 use crate::{
     RunStore,
     store::{EventBatch, EventBody, EventText},

@@ -13,7 +13,7 @@ use ars_store::{
 use ars_types::{Generation, RunId, UnixMillis};
 
 use super::{
-    OK,
+    answers::OK,
     request::{generation, lease_ms, object},
 };
 use crate::RunStore;

@@ -4,7 +4,7 @@ use ars_sql::Sql;
 use ars_store::StoreFailure;
 
 use super::{
-    OK,
+    answers::OK,
     fence::{generation, run},
     request::OwnerWrite,
 };

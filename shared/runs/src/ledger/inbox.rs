@@ -3,7 +3,7 @@
 use ars_sql::{Sql, Value};
 use ars_store::{StoreFailure, json::parse_body, request::required_run_id};
 
-use super::{NOT_LIVE, request::object};
+use super::{answers::NOT_LIVE, request::object};
 use crate::RunStore;
 
 impl<S: Sql> RunStore<S> {

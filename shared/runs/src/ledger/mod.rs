@@ -13,6 +13,7 @@
 //! The fence compares generations, not times: an owner with an expired lease may write until the run is reclaimed.
 //! Not here: resuming a reclaimed run, transcripts.
 
+mod answers;
 mod append;
 mod claim;
 mod fence;
@@ -33,8 +34,3 @@ mod stop;
 
 pub(crate) use fence::{FENCED, UNKNOWN_RUN};
 pub(crate) use request::generation;
-
-/// Answer of most owner writes.
-const OK: &str = r#"{"ok":true}"#;
-/// Answer about a run that is not live, of the routes that need no generation.
-const NOT_LIVE: &str = r#"{"ok":false}"#;

@@ -4,7 +4,7 @@ use ars_sql::{Sql, Value};
 use ars_store::StoreFailure;
 
 use super::{
-    OK,
+    answers::OK,
     fence::{generation, run},
     request::{OwnerWrite, object},
 };

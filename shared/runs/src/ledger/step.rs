@@ -6,7 +6,7 @@ use ars_sql::{Sql, Value};
 use ars_store::{Refusal, StoreFailure, json::whole};
 
 use super::{
-    OK,
+    answers::OK,
     fence::{generation, run},
     request::OwnerWrite,
 };

@@ -7,7 +7,7 @@ use ars_sql::{Sql, Value};
 use ars_store::{Refusal, StoreFailure, json::parse_body, request::required_run_id};
 use ars_types::{StopMode, UnixMillis};
 
-use super::NOT_LIVE;
+use super::answers::NOT_LIVE;
 use crate::RunStore;
 
 impl<S: Sql> RunStore<S> {

@@ -3,7 +3,7 @@
 use ars_sql::{Sql, SqlError, Value};
 use ars_store::{StoreFailure, json::parse_body, request::required_run_id};
 
-use super::{OK, TranscriptStore};
+use super::{TranscriptStore, answers::OK};
 
 impl<S: Sql> TranscriptStore<S> {
     pub(super) fn clear(&self, body: &str) -> Result<String, StoreFailure> {

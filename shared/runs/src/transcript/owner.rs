@@ -3,7 +3,7 @@
 use ars_sql::{Sql, Value};
 use ars_store::{StoreFailure, json::parse_body, request::required_run_id};
 
-use super::{OK, TranscriptStore};
+use super::{TranscriptStore, answers::OK};
 use crate::ledger::generation;
 
 impl<S: Sql> TranscriptStore<S> {

@@ -10,7 +10,7 @@ use ars_store::{
 };
 use ars_types::RunId;
 
-use super::{OK, TranscriptStore};
+use super::{TranscriptStore, answers::OK};
 use crate::ledger::{FENCED, UNKNOWN_RUN, generation};
 
 /// Maximum bytes of one part.

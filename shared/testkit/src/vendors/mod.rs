@@ -2,16 +2,13 @@
 
 mod anthropic;
 mod body;
+mod fakes;
 mod openai;
 mod reply;
 mod server;
 
 pub use anthropic::Anthropic;
+pub use fakes::{FakeAnthropic, FakeOpenAi};
 pub use openai::OpenAi;
 pub use reply::{Block, Reply, Tokens};
 pub use server::{Captured, Fake, Vendor};
-
-/// The Anthropic Messages API.
-pub type FakeAnthropic = Fake<Anthropic>;
-/// The `OpenAI` Chat Completions API.
-pub type FakeOpenAi = Fake<OpenAi>;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::rules::Rules;
-use super::{Answer, Model};
+use super::{Model, answer::Answer};
 use crate::ledger::expected::Expected;
 use crate::ledger::payload::{Name, RunFlush};
 

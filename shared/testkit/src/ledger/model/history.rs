@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::rules::Rules;
-use super::{Answer, Finished, Model};
+use super::{Model, answer::Answer, row::Finished};
 use crate::ledger::expected::Expected;
 use crate::ledger::payload::{Event, Name, Record};
 

@@ -6,7 +6,11 @@ use serde_json::{Value, json};
 
 use super::history::numbered;
 use super::rules::Rules;
-use super::{Answer, Model, Phase, Row, fenced, ok};
+use super::{
+    Model,
+    answer::{Answer, fenced, ok},
+    row::{Phase, Row},
+};
 use crate::ledger::expected::Expected;
 use crate::ledger::payload::{Claim, Event, Record, Step, Writer, state_json};
 

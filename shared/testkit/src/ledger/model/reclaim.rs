@@ -3,7 +3,11 @@
 use serde_json::{Value, json};
 
 use super::rules::Rules;
-use super::{Answer, Model, Phase, Row};
+use super::{
+    Model,
+    answer::Answer,
+    row::{Phase, Row},
+};
 use crate::ledger::expected::Expected;
 use crate::ledger::payload::Name;
 

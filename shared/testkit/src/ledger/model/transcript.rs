@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::rules::Rules;
-use super::{Answer, Model, fenced, ok};
+use super::{
+    Model,
+    answer::{Answer, fenced, ok},
+};
 use crate::ledger::expected::Expected;
 use crate::ledger::payload::{Name, Part, Writer, attachment_json};
 

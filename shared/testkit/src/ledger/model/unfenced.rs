@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::rules::Rules;
-use super::{Answer, Model};
+use super::{Model, answer::Answer, row::Row};
 use crate::ledger::expected::Expected;
 use crate::ledger::operation::message_json;
 use crate::ledger::payload::Name;
@@ -15,7 +15,7 @@ impl Model {
     pub(super) fn live(&self) -> Expected {
         let mut rows: Vec<_> = self.live.values().collect();
         rows.sort_by_key(|row| row.claim.started_at);
-        Expected::ok(json!({ "runs": rows.into_iter().map(super::Row::json).collect::<Vec<_>>() }))
+        Expected::ok(json!({ "runs": rows.into_iter().map(Row::json).collect::<Vec<_>>() }))
     }
 
     pub(super) fn inbox(&mut self, run: Name, message: u8) -> Answer {

@@ -2,42 +2,6 @@
 
 mod checks;
 mod render;
+mod vendor;
 
-use axum::http::HeaderMap;
-use serde_json::{Value, json};
-
-use super::server::{Message, Vendor};
-
-/// Vendor marker.
-#[derive(Debug)]
-pub struct OpenAi;
-
-impl Vendor for OpenAi {
-    const ROUTE: &'static str = "/v1/chat/completions";
-
-    fn check(headers: &HeaderMap, body: &Value, _issued: &[Value]) -> Vec<String> {
-        checks::check(headers, body)
-    }
-
-    fn answers_since_request(body: &Value) -> usize {
-        let messages = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let turns = messages.iter().rev().take_while(|message| message["role"] != "user");
-        turns.filter(|message| message["role"] == "assistant").count()
-    }
-
-    fn whole(body: &Value, reply: &Message<'_>) -> (Value, Vec<Value>) {
-        (render::whole(body, reply), Vec::new())
-    }
-
-    fn events(body: &Value, reply: &Message<'_>) -> Vec<String> {
-        render::events(body, reply)
-    }
-
-    fn failure(kind: &str, message: &str) -> Value {
-        json!({"error": {"message": message, "type": kind, "param": null, "code": kind}})
-    }
-
-    fn failure_event(kind: &str, message: &str) -> String {
-        render::event(&Self::failure(kind, message))
-    }
-}
+pub use vendor::OpenAi;

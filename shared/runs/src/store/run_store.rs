@@ -1,0 +1,19 @@
+//! The store.
+
+/// Finished and live runs on one SQLite database.
+pub struct RunStore<S> {
+    pub(super) sql: S,
+    /// SQL of the visible form of `record`, see `item`.
+    pub(super) item: String,
+    /// The same with `bytes`, for lists.
+    pub(super) listed: String,
+    /// Statement of a get.
+    pub(super) get: String,
+}
+
+impl<S> RunStore<S> {
+    /// Returns the database, for other data stored in it.
+    pub fn sql(&self) -> &S {
+        &self.sql
+    }
+}

@@ -1,0 +1,4 @@
+//! Answers without content.
+
+/// Answer of most verbs.
+pub(super) const OK: &str = r#"{"ok":true}"#;

@@ -1,0 +1,45 @@
+//! The store: its migrations and its verbs.
+
+use ars_sql::{Migration, MigrationError, Sql, SqlError, migrate};
+use ars_store::{Store, StoreFailure};
+use ars_types::UnixMillis;
+use ars_wire::state::TranscriptVerb;
+
+/// Migrations of the store, `migrations/run-transcript/`.
+pub const TRANSCRIPT_MIGRATIONS: &[Migration] = &[Migration {
+    name: "0001_transcript",
+    sql: include_str!("../../../../migrations/run-transcript/0001_transcript.sql"),
+}];
+
+/// Transcripts on one SQLite database.
+pub struct TranscriptStore<S> {
+    pub(super) sql: S,
+}
+
+impl<S: Sql> Store<S> for TranscriptStore<S> {
+    type Verb = TranscriptVerb;
+
+    fn open(sql: S) -> Result<Self, MigrationError> {
+        migrate(&sql, TRANSCRIPT_MIGRATIONS)?;
+        Ok(Self { sql })
+    }
+
+    fn answer(&self, verb: TranscriptVerb, body: &str, _now: UnixMillis) -> Result<S::Text, StoreFailure> {
+        let answer = match verb {
+            TranscriptVerb::Owner => self.owner(body),
+            TranscriptVerb::Write => self.write(body),
+            TranscriptVerb::Read => return self.read(body),
+            TranscriptVerb::Clear => self.clear(body),
+        };
+        answer.map(S::Text::from)
+    }
+
+    fn is_filled_by(verb: TranscriptVerb) -> bool {
+        matches!(verb, TranscriptVerb::Owner | TranscriptVerb::Write)
+    }
+
+    /// Returns whether there is no owner. Rows exist only together with an owner.
+    fn is_empty(&self) -> Result<bool, SqlError> {
+        Ok(self.sql.query("SELECT 1 FROM transcript_owners LIMIT 1", &[])?.is_empty())
+    }
+}

@@ -1,0 +1,16 @@
+//! Required answers of several requests.
+
+use serde_json::json;
+
+use crate::ledger::expected::Expected;
+
+/// The required answer. The error is the early return of a request's method.
+pub(super) type Answer = Result<Expected, Expected>;
+
+pub(super) fn ok() -> Expected {
+    Expected::ok(json!({ "ok": true }))
+}
+
+pub(super) fn fenced() -> Expected {
+    Expected::refused("fenced")
+}
