@@ -12,7 +12,9 @@
 
 mod answers;
 mod closing;
+mod compacting;
 mod fit;
+mod last_answer;
 mod protocol;
 mod saved;
 mod spend;
@@ -23,7 +25,7 @@ use ars_events::{EventBody, NoteKind};
 use ars_types::UnixMillis;
 
 use self::{
-    fit::Compacting,
+    compacting::Compacting,
     saved::{Infra, Spent},
     steering::{Arrived, Inbox},
 };
@@ -37,9 +39,6 @@ use crate::{
     context::Conversation,
     message::{Part, Turn, Usage},
 };
-
-/// Consecutive infrastructure failures that end the run.
-const INFRA_FAILURES: u32 = 2;
 
 /// One run's loop.
 #[derive(Debug, Clone)]

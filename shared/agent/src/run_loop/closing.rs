@@ -1,25 +1,13 @@
-//! The reasons for closing a run, and its last answer.
+//! The reasons for closing a run.
 
 use ars_events::{EventBody, NoteKind};
-use ars_types::{RunStatus, StopMode, UnixMillis};
+use ars_types::{RunStatus, StopMode};
 use serde::{Deserialize, Serialize};
 
-use super::{
-    INFRA_FAILURES, Loop,
-    protocol::{Action, Purpose, RunOutcome},
-};
-use crate::{
-    budget::{Budget, CLOSING_CALL_MS},
-    message::Part,
-    money::dollars,
-};
+use crate::{budget::Budget, money::dollars};
 
-/// The answer when a closing call yields none.
-const NO_CLOSING_WORDS: &str =
-    "The run ended before a summary could be written; the steps above show what was done.";
-/// The answer when there is a money cap and no price.
-const UNPRICED: &str = "❌ The run was not allowed to go on: the money a run may cost is capped, and no price is \
-    configured for its model.";
+/// Consecutive infrastructure failures that end the run.
+pub(super) const INFRA_FAILURES: u32 = 2;
 
 /// The reason for the closing call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -38,7 +26,8 @@ pub(super) enum Closing {
 }
 
 impl Closing {
-    fn note(&self, budget: Budget) -> EventBody {
+    /// The note about it in the stream of events.
+    pub(super) fn note(&self, budget: Budget) -> EventBody {
         match self {
             Self::Time => EventBody::note(
                 NoteKind::TimeBudgetExhausted,
@@ -61,7 +50,7 @@ impl Closing {
     }
 
     /// The instruction for the model.
-    fn request(&self) -> String {
+    pub(super) fn request(&self) -> String {
         let why = match self {
             Self::Time => "The time for this run is used up.".to_owned(),
             Self::Turns => "The turns for this run are used up.".to_owned(),
@@ -77,7 +66,7 @@ impl Closing {
     }
 
     /// The text before the run's last answer.
-    fn warning(&self, budget: Budget) -> String {
+    pub(super) fn warning(&self, budget: Budget) -> String {
         match self {
             Self::Time => format!("⚠️ The time budget of {} ended this run.", budget.minutes()),
             Self::Turns => format!("⚠️ The budget of {} turns ended this run.", budget.turns),
@@ -87,7 +76,8 @@ impl Closing {
         }
     }
 
-    const fn status(&self) -> RunStatus {
+    /// The status of the run.
+    pub(super) const fn status(&self) -> RunStatus {
         match self {
             Self::Time | Self::Turns | Self::Money { .. } | Self::SandboxDead { .. } => RunStatus::Completed,
             Self::Stopped => RunStatus::StoppedSoft,
@@ -95,94 +85,8 @@ impl Closing {
     }
 }
 
-impl Loop {
-    /// Returns the reason against another step, if there is one.
-    pub(super) fn must_close(&self, now: UnixMillis) -> Option<Closing> {
-        let saved = &self.saved;
-        if saved.soft_stop {
-            return Some(Closing::Stopped);
-        }
-        if saved.infra.streak >= INFRA_FAILURES {
-            return Some(Closing::SandboxDead { last_error: saved.infra.last_error.clone() });
-        }
-        if self.remaining_ms(now) == 0 {
-            return Some(Closing::Time);
-        }
-        if self.turns_used >= saved.budget.turns || self.iterations >= saved.budget.iterations() {
-            return Some(Closing::Turns);
-        }
-        let cap = saved.limits.cap?;
-        (!self.affords_step()).then_some(Closing::Money { cap: cap.run_microusd })
-    }
-
-    /// Makes a last call without tools, or ends the run when it cannot be paid.
-    pub(super) fn close(&mut self, why: Closing) -> Vec<Action> {
-        let mut actions = vec![Action::Publish(why.note(self.saved.budget))];
-        if !self.affords_call() {
-            actions.extend(self.finish_closing(&why, ""));
-            return actions;
-        }
-        self.conversation.tell(vec![Part::text(why.request())]);
-        self.saved.closing = Some(why);
-        actions.extend(self.trim_to_fit());
-        actions.push(self.call(Purpose::Close, CLOSING_CALL_MS));
-        actions
-    }
-
-    /// Repeats the closing call of a run that was resumed during one.
-    pub(super) fn close_again(&mut self, why: &Closing) -> Vec<Action> {
-        let request = Part::text(why.request());
-        let is_told =
-            self.conversation.shown().last().is_some_and(|turn| turn.parts.last() == Some(&request));
-        if !is_told {
-            self.conversation.tell(vec![request]);
-        }
-        vec![self.call(Purpose::Close, CLOSING_CALL_MS)]
-    }
-
-    /// Ends a run that was closing. A concurrent stop determines the status, because its sender received an acknowledgement.
-    pub(super) fn finish_closing(&mut self, why: &Closing, said: &str) -> Vec<Action> {
-        if self.saved.soft_stop && *why != Closing::Stopped {
-            return self.finish_stopped(said);
-        }
-        let words = if said.is_empty() { NO_CLOSING_WORDS } else { said };
-        let answer = format!("{}\n\n{words}", why.warning(self.saved.budget));
-        self.end(RunOutcome { status: why.status(), cut_short: true, answer: Some(answer) })
-    }
-
-    /// Ends with an answer that the model gave behind a soft stop.
-    pub(super) fn finish_stopped(&mut self, said: &str) -> Vec<Action> {
-        let mut actions = vec![Action::Publish(stopped(StopMode::Soft))];
-        actions.extend(self.finish_closing(&Closing::Stopped, said));
-        actions
-    }
-
-    pub(super) fn hard_stop(&mut self) -> Vec<Action> {
-        let mut actions = vec![Action::Publish(stopped(StopMode::Hard))];
-        actions.extend(self.end(RunOutcome {
-            status: RunStatus::StoppedHard,
-            cut_short: true,
-            answer: None,
-        }));
-        actions
-    }
-
-    /// Ends a run with unbounded cost.
-    pub(super) fn finish_unpriced(&mut self) -> Vec<Action> {
-        self.finish(RunStatus::Failed, Some(UNPRICED.to_owned()))
-    }
-
-    pub(super) fn finish(&mut self, status: RunStatus, answer: Option<String>) -> Vec<Action> {
-        self.end(RunOutcome { status, cut_short: false, answer })
-    }
-
-    fn end(&mut self, ending: RunOutcome) -> Vec<Action> {
-        self.is_over = true;
-        vec![Action::Finish(ending)]
-    }
-}
-
-fn stopped(mode: StopMode) -> EventBody {
+/// Returns the note about a stop on request.
+pub(super) fn stopped(mode: StopMode) -> EventBody {
     EventBody::RunNote {
         kind: NoteKind::Stopped,
         summary: format!("stopped on request ({mode})"),

@@ -5,13 +5,14 @@ use ars_types::{RunStatus, UnixMillis};
 
 use super::{
     Loop,
+    compacting::Compacting,
     protocol::{Action, Purpose},
     words::{calls, prose},
 };
 use crate::{
     budget::CLOSING_CALL_MS,
     context::{Measure, estimate_turns, summary_chars},
-    message::{ModelTurn, StopReason, Turn},
+    message::{ModelTurn, StopReason},
 };
 
 /// Time limit of a summary, which is one short answer like the closing call.
@@ -23,15 +24,6 @@ const TRIM_PERCENT: u64 = 75;
 const TOO_LONG: u32 = 3;
 /// Model calls between a failed summary and the next attempt, because each attempt sends the whole conversation.
 const SUMMARY_AGAIN_AFTER: u32 = 8;
-
-/// A summary in progress.
-#[derive(Debug, Clone)]
-pub(super) struct Compacting {
-    /// The request.
-    pub(super) turns: Vec<Turn>,
-    /// Number of turns that it replaces.
-    cut: usize,
-}
 
 impl Loop {
     /// Returns the best estimate of the conversation's tokens.

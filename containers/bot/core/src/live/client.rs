@@ -3,17 +3,21 @@
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
 };
 
 use ars_bot_ports::{Claim, Clock, Ledger, Owned, StoreError, StoreErrorKind, Stored, Transcripts};
 use ars_runs::RunRecord;
 use ars_types::{Generation, RunId};
-use ars_wire::ledger::{Holder, LEASE_MS, NewRun, Owner};
+use ars_wire::ledger::{Holder, NewRun, Owner};
 use tokio::sync::Notify;
 
-use super::{LiveRow, TrackedRun, UnconfirmedClaim, cursor::FlushCursor, flush, rows::LiveRows};
-use crate::{registry::RunHandle, threads::Mailbox};
+use super::{
+    LiveRow,
+    cursor::FlushCursor,
+    limits::{BATCH_EVENTS, CLAIM_TIMEOUT},
+    rows::LiveRows,
+};
+use crate::registry::RunHandle;
 
 /// The stores behind a ledger.
 #[derive(Clone)]
@@ -104,22 +108,10 @@ impl Live {
         Claimed::Unconfirmed
     }
 
-    /// Adds a claimed or reclaimed run to the flush. The ledger has its events up to `flushed`. Its present events are the
-    /// head, which is stored with the first step at the latest, so that a resumed run still shows its request.
-    pub fn track(&self, run: &RunHandle, mailbox: &Mailbox, flushed: u64) -> TrackedRun {
-        let cursor = FlushCursor::new(self.owner(run.id()), run.feed(), mailbox.clone(), flushed);
-        TrackedRun::new(self.clone(), self.insert(run, cursor), run.token(), run.last_seq())
-    }
-
-    /// Adds a run with an unanswered claim to the flush.
-    pub fn track_unconfirmed(&self, run: &RunHandle, mailbox: &Mailbox) -> UnconfirmedClaim {
-        let cursor = FlushCursor::unconfirmed(self.owner(run.id()), run.feed(), mailbox.clone());
-        UnconfirmedClaim::new(self.clone(), self.insert(run, cursor))
-    }
-
-    fn insert(&self, run: &RunHandle, cursor: FlushCursor) -> Arc<FlushCursor> {
+    /// Adds a run to the flush.
+    pub(super) fn insert(&self, run: &RunHandle, cursor: FlushCursor) -> Arc<FlushCursor> {
         let cursor = Arc::new(cursor);
-        run.nudge_at_each(flush::BATCH_EVENTS, &self.inner.nudge);
+        run.nudge_at_each(BATCH_EVENTS, &self.inner.nudge);
         self.cursors().insert(run.id().clone(), Arc::clone(&cursor));
         // The flush of an idle process waits for nothing else, and the run's lease would expire.
         self.inner.nudge.notify_one();
@@ -162,12 +154,6 @@ impl Live {
         self.inner.cursors.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
-
-/// Timeout of a claim, all attempts together, because the requester waits for it.
-pub(crate) const CLAIM_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// Duration of a lease in milliseconds, from each flush that extends it.
-pub(crate) const LEASE: u32 = LEASE_MS;
 
 /// Whether the next attempt may succeed. The failed one may have taken effect.
 pub(super) fn is_transient(error: &StoreError) -> bool {

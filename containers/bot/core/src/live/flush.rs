@@ -24,8 +24,6 @@ use crate::{
 
 /// Longest delay of an event.
 const INTERVAL: Duration = Duration::from_millis(500);
-/// Events of one run that start a flush early.
-pub(super) const BATCH_EVENTS: u64 = 32;
 /// Shortest pause between two flushes. Among 200 runs one nearly always has a full batch, and without a pause each batch
 /// would be a request (docs/decisions/0007).
 const GAP: Duration = Duration::from_millis(250);

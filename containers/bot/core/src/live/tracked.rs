@@ -20,6 +20,7 @@ use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use super::{Live, conversation::Conversation, cursor::FlushCursor, is_transient};
+use crate::{registry::RunHandle, threads::Mailbox};
 
 /// First waits between attempts to store a step.
 pub(super) const STEP_WAITS: [Duration; 3] =
@@ -79,8 +80,17 @@ pub enum StepDurability {
     Required,
 }
 
+impl Live {
+    /// Adds a claimed or reclaimed run to the flush. The ledger has its events up to `flushed`. Its present events are the
+    /// head, which is stored with the first step at the latest, so that a resumed run still shows its request.
+    pub fn track(&self, run: &RunHandle, mailbox: &Mailbox, flushed: u64) -> TrackedRun {
+        let cursor = FlushCursor::new(self.owner(run.id()), run.feed(), mailbox.clone(), flushed);
+        TrackedRun::new(self.clone(), self.insert(run, cursor), run.token(), run.last_seq())
+    }
+}
+
 impl TrackedRun {
-    pub(super) fn new(live: Live, cursor: Arc<FlushCursor>, view_token: &str, head: u64) -> Self {
+    fn new(live: Live, cursor: Arc<FlushCursor>, view_token: &str, head: u64) -> Self {
         let value = RunState { view_token: Some(view_token.to_owned()), ..RunState::default() };
         Self {
             live,

@@ -11,10 +11,11 @@ use ars_agent::{
     resume::RunState,
     run_end::{FinalFlush, ReplyPermit},
 };
+use ars_bot_ports::{Owned, StoreError};
 use ars_types::RunStatus;
 
 use super::{Live, cursor::FlushCursor, is_transient};
-use ars_bot_ports::{Owned, StoreError};
+use crate::{registry::RunHandle, threads::Mailbox};
 
 /// Timeout of each request at the run's end: the same as for its claim.
 const TIMEOUT: Duration = super::CLAIM_TIMEOUT;
@@ -25,8 +26,16 @@ pub struct UnconfirmedClaim {
     cursor: Arc<FlushCursor>,
 }
 
+impl Live {
+    /// Adds a run with an unanswered claim to the flush.
+    pub fn track_unconfirmed(&self, run: &RunHandle, mailbox: &Mailbox) -> UnconfirmedClaim {
+        let cursor = FlushCursor::unconfirmed(self.owner(run.id()), run.feed(), mailbox.clone());
+        UnconfirmedClaim::new(self.clone(), self.insert(run, cursor))
+    }
+}
+
 impl UnconfirmedClaim {
-    pub(super) fn new(live: Live, cursor: Arc<FlushCursor>) -> Self {
+    fn new(live: Live, cursor: Arc<FlushCursor>) -> Self {
         Self { live, cursor }
     }
 
