@@ -92,7 +92,7 @@ fn shorten(event: &mut Value) {
     text.push(ELLIPSIS);
 }
 
-/// Returns the JSON bytes of a character as serde_json escapes it.
+/// Returns the JSON bytes of a character as `serde_json` escapes it.
 fn escaped(char: char) -> usize {
     match char {
         '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,

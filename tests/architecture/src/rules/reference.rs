@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use syn::{Expr, Fields, Item, Lit, spanned::Spanned, visit::Visit};
+use syn::{Expr, Fields, Item, Lit, visit::Visit};
 
 use super::constants::{self, Constant};
 use crate::{Source, Tree, Violation, at};
