@@ -102,7 +102,7 @@ impl Lifetime {
                 self.clock.jump(ms);
             }
             FaultKind::Stop { mode, through_eldest } => {
-                self.world.order(Order::Stop { mode, through_eldest })
+                self.world.order(Order::Stop { mode, through_eldest });
             }
             FaultKind::FollowUp { through_eldest } => self.world.order(Order::FollowUp { through_eldest }),
             FaultKind::Second => self.world.order(Order::Second),

@@ -114,7 +114,7 @@ fn spares_neighbours(worker: &Running, fault: impl FnOnce(&Client)) {
         assert_eq!(client.get("/healthz").status, 200);
         assert_eq!(ask(client, "/object/notes"), json!(2), "a panic rolls nothing back");
         for slow in slow {
-            let answer = slow.join().unwrap();
+            let Ok(answer) = slow.join() else { panic!("a request in flight panicked") };
             assert_eq!((answer.status, &answer.body), (200, &json!("slow")), "{}", worker.log());
         }
     });

@@ -48,7 +48,7 @@ impl Service for Hanging {
     }
 
     async fn run(self, _stop: CancellationToken) {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
 

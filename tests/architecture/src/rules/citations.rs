@@ -23,8 +23,9 @@ const STANDARDS: [&str; 4] = ["RFC ", "ECMAScript", "HTML", "W3C"];
 /// Reports citations that lead nowhere.
 pub fn check(tree: &Tree) -> Vec<Violation> {
     let headings = headings(tree);
-    let cited = Regex::new(r"docs/reference/([\w-]+\.md)(?:#([\w-]+))?").unwrap_or_else(broken);
-    let outside = Regex::new(&format!("(?i){}", OUTSIDE.join("|"))).unwrap_or_else(broken);
+    let cited =
+        Regex::new(r"docs/reference/([\w-]+\.md)(?:#([\w-]+))?").unwrap_or_else(|error| broken(&error));
+    let outside = Regex::new(&format!("(?i){}", OUTSIDE.join("|"))).unwrap_or_else(|error| broken(&error));
     let mut found = Vec::new();
     for file in tree.with_path(|path| {
         !path.ends_with(".lock") && !path.ends_with("package-lock.json") && !path.starts_with("LICENSE")
@@ -65,7 +66,8 @@ fn slug(line: &str) -> Option<String> {
 
 /// Reports links of the documents to headings of the pages that do not exist.
 fn links(tree: &Tree, headings: &BTreeMap<&str, BTreeSet<String>>) -> Vec<Violation> {
-    let link = Regex::new(r"\]\((?:\.\./)?(reference/)?([\w-]+\.md)?#([\w-]+)\)").unwrap_or_else(broken);
+    let link = Regex::new(r"\]\((?:\.\./)?(reference/)?([\w-]+\.md)?#([\w-]+)\)")
+        .unwrap_or_else(|error| broken(&error));
     let mut found = Vec::new();
     for file in tree.with_path(|path| path.starts_with("docs/") && path.ends_with(".md")) {
         let is_page = file.path.starts_with(PAGES);
@@ -82,7 +84,7 @@ fn links(tree: &Tree, headings: &BTreeMap<&str, BTreeSet<String>>) -> Vec<Violat
     found
 }
 
-fn broken(error: regex::Error) -> Regex {
+fn broken(error: &regex::Error) -> Regex {
     panic!("a constant pattern is broken: {error}")
 }
 

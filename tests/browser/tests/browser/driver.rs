@@ -133,7 +133,7 @@ impl Browser {
         lines.collect()
     }
 
-    /// Sends a command of the DevTools protocol.
+    /// Sends a command of the `DevTools` protocol.
     pub async fn command(&self, name: &str, params: Value) -> Value {
         self.call(Method::POST, "/goog/cdp/execute", json!({"cmd": name, "params": params})).await
     }

@@ -48,7 +48,7 @@ pub(crate) async fn start(context: &RunContext, request: Request, claimed: Claim
     let root = publish_head(context, &run, &spans, &request, parsed);
     let mailbox = admitted.claim.mailbox();
     let claim = match context.live() {
-        Some(live) if is_tracked => LedgerClaim::Confirmed(live.track(&run, mailbox, 0)),
+        Some(live) if is_tracked => LedgerClaim::Confirmed(Box::new(live.track(&run, mailbox, 0))),
         Some(live) => LedgerClaim::Unconfirmed(live.track_unconfirmed(&run, mailbox)),
         None => LedgerClaim::Untracked,
     };

@@ -10,7 +10,7 @@ pub enum LedgerClaim {
     /// There is no ledger: the run ends with this process.
     Untracked,
     /// The ledger granted the claim.
-    Confirmed(TrackedRun),
+    Confirmed(Box<TrackedRun>),
     /// The claim was not answered, so the ledger may or may not have the run.
     Unconfirmed(UnconfirmedClaim),
 }

@@ -23,7 +23,7 @@ pub enum EventStream {
     /// A live run of another process.
     Remote(RemoteEvents),
     /// A finished run.
-    Stored(RunView),
+    Stored(Box<RunView>),
 }
 
 /// The events of another process's live run, as that process writes them to the ledger.
@@ -54,7 +54,7 @@ impl Queries {
                 RemoteEvents { context: self.context.clone(), id: id.clone(), after, has_polled: false };
             return Ok(EventStream::Remote(events));
         }
-        self.finished(reader, id).await.map(EventStream::Stored)
+        self.finished(reader, id).await.map(|view| EventStream::Stored(Box::new(view)))
     }
 }
 

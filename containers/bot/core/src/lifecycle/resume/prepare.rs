@@ -126,7 +126,7 @@ pub(super) async fn prepare(
         spans,
         request,
         thread,
-        claim: LedgerClaim::Confirmed(tracked),
+        claim: LedgerClaim::Confirmed(Box::new(tracked)),
         provisional: Provisional::settled(),
         io,
         in_flight,
