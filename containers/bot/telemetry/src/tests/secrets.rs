@@ -52,7 +52,7 @@ async fn secrets_reach_no_output() {
     let mut collector = Collector::answering(200).await;
     let secrets = KNOWN.iter().chain(&SHAPED);
     let (written, sending) = exported(redactor(), &collector.url, |spans| {
-        secrets.clone().for_each(|secret| write_everywhere(spans, secret))
+        secrets.clone().for_each(|secret| write_everywhere(spans, secret));
     });
     assert!(sending.finish(PATIENCE).await);
 
