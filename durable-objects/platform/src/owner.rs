@@ -189,7 +189,7 @@ impl<P: ContainerPolicy> Owned<P> {
             Action::Start { start } => self.start(start),
             Action::Monitor { start } => self.in_background(async move { this.watch(start).await }),
             Action::Probe { start, after } => {
-                self.in_background(async move { this.look(start, after).await })
+                self.in_background(async move { this.look(start, after).await });
             }
             Action::Signal => {
                 if let Err(thrown) = self.container.signal(SIGTERM) {
