@@ -72,7 +72,7 @@ pub enum RetryCause {
 pub trait ModelClient: Send + Sync {
     /// Calls the model once, retrying by the kind of the provider's errors, and returns the whole turn.
     ///
-    /// `cancel` closes the connection at once and yields [`ModelErrorKind::Cancelled`].
+    /// `cancel` closes the connection at once and yields [`ModelErrorKind::Cancelled`](crate::ModelErrorKind).
     async fn turn(
         &self,
         request: ModelRequest<'_>,
