@@ -34,7 +34,7 @@ pub fn table(now: i64) -> Table {
     asked("since a time with a fraction", json!({ "sinceMs": now as f64 - 1999.5 }));
     asked("since 0 is since ever", json!({ "sinceMs": 0 }));
     asked("since the far future there are none", json!({ "sinceMs": 1e300 }));
-    asked("what nobody knows is ignored", json!({ "limit": 1, "before": WRONG }));
+    asked("unknown fields are ignored", json!({ "limit": 1, "before": WRONG }));
     table
         .case("default of five hundred")
         .given_each(

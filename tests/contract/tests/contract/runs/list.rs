@@ -147,7 +147,7 @@ fn filters(table: &mut Table, now: i64) {
             "visibleTo": { "kind": "user-is", "userId": "U1" } }),
     );
     asked("filters that contradict each other", json!({ "sinceMs": now - 2000, "before": now - 3000 }));
-    asked("fields that nobody knows are ignored", json!({ "agents": WRONG, "policy": 7, "limit": 1 }));
+    asked("unknown fields are ignored", json!({ "agents": WRONG, "policy": 7, "limit": 1 }));
     asked("quotes and wildcards are themselves", json!({ "agent": "%' OR 1=1 --" }));
 }
 
