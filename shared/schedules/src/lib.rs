@@ -1,7 +1,7 @@
 //! Schedules: their next firing, the outcome of a firing, and the store of firings.
 //!
 //! The rules are pure: a caller passes the time to [`Cron`] and the ingress's response to [`firing`]. Not here: the
-//! configured schedules, and sending requests.
+//! configuration of schedules, and the requests that a firing sends.
 #![forbid(unsafe_code)]
 
 pub mod firing;

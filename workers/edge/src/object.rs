@@ -1,4 +1,4 @@
-//! The Durable Object class this Worker exports: a newtype around its library's object.
+//! The Durable Object class that this Worker exports: a newtype of `ars_do_bot::BotObject`.
 
 use ars_do_bot::BotObject;
 use ars_platform::{ObjectContext, recoverable};
@@ -21,7 +21,9 @@ impl DurableObject for Bot {
 
 #[wasm_bindgen(js_sys = ::worker::js_sys, wasm_bindgen_futures = ::worker::wasm_bindgen_futures)]
 impl Bot {
-    /// Answers a request with the platform's own response, or with nothing in a retired instance.
+    /// Serves a request. Returns `None` if this wasm instance was retired before it began the request.
+    ///
+    /// The JavaScript caller then repeats the call on the new instance.
     pub async fn serve(&self, request: web_sys::Request) -> Option<web_sys::Response> {
         recoverable(&request, self.0.serve(&request)).await
     }

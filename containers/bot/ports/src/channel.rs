@@ -35,15 +35,15 @@ pub trait ChannelIo: Send + Sync {
     /// Called when a run is created.
     fn run_started(&self, _id: &RunId) {}
 
-    /// The run's cost in millionths of a dollar, where it is known. Called before the run's finish. A channel with a
-    /// fixed receipt shows it on the run's page only.
+    /// Called with the run's cost in millionths of a dollar, if it is known, before `run_finished`. A channel with a
+    /// fixed receipt ignores it.
     fn run_cost(&self, _microusd: u64) {}
 
     /// Called once when the run is finished in the registry, before its reply.
     fn run_finished(&self, _id: &RunId, _status: RunStatus) {}
 
-    /// Fired once when another process continues the run. It does not know this channel's caller, so neither a reply nor a
-    /// finish follows. A channel with a waiting caller answers with the run's id.
+    /// Called once when another process continues the run. That process cannot reach this channel, so neither
+    /// `run_finished` nor the run's reply follows. A channel with a waiting caller answers it with the run's id.
     fn run_continues_elsewhere(&self, _id: &RunId) {}
 }
 

@@ -1,13 +1,13 @@
-//! One page of JSON texts as one answer.
+//! The answer to a paged read: one JSON text that contains the stored JSON texts of a page.
 //!
-//! SQLite joins the whole answer, which is sent unchanged, so a hot read is one statement. Only a page near the
-//! platform's limit for one value is read row by row.
+//! SQLite concatenates the complete answer, so a frequent read is one statement and its text is sent unchanged. A page
+//! close to the platform's limit for one value is read row by row.
 
 use ars_sql::{Sql, SqlError, Value};
 use ars_store::add_list;
 
-/// Maximum bytes of texts joined inside SQLite. The edge platform allows 2.2 MB for one value (docs/platform.md). Commas
-/// are not counted: they add at most one nineteenth, because the shortest event is `{"type":"","seq":1}`.
+/// Maximum bytes of texts concatenated by SQLite. The edge platform allows 2.2 MB for one value (docs/platform.md).
+/// Commas are not counted: they add at most one nineteenth, because the shortest event is `{"type":"","seq":1}`.
 pub(super) const MAX_JOINED: i64 = 1_900_000;
 
 /// A statement that yields a page's rows, and the text around them.
@@ -26,9 +26,9 @@ impl Page<'_> {
     /// Returns the answer.
     pub(super) fn answer<S: Sql>(&self, sql: &S, params: &[Value]) -> Result<S::Text, SqlError> {
         let Self { rows, order, before, after } = self;
-        // Beside the lone `max`, SQLite reads bare columns from the row with the maximum, here the last one. A named
-        // subquery would be easier to read, but SQLite counts the tables of each of its uses against the platform's
-        // limits, and a predicate may have a hundred.
+        // With `max` as the only such aggregate, SQLite reads bare columns from the row with the maximum, here the last
+        // one. A common table expression would be easier to read, but SQLite counts its tables once per use against the
+        // platform's limits, and a predicate may have a hundred.
         let statement = format!(
             "SELECT iif(coalesce(so_far, 0) > {MAX_JOINED}, NULL, '{before}' || coalesce(joined, '') || {after}) \
              FROM (SELECT count(*) AS count, max(nth), place, id, so_far, \

@@ -31,7 +31,7 @@ fn flush(runs: &[Value], lease_ms: Option<i64>) -> Value {
     body
 }
 
-/// Counts the statements of a flush: the first one that cannot be made to fail was never run.
+/// Counts the statements of a flush: the number of the first injected fault without effect.
 fn statements(runs: usize) -> u32 {
     let mut native = Native::new();
     let names: Vec<_> = (0..runs).map(|run| format!("r{run}")).collect();

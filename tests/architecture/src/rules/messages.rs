@@ -9,7 +9,7 @@ use syn::{
 
 use crate::{Source, Tree, Violation, at};
 
-/// Macros that log.
+/// Macros of `tracing` that log an event.
 const EVENTS: [&str; 6] = ["trace", "debug", "info", "warn", "error", "event"];
 
 /// Reports events without a message.
@@ -34,7 +34,7 @@ impl Events<'_> {
         }
     }
 
-    /// Scans a macro's arguments, which have no syntax: `tracing::warn!` and a group is an event.
+    /// Finds events in a macro's arguments. They are unparsed tokens: `tracing::warn!` followed by a group is an event.
     fn scan(&mut self, tokens: TokenStream) {
         let tokens: Vec<_> = tokens.into_iter().collect();
         for (index, token) in tokens.iter().enumerate() {
@@ -66,7 +66,7 @@ impl<'ast> Visit<'ast> for Events<'_> {
     }
 }
 
-/// Returns whether one of the arguments is a text, and not the name or the value of a field.
+/// Returns `true` if an argument is a string literal that is neither the name nor the value of a field.
 fn has_message(arguments: &TokenStream) -> bool {
     let tokens: Vec<_> = arguments.clone().into_iter().collect();
     let is =

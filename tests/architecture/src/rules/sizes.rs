@@ -17,7 +17,7 @@ const FUNCTION_LINES: usize = 80;
 /// List of exceptions.
 const OVERSIZED: &str = "tests/architecture/oversized.txt";
 
-/// Reports files over their limit, and entries that should shrink.
+/// Reports files over their limit, and entries that are larger than their file.
 pub fn files(tree: &Tree) -> Vec<Violation> {
     let mut listed = entries(tree);
     let mut found = Vec::new();

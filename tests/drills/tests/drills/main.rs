@@ -1,7 +1,7 @@
-//! The bot as processes that are killed and replaced.
+//! Drills: processes of the bot are killed, replaced and attacked.
 //!
-//! Each drill has its own machine: a state Worker on workerd, a scripted vendor, a repository. The full form, each
-//! point five times, is `DRILLS_FULL=1 cargo nextest run -p ars-tests-drills` (docs/testing.md).
+//! Each drill has its own state Worker on workerd, its own scripted model vendor and its own repository.
+//! `DRILLS_FULL=1 cargo nextest run -p ars-tests-drills` kills the bot at each point five times (docs/testing.md).
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -16,5 +16,5 @@ mod points;
 mod searched;
 mod trees;
 
-/// The bot with its kill points.
+/// Path of the bot's binary with kill points.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_ars-drilled");

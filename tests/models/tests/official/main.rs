@@ -1,4 +1,4 @@
-//! The fakes as used by the vendors' clients, and our clients' requests as parsed by the vendors' types.
+//! The vendors' official clients call the fake vendors, and their types parse the requests of our clients.
 
 mod anthropic;
 mod openai;

@@ -1,4 +1,4 @@
-//! Turns as messages, shared by both vendors' encoders.
+//! Converts turns to messages, for the encoders of both vendors.
 
 use ars_agent::{Part, Role, Turn};
 
@@ -7,12 +7,14 @@ use ars_agent::{Part, Role, Turn};
 pub(super) struct Message<'a> {
     /// The author.
     pub(super) role: Role,
-    /// The parts; results of tools come first in a user's message, as every vendor requires.
+    /// The parts. In a user's message, tool results precede other parts, as every vendor requires.
     pub(super) parts: Vec<&'a Part>,
 }
 
-/// Joins neighbouring turns of one author, which vendors reject or whose chat templates break on them, and omits blank
-/// prose, which Anthropic rejects.
+/// Merges adjacent turns of one author and omits blank text.
+///
+/// Some vendors reject two messages of one author in a row, and chat templates of local models fail on them. Anthropic
+/// rejects blank text.
 pub(super) fn messages(turns: &[Turn]) -> Vec<Message<'_>> {
     let mut messages: Vec<Message<'_>> = Vec::new();
     for turn in turns {
@@ -34,7 +36,7 @@ fn is_blank(part: &Part) -> bool {
     matches!(part, Part::Text { text, .. } if text.trim().is_empty())
 }
 
-/// Returns the placeholder of a file that the vendor's API cannot accept.
+/// Returns the placeholder for a file that the vendor's API does not accept.
 pub(super) fn omitted(media_type: &str, name: Option<&str>) -> String {
     let name = name.unwrap_or("unnamed");
     format!("[file {name} ({media_type}) left out: this model's API does not take it]")

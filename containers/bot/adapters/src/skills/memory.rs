@@ -1,4 +1,4 @@
-//! Skills in memory, loaded from a folder or made by tests.
+//! Skills in memory, loaded from a directory or added by tests.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -9,7 +9,7 @@ use ars_bot_ports::{Skill, Skills};
 pub struct MemorySkills(BTreeMap<String, Arc<Skill>>);
 
 impl MemorySkills {
-    /// Adds a skill; returns `false` and changes nothing when its name is taken.
+    /// Adds a skill. Returns `false` and changes nothing if a skill of this name exists.
     pub fn add(&mut self, skill: Skill) -> bool {
         let is_new = !self.0.contains_key(&skill.name);
         if is_new {

@@ -1,4 +1,4 @@
-//! Disabled memory: stores and returns no records.
+//! The memory of an installation without memory: it stores no records and finds none.
 
 use ars_bot_ports::{Memory, StoreError, Written};
 use ars_types::StoreKey;

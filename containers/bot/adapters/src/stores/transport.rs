@@ -1,4 +1,4 @@
-//! The transport of a client's requests to the stores: JSON text in, JSON text out, over HTTP or within the process.
+//! The transport between a client and the stores: JSON texts in both directions, over HTTP or within the process.
 
 use std::sync::Arc;
 
@@ -9,7 +9,11 @@ use async_trait::async_trait;
 /// Sends requests to the stores.
 #[async_trait]
 pub trait Transport: Send + Sync {
-    /// Sends a request and returns the answer, whatever its status. An error means that there is no answer.
+    /// Sends a request and returns its answer, also if the status reports an error.
+    ///
+    /// # Errors
+    ///
+    /// Fails if no answer arrived.
     async fn send(&self, route: Route, body: String) -> Result<Answer, StoreError>;
 }
 

@@ -21,7 +21,7 @@ use crate::{
 /// Longer than any test.
 const LONG: Duration = Duration::from_secs(600);
 
-/// A channel that fails when its history is requested.
+/// A channel that fails the test if its history is read, or if it receives a reply before `turned_away`.
 #[derive(Default)]
 struct Late {
     said: Collector,

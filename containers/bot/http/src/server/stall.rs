@@ -1,9 +1,9 @@
 //! A connection with a write timeout.
 //!
-//! A viewer that stops reading without closing fills the socket buffers. The connection would then keep its unsent
-//! bytes for as long as the kernel considers the peer alive, which can be hours. So a write without progress for a
-//! while fails, and the connection closes. A slow reader is safe: each byte restarts the timeout. Not here: the
-//! deadline of a request (`serve`).
+//! A viewer that stops reading without closing its connection fills the socket buffers. The server would then keep the
+//! unsent bytes for as long as the kernel considers the peer alive, which can be hours. Therefore a write that makes no
+//! progress within the timeout fails, and the connection closes. A slow reader is not affected: each byte that it reads
+//! restarts the timeout. Not here: the deadline of a request (`serve`).
 
 use std::{
     io,
@@ -31,7 +31,7 @@ impl<S> Stall<S> {
         Self { stream, patience, deadline: None }
     }
 
-    /// Returns the result of a write, or an error after the timeout.
+    /// Returns the result of a write, or `TimedOut` if it stays pending for the whole timeout.
     fn judge<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if written.is_ready() {
             self.deadline = None;
@@ -74,7 +74,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Stall<S> {
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = Pin::new(&mut self.stream).poll_flush(cx);
-        // A completed flush does not prove progress of a pending write.
+        // A completed flush is no progress of a pending write, so it does not reset the timeout.
         if flushed.is_ready() { flushed } else { self.judge(cx, flushed) }
     }
 

@@ -1,4 +1,4 @@
-//! `/runs/finishing`.
+//! Contract cases of `/runs/finishing`.
 
 use serde_json::json;
 

@@ -1,7 +1,7 @@
-//! A model call as a body of the Messages API, with its prompt-cache marks.
+//! Encodes a model call as a request body of the Messages API, with its prompt-cache breakpoints.
 //!
-//! Four ephemeral marks, the most that the API allows: the last tool, the system prompt, and the last block of the last
-//! message and of the one before, so that each call finds the prefix that the previous one wrote.
+//! The API allows four breakpoints. They are set on the last tool, on the system prompt, and on the last block of each
+//! of the last two messages, so that each call finds the prefix that the previous call cached.
 
 use ars_agent::{Part, Role, ToolContent, ToolSpec};
 use ars_bot_ports::ModelRequest;
@@ -16,12 +16,12 @@ use super::{
 
 /// The image types that the API accepts.
 const IMAGES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
-/// Blocks that may have a cache mark. Thinking must not have one; other kinds are unknown.
+/// Kinds of blocks that may have a cache breakpoint. The API rejects one on thinking; other kinds are unknown.
 const MARKABLE: [&str; 5] = ["text", "image", "document", "tool_use", "tool_result"];
-/// The text of an empty result: the API requires one.
+/// Text of a tool result without content: the API requires a text.
 const NO_OUTPUT: &str = "(no output)";
 
-/// Returns the body of one call.
+/// Returns the request body of a model call.
 pub(super) fn encode(request: &ModelRequest<'_>) -> Value {
     let mut body = json!({"model": request.model, "max_tokens": request.max_tokens, "stream": true});
     if let Some(effort) = effort::accepted(request.model, request.effort) {
@@ -76,7 +76,9 @@ fn block(part: &Part) -> Option<Value> {
     })
 }
 
-/// Returns arguments as an object, because the API rejects others, even those that it sent broken.
+/// Returns a tool call's arguments as an object.
+///
+/// The API rejects other arguments, also malformed ones that its own model produced.
 fn object(input: &Value) -> Value {
     if input.is_object() { input.clone() } else { json!({"invalid_arguments": input}) }
 }
@@ -114,7 +116,7 @@ fn image(media_type: &str, data: &str) -> Value {
     }
 }
 
-/// Encodes a PDF unchanged and a text decoded; the API accepts no other documents.
+/// Encodes a document: a PDF as base64, a text file as plain text. The API accepts no other kinds.
 fn document(media_type: &str, data: &str, name: Option<&str>) -> Value {
     let source = if media_type == "application/pdf" {
         Some(json!({"type": "base64", "media_type": media_type, "data": data}))

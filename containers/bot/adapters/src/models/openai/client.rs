@@ -1,4 +1,4 @@
-//! The client of a compatible server.
+//! The model client for OpenAI and for servers with a compatible chat completions API.
 
 use std::collections::HashMap;
 
@@ -27,7 +27,7 @@ use super::request::Call;
 /// The default address of the API.
 pub(in crate::models) const DEFAULT_BASE_URL: &str = "https://api.openai.com/v1";
 
-/// A client of one compatible server.
+/// A client of OpenAI or of one compatible server.
 pub struct OpenAi {
     genai: genai::Client,
     url: String,
@@ -37,7 +37,7 @@ pub struct OpenAi {
 }
 
 impl OpenAi {
-    /// Makes a client of the server at `endpoint`. The default path is `/v1`; local servers need no key.
+    /// Returns a client of the server at `endpoint`. An address without a path gets `/v1`; local servers need no key.
     pub fn new(
         http: reqwest::Client,
         endpoint: &Endpoint,
@@ -53,7 +53,7 @@ impl OpenAi {
         Ok(Self { genai, url, host: endpoint.host(), key, retry })
     }
 
-    /// Returns the complete target, so that genai does not read the environment for a key.
+    /// Returns the target with address and key, so that genai does not look for a key in the environment.
     fn target(&self, model: &str) -> ServiceTarget {
         let mut headers = HashMap::new();
         if let Some(key) = &self.key {
@@ -153,7 +153,7 @@ fn finish(end: StreamEnd) -> Result<ModelTurn, ModelError> {
     Ok(ModelTurn { parts, stop, usage })
 }
 
-/// Adds a call once: genai fills gaps in a server's call numbers with copies.
+/// Adds a call unless its id is present: genai fills gaps in a server's call indexes with copies.
 fn push_call(parts: &mut Vec<Part>, call: ToolCall) {
     let known =
         parts.iter().any(|part| matches!(part, Part::ToolCall { call_id, .. } if *call_id == call.call_id));

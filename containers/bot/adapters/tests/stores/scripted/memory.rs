@@ -1,4 +1,4 @@
-//! Tests of memory's client.
+//! Tests of the memory client against scripted answers.
 
 use std::sync::Arc;
 

@@ -85,7 +85,7 @@ impl ChannelIo for HttpChannel {
         self.lock().receipt = Some(Receipt { id: id.clone(), status });
     }
 
-    /// The receipt stays absent, because its status is that of a run that ended.
+    /// Adds no receipt: a receipt has the outcome of a run that ended.
     fn run_continues_elsewhere(&self, id: &RunId) {
         self.lock().replies.push(texts::run_continues_elsewhere(id));
     }
