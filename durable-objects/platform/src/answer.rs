@@ -2,11 +2,14 @@
 
 use std::cell::OnceCell;
 
-use js_sys::{Array, Object, Reflect, Uint8Array, futures::spawn_local};
+use js_sys::{
+    Array, Object, Reflect, Uint8Array,
+    futures::{JsFuture, spawn_local},
+};
 use wasm_bindgen::{JsCast, JsValue};
 use worker::{
     console_error,
-    web_sys::{Response, TransformStream},
+    web_sys::{ReadableStream, Response, TransformStream},
 };
 
 use crate::{Text, raw, stream, text::Body};
@@ -60,9 +63,9 @@ pub(crate) fn log_fault(fault: &dyn std::error::Error) {
     console_error!("fault: {chain}");
 }
 
-/// Encodes a success for RPC: its text, or a response where the text comes in pieces.
+/// Encodes a success for RPC: its text, or the status, stream and length of a text that comes in pieces.
 ///
-/// A text passes through RPC at half the cost of a response.
+/// A text passes through RPC at half the cost of a response. A response would lose the length of its stream.
 pub(crate) fn reply(body: Text) -> JsValue {
     match body.into_body() {
         Body::Whole(text) => text,
@@ -81,15 +84,32 @@ pub(crate) fn decode(reply: JsValue) -> Response {
         return json_of(200, &reply);
     }
     match reply.dyn_into::<Array>() {
-        Ok(reply) => json_of(reply.get(0).as_f64().map_or(500, |status| status as u16), &reply.get(1)),
+        Ok(reply) => match reply.get(2).as_f64() {
+            Some(length) => with_length(&reply.get(1).unchecked_into(), length),
+            None => json_of(reply.get(0).as_f64().map_or(500, |status| status as u16), &reply.get(1)),
+        },
         Err(response) => response.unchecked_into(),
     }
+}
+
+/// Returns a success whose stream declares its length.
+fn with_length(readable: &ReadableStream, length: f64) -> Response {
+    let sized: TransformStream = match raw::FixedLengthStream::new(length) {
+        Ok(sized) => sized.unchecked_into(),
+        Err(_) => return streamed(readable),
+    };
+    let piped = readable.pipe_to(&sized.writable());
+    spawn_local(async move {
+        // An error means that the reader disconnected.
+        drop(JsFuture::from(piped).await);
+    });
+    streamed(&sized.readable())
 }
 
 /// Streams an answer in pieces: as a whole it would be in memory several times.
 ///
 /// Each piece is detached once it is written, because buffers outside the JavaScript heap are collected late.
-fn in_pieces(pieces: Vec<Uint8Array>) -> Result<Response, JsValue> {
+fn in_pieces(pieces: Vec<Uint8Array>) -> Result<Array, JsValue> {
     let length: f64 = pieces.iter().map(|piece| f64::from(piece.byte_length())).sum();
     let stream: TransformStream = raw::FixedLengthStream::new(length)?.unchecked_into();
     let writer = stream.writable().get_writer()?;
@@ -102,7 +122,7 @@ fn in_pieces(pieces: Vec<Uint8Array>) -> Result<Response, JsValue> {
         }
         stream::close(&writer).await;
     });
-    Ok(raw::response(&stream.readable(), &ok()))
+    Ok(Array::of3(&200.into(), &stream.readable(), &length.into()))
 }
 
 /// Returns a success with a stream of JSON text as its body.
