@@ -132,11 +132,11 @@ impl RunEnd {
     }
 
     /// Without a permit the owner replies and writes the record. With one, only this process may reply, so it continues
-    /// and the record write decides.
+    /// and the record write decides. A requested permit may already be granted, so its answer is awaited.
     fn fenced_out(&mut self) -> Vec<Action> {
         self.is_fenced = true;
         match self.state {
-            State::Running | State::AcquiringPermit => self.abort(),
+            State::Running => self.abort(),
             State::Flushing if self.permit != Some(ReplyPermit::Granted) => self.abort(),
             _ => Vec::new(),
         }
@@ -150,8 +150,9 @@ impl RunEnd {
     fn permit_answered(&mut self, permit: ReplyPermit) -> Vec<Action> {
         self.permit = Some(permit);
         match permit {
-            ReplyPermit::Granted | ReplyPermit::Unavailable => self.finish(),
-            ReplyPermit::Denied => self.abort(),
+            ReplyPermit::Granted => self.finish(),
+            ReplyPermit::Unavailable if !self.is_fenced => self.finish(),
+            ReplyPermit::Denied | ReplyPermit::Unavailable => self.abort(),
         }
     }
 

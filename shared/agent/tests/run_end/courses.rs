@@ -128,21 +128,23 @@ fn denied_permit_aborts_the_run_here() {
 #[test]
 fn fenced_run_without_a_permit_is_aborted() {
     Course::confirmed().then(Input::FencedOut, &GIVEN_UP).over();
-    Course::confirmed().fed(&[COMPLETED]).then(Input::FencedOut, &GIVEN_UP).over();
+    Course::confirmed().fed(&[COMPLETED, Input::FencedOut]).then(UNAVAILABLE, &GIVEN_UP).over();
     Course::confirmed().fed(&[COMPLETED, UNAVAILABLE]).then(Input::FencedOut, &GIVEN_UP).over();
     Course::confirmed().fed(&[STOPPED]).then(Input::FencedOut, &GIVEN_UP).over();
 }
 
 #[test]
 fn fenced_run_with_a_permit_replies() {
-    Course::confirmed()
-        .fed(&[COMPLETED, GRANTED])
-        .then(Input::FencedOut, &[])
-        .then(FLUSHED, &[CloseMailbox, SendReceipt(Completed), SendReply])
-        .fed(&[DELIVERED])
-        .then(Input::ReplyMarked, &[sealed(Some(true), Completed), ForwardFollowUps, WRITE])
-        .then(Input::Record(RecordWrite::OwnedElsewhere), &[FreeThread])
-        .over();
+    let fenced_before = Course::confirmed().fed(&[COMPLETED]).then(Input::FencedOut, &[]).fed(&[GRANTED]);
+    let fenced_after = Course::confirmed().fed(&[COMPLETED, GRANTED]).then(Input::FencedOut, &[]);
+    for course in [fenced_before, fenced_after] {
+        course
+            .then(FLUSHED, &[CloseMailbox, SendReceipt(Completed), SendReply])
+            .fed(&[DELIVERED])
+            .then(Input::ReplyMarked, &[sealed(Some(true), Completed), ForwardFollowUps, WRITE])
+            .then(Input::Record(RecordWrite::OwnedElsewhere), &[FreeThread])
+            .over();
+    }
 }
 
 #[test]
