@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ars_testkit::Reply;
-use ars_tests_drills::{Machine, secrets};
+use ars_tests_drills::{Machine, secrets, until};
 use serde_json::json;
 
 use crate::{PROGRAM, kills::over};
@@ -16,9 +16,10 @@ async fn leaked_secret_fails_its_drill() {
     let text = format!("is {} still in use?", secrets::LOCAL);
     bot.ask(&json!({ "text": text })).await.unwrap().unwrap();
     over(&machine).await;
+    // Its reader may come to a run that has ended already.
+    until("the run's stream was read", || machine.streams().contains("Done.")).await;
     bot.terminate().await;
     assert_eq!(machine.leaks(), [format!("{} in a prompt", secrets::LOCAL)]);
-    assert!(machine.streams().contains("Done."), "the run's stream was read");
 
     std::fs::write(machine.path("logs/last"), secrets::DASHBOARD).unwrap();
     assert_eq!(machine.leaks().len(), 2, "{:?}", machine.leaks());
