@@ -1,0 +1,169 @@
+//! The definition of a command.
+
+use std::time::Duration;
+
+use crate::{Capability, Field, Surfaces};
+
+/// A command, as data. All surfaces derive from it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Definition {
+    /// `<group>.<verb>`.
+    pub id: &'static str,
+    /// One sentence for help, tool lists and the reference.
+    pub about: &'static str,
+    /// Positional arguments of the text surfaces, in order. They are plain fields in JSON.
+    pub args: &'static [Field],
+    /// Options.
+    pub options: &'static [Field],
+    /// The action that the policy decides about.
+    pub action: &'static str,
+    /// The resource of the action.
+    pub target: Target,
+    /// What an invocation does to stored or live data.
+    pub effect: Effect,
+    /// The surfaces that offer it.
+    pub surfaces: Surfaces,
+    /// The capability that it needs.
+    pub capability: Option<Capability>,
+    /// Whether an invocation by a message leaves a run record.
+    pub leaves_run: bool,
+    /// A second reply to a message, once the effect has settled.
+    pub settle: Option<Settle>,
+}
+
+/// The resource that a command's action is decided about, before its input is validated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// The command itself. Data that the command finds is decided about in its handler.
+    Command,
+    /// An agent.
+    Agent(&'static str),
+    /// The repository that this argument names.
+    Repo(&'static str),
+}
+
+/// What an invocation does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// It reads.
+    Read,
+    /// It changes data.
+    Write,
+    /// It removes data or interrupts work. Surfaces treat it as a write and mark it.
+    Destructive,
+}
+
+/// The polls for a second reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settle {
+    /// Interval of the polls.
+    pub every: Duration,
+    /// Time after which polling ends.
+    pub within: Duration,
+}
+
+impl Effect {
+    /// Returns whether an invocation changes anything.
+    pub const fn is_write(self) -> bool {
+        matches!(self, Self::Write | Self::Destructive)
+    }
+
+    /// Returns the name for logs.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Destructive => "destructive",
+        }
+    }
+}
+
+impl Definition {
+    /// Returns a command that reads, without arguments and options, on every surface.
+    pub const fn read(id: &'static str, action: &'static str, about: &'static str) -> Self {
+        Self {
+            id,
+            about,
+            args: &[],
+            options: &[],
+            action,
+            target: Target::Command,
+            effect: Effect::Read,
+            surfaces: Surfaces::ALL,
+            capability: None,
+            leaves_run: false,
+            settle: None,
+        }
+    }
+
+    /// Returns a command that writes, without arguments and options, on every surface.
+    pub const fn write(id: &'static str, action: &'static str, about: &'static str) -> Self {
+        Self { effect: Effect::Write, ..Self::read(id, action, about) }
+    }
+
+    /// Returns a command that removes or interrupts, without arguments and options, on every surface.
+    pub const fn destructive(id: &'static str, action: &'static str, about: &'static str) -> Self {
+        Self { effect: Effect::Destructive, ..Self::read(id, action, about) }
+    }
+
+    /// Returns the definition with these arguments.
+    #[must_use]
+    pub const fn with_args(self, args: &'static [Field]) -> Self {
+        Self { args, ..self }
+    }
+
+    /// Returns the definition with these options.
+    #[must_use]
+    pub const fn with_options(self, options: &'static [Field]) -> Self {
+        Self { options, ..self }
+    }
+
+    /// Returns the definition on these surfaces.
+    #[must_use]
+    pub const fn on(self, surfaces: Surfaces) -> Self {
+        Self { surfaces, ..self }
+    }
+
+    /// Returns the definition with a capability that it needs.
+    #[must_use]
+    pub const fn needing(self, capability: Capability) -> Self {
+        Self { capability: Some(capability), ..self }
+    }
+
+    /// Returns the definition with another resource.
+    #[must_use]
+    pub const fn about_target(self, target: Target) -> Self {
+        Self { target, ..self }
+    }
+
+    /// Returns the definition of a command that leaves a run record when a message invokes it.
+    #[must_use]
+    pub const fn leaving_run(self) -> Self {
+        Self { leaves_run: true, ..self }
+    }
+
+    /// Returns the part of the id before the dot.
+    pub fn group(&self) -> &'static str {
+        self.id.split_once('.').map_or(self.id, |(group, _)| group)
+    }
+
+    /// Returns the part of the id after the dot.
+    pub fn verb(&self) -> &'static str {
+        self.id.split_once('.').map_or("", |(_, verb)| verb)
+    }
+
+    /// Returns the name of the MCP tool, `<group>_<verb>`.
+    pub fn tool_name(&self) -> String {
+        self.id.replace('.', "_")
+    }
+
+    /// Returns arguments and options.
+    pub fn fields(&self) -> impl Iterator<Item = &'static Field> {
+        self.args.iter().chain(self.options)
+    }
+
+    /// Returns the argument or option with this name.
+    pub fn field(&self, name: &str) -> Option<&'static Field> {
+        self.fields().find(|field| field.name == name)
+    }
+}

@@ -1,0 +1,39 @@
+//! The command registry: definitions of commands, their checks, and the validated input of every surface.
+//!
+//! A command is defined once. Chat grammar, command line, HTTP routes, MCP tools, schemas and help are derived from the
+//! definition. Not here: the commands, their handlers and their authorization (`ars-bot-core`).
+#![forbid(unsafe_code)]
+
+pub mod names;
+pub mod schema;
+
+mod capability;
+mod check;
+mod coerce;
+mod const_text;
+mod definition;
+mod field;
+mod input;
+mod invalid;
+mod nested;
+mod raw;
+mod recognize;
+mod registry;
+mod spelling;
+mod surface;
+mod tail;
+mod tokens;
+mod usage;
+mod validate;
+
+pub use capability::Capability;
+pub use check::{Fault, check};
+pub use definition::{Definition, Effect, Settle, Target};
+pub use field::{Assumed, Field, Kind, Presence};
+pub use input::Input;
+pub use invalid::InvalidInput;
+pub use names::Name;
+pub use raw::RawInput;
+pub use recognize::Recognized;
+pub use registry::Registry;
+pub use surface::{Surface, Surfaces};

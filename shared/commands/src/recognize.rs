@@ -1,0 +1,108 @@
+//! The commands of messages. A message is a command only if it begins with one; everything else is for a model.
+
+use crate::{Definition, Registry, Surface, tail::asks_for_help, tokens::tokens};
+
+/// The word that asks for help.
+const HELP: &str = "help";
+
+/// A message that is a command.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Recognized {
+    /// `help`.
+    Help,
+    /// `<group> help`.
+    Group(&'static str),
+    /// A command with `--help` or `-h`.
+    Usage(&'static Definition),
+    /// A command.
+    Command {
+        /// The command.
+        definition: &'static Definition,
+        /// The text after it.
+        tail: String,
+    },
+}
+
+impl Registry {
+    /// Returns the command that a message begins with, or `None` for prose.
+    pub fn recognize(&self, text: &str) -> Option<Recognized> {
+        let text = text.trim();
+        if text == HELP {
+            return Some(Recognized::Help);
+        }
+        let (group, rest) = word(text)?;
+        let (verb, tail) = word(rest)?;
+        if verb == HELP && tail.is_empty() {
+            let group = self.groups(Surface::Chat).into_iter().find(|known| *known == group)?;
+            return Some(Recognized::Group(group));
+        }
+        let definition = self.of(group, verb, Surface::Chat)?;
+        if tokens(tail).is_ok_and(|tokens| asks_for_help(&tokens)) {
+            return Some(Recognized::Usage(definition));
+        }
+        Some(Recognized::Command { definition, tail: tail.to_owned() })
+    }
+}
+
+/// Splits off the first word.
+fn word(text: &str) -> Option<(&str, &str)> {
+    if text.is_empty() {
+        return None;
+    }
+    let end = text.find(char::is_whitespace).unwrap_or(text.len());
+    let (word, rest) = text.split_at(end);
+    Some((word, rest.trim_start()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Surfaces;
+
+    const LIST: Definition = Definition::read("runs.list", "runs:read", "Lists");
+    const GET: Definition = Definition::read("runs.get", "runs:read", "Gets").on(Surfaces::NOT_CHAT);
+    const DRAW: Definition = Definition::read("draw.now", "draw:read", "Draws").on(Surfaces::NOT_CHAT);
+
+    fn recognized(text: &str) -> Option<Recognized> {
+        Registry::new(&[&LIST, &GET, &DRAW], &[]).unwrap().recognize(text)
+    }
+
+    fn command(tail: &str) -> Option<Recognized> {
+        Some(Recognized::Command { definition: &LIST, tail: tail.into() })
+    }
+
+    #[test]
+    fn message_that_begins_with_a_command_is_one() {
+        assert_eq!(recognized("runs list"), command(""));
+        assert_eq!(recognized("  runs\n list  --status all "), command("--status all"));
+        assert_eq!(recognized("runs list, please"), None);
+        assert_eq!(recognized("runs list please"), command("please"));
+        assert_eq!(recognized("runs list \"open"), command("\"open"));
+        assert_eq!(recognized(" help\n"), Some(Recognized::Help));
+        assert_eq!(recognized("runs help"), Some(Recognized::Group("runs")));
+        assert_eq!(recognized("runs list -h"), Some(Recognized::Usage(&LIST)));
+        assert_eq!(recognized("runs list -- -h"), command("-- -h"));
+    }
+
+    #[test]
+    fn everything_else_is_prose() {
+        for text in [
+            "",
+            " ",
+            "runs",
+            "list runs",
+            "please runs list",
+            "Runs list",
+            "runs.list",
+            "runs listing",
+            "runs get r1",
+            "draw help",
+            "help me",
+            "help!",
+            "runs help me",
+            "agent:coding runs list",
+        ] {
+            assert_eq!(recognized(text), None, "{text}");
+        }
+    }
+}

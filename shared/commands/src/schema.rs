@@ -1,0 +1,108 @@
+//! JSON schemas of input and output.
+
+use schemars::{JsonSchema, generate::SchemaSettings};
+use serde_json::{Map, Value, json};
+
+use crate::{Definition, Field, Kind, coerce::rule, field::MAX_SAFE};
+
+impl Definition {
+    /// Returns the schema of the input: arguments and options in one object.
+    pub fn input_schema(&self) -> Value {
+        let properties: Map<String, Value> =
+            self.fields().map(|field| (field.name.to_owned(), of_field(field))).collect();
+        let required: Vec<_> =
+            self.fields().filter(|field| field.is_required()).map(|field| field.name).collect();
+        let mut schema = json!({ "type": "object", "properties": properties });
+        if !required.is_empty() {
+            schema["required"] = json!(required);
+        }
+        schema["additionalProperties"] = Value::Bool(false);
+        schema
+    }
+}
+
+/// Returns the schema of an output type.
+pub fn of_output<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    settings.into_generator().into_root_schema_for::<T>().to_value()
+}
+
+/// Returns the schema of an argument or option.
+pub fn of_field(field: &Field) -> Value {
+    let mut schema = of_kind(&field.kind);
+    schema["description"] = Value::String(field.about.to_owned());
+    if let Some(default) = field.default() {
+        schema["default"] = default.to_json();
+    }
+    schema
+}
+
+fn of_kind(kind: &Kind) -> Value {
+    match kind {
+        Kind::Text { min, max } => json!({ "type": "string", "minLength": min, "maxLength": max }),
+        Kind::Rest { max } => json!({ "type": "string", "maxLength": max }),
+        Kind::Integer { min, max: MAX_SAFE } => json!({ "type": "integer", "minimum": min }),
+        Kind::Integer { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
+        Kind::Duration => json!({ "type": "number", "minimum": 0 }),
+        Kind::Boolean => json!({ "type": "boolean" }),
+        Kind::Choice(words) => json!({ "type": "string", "enum": words }),
+        Kind::Name(name) => json!({ "type": "string", "pattern": name.pattern, "maxLength": name.max }),
+        Kind::Map { key, value } => json!({
+            "type": "object",
+            "propertyNames": { "pattern": key.pattern, "maxLength": key.max },
+            "additionalProperties": of_kind(value),
+        }),
+    }
+}
+
+/// Returns a field's rule as a phrase for people.
+pub fn rule_of(field: &Field) -> String {
+    rule(&field.kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::names;
+
+    const STOP: Definition = Definition::destructive("runs.stop", "runs:write", "Stops a run.")
+        .with_args(&[Field::required("id", Kind::Name(&names::RUN), "the run")])
+        .with_options(&[
+            Field::required("mode", Kind::Choice(&["soft", "hard"]), "how"),
+            Field::optional("limit", Kind::within(1, 50), "most").or_integer(20),
+            Field::optional("afterSeq", Kind::at_least(0), "after"),
+            Field::optional(
+                "models",
+                Kind::Map { key: &names::AGENT, value: &Kind::Name(&names::MODEL) },
+                "by agent",
+            ),
+        ]);
+
+    #[test]
+    fn input_is_one_closed_object() {
+        let expected = json!({
+            "type": "object",
+            "properties": {
+                "id": { "type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$", "maxLength": 64, "description": "the run" },
+                "mode": { "type": "string", "enum": ["soft", "hard"], "description": "how" },
+                "limit": { "type": "integer", "minimum": 1, "maximum": 50, "description": "most", "default": 20 },
+                "afterSeq": { "type": "integer", "minimum": 0, "description": "after" },
+                "models": {
+                    "type": "object",
+                    "propertyNames": { "pattern": names::AGENT.pattern, "maxLength": 64 },
+                    "additionalProperties": { "type": "string", "pattern": names::MODEL.pattern, "maxLength": 200 },
+                    "description": "by agent",
+                },
+            },
+            "required": ["id", "mode"],
+            "additionalProperties": false,
+        });
+        assert_eq!(STOP.input_schema(), expected);
+    }
+
+    #[test]
+    fn input_without_required_fields_has_no_list_of_them() {
+        let schema = Definition::read("help.show", "help:read", "Help").input_schema();
+        assert_eq!(schema, json!({ "type": "object", "properties": {}, "additionalProperties": false }));
+    }
+}

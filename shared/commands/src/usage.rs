@@ -1,0 +1,99 @@
+//! The forms of a command for people: one line, and its help.
+
+use crate::{Definition, Field, Kind, field::Assumed, schema::rule_of, spelling::kebab};
+
+impl Definition {
+    /// Returns the command in one line, as text surfaces accept it.
+    pub fn form(&self) -> String {
+        let mut words = vec![self.group().to_owned(), self.verb().to_owned()];
+        words.extend(self.args.iter().map(|field| optional(field, format!("<{}>", kebab(field.name)))));
+        words.extend(self.options.iter().map(|field| optional(field, option(field))));
+        words.join(" ")
+    }
+
+    /// Returns the help of the command.
+    pub fn usage(&self) -> String {
+        let mut text = format!("{}\n\nUsage: {}\n", self.about, self.form());
+        let rows = |heading: &str, fields: &[Field], name: fn(&Field) -> String| {
+            let rows = fields.iter().map(|field| {
+                let default =
+                    field.default().map_or_else(String::new, |value| format!(" [default: {}]", shown(value)));
+                format!("  {:<24} {}; must {}{default}\n", name(field), field.about, rule_of(field))
+            });
+            let rows: String = rows.collect();
+            if rows.is_empty() { rows } else { format!("\n{heading}:\n{rows}") }
+        };
+        text.push_str(&rows("Arguments", self.args, |field| kebab(field.name).into_owned()));
+        text.push_str(&rows("Options", self.options, option));
+        text
+    }
+}
+
+fn optional(field: &Field, text: String) -> String {
+    if field.is_required() { text } else { format!("[{text}]") }
+}
+
+fn option(field: &Field) -> String {
+    let name = kebab(field.name);
+    match field.kind {
+        Kind::Boolean => format!("--{name}"),
+        Kind::Map { key, value } => {
+            format!("--{name}.<{}> {}", key.placeholder.to_ascii_lowercase(), placeholder(value))
+        }
+        kind => format!("--{name} {}", placeholder(&kind)),
+    }
+}
+
+fn placeholder(kind: &Kind) -> String {
+    match kind {
+        Kind::Text { .. } | Kind::Rest { .. } => "TEXT".to_owned(),
+        Kind::Integer { .. } | Kind::Duration => "N".to_owned(),
+        Kind::Boolean => "BOOL".to_owned(),
+        Kind::Choice(words) => words.join("|"),
+        Kind::Name(name) => name.placeholder.to_owned(),
+        Kind::Map { .. } => "MAP".to_owned(),
+    }
+}
+
+fn shown(value: Assumed) -> String {
+    match value {
+        Assumed::Word(word) => word.to_owned(),
+        Assumed::Integer(number) => number.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::names;
+
+    const LIST: Definition = Definition::read("runs.list", "runs:read", "Lists runs.")
+        .with_args(&[Field::required("id", Kind::Name(&names::RUN), "the run")])
+        .with_options(&[
+            Field::required("mode", Kind::Choice(&["soft", "hard"]), "how"),
+            Field::optional("sinceMs", Kind::at_least(0), "finished since"),
+            Field::optional("dryRun", Kind::Boolean, "plan only"),
+            Field::optional(
+                "models",
+                Kind::Map { key: &names::AGENT, value: &Kind::Name(&names::MODEL) },
+                "by agent",
+            ),
+            Field::optional("limit", Kind::within(1, 200), "most runs").or_integer(50),
+        ]);
+
+    #[test]
+    fn form_shows_every_argument_and_option() {
+        assert_eq!(
+            LIST.form(),
+            "runs list <id> --mode soft|hard [--since-ms N] [--dry-run] [--models.<agent> PROVIDER/MODEL] [--limit N]"
+        );
+    }
+
+    #[test]
+    fn usage_names_rules_and_defaults() {
+        let usage = LIST.usage();
+        assert!(usage.starts_with("Lists runs.\n\nUsage: runs list <id>"), "{usage}");
+        assert!(usage.contains("most runs; must be an integer from 1 to 200 [default: 50]\n"), "{usage}");
+        assert!(usage.contains("\nArguments:\n  id "), "{usage}");
+    }
+}
