@@ -2,13 +2,13 @@
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 
 use anyhow::{Context, Result, bail};
 use ars_workerd::repo_root;
-use serde::Deserialize;
+use serde_json::Value;
 
 use crate::terminal::Step;
 
@@ -56,21 +56,13 @@ pub fn build(target: Target<'_>, step: &Step) -> Result<PathBuf> {
     found.map(|(_, path)| path).with_context(|| format!("cargo named no executable `{}`", target.name))
 }
 
-#[derive(Deserialize)]
-struct Message {
-    target: Option<MessageTarget>,
-    executable: Option<PathBuf>,
-}
-
-#[derive(Deserialize)]
-struct MessageTarget {
-    name: String,
-}
-
 fn executables(stdout: Option<impl Read>) -> Vec<(String, PathBuf)> {
     let lines = stdout.into_iter().flat_map(|out| BufReader::new(out).lines()).map_while(Result::ok);
-    let messages = lines.filter_map(|line| serde_json::from_str::<Message>(&line).ok());
-    messages.filter_map(|message| Some((message.target?.name, message.executable?))).collect()
+    let messages = lines.filter_map(|line| serde_json::from_str::<Value>(&line).ok());
+    let executable = |message: Value| {
+        Some((message["target"]["name"].as_str()?.to_owned(), message["executable"].as_str()?.into()))
+    };
+    messages.filter_map(executable).collect()
 }
 
 fn follow(stderr: Option<impl Read>, step: &Step) -> VecDeque<String> {
@@ -94,28 +86,18 @@ pub struct Member {
     pub folder: String,
 }
 
-#[derive(Deserialize)]
-struct Metadata {
-    packages: Vec<Package>,
-    workspace_root: PathBuf,
-}
-
-#[derive(Deserialize)]
-struct Package {
-    name: String,
-    manifest_path: PathBuf,
-}
-
 /// The crates of the workspace.
 pub fn members() -> Result<Vec<Member>> {
     let output = command("metadata").args(["--no-deps", "--format-version", "1"]).output()?;
     if !output.status.success() {
         bail!("cargo metadata: {}", String::from_utf8_lossy(&output.stderr).trim());
     }
-    let metadata: Metadata = serde_json::from_slice(&output.stdout).context("cargo metadata")?;
-    let member = |package: Package| {
-        let folder = package.manifest_path.parent()?.strip_prefix(&metadata.workspace_root).ok()?;
-        Some(Member { folder: folder.to_string_lossy().into_owned(), name: package.name })
+    let metadata: Value = serde_json::from_slice(&output.stdout).context("cargo metadata")?;
+    let root = Path::new(metadata["workspace_root"].as_str().unwrap_or_default());
+    let member = |package: &Value| {
+        let manifest = Path::new(package["manifest_path"].as_str()?);
+        let folder = manifest.parent()?.strip_prefix(root).ok()?.to_string_lossy().into_owned();
+        Some(Member { folder, name: package["name"].as_str()?.to_owned() })
     };
-    Ok(metadata.packages.into_iter().filter_map(member).collect())
+    Ok(metadata["packages"].as_array().into_iter().flatten().filter_map(member).collect())
 }

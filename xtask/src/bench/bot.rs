@@ -1,5 +1,6 @@
-//! The measured bot: released, on the state Worker behind a counting relay, against a scripted model.
+//! The measured bot: released, on the state Worker, against a scripted model.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -13,7 +14,6 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::model::{self, Model, Script};
-use super::proxy::{Counts, Proxy};
 use crate::cargo::{self, Target};
 use crate::terminal::Step;
 use crate::up::http;
@@ -76,11 +76,13 @@ fn built(profile: &str, step: &Step) -> Result<(PathBuf, PathBuf)> {
     Ok((cargo::build(ars, step)?, cargo::build(Target { profile, ..model::TARGET }, step)?))
 }
 
+/// Requests by route.
+pub type Counts = BTreeMap<String, u64>;
+
 /// Bot, Worker and model; ended when dropped.
 pub struct Bench {
     child: Child,
     url: String,
-    proxy: Proxy,
     /// From the start of `ars serve` until it listens.
     pub start: Duration,
     /// The model.
@@ -96,19 +98,11 @@ impl Bench {
         let model = Model::start(&programs.model, script)?;
         let settings = Settings { data_dir: place.path().join("state"), ..programs.state.clone() };
         let worker = Workerd::start(&settings)?;
-        let proxy = Proxy::start(worker.address())?;
         let began = Instant::now();
-        let mut child = command(&programs.ars, place.path(), model.url(), &proxy.url())?;
+        let mut child = command(&programs.ars, place.path(), model.url(), &worker.url())?;
         let stdout = child.stdout.take();
-        let mut bench = Self {
-            child,
-            url: String::new(),
-            proxy,
-            start: Duration::ZERO,
-            model,
-            _worker: worker,
-            _place: place,
-        };
+        let mut bench =
+            Self { child, url: String::new(), start: Duration::ZERO, model, _worker: worker, _place: place };
         let mut line = String::new();
         BufReader::new(stdout.context("the bot has no output")?).read_line(&mut line)?;
         bench.start = began.elapsed();
@@ -122,9 +116,9 @@ impl Bench {
         self.child.id()
     }
 
-    /// Requests to the state Worker so far.
-    pub fn counts(&self) -> Counts {
-        self.proxy.counts()
+    /// Requests to the state Worker so far, as the bot's metrics count them.
+    pub fn counts(&self) -> Result<Counts> {
+        Ok(requests(&http::metrics(&self.url)?))
     }
 
     /// Has the bot do a request in a thread, and waits for its end. The mark is the request's own.
@@ -169,6 +163,17 @@ impl Drop for Bench {
     }
 }
 
+/// The requests by route in the text of the metrics.
+fn requests(metrics: &str) -> Counts {
+    let mut counts = Counts::new();
+    for line in metrics.lines().filter(|line| line.starts_with("ars_store_request_duration_seconds_count")) {
+        let route = line.split("operation=\"").nth(1).and_then(|rest| rest.split('"').next());
+        let count = line.rsplit(' ').next().and_then(|count| count.parse::<u64>().ok());
+        *counts.entry(route.unwrap_or_default().to_owned()).or_default() += count.unwrap_or_default();
+    }
+    counts
+}
+
 fn body(thread: &str, mark: &str) -> Value {
     json!({"text": format!("agent:coding repo:bench/bench run what is wanted #{mark}"), "thread": thread})
 }
@@ -206,9 +211,31 @@ fn place(dir: &Path, turns: u32) -> Result<TempDir> {
         ensure!(status.success(), "git {}", step[0]);
     }
     let config = format!(
-        "[agents.coding]\nturns = {turns}\n[[repositories]]\nname = \"bench/bench\"\norigin = {}\n",
+        "[telemetry]\nprometheus = true\n[agents.coding]\nturns = {turns}\n[[repositories]]\nname = \"bench/bench\"\norigin = {}\n",
         json!(repository.to_string_lossy())
     );
     fs::write(place.path().join("ars.toml"), config)?;
     Ok(place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_counted_by_route() {
+        let line = |route, outcome, count| {
+            format!(
+                "ars_store_request_duration_seconds_count{{operation=\"{route}\",outcome=\"{outcome}\"}} {count}\n"
+            )
+        };
+        let text = [
+            line("/runs/flush", "ok", 2),
+            line("/runs/flush", "failed", 1),
+            line("/runs/claim", "ok", 4),
+            "ars_in_flight 7\n".to_owned(),
+        ];
+        let expected = [("/runs/claim".to_owned(), 4), ("/runs/flush".to_owned(), 3)];
+        assert_eq!(requests(&text.concat()), Counts::from(expected));
+    }
 }

@@ -1,20 +1,21 @@
 //! `cargo xtask bench edge`: the time that the edge path (Worker, Durable Object, bot) adds to a request, in our Worker and
-//! in the same proxy in TypeScript (`tests/bench/edge-twin`).
+//! in the same proxy in TypeScript (`tests/bench/edge.ts`).
 //!
 //! Both run before one small server, which is also measured directly. Not here: correctness (`tests/edge`), and the
 //! container, which costs both the same.
 
 use std::io::{Result as IoResult, Write as _, copy, sink};
+use std::path::Path;
 
 use anyhow::{Result, ensure};
 use ars_raw_http::{Call, Upstream};
 use ars_workerd::{Bot, Settings, build_edge_worker, ensure_npm};
 
-use super::compare::{Ask, Options, Row, Side, always, bundle, copy_modules, measure};
+use super::compare::{Options, Row, Side, bundle, get, measure, post};
 use crate::terminal::Step;
 
 /// The twin's entry, from the root.
-const TWIN: &str = "tests/bench/edge-twin/src/index.ts";
+const TWIN: &str = "tests/bench/edge.ts";
 /// Bytes of a large body: those of a request with attached documents.
 const LARGE_BODY: usize = 1 << 20;
 /// Frames of one stream, each sent alone.
@@ -39,30 +40,30 @@ pub fn run(options: &Options) -> Result<()> {
     options.settle()?;
     let upstream = Upstream::start(answer)?;
     let dir = &options.dir;
-    let settings = |data: &std::path::Path| Settings::edge(&npm, &built, data, Bot::Native(upstream.url()));
+    let ours = |data: &Path| Settings::edge(&npm, &built, data, Bot::Native(upstream.url()));
+    let twin = |data: &Path| Ok(Settings { modules: bundle(&npm, TWIN, data)?, ..ours(data)? });
     let sides = [
         Side::direct(upstream.address()),
-        Side::start("Rust", dir, |folder| copy_modules(&built.modules, folder), settings)?,
-        Side::start("TypeScript", dir, |folder| bundle(&npm, TWIN, folder), settings)?,
+        Side::start("Rust", dir, ours)?,
+        Side::start("TypeScript", dir, twin)?,
     ];
     check_alike(&sides)?;
     measure(&sides, &rows(), options)
 }
 
 fn rows() -> [Row; 4] {
-    let small = |_| always(Ask::get("/small"));
     [
-        Row::repeated("small JSON", Ask::get("/small")),
-        Row { name: "small JSON, 16 at once", clients: 16, source: Box::new(small) },
-        Row::repeated("1 MB up", Ask::post("/large", "x".repeat(LARGE_BODY))),
-        Row::repeated("stream of 100 frames", Ask::get("/frames")),
+        Row::repeated("small JSON", 1, get("/small")),
+        Row::repeated("small JSON, 16 at once", 16, get("/small")),
+        Row::repeated("1 MB up", 1, post("/large", &"x".repeat(LARGE_BODY))),
+        Row::repeated("stream of 100 frames", 1, get("/frames")),
     ]
 }
 
 /// Checks that both Workers pass on the rows' answers unchanged and treat fields alike.
 fn check_alike([direct, ours, twin]: &[Side; 3]) -> Result<()> {
     for row in rows() {
-        let request = row.sources()[0]().bytes();
+        let request = (row.source)(0)();
         let expected = direct.ask(&request)?;
         for side in [ours, twin] {
             ensure!(side.ask(&request)? == expected, "{}: {} changes the answer", row.name, side.name);

@@ -7,7 +7,6 @@ mod compare;
 mod edge;
 mod model;
 mod process;
-mod proxy;
 mod report;
 mod scale;
 mod state;

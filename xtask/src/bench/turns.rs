@@ -5,10 +5,9 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 
 use super::aims::{AMORTIZED_TURNS, CPU_PER_TURN, PEAK, PEAK_TURNS, Verdicts, WALL_PER_TURN};
-use super::bot::{Bench, Programs};
+use super::bot::{Bench, Counts, Programs};
 use super::model::Script;
 use super::process::{Usage, peak_kb};
-use super::proxy;
 use super::report::{Sample, median, table};
 use crate::terminal::Step;
 
@@ -52,16 +51,20 @@ fn hold(turns: u32, samples: &[Sample], verdicts: &mut Verdicts) {
     }
 }
 
+fn total(requests: &Counts) -> u64 {
+    requests.values().sum()
+}
+
 fn measure(programs: &Programs, turns: u32) -> Result<Sample> {
     let bench = Bench::start(programs, Script::instant(turns))?;
-    let (before, asked) = (Usage::of(bench.pid())?, bench.counts());
+    let (before, asked) = (Usage::of(bench.pid())?, bench.counts()?);
     let began = Instant::now();
     bench.ask(THREAD, "1")?;
     // Each answer of the model is one call; the last call ends the run.
     let calls = bench.model.arrivals(turns + 1)?;
     bench.recorded()?;
     let used = Usage::of(bench.pid())?.since(before);
-    let asked = proxy::since(&bench.counts(), &asked);
+    let asked = total(&bench.counts()?) - total(&asked);
     let peak_kb = peak_kb(bench.pid())?;
 
     let again = Instant::now();
@@ -72,7 +75,7 @@ fn measure(programs: &Programs, turns: u32) -> Result<Sample> {
         own_cpu: used.own / turns,
         wall: calls[calls.len() - 1].duration_since(calls[0]) / turns,
         peak_kb,
-        state_requests: asked.values().sum(),
+        state_requests: asked,
         start: bench.start,
         first_call: calls[0].duration_since(began),
         next_call: next.duration_since(again),

@@ -9,17 +9,16 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use ars_engine::{Container, Engine, address_for_containers};
-use ars_workerd::{Bot, repo_root};
+use ars_workerd::{Bot, Workerd, repo_root};
 use serde_json::{Value, json};
 
 use super::data_dir::DataDir;
-use super::edge::Edge;
 use super::environment::set;
 use super::http;
 use super::options::Options;
 use super::secrets::Secrets;
 use super::signals::Signals;
-use super::state::State;
+use super::workers;
 use crate::image;
 use crate::terminal::Step;
 
@@ -36,31 +35,31 @@ const LOOK: Duration = Duration::from_millis(50);
 /// The running parts; the container is removed when this is dropped.
 pub struct Contained {
     // Ended first: it would start another container.
-    edge: Option<Edge>,
+    edge: Option<Workerd>,
     engine: Engine,
     /// Prefix of the names of this edge's containers.
     containers: String,
-    state: State,
+    state: Workerd,
 }
 
 impl Contained {
     /// Sets up, builds and starts everything.
     pub fn start(options: &Options, data: &DataDir, secrets: &Secrets, signals: &Signals) -> Result<Self> {
         let (engine, image) = image::build()?;
-        let state = State::start(options, data, secrets, engine.gateway())?;
+        let state = workers::start_state(options, data, secrets, engine.gateway())?;
         configure(&state.url(), &secrets.state, &configuration(options)?)?;
         let containers = format!("workerd-{}-", data.edge_name());
         let mut contained = Self { edge: None, engine, containers, state };
         // A container of an earlier start has that start's environment.
         contained.remove()?;
         let variables = [
-            ("STATE_WORKER_URL", address_for_containers(contained.state.port())),
+            ("STATE_WORKER_URL", address_for_containers(contained.state.address().port())),
             ("SERVICE_CONFIG", CONFIG.to_owned()),
         ];
         let bot = Bot::Container(contained.engine.of_edge(&image));
-        let edge = contained.edge.insert(Edge::start(options, data, secrets, bot, &variables)?);
+        let edge = contained.edge.insert(workers::start_edge(options, data, secrets, bot, &variables)?);
         let step = Step::begin("container");
-        if let Err(error) = edge.wait(signals) {
+        if let Err(error) = workers::wait(edge, signals) {
             let logs = contained.logs().unwrap_or_default();
             return Err(error.context(format!("the container's log:\n{logs}")));
         }
@@ -70,18 +69,18 @@ impl Contained {
 
     /// The edge's address, which is the bot's.
     pub fn url(&self) -> String {
-        self.edge.as_ref().map(Edge::url).unwrap_or_default()
+        self.edge.as_ref().map(Workerd::url).unwrap_or_default()
     }
 
     /// The state Worker.
-    pub fn state(&self) -> &State {
+    pub fn state(&self) -> &Workerd {
         &self.state
     }
 
     /// Serves until a signal comes or a part dies. A container that ends is started again by the edge.
     pub fn watch(&mut self, signals: &Signals) -> Result<()> {
         while !signals.received() {
-            ensure!(self.edge.as_mut().is_some_and(Edge::is_running), "the edge Worker ended by itself");
+            ensure!(self.edge.as_mut().is_some_and(Workerd::is_running), "the edge Worker ended by itself");
             ensure!(self.state.is_running(), "the state Worker ended by itself");
             thread::sleep(LOOK);
         }

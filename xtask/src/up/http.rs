@@ -31,6 +31,12 @@ pub fn in_flight(bot: &str) -> Result<u64> {
     health["inFlight"].as_u64().context("GET /healthz answered without inFlight")
 }
 
+/// Returns the text of the bot's metrics.
+pub fn metrics(bot: &str) -> Result<String> {
+    let mut answer = agent().get(format!("{bot}/metrics")).call().context("GET /metrics")?;
+    Ok(answer.body_mut().read_to_string()?)
+}
+
 /// Posts a request to the ingress.
 pub fn dispatch(bot: &str, token: &str, body: &Value) -> Result<(u16, Value)> {
     post(&format!("{bot}/ingress"), token, body)

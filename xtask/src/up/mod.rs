@@ -8,7 +8,6 @@ mod config;
 mod containers;
 mod data_dir;
 mod demo;
-mod edge;
 mod environment;
 pub mod http;
 mod interrupted;
@@ -19,7 +18,7 @@ mod sample;
 mod secrets;
 mod service;
 mod signals;
-mod state;
+mod workers;
 
 pub use self::bot::TARGET as BOT;
 pub use self::containers::configure as put_configuration;

@@ -1,24 +1,24 @@
 //! The service: sets its parts up, demonstrates and serves.
 
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
+use ars_workerd::Workerd;
 
 use super::bot::{self, Bot, Launch};
 use super::containers::Contained;
 use super::data_dir::DataDir;
 use super::demo::{self, Demo};
-use super::edge::{self, Edge};
 use super::environment::set;
 use super::interrupted::Interrupted;
 use super::options::{Options, Store};
 use super::ready::{self, Addresses};
 use super::secrets::{Secrets, Token};
 use super::signals::Signals;
-use super::state::State;
-use super::{config, leftovers, sample};
+use super::{config, leftovers, sample, workers};
 use crate::cargo;
 use crate::terminal::Step;
 
@@ -67,11 +67,11 @@ impl Up<'_> {
         let sample = sample::make(data)?;
         let config = config::write(options, data, &sample)?;
         let mut state = match options.store {
-            Store::Worker => Some(State::start(options, data, secrets, edge::LOOPBACK)?),
+            Store::Worker => Some(workers::start_state(options, data, secrets, Ipv4Addr::LOCALHOST)?),
             Store::Embedded => None,
         };
         let step = Step::begin("service");
-        let state_url = state.as_ref().map(State::url);
+        let state_url = state.as_ref().map(Workerd::url);
         let launch = Launch { ars: &self.ars, options, data, secrets, state_url, config: &config };
         let mut bot = Bot::start(&launch)?;
         step.done("answers");
@@ -79,14 +79,14 @@ impl Up<'_> {
         let edge = match options.store {
             Store::Worker => {
                 let native = ars_workerd::Bot::Native(bot.url().to_owned());
-                Some(Edge::start(options, data, secrets, native, &[])?)
+                Some(workers::start_edge(options, data, secrets, native, &[])?)
             }
             Store::Embedded => None,
         };
         let addresses = Addresses {
             bot: bot.url().to_owned(),
-            state: state.as_ref().map(State::url),
-            edge: edge.as_ref().map(Edge::url),
+            state: state.as_ref().map(Workerd::url),
+            edge: edge.as_ref().map(Workerd::url),
         };
         self.serving(&addresses, state.as_ref(), Some(data.bot()))?;
         let ended = watch(signals, &mut bot, state.as_mut());
@@ -111,7 +111,7 @@ impl Up<'_> {
     }
 
     /// Reports readiness and runs the demonstration. `trees` is the folder of visible working trees.
-    fn serving(&self, addresses: &Addresses, state: Option<&State>, trees: Option<PathBuf>) -> Result<()> {
+    fn serving(&self, addresses: &Addresses, state: Option<&Workerd>, trees: Option<PathBuf>) -> Result<()> {
         let Self { options, signals, data, secrets, .. } = self;
         signals.serving()?;
         ready::announce(options, addresses, secrets)?;
@@ -134,7 +134,7 @@ impl Up<'_> {
 
 fn print_next_steps(
     addresses: &Addresses,
-    state: Option<&State>,
+    state: Option<&Workerd>,
     data: &DataDir,
     logs_here: bool,
     began: Instant,
@@ -146,7 +146,7 @@ fn print_next_steps(
         println!("  edge      {edge}");
     }
     if let Some(state) = state {
-        println!("  state     {}  (workerd, log: {})", state.url(), state.log().display());
+        println!("  state     {}  (workerd, log: {})", state.url(), state.log_path().display());
     }
     println!("  data      {}", data.path().display());
     if logs_here {
@@ -191,13 +191,13 @@ impl Guide {
 }
 
 /// Serves until a signal comes or a part dies.
-fn watch(signals: &Signals, bot: &mut Bot, mut state: Option<&mut State>) -> Result<()> {
+fn watch(signals: &Signals, bot: &mut Bot, mut state: Option<&mut Workerd>) -> Result<()> {
     while !signals.received() {
         if let Some(status) = bot.exited()? {
             bail!("the bot ended by itself ({status}); end of its log:\n{}", bot.log_tail());
         }
         if let Some(ended) = state.take_if(|state| !state.is_running()) {
-            let log = ended.log().display();
+            let log = ended.log_path().display();
             eprintln!(
                 "\nThe state Worker ended by itself (log: {log}). The bot serves on; its records are lost."
             );

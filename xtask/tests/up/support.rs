@@ -21,22 +21,9 @@ const LOOK: Duration = Duration::from_millis(20);
 static STARTS: AtomicUsize = AtomicUsize::new(0);
 
 /// Variables of the user that a test must not inherit.
-const OWN: [&str; 14] = [
-    "ANTHROPIC_API_KEY",
-    "ANTHROPIC_BASE_URL",
-    "OPENAI_API_KEY",
-    "OPENAI_BASE_URL",
-    "BRAVE_SEARCH_API_KEY",
-    "DASHBOARD_TOKEN",
-    "OTEL_EXPORTER_OTLP_ENDPOINT",
-    "OTEL_EXPORTER_OTLP_HEADERS",
-    "OTEL_EXPORTER_OTLP_TRACES_HEADERS",
-    "SERVICE_INGRESS_TOKENS",
-    "SERVICE_CONFIG",
-    "MEMORY_TOKEN",
-    "PUBLIC_BASE_URL",
-    "RUST_LOG",
-];
+const OWN: &str = "ANTHROPIC_API_KEY ANTHROPIC_BASE_URL OPENAI_API_KEY OPENAI_BASE_URL BRAVE_SEARCH_API_KEY \
+    DASHBOARD_TOKEN OTEL_EXPORTER_OTLP_ENDPOINT OTEL_EXPORTER_OTLP_HEADERS OTEL_EXPORTER_OTLP_TRACES_HEADERS \
+    SERVICE_INGRESS_TOKENS SERVICE_CONFIG MEMORY_TOKEN PUBLIC_BASE_URL RUST_LOG";
 
 /// The command. Dropping it kills it; processes it leaves are ended by the next start on its directory, or here.
 pub struct Up {
@@ -59,7 +46,7 @@ impl Up {
         let ready_file = data.join(format!("ready-{}.json", STARTS.fetch_add(1, Ordering::Relaxed)));
         let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
         command.arg("up").args(arguments).arg("--data-dir").arg(data).arg("--ready-file").arg(&ready_file);
-        for name in OWN {
+        for name in OWN.split(' ') {
             command.env_remove(name);
         }
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);

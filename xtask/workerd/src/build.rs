@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use flate2::{Compression, write::GzEncoder};
-use serde::Deserialize;
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::cache::Lock;
@@ -111,25 +111,11 @@ fn compile(crate_dir: &Path, commit: Option<&str>, progress: Progress<'_>) -> Re
     command::run(cargo, "cargo", progress)
 }
 
-#[derive(Deserialize)]
-struct Manifest {
-    package: Package,
-}
-
-#[derive(Deserialize)]
-struct Package {
-    name: String,
-}
-
 fn library_name(crate_dir: &Path) -> Result<String> {
     let path = crate_dir.join("Cargo.toml");
     let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    Ok(toml::from_str::<Manifest>(&text)?.package.name.replace('-', "_"))
-}
-
-#[derive(Deserialize)]
-struct Metadata {
-    target_directory: PathBuf,
+    let manifest: Value = toml::from_str(&text)?;
+    Ok(manifest["package"]["name"].as_str().context("a crate without a name")?.replace('-', "_"))
 }
 
 /// Returns cargo's target directory, which environment and configuration can change.
@@ -138,7 +124,8 @@ pub fn target_dir(crate_dir: &Path) -> Result<PathBuf> {
     cargo.args(["--no-deps", "--offline", "--format-version", "1"]).current_dir(crate_dir);
     let output = cargo.output().context("cargo cannot be started")?;
     ensure!(output.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&output.stderr).trim());
-    Ok(serde_json::from_slice::<Metadata>(&output.stdout).context("cargo metadata")?.target_directory)
+    let metadata: Value = serde_json::from_slice(&output.stdout).context("cargo metadata")?;
+    Ok(metadata["target_directory"].as_str().context("cargo metadata")?.into())
 }
 
 /// Returns a digest of everything that the packing depends on: the module, the JavaScript in front of it, the tools.

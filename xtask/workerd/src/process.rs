@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use rustix::process::{Pid, Signal, kill_process_group};
-use serde::Deserialize;
+use serde_json::Value;
 
 use crate::{Built, NpmTools, Wrangler, config, pack::MODULES};
 
@@ -210,23 +210,17 @@ fn program(settings: &Settings) -> Command {
     }
 }
 
-#[derive(Deserialize)]
-struct Listening {
-    event: String,
-    socket: String,
-    port: u16,
-}
-
 /// Waits for the report of the port; a thread copies the following lines to the log.
 fn port(stdout: ChildStdout, mut log: File) -> Result<u16> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         for line in BufReader::new(stdout).lines() {
             let Ok(line) = line else { return };
-            match serde_json::from_str::<Listening>(&line) {
-                Ok(found) if found.event == "listen" && found.socket == config::SOCKET => {
+            match serde_json::from_str::<Value>(&line) {
+                Ok(found) if found["event"] == "listen" && found["socket"] == config::SOCKET => {
+                    let port = found["port"].as_u64().and_then(|port| port.try_into().ok());
                     // The waiting side may have given up.
-                    let _ = sender.send(found.port);
+                    let _ = port.map(|port| sender.send(port));
                 }
                 // A full disk must not stop workerd from being read.
                 _ => drop(writeln!(log, "{line}")),

@@ -3,11 +3,10 @@
 //! Deployment settings stand only there; the local configuration is derived, so the two cannot drift apart.
 //! There is no default environment to deploy by accident: bindings are read from `[env.production]`.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
-use serde::Deserialize;
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
 
 use crate::repo_root;
 
@@ -55,64 +54,41 @@ impl Wrangler {
     }
 
     fn parse(text: &str) -> Result<Self> {
-        let mut file: File = toml::from_str(text)?;
-        let production = file.env.remove("production").context("[env.production] is missing")?;
-        let sqlite: Vec<_> = production.migrations.into_iter().flat_map(|m| m.new_sqlite_classes).collect();
-        let containers: Vec<_> = production.containers.into_iter().map(|found| found.class_name).collect();
-        let objects = production.durable_objects.bindings.into_iter().map(|found| ObjectBinding {
-            sqlite: sqlite.contains(&found.class_name),
-            container: containers.contains(&found.class_name),
-            binding: found.name,
-            class: found.class_name,
-        });
+        let file: Value = toml::from_str(text)?;
+        let production = &file["env"]["production"];
+        ensure!(production.is_object(), "[env.production] is missing");
+        let migrations = listed(&production["migrations"]).iter();
+        let sqlite: Vec<_> = migrations.flat_map(|found| listed(&found["new_sqlite_classes"])).collect();
+        let containers: Vec<_> =
+            listed(&production["containers"]).iter().map(|found| &found["class_name"]).collect();
+        let object = |found: &Value| {
+            let class = &found["class_name"];
+            Ok(ObjectBinding {
+                binding: required(found, "name")?,
+                class: required(found, "class_name")?,
+                sqlite: sqlite.contains(&class),
+                container: containers.contains(&class),
+            })
+        };
+        let flags = listed(&file["compatibility_flags"]).iter().filter_map(Value::as_str);
         Ok(Self {
-            name: file.name,
-            compatibility_date: file.compatibility_date,
-            compatibility_flags: file.compatibility_flags,
-            objects: objects.collect(),
+            name: required(&file, "name")?,
+            compatibility_date: required(&file, "compatibility_date")?,
+            compatibility_flags: flags.map(str::to_owned).collect(),
+            objects: listed(&production["durable_objects"]["bindings"])
+                .iter()
+                .map(object)
+                .collect::<Result<_>>()?,
         })
     }
 }
 
-#[derive(Deserialize)]
-struct File {
-    name: String,
-    compatibility_date: String,
-    #[serde(default)]
-    compatibility_flags: Vec<String>,
-    env: BTreeMap<String, Environment>,
+fn listed(value: &Value) -> &[Value] {
+    value.as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-#[derive(Deserialize)]
-struct Environment {
-    #[serde(default)]
-    durable_objects: Objects,
-    #[serde(default)]
-    migrations: Vec<Migration>,
-    #[serde(default)]
-    containers: Vec<Container>,
-}
-
-#[derive(Deserialize)]
-struct Container {
-    class_name: String,
-}
-
-#[derive(Default, Deserialize)]
-struct Objects {
-    bindings: Vec<Binding>,
-}
-
-#[derive(Deserialize)]
-struct Binding {
-    name: String,
-    class_name: String,
-}
-
-#[derive(Deserialize)]
-struct Migration {
-    #[serde(default)]
-    new_sqlite_classes: Vec<String>,
+fn required(table: &Value, key: &str) -> Result<String> {
+    Ok(table[key].as_str().with_context(|| format!("no text `{key}`"))?.to_owned())
 }
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
 //! A side of the comparison: a running Worker, or the server behind the Workers.
 
-use std::fs;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
@@ -10,7 +9,7 @@ use ars_raw_http::{Connection, Message};
 use ars_workerd::{NpmTools, Settings, Workerd, repo_root};
 use tempfile::TempDir;
 
-use super::measure::WORKER_CORE;
+use super::WORKER_CORE;
 
 /// One of the sides.
 pub struct Side {
@@ -30,18 +29,14 @@ impl Side {
         Self { name: "direct", address, pid: std::process::id(), _running: None }
     }
 
-    /// Starts a Worker with its data under `dir`. `modules` puts its modules into a directory.
+    /// Starts a Worker with its data under `dir`.
     pub fn start(
         name: &'static str,
         dir: &Path,
-        modules: impl FnOnce(&Path) -> Result<()>,
         settings: impl FnOnce(&Path) -> Result<Settings>,
     ) -> Result<Self> {
         let data = tempfile::tempdir_in(dir)?;
-        let folder = data.path().join("modules");
-        fs::create_dir_all(&folder)?;
-        modules(&folder)?;
-        let settings = Settings { modules: folder, core: Some(WORKER_CORE), ..settings(data.path())? };
+        let settings = Settings { core: Some(WORKER_CORE), ..settings(data.path())? };
         let running = Workerd::start(&settings).with_context(|| format!("the {name} Worker"))?;
         Ok(Self { name, address: running.address(), pid: running.pid(), _running: Some((running, data)) })
     }
@@ -54,19 +49,9 @@ impl Side {
     }
 }
 
-/// Copies the modules of a built Worker, so that a later build does not change them during the measurement.
-pub fn copy_modules(from: &Path, to: &Path) -> Result<()> {
-    for module in fs::read_dir(from)? {
-        let module = module?;
-        if module.file_type()?.is_file() {
-            fs::copy(module.path(), to.join(module.file_name()))?;
-        }
-    }
-    Ok(())
-}
-
-/// Bundles the TypeScript Worker of this entry, named from the root. Migrations are bundled as text.
-pub fn bundle(npm: &NpmTools, entry: &str, modules: &Path) -> Result<()> {
+/// Bundles the TypeScript Worker of this entry, named from the root, below `data`. Migrations are bundled as text.
+pub fn bundle(npm: &NpmTools, entry: &str, data: &Path) -> Result<PathBuf> {
+    let modules = data.join("modules");
     let output = Command::new(&npm.esbuild)
         .arg(entry)
         .args(["--bundle", "--minify", "--format=esm", "--target=esnext", "--log-level=warning"])
@@ -76,5 +61,5 @@ pub fn bundle(npm: &NpmTools, entry: &str, modules: &Path) -> Result<()> {
         .output()
         .context("esbuild cannot be started")?;
     ensure!(output.status.success(), "esbuild: {}", String::from_utf8_lossy(&output.stderr).trim());
-    Ok(())
+    Ok(modules)
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::bench::proxy::Counts;
+use crate::bench::bot::Counts;
 
 /// The value below which this share of them lies.
 pub fn percentile(values: &mut [Duration], share: f64) -> Duration {

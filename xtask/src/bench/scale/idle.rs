@@ -45,6 +45,6 @@ pub fn run(programs: &Programs, size: Size, verdicts: &mut Verdicts) -> Result<(
     let accepted_ms = percentile(&mut accepted, 0.5).as_secs_f64() * 1000.0;
     println!("{}", verdicts.hold(TO_ACCEPTED, "", accepted_ms));
     println!("{}", verdicts.hold(PER_IDLE_RUN, "", each));
-    println!("Requests to the state Worker: {}", routes(&bench.counts()));
+    println!("Requests to the state Worker: {}", routes(&bench.counts()?));
     Ok(())
 }

@@ -7,7 +7,6 @@ use anyhow::Result;
 
 use super::Size;
 use super::figures::{mb, routes, spread};
-use super::rested::Spawns;
 use crate::bench::aims::Verdicts;
 use crate::bench::bot::{Bench, Programs};
 use crate::bench::model::{Call, Script};
@@ -29,7 +28,6 @@ pub fn run(programs: &Programs, size: Size, _verdicts: &mut Verdicts) -> Result<
     println!(
         "A turn's overhead is from the last event of its model's answer to the next call: storing the step, the tool."
     );
-    println!("{}", Spawns::measure(PAUSE)?.line());
     Ok(())
 }
 
@@ -46,7 +44,7 @@ fn measure(programs: &Programs, runs: u32, turns: u32) -> Result<String> {
     bench.recorded()?;
     let took = began.elapsed();
     let used = Usage::of(bench.pid())?.since(before);
-    let asked = bench.counts();
+    let asked = bench.counts()?;
     let flushes = asked.get("/runs/flush").copied().unwrap_or_default();
     Ok(format!(
         "{runs} runs of {turns} turns in {:.1} s: overhead of a turn {}; CPU/turn {:.2} ms; peak {:.1} MB, {:.2} MB a run; {:.1} flushes a second\n  {}",

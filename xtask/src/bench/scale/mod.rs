@@ -3,7 +3,6 @@
 mod figures;
 mod idle;
 mod many;
-mod rested;
 mod rows;
 mod size;
 mod soak;

@@ -25,7 +25,7 @@ pub fn run(programs: &Programs, size: Size, _verdicts: &mut Verdicts) -> Result<
     step.done("begun");
     watch(&bench, size.soak, before)?;
     bench.recorded()?;
-    println!("recorded: peak {:.1} MB; {}", mb(peak_kb(bench.pid())?), routes(&bench.counts()));
+    println!("recorded: peak {:.1} MB; {}", mb(peak_kb(bench.pid())?), routes(&bench.counts()?));
     Ok(())
 }
 

@@ -1,12 +1,11 @@
 //! Viewers of one run: connections that measure the age of each event on arrival.
 
-use std::io::{BufRead, BufReader, Write};
-use std::net::TcpStream;
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, ensure};
+use ars_raw_http::Connection;
 use serde_json::Value;
 
 /// Stack of a viewer's thread: it holds one line.
@@ -65,17 +64,16 @@ impl Viewers {
     }
 }
 
-fn connect(address: &str, path: &str) -> Result<TcpStream> {
-    let mut stream = TcpStream::connect(address)?;
-    stream.set_read_timeout(Some(END_LIMIT))?;
+fn connect(address: &str, path: &str) -> Result<Connection> {
+    let mut stream = Connection::open(address.parse()?)?;
     let request = format!("GET /{path} HTTP/1.1\r\nhost: {address}\r\naccept: text/event-stream\r\n\r\n");
-    stream.write_all(request.as_bytes())?;
+    stream.send(request.as_bytes())?;
     Ok(stream)
 }
 
-fn read(stream: TcpStream, since: Duration) -> Result<Seen> {
+fn read(stream: Connection, since: Duration) -> Result<Seen> {
     let mut seen = Seen { ages: Vec::new(), last_seq: 0, ended: false };
-    let mut lines = BufReader::with_capacity(BUFFER, stream).lines();
+    let mut lines = stream.lines(BUFFER);
     let status = lines.next().context("no answer")??;
     ensure!(status.contains(" 200 "), "a viewer was answered {status}");
     for line in lines {
