@@ -16,6 +16,8 @@ pub struct Source {
     pub first_line: String,
     /// Syntax tree.
     pub syntax: syn::File,
+    /// Its tokens; the arguments of macros have no syntax.
+    pub tokens: TokenStream,
     /// Lines that are compiled for tests only.
     pub test_lines: Vec<RangeInclusive<usize>>,
 }
@@ -23,7 +25,9 @@ pub struct Source {
 impl Source {
     /// Parses a file.
     pub fn parse(path: &str, text: &str) -> Result<Self> {
-        let syntax = syn::parse_file(text).with_context(|| format!("{path} cannot be parsed"))?;
+        let parsed = text.parse().map_err(syn::Error::from);
+        let parsed = parsed.and_then(|tokens: TokenStream| Ok((syn::parse2(tokens.clone())?, tokens)));
+        let (syntax, tokens): (syn::File, _) = parsed.with_context(|| format!("{path} cannot be parsed"))?;
         let lines = text.lines().count();
         let test_lines = if is_test_path(path) {
             std::iter::once(1..=lines).collect()
@@ -31,7 +35,7 @@ impl Source {
             syntax.items.iter().filter(|item| is_test(attributes(item))).map(line_range).collect()
         };
         let first_line = text.lines().next().unwrap_or_default().to_owned();
-        Ok(Self { path: path.to_owned(), lines, first_line, syntax, test_lines })
+        Ok(Self { path: path.to_owned(), lines, first_line, syntax, tokens, test_lines })
     }
 
     /// Returns whether a line is compiled for tests only.
@@ -61,6 +65,17 @@ fn is_test(attributes: &[Attribute]) -> bool {
         }
         meta => meta.path().segments.last().is_some_and(|last| last.ident == "test"),
     })
+}
+
+/// Calls `see` with the tokens, and with those of each group at any depth.
+pub(crate) fn each_group(tokens: &TokenStream, see: &mut impl FnMut(&[TokenTree])) {
+    let tokens: Vec<_> = tokens.clone().into_iter().collect();
+    see(&tokens);
+    for token in &tokens {
+        if let TokenTree::Group(group) = token {
+            each_group(&group.stream(), see);
+        }
+    }
 }
 
 /// Returns whether an identifier occurs anywhere in the tokens.
@@ -108,14 +123,8 @@ mod tests {
 
     #[test]
     fn test_files_are_recognized_by_path() {
-        let tests = [
-            "a/tests/b.rs",
-            "tests/workerd/tests/x.rs",
-            "a/src/tests.rs",
-            "a/src/b_tests.rs",
-            "a/tests/s/mod.rs",
-        ];
-        assert!(tests.iter().all(|path| is_test_path(path)));
+        let tests = "a/tests/b.rs tests/workerd/tests/x.rs a/src/tests.rs a/src/b_tests.rs a/tests/s/mod.rs";
+        assert!(tests.split(' ').all(is_test_path));
         assert!(!["a/src/b.rs", "tests/architecture/src/lib.rs"].iter().any(|path| is_test_path(path)));
     }
 }

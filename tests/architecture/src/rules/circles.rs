@@ -1,8 +1,7 @@
 //! No circle of imports has more than three files, in any shipped crate.
 //!
 //! Files in a circle can only be understood, moved and changed together. An import is resolved to the file that defines
-//! the item, through re-exports of `mod.rs` files. Test code is ignored. `tests/architecture/circles.txt` lists the
-//! larger circles that remain, each by its number of files and its first file. The list only shrinks.
+//! the item, through re-exports of `mod.rs` files. Test code is ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,8 +14,6 @@ use crate::{Source, Tree, Violation};
 const CIRCLE_FILES: usize = 3;
 /// Folders of shipped crates.
 const SHIPPED: [&str; 4] = ["shared/", "durable-objects/", "workers/", "containers/"];
-/// Larger circles that remain.
-const LISTED: &str = "tests/architecture/circles.txt";
 
 /// Names circles of imports with too many files.
 pub fn check(tree: &Tree) -> Vec<Violation> {
@@ -29,48 +26,21 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
             crates.entry(root).or_default().push(source);
         }
     }
-    let mut listed = entries(tree);
     let mut found = Vec::new();
     for (root, sources) in &crates {
         for circle in circles_of(root, sources) {
-            let first = circle.first().copied().unwrap_or_default();
-            match listed.remove(first) {
-                Some(files) if files == circle.len() => {}
-                Some(files) if files > circle.len() => {
-                    found.push(format!(
-                        "{LISTED}: {first} is down to {} files: lower its entry",
-                        circle.len()
-                    ));
-                }
-                _ => {
-                    let files: Vec<_> = circle.iter().copied().collect();
-                    let names = files.join(", ");
-                    found.push(format!(
-                        "{root}: {} files import each other in a circle: {names}",
-                        files.len()
-                    ));
-                }
-            }
+            let names: Vec<_> = circle.into_iter().collect();
+            let files = names.len();
+            found.push(format!("{root}: {files} files import each other in a circle: {}", names.join(", ")));
         }
     }
-    found.extend(
-        listed.keys().map(|first| format!("{LISTED}: {first} is in no large circle: remove its entry")),
-    );
     found
-}
-
-fn entries(tree: &Tree) -> BTreeMap<&str, usize> {
-    let lines = tree.text(LISTED).unwrap_or_default().lines();
-    lines
-        .filter_map(|line| line.split_once(' '))
-        .filter_map(|(files, first)| Some((first, files.parse().ok()?)))
-        .collect()
 }
 
 /// Returns the circles of a crate with too many files.
 fn circles_of<'a>(root: &str, sources: &[&'a Source]) -> Vec<BTreeSet<&'a str>> {
     let modules = Modules::of(root, sources);
-    let imports: BTreeMap<&str, BTreeSet<&str>> = modules
+    let imports: BTreeMap<&'a str, BTreeSet<&'a str>> = modules
         .by_path
         .iter()
         .map(|(module, source)| (source.path.as_str(), modules.imports(module, source)))
@@ -229,44 +199,23 @@ impl<'ast> Visit<'ast> for Paths<'_> {
     }
 }
 
-/// Returns the strongly connected components of the imports (Tarjan, by two depth-first searches).
-fn circles<'a>(imports: &BTreeMap<&'a str, BTreeSet<&'a str>>) -> Vec<BTreeSet<&'a str>> {
-    let mut reverse: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for (from, tos) in imports {
-        tos.iter().for_each(|to| {
-            reverse.entry(to).or_default().insert(from);
-        });
-    }
-    let mut order = Vec::new();
-    let mut seen = BTreeSet::new();
-    for file in imports.keys() {
-        visit_depth_first(file, imports, &mut seen, &mut order);
-    }
-    let mut assigned = BTreeSet::new();
-    let mut found = Vec::new();
-    for file in order.iter().rev() {
-        let mut circle = Vec::new();
-        visit_depth_first(file, &reverse, &mut assigned, &mut circle);
-        if circle.len() > 1 {
-            found.push(circle.into_iter().collect());
-        }
-    }
-    found
+/// Returns the groups of files that reach each other.
+fn circles<'a>(imports: &BTreeMap<&'a str, BTreeSet<&'a str>>) -> BTreeSet<BTreeSet<&'a str>> {
+    let reach: BTreeMap<&'a str, _> = imports.keys().map(|file| (*file, reached(file, imports))).collect();
+    let is_reached_by = |file: &str, from: &str| reach.get(from).is_some_and(|files| files.contains(file));
+    let circle = |(file, files): (&&'a str, &BTreeSet<&'a str>)| {
+        files.iter().copied().filter(|other| is_reached_by(file, other)).collect()
+    };
+    reach.iter().map(circle).collect()
 }
 
-fn visit_depth_first<'a>(
-    file: &'a str,
-    edges: &BTreeMap<&'a str, BTreeSet<&'a str>>,
-    seen: &mut BTreeSet<&'a str>,
-    order: &mut Vec<&'a str>,
-) {
-    if !seen.insert(file) {
-        return;
+fn reached<'a>(from: &'a str, imports: &BTreeMap<&'a str, BTreeSet<&'a str>>) -> BTreeSet<&'a str> {
+    let (mut seen, mut open) = (BTreeSet::new(), vec![from]);
+    while let Some(file) = open.pop() {
+        let next = imports.get(file).into_iter().flatten().copied();
+        open.extend(next.filter(|next| seen.insert(*next)));
     }
-    for next in edges.get(file).into_iter().flatten() {
-        visit_depth_first(next, edges, seen, order);
-    }
-    order.push(file);
+    seen
 }
 
 #[cfg(test)]
@@ -292,23 +241,6 @@ mod tests {
             assert_eq!(found.len(), 1, "{found:?}");
             assert!(found[0].starts_with("shared/x: 4 files"), "{found:?}");
         }
-    }
-
-    #[test]
-    fn list_only_shrinks() {
-        let with = |list| {
-            check(&planted(&[
-                ("shared/x/src/a.rs", "//! x\nuse crate::b::B;\n"),
-                ("shared/x/src/b.rs", "//! x\nuse crate::c::C;\n"),
-                ("shared/x/src/c.rs", "//! x\nuse crate::d::D;\n"),
-                ("shared/x/src/d.rs", "//! x\nuse crate::a::A;\n"),
-                (LISTED, list),
-            ]))
-        };
-        assert!(with("# why\n4 shared/x/src/a.rs\n").is_empty());
-        assert_eq!(with("3 shared/x/src/a.rs\n").len(), 1);
-        assert!(with("5 shared/x/src/a.rs\n")[0].contains("lower its entry"));
-        assert_eq!(with("4 shared/x/src/a.rs\n4 shared/y/src/a.rs\n").len(), 1);
     }
 
     #[test]

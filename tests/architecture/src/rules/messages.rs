@@ -1,69 +1,41 @@
 //! Each `tracing` event has a message text, not only fields.
 
 use proc_macro2::{TokenStream, TokenTree};
-use syn::{
-    Lit,
-    spanned::Spanned,
-    visit::{self, Visit},
-};
+use syn::Lit;
 
-use crate::{Source, Tree, Violation, at};
+use crate::source::each_group;
+use crate::{Tree, Violation, at};
 
 /// Macros of `tracing` that log an event.
 const EVENTS: [&str; 6] = ["trace", "debug", "info", "warn", "error", "event"];
 
-/// Reports events without a message.
+/// Reports events without a message: `tracing::warn!` and its like followed by a group, in the arguments of macros too.
 pub fn check(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for source in &tree.sources {
-        Events { source, found: &mut found }.visit_file(&source.syntax);
+        each_group(&source.tokens, &mut |tokens| {
+            for six in tokens.windows(6) {
+                if let [
+                    TokenTree::Ident(from),
+                    _,
+                    _,
+                    TokenTree::Ident(name),
+                    TokenTree::Punct(bang),
+                    arguments,
+                ] = six
+                    && let TokenTree::Group(arguments) = arguments
+                    && from == "tracing"
+                    && bang.as_char() == '!'
+                    && EVENTS.iter().any(|event| name == event)
+                    && !has_message(&arguments.stream())
+                {
+                    let what = "an event without a message: write what happened, as a text after the fields";
+                    found.push(at(&source.path, name.span().start().line, what));
+                }
+            }
+        });
     }
     found
-}
-
-struct Events<'a> {
-    source: &'a Source,
-    found: &'a mut Vec<Violation>,
-}
-
-impl Events<'_> {
-    fn judge(&mut self, line: usize, arguments: &TokenStream) {
-        if !has_message(arguments) {
-            let what = "an event without a message: write what happened, as a text after the fields";
-            self.found.push(at(&self.source.path, line, what));
-        }
-    }
-
-    /// Finds events in a macro's arguments. They are unparsed tokens: `tracing::warn!` followed by a group is an event.
-    fn scan(&mut self, tokens: TokenStream) {
-        let tokens: Vec<_> = tokens.into_iter().collect();
-        for (index, token) in tokens.iter().enumerate() {
-            let TokenTree::Group(group) = token else { continue };
-            if let [.., TokenTree::Ident(from), _, _, TokenTree::Ident(name), TokenTree::Punct(bang)] =
-                &tokens[..index]
-                && from == "tracing"
-                && bang.as_char() == '!'
-                && EVENTS.iter().any(|event| name == event)
-            {
-                self.judge(name.span().start().line, &group.stream());
-            }
-            self.scan(group.stream());
-        }
-    }
-}
-
-impl<'ast> Visit<'ast> for Events<'_> {
-    fn visit_macro(&mut self, call: &'ast syn::Macro) {
-        let path: Vec<_> = call.path.segments.iter().map(|segment| &segment.ident).collect();
-        if let [from, name] = &path[..]
-            && *from == "tracing"
-            && EVENTS.iter().any(|event| *name == event)
-        {
-            self.judge(call.span().start().line, &call.tokens);
-        }
-        self.scan(call.tokens.clone());
-        visit::visit_macro(self, call);
-    }
 }
 
 /// Returns `true` if an argument is a string literal that is neither the name nor the value of a field.

@@ -4,9 +4,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use syn::{Expr, Fields, Item, Lit, visit::Visit};
+use proc_macro2::TokenTree;
+use syn::{Expr, Fields, Item, Lit};
 
 use super::constants::{self, Constant};
+use crate::source::each_group;
 use crate::{Source, Tree, Violation, at};
 
 /// The folder of the pages.
@@ -75,54 +77,21 @@ fn source<'t>(tree: &'t Tree, path: &str) -> Option<&'t Source> {
     tree.sources.iter().find(|source| source.path == path)
 }
 
-/// The string literals of the shipped lines of a file, inside macros too.
+/// The string literals of the shipped lines of a file, inside macros too, without its documentation.
 fn literals(source: &Source) -> Vec<String> {
-    let mut found = Literals { source, found: Vec::new() };
-    found.visit_file(&source.syntax);
-    found.found
-}
-
-struct Literals<'a> {
-    source: &'a Source,
-    found: Vec<String>,
-}
-
-impl Literals<'_> {
-    fn scan(&mut self, tokens: proc_macro2::TokenStream) {
-        for token in tokens {
-            match token {
-                proc_macro2::TokenTree::Group(group) => self.scan(group.stream()),
-                proc_macro2::TokenTree::Literal(literal) => self.add(&Lit::new(literal)),
-                _ => {}
+    let mut found = Vec::new();
+    each_group(&source.tokens, &mut |tokens| {
+        let is_doc = matches!(tokens, [TokenTree::Ident(name), ..] if name == "doc");
+        for token in tokens.iter().filter(|_| !is_doc) {
+            if let TokenTree::Literal(literal) = token
+                && let Lit::Str(text) = Lit::new(literal.clone())
+                && !source.is_test_line(text.span().start().line)
+            {
+                found.push(text.value());
             }
         }
-    }
-
-    fn add(&mut self, literal: &Lit) {
-        if let Lit::Str(text) = literal
-            && !self.source.is_test_line(text.span().start().line)
-        {
-            self.found.push(text.value());
-        }
-    }
-}
-
-impl<'ast> Visit<'ast> for Literals<'_> {
-    fn visit_attribute(&mut self, attribute: &'ast syn::Attribute) {
-        if !attribute.path().is_ident("doc")
-            && let syn::Meta::List(list) = &attribute.meta
-        {
-            self.scan(list.tokens.clone());
-        }
-    }
-
-    fn visit_macro(&mut self, call: &'ast syn::Macro) {
-        self.scan(call.tokens.clone());
-    }
-
-    fn visit_lit(&mut self, literal: &'ast Lit) {
-        self.add(literal);
-    }
+    });
+    found
 }
 
 fn state_routes(tree: &Tree) -> Vec<Violation> {
@@ -175,15 +144,11 @@ fn variants(tree: &Tree, name: &str, heading: &str) -> Vec<Violation> {
         .iter()
         .filter(|source| source.path.starts_with("shared/events/"))
         .flat_map(|source| &source.syntax.items);
-    let Some(found) = items
-        .filter_map(|item| match item {
-            Item::Enum(item) if item.ident == name => Some(item),
-            _ => None,
-        })
-        .next()
-    else {
-        return Vec::new();
-    };
+    let mut enums = items.filter_map(|item| match item {
+        Item::Enum(item) if item.ident == name => Some(item),
+        _ => None,
+    });
+    let Some(found) = enums.next() else { return Vec::new() };
     let rows = rows(page(tree, page_name), heading);
     let row_of = |kind: &str| {
         rows.iter().find(|(_, cells)| cells.first().is_some_and(|cell| quoted(cell).next() == Some(kind)))

@@ -1,9 +1,4 @@
 //! No file has over 500 shipped lines, no function over 80.
-//!
-//! `tests/architecture/oversized.txt` lists the exceptions with their sizes (`lines path`). The list only shrinks: a
-//! file may not exceed its entry, and an entry larger than its file must be lowered.
-
-use std::collections::BTreeMap;
 
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
@@ -14,27 +9,13 @@ use crate::{Source, Tree, Violation, at};
 const FILE_LINES: usize = 500;
 /// Maximum lines of a function, with braces.
 const FUNCTION_LINES: usize = 80;
-/// List of exceptions.
-const OVERSIZED: &str = "tests/architecture/oversized.txt";
 
-/// Reports files over their limit, and entries that are larger than their file.
+/// Reports files over the limit.
 pub fn files(tree: &Tree) -> Vec<Violation> {
-    let mut listed = entries(tree);
-    let mut found = Vec::new();
-    for source in &tree.sources {
-        let lines = source.shipped_lines();
-        let ceiling = listed.remove(source.path.as_str()).unwrap_or(FILE_LINES);
-        if lines > ceiling {
-            found.push(at(&source.path, 1, format!("{lines} lines; the ceiling is {ceiling}: split it")));
-        } else if ceiling > FILE_LINES && lines < ceiling {
-            found.push(format!(
-                "{OVERSIZED}: {} is down to {lines} lines: lower or remove its entry",
-                source.path
-            ));
-        }
-    }
-    found.extend(listed.keys().map(|path| format!("{OVERSIZED}: {path} is gone: remove its entry")));
-    found
+    let sizes = tree.sources.iter().map(|source| (source, source.shipped_lines()));
+    let long = sizes.filter(|(_, lines)| *lines > FILE_LINES);
+    let what = |lines| format!("{lines} lines; the ceiling is {FILE_LINES}: split it");
+    long.map(|(source, lines)| at(&source.path, 1, what(lines))).collect()
 }
 
 /// Reports functions over the limit.
@@ -44,14 +25,6 @@ pub fn functions(tree: &Tree) -> Vec<Violation> {
         Functions { source, found: &mut found }.visit_file(&source.syntax);
     }
     found
-}
-
-fn entries(tree: &Tree) -> BTreeMap<&str, usize> {
-    let lines = tree.text(OVERSIZED).unwrap_or_default().lines();
-    lines
-        .filter_map(|line| line.split_once(' '))
-        .filter_map(|(size, path)| Some((path, size.parse().ok()?)))
-        .collect()
 }
 
 struct Functions<'a> {
@@ -106,15 +79,6 @@ mod tests {
         let found = files(&tree);
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].starts_with("a/src/lib.rs:1: 501 lines"));
-    }
-
-    #[test]
-    fn the_list_of_oversized_files_only_shrinks() {
-        let with = |lines, list| files(&planted(&[("a/src/lib.rs", &long(lines)), (OVERSIZED, list)]));
-        assert!(with(600, "# why\n600 a/src/lib.rs\n").is_empty());
-        assert!(with(601, "600 a/src/lib.rs\n")[0].contains("601 lines; the ceiling is 600"));
-        assert!(with(599, "600 a/src/lib.rs\n")[0].contains("lower or remove"));
-        assert!(with(10, "600 a/src/gone.rs\n")[0].contains("is gone"));
     }
 
     #[test]
