@@ -65,12 +65,14 @@ pub trait Credentials {
     fn authenticate<'a>(&'a self, presented: &'a str) -> Option<&'a Self::Holder>;
 }
 
+/// The method of every route behind a gate.
+const METHOD: &str = "POST";
+
 /// A gate's data for one route.
 pub struct Rules<'a, C: Credentials + ?Sized> {
     order: &'a [Check],
     credentials: &'a C,
     exists: bool,
-    method: &'a str,
     permits: &'a dyn Fn(&C::Holder) -> bool,
     max_body_bytes: usize,
 }
@@ -78,26 +80,13 @@ pub struct Rules<'a, C: Credentials + ?Sized> {
 impl<'a, C: Credentials + ?Sized> Rules<'a, C> {
     /// Returns the rules of an existing POST route that every credential opens, without a limit of its body.
     pub fn new(order: &'a [Check], credentials: &'a C) -> Self {
-        Self {
-            order,
-            credentials,
-            exists: true,
-            method: "POST",
-            permits: &|_| true,
-            max_body_bytes: usize::MAX,
-        }
+        Self { order, credentials, exists: true, permits: &|_| true, max_body_bytes: usize::MAX }
     }
 
     /// Returns the rules of a path without a route.
     #[must_use]
     pub fn without_route(self) -> Self {
         Self { exists: false, ..self }
-    }
-
-    /// Returns the rules with another method.
-    #[must_use]
-    pub fn with_method(self, method: &'a str) -> Self {
-        Self { method, ..self }
     }
 
     /// Returns the rules with a permission that the holder needs.
@@ -128,7 +117,7 @@ pub enum Rejection {
     /// The route does not exist.
     #[error("not found")]
     NotFound,
-    /// The route has another method.
+    /// The method is not the route's.
     #[error("method not allowed")]
     Method,
     /// The surface has no credentials and is therefore off.
@@ -180,7 +169,7 @@ pub fn admit<'a, C: Credentials + ?Sized>(
     for check in rules.order {
         match check {
             Check::Route => ensure(rules.exists, Rejection::NotFound)?,
-            Check::Method => ensure(head.method == rules.method, Rejection::Method)?,
+            Check::Method => ensure(head.method == METHOD, Rejection::Method)?,
             Check::Configured => ensure(rules.credentials.is_configured(), Rejection::Disabled)?,
             Check::Credential => {
                 let found = head.presented.and_then(|presented| rules.credentials.authenticate(presented));
@@ -218,50 +207,6 @@ impl Credentials for Option<&Secret> {
 
     fn authenticate<'a>(&'a self, presented: &'a str) -> Option<&'a ()> {
         self.filter(|secret| secret.matches(presented.as_bytes())).map(|_| &())
-    }
-}
-
-/// Several secrets, each with a scope.
-#[derive(Clone, Default)]
-pub struct Keys<S> {
-    entries: Vec<(Secret, S)>,
-}
-
-impl<S> Keys<S> {
-    /// Returns the keys of the secrets that are set.
-    pub fn new(secrets: impl IntoIterator<Item = (Option<Secret>, S)>) -> Self {
-        let entries = secrets.into_iter().filter_map(|(secret, scope)| Some((secret?, scope))).collect();
-        Self { entries }
-    }
-
-    /// Returns the keys that a route accepts. A key of another scope is no credential there.
-    pub fn accepting<'a>(&'a self, scopes: &'a [S]) -> AcceptedKeys<'a, S> {
-        AcceptedKeys { keys: self, scopes }
-    }
-}
-
-/// The keys that one route accepts.
-pub struct AcceptedKeys<'k, S> {
-    keys: &'k Keys<S>,
-    scopes: &'k [S],
-}
-
-impl<S: PartialEq> Credentials for AcceptedKeys<'_, S> {
-    type Holder = S;
-
-    fn is_configured(&self) -> bool {
-        !self.keys.entries.is_empty()
-    }
-
-    /// Compares with every key, so that the time does not depend on which one matches.
-    fn authenticate<'a>(&'a self, presented: &'a str) -> Option<&'a S> {
-        let mut matched = None;
-        for (secret, scope) in &self.keys.entries {
-            if secret.matches(presented.as_bytes()) && matched.is_none() {
-                matched = Some(scope);
-            }
-        }
-        matched.filter(|scope| self.scopes.contains(scope))
     }
 }
 

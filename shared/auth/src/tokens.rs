@@ -106,13 +106,6 @@ impl TokenMap {
         matched
     }
 
-    /// Returns the token of a subject with exactly one entry. An ambiguous subject has none.
-    pub fn token_of_subject(&self, subject: &str) -> Option<&Secret> {
-        let mut tokens =
-            self.entries.iter().filter(|(_, entry)| entry.subject == subject).map(|(token, _)| token);
-        tokens.next().filter(|_| tokens.next().is_none())
-    }
-
     /// Returns every entry of a subject.
     pub fn entries_of<'m>(&'m self, subject: &'m str) -> impl Iterator<Item = &'m TokenEntry> {
         self.entries.iter().map(|(_, entry)| entry).filter(move |entry| entry.subject == subject)

@@ -9,7 +9,7 @@ use ars_types::RunStatus;
 
 use crate::support::{
     MINUTE, REQUEST, START, answer, asks, closing_call, is_call, is_paired, message, new_loop, notes, output,
-    says, status, texts, used,
+    play, says, status, texts, used,
 };
 
 /// A window of 10,000 tokens, of which 7,000 may be filled.
@@ -144,8 +144,7 @@ fn provider_count_overrides_the_estimate() {
 fn rejected_conversation_is_cut_and_resent() {
     let mut run = new_loop(60);
     for _ in 0..4 {
-        run.step(asks(&["bash"]), START);
-        run.step(output(FIFTH), START);
+        play(&mut run, [asks(&["bash"]), output(FIFTH)]);
     }
     let before = size(&run);
     let actions = run.step(Input::ContextTooLong("too long".into()), START);
@@ -157,8 +156,7 @@ fn rejected_conversation_is_cut_and_resent() {
 #[test]
 fn uncuttable_conversation_fails_the_run() {
     let mut run = new_loop(60);
-    run.step(Input::Start, START);
-    let actions = run.step(Input::ContextTooLong("too long".into()), START);
+    let actions = play(&mut run, [Input::Start, Input::ContextTooLong("too long".into())]);
     assert_eq!((status(&actions), answer(&actions)), (RunStatus::Failed, "too long"));
 }
 
@@ -166,8 +164,7 @@ fn uncuttable_conversation_fails_the_run() {
 fn rejections_of_every_size_end_the_run() {
     let mut run = new_loop(60);
     for _ in 0..40 {
-        run.step(asks(&["bash"]), START);
-        run.step(output(FIFTH), START);
+        play(&mut run, [asks(&["bash"]), output(FIFTH)]);
     }
     let mut refused = || run.step(Input::ContextTooLong("too long".into()), START);
     for _ in 0..3 {
@@ -191,8 +188,7 @@ fn oversized_closing_call_is_cut_and_then_skipped() {
 #[test]
 fn stop_or_deadline_during_a_summary_closes() {
     let (mut run, _) = outgrown();
-    run.step(Input::SoftStop, START);
-    let actions = run.step(says("story", StopReason::EndTurn), START);
+    let actions = play(&mut run, [Input::SoftStop, says("story", StopReason::EndTurn)]);
     assert_eq!(notes(&actions), [NoteKind::Compacted, NoteKind::Stopped]);
     assert!(closing_call(&actions));
 
@@ -235,8 +231,7 @@ fn long_run_stays_within_its_window() {
 #[test]
 fn rejected_call_is_not_repeated_after_the_deadline() {
     let mut run = new_loop(60);
-    run.step(asks(&["bash"]), START);
-    run.step(output(FIFTH), START);
+    play(&mut run, [asks(&["bash"]), output(FIFTH)]);
     let actions = run.step(Input::ContextTooLong("too long".into()), START + 20 * MINUTE);
     assert_eq!(notes(&actions), [NoteKind::TimeBudgetExhausted]);
     assert!(closing_call(&actions));
@@ -247,8 +242,7 @@ fn prompt_and_tools_count_before_the_provider_does() {
     let fixed = |fixed_tokens| {
         let context = ContextLimit { fixed_tokens, ..ContextLimit::new(10_000, 1_000) };
         let mut run = new_loop(60).with_limits(Limits { context: Some(context), ..Limits::default() });
-        run.step(Input::Start, START);
-        run.step(asks(&["bash"]), START);
+        play(&mut run, [Input::Start, asks(&["bash"])]);
         notes(&run.step(output(FIFTH), START))
     };
     assert_eq!((fixed(1_000), fixed(6_500)), (vec![], vec![NoteKind::Compacted]));

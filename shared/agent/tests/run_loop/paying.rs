@@ -9,7 +9,7 @@ use ars_events::NoteKind;
 use ars_types::RunStatus;
 
 use crate::support::{
-    START, answer, asks, closing_call, is_call, message, new_loop, notes, output, says, status, used,
+    START, answer, asks, closing_call, is_call, message, new_loop, notes, output, play, says, status, used,
 };
 
 /// A dollar per million tokens of any kind: a token is a micro-dollar.
@@ -31,8 +31,7 @@ fn costing(input: Input, tokens: u64) -> Input {
 fn the_cost_of_all_calls_adds_up() {
     let mut run = new_loop(8).with_limits(Limits { price: Some(PRICE), ..Limits::default() });
     assert_eq!(run.cost(), Some(0));
-    run.step(costing(asks(&["bash"]), 700), START);
-    run.step(output(1), START);
+    play(&mut run, [costing(asks(&["bash"]), 700), output(1)]);
     run.step(costing(says("done", StopReason::EndTurn), 50), START);
     assert_eq!(run.cost(), Some(750));
 }
@@ -43,8 +42,7 @@ fn unknown_cost_is_not_shown_as_zero() {
     assert_eq!(run.cost(), None);
     run.step(costing(asks(&["bash"]), 700), START);
     assert!(run.switch_model(Some(PRICE), None));
-    run.step(output(1), START);
-    run.step(costing(says("done", StopReason::EndTurn), 50), START);
+    play(&mut run, [output(1), costing(says("done", StopReason::EndTurn), 50)]);
     assert_eq!(run.cost(), None);
 }
 
@@ -65,9 +63,7 @@ fn capped_run_never_switches_to_an_unpriced_model() {
 #[test]
 fn run_closes_while_the_closing_call_is_affordable() {
     let mut run = capped(10_000, Some(PRICE));
-    run.step(Input::Start, START);
-    run.step(costing(asks(&["bash"]), 10_000 - 2 * CALL), START);
-    let actions = run.step(output(1), START);
+    let actions = play(&mut run, [Input::Start, costing(asks(&["bash"]), 10_000 - 2 * CALL), output(1)]);
     assert_eq!(notes(&actions), [NoteKind::MoneyBudgetExhausted]);
     assert!(closing_call(&actions));
     let actions = run.step(says("half of it", StopReason::EndTurn), START);
@@ -79,9 +75,7 @@ fn run_closes_while_the_closing_call_is_affordable() {
 fn spent_run_ends_without_another_call() {
     for spent in [10_000 - CALL, 10_000, 50_000] {
         let mut run = capped(10_000, Some(PRICE));
-        run.step(Input::Start, START);
-        run.step(costing(asks(&["bash"]), spent), START);
-        let actions = run.step(output(1), START);
+        let actions = play(&mut run, [Input::Start, costing(asks(&["bash"]), spent), output(1)]);
         assert_eq!(notes(&actions), [NoteKind::MoneyBudgetExhausted]);
         assert!(answer(&actions).starts_with("⚠️ The money cap of $0.01"));
         assert!(answer(&actions).contains("before a summary could be written"));
@@ -97,9 +91,7 @@ fn a_cap_below_the_cheapest_call_allows_none() {
 #[test]
 fn other_closing_words_must_be_paid_too() {
     let mut run = capped(10_000, Some(PRICE));
-    run.step(Input::Start, START);
-    run.step(costing(asks(&["bash"]), 10_000), START);
-    run.step(Input::SoftStop, START);
+    play(&mut run, [Input::Start, costing(asks(&["bash"]), 10_000), Input::SoftStop]);
     let actions = run.step(output(1), START);
     assert_eq!((notes(&actions), status(&actions)), (vec![NoteKind::Stopped], RunStatus::StoppedSoft));
 }
@@ -107,8 +99,7 @@ fn other_closing_words_must_be_paid_too() {
 #[test]
 fn answer_is_final_when_money_is_spent() {
     let mut run = capped(10_000, Some(PRICE));
-    run.step(Input::Start, START);
-    run.step(Input::Steered(vec![message(1, "more")]), START);
+    play(&mut run, [Input::Start, Input::Steered(vec![message(1, "more")])]);
     let actions = run.step(costing(says("done", StopReason::EndTurn), 9_900), START);
     assert_eq!((answer(&actions), run.unconsumed().len()), ("done", 1));
 }
@@ -116,8 +107,7 @@ fn answer_is_final_when_money_is_spent() {
 #[test]
 fn a_larger_conversation_needs_more_money_left() {
     let mut run = capped(10_000, Some(PRICE));
-    run.step(Input::Start, START);
-    run.step(costing(asks(&["bash"]), 1_000), START);
+    play(&mut run, [Input::Start, costing(asks(&["bash"]), 1_000)]);
     assert!(matches!(
         run.clone().step(output(4_000), START).last(),
         Some(Action::CallModel { purpose: Purpose::Answer, .. })

@@ -1,7 +1,7 @@
 //! A run that another process resumes from its stored state.
 
 use ars_agent::{
-    Input, Limits, Loop, Position, Purpose, Saved, StopReason, Usage,
+    Input, Limits, Loop, Position, Saved,
     context::ContextLimit,
     money::{MoneyCap, Price},
 };
@@ -9,9 +9,7 @@ use ars_events::NoteKind;
 use ars_wire::ledger::StepRecord;
 use serde_json::{Map, json};
 
-use crate::support::{
-    MINUTE, START, answer, asks, closing_call, is_call, message, new_loop, notes, outcome, output, says, used,
-};
+use crate::support::{MINUTE, START, asks, message, new_loop, notes, output, play};
 
 const PRICE: Price =
     Price { input: 1_000_000, output: 1_000_000, cache_read: 1_000_000, cache_write: 1_000_000 };
@@ -81,63 +79,15 @@ fn remaining_time_continues_on_the_new_clock() {
 }
 
 #[test]
-fn counters_continue_behind_a_resume() {
-    let limits =
-        Limits { price: Some(PRICE), cap: Some(MoneyCap { run_microusd: 1_000_000 }), context: None };
-    let mut run = new_loop(2).with_limits(limits);
-    let usage = Usage { input_tokens: 7, ..Usage::default() };
-    run.step(used(asks(&["bash"]), usage), START);
-    run.step(Input::Tools(vec![outcome(false, true)]), START);
-    run.step(used(asks(&["update_status"]), usage), START);
-    let resumed = carried_on(&run, START, START);
-    assert_eq!((resumed.cost(), resumed.usage().input_tokens, resumed.steps()), (Some(14), 14, 2));
-    assert_eq!(resumed.position(START), run.position(START));
-    assert_eq!(
-        notes(&resumed.clone().step(Input::Tools(vec![outcome(false, true)]), START)),
-        [NoteKind::SandboxDead]
-    );
-    run.step(Input::SoftStop, START);
-    let mut stopped = carried_on(&run, START, START);
-    assert_eq!(notes(&stopped.step(Input::Tools(vec![outcome(true, false)]), START)), [NoteKind::Stopped]);
-}
-
-#[test]
-fn closing_run_closes_once_behind_a_resume() {
-    let mut run = new_loop(1);
-    run.step(asks(&["bash"]), START);
-    run.step(output(1), START);
-    let mut resumed = carried_on(&run, START, START);
-    let actions = resumed.step(Input::Start, START);
-    assert!(actions.len() == 1 && closing_call(&actions));
-    assert_eq!(resumed.turns(), run.turns());
-    let words = resumed.step(says("that was it", StopReason::EndTurn), START);
-    assert!(answer(&words).contains("1 turns"));
-}
-
-#[test]
 fn messages_survive_a_resume() {
     let mut run = new_loop(8);
-    run.step(Input::Steered(vec![message(1, "read")]), START);
-    run.step(Input::Start, START);
+    play(&mut run, [Input::Steered(vec![message(1, "read")]), Input::Start]);
     let volatile = ars_agent::Steered { seq: None, ..message(0, "volatile") };
-    run.step(Input::Steered(vec![volatile.clone(), message(2, "durable")]), START);
-    run.step(asks(&["bash"]), START);
+    play(&mut run, [Input::Steered(vec![volatile.clone(), message(2, "durable")]), asks(&["bash"])]);
     let mut resumed = carried_on(&run, START, START);
     assert_eq!((resumed.inbox_consumed_seq(), resumed.unconsumed()), (1, &[volatile][..]));
     resumed.step(Input::Steered(vec![message(1, "read"), message(2, "durable")]), START);
     let actions = resumed.step(output(1), START);
     assert_eq!(crate::support::inputs(&actions), ["volatile", "durable"]);
     assert_eq!(resumed.inbox_consumed_seq(), 2);
-}
-
-#[test]
-fn message_behind_a_resume_is_a_new_turn() {
-    let mut run = new_loop(8);
-    run.step(asks(&["bash"]), START);
-    run.step(output(1), START);
-    let mut resumed = carried_on(&run, START, START);
-    resumed.step(Input::Steered(vec![message(1, "new")]), START);
-    assert!(is_call(&resumed.step(Input::Start, START), Purpose::Answer));
-    assert_eq!(resumed.turns()[..3], run.turns()[..3]);
-    assert_eq!(resumed.turns_since(3).len(), 1);
 }

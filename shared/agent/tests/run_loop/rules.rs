@@ -7,14 +7,14 @@ use ars_events::{EventBody, NoteKind};
 use ars_types::RunStatus;
 
 use crate::support::{
-    MINUTE, START, answer, asks, closing_call, ending, is_call, new_loop, notes, outcome, says, status,
+    MINUTE, START, answer, asks, broke, closing_call, done, ending, is_call, new_loop, notes, outcome, play,
+    says, status,
 };
 
 #[test]
 fn an_answer_without_calls_completes_the_run() {
     let mut run = new_loop(8);
-    run.step(Input::Start, START);
-    let actions = run.step(says("done", StopReason::EndTurn), START);
+    let actions = play(&mut run, [Input::Start, says("done", StopReason::EndTurn)]);
     assert_eq!(
         ending(&actions),
         Some(&RunOutcome { status: RunStatus::Completed, cut_short: false, answer: Some("done".into()) })
@@ -26,7 +26,7 @@ fn results_become_the_next_user_turn() {
     let mut run = new_loop(8);
     let actions = run.step(asks(&["bash"]), START);
     assert!(matches!(actions.as_slice(), [Action::RunTools(calls)] if calls[0].name == "bash"));
-    let actions = run.step(Input::Tools(vec![outcome(true, false)]), START);
+    let actions = run.step(done(), START);
     assert!(matches!(actions.as_slice(), [Action::CallModel { purpose: Purpose::Answer, .. }]));
     assert!(matches!(run.turns()[2].parts[0], Part::ToolResult { .. }));
 }
@@ -49,8 +49,7 @@ fn prose_beside_calls_is_published_before_them() {
 #[test]
 fn turn_budget_ends_in_a_closing_call() {
     let mut run = new_loop(1);
-    run.step(asks(&["bash"]), START);
-    let actions = run.step(Input::Tools(vec![outcome(true, false)]), START);
+    let actions = play(&mut run, [asks(&["bash"]), done()]);
     assert_eq!(notes(&actions), [NoteKind::TurnBudgetExhausted]);
     assert!(closing_call(&actions));
     let actions = run.step(says("found a thing", StopReason::EndTurn), START);
@@ -64,12 +63,10 @@ fn turn_budget_ends_in_a_closing_call() {
 fn status_updates_use_iterations_but_no_turns() {
     let mut run = new_loop(2);
     for _ in 0..3 {
-        run.step(asks(&["update_status"]), START);
-        let actions = run.step(Input::Tools(vec![outcome(true, false)]), START);
+        let actions = play(&mut run, [asks(&["update_status"]), done()]);
         assert!(matches!(actions.last(), Some(Action::CallModel { purpose: Purpose::Answer, .. })));
     }
-    run.step(asks(&["update_status"]), START);
-    let actions = run.step(Input::Tools(vec![outcome(true, false)]), START);
+    let actions = play(&mut run, [asks(&["update_status"]), done()]);
     assert_eq!(notes(&actions), [NoteKind::TurnBudgetExhausted]);
 }
 
@@ -78,18 +75,18 @@ fn the_model_is_told_once_to_wrap_up() {
     let mut run = new_loop(60);
     let late = START + 18 * MINUTE;
     run.step(asks(&["bash"]), START);
-    let actions = run.step(Input::Tools(vec![outcome(true, false)]), late);
+    let actions = run.step(done(), late);
     assert_eq!(notes(&actions), [NoteKind::WrapUp]);
     assert!(matches!(run.turns().last().unwrap().parts.last(), Some(Part::Text { .. })));
     run.step(asks(&["bash"]), late);
-    assert_eq!(notes(&run.step(Input::Tools(vec![outcome(true, false)]), late)), []);
+    assert_eq!(notes(&run.step(done(), late)), []);
 }
 
 #[test]
 fn time_budget_ends_a_run_anywhere() {
     let mut run = new_loop(60);
     run.step(asks(&["bash"]), START);
-    let actions = run.step(Input::Tools(vec![outcome(true, false)]), START + 20 * MINUTE);
+    let actions = run.step(done(), START + 20 * MINUTE);
     assert_eq!(notes(&actions), [NoteKind::TimeBudgetExhausted]);
     let mut run = new_loop(60);
     assert!(closing_call(&run.step(Input::ModelTimedOut, START)));
@@ -100,14 +97,10 @@ fn time_budget_ends_a_run_anywhere() {
 #[test]
 fn two_consecutive_infrastructure_failures_end_the_run() {
     let mut run = new_loop(60);
+    play(&mut run, [asks(&["bash"]), broke(), asks(&["bash"]), Input::Tools(vec![outcome(false, false)])]);
     run.step(asks(&["bash"]), START);
-    run.step(Input::Tools(vec![outcome(false, true)]), START);
-    run.step(asks(&["bash"]), START);
-    run.step(Input::Tools(vec![outcome(false, false)]), START);
-    run.step(asks(&["bash"]), START);
-    assert_eq!(notes(&run.step(Input::Tools(vec![outcome(false, true)]), START)), []);
-    run.step(asks(&["bash"]), START);
-    let actions = run.step(Input::Tools(vec![outcome(false, true)]), START);
+    assert_eq!(notes(&run.step(broke(), START)), []);
+    let actions = play(&mut run, [asks(&["bash"]), broke()]);
     assert_eq!(notes(&actions), [NoteKind::SandboxDead]);
     assert!(closing_call(&actions));
 }
@@ -116,13 +109,10 @@ fn two_consecutive_infrastructure_failures_end_the_run() {
 fn unrelated_results_keep_the_failure_streak() {
     for ok in [true, false] {
         let mut run = new_loop(60);
-        run.step(asks(&["bash"]), START);
-        run.step(Input::Tools(vec![outcome(false, true)]), START);
-        run.step(asks(&["update_status"]), START);
+        play(&mut run, [asks(&["bash"]), broke(), asks(&["update_status"])]);
         let elsewhere = ToolOutcome { sandbox: Sandbox::Untouched, ..outcome(ok, false) };
         assert_eq!(notes(&run.step(Input::Tools(vec![elsewhere]), START)), []);
-        run.step(asks(&["bash"]), START);
-        let actions = run.step(Input::Tools(vec![outcome(false, true)]), START);
+        let actions = play(&mut run, [asks(&["bash"]), broke()]);
         assert_eq!(notes(&actions), [NoteKind::SandboxDead]);
     }
 }
@@ -132,7 +122,7 @@ fn soft_stop_closes_at_the_next_boundary() {
     let mut run = new_loop(60);
     run.step(asks(&["bash"]), START);
     assert_eq!(run.step(Input::SoftStop, START), [Action::Wait]);
-    let actions = run.step(Input::Tools(vec![outcome(true, false)]), START);
+    let actions = run.step(done(), START);
     assert_eq!(notes(&actions), [NoteKind::Stopped]);
     let actions = run.step(says("so far", StopReason::EndTurn), START);
     assert_eq!(ending(&actions).unwrap().status, RunStatus::StoppedSoft);
@@ -141,8 +131,7 @@ fn soft_stop_closes_at_the_next_boundary() {
 #[test]
 fn answer_behind_a_soft_stop_is_labelled() {
     let mut run = new_loop(60);
-    run.step(Input::SoftStop, START);
-    let actions = run.step(says("all done", StopReason::EndTurn), START);
+    let actions = play(&mut run, [Input::SoftStop, says("all done", StopReason::EndTurn)]);
     assert_eq!(notes(&actions), [NoteKind::Stopped]);
     assert_eq!(ending(&actions).unwrap().status, RunStatus::StoppedSoft);
 }
@@ -174,8 +163,7 @@ fn failed_model_call_fails_the_run() {
     let failed = run.step(Input::ModelFailed("no route".into()), START);
     assert_eq!(ending(&failed).unwrap().status, RunStatus::Failed);
     let mut run = new_loop(1);
-    run.step(Input::ModelTimedOut, START);
-    let closed = run.step(Input::ModelFailed("no route".into()), START);
+    let closed = play(&mut run, [Input::ModelTimedOut, Input::ModelFailed("no route".into())]);
     assert_eq!(ending(&closed).unwrap().status, RunStatus::Completed);
 }
 
@@ -237,7 +225,7 @@ fn busy_sandbox_keeps_the_failure_streak() {
         assert!(is_call(&run.step(Input::Tools(vec![broken]), START), Purpose::Answer));
     }
     run.step(asks(&["bash"]), START);
-    assert_eq!(notes(&run.step(Input::Tools(vec![outcome(false, true)]), START)), [NoteKind::SandboxDead]);
+    assert_eq!(notes(&run.step(broke(), START)), [NoteKind::SandboxDead]);
 }
 
 #[test]
@@ -250,25 +238,14 @@ fn endless_pauses_end_at_the_turn_budget() {
 #[test]
 fn continuation_joins_the_paused_turn() {
     let mut run = new_loop(8);
-    run.step(says("searching", StopReason::PauseTurn), START);
-    run.step(asks(&["bash"]), START);
+    play(&mut run, [says("searching", StopReason::PauseTurn), asks(&["bash"])]);
     assert_eq!((run.turns().len(), run.turns()[1].parts.len()), (2, 2));
-}
-
-#[test]
-fn nothing_follows_an_end() {
-    let mut run = new_loop(8);
-    run.step(says("done", StopReason::EndTurn), START);
-    for late in [asks(&["bash"]), Input::HardStop, Input::SoftStop, Input::Tools(vec![]), Input::Start] {
-        assert_eq!(run.step(late, START), [Action::Wait]);
-    }
 }
 
 #[test]
 fn run_stopped_before_its_first_call_closes() {
     let mut run = new_loop(8);
-    run.step(Input::SoftStop, START);
-    let actions = run.step(Input::Start, START);
+    let actions = play(&mut run, [Input::SoftStop, Input::Start]);
     assert_eq!(notes(&actions), [NoteKind::Stopped]);
     assert!(closing_call(&actions));
     assert_eq!(status(&run.step(asks(&["bash"]), START)), RunStatus::StoppedSoft);
@@ -277,10 +254,9 @@ fn run_stopped_before_its_first_call_closes() {
 #[test]
 fn step_in_progress_at_a_soft_stop_is_last() {
     let mut run = new_loop(8);
-    run.step(Input::Start, START);
-    run.step(Input::SoftStop, START);
+    play(&mut run, [Input::Start, Input::SoftStop]);
     assert!(matches!(run.step(asks(&["bash"]), START).last(), Some(Action::RunTools(_))));
-    assert!(closing_call(&run.step(Input::Tools(vec![outcome(true, false)]), START)));
+    assert!(closing_call(&run.step(done(), START)));
 }
 
 #[test]

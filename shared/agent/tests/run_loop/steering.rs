@@ -5,7 +5,7 @@ use ars_events::{EventBody, NoteKind};
 use ars_types::RunStatus;
 
 use crate::support::{
-    MINUTE, START, answer, asks, inputs, is_call, message, new_loop, notes, output, says, status, texts,
+    MINUTE, START, answer, asks, inputs, is_call, message, new_loop, notes, output, play, says, status, texts,
 };
 
 #[test]
@@ -30,8 +30,7 @@ fn several_messages_become_one_part() {
     run.step(asks(&["bash"]), START);
     let image = Part::Image { media_type: "image/png".into(), data: "A".into() };
     run.step(Input::Steered(vec![Steered { attachments: vec![image.clone()], ..message(1, "look") }]), START);
-    run.step(Input::Steered(vec![message(2, "and here")]), START);
-    let actions = run.step(output(5), START);
+    let actions = play(&mut run, [Input::Steered(vec![message(2, "and here")]), output(5)]);
     assert_eq!(inputs(&actions), ["look (+1 attachment)", "and here"]);
     assert_eq!(notes(&actions), [NoteKind::FollowUp; 2]);
     let parts = &run.turns()[2].parts;
@@ -43,8 +42,7 @@ fn several_messages_become_one_part() {
 #[test]
 fn overtaken_answer_is_rewritten() {
     let mut run = new_loop(8);
-    run.step(Input::Start, START);
-    run.step(Input::Steered(vec![message(7, "also the docs")]), START);
+    play(&mut run, [Input::Start, Input::Steered(vec![message(7, "also the docs")])]);
     let actions = run.step(says("all done", StopReason::EndTurn), START);
     assert_eq!(actions[0], Action::Publish(EventBody::Assistant { text: "all done".into() }));
     assert_eq!((inputs(&actions), notes(&actions)), (vec!["also the docs"], vec![NoteKind::FollowUp]));
@@ -60,8 +58,7 @@ fn overtaken_answer_is_rewritten() {
 #[test]
 fn overtaken_empty_answer_leaves_no_turn() {
     let mut run = new_loop(8);
-    run.step(Input::Start, START);
-    run.step(Input::Steered(vec![message(1, "hello?")]), START);
+    play(&mut run, [Input::Start, Input::Steered(vec![message(1, "hello?")])]);
     let nothing =
         ars_agent::ModelTurn { parts: vec![], stop: StopReason::EndTurn, usage: ars_agent::Usage::default() };
     let actions = run.step(Input::Model(nothing), START);
@@ -92,9 +89,7 @@ fn answer_is_final_when_no_step_is_left() {
 #[test]
 fn messages_at_the_closing_boundary_stay_unread() {
     let mut run = new_loop(1);
-    run.step(asks(&["bash"]), START);
-    run.step(Input::Steered(vec![message(1, "more")]), START);
-    let actions = run.step(output(5), START);
+    let actions = play(&mut run, [asks(&["bash"]), Input::Steered(vec![message(1, "more")]), output(5)]);
     assert_eq!(notes(&actions), [NoteKind::TurnBudgetExhausted]);
     assert_eq!(run.unconsumed().len(), 1);
 }

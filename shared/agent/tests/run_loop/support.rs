@@ -46,6 +46,21 @@ pub(crate) fn outcome(ok: bool, infra: bool) -> ToolOutcome {
     ToolOutcome { call_id: "c0".into(), ok, sandbox, content }
 }
 
+/// A call in the sandbox that succeeds.
+pub(crate) fn done() -> Input {
+    Input::Tools(vec![outcome(true, false)])
+}
+
+/// A call that the sandbox itself fails.
+pub(crate) fn broke() -> Input {
+    Input::Tools(vec![outcome(false, true)])
+}
+
+/// Feeds the inputs in order, and returns the actions after the last.
+pub(crate) fn play<const N: usize>(run: &mut Loop, inputs: [Input; N]) -> Vec<Action> {
+    inputs.into_iter().fold(Vec::new(), |_, input| run.step(input, START))
+}
+
 /// The one call of `asks(&["bash"])`, answered with so much text.
 pub(crate) fn output(chars: usize) -> Input {
     Input::Tools(vec![ToolOutcome {

@@ -121,27 +121,12 @@ fn cookie_values_are_redacted() {
 fn prefixed_keys_are_redacted_anywhere() {
     let long = "A1b2C3d4E5f6G7h8J9k0";
     let digits35 = "0123456789abcdefghij0123456789abcde";
-    for key in [
-        format!("xoxb-12345-{long}"),
-        format!("xoxp-{long}"),
-        format!("xapp-1-{long}"),
-        format!("ghp_{long}"),
-        format!("gho_{long}"),
-        format!("ghu_{long}"),
-        format!("ghs_{long}"),
-        format!("ghr_{long}"),
-        format!("github_pat_11AB_{long}"),
-        format!("sk-ant-api03-{long}"),
-        format!("sk-{long}"),
-        format!("sk-proj-{long}"),
-        "AKIAIOSFODNN7EXAMPLE".to_owned(),
-        "ASIAIOSFODNN7EXAMPLE".to_owned(),
-        format!("AIza{digits35}"),
-        format!("sk_live_{long}"),
-        format!("rk_live_{long}"),
-        format!("sk_test_{long}"),
-        format!("whsec_{long}"),
-    ] {
+    let prefixes = "xoxb-12345- xoxp- xapp-1- ghp_ gho_ ghu_ ghs_ ghr_ github_pat_11AB_ sk-ant-api03- sk- sk-proj- sk_live_ \
+        rk_live_ sk_test_ whsec_";
+    let keys = prefixes.split_whitespace().map(|prefix| format!("{prefix}{long}"));
+    let others =
+        ["AKIAIOSFODNN7EXAMPLE".to_owned(), "ASIAIOSFODNN7EXAMPLE".to_owned(), format!("AIza{digits35}")];
+    for key in keys.chain(others) {
         assert_redacted(&[
             (&key, "[redacted]"),
             (&format!("use {key}, then"), "use [redacted], then"),
@@ -311,51 +296,11 @@ fn long_lines_of_a_secret_are_redacted() {
 #[test]
 fn adversarial_megabyte_is_scanned_linearly() {
     const SIZE: usize = 1_000_000;
-    let units = [
-        "a",
-        "key",
-        "key=",
-        "key=a ",
-        "key:\"",
-        "\"key\":\"a\",",
-        "key=\\",
-        "key\\\"=",
-        "=",
-        ":",
-        "::",
-        "://",
-        "://a:",
-        "://a:b@",
-        "@",
-        " ",
-        "\\",
-        "\"",
-        "-",
-        "-----BEGIN PRIVATE KEY-----",
-        "-----BEGIN PRIVATE KEY-----\n ",
-        "bearer ",
-        "Bearer\t",
-        "authorization: ",
-        "authorization: token ",
-        "cookie:",
-        "\"cookie:",
-        "'cookie: \"",
-        "\"cookie\": [",
-        "-u ",
-        " -u a:",
-        " -u \"a:",
-        "sk-",
-        "sk-ant-",
-        "xoxb-",
-        "AKIA",
-        "x-access-token:",
-        "[redacted]",
-        "é",
-        "_",
-        "A",
-        "aA",
-    ];
-    for unit in units {
+    let units = "a|key|key=|key=a |key:\"|\"key\":\"a\",|key=\\|key\\\"=|=|:|::|://|://a:|://a:b@|@| |\\|\"|-\
+        |-----BEGIN PRIVATE KEY-----|-----BEGIN PRIVATE KEY-----\n |bearer |Bearer\t|authorization: |authorization: token \
+        |cookie:|\"cookie:|'cookie: \"|\"cookie\": [|-u | -u a:| -u \"a:|sk-|sk-ant-|xoxb-|AKIA|x-access-token:|[redacted]\
+        |é|_|A|aA";
+    for unit in units.split('|') {
         let text = unit.repeat(SIZE / unit.len());
         let once = redact(&text);
         assert_eq!(redact(&once), once, "{unit:?}");
@@ -513,59 +458,12 @@ fn commands_and_outputs_are_capped_after_redaction() {
 
 /// Generates texts that contain many fragments of patterns.
 fn dense_text() -> impl Strategy<Value = String> {
-    const PIECES: &[&str] = &[
-        "password",
-        "token",
-        "api_key",
-        "error",
-        "Key",
-        "=",
-        ":",
-        " ",
-        "\t",
-        "\n",
-        "\"",
-        "'",
-        "`",
-        "\\",
-        "\\\"",
-        "://",
-        "@",
-        "/",
-        "&",
-        "?",
-        "-u ",
-        "Bearer ",
-        "Authorization: ",
-        "Basic ",
-        "Cookie:",
-        "set-cookie",
-        "[",
-        "]",
-        ",",
-        ";",
-        ")",
-        ".",
-        "hunter2hunter2",
-        "user:",
-        "abc",
-        "sk-",
-        "sk-ant-",
-        "ghp_",
-        "xoxb-",
-        "AKIA",
-        "A1B2C3D4E5F6G7H8",
-        "whsec_",
-        "x-access-token:",
-        "-----BEGIN PRIVATE KEY-----",
-        "-----END PRIVATE KEY-----",
-        "[redacted]",
-        "é",
-        "…",
-        "_",
-        "-",
-    ];
-    prop::collection::vec(prop::sample::select(PIECES), 0..24).prop_map(|pieces| pieces.concat())
+    const PIECES: &str = "password|token|api_key|error|Key|=|:| |\t|\n|\"|'|`|\\|\\\"|://|@|/|&|?|-u |Bearer \
+        |Authorization: |Basic |Cookie:|set-cookie|[|]|,|;|)|.|hunter2hunter2|user:|abc|sk-|sk-ant-|ghp_|xoxb-|AKIA\
+        |A1B2C3D4E5F6G7H8|whsec_|x-access-token:|-----BEGIN PRIVATE KEY-----|-----END PRIVATE KEY-----|[redacted]\
+        |é|…|_|-";
+    let pieces: Vec<_> = PIECES.split('|').collect();
+    prop::collection::vec(prop::sample::select(pieces), 0..24).prop_map(|pieces| pieces.concat())
 }
 
 proptest! {

@@ -37,9 +37,6 @@ pub trait Vendor: Send + Sync + 'static {
     /// Returns the broken rules of a request. `issued` are blocks that must come back unchanged.
     fn check(headers: &HeaderMap, body: &Value, issued: &[Value]) -> Vec<String>;
 
-    /// Returns the number of answers since the last user message.
-    fn answers_since_request(body: &Value) -> usize;
-
     /// Returns an answer as one JSON body, and its blocks that must come back unchanged.
     fn whole(body: &Value, reply: &Message<'_>) -> (Value, Vec<Value>);
 
@@ -117,18 +114,6 @@ impl<V: Vendor> Fake<V> {
     /// Starts a fake that computes its answer from the request.
     pub async fn answering(answer: impl Fn(&Value) -> Reply + Send + Sync + 'static) -> Self {
         Self::serve(Box::new(move |body| Some(answer(body))), true).await
-    }
-
-    /// Starts a fake for benchmarks: `bash {"command":"true"}` for this many turns of a conversation, then a final text.
-    /// It stores no requests, so its memory does not grow with them.
-    pub async fn instant(tool_turns: usize) -> Self {
-        let answer = move |body: &Value| {
-            Some(match V::answers_since_request(body) {
-                done if done < tool_turns => Reply::tool("bash", json!({"command": "true"})),
-                _ => Reply::text("done"),
-            })
-        };
-        Self::serve(Box::new(answer), false).await
     }
 
     /// Like [`Fake::answering`], for benchmarks: it stores no requests, so its memory does not grow with them.

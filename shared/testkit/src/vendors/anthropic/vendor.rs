@@ -17,17 +17,6 @@ impl Vendor for Anthropic {
         checks::check(headers, body, issued)
     }
 
-    fn answers_since_request(body: &Value) -> usize {
-        let messages = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let turns = messages.iter().rev().take_while(|message| {
-            message["role"] == "assistant"
-                || message["content"]
-                    .as_array()
-                    .is_some_and(|blocks| blocks.iter().any(|block| block["type"] == "tool_result"))
-        });
-        turns.filter(|message| message["role"] == "assistant").count()
-    }
-
     fn whole(body: &Value, reply: &Message<'_>) -> (Value, Vec<Value>) {
         let whole = render::whole(body, reply);
         let issued =

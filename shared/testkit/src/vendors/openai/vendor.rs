@@ -17,12 +17,6 @@ impl Vendor for OpenAi {
         checks::check(headers, body)
     }
 
-    fn answers_since_request(body: &Value) -> usize {
-        let messages = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let turns = messages.iter().rev().take_while(|message| message["role"] != "user");
-        turns.filter(|message| message["role"] == "assistant").count()
-    }
-
     fn whole(body: &Value, reply: &Message<'_>) -> (Value, Vec<Value>) {
         (render::whole(body, reply), Vec::new())
     }
