@@ -32,11 +32,11 @@ fn with_repo(name: &str) -> Choices {
 #[expect(clippy::needless_pass_by_value, reason = "its calls make the choices where they stand")]
 fn resolve(
     choices: Choices,
-    scopes: &ActiveScopes,
     actor: &Actor,
     settings: &Settings,
     own: Option<&Repository>,
 ) -> Result<(&'static AgentSpec, PlannedChoice), Refusal> {
+    let scopes = &ActiveScopes::default();
     let agent = resolve_agent(&choices, scopes, settings)?;
     authorize_agent(agent, actor, settings)?;
     Ok((agent, plan(&choices, scopes, actor, agent, settings, own)?))
@@ -44,8 +44,7 @@ fn resolve(
 
 #[test]
 fn bare_request_uses_the_defaults() {
-    let (agent, plan) =
-        resolve(Choices::default(), &ActiveScopes::default(), &machine(), &settings(), None).unwrap();
+    let (agent, plan) = resolve(Choices::default(), &machine(), &settings(), None).unwrap();
     assert_eq!((agent.name, plan.model.model(), plan.repository), ("general", "default", None));
 }
 
@@ -53,21 +52,15 @@ fn bare_request_uses_the_defaults() {
 fn choices_override_agent_and_default_models() {
     let mut settings = settings();
     settings.models.insert("general".into(), ModelRef::parse("a/agents").unwrap());
-    let (_, plan) =
-        resolve(Choices::default(), &ActiveScopes::default(), &machine(), &settings, None).unwrap();
+    let (_, plan) = resolve(Choices::default(), &machine(), &settings, None).unwrap();
     assert_eq!(plan.model.model(), "agents");
     let choices = Choices { model: ModelRef::parse("b/mine").ok(), ..Choices::default() };
-    assert_eq!(
-        resolve(choices, &ActiveScopes::default(), &machine(), &settings, None).unwrap().1.model.provider(),
-        "b"
-    );
+    assert_eq!(resolve(choices, &machine(), &settings, None).unwrap().1.model.provider(), "b");
 }
 
 #[test]
 fn missing_model_suggests_settings() {
-    let refusal =
-        resolve(Choices::default(), &ActiveScopes::default(), &machine(), &Settings::default(), None)
-            .unwrap_err();
+    let refusal = resolve(Choices::default(), &machine(), &Settings::default(), None).unwrap_err();
     assert!(texts::refusal(&refusal).contains("ANTHROPIC_API_KEY"));
 }
 
@@ -76,16 +69,16 @@ fn a_restricted_agent_needs_its_grant() {
     let mut settings = settings();
     settings.restrictions =
         Restrictions { agents: BTreeSet::from(["general".to_owned()]), ..Default::default() };
-    assert!(resolve(Choices::default(), &ActiveScopes::default(), &machine(), &settings, None).is_err());
+    assert!(resolve(Choices::default(), &machine(), &settings, None).is_err());
     let mut holder = machine();
     holder.grants.actions = Set::Only(BTreeSet::from(["agent:run:general".to_owned()]));
-    assert!(resolve(Choices::default(), &ActiveScopes::default(), &holder, &settings, None).is_ok());
+    assert!(resolve(Choices::default(), &holder, &settings, None).is_ok());
 }
 
 #[test]
 fn coding_requires_a_known_repository() {
     let refusal_of = |choices| {
-        let refusal = resolve(choices, &ActiveScopes::default(), &machine(), &settings(), None).unwrap_err();
+        let refusal = resolve(choices, &machine(), &settings(), None).unwrap_err();
         texts::refusal(&refusal)
     };
     assert!(refusal_of(coding()).contains("acme/app"));
@@ -93,28 +86,19 @@ fn coding_requires_a_known_repository() {
         refusal_of(with_repo("acme/other")),
         "⛔ Sorry, that repository is not known here. Name one with `repo:<name>`. Known here: acme/app."
     );
-    let (_, plan) =
-        resolve(with_repo("acme/app"), &ActiveScopes::default(), &machine(), &settings(), None).unwrap();
+    let (_, plan) = resolve(with_repo("acme/app"), &machine(), &settings(), None).unwrap();
     assert_eq!(plan.repository.unwrap().origin, "/srv/app");
 }
 
 #[test]
 fn direct_origins_need_permission() {
-    assert!(resolve(with_repo("/etc"), &ActiveScopes::default(), &machine(), &settings(), None).is_err());
-    assert!(
-        resolve(with_repo("/etc/x.git"), &ActiveScopes::default(), &Actor::cli_local(), &settings(), None)
-            .is_ok()
-    );
+    assert!(resolve(with_repo("/etc"), &machine(), &settings(), None).is_err());
+    assert!(resolve(with_repo("/etc/x.git"), &Actor::cli_local(), &settings(), None).is_ok());
     let mut settings = settings();
     settings.allowed_origins = vec!["/srv/git/".into()];
-    let (_, plan) =
-        resolve(with_repo("/srv/git/tool.git/"), &ActiveScopes::default(), &machine(), &settings, None)
-            .unwrap();
+    let (_, plan) = resolve(with_repo("/srv/git/tool.git/"), &machine(), &settings, None).unwrap();
     assert_eq!(plan.repository.unwrap().name, "origin:/srv/git/tool");
-    assert!(
-        resolve(with_repo("/srv/git/../../etc"), &ActiveScopes::default(), &machine(), &settings, None)
-            .is_err()
-    );
+    assert!(resolve(with_repo("/srv/git/../../etc"), &machine(), &settings, None).is_err());
 }
 
 #[test]
@@ -124,9 +108,8 @@ fn restriction_applies_to_every_name() {
     settings.repositories.push(Repository { name: "app".into(), origin: "/srv/app.git".into() });
     let mut holder = machine();
     holder.grants.repos = Set::Only(BTreeSet::from(["acme/app".to_owned(), "app".to_owned()]));
-    let ask = |name: &str, actor: &Actor, settings: &Settings| {
-        resolve(with_repo(name), &ActiveScopes::default(), actor, settings, None)
-    };
+    let ask =
+        |name: &str, actor: &Actor, settings: &Settings| resolve(with_repo(name), actor, settings, None);
     for name in ["acme/app", "app", "/srv/app", "/srv/app/", "/srv/app.git", "/srv//app/.git"] {
         let open = ask(name, &machine(), &settings).unwrap().1.repository.unwrap();
         assert!(open.name == "acme/app" || name == "app" && open.name == "app", "{name}: {open:?}");
@@ -136,10 +119,7 @@ fn restriction_applies_to_every_name() {
         assert!(ask(name, &holder, &closed).is_ok(), "{name}");
         // A thread that had the place before it was configured.
         let own = Repository { name: "older".into(), origin: "/srv/app.git".into() };
-        assert!(
-            resolve(coding(), &ActiveScopes::default(), &machine(), &closed, Some(&own)).is_err(),
-            "{name}"
-        );
+        assert!(resolve(coding(), &machine(), &closed, Some(&own)).is_err(), "{name}");
     }
     for disguised in ["/srv/%61pp", "/srv/app?x", "/srv/app#x", "/srv/x\\..\\app"] {
         assert!(ask(disguised, &machine(), &settings).is_err(), "{disguised}");
@@ -151,7 +131,7 @@ fn equal_folder_names_are_distinguished() {
     let mut settings = settings();
     settings.allowed_origins = vec!["/srv".into()];
     let name = |origin: &str| {
-        let plan = resolve(with_repo(origin), &ActiveScopes::default(), &machine(), &settings, None);
+        let plan = resolve(with_repo(origin), &machine(), &settings, None);
         plan.unwrap().1.repository.unwrap().name
     };
     assert_ne!(name("/srv/one/tool"), name("/srv/two/tool"));
@@ -160,14 +140,8 @@ fn equal_folder_names_are_distinguished() {
 #[test]
 fn threads_repository_passes_the_gate_again() {
     let own = Repository { name: "acme/app".into(), origin: "/srv/app".into() };
-    assert_eq!(
-        resolve(coding(), &ActiveScopes::default(), &machine(), &settings(), Some(&own))
-            .unwrap()
-            .1
-            .repository,
-        None
-    );
+    assert_eq!(resolve(coding(), &machine(), &settings(), Some(&own)).unwrap().1.repository, None);
     let mut settings = settings();
     settings.restrictions.repos.insert("acme/app".into());
-    assert!(resolve(coding(), &ActiveScopes::default(), &machine(), &settings, Some(&own)).is_err());
+    assert!(resolve(coding(), &machine(), &settings, Some(&own)).is_err());
 }

@@ -13,10 +13,7 @@ use ars_types::{RunId, ThreadKey};
 use async_trait::async_trait;
 use tokio::task::JoinHandle;
 
-use crate::{
-    steering::{say, under_way},
-    support::*,
-};
+use crate::support::*;
 
 /// Longer than any test.
 const LONG: Duration = Duration::from_secs(600);
@@ -52,7 +49,7 @@ async fn comes_late(world: &World, message: IncomingMessage) {
     let late = Arc::new(Late::default());
     let io: Arc<Late> = Arc::clone(&late);
     world.core.dispatch(message, io).await;
-    assert!(late.said.replies.lock().unwrap()[0].starts_with("⏳ The service is being restarted"));
+    assert!(late.said.said()[0].starts_with("⏳ The service is being restarted"));
     assert!(late.said.started.lock().unwrap().is_empty());
 }
 
@@ -76,10 +73,9 @@ async fn drain_ends_despite_new_requests() {
         comes_late(&world, late).await;
         assert_eq!(world.core.load().in_flight, 1);
     }
-    world.model.go_on.notify_one();
-    running.await.unwrap();
+    world.go_on(running).await;
     assert!(drained.await.unwrap());
-    assert_eq!(*first.replies.lock().unwrap(), ["done"]);
+    assert_eq!(first.said(), ["done"]);
     comes_late(&world, message("and I")).await;
     let runs: std::collections::BTreeSet<_> = world.records().into_iter().map(|record| record.id).collect();
     assert_eq!((runs.len(), world.core.registry().list().len()), (1, 1));
@@ -91,8 +87,7 @@ async fn unread_follow_up_runs_during_a_drain() {
     let (_, running) = under_way(&world, "hello").await;
     let second = say(&world, message("one more")).await;
     let drained = draining(&world).await;
-    world.model.go_on.notify_one();
-    running.await.unwrap();
+    world.go_on(running).await;
     assert!(drained.await.unwrap());
-    assert_eq!(second.replies.lock().unwrap()[1], "answered all the same");
+    assert_eq!(second.said()[1], "answered all the same");
 }

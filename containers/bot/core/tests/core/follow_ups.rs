@@ -6,7 +6,7 @@ use ars_bot_core::{Capabilities, settings::Settings};
 use ars_types::RunStatus;
 
 use crate::{
-    steering::{held_elsewhere, last_text, say, under_way},
+    steering::{held_elsewhere, last_text},
     support::*,
 };
 
@@ -21,16 +21,14 @@ async fn follow_up_needs_no_repository_or_model() {
     let world = Arc::new(world_of(moves, Capabilities::default(), for_the_coding_agent));
     let (first, running) = under_way(&world, "agent:general hello").await;
     for text in ["also mention X", "model:nobody/m and Y"] {
-        let replies = say(&world, message(text)).await.replies.lock().unwrap().clone();
+        let replies = say(&world, message(text)).await.said();
         assert!(
             replies.len() == 1 && replies[0].starts_with("↪️ Passed on to the general agent"),
             "{replies:?}"
         );
     }
-    world.model.go_on.notify_one();
-    running.await.unwrap();
-    world.settle().await;
-    assert_eq!(*first.replies.lock().unwrap(), ["done, with X"]);
+    world.go_on_and_settle(running).await;
+    assert_eq!(first.said(), ["done, with X"]);
     assert!(last_text(&world).contains("also mention X"));
 }
 
@@ -40,7 +38,7 @@ async fn remote_follow_up_needs_no_repository() {
     let run = held_elsewhere(&ledger, Some("coding")).await;
     let channels = Arc::new(Reopening(Arc::new(Collector::default())));
     let world = world_of(Vec::new(), ledger.capability("g2", channels), for_the_coding_agent);
-    let replies = say(&world, message("also mention X")).await.replies.lock().unwrap().clone();
+    let replies = say(&world, message("also mention X")).await.said();
     assert!(replies.len() == 1 && replies[0].starts_with("↪️ Passed on to the coding agent"), "{replies:?}");
     assert_eq!(ledger.runs()[&run].inbox.len(), 1);
 }
@@ -52,11 +50,11 @@ async fn refused_message_leaves_the_thread_free() {
     for (text, refusal) in
         [("fix it", "⛔ Sorry, which repository?"), ("model:nobody/m agent:general hi", "⚠️")]
     {
-        let replies = say(&world, message(text)).await.replies.lock().unwrap().clone();
+        let replies = say(&world, message(text)).await.said();
         assert!(replies.len() == 1 && replies[0].starts_with(refusal), "{replies:?}");
     }
     let io = world.ask("agent:general hello").await;
-    assert_eq!(*io.replies.lock().unwrap(), ["hello"]);
+    assert_eq!(io.said(), ["hello"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -65,7 +63,7 @@ async fn refusal_waits_at_most_the_claim_timeout() {
     ledger.script("live", [Fault::Hang]);
     let channels = Arc::new(Reopening(Arc::new(Collector::default())));
     let world = world_of(Vec::new(), ledger.capability("g2", channels), for_the_coding_agent);
-    let replies = say(&world, message("fix it")).await.replies.lock().unwrap().clone();
+    let replies = say(&world, message("fix it")).await.said();
     assert!(replies.len() == 1 && replies[0].starts_with("⛔ Sorry, which repository?"), "{replies:?}");
     assert_eq!(ledger.count("live"), 1);
 }
@@ -79,11 +77,9 @@ async fn unread_follow_up_keeps_its_agent() {
     }));
     let (_, running) = under_way(&world, "agent:coding fix it").await;
     let second = say(&world, message("one more")).await;
-    assert!(second.replies.lock().unwrap()[0].starts_with("↪️ Passed on to the coding agent"));
-    world.model.go_on.notify_one();
-    running.await.unwrap();
-    world.settle().await;
-    assert_eq!(second.replies.lock().unwrap()[1], "both answered");
+    assert!(second.said()[0].starts_with("↪️ Passed on to the coding agent"));
+    world.go_on_and_settle(running).await;
+    assert_eq!(second.said()[1], "both answered");
     let agents: Vec<_> = world.records().iter().map(|record| record.agent.clone()).collect();
     assert!(agents.len() >= 2 && agents.iter().all(|agent| agent.as_deref() == Some("coding")), "{agents:?}");
 }
@@ -100,10 +96,8 @@ async fn directives_of_another_place_reach_the_model() {
         let world = Arc::new(world(vec![Move::SayWhenTold("done"), Move::Say("done too")]));
         let (_, running) = under_way(&world, "agent:coding repo:acme/app ref:dev fix it").await;
         let second = say(&world, message(text)).await;
-        assert!(second.replies.lock().unwrap()[0].starts_with('↪'), "{text}");
-        world.model.go_on.notify_one();
-        running.await.unwrap();
-        world.settle().await;
+        assert!(second.said()[0].starts_with('↪'), "{text}");
+        world.go_on_and_settle(running).await;
         let input =
             world.last_record().events.iter().rfind(|event| event["type"] == "input").unwrap().clone();
         assert_eq!(input["text"], told);
@@ -116,10 +110,8 @@ async fn unread_follow_up_keeps_its_repository() {
     let world = Arc::new(world(vec![Move::FailWhenTold]));
     let (_, running) = under_way(&world, "agent:coding repo:acme/app fix it").await;
     let second = say(&world, message("repo:acme/broken and there")).await;
-    world.model.go_on.notify_one();
-    running.await.unwrap();
-    world.settle().await;
-    let replies = second.replies.lock().unwrap().clone();
+    world.go_on_and_settle(running).await;
+    let replies = second.said();
     assert!(replies.len() == 2 && replies[1].contains("not a repository"), "{replies:?}");
     let record = world.last_record();
     assert_eq!((record.repo.as_deref(), record.status), (Some("acme/broken"), RunStatus::Failed));

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::support::{Move, World, world_with};
+use crate::support::*;
 
 /// A web of one page with a long address.
 struct LongAddress;

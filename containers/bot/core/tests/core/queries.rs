@@ -9,7 +9,7 @@ use ars_types::{RunId, RunStatus, StopMode};
 use serde_json::json;
 use tokio::task::JoinHandle;
 
-use crate::support::{Collector, Fault, Move, Reopening, ScriptedLedger, World, world_with};
+use crate::support::*;
 
 const LIMIT: usize = 25;
 

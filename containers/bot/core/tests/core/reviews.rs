@@ -8,7 +8,7 @@ use ars_bot_ports::{ModelErrorKind, Skill, Skills};
 use ars_types::RunStatus;
 use serde_json::{Value, json};
 
-use crate::support::{Move, World, outline, parents, world, world_of, world_with};
+use crate::support::*;
 
 struct OneSkill;
 
@@ -38,7 +38,7 @@ fn verdict(word: &str, summary: &str) -> (&'static str, Value) {
 /// Returns the one reply and the outline of the record.
 async fn review(world: &World) -> (String, Vec<String>) {
     let io = world.ask("agent:review repo:acme/app look at it").await;
-    let replies = io.replies.lock().unwrap().clone();
+    let replies = io.said();
     let [reply] = &replies[..] else { panic!("not one reply: {replies:?}") };
     (reply.clone(), outline(&world.last_record()))
 }
@@ -152,7 +152,7 @@ async fn hanging_diff_keeps_the_answer() {
 async fn other_agents_have_no_status_line() {
     let world = world(vec![Move::Say("Done.")]);
     let io = world.ask("agent:coding repo:acme/app do it").await;
-    assert_eq!(*io.replies.lock().unwrap(), ["Done."]);
+    assert_eq!(io.said(), ["Done."]);
 }
 
 #[tokio::test]

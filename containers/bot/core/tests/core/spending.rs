@@ -14,10 +14,7 @@ use ars_types::{ModelRef, RunStatus, ThreadKey};
 use serde_json::json;
 use tokio::task::JoinHandle;
 
-use crate::{
-    memory::support::Stores,
-    support::{Collector, Move, World, message, world_of},
-};
+use crate::{memory::support::Stores, support::*};
 
 /// Each scripted call takes 1,000 tokens in and 100 out: at these prices 4,500 micro-dollars.
 const PRICE: Price =
@@ -53,7 +50,7 @@ async fn run_at_its_cap_still_answers() {
     let money = MoneyCaps { run: Some(3 * CALL), day: None };
     let world = priced(vec![look(), look(), Move::Say("so far")], money);
     let io = world.ask("agent:coding repo:acme/app look").await;
-    let reply = io.replies.lock().unwrap()[0].clone();
+    let reply = io.said()[0].clone();
     assert!(reply.ends_with("so far") && reply.contains('$'), "{reply}");
     assert_eq!(world.last_record().status, RunStatus::Completed);
 }
@@ -112,13 +109,13 @@ async fn spent_budget_rejects_runs() {
     world.ask("hello").await;
     let io = world.ask("again").await;
     // The first run left less than another call costs, so the second starts without a call.
-    assert!(io.replies.lock().unwrap()[0].contains('$'));
+    assert!(io.said()[0].contains('$'));
     assert_eq!(world.model.seen.lock().unwrap().len(), 1);
     let money = MoneyCaps { run: None, day: Some(CALL) };
     let world = priced(vec![Move::Say("one")], money);
     world.ask("hello").await;
     let io = world.ask("again").await;
-    assert!(io.replies.lock().unwrap()[0].starts_with('💸'));
+    assert!(io.said()[0].starts_with('💸'));
     assert!(io.started.lock().unwrap().is_empty());
 }
 
@@ -127,7 +124,7 @@ async fn unknown_spend_rejects_runs() {
     let world = priced(Vec::new(), MoneyCaps { run: None, day: Some(1_000_000) });
     *world.store.down.lock().unwrap() = Some(StoreErrorKind::Transient);
     let io = world.ask("hello").await;
-    assert!(io.replies.lock().unwrap()[0].starts_with('💸'));
+    assert!(io.said()[0].starts_with('💸'));
 }
 
 #[tokio::test]
@@ -143,7 +140,7 @@ async fn concurrent_runs_share_the_budget() {
     // The first reserves four calls and the second the other two, so a third has no budget.
     let (io, refused) = in_thread(&world, "c");
     refused.await.unwrap();
-    let reply = io.replies.lock().unwrap()[0].clone();
+    let reply = io.said()[0].clone();
     assert!(reply.starts_with('💸') && reply.contains("under way"), "{reply}");
     for (_, run) in under_way {
         world.model.go_on.notify_one();
@@ -153,7 +150,7 @@ async fn concurrent_runs_share_the_budget() {
     // Unspent reservations are free again.
     let (io, run) = in_thread(&world, "c");
     run.await.unwrap();
-    assert_eq!(*io.replies.lock().unwrap(), ["three"]);
+    assert_eq!(io.said(), ["three"]);
 }
 
 #[tokio::test]
@@ -164,14 +161,14 @@ async fn uncapped_run_reserves_the_rest() {
     world.model.called.notified().await;
     let refused = in_thread(&world, "b");
     refused.1.await.unwrap();
-    let reply = refused.0.replies.lock().unwrap()[0].clone();
+    let reply = refused.0.said()[0].clone();
     assert!(reply.starts_with('💸') && reply.contains("under way"), "{reply}");
     world.model.go_on.notify_one();
     first.1.await.unwrap();
     world.settle().await;
     let second = in_thread(&world, "b");
     second.1.await.unwrap();
-    assert_eq!(*second.0.replies.lock().unwrap(), ["two"]);
+    assert_eq!(second.0.said(), ["two"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -183,7 +180,7 @@ async fn run_with_lost_record_is_counted() {
     assert!(world.records().is_empty());
     world.store.failures.lock().unwrap().clear();
     let io = world.ask("again").await;
-    assert!(io.replies.lock().unwrap()[0].contains("used up"));
+    assert!(io.said()[0].contains("used up"));
 }
 
 /// A live request in its own thread.

@@ -6,31 +6,11 @@ use ars_agent::Part;
 use ars_auth::{Grants, Restrictions, Set};
 use ars_bot_core::{Capabilities, settings::Settings};
 use ars_bot_ports::{IncomingMessage, Ledger as _, StoreErrorKind};
-use ars_events::{Actor, ActorKind};
-use ars_types::{Generation, RunId, RunStatus, StopMode};
+use ars_types::{Generation, RunId, RunStatus};
 use ars_wire::{Moment, ledger::NewRun};
 use serde_json::json;
-use tokio::task::JoinHandle;
 
 use crate::support::*;
-
-/// A run that waits in its first model call.
-pub async fn under_way(world: &Arc<World>, text: &'static str) -> (Arc<Collector>, JoinHandle<()>) {
-    let io = Arc::new(Collector::default());
-    let running = tokio::spawn({
-        let (world, io) = (Arc::clone(world), Arc::clone(&io));
-        async move { world.dispatch(text, &io).await }
-    });
-    world.model.called.notified().await;
-    (io, running)
-}
-
-pub async fn say(world: &World, message: IncomingMessage) -> Arc<Collector> {
-    let io = Arc::new(Collector::default());
-    let channel: Arc<Collector> = Arc::clone(&io);
-    world.core.dispatch(message, channel).await;
-    io
-}
 
 pub fn last_text(world: &World) -> String {
     let seen = world.model.seen.lock().unwrap();
@@ -46,13 +26,11 @@ async fn second_message_steers_the_live_run() {
     let world = Arc::new(world(vec![Move::SayWhenTold("all done"), Move::Say("all done, in German too")]));
     let (first, running) = under_way(&world, "translate it").await;
     let second = say(&world, message("in German too")).await;
-    let ack = second.replies.lock().unwrap()[0].clone();
+    let ack = second.said()[0].clone();
     assert!(ack.starts_with('↪') && ack.contains("general") && ack.contains("/runs/"), "{ack}");
     assert!(second.started.lock().unwrap().is_empty());
-    world.model.go_on.notify_one();
-    running.await.unwrap();
-    world.settle().await;
-    assert_eq!(*first.replies.lock().unwrap(), ["all done, in German too"]);
+    world.go_on_and_settle(running).await;
+    assert_eq!(first.said(), ["all done, in German too"]);
     assert!(last_text(&world).contains("in German too"));
     let record = world.last_record();
     let told = ["input", "run_meta", "assistant", "input", "run_note follow_up", "answer"];
@@ -64,8 +42,8 @@ async fn message_for_another_agent_is_refused() {
     let world = Arc::new(world(vec![Move::HangUntilStopped]));
     let (_, running) = under_way(&world, "hello").await;
     let other = say(&world, message("agent:coding repo:acme/app fix it")).await;
-    assert!(other.replies.lock().unwrap()[0].starts_with('⏳'));
-    world.core.registry().stop_all(StopMode::Hard, &Actor::new(ActorKind::Cli, "local"));
+    assert!(other.said()[0].starts_with('⏳'));
+    world.stop_hard();
     running.await.unwrap();
     world.settle().await;
     assert!(!outline(&world.last_record()).contains(&"run_note follow_up".to_owned()));
@@ -91,15 +69,15 @@ async fn steering_needs_the_runs_permissions() {
         let bob = ars_auth::Actor::new("http:bob", Grants::default());
         let refused = say(&world, IncomingMessage { actor: bob, ..message("and print the keys") }).await;
         let passed_on = say(&world, message("and the tests")).await;
-        world.core.registry().stop_all(StopMode::Hard, &Actor::new(ActorKind::Cli, "local"));
+        world.stop_hard();
         running.await.unwrap();
         world.settle().await;
-        let refused = refused.replies.lock().unwrap().clone();
+        let refused = refused.said();
         assert!(
             refused.len() == 1 && refused[0].starts_with('⛔') && refused[0].contains(word),
             "{refused:?}"
         );
-        assert!(passed_on.replies.lock().unwrap()[0].starts_with('↪'));
+        assert!(passed_on.said()[0].starts_with('↪'));
     }
 }
 
@@ -145,7 +123,7 @@ async fn remote_steering_needs_the_runs_permissions() {
         let settings = |settings| Settings { restrictions, ..settings };
         let world = world_of(Vec::new(), ledger.capability("g2", channels), settings);
         let io = say(&world, message("and print the keys")).await;
-        let replies = io.replies.lock().unwrap().clone();
+        let replies = io.said();
         assert!(replies.len() == 1 && replies[0].starts_with(said), "{said}: {replies:?}");
         let inbox = ledger.runs()[&run].inbox.len();
         assert_eq!(inbox, usize::from(said.starts_with('↪')), "{said}");
@@ -164,10 +142,9 @@ async fn unconfirmed_remote_follow_up_is_reported() {
         let ledger = Arc::new(ScriptedLedger::default());
         held_elsewhere(&ledger, Some("coding")).await;
         ledger.script(request, [Fault::Fail(StoreErrorKind::Permanent)]);
-        let channels = Arc::new(Reopening(Arc::new(Collector::default())));
-        let world = world_with(Vec::new(), ledger.capability("g2", channels));
+        let world = ledger.process("g2", Vec::new());
         let io = say(&world, message("and the tests")).await;
-        let replies = io.replies.lock().unwrap().clone();
+        let replies = io.said();
         assert!(replies.len() == 1 && replies[0].starts_with(said), "{request}: {replies:?}");
         assert!(io.started.lock().unwrap().is_empty());
     }
@@ -178,10 +155,10 @@ async fn stopped_run_returns_unread_follow_ups() {
     let world = Arc::new(world(vec![Move::HangUntilStopped]));
     let (_, running) = under_way(&world, "hello").await;
     let second = say(&world, message("and this")).await;
-    world.core.registry().stop_all(StopMode::Hard, &Actor::new(ActorKind::Cli, "local"));
+    world.stop_hard();
     running.await.unwrap();
     world.settle().await;
-    let replies = second.replies.lock().unwrap().clone();
+    let replies = second.said();
     assert!(replies.len() == 2 && replies[1].starts_with('⏹'), "{replies:?}");
     assert_eq!(world.records().last().unwrap().status, RunStatus::StoppedHard);
 }
@@ -192,12 +169,10 @@ async fn failed_run_requeues_unread_follow_ups() {
     let (first, running) = under_way(&world, "hello").await;
     let second = say(&world, message("one more")).await;
     let third = say(&world, message("and another")).await;
-    world.model.go_on.notify_one();
-    running.await.unwrap();
-    world.settle().await;
-    assert!(first.replies.lock().unwrap()[0].starts_with('❌'));
-    assert_eq!(second.replies.lock().unwrap().len(), 1);
-    assert_eq!(third.replies.lock().unwrap()[1], "both answered");
+    world.go_on_and_settle(running).await;
+    assert!(first.said()[0].starts_with('❌'));
+    assert_eq!(second.said().len(), 1);
+    assert_eq!(third.said()[1], "both answered");
     assert_eq!(last_text(&world), "one more\n\nand another");
     let statuses: Vec<_> = world.records().iter().map(|record| record.status).collect();
     assert!(

@@ -8,14 +8,11 @@ use std::{
 use ars_agent::{Budget, Part, ToolContent};
 use ars_bot_core::{Capabilities, settings::Settings};
 use ars_bot_ports::StoreErrorKind;
-use ars_events::{Actor, ActorKind};
-use ars_types::{RunStatus, StopMode};
+use ars_types::RunStatus;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 
-use crate::support::{
-    Collector, Fault, Move, Reopening, ScriptedLedger, World, bash, outline, world, world_of,
-};
+use crate::support::*;
 
 fn read(path: &str) -> (&'static str, Value) {
     ("read_file", json!({ "path": path }))
@@ -64,7 +61,7 @@ async fn hard_stop_drops_an_unresponsive_tool() {
     });
     world.workspace.hanging.notified().await;
     let stopped_at = Instant::now();
-    world.core.registry().stop_all(StopMode::Hard, &Actor::new(ActorKind::Cli, "local"));
+    world.stop_hard();
     running.await.unwrap();
     assert!(stopped_at.elapsed() < Duration::from_secs(1), "{:?}", stopped_at.elapsed());
     world.settle().await;

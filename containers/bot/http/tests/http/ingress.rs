@@ -107,9 +107,7 @@ async fn reply_without_run_has_no_receipt() {
 
 #[tokio::test]
 async fn async_request_answers_at_run_creation() {
-    let settings =
-        Settings { public_base_url: Some("https://bot.example.com/".into()), ..Settings::default() };
-    let bot = Bot::start_with(super::support::TOKENS, settings).await;
+    let bot = Bot::start_with(super::support::TOKENS, super::support::public()).await;
     bot.model.gated.store(true, std::sync::atomic::Ordering::Relaxed);
     bot.script(&["later"]);
     let body = json!({"text": "x", "channel": "ignored", "thread": "t1", "async": true});

@@ -5,8 +5,10 @@ mod ingress;
 mod metrics;
 mod pages;
 mod probe;
-mod remote_ledger;
 mod remote_runs;
+#[expect(dead_code, clippy::unwrap_used, reason = "a double of the core's tests, which use the rest of it")]
+#[path = "../../../core/tests/core/support/ledger.rs"]
+mod scripted_ledger;
 mod streams;
 mod support;
 mod wire;

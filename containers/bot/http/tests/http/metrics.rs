@@ -1,20 +1,11 @@
 //! Access to the metrics: viewers of the dashboard only (docs/logging.md).
 #![expect(clippy::unwrap_used, reason = "a test")]
 
-use ars_auth::Secret;
 use ars_bot_core::settings::Settings;
 use ars_bot_http::Dashboard;
 use reqwest::Client;
 
-use super::support::{Bot, TOKENS};
-
-fn by_token() -> Dashboard {
-    Dashboard::Token { secret: Secret::parse(Some("look".into())).unwrap(), actor: "access:ops".into() }
-}
-
-fn public() -> Settings {
-    Settings { public_base_url: Some("https://bot.example.com".into()), ..Settings::default() }
-}
+use super::support::{Bot, TOKENS, by_token, public};
 
 /// Returns status and body for a request with this host and this bearer.
 async fn scraped(bot: &Bot, host: Option<&str>, bearer: Option<&str>) -> (u16, String) {
@@ -35,13 +26,13 @@ async fn mode_none_serves_metrics_to_this_machine() {
     assert_eq!(scraped(&bot, None, None).await, (200, "ars_in_flight 0\n".to_owned()));
     // A proxy on this machine forwards requests from elsewhere, with or without forwarding headers.
     assert_eq!(scraped(&bot, Some("bot.example.com"), None).await.0, 403);
-    let bot = Bot::behind(by_token(), TOKENS, Settings::default()).await;
+    let bot = Bot::behind(by_token("access:ops"), TOKENS, Settings::default()).await;
     assert_eq!(scraped(&bot, None, None).await.0, 403);
 }
 
 #[tokio::test]
 async fn mode_token_needs_the_secret_for_metrics() {
-    let bot = Bot::behind(by_token(), TOKENS, public()).await;
+    let bot = Bot::behind(by_token("access:ops"), TOKENS, public()).await;
     for bearer in [None, Some("good"), Some("reader"), Some("loo"), Some("looked")] {
         assert_eq!(scraped(&bot, None, bearer).await, (403, "Forbidden\n".to_owned()), "{bearer:?}");
     }

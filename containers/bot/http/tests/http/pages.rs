@@ -3,16 +3,15 @@
 
 use std::sync::atomic::Ordering;
 
-use ars_auth::{Grants, Secret, Set};
+use ars_auth::{Grants, Set};
 use ars_bot_core::settings::Settings;
-use ars_bot_http::Dashboard;
 use ars_events::EventBody;
 use ars_runs::{COST, REFLECTION_COST, RunRecord};
 use ars_types::{RunStatus, StopMode};
 use reqwest::{Client, Response};
 use serde_json::{Value, json};
 
-use super::support::{Bot, TOKENS, live_path, record, say};
+use super::support::{Bot, TOKENS, by_token, live_path, public, record, say};
 
 async fn get(bot: &Bot, path: &str) -> Response {
     reqwest::get(bot.url(path)).await.unwrap()
@@ -23,6 +22,13 @@ async fn text(bot: &Bot, path: &str) -> (u16, String) {
     (response.status().as_u16(), response.text().await.unwrap())
 }
 
+/// Returns status, headers without the date, and body.
+async fn whole(response: Response) -> (u16, String, String) {
+    let headers: Vec<_> = response.headers().iter().filter(|(name, _)| *name != "date").collect();
+    let headers = format!("{headers:?}");
+    (response.status().as_u16(), headers, response.text().await.unwrap())
+}
+
 async fn stop(bot: &Bot, path: &str) -> (u16, String) {
     let response = Client::new().post(bot.url(path)).send().await.unwrap();
     (response.status().as_u16(), response.text().await.unwrap())
@@ -30,9 +36,7 @@ async fn stop(bot: &Bot, path: &str) -> (u16, String) {
 
 #[tokio::test]
 async fn mode_none_rejects_public_access() {
-    let settings =
-        Settings { public_base_url: Some("https://bot.example.com".into()), ..Settings::default() };
-    let bot = Bot::start_with(TOKENS, settings).await;
+    let bot = Bot::start_with(TOKENS, public()).await;
     let run = bot.run("secret plan", "scripted/m");
     let (id, token) = (run.id().clone(), run.view().token);
     for path in ["/runs", "/runs/", "/runs?stream=1", "/runs/docs", "/runs/assets/style.css"] {
@@ -52,18 +56,9 @@ async fn mode_none_rejects_public_access() {
 
 #[tokio::test]
 async fn mode_token_admits_the_configured_actor() {
-    let settings = || Settings {
-        public_base_url: Some("https://bot.example.com".into()),
-        grants: [(
-            "access:ops".to_owned(),
-            Grants { actions: Set::of(&["runs:write"]), channels: Set::All, ..Grants::default() },
-        )]
-        .into(),
-        ..Settings::default()
-    };
-    let gate =
-        Dashboard::Token { secret: Secret::parse(Some("look".into())).unwrap(), actor: "access:ops".into() };
-    let bot = Bot::behind(gate, TOKENS, settings()).await;
+    let grants = Grants { actions: Set::of(&["runs:write"]), channels: Set::All, ..Grants::default() };
+    let settings = Settings { grants: [("access:ops".to_owned(), grants)].into(), ..public() };
+    let bot = Bot::behind(by_token("access:ops"), TOKENS, settings).await;
     let run = bot.run("secret plan", "scripted/m");
     let (id, token) = (run.id().clone(), run.view().token);
     let page = format!("/runs/{id}?t={token}");
@@ -132,11 +127,7 @@ async fn hidden_runs_share_one_answer() {
             format!("/runs/not%20an%20id{route}"),
         ] {
             let response = get(&bot, &path).await;
-            let headers = format!(
-                "{:?}",
-                response.headers().iter().filter(|(name, _)| *name != "date").collect::<Vec<_>>()
-            );
-            answers.push((response.status().as_u16(), headers, response.bytes().await.unwrap()));
+            answers.push(whole(response).await);
         }
     }
     for path in [
@@ -145,11 +136,7 @@ async fn hidden_runs_share_one_answer() {
         "/runs/unknown/stop?mode=soft".into(),
     ] {
         let response = Client::new().post(bot.url(&path)).send().await.unwrap();
-        let headers = format!(
-            "{:?}",
-            response.headers().iter().filter(|(name, _)| *name != "date").collect::<Vec<_>>()
-        );
-        answers.push((response.status().as_u16(), headers, response.bytes().await.unwrap()));
+        answers.push(whole(response).await);
     }
     assert_eq!(answers[0].0, 404);
     answers.dedup();
@@ -240,11 +227,9 @@ async fn index_lists_active_or_all_runs() {
 
 #[tokio::test]
 async fn unreadable_runs_do_not_shorten_a_page() {
-    let gate =
-        Dashboard::Token { secret: Secret::parse(Some("look".into())).unwrap(), actor: "access:ann".into() };
     let granted = Grants { channels: Set::of(&["http:ours"]), ..Grants::default() };
     let settings = Settings { grants: [("access:ann".to_owned(), granted)].into(), ..Settings::default() };
-    let bot = Bot::behind(gate, TOKENS, settings).await;
+    let bot = Bot::behind(by_token("access:ann"), TOKENS, settings).await;
     for n in 0..60 {
         bot.store.insert(record(&format!("theirs{n:02}"), 2000 + n, &[]));
     }

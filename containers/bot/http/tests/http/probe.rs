@@ -1,12 +1,11 @@
 //! The health probe and the paths without a route.
 #![expect(clippy::unwrap_used, reason = "a test")]
 
-use ars_bot_core::settings::Settings;
 use reqwest::Client;
 use serde_json::{Value, json};
 
 use super::{
-    support::Bot,
+    support::{Bot, public},
     wire::{PATIENCE, exchange, until},
 };
 
@@ -51,24 +50,14 @@ async fn a_drain_shows_in_the_probe() {
 
 #[tokio::test]
 async fn unknown_paths_outside_surfaces_answer_the_probe() {
-    let settings =
-        Settings { public_base_url: Some("https://bot.example.com".into()), ..Settings::default() };
-    let bot = Bot::start_with("", settings).await;
+    let bot = Bot::start_with("", public()).await;
     for path in ["/", "/nothing/here", "/ingress/x", "/runsx", "/healthz/", "/%ff"] {
         let (status, body) = get(&bot, path).await;
         assert_eq!((status, &body["ok"]), (200, &json!(true)), "{path}");
     }
-    for path in [
-        "/api",
-        "/api/runs.list",
-        "/API//x/",
-        "/%61pi/x",
-        "/mcp",
-        "/mcp/connect/x",
-        "/residents",
-        "/costs/a.json",
-        "/admin/nothing",
-    ] {
+    let others =
+        "/api /api/runs.list /API//x/ /%61pi/x /mcp /mcp/connect/x /residents /costs/a.json /admin/nothing";
+    for path in others.split(' ') {
         let (status, body) = get(&bot, path).await;
         assert_eq!((status, &body["code"]), (404, &json!("not_found")), "{path}");
     }

@@ -1,28 +1,60 @@
 //! The pages of a run that is live in another process.
 #![expect(clippy::unwrap_used, reason = "a test")]
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use ars_bot_core::settings::Settings;
 use ars_bot_http::Dashboard;
-use ars_types::StopMode;
+use ars_bot_ports::{ChannelIo, Channels};
+use ars_types::{RunId, StopMode};
+use ars_wire::ledger::LiveRun;
 use reqwest::Client;
 use serde_json::{Value, json};
 
 use super::{
-    remote_ledger::{RemoteLedger, TOKEN},
+    scripted_ledger::{Kept, ScriptedLedger},
     support::{Bot, TOKENS, record},
 };
 
 const STARTED_AT: i64 = 1_760_000_000_000;
+/// The capability token of the run.
+const TOKEN: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+
+struct NoChannels;
+
+impl Channels for NoChannels {
+    fn reopen(&self, _run: &LiveRun) -> Option<Arc<dyn ChannelIo>> {
+        None
+    }
+}
+
+fn away() -> RunId {
+    RunId::parse("away").unwrap()
+}
 
 /// Returns a bot beside a process that drives the run `away`, and stores the run's provisional record.
-async fn beside_another() -> (Bot, Arc<RemoteLedger>) {
-    let ledger = Arc::new(RemoteLedger::default());
-    let input = json!({"type": "input", "text": "please fix", "seq": 1});
-    ledger.add("away", STARTED_AT, &[input]);
+async fn beside_another() -> (Bot, Arc<ScriptedLedger>) {
+    let row = json!({
+        "runId": "away", "threadKey": "http:default:away", "ownerGen": "another",
+        "leaseUntil": STARTED_AT + 30_000, "startedAt": STARTED_AT, "phase": "live", "stop": null,
+        "meta": {
+            "agent": "coding", "model": "scripted/m", "channelId": "http:default", "userId": "http:ann",
+            "threadKey": "http:default:away", "channelVisibility": "machine", "label": "label of away",
+            "receivedAt": STARTED_AT,
+        },
+        "card": null, "system": "", "tools": [], "state": { "viewToken": TOKEN },
+    });
+    let kept = Kept {
+        row: serde_json::from_value(row).unwrap(),
+        events: BTreeMap::from([(1, json!({"type": "input", "text": "please fix", "seq": 1}))]),
+        steps: BTreeMap::new(),
+        inbox: Vec::new(),
+    };
+    let ledger = Arc::new(ScriptedLedger::default());
+    ledger.runs().insert(away(), kept);
     let (gate, settings) = (Dashboard::default(), Settings::default());
-    let bot = Bot::with_capabilities(gate, TOKENS, settings, ledger.capabilities()).await;
+    let capabilities = ledger.capability("this", Arc::new(NoChannels));
+    let bot = Bot::with_capabilities(gate, TOKENS, settings, capabilities).await;
     bot.store.insert(record("away", STARTED_AT, &[]));
     (bot, ledger)
 }
@@ -92,6 +124,6 @@ async fn stop_of_a_remote_run_reaches_the_ledger() {
     let (status, body) = stop(&bot, &format!("t={TOKEN}&mode=hard")).await;
     let body: Value = serde_json::from_str(&body).unwrap();
     assert_eq!((status, body), (200, json!({"id": "away", "mode": "hard", "state": "stopping"})));
-    assert_eq!(ledger.rows.lock().unwrap()[0].stop, Some(StopMode::Hard));
+    assert_eq!(ledger.runs()[&away()].row.stop, Some(StopMode::Hard));
     assert!(text(&bot, "/runs").await.1.contains("data-status=\"stopping\""));
 }

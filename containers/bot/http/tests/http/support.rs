@@ -12,7 +12,7 @@ use std::{
 };
 
 use ars_agent::{ModelTurn, Part, StopReason, Usage};
-use ars_auth::TokenMap;
+use ars_auth::{Secret, TokenMap};
 use ars_bot_core::{
     Capabilities, Core, Deps,
     registry::{RunFacts, RunHandle},
@@ -208,6 +208,16 @@ impl RunStore for MemoryStore {
         self.up()?;
         Ok(None)
     }
+}
+
+/// Settings of a bot with an address for others.
+pub fn public() -> Settings {
+    Settings { public_base_url: Some("https://bot.example.com/".into()), ..Settings::default() }
+}
+
+/// A gate of the run pages that admits this actor by the secret `look`.
+pub fn by_token(actor: &str) -> Dashboard {
+    Dashboard::Token { secret: Secret::parse(Some("look".into())).unwrap(), actor: actor.into() }
 }
 
 /// A listening bot with its doubles.

@@ -12,7 +12,7 @@ use ars_events::{EventBody, Redactor};
 use ars_types::{Generation, RunId, ThreadKey, Visibility};
 use ars_wire::{Moment, ledger::NewRun};
 use serde_json::Map;
-use tokio::time::Instant;
+use tokio::{task::JoinHandle, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::{Fault, ScriptedLedger, TickingClock};
@@ -48,6 +48,12 @@ impl Process {
         let registry = Registry::new(Arc::new(TickingClock::default()), Arc::new(Redactor::new(Vec::new())));
         let live = Live::new(ledger.stores(), Generation::parse("g1").unwrap());
         Self { ledger: Arc::clone(ledger), live, registry }
+    }
+
+    /// Flushes from now on.
+    fn flushing(&self) -> JoinHandle<()> {
+        let live = self.live.clone();
+        tokio::spawn(async move { live.run(CancellationToken::new()).await })
     }
 
     /// A run in the ledger.
@@ -162,40 +168,11 @@ async fn handoff_waits_six_seconds_for_events() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn concurrent_runs_share_flushes() {
-    let ledger = Arc::new(ScriptedLedger::default());
-    let process = Process::new(&ledger);
-    let mut runs = Vec::new();
-    for nth in 0..100 {
-        runs.push(process.track(&format!("r{nth}")).await);
-    }
-    let end = CancellationToken::new();
-    let flushing = tokio::spawn({
-        let (live, end) = (process.live.clone(), end.clone());
-        async move { live.run(end).await }
-    });
-    let began = Instant::now();
-    for (run, _) in &runs {
-        publish_a_batch(run);
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    ledger.until(|ledger| stored(ledger).len() as u64 == 100 * BATCH_EVENTS).await;
-    // One at the start, then one per quarter of a second.
-    assert_eq!((ledger.count("flush"), began.elapsed().as_millis()), (5, 1000));
-    end.cancel();
-    flushing.await.unwrap();
-}
-
-#[tokio::test(start_paused = true)]
 async fn full_batch_is_flushed_at_once() {
     let ledger = Arc::new(ScriptedLedger::default());
     let process = Process::new(&ledger);
     let (run, _tracked) = process.track("r1").await;
-    let end = CancellationToken::new();
-    let flushing = tokio::spawn({
-        let (live, end) = (process.live.clone(), end.clone());
-        async move { live.run(end).await }
-    });
+    let flushing = process.flushing();
     // The first flush extends the lease. The gap behind it passes.
     ledger.until(|ledger| ledger.count("flush") == 1).await;
     tokio::time::advance(Duration::from_millis(251)).await;
@@ -207,19 +184,14 @@ async fn full_batch_is_flushed_at_once() {
     run.publish(EventBody::Answer { text: "few".into() });
     ledger.until(|ledger| stored(ledger).len() as u64 == BATCH_EVENTS + 1).await;
     assert_eq!(began.elapsed(), Duration::from_millis(500));
-    end.cancel();
-    flushing.await.unwrap();
+    flushing.abort();
 }
 
 #[tokio::test(start_paused = true)]
 async fn unconfirmed_claim_starts_the_flush() {
     let ledger = Arc::new(ScriptedLedger::default());
     let process = Process::new(&ledger);
-    let end = CancellationToken::new();
-    let flushing = tokio::spawn({
-        let (live, end) = (process.live.clone(), end.clone());
-        async move { live.run(end).await }
-    });
+    let flushing = process.flushing();
     // The flush has no work, and waits.
     tokio::task::yield_now().await;
     let run = process.claim("r1").await;
@@ -233,6 +205,5 @@ async fn unconfirmed_claim_starts_the_flush() {
         ledger.until(|ledger| ledger.count("lease") == 2).await;
     };
     tokio::time::timeout(Duration::from_secs(15), heard).await.unwrap();
-    end.cancel();
-    flushing.await.unwrap();
+    flushing.abort();
 }

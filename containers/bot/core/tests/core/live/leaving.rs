@@ -6,22 +6,18 @@ use ars_bot_ports::StoreErrorKind;
 use ars_types::RunStatus;
 use ars_wire::ledger::Phase;
 use tokio::sync::Notify;
-use tokio_util::sync::CancellationToken;
 
-use super::{begin, world_of};
-use crate::support::{
-    Collector, Fault, Move, Reopening, ScriptedLedger, World, bash, outline, world, world_with,
-};
+use super::world_of;
+use crate::support::*;
 
 #[tokio::test(start_paused = true)]
 async fn stored_run_is_handed_off_during_a_call() {
     let ledger = Arc::new(ScriptedLedger::default());
     let world = world_of(&ledger, vec![Move::HangUntilStopped]);
-    let (io, running) = begin(&world, "hello");
-    world.model.called.notified().await;
+    let (io, running) = under_way(&world, "hello").await;
     assert!(world.core.drain(Duration::from_secs(60)).await);
     running.await.unwrap();
-    assert!(io.replies.lock().unwrap().is_empty() && world.core.registry().list().is_empty());
+    assert!(io.said().is_empty() && world.core.registry().list().is_empty());
     assert!(ledger.runs().values().all(|kept| kept.row.phase == Phase::Handoff));
     assert_eq!(*io.moved.lock().unwrap(), *io.started.lock().unwrap());
 }
@@ -33,8 +29,7 @@ async fn run_with_rejected_step_ends_in_the_drain() {
     let world = world_of(&ledger, moves);
     // Step 0 is stored. The step before the command is never stored.
     ledger.script("step", [Fault::None, Fault::Fail(StoreErrorKind::Refused)]);
-    let (io, running) = begin(&world, "agent:coding repo:acme/app x");
-    world.model.called.notified().await;
+    let (io, running) = under_way(&world, "agent:coding repo:acme/app x").await;
     world.model.called.notified().await;
     assert!(ledger.runs().values().all(|kept| kept.row.state.contains_key("unresumable")));
     let drained = tokio::spawn({
@@ -44,10 +39,9 @@ async fn run_with_rejected_step_ends_in_the_drain() {
     while !world.core.load().draining {
         tokio::task::yield_now().await;
     }
-    world.model.go_on.notify_one();
-    running.await.unwrap();
+    world.go_on(running).await;
     assert!(drained.await.unwrap());
-    assert_eq!(*io.replies.lock().unwrap(), ["done here"]);
+    assert_eq!(io.said(), ["done here"]);
     assert_eq!(ledger.count("handoff"), 0);
     assert_eq!(ledger.records.lock().unwrap().last().unwrap().status, RunStatus::Completed);
 }
@@ -59,7 +53,7 @@ async fn hanging_permit_delays_the_reply_within_the_lease() {
     ledger.script("finishing", [Fault::Hang]);
     let began = tokio::time::Instant::now();
     let io = world.ask("hello").await;
-    assert_eq!(*io.replies.lock().unwrap(), ["hi"]);
+    assert_eq!(io.said(), ["hi"]);
     // The lease lasts 30 s, and its last heartbeat may be 10 s old.
     assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
 }
@@ -68,15 +62,13 @@ async fn hanging_permit_delays_the_reply_within_the_lease() {
 async fn suspended_process_still_acquires_the_permit() {
     let ledger = Arc::new(ScriptedLedger::default());
     let world = world_of(&ledger, vec![Move::SayWhenTold("hi")]);
-    let (io, running) = begin(&world, "hello");
-    world.model.called.notified().await;
+    let (io, running) = under_way(&world, "hello").await;
     ledger.script("state", [Fault::StandStill(Duration::from_secs(21))]);
     ledger.script("finishing", [Fault::Slow(Duration::from_millis(700))]);
     // Another process reclaimed the run and has the permit.
     ledger.runs().values_mut().for_each(|kept| kept.row.phase = Phase::Finishing);
-    world.model.go_on.notify_one();
-    running.await.unwrap();
-    assert_eq!((ledger.count("finishing"), io.replies.lock().unwrap().len()), (1, 0));
+    world.go_on(running).await;
+    assert_eq!((ledger.count("finishing"), io.said().len()), (1, 0));
     assert_eq!(*io.moved.lock().unwrap(), *io.started.lock().unwrap());
 }
 
@@ -84,17 +76,15 @@ async fn suspended_process_still_acquires_the_permit() {
 async fn final_status_precedes_the_permit() {
     let ledger = Arc::new(ScriptedLedger::default());
     let world = world_of(&ledger, vec![Move::SayWhenTold("hi")]);
-    let (io, running) = begin(&world, "hello");
-    world.model.called.notified().await;
+    let (io, running) = under_way(&world, "hello").await;
     // More often than a state is retried at once.
     ledger.script("state", [Fault::Fail(StoreErrorKind::Transient); 5]);
     let before = ledger.asked.lock().unwrap().len();
-    world.model.go_on.notify_one();
-    running.await.unwrap();
+    world.go_on(running).await;
     let asked = ledger.asked.lock().unwrap()[before..].to_vec();
     let first = asked.iter().position(|asked| *asked == "finishing").unwrap();
     assert_eq!(asked[..first].iter().filter(|asked| **asked == "state").count(), 6, "{asked:?}");
-    assert_eq!(*io.replies.lock().unwrap(), ["hi"]);
+    assert_eq!(io.said(), ["hi"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -106,7 +96,7 @@ async fn reply_without_permit_delays_the_drain() {
     ledger.script("finish", [Fault::Fail(StoreErrorKind::Transient); 6]);
     let (io, running) = begin(&world, "hello");
     running.await.unwrap();
-    assert_eq!(*io.replies.lock().unwrap(), ["hi"]);
+    assert_eq!(io.said(), ["hi"]);
     assert!(world.core.drain(Duration::from_secs(600)).await);
     assert!(ledger.runs().is_empty(), "the next process would reply again");
     assert_eq!(ledger.records.lock().unwrap().len(), 1);
@@ -115,8 +105,7 @@ async fn reply_without_permit_delays_the_drain() {
 #[tokio::test(start_paused = true)]
 async fn unfinished_run_is_recorded_at_the_deadline() {
     let world = Arc::new(world(vec![Move::HangUntilStopped]));
-    let (_, running) = begin(&world, "hello");
-    world.model.called.notified().await;
+    let (_, running) = under_way(&world, "hello").await;
     assert!(!world.core.drain(Duration::from_secs(1)).await);
     assert_eq!(world.core.record_abandoned().await, 1);
     let record = world.last_record();
@@ -127,8 +116,7 @@ async fn unfinished_run_is_recorded_at_the_deadline() {
 
     let ledger = Arc::new(ScriptedLedger::default());
     let handed_off = world_of(&ledger, vec![Move::HangUntilStopped]);
-    let (_, running) = begin(&handed_off, "hello");
-    handed_off.model.called.notified().await;
+    let (_, running) = under_way(&handed_off, "hello").await;
     assert!(handed_off.core.drain(Duration::from_secs(60)).await);
     running.await.unwrap();
     assert_eq!(handed_off.core.record_abandoned().await, 0);
@@ -142,7 +130,7 @@ async fn replied_unheard() -> (Arc<World>, Arc<ScriptedLedger>) {
     ledger.script("flush", [Fault::Fail(StoreErrorKind::Transient); 10_000]);
     let (io, running) = begin(&world, "hello");
     running.await.unwrap();
-    assert_eq!(*io.replies.lock().unwrap(), ["hi"]);
+    assert_eq!(io.said(), ["hi"]);
     assert!(!world.core.drain(Duration::from_secs(90)).await);
     (world, ledger)
 }
@@ -170,8 +158,7 @@ async fn foreign_final_record_survives_the_deadline() {
 #[tokio::test(start_paused = true)]
 async fn final_record_replaces_an_abandoned_one() {
     let world = Arc::new(world(vec![Move::SayWhenTold("done after all")]));
-    let (_, running) = begin(&world, "hello");
-    world.model.called.notified().await;
+    let (_, running) = under_way(&world, "hello").await;
     assert!(!world.core.drain(Duration::from_secs(1)).await);
     let held = Arc::new(Notify::new());
     *world.store.hold.lock().unwrap() = Some(Arc::clone(&held));
@@ -179,8 +166,7 @@ async fn final_record_replaces_an_abandoned_one() {
     let abandoning = tokio::spawn(async move { core.record_abandoned().await });
     world.store.holding.notified().await;
 
-    world.model.go_on.notify_one();
-    running.await.unwrap();
+    world.go_on(running).await;
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }
@@ -197,8 +183,7 @@ async fn final_record_replaces_an_abandoned_one() {
 #[tokio::test(start_paused = true)]
 async fn ended_run_is_not_recorded_as_abandoned() {
     let world = Arc::new(world(vec![Move::SayWhenTold("done after all")]));
-    let (_, running) = begin(&world, "hello");
-    world.model.called.notified().await;
+    let (_, running) = under_way(&world, "hello").await;
     assert!(!world.core.drain(Duration::from_secs(1)).await);
     world.store.failures.lock().unwrap().push_back(StoreErrorKind::Transient);
     let core = world.core.clone();
@@ -206,8 +191,7 @@ async fn ended_run_is_not_recorded_as_abandoned() {
     while !world.store.failures.lock().unwrap().is_empty() {
         tokio::task::yield_now().await;
     }
-    world.model.go_on.notify_one();
-    running.await.unwrap();
+    world.go_on(running).await;
     assert_eq!(abandoning.await.unwrap(), 0);
     world.settle().await;
     assert_eq!(world.last_record().status, RunStatus::Completed);
@@ -217,27 +201,20 @@ async fn ended_run_is_not_recorded_as_abandoned() {
 async fn view_token_is_in_the_ledger_only() {
     let ledger = Arc::new(ScriptedLedger::default());
     let first = world_of(&ledger, vec![Move::HangUntilStopped]);
-    let (io, running) = begin(&first, "hello");
-    first.model.called.notified().await;
+    let (io, running) = under_way(&first, "hello").await;
     let id = io.started.lock().unwrap()[0].clone();
     let token = first.core.registry().get(&id).unwrap().token;
     assert!(first.core.drain(Duration::from_secs(60)).await);
     running.await.unwrap();
 
-    let channels = Arc::new(Reopening(Arc::new(Collector::default())));
-    let second = world_with(vec![Move::SayWhenTold("done")], ledger.capability("g2", channels));
-    let (keeper, end) = (second.core.clone(), CancellationToken::new());
-    let keeping = tokio::spawn({
-        let end = end.clone();
-        async move { keeper.keep_ledger(end).await }
-    });
+    let second = ledger.process("g2", vec![Move::SayWhenTold("done")]);
+    let keeping = second.keep_ledger();
     second.model.called.notified().await;
     assert!(second.core.registry().open(&id, &token).is_some());
     second.model.go_on.notify_one();
-    ledger.until(|ledger| !ledger.records.lock().unwrap().is_empty()).await;
-    end.cancel();
-    keeping.await.unwrap();
-    let record = serde_json::to_string(&ledger.records.lock().unwrap()[0]).unwrap();
+    let record = ledger.recorded().await;
+    keeping.abort();
+    let record = serde_json::to_string(&record).unwrap();
     assert!(!record.contains(&token));
 }
 

@@ -7,12 +7,9 @@ use ars_bot_ports::StoreErrorKind;
 use ars_types::{Generation, RunStatus};
 use ars_wire::ledger::Phase;
 use serde_json::json;
-use tokio_util::sync::CancellationToken;
 
-use super::{begin, say, world_of};
-use crate::support::{
-    Collector, Fault, Move, Reopening, ScriptedLedger, World, bash, message, outline, world_with,
-};
+use super::{say, world_of};
+use crate::support::*;
 
 fn texts_in_inboxes(ledger: &ScriptedLedger) -> Vec<String> {
     let runs = ledger.runs();
@@ -24,16 +21,13 @@ fn texts_in_inboxes(ledger: &ScriptedLedger) -> Vec<String> {
 async fn mailbox_follows_a_reclaimed_run() {
     let ledger = Arc::new(ScriptedLedger::default());
     let world = world_of(&ledger, vec![Move::FailWhenTold]);
-    let (io, running) = begin(&world, "hello");
-    world.model.called.notified().await;
+    let (io, running) = under_way(&world, "hello").await;
     ledger.script("inbox", [Fault::Fail(StoreErrorKind::Transient); 2]);
     let second = say(&world, "and this").await;
-    assert!(second.replies.lock().unwrap()[0].starts_with('↪'));
-    ledger.runs().values_mut().for_each(|kept| kept.row.owner_gen = Generation::parse("g2").unwrap());
-    world.model.go_on.notify_one();
-    running.await.unwrap();
-    world.settle().await;
-    assert!(io.replies.lock().unwrap().is_empty());
+    assert!(second.said()[0].starts_with('↪'));
+    taken_by_another(&ledger);
+    world.go_on_and_settle(running).await;
+    assert!(io.said().is_empty());
     assert_eq!(texts_in_inboxes(&ledger), ["and this"]);
 }
 
@@ -42,14 +36,11 @@ async fn panicked_run_requeues_follow_ups() {
     let ledger = Arc::new(ScriptedLedger::default());
     let list = || Move::Ask(vec![("list_files", json!({}))]);
     let world = world_of(&ledger, vec![list(), Move::PanicWhenTold, Move::Say("answered")]);
-    let (_, running) = begin(&world, "agent:coding repo:acme/app x");
-    world.model.called.notified().await;
+    let (_, running) = under_way(&world, "agent:coding repo:acme/app x").await;
     world.model.called.notified().await;
     let second = say(&world, "and this").await;
-    world.model.go_on.notify_one();
-    running.await.unwrap();
-    world.settle().await;
-    assert_eq!(second.replies.lock().unwrap()[1..], ["answered"]);
+    world.go_on_and_settle(running).await;
+    assert_eq!(second.said()[1..], ["answered"]);
     let failed = ledger.records.lock().unwrap().remove(0);
     assert_eq!((failed.status, failed.step_count), (RunStatus::Failed, Some(1)));
 }
@@ -58,24 +49,16 @@ async fn panicked_run_requeues_follow_ups() {
 async fn unnumbered_follow_up_is_delivered_once() {
     let ledger = Arc::new(ScriptedLedger::default());
     let world = world_of(&ledger, vec![Move::SayWhenTold("first"), Move::Say("both")]);
-    let (io, running) = begin(&world, "hello");
-    world.model.called.notified().await;
+    let (io, running) = under_way(&world, "hello").await;
     // Both attempts take effect, and both answers are lost.
     ledger.script("inbox", [Fault::AnswerLost; 2]);
     say(&world, "and this").await;
     assert_eq!(texts_in_inboxes(&ledger), ["and this", "and this"]);
-    let end = CancellationToken::new();
-    let keeping = tokio::spawn({
-        let (core, end) = (world.core.clone(), end.clone());
-        async move { core.keep_ledger(end).await }
-    });
+    let keeping = world.keep_ledger();
     ledger.until(|ledger| ledger.count("flush") > 0).await;
-    world.model.go_on.notify_one();
-    running.await.unwrap();
-    world.settle().await;
-    end.cancel();
-    keeping.await.unwrap();
-    assert_eq!(*io.replies.lock().unwrap(), ["both"]);
+    world.go_on_and_settle(running).await;
+    keeping.abort();
+    assert_eq!(io.said(), ["both"]);
     let told = outline(&ledger.records.lock().unwrap()[0]);
     assert_eq!(told.iter().filter(|event| *event == "run_note follow_up").count(), 1, "{told:?}");
 }
@@ -85,8 +68,7 @@ async fn follow_up_event_precedes_its_step() {
     let ledger = Arc::new(ScriptedLedger::default());
     let ask = Move::Ask(vec![bash("x")]);
     let world = world_of(&ledger, vec![Move::SayWhenTold("first"), ask, Move::SayWhenTold("both")]);
-    let (io, running) = begin(&world, "agent:coding repo:acme/app x");
-    world.model.called.notified().await;
+    let (io, running) = under_way(&world, "agent:coding repo:acme/app x").await;
     say(&world, "and this").await;
     // The request with the event fails twice, and the command waits for the third.
     ledger.script("flush", [Fault::Fail(StoreErrorKind::Transient); 2]);
@@ -99,38 +81,18 @@ async fn follow_up_event_precedes_its_step() {
     let is_told =
         ledger.runs().values().all(|kept| kept.events.values().any(|event| event["kind"] == "follow_up"));
     assert!(is_told);
-    world.model.go_on.notify_one();
-    running.await.unwrap();
-    assert_eq!(*io.replies.lock().unwrap(), ["both"]);
-}
-
-#[tokio::test(start_paused = true)]
-async fn inbox_of_a_run_ended_in_an_outage_is_requeued() {
-    let ledger = Arc::new(ScriptedLedger::default());
-    let world = world_of(&ledger, vec![Move::SayWhenTold("first"), Move::Say("late, but answered")]);
-    let (io, running) = begin(&world, "hello");
-    world.model.called.notified().await;
-    ledger.script("flush", [Fault::Fail(StoreErrorKind::Transient); 4]);
-    for kept in ledger.runs().values_mut() {
-        kept.inbox.push(Note::of(&message("late"), "late").message());
-    }
-    world.model.go_on.notify_one();
-    running.await.unwrap();
-    world.settle().await;
-    assert_eq!(*io.replies.lock().unwrap(), ["first", "late, but answered"]);
-    assert_eq!(ledger.records.lock().unwrap().len(), 2);
+    world.go_on(running).await;
+    assert_eq!(io.said(), ["both"]);
 }
 
 /// A run that fails during an outage of the flush, with an unread follow-up in its inbox.
 async fn failed_in_an_outage(ledger: &Arc<ScriptedLedger>) -> (Arc<World>, Arc<Collector>) {
     let world = world_of(ledger, vec![Move::FailWhenTold, Move::Say("said twice")]);
-    let (_, running) = begin(&world, "hello");
-    world.model.called.notified().await;
+    let (_, running) = under_way(&world, "hello").await;
     let sender = say(&world, "and this").await;
     assert_eq!(texts_in_inboxes(ledger), ["and this"]);
     ledger.script("flush", [Fault::Fail(StoreErrorKind::Transient); LONG]);
-    world.model.go_on.notify_one();
-    running.await.unwrap();
+    world.go_on(running).await;
     (world, sender)
 }
 
@@ -141,15 +103,6 @@ fn taken_by_another(ledger: &ScriptedLedger) {
     ledger.runs().values_mut().for_each(|kept| kept.row.owner_gen = Generation::parse("g2").unwrap());
 }
 
-/// Another process reclaims the run during the outage: no further reply here, and no loss.
-async fn is_left_to_a_taker(world: &World, ledger: &ScriptedLedger, sender: &Collector, before: &[String]) {
-    taken_by_another(ledger);
-    ledger.mend("flush");
-    world.settle().await;
-    assert_eq!(*sender.replies.lock().unwrap(), before);
-    assert_eq!(texts_in_inboxes(ledger), ["and this"]);
-}
-
 /// Waits until the run's thread is released without a final flush: its record is lost, or written.
 async fn thread_is_given_up(world: &World, ledger: &ScriptedLedger) {
     ledger.until(|ledger| world.core.load().lost_records > 0 || ledger.runs().is_empty()).await;
@@ -157,19 +110,20 @@ async fn thread_is_given_up(world: &World, ledger: &ScriptedLedger) {
 
 #[tokio::test(start_paused = true)]
 async fn inbox_of_a_reclaimed_run_goes_to_its_owner() {
-    let ledger = Arc::new(ScriptedLedger::default());
-    let (world, sender) = failed_in_an_outage(&ledger).await;
-    let before = sender.replies.lock().unwrap().clone();
-    is_left_to_a_taker(&world, &ledger, &sender, &before).await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn inbox_waits_until_the_owner_is_known() {
-    let ledger = Arc::new(ScriptedLedger::default());
-    let (world, sender) = failed_in_an_outage(&ledger).await;
-    let before = sender.replies.lock().unwrap().clone();
-    thread_is_given_up(&world, &ledger).await;
-    is_left_to_a_taker(&world, &ledger, &sender, &before).await;
+    for is_given_up in [false, true] {
+        let ledger = Arc::new(ScriptedLedger::default());
+        let (world, sender) = failed_in_an_outage(&ledger).await;
+        let before = sender.said();
+        if is_given_up {
+            thread_is_given_up(&world, &ledger).await;
+        }
+        // Another process reclaims the run during the outage: no further reply here, and no loss.
+        taken_by_another(&ledger);
+        ledger.mend("flush");
+        world.settle().await;
+        assert_eq!(sender.said(), before);
+        assert_eq!(texts_in_inboxes(&ledger), ["and this"]);
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -179,27 +133,35 @@ async fn inbox_is_requeued_once_ownership_is_confirmed() {
     thread_is_given_up(&world, &ledger).await;
     ledger.mend("flush");
     world.settle().await;
-    assert_eq!(sender.replies.lock().unwrap().last().unwrap(), "said twice");
+    assert_eq!(sender.said().last().unwrap(), "said twice");
     assert_eq!((ledger.records.lock().unwrap().len(), world.core.load().lost_records), (2, 0));
 }
 
 #[tokio::test(start_paused = true)]
-async fn inbox_of_a_run_ended_in_a_long_outage_is_requeued() {
-    let ledger = Arc::new(ScriptedLedger::default());
-    let world = world_of(&ledger, vec![Move::SayWhenTold("first"), Move::Say("late, but answered")]);
-    let (io, running) = begin(&world, "hello");
-    world.model.called.notified().await;
-    ledger.script("flush", [Fault::Fail(StoreErrorKind::Transient); LONG]);
-    world.model.go_on.notify_one();
-    running.await.unwrap();
-    thread_is_given_up(&world, &ledger).await;
-    for kept in ledger.runs().values_mut() {
-        kept.inbox.push(Note::of(&message("late"), "late").message());
+async fn inbox_of_a_run_ended_in_an_outage_is_requeued() {
+    for failures in [4, LONG] {
+        let ledger = Arc::new(ScriptedLedger::default());
+        let world = world_of(&ledger, vec![Move::SayWhenTold("first"), Move::Say("late, but answered")]);
+        let (io, running) = under_way(&world, "hello").await;
+        ledger.script("flush", vec![Fault::Fail(StoreErrorKind::Transient); failures]);
+        let write = || {
+            for kept in ledger.runs().values_mut() {
+                kept.inbox.push(Note::of(&message("late"), "late").message());
+            }
+        };
+        if failures == LONG {
+            world.go_on(running).await;
+            thread_is_given_up(&world, &ledger).await;
+            write();
+            ledger.mend("flush");
+        } else {
+            write();
+            world.go_on(running).await;
+        }
+        world.settle().await;
+        assert_eq!(io.said(), ["first", "late, but answered"]);
+        assert_eq!(ledger.records.lock().unwrap().len(), 2);
     }
-    ledger.mend("flush");
-    world.settle().await;
-    assert_eq!(*io.replies.lock().unwrap(), ["first", "late, but answered"]);
-    assert_eq!(ledger.records.lock().unwrap().len(), 2);
 }
 
 /// A run of another process in this phase, with an unread follow-up.
@@ -207,8 +169,7 @@ async fn left_behind(phase: Phase, moves: Vec<Move>) -> (Arc<ScriptedLedger>, Ar
     let ledger = Arc::new(ScriptedLedger::default());
     ledger.script("step", [Fault::Fail(StoreErrorKind::Transient); 2]);
     let first = world_of(&ledger, vec![Move::HangUntilStopped]);
-    let (_, running) = begin(&first, "hello");
-    first.model.called.notified().await;
+    let (_, running) = under_way(&first, "hello").await;
     running.abort();
     for kept in ledger.runs().values_mut() {
         kept.row.phase = phase;
@@ -224,7 +185,7 @@ async fn left_behind(phase: Phase, moves: Vec<Move>) -> (Arc<ScriptedLedger>, Ar
     let channels = Arc::new(Reopening(Arc::clone(&listener)));
     let second = world_with(moves, ledger.capability("g2", channels));
     let keeping = second.keep_ledger();
-    ledger.until(|ledger| !ledger.records.lock().unwrap().is_empty()).await;
+    ledger.recorded().await;
     second.settle().await;
     keeping.abort();
     (ledger, listener)
@@ -233,7 +194,7 @@ async fn left_behind(phase: Phase, moves: Vec<Move>) -> (Arc<ScriptedLedger>, Ar
 #[tokio::test(start_paused = true)]
 async fn foreign_follow_up_runs_in_its_senders_name() {
     let (ledger, listener) = left_behind(Phase::Finishing, vec![Move::Say("late, but answered")]).await;
-    assert_eq!(*listener.replies.lock().unwrap(), ["late, but answered"]);
+    assert_eq!(listener.said(), ["late, but answered"]);
     let records = ledger.records.lock().unwrap();
     let fresh = &records[1];
     assert_eq!((records.len(), fresh.status, fresh.user_id.as_str()), (2, RunStatus::Completed, "http:ann"));
@@ -243,7 +204,7 @@ async fn foreign_follow_up_runs_in_its_senders_name() {
 #[tokio::test(start_paused = true)]
 async fn follow_up_of_an_interrupted_run_is_recorded() {
     let (ledger, listener) = left_behind(Phase::Live, Vec::new()).await;
-    assert!(listener.replies.lock().unwrap().is_empty());
+    assert!(listener.said().is_empty());
     let records = ledger.records.lock().unwrap();
     assert_eq!((records.len(), records[0].status), (1, RunStatus::Interrupted));
     let note = records[0].events.last().unwrap();

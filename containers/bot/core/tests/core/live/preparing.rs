@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use ars_events::{Actor, ActorKind};
-use ars_types::{RunStatus, StopMode};
+use ars_types::RunStatus;
 
-use super::{begin, say, world_of};
-use crate::support::{Collector, Move, Reopening, ScriptedLedger, outline, world_with};
+use super::{say, world_of};
+use crate::support::*;
 
 const SLOW: &str = "agent:coding repo:acme/slow x";
 
@@ -21,7 +20,7 @@ async fn run_is_claimed_before_its_tree_is_opened() {
     world.workspace.give_up.notify_one();
     running.await.unwrap();
     world.settle().await;
-    assert!(io.replies.lock().unwrap()[0].contains("hung up"));
+    assert!(io.said()[0].contains("hung up"));
     let record = ledger.records.lock().unwrap().pop().unwrap();
     assert_eq!((record.id.clone(), record.status), (started[0].clone(), RunStatus::Failed));
 }
@@ -32,10 +31,10 @@ async fn hard_stop_cancels_a_clone() {
     let world = world_of(&ledger, Vec::new());
     let (io, running) = begin(&world, SLOW);
     world.workspace.opening.notified().await;
-    world.core.registry().stop_all(StopMode::Hard, &Actor::new(ActorKind::Cli, "local"));
+    world.stop_hard();
     running.await.unwrap();
     world.settle().await;
-    assert!(io.replies.lock().unwrap().is_empty());
+    assert!(io.said().is_empty());
     let record = ledger.records.lock().unwrap().pop().unwrap();
     assert_eq!(record.status, RunStatus::StoppedHard);
     let told = outline(&record);
@@ -50,11 +49,11 @@ async fn failed_preparation_requeues_follow_ups() {
     world.workspace.opening.notified().await;
     // The follow-up is for the coding agent, and the thread's tree cannot be opened.
     let second = say(&world, "repo:acme/app and this").await;
-    assert!(second.replies.lock().unwrap()[0].starts_with('↪'));
+    assert!(second.said()[0].starts_with('↪'));
     world.workspace.give_up.notify_one();
     running.await.unwrap();
     world.settle().await;
-    assert_eq!(second.replies.lock().unwrap()[1..], ["answered all the same"]);
+    assert_eq!(second.said()[1..], ["answered all the same"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -62,15 +61,13 @@ async fn run_resumed_before_its_first_flush_has_its_input() {
     let ledger = Arc::new(ScriptedLedger::default());
     // No flush runs here.
     let first = world_of(&ledger, vec![Move::HangUntilStopped]);
-    let (_, running) = begin(&first, "hello");
-    first.model.called.notified().await;
+    let (_, running) = under_way(&first, "hello").await;
     running.abort();
     assert!(ledger.runs().values().all(|kept| kept.events.is_empty() && !kept.steps.is_empty()));
 
-    let channels = Arc::new(Reopening(Arc::new(Collector::default())));
-    let second = world_with(vec![Move::Say("hi")], ledger.capability("g2", channels));
+    let second = ledger.process("g2", vec![Move::Say("hi")]);
     let keeping = second.keep_ledger();
-    ledger.until(|ledger| !ledger.records.lock().unwrap().is_empty()).await;
+    ledger.recorded().await;
     keeping.abort();
     let record = ledger.records.lock().unwrap()[0].clone();
     assert_eq!(outline(&record)[0], "input");
@@ -82,14 +79,13 @@ async fn run_resumed_before_its_first_flush_has_its_input() {
 async fn prompt_is_stored_before_the_first_step() {
     let ledger = Arc::new(ScriptedLedger::default());
     let world = world_of(&ledger, vec![Move::HangUntilStopped]);
-    let (_, running) = begin(&world, "agent:coding repo:acme/app x");
-    world.model.called.notified().await;
+    let (_, running) = under_way(&world, "agent:coding repo:acme/app x").await;
     let asked = ledger.asked.lock().unwrap().clone();
     let place = |name| asked.iter().position(|asked| *asked == name).unwrap();
     assert!(place("state") < place("transcript.write") && place("transcript.write") < place("step"));
     let system = world.model.system.lock().unwrap().clone();
     assert!(ledger.runs().values().all(|kept| kept.row.state["system"] == system.as_str()));
-    world.core.registry().stop_all(StopMode::Hard, &Actor::new(ActorKind::Cli, "local"));
+    world.stop_hard();
     running.await.unwrap();
     world.settle().await;
 }

@@ -9,13 +9,8 @@ use ars_bot_core::{
 use ars_bot_ports::StoreErrorKind;
 use ars_types::Generation;
 use serde_json::json;
-use tokio_util::sync::CancellationToken;
 
-use super::begin;
-use crate::{
-    memory::support::Stores,
-    support::{Collector, Fault, Move, Reopening, ScriptedLedger, World, world_with},
-};
+use crate::{memory::support::Stores, support::*};
 
 const TOLD: &str = "the build of the app is run by make check";
 
@@ -42,8 +37,7 @@ async fn final_owner_reflects_without_the_memory_block() {
     stores.remember("user:http:ann", &[TOLD]).await;
     let step = Move::Ask(vec![("list_files", json!({}))]);
     let first = process(&ledger, "g1", &stores, vec![step, Move::HangUntilStopped]);
-    let (_, running) = begin(&first, "agent:coding repo:acme/app how is the build run?");
-    first.model.called.notified().await;
+    let (_, running) = under_way(&first, "agent:coding repo:acme/app how is the build run?").await;
     first.model.called.notified().await;
     assert!(first.model.system.lock().unwrap().contains(TOLD));
     assert!(first.core.drain(Duration::from_secs(60)).await);
@@ -54,17 +48,7 @@ async fn final_owner_reflects_without_the_memory_block() {
         r#"{"facts": [{"text": "the app has no tests yet", "confidence": 0.9, "audience": "user"}]}"#;
     let answer = Move::Say("As you know, the build of the app is run by make check.");
     let second = process(&ledger, "g2", &stores, vec![answer, Move::Say(findings)]);
-    let (keeper, end) = (second.core.clone(), CancellationToken::new());
-    let keeping = tokio::spawn({
-        let end = end.clone();
-        async move { keeper.keep_ledger(end).await }
-    });
-    ledger.until(|ledger| !ledger.records.lock().unwrap().is_empty()).await;
-    while second.core.load().in_flight > 0 {
-        tokio::task::yield_now().await;
-    }
-    end.cancel();
-    keeping.await.unwrap();
+    second.end_what_is_left(&ledger).await;
     assert_eq!(stores.called("Write"), ["user:http:ann"]);
     assert!(stores.texts("user:http:ann").await.contains(&"the app has no tests yet".to_owned()));
     let reflection = format!("{:?}", second.model.seen.lock().unwrap()[1]);
@@ -91,8 +75,7 @@ async fn fenced_out_process_does_not_reflect() {
 async fn handoff_does_not_make_a_chat_reflect() {
     let (ledger, stores) = (Arc::new(ScriptedLedger::default()), Arc::new(Stores::default()));
     let first = process(&ledger, "g1", &stores, vec![Move::HangUntilStopped]);
-    let (_, running) = begin(&first, "hello");
-    first.model.called.notified().await;
+    let (_, running) = under_way(&first, "hello").await;
     assert!(first.core.drain(Duration::from_secs(60)).await);
     running.await.unwrap();
 

@@ -14,11 +14,7 @@ use ars_types::{ModelRef, StopMode};
 use ars_wire::ledger::Phase;
 use serde_json::{Value, json};
 
-use super::begin;
-use crate::{
-    memory::support::Stores,
-    support::{Collector, Fault, Move, Reopening, ScriptedLedger, World, world_of},
-};
+use crate::{memory::support::Stores, support::*};
 
 /// Each scripted call takes 1,000 tokens in and 100 out: at these prices 4,500 micro-dollars.
 const PRICE: Price =
@@ -49,8 +45,7 @@ fn look() -> Move {
 async fn left() -> Arc<ScriptedLedger> {
     let ledger = Arc::new(ScriptedLedger::default());
     let first = process(&ledger, "g1", vec![look(), Move::HangUntilStopped]);
-    let (_, running) = begin(&first, REQUEST);
-    first.model.called.notified().await;
+    let (_, running) = under_way(&first, REQUEST).await;
     first.model.called.notified().await;
     assert!(first.core.drain(Duration::from_secs(60)).await);
     running.await.unwrap();
@@ -64,7 +59,13 @@ async fn elsewhere(world: &World) -> String {
     message.thread_key = ars_types::ThreadKey::new("http", "default", "other");
     let channel: Arc<Collector> = Arc::clone(&io);
     world.core.dispatch(message, channel).await;
-    io.replies.lock().unwrap()[0].clone()
+    io.said()[0].clone()
+}
+
+/// Fails unless a run was rejected because live runs have reserved the rest of the day.
+#[track_caller]
+fn assert_is_reserved(reply: &str) {
+    assert!(reply.starts_with('💸') && reply.contains("under way"), "{reply}");
 }
 
 /// Returns the reservation of the one live run.
@@ -98,26 +99,20 @@ async fn usage_and_cost_survive_a_resume() {
 
 #[tokio::test(start_paused = true)]
 async fn reclaimed_run_reserves_its_cap() {
-    let ledger = left().await;
-    let second = process(&ledger, "g2", vec![Move::HangUntilStopped]);
-    let keeping = second.keep_ledger();
-    second.model.called.notified().await;
-    let reply = elsewhere(&second).await;
-    assert!(reply.starts_with('💸') && reply.contains("under way"), "{reply}");
-    assert!(second.core.drain(Duration::from_secs(60)).await);
-    keeping.abort();
-}
-
-#[tokio::test(start_paused = true)]
-async fn reclaimed_run_reserves_its_cap_while_preparing() {
-    let ledger = left().await;
-    ledger.script("transcript.read", [Fault::Hang]);
-    let second = process(&ledger, "g2", Vec::new());
-    let keeping = second.keep_ledger();
-    ledger.until(|ledger| ledger.count("transcript.read") > 0).await;
-    let reply = elsewhere(&second).await;
-    assert!(reply.starts_with('💸') && reply.contains("under way"), "{reply}");
-    keeping.abort();
+    for is_prepared in [true, false] {
+        let ledger = left().await;
+        if !is_prepared {
+            ledger.script("transcript.read", [Fault::Hang]);
+        }
+        let second = process(&ledger, "g2", vec![Move::HangUntilStopped]);
+        let keeping = second.keep_ledger();
+        ledger.until(|ledger| ledger.count("transcript.read") > 0).await;
+        if is_prepared {
+            second.model.called.notified().await;
+        }
+        assert_is_reserved(&elsewhere(&second).await);
+        keeping.abort();
+    }
 }
 
 /// Another process reclaims the run, cannot resume it, and closes it.
@@ -175,7 +170,7 @@ async fn closing_record_has_the_stored_cost() {
     }
     let second = process(&ledger, "g2", Vec::new());
     let keeping = second.keep_ledger();
-    ledger.until(|ledger| !ledger.records.lock().unwrap().is_empty()).await;
+    ledger.recorded().await;
     keeping.abort();
     assert_eq!(ledger.records.lock().unwrap()[0].extra[COST], spent);
 }
@@ -184,17 +179,15 @@ async fn closing_record_has_the_stored_cost() {
 async fn foreign_run_reserves_its_part() {
     let ledger = Arc::new(ScriptedLedger::default());
     let first = process(&ledger, "g1", vec![Move::SayWhenTold("one")]);
-    let (_, running) = begin(&first, "hello");
-    first.model.called.notified().await;
+    let (_, running) = under_way(&first, "hello").await;
     assert_eq!(held(&ledger), 9 * CALL);
     let second = process(&ledger, "g2", Vec::new());
     let reply = elsewhere(&second).await;
-    assert!(reply.starts_with('💸') && reply.contains("under way"), "{reply}");
+    assert_is_reserved(&reply);
     // The rows are cached for a moment.
     assert_eq!(elsewhere(&second).await, reply);
     assert_eq!(ledger.count("live"), 2, "once by each process");
-    first.model.go_on.notify_one();
-    running.await.unwrap();
+    first.go_on(running).await;
     first.settle().await;
     assert_eq!(elsewhere(&process(&ledger, "g3", vec![Move::Say("three")])).await, "three");
 }
@@ -203,15 +196,13 @@ async fn foreign_run_reserves_its_part() {
 async fn fenced_out_run_reserves_until_closed() {
     let ledger = Arc::new(ScriptedLedger::default());
     let world = process(&ledger, "g1", vec![Move::SayWhenTold("one")]);
-    let (io, running) = begin(&world, "hello");
-    world.model.called.notified().await;
+    let (io, running) = under_way(&world, "hello").await;
     // The ledger granted the reply permit, and its answer was lost.
     ledger.runs().values_mut().for_each(|kept| kept.row.phase = Phase::Finishing);
-    world.model.go_on.notify_one();
-    running.await.unwrap();
-    assert!(io.replies.lock().unwrap().is_empty());
+    world.go_on(running).await;
+    assert!(io.said().is_empty());
     let reply = elsewhere(&world).await;
-    assert!(reply.starts_with('💸') && reply.contains("under way"), "{reply}");
+    assert_is_reserved(&reply);
 }
 
 #[tokio::test]
@@ -222,7 +213,7 @@ async fn foreign_run_without_reservation_reserves_all() {
     }
     let second = process(&ledger, "g2", Vec::new());
     let reply = elsewhere(&second).await;
-    assert!(reply.starts_with('💸') && reply.contains("under way"), "{reply}");
+    assert_is_reserved(&reply);
 }
 
 #[tokio::test(start_paused = true)]
@@ -260,6 +251,5 @@ async fn reflection_cost_counts_for_the_day() {
         tokio::task::yield_now().await;
     }
     assert_eq!(held(&ledger), 6 * CALL);
-    world.model.go_on.notify_one();
-    running.await.unwrap();
+    world.go_on(running).await;
 }

@@ -2,15 +2,13 @@
 
 use std::{sync::Arc, time::Duration};
 
-use ars_bot_core::{Core, registry::StopOutcome};
+use ars_bot_core::registry::StopOutcome;
 use ars_bot_ports::StoreErrorKind;
 use ars_events::{Actor, ActorKind};
 use ars_types::{Generation, RunId, RunStatus, StopMode};
-use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
 
-use super::{begin, world_of};
-use crate::support::{Collector, Fault, Move, Reopening, ScriptedLedger, World, world_with};
+use super::world_of;
+use crate::support::*;
 
 /// More requests than are made before the ledger answers again.
 const OUTAGE: usize = 6;
@@ -28,13 +26,6 @@ async fn under_way(world: &Arc<World>) -> RunId {
     io.started.lock().unwrap()[0].clone()
 }
 
-/// A process that flushes and reclaims.
-fn keep(core: &Core) -> (CancellationToken, JoinHandle<()>) {
-    let (core, end) = (core.clone(), CancellationToken::new());
-    let ended = end.clone();
-    (end, tokio::spawn(async move { core.keep_ledger(ended).await }))
-}
-
 #[tokio::test(start_paused = true)]
 async fn unrecorded_stop_reaches_the_new_owner() {
     let ledger = Arc::new(ScriptedLedger::default());
@@ -43,12 +34,11 @@ async fn unrecorded_stop_reaches_the_new_owner() {
     ledger.script("stop", [Fault::Fail(StoreErrorKind::Transient); OUTAGE]);
     ledger.runs().get_mut(&id).unwrap().row.owner_gen = Generation::parse("g2").unwrap();
     assert_eq!(world.core.stop(&id, StopMode::Soft, ann()).await, StopOutcome::Stopping);
-    let (end, keeping) = keep(&world.core);
+    let keeping = world.keep_ledger();
     let is_told = ledger.until(|ledger| ledger.runs()[&id].row.stop == Some(StopMode::Soft));
     tokio::time::timeout(LONG, is_told).await.unwrap();
     assert!(world.core.registry().get(&id).is_none(), "the process heard before that it has lost the run");
-    end.cancel();
-    keeping.await.unwrap();
+    keeping.abort();
 }
 
 #[tokio::test(start_paused = true)]
@@ -64,12 +54,11 @@ async fn stop_during_a_reclaim_is_kept() {
     ledger.script("state", [Fault::Fail(StoreErrorKind::Transient); OUTAGE]);
     ledger.script("stop", [Fault::Fail(StoreErrorKind::Transient); 10 * OUTAGE]);
     let asked = ledger.count("state");
-    let (end, keeping) = keep(&second.core);
+    let keeping = second.keep_ledger();
     ledger.until(|ledger| ledger.count("state") > asked).await;
     assert_eq!(second.core.stop(&id, StopMode::Soft, ann()).await, StopOutcome::Stopping);
     let is_over = ledger.until(|ledger| !ledger.records.lock().unwrap().is_empty());
     tokio::time::timeout(LONG, is_over).await.unwrap();
     assert_eq!(ledger.records.lock().unwrap()[0].status, RunStatus::StoppedSoft);
-    end.cancel();
-    keeping.await.unwrap();
+    keeping.abort();
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use ars_bot_ports::{Repository, WorkspaceError};
 use ars_types::RunStatus;
 
-use super::{begin, world_of};
-use crate::support::{Collector, Move, Reopening, ScriptedLedger, World, bash, outline, world_with};
+use super::world_of;
+use crate::support::*;
 
 const CODING: &str = "agent:coding repo:acme/app ref:topic x";
 
@@ -17,12 +17,10 @@ fn repository(name: &str, origin: &str) -> Repository {
 /// A run with a stored command's step, killed during the next one, and a reclaiming process with this tree.
 async fn left_to(ledger: &Arc<ScriptedLedger>, text: &'static str, own: Option<Repository>) -> World {
     let first = world_of(ledger, vec![Move::Ask(vec![bash("touch done")]), Move::HangUntilStopped]);
-    let (_, running) = begin(&first, text);
-    first.model.called.notified().await;
+    let (_, running) = under_way(&first, text).await;
     first.model.called.notified().await;
     running.abort();
-    let channels = Arc::new(Reopening(Arc::new(Collector::default())));
-    let second = world_with(vec![Move::Say("done")], ledger.capability("g2", channels));
+    let second = ledger.process("g2", vec![Move::Say("done")]);
     *second.workspace.own.lock().unwrap() = own;
     second
 }
@@ -31,8 +29,7 @@ async fn left_to(ledger: &Arc<ScriptedLedger>, text: &'static str, own: Option<R
 async fn missing_tree_closes_the_run() {
     let ledger = Arc::new(ScriptedLedger::default());
     let second = left_to(&ledger, CODING, None).await;
-    second.end_what_is_left(&ledger).await;
-    let record = ledger.records.lock().unwrap()[0].clone();
+    let record = second.end_what_is_left(&ledger).await;
     assert_eq!(record.status, RunStatus::Interrupted);
     assert!(second.model.seen.lock().unwrap().is_empty(), "no model is asked about files that are not there");
     assert_eq!(outline(&record).pop().unwrap(), "run_note sandbox_dead");
@@ -45,8 +42,7 @@ async fn missing_tree_closes_the_run() {
 async fn tree_of_another_repository_closes_the_run() {
     let ledger = Arc::new(ScriptedLedger::default());
     let second = left_to(&ledger, CODING, Some(repository("acme/other", "/other"))).await;
-    second.end_what_is_left(&ledger).await;
-    let record = ledger.records.lock().unwrap()[0].clone();
+    let record = second.end_what_is_left(&ledger).await;
     assert_eq!(record.status, RunStatus::Interrupted);
     let note = record.events.last().unwrap()["summary"].as_str().unwrap().to_owned();
     assert!(note.contains("another repository"), "{note}");
@@ -58,8 +54,8 @@ async fn transient_disk_failure_is_retried() {
     let second = left_to(&ledger, CODING, Some(repository("acme/app", "/app"))).await;
     let failures = [WorkspaceError::Infra("too many open files".into()), WorkspaceError::Busy];
     second.workspace.failing.lock().unwrap().extend(failures);
-    second.end_what_is_left(&ledger).await;
-    assert_eq!(ledger.records.lock().unwrap()[0].status, RunStatus::Completed);
+    let record = second.end_what_is_left(&ledger).await;
+    assert_eq!(record.status, RunStatus::Completed);
 }
 
 #[tokio::test(start_paused = true)]
@@ -83,8 +79,8 @@ async fn run_resumes_under_any_name_of_its_place() {
     for own in [repository("acme/app", "/moved"), repository("origin:/app", "/app/")] {
         let ledger = Arc::new(ScriptedLedger::default());
         let second = left_to(&ledger, CODING, Some(own)).await;
-        second.end_what_is_left(&ledger).await;
-        assert_eq!(ledger.records.lock().unwrap()[0].status, RunStatus::Completed);
+        let record = second.end_what_is_left(&ledger).await;
+        assert_eq!(record.status, RunStatus::Completed);
         let asked = second.workspace.asked_for.lock().unwrap().clone();
         assert_eq!(asked, [(None, Some("topic".to_owned()))], "a ref it was begun at is asked for again");
     }
@@ -94,12 +90,10 @@ async fn run_resumes_under_any_name_of_its_place() {
 async fn run_without_tree_resumes() {
     let ledger = Arc::new(ScriptedLedger::default());
     let first = world_of(&ledger, vec![Move::HangUntilStopped]);
-    let (_, running) = begin(&first, "hello");
-    first.model.called.notified().await;
+    let (_, running) = under_way(&first, "hello").await;
     running.abort();
-    let channels = Arc::new(Reopening(Arc::new(Collector::default())));
-    let second = world_with(vec![Move::Say("done")], ledger.capability("g2", channels));
-    second.end_what_is_left(&ledger).await;
-    assert_eq!(ledger.records.lock().unwrap()[0].status, RunStatus::Completed);
+    let second = ledger.process("g2", vec![Move::Say("done")]);
+    let record = second.end_what_is_left(&ledger).await;
+    assert_eq!(record.status, RunStatus::Completed);
     assert!(second.workspace.asked_for.lock().unwrap().is_empty());
 }

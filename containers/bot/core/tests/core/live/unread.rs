@@ -9,20 +9,20 @@ use ars_types::{Generation, RunStatus};
 use ars_wire::transcript::Attachment;
 use serde_json::json;
 
-use super::{begin, world_of};
-use crate::support::{Collector, Fault, Move, Reopening, ScriptedLedger, World, bash, message, world_with};
+use super::world_of;
+use crate::support::*;
 
 /// More failures than any retry budget allows.
 const FOR_EVER: usize = 1000;
 
 /// A process that reclaims a run with a stored step.
-async fn taken_over(ledger: &Arc<ScriptedLedger>) -> World {
-    let first = world_of(ledger, vec![Move::HangUntilStopped]);
-    let (_, running) = begin(&first, "hello");
-    first.model.called.notified().await;
+async fn taken_over() -> (Arc<ScriptedLedger>, World) {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let first = world_of(&ledger, vec![Move::HangUntilStopped]);
+    let (_, running) = under_way(&first, "hello").await;
     running.abort();
-    let channels = Arc::new(Reopening(Arc::new(Collector::default())));
-    world_with(vec![Move::Say("done")], ledger.capability("g2", channels))
+    let second = ledger.process("g2", vec![Move::Say("done")]);
+    (ledger, second)
 }
 
 /// Returns the record of a run that is reclaimed while these requests fail.
@@ -30,11 +30,9 @@ async fn recorded(
     name: &'static str,
     faults: impl IntoIterator<Item = Fault>,
 ) -> (RunRecord, Arc<ScriptedLedger>) {
-    let ledger = Arc::new(ScriptedLedger::default());
-    let second = taken_over(&ledger).await;
+    let (ledger, second) = taken_over().await;
     ledger.script(name, faults);
-    second.end_what_is_left(&ledger).await;
-    let record = ledger.records.lock().unwrap()[0].clone();
+    let record = second.end_what_is_left(&ledger).await;
     assert!(ledger.runs().is_empty(), "its thread is free");
     (record, ledger)
 }
@@ -62,13 +60,12 @@ async fn unreadable_conversation_closes_the_run_eventually() {
 
 #[tokio::test(start_paused = true)]
 async fn total_outage_is_waited_out() {
-    let ledger = Arc::new(ScriptedLedger::default());
-    let second = taken_over(&ledger).await;
+    let (ledger, second) = taken_over().await;
     // Ten minutes, and more passes than failed reads allow. From the fourth one on its lease may have expired.
     ledger.script("transcript.owner", [Fault::Fail(StoreErrorKind::Transient); 6]);
     ledger.script("heartbeat", [Fault::Fail(StoreErrorKind::Transient); 120]);
-    second.end_what_is_left(&ledger).await;
-    assert_eq!(ledger.records.lock().unwrap()[0].status, RunStatus::Completed);
+    let record = second.end_what_is_left(&ledger).await;
+    assert_eq!(record.status, RunStatus::Completed);
     assert_eq!(ledger.count("transcript.owner"), 8, "once in each process it changed hands");
     assert_eq!(ledger.count("heartbeat"), 121, "it is asked of nobody else meanwhile");
 }
@@ -86,8 +83,7 @@ async fn failed_ownership_change_is_retried() {
 async fn partitioned_process_does_not_reclaim_the_transcript() {
     // It learns that after the attempt, or asks before the next one.
     for heartbeats in [Vec::new(), vec![Fault::Fail(StoreErrorKind::Transient)]] {
-        let ledger = Arc::new(ScriptedLedger::default());
-        let second = taken_over(&ledger).await;
+        let (ledger, second) = taken_over().await;
         ledger.script("heartbeat", heartbeats);
         ledger.script("transcript.read", [Fault::StandStill(Duration::from_secs(40))]);
         let owners = ledger.count("transcript.owner");
@@ -111,15 +107,13 @@ async fn unreadable_events_are_noted_in_the_record() {
 
 #[tokio::test(start_paused = true)]
 async fn notes_follow_the_unreadable_events() {
-    let ledger = Arc::new(ScriptedLedger::default());
-    let second = taken_over(&ledger).await;
+    let (ledger, second) = taken_over().await;
     ledger.script("live_events", [Fault::Fail(StoreErrorKind::Permanent)]);
     for kept in ledger.runs().values_mut() {
         kept.steps.values_mut().for_each(|step| step.seq = 40);
         kept.inbox.push(Note::of(&message("late"), "late").message());
     }
-    second.end_what_is_left(&ledger).await;
-    let record = ledger.records.lock().unwrap()[0].clone();
+    let record = second.end_what_is_left(&ledger).await;
     let note = record.events.last().unwrap();
     assert_eq!((note["kind"].as_str(), note["seq"].as_u64()), (Some("follow_up"), Some(41)));
     assert_eq!((record.event_count, record.truncated), (41, true));
@@ -127,15 +121,13 @@ async fn notes_follow_the_unreadable_events() {
 
 #[tokio::test(start_paused = true)]
 async fn rejected_record_is_written_without_events() {
-    let ledger = Arc::new(ScriptedLedger::default());
-    let second = taken_over(&ledger).await;
+    let (ledger, second) = taken_over().await;
     for kept in ledger.runs().values_mut() {
         kept.events.insert(30, json!({"type": "run_note", "kind": "context", "summary": "x", "seq": 30}));
     }
     ledger.script("transcript.read", [Fault::Fail(StoreErrorKind::Permanent); FOR_EVER]);
     ledger.script("finish", [Fault::Fail(StoreErrorKind::Refused); 3]);
-    second.end_what_is_left(&ledger).await;
-    let record = ledger.records.lock().unwrap()[0].clone();
+    let record = second.end_what_is_left(&ledger).await;
     assert_eq!(record.status, RunStatus::Interrupted);
     assert!(record.events.iter().all(|event| event["seq"] != 30));
     assert!(ledger.runs().is_empty(), "its thread is free");
@@ -143,8 +135,7 @@ async fn rejected_record_is_written_without_events() {
 
 #[tokio::test(start_paused = true)]
 async fn unclosable_run_does_not_delay_the_drain() {
-    let ledger = Arc::new(ScriptedLedger::default());
-    drop(taken_over(&ledger).await);
+    let (ledger, _) = taken_over().await;
     let channels = Arc::new(Reopening(Arc::new(Collector::default())));
     let mut capabilities = ledger.capability("g2", channels);
     capabilities.ledger.as_mut().unwrap().has_successor = false;
@@ -160,8 +151,7 @@ async fn unclosable_run_does_not_delay_the_drain() {
 
 #[tokio::test(start_paused = true)]
 async fn closed_run_needs_no_conversation() {
-    let ledger = Arc::new(ScriptedLedger::default());
-    let second = taken_over(&ledger).await;
+    let (ledger, second) = taken_over().await;
     ledger.script("transcript.read", [Fault::Fail(StoreErrorKind::Permanent); FOR_EVER]);
     ledger.runs().values_mut().for_each(|kept| kept.steps.clear());
     second.end_what_is_left(&ledger).await;
@@ -172,8 +162,7 @@ async fn closed_run_needs_no_conversation() {
 async fn oversized_conversation_is_not_resumable() {
     let ledger = Arc::new(ScriptedLedger::default());
     let first = world_of(&ledger, vec![Move::HangUntilStopped]);
-    let (_, running) = begin(&first, "agent:coding repo:acme/app x");
-    first.model.called.notified().await;
+    let (_, running) = under_way(&first, "agent:coding repo:acme/app x").await;
     running.abort();
     // It has no reference, but is read with the rest.
     let large =
@@ -188,7 +177,7 @@ async fn oversized_conversation_is_not_resumable() {
     second.model.called.notified().await;
     assert!(ledger.runs().values().all(|kept| kept.row.state.contains_key("unresumable")));
     second.model.go_on.notify_one();
-    ledger.until(|ledger| !ledger.records.lock().unwrap().is_empty()).await;
+    ledger.recorded().await;
     keeping.abort();
     assert_eq!(ledger.records.lock().unwrap()[0].status, RunStatus::Completed);
 }

@@ -42,20 +42,6 @@ async fn excessive_findings_are_limited() {
 }
 
 #[tokio::test]
-async fn junk_however_nested_is_nothing() {
-    let stores = Arc::new(Stores::default());
-    let deep = format!("{{\"facts\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
-    let odd = json!({
-        "facts": [{ "text": { "text": ["x"] }, "confidence": { "n": 1 } }, [[[]]], { "facts": [{ "text": "y" }] }],
-        "summary": [{ "summary": "z" }],
-    });
-    for answer in [deep, odd.to_string(), "\u{0}".into(), "{\"facts\":[]".into()] {
-        reflect(&stores, &Ended::usual(), Answer::Say(answer)).await;
-    }
-    assert_eq!(stores.called("Write"), [""; 0]);
-}
-
-#[tokio::test]
 async fn secrets_reach_neither_model_nor_store() {
     let stores = Arc::new(Stores::default());
     stores.remember("org:acme", &[&format!("CI logs in with {CANARY}")]).await;

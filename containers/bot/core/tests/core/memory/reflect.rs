@@ -68,12 +68,15 @@ async fn idle_runs_and_reviews_are_skipped() {
 #[tokio::test]
 async fn empty_reflection_writes_no_record() {
     let stores = Arc::new(Stores::default());
+    let deep = format!("{{\"facts\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
     for (answer, expected) in [
         ("{\"facts\": []}", inserted(0)),
         ("{\"facts\": [{\"text\": \"CI?\", \"confidence\": 0.3}]}", inserted(0)),
         ("I would keep nothing.", Outcome::Unreadable),
         ("{\"facts\": \"CI runs nightly\", \"summary\": \"CI\"}", Outcome::Unreadable),
         ("", Outcome::Unreadable),
+        (&deep, Outcome::Unreadable),
+        ("{\"facts\": [{\"text\": {\"text\": [\"x\"]}, \"confidence\": 1}, [[[]]]]}", inserted(0)),
     ] {
         assert_eq!(
             reflect(&stores, &Ended::usual(), Answer::Say(answer.into())).await.1,

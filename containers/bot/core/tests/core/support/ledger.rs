@@ -84,6 +84,12 @@ impl ScriptedLedger {
         }
     }
 
+    /// Waits for the first record.
+    pub async fn recorded(&self) -> RunRecord {
+        self.until(|ledger| !ledger.records.lock().unwrap().is_empty()).await;
+        self.records.lock().unwrap()[0].clone()
+    }
+
     /// The ledger of a process of this generation with a successor.
     pub fn capability(self: &Arc<Self>, generation: &str, channels: Arc<dyn Channels>) -> Capabilities {
         let ledger = LedgerDeps {
@@ -159,16 +165,6 @@ impl ScriptedLedger {
             Some(kept) => Owned::Done(act(kept)),
         })
         .await
-    }
-}
-
-/// Channels that can all be reopened, each collecting its replies.
-pub struct Reopening(pub Arc<super::Collector>);
-
-impl Channels for Reopening {
-    fn reopen(&self, _run: &LiveRun) -> Option<Arc<dyn ChannelIo>> {
-        let io: Arc<super::Collector> = Arc::clone(&self.0);
-        Some(io)
     }
 }
 

@@ -22,16 +22,16 @@ use ars_agent::{ModelTurn, Part, Role, StopReason, Turn, Usage};
 use ars_auth::{Actor, Grants};
 use ars_bot_core::{Capabilities, Core, Deps, settings::Settings};
 use ars_bot_ports::{Choices, IncomingMessage, *};
-use ars_events::Redactor;
+use ars_events::{ActorKind, Redactor};
 use ars_runs::RunRecord;
-use ars_types::{ModelRef, RunId, RunStatus, ThreadKey, UnixMillis, Visibility};
+use ars_types::{ModelRef, RunId, RunStatus, StopMode, ThreadKey, UnixMillis, Visibility};
 use ars_wire::runs::{EventsPage, ListRequest, ListResponse};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-pub use ledger::{Fault, Reopening, ScriptedLedger};
+pub use ledger::{Fault, ScriptedLedger};
 
 /// A clock that advances by one millisecond at each read.
 #[derive(Default)]
@@ -329,6 +329,13 @@ pub struct Collector {
     pub broken: bool,
 }
 
+impl Collector {
+    /// Returns the replies so far.
+    pub fn said(&self) -> Vec<String> {
+        self.replies.lock().unwrap().clone()
+    }
+}
+
 #[async_trait]
 impl ChannelIo for Collector {
     async fn reply(&self, text: &str) -> Result<(), ReplyError> {
@@ -357,6 +364,23 @@ impl ChannelIo for Collector {
 
     fn run_continues_elsewhere(&self, id: &RunId) {
         self.moved.lock().unwrap().push(id.clone());
+    }
+}
+
+/// Channels that can all be reopened, each collecting its replies.
+pub struct Reopening(pub Arc<Collector>);
+
+impl Channels for Reopening {
+    fn reopen(&self, _run: &ars_wire::ledger::LiveRun) -> Option<Arc<dyn ChannelIo>> {
+        let io: Arc<Collector> = Arc::clone(&self.0);
+        Some(io)
+    }
+}
+
+impl ScriptedLedger {
+    /// A process of this generation, which can reach every channel.
+    pub fn process(self: &Arc<Self>, generation: &str, moves: Vec<Move>) -> World {
+        world_with(moves, self.capability(generation, Arc::new(Reopening(Arc::default()))))
     }
 }
 
@@ -458,14 +482,32 @@ impl World {
         tokio::spawn(async move { core.keep_ledger(CancellationToken::new()).await })
     }
 
-    /// Serves the ledger until the reclaimed runs are recorded and nothing is in flight.
-    pub async fn end_what_is_left(&self, ledger: &ScriptedLedger) {
+    /// Serves the ledger until the reclaimed runs are recorded and nothing is in flight. Returns the first record.
+    pub async fn end_what_is_left(&self, ledger: &ScriptedLedger) -> RunRecord {
         let keeping = self.keep_ledger();
-        ledger.until(|ledger| !ledger.records.lock().unwrap().is_empty()).await;
+        let record = ledger.recorded().await;
         while self.core.load().in_flight > 0 {
             tokio::task::yield_now().await;
         }
         keeping.abort();
+        record
+    }
+
+    /// Lets the model answer, and waits for the end of the request.
+    pub async fn go_on(&self, running: JoinHandle<()>) {
+        self.model.go_on.notify_one();
+        running.await.unwrap();
+    }
+
+    /// The same, record included.
+    pub async fn go_on_and_settle(&self, running: JoinHandle<()>) {
+        self.go_on(running).await;
+        self.settle().await;
+    }
+
+    /// Stops every run hard.
+    pub fn stop_hard(&self) {
+        self.core.registry().stop_all(StopMode::Hard, &ars_events::Actor::new(ActorKind::Cli, "local"));
     }
 
     pub fn records(&self) -> Vec<RunRecord> {
@@ -475,6 +517,31 @@ impl World {
     pub fn last_record(&self) -> RunRecord {
         self.records().pop().expect("a record was written")
     }
+}
+
+/// A request in a task.
+pub fn begin(world: &Arc<World>, text: &'static str) -> (Arc<Collector>, JoinHandle<()>) {
+    let io = Arc::new(Collector::default());
+    let running = tokio::spawn({
+        let (world, io) = (Arc::clone(world), Arc::clone(&io));
+        async move { world.dispatch(text, &io).await }
+    });
+    (io, running)
+}
+
+/// A run that waits in its first model call.
+pub async fn under_way(world: &Arc<World>, text: &'static str) -> (Arc<Collector>, JoinHandle<()>) {
+    let begun = begin(world, text);
+    world.model.called.notified().await;
+    begun
+}
+
+/// Dispatches a message to the reply.
+pub async fn say(world: &World, message: IncomingMessage) -> Arc<Collector> {
+    let io = Arc::new(Collector::default());
+    let channel: Arc<Collector> = Arc::clone(&io);
+    world.core.dispatch(message, channel).await;
+    io
 }
 
 /// Returns `type` or, for notes and tools, the distinguishing field of each event that is not a span.

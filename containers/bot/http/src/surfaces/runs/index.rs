@@ -46,14 +46,10 @@ mod tests {
 
     #[test]
     fn malformed_cursor_is_ignored() {
-        for query in [
-            "",
-            "?before=5",
-            "?beforeId=a",
-            "?before=x&beforeId=a",
-            "?before=-1&beforeId=a",
-            "?before=5&beforeId=a%20b",
-        ] {
+        for query in "|?before=5|?beforeId=a|?before=x&beforeId=a|?before=-1&beforeId=a|\
+            ?before=5&beforeId=a%20b"
+            .split('|')
+        {
             assert_eq!(cursor(&format!("/runs{query}").parse().unwrap()), None, "{query}");
         }
         for before in ["5", "5.25"] {
