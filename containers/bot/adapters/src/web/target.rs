@@ -54,23 +54,11 @@ mod tests {
 
     #[test]
     fn only_absolute_http_urls_without_credentials_are_urls() {
-        for text in [
-            "",
-            "example.com",
-            "/x",
-            "ftp://example.com",
-            "file:///etc/passwd",
-            "gopher://example.com",
-            "data:text/plain,x",
-            "javascript:1",
-            "http://",
-            "http://u@example.com",
-            "http://u:p@example.com",
-            "http://:p@example.com",
-            "http://exa mple.com",
-            "http://1.2.3.4.5",
-            "http://[::1",
-        ] {
+        for text in "|example.com|/x|ftp://example.com|file:///etc/passwd|gopher://example.com|\
+            data:text/plain,x|javascript:1|http://|http://u@example.com|http://u:p@example.com|\
+            http://:p@example.com|http://exa mple.com|http://1.2.3.4.5|http://[::1"
+            .split('|')
+        {
             assert_eq!(judged(text), Err(WebError::Url), "{text}");
         }
         assert_eq!(judged(" HTTP://Example.COM/a?b#c "), Ok("http://example.com/a?b#c".into()));
@@ -79,19 +67,10 @@ mod tests {
 
     #[test]
     fn local_names_are_rejected_in_every_spelling() {
-        for host in [
-            "localhost",
-            "LOCALHOST.",
-            "a.localhost",
-            "printer.local",
-            "metadata.google.internal",
-            "internal",
-            "x.internal.",
-            "localhost.localdomain",
-            "nas.home.arpa",
-            "ｌｏｃａｌｈｏｓｔ",
-            "local%68ost",
-        ] {
+        for host in "localhost LOCALHOST. a.localhost printer.local metadata.google.internal internal \
+            x.internal. localhost.localdomain nas.home.arpa ｌｏｃａｌｈｏｓｔ local%68ost"
+            .split(' ')
+        {
             assert_eq!(judged(&format!("http://{host}:8080/")), Err(WebError::Forbidden), "{host}");
         }
         for host in ["notlocalhost", "local.example", "mylocal", "internal.example.com", "arpa"] {
@@ -101,37 +80,13 @@ mod tests {
 
     #[test]
     fn literal_addresses_are_rejected_in_every_spelling() {
-        for host in [
-            "127.0.0.1",
-            "127.0.0.1.",
-            "127.1",
-            "2130706433",
-            "0x7f000001",
-            "0x7f.1",
-            "017700000001",
-            "0177.0.0.1",
-            "0",
-            "0.0.0.0",
-            "１２７.0.0.1",
-            "127%2e0.0.1",
-            "169.254.169.254",
-            "0xa9fea9fe",
-            "2852039166",
-            "10.0.0.1",
-            "100.100.100.200",
-            "255.255.255.255",
-            "[::1]",
-            "[::]",
-            "[::ffff:127.0.0.1]",
-            "[::ffff:7f00:1]",
-            "[::7f00:1]",
-            "[0:0:0:0:0:ffff:a9fe:a9fe]",
-            "[64:ff9b::a9fe:a9fe]",
-            "[2002:7f00:1::]",
-            "[fd00:ec2::254]",
-            "[fe80::1]",
-            "[ff02::1]",
-        ] {
+        for host in "127.0.0.1 127.0.0.1. 127.1 2130706433 0x7f000001 0x7f.1 017700000001 0177.0.0.1 0 \
+            0.0.0.0 １２７.0.0.1 127%2e0.0.1 169.254.169.254 0xa9fea9fe 2852039166 10.0.0.1 100.100.100.200 \
+            255.255.255.255 [::1] [::] [::ffff:127.0.0.1] [::ffff:7f00:1] [::7f00:1] \
+            [0:0:0:0:0:ffff:a9fe:a9fe] [64:ff9b::a9fe:a9fe] [2002:7f00:1::] [fd00:ec2::254] [fe80::1] \
+            [ff02::1]"
+            .split(' ')
+        {
             assert_eq!(judged(&format!("http://{host}/")), Err(WebError::Forbidden), "{host}");
         }
         for host in ["8.8.8.8", "134744072", "[2606:4700:4700::1111]", "[::ffff:8.8.8.8]"] {

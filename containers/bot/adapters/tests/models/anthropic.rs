@@ -264,18 +264,3 @@ async fn base_url_may_include_the_version() {
     assert_eq!(fake.take_violations(), ["x-api-key: header is required"]);
     assert_eq!(fake.requests().last().unwrap().header("x-api-key"), "");
 }
-
-#[tokio::test]
-async fn instant_fake_ends_after_its_tool_turns() {
-    let fake = FakeAnthropic::instant(3).await;
-    let (mut conversation, client) = (Conversation::new(MODEL), client(&fake));
-    for _ in 0..3 {
-        let turn = conversation.call(&*client).await.unwrap();
-        assert!(
-            matches!(&turn.parts[0], Part::ToolCall { input, .. } if *input == json!({"command": "true"}))
-        );
-        conversation.go_on(&turn, &text_result(""));
-    }
-    assert_eq!(conversation.call(&*client).await.unwrap().parts, [Part::text("done")]);
-    assert!(fake.requests().is_empty());
-}

@@ -1,11 +1,10 @@
 //! Tests of the changes in a thread's tree.
 
-use crate::support::{must, world};
+use crate::support::{must, opened};
 
 #[tokio::test]
 async fn diff_shows_all_work_and_changes_no_object() {
-    let world = world();
-    let workspace = world.open().await;
+    let (_world, workspace) = opened().await;
     workspace.write("src/lib.txt", b"one\n2\nthree\n").await.unwrap();
     workspace.write("new.txt", b"new\n").await.unwrap();
     must(&*workspace, "git add src/lib.txt && git commit -qm mine && echo x > ignored").await;
@@ -25,8 +24,7 @@ async fn diff_shows_all_work_and_changes_no_object() {
 
 #[tokio::test]
 async fn diff_ignores_repository_settings() {
-    let world = world();
-    let workspace = world.open().await;
+    let (_world, workspace) = opened().await;
     workspace.write("src/lib.txt", b"one\n2\nthree\n").await.unwrap();
     let plain = workspace.diff().await.unwrap();
     assert!(plain.starts_with("diff --git a/src/lib.txt b/src/lib.txt\n"), "{plain}");
@@ -38,8 +36,7 @@ async fn diff_ignores_repository_settings() {
 
 #[tokio::test]
 async fn diff_applies_to_the_first_commit() {
-    let world = world();
-    let workspace = world.open().await;
+    let (world, workspace) = opened().await;
     must(
         &*workspace,
         "echo 2 >> src/lib.txt; mkdir d; echo ü > 'd/ü x'; git rm -q .gitignore; git commit -qam x",
@@ -55,16 +52,14 @@ async fn diff_applies_to_the_first_commit() {
 
 #[tokio::test]
 async fn committed_ignored_files_are_in_the_diff() {
-    let world = world();
-    let workspace = world.open().await;
+    let (_world, workspace) = opened().await;
     must(&*workspace, "echo forced > ignored && git add -f ignored && git commit -qm forced").await;
     assert!(workspace.diff().await.unwrap().contains("+forced"));
 }
 
 #[tokio::test]
 async fn nested_repositories_do_not_break_the_diff() {
-    let world = world();
-    let workspace = world.open().await;
+    let (_world, workspace) = opened().await;
     must(
         &*workspace,
         "git init -q bare-of-commits; git init -q full; cd full; git commit -q --allow-empty -m x",
@@ -77,8 +72,7 @@ async fn nested_repositories_do_not_break_the_diff() {
 
 #[tokio::test]
 async fn conflicted_merge_is_shown_from_disk() {
-    let world = world();
-    let workspace = world.open().await;
+    let (_world, workspace) = opened().await;
     must(&*workspace, "git checkout -qb mine && echo mine > src/lib.txt && git commit -qam mine").await;
     must(&*workspace, "git checkout -q main && echo yours > src/lib.txt && git commit -qam yours").await;
     must(&*workspace, "git merge mine >/dev/null 2>&1; git ls-files -u | grep -q lib.txt").await;
@@ -88,8 +82,7 @@ async fn conflicted_merge_is_shown_from_disk() {
 
 #[tokio::test]
 async fn binaries_are_named_and_huge_diffs_cut() {
-    let world = world();
-    let workspace = world.open().await;
+    let (_world, workspace) = opened().await;
     must(&*workspace, "printf 'a\\0b' > a.bin; printf 'caf\\351\\n' > latin1.txt; seq 1000000 > z.txt").await;
     let diff = workspace.diff().await.unwrap();
     assert!(diff.contains("Binary files /dev/null and b/a.bin differ"));

@@ -6,12 +6,11 @@ use ars_bot_ports::{ExecRequest, WorkspaceError};
 use futures::{future::join_all, poll};
 use tokio_util::sync::CancellationToken;
 
-use crate::support::{PATIENCE, assert_dies, exec, exec_for, is_alive, must, text, until, world};
+use crate::support::{PATIENCE, assert_dies, exec, exec_for, is_alive, must, opened, text, until};
 
 #[tokio::test]
 async fn output_is_interleaved_as_written() {
-    let world = world();
-    let workspace = world.open().await;
+    let (_world, workspace) = opened().await;
     let outcome = exec(&*workspace, "for i in 1 2 3; do echo o$i; echo e$i >&2; done; exit 3").await;
     assert_eq!((outcome.output.as_str(), outcome.exit_code), ("o1\ne1\no2\ne2\no3\ne3\n", 3));
     assert_eq!(exec(&*workspace, "kill -TERM $$").await.exit_code, 128 + 15);
@@ -21,8 +20,7 @@ async fn output_is_interleaved_as_written() {
 
 #[tokio::test]
 async fn command_starts_in_the_tree_without_input() {
-    let world = world();
-    let workspace = world.open().await;
+    let (world, workspace) = opened().await;
     let outcome = exec(&*workspace, "pwd; cat; tty; echo done").await;
     assert_eq!(
         outcome.output,
@@ -32,8 +30,7 @@ async fn command_starts_in_the_tree_without_input() {
 
 #[tokio::test]
 async fn timeout_kills_the_group_and_keeps_output() {
-    let world = world();
-    let workspace = world.open().await;
+    let (_world, workspace) = opened().await;
     // These ignore SIGTERM, as do their children.
     let command = "trap '' TERM INT HUP; (trap '' TERM; sleep 600) & echo $!; sleep 600";
     let outcome = exec_for(&*workspace, command, 1).await;
@@ -43,8 +40,7 @@ async fn timeout_kills_the_group_and_keeps_output() {
 
 #[tokio::test]
 async fn background_process_ends_with_the_command() {
-    let world = world();
-    let workspace = world.open().await;
+    let (_world, workspace) = opened().await;
     let outcome =
         tokio::time::timeout(PATIENCE, exec_for(&*workspace, "sleep 600 & echo $!", 600)).await.unwrap();
     assert_eq!((outcome.exit_code, outcome.timed_out), (0, false));
@@ -53,8 +49,7 @@ async fn background_process_ends_with_the_command() {
 
 #[tokio::test]
 async fn process_outside_the_group_cannot_delay_the_answer() {
-    let world = world();
-    let workspace = world.open().await;
+    let (_world, workspace) = opened().await;
     let outcome = tokio::time::timeout(PATIENCE, exec_for(&*workspace, "setsid sleep 600 & echo $!", 600))
         .await
         .unwrap();
@@ -67,8 +62,7 @@ async fn process_outside_the_group_cannot_delay_the_answer() {
 
 #[tokio::test]
 async fn a_cancelled_command_dies_at_once() {
-    let world = world();
-    let workspace = world.open().await;
+    let (_world, workspace) = opened().await;
     let cancel = CancellationToken::new();
     let command = "sleep 600 & echo $! > pid; sleep 600";
     let request = ExecRequest { command, timeout: Duration::from_secs(600), output_limit: 100 };
@@ -86,8 +80,7 @@ async fn a_cancelled_command_dies_at_once() {
 
 #[tokio::test]
 async fn dropped_command_is_killed() {
-    let world = world();
-    let workspace = world.open().await;
+    let (_world, workspace) = opened().await;
     let cancel = CancellationToken::new();
     let command = "sleep 600 & echo $$ $! > pids; sleep 600";
     let request = ExecRequest { command, timeout: Duration::from_secs(600), output_limit: 100 };
@@ -105,8 +98,7 @@ async fn dropped_command_is_killed() {
 
 #[tokio::test]
 async fn huge_output_keeps_both_ends() {
-    let world = world();
-    let workspace = world.open().await;
+    let (_world, workspace) = opened().await;
     let before = peak_memory();
     let outcome = exec(&*workspace, "echo first; head -c 1000000000 /dev/zero; echo last").await;
     let grown = peak_memory() - before;
@@ -126,8 +118,7 @@ fn peak_memory() -> u64 {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn concurrent_commands_do_not_mix_output() {
-    let world = world();
-    let workspace = world.open().await;
+    let (_world, workspace) = opened().await;
     let outcomes = join_all((0..16).map(|n| {
         let workspace = &workspace;
         async move {

@@ -13,12 +13,11 @@ use ars_bot_ports::{Workspace, WorkspaceError};
 use futures::future::join_all;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
-use crate::support::{CANARY, must, text, until, world};
+use crate::support::{CANARY, must, opened, text, until};
 
 #[tokio::test]
 async fn no_path_leads_out_of_the_tree() {
-    let world = world();
-    let workspace = world.open().await;
+    let (world, workspace) = opened().await;
     let outside = world.folder.path().join("outside.txt");
     std::fs::write(&outside, "untouched").unwrap();
     let tree = world.tree();
@@ -27,18 +26,10 @@ async fn no_path_leads_out_of_the_tree() {
     symlink("../../../new.txt", tree.join("dangling")).unwrap();
     symlink("dir/outside.txt", tree.join("indirect")).unwrap();
     symlink("/proc/self/root", tree.join("magic")).unwrap();
-    for path in [
-        "../../../outside.txt",
-        "/etc/passwd",
-        "link",
-        "dir/outside.txt",
-        "dir/new/deeper/file",
-        "src/../../../../outside.txt",
-        "dangling",
-        "indirect",
-        "magic/etc/passwd",
-        "..",
-    ] {
+    for path in "../../../outside.txt /etc/passwd link dir/outside.txt dir/new/deeper/file \
+        src/../../../../outside.txt dangling indirect magic/etc/passwd .."
+        .split(' ')
+    {
         let read = workspace.read(path, 100).await;
         assert!(matches!(read, Err(WorkspaceError::PathEscape(_))), "{path}: {read:?}");
         let written = workspace.write(path, b"owned").await;
@@ -56,8 +47,7 @@ async fn no_path_leads_out_of_the_tree() {
 
 #[tokio::test]
 async fn inner_paths_are_followed_in_every_spelling() {
-    let world = world();
-    let workspace = world.open().await;
+    let (world, workspace) = opened().await;
     let tree = world.tree().canonicalize().unwrap();
     let absolute = tree.join("src/lib.txt").display().to_string();
     symlink("src", tree.join("alias")).unwrap();
@@ -73,8 +63,7 @@ async fn inner_paths_are_followed_in_every_spelling() {
 
 #[tokio::test]
 async fn names_and_contents_of_any_script_survive() {
-    let world = world();
-    let workspace = world.open().await;
+    let (_world, workspace) = opened().await;
     for path in ["ünïcødé/файл 文件.txt", "a b/'q\"\\n.txt", "-rf", "$(touch x)", "new\nline"] {
         workspace.write(path, "naïve 文字 🦀\n".as_bytes()).await.unwrap();
         assert_eq!(text(&*workspace, path).await.unwrap(), "naïve 文字 🦀\n", "{path}");
@@ -88,20 +77,13 @@ async fn names_and_contents_of_any_script_survive() {
 
 #[tokio::test]
 async fn git_files_are_read_only() {
-    let world = world();
-    let workspace = world.open().await;
+    let (world, workspace) = opened().await;
     assert!(text(&*workspace, ".git/config").await.unwrap().contains("[core]"));
     symlink(".git", world.tree().join("g")).unwrap();
-    for path in [
-        ".git/config",
-        ".git/new/folder/x",
-        ".GIT/config",
-        "src/../.git/hooks/pre-commit",
-        "g/config",
-        "g/hooks/pre-commit",
-        "vendor/.git/config",
-        ".git",
-    ] {
+    for path in ".git/config .git/new/folder/x .GIT/config src/../.git/hooks/pre-commit g/config \
+        g/hooks/pre-commit vendor/.git/config .git"
+        .split(' ')
+    {
         let written = workspace.write(path, b"owned").await;
         assert!(matches!(written, Err(WorkspaceError::Refused(_))), "{path}: {written:?}");
     }
@@ -112,8 +94,7 @@ async fn git_files_are_read_only() {
 
 #[tokio::test]
 async fn special_files_are_rejected_without_blocking() {
-    let world = world();
-    let workspace = world.open().await;
+    let (world, workspace) = opened().await;
     let _socket = std::os::unix::net::UnixListener::bind(world.tree().join("socket")).unwrap();
     must(&*workspace, "mkfifo fifo; ln -s fifo to-fifo; ln -s loop loop; mkdir d").await;
     for path in ["fifo", "to-fifo", "socket", "loop", "d", ".", "", "a\0b", "src/lib.txt/below"] {
@@ -131,8 +112,7 @@ async fn special_files_are_rejected_without_blocking() {
 
 #[tokio::test]
 async fn read_is_cut_and_returns_the_full_size() {
-    let world = world();
-    let workspace = world.open().await;
+    let (_world, workspace) = opened().await;
     must(&*workspace, "truncate -s 10G huge").await;
     let (content, size) = workspace.read("huge", 1000).await.unwrap();
     assert_eq!((content.len(), size), (1000, 10 << 30));
@@ -140,8 +120,7 @@ async fn read_is_cut_and_returns_the_full_size() {
 
 #[tokio::test]
 async fn write_keeps_mode_and_links() {
-    let world = world();
-    let workspace = world.open().await;
+    let (_world, workspace) = opened().await;
     must(&*workspace, "printf x > run.sh; chmod 755 run.sh; ln -s run.sh alias; ln -s nothing broken").await;
     workspace.write("alias", b"echo hi\n").await.unwrap();
     assert_eq!(must(&*workspace, "./run.sh; test -L alias && echo link").await, "hi\nlink\n");
@@ -153,8 +132,7 @@ async fn write_keeps_mode_and_links() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn concurrent_writes_are_atomic() {
-    let world = world();
-    let workspace = world.open().await;
+    let (_world, workspace) = opened().await;
     let contents: Vec<String> = ('a'..='h').map(|letter| letter.to_string().repeat(200_000)).collect();
     workspace.write("f", contents[0].as_bytes()).await.unwrap();
     let writers = join_all(contents.iter().map(|content| async {
@@ -218,8 +196,7 @@ async fn read_and_write(workspace: &dyn Workspace, round: usize) -> (bool, bool)
 
 #[tokio::test(flavor = "multi_thread")]
 async fn swapped_symlink_never_leads_outside() {
-    let world = world();
-    let workspace = world.open().await;
+    let (world, workspace) = opened().await;
     let outside = world.folder.path().join("outside");
     std::fs::create_dir(&outside).unwrap();
     std::fs::write(outside.join("f"), CANARY).unwrap();

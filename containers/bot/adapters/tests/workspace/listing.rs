@@ -2,7 +2,7 @@
 
 use ars_bot_ports::{LINE_BYTES, Workspace, WorkspaceError};
 
-use crate::support::{must, world};
+use crate::support::{must, opened};
 
 async fn names(workspace: &dyn Workspace, path: &str) -> Vec<String> {
     workspace.list(path, 100).await.unwrap().0.into_iter().map(|file| file.path).collect()
@@ -10,8 +10,7 @@ async fn names(workspace: &dyn Workspace, path: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn listing_and_searching_follow_gits_ignore_rules() {
-    let world = world();
-    let workspace = world.open().await;
+    let (_world, workspace) = opened().await;
     must(&*workspace, "echo two > ignored; echo two > new.txt; printf 'two\\0' > binary").await;
     assert_eq!(names(&*workspace, ".").await, [".gitignore", "binary", "new.txt", "src/lib.txt"]);
     assert_eq!(workspace.list(".", 100).await.unwrap().0[3].size, 14);
@@ -27,16 +26,14 @@ async fn listing_and_searching_follow_gits_ignore_rules() {
 
 #[tokio::test]
 async fn match_returns_the_full_line() {
-    let world = world();
-    let workspace = world.open().await;
+    let (_world, workspace) = opened().await;
     must(&*workspace, "head -c 5000 /dev/zero | tr '\\0' x > long").await;
     assert_eq!(workspace.search("x", ".", 1).await.unwrap().0[0].text.len(), 5000);
 }
 
 #[tokio::test]
 async fn path_narrows_the_search() {
-    let world = world();
-    let workspace = world.open().await;
+    let (_world, workspace) = opened().await;
     must(&*workspace, "ln -s src alias; echo two > srcx").await;
     for path in ["src", "src/", "./src", "src/lib.txt", "alias", "alias/lib.txt"] {
         assert_eq!(names(&*workspace, path).await, ["src/lib.txt"], "{path}");
@@ -49,8 +46,7 @@ async fn path_narrows_the_search() {
 
 #[tokio::test]
 async fn deleted_files_are_not_listed() {
-    let world = world();
-    let workspace = world.open().await;
+    let (_world, workspace) = opened().await;
     must(&*workspace, "git checkout -qb mine && echo mine > src/lib.txt && git commit -qam mine").await;
     must(&*workspace, "git checkout -q main && echo yours > src/lib.txt && git commit -qam yours").await;
     must(&*workspace, "git merge mine >/dev/null 2>&1; git ls-files -u | grep -q lib.txt; rm .gitignore")
@@ -60,8 +56,7 @@ async fn deleted_files_are_not_listed() {
 
 #[tokio::test]
 async fn tree_without_git_is_walked() {
-    let world = world();
-    let workspace = world.open().await;
+    let (_world, workspace) = opened().await;
     must(
         &*workspace,
         "rm -rf .git; mkdir -p a/b; echo two > a/b/c; ln -s / a/root; mkdir -p v/.git; echo x > v/.git/y",
@@ -75,8 +70,7 @@ async fn tree_without_git_is_walked() {
 
 #[tokio::test]
 async fn large_files_are_skipped() {
-    let world = world();
-    let workspace = world.open().await;
+    let (_world, workspace) = opened().await;
     must(
         &*workspace,
         "head -c 100000 /dev/zero | tr '\\0' x > long; head -c 5000000 /dev/zero | tr '\\0' x > large",

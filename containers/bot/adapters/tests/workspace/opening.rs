@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     servers,
-    support::{CANARY, PATIENCE, exec, must, text, thread, world},
+    support::{CANARY, PATIENCE, exec, must, opened, text, thread, world},
 };
 
 #[tokio::test]
@@ -195,8 +195,7 @@ async fn empty_origin_has_no_head() {
 
 #[tokio::test]
 async fn damaged_metadata_is_a_fault() {
-    let world = world();
-    let workspace = world.open().await;
+    let (world, workspace) = opened().await;
     workspace.write("draft", b"unsaved").await.unwrap();
     std::fs::write(world.tree().join("../meta.json"), "{").unwrap();
     let origin = world.folder.path().join("origin");

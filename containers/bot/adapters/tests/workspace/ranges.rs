@@ -9,7 +9,7 @@ use ars_types::RefName;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::support::{World, git, must, world};
+use crate::support::{World, git, must, opened, world};
 
 async fn ask(workspace: &dyn Workspace, arguments: &[&str], output_limit: usize) -> GitAnswer {
     let request = GitRequest { arguments, output_limit };
@@ -48,8 +48,7 @@ async fn digest(workspace: &dyn Workspace, input: Value) -> ToolOutput {
 
 #[tokio::test]
 async fn git_is_called_without_a_shell() {
-    let world = world();
-    let workspace = world.open().await;
+    let (world, workspace) = opened().await;
     let head = workspace.head().await.unwrap().unwrap();
     let answer = ask(&*workspace, &["rev-parse", "HEAD"], 1_000).await;
     assert_eq!(answer, GitAnswer { exit_code: 0, output: format!("{head}\n").into(), truncated: false });
@@ -90,8 +89,7 @@ async fn the_range_begins_where_the_branches_parted() {
 
 #[tokio::test]
 async fn branch_without_changes_has_no_reading_diff() {
-    let world = world();
-    let workspace = world.open().await;
+    let (_world, workspace) = opened().await;
     assert_eq!(diff(&*workspace, Some("main")).await, None);
     must(&*workspace, "git checkout -q --orphan alone && git commit -qm alone").await;
     assert_eq!(diff(&*workspace, Some("main")).await, None);

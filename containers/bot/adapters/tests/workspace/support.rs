@@ -31,6 +31,13 @@ pub fn world() -> World {
     World { folder, provider }
 }
 
+/// A world, and a workspace of its origin.
+pub async fn opened() -> (World, Arc<dyn Workspace>) {
+    let world = world();
+    let workspace = world.open().await;
+    (world, workspace)
+}
+
 /// The environment of a service with a secret in every variable but PATH and the places of tools.
 fn environment() -> ChildEnvironment {
     ChildEnvironment::from_service(|name| match name {

@@ -1,9 +1,9 @@
 //! `ars ask` from the request to its record.
 
-use ars_testkit::{FakeAnthropic, Reply};
+use ars_testkit::Reply;
 use serde_json::{Value, json};
 
-use crate::support::{CANARY, Machine, events, run, run_with_input};
+use crate::support::{CANARY, Machine, answering, events, run, run_with_input};
 
 const REHEARSAL: &str = r#"
 [[turn]]
@@ -32,14 +32,10 @@ async fn request_edits_a_copy_of_the_repository() {
     assert_eq!(ended.stdout, "[rehearsal] The greeting is right now.\n");
 
     let steps = &ended.stderr;
-    for step in [
-        "rehearsal/script",
-        "I mend the greeting.",
-        "edit_file greeting.txt",
-        "$ cat greeting.txt",
-        "exit 1",
-        "hello",
-    ] {
+    for step in "rehearsal/script|I mend the greeting.|edit_file greeting.txt|$ cat greeting.txt|exit 1|\
+        hello"
+        .split('|')
+    {
         assert!(steps.contains(step), "{step:?} in {steps}");
     }
     assert!(!steps.contains('\u{1b}'), "colour is for terminals: {steps}");
@@ -99,9 +95,7 @@ async fn coding_request_uses_the_surrounding_repository() {
 
 #[tokio::test]
 async fn json_output_is_one_object() {
-    let machine = Machine::new();
-    let fake = FakeAnthropic::start().await;
-    fake.push([Reply::text("forty-two")]);
+    let (machine, fake) = answering([Reply::text("forty-two")]).await;
     let ended = run(&mut machine.ars_with(&fake.url(), &["ask", "what is it?", "--json"])).await;
     ended.assert_code(0);
     let answer: Value = serde_json::from_str(&ended.stdout).unwrap();
@@ -111,9 +105,7 @@ async fn json_output_is_one_object() {
 
 #[tokio::test]
 async fn a_dash_reads_the_request_from_standard_input() {
-    let machine = Machine::new();
-    let fake = FakeAnthropic::start().await;
-    fake.push([Reply::text("yes")]);
+    let (machine, fake) = answering([Reply::text("yes")]).await;
     let ended = run_with_input(&mut machine.ars_with(&fake.url(), &["ask", "-"]), "is it\nraining?\n").await;
     ended.assert_code(0);
     assert_eq!(ended.stdout, "yes\n");
@@ -123,9 +115,7 @@ async fn a_dash_reads_the_request_from_standard_input() {
 
 #[tokio::test]
 async fn command_line_model_wins() {
-    let machine = Machine::new();
-    let fake = FakeAnthropic::start().await;
-    fake.push([Reply::text("done")]);
+    let (machine, fake) = answering([Reply::text("done")]).await;
     let config =
         "[defaults]\nmodel = \"anthropic/of-all\"\n[defaults.models]\ngeneral = \"anthropic/of-the-agent\"\n";
     let config = machine.file("ars.toml", config);
@@ -136,8 +126,7 @@ async fn command_line_model_wins() {
 
 #[tokio::test]
 async fn rehearsal_never_uses_a_real_model() {
-    let machine = Machine::new();
-    let fake = FakeAnthropic::start().await;
+    let (machine, fake) = answering([]).await;
     let script = machine.file("script.toml", "[[turn]]\ntext = \"as rehearsed\"\n");
     let arguments = ["ask", "hi", "--rehearsal", script.to_str().unwrap()];
     let ended = run(&mut machine.ars_with(&fake.url(), &arguments)).await;
@@ -147,39 +136,16 @@ async fn rehearsal_never_uses_a_real_model() {
 
 #[tokio::test]
 async fn answer_is_redacted_on_the_terminal() {
-    let machine = Machine::new();
-    let fake = FakeAnthropic::start().await;
-    fake.push([Reply::text(format!("a\u{1b}[2J\u{1b}]0;title\u{7}b {CANARY}-key c"))]);
+    let (machine, fake) =
+        answering([Reply::text(format!("a\u{1b}[2J\u{1b}]0;title\u{7}b {CANARY}-key c"))]).await;
     let ended = run(&mut machine.ars_with(&fake.url(), &["ask", "hi"])).await;
     ended.assert_code(0);
     assert_eq!(ended.stdout, "ab [redacted] c\n");
 }
 
 #[tokio::test]
-async fn agent_shell_has_no_service_secrets() {
-    let machine = Machine::new();
-    let project = machine.project();
-    let fake = FakeAnthropic::start().await;
-    fake.push([
-        Reply::tool("bash", json!({"command": "env; cat /proc/self/environ /proc/$PPID/cmdline"})),
-        Reply::text("done"),
-    ]);
-    let mut ars = machine.ars_with(&fake.url(), &["ask", "look around", "--repo", project.to_str().unwrap()]);
-    for name in ["OPENAI_API_KEY", "MEMORY_TOKEN", "SERVICE_INGRESS_TOKENS", "GH_TOKEN", "ANYTHING_ELSE"] {
-        ars.env(name, format!("{CANARY}-{name}"));
-    }
-    let ended = run(&mut ars).await;
-    ended.assert_code(0);
-    let seen = fake.requests()[1].body["messages"].to_string();
-    assert!(seen.contains("PATH=") && !seen.contains(CANARY), "{seen}");
-    assert!(!ended.stderr.contains(CANARY), "{ended:#?}");
-}
-
-#[tokio::test]
 async fn closed_pipe_does_not_fail_the_run() {
-    let machine = Machine::new();
-    let fake = FakeAnthropic::start().await;
-    fake.push([Reply::text("a long answer\n".repeat(20_000))]);
+    let (machine, fake) = answering([Reply::text("a long answer\n".repeat(20_000))]).await;
     let mut child = machine.ars_with(&fake.url(), &["ask", "hi"]).spawn().unwrap();
     drop(child.stdout.take());
     let output = child.wait_with_output().await.unwrap();

@@ -3,15 +3,14 @@
 use ars_testkit::{FakeAnthropic, Reply};
 use serde_json::json;
 
-use crate::support::{Machine, Server, nobody, run};
+use crate::support::{Machine, answering, nobody, run};
 
 #[tokio::test]
 async fn watch_shows_steps_and_answer() {
-    let machine = Machine::new();
-    let fake = FakeAnthropic::start().await;
-    fake.push([Reply::tool("update_status", json!({"text": "thinking"})), Reply::text("it is done")]);
-    let server =
-        Server::start(&mut machine.ars_with(&fake.url(), &["serve", "--listen", "127.0.0.1:0"])).await;
+    let (machine, fake) =
+        answering([Reply::tool("update_status", json!({"text": "thinking"})), Reply::text("it is done")])
+            .await;
+    let server = machine.serve(&fake.url()).await;
     let (_, body) = server.ask(&json!({"text": "hi"})).await;
     let page = format!("{}/runs/{}", server.url(), body["run"]["id"].as_str().unwrap());
     let ended = run(&mut machine.ars(&["watch", &page])).await;

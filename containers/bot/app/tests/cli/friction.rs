@@ -1,9 +1,9 @@
 //! `ars friction analyze`: saved streams, from a file, from a pipe, and from the service itself.
 
-use ars_testkit::{FakeAnthropic, Reply};
+use ars_testkit::Reply;
 use serde_json::{Value, json};
 
-use crate::support::{Machine, Server, run, run_with_input};
+use crate::support::{Machine, answering, run, run_with_input};
 
 const LINES: &str = include_str!("../../src/commands/friction/fixtures/run.jsonl");
 
@@ -76,11 +76,8 @@ async fn no_configuration_is_needed() {
 
 #[tokio::test]
 async fn service_stream_is_analyzed() {
-    let machine = Machine::new();
-    let fake = FakeAnthropic::start().await;
-    fake.push([Reply::tool("no_such_tool", json!({})), Reply::text("done")]);
-    let server =
-        Server::start(&mut machine.ars_with(&fake.url(), &["serve", "--listen", "127.0.0.1:0"])).await;
+    let (machine, fake) = answering([Reply::tool("no_such_tool", json!({})), Reply::text("done")]).await;
+    let server = machine.serve(&fake.url()).await;
     let (_, body) = server.ask(&json!({"text": "hi"})).await;
     let events = format!("{}/runs/{}/events", server.url(), body["run"]["id"].as_str().unwrap());
     let stream = reqwest::get(events).await.unwrap().text().await.unwrap();

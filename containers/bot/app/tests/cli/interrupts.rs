@@ -4,13 +4,11 @@ use ars_testkit::{FakeAnthropic, Reply};
 use rustix::process::Signal;
 use serde_json::json;
 
-use crate::support::{Machine, Running, events};
+use crate::support::{Machine, Running, answering, events};
 
 #[tokio::test]
 async fn ctrl_c_during_a_model_call_stops_the_run() {
-    let machine = Machine::new();
-    let fake = FakeAnthropic::start().await;
-    fake.push([Reply::silent()]);
+    let (machine, fake) = answering([Reply::silent()]).await;
     let ars = Running::start(&mut machine.ars_with(&fake.url(), &["ask", "hi"]));
     fake.wait_for_requests(1).await;
     ars.signal(Signal::INT);
@@ -45,21 +43,4 @@ async fn ctrl_c_during_a_command_kills_it() {
     assert_eq!(machine.record().await["status"], "stopped_hard");
     let alive = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
     assert!(alive.map_or(true, |stat| stat.contains(") Z ")), "the command outlived the run");
-}
-
-#[tokio::test]
-async fn ctrl_c_during_a_clone_ends_it() {
-    let machine = Machine::new();
-    let fake = FakeAnthropic::start().await;
-    let project = machine.project();
-    let mut ars = machine.ars_with(&fake.url(), &["ask", "hi", "--repo", project.to_str().unwrap()]);
-    let clone = machine.gate_clones(&mut ars);
-    let ars = Running::start(&mut ars);
-    clone.wait_until_begun().await;
-    ars.signal(Signal::INT);
-    ars.ended().await.assert_code(130);
-    assert_eq!(fake.request_count(), 0);
-    assert_eq!(machine.record().await["status"], "stopped_hard");
-    let left = std::fs::read_dir(machine.path("data/workspaces")).unwrap().count();
-    assert_eq!(left, 0, "half a clone is left behind");
 }

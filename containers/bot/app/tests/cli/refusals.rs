@@ -2,20 +2,10 @@
 
 use ars_sql::Sql as _;
 use ars_sql_native::NativeSql;
-use ars_testkit::{FakeAnthropic, Reply};
+use ars_testkit::Reply;
 use rustix::process::Signal;
 
-use crate::support::{Machine, Running, events, gated, nobody, run, run_with_input};
-
-#[tokio::test]
-async fn unreachable_model_fails_the_run() {
-    let machine = Machine::new();
-    let ended = run(&mut machine.ars_with(&nobody(), &["ask", "hi"])).await;
-    ended.assert_refused(1, "failed", &["anthropic/", "could not be reached"]);
-    let record = machine.record().await;
-    assert_eq!(record["status"], "failed");
-    assert_eq!(events(&record, "input")[0]["text"], "hi");
-}
+use crate::support::{Machine, Running, answering, events, gated, run, run_with_input};
 
 #[tokio::test]
 async fn without_a_model_it_says_what_to_set() {
@@ -27,8 +17,7 @@ async fn without_a_model_it_says_what_to_set() {
 
 #[tokio::test]
 async fn unknown_agent_error_lists_the_known() {
-    let machine = Machine::new();
-    let fake = FakeAnthropic::start().await;
+    let (machine, fake) = answering([]).await;
     let ended = run(&mut machine.ars_with(&fake.url(), &["ask", "hi", "--agent", "painter"])).await;
     ended.assert_refused(2, "invalid_input", &["general", "coding"]);
     let ended = run(&mut machine.ars_with(&fake.url(), &["ask", "agent:painter hi"])).await;
@@ -39,8 +28,7 @@ async fn unknown_agent_error_lists_the_known() {
 
 #[tokio::test]
 async fn a_blank_request_is_refused() {
-    let machine = Machine::new();
-    let fake = FakeAnthropic::start().await;
+    let (machine, fake) = answering([]).await;
     for (text, input) in [("", ""), (" \n", ""), ("-", " \n\t")] {
         let ended = run_with_input(&mut machine.ars_with(&fake.url(), &["ask", text]), input).await;
         ended.assert_refused(2, "invalid_input", &["blank"]);
@@ -49,8 +37,7 @@ async fn a_blank_request_is_refused() {
 
 #[tokio::test]
 async fn failed_clone_fails_the_run_quoting_git() {
-    let machine = Machine::new();
-    let fake = FakeAnthropic::start().await;
+    let (machine, fake) = answering([]).await;
     let plain = machine.path("elsewhere");
     let ended =
         run(&mut machine.ars_with(&fake.url(), &["ask", "hi", "--repo", plain.to_str().unwrap()])).await;
@@ -61,8 +48,7 @@ async fn failed_clone_fails_the_run_quoting_git() {
 
 #[tokio::test]
 async fn missing_git_is_reported_before_the_model_call() {
-    let machine = Machine::new();
-    let fake = FakeAnthropic::start().await;
+    let (machine, fake) = answering([]).await;
     let project = machine.project();
     let mut ask = machine.ars_with(&fake.url(), &["ask", "hi", "--repo", project.to_str().unwrap()]);
     // As in the image, which has no programs but the bot.
@@ -77,16 +63,14 @@ async fn missing_git_is_reported_before_the_model_call() {
 
 #[tokio::test]
 async fn coding_request_outside_a_repository_is_rejected() {
-    let machine = Machine::new();
-    let fake = FakeAnthropic::start().await;
+    let (machine, fake) = answering([]).await;
     let ended = run(&mut machine.ars_with(&fake.url(), &["ask", "hi", "--agent", "coding"])).await;
     ended.assert_refused(2, "invalid_input", &["--repo"]);
 }
 
 #[tokio::test]
 async fn configuration_error_names_key_not_value() {
-    let machine = Machine::new();
-    let fake = FakeAnthropic::start().await;
+    let (machine, fake) = answering([]).await;
     let config = machine.file("ars.toml", "[defaults]\nmodel = \"sk-ant-pasted-by-mistake\"\n");
     let ended =
         run(&mut machine.ars_with(&fake.url(), &["ask", "hi", "--config", config.to_str().unwrap()])).await;
@@ -98,8 +82,7 @@ async fn configuration_error_names_key_not_value() {
 
 #[tokio::test]
 async fn lost_record_is_reported_with_the_answer() {
-    let machine = Machine::new();
-    let fake = FakeAnthropic::start().await;
+    let (machine, fake) = answering([]).await;
     let (gate, url) = gated(&fake.url()).await;
     fake.push([Reply::text("all the same")]);
     let ars = Running::start(&mut machine.ars_with(&url, &["ask", "hi"]));
@@ -119,9 +102,7 @@ async fn lost_record_is_reported_with_the_answer() {
 
 #[tokio::test]
 async fn thread_in_use_is_a_conflict() {
-    let machine = Machine::new();
-    let fake = FakeAnthropic::start().await;
-    fake.push([Reply::silent()]);
+    let (machine, fake) = answering([Reply::silent()]).await;
     let arguments = ["ask", "hi", "--thread", "one"];
     let first = Running::start(&mut machine.ars_with(&fake.url(), &arguments));
     fake.wait_for_requests(1).await;
@@ -135,8 +116,7 @@ async fn thread_in_use_is_a_conflict() {
 
 #[tokio::test]
 async fn unusable_data_directory_fails_before_the_model_call() {
-    let machine = Machine::new();
-    let fake = FakeAnthropic::start().await;
+    let (machine, fake) = answering([]).await;
     let file = machine.file("a-file", "");
     let inside = file.join("data");
     let ended =

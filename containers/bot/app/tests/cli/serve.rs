@@ -1,17 +1,14 @@
 //! `ars serve` from its first line to an answered request.
 
-use ars_testkit::{FakeAnthropic, Reply};
+use ars_testkit::Reply;
 use serde_json::{Value, json};
 
-use crate::support::{CANARY, Machine, Server, nobody, run};
+use crate::support::{CANARY, Machine, SERVE, Server, answering, nobody, run};
 
 #[tokio::test]
 async fn server_prints_its_address_and_serves() {
-    let machine = Machine::new();
-    let fake = FakeAnthropic::start().await;
-    fake.push([Reply::text("at your service")]);
-    let server =
-        Server::start(&mut machine.ars_with(&fake.url(), &["serve", "--listen", "127.0.0.1:0"])).await;
+    let (machine, fake) = answering([Reply::text("at your service")]).await;
+    let server = machine.serve(&fake.url()).await;
     let (status, body) = server.ask(&json!({"text": "hi"})).await;
     assert_eq!((status, &body["reply"]), (200, &json!("at your service")));
 
@@ -30,14 +27,13 @@ async fn server_prints_its_address_and_serves() {
 
 #[tokio::test]
 async fn log_lines_are_json_without_secrets() {
-    let machine = Machine::new();
-    let fake = FakeAnthropic::start().await;
+    let (machine, fake) = answering([]).await;
     fake.push([Reply::error(
         400,
         "invalid_request_error",
         format!("bad key {CANARY}-key and {CANARY}-token"),
     )]);
-    let mut ars = machine.ars_with(&fake.url(), &["serve", "--listen", "127.0.0.1:0"]);
+    let mut ars = machine.ars_with(&fake.url(), &SERVE);
     let server = Server::start(ars.env("RUST_LOG", "trace")).await;
     let (status, body) = server.ask(&json!({"text": "hi"})).await;
     assert_eq!((status, &body["run"]["status"]), (200, &json!("failed")));
@@ -52,7 +48,7 @@ async fn log_lines_are_json_without_secrets() {
 #[tokio::test]
 async fn server_starts_without_a_model() {
     let machine = Machine::new();
-    let server = Server::start(&mut machine.ars(&["serve", "--listen", "127.0.0.1:0"])).await;
+    let server = Server::start(&mut machine.ars(&SERVE)).await;
     let (status, body) = server.ask(&json!({"text": "hi"})).await;
     assert_eq!((status, &body["run"]), (200, &Value::Null));
     assert!(body["reply"].as_str().unwrap().contains("ANTHROPIC_API_KEY"), "{body}");
@@ -62,7 +58,7 @@ async fn server_starts_without_a_model() {
 #[tokio::test]
 async fn invalid_token_map_disables_the_ingress() {
     let machine = Machine::new();
-    let mut ars = machine.ars(&["serve", "--listen", "127.0.0.1:0"]);
+    let mut ars = machine.ars(&SERVE);
     let server = Server::start_as_is(ars.env("SERVICE_INGRESS_TOKENS", format!("[\"{CANARY}\"]"))).await;
     let (status, _) = server.ask(&json!({"text": "hi"})).await;
     assert_eq!(status, 503);
@@ -73,9 +69,7 @@ async fn invalid_token_map_disables_the_ingress() {
 
 #[tokio::test]
 async fn unreachable_state_worker_loses_only_the_record() {
-    let machine = Machine::new();
-    let fake = FakeAnthropic::start().await;
-    fake.push([Reply::text("all the same")]);
+    let (machine, fake) = answering([Reply::text("all the same")]).await;
     let worker = nobody();
     let arguments = ["serve", "--listen", "127.0.0.1:0", "--store", "worker", "--state-url", &worker];
     let mut ars = machine.ars_with(&fake.url(), &arguments);
@@ -123,7 +117,7 @@ async fn failed_start_names_the_fault() {
 async fn requested_crash_ends_the_process() {
     let machine = Machine::new();
     let tokens = r#"{"deployer":{"subject":"ann","scopes":["deploy:write"]}}"#;
-    let mut ars = machine.ars(&["serve", "--listen", "127.0.0.1:0"]);
+    let mut ars = machine.ars(&SERVE);
     let server = Server::start_as_is(ars.env("SERVICE_INGRESS_TOKENS", tokens)).await;
     let crash = reqwest::Client::new().post(format!("{}/admin/crash", server.url())).bearer_auth("deployer");
     let answer = crash.send().await.unwrap();

@@ -4,17 +4,13 @@ use ars_testkit::{FakeAnthropic, Reply};
 use rustix::process::Signal;
 use serde_json::json;
 
-use crate::support::{Machine, PATIENCE, Running, Server, gated};
-
-const SERVE: [&str; 3] = ["serve", "--listen", "127.0.0.1:0"];
+use crate::support::{Machine, PATIENCE, Running, SERVE, Server, answering, gated};
 
 #[tokio::test]
 async fn sigterm_drains_and_leaves_a_record() {
-    let machine = Machine::new();
-    let fake = FakeAnthropic::start().await;
-    fake.push([Reply::text("done at last")]);
+    let (machine, fake) = answering([Reply::text("done at last")]).await;
     let (gate, model) = gated(&fake.url()).await;
-    let server = Server::start(&mut machine.ars_with(&model, &SERVE)).await;
+    let server = machine.serve(&model).await;
     let (status, accepted) = server.ask(&json!({"text": "take your time", "async": true})).await;
     assert_eq!(status, 202, "{accepted}");
     server.running.signal(Signal::TERM);
@@ -29,11 +25,9 @@ async fn sigterm_drains_and_leaves_a_record() {
 
 #[tokio::test]
 async fn sigint_drains_and_explains_the_stop() {
-    let machine = Machine::new();
-    let fake = FakeAnthropic::start().await;
-    fake.push([Reply::text("done at last")]);
+    let (machine, fake) = answering([Reply::text("done at last")]).await;
     let (gate, model) = gated(&fake.url()).await;
-    let mut server = Server::start(&mut machine.ars_with(&model, &SERVE)).await;
+    let mut server = machine.serve(&model).await;
     assert_eq!(server.ask(&json!({"text": "take your time", "async": true})).await.0, 202);
     server.running.signal(Signal::INT);
     server.running.wait_for("waiting for requests in flight (1); Ctrl-C again stops them").await;
@@ -48,10 +42,8 @@ async fn sigint_drains_and_explains_the_stop() {
 
 #[tokio::test]
 async fn second_sigint_stops_live_runs() {
-    let machine = Machine::new();
-    let fake = FakeAnthropic::start().await;
-    fake.push([Reply::silent(), Reply::silent()]);
-    let server = Server::start(&mut machine.ars_with(&fake.url(), &SERVE)).await;
+    let (machine, fake) = answering([Reply::silent(), Reply::silent()]).await;
+    let server = machine.serve(&fake.url()).await;
     let waiting = server.ask_later(&json!({"text": "one", "thread": "one"}));
     fake.wait_for_requests(1).await;
     let (status, _) = server.ask(&json!({"text": "two", "thread": "two", "async": true})).await;
@@ -72,21 +64,6 @@ async fn second_sigint_stops_live_runs() {
         assert_eq!(asked["actor"], json!({"kind": "cli", "id": "signal"}));
     }
     fake.wait_for_disconnects(2).await;
-}
-
-#[tokio::test]
-async fn sigint_during_a_drain_stops_the_runs() {
-    let machine = Machine::new();
-    let fake = FakeAnthropic::start().await;
-    fake.push([Reply::silent()]);
-    let server = Server::start(&mut machine.ars_with(&fake.url(), &SERVE)).await;
-    assert_eq!(server.ask(&json!({"text": "hi", "async": true})).await.0, 202);
-    fake.wait_for_requests(1).await;
-    server.running.signal(Signal::TERM);
-    server.health_when(|health| health["draining"] == json!(true)).await;
-    server.running.signal(Signal::INT);
-    server.running.ended().await.assert_code(130);
-    assert_eq!(machine.record().await["status"], "stopped_hard");
 }
 
 #[tokio::test]
@@ -116,8 +93,7 @@ async fn run_started_during_the_stop_is_stopped() {
 
 #[tokio::test]
 async fn sigint_while_runs_are_stopped_leaves_at_once() {
-    let machine = Machine::new();
-    let fake = FakeAnthropic::start().await;
+    let (machine, fake) = answering([]).await;
     // The state Worker accepts and never answers, so the records of stopped runs stay pending.
     let worker = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", worker.local_addr().unwrap());

@@ -10,6 +10,7 @@ use std::{
 
 use ars_bot_adapters::stores::EmbeddedStores;
 use ars_bot_ports::{Clock, RunStore as _};
+use ars_testkit::{FakeAnthropic, Reply};
 use ars_types::{RunId, UnixMillis};
 use ars_wire::runs::ListRequest;
 use rustix::process::{Pid, Signal, kill_process};
@@ -30,6 +31,16 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 pub const CANARY: &str = "canary-7f3a9c51e2";
 /// The ingress token of [`Server::start`].
 const TOKEN: &str = "canary-7f3a9c51e2-token";
+
+/// The command line of a server on a free port.
+pub const SERVE: [&str; 3] = ["serve", "--listen", "127.0.0.1:0"];
+
+/// A machine, and a model that gives these answers.
+pub async fn answering<const N: usize>(replies: [Reply; N]) -> (Machine, FakeAnthropic) {
+    let fake = FakeAnthropic::start().await;
+    fake.push(replies);
+    (Machine::new(), fake)
+}
 
 /// One user's machine.
 pub struct Machine {
@@ -118,6 +129,11 @@ impl Machine {
         let mut command = self.ars(arguments);
         command.env("ANTHROPIC_API_KEY", format!("{CANARY}-key")).env("ANTHROPIC_BASE_URL", model_url);
         command
+    }
+
+    /// A server with an Anthropic model at this address, and one ingress token.
+    pub async fn serve(&self, model_url: &str) -> Server {
+        Server::start(&mut self.ars_with(model_url, &SERVE)).await
     }
 
     /// Blocks every clone of this command with a `git` earlier in its PATH.
@@ -220,12 +236,7 @@ impl TcpGate {
 
 /// Runs a command to its end.
 pub async fn run(command: &mut Command) -> Ended {
-    let output = timeout(PATIENCE, command.output()).await.expect("the command ends").unwrap();
-    Ended {
-        code: output.status.code(),
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
-    }
+    timeout(PATIENCE, command.output()).await.expect("the command ends").unwrap().into()
 }
 
 /// Runs a command with this on its standard input.
@@ -234,12 +245,7 @@ pub async fn run_with_input(command: &mut Command, input: &str) -> Ended {
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(input.as_bytes()).await.unwrap();
     drop(stdin);
-    let output = timeout(PATIENCE, child.wait_with_output()).await.expect("the command ends").unwrap();
-    Ended {
-        code: output.status.code(),
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
-    }
+    timeout(PATIENCE, child.wait_with_output()).await.expect("the command ends").unwrap().into()
 }
 
 impl Running {
@@ -289,6 +295,13 @@ impl Running {
         let (stdout, rest, status) = timeout(PATIENCE, rest).await.expect("the process ends");
         self.said.push(rest);
         Ended { code: status.code(), stdout, stderr: self.said.join("\n") }
+    }
+}
+
+impl From<std::process::Output> for Ended {
+    fn from(output: std::process::Output) -> Self {
+        let [stdout, stderr] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+        Self { code: output.status.code(), stdout, stderr }
     }
 }
 

@@ -112,11 +112,6 @@ mod tests {
     }
 
     #[test]
-    fn a_capture_is_diagnosed_as_reviewed() {
-        insta::assert_json_snapshot!("stream", of(STREAM, &args()));
-    }
-
-    #[test]
     fn report_names_time_and_findings() {
         insta::assert_snapshot!("stream_text", render(&of(STREAM, &args())));
         insta::assert_snapshot!("lines_text", render(&of(LINES, &args())));
