@@ -40,18 +40,8 @@ fn made(cache: &Path) -> PathBuf {
     // The marker is written last, so that an interrupted installation is repeated.
     if !complete.exists() {
         must(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&home));
-        let pip = [
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--no-input",
-            "--disable-pip-version-check",
-            "--retries=10",
-            "--no-deps",
-            "-r",
-        ];
-        must(Command::new(&python).args(pip).arg(REQUIREMENTS));
+        let pip = "-m pip install --quiet --no-input --disable-pip-version-check --retries=10 --no-deps -r";
+        must(Command::new(&python).args(pip.split(' ')).arg(REQUIREMENTS));
         File::create(&complete).expect("the cache is writable");
     }
     python

@@ -45,45 +45,33 @@ pub(crate) struct Request {
     pub(crate) text: &'static str,
 }
 
+const fn request(id: &'static str, thread: &'static str, text: &'static str) -> Request {
+    Request { id, thread, directives: "", text }
+}
+
+const CANONICAL: &[Request] = &[request("m0", "default", "canonical m0")];
+const BOUNDED: &[Request] = &[
+    request("m0", "default", "bounded m0: read the ledger, to the last line"),
+    request("m1", "second", "bounded m1: read the ledger, to the last line"),
+    request("m2", "third", "bounded m2: read the ledger, to the last line"),
+];
+const REVIEWED: &[Request] =
+    &[Request { directives: "agent:review ", ..request("m0", "default", "reviewed m0: mind the locks") }];
+const SHARED: &[Request] = &[
+    request("m4", "first", "bounded m4: read the ledger"),
+    request("m5", "second", "bounded m5: read the ledger"),
+    request("m6", "third", "bounded m6: read the ledger"),
+    request("m7", "fourth", "bounded m7: read the ledger"),
+];
+
 impl Story {
     /// Returns the requests, each sent when all processes are idle after the previous one.
     pub(crate) const fn requests(self) -> &'static [Request] {
         match self {
-            Self::Canonical => {
-                &[Request { id: "m0", thread: "default", directives: "", text: "canonical m0" }]
-            }
-            Self::Bounded => &[
-                Request {
-                    id: "m0",
-                    thread: "default",
-                    directives: "",
-                    text: "bounded m0: read the ledger, to the last line",
-                },
-                Request {
-                    id: "m1",
-                    thread: "second",
-                    directives: "",
-                    text: "bounded m1: read the ledger, to the last line",
-                },
-                Request {
-                    id: "m2",
-                    thread: "third",
-                    directives: "",
-                    text: "bounded m2: read the ledger, to the last line",
-                },
-            ],
-            Self::Reviewed => &[Request {
-                id: "m0",
-                thread: "default",
-                directives: "agent:review ",
-                text: "reviewed m0: mind the locks",
-            }],
-            Self::Shared => &[
-                Request { id: "m4", thread: "first", directives: "", text: "bounded m4: read the ledger" },
-                Request { id: "m5", thread: "second", directives: "", text: "bounded m5: read the ledger" },
-                Request { id: "m6", thread: "third", directives: "", text: "bounded m6: read the ledger" },
-                Request { id: "m7", thread: "fourth", directives: "", text: "bounded m7: read the ledger" },
-            ],
+            Self::Canonical => CANONICAL,
+            Self::Bounded => BOUNDED,
+            Self::Reviewed => REVIEWED,
+            Self::Shared => SHARED,
         }
     }
 

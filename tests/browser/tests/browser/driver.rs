@@ -7,7 +7,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use base64::{Engine, prelude::BASE64_STANDARD};
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -23,17 +22,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Debian's browser. Its arguments keep it off the network and out of the home directory.
 const CHROMIUM: &str = "/usr/bin/chromium";
-const FLAGS: [&str; 9] = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--disable-dev-shm-usage",
-];
+const FLAGS: &str = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run \
+    --disable-background-networking --disable-component-update --disable-sync --disable-dev-shm-usage";
 
 /// One browser with one page.
 pub struct Browser {
@@ -65,7 +55,7 @@ impl Browser {
         // Its output must not fill the pipe.
         tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
         let client = Client::builder().no_proxy().build().unwrap();
-        let mut flags = FLAGS.map(str::to_owned).to_vec();
+        let mut flags = FLAGS.split(' ').map(str::to_owned).collect::<Vec<_>>();
         flags.push(format!("--user-data-dir={}", profile.path().display()));
         let capabilities = json!({"capabilities": {"alwaysMatch": {
             "browserName": "chrome",
@@ -149,13 +139,6 @@ impl Browser {
     /// Enables or disables scripts.
     pub async fn scripts(&self, enabled: bool) {
         self.command("Emulation.setScriptExecutionDisabled", json!({"value": !enabled})).await;
-    }
-
-    /// Writes a screenshot of the whole page.
-    pub async fn picture(&self, path: &std::path::Path) {
-        let params = json!({"captureBeyondViewport": true, "format": "png"});
-        let shot = self.command("Page.captureScreenshot", params).await;
-        std::fs::write(path, BASE64_STANDARD.decode(shot["data"].as_str().unwrap()).unwrap()).unwrap();
     }
 
     /// Closes the browser.

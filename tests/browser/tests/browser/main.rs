@@ -1,6 +1,4 @@
 //! The run pages in a real Chromium: the visible content, the console output, and escaping of hostile text.
-//!
-//! Set `ARS_PICTURES` to a directory to store screenshots of the pages.
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
 mod driver;
@@ -9,10 +7,7 @@ mod markdown;
 #[path = "../../../../containers/bot/http/tests/http/support.rs"]
 mod support;
 
-use std::{
-    panic::{AssertUnwindSafe, resume_unwind},
-    path::PathBuf,
-};
+use std::panic::{AssertUnwindSafe, resume_unwind};
 
 use ars_bot_core::registry::RunHandle;
 use ars_events::{EventBody, NoteKind};
@@ -34,21 +29,6 @@ async fn with_browser(test: impl AsyncFnOnce(&Browser)) {
     if let Err(panic) = outcome {
         resume_unwind(panic);
     }
-}
-
-/// Returns the directory of screenshots, if any.
-fn pictures() -> Option<PathBuf> {
-    std::env::var_os("ARS_PICTURES").map(PathBuf::from)
-}
-
-/// Stores screenshots of the page: wide and narrow, light and dark.
-async fn picture(browser: &Browser, name: &str) {
-    let Some(directory) = pictures() else { return };
-    for (width, scheme) in [(1100, "light"), (1100, "dark"), (390, "light"), (390, "dark")] {
-        browser.look(width, scheme).await;
-        browser.picture(&directory.join(format!("{name}-{width}-{scheme}.png"))).await;
-    }
-    browser.look(1100, "light").await;
 }
 
 fn ask(run: &RunHandle, text: &str) {
@@ -202,15 +182,15 @@ async fn live_run_page_updates_until_the_answer() {
             browser.text(".call .end").await.split_whitespace().collect::<Vec<_>>(),
             ["exit", "101", "1.3s"]
         );
-        assert_eq!(browser.eval("document.querySelector('.call').open").await, json!(false));
+        browser.wait("!(document.querySelector('.call').open)").await;
         browser.click(".call summary").await;
         assert_eq!(browser.text(".call figure:last-child pre").await, "boom\nat line 2");
-        assert_eq!(browser.eval("document.getElementById('bar').hidden").await, json!(false));
+        browser.wait("!(document.getElementById('bar').hidden)").await;
         run.publish(EventBody::Answer { text: "It is **fixed**.".into() });
         browser.wait("document.querySelector('.answer strong')?.textContent === 'fixed'").await;
         run.finish(RunStatus::Completed);
         browser.wait("document.getElementById('status').textContent === 'Completed'").await;
-        assert_eq!(browser.eval("document.getElementById('bar').hidden").await, json!(true));
+        browser.wait("document.getElementById('bar').hidden").await;
         run.seal(Some(true));
         browser.wait("document.getElementById('connection').textContent === ''").await;
 
@@ -249,7 +229,6 @@ async fn full_page_fits_all_widths_and_schemes() {
         browser.look(1100, "light").await;
         browser.open(&bot.url(&live_path(&run))).await;
         browser.wait("document.querySelectorAll('.call').length === 5").await;
-        picture(browser, "live").await;
         for width in [1100, 390, 320] {
             browser.look(width, "light").await;
             let overflow = "document.documentElement.scrollWidth > document.documentElement.clientWidth";
@@ -260,7 +239,7 @@ async fn full_page_fits_all_widths_and_schemes() {
         run.finish(RunStatus::Completed);
         browser.open(&bot.url(&format!("/runs/{}", run.id()))).await;
         browser.wait("document.querySelector('.answer table')").await;
-        assert_eq!(browser.eval("document.querySelectorAll('.tag').length > 2").await, json!(true));
+        browser.wait("document.querySelectorAll('.tag').length > 2").await;
         assert!(browser.text(".rehearsal-note").await.starts_with("Rehearsal."));
         assert_eq!(
             browser.text(".answer ol > li:first-child ul li").await,
@@ -271,7 +250,6 @@ async fn full_page_fits_all_widths_and_schemes() {
             json!("https://doc.rust-lang.org/std/ops/trait.Add.html")
         );
         browser.click(".call summary").await;
-        picture(browser, "history").await;
         assert_eq!(browser.console().await, Vec::<String>::new());
     })
     .await;
@@ -342,14 +320,13 @@ async fn index_follows_starting_and_ending_runs() {
         browser.open(&bot.url("/runs")).await;
         browser.wait("document.getElementById('connection').textContent === 'Live'").await;
         assert!(browser.text("#empty").await.contains("Nothing is running"));
-        picture(browser, "empty").await;
         let first = bot.run("coding · acme/app · “Fix the flaky test of the parser”", "scripted/large");
         bot.clock.advance(1000);
         let second = bot.run("general · http:ops - http:ann · “Summarise the incident of last night for the people who were asleep”", "rehearsal/demo");
         browser.wait("document.querySelectorAll('#runs li').length === 2").await;
         let ids = browser.eval("[...document.querySelectorAll('#runs li')].map((row) => row.dataset.id)").await;
         assert_eq!(ids, json!([second.id(), first.id()]));
-        assert_eq!(browser.eval("document.getElementById('empty').hidden").await, json!(true));
+        browser.wait("document.getElementById('empty').hidden").await;
         second.finish(RunStatus::Failed);
         browser.wait("document.querySelector('#runs li .status').textContent === 'Failed'").await;
         for (n, status) in [(1, RunStatus::Completed), (2, RunStatus::StoppedSoft), (3, RunStatus::Interrupted)] {
@@ -360,9 +337,7 @@ async fn index_follows_starting_and_ending_runs() {
         browser.open(&bot.url("/runs?all=1")).await;
         browser.wait("document.getElementById('connection').textContent === 'Live'").await;
         assert_eq!(browser.eval("document.querySelectorAll('#runs li').length").await, json!(5));
-        picture(browser, "index").await;
         browser.open(&bot.url("/runs/docs")).await;
-        picture(browser, "docs").await;
         browser.open(&bot.url("/runs?all=1")).await;
         browser.click(&format!("[data-id='{}'] a", first.id())).await;
         browser.wait("location.search.startsWith('?t=') && document.getElementById('run')").await;
@@ -389,9 +364,6 @@ async fn without_scripts_a_page_is_a_readable_outline() {
             ["The test suite of the calculator", "cargo test --quiet", "What was wrong", "Without JavaScript"]
         {
             assert!(text.contains(part), "{part}: {text}");
-        }
-        if let Some(directory) = pictures() {
-            browser.picture(&directory.join("outline.png")).await;
         }
         browser.scripts(true).await;
     })

@@ -103,6 +103,7 @@ async fn no_secret_is_leaked() {
     }
     let remembered = State::of(&memory.client, secrets::OWN_MEMORY).remembered("user:http:ann");
     look(&mut seen, "memory", &remembered.concat());
+    assert!(machine.state.remembered("user:http:ann").is_empty(), "memory has a Worker of its own");
     look(&mut seen, "the memory Worker's log", &memory.log());
     look_at_prompts(&machine, &vendor, &mut seen);
     look_outside(&outside, &mut seen);

@@ -11,10 +11,8 @@ mod children;
 mod deploys;
 mod hostile;
 mod kills;
-mod memory;
 mod points;
 mod searched;
-mod trees;
 
 /// Path of the bot's binary with kill points.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_ars-drilled");

@@ -2,18 +2,27 @@
 
 use ars_types::StopMode;
 
-use ars_tests_simulation::{ClockOwner, Ended, Evidence, Fault, FaultKind, Plan, Story, play, violations};
+use ars_tests_simulation::{
+    ClockOwner, Ended, Evidence, Fault, FaultKind, Plan, RunSeen, Story, play, violations,
+};
 
 /// Longer than a lease, and than another process needs to resume the run.
 const STALL_MS: u64 = 86_000;
 
-fn kept(faults: &[(u64, FaultKind)]) -> Evidence {
-    let faults = faults.iter().map(|(at, kind)| Fault { at: *at, kind: kind.clone() }).collect();
-    let plan = Plan { faults, ..Plan::default() };
-    let (ended, evidence) = play(&plan);
-    assert_eq!(violations(ended, &evidence), [], "{}", evidence.tail());
+fn kept(story: Story, faults: &[(u64, FaultKind)]) -> Evidence {
+    let (ended, evidence) = shifted(story, faults, 0);
     assert_eq!(ended, Ended::Quiet);
     evidence
+}
+
+/// Plays a plan with its faults at other calls. No guarantee may break.
+fn shifted(story: Story, faults: &[(u64, FaultKind)], by: i64) -> (Ended, Evidence) {
+    let moved =
+        |(at, kind): &(u64, FaultKind)| Fault { at: at.saturating_add_signed(by).max(1), kind: kind.clone() };
+    let plan = Plan { faults: faults.iter().map(moved).collect(), ..Plan::default() }.of(story);
+    let (ended, evidence) = play(&plan);
+    assert_eq!(violations(ended, &evidence), [], "{plan:?}\n{}", evidence.tail());
+    (ended, evidence)
 }
 
 /// Range of shifts of a plan, because the relevant call moves when a story changes its number of calls.
@@ -21,19 +30,7 @@ const MOVED: i64 = 9;
 
 /// Plays a plan at every shift. No guarantee may break, and the situation must occur in at least one.
 fn comes_about(story: Story, faults: &[(u64, FaultKind)], is_so: impl Fn(&Evidence) -> bool) {
-    let moved_by = |by: i64| {
-        let faults = faults
-            .iter()
-            .map(|(at, kind)| Fault { at: at.saturating_add_signed(by).max(1), kind: kind.clone() });
-        Plan { faults: faults.collect(), ..Plan::default() }.of(story)
-    };
-    let mut times = 0;
-    for by in -MOVED..=MOVED {
-        let plan = moved_by(by);
-        let (ended, evidence) = play(&plan);
-        assert_eq!(violations(ended, &evidence), [], "{plan:?}\n{}", evidence.tail());
-        times += u32::from(is_so(&evidence));
-    }
+    let times = (-MOVED..=MOVED).filter(|by| is_so(&shifted(story, faults, *by).1)).count();
     assert!(times > 0, "the situation never occurred: {faults:?}");
 }
 
@@ -44,7 +41,7 @@ fn unconfirmed_claim_still_reads_the_inbox() {
         (6, FaultKind::Second),
         (39, FaultKind::FollowUp { through_eldest: false }),
     ];
-    let evidence = kept(&faults);
+    let evidence = kept(Story::Canonical, &faults);
     // Both follow-ups went through the second process and reached the run of the first.
     assert_eq!(evidence.passed_on.values().filter(|passed_on| passed_on.through == "g2").count(), 2);
     let claimed = evidence.runs.values().filter(|run| run.is_claimed).count();
@@ -80,40 +77,10 @@ fn stalled_process_does_not_reclaim_its_own_run() {
 #[test]
 fn tool_result_is_published_once() {
     let faults = [58, 68].map(|at| (at, FaultKind::Kill { after: true, idle_ms: 45_000 }));
-    let evidence = kept(&faults);
+    let evidence = kept(Story::Canonical, &faults);
     let record = evidence.runs.values().next().unwrap().record.as_ref().unwrap();
     let resumed = record["events"].as_array().unwrap().iter().filter(|event| event["kind"] == "resumed");
     assert_eq!(resumed.count(), 2);
-}
-
-#[test]
-fn stop_during_a_reclaim_is_kept() {
-    let faults = [
-        (71, FaultKind::Kill { after: false, idle_ms: 21_045 }),
-        (80, FaultKind::Stop { mode: StopMode::Soft, through_eldest: true }),
-        (80, FaultKind::Hang { after: false, ms: 27_171 }),
-    ];
-    let evidence = kept(&faults);
-    let stop = &evidence.stops[0];
-    assert!(!stop.is_stored && stop.owner.as_deref() == Some("g2"), "{stop:?}");
-    let run = evidence.runs.values().next().unwrap();
-    assert_eq!(run.record.as_ref().unwrap()["status"], "stopped_soft");
-}
-
-#[test]
-fn shutdown_in_an_outage_records_the_unpermitted_reply() {
-    let faults = [
-        (6, FaultKind::Stop { mode: StopMode::Soft, through_eldest: false }),
-        (12, FaultKind::Outage { after: false, ms: 29_411 }),
-        (38, FaultKind::Deploy),
-    ];
-    let evidence = kept(&faults);
-    let delivered: Vec<_> = evidence
-        .delivered
-        .iter()
-        .map(|delivered| (delivered.through.as_str(), delivered.is_without_permit))
-        .collect();
-    assert_eq!(delivered, [("g1", true)]);
 }
 
 #[test]
@@ -125,30 +92,13 @@ fn late_permit_is_not_recorded_as_a_reply() {
         (47, FaultKind::Late { ms: 14_714 }),
         (58, FaultKind::Repeat),
     ];
-    let faults = faults.into_iter().map(|(at, kind)| Fault { at, kind }).collect();
-    let plan = Plan { faults, ..Plan::default() }.of(Story::Reviewed);
-    let (ended, evidence) = play(&plan);
-    assert_eq!(violations(ended, &evidence), [], "{}", evidence.tail());
-}
-
-#[test]
-fn run_killed_before_its_first_flush_keeps_its_request() {
-    let faults = [
-        (6, FaultKind::Hang { after: false, ms: 10_860 }),
-        (17, FaultKind::Kill { after: false, idle_ms: 21_819 }),
-        (19, FaultKind::Kill { after: false, idle_ms: 52_706 }),
-        (26, FaultKind::Kill { after: true, idle_ms: 37_534 }),
-    ];
-    let evidence = kept(&faults);
-    let record = evidence.runs.values().next().unwrap().record.as_ref().unwrap();
-    assert_eq!(record["events"][0]["type"], "span_start");
-    assert!(record["events"].as_array().unwrap().iter().any(|event| event["type"] == "input"));
+    shifted(Story::Reviewed, &faults, 0);
 }
 
 #[test]
 fn run_started_in_an_outage_continues() {
     // The transcript has no owner yet and would reject its own process.
-    let evidence = kept(&[(7, FaultKind::Outage { after: false, ms: 3_000 })]);
+    let evidence = kept(Story::Canonical, &[(7, FaultKind::Outage { after: false, ms: 3_000 })]);
     let run = evidence.runs.values().next().unwrap();
     assert_eq!(run.record.as_ref().unwrap()["status"], "completed");
     assert_eq!((evidence.runs.len(), evidence.delivered.len()), (1, 1));
@@ -226,10 +176,7 @@ fn process_resuming_in_an_outage_may_reply_twice() {
         (190, FaultKind::Deploy),
         (198, FaultKind::Hang { after: true, ms: 28_783 }),
     ];
-    let faults = faults.into_iter().map(|(at, kind)| Fault { at, kind }).collect();
-    let plan = Plan { faults, ..Plan::default() }.of(Story::Shared);
-    let (ended, evidence) = play(&plan);
-    assert_eq!(violations(ended, &evidence), [], "{}", evidence.tail());
+    let (_, evidence) = shifted(Story::Shared, &faults, 0);
     let to_m7 = evidence.delivered.iter().filter(|delivered| delivered.to == "m7");
     let delivered: Vec<_> =
         to_m7.map(|delivered| (delivered.through.as_str(), delivered.is_without_permit)).collect();
@@ -288,5 +235,62 @@ fn resumed_review_emits_one_reading_diff() {
     ];
     comes_about(Story::Reviewed, &faults, |evidence| {
         evidence.runs.values().any(|run| run.reclaimers == ["g2"] && run.ending.len() == 2)
+    });
+}
+
+/// Returns the reported cost of the run's model calls.
+fn reported(run: &RunSeen, evidence: &Evidence) -> u64 {
+    let its =
+        evidence.model_calls.iter().filter(|model_call| model_call.about.first() == run.request.as_ref());
+    its.flat_map(|model_call| &model_call.reported).map(|(_, cost)| cost).sum()
+}
+
+fn recorded(run: &RunSeen) -> Option<u64> {
+    run.record.as_ref()?["costMicroUsd"].as_u64()
+}
+
+#[test]
+fn reclaimed_own_run_has_only_its_stored_cost() {
+    let faults = [
+        (94, FaultKind::Stall { ms: 94_523 }),
+        (177, FaultKind::Kill { after: false, idle_ms: 23_414 }),
+        (185, FaultKind::Stall { ms: 24_143 }),
+        (242, FaultKind::Jump { whose: ClockOwner::Process, ms: 20_091 }),
+    ];
+    comes_about(Story::Shared, &faults, |evidence| {
+        let mut back = evidence.runs.values().filter(|run| run.reclaimers == ["g2", "g1"]);
+        back.any(|run| recorded(run).is_some_and(|cost| cost < reported(run, evidence)))
+    });
+}
+
+#[test]
+fn reclaimed_own_run_respects_its_cap() {
+    let faults = [
+        (2, FaultKind::FollowUp { through_eldest: false }),
+        (75, FaultKind::Outage { after: false, ms: 33_584 }),
+        (233, FaultKind::Stall { ms: 39_377 }),
+        (262, FaultKind::Kill { after: true, idle_ms: 38_537 }),
+    ];
+    comes_about(Story::Shared, &faults, |evidence| {
+        let mut back = evidence.runs.values().filter(|run| run.reclaimers == ["g1", "g2"]);
+        back.any(|run| run.cap.is_some_and(|cap| reported(run, evidence) > cap))
+    });
+}
+
+#[test]
+fn fenced_process_does_not_reply_in_an_outage() {
+    // The leases expire at once, and the stores hang before the run's next heartbeat.
+    let faults = [
+        (55, FaultKind::Stop { mode: StopMode::Soft, through_eldest: true }),
+        (120, FaultKind::Jump { whose: ClockOwner::Store, ms: 83_549 }),
+        (145, FaultKind::Hang { after: true, ms: 44_139 }),
+    ];
+    comes_about(Story::Shared, &faults, |evidence| {
+        let mut taken = evidence.runs.iter().filter(|(_, run)| run.reclaimers == ["g2"]);
+        taken.any(|(id, run)| {
+            let delivered = evidence.delivered.iter().filter(|delivered| delivered.run.as_ref() == Some(id));
+            let through: Vec<_> = delivered.map(|delivered| delivered.through.as_str()).collect();
+            run.claimed.as_ref().is_some_and(|(_, by)| by == "g1") && through == ["g2"]
+        })
     });
 }

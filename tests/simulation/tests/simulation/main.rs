@@ -4,7 +4,6 @@
 
 mod at_once;
 mod found;
-mod found_taken;
 mod kill_points;
 mod quiet;
 mod seeds;
