@@ -219,59 +219,6 @@ mod tests {
     }
 
     #[test]
-    fn values_at_the_limit_are_accepted() {
-        for (field, value) in [
-            ("text", json!("é".repeat(4000))),
-            ("sourceThreadKey", json!("é".repeat(200))),
-            ("sourceRunId", json!("é".repeat(200))),
-            ("supersedes", json!("é".repeat(200))),
-            ("keywords", json!(vec!["é".repeat(64); 20])),
-            ("confidence", json!(0)),
-            ("confidence", json!(1.0)),
-        ] {
-            let candidate = with(field, value.clone());
-            assert_eq!(read(&candidate).unwrap()[field], value, "{field}");
-        }
-    }
-
-    #[test]
-    fn refusal_names_the_field_only() {
-        for (field, values) in [
-            ("kind", vec![json!("Fact"), json!("secret"), json!(""), json!(null), json!(1)]),
-            ("text", vec![json!(""), json!(" \n"), json!("secret".repeat(667)), json!(null), json!(["x"])]),
-            ("sourceThreadKey", vec![json!(""), json!("s".repeat(201)), json!(null), json!(1)]),
-            ("sourceRunId", vec![json!("s".repeat(201)), json!(null), json!(1)]),
-            ("supersedes", vec![json!("s".repeat(201)), json!(null), json!(1)]),
-            ("confidence", vec![json!(-0.1), json!(1.1), json!("1"), json!(null), json!(true)]),
-            (
-                "keywords",
-                vec![
-                    json!("secret"),
-                    json!(null),
-                    json!([""]),
-                    json!([1]),
-                    json!(["s".repeat(65)]),
-                    json!(vec!["s"; 21]),
-                ],
-            ),
-        ] {
-            for value in values {
-                let refusal = read(&with(field, value.clone())).unwrap_err();
-                assert!(refusal.starts_with(&format!("records[0].{field} must ")), "{refusal}");
-                assert!(!refusal.contains("secret"), "{refusal}");
-            }
-        }
-        for missing in ["kind", "text", "sourceThreadKey"] {
-            let mut candidate = with("kind", json!("fact"));
-            candidate.as_object_mut().unwrap().remove(missing);
-            assert!(read(&candidate).unwrap_err().starts_with(&format!("records[0].{missing} ")));
-        }
-        for candidate in [json!(null), json!([]), json!("secret")] {
-            assert_eq!(read(&candidate).unwrap_err(), "records[0] must be an object");
-        }
-    }
-
-    #[test]
     fn one_invalid_candidate_rejects_all() {
         let read = |records: Json| {
             let body = json!({ "records": records });

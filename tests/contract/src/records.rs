@@ -1,4 +1,4 @@
-//! Bodies used by many tables.
+//! Bodies used by many tests.
 
 use serde_json::{Value, json};
 
@@ -12,12 +12,6 @@ pub fn record(id: &str, finished_at: i64) -> Value {
     })
 }
 
-/// Returns a finished run with these events.
-pub fn record_of(id: &str, finished_at: i64, events: &[Value]) -> Value {
-    let count = events.len();
-    with(record(id, finished_at), json!({ "eventCount": count, "storedEventCount": count, "events": events }))
-}
-
 /// Returns an object with some of its fields replaced or added.
 pub fn with(mut object: Value, fields: Value) -> Value {
     let (Value::Object(object_fields), Value::Object(fields)) = (&mut object, fields) else {
@@ -27,18 +21,14 @@ pub fn with(mut object: Value, fields: Value) -> Value {
     object
 }
 
-/// Returns an object without one of its fields.
-pub fn without(mut object: Value, field: &str) -> Value {
-    assert!(object.as_object_mut().is_some_and(|fields| fields.shift_remove(field).is_some()), "no {field}");
-    object
+/// Returns a minimal run to claim.
+pub fn run(id: &str, thread: &str, generation: &str) -> Value {
+    json!({ "runId": id, "threadKey": thread, "gen": generation, "leaseMs": 3_600_000, "startedAt": 1,
+        "meta": {}, "system": "", "tools": [] })
 }
 
-/// Returns the body of a put.
-pub fn put(record: Value) -> Value {
-    json!({ "record": record })
-}
-
-/// Nests `leaf` in `levels` objects built by `around`.
-pub fn nested(levels: usize, leaf: Value, around: impl Fn(Value) -> Value) -> Value {
-    (0..levels).fold(leaf, |inner, _| around(inner))
+/// Returns a minimal step record.
+pub fn step(number: i64) -> Value {
+    json!({ "step": number, "seq": 0, "turnIndex": 0, "inboxConsumedSeq": 0, "remainingMs": 0, "turn": 0,
+        "iteration": 0, "inFlight": [] })
 }

@@ -133,7 +133,7 @@ impl Subject for Workerd {
 }
 
 /// Returns milliseconds since the epoch.
-pub(crate) fn now() -> i64 {
+pub fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock after 1970");
     i64::try_from(since.as_millis()).expect("a clock before the end of time")
 }

@@ -120,51 +120,12 @@ mod tests {
     }
 
     #[test]
-    fn invalid_part_is_named() {
-        for (part, value, named) in [
-            ("findings", json!({}), "d.findings "),
-            ("eventCount", json!("1"), "d.eventCount "),
-            ("verdict", json!(null), "d.verdict "),
-            ("runMs", json!(null), "d.runMs "),
-            ("byCategory", json!([]), "d.byCategory "),
-            ("byCategory", json!({ "retry": { "count": 1 } }), "d.byCategory "),
-            ("byCategory", json!({ "of a later age": { "count": 1, "durationMs": null } }), "d.byCategory "),
-            ("shape", json!(null), "d.shape "),
-            ("shape", json!({ "windowMs": 1 }), "d.shape "),
-        ] {
-            let mut diagnosis = good();
-            diagnosis[part] = value;
-            let refusal = check(&diagnosis, "d").unwrap_err();
-            assert!(refusal.to_string().starts_with(named), "{refusal}");
-        }
-        for not_an_object in [json!(null), json!([]), json!("x")] {
-            assert!(check(&not_an_object, "d").is_err());
-        }
-    }
-
-    #[test]
     fn ledger_checks_the_outline_only() {
         let mut diagnosis = good();
         diagnosis["byCategory"] = json!({ "retry": {}, "of a later age": { "count": null } });
         diagnosis["shape"] = json!(null);
         assert_eq!(check_outline(&diagnosis, "d"), Ok(()));
         assert!(check(&diagnosis, "d").is_err());
-        for (part, value, named) in [
-            ("findings", json!(null), "d.findings "),
-            ("eventCount", json!(null), "d.eventCount "),
-            ("verdict", json!(1), "d.verdict "),
-            ("runMs", json!("1"), "d.runMs "),
-            ("byCategory", json!({ "retry": 1 }), "d.byCategory "),
-            ("byCategory", json!({ "retry": null }), "d.byCategory "),
-            ("byCategory", json!({ "retry": [] }), "d.byCategory "),
-            ("byCategory", json!([]), "d.byCategory "),
-        ] {
-            let mut diagnosis = good();
-            diagnosis[part] = value;
-            let refusal = check_outline(&diagnosis, "d").unwrap_err();
-            assert!(refusal.to_string().starts_with(named), "{refusal}");
-        }
-        assert!(check_outline(&json!([]), "d").is_err());
     }
 
     #[test]

@@ -50,27 +50,6 @@ fn times_before_the_epoch_are_returned() {
 }
 
 #[test]
-fn invalid_field_is_named() {
-    let store = store();
-    for (options, named) in [
-        (json!({ "limit": 0 }), "limit "),
-        (json!({ "limit": 1001 }), "limit "),
-        (json!({ "limit": 1.5 }), "limit "),
-        (json!({ "limit": "1" }), "limit "),
-        (json!({ "limit": null }), "limit "),
-        (json!({ "sinceMs": -1 }), "sinceMs "),
-        (json!({ "sinceMs": -0.5 }), "sinceMs "),
-        (json!({ "sinceMs": "1" }), "sinceMs "),
-        (json!({ "sinceMs": null }), "sinceMs "),
-        (json!({ "ledgerKey": null }), "ledgerKey "),
-    ] {
-        let body = with(&json!({ "ledgerKey": LEDGER }), &options);
-        assert!(store.refused(Recent, &body).starts_with(named), "{options}");
-    }
-    assert!(store.refused(Recent, &json!([])).starts_with("body "));
-}
-
-#[test]
 fn record_is_returned_unchanged() {
     let store = store();
     let given = r#"{"later":[1.5,"ünd \u0001"],"diagnosis":{"verdict":"\"so\"","byCategory":{"x":{}},"findings":[],"eventCount":2},"finishedAt":1700000000000.5,"runId":"r 1","agent":"coding"}"#;

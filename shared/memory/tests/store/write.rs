@@ -217,22 +217,6 @@ fn failed_batch_is_rolled_back() {
 }
 
 #[test]
-fn invalid_field_is_named() {
-    let store = store();
-    let read = |body: Value| refusal(store.ask(MemoryVerb::Write, body, NOW));
-    for cap in [json!(0), json!(10_001), json!(1.5), json!("5"), json!(null)] {
-        let refusal = read(json!({ "records": [], "cap": cap }));
-        assert!(refusal.status() == 400 && refusal.to_string().starts_with("cap must "), "{cap}");
-    }
-    assert!(read(json!({})).to_string().starts_with("records must "));
-    assert!(read(json!({ "records": vec![candidate("x"); 51] })).to_string().starts_with("records must "));
-    for cap in [json!(1), json!(10_000), json!(2.0)] {
-        assert!(store.ask(MemoryVerb::Write, json!({ "records": [], "cap": cap }), NOW).is_ok());
-    }
-    assert_eq!(store.write(&vec![candidate("x"); 50]), [1, 49, 0, 0]);
-}
-
-#[test]
 fn largest_batch_is_accepted() {
     let store = store();
     // A body of half a mebibyte: each single letter becomes a keyword, and some letters grow in lower case.

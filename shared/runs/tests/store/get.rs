@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{NOW, events, record, refusal, store, with};
+use crate::support::{NOW, events, record, store, with};
 
 #[test]
 fn get_fills_visibility_and_categories() {
@@ -37,19 +37,6 @@ fn answer_is_exact() {
 fn an_unknown_run_is_null() {
     let store = store();
     assert_eq!(store.0.get(r#"{"storeKey":"runs:default","id":"no"}"#, NOW).unwrap(), r#"{"record":null}"#);
-}
-
-#[test]
-fn invalid_id_is_rejected() {
-    let store = store();
-    for id in
-        [json!(""), json!("a b"), json!("a/b"), json!("é"), json!("x".repeat(65)), json!(1), Value::Null]
-    {
-        let refused = refusal(store.0.get(&json!({ "id": id }).to_string(), NOW));
-        assert!(refused.to_string().starts_with("id "), "{id}: {refused}");
-    }
-    assert!(refusal(store.0.get("{}", NOW)).to_string().starts_with("id "));
-    assert!(refusal(store.0.get("[]", NOW)).to_string().starts_with("body "));
 }
 
 #[test]

@@ -34,12 +34,6 @@ pub fn with(mut base: Value, changes: Value) -> Value {
     base
 }
 
-/// Returns `base` without a field.
-pub fn without(mut base: Value, field: &str) -> Value {
-    base.as_object_mut().unwrap().shift_remove(field);
-    base
-}
-
 pub fn events(seqs: impl IntoIterator<Item = i64>) -> Value {
     seqs.into_iter().map(|seq| json!({ "type": "x", "seq": seq })).collect()
 }

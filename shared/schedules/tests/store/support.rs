@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use ars_schedules::ScheduleStore;
 use ars_sql::{Sql as _, Value as Bound};
 use ars_sql_native::NativeSql;
-use ars_store::{Refusal, Store as _, StoreFailure};
+use ars_store::{Store as _, StoreFailure};
 use ars_wire::state::ScheduleVerb;
 
 pub struct Store(pub ScheduleStore<NativeSql>);
@@ -27,13 +27,6 @@ impl Store {
 
     pub fn record(&self, firing: &Value) -> Value {
         self.ask(ScheduleVerb::Record, &json!({ "firing": firing }).to_string()).unwrap()
-    }
-
-    pub fn refused(&self, body: &str) -> String {
-        match self.ask(ScheduleVerb::Record, body) {
-            Err(StoreFailure::Refusal(Refusal::Field(message))) => message,
-            other => panic!("{body} should be refused, and came to {other:?}"),
-        }
     }
 
     /// Returns the newest firings as text, to compare them verbatim.

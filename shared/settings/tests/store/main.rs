@@ -89,33 +89,6 @@ fn keys_are_independent() {
 }
 
 #[test]
-fn each_field_has_its_own_refusal() {
-    let store = store();
-    let refused = |body: &str| match body.strip_prefix(r#"{"key""#) {
-        None if body.starts_with('{') => store.ask(&body.replacen('{', r#"{"key":"overrides","#, 1)),
-        _ => store.ask(body),
-    };
-    for (body, field) in [
-        ("", "body "),
-        ("[]", "body "),
-        (r#"{"key":"Overrides","document":{},"expectedVersion":0}"#, "key "),
-        (r#"{"expectedVersion":0}"#, "document "),
-        (r#"{"document":null,"expectedVersion":0}"#, "document "),
-        (r#"{"document":[],"expectedVersion":0}"#, "document "),
-        (r#"{"document":"{}","expectedVersion":0}"#, "document "),
-        (r#"{"document":{}}"#, "expectedVersion "),
-        (r#"{"document":{},"expectedVersion":null}"#, "expectedVersion "),
-        (r#"{"document":{},"expectedVersion":-1}"#, "expectedVersion "),
-        (r#"{"document":{},"expectedVersion":0.5}"#, "expectedVersion "),
-        (r#"{"document":{},"expectedVersion":"0"}"#, "expectedVersion "),
-    ] {
-        let (status, answer) = refused(body);
-        assert!(status == 400 && answer["error"].as_str().unwrap().starts_with(field), "{body}: {answer}");
-    }
-    assert!(store.0.is_empty().unwrap());
-}
-
-#[test]
 fn document_size_limit_is_exact() {
     let store = store();
     let empty = json!({ "a": "" }).to_string().len();
