@@ -9,8 +9,8 @@ use std::time::Duration;
 use ars_types::RunStatus;
 
 use super::protocol::{
-    Action, FLUSH_BACKOFF, FLUSH_TIMEOUT, FinalFlush, FollowUps, Input, LedgerKnowledge, RECORD_BACKOFF,
-    RECORD_RETRY_TIMEOUT, RecordWrite, ReplyPermit,
+    Action, FLUSH_BACKOFF, FLUSH_TIMEOUT, FinalFlush, FollowUps, Input, LedgerKnowledge, Operation,
+    RECORD_BACKOFF, RECORD_RETRY_TIMEOUT, RecordWrite, ReplyPermit,
 };
 
 /// The end of one run.
@@ -121,7 +121,7 @@ impl RunEnd {
         self.has_answer = has_answer;
         if has_answer && self.ledger != LedgerKnowledge::Absent {
             self.state = State::AcquiringPermit;
-            return vec![Action::AcquireReplyPermit(status)];
+            return vec![Action::Await(Operation::AcquireReplyPermit(status))];
         }
         self.finish()
     }
@@ -161,7 +161,11 @@ impl RunEnd {
         if self.has_answer {
             actions.push(Action::PublishAnswer);
         }
-        actions.extend([Action::Finish(self.status), Action::SettleSpend, Action::Flush { deadline: None }]);
+        actions.extend([
+            Action::Finish(self.status),
+            Action::SettleSpend,
+            Action::Await(Operation::Flush { deadline: None }),
+        ]);
         self.state = State::Flushing;
         actions
     }
@@ -175,7 +179,7 @@ impl RunEnd {
         actions.push(Action::SendReceipt(self.status));
         if self.has_answer {
             self.state = State::Replying;
-            actions.push(Action::SendReply);
+            actions.push(Action::Await(Operation::SendReply));
         } else {
             actions.extend(self.seal(now));
         }
@@ -186,7 +190,7 @@ impl RunEnd {
         self.reply_ok = Some(delivered);
         if delivered && self.ledger != LedgerKnowledge::Absent {
             self.state = State::MarkingReply;
-            return vec![Action::MarkReplied(self.status)];
+            return vec![Action::Await(Operation::MarkReplied(self.status))];
         }
         self.seal(now)
     }
@@ -206,7 +210,7 @@ impl RunEnd {
 
     fn back_off_flush(&mut self, deadline: Duration) -> Vec<Action> {
         self.state = State::Reflushing { deadline, step: RetryStep::BackingOff };
-        vec![Action::Wait(FLUSH_BACKOFF)]
+        vec![Action::Await(Operation::Wait(FLUSH_BACKOFF))]
     }
 
     fn reflush(&mut self, deadline: Duration, now: Duration) -> Vec<Action> {
@@ -214,7 +218,7 @@ impl RunEnd {
             return self.record_with_unknown_owner();
         }
         self.state = State::Reflushing { deadline, step: RetryStep::Trying };
-        vec![Action::Flush { deadline: Some(deadline) }]
+        vec![Action::Await(Operation::Flush { deadline: Some(deadline) })]
     }
 
     fn reflushed(&mut self, flush: FinalFlush, deadline: Duration, now: Duration) -> Vec<Action> {
@@ -238,7 +242,7 @@ impl RunEnd {
         } else {
             Action::RejectFollowUps(FollowUps::All)
         };
-        vec![follow_ups, Action::WriteRecord { flush_first: false }]
+        vec![follow_ups, Action::Await(Operation::WriteRecord { flush_first: false })]
     }
 
     /// The ledger did not answer and another process may have reclaimed the run. Its inbox stays untouched until the
@@ -248,7 +252,7 @@ impl RunEnd {
         vec![
             Action::CollectFollowUps,
             Action::RejectFollowUps(FollowUps::Local),
-            Action::WriteRecord { flush_first: true },
+            Action::Await(Operation::WriteRecord { flush_first: true }),
         ]
     }
 
@@ -278,12 +282,12 @@ impl RunEnd {
 
     fn back_off_record(&mut self, deadline: Duration) -> Vec<Action> {
         self.state = State::RetryingRecord { deadline, step: RetryStep::BackingOff };
-        vec![Action::Wait(RECORD_BACKOFF)]
+        vec![Action::Await(Operation::Wait(RECORD_BACKOFF))]
     }
 
     fn retry_record(&mut self, deadline: Duration) -> Vec<Action> {
         self.state = State::RetryingRecord { deadline, step: RetryStep::Trying };
-        vec![Action::RetryLostRecord { flush_first: self.inbox == Inbox::Unread }]
+        vec![Action::Await(Operation::RetryLostRecord { flush_first: self.inbox == Inbox::Unread })]
     }
 
     fn record_retried(&mut self, write: RecordWrite, deadline: Duration, now: Duration) -> Vec<Action> {

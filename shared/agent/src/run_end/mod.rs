@@ -1,8 +1,8 @@
 //! The end of a run as a sans-IO state machine: `step(input, now) -> actions`.
 //!
-//! The caller performs the actions in order. At most one action of a list produces an answer, and it is the last one;
-//! the caller feeds the answer back. [`Input::FencedOut`] and [`Input::ShutdownRequested`] may arrive at any time. Where
-//! they change the course, the returned actions replace the action in progress; otherwise the list is empty and the
+//! The caller performs the actions in order. At most one of a list is an [`Operation`], and it is the last one; the
+//! caller feeds its answer back. [`Input::FencedOut`] and [`Input::ShutdownRequested`] may arrive at any time. Where
+//! they change the course, the returned actions replace the operation in progress; otherwise the list is empty and the
 //! caller keeps waiting. An input that the current state does not expect, such as a repeated answer, has no effect.
 //!
 //! Not here: the loop that precedes the end (`Loop`), and every effect (`ars-bot-core` performs the actions).
@@ -13,7 +13,7 @@ mod tombstone;
 
 pub use machine::{RunEnd, recorded_status};
 pub use protocol::{
-    Action, FLUSH_BACKOFF, FLUSH_TIMEOUT, FinalFlush, FollowUps, Input, LedgerKnowledge, RECORD_BACKOFF,
-    RECORD_RETRY_TIMEOUT, RecordWrite, ReplyPermit,
+    Action, FLUSH_BACKOFF, FLUSH_TIMEOUT, FinalFlush, FollowUps, Input, LedgerKnowledge, Operation,
+    RECORD_BACKOFF, RECORD_RETRY_TIMEOUT, RecordWrite, ReplyPermit,
 };
 pub use tombstone::{Stage, Tombstone};

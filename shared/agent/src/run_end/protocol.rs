@@ -40,20 +40,20 @@ pub enum Input {
     FencedOut,
     /// The process shuts down and a successor can reclaim its runs.
     ShutdownRequested,
-    /// Answers [`Action::AcquireReplyPermit`].
+    /// Answers [`Operation::AcquireReplyPermit`].
     Permit(ReplyPermit),
-    /// Answers [`Action::Flush`].
+    /// Answers [`Operation::Flush`].
     Flushed(FinalFlush),
-    /// Answers [`Action::SendReply`].
+    /// Answers [`Operation::SendReply`].
     Replied {
         /// The channel accepted the reply.
         delivered: bool,
     },
-    /// Answers [`Action::MarkReplied`], whether or not the ledger took the mark.
+    /// Answers [`Operation::MarkReplied`], whether or not the ledger took the mark.
     ReplyMarked,
-    /// Answers [`Action::WriteRecord`] and [`Action::RetryLostRecord`].
+    /// Answers [`Operation::WriteRecord`] and [`Operation::RetryLostRecord`].
     Record(RecordWrite),
-    /// Answers [`Action::Wait`].
+    /// Answers [`Operation::Wait`].
     Elapsed,
 }
 
@@ -100,29 +100,20 @@ pub enum FollowUps {
 /// An effect to perform.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Action {
-    /// Ask the ledger for the right to reply. Answered by [`Input::Permit`].
-    AcquireReplyPermit(RunStatus),
+    /// Perform an operation and feed its answer back before the next step.
+    Await(Operation),
     /// Publish the answer event.
     PublishAnswer,
     /// Mark the run finished in the registry, with its cost.
     Finish(RunStatus),
     /// Settle the reserved spend with the cost of the run.
     SettleSpend,
-    /// Flush the last events and read the inbox. Answered by [`Input::Flushed`], at the deadline at the latest.
-    Flush {
-        /// On the clock of `step`.
-        deadline: Option<Duration>,
-    },
     /// Close the mailbox of a run that is over. Its content becomes unread follow-ups.
     CloseMailbox,
     /// Take the content of the mailbox as unread follow-ups, and leave it open.
     CollectFollowUps,
     /// Report cost and status to the channel.
     SendReceipt(RunStatus),
-    /// Deliver the answer. Answered by [`Input::Replied`].
-    SendReply,
-    /// Store that the reply was delivered. Answered by [`Input::ReplyMarked`].
-    MarkReplied(RunStatus),
     /// End the run's stream. The record is built from the run as it is then.
     Seal {
         /// Whether the reply was delivered; `None` without a reply.
@@ -137,19 +128,7 @@ pub enum Action {
     DispatchFollowUps(FollowUps),
     /// Pass those that the ledger's inbox lacks to the run's owner. The others are with the owner already.
     ForwardFollowUps,
-    /// Write the final record. Answered by [`Input::Record`].
-    WriteRecord {
-        /// Each attempt flushes before it writes, and fails where the flush does: the record removes the run's inbox.
-        flush_first: bool,
-    },
-    /// Try once more to write a lost record. Answered by [`Input::Record`].
-    RetryLostRecord {
-        /// As in [`Action::WriteRecord`].
-        flush_first: bool,
-    },
-    /// Wait. Answered by [`Input::Elapsed`].
-    Wait(Duration),
-    /// Release the thread. The mailbox stays as it is.
+    /// Release the thread. The mailbox is neither closed nor emptied.
     FreeThread,
     /// Reflect on the run for memory.
     Reflect,
@@ -162,32 +141,30 @@ pub enum Action {
     AbortLocal,
 }
 
-impl Action {
-    /// Whether the caller has to feed an answer back before the next step.
-    pub const fn has_answer(self) -> bool {
-        match self {
-            Self::AcquireReplyPermit(_)
-            | Self::Flush { .. }
-            | Self::SendReply
-            | Self::MarkReplied(_)
-            | Self::WriteRecord { .. }
-            | Self::RetryLostRecord { .. }
-            | Self::Wait(_) => true,
-            Self::PublishAnswer
-            | Self::Finish(_)
-            | Self::SettleSpend
-            | Self::CloseMailbox
-            | Self::CollectFollowUps
-            | Self::SendReceipt(_)
-            | Self::Seal { .. }
-            | Self::RejectFollowUps(_)
-            | Self::DispatchFollowUps(_)
-            | Self::ForwardFollowUps
-            | Self::FreeThread
-            | Self::Reflect
-            | Self::HandOff
-            | Self::RedirectMailbox
-            | Self::AbortLocal => false,
-        }
-    }
+/// An action that has an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Operation {
+    /// Ask the ledger for the right to reply. Answered by [`Input::Permit`].
+    AcquireReplyPermit(RunStatus),
+    /// Flush the last events and read the inbox. Answered by [`Input::Flushed`], at the deadline at the latest.
+    Flush {
+        /// On the clock of `step`.
+        deadline: Option<Duration>,
+    },
+    /// Deliver the answer. Answered by [`Input::Replied`].
+    SendReply,
+    /// Store that the reply was delivered. Answered by [`Input::ReplyMarked`].
+    MarkReplied(RunStatus),
+    /// Write the final record. Answered by [`Input::Record`].
+    WriteRecord {
+        /// Each attempt flushes before it writes, and fails where the flush does: the record removes the run's inbox.
+        flush_first: bool,
+    },
+    /// Try once more to write a lost record. Answered by [`Input::Record`].
+    RetryLostRecord {
+        /// As in [`Operation::WriteRecord`].
+        flush_first: bool,
+    },
+    /// Wait. Answered by [`Input::Elapsed`].
+    Wait(Duration),
 }

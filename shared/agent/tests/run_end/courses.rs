@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use ars_agent::run_end::{
     Action::{self, *},
-    FLUSH_BACKOFF, FLUSH_TIMEOUT, FinalFlush, FollowUps, Input, LedgerKnowledge, RECORD_BACKOFF,
-    RECORD_RETRY_TIMEOUT, RecordWrite, ReplyPermit, RunEnd,
+    FLUSH_BACKOFF, FLUSH_TIMEOUT, FinalFlush, FollowUps, Input, LedgerKnowledge,
+    Operation::*,
+    RECORD_BACKOFF, RECORD_RETRY_TIMEOUT, RecordWrite, ReplyPermit, RunEnd,
 };
 use ars_types::RunStatus::{self, *};
 
@@ -19,8 +20,8 @@ const DELIVERED: Input = Input::Replied { delivered: true };
 const WRITTEN: Input = Input::Record(RecordWrite::Written);
 const LOST: Input = Input::Record(RecordWrite::Lost);
 
-const FLUSH: Action = Flush { deadline: None };
-const WRITE: Action = WriteRecord { flush_first: false };
+const FLUSH: Action = Await(Flush { deadline: None });
+const WRITE: Action = Await(WriteRecord { flush_first: false });
 const GIVEN_UP: [Action; 3] = [AbortLocal, RedirectMailbox, ForwardFollowUps];
 
 /// A machine and the clock it is stepped by.
@@ -70,10 +71,10 @@ fn sealed(reply_ok: Option<bool>, status: RunStatus) -> Action {
 #[test]
 fn completed_run_takes_the_whole_course() {
     Course::confirmed()
-        .then(COMPLETED, &[AcquireReplyPermit(Completed)])
+        .then(COMPLETED, &[Await(AcquireReplyPermit(Completed))])
         .then(GRANTED, &[PublishAnswer, Finish(Completed), SettleSpend, FLUSH])
-        .then(FLUSHED, &[CloseMailbox, SendReceipt(Completed), SendReply])
-        .then(DELIVERED, &[MarkReplied(Completed)])
+        .then(FLUSHED, &[CloseMailbox, SendReceipt(Completed), Await(SendReply)])
+        .then(DELIVERED, &[Await(MarkReplied(Completed))])
         .then(Input::ReplyMarked, &[sealed(Some(true), Completed), RejectFollowUps(FollowUps::All), WRITE])
         .then(WRITTEN, &[FreeThread, DispatchFollowUps(FollowUps::All), Reflect])
         .over();
@@ -101,7 +102,7 @@ fn hard_stopped_run_ends_without_reply_or_reflection() {
 fn run_without_a_ledger_asks_for_no_permit() {
     Course::of(LedgerKnowledge::Absent)
         .then(COMPLETED, &[PublishAnswer, Finish(Completed), SettleSpend, FLUSH])
-        .then(FLUSHED, &[CloseMailbox, SendReceipt(Completed), SendReply])
+        .then(FLUSHED, &[CloseMailbox, SendReceipt(Completed), Await(SendReply)])
         .then(DELIVERED, &[sealed(Some(true), Completed), RejectFollowUps(FollowUps::All), WRITE])
         .then(LOST, &[FreeThread, DispatchFollowUps(FollowUps::All), Reflect])
         .over();
@@ -139,7 +140,7 @@ fn fenced_run_with_a_permit_replies() {
     let fenced_after = Course::confirmed().fed(&[COMPLETED, GRANTED]).then(Input::FencedOut, &[]);
     for course in [fenced_before, fenced_after] {
         course
-            .then(FLUSHED, &[CloseMailbox, SendReceipt(Completed), SendReply])
+            .then(FLUSHED, &[CloseMailbox, SendReceipt(Completed), Await(SendReply)])
             .fed(&[DELIVERED])
             .then(Input::ReplyMarked, &[sealed(Some(true), Completed), ForwardFollowUps, WRITE])
             .then(Input::Record(RecordWrite::OwnedElsewhere), &[FreeThread])
@@ -170,21 +171,21 @@ fn handed_off_run_leaves_without_a_record() {
 fn failed_flush_is_repeated_behind_the_reply() {
     Course::confirmed()
         .fed(&[COMPLETED, UNAVAILABLE])
-        .then(NOT_FLUSHED, &[SendReceipt(Completed), SendReply])
+        .then(NOT_FLUSHED, &[SendReceipt(Completed), Await(SendReply)])
         .fed(&[DELIVERED])
-        .then(Input::ReplyMarked, &[sealed(Some(true), Completed), Wait(FLUSH_BACKOFF)])
+        .then(Input::ReplyMarked, &[sealed(Some(true), Completed), Await(Wait(FLUSH_BACKOFF))])
         .after(FLUSH_BACKOFF)
-        .then(Input::Elapsed, &[Flush { deadline: Some(FLUSH_TIMEOUT) }])
-        .then(NOT_FLUSHED, &[Wait(FLUSH_BACKOFF)])
+        .then(Input::Elapsed, &[Await(Flush { deadline: Some(FLUSH_TIMEOUT) })])
+        .then(NOT_FLUSHED, &[Await(Wait(FLUSH_BACKOFF))])
         .after(FLUSH_BACKOFF)
-        .then(Input::Elapsed, &[Flush { deadline: Some(FLUSH_TIMEOUT) }])
+        .then(Input::Elapsed, &[Await(Flush { deadline: Some(FLUSH_TIMEOUT) })])
         .then(FLUSHED, &[CloseMailbox, RejectFollowUps(FollowUps::All), WRITE])
         .then(WRITTEN, &[FreeThread, DispatchFollowUps(FollowUps::All), Reflect])
         .over();
 }
 
 const UNKNOWN_OWNER: [Action; 3] =
-    [CollectFollowUps, RejectFollowUps(FollowUps::Local), WriteRecord { flush_first: true }];
+    [CollectFollowUps, RejectFollowUps(FollowUps::Local), Await(WriteRecord { flush_first: true })];
 
 fn unflushed() -> Course {
     Course::confirmed().fed(&[COMPLETED, GRANTED, NOT_FLUSHED, DELIVERED, Input::ReplyMarked])
@@ -195,8 +196,8 @@ fn unread_inbox_waits_for_the_record() {
     unflushed()
         .after(FLUSH_TIMEOUT)
         .then(Input::Elapsed, &UNKNOWN_OWNER)
-        .then(LOST, &[FreeThread, DispatchFollowUps(FollowUps::Local), Wait(RECORD_BACKOFF)])
-        .then(Input::Elapsed, &[RetryLostRecord { flush_first: true }])
+        .then(LOST, &[FreeThread, DispatchFollowUps(FollowUps::Local), Await(Wait(RECORD_BACKOFF))])
+        .then(Input::Elapsed, &[Await(RetryLostRecord { flush_first: true })])
         .then(
             WRITTEN,
             &[CloseMailbox, RejectFollowUps(FollowUps::All), DispatchFollowUps(FollowUps::All), Reflect],
@@ -224,7 +225,7 @@ fn unconfirmed_claim_never_holds_the_thread_for_its_inbox() {
             sealed(Some(true), Completed),
             CollectFollowUps,
             RejectFollowUps(FollowUps::Local),
-            WriteRecord { flush_first: true },
+            Await(WriteRecord { flush_first: true }),
         ],
     );
 }
@@ -233,11 +234,11 @@ fn unconfirmed_claim_never_holds_the_thread_for_its_inbox() {
 fn lost_record_is_retried_until_its_deadline() {
     Course::confirmed()
         .fed(&[COMPLETED, GRANTED, FLUSHED, DELIVERED, Input::ReplyMarked])
-        .then(LOST, &[FreeThread, DispatchFollowUps(FollowUps::All), Wait(RECORD_BACKOFF)])
-        .then(Input::Elapsed, &[RetryLostRecord { flush_first: false }])
-        .then(LOST, &[Wait(RECORD_BACKOFF)])
+        .then(LOST, &[FreeThread, DispatchFollowUps(FollowUps::All), Await(Wait(RECORD_BACKOFF))])
+        .then(Input::Elapsed, &[Await(RetryLostRecord { flush_first: false })])
+        .then(LOST, &[Await(Wait(RECORD_BACKOFF))])
         .after(RECORD_RETRY_TIMEOUT)
-        .then(Input::Elapsed, &[RetryLostRecord { flush_first: false }])
+        .then(Input::Elapsed, &[Await(RetryLostRecord { flush_first: false })])
         .then(LOST, &[])
         .over();
 }
@@ -263,6 +264,6 @@ fn reply_without_permit_outlasts_a_shutdown() {
         .then(Input::ShutdownRequested, &[])
         .after(FLUSH_TIMEOUT)
         .then(Input::Elapsed, &UNKNOWN_OWNER)
-        .then(LOST, &[FreeThread, DispatchFollowUps(FollowUps::Local), Wait(RECORD_BACKOFF)])
+        .then(LOST, &[FreeThread, DispatchFollowUps(FollowUps::Local), Await(Wait(RECORD_BACKOFF))])
         .then(Input::ShutdownRequested, &[]);
 }

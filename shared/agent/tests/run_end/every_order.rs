@@ -2,10 +2,10 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use ars_agent::run_end::{Input, LedgerKnowledge};
+use ars_agent::run_end::LedgerKnowledge;
 use ars_types::RunStatus;
 
-use crate::world::{Mailbox, Place, Row, World};
+use crate::world::{Attempts, Mailbox, Place, Row, World};
 
 /// Every world that can follow from this one.
 fn explored(first: World) -> HashMap<World, Vec<World>> {
@@ -26,7 +26,7 @@ fn explored(first: World) -> HashMap<World, Vec<World>> {
     successors
 }
 
-/// Every way in which a loop can end a run.
+/// Every running run.
 fn beginnings() -> Vec<World> {
     let claims = [
         (LedgerKnowledge::Absent, Row::Missing),
@@ -39,8 +39,7 @@ fn beginnings() -> Vec<World> {
     let mut worlds = Vec::new();
     for (ledger, row) in claims {
         for (status, has_answer) in outcomes {
-            let ended = World::new(ledger, row, status, has_answer);
-            worlds.push(ended.feed(Input::Ended { status, has_answer }));
+            worlds.push(World::new(ledger, row, status, has_answer));
         }
     }
     worlds
@@ -51,6 +50,7 @@ fn check_over(world: &World) -> Vec<&'static str> {
     let mut world = world.clone();
     let is_row_left = matches!(world.row, Row::Ours | Row::Theirs);
     let is_handled_elsewhere = is_row_left || matches!(world.row, Row::Finished { ours: false });
+    let is_given_up = matches!(world.attempts, Attempts::Lost { .. });
     if world.is_aborted {
         world.promise(
             world.replies == 0 && world.records == 0,
@@ -60,8 +60,12 @@ fn check_over(world: &World) -> Vec<&'static str> {
         world.promise(is_handled_elsewhere, "an aborted run is left to the ledger");
     } else {
         world.promise(world.records <= 1, "a run has at most one record");
-        let is_recorded = world.records == 1 || is_handled_elsewhere || world.lost_record;
-        world.promise(is_recorded, "a run has a record, or its loss was reported");
+        world.promise(
+            !is_given_up || world.is_patience_over(),
+            "a lost record is retried for its whole timeout",
+        );
+        let is_recorded = world.records == 1 || is_handled_elsewhere || is_given_up;
+        world.promise(is_recorded, "a run has a record, or every attempt to write it was lost");
         world.promise(!world.has_thread, "the thread is released");
         world.promise(world.mailbox == Mailbox::Closed, "the mailbox is closed");
     }
@@ -74,12 +78,12 @@ fn check_over(world: &World) -> Vec<&'static str> {
         world.promise(is_settled, "a follow-up is dispatched, rejected or left to the owner");
         let is_owned = follow_up.place != Place::WithOwner || !follow_up.is_in_inbox || is_handled_elsewhere;
         world.promise(
-            is_owned || world.lost_record,
-            "follow-ups are left to a process that owns the run, unless the answer to the record was lost",
+            is_owned || is_given_up,
+            "follow-ups are left to a process that owns the run, unless the record was lost",
         );
         world.promise(
-            follow_up.turns <= 1 || world.lost_record,
-            "a follow-up runs once, unless the record was lost behind it",
+            follow_up.turns <= 1 || world.was_record_lost(),
+            "a follow-up runs once, unless an attempt at the record was lost",
         );
     }
     world.broken
@@ -95,7 +99,8 @@ fn every_order_keeps_every_promise() {
                 let broken = check_over(world);
                 assert!(broken.is_empty(), "{broken:?}\n{world:#?}");
             } else {
-                assert!(world.pending.is_some(), "the machine waits for nothing: {world:#?}");
+                let is_waiting = world.pending.is_some() || !world.has_exited;
+                assert!(is_waiting, "the machine waits for nothing: {world:#?}");
             }
         }
     }

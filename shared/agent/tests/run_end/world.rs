@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use ars_agent::run_end::{
-    Action, FinalFlush, FollowUps, Input, LedgerKnowledge, RecordWrite, ReplyPermit, RunEnd,
+    Action, FinalFlush, FollowUps, Input, LedgerKnowledge, Operation, RecordWrite, ReplyPermit, RunEnd,
 };
 use ars_types::RunStatus;
 
@@ -73,11 +73,26 @@ pub enum Mailbox {
     Redirected,
 }
 
+/// The attempts to write the record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Attempts {
+    None,
+    /// Every answer so far was lost; the first one at this age.
+    Lost {
+        since: u8,
+    },
+    /// An attempt was answered.
+    Answered {
+        was_lost: bool,
+    },
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct World {
     pub end: RunEnd,
-    /// The action that the machine waits for.
-    pub pending: Option<Action>,
+    /// The operation that the machine waits for.
+    pub pending: Option<Operation>,
+    pub has_exited: bool,
     pub ledger: LedgerKnowledge,
     pub status: RunStatus,
     pub has_answer: bool,
@@ -97,7 +112,7 @@ pub struct World {
     pub is_aborted: bool,
     /// A record was written here, whether or not its answer arrived.
     pub records: u8,
-    pub lost_record: bool,
+    pub attempts: Attempts,
     /// Broken promises.
     pub broken: Vec<&'static str>,
 }
@@ -111,6 +126,7 @@ impl World {
         Self {
             end: RunEnd::new(ledger),
             pending: None,
+            has_exited: false,
             ledger,
             status,
             has_answer,
@@ -129,7 +145,7 @@ impl World {
             has_thread: true,
             is_aborted: false,
             records: 0,
-            lost_record: false,
+            attempts: Attempts::None,
             broken: Vec::new(),
         }
     }
@@ -146,13 +162,15 @@ impl World {
         if actions.is_empty() && !self.is_answer(input) {
             return self;
         }
+        let is_requested = matches!(self.pending, Some(Operation::AcquireReplyPermit(_)));
+        self.promise(self.is_answer(input) || !is_requested, "the answer to a requested permit is awaited");
         self.pending = None;
         let last = actions.len().saturating_sub(1);
         for (index, action) in actions.into_iter().enumerate() {
-            if action.has_answer() {
-                self.promise(index == last, "an action with an answer is the last one");
-                self.pending = Some(action);
-                self.ask(action);
+            if let Action::Await(operation) = action {
+                self.promise(index == last, "an operation is the last action");
+                self.pending = Some(operation);
+                self.start(operation);
             } else {
                 self.perform(action);
             }
@@ -170,9 +188,9 @@ impl World {
         }
     }
 
-    fn ask(&mut self, action: Action) {
-        match action {
-            Action::SendReply => {
+    fn start(&mut self, operation: Operation) {
+        match operation {
+            Operation::SendReply => {
                 self.promise(self.replies == 0, "a run replies at most once");
                 self.promise(
                     self.has_permit || !self.knows_fence,
@@ -181,7 +199,7 @@ impl World {
                 self.promise(self.has_receipt, "the receipt precedes the reply");
                 self.replies += 1;
             }
-            Action::WriteRecord { .. } | Action::RetryLostRecord { .. } => {
+            Operation::WriteRecord { .. } | Operation::RetryLostRecord { .. } => {
                 self.promise(self.is_sealed, "the record is written behind the seal");
                 self.promise(!self.is_aborted, "an aborted run writes no record");
             }
@@ -195,6 +213,10 @@ impl World {
                 self.promise(self.has_answer && !self.is_finished, "the answer precedes the finish");
             }
             Action::Finish(_) => {
+                self.promise(
+                    self.has_permit || !self.knows_fence,
+                    "a run known to be fenced finishes only with a permit",
+                );
                 self.promise(!self.is_finished, "a run finishes once");
                 self.is_finished = true;
             }
@@ -253,36 +275,50 @@ impl World {
         }
     }
 
-    /// Every answer that the pending action can have, with its effects.
+    /// Every way in which the loop can end the run.
+    fn exits(&self) -> Vec<Self> {
+        let exited = Self { has_exited: true, ..self.clone() };
+        let ended = Input::Ended { status: self.status, has_answer: self.has_answer };
+        let mut worlds = vec![exited.clone().feed(ended)];
+        if self.ledger == LedgerKnowledge::Confirmed {
+            worlds.push(exited.feed(Input::HandedOff));
+        }
+        worlds
+    }
+
+    /// Every answer that the pending operation can have, with its effects.
     pub fn answered(&self) -> Vec<Self> {
-        let Some(pending) = self.pending else { return Vec::new() };
+        let Some(pending) = self.pending else {
+            return if self.has_exited { Vec::new() } else { self.exits() };
+        };
         match pending {
-            Action::AcquireReplyPermit(_) => self.permits(),
-            Action::Flush { .. } => self.flushes(),
-            Action::SendReply => {
+            Operation::AcquireReplyPermit(_) => self.permits(),
+            Operation::Flush { .. } => self.flushes(),
+            Operation::SendReply => {
                 [true, false].map(|delivered| self.clone().feed(Input::Replied { delivered })).to_vec()
             }
-            Action::MarkReplied(_) => vec![self.clone().feed(Input::ReplyMarked)],
-            Action::WriteRecord { flush_first } | Action::RetryLostRecord { flush_first } => {
+            Operation::MarkReplied(_) => vec![self.clone().feed(Input::ReplyMarked)],
+            Operation::WriteRecord { flush_first } | Operation::RetryLostRecord { flush_first } => {
                 self.writes(flush_first)
             }
-            _ => vec![self.clone().feed(Input::Elapsed)],
+            Operation::Wait(_) => vec![self.clone().feed(Input::Elapsed)],
         }
     }
 
     fn permits(&self) -> Vec<Self> {
-        let unavailable = self.clone().feed(Input::Permit(ReplyPermit::Unavailable));
-        if self.row != Row::Ours {
-            let denied = self.clone().feed(Input::Permit(ReplyPermit::Denied));
-            return if self.row == Row::Missing { vec![unavailable] } else { vec![unavailable, denied] };
+        let answered = |world: &Self, permit| world.clone().feed(Input::Permit(permit));
+        let mut worlds = vec![answered(self, ReplyPermit::Unavailable)];
+        if self.row == Row::Ours || self.is_finishing {
+            let finishing = Self { is_finishing: true, ..self.clone() };
+            let permitted = Self { has_permit: true, ..finishing.clone() };
+            worlds.push(answered(&permitted, ReplyPermit::Granted));
+            // The answer was lost, and a second request was refused or not answered either.
+            worlds.push(answered(&finishing, ReplyPermit::Denied));
+            worlds.push(answered(&finishing, ReplyPermit::Unavailable));
+        } else if self.row != Row::Missing {
+            worlds.push(answered(self, ReplyPermit::Denied));
         }
-        let finishing = Self { is_finishing: true, ..self.clone() };
-        let granted =
-            Self { has_permit: true, ..finishing.clone() }.feed(Input::Permit(ReplyPermit::Granted));
-        // The answer was lost, and a second request was refused or not answered either.
-        let refused = finishing.clone().feed(Input::Permit(ReplyPermit::Denied));
-        let unanswered = finishing.feed(Input::Permit(ReplyPermit::Unavailable));
-        vec![unavailable, granted, refused, unanswered]
+        worlds
     }
 
     fn flushes(&self) -> Vec<Self> {
@@ -337,15 +373,35 @@ impl World {
             world.records += 1;
             world.move_all(Place::Inbox, Place::Vanished);
         }
-        world.lost_record |= answer == RecordWrite::Lost;
+        world.attempts = match (world.attempts, answer) {
+            (Attempts::None, RecordWrite::Lost) => Attempts::Lost { since: world.age },
+            (attempts, RecordWrite::Lost) => attempts,
+            (attempts, _) => Attempts::Answered { was_lost: attempts != Attempts::None },
+        };
         world.feed(Input::Record(answer))
     }
 
-    /// Every event that can happen beside the pending action.
+    pub fn was_record_lost(&self) -> bool {
+        matches!(self.attempts, Attempts::Lost { .. } | Attempts::Answered { was_lost: true })
+    }
+
+    /// Whether a lost record may be given up. A reply without a permit outlasts a shutdown.
+    pub fn is_patience_over(&self) -> bool {
+        let may_shut_down = self.has_permit || self.replies == 0 || self.ledger != LedgerKnowledge::Confirmed;
+        let is_late = matches!(self.attempts, Attempts::Lost { since } if self.age > since);
+        self.ledger == LedgerKnowledge::Absent || is_late || self.is_shutting_down && may_shut_down
+    }
+
+    /// Every event that can happen during the pending operation.
     pub fn disturbed(&self) -> Vec<Self> {
         let mut worlds = Vec::new();
         if self.row == Row::Ours && self.ledger != LedgerKnowledge::Absent {
             worlds.push(Self { row: Row::Theirs, ..self.clone() });
+        }
+        // The grant precedes its answer, so a fence can come between them.
+        let is_requested = matches!(self.pending, Some(Operation::AcquireReplyPermit(_)));
+        if is_requested && self.row == Row::Ours && !self.is_finishing {
+            worlds.push(Self { is_finishing: true, ..self.clone() });
         }
         if self.row == Row::Theirs {
             let mut over = Self { row: Row::Finished { ours: false }, ..self.clone() };

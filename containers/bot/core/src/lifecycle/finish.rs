@@ -7,7 +7,7 @@ use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use ars_agent::{
     Turn,
-    run_end::{Action, FinalFlush, FollowUps, Input, RecordWrite, RunEnd},
+    run_end::{Action, FinalFlush, FollowUps, Input, Operation, RecordWrite, RunEnd},
 };
 use ars_bot_ports::{ChannelIo, metrics};
 use ars_bot_tools::agents;
@@ -77,7 +77,7 @@ impl ActiveRun {
             _in_flight: in_flight,
         };
         let mut finish = Finish { progress, effects };
-        finish.progress.feed(&finish.effects.claim, input);
+        finish.progress.feed(&finish.effects, input);
         finish.run(Until::Sealed).await;
         if !finish.progress.is_over() {
             tokio::spawn(async move { finish.run(Until::Over).await });
@@ -110,10 +110,9 @@ struct Progress {
 impl Finish {
     async fn run(&mut self, until: Until) {
         while let Some(action) = self.progress.queue.pop_front() {
-            if action.has_answer() {
-                self.progress.wait_for(&self.effects, action).await;
-            } else {
-                self.effects.perform(action).await;
+            match action {
+                Action::Await(operation) => self.progress.wait_for(&self.effects, operation).await,
+                action => self.effects.perform(action).await,
             }
             if until == Until::Sealed && matches!(action, Action::Seal { .. }) {
                 return;
@@ -127,12 +126,13 @@ impl Progress {
         self.queue.is_empty() && self.end.is_over()
     }
 
-    /// Feeds an input, behind a fence that the machine does not know yet.
-    fn feed(&mut self, claim: &LedgerClaim, input: Input) {
-        if claim.is_fenced() && !self.knows_fence && self.step(Input::FencedOut) {
-            return;
+    /// Feeds the run's exit or an answer, behind a fence that the machine does not know yet.
+    fn feed(&mut self, effects: &Effects, input: Input) {
+        let is_replaced = effects.claim.is_fenced() && !self.knows_fence && self.step(Input::FencedOut);
+        let has_effect = !is_replaced && self.step(input);
+        if !has_effect && !self.end.is_over() {
+            tracing::error!(run = %effects.run.id(), ?input, "answer to an operation that is not outstanding");
         }
-        self.step(input);
     }
 
     /// Returns `true` if the input leads to actions.
@@ -145,16 +145,16 @@ impl Progress {
         has_actions
     }
 
-    /// Waits for the answer to an action, or for an event that replaces the action.
-    async fn wait_for(&mut self, effects: &Effects, action: Action) {
-        let answer = effects.answer(action, self.since);
+    /// Waits for the answer to an operation, or for an event that replaces the operation.
+    async fn wait_for(&mut self, effects: &Effects, operation: Operation) {
+        let answer = effects.answer(operation, self.since);
         tokio::pin!(answer);
         loop {
             let event = tokio::select! {
                 biased;
                 () = effects.claim.fenced(), if !self.knows_fence => Input::FencedOut,
                 () = effects.context.hand_off().cancelled(), if !self.knows_shutdown => Input::ShutdownRequested,
-                input = &mut answer => return self.feed(&effects.claim, input),
+                input = &mut answer => return self.feed(effects, input),
             };
             if self.step(event) {
                 return;
@@ -193,40 +193,38 @@ struct Effects {
 }
 
 impl Effects {
-    /// Performs an action that has an answer. `since` is the start of the machine's clock.
-    async fn answer(&self, action: Action, since: Instant) -> Input {
-        match action {
-            Action::AcquireReplyPermit(status) => {
+    /// Performs an operation. `since` is the start of the machine's clock.
+    async fn answer(&self, operation: Operation, since: Instant) -> Input {
+        match operation {
+            Operation::AcquireReplyPermit(status) => {
                 Input::Permit(self.claim.acquire_reply_permit(status).await)
             }
-            Action::Flush { deadline: None } => Input::Flushed(self.claim.final_flush().await),
-            Action::Flush { deadline: Some(deadline) } => {
+            Operation::Flush { deadline: None } => Input::Flushed(self.claim.final_flush().await),
+            Operation::Flush { deadline: Some(deadline) } => {
                 let flush = tokio::time::timeout_at(since + deadline, self.claim.final_flush()).await;
                 Input::Flushed(flush.unwrap_or(FinalFlush::Failed))
             }
-            Action::SendReply => Input::Replied { delivered: self.reply().await },
-            Action::MarkReplied(status) => {
+            Operation::SendReply => Input::Replied { delivered: self.reply().await },
+            Operation::MarkReplied(status) => {
                 self.claim.mark_replied(status).await;
                 Input::ReplyMarked
             }
-            Action::WriteRecord { flush_first } => Input::Record(match self.due(flush_first) {
+            Operation::WriteRecord { flush_first } => Input::Record(match self.due(flush_first) {
                 Some(due) => self.context.history().finish(&self.provisional, &due).await,
                 None => RecordWrite::Lost,
             }),
-            Action::RetryLostRecord { flush_first } => Input::Record(match self.due(flush_first) {
+            Operation::RetryLostRecord { flush_first } => Input::Record(match self.due(flush_first) {
                 Some(due) => self.context.history().retry_lost_record(&due).await,
                 None => RecordWrite::Lost,
             }),
-            Action::Wait(wait) => {
+            Operation::Wait(wait) => {
                 tokio::time::sleep(wait).await;
                 Input::Elapsed
             }
-            // The other actions have no answer.
-            _ => Input::Elapsed,
         }
     }
 
-    /// Performs an action that has no answer.
+    /// Performs an action without an answer.
     async fn perform(&mut self, action: Action) {
         match action {
             Action::PublishAnswer => {
@@ -266,7 +264,6 @@ impl Effects {
                 let follow_ups = self.take_unread(FollowUps::All);
                 self.ended_run().forward(&self.context, self.run.id(), follow_ups).await;
             }
-            // The mailbox stays as it is.
             Action::FreeThread => drop(self.thread.take().map(Claim::release)),
             Action::Reflect => self.reflect().await,
             Action::HandOff => {
@@ -280,8 +277,8 @@ impl Effects {
                 self.context.registry().forget(self.run.id());
                 self.io.run_continues_elsewhere(self.run.id());
             }
-            // The other actions have an answer.
-            _ => {}
+            // Its answer is awaited in `Progress`.
+            Action::Await(_) => {}
         }
     }
 
