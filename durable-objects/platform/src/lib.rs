@@ -12,6 +12,7 @@ mod answer;
 mod body;
 mod call;
 mod clock;
+mod error;
 mod owner;
 mod random;
 mod raw;

@@ -13,7 +13,6 @@
 
 use std::{cell::Cell, rc::Rc};
 
-use ars_sql::{MigrationError, SqlError};
 use ars_store::{Store, StoreFailure};
 use ars_wire::state::Verb;
 use js_sys::futures::{JsFuture, spawn_local};
@@ -24,6 +23,7 @@ use crate::{
     Alarm, DoSql, INTERNAL_BODY, Storage,
     answer::{log_fault, refusal_body, reply, reply_with},
     clock::now,
+    error::Fault,
     raw::describe,
 };
 
@@ -37,15 +37,6 @@ pub struct StoreObject<T> {
     store: Cell<Option<T>>,
     /// Whether this instance knows the alarm to be set: from then on each sweep sets the next.
     armed: Rc<Cell<bool>>,
-}
-
-/// A fault of the service. The text is for the log.
-#[derive(Debug, thiserror::Error)]
-enum Fault {
-    #[error("the store cannot be opened")]
-    Open(#[from] MigrationError),
-    #[error("the store failed")]
-    Storage(#[from] SqlError),
 }
 
 impl<T: Store<DoSql>> StoreObject<T> {

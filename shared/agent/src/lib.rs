@@ -6,6 +6,7 @@
 mod budget;
 pub mod context;
 mod effects;
+mod error;
 mod message;
 pub mod money;
 pub mod resume;

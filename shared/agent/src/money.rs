@@ -6,16 +6,16 @@ use std::collections::BTreeMap;
 
 use ars_types::ModelRef;
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 use crate::Usage;
+pub use crate::error::AmountError;
 
 /// Number of tokens that a price applies to.
 const PRICED_TOKENS: u128 = 1_000_000;
 /// Micro-dollars per dollar.
 const DOLLAR: u64 = 1_000_000;
 /// Decimals of a micro-dollar.
-const DECIMALS: usize = 6;
+pub(crate) const DECIMALS: usize = 6;
 /// Least output of a useful call, in tokens. It prices the cheapest next call.
 const LEAST_OUTPUT_TOKENS: u64 = 256;
 
@@ -85,11 +85,6 @@ impl PriceTable {
         self.0.get(&model.to_string()).copied()
     }
 }
-
-/// The text is not an amount.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("an amount must be dollars such as `3` or `0.25`, with at most {DECIMALS} digits behind the point")]
-pub struct AmountError;
 
 /// Parses dollars (`0.25`) to micro-dollars.
 pub fn parse_dollars(text: &str) -> Result<u64, AmountError> {

@@ -4,9 +4,7 @@
 //! the order and it is part of the contract. Not here: the header's grammar (`bearer`) and the body of a rejection,
 //! which each surface renders.
 
-use ars_wire::ErrorCode;
-
-use crate::Secret;
+use crate::{Rejection, Secret};
 
 /// The orders of the surfaces.
 pub mod order {
@@ -109,50 +107,6 @@ pub struct Admitted<'a, H: ?Sized> {
     pub holder: &'a H,
     /// The declared length, where the gate checks it.
     pub length: Option<usize>,
-}
-
-/// The check that a request failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Rejection {
-    /// The route does not exist.
-    #[error("not found")]
-    NotFound,
-    /// The method is not the route's.
-    #[error("method not allowed")]
-    Method,
-    /// The surface has no credentials and is therefore off.
-    #[error("disabled")]
-    Disabled,
-    /// The bearer is missing, malformed or unknown.
-    #[error("unauthorized")]
-    Unauthenticated,
-    /// The holder lacks the permission.
-    #[error("forbidden")]
-    Forbidden,
-    /// The length is missing or not numeric.
-    #[error("a numeric Content-Length is needed")]
-    LengthRequired,
-    /// The declared length exceeds the limit.
-    #[error("the body may have at most {max_body_bytes} bytes")]
-    TooLarge {
-        /// The limit.
-        max_body_bytes: usize,
-    },
-}
-
-impl Rejection {
-    /// Returns the error code.
-    pub const fn code(self) -> ErrorCode {
-        match self {
-            Self::NotFound => ErrorCode::NotFound,
-            Self::Method => ErrorCode::MethodNotAllowed,
-            Self::Disabled => ErrorCode::Disabled,
-            Self::Unauthenticated => ErrorCode::Unauthenticated,
-            Self::Forbidden => ErrorCode::Unauthorized,
-            Self::LengthRequired => ErrorCode::LengthRequired,
-            Self::TooLarge { .. } => ErrorCode::PayloadTooLarge,
-        }
-    }
 }
 
 /// Runs the checks in their order. An order without [`Check::Credential`] admits no request.

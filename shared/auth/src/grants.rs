@@ -5,23 +5,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Actor, Grants, Kind};
+use crate::{Actor, EntryFault, Grants, Kind};
 
 /// Namespaces of actor ids in the configuration.
 const NAMESPACES: [&str; 5] = ["slack", "http", "mcp", "access", "schedule"];
 /// Namespaces that can be granted permissions as a whole.
 const WHOLE_NAMESPACES: [&str; 4] = ["slack", "http", "mcp", "access"];
-
-/// Why an entry is invalid.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum EntryFault {
-    /// It names an actor of no surface.
-    #[error("an actor must be `<namespace>:<id>` with one of slack, http, mcp, access, schedule")]
-    Unknown,
-    /// Its star does not stand for a whole namespace.
-    #[error("a `*` may only stand alone, after `slack:`, `http:`, `mcp:` or `access:`")]
-    Star,
-}
 
 /// Checks the actor of an entry. `cli:` has all grants and `agent:` those of its principal, so neither can get more.
 pub fn check_entry(actor: &str) -> Result<(), EntryFault> {

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::{Secret, gate::Credentials};
+use crate::{Secret, ShapeFault, gate::Credentials};
 
 /// Scope that permits starting runs.
 const DISPATCH: &str = "dispatch";
@@ -33,17 +33,6 @@ pub struct ParsedTokens {
     pub map: TokenMap,
     /// Why the whole value was rejected, for the start-up log.
     pub fault: Option<ShapeFault>,
-}
-
-/// Why a whole value was rejected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum ShapeFault {
-    /// It does not parse.
-    #[error("not valid JSON")]
-    NotJson,
-    /// It is JSON of another kind.
-    #[error("a JSON {0} instead of an object")]
-    NotAnObject(&'static str),
 }
 
 impl TokenEntry {

@@ -4,8 +4,8 @@
 //! (`containers/bot/http`).
 
 use ars_auth::{
-    TokenMap, bearer,
-    gate::{self, Rejection, Rules},
+    Rejection, TokenMap, bearer,
+    gate::{self, Rules},
 };
 use ars_wire::admin::{ACTION, Authorized, Failed, NotRunning, RestartRefused, Restarting};
 use serde_json::Value;

@@ -11,6 +11,7 @@ pub mod reflection;
 pub mod scopes;
 
 mod candidate;
+mod error;
 mod normalize;
 mod query;
 #[cfg(test)]
@@ -18,8 +19,9 @@ mod samples;
 mod store;
 mod tokens;
 
+pub use error::ScopeError;
 pub use normalize::normalize;
 pub use query::Query;
-pub use scopes::{Scope, ScopeError, Scopes};
+pub use scopes::{Scope, Scopes};
 pub use store::{DEFAULT_CAP, MIGRATIONS, MemoryStore};
 pub use tokens::tokens;

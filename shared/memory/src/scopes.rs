@@ -4,6 +4,8 @@
 
 use ars_types::StoreKey;
 
+use crate::ScopeError;
+
 /// Audience of a record, in the order in which several apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scope {
@@ -41,17 +43,6 @@ impl Scope {
         let (word, input) = key.split_once(':')?;
         Self::named(word).filter(|_| !input.is_empty())
     }
-}
-
-/// Reason for a missing key. Never contains the input.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum ScopeError {
-    /// The request has no value for the scope, for example no repository.
-    #[error("there is no {} to remember for", .0.as_str())]
-    Missing(Scope),
-    /// The value cannot be part of a key.
-    #[error("the name of this {} cannot be part of a key", .0.as_str())]
-    Invalid(Scope),
 }
 
 /// Values of a request that determine its scopes.

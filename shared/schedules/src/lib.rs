@@ -7,7 +7,9 @@
 pub mod firing;
 
 mod cron;
+mod error;
 mod store;
 
-pub use cron::{Cron, CronError, Field};
+pub use cron::{Cron, Field};
+pub use error::CronError;
 pub use store::{MAX_FIRINGS, MIGRATIONS, ScheduleStore};

@@ -7,7 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod edit;
-mod fault;
+mod error;
 mod instructions;
 mod layers;
 mod read;
@@ -16,7 +16,7 @@ mod scopes;
 mod store;
 
 pub use edit::Target;
-pub use fault::Fault;
+pub use error::Fault;
 pub use instructions::{MAX_CHARS as MAX_INSTRUCTIONS_CHARS, block as instructions_block};
 pub use layers::{Choice, Defaults, Layers};
 pub use scope::Scope;

@@ -44,7 +44,7 @@ pub(crate) fn check_id(id: &str, field: &'static str) -> Result<(), Fault> {
     if is_id { Ok(()) } else { Err(Fault::field(field, "must have ids of 1 to 200 characters")) }
 }
 
-/// Parses one scope, located at `path`.
+/// Parses one scope. `path` is its place in the document, for faults.
 pub(crate) fn scope(value: &Value, path: &str) -> Result<Scope, Fault> {
     const KEYS: [&str; 7] = ["agent", "model", "models", "effort", "efforts", "instructions", "mcpServers"];
     let Value::Object(scope) = value else {

@@ -5,22 +5,13 @@
 //! connections, files, SQL text (each store has its own).
 #![forbid(unsafe_code)]
 
+mod error;
 mod migrate;
 mod value;
 
-pub use migrate::{Migration, MigrationError, migrate};
+pub use error::{MigrationError, SqlError};
+pub use migrate::{Migration, migrate};
 pub use value::{Row, Value};
-
-/// An internal storage fault. Its text is for logs only.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum SqlError {
-    /// SQLite or the platform rejected the statement.
-    #[error("storage failed: {0}")]
-    Engine(String),
-    /// A row has another shape than its statement guarantees.
-    #[error("unexpected row: {0}")]
-    Shape(String),
-}
 
 /// SQLite as seen by a store.
 ///

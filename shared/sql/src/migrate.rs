@@ -3,7 +3,7 @@
 //! An older binary ignores the unknown steps of a newer schema, because schemas expand before they contract
 //! (migrations/README.md).
 
-use crate::{Sql, SqlError, Value};
+use crate::{MigrationError, Sql, Value};
 
 /// One migration of a store, `migrations/<store>/NNNN_name.sql`.
 #[derive(Debug, Clone, Copy)]
@@ -12,23 +12,6 @@ pub struct Migration {
     pub name: &'static str,
     /// Text of the file: statements separated by `;` at the end of a line.
     pub sql: &'static str,
-}
-
-/// Why a migration failed.
-#[derive(Debug, thiserror::Error)]
-pub enum MigrationError {
-    /// One step failed and was rolled back.
-    #[error("migration {name} failed")]
-    Step {
-        /// Name of the step.
-        name: &'static str,
-        /// Error of SQLite.
-        #[source]
-        source: SqlError,
-    },
-    /// The history table could not be read or created.
-    #[error("migration history unavailable")]
-    History(#[from] SqlError),
 }
 
 const HISTORY: &str = "CREATE TABLE IF NOT EXISTS _migrations (name TEXT PRIMARY KEY) STRICT";

@@ -11,7 +11,7 @@ use ars_auth::{
 };
 use ars_wire::{health, state::Route};
 
-pub use ars_auth::gate::Rejection;
+pub use ars_auth::Rejection;
 
 /// The head of a request.
 pub struct Head<'a> {

@@ -11,14 +11,14 @@ pub mod json;
 pub mod request;
 pub mod split;
 
+mod error;
 mod json_list_answer;
 mod key;
 mod list;
-mod refusal;
 mod store;
 
+pub use error::{Refusal, StoreFailure};
 pub use json_list_answer::JsonListAnswer;
 pub use key::key_of;
 pub use list::{add_list, add_texts};
-pub use refusal::{Refusal, StoreFailure};
 pub use store::Store;

@@ -7,15 +7,7 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 
-/// A name that does not match its pattern. Never contains the rejected text, which may be a secret pasted by mistake.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{what} must {rule}")]
-pub struct InvalidName {
-    /// Kind of name, such as `run id`.
-    pub what: &'static str,
-    /// Form of a valid name, phrased to follow "must".
-    pub rule: &'static str,
-}
+use crate::InvalidName;
 
 macro_rules! name {
     ($(#[$doc:meta])* $type:ident, $what:literal, $rule:literal, $valid:expr) => {

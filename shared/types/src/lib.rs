@@ -5,11 +5,13 @@
 
 pub mod visible_to;
 
+mod error;
 mod id;
 mod model_ref;
 mod status;
 
-pub use id::{Generation, InvalidName, RefName, RepoSlug, RunId, StoreKey, ThreadKey};
+pub use error::InvalidName;
+pub use id::{Generation, RefName, RepoSlug, RunId, StoreKey, ThreadKey};
 pub use model_ref::{Effort, ModelRef};
 pub use status::{RunStatus, StopMode, Visibility};
 

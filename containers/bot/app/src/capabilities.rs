@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Timeout for reading the overrides at the start.
-const OVERRIDES_PATIENCE: Duration = Duration::from_secs(3);
+const OVERRIDES_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Returns the web client, with search when a key is configured.
 pub fn web(search_key: Option<&Secret>) -> Result<Arc<dyn Web>, Failure> {
@@ -46,10 +46,10 @@ pub fn memory(
 /// later.
 pub async fn overrides(documents: Arc<dyn Documents>) -> Result<Overrides, Failure> {
     let overrides = Overrides::new(documents);
-    match overrides.refresh(OVERRIDES_PATIENCE).await {
+    match overrides.refresh(OVERRIDES_TIMEOUT).await {
         Ok(()) => {}
         Err(error @ LoadError::Malformed(_)) => return Err(Failure::Unavailable(anyhow!(error))),
-        Err(error @ (LoadError::Late | LoadError::Store(_))) => {
+        Err(error @ (LoadError::Timeout | LoadError::Store(_))) => {
             let reason = format!("{:#}", anyhow!(error));
             tracing::error!(reason, "runtime overrides are not in force yet: the store did not give them");
         }

@@ -2,13 +2,14 @@
 
 use ars_bot_ports::StoreError;
 use ars_settings::Fault;
+use ars_wire::ErrorCode;
 
 /// The reason for a failed load.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// The store did not answer in time.
     #[error("the store did not return the overrides in time")]
-    Late,
+    Timeout,
     /// The store failed.
     #[error("the overrides cannot be loaded")]
     Store(#[source] StoreError),
@@ -29,4 +30,83 @@ pub enum ChangeError {
     /// Other writers' changes came first, more than once.
     #[error("others are changing the overrides")]
     Conflict,
+}
+
+/// The reason for which a query has no result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum QueryError {
+    /// The run is unknown, unfinished or not readable. Callers cannot tell these apart.
+    #[error("not found")]
+    NotFound,
+    /// The run has ended, so it cannot be stopped.
+    #[error("the run has already finished")]
+    AlreadyFinished,
+    /// The history or the ledger did not answer.
+    #[error("the run history is not available right now")]
+    Unavailable,
+}
+
+impl QueryError {
+    /// Returns the error code.
+    pub const fn code(self) -> ErrorCode {
+        match self {
+            Self::NotFound => ErrorCode::NotFound,
+            Self::AlreadyFinished => ErrorCode::Conflict,
+            Self::Unavailable => ErrorCode::Unavailable,
+        }
+    }
+}
+
+/// Why a reclaimed run cannot be resumed here.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Refused {
+    /// The row's meta has another form.
+    #[error("the run's description cannot be read: {0}")]
+    Meta(#[from] serde_json::Error),
+    /// This release lacks the agent.
+    #[error("the agent is not known here")]
+    Agent,
+    /// The model's provider is not configured.
+    #[error("the model cannot be asked: {0}")]
+    Model(String),
+    /// The channel cannot be reopened.
+    #[error("its channel cannot be reopened")]
+    Channel,
+    /// The thread has a newer run.
+    #[error("the thread has a newer run")]
+    Thread,
+    /// The disk of the thread's working tree fails or is full.
+    #[error("the workspace could not be made ready: {0}")]
+    Disk(String),
+    /// The thread's working tree cannot be opened.
+    #[error("the workspace could not be made ready: {0}")]
+    Workspace(String),
+    /// The thread has no working tree here, for example because the machine was replaced.
+    #[error("its working tree is gone, and with it what it had done there")]
+    TreeGone,
+    /// The thread's working tree belongs to another repository.
+    #[error("the thread's working tree is of another repository")]
+    AnotherTree,
+    /// Its stored conversation or events cannot be read.
+    #[error("its stored conversation or events cannot be read: {0}")]
+    Unread(StoreError),
+    /// The store rejects its record with its events.
+    #[error("its record with its events is rejected")]
+    Record,
+    /// The step lacks the state of the loop.
+    #[error("the stored step lacks the state of the loop")]
+    NoLoop,
+    /// Another process reclaimed it.
+    #[error("another process owns the run")]
+    Fenced,
+    /// No randomness for the run's token.
+    #[error("no randomness")]
+    Randomness,
+}
+
+impl Refused {
+    /// Whether the run lost its working tree, which its record then notes.
+    pub(crate) const fn is_of_tree(&self) -> bool {
+        matches!(self, Self::Disk(_) | Self::Workspace(_) | Self::TreeGone | Self::AnotherTree)
+    }
 }

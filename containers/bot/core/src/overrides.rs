@@ -56,7 +56,7 @@ impl Overrides {
             });
             Ok(())
         };
-        tokio::time::timeout(timeout, refreshing).await.unwrap_or(Err(LoadError::Late))
+        tokio::time::timeout(timeout, refreshing).await.unwrap_or(Err(LoadError::Timeout))
     }
 
     /// Polls until `end` fires. Logs when polling starts to fail and when it recovers.

@@ -2,14 +2,14 @@
 //!
 //! The other surfaces answer in their own forms: the admin routes (`auth::admin`) and the run pages (`surfaces::runs`).
 
-use ars_auth::gate::Rejection;
+use ars_auth::Rejection;
 use ars_wire::{ErrorCode, ingress::ErrorBody};
 use axum::{
     http::{HeaderValue, header},
     response::Response,
 };
 
-use crate::{respond, server::BodyError};
+use crate::respond;
 
 /// Value of `Retry-After` during a drain. A drain lasts at most its deadline, and the next process starts within seconds.
 const NEXT_PROCESS_S: &str = "5";
@@ -97,4 +97,18 @@ impl IngressError {
         }
         response
     }
+}
+
+/// The reason for which a body was not read.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum BodyError {
+    /// It is longer than the limit, or declares to be.
+    #[error("body too large")]
+    TooLarge,
+    /// It did not arrive in time.
+    #[error("body too slow")]
+    TooSlow,
+    /// The connection or its framing broke.
+    #[error("body broken")]
+    Broken,
 }

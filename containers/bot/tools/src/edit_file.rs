@@ -8,6 +8,7 @@ use super::{
     Effects, Tool, ToolContext, ToolOutput,
     args::{Args, peek},
 };
+use crate::error::EditError;
 
 /// Maximum size of an edited file.
 const MAX_BYTES: u64 = 8 << 20;
@@ -72,24 +73,20 @@ async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, Tool
     Ok(ToolOutput::text(format!("Edited {path}: {count} replaced.")))
 }
 
-/// Returns the edited text and the number of changes, or the reason for changing nothing.
-fn replace(text: &str, old: &str, new: &str, every: bool) -> Result<(String, usize), String> {
+/// Returns the edited text and the number of changes.
+fn replace(text: &str, old: &str, new: &str, every: bool) -> Result<(String, usize), EditError> {
     if old.is_empty() {
-        return Err("`old` must not be empty.".into());
+        return Err(EditError::Empty);
     }
     if old == new {
-        return Err("`old` and `new` are the same.".into());
+        return Err(EditError::Unchanged);
     }
     match text.matches(old).count() {
-        0 if text.replace("\r\n", "\n").contains(old) => {
-            Err("`old` was not found: the file's lines end with CRLF.".into())
-        }
-        0 => Err("`old` was not found. Read the file again: the text must match exactly.".into()),
+        0 if text.replace("\r\n", "\n").contains(old) => Err(EditError::LineEnds),
+        0 => Err(EditError::NotFound),
         1 => Ok((text.replacen(old, new, 1), 1)),
         count if every => Ok((text.replace(old, new), count)),
-        count => Err(format!(
-            "`old` stands there {count} times. Take in more lines around it, or set `replaceAll`."
-        )),
+        count => Err(EditError::Ambiguous(count)),
     }
 }
 
@@ -112,7 +109,7 @@ mod tests {
             ("a", "", "x", "empty"),
             ("a", "a", "a", "the same"),
         ] {
-            assert!(replace(text, old, new, false).unwrap_err().contains(word), "{word}");
+            assert!(replace(text, old, new, false).unwrap_err().to_string().contains(word), "{word}");
         }
     }
 }

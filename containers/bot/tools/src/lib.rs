@@ -9,6 +9,7 @@ mod args;
 mod bash;
 mod diff_digest;
 mod edit_file;
+mod error;
 pub mod instructions;
 mod list_files;
 mod list_skills;

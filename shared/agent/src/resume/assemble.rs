@@ -6,42 +6,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use ars_wire::transcript::Transcript;
-use thiserror::Error;
 
 use super::row::{DATA_REF, PartReferences, Read, References};
-use crate::{Part, ToolContent, Turn};
-
-/// The first missing piece.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum Gap {
-    /// A whole turn.
-    #[error("turn {0} is missing")]
-    Turn(u64),
-    /// A part of a turn.
-    #[error("part {part} of turn {turn} is missing")]
-    Part {
-        /// The turn.
-        turn: u64,
-        /// Its place in the turn.
-        part: u64,
-    },
-    /// Data that a part refers to.
-    #[error("attachment {name} of turn {turn} is missing")]
-    Attachment {
-        /// The turn.
-        turn: u64,
-        /// The attachment's name.
-        name: String,
-    },
-    /// A part that cannot be parsed, such as one of a later version.
-    #[error("part {part} of turn {turn} cannot be read")]
-    Unreadable {
-        /// The turn.
-        turn: u64,
-        /// Its place in the turn.
-        part: u64,
-    },
-}
+use crate::{Part, ToolContent, Turn, error::Gap};
 
 /// The content of a transcript.
 #[derive(Debug, Clone, Default, PartialEq)]

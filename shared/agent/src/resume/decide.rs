@@ -8,15 +8,14 @@ use ars_wire::{
     ledger::{Call, Phase, Reclaimed, StepRecord},
     transcript::Transcript,
 };
-use thiserror::Error;
 
 use super::{
-    assemble::{Assembled, Gap, assemble},
+    assemble::{Assembled, assemble},
     attempts::Attempts,
     run_state::RunState,
     settlement::Settlement,
 };
-use crate::{Effects, Part, Role, ToolCall, Turn};
+use crate::{Effects, Part, Role, ToolCall, Turn, error::Reason};
 
 /// The tool that uses up no turn in a step without other calls.
 const STATUS_TOOL: &str = "update_status";
@@ -66,58 +65,6 @@ pub struct RunStep {
     pub attempts: Attempts,
 }
 
-/// The reason for closing a run.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum Reason {
-    /// It was reclaimed while it replied.
-    #[error("the run had ended and was about to reply")]
-    Ended,
-    /// It had ended, possibly with a reply. A second reply would be worse than none.
-    #[error("the run had ended; whether it replied is not known")]
-    MaybeReplied,
-    /// A hard stop was requested.
-    #[error("the run had been asked to stop at once")]
-    Stopped,
-    /// It has no system prompt, which a resume needs.
-    #[error("this kind of run cannot be resumed")]
-    NoSpecification,
-    /// It continued without storing a step.
-    #[error("the run went on after a step that could not be stored")]
-    Unresumable,
-    /// It has no step record.
-    #[error("killed before its conversation was stored")]
-    NoStepRecord,
-    /// The conversation is not whole.
-    #[error("the stored conversation is not whole: {0}")]
-    Gap(Gap),
-    /// There is no conversation.
-    #[error("no conversation is stored")]
-    NoTurns,
-    /// The conversation and the record do not match.
-    #[error("{stored} turns are stored, the last step has {recorded}")]
-    Turns {
-        /// Turns stored.
-        stored: u64,
-        /// Turns of the record.
-        recorded: u64,
-    },
-    /// The calls in flight differ from those of the last turn.
-    #[error("the calls in flight are not those of the last stored turn")]
-    Calls,
-    /// No call is in flight, and the conversation does not end on a user turn.
-    #[error("the stored conversation ends on neither a request nor results")]
-    NothingToAnswer,
-    /// The next step is stored and has no calls.
-    #[error("the last stored turn calls for nothing")]
-    NothingToRun,
-    /// It was resumed too often without progress.
-    #[error("resumed at step {step} too often without progress")]
-    NoProgress {
-        /// The step.
-        step: u64,
-    },
-}
-
 /// Decides on a reclaimed run with its transcript. `effects` returns the effects of a tool of this process, and `None` for
 /// an unknown or bridged tool.
 pub fn decide(
@@ -129,7 +76,7 @@ pub fn decide(
         let status = RunState::of_row(&run.row.state).final_status().unwrap_or(RunStatus::Completed);
         return Decision::Close { status, reason: Reason::Ended };
     }
-    match go_on(run, transcript, effects) {
+    match try_resume(run, transcript, effects) {
         Ok(decision) => decision,
         Err(reason) => Decision::Close { status: closed_as(&reason), reason },
     }
@@ -140,7 +87,7 @@ pub fn needs_transcript(run: &Reclaimed) -> bool {
     run.reclaimed_from != Phase::Finishing && run.last_step.is_some() && refuse_by_row(run).is_ok()
 }
 
-fn go_on(
+fn try_resume(
     run: &Reclaimed,
     transcript: Transcript,
     effects: impl Fn(&str) -> Option<Effects>,

@@ -6,41 +6,17 @@
 use ars_wire::transcript::{Attachment, Part as Row};
 use serde::Serialize;
 use serde_json::Value;
-use thiserror::Error;
 
 use super::{
     pack::REQUEST_BYTES,
     row::{DATA_REF, Marks, Written, size},
 };
-use crate::{Part, Role, ToolContent, Turn};
+use crate::{Part, Role, ToolContent, Turn, error::EncodeError};
 
 /// Base64 characters above which data becomes an attachment.
 const INLINE_CHARS: usize = 1_000_000;
 /// Maximum bytes of one row's JSON.
 const MAX_ROW: usize = 1_500_000;
-
-/// A part that a transcript cannot hold. The message contains no text of the conversation.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum EncodeError {
-    /// A part is too large.
-    #[error("part {part} of turn {turn} takes {bytes} bytes, more than a transcript row holds")]
-    PartTooLarge {
-        /// Its turn.
-        turn: u64,
-        /// Its place in the turn.
-        part: u64,
-        /// Its bytes, as JSON or as JSON within a request.
-        bytes: usize,
-    },
-    /// Data is too large.
-    #[error("attachment {name} takes {bytes} bytes, more than a transcript attachment holds")]
-    AttachmentTooLarge {
-        /// The attachment's name, which contains the turn and the part.
-        name: String,
-        /// Its bytes.
-        bytes: usize,
-    },
-}
 
 /// Turns in wire form.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

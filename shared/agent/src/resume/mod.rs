@@ -20,10 +20,11 @@ mod row;
 mod run_state;
 mod settlement;
 
-pub use assemble::{Assembled, Gap, assemble};
+pub use crate::error::{EncodeError, Gap, Reason};
+pub use assemble::{Assembled, assemble};
 pub use attempts::{Attempts, MAX_ATTEMPTS};
-pub use decide::{Decision, Reason, Resume, RunStep, decide, needs_transcript, system_of};
-pub use encode::{EncodeError, Encoded, encode};
+pub use decide::{Decision, Resume, RunStep, decide, needs_transcript, system_of};
+pub use encode::{Encoded, encode};
 pub use pack::{Batch, pack};
 pub use run_state::{RunState, StepEvents};
 pub use settlement::{RERUN_SAFE, Settle, Settlement, fresh_note, outcomes, resumed_note};

@@ -16,5 +16,5 @@ pub use condition::Condition;
 pub use decide::decide;
 pub use listing::{Listing, MAX_IDS, listing};
 pub use resource::{Resource, ResourceKind};
-pub use table::{GROUPS, ROWS, Row, TableFault, check};
+pub use table::{GROUPS, ROWS, Row, check};
 pub use visibility::stamp;

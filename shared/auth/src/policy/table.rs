@@ -10,7 +10,7 @@ use super::{
     },
     ResourceKind::{self, Agent, ChannelScope, Command, OrgScope, Repo, RepoScope, Run, UserScope},
 };
-use crate::Kind;
+use crate::{Kind, TableFault};
 
 /// One row: an actor that meets all conditions may perform any of the actions on such a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,20 +21,6 @@ pub struct Row {
     pub resource: ResourceKind,
     /// Conditions.
     pub when: &'static [Condition],
-}
-
-/// Why a row is invalid.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum TableFault {
-    /// A row names no action.
-    #[error("row {0} of the policy table names no action")]
-    NoAction(usize),
-    /// A row has no condition. Rows open to all use [`Condition::Always`].
-    #[error("row {0} of the policy table has no condition")]
-    NoCondition(usize),
-    /// A condition requires an attribute that the resource does not have.
-    #[error("row {0} of the policy table looks at an attribute that its resource lacks")]
-    LacksAttribute(usize),
 }
 
 /// Defines the command groups and the actions of their commands.

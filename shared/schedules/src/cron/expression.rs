@@ -3,7 +3,8 @@
 use ars_types::UnixMillis;
 use jiff::{SignedDuration, Timestamp, tz::TimeZone};
 
-use super::field::{CronError, Field};
+use super::field::Field;
+use crate::CronError;
 
 /// How far the next firing is searched for: five years, assuming each is a leap year.
 const HORIZON: SignedDuration = SignedDuration::from_hours(5 * 366 * 24);

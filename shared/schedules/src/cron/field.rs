@@ -2,6 +2,8 @@
 
 use std::{fmt, ops::RangeInclusive};
 
+use crate::CronError;
+
 /// A field of a cron expression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Field {
@@ -17,29 +19,6 @@ pub enum Field {
     DayOfWeek,
 }
 
-/// An invalid cron expression. Names the field, never its text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum CronError {
-    /// Too few fields, or too many.
-    #[error("cron must be five fields: minute, hour, day of month, month, day of week")]
-    Fields,
-    /// An entry that is neither a number, nor a range, nor `*`, nor a step of these.
-    #[error("{0} must be a list of numbers, ranges and `*`")]
-    Malformed(Field),
-    /// A number outside the field's range.
-    #[error("{0} must be from {first} to {last}", first = .0.allowed().start(), last = .0.allowed().end())]
-    OutOfRange(Field),
-    /// A range that ends before it starts.
-    #[error("{0} must have ranges that run upwards")]
-    Backwards(Field),
-    /// A step after a single number.
-    #[error("{0} must have steps behind `*` or a range only")]
-    LoneStep(Field),
-    /// A step of zero, or one that is not a number.
-    #[error("{0} must have steps of at least 1")]
-    Step(Field),
-}
-
 impl fmt::Display for Field {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -53,7 +32,7 @@ impl fmt::Display for Field {
 }
 
 impl Field {
-    const fn allowed(self) -> RangeInclusive<u32> {
+    pub(crate) const fn allowed(self) -> RangeInclusive<u32> {
         match self {
             Self::Minute => 0..=59,
             Self::Hour => 0..=23,

@@ -7,4 +7,4 @@ mod expression;
 mod field;
 
 pub use expression::Cron;
-pub use field::{CronError, Field};
+pub use field::Field;

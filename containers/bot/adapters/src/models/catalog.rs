@@ -7,10 +7,8 @@ use ars_bot_ports::{ModelClient, Models, UnknownProvider};
 use ars_types::ModelRef;
 use reqwest::Client;
 
-use super::{
-    Anthropic, OpenAi, Rehearsal, ScriptError, Transport, anthropic, openai,
-    transport::{Endpoint, EndpointError, SetupError},
-};
+use super::{Anthropic, OpenAi, Rehearsal, Transport, anthropic, openai, transport::Endpoint};
+use crate::error::CatalogError;
 
 /// The protocol of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,44 +41,6 @@ pub enum ScriptSource {
     File(PathBuf),
     /// In the configuration itself, as TOML: a container has no other files.
     Text(String),
-}
-
-/// A provider that cannot be set up as configured. No error quotes a value.
-#[derive(Debug, thiserror::Error)]
-pub enum CatalogError {
-    /// The base URL is invalid.
-    #[error("providers.{provider}.baseUrl {source}")]
-    BaseUrl {
-        /// The provider.
-        provider: String,
-        /// The expected form.
-        source: EndpointError,
-    },
-    /// The client cannot be set up.
-    #[error("providers.{provider}.{source}")]
-    Setup {
-        /// The provider.
-        provider: String,
-        /// The invalid setting.
-        source: SetupError,
-    },
-    /// A rehearsal without a script.
-    #[error("providers.{provider}.script is missing")]
-    NoScript {
-        /// The provider.
-        provider: String,
-    },
-    /// A script that cannot be used.
-    #[error("providers.{provider}.script {source}")]
-    Script {
-        /// The provider.
-        provider: String,
-        /// The cause.
-        source: ScriptError,
-    },
-    /// The HTTP client cannot be made, for example without TLS roots.
-    #[error("the HTTP client cannot be set up")]
-    Http(#[source] reqwest::Error),
 }
 
 /// The configured providers. They share one HTTP client and its connections.

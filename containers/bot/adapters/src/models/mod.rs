@@ -13,12 +13,13 @@ mod rehearsal;
 mod retry;
 mod transport;
 
+pub use crate::error::{CatalogError, EndpointError, ModelSetupError, ScriptError};
 pub use anthropic::Anthropic;
-pub use catalog::{Catalog, CatalogError, ProviderConfig, ProviderKind, ScriptSource};
+pub use catalog::{Catalog, ProviderConfig, ProviderKind, ScriptSource};
 pub use environment::{
     DEFAULT_ANTHROPIC_MODEL, DEFAULT_OPENAI_MODEL, REHEARSAL_MODEL, default_model, providers_from_env,
 };
 pub use openai::OpenAi;
-pub use rehearsal::{Rehearsal, ScriptError};
+pub use rehearsal::Rehearsal;
 pub use retry::RetryPolicy;
-pub use transport::{CONNECT_TIMEOUT, Endpoint, EndpointError, IDLE_TIMEOUT, SetupError, Transport};
+pub use transport::{CONNECT_TIMEOUT, Endpoint, IDLE_TIMEOUT, Transport};

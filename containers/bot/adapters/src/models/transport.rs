@@ -5,6 +5,7 @@ use std::time::Duration;
 use reqwest::{Client, Url, redirect::Policy};
 
 use super::RetryPolicy;
+use crate::error::EndpointError;
 
 /// Timeout for a connection.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -41,25 +42,9 @@ impl Transport {
     }
 }
 
-/// A client that cannot be set up. Names the invalid setting, never its value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum SetupError {
-    /// The key cannot be sent in a header.
-    #[error("apiKey must be printable ASCII on one line")]
-    Key,
-    /// The HTTP library failed.
-    #[error("kind cannot be set up")]
-    Library,
-}
-
 /// A provider's base URL: http or https, without credentials, query or fragment, and without a trailing slash.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoint(Url);
-
-/// An invalid base URL.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("must be an http or https URL without credentials, query or fragment")]
-pub struct EndpointError;
 
 impl Endpoint {
     /// Parses a configured base URL.

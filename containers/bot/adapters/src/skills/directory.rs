@@ -5,11 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{
-    error::{MalformedSkill, SkillError},
-    front_matter,
-    memory::MemorySkills,
-};
+use super::{front_matter, loaded::LoadedSkills};
+use crate::error::{MalformedSkill, SkillError};
 
 /// The file that makes a folder a skill.
 const FILE: &str = "SKILL.md";
@@ -19,8 +16,8 @@ const MAX_BYTES: u64 = 64 << 10;
 /// Loads every skill of the folder. A missing folder has none; a sub-folder without the file is skipped.
 ///
 /// Blocks on files, so it is for the start of a process.
-pub fn load(folder: &Path) -> Result<MemorySkills, SkillError> {
-    let mut skills = MemorySkills::default();
+pub fn load(folder: &Path) -> Result<LoadedSkills, SkillError> {
+    let mut skills = LoadedSkills::default();
     for path in files(folder)? {
         let Some(text) = text(&path)? else { continue };
         let malformed = |reason| SkillError::Malformed { path: path.clone(), reason };

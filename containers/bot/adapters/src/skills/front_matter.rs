@@ -4,7 +4,7 @@ use ars_bot_ports::Skill;
 use ars_events::SkillUpstream;
 use serde::Deserialize;
 
-use super::error::MalformedSkill;
+use crate::error::MalformedSkill;
 
 /// Opens and closes the front matter.
 const FENCE: &str = "---";

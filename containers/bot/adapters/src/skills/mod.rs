@@ -4,10 +4,9 @@
 //! port (`ars-bot-ports`) and the shipped skills (`containers/bot/skills`).
 
 mod directory;
-mod error;
 mod front_matter;
-mod memory;
+mod loaded;
 
+pub use crate::error::{MalformedSkill, SkillError};
 pub use directory::load;
-pub use error::{MalformedSkill, SkillError};
-pub use memory::MemorySkills;
+pub use loaded::LoadedSkills;

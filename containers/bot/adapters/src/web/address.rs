@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 const BLOCKED_V4: [(Ipv4Addr, u32); 15] = [
     (Ipv4Addr::new(0, 0, 0, 0), 8),
     (Ipv4Addr::new(10, 0, 0, 0), 8),
-    // Shared by carriers; Tailscale and some clouds' metadata services live here.
+    // Carrier-grade NAT. Tailscale and the metadata services of some clouds use it.
     (Ipv4Addr::new(100, 64, 0, 0), 10),
     (Ipv4Addr::new(127, 0, 0, 0), 8),
     // Azure's host answers its virtual machines on this otherwise public address.
@@ -35,10 +35,10 @@ const BLOCKED_V6: [(Ipv6Addr, u32); 3] = [
     (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20),
 ];
 
-/// The only space IPv6 hands out for global unicast; loopback, unique-local, link-local and multicast lie outside.
+/// The space of public IPv6 addresses. Loopback, unique-local, link-local and multicast addresses are outside it.
 const GLOBAL_UNICAST: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
 
-/// IPv6 spellings of an IPv4 address: the prefix, its length, and the bits that follow the embedded address.
+/// IPv6 forms of an IPv4 address: the prefix, its length, and the number of bits behind the embedded address.
 const EMBEDDED_V4: [(Ipv6Addr, u32, u32); 5] = [
     // Compatible, `::a.b.c.d`; includes `::` and `::1`, whose embedded addresses are in 0.0.0.0/8.
     (Ipv6Addr::UNSPECIFIED, 96, 0),
@@ -52,7 +52,7 @@ const EMBEDDED_V4: [(Ipv6Addr, u32, u32); 5] = [
     (Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0), 16, 80),
 ];
 
-/// Returns whether an address is public, in any spelling.
+/// Returns whether an address is public. The IPv6 forms of an IPv4 address count as that address.
 pub(super) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),

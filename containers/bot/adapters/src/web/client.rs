@@ -10,11 +10,11 @@ use reqwest::{Client, ClientBuilder, redirect::Policy};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    failure::SetupError,
     fetch,
     resolver::{Guard, GuardedResolver, Lookup, SystemLookup},
     search::{self, BraveSearch},
 };
+use crate::error::WebSetupError;
 
 /// The user agent of every request.
 const USER_AGENT: &str = concat!("ars/", env!("CARGO_PKG_VERSION"));
@@ -29,7 +29,7 @@ pub struct PublicWeb {
 
 impl PublicWeb {
     /// Makes a client with the system's resolver; searches need a service.
-    pub fn new(search: Option<BraveSearch>) -> Result<Self, SetupError> {
+    pub fn new(search: Option<BraveSearch>) -> Result<Self, WebSetupError> {
         Self::guarded(Guard::default(), Arc::new(SystemLookup), search)
     }
 
@@ -38,7 +38,7 @@ impl PublicWeb {
         guard: Guard,
         lookup: Arc<dyn Lookup>,
         search: Option<BraveSearch>,
-    ) -> Result<Self, SetupError> {
+    ) -> Result<Self, WebSetupError> {
         let resolver = GuardedResolver { lookup, guard: guard.clone() };
         // The operator chose the search service, so its address is not guarded.
         let search = match search {
@@ -55,8 +55,8 @@ fn client() -> ClientBuilder {
     builder.no_proxy().redirect(Policy::none()).pool_max_idle_per_host(0).user_agent(USER_AGENT)
 }
 
-fn built(builder: ClientBuilder) -> Result<Client, SetupError> {
-    builder.build().map_err(|_| SetupError::Library)
+fn built(builder: ClientBuilder) -> Result<Client, WebSetupError> {
+    builder.build().map_err(|_| WebSetupError::Library)
 }
 
 #[async_trait]

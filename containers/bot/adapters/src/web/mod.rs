@@ -18,6 +18,6 @@ mod target;
 mod tests;
 mod text;
 
+pub use crate::error::WebSetupError;
 pub use client::PublicWeb;
-pub use failure::SetupError;
 pub use search::BraveSearch;

@@ -12,6 +12,7 @@ use async_trait::async_trait;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use super::address::is_public;
+use crate::error::Unresolvable;
 
 /// Resolves names.
 #[async_trait]
@@ -54,17 +55,6 @@ impl Guard {
 pub(super) struct GuardedResolver {
     pub(super) lookup: Arc<dyn Lookup>,
     pub(super) guard: Guard,
-}
-
-/// Why a name was rejected; found again in the chain of the client's error.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Unresolvable {
-    /// The name has no address.
-    #[error("the name has no address")]
-    Unknown,
-    /// An address is not public. One suffices: a public site has no private address.
-    #[error("the name has an address that is not public")]
-    Forbidden,
 }
 
 impl Resolve for GuardedResolver {

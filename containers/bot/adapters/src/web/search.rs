@@ -10,10 +10,8 @@ use reqwest::{
 };
 use serde::Deserialize;
 
-use super::{
-    body,
-    failure::{SetupError, failure},
-};
+use super::{body, failure::failure};
+use crate::error::WebSetupError;
 
 /// Brave's address.
 const BRAVE: &str = "https://api.search.brave.com";
@@ -34,13 +32,13 @@ pub struct BraveSearch {
 
 impl BraveSearch {
     /// Makes the service with this key, at Brave's own address by default.
-    pub fn new(key: &Secret, base_url: Option<&str>) -> Result<Self, SetupError> {
+    pub fn new(key: &Secret, base_url: Option<&str>) -> Result<Self, WebSetupError> {
         let base = base_url.unwrap_or(BRAVE).trim_end_matches('/');
-        let url = Url::parse(&format!("{base}/{PATH}")).map_err(|_| SetupError::SearchUrl)?;
+        let url = Url::parse(&format!("{base}/{PATH}")).map_err(|_| WebSetupError::SearchUrl)?;
         if !matches!(url.scheme(), "http" | "https") {
-            return Err(SetupError::SearchUrl);
+            return Err(WebSetupError::SearchUrl);
         }
-        let mut key = HeaderValue::from_str(key.expose()).map_err(|_| SetupError::SearchKey)?;
+        let mut key = HeaderValue::from_str(key.expose()).map_err(|_| WebSetupError::SearchKey)?;
         key.set_sensitive(true);
         Ok(Self { url, key })
     }
@@ -48,7 +46,7 @@ impl BraveSearch {
 
 /// The used part of the service's answer.
 #[derive(Deserialize)]
-struct Answer {
+struct SearchResponse {
     /// Absent without results.
     #[serde(default)]
     web: Results,
@@ -88,7 +86,7 @@ pub(super) async fn search(
     }
     let answer = body::read(&mut response, ANSWER_MAX).await?;
     // A cut answer is invalid JSON.
-    let answer: Answer = serde_json::from_slice(&answer.bytes).map_err(|_| WebError::SearchAnswer)?;
+    let answer: SearchResponse = serde_json::from_slice(&answer.bytes).map_err(|_| WebError::SearchAnswer)?;
     let hits = answer.web.results.into_iter().take(RESULTS);
     Ok(hits.map(|hit| WebHit { title: hit.title, url: hit.url, description: hit.description }).collect())
 }

@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use ars_bot_adapters::skills::{MemorySkills, SkillError, load};
+use ars_bot_adapters::skills::{LoadedSkills, SkillError, load};
 use ars_bot_ports::{Skill, Skills};
 use ars_bot_tools::agents;
 use ars_events::SkillUpstream;
@@ -25,7 +25,7 @@ fn skill(name: &str, agents: &str) -> String {
     format!("---\nname: {name}\ndescription: d\nagents: {agents}\n---\nBody of {name}.\n")
 }
 
-fn names(skills: &MemorySkills, agent: &str) -> Vec<String> {
+fn names(skills: &LoadedSkills, agent: &str) -> Vec<String> {
     skills.list(agent).iter().map(|skill| skill.name.clone()).collect()
 }
 

@@ -209,6 +209,6 @@ async fn failed_poll_keeps_the_overrides() {
     *shared.is_down.lock().unwrap() = true;
     assert!(matches!(overrides.refresh(PATIENCE).await, Err(LoadError::Store(_))));
     let _stuck = overrides.changing.lock().await;
-    assert!(matches!(overrides.refresh(PATIENCE).await, Err(LoadError::Late)));
+    assert!(matches!(overrides.refresh(PATIENCE).await, Err(LoadError::Timeout)));
     assert_eq!(overrides.current().document().unwrap(), of_user("U1", "coding"));
 }

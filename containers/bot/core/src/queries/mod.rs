@@ -5,7 +5,6 @@
 //! docs/reference/runs.md#listing. Not here: the form of an answer.
 
 mod changes;
-mod error;
 mod events;
 mod friction;
 mod get;
@@ -15,8 +14,8 @@ mod stop;
 mod summary;
 mod view;
 
+pub use crate::error::QueryError;
 pub use changes::{Change, Changes};
-pub use error::QueryError;
 pub use events::{EventStream, RemoteEvents};
 pub use friction::Friction;
 pub use get::Found;

@@ -8,12 +8,12 @@ use super::{Queries, QueryError, Reader, reader::find};
 use crate::registry::StopOutcome;
 
 impl Queries {
-    /// Stops a live run on its capability token.
+    /// Stops a live run with its view token.
     ///
     /// # Errors
     ///
-    /// Returns [`QueryError::AlreadyFinished`] for a finished run, which a viewer without the token learns only if it may
-    /// stop runs.
+    /// Returns [`QueryError::AlreadyFinished`] for a finished run if the reader has its token or may stop such runs, and
+    /// [`QueryError::NotFound`] otherwise.
     pub async fn stop(&self, reader: &Reader<'_>, id: &RunId, mode: StopMode) -> Result<(), QueryError> {
         match self.context.stop_with_token(id, reader.token, mode).await {
             StopOutcome::Stopping => return Ok(()),
@@ -23,10 +23,10 @@ impl Queries {
         if self.open_remote(reader, id).await.is_some() && self.stop_remote(id, mode).await? {
             return Ok(());
         }
-        self.ended(reader, id).await
+        self.reject_ended(reader, id).await
     }
 
-    /// Stops a live run on the viewer's own permission, for surfaces without capability tokens.
+    /// Stops a live run with the viewer's own permission, for surfaces without view tokens.
     ///
     /// # Errors
     ///
@@ -62,7 +62,7 @@ impl Queries {
                 return Ok(());
             }
         }
-        self.ended(reader, id).await
+        self.reject_ended(reader, id).await
     }
 
     /// Asks the ledger to stop a run. Returns `false` if the run is no longer live.
@@ -74,14 +74,14 @@ impl Queries {
                 Ok(stop != Stop::NotLive)
             }
             Err(error) => {
-                tracing::warn!(run = %id, error = %error, "another process's run not stopped");
+                tracing::warn!(run = %id, error = %error, "run of another process not stopped");
                 Err(QueryError::Unavailable)
             }
         }
     }
 
-    /// Returns the error for a run that is not live.
-    async fn ended(&self, reader: &Reader<'_>, id: &RunId) -> Result<(), QueryError> {
+    /// Fails with the error for a run that is not live.
+    async fn reject_ended(&self, reader: &Reader<'_>, id: &RunId) -> Result<(), QueryError> {
         let view = self.finished(reader, id).await?;
         if reader.viewer.may_stop(&view.channel_id, view.visibility) {
             return Err(QueryError::AlreadyFinished);

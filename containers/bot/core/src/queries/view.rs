@@ -4,13 +4,13 @@ use ars_runs::RunRecord;
 use ars_types::{RunId, RunStatus, StopMode, UnixMillis, Visibility};
 use serde_json::Value;
 
-use crate::live::LiveRow;
 use crate::{
     history::{COST, REFLECTION_COST},
+    live::LiveRow,
     registry::{LiveRun, RunFacts},
 };
 
-/// A run.
+/// A run as queries return it.
 #[derive(Debug, Clone)]
 pub struct RunView {
     /// The run.
@@ -37,7 +37,7 @@ pub struct RunView {
     pub finished: Option<(UnixMillis, RunStatus)>,
     /// The requested stop.
     pub stop: Option<StopMode>,
-    /// Events published, kept or not.
+    /// The number of published events, evicted ones included.
     pub published: u64,
     /// Kept events.
     pub events: Vec<Value>,
@@ -64,7 +64,7 @@ impl RunView {
         }
     }
 
-    /// Returns a live run of another process, or `None` if another version wrote its row.
+    /// Returns a live run of another process, or `None` if a version with other facts wrote its row.
     pub(super) fn of_row(row: &LiveRow, events: Vec<Value>) -> Option<Self> {
         let facts = row.facts.clone()?;
         let last = events.iter().filter_map(|event| event.get("seq")?.as_u64()).max();

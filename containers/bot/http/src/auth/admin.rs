@@ -1,8 +1,8 @@
 //! The gate of the admin routes: method, tokens, bearer, grant.
 
 use ars_auth::{
-    Actor, Ingress, TokenEntry, TokenMap, bearer,
-    gate::{self, Credentials, Head, Rejection, Rules, order},
+    Actor, Ingress, Rejection, TokenEntry, TokenMap, bearer,
+    gate::{self, Credentials, Head, Rules, order},
     grants::granted,
 };
 use ars_wire::admin::{ACTION, Failed};

@@ -1,8 +1,8 @@
 //! The gate of the ingress, before the body is read.
 
 use ars_auth::{
-    TokenEntry, TokenMap, bearer,
-    gate::{self, Head, Rejection, Rules, order},
+    Rejection, TokenEntry, TokenMap, bearer,
+    gate::{self, Head, Rules, order},
 };
 use axum::http::{HeaderMap, Method, header};
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::error::BodyError;
 use axum::body::Body;
 use bytes::Bytes;
 use http_body::Body as _;
@@ -11,20 +12,6 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 pub(crate) const MAX_BODY_BYTES: usize = 1_000_000;
 /// Time in which a body must arrive, so that a trickle does not hold its connection.
 const BODY_DEADLINE: Duration = Duration::from_secs(60);
-
-/// The reason for which a body was not read.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum BodyError {
-    /// It is longer than the limit, or declares to be.
-    #[error("body too large")]
-    TooLarge,
-    /// It did not arrive in time.
-    #[error("body too slow")]
-    TooSlow,
-    /// The connection or its framing broke.
-    #[error("body broken")]
-    Broken,
-}
 
 /// Reads the whole body. A declared length above `max_body_bytes` is rejected before the first byte.
 pub(crate) async fn read_body(body: Body, max_body_bytes: usize) -> Result<Bytes, BodyError> {

@@ -7,7 +7,7 @@ mod serve;
 pub(crate) mod sse;
 mod stall;
 
-pub(crate) use body::{BodyError, MAX_BODY_BYTES, read_body};
+pub(crate) use body::{MAX_BODY_BYTES, read_body};
 pub(crate) use lag::LagMeter;
 pub(crate) use serve::Closing;
 pub use serve::serve;

@@ -14,8 +14,9 @@ use tokio_util::sync::CancellationToken;
 use super::super::{
     failure,
     retry::{RetryPolicy, with_retries},
-    transport::{Endpoint, SetupError},
+    transport::Endpoint,
 };
+use crate::error::ModelSetupError;
 
 const VERSION: HeaderValue = HeaderValue::from_static("2023-06-01");
 /// The default address of the API.
@@ -38,10 +39,10 @@ impl Anthropic {
         endpoint: &Endpoint,
         key: Option<Secret>,
         retry: RetryPolicy,
-    ) -> Result<Self, SetupError> {
+    ) -> Result<Self, ModelSetupError> {
         let mut headers = HeaderMap::from_iter([(HeaderName::from_static("anthropic-version"), VERSION)]);
         if let Some(key) = &key {
-            let mut value = HeaderValue::from_str(key.expose()).map_err(|_| SetupError::Key)?;
+            let mut value = HeaderValue::from_str(key.expose()).map_err(|_| ModelSetupError::Key)?;
             value.set_sensitive(true);
             headers.insert("x-api-key", value);
         }

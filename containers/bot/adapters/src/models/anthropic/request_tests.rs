@@ -104,7 +104,7 @@ fn opaque_blocks_return_to_their_api_only() {
 }
 
 #[test]
-fn what_the_api_refuses_is_not_sent() {
+fn forms_that_the_api_rejects_are_not_sent() {
     let turns = [
         user(vec![Part::text(" "), Part::text("a")]),
         assistant(vec![Part::text("")]),
@@ -129,7 +129,7 @@ fn what_the_api_refuses_is_not_sent() {
 }
 
 #[test]
-fn files_are_encoded_also_inside_results() {
+fn files_are_encoded_inside_results_too() {
     let png = |data: &str| ToolContent::Image { media_type: "image/png".into(), data: data.into() };
     let pdf = ToolContent::Document { media_type: "application/pdf".into(), data: "JVBE".into() };
     let turns = [
@@ -186,7 +186,7 @@ fn extra_fields_are_returned() {
 }
 
 #[test]
-fn effort_and_the_closing_call_have_their_fields() {
+fn effort_and_closing_call_set_their_fields() {
     let (turns, tools) = ([Turn::text(Role::User, "a")], [spec("bash")]);
     let plain = encode(&request(&turns, &tools));
     assert_eq!((plain.get("output_config"), plain.get("tool_choice")), (None, None));

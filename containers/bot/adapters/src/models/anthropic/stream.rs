@@ -14,11 +14,11 @@ use super::{
     assemble::{Assembly, Step},
 };
 
-/// Most bytes of one response: far above 128,000 tokens of output. Limits the memory that a broken server can use.
+/// Limit of one response in bytes, far above 128,000 tokens of output. It bounds the memory that a broken server uses.
 const ANSWER_BYTES: usize = 64 * 1024 * 1024;
 /// Timeout for the end of a body after the complete message. Reading the end allows the connection to be reused.
 const TAIL_WAIT: Duration = Duration::from_millis(50);
-/// Most bytes of an error response that are read.
+/// Bytes of an error response after which reading ends.
 const ERROR_BYTES: usize = 64 * 1024;
 
 enum ReadError {
@@ -26,7 +26,7 @@ enum ReadError {
     TooLong,
 }
 
-/// Reads the stream up to `message_stop`. An earlier end is a failed call, however much has arrived.
+/// Reads the stream up to `message_stop`. A stream that ends earlier is a failed call.
 pub(super) async fn read(
     response: Response,
     host: &str,

@@ -20,9 +20,10 @@ use tokio_util::sync::CancellationToken;
 use super::super::{
     failure,
     retry::{RetryPolicy, with_retries},
-    transport::{Endpoint, SetupError},
+    transport::Endpoint,
 };
 use super::request::Call;
+use crate::error::ModelSetupError;
 
 /// The default address of the API.
 pub(in crate::models) const DEFAULT_BASE_URL: &str = "https://api.openai.com/v1";
@@ -43,13 +44,14 @@ impl OpenAi {
         endpoint: &Endpoint,
         key: Option<Secret>,
         retry: RetryPolicy,
-    ) -> Result<Self, SetupError> {
+    ) -> Result<Self, ModelSetupError> {
         if let Some(key) = &key {
-            HeaderValue::from_str(key.expose()).map_err(|_| SetupError::Key)?;
+            HeaderValue::from_str(key.expose()).map_err(|_| ModelSetupError::Key)?;
         }
         let version = if endpoint.is_bare() { "/v1" } else { "" };
         let url = format!("{}{version}/chat/completions", endpoint.base());
-        let genai = genai::Client::builder().with_reqwest(http).build().map_err(|_| SetupError::Library)?;
+        let genai =
+            genai::Client::builder().with_reqwest(http).build().map_err(|_| ModelSetupError::Library)?;
         Ok(Self { genai, url, host: endpoint.host(), key, retry })
     }
 

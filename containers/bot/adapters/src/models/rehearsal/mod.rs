@@ -29,5 +29,4 @@
 mod model;
 mod script;
 
-pub use self::script::ScriptError;
 pub use model::Rehearsal;

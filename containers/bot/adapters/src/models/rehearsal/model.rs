@@ -8,7 +8,8 @@ use async_trait::async_trait;
 use serde_json::Map;
 use tokio_util::sync::CancellationToken;
 
-use super::script::{Script, ScriptError, Step};
+use super::script::{Script, Step};
+use crate::error::ScriptError;
 
 /// The label, and the prefix of all of the script's prose.
 const LABEL: &str = "rehearsal";

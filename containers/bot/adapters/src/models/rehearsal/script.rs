@@ -2,11 +2,12 @@
 
 use std::{fs::File, io::Read as _, path::Path};
 
+use crate::error::ScriptError;
 use serde::Deserialize;
 use serde_json::Value;
 
 /// Largest script: a hand-written file is a few kilobytes.
-const SCRIPT_BYTES: u64 = 1024 * 1024;
+pub(crate) const SCRIPT_BYTES: u64 = 1024 * 1024;
 
 /// A script.
 #[derive(Debug, Deserialize)]
@@ -45,30 +46,13 @@ fn no_input() -> Value {
     Value::Object(serde_json::Map::new())
 }
 
-/// A script that cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum ScriptError {
-    /// The file cannot be read.
-    #[error("cannot be read")]
-    Unreadable(#[source] std::io::Error),
-    /// The file is too large.
-    #[error("is larger than {SCRIPT_BYTES} bytes")]
-    TooLarge,
-    /// The file is not a script.
-    #[error("is not a script: {0}")]
-    Malformed(String),
-    /// A turn has neither text nor calls.
-    #[error("has a turn (number {0}) that neither says nor does anything")]
-    EmptyTurn(usize),
-}
-
 impl Script {
     pub(super) fn load(path: &Path) -> Result<Self, ScriptError> {
         let mut text = String::new();
         let file = File::open(path).map_err(ScriptError::Unreadable)?;
         file.take(SCRIPT_BYTES + 1).read_to_string(&mut text).map_err(ScriptError::Unreadable)?;
         if text.len() as u64 > SCRIPT_BYTES {
-            return Err(ScriptError::TooLarge);
+            return Err(ScriptError::TooLarge { limit: SCRIPT_BYTES });
         }
         let json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
         if json { Self::from_json(&text) } else { Self::from_toml(&text) }

@@ -11,7 +11,7 @@ use axum::{
 };
 
 use super::*;
-use crate::web::{BraveSearch, SetupError};
+use crate::web::{BraveSearch, WebSetupError};
 
 /// A key that must appear in its header only.
 const KEY: &str = "canary-search-key";
@@ -92,9 +92,9 @@ async fn without_a_service_a_search_is_not_configured() {
 #[test]
 fn a_broken_setting_is_named_and_not_shown() {
     let broken = Secret::parse(Some("canary\nkey".into())).unwrap();
-    assert_eq!(BraveSearch::new(&broken, None).err(), Some(SetupError::SearchKey));
+    assert_eq!(BraveSearch::new(&broken, None).err(), Some(WebSetupError::SearchKey));
     for base in ["canary", "ftp://canary"] {
-        assert_eq!(BraveSearch::new(&key(), Some(base)).err(), Some(SetupError::SearchUrl), "{base}");
+        assert_eq!(BraveSearch::new(&key(), Some(base)).err(), Some(WebSetupError::SearchUrl), "{base}");
     }
-    assert!(!SetupError::SearchKey.to_string().contains("canary"));
+    assert!(!WebSetupError::SearchKey.to_string().contains("canary"));
 }

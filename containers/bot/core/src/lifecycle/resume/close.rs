@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ars_agent::{Saved, resume::RunState};
 use ars_bot_ports::{ChannelIo, FlushAnswer, FlushBatch, Owned, StoreError};
 use ars_events::{Event, EventBody, NoteKind};
-use ars_runs::{Closing, RunRecord, closing_record};
+use ars_runs::{ClosedRun, RunRecord, closing_record};
 use ars_types::RunStatus;
 use ars_wire::ledger::{Followup, Phase, Reclaimed};
 
@@ -44,7 +44,7 @@ pub(super) async fn close(
     let owner = live.owner(&run.row.run_id);
     let cost = run.last_step.as_ref().and_then(Saved::of).and_then(|saved| saved.cost());
     let held = hold.as_ref().map(|hold| hold.cap().run_microusd).filter(|_| may_have_cost_more(&run, cost));
-    let closing = Closing { status, finished_at: context.clock().now(), cost, reserved: held };
+    let closing = ClosedRun { status, finished_at: context.clock().now(), cost, reserved: held };
     // A late claim can reach the ledger behind the run's end. Then the run's record stays.
     let record = Policy::RECORD.run(&owner.run_id, || context.store().get(&owner.run_id)).await?;
     let ended = record.filter(|record| !history::is_provisional(record));
@@ -76,7 +76,7 @@ pub(super) async fn close(
 }
 
 /// Returns the record of a run that ends here.
-fn record_of(run: &Reclaimed, stored: Stored, closing: Closing) -> RunRecord {
+fn record_of(run: &Reclaimed, stored: Stored, closing: ClosedRun) -> RunRecord {
     let mut record = closing_record(run, stored.events, closing);
     record.event_count = record.event_count.max(stored.at_least);
     record.truncated = record.event_count != record.stored_event_count;

@@ -8,11 +8,9 @@ mod prepare;
 mod published;
 mod read;
 mod reclaim_loop;
-mod refused;
 mod resume_or_close;
 mod spans;
 mod stored;
 mod tree;
 
 pub(crate) use reclaim_loop::reclaim_loop;
-use refused::Refused;

@@ -12,10 +12,11 @@ use ars_types::{RunStatus, ThreadKey};
 use ars_wire::ledger::{Reclaimed, StepRecord};
 use serde_json::Value;
 
-use super::{Refused, close, published, reclaim_loop::BACKOFF, spans, stored::Stored, tree};
+use super::{close, published, reclaim_loop::BACKOFF, spans, stored::Stored, tree};
 use crate::{
     context::RunContext,
     day_spend::Hold,
+    error::Refused,
     history::Provisional,
     in_flight::InFlight,
     lifecycle::{active::ActiveRun, drive::StartFrom, requeue::EndedRun},

@@ -15,8 +15,8 @@ use ars_wire::{
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::Refused;
 use crate::{
+    error::Refused,
     live::{LEASE, Live},
     retry::Policy,
 };

@@ -14,7 +14,7 @@ use ars_wire::{ledger::Reclaimed, transcript::Transcript};
 use serde_json::Value;
 
 use super::{
-    Refused, close,
+    close,
     prepare::{self, ResumePoint},
     read::{self, ReadBudget},
     stored::Stored,
@@ -22,6 +22,7 @@ use super::{
 use crate::{
     context::RunContext,
     day_spend::Hold,
+    error::Refused,
     in_flight::InFlight,
     live::{Live, Meta, transcript_size},
     run::Toolbox,

@@ -9,8 +9,7 @@ use ars_bot_ports::{Repository, Workspace, WorkspaceError, WorkspaceRequest};
 use ars_types::{RefName, ThreadKey};
 use tokio_util::sync::CancellationToken;
 
-use super::Refused;
-use crate::{context::RunContext, dispatch::is_same_place, live::Meta};
+use crate::{context::RunContext, dispatch::is_same_place, error::Refused, live::Meta};
 
 /// Opens the thread's tree, if its repository and ref are the run's. Only this run may work in it, so it is unchanged when it
 /// is opened.

@@ -3,7 +3,7 @@
 //! The edge names the subject that it has authenticated, and strips that header from every other request. With the
 //! header the subject alone is judged, without it the bearer. The edge performs the restart.
 
-use ars_auth::gate::Rejection;
+use ars_auth::Rejection;
 use ars_wire::admin::{Authorized, SUBJECT_HEADER, subject_of};
 use axum::{
     extract::State,

@@ -1,4 +1,4 @@
-//! Skills in memory, loaded from a directory or added by tests.
+//! The skills of this process, loaded from a directory or added by tests.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -6,9 +6,9 @@ use ars_bot_ports::{Skill, Skills};
 
 /// Skills by name.
 #[derive(Debug, Clone, Default)]
-pub struct MemorySkills(BTreeMap<String, Arc<Skill>>);
+pub struct LoadedSkills(BTreeMap<String, Arc<Skill>>);
 
-impl MemorySkills {
+impl LoadedSkills {
     /// Adds a skill. Returns `false` and changes nothing if a skill of this name exists.
     pub fn add(&mut self, skill: Skill) -> bool {
         let is_new = !self.0.contains_key(&skill.name);
@@ -19,7 +19,7 @@ impl MemorySkills {
     }
 }
 
-impl Skills for MemorySkills {
+impl Skills for LoadedSkills {
     fn list(&self, agent: &str) -> Vec<Arc<Skill>> {
         self.0.values().filter(|skill| skill.is_for(agent)).cloned().collect()
     }

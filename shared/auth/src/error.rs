@@ -1,0 +1,118 @@
+//! The errors of permissions, credentials and their configuration.
+
+use ars_wire::ErrorCode;
+
+/// A denial, as opposed to a failure. The reason is for the audit line; callers learn only that they were denied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Denied {
+    /// The actor lacks the grant.
+    #[error("missing-grant")]
+    MissingGrant,
+    /// No row of the policy table covers this action on such a resource.
+    #[error("no-rule")]
+    NoRule,
+    /// The actor is not a member of the channel.
+    #[error("not-member")]
+    NotMember,
+    /// The resource belongs to another user.
+    #[error("not-self")]
+    NotSelf,
+    /// Actors of this kind may not.
+    #[error("wrong-kind")]
+    WrongKind,
+    /// The row covers another agent.
+    #[error("wrong-agent")]
+    WrongAgent,
+    /// The visibility of the origin channel does not permit it.
+    #[error("wrong-visibility")]
+    WrongVisibility,
+    /// The dashboard without a credential serves this machine only.
+    #[error("not-loopback")]
+    NotLoopback,
+    /// The dashboard without a credential serves local deployments only.
+    #[error("public-base-url")]
+    PublicBaseUrl,
+    /// The credential is missing or wrong.
+    #[error("bad-credential")]
+    BadCredential,
+}
+
+/// The check that a request failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Rejection {
+    /// The route does not exist.
+    #[error("not found")]
+    NotFound,
+    /// The method is not the route's.
+    #[error("method not allowed")]
+    Method,
+    /// The surface has no credentials and is therefore off.
+    #[error("disabled")]
+    Disabled,
+    /// The bearer is missing, malformed or unknown.
+    #[error("unauthorized")]
+    Unauthenticated,
+    /// The holder lacks the permission.
+    #[error("forbidden")]
+    Forbidden,
+    /// The length is missing or not numeric.
+    #[error("a numeric Content-Length is needed")]
+    LengthRequired,
+    /// The declared length exceeds the limit.
+    #[error("the body may have at most {max_body_bytes} bytes")]
+    TooLarge {
+        /// The limit.
+        max_body_bytes: usize,
+    },
+}
+
+impl Rejection {
+    /// Returns the error code.
+    pub const fn code(self) -> ErrorCode {
+        match self {
+            Self::NotFound => ErrorCode::NotFound,
+            Self::Method => ErrorCode::MethodNotAllowed,
+            Self::Disabled => ErrorCode::Disabled,
+            Self::Unauthenticated => ErrorCode::Unauthenticated,
+            Self::Forbidden => ErrorCode::Unauthorized,
+            Self::LengthRequired => ErrorCode::LengthRequired,
+            Self::TooLarge { .. } => ErrorCode::PayloadTooLarge,
+        }
+    }
+}
+
+/// Why an entry is invalid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum EntryFault {
+    /// It names an actor of no surface.
+    #[error("an actor must be `<namespace>:<id>` with one of slack, http, mcp, access, schedule")]
+    Unknown,
+    /// Its star does not stand for a whole namespace.
+    #[error("a `*` may only stand alone, after `slack:`, `http:`, `mcp:` or `access:`")]
+    Star,
+}
+
+/// Why a row is invalid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum TableFault {
+    /// A row names no action.
+    #[error("row {0} of the policy table names no action")]
+    NoAction(usize),
+    /// A row has no condition. Rows open to all use [`Condition::Always`](crate::policy::Condition::Always).
+    #[error("row {0} of the policy table has no condition")]
+    NoCondition(usize),
+    /// A condition requires an attribute that the resource does not have.
+    #[error("row {0} of the policy table looks at an attribute that its resource lacks")]
+    LacksAttribute(usize),
+}
+
+/// Why a whole value was rejected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ShapeFault {
+    /// It does not parse.
+    #[error("not valid JSON")]
+    NotJson,
+    /// It is JSON of another kind.
+    #[error("a JSON {0} instead of an object")]
+    NotAnObject(&'static str),
+}
