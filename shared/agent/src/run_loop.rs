@@ -214,22 +214,22 @@ impl Loop {
         }
         match self.must_close(now) {
             Some(why) => self.close(why),
-            None => self.go_on(Arrived::WhileWorking, now),
+            None => self.start_step(Arrived::WhileWorking, now),
         }
     }
 
     /// Starts the next step, with the messages that precede it.
-    fn go_on(&mut self, arrived: Arrived, now: UnixMillis) -> Vec<Action> {
+    fn start_step(&mut self, arrived: Arrived, now: UnixMillis) -> Vec<Action> {
         let mut actions = Vec::new();
         let remaining = self.remaining_ms(now);
         if let Some((events, parts)) = self.inbox.hand_over(arrived) {
             actions.extend(events.into_iter().map(Action::Publish));
-            self.conversation.tell(parts);
+            self.conversation.add_user_parts(parts);
         }
         if !self.saved.warned && remaining <= self.saved.budget.wrap_up_ms() {
             self.saved.warned = true;
             let seconds = remaining / 1000;
-            self.conversation.tell(vec![Part::text(format!(
+            self.conversation.add_user_parts(vec![Part::text(format!(
                 "Note from the service: {seconds} seconds of this run's time are left. Finish what matters and answer."
             ))]);
             let summary = format!("{seconds} s left: the model was told to wrap up");

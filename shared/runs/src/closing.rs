@@ -18,7 +18,7 @@ const KEPT: [&str; 2] = ["sourceUrl", "userName"];
 
 /// How a reclaimed run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Closing {
+pub struct ClosedRun {
     /// The status.
     pub status: RunStatus,
     /// Time of the reclaim. A clock that went backwards does not end a run before its start.
@@ -32,7 +32,7 @@ pub struct Closing {
 /// Builds the closing record of a run within the byte budget, from its events as returned by `/runs/live-events`.
 ///
 /// `meta` was written by the claiming version: a field of another shape than the record's counts as absent.
-pub fn closing_record(run: &Reclaimed, mut events: Vec<Value>, closing: Closing) -> RunRecord {
+pub fn closing_record(run: &Reclaimed, mut events: Vec<Value>, closing: ClosedRun) -> RunRecord {
     let last_seq = events.iter().filter_map(|event| event.get("seq")?.as_u64()).max().unwrap_or(0);
     // The store rejects a record with an untyped event.
     events.retain(|event| event.get("type").is_some_and(Value::is_string));

@@ -18,7 +18,7 @@ mod store;
 mod transcript;
 
 pub use ars_friction::records::diagnosis;
-pub use closing::{Closing, closing_record};
+pub use closing::{ClosedRun, closing_record};
 pub use record::{COST, REFLECTION_COST, RESERVED_COST, RunRecord, SCHEMA_WITH_SPANS};
 pub use store::{MIGRATIONS, RunStore, SWEEP_EVERY_MS};
 pub use transcript::{TRANSCRIPT_MIGRATIONS, TranscriptStore};

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 
 use crate::{
     evidence::{Delivered, PassedOn},
-    life::Lifetime,
+    lifetime::Lifetime,
     script,
 };
 

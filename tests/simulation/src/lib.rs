@@ -16,7 +16,7 @@ mod clock;
 mod evidence;
 mod fault;
 mod invariants;
-mod life;
+mod lifetime;
 mod model;
 mod play;
 mod process;

@@ -13,15 +13,16 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     evidence::ModelCall,
-    life::Lifetime,
+    lifetime::Lifetime,
     script::{self, bounded},
     world::Order,
 };
 
 /// Latency of a model call.
 const THINKING: Duration = Duration::from_millis(300);
-/// Retry delay while a model is overloaded, and number of attempts.
+/// Retry delay while a model is overloaded.
 const BUSY: Duration = Duration::from_secs(10);
+/// Attempts before an overloaded call fails.
 const ATTEMPTS: u32 = 6;
 /// Delay between a broken attempt and the next one.
 const BROKEN: Duration = Duration::from_secs(1);
@@ -50,26 +51,26 @@ impl ModelClient for Scripted {
             return Ok(self.reflect().await);
         }
         let call = life.begin("model").await;
-        let model_call = self.note(&request, call.number);
+        let model_call = self.record_call(&request, call.number);
         if script::is_followed_up(request.turns) {
             life.world.order(Order::FollowUp { through_eldest: false });
         }
         tokio::select! {
             biased;
             () = cancel.cancelled() => return Err(failed(ModelErrorKind::Cancelled)),
-            thought_of = self.think(&request, model_call, deltas) => thought_of?,
+            thought = self.think(&request, model_call, deltas) => thought?,
         }
         let turn = script::answer(request.turns, request.may_call_tools);
         if turn.stop == StopReason::EndTurn {
-            let asked = script::ids(&script::request(request.turns));
+            let answered = script::ids(&script::request(request.turns));
             let at_ms = life.world.at_ms();
             let mut evidence = life.world.evidence();
-            for id in asked {
+            for id in answered {
                 evidence.answered.entry(id).or_insert(at_ms);
             }
         }
         life.end_call(&call).await;
-        self.tell(model_call, request.model, turn.usage);
+        self.record_cost(model_call, request.model, turn.usage);
         Ok(turn)
     }
 }
@@ -94,7 +95,7 @@ impl Scripted {
         }
         if let Some(usage) = bounded::broken(request.turns) {
             self.0.alive().await;
-            self.tell(model_call, request.model, usage);
+            self.record_cost(model_call, request.model, usage);
             deltas(ModelDelta::Usage(usage));
             deltas(ModelDelta::Retrying { attempt: 1, wait: BROKEN, cause: RetryCause::Unreachable });
             sleep(BROKEN).await;
@@ -103,7 +104,7 @@ impl Scripted {
         Ok(())
     }
 
-    /// Fails every attempt as overloaded.
+    /// Reports every attempt as overloaded and returns the final error.
     async fn refuse(&self, deltas: Deltas<'_>) -> ModelError {
         for attempt in 1..=ATTEMPTS {
             self.0.alive().await;
@@ -114,15 +115,15 @@ impl Scripted {
         failed(ModelErrorKind::Overloaded { retry_after: None })
     }
 
-    /// Records a call. Returns its index.
-    fn note(&self, request: &ModelRequest<'_>, number: u64) -> usize {
+    /// Adds a call to the evidence and returns its index.
+    fn record_call(&self, request: &ModelRequest<'_>, number: u64) -> usize {
         let world = &self.0.world;
         let first = script::request(request.turns);
         let about = script::ids(&first);
         let mut requests = world.story.requests().iter();
-        let asked = requests.find(|asked| about.first().is_some_and(|id| id == asked.id));
+        let request_of = requests.find(|sent| about.first().is_some_and(|id| id == sent.id));
         let model_call = ModelCall {
-            has_request: !about.is_empty() && asked.is_none_or(|asked| first.contains(asked.text)),
+            has_request: !about.is_empty() && request_of.is_none_or(|sent| first.contains(sent.text)),
             about,
             process: self.0.name.clone(),
             number,
@@ -135,7 +136,7 @@ impl Scripted {
         evidence.model_calls.len() - 1
     }
 
-    fn tell(&self, model_call: usize, model: &str, usage: Usage) {
+    fn record_cost(&self, model_call: usize, model: &str, usage: Usage) {
         let world = &self.0.world;
         let reported = (world.calls(), world.story.cost(model, usage));
         world.evidence().model_calls[model_call].reported.push(reported);

@@ -13,7 +13,7 @@ use tokio::{
 use crate::{
     evidence::{Evidence, Stopped},
     fault::Plan,
-    life::Lifetime,
+    lifetime::Lifetime,
     process::Process,
     world::{Order, World},
 };

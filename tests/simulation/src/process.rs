@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     channel::{Reopened, ReplyChannel},
-    life::Lifetime,
+    lifetime::Lifetime,
     model::Scripted,
     viewer,
     wire::Wire,

@@ -9,7 +9,7 @@ use ars_bot_core::registry::{Frame, IndexChange, Registry, Subscription};
 use ars_types::RunId;
 use serde_json::Value;
 
-use crate::{evidence::Evidence, life::Lifetime};
+use crate::{evidence::Evidence, lifetime::Lifetime};
 
 /// One viewer's view of one run.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, atomic::Ordering};
 
-use ars_bot_adapters::stores::{Answer, Transport};
+use ars_bot_adapters::stores::{StoreResponse, Transport};
 use ars_bot_ports::{StoreError, StoreErrorKind};
 use ars_wire::state::{MemoryVerb, Route, RunVerb, TranscriptVerb};
 use async_trait::async_trait;
@@ -11,7 +11,7 @@ use tokio::time::{Duration, Instant, sleep, sleep_until};
 
 use crate::{
     evidence::{Evidence, RunSeen, StepSeen},
-    life::Lifetime,
+    lifetime::Lifetime,
     script,
     world::{Reach, World},
 };
@@ -24,7 +24,7 @@ pub(crate) struct Wire(pub(crate) Arc<Lifetime>);
 
 #[async_trait]
 impl Transport for Wire {
-    async fn send(&self, route: Route, body: String) -> Result<Answer, StoreError> {
+    async fn send(&self, route: Route, body: String) -> Result<StoreResponse, StoreError> {
         let life = &self.0;
         let call = life.begin(route.path()).await;
         if route == Route::Runs(RunVerb::Claim) {
@@ -92,7 +92,7 @@ fn deliver_late(world: &Arc<World>, route: Route, body: String, ms: i64) {
 }
 
 /// Applies the request and records its effects.
-fn deliver(world: &World, route: Route, body: &str, is_answered: bool) -> Answer {
+fn deliver(world: &World, route: Route, body: &str, is_answered: bool) -> StoreResponse {
     let (status, text) = world.deliver(route, body);
     let read = |text: &str| serde_json::from_str::<Value>(text).unwrap();
     match route {
@@ -101,7 +101,7 @@ fn deliver(world: &World, route: Route, body: &str, is_answered: bool) -> Answer
         Route::Transcript(TranscriptVerb::Write) if status == 200 => note_turns(world, &read(body)),
         _ => {}
     }
-    Answer { status, text }
+    StoreResponse { status, text }
 }
 
 fn note(world: &World, verb: RunVerb, request: &Value, answer: &Value, is_answered: bool) {
@@ -251,7 +251,7 @@ fn says_its_end(request: &Value) -> bool {
 }
 
 /// Records an answer that reached its process.
-fn note_answer(life: &Lifetime, permit_for: Option<&str>, answer: &Answer) {
+fn note_answer(life: &Lifetime, permit_for: Option<&str>, answer: &StoreResponse) {
     let world = &life.world;
     let by = &life.name;
     let number = world.calls();

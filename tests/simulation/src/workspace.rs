@@ -10,7 +10,7 @@ use ars_types::ThreadKey;
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
-use crate::{evidence::Effect, life::Lifetime, script::bounded::LARGE, story};
+use crate::{evidence::Effect, lifetime::Lifetime, script::bounded::LARGE, story};
 
 /// Lines of the large file, about 2,000 tokens.
 const LARGE_LINES: usize = 900;

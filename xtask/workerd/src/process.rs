@@ -1,6 +1,6 @@
-//! One running workerd: started on a data directory, ready when it answers, gone when dropped.
+//! A workerd process on a data directory. It is killed when its handle is dropped.
 //!
-//! Bare `workerd serve`: one process, no Node, at full speed (docs/platform.md).
+//! It is `workerd serve` without a wrapper: one process and no Node (docs/platform.md).
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
@@ -21,7 +21,7 @@ use crate::{Built, NpmTools, Wrangler, config, pack::MODULES};
 
 /// Longest wait for a port and a first answer; a loaded machine needs under a second.
 const START_LIMIT: Duration = Duration::from_secs(20);
-/// Bytes of workerd's log that a failed start repeats.
+/// Bytes of workerd's log that the error of a failed start quotes.
 const LOG_TAIL_BYTES: usize = 4_000;
 
 /// The program and its data directory. No `Debug`: it holds secrets.
@@ -33,24 +33,23 @@ pub struct Settings {
     pub modules: PathBuf,
     /// The Worker's settings.
     pub wrangler: Wrangler,
-    /// Where objects, configuration and log are kept. Starting again on it continues with its data.
+    /// The directory of objects, configuration and log. A new process on it continues with its data.
     pub data_dir: PathBuf,
-    /// Names and values of the Worker's secrets. They travel in workerd's environment: not in its arguments, not
-    /// in a file.
+    /// Names and values of the Worker's secrets. workerd receives them in its environment, never in arguments or files.
     pub secrets: Vec<(String, String)>,
-    /// The address of this machine that it listens on: containers reach only that of their bridge.
+    /// The address to listen on. Containers reach only the one of their bridge.
     pub host: Ipv4Addr,
     /// The port there; 0 lets the system choose.
     pub port: u16,
     /// The engine of its objects' containers, if any.
     pub engine: Option<Engine>,
-    /// Whether the Worker reaches the network: only for a bot on this machine.
+    /// Whether the Worker may open connections, as one in front of a bot on this machine does.
     pub outbound: bool,
     /// Whether a start waits until `GET /healthz` succeeds.
     pub awaits_health: bool,
-    /// Whether a request to [`TICK_ROUTE`](crate::TICK_ROUTE) has the minute come, as the platform's clock does.
+    /// Whether a request to [`TICK_ROUTE`](crate::TICK_ROUTE) runs the cron handler, as the platform's clock does.
     pub ticks: bool,
-    /// The only core it may run on, for measurements; `None` leaves that to the system.
+    /// The only core that it may run on, for measurements.
     pub core: Option<usize>,
 }
 
@@ -84,7 +83,7 @@ impl Settings {
     }
 }
 
-/// Runs the containers of objects: one image for all of them.
+/// The container engine of the Worker's objects, and the one image that it runs for them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Engine {
     /// The socket of a Docker-compatible engine.
@@ -210,7 +209,7 @@ fn program(settings: &Settings) -> Command {
     }
 }
 
-/// Waits for the report of the port; a thread copies the following lines to the log.
+/// Waits until workerd reports its port. A thread copies the later lines to the log.
 fn port(stdout: ChildStdout, mut log: File) -> Result<u16> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
@@ -229,7 +228,7 @@ fn port(stdout: ChildStdout, mut log: File) -> Result<u16> {
     });
     receiver.recv_timeout(START_LIMIT).map_err(|error| match error {
         mpsc::RecvTimeoutError::Timeout => anyhow!("no port within {START_LIMIT:?}"),
-        mpsc::RecvTimeoutError::Disconnected => anyhow!("it ended before it listened"),
+        mpsc::RecvTimeoutError::Disconnected => anyhow!("workerd ended before it listened"),
     })
 }
 

@@ -171,24 +171,24 @@ impl Registry {
 
     /// Stops a run, authorized by its capability token. Such a stop carries no actor.
     pub fn stop_with_token(&self, id: &RunId, token: &str, mode: StopMode) -> StopOutcome {
-        self.authorized(id, token).map_or(StopOutcome::Unknown, |run| self.ask_stop(&run, mode, None))
+        self.authorized(id, token).map_or(StopOutcome::Unknown, |run| self.request_stop(&run, mode, None))
     }
 
     /// Stops a run on behalf of an authorized actor.
     pub fn stop(&self, id: &RunId, mode: StopMode, actor: Actor) -> StopOutcome {
-        self.find(id).map_or(StopOutcome::Unknown, |run| self.ask_stop(&run, mode, Some(actor)))
+        self.find(id).map_or(StopOutcome::Unknown, |run| self.request_stop(&run, mode, Some(actor)))
     }
 
     /// Stops every live run, before the process exits.
     pub fn stop_all(&self, mode: StopMode, actor: &Actor) {
         let runs: Vec<_> = self.lock().values().cloned().collect();
         for run in runs {
-            self.ask_stop(&run, mode, Some(actor.clone()));
+            self.request_stop(&run, mode, Some(actor.clone()));
         }
     }
 
-    fn ask_stop(&self, run: &Arc<Run>, mode: StopMode, actor: Option<Actor>) -> StopOutcome {
-        if !run.ask_stop(mode, actor, self.inner.clock.now()) {
+    fn request_stop(&self, run: &Arc<Run>, mode: StopMode, actor: Option<Actor>) -> StopOutcome {
+        if !run.request_stop(mode, actor, self.inner.clock.now()) {
             return StopOutcome::Finished;
         }
         self.changed(IndexChange::Upsert(run.id().clone()));

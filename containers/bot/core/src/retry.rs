@@ -183,21 +183,21 @@ mod tests {
         let (hurry, attempts) = (CancellationToken::new(), AtomicUsize::new(0));
         let began = Instant::now();
         let run = RunId::parse("r").unwrap();
-        let (failed, under_way, go_on) = (Notify::new(), Notify::new(), Notify::new());
+        let (failed, under_way, release) = (Notify::new(), Notify::new(), Notify::new());
         let attempt = || async {
             if attempts.fetch_add(1, Ordering::Relaxed) == 0 {
                 failed.notify_one();
                 return Err(StoreError { kind: StoreErrorKind::Transient, message: String::new() });
             }
             under_way.notify_one();
-            go_on.notified().await;
+            release.notified().await;
             Ok("settled")
         };
         let hurrying = async {
             failed.notified().await;
             hurry.cancel();
             under_way.notified().await;
-            go_on.notify_one();
+            release.notify_one();
         };
         let (done, ()) = tokio::join!(Policy::RECORD.run_hurried(&run, &hurry, attempt), hurrying);
         assert_eq!((done, began.elapsed().as_millis()), (Ok("settled"), 0));

@@ -27,7 +27,7 @@ pub trait ChannelIo: Send + Sync {
 
     /// Called before the reply to a request that is rejected because the process shuts down. No work was started, and
     /// the next process accepts the request when it is sent again.
-    fn turned_away(&self) {}
+    fn rejected_by_shutdown(&self) {}
 
     /// Shows a short status line. Most channels ignore it.
     fn status(&self, _text: &str) {}

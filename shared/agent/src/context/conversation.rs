@@ -118,7 +118,7 @@ impl Conversation {
     }
 
     /// Adds text of the service or the requester, behind the results of the same turn.
-    pub(crate) fn tell(&mut self, parts: Vec<Part>) {
+    pub(crate) fn add_user_parts(&mut self, parts: Vec<Part>) {
         self.say(Role::User, parts);
     }
 

@@ -112,7 +112,7 @@ fn history_is_summarized_before_the_first_step() {
     assert_eq!(cut, 9);
     conversation.replace(cut, "the thread", 1_000);
     assert_eq!(conversation.shown().len(), 1);
-    conversation.tell(vec![Part::text("and now")]);
+    conversation.add_user_parts(vec![Part::text("and now")]);
     assert_eq!(conversation.shown()[1], Turn::text(Role::User, "and now"));
     assert_eq!(conversation.total(), 10);
 }
@@ -152,12 +152,12 @@ fn cut_conversation_begins_with_the_user() {
 #[test]
 fn what_is_stored_does_not_change_any_more() {
     let (whole, mut conversation) = after(0, &[40]);
-    conversation.tell(vec![Part::text("more")]);
+    conversation.add_user_parts(vec![Part::text("more")]);
     assert_eq!(conversation.shown().len(), whole.len());
     conversation.seal();
-    conversation.tell(vec![Part::text("later")]);
+    conversation.add_user_parts(vec![Part::text("later")]);
     assert_eq!(conversation.shown().len(), whole.len() + 1);
-    conversation.tell(vec![Part::text("still")]);
+    conversation.add_user_parts(vec![Part::text("still")]);
     assert_eq!(conversation.since(whole.len() as u64)[0].parts.len(), 2);
 }
 
@@ -202,7 +202,7 @@ proptest! {
                     conversation.seal();
                     conversation.results(results(id, chars));
                 }
-                Deed::Tell => conversation.tell(vec![Part::text(format!("told {id}"))]),
+                Deed::Tell => conversation.add_user_parts(vec![Part::text(format!("told {id}"))]),
                 Deed::Compact => {
                     if let Some(cut) = conversation.cut(LIMIT) {
                         prop_assert!(is_paired(&conversation.to_sum_up(cut, "sum up")));

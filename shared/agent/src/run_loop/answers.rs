@@ -45,7 +45,7 @@ impl Loop {
         let calls = calls(&turn.parts);
         match turn.stop {
             _ if !calls.is_empty() => self.run(turn.parts, calls),
-            StopReason::PauseTurn => self.go_on_paused(turn.parts, now),
+            StopReason::PauseTurn => self.continue_paused(turn.parts, now),
             _ => self.answered(turn, now),
         }
     }
@@ -67,7 +67,7 @@ impl Loop {
     }
 
     /// Continues a paused turn. It cannot be added to, so it is no step boundary.
-    fn go_on_paused(&mut self, parts: Vec<Part>, now: UnixMillis) -> Vec<Action> {
+    fn continue_paused(&mut self, parts: Vec<Part>, now: UnixMillis) -> Vec<Action> {
         self.turns_used += 1;
         self.conversation.answer(parts);
         match self.must_close(now) {
@@ -93,7 +93,7 @@ impl Loop {
             let text = final_answer(prose, &turn.stop);
             actions.push(Action::Publish(EventBody::Assistant { text }));
         }
-        actions.extend(self.go_on(Arrived::WhileAnswering, now));
+        actions.extend(self.start_step(Arrived::WhileAnswering, now));
         actions
     }
 

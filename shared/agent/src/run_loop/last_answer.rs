@@ -43,7 +43,7 @@ impl Loop {
             actions.extend(self.finish_closing(&why, ""));
             return actions;
         }
-        self.conversation.tell(vec![Part::text(why.request())]);
+        self.conversation.add_user_parts(vec![Part::text(why.request())]);
         self.saved.closing = Some(why);
         actions.extend(self.trim_to_fit());
         actions.push(self.call(Purpose::Close, CLOSING_CALL_MS));
@@ -56,7 +56,7 @@ impl Loop {
         let is_told =
             self.conversation.shown().last().is_some_and(|turn| turn.parts.last() == Some(&request));
         if !is_told {
-            self.conversation.tell(vec![request]);
+            self.conversation.add_user_parts(vec![request]);
         }
         vec![self.call(Purpose::Close, CLOSING_CALL_MS)]
     }

@@ -1,14 +1,14 @@
 //! Closing records of reclaimed runs, checked by the store's validator.
 
-use ars_runs::{COST, Closing, RESERVED_COST, RunRecord, closing_record};
+use ars_runs::{COST, ClosedRun, RESERVED_COST, RunRecord, closing_record};
 use ars_types::RunStatus;
 use ars_wire::ledger::Reclaimed;
 use serde_json::{Value, json};
 
 use crate::support::{NOW, store, with};
 
-const RECLAIMED: Closing =
-    Closing { status: RunStatus::Interrupted, finished_at: NOW, cost: None, reserved: None };
+const RECLAIMED: ClosedRun =
+    ClosedRun { status: RunStatus::Interrupted, finished_at: NOW, cost: None, reserved: None };
 
 fn reclaimed(meta: Value) -> Reclaimed {
     serde_json::from_value(json!({
@@ -27,7 +27,7 @@ fn events(seqs: &[u64]) -> Vec<Value> {
 }
 
 /// Stores a closing record and reads it back.
-fn stored(run: &Reclaimed, events: Vec<Value>, closing: Closing) -> RunRecord {
+fn stored(run: &Reclaimed, events: Vec<Value>, closing: ClosedRun) -> RunRecord {
     let record = closing_record(run, events, closing);
     let store = store();
     assert_eq!(store.put(serde_json::to_value(&record).unwrap())["stored"], true);
@@ -62,7 +62,7 @@ fn any_row_gives_an_accepted_record() {
         let mut run = reclaimed(meta);
         run.last_step = None;
         let untyped = vec![json!({ "seq": 1 }), json!(null)];
-        let closing = Closing { status: RunStatus::Completed, finished_at: 0, ..RECLAIMED };
+        let closing = ClosedRun { status: RunStatus::Completed, finished_at: 0, ..RECLAIMED };
         let record = stored(&run, untyped, closing);
         assert_eq!((record.channel_id.as_str(), record.step_count, record.received_at), ("", None, None));
         assert_eq!(record.channel_visibility.as_str(), "unknown");
@@ -89,8 +89,9 @@ fn closing_record_fits_the_byte_budget() {
 
 #[test]
 fn closing_record_has_the_cost() {
-    let cost_of =
-        |cost| stored(&reclaimed(json!({})), vec![], Closing { cost, ..RECLAIMED }).extra.get(COST).cloned();
+    let cost_of = |cost| {
+        stored(&reclaimed(json!({})), vec![], ClosedRun { cost, ..RECLAIMED }).extra.get(COST).cloned()
+    };
     assert_eq!(
         (cost_of(Some(4_500)), cost_of(Some(0)), cost_of(None)),
         (Some(json!(4_500)), Some(json!(0)), None)
@@ -99,7 +100,7 @@ fn closing_record_has_the_cost() {
 
 #[test]
 fn closing_record_has_reservation_and_cost() {
-    let closing = Closing { cost: Some(4_500), reserved: Some(9_000), ..RECLAIMED };
+    let closing = ClosedRun { cost: Some(4_500), reserved: Some(9_000), ..RECLAIMED };
     let extra = stored(&reclaimed(json!({})), vec![], closing).extra;
     assert_eq!((&extra[COST], &extra[RESERVED_COST]), (&json!(4_500), &json!(9_000)));
 }

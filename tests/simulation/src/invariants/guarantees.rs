@@ -113,8 +113,8 @@ const MANY_DEATHS: usize = 5;
 /// Without other faults every run completes. A run that is closed as interrupted although its stored state is sufficient
 /// breaks no other guarantee.
 fn resumable_run_is_completed(id: &str, run: &RunSeen, evidence: &Evidence, found: &mut Found) {
-    let could_go_on = !run.was_resumable.is_empty() && run.was_resumable.iter().all(|could| *could);
-    if !evidence.only_kills || evidence.killed.len() > MANY_DEATHS || !could_go_on {
+    let was_resumable = !run.was_resumable.is_empty() && run.was_resumable.iter().all(|could| *could);
+    if !evidence.only_kills || evidence.killed.len() > MANY_DEATHS || !was_resumable {
         return;
     }
     let status = run.record.as_ref().map(|record| &record["status"]);

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod at_once;
-mod found;
 mod kill_points;
 mod quiet;
+mod regressions;
 mod seeds;

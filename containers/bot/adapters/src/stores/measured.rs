@@ -9,14 +9,14 @@ use ars_bot_ports::{
 use ars_wire::state::Route;
 use async_trait::async_trait;
 
-use super::transport::{Answer, Transport};
+use super::transport::{StoreResponse, Transport};
 
 /// A transport with metrics.
 pub(super) struct Measured<T>(pub(super) T);
 
 #[async_trait]
 impl<T: Transport> Transport for Measured<T> {
-    async fn send(&self, route: Route, body: String) -> Result<Answer, StoreError> {
+    async fn send(&self, route: Route, body: String) -> Result<StoreResponse, StoreError> {
         let began = Instant::now();
         let answer = self.0.send(route, body).await;
         metrics::store_request(route.path(), outcome(&answer), began.elapsed());
@@ -25,9 +25,9 @@ impl<T: Transport> Transport for Measured<T> {
 }
 
 /// Returns the outcome of a request. A conflict is a normal answer.
-fn outcome(answer: &Result<Answer, StoreError>) -> Outcome {
+fn outcome(answer: &Result<StoreResponse, StoreError>) -> Outcome {
     match answer {
-        Ok(Answer { status: 200 | 409, .. }) => Outcome::Ok,
+        Ok(StoreResponse { status: 200 | 409, .. }) => Outcome::Ok,
         Ok(_) => Outcome::Failed,
         Err(_) => Outcome::Infra,
     }

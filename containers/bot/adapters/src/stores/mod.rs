@@ -14,5 +14,5 @@ mod worker;
 pub use client::{Client, Proposal};
 pub use embedded::{Embedded, EmbeddedStores};
 pub use no_memory::NoMemory;
-pub use transport::{Answer, Transport};
+pub use transport::{StoreResponse, Transport};
 pub use worker::{Worker, WorkerStores};

@@ -12,7 +12,7 @@ use async_trait::async_trait;
 
 use super::{
     failure::kind_of,
-    transport::{Answer, Transport},
+    transport::{StoreResponse, Transport},
 };
 
 /// Backoff of a claim: the run waits for it.
@@ -25,7 +25,7 @@ pub(super) struct Retrying<T>(pub(super) T);
 
 #[async_trait]
 impl<T: Transport> Transport for Retrying<T> {
-    async fn send(&self, route: Route, body: String) -> Result<Answer, StoreError> {
+    async fn send(&self, route: Route, body: String) -> Result<StoreResponse, StoreError> {
         for wait in backoff(route) {
             let answer = self.0.send(route, body.clone()).await;
             if !is_transient(&answer) {
@@ -53,9 +53,9 @@ const fn backoff(route: Route) -> &'static [Duration] {
     }
 }
 
-fn is_transient(answer: &Result<Answer, StoreError>) -> bool {
+fn is_transient(answer: &Result<StoreResponse, StoreError>) -> bool {
     let kind = match answer {
-        Ok(Answer { status: 200 | 409, .. }) => return false,
+        Ok(StoreResponse { status: 200 | 409, .. }) => return false,
         Ok(answer) => kind_of(answer.status),
         Err(error) => error.kind,
     };

@@ -14,19 +14,19 @@ pub trait Transport: Send + Sync {
     /// # Errors
     ///
     /// Fails if no answer arrived.
-    async fn send(&self, route: Route, body: String) -> Result<Answer, StoreError>;
+    async fn send(&self, route: Route, body: String) -> Result<StoreResponse, StoreError>;
 }
 
 #[async_trait]
 impl<T: Transport + ?Sized> Transport for Arc<T> {
-    async fn send(&self, route: Route, body: String) -> Result<Answer, StoreError> {
+    async fn send(&self, route: Route, body: String) -> Result<StoreResponse, StoreError> {
         (**self).send(route, body).await
     }
 }
 
-/// An answer of the stores.
+/// A response of the stores.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct StoreResponse {
     /// The HTTP status.
     pub status: u16,
     /// The body.

@@ -17,7 +17,7 @@ use reqwest::{
 use super::{
     client::{Client, Proposal},
     failure::{chain, malformed, permanent, transient},
-    transport::{Answer, Transport},
+    transport::{StoreResponse, Transport},
 };
 
 /// Timeout of a request, from the first byte sent to the last one read.
@@ -79,7 +79,7 @@ impl Worker {
 
 #[async_trait]
 impl Transport for Worker {
-    async fn send(&self, route: Route, body: String) -> Result<Answer, StoreError> {
+    async fn send(&self, route: Route, body: String) -> Result<StoreResponse, StoreError> {
         let mut request = self
             .client
             .post(format!("{}{}", self.base_url, route.path()))
@@ -95,7 +95,7 @@ impl Transport for Worker {
         let status = response.status().as_u16();
         // An interrupted body invalidates the answer, whatever its status.
         let text = read(response).await?;
-        Ok(Answer { status, text: if status == 200 { text } else { self.without_bearer(text) } })
+        Ok(StoreResponse { status, text: if status == 200 { text } else { self.without_bearer(text) } })
     }
 }
 

@@ -55,7 +55,7 @@ pub(super) struct Limits {
 pub(super) const SHORT: Limits = Limits { time: CALL_TIMEOUT, output: 64 << 10 };
 
 /// The result of a call.
-pub(super) struct Answer {
+pub(super) struct GitOutput {
     pub(super) exit_code: i32,
     pub(super) output: Vec<u8>,
     /// Bytes of output beyond the limit.
@@ -95,7 +95,7 @@ impl Git<'_> {
     }
 
     /// Runs a call; a non-zero exit is an answer, not an error.
-    pub(super) async fn run(&self, command: Command, limits: Limits) -> Result<Answer, WorkspaceError> {
+    pub(super) async fn run(&self, command: Command, limits: Limits) -> Result<GitOutput, WorkspaceError> {
         self.run_with(command, None, limits).await
     }
 
@@ -105,13 +105,13 @@ impl Git<'_> {
         command: Command,
         credentials: Option<&Credentials>,
         limits: Limits,
-    ) -> Result<Answer, WorkspaceError> {
+    ) -> Result<GitOutput, WorkspaceError> {
         let mut output = Capture::start(limits.output);
         let mut errors = Capture::both_ends(WORDS_LIMIT);
         let ended =
             process::run(command, credentials, limits.time, &mut output, Some(&mut errors), self.cancel)
                 .await?;
-        Ok(Answer {
+        Ok(GitOutput {
             exit_code: ended.exit_code,
             dropped: output.dropped(),
             output: output.into_start(),
@@ -128,7 +128,7 @@ impl Git<'_> {
     }
 }
 
-impl Answer {
+impl GitOutput {
     /// Returns the answer of a call that must succeed.
     pub(super) fn succeeded(self) -> Result<Self, WorkspaceError> {
         if self.exit_code == 0 {
@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn git_output_is_quoted_on_one_line() {
         let errors = format!("first\n\u{1b}[31mfatal: 'https://u:p@h/x'\n{}\n", "x".repeat(5_000));
-        let answer = Answer { exit_code: 1, output: Vec::new(), dropped: 0, timed_out: false, errors };
+        let answer = GitOutput { exit_code: 1, output: Vec::new(), dropped: 0, timed_out: false, errors };
         let words = answer.own_words();
         assert!(words.contains("fatal: 'https://h/x'") && !words.contains('\u{1b}'), "{words}");
         assert_eq!(words.chars().count(), QUOTED_CHARS);

@@ -58,7 +58,7 @@ async fn a_conversation_round_trips_every_block_verbatim() {
     let client = client(&fake);
     let turn = conversation.call(&*client).await.unwrap();
     assert_eq!(turn.stop, StopReason::ToolUse);
-    conversation.go_on(&turn, &text_result("ok"));
+    conversation.answer_calls(&turn, &text_result("ok"));
     // The fake rejects modified thinking, and calls without their results.
     conversation.call(&*client).await.unwrap();
     let content = fake.requests()[1].body["messages"][1]["content"].clone();
@@ -95,7 +95,7 @@ async fn stored_conversation_is_sent_unchanged() {
     let mut conversation = Conversation::new(MODEL);
     let client = client(&fake);
     let turn = conversation.call(&*client).await.unwrap();
-    conversation.go_on(&turn, &text_result("ok"));
+    conversation.answer_calls(&turn, &text_result("ok"));
     conversation.call(&*client).await.unwrap();
     let stored = serde_json::to_string(&conversation.turns).unwrap();
     conversation.turns = serde_json::from_str(&stored).unwrap();
@@ -114,7 +114,7 @@ async fn broken_arguments_do_not_end_the_conversation() {
     let turn = conversation.call(&*client).await.unwrap();
     assert!(matches!(&turn.parts[0], Part::ToolCall { input: Value::String(text), .. } if text == "{\"comm"));
     assert_eq!(turn.stop, StopReason::MaxTokens);
-    conversation.go_on(&turn, &text_result("not JSON"));
+    conversation.answer_calls(&turn, &text_result("not JSON"));
     conversation.call(&*client).await.unwrap();
 }
 

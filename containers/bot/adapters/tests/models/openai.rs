@@ -59,7 +59,7 @@ async fn tools_are_called_and_answered() {
         .collect();
     assert_eq!(inputs, [&json!({"command": "a rather long command line"}), &json!({}), &json!("{\"comm")]);
     assert_eq!((&turn.parts[0], &turn.stop), (&Part::text("Looking."), &StopReason::ToolUse));
-    conversation.go_on(&turn, &text_result("ok"));
+    conversation.answer_calls(&turn, &text_result("ok"));
     assert_eq!(conversation.call(&*client).await.unwrap().parts, [Part::text("done")]);
     let messages = fake.requests()[1].body["messages"].clone();
     let roles: Vec<&str> = messages.as_array().unwrap().iter().filter_map(|m| m["role"].as_str()).collect();
@@ -75,7 +75,7 @@ async fn result_images_move_to_the_user_message() {
     let turn = conversation.call(&*client).await.unwrap();
     let image = ToolContent::Image { media_type: "image/png".into(), data: "AAAA".into() };
     let pdf = ToolContent::Document { media_type: "application/pdf".into(), data: "JVBE".into() };
-    conversation.go_on(&turn, &[ToolContent::Text { text: "ok".into() }, image, pdf]);
+    conversation.answer_calls(&turn, &[ToolContent::Text { text: "ok".into() }, image, pdf]);
     conversation.turns.push(Turn {
         role: Role::User,
         parts: vec![

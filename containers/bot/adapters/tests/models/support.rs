@@ -92,7 +92,7 @@ impl Conversation {
     }
 
     /// Adds the answer, and a result with `content` for each of its calls.
-    pub(crate) fn go_on(&mut self, turn: &ModelTurn, content: &[ToolContent]) {
+    pub(crate) fn answer_calls(&mut self, turn: &ModelTurn, content: &[ToolContent]) {
         let results = turn.parts.iter().filter_map(|part| match part {
             Part::ToolCall { call_id, .. } => {
                 Some(Part::ToolResult { call_id: call_id.clone(), ok: true, content: content.to_vec() })

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ars_bot_adapters::stores::{Answer, Transport};
+use ars_bot_adapters::stores::{StoreResponse, Transport};
 use ars_bot_ports::StoreError;
 use ars_wire::state::{Route, RunVerb, TranscriptVerb};
 use async_trait::async_trait;
@@ -17,7 +17,7 @@ pub(super) struct KillingTransport {
 
 #[async_trait]
 impl Transport for KillingTransport {
-    async fn send(&self, route: Route, body: String) -> Result<Answer, StoreError> {
+    async fn send(&self, route: Route, body: String) -> Result<StoreResponse, StoreError> {
         self.point.around(&place(route), self.inner.send(route, body)).await
     }
 }

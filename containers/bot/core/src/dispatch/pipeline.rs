@@ -46,7 +46,7 @@ impl Core {
     /// become a new run.
     pub async fn dispatch(&self, message: IncomingMessage, io: Arc<dyn ChannelIo>) {
         let Some(in_flight) = self.context.in_flight().try_enter() else {
-            io.turned_away();
+            io.rejected_by_shutdown();
             return log_undelivered(io.refused(&Refusal::ShuttingDown).await);
         };
         let request = Request { message, io, in_flight };

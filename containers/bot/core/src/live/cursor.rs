@@ -78,7 +78,7 @@ impl FlushCursor {
 
     /// Relays a stop that reached the ledger. The registry ignores a repeated one.
     pub(super) fn stop(&self, mode: StopMode) {
-        self.feed.ask_stop(mode);
+        self.feed.request_stop(mode);
     }
 
     /// Aborts the driver here, because another generation owns the run. An unconfirmed run continues without the ledger.

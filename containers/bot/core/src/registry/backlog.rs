@@ -8,7 +8,7 @@ use std::{collections::VecDeque, sync::Arc};
 const MAX_EVENTS: usize = 5000;
 /// Maximum bytes of event JSON kept.
 const MAX_BYTES: usize = 4 << 20;
-/// Maximum bytes of the protected head: input, context and `run_meta` events within it are never evicted.
+/// Maximum bytes of the protected head: the input, context and `run_meta` events at the start, which are never evicted.
 const MAX_HEAD_BYTES: usize = 512 << 10;
 
 /// One kept event.
@@ -31,7 +31,7 @@ pub struct Backlog {
 }
 
 impl Backlog {
-    /// Adds the next event. Leading head events are protected, up to the first event of another kind.
+    /// Adds the next event. One that `belongs_to_head` is protected from eviction if all events before it are, too.
     pub fn push(&mut self, event: Kept, belongs_to_head: bool) {
         let size = event.json.len();
         self.head_closed |= !belongs_to_head || self.head_bytes + size > MAX_HEAD_BYTES;
@@ -42,7 +42,7 @@ impl Backlog {
         }
         self.tail_bytes += size;
         self.tail.push_back(event);
-        // The newest event stays regardless of its size.
+        // The newest event is kept regardless of its size.
         while self.tail.len() > 1
             && (self.len() > MAX_EVENTS || self.head_bytes + self.tail_bytes > MAX_BYTES)
         {
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_event_stays_whatever_its_size() {
+    fn newest_event_is_kept_at_any_size() {
         let mut backlog = Backlog::default();
         backlog.push(event(1, 100), false);
         backlog.push(event(2, MAX_BYTES * 2), false);
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn an_oversized_head_is_not_protected() {
+    fn oversized_head_is_not_protected() {
         let mut backlog = Backlog::default();
         backlog.push(event(1, MAX_HEAD_BYTES + 1), true);
         backlog.push(event(2, MAX_BYTES), true);

@@ -23,8 +23,8 @@ impl Feed {
     }
 
     /// Applies a stop from the ledger, without an actor. A repeated mode changes nothing.
-    pub fn ask_stop(&self, mode: StopMode) {
-        self.registry.ask_stop(&self.run, mode, None);
+    pub fn request_stop(&self, mode: StopMode) {
+        self.registry.request_stop(&self.run, mode, None);
     }
 
     /// Cancels the run's work without an event, because another process owns it.

@@ -184,7 +184,7 @@ impl Run {
     }
 
     /// Records the stop and fires the signals. Returns `false` when the run has finished. A hard stop never becomes soft.
-    pub(super) fn ask_stop(&self, mode: StopMode, actor: Option<Actor>, now: UnixMillis) -> bool {
+    pub(super) fn request_stop(&self, mode: StopMode, actor: Option<Actor>, now: UnixMillis) -> bool {
         {
             let mut state = self.lock();
             if state.finished.is_some() {

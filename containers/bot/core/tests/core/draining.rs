@@ -18,26 +18,29 @@ use crate::support::*;
 /// Longer than any test.
 const LONG: Duration = Duration::from_secs(600);
 
-/// A channel that fails the test if its history is read, or if it receives a reply before `turned_away`.
+/// A channel that fails the test if its history is read, or if it receives a reply before `rejected_by_shutdown`.
 #[derive(Default)]
-struct Late {
+struct RejectedChannel {
     said: Collector,
-    is_turned_away: AtomicBool,
+    is_announced: AtomicBool,
 }
 
 #[async_trait]
-impl ChannelIo for Late {
+impl ChannelIo for RejectedChannel {
     async fn reply(&self, text: &str) -> Result<(), ReplyError> {
-        assert!(self.is_turned_away.load(Ordering::Relaxed), "the channel was not told why: {text}");
+        assert!(
+            self.is_announced.load(Ordering::Relaxed),
+            "the reply precedes the notice of the shutdown: {text}"
+        );
         self.said.reply(text).await
     }
 
     async fn history(&self) -> Vec<HistoryTurn> {
-        panic!("a request that is turned away is not read")
+        panic!("the history of a rejected request was read")
     }
 
-    fn turned_away(&self) {
-        self.is_turned_away.store(true, Ordering::Relaxed);
+    fn rejected_by_shutdown(&self) {
+        self.is_announced.store(true, Ordering::Relaxed);
     }
 
     fn run_started(&self, id: &RunId) {
@@ -45,12 +48,12 @@ impl ChannelIo for Late {
     }
 }
 
-async fn comes_late(world: &World, message: IncomingMessage) {
-    let late = Arc::new(Late::default());
-    let io: Arc<Late> = Arc::clone(&late);
+async fn is_rejected(world: &World, message: IncomingMessage) {
+    let channel = Arc::new(RejectedChannel::default());
+    let io: Arc<RejectedChannel> = Arc::clone(&channel);
     world.core.dispatch(message, io).await;
-    assert!(late.said.said()[0].starts_with("⏳ The service is being restarted"));
-    assert!(late.said.started.lock().unwrap().is_empty());
+    assert!(channel.said.said()[0].starts_with("⏳ The service is being restarted"));
+    assert!(channel.said.started.lock().unwrap().is_empty());
 }
 
 async fn draining(world: &Arc<World>) -> JoinHandle<bool> {
@@ -64,30 +67,30 @@ async fn draining(world: &Arc<World>) -> JoinHandle<bool> {
 
 #[tokio::test(start_paused = true)]
 async fn drain_ends_despite_new_requests() {
-    let world = Arc::new(world(vec![Move::SayWhenTold("done")]));
+    let world = Arc::new(world(vec![Move::SayWhenReleased("done")]));
     let (first, running) = under_way(&world, "hello").await;
     let drained = draining(&world).await;
     for thread in ["default", "other", "third"] {
         let late =
             IncomingMessage { thread_key: ThreadKey::new("http", "default", thread), ..message("and I") };
-        comes_late(&world, late).await;
+        is_rejected(&world, late).await;
         assert_eq!(world.core.load().in_flight, 1);
     }
-    world.go_on(running).await;
+    world.finish(running).await;
     assert!(drained.await.unwrap());
     assert_eq!(first.said(), ["done"]);
-    comes_late(&world, message("and I")).await;
+    is_rejected(&world, message("and I")).await;
     let runs: std::collections::BTreeSet<_> = world.records().into_iter().map(|record| record.id).collect();
     assert_eq!((runs.len(), world.core.registry().list().len()), (1, 1));
 }
 
 #[tokio::test(start_paused = true)]
 async fn unread_follow_up_runs_during_a_drain() {
-    let world = Arc::new(world(vec![Move::FailWhenTold, Move::Say("answered all the same")]));
+    let world = Arc::new(world(vec![Move::FailWhenReleased, Move::Say("answered all the same")]));
     let (_, running) = under_way(&world, "hello").await;
     let second = say(&world, message("one more")).await;
     let drained = draining(&world).await;
-    world.go_on(running).await;
+    world.finish(running).await;
     assert!(drained.await.unwrap());
     assert_eq!(second.said()[1], "answered all the same");
 }

@@ -17,7 +17,7 @@ fn for_the_coding_agent(settings: Settings) -> Settings {
 
 #[tokio::test]
 async fn follow_up_needs_no_repository_or_model() {
-    let moves = vec![Move::SayWhenTold("done"), Move::Say("done, with X")];
+    let moves = vec![Move::SayWhenReleased("done"), Move::Say("done, with X")];
     let world = Arc::new(world_of(moves, Capabilities::default(), for_the_coding_agent));
     let (first, running) = under_way(&world, "agent:general hello").await;
     for text in ["also mention X", "model:nobody/m and Y"] {
@@ -27,7 +27,7 @@ async fn follow_up_needs_no_repository_or_model() {
             "{replies:?}"
         );
     }
-    world.go_on_and_settle(running).await;
+    world.finish_and_settle(running).await;
     assert_eq!(first.said(), ["done, with X"]);
     assert!(last_text(&world).contains("also mention X"));
 }
@@ -70,7 +70,7 @@ async fn refusal_waits_at_most_the_claim_timeout() {
 
 #[tokio::test]
 async fn unread_follow_up_keeps_its_agent() {
-    let moves = vec![Move::FailWhenTold, Move::Say("both answered")];
+    let moves = vec![Move::FailWhenReleased, Move::Say("both answered")];
     let world = Arc::new(world_of(moves, Capabilities::default(), |settings| Settings {
         default_repository: Some("acme/app".into()),
         ..settings
@@ -78,7 +78,7 @@ async fn unread_follow_up_keeps_its_agent() {
     let (_, running) = under_way(&world, "agent:coding fix it").await;
     let second = say(&world, message("one more")).await;
     assert!(second.said()[0].starts_with("↪️ Passed on to the coding agent"));
-    world.go_on_and_settle(running).await;
+    world.finish_and_settle(running).await;
     assert_eq!(second.said()[1], "both answered");
     let agents: Vec<_> = world.records().iter().map(|record| record.agent.clone()).collect();
     assert!(agents.len() >= 2 && agents.iter().all(|agent| agent.as_deref() == Some("coding")), "{agents:?}");
@@ -93,11 +93,11 @@ async fn directives_of_another_place_reach_the_model() {
         ("repo:acme/app ref:main and the tests", "repo:acme/app ref:main and the tests"),
         ("repo:nobody/knows and the tests", "repo:nobody/knows and the tests"),
     ] {
-        let world = Arc::new(world(vec![Move::SayWhenTold("done"), Move::Say("done too")]));
+        let world = Arc::new(world(vec![Move::SayWhenReleased("done"), Move::Say("done too")]));
         let (_, running) = under_way(&world, "agent:coding repo:acme/app ref:dev fix it").await;
         let second = say(&world, message(text)).await;
         assert!(second.said()[0].starts_with('↪'), "{text}");
-        world.go_on_and_settle(running).await;
+        world.finish_and_settle(running).await;
         let input =
             world.last_record().events.iter().rfind(|event| event["type"] == "input").unwrap().clone();
         assert_eq!(input["text"], told);
@@ -107,10 +107,10 @@ async fn directives_of_another_place_reach_the_model() {
 
 #[tokio::test]
 async fn unread_follow_up_keeps_its_repository() {
-    let world = Arc::new(world(vec![Move::FailWhenTold]));
+    let world = Arc::new(world(vec![Move::FailWhenReleased]));
     let (_, running) = under_way(&world, "agent:coding repo:acme/app fix it").await;
     let second = say(&world, message("repo:acme/broken and there")).await;
-    world.go_on_and_settle(running).await;
+    world.finish_and_settle(running).await;
     let replies = second.said();
     assert!(replies.len() == 2 && replies[1].contains("not a repository"), "{replies:?}");
     let record = world.last_record();

@@ -33,7 +33,7 @@ impl Pair {
     /// of both processes.
     async fn new() -> Self {
         let ledger = Arc::new(ScriptedLedger::default());
-        let owner = Arc::new(process(&ledger, "g1", vec![Move::SayWhenTold("done")]));
+        let owner = Arc::new(process(&ledger, "g1", vec![Move::SayWhenReleased("done")]));
         let other = process(&ledger, "g2", Vec::new());
         owner.keep_ledger();
         let running = tokio::spawn({
@@ -53,7 +53,7 @@ impl Pair {
 
     /// Ends the run, and waits for its record in both histories.
     async fn end(&mut self) {
-        self.owner.model.go_on.notify_one();
+        self.owner.model.release.notify_one();
         (&mut self.running).await.unwrap();
         self.owner.settle().await;
         self.other.store.puts.lock().unwrap().extend(self.ledger.records.lock().unwrap().clone());

@@ -130,7 +130,7 @@ async fn unknown_spend_rejects_runs() {
 #[tokio::test]
 async fn concurrent_runs_share_the_budget() {
     let money = MoneyCaps { run: Some(4 * CALL), day: Some(6 * CALL) };
-    let moves = vec![Move::SayWhenTold("one"), Move::SayWhenTold("two"), Move::Say("three")];
+    let moves = vec![Move::SayWhenReleased("one"), Move::SayWhenReleased("two"), Move::Say("three")];
     let world = priced(moves, money);
     let mut under_way = Vec::new();
     for thread in ["a", "b"] {
@@ -143,7 +143,7 @@ async fn concurrent_runs_share_the_budget() {
     let reply = io.said()[0].clone();
     assert!(reply.starts_with('💸') && reply.contains("under way"), "{reply}");
     for (_, run) in under_way {
-        world.model.go_on.notify_one();
+        world.model.release.notify_one();
         run.await.unwrap();
     }
     world.settle().await;
@@ -156,14 +156,14 @@ async fn concurrent_runs_share_the_budget() {
 #[tokio::test]
 async fn uncapped_run_reserves_the_rest() {
     let money = MoneyCaps { run: None, day: Some(10 * CALL) };
-    let world = priced(vec![Move::SayWhenTold("one"), Move::Say("two")], money);
+    let world = priced(vec![Move::SayWhenReleased("one"), Move::Say("two")], money);
     let first = in_thread(&world, "a");
     world.model.called.notified().await;
     let refused = in_thread(&world, "b");
     refused.1.await.unwrap();
     let reply = refused.0.said()[0].clone();
     assert!(reply.starts_with('💸') && reply.contains("under way"), "{reply}");
-    world.model.go_on.notify_one();
+    world.model.release.notify_one();
     first.1.await.unwrap();
     world.settle().await;
     let second = in_thread(&world, "b");

@@ -23,13 +23,14 @@ pub fn last_text(world: &World) -> String {
 
 #[tokio::test]
 async fn second_message_steers_the_live_run() {
-    let world = Arc::new(world(vec![Move::SayWhenTold("all done"), Move::Say("all done, in German too")]));
+    let world =
+        Arc::new(world(vec![Move::SayWhenReleased("all done"), Move::Say("all done, in German too")]));
     let (first, running) = under_way(&world, "translate it").await;
     let second = say(&world, message("in German too")).await;
     let ack = second.said()[0].clone();
     assert!(ack.starts_with('↪') && ack.contains("general") && ack.contains("/runs/"), "{ack}");
     assert!(second.started.lock().unwrap().is_empty());
-    world.go_on_and_settle(running).await;
+    world.finish_and_settle(running).await;
     assert_eq!(first.said(), ["all done, in German too"]);
     assert!(last_text(&world).contains("in German too"));
     let record = world.last_record();
@@ -165,11 +166,11 @@ async fn stopped_run_returns_unread_follow_ups() {
 
 #[tokio::test]
 async fn failed_run_requeues_unread_follow_ups() {
-    let world = Arc::new(world(vec![Move::FailWhenTold, Move::Say("both answered")]));
+    let world = Arc::new(world(vec![Move::FailWhenReleased, Move::Say("both answered")]));
     let (first, running) = under_way(&world, "hello").await;
     let second = say(&world, message("one more")).await;
     let third = say(&world, message("and another")).await;
-    world.go_on_and_settle(running).await;
+    world.finish_and_settle(running).await;
     assert!(first.said()[0].starts_with('❌'));
     assert_eq!(second.said().len(), 1);
     assert_eq!(third.said()[1], "both answered");

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 
 use super::{Client, Transport, parse};
-use crate::stores::{failure::malformed, transport::Answer};
+use crate::stores::{failure::malformed, transport::StoreResponse};
 
 #[async_trait]
 impl<T: Transport> Documents for Client<T> {
@@ -22,7 +22,7 @@ impl<T: Transport> Documents for Client<T> {
     /// Replaces a document. The route's conflict has another shape than those of all other routes.
     async fn replace(&self, key: &str, document: &Value, expected: u64) -> Result<Replacement, StoreError> {
         let request = PutRequest { key, document, expected_version: expected };
-        let Answer { status, text } = self.request(Route::Config(ConfigVerb::Put), &request).await?;
+        let StoreResponse { status, text } = self.request(Route::Config(ConfigVerb::Put), &request).await?;
         let answer = parse(&text)?;
         if status == 409 {
             let Stale { version, .. } = serde_json::from_value(answer).map_err(malformed)?;

@@ -18,7 +18,7 @@ use super::super::{
     failure::{malformed, over_limit, permanent, refused},
     measured::Measured,
     retry::Retrying,
-    transport::{Answer, Transport},
+    transport::{StoreResponse, Transport},
 };
 
 /// The configured retention. The store adopts it if it is newer than the store's own.
@@ -75,7 +75,7 @@ impl<T: Transport> Client<T> {
         route: Route,
         request: &impl Serialize,
     ) -> Result<A, StoreError> {
-        let Answer { status, text } = self.request(route, request).await?;
+        let StoreResponse { status, text } = self.request(route, request).await?;
         if status != 200 {
             return Err(refused(status, &text));
         }
@@ -88,7 +88,7 @@ impl<T: Transport> Client<T> {
         route: Route,
         request: &impl Serialize,
     ) -> Result<Result<A, Conflict>, StoreError> {
-        let Answer { status, text } = self.request(route, request).await?;
+        let StoreResponse { status, text } = self.request(route, request).await?;
         let answer = parse(&text)?;
         if answer["ok"] != (status == 200) {
             return Err(malformed(format_args!("{status} with another ok")));
@@ -122,7 +122,11 @@ impl<T: Transport> Client<T> {
     }
 
     /// Returns the answer with status 200 or 409. Any other status is an error of its class.
-    pub(super) async fn request(&self, route: Route, request: &impl Serialize) -> Result<Answer, StoreError> {
+    pub(super) async fn request(
+        &self,
+        route: Route,
+        request: &impl Serialize,
+    ) -> Result<StoreResponse, StoreError> {
         let body = serde_json::to_string(request).map_err(|error| permanent(format!("request: {error}")))?;
         if body.len() > route.max_body_bytes() {
             return Err(over_limit(body.len()));

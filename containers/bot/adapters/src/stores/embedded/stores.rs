@@ -18,7 +18,7 @@ use ars_wire::state::Route;
 use super::{
     super::{
         failure::{chain, permanent},
-        transport::Answer,
+        transport::StoreResponse,
     },
     scopes::Scopes,
 };
@@ -51,13 +51,15 @@ impl Stores {
         })
     }
 
-    pub(super) fn answer(&mut self, route: Route, body: &str, now: UnixMillis) -> Answer {
+    pub(super) fn answer(&mut self, route: Route, body: &str, now: UnixMillis) -> StoreResponse {
         match self.try_answer(route, body, now) {
-            Ok(text) => Answer { status: 200, text },
-            Err(StoreFailure::Refusal(refusal)) => Answer { status: refusal.status(), text: refusal.body() },
+            Ok(text) => StoreResponse { status: 200, text },
+            Err(StoreFailure::Refusal(refusal)) => {
+                StoreResponse { status: refusal.status(), text: refusal.body() }
+            }
             Err(StoreFailure::Fault(fault)) => {
                 tracing::error!(route = route.path(), error = %fault, "store failed");
-                Answer { status: 500, text: INTERNAL_BODY.to_owned() }
+                StoreResponse { status: 500, text: INTERNAL_BODY.to_owned() }
             }
         }
     }

@@ -10,7 +10,7 @@ use ars_runs::SWEEP_EVERY_MS;
 use ars_wire::state::Route;
 use tokio::sync::oneshot;
 
-use super::{super::transport::Answer, stores::Stores};
+use super::{super::transport::StoreResponse, stores::Stores};
 
 /// Pause between the parts of a sweep, in which requests are served.
 const SOON: Duration = Duration::from_millis(100);
@@ -20,7 +20,7 @@ pub(super) struct Job {
     pub(super) route: Route,
     pub(super) body: String,
     /// The receiver may be gone; the request is executed anyway, as it is over HTTP.
-    pub(super) reply: oneshot::Sender<Answer>,
+    pub(super) reply: oneshot::Sender<StoreResponse>,
 }
 
 /// Serves until every sender is dropped.

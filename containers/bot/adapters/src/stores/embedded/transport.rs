@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 use super::super::{
     client::{Client, Proposal},
     failure::permanent,
-    transport::{Answer, Transport},
+    transport::{StoreResponse, Transport},
 };
 use super::folder::make_private;
 use super::stores::Stores;
@@ -57,7 +57,7 @@ impl Embedded {
 
 #[async_trait]
 impl Transport for Embedded {
-    async fn send(&self, route: Route, body: String) -> Result<Answer, StoreError> {
+    async fn send(&self, route: Route, body: String) -> Result<StoreResponse, StoreError> {
         let gone = || permanent("the stores' thread has ended");
         let (reply, answer) = oneshot::channel();
         let jobs = self.jobs.as_ref().ok_or_else(gone)?;

@@ -10,7 +10,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use ars_bot_adapters::stores::{Answer, Client, Transport};
+use ars_bot_adapters::stores::{Client, StoreResponse, Transport};
 use ars_bot_ports::{StoreError, StoreErrorKind};
 use ars_types::{Generation, StoreKey};
 use ars_wire::{
@@ -34,11 +34,11 @@ pub struct Scripted {
 
 #[async_trait]
 impl Transport for Scripted {
-    async fn send(&self, route: Route, body: String) -> Result<Answer, StoreError> {
+    async fn send(&self, route: Route, body: String) -> Result<StoreResponse, StoreError> {
         self.bodies.lock().unwrap().push(serde_json::from_str(&body).unwrap());
         self.asked.lock().unwrap().push(route.path());
         match self.answers.lock().unwrap().pop_front() {
-            Some((status, text)) => Ok(Answer { status, text }),
+            Some((status, text)) => Ok(StoreResponse { status, text }),
             None => Err(StoreError { kind: StoreErrorKind::Transient, message: "unreachable".into() }),
         }
     }

@@ -13,7 +13,7 @@ pub mod transcripts;
 
 use std::{any::Any, sync::Arc};
 
-use ars_bot_adapters::stores::{Answer, Client, Proposal, Transport};
+use ars_bot_adapters::stores::{Client, Proposal, StoreResponse, Transport};
 use ars_bot_ports::{
     Documents, FrictionRecords, Ledger, Memory, RunStore, Schedules, StoreError, StoreErrorKind, Transcripts,
 };
@@ -60,7 +60,7 @@ impl Fixture {
     }
 
     /// Sends any JSON, as another writer could.
-    async fn raw(&self, path: &str, body: Value) -> Answer {
+    async fn raw(&self, path: &str, body: Value) -> StoreResponse {
         self.transport.send(Route::of(path).unwrap(), body.to_string()).await.unwrap()
     }
 

@@ -25,7 +25,7 @@ async fn stored_run_is_handed_off_during_a_call() {
 #[tokio::test(start_paused = true)]
 async fn run_with_rejected_step_ends_in_the_drain() {
     let ledger = Arc::new(ScriptedLedger::default());
-    let moves = vec![Move::Ask(vec![bash("x")]), Move::SayWhenTold("done here")];
+    let moves = vec![Move::Ask(vec![bash("x")]), Move::SayWhenReleased("done here")];
     let world = world_of(&ledger, moves);
     // Step 0 is stored. The step before the command is never stored.
     ledger.script("step", [Fault::None, Fault::Fail(StoreErrorKind::Refused)]);
@@ -39,7 +39,7 @@ async fn run_with_rejected_step_ends_in_the_drain() {
     while !world.core.load().draining {
         tokio::task::yield_now().await;
     }
-    world.go_on(running).await;
+    world.finish(running).await;
     assert!(drained.await.unwrap());
     assert_eq!(io.said(), ["done here"]);
     assert_eq!(ledger.count("handoff"), 0);
@@ -61,13 +61,13 @@ async fn hanging_permit_delays_the_reply_within_the_lease() {
 #[tokio::test(start_paused = true)]
 async fn suspended_process_still_acquires_the_permit() {
     let ledger = Arc::new(ScriptedLedger::default());
-    let world = world_of(&ledger, vec![Move::SayWhenTold("hi")]);
+    let world = world_of(&ledger, vec![Move::SayWhenReleased("hi")]);
     let (io, running) = under_way(&world, "hello").await;
     ledger.script("state", [Fault::StandStill(Duration::from_secs(21))]);
     ledger.script("finishing", [Fault::Slow(Duration::from_millis(700))]);
     // Another process reclaimed the run and has the permit.
     ledger.runs().values_mut().for_each(|kept| kept.row.phase = Phase::Finishing);
-    world.go_on(running).await;
+    world.finish(running).await;
     assert_eq!((ledger.count("finishing"), io.said().len()), (1, 0));
     assert_eq!(*io.moved.lock().unwrap(), *io.started.lock().unwrap());
 }
@@ -75,12 +75,12 @@ async fn suspended_process_still_acquires_the_permit() {
 #[tokio::test(start_paused = true)]
 async fn final_status_precedes_the_permit() {
     let ledger = Arc::new(ScriptedLedger::default());
-    let world = world_of(&ledger, vec![Move::SayWhenTold("hi")]);
+    let world = world_of(&ledger, vec![Move::SayWhenReleased("hi")]);
     let (io, running) = under_way(&world, "hello").await;
     // More often than a state is retried at once.
     ledger.script("state", [Fault::Fail(StoreErrorKind::Transient); 5]);
     let before = ledger.asked.lock().unwrap().len();
-    world.go_on(running).await;
+    world.finish(running).await;
     let asked = ledger.asked.lock().unwrap()[before..].to_vec();
     let first = asked.iter().position(|asked| *asked == "finishing").unwrap();
     assert_eq!(asked[..first].iter().filter(|asked| **asked == "state").count(), 6, "{asked:?}");
@@ -157,7 +157,7 @@ async fn foreign_final_record_survives_the_deadline() {
 
 #[tokio::test(start_paused = true)]
 async fn final_record_replaces_an_abandoned_one() {
-    let world = Arc::new(world(vec![Move::SayWhenTold("done after all")]));
+    let world = Arc::new(world(vec![Move::SayWhenReleased("done after all")]));
     let (_, running) = under_way(&world, "hello").await;
     assert!(!world.core.drain(Duration::from_secs(1)).await);
     let held = Arc::new(Notify::new());
@@ -166,7 +166,7 @@ async fn final_record_replaces_an_abandoned_one() {
     let abandoning = tokio::spawn(async move { core.record_abandoned().await });
     world.store.holding.notified().await;
 
-    world.go_on(running).await;
+    world.finish(running).await;
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }
@@ -182,7 +182,7 @@ async fn final_record_replaces_an_abandoned_one() {
 
 #[tokio::test(start_paused = true)]
 async fn ended_run_is_not_recorded_as_abandoned() {
-    let world = Arc::new(world(vec![Move::SayWhenTold("done after all")]));
+    let world = Arc::new(world(vec![Move::SayWhenReleased("done after all")]));
     let (_, running) = under_way(&world, "hello").await;
     assert!(!world.core.drain(Duration::from_secs(1)).await);
     world.store.failures.lock().unwrap().push_back(StoreErrorKind::Transient);
@@ -191,7 +191,7 @@ async fn ended_run_is_not_recorded_as_abandoned() {
     while !world.store.failures.lock().unwrap().is_empty() {
         tokio::task::yield_now().await;
     }
-    world.go_on(running).await;
+    world.finish(running).await;
     assert_eq!(abandoning.await.unwrap(), 0);
     world.settle().await;
     assert_eq!(world.last_record().status, RunStatus::Completed);
@@ -207,11 +207,11 @@ async fn view_token_is_in_the_ledger_only() {
     assert!(first.core.drain(Duration::from_secs(60)).await);
     running.await.unwrap();
 
-    let second = ledger.process("g2", vec![Move::SayWhenTold("done")]);
+    let second = ledger.process("g2", vec![Move::SayWhenReleased("done")]);
     let keeping = second.keep_ledger();
     second.model.called.notified().await;
     assert!(second.core.registry().open(&id, &token).is_some());
-    second.model.go_on.notify_one();
+    second.model.release.notify_one();
     let record = ledger.recorded().await;
     keeping.abort();
     let record = serde_json::to_string(&record).unwrap();

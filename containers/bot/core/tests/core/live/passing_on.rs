@@ -20,13 +20,13 @@ fn texts_in_inboxes(ledger: &ScriptedLedger) -> Vec<String> {
 #[tokio::test(start_paused = true)]
 async fn mailbox_follows_a_reclaimed_run() {
     let ledger = Arc::new(ScriptedLedger::default());
-    let world = world_of(&ledger, vec![Move::FailWhenTold]);
+    let world = world_of(&ledger, vec![Move::FailWhenReleased]);
     let (io, running) = under_way(&world, "hello").await;
     ledger.script("inbox", [Fault::Fail(StoreErrorKind::Transient); 2]);
     let second = say(&world, "and this").await;
     assert!(second.said()[0].starts_with('↪'));
     taken_by_another(&ledger);
-    world.go_on_and_settle(running).await;
+    world.finish_and_settle(running).await;
     assert!(io.said().is_empty());
     assert_eq!(texts_in_inboxes(&ledger), ["and this"]);
 }
@@ -35,11 +35,11 @@ async fn mailbox_follows_a_reclaimed_run() {
 async fn panicked_run_requeues_follow_ups() {
     let ledger = Arc::new(ScriptedLedger::default());
     let list = || Move::Ask(vec![("list_files", json!({}))]);
-    let world = world_of(&ledger, vec![list(), Move::PanicWhenTold, Move::Say("answered")]);
+    let world = world_of(&ledger, vec![list(), Move::PanicWhenReleased, Move::Say("answered")]);
     let (_, running) = under_way(&world, "agent:coding repo:acme/app x").await;
     world.model.called.notified().await;
     let second = say(&world, "and this").await;
-    world.go_on_and_settle(running).await;
+    world.finish_and_settle(running).await;
     assert_eq!(second.said()[1..], ["answered"]);
     let failed = ledger.records.lock().unwrap().remove(0);
     assert_eq!((failed.status, failed.step_count), (RunStatus::Failed, Some(1)));
@@ -48,7 +48,7 @@ async fn panicked_run_requeues_follow_ups() {
 #[tokio::test(start_paused = true)]
 async fn unnumbered_follow_up_is_delivered_once() {
     let ledger = Arc::new(ScriptedLedger::default());
-    let world = world_of(&ledger, vec![Move::SayWhenTold("first"), Move::Say("both")]);
+    let world = world_of(&ledger, vec![Move::SayWhenReleased("first"), Move::Say("both")]);
     let (io, running) = under_way(&world, "hello").await;
     // Both attempts take effect, and both answers are lost.
     ledger.script("inbox", [Fault::AnswerLost; 2]);
@@ -56,7 +56,7 @@ async fn unnumbered_follow_up_is_delivered_once() {
     assert_eq!(texts_in_inboxes(&ledger), ["and this", "and this"]);
     let keeping = world.keep_ledger();
     ledger.until(|ledger| ledger.count("flush") > 0).await;
-    world.go_on_and_settle(running).await;
+    world.finish_and_settle(running).await;
     keeping.abort();
     assert_eq!(io.said(), ["both"]);
     let told = outline(&ledger.records.lock().unwrap()[0]);
@@ -67,12 +67,12 @@ async fn unnumbered_follow_up_is_delivered_once() {
 async fn follow_up_event_precedes_its_step() {
     let ledger = Arc::new(ScriptedLedger::default());
     let ask = Move::Ask(vec![bash("x")]);
-    let world = world_of(&ledger, vec![Move::SayWhenTold("first"), ask, Move::SayWhenTold("both")]);
+    let world = world_of(&ledger, vec![Move::SayWhenReleased("first"), ask, Move::SayWhenReleased("both")]);
     let (io, running) = under_way(&world, "agent:coding repo:acme/app x").await;
     say(&world, "and this").await;
     // The request with the event fails twice, and the command waits for the third.
     ledger.script("flush", [Fault::Fail(StoreErrorKind::Transient); 2]);
-    world.model.go_on.notify_one();
+    world.model.release.notify_one();
     let has_read = |ledger: &ScriptedLedger| {
         let runs = ledger.runs();
         runs.values().flat_map(|kept| kept.steps.values()).any(|step| step.inbox_consumed_seq > 0)
@@ -81,18 +81,18 @@ async fn follow_up_event_precedes_its_step() {
     let is_told =
         ledger.runs().values().all(|kept| kept.events.values().any(|event| event["kind"] == "follow_up"));
     assert!(is_told);
-    world.go_on(running).await;
+    world.finish(running).await;
     assert_eq!(io.said(), ["both"]);
 }
 
 /// A run that fails during an outage of the flush, with an unread follow-up in its inbox.
 async fn failed_in_an_outage(ledger: &Arc<ScriptedLedger>) -> (Arc<World>, Arc<Collector>) {
-    let world = world_of(ledger, vec![Move::FailWhenTold, Move::Say("said twice")]);
+    let world = world_of(ledger, vec![Move::FailWhenReleased, Move::Say("said twice")]);
     let (_, running) = under_way(&world, "hello").await;
     let sender = say(&world, "and this").await;
     assert_eq!(texts_in_inboxes(ledger), ["and this"]);
     ledger.script("flush", [Fault::Fail(StoreErrorKind::Transient); LONG]);
-    world.go_on(running).await;
+    world.finish(running).await;
     (world, sender)
 }
 
@@ -141,7 +141,7 @@ async fn inbox_is_requeued_once_ownership_is_confirmed() {
 async fn inbox_of_a_run_ended_in_an_outage_is_requeued() {
     for failures in [4, LONG] {
         let ledger = Arc::new(ScriptedLedger::default());
-        let world = world_of(&ledger, vec![Move::SayWhenTold("first"), Move::Say("late, but answered")]);
+        let world = world_of(&ledger, vec![Move::SayWhenReleased("first"), Move::Say("late, but answered")]);
         let (io, running) = under_way(&world, "hello").await;
         ledger.script("flush", vec![Fault::Fail(StoreErrorKind::Transient); failures]);
         let write = || {
@@ -150,13 +150,13 @@ async fn inbox_of_a_run_ended_in_an_outage_is_requeued() {
             }
         };
         if failures == LONG {
-            world.go_on(running).await;
+            world.finish(running).await;
             thread_is_given_up(&world, &ledger).await;
             write();
             ledger.mend("flush");
         } else {
             write();
-            world.go_on(running).await;
+            world.finish(running).await;
         }
         world.settle().await;
         assert_eq!(io.said(), ["first", "late, but answered"]);

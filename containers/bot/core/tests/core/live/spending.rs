@@ -178,7 +178,7 @@ async fn closing_record_has_the_stored_cost() {
 #[tokio::test]
 async fn foreign_run_reserves_its_part() {
     let ledger = Arc::new(ScriptedLedger::default());
-    let first = process(&ledger, "g1", vec![Move::SayWhenTold("one")]);
+    let first = process(&ledger, "g1", vec![Move::SayWhenReleased("one")]);
     let (_, running) = under_way(&first, "hello").await;
     assert_eq!(held(&ledger), 9 * CALL);
     let second = process(&ledger, "g2", Vec::new());
@@ -187,7 +187,7 @@ async fn foreign_run_reserves_its_part() {
     // The rows are cached for a moment.
     assert_eq!(elsewhere(&second).await, reply);
     assert_eq!(ledger.count("live"), 2, "once by each process");
-    first.go_on(running).await;
+    first.finish(running).await;
     first.settle().await;
     assert_eq!(elsewhere(&process(&ledger, "g3", vec![Move::Say("three")])).await, "three");
 }
@@ -195,11 +195,11 @@ async fn foreign_run_reserves_its_part() {
 #[tokio::test]
 async fn fenced_out_run_reserves_until_closed() {
     let ledger = Arc::new(ScriptedLedger::default());
-    let world = process(&ledger, "g1", vec![Move::SayWhenTold("one")]);
+    let world = process(&ledger, "g1", vec![Move::SayWhenReleased("one")]);
     let (io, running) = under_way(&world, "hello").await;
     // The ledger granted the reply permit, and its answer was lost.
     ledger.runs().values_mut().for_each(|kept| kept.row.phase = Phase::Finishing);
-    world.go_on(running).await;
+    world.finish(running).await;
     assert!(io.said().is_empty());
     let reply = elsewhere(&world).await;
     assert_is_reserved(&reply);
@@ -239,7 +239,7 @@ async fn reflection_cost_counts_for_the_day() {
     };
     let channels = Arc::new(Reopening(Arc::new(Collector::default())));
     let capabilities = Capabilities { memory: Some(memory), ..ledger.capability("g1", channels) };
-    let moves = vec![look(), Move::Say("done"), Move::Say("{}"), Move::SayWhenTold("again")];
+    let moves = vec![look(), Move::Say("done"), Move::Say("{}"), Move::SayWhenReleased("again")];
     let world = equipped(capabilities, moves);
     let (_, first) = begin(&world, REQUEST);
     first.await.unwrap();
@@ -251,5 +251,5 @@ async fn reflection_cost_counts_for_the_day() {
         tokio::task::yield_now().await;
     }
     assert_eq!(held(&ledger), 6 * CALL);
-    world.go_on(running).await;
+    world.finish(running).await;
 }

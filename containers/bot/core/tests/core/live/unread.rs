@@ -170,13 +170,13 @@ async fn oversized_conversation_is_not_resumable() {
     ledger.transcripts.lock().unwrap().values_mut().for_each(|kept| kept.attachments.push(large.clone()));
 
     let channels = Arc::new(Reopening(Arc::new(Collector::default())));
-    let moves = vec![Move::Ask(vec![bash("x")]), Move::SayWhenTold("done here")];
+    let moves = vec![Move::Ask(vec![bash("x")]), Move::SayWhenReleased("done here")];
     let second = world_with(moves, ledger.capability("g2", channels)).with_tree();
     let keeping = second.keep_ledger();
     second.model.called.notified().await;
     second.model.called.notified().await;
     assert!(ledger.runs().values().all(|kept| kept.row.state.contains_key("unresumable")));
-    second.model.go_on.notify_one();
+    second.model.release.notify_one();
     ledger.recorded().await;
     keeping.abort();
     assert_eq!(ledger.records.lock().unwrap()[0].status, RunStatus::Completed);

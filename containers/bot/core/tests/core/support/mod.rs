@@ -49,13 +49,13 @@ pub enum Move {
     Ask(Vec<(&'static str, Value)>),
     Fail(ModelErrorKind),
     HangUntilStopped,
-    /// Answers once `go_on` is notified.
-    SayWhenTold(&'static str),
-    /// Fails once `go_on` is notified.
-    FailWhenTold,
+    /// Answers once `release` is notified.
+    SayWhenReleased(&'static str),
+    /// Fails once `release` is notified.
+    FailWhenReleased,
     Panic,
-    /// Panics once `go_on` is notified.
-    PanicWhenTold,
+    /// Panics once `release` is notified.
+    PanicWhenReleased,
 }
 
 #[derive(Default)]
@@ -67,7 +67,7 @@ pub struct ScriptedModel {
     /// The model of each call.
     pub asked: Mutex<Vec<String>>,
     pub called: tokio::sync::Notify,
-    pub go_on: tokio::sync::Notify,
+    pub release: tokio::sync::Notify,
 }
 
 #[async_trait]
@@ -101,17 +101,17 @@ impl ModelClient for ScriptedModel {
                 cancel.cancelled().await;
                 Err(ModelError { kind: ModelErrorKind::Cancelled, message: "stopped".into() })
             }
-            Move::SayWhenTold(text) => {
-                self.go_on.notified().await;
+            Move::SayWhenReleased(text) => {
+                self.release.notified().await;
                 turn(vec![Part::text(text)], StopReason::EndTurn)
             }
-            Move::FailWhenTold => {
-                self.go_on.notified().await;
+            Move::FailWhenReleased => {
+                self.release.notified().await;
                 Err(ModelError { kind: ModelErrorKind::Invalid, message: "as scripted".into() })
             }
             Move::Panic => panic!("as scripted"),
-            Move::PanicWhenTold => {
-                self.go_on.notified().await;
+            Move::PanicWhenReleased => {
+                self.release.notified().await;
                 panic!("as scripted")
             }
         }
@@ -494,14 +494,14 @@ impl World {
     }
 
     /// Lets the model answer, and waits for the end of the request.
-    pub async fn go_on(&self, running: JoinHandle<()>) {
-        self.model.go_on.notify_one();
+    pub async fn finish(&self, running: JoinHandle<()>) {
+        self.model.release.notify_one();
         running.await.unwrap();
     }
 
-    /// The same, record included.
-    pub async fn go_on_and_settle(&self, running: JoinHandle<()>) {
-        self.go_on(running).await;
+    /// As `finish`, and waits for the record.
+    pub async fn finish_and_settle(&self, running: JoinHandle<()>) {
+        self.finish(running).await;
         self.settle().await;
     }
 

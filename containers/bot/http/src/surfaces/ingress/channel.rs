@@ -22,7 +22,7 @@ pub(crate) struct HttpChannel {
 struct Said {
     replies: Vec<String>,
     receipt: Option<Receipt>,
-    is_turned_away: bool,
+    is_rejected_by_shutdown: bool,
 }
 
 impl HttpChannel {
@@ -53,8 +53,8 @@ impl HttpChannel {
     }
 
     /// Returns `true` if the core rejected the request because of a drain.
-    pub(crate) fn is_turned_away(&self) -> bool {
-        self.lock().is_turned_away
+    pub(crate) fn is_rejected_by_shutdown(&self) -> bool {
+        self.lock().is_rejected_by_shutdown
     }
 
     fn lock(&self) -> MutexGuard<'_, Said> {
@@ -73,8 +73,8 @@ impl ChannelIo for HttpChannel {
         self.history.clone()
     }
 
-    fn turned_away(&self) {
-        self.lock().is_turned_away = true;
+    fn rejected_by_shutdown(&self) {
+        self.lock().is_rejected_by_shutdown = true;
     }
 
     fn run_started(&self, id: &RunId) {

@@ -68,7 +68,7 @@ fn dispatch(state: &HttpState, message: IncomingMessage, io: &Arc<HttpChannel>) 
 fn collected(ended: Result<(), JoinError>, io: &HttpChannel) -> Result<Response, IngressError> {
     match ended {
         // Checked last: an unauthorized or malformed request gets its own error during a drain too.
-        Ok(()) if io.is_turned_away() => Err(IngressError::Draining),
+        Ok(()) if io.is_rejected_by_shutdown() => Err(IngressError::Draining),
         Ok(()) => Ok(respond::json(StatusCode::OK, &io.collected())),
         Err(error) => {
             tracing::error!(error = %error, "dispatch threw outside its own handling");
