@@ -23,45 +23,41 @@ pub struct Sample {
     pub next_call: Duration,
 }
 
-const HEAD: [&str; 9] = [
-    "turns",
-    "CPU/turn",
-    "own CPU/turn",
-    "wall/turn",
-    "peak RSS",
-    "state requests",
-    "start",
-    "request to model, new thread",
-    "again",
+/// A column: its head, and what it shows of the samples of a line.
+type Column = (&'static str, fn(&[Sample]) -> String);
+
+const COLUMNS: [Column; 8] = [
+    ("CPU/turn", |samples| time(samples, |sample| sample.cpu)),
+    ("own CPU/turn", |samples| time(samples, |sample| sample.own_cpu)),
+    ("wall/turn", |samples| time(samples, |sample| sample.wall)),
+    ("peak RSS", |samples| format!("{:.1} MB", of(samples, |sample| sample.peak_kb) as f64 / 1024.0)),
+    ("state requests", |samples| of(samples, |sample| sample.state_requests).to_string()),
+    ("start", |samples| time(samples, |sample| sample.start)),
+    ("request to model, new thread", |samples| time(samples, |sample| sample.first_call)),
+    ("again", |samples| time(samples, |sample| sample.next_call)),
 ];
 
 /// The medians, a line for each number of turns.
 pub fn table(rows: &[(u32, Vec<Sample>)]) -> String {
-    let mut lines = vec![HEAD.map(str::to_owned).to_vec()];
-    lines.extend(rows.iter().map(|(turns, samples)| {
-        let time = |field: fn(&Sample) -> Duration| ms(median(samples.iter().map(field).collect()));
-        let requests = median(samples.iter().map(|sample| sample.state_requests).collect());
-        let peak = median(samples.iter().map(|sample| sample.peak_kb).collect());
-        vec![
-            turns.to_string(),
-            time(|sample| sample.cpu),
-            time(|sample| sample.own_cpu),
-            time(|sample| sample.wall),
-            format!("{:.1} MB", peak as f64 / 1024.0),
-            requests.to_string(),
-            time(|sample| sample.start),
-            time(|sample| sample.first_call),
-            time(|sample| sample.next_call),
-        ]
-    }));
-    let widths: Vec<usize> = (0..HEAD.len())
-        .map(|column| lines.iter().map(|line| line[column].len()).max().unwrap_or(0))
-        .collect();
-    let line = |cells: &Vec<String>| {
-        let cells = cells.iter().zip(&widths).map(|(cell, width)| format!("{cell:>width$}"));
-        format!("{}\n", cells.collect::<Vec<_>>().join("  ").trim_end())
-    };
-    lines.iter().map(line).collect()
+    let mut text = "turns".to_owned();
+    for (head, _) in COLUMNS {
+        text += &format!("  {head:>11}");
+    }
+    for (turns, samples) in rows {
+        text += &format!("\n{turns:>5}");
+        for (head, show) in COLUMNS {
+            text += &format!("  {:>width$}", show(samples), width = head.len().max(11));
+        }
+    }
+    text + "\n"
+}
+
+fn of<T: Ord + Copy + Default>(samples: &[Sample], field: fn(&Sample) -> T) -> T {
+    median(samples.iter().map(field).collect())
+}
+
+fn time(samples: &[Sample], field: fn(&Sample) -> Duration) -> String {
+    ms(of(samples, field))
 }
 
 fn ms(time: Duration) -> String {
@@ -94,13 +90,9 @@ mod tests {
             }
         };
         let table = table(&[(50, vec![sample(9), sample(2), sample(3)])]);
-        let last: Vec<_> =
-            table.lines().last().unwrap().split("  ").filter(|cell| !cell.is_empty()).collect();
-        assert_eq!(last[0].trim(), "50");
-        assert_eq!(last[4].trim(), "3.0 MB");
-        assert!(
-            last[1].trim() == "3.00 ms"
-                && table.lines().all(|line| line.len() == table.lines().next().unwrap().len())
-        );
+        let lines: Vec<_> = table.lines().collect();
+        let last: Vec<_> = lines[1].split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
+        assert_eq!((last[0], last[1], last[4]), ("50", "3.00 ms", "3.0 MB"));
+        assert_eq!(lines[0].len(), lines[1].len());
     }
 }

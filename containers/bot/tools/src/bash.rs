@@ -162,14 +162,6 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_command_says_its_exit_code_first() {
-        let outcome = ExecOutcome { exit_code: 2, output: "boom".into(), truncated: false, timed_out: false };
-        let output = describe(&outcome, RESERVE, None);
-        assert_eq!((output.ok, output.exit_code), (false, Some(2)));
-        assert_eq!(output, ToolOutput { ok: false, exit_code: Some(2), ..ToolOutput::text("exit 2:\nboom") });
-    }
-
-    #[test]
     fn a_silent_success_is_not_an_empty_text() {
         let outcome = ExecOutcome { exit_code: 0, output: String::new(), truncated: false, timed_out: false };
         assert_eq!(
@@ -198,7 +190,7 @@ mod tests {
             let output = "x".repeat(OUTPUT_BYTES);
             let outcome = ExecOutcome { exit_code: 0, output, truncated, timed_out: false };
             let output = describe(&outcome, RESERVE, path);
-            let [ars_agent::ToolContent::Text { text }] = &output.content[..] else { panic!("{output:?}") };
+            let text = crate::tests::said(&output);
             assert!(text.contains(said) && text.contains("the whole output") != truncated);
             assert!(text.chars().count() <= OUTPUT_CHARS);
         }
@@ -209,7 +201,7 @@ mod tests {
         let output = "x".repeat(OUTPUT_BYTES);
         let outcome = ExecOutcome { exit_code: TIMED_OUT, output, truncated: true, timed_out: true };
         let output = describe(&outcome, Duration::from_secs(7), None);
-        let [ars_agent::ToolContent::Text { text }] = &output.content[..] else { panic!("{output:?}") };
+        let text = crate::tests::said(&output);
         assert!(text.starts_with("exit 124:\n(killed with all it had started after 7 s)\nxxx"));
         assert!(text.chars().count() <= OUTPUT_CHARS);
     }

@@ -136,23 +136,21 @@ mod tests {
     use tokio_util::sync::CancellationToken;
 
     use super::*;
-    use crate::{RunFacilities, tests::Memory};
+    use crate::{
+        RunFacilities,
+        tests::{Memory, bare, said},
+    };
 
     const SECRET: &str = "first-half\nsecond-half";
 
     async fn shown(content: &str, offset: u64) -> String {
         let memory = Memory::with(&[("a", content.as_bytes())]);
         let hide = |text: String| text.replace(SECRET, "[hidden]");
-        let context = ToolContext {
-            workspace: Some(&memory),
-            web: None,
-            remaining: Duration::from_secs(1),
-            cancel: &CancellationToken::new(),
-            run: RunFacilities { hide: &hide, ..RunFacilities::bare("coding") },
-        };
+        let cancel = CancellationToken::new();
+        let run = RunFacilities { hide: &hide, ..RunFacilities::bare("coding") };
+        let context = ToolContext { workspace: Some(&memory), run, ..bare(&cancel) };
         let output = ReadFile.run(context, &json!({ "path": "a", "offset": offset, "limit": 1 })).await;
-        let [ToolContent::Text { text }] = &output.content[..] else { panic!("{output:?}") };
-        text.clone()
+        said(&output).to_owned()
     }
 
     #[tokio::test]

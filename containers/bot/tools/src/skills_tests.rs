@@ -1,17 +1,14 @@
 //! `list_skills` and `use_skill` as a model calls them.
 
-use std::{
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::sync::{Arc, Mutex};
 
-use ars_agent::ToolContent;
 use ars_bot_ports::{Skill, Skills};
 use ars_events::{EventBody, SkillUpstream};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::{RunFacilities, Tool, ToolContext, ToolOutput, list_skills::ListSkills, use_skill::UseSkill};
+use crate::tests::{bare, said};
 
 struct Two([Arc<Skill>; 2]);
 
@@ -45,17 +42,8 @@ async fn call(tool: &dyn Tool, skills: Option<&dyn Skills>, input: Value) -> (To
     let publish = |event| events.lock().unwrap().push(event);
     let cancel = CancellationToken::new();
     let run = RunFacilities { skills, publish: &publish, ..RunFacilities::bare("review") };
-    let remaining = Duration::from_secs(60);
-    let output =
-        tool.run(ToolContext { workspace: None, web: None, remaining, cancel: &cancel, run }, &input).await;
+    let output = tool.run(ToolContext { run, ..bare(&cancel) }, &input).await;
     (output, events.into_inner().unwrap())
-}
-
-fn said(output: &ToolOutput) -> &str {
-    match &output.content[..] {
-        [ToolContent::Text { text }] => text,
-        other => panic!("not one text: {other:?}"),
-    }
 }
 
 #[tokio::test]

@@ -1,22 +1,18 @@
 //! Verdicts as a model submits them.
 
-use std::time::Duration;
-
 use ars_agent::{Role, ToolContent};
 use serde_json::Map;
 use tokio_util::sync::CancellationToken;
 
 use super::*;
-use crate::{RunFacilities, review::VerdictSlot};
+use crate::{RunFacilities, review::VerdictSlot, tests::bare};
 
 const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 
 async fn submit(slot: Option<&VerdictSlot>, input: Value) -> ToolOutput {
     let cancel = CancellationToken::new();
     let run = RunFacilities { verdict: slot, ..RunFacilities::bare("review") };
-    let context =
-        ToolContext { workspace: None, web: None, remaining: Duration::from_secs(60), cancel: &cancel, run };
-    SubmitVerdict.run(context, &input).await
+    SubmitVerdict.run(ToolContext { run, ..bare(&cancel) }, &input).await
 }
 
 #[tokio::test]

@@ -14,7 +14,7 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{Effects, RunFacilities, Tool, ToolContext, ToolOutput, Toolset};
+use super::{RunFacilities, Tool, ToolContext, ToolOutput, Toolset};
 
 /// Enough time for any command.
 const AMPLE: Duration = Duration::from_secs(3600);
@@ -125,22 +125,21 @@ fn tool(name: &str) -> std::sync::Arc<dyn Tool> {
     Toolset::Full.tools().into_iter().find(|tool| tool.spec().name == name).unwrap()
 }
 
-async fn call(memory: &Memory, name: &str, input: Value) -> ToolOutput {
-    let context = ToolContext {
-        workspace: Some(memory),
-        web: None,
-        remaining: AMPLE,
-        cancel: &CancellationToken::new(),
-        run: RunFacilities::bare("coding"),
-    };
-    tool(name).run(context, &input).await
+/// Returns a context with ample time and nothing else.
+pub(crate) fn bare(cancel: &CancellationToken) -> ToolContext<'_> {
+    ToolContext { workspace: None, web: None, remaining: AMPLE, cancel, run: RunFacilities::bare("coding") }
 }
 
-/// Returns the text of an output with one part.
-fn said(output: &ToolOutput) -> &str {
+async fn call(memory: &Memory, name: &str, input: Value) -> ToolOutput {
+    let cancel = CancellationToken::new();
+    tool(name).run(ToolContext { workspace: Some(memory), ..bare(&cancel) }, &input).await
+}
+
+/// Returns the first text of an output.
+pub(crate) fn said(output: &ToolOutput) -> &str {
     match &output.content[..] {
-        [ToolContent::Text { text }] => text,
-        other => panic!("not one text: {other:?}"),
+        [ToolContent::Text { text }, ..] => text,
+        other => panic!("no text first: {other:?}"),
     }
 }
 
@@ -227,20 +226,6 @@ fn summary_names_command_or_target() {
     }
 }
 
-#[test]
-fn effects_of_each_tool() {
-    let effects = |name: &str| tool(name).effects();
-    for name in ["read_file", "list_files", "search"] {
-        assert_eq!(effects(name), Effects::None, "{name}");
-    }
-    for name in ["write_file", "update_status"] {
-        assert_eq!(effects(name), Effects::RerunSafe, "{name}");
-    }
-    for name in ["bash", "edit_file"] {
-        assert_eq!(effects(name), Effects::Mutating, "{name}");
-    }
-}
-
 fn proper_calls(path: &str) -> [(&'static str, Value); 6] {
     [
         ("bash", json!({"command": path})),
@@ -254,13 +239,8 @@ fn proper_calls(path: &str) -> [(&'static str, Value); 6] {
 
 #[tokio::test]
 async fn missing_workspace_is_reported() {
-    let context = ToolContext {
-        workspace: None,
-        web: None,
-        remaining: AMPLE,
-        cancel: &CancellationToken::new(),
-        run: RunFacilities::bare("coding"),
-    };
+    let cancel = CancellationToken::new();
+    let context = bare(&cancel);
     for (name, input) in proper_calls("a") {
         let output = tool(name).run(context, &input).await;
         assert_eq!(output, ToolOutput::refused("This run has no working tree."), "{name}");
@@ -306,13 +286,8 @@ async fn bash_reports_exit_code_and_timeout() {
 async fn inside_the_reserve_no_command_is_started() {
     let memory = Memory::default();
     let cancel = CancellationToken::new();
-    let context = ToolContext {
-        workspace: Some(&memory),
-        web: None,
-        remaining: Duration::from_secs(59),
-        cancel: &cancel,
-        run: RunFacilities::bare("coding"),
-    };
+    let remaining = Duration::from_secs(59);
+    let context = ToolContext { workspace: Some(&memory), remaining, ..bare(&cancel) };
     let output = tool("bash").run(context, &json!({"command": "true"})).await;
     assert_eq!((output.ok, output.exit_code, output.sandbox), (false, Some(124), Sandbox::Untouched));
     assert!(said(&output).starts_with("exit 124:\n"));

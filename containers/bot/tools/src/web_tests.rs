@@ -8,7 +8,8 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{Effects, RunFacilities, Tool, ToolContext, ToolOutput, WebFetch, WebSearch};
+use super::{RunFacilities, Tool, ToolContext, ToolOutput, WebFetch, WebSearch};
+use crate::tests::{bare, said};
 
 /// Answers every fetch and search alike, and records the requests and their time limits.
 struct Scripted {
@@ -56,26 +57,12 @@ impl Web for Scripted {
 }
 
 async fn call(web: Option<&dyn Web>, tool: &dyn Tool, input: Value) -> ToolOutput {
-    let remaining = Duration::from_secs(7);
-    let context = ToolContext {
-        workspace: None,
-        web,
-        remaining,
-        cancel: &CancellationToken::new(),
-        run: RunFacilities::bare("general"),
-    };
-    tool.run(context, &input).await
+    let cancel = CancellationToken::new();
+    tool.run(ToolContext { web, remaining: Duration::from_secs(7), ..bare(&cancel) }, &input).await
 }
 
 async fn fetch(web: &Scripted) -> ToolOutput {
     call(Some(web), &WebFetch, json!({"url": "https://e.example/"})).await
-}
-
-fn said(output: &ToolOutput) -> &str {
-    match &output.content[..] {
-        [ToolContent::Text { text }, ..] => text,
-        other => panic!("no text first: {other:?}"),
-    }
 }
 
 fn text(text: &str, cut: bool) -> FetchedBody {
@@ -132,13 +119,9 @@ async fn secret_across_pages_is_redacted() {
     let web = Scripted::page(200, "text/plain", text(&page, false));
     let hide = |text: String| text.replace("key-of-the-service", "[hidden]");
     for offset in [0, 50_000] {
-        let context = ToolContext {
-            workspace: None,
-            web: Some(&web),
-            remaining: Duration::from_secs(7),
-            cancel: &CancellationToken::new(),
-            run: RunFacilities { hide: &hide, ..RunFacilities::bare("general") },
-        };
+        let cancel = CancellationToken::new();
+        let run = RunFacilities { hide: &hide, ..RunFacilities::bare("general") };
+        let context = ToolContext { web: Some(&web), run, ..bare(&cancel) };
         let output = WebFetch.run(context, &json!({"url": "https://e.example/", "offset": offset})).await;
         let shown = said(&output);
         assert!(!shown.contains("key-of") && !shown.contains("service"), "{offset}");
@@ -250,7 +233,7 @@ async fn unavailable_search_suggests_a_remedy() {
 }
 
 #[test]
-fn web_tools_have_no_effects() {
+fn summary_names_address_or_query() {
     for (tool, input, summary) in [
         (&WebFetch as &dyn Tool, json!({"url": "https://e.example\n/x"}), "web_fetch https://e.example ⏎ /x"),
         (&WebFetch, json!(7), "web_fetch"),
@@ -258,7 +241,5 @@ fn web_tools_have_no_effects() {
         (&WebSearch, json!(null), "web_search"),
     ] {
         assert_eq!(tool.summary(&input), summary);
-        assert_eq!(tool.effects(), Effects::None);
-        assert_eq!(tool.spec().input_schema["additionalProperties"], false);
     }
 }

@@ -4,6 +4,8 @@ use ars_testkit::{Block, FakeOpenAi, Reply};
 use ars_tests_models::{Client, run};
 use serde_json::{Value, json};
 
+use crate::{assert_raised, assert_refused, in_turn};
+
 async fn ask(fake: &FakeOpenAi, scenario: &str, input: Value) -> Value {
     run(Client::OpenAi, scenario, &fake.url(), &input).await
 }
@@ -54,13 +56,8 @@ async fn errors_raise_the_clients_types() {
     ];
     let fake = FakeOpenAi::start().await;
     fake.push(cases.map(|(status, kind, _)| Reply::error(status, kind, "as scripted")));
-    let ways: Vec<&str> = ["whole", "streamed"].into_iter().cycle().take(cases.len()).collect();
-    let failed = ask(&fake, "failing", json!(ways)).await;
-    for (index, (status, _, raised)) in cases.into_iter().enumerate() {
-        let failed = &failed[index];
-        assert_eq!((&failed["type"], &failed["status"]), (&json!(raised), &json!(status)));
-        assert!(failed["message"].as_str().unwrap().contains("as scripted"), "{failed}");
-    }
+    let failed = ask(&fake, "failing", in_turn(cases.len())).await;
+    assert_raised(&failed, &cases);
 }
 
 #[tokio::test]
@@ -98,12 +95,6 @@ async fn broken_rules_are_refused_as_bad_requests() {
         (json!({"messages": [hi], "extra_body": {"cache_control": {}}}), "cache_control"),
     ];
     let fake = FakeOpenAi::start().await;
-    let bodies: Vec<&Value> = cases.iter().map(|(body, _)| body).collect();
-    let failed = ask(&fake, "sending", json!(bodies)).await;
-    let broken = fake.take_violations();
-    for (index, (_, rule)) in cases.iter().enumerate() {
-        assert_eq!(failed[index]["type"], "BadRequestError", "{rule}");
-        assert!(failed[index]["message"].as_str().unwrap().contains(rule), "{rule}: {failed}");
-        assert!(broken.iter().any(|words| words.contains(rule)), "{rule}: {broken:?}");
-    }
+    let failed = ask(&fake, "sending", cases.iter().map(|(body, _)| body.clone()).collect()).await;
+    assert_refused(&failed, &fake.take_violations(), cases.iter().map(|(_, rule)| *rule));
 }

@@ -7,7 +7,6 @@ use ars_bot_adapters::models::{ProviderKind, RetryPolicy, Transport};
 use ars_bot_ports::ModelErrorKind;
 use ars_testkit::{Block, FakeAnthropic, Reply};
 use serde_json::{Value, json};
-use tokio_util::sync::CancellationToken;
 
 use crate::support::{Conversation, KEY, client as make, text_result, transport};
 
@@ -222,14 +221,7 @@ async fn cancellation_closes_the_connection() {
     for reply in [Reply::text("a long story").hang_after(4), Reply::silent()] {
         let fake = FakeAnthropic::start().await;
         fake.push([reply]);
-        let (conversation, cancel, client) =
-            (Conversation::new(MODEL), CancellationToken::new(), client(&fake));
-        let stop = async {
-            fake.wait_for_requests(1).await;
-            cancel.cancel();
-        };
-        let (outcome, ()) = tokio::join!(conversation.call_until(&*client, &cancel), stop);
-        assert_eq!(outcome.unwrap_err().kind, ModelErrorKind::Cancelled);
+        Conversation::new(MODEL).call_and_stop(&*client(&fake), fake.wait_for_requests(1)).await;
         fake.wait_for_disconnects(1).await;
     }
 }
@@ -238,15 +230,13 @@ async fn cancellation_closes_the_connection() {
 async fn waiting_for_the_next_attempt_can_be_cancelled() {
     let fake = FakeAnthropic::start().await;
     fake.push([Reply::error(429, "rate_limit_error", "later").header("retry-after", "100")]);
-    let (conversation, cancel, client) = (Conversation::new(MODEL), CancellationToken::new(), client(&fake));
-    let stop = async {
+    let conversation = Conversation::new(MODEL);
+    let waits = async {
         while conversation.waits().is_empty() {
             tokio::task::yield_now().await;
         }
-        cancel.cancel();
     };
-    let (outcome, ()) = tokio::join!(conversation.call_until(&*client, &cancel), stop);
-    assert_eq!(outcome.unwrap_err().kind, ModelErrorKind::Cancelled);
+    conversation.call_and_stop(&*client(&fake), waits).await;
     assert_eq!(conversation.waits(), [Duration::from_secs(100)]);
 }
 

@@ -7,7 +7,6 @@ use ars_bot_adapters::models::{ProviderKind, RetryPolicy, Transport};
 use ars_bot_ports::{ModelClient, ModelErrorKind};
 use ars_testkit::{Block, FakeOpenAi, Reply};
 use serde_json::{Value, json};
-use tokio_util::sync::CancellationToken;
 
 use crate::support::{Conversation, KEY, client as make, text_result, transport};
 
@@ -239,14 +238,7 @@ async fn cancellation_closes_the_connection() {
     for reply in [Reply::text("a long story").hang_after(2), Reply::silent()] {
         let fake = FakeOpenAi::start().await;
         fake.push([reply]);
-        let (conversation, cancel, client) =
-            (Conversation::new(MODEL), CancellationToken::new(), client(&fake));
-        let stop = async {
-            fake.wait_for_requests(1).await;
-            cancel.cancel();
-        };
-        let (outcome, ()) = tokio::join!(conversation.call_until(&*client, &cancel), stop);
-        assert_eq!(outcome.unwrap_err().kind, ModelErrorKind::Cancelled);
+        Conversation::new(MODEL).call_and_stop(&*client(&fake), fake.wait_for_requests(1)).await;
         fake.wait_for_disconnects(1).await;
     }
 }

@@ -10,7 +10,7 @@ use std::{
 use ars_agent::{ModelTurn, Part, Role, ToolContent, ToolSpec, Turn};
 use ars_auth::Secret;
 use ars_bot_adapters::models::{Catalog, ProviderConfig, ProviderKind, RetryPolicy, Transport};
-use ars_bot_ports::{ModelClient, ModelDelta, ModelError, ModelRequest, Models};
+use ars_bot_ports::{ModelClient, ModelDelta, ModelError, ModelErrorKind, ModelRequest, Models};
 use ars_types::ModelRef;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -89,6 +89,17 @@ impl Conversation {
 
     pub(crate) async fn call(&self, client: &dyn ModelClient) -> Result<ModelTurn, ModelError> {
         self.call_until(client, &CancellationToken::new()).await
+    }
+
+    /// Calls until `stop` completes, which cancels the call.
+    pub(crate) async fn call_and_stop(&self, client: &dyn ModelClient, stop: impl Future<Output = ()>) {
+        let cancel = CancellationToken::new();
+        let stop = async {
+            stop.await;
+            cancel.cancel();
+        };
+        let (outcome, ()) = tokio::join!(self.call_until(client, &cancel), stop);
+        assert_eq!(outcome.unwrap_err().kind, ModelErrorKind::Cancelled);
     }
 
     /// Adds the answer, and a result with `content` for each of its calls.
