@@ -131,7 +131,6 @@ fn numbered(text: &str, first: usize, limit: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
 
     use tokio_util::sync::CancellationToken;
 
