@@ -2,7 +2,7 @@
 
 use ars_container::lifecycle::RETRY_AFTER_S;
 use ars_platform::{
-    Admission, ContainerOwner, LIFECYCLE_ALARM, ObjectContext, Storage, Upstream, named_alarms, now, path_of,
+    Admission, ContainerOwner, LIFECYCLE_ALARM, ObjectContext, Storage, Upstream, fire_alarms, path_of,
     refuse, text_binding,
 };
 use ars_proxy::{failure, local};
@@ -101,12 +101,12 @@ impl BotObject {
     /// The database failed. The platform then repeats the alarm.
     pub fn alarm(&self) -> Result<(), SqlError> {
         let Some(Bot::Container(owner)) = &self.bot else { return Ok(()) };
-        named_alarms(self.storage.clone())?.fire(now(), |name| {
+        fire_alarms(self.storage.clone(), |name| {
             match name {
                 LIFECYCLE_ALARM => owner.alarm(),
                 _ => console_error!("fault: the alarm {name} has no handler"),
             }
-            Ok(())
+            Ok::<_, SqlError>(())
         })
     }
 }

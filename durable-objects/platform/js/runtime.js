@@ -3,113 +3,119 @@
 // trap that only the caller of the module can catch (docs/decisions/0014-workers-in-rust.md).
 //
 // After a trap new calls go to a new instance of the module. Calls in flight finish on the old instance, which is freed
-// after the last of them.
+// after the last of them: only they refer to it.
 import { DurableObject } from "cloudflare:workers";
 import instantiate from "./index.js";
 
 class Instance {
-  rust = instantiate();
-  // Fails a call in flight, by the call's first argument.
-  calls = new Map();
+  // Futures are polled in microtasks. These are ours, because a trap there has no other caller that could catch it.
+  rust = instantiate({
+    queueMicrotask: (task) => queueMicrotask(() => this.poll(task)),
+    trackTask: (key, promise) => this.track(key, promise),
+  });
+  // The Rust half of each object. An object does not refer to it: an idle one would keep a retired instance in memory.
+  objects = new WeakMap();
+  // Calls and tasks in flight.
+  pending = new Set();
+  // The stack pointer while no code runs. A trap leaves it where it was, and an overflow leaves it beyond the stack.
+  emptyStack = this.rust.stackPointer.value;
 
-  // Awaits a promise of this instance. A trap may drop the promise's future: then only `recover` can settle the call.
+  // Calls Rust code. The promise of an answer settles even if its future traps.
+  call(key, code) {
+    try {
+      const answer = code();
+      return answer instanceof Promise ? this.track(key, answer) : answer;
+    } catch (error) {
+      report(error);
+      // An `Err` is thrown too.
+      if (isTrap(error)) this.retire(error);
+      throw error;
+    }
+  }
+
+  poll(task) {
+    try {
+      task();
+    } catch (error) {
+      report(error);
+      this.retire(error);
+    }
+  }
+
+  // Returns the promise, which `retire` can reject: a trap drops its future. `key` names the call in Rust.
   track(key, promise) {
     return new Promise((resolve, reject) => {
-      this.calls.set(key, reject);
-      promise.then(
-        (value) => {
-          this.calls.delete(key);
-          resolve(value);
-          if (this !== current) this.release();
-        },
-        (error) => {
-          this.calls.delete(key);
-          reject(error);
-          if (this !== current) this.release();
-        },
-      );
+      const entry = { key, reject };
+      const settle = (done) => (result) => {
+        this.pending.delete(entry);
+        done(result);
+      };
+      this.pending.add(entry);
+      promise.then(settle(resolve), settle(reject));
     });
   }
 
-  // Fails the calls of trapped futures and resumes the others. Returns whether any had trapped.
-  recover(error) {
+  // Sends new calls to another instance after a trap, fails the call that trapped and resumes the others.
+  retire(error) {
+    const isFirst = this === current;
+    if (isFirst) current = new Instance();
+    this.rust.stackPointer.value = this.emptyStack;
+    let failed = () => true;
     try {
-      const trapped = this.rust.recover_calls();
-      for (const key of trapped) this.fail(key, error);
-      return trapped.length > 0;
+      // Another error recurs if the queue of futures is unusable.
+      if (isFirst || isTrap(error)) {
+        const key = this.rust.recover();
+        failed = (entry) => entry.key === key;
+      }
     } catch {
       // No code of this instance can run, so none of its calls would finish.
-      for (const key of [...this.calls.keys()]) this.fail(key, error);
-      return true;
     }
-  }
-
-  fail(key, error) {
-    this.calls.get(key)?.(error);
-    this.calls.delete(key);
-    this.release();
-  }
-
-  // Sends new calls to another instance, and calls that wait for a change of state too.
-  retire() {
-    if (this !== current) return;
-    current = new Instance();
-    busy.add(current);
-    try {
-      this.rust.retire_instance();
-    } catch (error) {
-      this.recover(error);
+    for (const entry of [...this.pending].filter(failed)) {
+      this.pending.delete(entry);
+      entry.reject(error);
     }
-    this.release();
-  }
-
-  release() {
-    if (this !== current && !this.calls.size) busy.delete(this);
   }
 }
 
-// The instance for new calls.
-let current = new Instance();
-// The current instance, and retired ones with calls in flight.
-const busy = new Set([current]);
+// The second type is a stack overflow of the engine.
+function isTrap(error) {
+  return error instanceof WebAssembly.RuntimeError || error instanceof RangeError;
+}
 
-// Futures run in microtasks, so their traps surface here.
-addEventListener("error", ({ error }) => {
-  const trapped = [...busy].filter((instance) => instance.recover(error));
-  if (trapped.length) return trapped.forEach((instance) => instance.retire());
-  // The task belongs to no call.
-  report(error);
-  current.retire();
-});
-
+// Faults are for the log only.
 function report(error) {
   console.error(`fault: ${error?.stack ?? error}`);
 }
 
-// Answers a request after its call failed. The cause is for the log only.
-function fault(error) {
-  report(error);
-  return Response.json({ error: "internal" }, { status: 500 });
-}
+// The instance for new calls.
+let current = new Instance();
 
-// Calls an event handler of the module.
+// Calls an event handler of the module. The event is the call's key.
 function handle(name, event, env, context) {
   const instance = current;
-  return instance.track(event, instance.rust[name](event, env, context));
+  return instance.call(event, () => instance.rust[name](event, env, context));
+}
+
+// Returns the answer to a request, also if its call failed.
+async function answered(call) {
+  try {
+    return await call();
+  } catch {
+    return Response.json({ error: "internal" }, { status: 500 });
+  }
 }
 
 // The Worker's event handlers.
 export const handlers = {
-  fetch: (request, env, context) => handle("fetch", request, env, context).catch(fault),
+  fetch: (request, env, context) => answered(() => handle("fetch", request, env, context)),
 };
-if (current.rust.scheduled) handlers.scheduled = (event, env, context) => handle("scheduled", event, env, context);
+if (current.rust.scheduled) {
+  handlers.scheduled = async (event, env, context) => handle("scheduled", event, env, context);
+}
 
 // A Durable Object class over the Rust class of this name. The platform calls methods that it finds on the prototype.
 export function objectClass(name) {
   return class extends DurableObject {
-    #inner;
-    #instance;
-
     static {
       const offered = current.rust[name].prototype;
       for (const method of Object.getOwnPropertyNames(offered)) {
@@ -122,7 +128,7 @@ export function objectClass(name) {
       // which loses the encoding of its body.
       if (offered.serve) {
         this.prototype.fetch = function (request) {
-          return this.#serve(request).catch(fault);
+          return answered(() => this.#serve(request));
         };
       }
     }
@@ -135,21 +141,15 @@ export function objectClass(name) {
       }
     }
 
-    // Calls a method of the Rust object, which lives as long as its instance.
+    // Calls a method of the current instance's object, which wakes first if it is new there.
     #call(method, parameters) {
       const instance = current;
-      try {
-        if (this.#instance !== instance) {
-          this.#inner = new instance.rust[name](this.ctx, this.env);
-          this.#instance = instance;
+      return instance.call(parameters[0], () => {
+        if (!instance.objects.has(this)) {
+          instance.objects.set(this, new instance.rust[name](this.ctx, this.env));
         }
-        const answered = this.#inner[method](...parameters);
-        return answered instanceof Promise ? instance.track(parameters[0], answered) : answered;
-      } catch (error) {
-        report(error);
-        instance.retire();
-        throw error;
-      }
+        return instance.objects.get(this)[method](...parameters);
+      });
     }
   };
 }

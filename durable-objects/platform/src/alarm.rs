@@ -1,50 +1,22 @@
-//! An object's alarm: the platform keeps at most one, wakes the object for it and repeats a handler that fails.
+//! An object's named alarms over the one that the platform keeps. It wakes the object for it and repeats a handler that
+//! fails.
 //!
 //! Times are absolute milliseconds.
 
+use std::error::Error;
+
 use ars_sql::SqlError;
 use ars_store::alarms::{Alarms, PlatformAlarm};
-use js_sys::{Promise, futures::JsFuture};
-use wasm_bindgen::JsValue;
+use worker::console_error;
 
-use crate::{DoSql, raw};
+use crate::{DoSql, answer::log_fault, clock::now, raw};
 
-/// The alarm of one object.
-pub struct Alarm {
-    storage: raw::Storage,
-}
+struct Platform(raw::Storage);
 
-impl Alarm {
-    /// Returns the alarm of the object that owns the storage.
-    pub fn new(storage: raw::Storage) -> Self {
-        Self { storage }
-    }
-
-    /// Sets it, replacing its earlier time. The platform holds back a later answer until the write is on disk, whether
-    /// or not the promise is awaited.
-    ///
-    /// # Errors
-    /// The platform rejected it.
-    pub fn set(&self, at_ms: i64) -> Result<Promise, JsValue> {
-        self.storage.set_alarm(at_ms as f64)
-    }
-
-    /// Sets it unless it is set.
-    ///
-    /// # Errors
-    /// The platform rejected it.
-    pub async fn set_if_unset(&self, at_ms: i64) -> Result<(), JsValue> {
-        let due = JsFuture::from(self.storage.get_alarm()?).await?;
-        if due.is_null() || due.is_undefined() {
-            JsFuture::from(self.set(at_ms)?).await?;
-        }
-        Ok(())
-    }
-}
-
-impl PlatformAlarm for Alarm {
+impl PlatformAlarm for Platform {
+    /// The platform holds back a later answer until the write is on disk, whether or not the promise is awaited.
     fn set(&self, at_ms: i64) -> Result<(), SqlError> {
-        match Self::set(self, at_ms) {
+        match self.0.set_alarm(at_ms as f64) {
             Ok(_) => Ok(()),
             Err(thrown) => Err(SqlError::Engine(raw::describe(&thrown))),
         }
@@ -55,6 +27,21 @@ impl PlatformAlarm for Alarm {
 ///
 /// # Errors
 /// The database failed.
-pub fn named_alarms(storage: raw::Storage) -> Result<Alarms<DoSql, Alarm>, SqlError> {
-    Alarms::open(DoSql::new(storage.clone()), Alarm::new(storage))
+pub fn named_alarms(storage: raw::Storage) -> Result<Alarms<DoSql, impl PlatformAlarm>, SqlError> {
+    Alarms::open(DoSql::new(storage.clone()), Platform(storage))
+}
+
+/// Runs the handler of every due alarm of the object and logs failures, whose alarms fire again.
+///
+/// # Errors
+/// The database or the platform failed. The platform then repeats its alarm.
+pub fn fire_alarms<E: Error>(
+    storage: raw::Storage,
+    handler: impl FnMut(&str) -> Result<(), E>,
+) -> Result<(), SqlError> {
+    for (name, error) in named_alarms(storage)?.fire(now(), handler)? {
+        console_error!("fault: the handler of the alarm {name} failed");
+        log_fault(&error);
+    }
+    Ok(())
 }

@@ -12,7 +12,7 @@ use worker::{
     web_sys::{ReadableStream, Response, TransformStream},
 };
 
-use crate::{Text, raw, stream, text::Body};
+use crate::{Text, call::start_task, raw, stream, text::Body};
 
 /// The body of every answer to a fault. The cause is for the log only.
 pub const INTERNAL_BODY: &str = r#"{"error":"internal"}"#;
@@ -113,15 +113,18 @@ fn in_pieces(pieces: Vec<Uint8Array>) -> Result<Array, JsValue> {
     let length: f64 = pieces.iter().map(|piece| f64::from(piece.byte_length())).sum();
     let stream: TransformStream = raw::FixedLengthStream::new(length)?.unchecked_into();
     let writer = stream.writable().get_writer()?;
-    spawn_local(async move {
+    let task = writer.clone();
+    let done = start_task(async move {
         for piece in pieces {
             // The reader has disconnected.
-            let Ok(()) = stream::write(&writer, &piece).await else { return };
+            let Ok(()) = stream::write(&task, &piece).await else { return };
             let buffer: raw::Transferable = piece.buffer().unchecked_into();
             drop(buffer.transfer(0));
         }
-        stream::close(&writer).await;
+        stream::close(&task).await;
     });
+    // The reader misses the rest of the declared length.
+    drop(stream::after_trap(&done, &writer, "abort", &JsValue::UNDEFINED)?);
     Ok(Array::of3(&200.into(), &stream.readable(), &length.into()))
 }
 

@@ -1,7 +1,8 @@
 //! Recovery of asynchronous calls after a trap: the half of `js/runtime.js` that runs in Rust.
 //!
 //! A panic in a future is a trap in a microtask. No caller sees it, and the call's promise never settles. So a future
-//! that answers a call is wrapped in [`recoverable`]: after a trap, the call that was polled is the one to fail.
+//! that answers a call is wrapped in [`recoverable`], and one that answers none is run by [`start_task`]: after a trap,
+//! the call or task that was polled is the one to fail.
 //!
 //! Not here: synchronous exports. Their traps reach their caller.
 
@@ -13,27 +14,27 @@ use std::{
     task::{Poll, Waker},
 };
 
-use js_sys::futures::spawn_local;
-use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
+use js_sys::{
+    Object, Promise,
+    futures::{JsFuture, future_to_promise, spawn_local},
+};
+use wasm_bindgen::prelude::{JsCast, JsValue, wasm_bindgen};
+
+use crate::raw::{self, describe};
 
 thread_local! {
-    /// The key of the call that is polled now, or that trapped in its poll.
+    /// The key of the call that is polled now, or that trapped in its poll. Polls do not nest.
     static POLLED: Cell<Option<JsValue>> = const { Cell::new(None) };
-    /// Keys of calls that trapped before the current poll.
-    static TRAPPED: Cell<Vec<JsValue>> = const { Cell::new(Vec::new()) };
     static RETIRED: Cell<bool> = const { Cell::new(false) };
     /// The objects of this instance that calls may wait for.
     static OBSERVED: RefCell<Vec<Weak<Changes>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Runs the future that answers a call. `key` is the call's first argument.
+/// Runs the future that answers a call. `key` is the call's first argument, an object that no other call has.
 pub async fn recoverable<T>(key: &JsValue, future: impl Future<Output = T>) -> T {
     let mut future = pin!(future);
     poll_fn(|context| {
-        // Polls do not nest: a key that is still here belongs to a poll that trapped.
-        if let Some(earlier) = POLLED.replace(Some(key.clone())) {
-            TRAPPED.set(TRAPPED.take().into_iter().chain([earlier]).collect());
-        }
+        POLLED.set(Some(key.clone()));
         let polled = future.as_mut().poll(context);
         POLLED.set(None);
         polled
@@ -41,21 +42,37 @@ pub async fn recoverable<T>(key: &JsValue, future: impl Future<Output = T>) -> T
     .await
 }
 
-/// Returns the keys of the calls that trapped, and schedules the tasks that a trap left in the queue.
-#[wasm_bindgen]
-pub fn recover_calls() -> Vec<JsValue> {
-    spawn_local(std::future::ready(()));
-    TRAPPED.take().into_iter().chain(POLLED.take()).collect()
+/// Starts a task besides the calls. Its promise is rejected after a trap in the task.
+pub(crate) fn start_task(task: impl Future<Output = ()> + 'static) -> Promise {
+    let key = JsValue::from(Object::new());
+    let polled = key.clone();
+    let promise = future_to_promise(async move {
+        recoverable(&polled, task).await;
+        Ok(JsValue::UNDEFINED)
+    });
+    raw::track_task(&key, &promise)
 }
 
-/// Marks this instance as replaced: new calls go to another one, and so do calls that have not begun.
+/// Runs a task whose caller has no key of its own.
+///
+/// # Errors
+/// The task trapped: the text of the trap.
+pub async fn run_task(task: impl Future<Output = ()> + 'static) -> Result<(), String> {
+    JsFuture::from(start_task(task)).await.map(drop).map_err(|thrown| describe(&thrown))
+}
+
+/// Recovers after a trap. Marks this instance as replaced, so that calls which have not begun go to another one, and
+/// resumes the others. Returns the key of the call that trapped in its poll.
 #[wasm_bindgen]
-pub fn retire_instance() {
+pub fn recover() -> Option<Object> {
     RETIRED.set(true);
     let observed = OBSERVED.with_borrow(Clone::clone);
     for changes in observed.iter().filter_map(Weak::upgrade) {
         changes.notify();
     }
+    // A trap leaves the other tasks of its turn in the queue.
+    spawn_local(std::future::ready(()));
+    POLLED.take().map(JsCast::unchecked_into)
 }
 
 /// Returns whether another instance has replaced this one, so that its state in memory is out of date.

@@ -24,10 +24,10 @@ mod stream;
 mod text;
 mod upstream;
 
-pub use alarm::{Alarm, named_alarms};
+pub use alarm::{fire_alarms, named_alarms};
 pub use answer::{INTERNAL_BODY, internal, json, json_with, refuse};
 pub use body::{drain_body, read_body, read_within};
-pub use call::{Changes, is_retired, recoverable};
+pub use call::{Changes, is_retired, recoverable, run_task};
 pub use clock::now;
 pub use owner::{Admission, ContainerOwner, ContainerPolicy, LIFECYCLE_ALARM};
 pub use random::random_bytes;

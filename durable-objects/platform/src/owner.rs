@@ -3,6 +3,9 @@
 //! The object gives the policy: port, probe, version, environment and limits. The lifecycle lies in the object's
 //! storage after every step, so an eviction loses no more than a pending probe.
 //!
+//! A retired instance takes no step. It hands its events over: the next instance wakes by an alarm, looks at the
+//! container and observes it from then on.
+//!
 //! Not here: the decisions (`ars_container`), the requests that pass (`Upstream`).
 
 use std::{cell::Cell, rc::Rc};
@@ -13,14 +16,14 @@ use ars_container::{
 };
 use js_sys::{
     Array, Object, Reflect,
-    futures::{JsFuture, future_to_promise, spawn_local},
+    futures::{JsFuture, spawn_local},
 };
 use wasm_bindgen::JsValue;
 use worker::{console_debug, console_error, console_warn};
 
 use crate::{
-    Changes, ContainerPort, Probe, Probed, Upstream, clock::now, is_retired, is_timeout, named_alarms, raw,
-    raw::describe,
+    Changes, ContainerPort, Probe, Probed, Upstream, call::start_task, clock::now, is_retired, is_timeout,
+    named_alarms, raw, raw::describe,
 };
 
 /// The storage key of the lifecycle.
@@ -113,15 +116,19 @@ impl<P: ContainerPolicy> ContainerOwner<P> {
         }
     }
 
-    /// Returns whether a container runs, as far as the lifecycle knows.
+    /// Returns whether a container runs, as far as the lifecycle knows. `true` in a retired instance: [`Self::restart`]
+    /// then refuses.
     pub fn is_running(&self) -> bool {
-        self.0.with(|lifecycle| (lifecycle.is_running(), Vec::new()))
+        is_retired() || self.0.with(|lifecycle| (lifecycle.is_running(), Vec::new()))
     }
 
     /// Begins a restart. `force` ends a drain that is under way. Returns `false` in a retired instance.
     pub fn restart(&self, force: bool) -> bool {
+        if is_retired() {
+            return false;
+        }
         self.0.step(Input::Restart { force });
-        !is_retired()
+        true
     }
 
     /// Handles the lifecycle's alarm.
@@ -138,11 +145,28 @@ impl<P: ContainerPolicy> Owned<P> {
         })
     }
 
-    /// Reports an event. In a retired instance it is ignored: the next one found the container at its wake-up.
+    /// Reports an event.
     fn step(self: &Rc<Self>, input: Input) {
-        if !is_retired() {
-            self.with(|lifecycle| ((), lifecycle.step(input, now())));
-            self.changes.notify();
+        if self.is_handed_over() {
+            return;
+        }
+        self.with(|lifecycle| ((), lifecycle.step(input, now())));
+        self.changes.notify();
+    }
+
+    /// Returns whether the instance is retired. The next one then handles the lifecycle's alarm at once, and sets a later
+    /// one again if it is not due yet.
+    fn is_handed_over(&self) -> bool {
+        if is_retired() {
+            self.set_alarm(now());
+        }
+        is_retired()
+    }
+
+    fn set_alarm(&self, at: i64) {
+        let set = named_alarms(self.context.storage());
+        if let Err(error) = set.and_then(|alarms| alarms.set(LIFECYCLE_ALARM, at)) {
+            console_error!("fault: the lifecycle's alarm was not set: {error}");
         }
     }
 
@@ -198,21 +222,13 @@ impl<P: ContainerPolicy> Owned<P> {
                 }
             }
             Action::Destroy => self.in_background(async move { this.destroy().await }),
-            Action::SetAlarm { at } => {
-                let set = named_alarms(self.context.storage());
-                if let Err(error) = set.and_then(|alarms| alarms.set(LIFECYCLE_ALARM, at)) {
-                    console_error!("fault: the lifecycle's alarm was not set: {error}");
-                }
-            }
+            Action::SetAlarm { at } => self.set_alarm(at),
         }
     }
 
     /// Keeps the object in memory until the task ends.
     fn in_background(&self, task: impl Future<Output = ()> + 'static) {
-        self.context.wait_until(&future_to_promise(async move {
-            task.await;
-            Ok(JsValue::UNDEFINED)
-        }));
+        self.context.wait_until(&start_task(task));
     }
 
     fn start(self: &Rc<Self>, start: u32) {
@@ -308,6 +324,9 @@ impl<P: ContainerPolicy> Owned<P> {
     }
 
     async fn destroy(&self) {
+        if self.is_handed_over() {
+            return;
+        }
         if !self.container.running() {
             return self.abort_if_lost().await;
         }
@@ -324,14 +343,15 @@ impl<P: ContainerPolicy> Owned<P> {
     async fn abort_if_lost(&self) {
         sleep(LOST_PROBE_MS).await;
         // Mostly it did end, and its monitor reports that.
-        if self.container.running() || self.is_listening().await != Some(true) {
+        if self.container.running() || self.is_listening().await != Some(true) || self.is_handed_over() {
             return;
         }
         if let Ok(promise) = self.context.storage().sync() {
             drop(JsFuture::from(promise).await);
         }
-        // The call does not return.
-        drop(self.context.abort("the runtime lost the container"));
+        if let Err(thrown) = raw::abort_soon(&self.context, "the runtime lost the container") {
+            console_error!("fault: the object was not ended: {}", describe(&thrown));
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Values pass unchanged; the modules beside this one interpret them.
 
-use js_sys::{Array, Promise};
+use js_sys::{Array, Function, Promise, Reflect};
 use wasm_bindgen::prelude::{JsCast, JsValue, wasm_bindgen};
 use worker::{State, web_sys};
 
@@ -23,10 +23,6 @@ extern "C" {
     #[wasm_bindgen(method, js_name = waitUntil)]
     pub(crate) fn wait_until(this: &ObjectContext, promise: &Promise);
 
-    /// Ends the object. The platform constructs a new one for the next call.
-    #[wasm_bindgen(method, catch)]
-    pub(crate) fn abort(this: &ObjectContext, reason: &str) -> Result<(), JsValue>;
-
     /// `ctx.storage` of a Durable Object.
     #[derive(Clone)]
     pub type Storage;
@@ -43,9 +39,6 @@ extern "C" {
         this: &Storage,
         body: &mut dyn FnMut() -> Result<JsValue, JsValue>,
     ) -> Result<JsValue, JsValue>;
-
-    #[wasm_bindgen(method, catch, js_name = getAlarm)]
-    pub(crate) fn get_alarm(this: &Storage) -> Result<Promise, JsValue>;
 
     #[wasm_bindgen(method, catch, js_name = setAlarm)]
     pub(crate) fn set_alarm(this: &Storage, at_ms: f64) -> Result<Promise, JsValue>;
@@ -127,7 +120,7 @@ extern "C" {
     pub(crate) fn fetch_global(request: &web_sys::Request) -> Result<Promise, JsValue>;
 
     #[wasm_bindgen(js_name = setTimeout)]
-    fn set_timeout(resolve: &js_sys::Function, after_ms: f64) -> JsValue;
+    fn set_timeout(callback: &Function, after_ms: f64) -> JsValue;
 
     #[wasm_bindgen(js_name = clearTimeout)]
     pub(crate) fn clear_timeout(timer: &JsValue);
@@ -137,6 +130,16 @@ extern "C" {
 
     #[wasm_bindgen(js_namespace = crypto, js_name = getRandomValues)]
     pub(crate) fn random_values(bytes: &js_sys::Uint8Array) -> js_sys::Uint8Array;
+
+    /// `Instance.track` of `js/runtime.js`: returns the promise, which is rejected after a trap in the future of `key`.
+    #[wasm_bindgen(js_name = trackTask)]
+    pub(crate) fn track_task(key: &JsValue, promise: &Promise) -> Promise;
+
+    /// A promise whose rejection a function of JavaScript handles.
+    pub(crate) type Rejectable;
+
+    #[wasm_bindgen(method, js_name = catch)]
+    pub(crate) fn catch_by(this: &Rejectable, handler: &Function) -> Promise;
 
     #[wasm_bindgen(js_name = Response)]
     type NewResponse;
@@ -191,9 +194,23 @@ pub(crate) fn timer(after_ms: f64) -> (Promise, JsValue) {
     (promise, handle)
 }
 
+/// Returns a function of JavaScript that calls a method. It needs no code of this instance.
+pub(crate) fn bound(this: &JsValue, method: &str, argument: &JsValue) -> Result<Function, JsValue> {
+    let method: Function = Reflect::get(this, &method.into())?.unchecked_into();
+    Ok(JsValue::from(method.bind1(this, argument)).unchecked_into())
+}
+
+/// Ends the object soon. The platform constructs a new one for the next call.
+///
+/// The call does not return, and with code of this instance on the stack it would leave the queue of futures unusable.
+pub(crate) fn abort_soon(context: &ObjectContext, reason: &str) -> Result<(), JsValue> {
+    set_timeout(&bound(context, "abort", &reason.into())?, 0.0);
+    Ok(())
+}
+
 /// Returns the text of a thrown value for logs.
 pub fn describe(thrown: &JsValue) -> String {
-    let message = js_sys::Reflect::get(thrown, &JsValue::from_str("message")).ok();
+    let message = Reflect::get(thrown, &JsValue::from_str("message")).ok();
     message
         .and_then(|message| message.as_string())
         .or_else(|| thrown.as_string())

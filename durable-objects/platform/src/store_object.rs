@@ -1,8 +1,8 @@
 //! A store as a Durable Object: one shell for all of them.
 //!
 //! - **Invariants:** all state lies in SQLite, so the object may be evicted or its isolate lost at any line. The
-//!   tables are migrated when the store opens. A store that sweeps has an alarm after every successful request that
-//!   arms it, and after every sweep.
+//!   tables are migrated when the store opens. A store that sweeps has a named alarm after every successful request
+//!   that arms it, and after every sweep. The database of an empty store is deleted, its alarms included.
 //! - **Routes:** the paths of the store's verbs, called by RPC with a JSON body: the store's answer, 400 or 409 with
 //!   its refusal, 500 with a fixed body for a fault, 404 for an unknown path. The Worker has checked method, bearer
 //!   and length.
@@ -11,7 +11,7 @@
 //!
 //! Not here: the stores' operations, the exported classes.
 
-use std::{cell::Cell, rc::Rc};
+use std::cell::Cell;
 
 use ars_store::{Store, StoreFailure};
 use ars_wire::state::Verb;
@@ -20,13 +20,16 @@ use wasm_bindgen::JsValue;
 use worker::console_error;
 
 use crate::{
-    Alarm, DoSql, INTERNAL_BODY, Storage,
+    DoSql, INTERNAL_BODY, Storage,
+    alarm::{fire_alarms, named_alarms},
     answer::{log_fault, refusal_body, reply, reply_with},
     clock::now,
     error::Fault,
     raw::describe,
 };
 
+/// The name of the sweep's alarm.
+const SWEEP: &str = "sweep";
 /// Milliseconds until the next sweep, when one deleted as much as it may at once.
 const SOON_MS: i64 = 1000;
 
@@ -36,13 +39,13 @@ pub struct StoreObject<T> {
     /// Empty while an operation has the store, and until the next request opens it.
     store: Cell<Option<T>>,
     /// Whether this instance knows the alarm to be set: from then on each sweep sets the next.
-    armed: Rc<Cell<bool>>,
+    armed: Cell<bool>,
 }
 
 impl<T: Store<DoSql>> StoreObject<T> {
     /// Returns an object that opens its store at the first request.
     pub fn new(storage: Storage) -> Self {
-        Self { storage, store: Cell::new(None), armed: Rc::default() }
+        Self { storage, store: Cell::new(None), armed: Cell::new(false) }
     }
 
     /// Answers one request in the form that `call_store` decodes.
@@ -76,22 +79,22 @@ impl<T: Store<DoSql>> StoreObject<T> {
         }
     }
 
-    /// Sweeps, and sets the next alarm even after a failed sweep: reads hide expired rows, so a failure costs only
-    /// disk space until the next sweep.
+    /// Handles the alarm: sweeps when it is due, and sets the next one. Reads hide expired rows, so a failed sweep costs
+    /// only disk space until it is repeated.
     ///
     /// # Errors
-    /// The alarm cannot be set. The platform then repeats this one.
+    /// The alarms cannot be read or set. The platform then repeats this one.
     pub fn alarm(&self) -> Result<(), JsValue> {
         let Some(every) = T::SWEEP_EVERY_MS else { return Ok(()) };
-        let next = match self.sweep() {
-            Ok(deleted) if deleted >= T::SWEEP_AT_MOST => SOON_MS,
-            Ok(_) => every,
-            Err(fault) => {
-                log_fault(&fault);
-                every
-            }
-        };
-        Alarm::new(self.storage.clone()).set(now() + next).map(drop)
+        // Earlier versions set the platform's alarm without a name.
+        self.set_sweep_unless_set(now())
+            .and_then(|()| fire_alarms(self.storage.clone(), |_| self.sweep_and_rearm(every)))
+            .map_err(|error| error.to_string().into())
+    }
+
+    fn sweep_and_rearm(&self, every: i64) -> Result<(), Fault> {
+        let next = if self.sweep()? >= T::SWEEP_AT_MOST { SOON_MS } else { every };
+        Ok(named_alarms(self.storage.clone())?.set(SWEEP, now() + next)?)
     }
 
     fn sweep(&self) -> Result<i64, Fault> {
@@ -108,22 +111,22 @@ impl<T: Store<DoSql>> StoreObject<T> {
         }
     }
 
-    /// Sets the alarm after a request that may add rows for the sweep, unless it is set.
+    /// Sets the sweep's alarm after a request that may add rows for it, unless it is set.
     ///
     /// The request's own writes are durable already, so a failure is logged and the next such request tries again.
     fn arm(&self, verb: T::Verb) {
         let Some(every) = T::SWEEP_EVERY_MS.filter(|_| !self.armed.get() && T::arms_sweep(verb)) else {
             return;
         };
-        let (alarm, armed) = (Alarm::new(self.storage.clone()), Rc::clone(&self.armed));
-        spawn_local(async move {
-            match alarm.set_if_unset(now() + every).await {
-                Ok(()) => armed.set(true),
-                Err(thrown) => {
-                    console_error!("fault: the sweep's alarm was not set: {}", describe(&thrown));
-                }
-            }
-        });
+        match self.set_sweep_unless_set(now() + every) {
+            Ok(()) => self.armed.set(true),
+            Err(error) => console_error!("fault: the sweep's alarm was not set: {error}"),
+        }
+    }
+
+    fn set_sweep_unless_set(&self, at_ms: i64) -> Result<(), SqlError> {
+        let alarms = named_alarms(self.storage.clone())?;
+        if alarms.time_of(SWEEP)?.is_some() { Ok(()) } else { alarms.set(SWEEP, at_ms) }
     }
 
     /// Keeps the store open, or deletes the database of an empty one: the object then ceases to exist.
@@ -133,6 +136,8 @@ impl<T: Store<DoSql>> StoreObject<T> {
             return;
         }
         drop(store);
+        // The alarms' table is deleted too. The next request that adds rows for a sweep creates it again.
+        self.armed.set(false);
         let deleted = self.storage.delete_all();
         spawn_local(async move {
             let done = match deleted {

@@ -1,7 +1,8 @@
 //! Streamed answers of long operations: headers at once, heartbeats while the operation runs, one JSON document.
 //!
 //! A heartbeat is a line break: whitespace before a JSON document changes nothing for its parser, and an idle
-//! connection is cut after some minutes. An operation runs to its end when the client disconnects.
+//! connection is cut after some minutes. An operation runs to its end when the client disconnects. After a panic in it the
+//! document is [`INTERNAL_BODY`].
 //!
 //! Not here: the operation. Errors after the first byte are part of its document, because the status is sent by then.
 
@@ -15,12 +16,12 @@ use std::{
 
 use js_sys::{
     Promise, Uint8Array,
-    futures::{JsFuture, future_to_promise, spawn_local},
+    futures::{JsFuture, spawn_local},
 };
 use wasm_bindgen::{JsCast, JsValue};
 use worker::web_sys::{Response, TransformStream, WritableStreamDefaultWriter};
 
-use crate::{answer, raw};
+use crate::{INTERNAL_BODY, answer, call::start_task, raw};
 
 /// Milliseconds between two heartbeats.
 pub const HEARTBEAT_MS: f64 = 15_000.0;
@@ -36,15 +37,27 @@ pub fn streamed_answer(
 ) -> Result<Response, JsValue> {
     let stream: TransformStream = raw::IdentityTransformStream::new()?.unchecked_into();
     let writer = stream.writable().get_writer()?;
-    let done = future_to_promise(async move {
-        let document = with_heartbeats(&writer, heartbeat_ms, operation).await;
-        if write(&writer, &bytes(&document)).await.is_ok() {
-            close(&writer).await;
+    let task = writer.clone();
+    let done = start_task(async move {
+        let document = with_heartbeats(&task, heartbeat_ms, operation).await;
+        if write(&task, &bytes(&document)).await.is_ok() {
+            close(&task).await;
         }
-        Ok(JsValue::UNDEFINED)
     });
-    context.wait_until(&done);
+    drop(after_trap(&done, &writer, "write", &bytes(INTERNAL_BODY))?);
+    context.wait_until(&after_trap(&done, &writer, "close", &JsValue::UNDEFINED)?);
     Ok(answer::streamed(&stream.readable()))
+}
+
+/// Calls a method of the writer after a trap in its task. In JavaScript, because after some traps no code of this instance
+/// runs.
+pub(crate) fn after_trap(
+    task: &Promise,
+    writer: &WritableStreamDefaultWriter,
+    method: &str,
+    argument: &JsValue,
+) -> Result<Promise, JsValue> {
+    Ok(task.unchecked_ref::<raw::Rejectable>().catch_by(&raw::bound(writer, method, argument)?))
 }
 
 async fn with_heartbeats(

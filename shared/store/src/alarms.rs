@@ -3,10 +3,15 @@
 //! The alarms lie in a table of the object's database, so they survive an eviction. Each change ends in
 //! [`Alarms::rearm`], which sets the platform's alarm to the earliest of them.
 //!
-//! An alarm stays in the table until its handler returns. A handler that fails runs again when the platform repeats its
-//! alarm, so handlers are idempotent.
+//! An alarm stays in the table until its handler succeeds. One that fails or panics runs again after a backoff and delays
+//! no other, so handlers are idempotent.
 
 use ars_sql::{Sql, SqlError, Value};
+
+/// Milliseconds until a failed alarm runs again. Each further failure doubles them.
+const FIRST_RETRY_MS: i64 = 2_000;
+/// Longest backoff of a failed alarm.
+const LONGEST_RETRY_MS: i64 = 3_600_000;
 
 /// Named alarms over an object's database.
 pub struct Alarms<S, A> {
@@ -23,8 +28,9 @@ pub trait PlatformAlarm {
     fn set(&self, at_ms: i64) -> Result<(), SqlError>;
 }
 
-const TABLE: &str = "CREATE TABLE IF NOT EXISTS object_alarms \
-    (name TEXT PRIMARY KEY, at_ms INTEGER NOT NULL) STRICT, WITHOUT ROWID";
+/// `failures` counts the runs since the alarm was set that have not succeeded, the current one included.
+const TABLE: &str = "CREATE TABLE IF NOT EXISTS named_alarms (name TEXT PRIMARY KEY, at_ms INTEGER NOT NULL, \
+    failures INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID";
 
 impl<S: Sql, A: PlatformAlarm> Alarms<S, A> {
     /// Opens the table and creates it if needed.
@@ -42,8 +48,8 @@ impl<S: Sql, A: PlatformAlarm> Alarms<S, A> {
     /// The database or the platform failed.
     pub fn set(&self, name: &str, at_ms: i64) -> Result<(), SqlError> {
         self.sql.execute(
-            "INSERT INTO object_alarms (name, at_ms) VALUES (?, ?) \
-             ON CONFLICT (name) DO UPDATE SET at_ms = excluded.at_ms",
+            "INSERT INTO named_alarms (name, at_ms) VALUES (?, ?) \
+             ON CONFLICT (name) DO UPDATE SET at_ms = excluded.at_ms, failures = 0",
             &[Value::from(name), Value::from(at_ms)],
         )?;
         self.rearm()
@@ -54,7 +60,7 @@ impl<S: Sql, A: PlatformAlarm> Alarms<S, A> {
     /// # Errors
     /// The database or the platform failed.
     pub fn cancel(&self, name: &str) -> Result<(), SqlError> {
-        self.sql.execute("DELETE FROM object_alarms WHERE name = ?", &[Value::from(name)])?;
+        self.sql.execute("DELETE FROM named_alarms WHERE name = ?", &[Value::from(name)])?;
         self.rearm()
     }
 
@@ -63,33 +69,43 @@ impl<S: Sql, A: PlatformAlarm> Alarms<S, A> {
     /// # Errors
     /// The database failed.
     pub fn time_of(&self, name: &str) -> Result<Option<i64>, SqlError> {
-        let rows = self.sql.query("SELECT at_ms FROM object_alarms WHERE name = ?", &[Value::from(name)])?;
+        let rows = self.sql.query("SELECT at_ms FROM named_alarms WHERE name = ?", &[Value::from(name)])?;
         rows.first().map(|row| row.integer(0)).transpose()
     }
 
-    /// Runs the handler of every due alarm, earliest first, and rearms. A handler may set its alarm again.
+    /// Runs the handler of every due alarm, earliest first, and rearms. A handler may set its alarm again. Returns the
+    /// names and errors of failed handlers.
     ///
     /// # Errors
-    /// A handler, the database or the platform failed. The platform then repeats its alarm.
-    pub fn fire<E: From<SqlError>>(
+    /// The database or the platform failed. The platform then repeats its alarm.
+    pub fn fire<E>(
         &self,
         now_ms: i64,
         mut handler: impl FnMut(&str) -> Result<(), E>,
-    ) -> Result<(), E> {
+    ) -> Result<Vec<(String, E)>, SqlError> {
         let due = self.sql.query(
-            "SELECT name, at_ms FROM object_alarms WHERE at_ms <= ? ORDER BY at_ms, name",
+            "SELECT name, failures FROM named_alarms WHERE at_ms <= ? ORDER BY at_ms, name",
             &[Value::from(now_ms)],
         )?;
+        let mut failed = Vec::new();
         for row in due {
             let name = row.text(0)?;
-            handler(name)?;
-            // A handler that set its alarm again has changed the time.
+            // Before the handler: a panic in it ends this call, and the platform's repetition then runs the others.
             self.sql.execute(
-                "DELETE FROM object_alarms WHERE name = ? AND at_ms = ?",
-                &[Value::from(name), Value::from(row.integer(1)?)],
+                "UPDATE named_alarms SET at_ms = ?, failures = failures + 1 WHERE name = ?",
+                &[Value::from(now_ms + backoff(row.integer(1)?)), Value::from(name)],
             )?;
+            match handler(name) {
+                // A handler that set its alarm again has reset the count.
+                Ok(()) => self.sql.execute(
+                    "DELETE FROM named_alarms WHERE name = ? AND failures > 0",
+                    &[Value::from(name)],
+                )?,
+                Err(error) => failed.push((name.to_owned(), error)),
+            }
         }
-        Ok(self.rearm()?)
+        self.rearm()?;
+        Ok(failed)
     }
 
     /// Sets the platform's alarm to the earliest of the named ones.
@@ -97,7 +113,7 @@ impl<S: Sql, A: PlatformAlarm> Alarms<S, A> {
     /// # Errors
     /// The database or the platform failed.
     pub fn rearm(&self) -> Result<(), SqlError> {
-        let rows = self.sql.query("SELECT min(at_ms) FROM object_alarms", &[])?;
+        let rows = self.sql.query("SELECT min(at_ms) FROM named_alarms", &[])?;
         match rows.first().filter(|row| !row.is_null(0)) {
             Some(row) => self.platform.set(row.integer(0)?),
             None => Ok(()),
@@ -105,9 +121,17 @@ impl<S: Sql, A: PlatformAlarm> Alarms<S, A> {
     }
 }
 
+/// Returns the backoff after one more failure than `earlier`.
+fn backoff(earlier: i64) -> i64 {
+    FIRST_RETRY_MS.saturating_mul(1 << earlier.clamp(0, 30)).min(LONGEST_RETRY_MS)
+}
+
 #[cfg(test)]
 mod tests {
-    use std::cell::RefCell;
+    use std::{
+        cell::RefCell,
+        panic::{AssertUnwindSafe, catch_unwind},
+    };
 
     use ars_sql_native::NativeSql;
 
@@ -130,11 +154,11 @@ mod tests {
 
     fn fired(alarms: &Alarms<NativeSql, Recorded>, now_ms: i64) -> Vec<String> {
         let mut names = Vec::new();
-        let done: Result<(), SqlError> = alarms.fire(now_ms, |name| {
+        let failed = alarms.fire::<()>(now_ms, |name| {
             names.push(name.to_owned());
             Ok(())
         });
-        done.unwrap();
+        assert_eq!(failed.unwrap(), []);
         names
     }
 
@@ -167,24 +191,48 @@ mod tests {
     fn handler_may_set_its_alarm_again() {
         let alarms = alarms();
         alarms.set("sweep", 100).unwrap();
-        let done: Result<(), SqlError> = alarms.fire(150, |name| alarms.set(name, 250));
-        done.unwrap();
+        assert!(alarms.fire(150, |name| alarms.set(name, 250)).unwrap().is_empty());
         assert_eq!(alarms.time_of("sweep").unwrap(), Some(250));
         assert_eq!(fired(&alarms, 250), ["sweep"]);
     }
 
     #[test]
-    fn failed_handler_keeps_its_alarm_and_the_later_ones() {
+    fn failed_alarm_backs_off_and_delays_no_other() {
         let alarms = alarms();
         for (name, at_ms) in [("first", 100), ("second", 110), ("third", 120)] {
             alarms.set(name, at_ms).unwrap();
         }
-        let failed = alarms.fire(150, |name| match name {
-            "second" => Err(SqlError::Engine("the handler failed".to_owned())),
-            _ => Ok(()),
-        });
-        assert!(failed.is_err());
-        assert_eq!(fired(&alarms, 150), ["second", "third"]);
+        let fails = |now_ms| {
+            let done = alarms.fire(now_ms, |name| if name == "second" { Err("on purpose") } else { Ok(()) });
+            assert_eq!(done.unwrap(), [("second".to_owned(), "on purpose")]);
+            alarms.time_of("second").unwrap().unwrap() - now_ms
+        };
+        assert_eq!(fails(150), FIRST_RETRY_MS);
+        assert_eq!(*alarms.platform.0.borrow().last().unwrap(), 150 + FIRST_RETRY_MS);
+        assert_eq!((alarms.time_of("first").unwrap(), alarms.time_of("third").unwrap()), (None, None));
+        assert_eq!(fails(10_000), 2 * FIRST_RETRY_MS);
+        for _ in 0..40 {
+            assert!(fails(i64::from(u32::MAX)) <= LONGEST_RETRY_MS);
+            alarms.sql.execute("UPDATE named_alarms SET at_ms = 0", &[]).unwrap();
+        }
+        assert_eq!(fails(0), LONGEST_RETRY_MS);
+        alarms.set("second", 20).unwrap();
+        assert_eq!(fails(20), FIRST_RETRY_MS, "it was set again");
+        assert_eq!(fired(&alarms, 20 + FIRST_RETRY_MS), ["second"]);
+        assert_eq!(alarms.time_of("second").unwrap(), None);
+    }
+
+    /// The panic ends the call, and the platform repeats its alarm.
+    #[test]
+    fn panicking_handler_delays_no_other() {
+        let alarms = alarms();
+        for (name, at_ms) in [("first", 100), ("second", 110)] {
+            alarms.set(name, at_ms).unwrap();
+        }
+        let call = AssertUnwindSafe(|| alarms.fire::<()>(150, |_| panic!("on purpose")));
+        assert!(catch_unwind(call).is_err());
+        assert_eq!(fired(&alarms, 151), ["second"]);
+        assert_eq!(fired(&alarms, 150 + FIRST_RETRY_MS), ["first"]);
     }
 
     #[test]

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use ars_workerd::{
-    Bot, Built, Engine, NpmTools, Settings, Workerd, build_edge_worker, build_state_worker, build_worker,
-    ensure_npm, repo_root,
+    Bot, Built, Engine, NpmTools, Settings, Workerd, Wrangler, build_edge_worker, build_state_worker,
+    build_worker, ensure_npm, repo_root,
 };
 use tempfile::TempDir;
 
@@ -128,11 +128,28 @@ pub fn peak_of(workerd: &Workerd, work: impl FnOnce()) -> usize {
 
 /// The Worker of `fixture/`, running.
 pub fn fixture() -> Running {
+    fixture_with(|settings| settings)
+}
+
+/// The Worker of `fixture/`, running with settings that `configure` changes.
+pub fn fixture_with(configure: impl FnOnce(Settings) -> Settings) -> Running {
+    Running::start(fixture_build(), configure)
+}
+
+/// Starts the Worker of `fixture/` as the edge with the container engine at this socket.
+pub fn fixture_with_containers(socket: &Path, configure: impl FnOnce(Settings) -> Settings) -> Running {
+    let deployed = Wrangler::read(&repo_root().join("wrangler.toml")).expect("readable settings");
+    edge(fixture_build(), container(socket), |mut settings| {
+        settings.wrangler.compatibility_date = deployed.compatibility_date;
+        settings.wrangler.compatibility_flags = deployed.compatibility_flags;
+        configure(settings)
+    })
+}
+
+fn fixture_build() -> &'static Built {
     static BUILT: OnceLock<Built> = OnceLock::new();
     let dir = repo_root().join("tests/workerd/fixture");
-    let built =
-        BUILT.get_or_init(|| build_worker(&dir, &|line| eprintln!("{line}")).expect("the fixture builds"));
-    Running::start(built, |settings| settings)
+    BUILT.get_or_init(|| build_worker(&dir, &|line| eprintln!("{line}")).expect("the fixture builds"))
 }
 
 /// Starts the deployed state Worker with [`TOKEN`] as its secret.
@@ -149,7 +166,7 @@ pub fn state_worker_build() -> &'static Built {
 /// Starts the deployed edge Worker in front of a bot on this machine, without waiting for its health. `tokens` is its
 /// `SERVICE_INGRESS_TOKENS`.
 pub fn edge_worker(bot_url: &str, tokens: Option<&str>) -> Running {
-    edge(Bot::Native(bot_url.to_owned()), |settings| match tokens {
+    edge(edge_worker_build(), Bot::Native(bot_url.to_owned()), |settings| match tokens {
         Some(tokens) => settings.secret("SERVICE_INGRESS_TOKENS", tokens),
         None => settings,
     })
@@ -157,7 +174,11 @@ pub fn edge_worker(bot_url: &str, tokens: Option<&str>) -> Running {
 
 /// Starts the deployed edge Worker with the container engine at this socket. `configure` may add secrets.
 pub fn edge_with_containers(socket: &Path, configure: impl FnOnce(Settings) -> Settings) -> Running {
-    edge(Bot::Container(Engine { socket: socket.to_owned(), image: "bot:first".to_owned() }), configure)
+    edge(edge_worker_build(), container(socket), configure)
+}
+
+fn container(socket: &Path) -> Bot {
+    Bot::Container(Engine { socket: socket.to_owned(), image: "bot:first".to_owned() })
 }
 
 /// The edge Worker's build.
@@ -166,9 +187,9 @@ pub fn edge_worker_build() -> &'static Built {
     BUILT.get_or_init(|| build_edge_worker(&|line| eprintln!("{line}")).expect("the edge Worker builds"))
 }
 
-fn edge(bot: Bot, configure: impl FnOnce(Settings) -> Settings) -> Running {
+fn edge(built: &Built, bot: Bot, configure: impl FnOnce(Settings) -> Settings) -> Running {
     let data = tempfile::tempdir().expect("a temporary directory");
-    let settings = Settings::edge(npm(), edge_worker_build(), data.path(), bot).expect("readable settings");
+    let settings = Settings::edge(npm(), built, data.path(), bot).expect("readable settings");
     Running::start_in(data, configure(Settings { awaits_health: false, ..settings }))
 }
 

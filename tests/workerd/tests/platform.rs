@@ -2,29 +2,26 @@
 //!
 //! Uses the fixture Worker. The shipped one is tested in `state_worker/main.rs`.
 
+use std::io::Read as _;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ars_tests_workerd::{Answer, Client, Running, fixture};
+use ars_tests_workerd::{Answer, Client, Running, fixture, fixture_with};
+use ars_workerd::{Settings, TICK_ROUTE};
 use serde_json::{Value, json};
+use ureq::Body;
 
 /// Timeout for an alarm, which is set at most 5 s ahead.
 const TIMEOUT: Duration = Duration::from_secs(20);
 /// Polling interval.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
-/// Duration of a slow request.
-const SLOW: Duration = Duration::from_secs(1);
+/// More instances of the module than an isolate has address space for.
+const MANY_INSTANCES: usize = 200;
 
 fn ask(client: &Client, path: &str) -> Value {
     let answer = client.post_bytes(path, "", b"");
     assert_eq!(answer.status, 200, "{path}: {answer:?}");
     answer.body
-}
-
-#[test]
-fn a_transaction_commits_everything() {
-    let worker = fixture();
-    assert_eq!(ask(&worker.client, "/object/commit"), json!(["ok", 2]));
 }
 
 #[test]
@@ -69,13 +66,6 @@ fn fires(client: &Client, names: &[&str]) {
     }
 }
 
-#[test]
-fn an_alarm_wakes_the_object() {
-    let worker = fixture();
-    ask(&worker.client, "/object/alarm/set");
-    fires(&worker.client, &["first"]);
-}
-
 /// The platform keeps one alarm for an object, so this is `Alarms::rearm` at work.
 #[test]
 fn named_alarms_fire_in_order() {
@@ -100,11 +90,10 @@ fn assert_internal(answer: &Answer) {
     assert_eq!((answer.status, &answer.body), (500, &json!({ "error": "internal" })), "{answer:?}");
 }
 
-/// Runs `fault` while two requests are in flight, one in the object and one in the Worker that waits for it, and asserts
-/// that both succeed, and later ones too.
+/// Runs `fault` while requests are in flight, in the object and in the Worker that waits for it, and asserts that they
+/// succeed, and later ones too.
 fn spares_neighbours(worker: &Running, fault: impl FnOnce(&Client)) {
     let client = &worker.client;
-    assert_eq!(ask(client, "/object/note"), json!(1));
     thread::scope(|scope| {
         let slow: Vec<_> = (0..3).map(|_| scope.spawn(|| client.get("/serve/slow"))).collect();
         while ask(client, "/object/waiting") != json!(slow.len()) {
@@ -112,71 +101,53 @@ fn spares_neighbours(worker: &Running, fault: impl FnOnce(&Client)) {
         }
         fault(client);
         assert_eq!(client.get("/healthz").status, 200);
-        assert_eq!(ask(client, "/object/notes"), json!(2), "a panic rolls nothing back");
         for slow in slow {
             let Ok(answer) = slow.join() else { panic!("a request in flight panicked") };
             assert_eq!((answer.status, &answer.body), (200, &json!("slow")), "{}", worker.log());
         }
     });
-    assert_eq!(ask(client, "/object/note"), json!(3));
+    assert_eq!(ask(client, "/object/waiting"), json!(0), "the object is a new instance's");
     assert_eq!(client.get("/serve/slow").status, 200);
 }
 
+/// No caller is on the stack of the last panic: its future was suspended before.
 #[test]
-fn panic_in_an_object_spares_its_neighbours() {
-    let worker = fixture();
-    spares_neighbours(&worker, |client| assert_internal(&client.post_bytes("/object/panic", "", b"")));
+fn panic_abort_or_overflow_spares_its_neighbours() {
+    let faults = ["/object/panic", "/object/abort", "/object/overflow", "/worker/panic", "/worker/abort"];
+    for path in faults.into_iter().chain(["/serve/panic"]) {
+        spares_neighbours(&fixture(), |client| assert_internal(&client.get(path)));
+    }
 }
 
 #[test]
-fn abort_in_an_object_spares_its_neighbours() {
-    let worker = fixture();
-    spares_neighbours(&worker, |client| assert_internal(&client.post_bytes("/object/abort", "", b"")));
-}
-
-#[test]
-fn panic_in_a_worker_spares_its_neighbours() {
-    let worker = fixture();
-    spares_neighbours(&worker, |client| {
-        ask(client, "/object/note");
-        assert_internal(&client.get("/worker/panic"));
+fn task_panic_fails_its_caller_only() {
+    spares_neighbours(&fixture(), |client| {
+        assert_eq!(client.get("/serve/task-panic").body, json!("trapped"));
     });
 }
 
+/// The first fault reaches the platform's caller at once, the second one in a microtask.
 #[test]
-fn abort_in_a_worker_spares_its_neighbours() {
-    let worker = fixture();
-    spares_neighbours(&worker, |client| {
-        ask(client, "/object/note");
-        assert_internal(&client.get("/worker/abort"));
-    });
+fn tick_panic_fails_its_tick_only() {
+    for fault in ["call", "task"] {
+        let worker = fixture_with(|settings| Settings { ticks: true, ..settings }.secret("TICK", fault));
+        spares_neighbours(&worker, |client| {
+            assert_eq!(client.get(TICK_ROUTE).body["outcome"], json!("exception"), "{fault}");
+        });
+        assert!(worker.log().contains("fault: "), "{}", worker.log());
+    }
 }
 
-/// A future of the object panics after it was suspended, so no caller is on the stack.
-#[test]
-fn panic_in_a_future_fails_only_its_call() {
-    let worker = fixture();
-    spares_neighbours(&worker, |client| {
-        ask(client, "/object/note");
-        assert_internal(&client.get("/serve/panic"));
-    });
-}
-
-#[test]
-fn object_answers_after_a_stack_overflow() {
-    let worker = fixture();
-    assert_internal(&worker.client.post_bytes("/object/overflow", "", b""));
-    assert_eq!(ask(&worker.client, "/object/note"), json!(1));
-}
-
+/// Objects that wait for their next call keep no retired instance in memory, or memory would run out.
 #[test]
 fn repeated_panics_are_each_answered() {
     let worker = fixture();
-    for panics in 1..=20 {
-        assert_internal(&worker.client.post_bytes("/object/panic", "", b""));
+    for number in 0..MANY_INSTANCES {
+        assert_eq!(ask(&worker.client, &format!("/object/note?idle-{number}")), json!(1));
         assert_internal(&worker.client.get("/worker/panic"));
-        assert_eq!(ask(&worker.client, "/object/notes"), json!(panics));
+        assert_internal(&worker.client.get(&format!("/object/panic?idle-{number}")));
     }
+    assert_eq!(ask(&worker.client, "/object/notes?idle-0"), json!(2), "a panic rolls nothing back");
 }
 
 #[test]
@@ -188,23 +159,52 @@ fn transaction_panic_rolls_back() {
 }
 
 #[test]
-fn alarm_panic_keeps_the_object_and_retries() {
+fn faulty_alarms_are_retried_and_delay_no_other() {
     let worker = fixture();
-    ask(&worker.client, "/object/alarm/panic");
-    // Each poll calls the object that has panicked, or is about to.
-    fires(&worker.client, &["first"]);
-    assert!(worker.log().contains("on purpose"), "{}", worker.log());
+    ask(&worker.client, "/object/alarm/set-faulty");
+    fires(&worker.client, &["first", "panic", "fail"]);
+    let log = worker.log();
+    assert!(log.contains("the handler of the alarm fail failed"), "{log}");
 }
 
 #[test]
-fn streamed_answer_begins_at_once_and_beats() {
+fn alarm_error_keeps_the_instance() {
     let worker = fixture();
-    let began = Instant::now();
-    let (status, content_type, mut body) = worker.client.streamed("/serve/streamed");
+    assert_eq!(worker.client.get("/serve/slow").status, 200);
+    ask(&worker.client, "/object/alarm/error");
+    // The platform repeats the alarm.
+    fires(&worker.client, &["first"]);
+    assert!(worker.log().contains("on purpose"), "{}", worker.log());
+    assert_eq!(ask(&worker.client, "/object/waiting"), json!(1), "its state in memory");
+}
+
+#[test]
+fn heartbeats_of_a_streamed_answer_arrive_one_by_one() {
+    let worker = fixture();
+    let (status, content_type, body) = worker.client.streamed("/serve/streamed");
     assert_eq!((status, content_type.as_str()), (200, "application/json"));
-    assert!(began.elapsed() < SLOW, "the head waited for the document");
-    let body = body.read_to_string().expect("a body");
-    let (beats, document) = body.split_at(body.find('{').expect("a document"));
-    assert!(beats.len() > 2 && beats.bytes().all(|byte| byte == b'\n'), "{body:?}");
-    assert_eq!(serde_json::from_str::<Value>(&body).expect("JSON"), json!({ "done": true }), "{document}");
+    let document = streamed(body, || drop(ask(&worker.client, "/object/stream/finish")));
+    assert_eq!(document, json!({ "done": true }));
+}
+
+#[test]
+fn stream_panic_ends_it_with_an_error() {
+    let worker = fixture();
+    spares_neighbours(&worker, |client| {
+        let (_, _, body) = client.streamed("/serve/streamed");
+        let document = streamed(body, || drop(ask(client, "/object/stream/panic")));
+        assert_eq!(document, json!({ "error": "internal" }));
+    });
+}
+
+/// Reads heartbeats while the operation runs, lets `end` end it, and returns the document.
+fn streamed(body: Body, end: impl FnOnce()) -> Value {
+    let mut body = body.into_reader();
+    for _ in 0..3 {
+        let mut heartbeat = [0];
+        body.read_exact(&mut heartbeat).expect("a heartbeat");
+        assert_eq!(&heartbeat, b"\n");
+    }
+    end();
+    serde_json::from_reader(body).expect("a document")
 }

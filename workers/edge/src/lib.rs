@@ -8,7 +8,7 @@
 mod object;
 
 use ars_do_bot::{BINDING, NAME, connection_lost};
-use ars_platform::{forward, recoverable};
+use ars_platform::{cancel_body, forward, recoverable, run_task, thrown_text};
 use worker::{
     Context, Env, Result, ScheduleContext, ScheduledEvent, console_error, console_warn, event, web_sys,
 };
@@ -32,18 +32,23 @@ async fn main(request: web_sys::Request, env: Env, _: Context) -> Result<web_sys
 /// Keeps the container awake, and starts one that ended.
 #[event(scheduled)]
 async fn tick(_: ScheduledEvent, env: Env, _: ScheduleContext) {
-    let ticked = async {
-        let request =
-            web_sys::Request::new_with_str(TICK_URL).map_err(|thrown| ars_platform::thrown_text(&thrown))?;
+    if let Err(cause) = run_task(request_health(env)).await {
+        console_error!("fault: the tick failed: {cause}");
+    }
+}
+
+async fn request_health(env: Env) {
+    let answered = async {
+        let request = web_sys::Request::new_with_str(TICK_URL).map_err(|thrown| thrown_text(&thrown))?;
         forward(&env, BINDING, NAME, &request).await
     };
-    match ticked.await {
+    match answered.await {
         Err(cause) => console_error!("fault: the tick failed: {cause}"),
         Ok(response) => {
             if !response.ok() {
                 console_warn!("the bot answered the tick with {}", response.status());
             }
-            ars_platform::cancel_body(&response);
+            cancel_body(&response);
         }
     }
 }

@@ -25,6 +25,8 @@ pub const WORKER_GZIP_LIMIT: u64 = 300_000;
 
 /// The cargo profile of Workers, in the root manifest.
 const PROFILE: &str = "worker";
+/// Exports the stack pointer, which `runtime.js` resets after a trap.
+const EXPORTED_STACK_POINTER: &str = "link-arg=--export=__stack_pointer";
 /// The file with the digest that `build/` was packed from.
 const STAMP: &str = ".ars-stamp";
 
@@ -98,9 +100,18 @@ pub fn build_worker(crate_dir: &Path, progress: Progress<'_>) -> Result<Built> {
 }
 
 fn compile(crate_dir: &Path, commit: Option<&str>, progress: Progress<'_>) -> Result<()> {
-    let mut cargo = command::cargo("build");
+    let mut cargo = command::cargo("rustc");
     cargo
-        .args(["--lib", "--profile", PROFILE, "--target", tools::WASM_TARGET])
+        .args([
+            "--lib",
+            "--profile",
+            PROFILE,
+            "--target",
+            tools::WASM_TARGET,
+            "--",
+            "-C",
+            EXPORTED_STACK_POINTER,
+        ])
         .current_dir(crate_dir)
         // Bindings to futures come from js-sys, as the `worker` crate expects.
         .env("WASM_BINDGEN_USE_JS_SYS", "1");

@@ -18,6 +18,10 @@ pub(crate) const MODULES: [&str; 2] = ["index.js", "index_bg.wasm"];
 const RUNTIME: &str = "durable-objects/platform/js/runtime.js";
 /// The start of wasm-bindgen's import of the module.
 const SOURCE_IMPORT: &str = "import source ";
+/// The globals that `runtime.js` replaces for each instance.
+const PARAMETERS: &str = "{ queueMicrotask, trackTask }";
+/// The global with the stack pointer, which the module exports by a flag of its linker (`build.rs`).
+const STACK_POINTER: &str = "stackPointer: wasm.__stack_pointer";
 /// Features that every supported engine has. Without them wasm-opt rejects the module.
 const FEATURES: [&str; 6] = [
     "bulk-memory",
@@ -88,7 +92,8 @@ pub(crate) fn pack(
 }
 
 /// Turns the bindings, which hold one instance of the module, into a function that returns a new instance with new
-/// bindings. So an instance that trapped can be replaced while its other calls finish.
+/// bindings. So an instance that trapped can be replaced while its other calls finish. Its parameters replace globals
+/// that the module calls.
 ///
 /// The module is imported as Workers always could: wrangler's bundler does not know source phase imports.
 fn instantiable(bindings: &str) -> Result<String> {
@@ -115,7 +120,11 @@ fn instantiable(bindings: &str) -> Result<String> {
         body += declaration.unwrap_or(line);
         body.push('\n');
     }
-    Ok(format!("{imports}export default () => {{\n{body}return {{ {} }};\n}};\n", exports.join(", ")))
+    exports.push(STACK_POINTER.to_owned());
+    Ok(format!(
+        "{imports}export default ({PARAMETERS}) => {{\n{body}return {{ {} }};\n}};\n",
+        exports.join(", ")
+    ))
 }
 
 /// Returns an exported declaration as a property, `name` or `name: local`.
@@ -141,8 +150,8 @@ mod tests {
             export class Store {\n}\nexport function answer (a) {\n}\n\
             function fetch2() {\n}\nexport { fetch2 as fetch }\nlet wasm = 1;\n";
         let expected = "import { state } from './snippets/a.js';\nimport wasmModule from \"./index_bg.wasm\";\n\
-            export default () => {\nclass Store {\n}\nfunction answer (a) {\n}\n\
-            function fetch2() {\n}\nlet wasm = 1;\nreturn { Store, answer, fetch: fetch2 };\n};\n";
+            export default ({ queueMicrotask, trackTask }) => {\nclass Store {\n}\nfunction answer (a) {\n}\n\
+            function fetch2() {\n}\nlet wasm = 1;\nreturn { Store, answer, fetch: fetch2, stackPointer: wasm.__stack_pointer };\n};\n";
         assert_eq!(instantiable(bindings).unwrap(), expected);
         for other in ["export { a };\n", "export const a = 1;\n"] {
             assert!(instantiable(&format!("{bindings}{other}")).is_err(), "{other}");

@@ -3,6 +3,5 @@
 #![expect(clippy::unwrap_used, reason = "a proof that cannot go on fails with its cause")]
 
 mod passing;
-mod smuggling;
 mod streams;
 mod troubles;

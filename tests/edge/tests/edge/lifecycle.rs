@@ -1,6 +1,7 @@
 //! The container's lifecycle in the object: its start, the answers while it is down, and its end. Not here: replacing it
 //! by another version (`versions`).
 
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -18,9 +19,17 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 const TWO_PROBES: Duration = Duration::from_millis(2_500);
 
 pub fn world(behavior: Behavior) -> (Engine, Running) {
+    world_of(behavior, edge_with_containers)
+}
+
+/// Starts a Worker with an engine by `start`.
+pub fn world_of(
+    behavior: Behavior,
+    start: impl FnOnce(&Path, fn(Settings) -> Settings) -> Running,
+) -> (Engine, Running) {
     let engine = Engine::start();
     engine.set(|state| state.behavior = behavior);
-    let edge = edge_with_containers(engine.socket(), |settings| {
+    let edge = start(engine.socket(), |settings| {
         Settings { ticks: true, ..settings }.secret("SERVICE_INGRESS_TOKENS", TOKENS)
     });
     (engine, edge)

@@ -9,6 +9,7 @@ mod engine;
 mod lifecycle;
 mod proxy;
 mod restart;
+mod retirement;
 mod smuggling;
 mod streams;
 mod unread;

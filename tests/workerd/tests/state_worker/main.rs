@@ -5,7 +5,6 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod crash;
-mod durability;
 mod large;
 mod ledger;
 mod records;

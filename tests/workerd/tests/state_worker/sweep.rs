@@ -104,6 +104,7 @@ fn advance_one_month(worker: &Running) {
     let object = database(&worker.database_of(CLASS));
     let month = [Value::from(MONTH_MS)];
     object.execute("UPDATE runs SET finished_at = finished_at - ? WHERE id LIKE 'old-%'", &month).unwrap();
+    object.execute("UPDATE named_alarms SET at_ms = at_ms - ?", &month).unwrap();
     let own =
         "UPDATE _cf_METADATA SET value = value - CAST(? AS INTEGER) * 1000000 WHERE key = 1 RETURNING 1";
     assert_eq!(object.query(own, &month).unwrap().len(), 1, "the object knows its alarm");
