@@ -1,5 +1,5 @@
-//! `POST /admin/restart`: every check in order, before a scripted bot. A successful restart needs a container
-//! (`lifecycle`, `tests/container`).
+//! `POST /admin/restart` before a scripted bot. Not here: every answer of the bot (`ars_container::restart`), and a
+//! restart that succeeds, which needs a container (`lifecycle`, `tests/container`).
 
 use std::io::Read as _;
 use std::sync::{Arc, Mutex};
@@ -77,12 +77,22 @@ fn unauthorized_restart_never_reaches_the_bot() {
     failed(&edge.client.send("POST", "/admin/restart", &[], b"{}"), 401);
     failed(&restart(&edge, "unknown", ""), 401);
     let endless = "x".repeat(2000);
-    for body in ["[]", "true", "{", r#"{"force":1}"#, r#"{"force":true,"more":1}"#, endless.as_str()] {
+    for body in [r#"{"force":1}"#, endless.as_str()] {
         failed(&restart(&edge, "good", body), 400);
     }
     assert_eq!(bot.requests(), []);
     let closed = edge_worker("http://127.0.0.1:9", None);
     failed(&restart(&closed, "good", ""), 503);
+}
+
+#[test]
+fn similar_paths_belong_to_the_bot() {
+    let (bot, edge) = Scripted::start();
+    for path in ["/admin/restart/", "//admin/restart", "/admin/%72estart", "/?/admin/restart"] {
+        let answer = edge.client.post_bytes(path, "good", b"{}");
+        assert_eq!((answer.status, &answer.body), (404, &json!("unknown route")), "{path}");
+        assert_eq!(bot.requests(), [(path.to_owned(), None, Some("Bearer good".to_owned()))]);
+    }
 }
 
 #[test]
@@ -98,24 +108,15 @@ fn bot_receives_the_subject_without_the_bearer() {
 #[test]
 fn unexpected_permission_answers_are_rejections() {
     let (bot, edge) = Scripted::start();
-    for status in [401, 403, 503] {
-        bot.says(status, r#"{"ok":false,"error":"because"}"#);
-        let answer = restart(&edge, "good", "");
-        failed(&answer, status);
-        assert_eq!(answer.body["error"], json!("because"));
-    }
+    bot.says(403, r#"{"ok":false,"error":"because"}"#);
+    let answer = restart(&edge, "good", "");
+    failed(&answer, 403);
+    assert_eq!(answer.body["error"], json!("because"));
     let permission = json!({ "ok": true, "subject": "ann ✓" }).to_string();
     let long = format!(r#"{{"ok":true,"subject":"ann ✓","more":"{}"}}"#, "x".repeat(70_000));
-    for (status, body) in [
-        (200, ""),
-        (200, "ok"),
-        (200, r#"{"ok":true,"subject":"bo"}"#),
-        (200, long.as_str()),
-        (201, permission.as_str()),
-        (302, permission.as_str()),
-        (404, ""),
-        (500, ""),
-    ] {
+    for (status, body) in
+        [(200, r#"{"ok":true,"subject":"bo"}"#), (200, long.as_str()), (302, permission.as_str())]
+    {
         bot.says(status, body);
         failed(&restart(&edge, "good", r#"{"force":true}"#), 503);
     }
@@ -138,10 +139,6 @@ fn only_force_restarts_a_busy_bot() {
     };
     bot.is(1, false);
     refused(json!(["1 run is in flight"]));
-    bot.is(2, true);
-    refused(json!(["2 runs are in flight", "the bot is draining already"]));
-    bot.is(-1, false);
-    refused(json!(["the bot's health could not be read"]));
     *bot.health.lock().unwrap() = (200, "ok".to_owned());
     refused(json!(["the bot's health could not be read"]));
     bot.is(0, false);
