@@ -9,9 +9,9 @@
 use ars_sql::{Sql, SqlError, Value};
 
 /// Milliseconds until a failed alarm runs again. Each further failure doubles them.
-const FIRST_RETRY_MS: i64 = 2_000;
+const RETRY_INTERVAL_MS: i64 = 2_000;
 /// Longest backoff of a failed alarm.
-const LONGEST_RETRY_MS: i64 = 3_600_000;
+const MAX_RETRY_INTERVAL_MS: i64 = 3_600_000;
 
 /// Named alarms over an object's database.
 pub struct Alarms<S, A> {
@@ -123,7 +123,7 @@ impl<S: Sql, A: PlatformAlarm> Alarms<S, A> {
 
 /// Returns the backoff after one more failure than `earlier`.
 fn backoff(earlier: i64) -> i64 {
-    FIRST_RETRY_MS.saturating_mul(1 << earlier.clamp(0, 30)).min(LONGEST_RETRY_MS)
+    RETRY_INTERVAL_MS.saturating_mul(1 << earlier.clamp(0, 30)).min(MAX_RETRY_INTERVAL_MS)
 }
 
 #[cfg(test)]
@@ -207,18 +207,18 @@ mod tests {
             assert_eq!(done.unwrap(), [("second".to_owned(), "on purpose")]);
             alarms.time_of("second").unwrap().unwrap() - now_ms
         };
-        assert_eq!(fails(150), FIRST_RETRY_MS);
-        assert_eq!(*alarms.platform.0.borrow().last().unwrap(), 150 + FIRST_RETRY_MS);
+        assert_eq!(fails(150), RETRY_INTERVAL_MS);
+        assert_eq!(*alarms.platform.0.borrow().last().unwrap(), 150 + RETRY_INTERVAL_MS);
         assert_eq!((alarms.time_of("first").unwrap(), alarms.time_of("third").unwrap()), (None, None));
-        assert_eq!(fails(10_000), 2 * FIRST_RETRY_MS);
+        assert_eq!(fails(10_000), 2 * RETRY_INTERVAL_MS);
         for _ in 0..40 {
-            assert!(fails(i64::from(u32::MAX)) <= LONGEST_RETRY_MS);
+            assert!(fails(i64::from(u32::MAX)) <= MAX_RETRY_INTERVAL_MS);
             alarms.sql.execute("UPDATE named_alarms SET at_ms = 0", &[]).unwrap();
         }
-        assert_eq!(fails(0), LONGEST_RETRY_MS);
+        assert_eq!(fails(0), MAX_RETRY_INTERVAL_MS);
         alarms.set("second", 20).unwrap();
-        assert_eq!(fails(20), FIRST_RETRY_MS, "it was set again");
-        assert_eq!(fired(&alarms, 20 + FIRST_RETRY_MS), ["second"]);
+        assert_eq!(fails(20), RETRY_INTERVAL_MS, "it was set again");
+        assert_eq!(fired(&alarms, 20 + RETRY_INTERVAL_MS), ["second"]);
         assert_eq!(alarms.time_of("second").unwrap(), None);
     }
 
@@ -232,7 +232,7 @@ mod tests {
         let call = AssertUnwindSafe(|| alarms.fire::<()>(150, |_| panic!("on purpose")));
         assert!(catch_unwind(call).is_err());
         assert_eq!(fired(&alarms, 151), ["second"]);
-        assert_eq!(fired(&alarms, 150 + FIRST_RETRY_MS), ["first"]);
+        assert_eq!(fired(&alarms, 150 + RETRY_INTERVAL_MS), ["first"]);
     }
 
     #[test]
