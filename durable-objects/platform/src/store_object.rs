@@ -13,6 +13,7 @@
 
 use std::cell::Cell;
 
+use ars_sql::SqlError;
 use ars_store::{Store, StoreFailure};
 use ars_wire::state::Verb;
 use js_sys::futures::{JsFuture, spawn_local};
