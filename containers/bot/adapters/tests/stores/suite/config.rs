@@ -13,6 +13,7 @@ pub async fn document_is_read_back_with_its_version(fixture: Fixture) {
     assert_eq!(fixture.documents.replace(KEY, &document, 0).await.unwrap(), Replacement::Saved(1));
     let kept = Document { document: Some(document), version: 1 };
     assert_eq!(fixture.documents.newest(KEY).await.unwrap(), kept);
+    assert_eq!(fixture.documents.newest("base").await.unwrap(), Document::default());
 }
 
 pub async fn second_writer_of_a_version_is_stale(fixture: Fixture) {
@@ -28,11 +29,4 @@ pub async fn second_writer_of_a_version_is_stale(fixture: Fixture) {
     };
     assert_eq!(fixture.documents.newest(KEY).await.unwrap().document, Some(json!({ "by": winner })));
     assert_eq!(put("three", 1).await, Replacement::Saved(2));
-}
-
-pub async fn documents_are_separate(fixture: Fixture) {
-    fixture.documents.replace(KEY, &json!({ "of": KEY }), 0).await.unwrap();
-    assert_eq!(fixture.documents.newest("base").await.unwrap(), Document::default());
-    assert_eq!(fixture.documents.replace("base", &json!({}), 0).await.unwrap(), Replacement::Saved(1));
-    assert_eq!(fixture.documents.newest(KEY).await.unwrap().document, Some(json!({ "of": KEY })));
 }

@@ -120,6 +120,8 @@ pub async fn only_the_owner_writes(fixture: Fixture) {
         assert_eq!(outcome.unwrap(), Owned::Done(()));
     }
     assert_eq!(fixture.ledger.live().await.unwrap()[0].state, object(json!({ "a": 1 })));
+    let appended = json!({ "seq": 1, "type": "input" });
+    assert_eq!(fixture.ledger.live_events(&run("r1")).await.unwrap(), [appended]);
 }
 
 pub async fn unknown_run_is_no_error(fixture: Fixture) {
@@ -151,26 +153,6 @@ pub async fn heartbeat_returns_the_stop(fixture: Fixture) {
     assert_eq!(heard, beat(Some(StopMode::Hard), Phase::Finishing));
 }
 
-pub async fn followups_are_numbered_per_run(fixture: Fixture) {
-    live(&fixture).await;
-    fixture.ledger.claim(&new_run(&fixture, "r2", "t2", "g1")).await.unwrap();
-    let message = object(json!({ "text": "also this" }));
-    for (id, seq) in [("r1", 1), ("r1", 2), ("r2", 1)] {
-        assert_eq!(fixture.ledger.inbox(&run(id), &message).await.unwrap(), Some(seq));
-    }
-}
-
-pub async fn repeated_appends_are_idempotent(fixture: Fixture) {
-    let mine = live(&fixture).await;
-    let event = |seq: u64, text: &str| json!({ "type": "text", "seq": seq, "text": text });
-    let batch = events(&[event(1, "one 🦀"), event(3, "three")]);
-    for batch in [&batch, &batch, &events(&[event(2, "two"), event(3, "three again")])] {
-        assert_eq!(fixture.ledger.append(&mine, batch).await.unwrap(), Owned::Done(()));
-    }
-    let kept = [event(1, "one 🦀"), event(2, "two"), event(3, "three again")];
-    assert_eq!(fixture.ledger.live_events(&run("r1")).await.unwrap(), kept);
-}
-
 fn news(id: &str, events: Vec<Box<RawValue>>, inbox_after: u64) -> FlushBatch {
     FlushBatch { run: run(id), events, inbox_after }
 }
@@ -180,8 +162,9 @@ pub async fn flush_answers_each_run(fixture: Fixture) {
     for (id, thread, name) in [("r2", "t2", "g2"), ("r3", "t3", "g1")] {
         fixture.ledger.claim(&new_run(&fixture, id, thread, name)).await.unwrap();
     }
-    for text in ["one", "two"] {
-        fixture.ledger.inbox(&run("r1"), &object(json!({ "text": text }))).await.unwrap();
+    for (text, seq) in [("one", 1), ("two", 2)] {
+        let message = object(json!({ "text": text }));
+        assert_eq!(fixture.ledger.inbox(&run("r1"), &message).await.unwrap(), Some(seq));
     }
     fixture.ledger.stop(&run("r3"), StopMode::Hard).await.unwrap();
     let event = |text: &str| json!({ "type": "text", "seq": 1, "text": text });

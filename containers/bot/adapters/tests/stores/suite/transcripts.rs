@@ -38,16 +38,3 @@ pub async fn parts_are_read_back_in_order(fixture: Fixture) {
     assert_eq!(read, Transcript { rows: vec![a, b, c], attachments: vec![earlier, later] });
     assert_eq!(fixture.transcripts.read(&run("r2")).await.unwrap(), Transcript::default());
 }
-
-pub async fn cleared_transcript_rejects_writes(fixture: Fixture) {
-    let (mine, other) = (owner("r1", "g1"), owner("r2", "g1"));
-    for owner in [&mine, &other] {
-        fixture.transcripts.set_owner(owner).await.unwrap();
-        fixture.transcripts.write(owner, &[part(0, 0, "{}")], &[attachment("t0p0", "")]).await.unwrap();
-    }
-    fixture.transcripts.clear(&run("r1")).await.unwrap();
-    fixture.transcripts.clear(&run("r1")).await.unwrap();
-    assert_eq!(fixture.transcripts.read(&run("r1")).await.unwrap(), Transcript::default());
-    assert_eq!(fixture.transcripts.write(&mine, &[], &[]).await.unwrap(), Owned::UnknownRun);
-    assert_eq!(fixture.transcripts.read(&run("r2")).await.unwrap().rows.len(), 1);
-}
