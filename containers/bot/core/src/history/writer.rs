@@ -132,7 +132,7 @@ impl HistoryWriter {
 
     async fn attempt(&self, due: &FinalRecord<'_>) -> Result<RecordWrite, StoreError> {
         if let Some(claim) = due.flush_first
-            && claim.final_flush().await == FinalFlush::Failed
+            && claim.flush_before_record().await == FinalFlush::Failed
         {
             let message = "the run's inbox could not be read".to_owned();
             return Err(StoreError { kind: StoreErrorKind::Transient, message });

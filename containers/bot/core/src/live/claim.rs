@@ -69,6 +69,14 @@ impl LedgerClaim {
         }
     }
 
+    /// Like [`Self::final_flush`], before an attempt to write the record, which no requester waits for.
+    pub async fn flush_before_record(&self) -> FinalFlush {
+        match self {
+            Self::Unconfirmed(claim) => claim.flush_before_record().await,
+            Self::Untracked | Self::Confirmed(_) => self.final_flush().await,
+        }
+    }
+
     /// Stores that the reply was delivered: a process that closes the run later may then report how it ended.
     pub async fn mark_replied(&self, status: RunStatus) {
         match self {

@@ -17,7 +17,7 @@ use ars_types::RunStatus;
 use super::{Live, cursor::FlushCursor, is_transient};
 use crate::{registry::RunHandle, threads::Mailbox};
 
-/// Timeout of each request at the run's end: the same as for its claim.
+/// Timeout of each request that the requester waits for at the run's end: the same as for its claim.
 const TIMEOUT: Duration = super::CLAIM_TIMEOUT;
 
 /// An unconfirmed claim. The flush stops carrying the run when it is dropped.
@@ -99,16 +99,28 @@ impl UnconfirmedClaim {
         self.live.ledger().state(&self.cursor.owner, &state.to_row()).await
     }
 
-    /// Flushes the run if the ledger has it, and reads its inbox.
+    /// Flushes the run if the ledger has it, and reads its inbox, while the requester waits.
     pub(super) async fn final_flush(&self) -> FinalFlush {
-        match tokio::time::timeout(TIMEOUT, self.live.flush_run(&self.cursor)).await {
-            Ok(Ok(())) => FinalFlush::Done,
-            Ok(Err(error)) if !is_transient(&error) => FinalFlush::Done,
-            Ok(Err(_)) | Err(_) => {
-                tracing::warn!(run = %self.cursor.run(), "run ends while the ledger does not answer its claim");
+        tokio::time::timeout(TIMEOUT, self.flush_before_record()).await.unwrap_or_else(|_elapsed| {
+            self.warn_failed(&"the ledger did not answer in time");
+            FinalFlush::Failed
+        })
+    }
+
+    /// Like [`Self::final_flush`], but limited only by the store's own timeout: the record waits for the answer, and a
+    /// slow ledger must not lose it.
+    pub(super) async fn flush_before_record(&self) -> FinalFlush {
+        match self.live.flush_run(&self.cursor).await {
+            Err(error) if is_transient(&error) => {
+                self.warn_failed(&error);
                 FinalFlush::Failed
             }
+            Ok(()) | Err(_) => FinalFlush::Done,
         }
+    }
+
+    fn warn_failed(&self, error: &dyn std::fmt::Display) {
+        tracing::warn!(run = %self.cursor.run(), %error, "final flush of an unconfirmed run failed");
     }
 }
 

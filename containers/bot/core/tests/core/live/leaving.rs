@@ -87,6 +87,23 @@ async fn final_status_precedes_the_permit() {
     assert_eq!(io.said(), ["hi"]);
 }
 
+/// The ledger has the run, but every answer takes longer than a requester waits.
+#[tokio::test(start_paused = true)]
+async fn slow_ledger_stores_the_record_of_an_unconfirmed_run() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let world = world_of(&ledger, vec![Move::Say("hi")]);
+    ledger.script("claim", [Fault::AnswerLost; 3]);
+    ledger.script("flush", [Fault::Slow(Duration::from_secs(6)); 1000]);
+    let keeping = world.keep_ledger();
+    let (io, running) = begin(&world, "hello");
+    running.await.unwrap();
+    assert_eq!(*io.replies.lock().unwrap(), ["hi"]);
+    let recorded = ledger.until(|ledger| !ledger.records.lock().unwrap().is_empty());
+    assert!(tokio::time::timeout(Duration::from_secs(60), recorded).await.is_ok(), "the record is lost");
+    keeping.abort();
+    assert_eq!(ledger.records.lock().unwrap()[0].status, RunStatus::Completed);
+}
+
 #[tokio::test(start_paused = true)]
 async fn reply_without_permit_delays_the_drain() {
     let ledger = Arc::new(ScriptedLedger::default());
