@@ -252,6 +252,14 @@ pub struct OfRun<'a, B> {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Nothing {}
 
+/// Field of `/runs/live-events`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AfterSeq {
+    /// Only events after it.
+    pub after_seq: u64,
+}
+
 /// Field of `/runs/stop`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stop {

@@ -60,8 +60,9 @@ pub trait Ledger: Send + Sync {
         except: &[RunId],
     ) -> Result<Vec<Reclaimed>, StoreError>;
 
-    /// Returns the events appended to a run, none for an unknown one.
-    async fn live_events(&self, run: &RunId) -> Result<Vec<Value>, StoreError>;
+    /// Returns the events appended to a run after a seq, none for an unknown run. A store of an earlier version ignores
+    /// the seq and returns all of them.
+    async fn live_events(&self, run: &RunId, after_seq: u64) -> Result<Vec<Value>, StoreError>;
 
     /// Appends events to many runs of one generation and, with a lease, extends it for each of them. Returns one reply
     /// per run, in the order given (docs/decisions/0007). A fenced run does not affect the others.

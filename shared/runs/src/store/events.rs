@@ -7,6 +7,7 @@ use ars_store::{
     request::{integer, required_run_id},
 };
 use ars_types::{RunId, UnixMillis};
+use serde_json::{Map, Value as JsonValue};
 
 use super::{RunStore, horizon::VISIBLE, page::Page};
 
@@ -24,8 +25,7 @@ impl<S: Sql> RunStore<S> {
     pub fn events(&self, body: &str, now: UnixMillis) -> Result<S::Text, StoreFailure> {
         let body = parse_body(body)?;
         let id = required_run_id(&body, "id")?;
-        let after =
-            integer(&body, "afterSeq", 0..=i64::MAX, "must be an integer of at least 0")?.unwrap_or(0);
+        let after = after_seq(&body)?;
         let limit = integer(&body, "limit", 1..=MAX_LIMIT, "must be an integer from 1 to 5000")?;
         let limit = limit.unwrap_or(DEFAULT_LIMIT);
         if !self.is_visible(&id, now)? {
@@ -46,11 +46,16 @@ impl<S: Sql> RunStore<S> {
         Ok(!self.sql.query(&statement, &[Value::from(now), Value::from(id.as_str())])?.is_empty())
     }
 
-    /// Appends every event of a run to the answer, in seq order, separated by commas.
-    pub(crate) fn add_events(&self, id: &RunId, answer: &mut S::Text) -> Result<(), SqlError> {
-        let statement = format!("SELECT {EVENT} FROM run_events WHERE run_id = ?1 ORDER BY seq");
-        add_texts(&self.sql, &statement, &[Value::from(id.as_str())], answer)
+    /// Appends the events of a run after a seq to the answer, in seq order, separated by commas.
+    pub(crate) fn add_events(&self, id: &RunId, after: i64, answer: &mut S::Text) -> Result<(), SqlError> {
+        let statement = format!("SELECT {EVENT} FROM run_events WHERE run_id = ?1 AND seq > ?2 ORDER BY seq");
+        add_texts(&self.sql, &statement, &[Value::from(id.as_str()), Value::from(after)], answer)
     }
+}
+
+/// Returns the `afterSeq` of a body, 0 if it is absent. Seqs begin at 1.
+pub(crate) fn after_seq(body: &Map<String, JsonValue>) -> Result<i64, StoreFailure> {
+    Ok(integer(body, "afterSeq", 0..=i64::MAX, "must be an integer of at least 0")?.unwrap_or(0))
 }
 
 /// SQL of the page's tail: the last seq, if the page is full and more events follow.

@@ -22,7 +22,7 @@ impl<S: Sql> RunStore<S> {
         // The item is a non-empty object, so its last character is the closing brace.
         let members = item.strip_suffix('}').unwrap_or(&item);
         let mut answer = S::Text::from(format!(r#"{{"record":{members},"events":["#));
-        self.add_events(id, &mut answer)?;
+        self.add_events(id, 0, &mut answer)?;
         answer.extend(["]}}"]);
         Ok(answer)
     }

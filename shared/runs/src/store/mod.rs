@@ -24,6 +24,7 @@ mod verbs;
 
 pub(crate) use event_batch::EventBatch;
 pub(crate) use event_text::{EventBody, EventText};
+pub(crate) use events::after_seq;
 pub(crate) use put_request::Put;
 pub use run_store::RunStore;
 pub use verbs::{MIGRATIONS, SWEEP_EVERY_MS};

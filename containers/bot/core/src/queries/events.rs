@@ -84,7 +84,7 @@ impl RemoteEvents {
 
     async fn read(&mut self) -> Vec<Frame> {
         let Some(live) = self.context.live() else { return Vec::new() };
-        let events = match live.ledger().live_events(&self.id).await {
+        let events = match live.ledger().live_events(&self.id, self.after).await {
             Ok(events) => events,
             Err(error) => {
                 tracing::warn!(run = %self.id, error = %error, "events of another process's run not read");

@@ -76,7 +76,7 @@ impl Queries {
     /// Returns the events of another process's run that the ledger holds.
     async fn remote_events(&self, id: &RunId) -> Result<Vec<serde_json::Value>, QueryError> {
         let Some(live) = self.context.live() else { return Ok(Vec::new()) };
-        live.ledger().live_events(id).await.map_err(|error| {
+        live.ledger().live_events(id, 0).await.map_err(|error| {
             tracing::error!(run = %id, error = %error, "events of another process's run not readable");
             QueryError::Unavailable
         })

@@ -112,6 +112,7 @@ fn events_of_live_runs_are_equal() {
     pair.ask("/runs/append", 400, owned(json!({ "events": [event(1, "a"), event(2, &"x".repeat(65_537))] })));
     for id in ["r", "s", "nobodys"] {
         pair.ok("/runs/live-events", json!({ "runId": id }));
+        pair.ok("/runs/live-events", json!({ "runId": id, "afterSeq": 2000 }));
     }
     // The record's events replace them.
     let events = [event(1, "z"), event(5, "z")];

@@ -131,7 +131,11 @@ pub fn ledger() -> Vec<Sheet> {
                 optional("except[1]", run_id()),
             ],
         ),
-        ("/runs/live-events", json!({ "runId": "r" }), vec![required("runId", run_id())]),
+        (
+            "/runs/live-events",
+            json!({ "runId": "r" }),
+            vec![required("runId", run_id()), optional("afterSeq", integer(0, i64::MAX))],
+        ),
         (
             "/runs/inbox",
             json!({ "runId": "r", "message": {} }),

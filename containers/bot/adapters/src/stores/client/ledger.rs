@@ -11,9 +11,9 @@ use ars_types::{Generation, RunId, StopMode};
 use ars_wire::{
     Moment,
     ledger::{
-        self, Beat, ClaimRequest, Conflict, Events, FinishResponse, HandoffRequest, HandoffResponse,
-        InboxResponse, Lease, LiveRun, Message, NewRun, Nothing, OfRun, Owner, OwnerWrite, ReclaimRequest,
-        Reclaimed, RunsResponse, State, Step, StepRecord, StopResponse,
+        self, AfterSeq, Beat, ClaimRequest, Conflict, Events, FinishResponse, HandoffRequest,
+        HandoffResponse, InboxResponse, Lease, LiveRun, Message, NewRun, Nothing, OfRun, Owner, OwnerWrite,
+        ReclaimRequest, Reclaimed, RunsResponse, State, Step, StepRecord, StopResponse,
     },
     state::{Route, RunVerb},
 };
@@ -109,8 +109,8 @@ impl<T: Transport> Ledger for Client<T> {
         Ok(runs)
     }
 
-    async fn live_events(&self, run: &RunId) -> Result<Vec<Value>, StoreError> {
-        let request = self.keyed(OfRun { run_id: run, what: Nothing {} });
+    async fn live_events(&self, run: &RunId, after_seq: u64) -> Result<Vec<Value>, StoreError> {
+        let request = self.keyed(OfRun { run_id: run, what: AfterSeq { after_seq } });
         let answer: Events<Vec<Value>> = self.ask(Route::Runs(RunVerb::LiveEvents), &request).await?;
         let Events { events } = answer;
         check_events(&events)?;

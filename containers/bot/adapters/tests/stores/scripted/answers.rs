@@ -50,7 +50,7 @@ async fn ask_everything(status: u16, text: &str) -> Vec<(&'static str, Result<()
         |client| Ledger::stop(client, id, StopMode::Hard),
         |client| Ledger::handoff(client, &generation, &[]),
         |client| Ledger::reclaim(client, &generation, LEASE_MS, None, &[]),
-        |client| Ledger::live_events(client, id),
+        |client| Ledger::live_events(client, id, 0),
         |client| Ledger::flush(client, &generation, Some(LEASE_MS), &news),
         |client| Transcripts::set_owner(client, &owner),
         |client| Transcripts::write(client, &owner, &[], &[]),

@@ -76,7 +76,7 @@ async fn other_routes_are_not_retried() {
         async |ledger: &ScriptedClient| ledger.inbox(&run("r1"), &Map::new()).await,
         async |ledger: &ScriptedClient| ledger.handoff(&generation(), &[]).await,
         async |ledger: &ScriptedClient| ledger.reclaim(&generation(), LEASE_MS, None, &[]).await,
-        async |ledger: &ScriptedClient| ledger.live_events(&run("r1")).await,
+        async |ledger: &ScriptedClient| ledger.live_events(&run("r1"), 0).await,
     );
     assert!(once.iter().all(|outcome| *outcome == (Err(StoreErrorKind::Transient), 1, 0)), "{once:?}");
 }

@@ -106,7 +106,7 @@ async fn owner_writes(fixture: &Fixture, owner: &Owner) -> Vec<Result<Owned, Sto
 pub async fn only_the_owner_writes(fixture: Fixture) {
     let mine = live(&fixture).await;
     let (row, events) =
-        (fixture.ledger.live().await.unwrap(), fixture.ledger.live_events(&run("r1")).await.unwrap());
+        (fixture.ledger.live().await.unwrap(), fixture.ledger.live_events(&run("r1"), 0).await.unwrap());
     let stranger = owner("r1", "g2");
     for outcome in owner_writes(&fixture, &stranger).await {
         assert_eq!(outcome.unwrap(), Owned::Fenced);
@@ -114,7 +114,7 @@ pub async fn only_the_owner_writes(fixture: Fixture) {
     let finish = fixture.ledger.finish(&stranger, &fixture.record("r1")).await.unwrap();
     assert_eq!(finish, Owned::Fenced);
     assert_eq!(fixture.ledger.live().await.unwrap(), row, "a fenced writer changes nothing");
-    assert_eq!(fixture.ledger.live_events(&run("r1")).await.unwrap(), events);
+    assert_eq!(fixture.ledger.live_events(&run("r1"), 0).await.unwrap(), events);
     assert_eq!(fixture.runs.get(&run("r1")).await.unwrap(), None);
     for outcome in owner_writes(&fixture, &mine).await {
         assert_eq!(outcome.unwrap(), Owned::Done(()));
@@ -133,7 +133,7 @@ pub async fn unknown_run_is_no_error(fixture: Fixture) {
     assert_eq!(fixture.ledger.stop(&run("no"), StopMode::Soft).await.unwrap(), Stop::NotLive);
     assert_eq!(fixture.ledger.inbox(&run("no"), &Map::new()).await.unwrap(), None);
     assert_eq!(fixture.ledger.handoff(&generation("g1"), &[run("no")]).await.unwrap(), []);
-    assert_eq!(fixture.ledger.live_events(&run("no")).await.unwrap(), Vec::<Value>::new());
+    assert_eq!(fixture.ledger.live_events(&run("no"), 0).await.unwrap(), Vec::<Value>::new());
     assert_eq!(fixture.ledger.live().await.unwrap(), []);
     assert_eq!(fixture.ledger.reclaim(&generation("g2"), LEASE_MS, None, &[]).await.unwrap(), []);
 }
@@ -187,7 +187,7 @@ pub async fn flush_answers_each_run(fixture: Fixture) {
         assert_eq!(extended, [expected, false, expected], "with {lease_ms:?}");
     }
     for (id, kept) in [("r1", vec![event("r1")]), ("r2", vec![]), ("r3", vec![event("r3")])] {
-        assert_eq!(fixture.ledger.live_events(&run(id)).await.unwrap(), kept, "{id}");
+        assert_eq!(fixture.ledger.live_events(&run(id), 0).await.unwrap(), kept, "{id}");
     }
 }
 

@@ -69,7 +69,7 @@ pub(super) async fn events(
     run: &RunId,
     budget: &mut ReadBudget,
 ) -> Result<Result<Vec<Value>, Refused>, StoreError> {
-    let read = Policy::STATE.run(run, || live.ledger().live_events(run)).await;
+    let read = Policy::STATE.run(run, || live.ledger().live_events(run, 0)).await;
     budget.judge(live, &live.owner(run), read).await
 }
 

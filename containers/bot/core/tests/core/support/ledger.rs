@@ -53,6 +53,8 @@ pub struct ScriptedLedger {
     pub records: Mutex<Vec<RunRecord>>,
     /// Every request by its name. A flush that extends leases counts as `lease` too.
     pub asked: Mutex<Vec<&'static str>>,
+    /// The position of each request for events.
+    pub read_after: Mutex<Vec<u64>>,
     faults: Mutex<HashMap<&'static str, VecDeque<Fault>>>,
     /// Notified after each request.
     heard: Notify,
@@ -311,9 +313,12 @@ impl Ledger for ScriptedLedger {
         .await
     }
 
-    async fn live_events(&self, run: &RunId) -> Result<Vec<Value>, StoreError> {
+    async fn live_events(&self, run: &RunId, after_seq: u64) -> Result<Vec<Value>, StoreError> {
         self.ask("live_events", || {
-            self.runs().get(run).map(|kept| kept.events.values().cloned().collect()).unwrap_or_default()
+            self.read_after.lock().unwrap().push(after_seq);
+            let runs = self.runs();
+            let kept = runs.get(run).map(|kept| kept.events.range(after_seq + 1..));
+            kept.map(|events| events.map(|(_, event)| event.clone()).collect()).unwrap_or_default()
         })
         .await
     }
