@@ -130,12 +130,12 @@ async fn stored_stream_is_replayed_with_gaps() {
     stored.event_count = 5;
     bot.store.insert(stored);
     let frames = Viewer::open(&bot, "/runs/old/events", None).await.into_end().await;
-    assert_eq!(outline(&frames), ["1", "null", "4", "null", "end"]);
-    assert_eq!(frames[4].data, "{}");
+    assert_eq!(outline(&frames), ["1", "null", "4", "null", "finished", "end"]);
+    assert_eq!((frames[4].data.as_str(), frames[5].data.as_str()), (r#"{"finishedAt":7000}"#, "{}"));
     let summary = |at: usize| serde_json::from_str::<Value>(&frames[at].data).unwrap()["summary"].to_string();
     assert!(summary(1).contains('2') && summary(3).contains('1'));
     let resumed = Viewer::open(&bot, "/runs/old/events?t=whatever", Some("4")).await.into_end().await;
-    assert_eq!(outline(&resumed), ["null", "end"]);
+    assert_eq!(outline(&resumed), ["null", "finished", "end"]);
 }
 
 fn change(frame: &Frame) -> (String, String, String) {

@@ -32,9 +32,7 @@ pub(crate) async fn events(
     match state.core.queries().events(&run.reader(&viewer, "runs.events"), &run.id, after).await {
         Ok(EventStream::Live(subscription)) => sse::response(live(subscription), closing),
         Ok(EventStream::Remote(events)) => sse::response(remote(events), closing),
-        Ok(EventStream::Stored(view)) => {
-            sse::response(stream::iter(replay::frames(&view.events, view.published, after)), closing)
-        }
+        Ok(EventStream::Stored(view)) => sse::response(stream::iter(replay::frames(&view, after)), closing),
         Err(error) => reject(error),
     }
 }

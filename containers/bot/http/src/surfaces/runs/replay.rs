@@ -1,11 +1,20 @@
-//! The stream of a finished run: its kept events, a note at every gap, and the end.
+//! The stream of a finished run: its kept events, a note at every gap, its finish, and the end.
 
+use ars_bot_core::queries::RunView;
 use ars_events::sse::frames;
 use serde_json::Value;
 
-/// Returns the frames after a seq. The counts of the gaps sum to published minus kept events.
-pub(super) fn frames(events: &[Value], published: u64, after: u64) -> Vec<String> {
-    let mut out = Vec::with_capacity(events.len() + 1);
+/// Returns the frames of a run after a seq. The finish lets a page settle that followed the run in another process.
+pub(super) fn frames(view: &RunView, after: u64) -> Vec<String> {
+    let mut out = kept_frames(&view.events, view.published, after);
+    out.extend(view.finished.map(|(at, _)| frames::finished(at)));
+    out.push(frames::end_stored());
+    out
+}
+
+/// Returns the frames of the events after a seq. The counts of the gaps sum to published minus kept events.
+fn kept_frames(events: &[Value], published: u64, after: u64) -> Vec<String> {
+    let mut out = Vec::with_capacity(events.len() + 3);
     let mut last = 0;
     for event in events {
         // A stored event without a seq keeps its position.
@@ -17,7 +26,6 @@ pub(super) fn frames(events: &[Value], published: u64, after: u64) -> Vec<String
         last = last.max(seq);
     }
     out.extend(gap(last, published, after));
-    out.push(frames::end_stored());
     out
 }
 
@@ -42,7 +50,7 @@ mod tests {
     }
 
     fn short(events: &[u64], published: u64, after: u64) -> Vec<String> {
-        let frames = frames(&kept(events), published, after);
+        let frames = kept_frames(&kept(events), published, after);
         let line = |frame: String| match frame.strip_prefix("id: ") {
             Some(rest) => rest.lines().next().unwrap_or_default().to_owned(),
             None => {
@@ -58,29 +66,24 @@ mod tests {
 
     #[test]
     fn complete_stream_has_no_notes() {
-        assert_eq!(short(&[1, 2, 3], 3, 0), ["1", "2", "3", "{}"]);
-        assert_eq!(short(&[], 0, 0), ["{}"]);
+        assert_eq!(short(&[1, 2, 3], 3, 0), ["1", "2", "3"]);
+        assert_eq!(short(&[], 0, 0), [""; 0]);
     }
 
     #[test]
     fn each_gap_has_a_note() {
-        let expected = [
-            "1".to_owned(),
-            note("3 events were not kept"),
-            "5".into(),
-            note("1 event was not kept"),
-            "{}".into(),
-        ];
+        let expected =
+            ["1".to_owned(), note("3 events were not kept"), "5".into(), note("1 event was not kept")];
         assert_eq!(short(&[1, 5], 6, 0), expected);
-        assert_eq!(short(&[], 2, 0), [note("2 events were not kept"), "{}".into()]);
+        assert_eq!(short(&[], 2, 0), [note("2 events were not kept")]);
     }
 
     #[test]
     fn resumed_stream_continues_after_its_position() {
-        assert_eq!(short(&[1, 2, 3], 3, 2), ["3", "{}"]);
-        assert_eq!(short(&[1, 2, 3], 3, 3), ["{}"]);
-        assert_eq!(short(&[1, 2, 3], 3, 99), ["{}"]);
-        assert_eq!(short(&[1, 5], 5, 1), [note("3 events were not kept"), "5".into(), "{}".into()]);
-        assert_eq!(short(&[1, 5], 5, 5), ["{}"]);
+        assert_eq!(short(&[1, 2, 3], 3, 2), ["3"]);
+        assert_eq!(short(&[1, 2, 3], 3, 3), [""; 0]);
+        assert_eq!(short(&[1, 2, 3], 3, 99), [""; 0]);
+        assert_eq!(short(&[1, 5], 5, 1), [note("3 events were not kept"), "5".into()]);
+        assert_eq!(short(&[1, 5], 5, 5), [""; 0]);
     }
 }
