@@ -262,7 +262,7 @@ fn mint_id(randomness: &Randomness) -> RunId {
 }
 
 /// Returns whether a stored token has the form of a capability token.
-fn is_token(token: &str) -> bool {
+pub(crate) fn is_token(token: &str) -> bool {
     token.len() == 2 * TOKEN_BYTES && token.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 

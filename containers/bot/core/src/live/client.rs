@@ -12,7 +12,7 @@ use ars_wire::ledger::{Holder, NewRun, Owner};
 use tokio::sync::Notify;
 
 use super::{
-    LiveRow,
+    LiveListing,
     cursor::FlushCursor,
     limits::{BATCH_EVENTS, CLAIM_TIMEOUT},
     rows::LiveRows,
@@ -81,8 +81,8 @@ impl Live {
         &*self.inner.ledger
     }
 
-    /// Returns the live runs of every process, cached for a moment; none while the ledger does not answer.
-    pub(crate) async fn rows(&self, clock: &dyn Clock) -> Arc<[LiveRow]> {
+    /// Returns the live runs of every process, cached for a moment.
+    pub(crate) async fn rows(&self, clock: &dyn Clock) -> LiveListing {
         self.inner.rows.get(self.ledger(), clock).await
     }
 

@@ -24,6 +24,6 @@ use client::{Inner, is_transient};
 pub(crate) use conversation::transcript_size;
 pub(crate) use limits::{CLAIM_TIMEOUT, LEASE};
 pub use meta::Meta;
-pub(crate) use rows::LiveRow;
+pub(crate) use rows::{LiveListing, LiveRow};
 pub use tracked::{Step, StepDurability, Stepped, TrackedRun};
 pub use unconfirmed::UnconfirmedClaim;

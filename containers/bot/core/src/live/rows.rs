@@ -3,18 +3,18 @@
 use std::{sync::Arc, time::Duration};
 
 use ars_agent::resume::RunState;
-use ars_bot_ports::{Clock, Ledger};
+use ars_bot_ports::{Clock, Ledger, StoreError, StoreErrorKind};
 use ars_types::{RunId, StopMode, UnixMillis};
 use ars_wire::ledger;
 use subtle::ConstantTimeEq;
 use tokio::sync::Mutex;
 
-use super::Meta;
-use crate::registry::RunFacts;
+use super::{Meta, is_transient};
+use crate::registry::{RunFacts, is_token};
 
 /// Time for which one listing serves every query.
 const MAX_AGE_MS: i64 = 2_000;
-/// Timeout of a listing. Afterwards the registry alone answers.
+/// Timeout of a listing, both attempts together.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A live run of any process.
@@ -29,15 +29,30 @@ pub(crate) struct LiveRow {
     pub stop: Option<StopMode>,
 }
 
-/// The newest listing. The lock is held during a request, so concurrent queries share it.
-#[derive(Default)]
-pub(crate) struct LiveRows {
-    newest: Mutex<Option<Listing>>,
+/// The live runs of every process.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct LiveListing {
+    rows: Arc<[LiveRow]>,
+    /// The ledger did not answer, so a run without a row may be live in another process.
+    pub is_unavailable: bool,
 }
 
-struct Listing {
-    at: UnixMillis,
-    rows: Arc<[LiveRow]>,
+impl LiveListing {
+    /// Returns the rows; none if the ledger did not answer.
+    pub(crate) fn rows(&self) -> &[LiveRow] {
+        &self.rows
+    }
+
+    /// Returns the row of a run.
+    pub(crate) fn find(&self, id: &RunId) -> Option<&LiveRow> {
+        self.rows.iter().find(|row| row.id == *id)
+    }
+}
+
+/// The newest listing and its time. The lock is held during a request, so concurrent queries share it.
+#[derive(Default)]
+pub(crate) struct LiveRows {
+    newest: Mutex<Option<(UnixMillis, LiveListing)>>,
 }
 
 impl LiveRow {
@@ -51,41 +66,69 @@ impl LiveRow {
         }
     }
 
-    /// Returns `true` if `token` is the run's capability token. Compares in constant time.
+    /// Returns `true` if `token` is the run's capability token. Compares in constant time. A stored text of another form
+    /// opens nothing: the owner replaces it, as the registry does.
     pub(crate) fn is_opened_by(&self, token: &str) -> bool {
-        self.token
-            .as_ref()
-            .is_some_and(|own| !own.is_empty() && own.as_bytes().ct_eq(token.as_bytes()).into())
+        self.token.as_ref().is_some_and(|own| is_token(own) && own.as_bytes().ct_eq(token.as_bytes()).into())
     }
 }
 
 impl LiveRows {
-    /// Returns the live runs; none while the ledger does not answer.
-    pub(crate) async fn get(&self, ledger: &dyn Ledger, clock: &dyn Clock) -> Arc<[LiveRow]> {
+    /// Returns the live runs.
+    pub(crate) async fn get(&self, ledger: &dyn Ledger, clock: &dyn Clock) -> LiveListing {
         let mut newest = self.newest.lock().await;
         let now = clock.now();
-        if let Some(listing) = newest.as_ref().filter(|listing| (0..MAX_AGE_MS).contains(&(now - listing.at)))
-        {
-            return Arc::clone(&listing.rows);
+        if let Some((_, listing)) = newest.as_ref().filter(|(at, _)| (0..MAX_AGE_MS).contains(&(now - at))) {
+            return listing.clone();
         }
-        let listed = match tokio::time::timeout(TIMEOUT, ledger.live()).await {
-            Ok(Ok(rows)) => rows,
-            Ok(Err(error)) => {
-                tracing::warn!(error = %error, "live runs of other processes not listed");
-                Vec::new()
+        let listed = tokio::time::timeout(TIMEOUT, list(ledger)).await;
+        let listing = match listed.map_err(|_elapsed| "the ledger did not answer in time".to_owned()) {
+            Ok(Ok(rows)) => {
+                LiveListing { rows: rows.into_iter().map(LiveRow::of).collect(), is_unavailable: false }
             }
-            Err(_elapsed) => {
-                tracing::warn!("live runs of other processes not listed: the ledger did not answer in time");
-                Vec::new()
+            Ok(Err(StoreError { message: error, .. })) | Err(error) => {
+                tracing::warn!(error, "live runs of other processes not listed");
+                LiveListing { is_unavailable: true, ..LiveListing::default() }
             }
         };
-        let rows: Arc<[LiveRow]> = listed.into_iter().map(LiveRow::of).collect();
-        *newest = Some(Listing { at: clock.now(), rows: Arc::clone(&rows) });
-        rows
+        // A failure is kept too, so that queries during an outage do not wait for one request each.
+        *newest = Some((clock.now(), listing.clone()));
+        listing
     }
 
     /// Discards the listing, so that the next query sees a change of this process.
     pub(crate) async fn invalidate(&self) {
         *self.newest.lock().await = None;
+    }
+}
+
+/// Lists the live runs, and once more after a transient failure. A store without the route has none.
+async fn list(ledger: &dyn Ledger) -> Result<Vec<ledger::LiveRun>, StoreError> {
+    match ledger.live().await {
+        Err(error) if is_transient(&error) => ledger.live().await,
+        Err(error) if error.kind == StoreErrorKind::RouteMissing => Ok(Vec::new()),
+        listed => listed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_well_formed_token_opens_a_row() {
+        let row = |token: &str| LiveRow {
+            id: RunId::parse("r1").unwrap(),
+            facts: None,
+            token: Some(token.to_owned()),
+            started_at: 1,
+            stop: None,
+        };
+        let whole = "0123456789abcdef".repeat(4);
+        assert!(row(&whole).is_opened_by(&whole));
+        assert!(!row(&whole).is_opened_by(&whole[1..]));
+        for malformed in ["", "short", &whole.to_uppercase(), &whole[1..]] {
+            assert!(!row(malformed).is_opened_by(malformed), "{malformed}");
+        }
     }
 }

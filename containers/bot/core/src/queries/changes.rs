@@ -9,7 +9,7 @@ use tokio::{
     time::{Instant, Interval, MissedTickBehavior, interval_at},
 };
 
-use super::{Queries, RunSummary};
+use super::{Queries, RunSummary, list::Shown};
 use crate::{context::RunContext, registry::IndexChange};
 
 /// Interval at which the live runs of other processes are compared, and expired runs leave the registry.
@@ -76,11 +76,13 @@ impl Changes {
         }
     }
 
-    /// Compares the whole list with the runs shown so far.
+    /// Compares the whole list with the runs shown so far. A partial list removes no live run.
     async fn compare(&mut self) -> Vec<Change> {
-        let runs = Queries::new(self.context.clone()).shown(&self.viewer).await;
-        let gone: Vec<RunId> =
-            self.shown.keys().filter(|id| !runs.iter().any(|run| run.id == **id)).cloned().collect();
+        let Shown { runs, is_partial } = Queries::new(self.context.clone()).shown(&self.viewer).await;
+        let is_gone = |shown: &&RunSummary| {
+            (!is_partial || shown.finished.is_some()) && !runs.iter().any(|run| run.id == shown.id)
+        };
+        let gone: Vec<RunId> = self.shown.values().filter(is_gone).map(|run| run.id.clone()).collect();
         let mut changes: Vec<Change> = gone.iter().filter_map(|id| self.removed(id)).collect();
         changes.extend(runs.into_iter().filter_map(|run| self.upsert(run)));
         changes

@@ -4,10 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use ars_types::RunId;
 
-use super::{
-    Queries, QueryError, Reader, RunView,
-    reader::{find, live_rows},
-};
+use super::{Queries, QueryError, Reader, RunView, reader::live_rows};
 use crate::{
     context::RunContext,
     registry::{Frame, Subscription},
@@ -71,17 +68,19 @@ impl RemoteEvents {
                 return None;
             }
             // Read before the events, so that the last events of a run that ends now are not lost.
-            let is_live = find(&live_rows(&self.context).await, &self.id).is_some();
+            let listing = live_rows(&self.context).await;
+            let may_be_live = listing.is_unavailable || listing.find(&self.id).is_some();
             let frames = self.read().await;
             if !frames.is_empty() {
                 return Some(frames);
             }
-            if !is_live {
+            if !may_be_live {
                 return None;
             }
         }
     }
 
+    /// Reads the new events. A store that does not know the position returns all of them.
     async fn read(&mut self) -> Vec<Frame> {
         let Some(live) = self.context.live() else { return Vec::new() };
         let events = match live.ledger().live_events(&self.id, self.after).await {

@@ -2,8 +2,8 @@
 
 use ars_types::RunId;
 
-use super::{Queries, QueryError, Reader, RunView, reader::find};
-use crate::live::LiveRow;
+use super::{Queries, QueryError, Reader, RunView};
+use crate::{history::is_provisional, live::LiveRow};
 
 /// A run that the reader may see.
 #[derive(Debug, Clone)]
@@ -52,16 +52,21 @@ impl Queries {
         if let Some(run) = local.as_ref().filter(|run| run.finished.is_some()) {
             return reader.readable(RunView::of_live(run));
         }
-        let is_live = local.is_some() || find(&self.live_rows().await, id).is_some();
-        match self.context.store().get(id).await {
-            Ok(Some(record)) if !is_live => reader.readable(RunView::of_record(record)),
+        let listing = self.live_rows().await;
+        let is_live = local.is_some() || listing.find(id).is_some();
+        let found = match self.context.store().get(id).await {
             // The record of a live run is provisional.
+            Ok(Some(record)) if !is_live && !(listing.is_unavailable && is_provisional(&record)) => {
+                reader.readable(RunView::of_record(record))
+            }
             Ok(Some(_) | None) => Err(reader.hidden("unfinished-or-unknown")),
             Err(error) => {
                 tracing::error!(route = reader.route, error = %error, "history not readable");
                 Err(QueryError::Unavailable)
             }
-        }
+        };
+        // Without the listing any hidden run may be live. They all have the same answer, so that none is revealed.
+        found.map_err(|error| if listing.is_unavailable { QueryError::Unavailable } else { error })
     }
 
     /// Returns the row of a run of another process, opened by its token. The registry decides about its own runs.
@@ -69,8 +74,7 @@ impl Queries {
         if reader.token.is_empty() || self.context.registry().get(id).is_some() {
             return None;
         }
-        let rows = self.live_rows().await;
-        find(&rows, id).filter(|row| row.is_opened_by(reader.token)).cloned()
+        self.live_rows().await.find(id).filter(|row| row.is_opened_by(reader.token)).cloned()
     }
 
     /// Returns the events of another process's run that the ledger holds.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use ars_auth::Viewer;
 use ars_bot_ports::StoreError;
 use ars_types::{RunId, visible_to::Filter};
-use ars_wire::runs::{Cursor, ListRequest};
+use ars_wire::runs::{Cursor, ListRequest, ListResponse};
 
 use super::{Queries, RunSummary};
 
@@ -44,12 +44,30 @@ struct Known {
     finished: Vec<RunSummary>,
     /// Every live run, readable or not: a record of one is provisional.
     live: BTreeSet<RunId>,
+    /// The ledger did not answer, so any provisional record may be one of a live run.
+    is_partial: bool,
+}
+
+/// The runs that a viewer may follow.
+pub(super) struct Shown {
+    /// Live runs and the registry's finished ones, newest first.
+    pub(super) runs: Vec<RunSummary>,
+    /// The ledger did not answer, so live runs of other processes are missing.
+    pub(super) is_partial: bool,
+}
+
+/// A page of the history.
+#[derive(Default)]
+struct StoredPage {
+    runs: Vec<RunSummary>,
+    /// The last row of a full page, shown or not. Runs behind it are on later pages.
+    next: Option<Cursor>,
 }
 
 impl Queries {
     /// Returns the runs that the viewer may read, at most `limit` finished ones.
     pub async fn list(&self, viewer: &Viewer, selection: Selection, limit: usize) -> Page {
-        let Known { active, finished, live } = self.known(viewer).await;
+        let Known { active, finished, live, is_partial } = self.known(viewer).await;
         let cursor = match selection {
             Selection::Active => return Page { active, ..Page::default() },
             Selection::All => None,
@@ -57,36 +75,36 @@ impl Queries {
         };
         let listed = self.stored(viewer, cursor.as_ref(), limit, live.len()).await;
         let store_unavailable = listed.is_err();
-        let stored = listed.unwrap_or_else(|error| {
+        let mut stored = listed.unwrap_or_else(|error| {
             tracing::error!(error = %error, "run history not listed");
-            Vec::new()
+            StoredPage::default()
         });
-        let stored = stored.into_iter().filter(|run| !live.contains(&run.id)).collect();
+        stored.runs.retain(|run| !live.contains(&run.id) && !(is_partial && run.is_provisional()));
         let (finished, older) = merge(finished, stored, cursor.as_ref(), limit);
         let active = if cursor.is_none() { active } else { Vec::new() };
         Page { active, finished, older, store_unavailable }
     }
 
-    /// Returns every live run that the viewer may read, newest first, and the registry's finished ones.
-    pub(super) async fn shown(&self, viewer: &Viewer) -> Vec<RunSummary> {
-        let Known { active, finished, .. } = self.known(viewer).await;
+    /// Returns every live run that the viewer may read, and the registry's finished ones.
+    pub(super) async fn shown(&self, viewer: &Viewer) -> Shown {
+        let Known { active, finished, is_partial, .. } = self.known(viewer).await;
         let mut runs = active;
         runs.extend(finished);
         runs.sort_by(|a, b| (b.started_at, &b.id).cmp(&(a.started_at, &a.id)));
-        runs
+        Shown { runs, is_partial }
     }
 
     async fn known(&self, viewer: &Viewer) -> Known {
-        let rows = self.live_rows().await;
+        let listing = self.live_rows().await;
         let local = self.context.registry().list();
-        let remote = rows.iter().filter(|row| !local.iter().any(|run| run.id == row.id));
+        let remote = listing.rows().iter().filter(|row| !local.iter().any(|run| run.id == row.id));
         let mut live: BTreeSet<RunId> = remote.clone().map(|row| row.id.clone()).collect();
         live.extend(local.iter().filter(|run| run.finished.is_none()).map(|run| run.id.clone()));
         let runs = local.iter().map(RunSummary::of_live).chain(remote.filter_map(RunSummary::of_row));
         let readable = runs.filter(|run| run.is_readable(viewer));
         let (mut active, finished): (Vec<_>, Vec<_>) = readable.partition(|run| run.finished.is_none());
         active.sort_by(|a, b| (b.started_at, &b.id).cmp(&(a.started_at, &a.id)));
-        Known { active, finished, live }
+        Known { active, finished, live, is_partial: listing.is_unavailable }
     }
 
     /// Returns stored runs that the viewer may read. The history filters them, so that a page is full however many other
@@ -97,14 +115,14 @@ impl Queries {
         cursor: Option<&Cursor>,
         limit: usize,
         live: usize,
-    ) -> Result<Vec<RunSummary>, StoreError> {
+    ) -> Result<StoredPage, StoreError> {
         let listing = viewer.readable();
         if listing.left_out > 0 {
             let left_out = listing.left_out;
             tracing::warn!(viewer = viewer.id(), left_out, "list without the runs of some granted channels");
         }
         let visible_to = match listing.filter {
-            Filter::None => return Ok(Vec::new()),
+            Filter::None => return Ok(StoredPage::default()),
             Filter::All => None,
             // Lists of texts always have a JSON form; the store refuses anything else.
             filter => Some(serde_json::to_value(filter).unwrap_or_default()),
@@ -118,9 +136,9 @@ impl Queries {
             visible_to,
             ..ListRequest::default()
         };
-        let page = self.context.store().list(&request).await?;
-        let runs = page.items.into_iter().filter_map(RunSummary::of_stored);
-        Ok(runs.filter(|run| run.is_readable(viewer)).collect())
+        let ListResponse { items, next_before } = self.context.store().list(&request).await?;
+        let runs = items.into_iter().filter_map(RunSummary::of_stored);
+        Ok(StoredPage { runs: runs.filter(|run| run.is_readable(viewer)).collect(), next: next_before })
     }
 }
 
@@ -128,27 +146,35 @@ impl Queries {
 /// one.
 fn merge(
     local: Vec<RunSummary>,
-    stored: Vec<RunSummary>,
+    stored: StoredPage,
     cursor: Option<&Cursor>,
     limit: usize,
 ) -> (Vec<RunSummary>, Option<Cursor>) {
-    let is_after = |run: &RunSummary| cursor.is_none_or(|at| run.order() < (at.finished_at, at.id.as_str()));
-    let mut runs: Vec<RunSummary> = local.into_iter().filter(is_after).collect();
+    let StoredPage { runs: stored, next } = stored;
+    let is_on_page = |run: &RunSummary| {
+        cursor.is_none_or(|at| run.order() < (at.finished_at, at.id.as_str()))
+            && next.as_ref().is_none_or(|last| run.order() >= (last.finished_at, last.id.as_str()))
+    };
+    let mut runs: Vec<RunSummary> = local.into_iter().filter(is_on_page).collect();
     for run in stored {
         if !runs.iter().any(|known| known.id == run.id) {
             runs.push(run);
         }
     }
     runs.sort_by(|a, b| b.order().cmp(&a.order()));
-    let has_more = runs.len() > limit;
+    if runs.len() <= limit {
+        // Hidden rows may fill the history's page before this one is full.
+        return (runs, next);
+    }
     runs.truncate(limit);
-    let last = runs.last().filter(|_| has_more);
+    let last = runs.last();
     let older = last.and_then(|run| Some(Cursor { finished_at: run.finished?.0, id: run.id.clone() }));
     (runs, older)
 }
 
 #[cfg(test)]
 mod tests {
+    use ars_wire::Moment;
     use serde_json::json;
 
     use super::*;
@@ -161,6 +187,11 @@ mod tests {
         RunSummary::of_stored(item).unwrap()
     }
 
+    /// A page behind which the history has no row.
+    fn whole(runs: Vec<RunSummary>) -> StoredPage {
+        StoredPage { runs, next: None }
+    }
+
     fn ids(runs: &[RunSummary]) -> Vec<&str> {
         runs.iter().map(|run| run.id.as_str()).collect()
     }
@@ -168,7 +199,7 @@ mod tests {
     #[test]
     fn merge_lists_each_run_once_newest_first() {
         let stored = vec![run("b", 5.0), run("a", 5.0), run("done", 9.0)];
-        let (runs, older) = merge(vec![run("done", 9.0)], stored, None, LIMIT);
+        let (runs, older) = merge(vec![run("done", 9.0)], whole(stored), None, LIMIT);
         assert_eq!(ids(&runs), ["done", "b", "a"]);
         assert_eq!(older, None);
     }
@@ -188,7 +219,7 @@ mod tests {
                 .collect();
             left.sort_by(|a, b| b.order().cmp(&a.order()));
             left.truncate(LIMIT + 1);
-            let (runs, older) = merge(all[58..].to_vec(), left, cursor.as_ref(), LIMIT);
+            let (runs, older) = merge(all[58..].to_vec(), whole(left), cursor.as_ref(), LIMIT);
             seen.extend(runs.into_iter().map(|run| run.id));
             match older {
                 Some(next) => cursor = Some(next),
@@ -197,5 +228,17 @@ mod tests {
         }
         let expected: Vec<_> = all.iter().rev().map(|run| run.id.clone()).collect();
         assert_eq!(seen, expected);
+    }
+
+    /// Provisional records of live runs fill the history's page, so few finished runs are left of it.
+    #[test]
+    fn page_of_hidden_rows_has_a_successor() {
+        let next = Cursor { finished_at: Moment::from(5), id: RunId::parse("hidden").unwrap() };
+        let stored = StoredPage { runs: vec![run("b", 7.0)], next: Some(next.clone()) };
+        let local = vec![run("newer", 9.0), run("older", 3.0)];
+        let (runs, older) = merge(local.clone(), stored, None, LIMIT);
+        assert_eq!((ids(&runs), older.as_ref()), (vec!["newer", "b"], Some(&next)));
+        let (runs, older) = merge(local, whole(vec![run("a", 4.0)]), Some(&next), LIMIT);
+        assert_eq!((ids(&runs), older), (vec!["a", "older"], None));
     }
 }

@@ -1,12 +1,10 @@
 //! The entry to the queries, and the reader that each answer depends on.
 
-use std::sync::Arc;
-
 use ars_auth::Viewer;
 use ars_types::RunId;
 
 use super::{QueryError, RunView};
-use crate::{context::RunContext, live::LiveRow};
+use crate::{context::RunContext, live::LiveListing};
 
 /// The queries of one core.
 #[derive(Clone)]
@@ -30,23 +28,18 @@ impl Queries {
         Self { context }
     }
 
-    /// Returns the live runs of every process; none without a ledger or while it does not answer.
-    pub(super) async fn live_rows(&self) -> Arc<[LiveRow]> {
+    /// Returns the live runs of every process.
+    pub(super) async fn live_rows(&self) -> LiveListing {
         live_rows(&self.context).await
     }
 }
 
-/// Returns the live runs of every process.
-pub(super) async fn live_rows(context: &RunContext) -> Arc<[LiveRow]> {
+/// Returns the live runs of every process; none without a ledger.
+pub(super) async fn live_rows(context: &RunContext) -> LiveListing {
     match context.live() {
         Some(live) => live.rows(context.clock()).await,
-        None => Arc::default(),
+        None => LiveListing::default(),
     }
-}
-
-/// Returns the row of a run.
-pub(super) fn find<'r>(rows: &'r [LiveRow], id: &RunId) -> Option<&'r LiveRow> {
-    rows.iter().find(|row| row.id == *id)
 }
 
 impl Reader<'_> {

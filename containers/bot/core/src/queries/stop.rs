@@ -4,7 +4,7 @@ use ars_bot_ports::Stop;
 use ars_events::Actor;
 use ars_types::{RunId, StopMode};
 
-use super::{Queries, QueryError, Reader, reader::find};
+use super::{Queries, QueryError, Reader};
 use crate::registry::StopOutcome;
 
 impl Queries {
@@ -43,14 +43,14 @@ impl Queries {
             if !reader.viewer.may_stop(&run.facts.channel_id, run.facts.visibility) {
                 return Err(reader.hidden("no-rule"));
             }
-            return match self.context.stop(id, mode, actor).await {
-                StopOutcome::Stopping => Ok(()),
-                StopOutcome::Finished => Err(QueryError::AlreadyFinished),
-                StopOutcome::Unknown => Err(QueryError::NotFound),
-            };
+            match self.context.stop(id, mode, actor).await {
+                StopOutcome::Stopping => return Ok(()),
+                StopOutcome::Finished => return Err(QueryError::AlreadyFinished),
+                // It left this process in the meantime.
+                StopOutcome::Unknown => {}
+            }
         }
-        let rows = self.live_rows().await;
-        if let Some(row) = find(&rows, id) {
+        if let Some(row) = self.live_rows().await.find(id) {
             let is_permitted = row
                 .facts
                 .as_ref()

@@ -108,6 +108,11 @@ impl RunSummary {
         viewer.may_read(&self.channel_id, self.visibility, &self.user_id)
     }
 
+    /// Returns `true` if the stored run has only a provisional record.
+    pub(super) fn is_provisional(&self) -> bool {
+        self.finished == Some((Moment::from(self.started_at), RunStatus::Interrupted))
+    }
+
     /// Returns the position among finished runs; greater is newer.
     pub(super) fn order(&self) -> (Moment, &str) {
         let finished_at = self.finished.map_or(Moment::from(UnixMillis::MAX), |(at, _)| at);

@@ -184,21 +184,87 @@ async fn unreadable_row_still_hides_its_record() {
     assert_eq!(found.err(), Some(QueryError::NotFound));
 }
 
-/// One listing serves the queries of two seconds, and a failed one leaves the registry and the history.
+/// One listing serves the queries of two seconds. A failed one leaves the registry and the final records of the history.
 #[tokio::test(start_paused = true)]
 async fn ledger_outage_leaves_registry_and_history() {
     let pair = Pair::new().await;
     let queries = pair.other.core.queries();
+    let mut ended = pair.owner.records().remove(0);
+    (ended.id, ended.status) = (RunId::parse("ended").unwrap(), RunStatus::Completed);
+    pair.other.store.puts.lock().unwrap().push(ended);
     pair.ledger.script("live", vec![Fault::Fail(StoreErrorKind::Permanent); 1]);
     let before = pair.ledger.count("live");
     for _ in 0..2 {
         let page = queries.list(&member(), Selection::All, LIMIT).await;
-        assert_eq!((page.active.len(), page.finished.len()), (0, 1));
+        let finished: Vec<_> = page.finished.iter().map(|run| run.id.as_str()).collect();
+        assert_eq!((page.active.len(), finished), (0, vec!["ended"]));
     }
     assert_eq!(pair.ledger.count("live") - before, 1);
     pair.expire_listing();
     let page = queries.list(&member(), Selection::All, LIMIT).await;
+    assert_eq!((page.active.len(), page.finished.len()), (1, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn failed_listing_is_repeated_once() {
+    let pair = Pair::new().await;
+    let queries = pair.other.core.queries();
+    pair.ledger.script("live", [Fault::Fail(StoreErrorKind::Transient)]);
+    let page = queries.list(&member(), Selection::All, LIMIT).await;
     assert_eq!((page.active.len(), page.finished.len()), (1, 0));
+}
+
+/// The run may be live. An unknown run has the same answer.
+#[tokio::test(start_paused = true)]
+async fn remote_run_is_unavailable_during_a_ledger_outage() {
+    let pair = Pair::new().await;
+    let (queries, ops) = (pair.other.core.queries(), operator());
+    pair.ledger.script("live", [Fault::Fail(StoreErrorKind::Transient); 2]);
+    let unknown = RunId::parse("unknown").unwrap();
+    for (id, token) in [(&pair.id, pair.token.as_str()), (&pair.id, ""), (&unknown, "")] {
+        let reader = reader(&ops, token);
+        assert_eq!(queries.get(&reader, id).await.err(), Some(QueryError::Unavailable));
+        assert_eq!(queries.events(&reader, id, 0).await.err(), Some(QueryError::Unavailable));
+        let stopped = queries.stop(&reader, id, StopMode::Soft).await;
+        assert_eq!(stopped, Err(QueryError::Unavailable));
+        let actor = serde_json::from_value(json!({"kind": "cli", "id": "cli:ops"})).unwrap();
+        let stopped = queries.stop_as(&reader, id, StopMode::Soft, actor).await;
+        assert_eq!(stopped, Err(QueryError::Unavailable));
+    }
+    pair.expire_listing();
+    assert!(matches!(queries.get(&reader(&ops, &pair.token), &pair.id).await, Ok(Found::Live(_))));
+}
+
+#[tokio::test(start_paused = true)]
+async fn remote_stream_survives_a_ledger_outage() {
+    let mut pair = Pair::new().await;
+    let viewer = member();
+    let stream = pair.other.core.queries().events(&reader(&viewer, &pair.token), &pair.id, 0).await.unwrap();
+    let EventStream::Remote(mut events) = stream else { unreachable!("the run is remote") };
+    let first = events.next().await.unwrap().len() as u64;
+    pair.expire_listing();
+    pair.ledger.script("live", [Fault::Fail(StoreErrorKind::Transient); 2]);
+    let mut next = tokio::spawn(async move { events.next().await.is_none() });
+    // The poll during the outage, and the read of the events behind it.
+    pair.ledger.until(|ledger| ledger.read_after.lock().unwrap().len() > 1).await;
+    assert!(tokio::time::timeout(std::time::Duration::from_secs(1), &mut next).await.is_err());
+    assert_eq!(*pair.ledger.read_after.lock().unwrap(), [0, first], "only the new events are read");
+    pair.end().await;
+    assert!(next.await.unwrap(), "the stream ends with the run");
+}
+
+#[tokio::test(start_paused = true)]
+async fn ledger_outage_removes_no_remote_run() {
+    let pair = Pair::new().await;
+    let mut changes = pair.other.core.queries().changes(member());
+    assert_eq!(changes.next().await.unwrap().len(), 1);
+    pair.expire_listing();
+    let before = pair.ledger.count("live");
+    pair.ledger.script("live", [Fault::Fail(StoreErrorKind::Transient); 2]);
+    let following = tokio::spawn(async move { changes.next().await });
+    pair.ledger.until(|ledger| ledger.count("live") > before + 1).await;
+    tokio::task::yield_now().await;
+    assert!(!following.is_finished());
 }
 
 #[tokio::test(start_paused = true)]
