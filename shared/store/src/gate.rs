@@ -5,8 +5,7 @@
 //! code. Not here: checks of the body.
 
 use ars_auth::{
-    Secret,
-    gate::{self, Rules},
+    gate::{self, Credentials, Rules},
     strict_bearer,
 };
 use ars_wire::{health, state::Route};
@@ -39,17 +38,17 @@ pub enum Admitted {
     },
 }
 
-/// Runs the checks before the body. Without a secret no call is authorized.
+/// Runs the checks before the body. Without a credential no call is authorized.
 ///
 /// # Errors
 ///
 /// Returns the first failing check.
-pub fn admit(head: &Head<'_>, secret: Option<&Secret>) -> Result<Admitted, Rejection> {
+pub fn admit(head: &Head<'_>, credentials: &impl Credentials) -> Result<Admitted, Rejection> {
     if head.method == "GET" && head.path == health::ROUTE {
         return Ok(Admitted::Health);
     }
     let route = Route::of(head.path);
-    let rules = Rules::new(gate::order::STATE, &secret);
+    let rules = Rules::new(gate::order::STATE, credentials);
     let rules = match route {
         Some(route) => rules.with_limit(route.max_body_bytes()),
         None => rules.without_route(),
@@ -62,6 +61,7 @@ pub fn admit(head: &Head<'_>, secret: Option<&Secret>) -> Result<Admitted, Rejec
 
 #[cfg(test)]
 mod tests {
+    use ars_auth::Secret;
     use ars_wire::state::{RunVerb, body_limit};
 
     use super::*;
@@ -76,7 +76,7 @@ mod tests {
     const PUT: Route = Route::Runs(RunVerb::Put);
 
     fn decide(head: &Head<'_>) -> Result<Admitted, Rejection> {
-        admit(head, Secret::parse(Some("s3cret".to_owned())).as_ref())
+        admit(head, &Secret::parse(Some("s3cret".to_owned())).as_ref())
     }
 
     #[test]
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn health_is_exactly_a_get_of_its_path() {
         let health = Head { method: "GET", path: "/healthz", authorization: None, content_length: None };
-        assert_eq!(admit(&health, None), Ok(Admitted::Health));
+        assert_eq!(admit(&health, &None::<&Secret>), Ok(Admitted::Health));
         for (method, path) in [("POST", "/healthz"), ("HEAD", "/healthz"), ("GET", "/healthz/")] {
             assert_eq!(decide(&Head { method, path, ..health }), Err(Rejection::NotFound), "{method} {path}");
         }
@@ -138,7 +138,7 @@ mod tests {
             let secret = Secret::parse(secret);
             for authorization in ["Bearer ", "Bearer s3cret", ""] {
                 let head = Head { authorization: Some(authorization), ..COMPLETE };
-                assert_eq!(admit(&head, secret.as_ref()), Err(Rejection::Unauthenticated));
+                assert_eq!(admit(&head, &secret.as_ref()), Err(Rejection::Unauthenticated));
             }
         }
     }

@@ -50,7 +50,7 @@ impl NativeState {
 
     /// Handles a request like the Worker. Returns status and JSON text.
     pub fn answer(&mut self, head: &Head<'_>, body: &[u8], now: UnixMillis) -> (u16, String) {
-        match admit(head, self.secret.as_ref()) {
+        match admit(head, &self.secret.as_ref()) {
             Ok(Admitted::Health) => (200, serde_json::to_string(&StateHealth::up()).unwrap()),
             Ok(Admitted::Call { route, .. }) => match std::str::from_utf8(body) {
                 Ok(body) => self.call(route, body, now),

@@ -53,7 +53,7 @@ fn gate(request: &Request, env: &Env) -> Result<Admitted, Rejection> {
         authorization: authorization.as_deref(),
         content_length: content_length.as_deref(),
     };
-    admit(&head, Secret::parse(text_binding(env, SECRET)).as_ref())
+    admit(&head, &Secret::parse(text_binding(env, SECRET)).as_ref())
 }
 
 /// Returns the name of the object that keeps the store of an admitted request.
