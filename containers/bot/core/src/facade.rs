@@ -5,8 +5,7 @@
 use std::{sync::Arc, time::Duration};
 
 use ars_bot_ports::{Clock, Randomness, RunStore};
-use ars_events::Actor;
-use ars_types::{Generation, RunId, StopMode, UnixMillis};
+use ars_types::{Generation, UnixMillis};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -14,7 +13,7 @@ use crate::{
     dispatch, lifecycle,
     live::Live,
     queries::Queries,
-    registry::{Registry, StopOutcome},
+    registry::Registry,
     settings::Settings,
 };
 
@@ -99,14 +98,9 @@ impl Core {
         self.context.live().map(Live::generation)
     }
 
-    /// Asks a run to stop, authorized by its capability token. Such a stop carries no actor.
-    pub async fn stop_with_token(&self, id: &RunId, token: &str, mode: StopMode) -> StopOutcome {
-        self.context.stop_with_token(id, token, mode).await
-    }
-
-    /// Asks a run to stop on behalf of an authorized actor, also when another process owns it.
-    pub async fn stop(&self, id: &RunId, mode: StopMode, actor: Actor) -> StopOutcome {
-        self.context.stop(id, mode, actor).await
+    /// Returns `true` if the process has overrides to keep current.
+    pub fn has_overrides(&self) -> bool {
+        self.context.deps().capabilities.overrides.is_some()
     }
 
     /// Records every run that a drain leaves unfinished. Returns how many were recorded.

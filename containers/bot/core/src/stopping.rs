@@ -1,8 +1,8 @@
-//! Stops of runs: applied to the local driver, and recorded in the ledger for any later owner.
+//! Stops of runs of this process: applied to the local driver, and recorded in the ledger for any later owner.
 
 use std::time::Duration;
 
-use ars_bot_ports::{Stop, StoreErrorKind};
+use ars_bot_ports::StoreErrorKind;
 use ars_events::Actor;
 use ars_types::{RunId, StopMode};
 
@@ -18,12 +18,9 @@ impl RunContext {
         self.record_stop(id, mode, outcome).await
     }
 
-    /// Stops a run on behalf of an authorized actor, also one of another process.
+    /// Stops a run of this process on behalf of an authorized actor.
     pub(crate) async fn stop(&self, id: &RunId, mode: StopMode, actor: Actor) -> StopOutcome {
         let outcome = self.registry().stop(id, mode, actor);
-        if outcome == StopOutcome::Unknown {
-            return self.stop_remote(id, mode).await;
-        }
         self.record_stop(id, mode, outcome).await
     }
 
@@ -50,18 +47,6 @@ impl RunContext {
             match live.ledger().stop(&id, mode).await {
                 Err(error) if error.kind == StoreErrorKind::Transient => {}
                 _ => return,
-            }
-        }
-    }
-
-    async fn stop_remote(&self, id: &RunId, mode: StopMode) -> StopOutcome {
-        let Some(live) = self.live() else { return StopOutcome::Unknown };
-        match live.ledger().stop(id, mode).await {
-            Ok(Stop::Asked { .. }) => StopOutcome::Stopping,
-            Ok(Stop::NotLive) => StopOutcome::Unknown,
-            Err(error) => {
-                tracing::warn!(run = %id, error = %error, "run of another process could not be stopped");
-                StopOutcome::Unknown
             }
         }
     }

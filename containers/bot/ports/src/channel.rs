@@ -43,8 +43,9 @@ pub trait ChannelIo: Send + Sync {
     fn run_finished(&self, _id: &RunId, _status: RunStatus) {}
 
     /// Called once when another process continues the run. That process cannot reach this channel, so neither
-    /// `run_finished` nor the run's reply follows. A channel with a waiting caller answers it with the run's id.
-    fn run_continues_elsewhere(&self, _id: &RunId) {}
+    /// `run_finished` nor the run's reply follows. A channel with a waiting caller answers it with the run's page, a URL
+    /// or, without a public base URL, its path.
+    fn run_continues_elsewhere(&self, _id: &RunId, _page: &str) {}
 }
 
 /// One earlier turn of a thread.

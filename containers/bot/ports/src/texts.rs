@@ -3,7 +3,6 @@
 //! Every text of the core that is not a model's is rendered here, so that a channel can render its own form instead.
 
 use ars_agent::money::dollars;
-use ars_types::RunId;
 
 use super::{DirectiveFault, LiveRunFacts, Notice, Refusal, ThreadRefusal};
 
@@ -47,10 +46,8 @@ pub fn refusal(refusal: &Refusal) -> String {
 }
 
 /// Returns the text for a caller whose run continues in another process.
-pub fn run_continues_elsewhere(id: &RunId) -> String {
-    format!(
-        "⏳ The service was restarted before the run ended. The run continues; see its page for the answer: /runs/{id}"
-    )
+pub fn run_continues_elsewhere(page: &str) -> String {
+    format!("⏳ The run continues in another process. See its page for the answer: {page}")
 }
 
 /// Returns the text of an invalid directive, which begins in lower case.

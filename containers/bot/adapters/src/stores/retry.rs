@@ -9,6 +9,7 @@ use std::time::Duration;
 use ars_bot_ports::{StoreError, StoreErrorKind};
 use ars_wire::state::{Route, RunVerb};
 use async_trait::async_trait;
+use serde_json::Value;
 
 use super::{
     failure::kind_of,
@@ -32,7 +33,8 @@ impl<T: Transport> Transport for Retrying<T> {
                 return answer;
             }
             let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
-            tracing::warn!(route = route.path(), wait_ms, "store request failed; retrying");
+            let run = run_of(&body);
+            tracing::warn!(route = route.path(), run, wait_ms, "store request failed; retrying");
             tokio::time::sleep(*wait).await;
         }
         self.0.send(route, body).await
@@ -53,6 +55,13 @@ const fn backoff(route: Route) -> &'static [Duration] {
     }
 }
 
+/// Returns the run that a retried body names: a claim in its `run`, the other routes at the top.
+fn run_of(body: &str) -> Option<String> {
+    let body: Value = serde_json::from_str(body).ok()?;
+    let run = body.get("runId").or_else(|| body.get("run")?.get("runId"));
+    Some(run?.as_str()?.to_owned())
+}
+
 fn is_transient(answer: &Result<StoreResponse, StoreError>) -> bool {
     let kind = match answer {
         Ok(StoreResponse { status: 200 | 409, .. }) => return false,
@@ -60,4 +69,40 @@ fn is_transient(answer: &Result<StoreResponse, StoreError>) -> bool {
         Err(error) => error.kind,
     };
     kind == StoreErrorKind::Transient
+}
+
+#[cfg(test)]
+mod tests {
+    use ars_types::{Generation, RunId};
+    use ars_wire::ledger::{ClaimRequest, LEASE_MS, NewRun, Owner, OwnerWrite, State};
+    use serde::Serialize;
+    use serde_json::Map;
+
+    use super::*;
+
+    fn named(body: &impl Serialize) -> Option<String> {
+        run_of(&serde_json::to_string(body).unwrap())
+    }
+
+    #[test]
+    fn retried_bodies_name_their_run() {
+        let owner =
+            Owner { run_id: RunId::parse("r1").unwrap(), generation: Generation::parse("g1").unwrap() };
+        let run = NewRun {
+            run_id: owner.run_id.clone(),
+            thread_key: "t1".into(),
+            generation: owner.generation.clone(),
+            lease_ms: LEASE_MS,
+            started_at: 5.into(),
+            meta: Map::new(),
+            card: None,
+            system: String::new(),
+            tools: Vec::new(),
+            state: None,
+        };
+        assert_eq!(named(&ClaimRequest { run: &run }).as_deref(), Some("r1"));
+        let write = OwnerWrite { owner: &owner, what: State { state: &Map::new() } };
+        assert_eq!(named(&write).as_deref(), Some("r1"));
+        assert_eq!(run_of("{}"), None);
+    }
 }

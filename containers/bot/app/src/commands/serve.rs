@@ -99,7 +99,9 @@ async fn start(args: Serve) -> Result<Started, Failure> {
     if let Some(ledger) = LedgerService::of(&core) {
         supervisor.start(ledger);
     }
-    supervisor.start(OverridesService::of(&core));
+    if let Some(overrides) = OverridesService::of(&core) {
+        supervisor.start(overrides);
+    }
     let server = supervisor.start(HttpService { listener, state });
     terminal::print(&format!("{}\n", serde_json::json!({ "listening": format!("http://{address}") })))?;
     tracing::info!(%address, "listening");

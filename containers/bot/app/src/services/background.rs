@@ -31,9 +31,9 @@ impl Service for LedgerService {
 pub struct OverridesService(Core);
 
 impl OverridesService {
-    /// Returns the service of a core.
-    pub fn of(core: &Core) -> Self {
-        Self(core.clone())
+    /// Returns the service, or `None` for a core without overrides.
+    pub fn of(core: &Core) -> Option<Self> {
+        core.has_overrides().then(|| Self(core.clone()))
     }
 }
 

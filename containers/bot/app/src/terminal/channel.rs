@@ -92,8 +92,8 @@ impl ChannelIo for CliChannel {
         self.lock().run = Some((id.clone(), Some(status)));
     }
 
-    fn run_continues_elsewhere(&self, id: &RunId) {
-        self.lock().replies.push(texts::run_continues_elsewhere(id));
+    fn run_continues_elsewhere(&self, _id: &RunId, page: &str) {
+        self.lock().replies.push(texts::run_continues_elsewhere(page));
     }
 }
 

@@ -262,7 +262,11 @@ impl Effects {
             }
             Action::ForwardFollowUps => {
                 let follow_ups = self.take_unread(FollowUps::All);
-                self.ended_run().forward(&self.context, self.run.id(), follow_ups).await;
+                // The outcome of a fenced run is its owner's, so a stop here does not reject them.
+                let status = if self.claim.is_fenced() { RunStatus::Interrupted } else { self.status };
+                EndedRun { status, ..self.ended_run() }
+                    .forward(&self.context, self.run.id(), follow_ups)
+                    .await;
             }
             Action::FreeThread => drop(self.thread.take().map(Claim::release)),
             Action::Reflect => self.reflect().await,
@@ -275,7 +279,8 @@ impl Effects {
             Action::AbortLocal => {
                 self.provisional.stand_down();
                 self.context.registry().forget(self.run.id());
-                self.io.run_continues_elsewhere(self.run.id());
+                let page = self.context.settings().run_url(self.run.id());
+                self.io.run_continues_elsewhere(self.run.id(), &page);
             }
             // Its answer is awaited in `Progress`.
             Action::Await(_) => {}
@@ -315,11 +320,12 @@ impl Effects {
         }
         self.run.seal(reply_ok);
         let view = self.run.view();
-        let duration = now.saturating_sub(view.started_at);
+        let finished_at = view.finished.map_or(view.started_at, |(at, _)| at);
+        // To the finish: the reply and its mark in the ledger are not the run's time.
+        let duration = finished_at.saturating_sub(view.started_at);
         if let Some(agent) = agents::find(&view.facts.agent) {
             metrics::run_finished(agent.name, status, Duration::from_millis(duration.unsigned_abs()));
         }
-        let finished_at = view.finished.map_or(view.started_at, |(at, _)| at);
         let totals = RunTotals { status, finished_at, steps: Some(self.steps), cost: self.cost };
         self.record = Some(history::record(&view, totals));
     }

@@ -2,13 +2,14 @@
 
 use std::{sync::Arc, time::Duration};
 
+use ars_bot_core::settings::Settings;
 use ars_bot_ports::StoreErrorKind;
 use ars_types::RunStatus;
 use ars_wire::ledger::Phase;
 use tokio::sync::Notify;
 
 use super::world_of;
-use crate::support::*;
+use crate::support::{self, *};
 
 #[tokio::test(start_paused = true)]
 async fn stored_run_is_handed_off_during_a_call() {
@@ -20,6 +21,23 @@ async fn stored_run_is_handed_off_during_a_call() {
     assert!(io.said().is_empty() && world.core.registry().list().is_empty());
     assert!(ledger.runs().values().all(|kept| kept.row.phase == Phase::Handoff));
     assert_eq!(*io.moved.lock().unwrap(), *io.started.lock().unwrap());
+}
+
+#[tokio::test(start_paused = true)]
+async fn handed_off_run_is_named_with_its_page() {
+    for (base, page) in
+        [(Some("https://bot.example.com/"), "https://bot.example.com/runs/"), (None, "/runs/")]
+    {
+        let ledger = Arc::new(ScriptedLedger::default());
+        let capabilities = ledger.capability("g1", Arc::new(Reopening(Arc::default())));
+        let with_url = |settings| Settings { public_base_url: base.map(str::to_owned), ..settings };
+        let world = Arc::new(support::world_of(vec![Move::HangUntilStopped], capabilities, with_url));
+        let (io, running) = under_way(&world, "hello").await;
+        assert!(world.core.drain(Duration::from_secs(60)).await);
+        running.await.unwrap();
+        let id = io.moved.lock().unwrap()[0].clone();
+        assert_eq!(*io.moved_to.lock().unwrap(), format!("{page}{id}"));
+    }
 }
 
 #[tokio::test(start_paused = true)]

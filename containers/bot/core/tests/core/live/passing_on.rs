@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ars_bot_core::threads::Note;
 use ars_bot_ports::StoreErrorKind;
-use ars_types::{Generation, RunStatus};
+use ars_types::{Generation, RunStatus, StopMode};
 use ars_wire::ledger::Phase;
 use serde_json::json;
 
@@ -29,6 +29,22 @@ async fn mailbox_follows_a_reclaimed_run() {
     world.finish_and_settle(running).await;
     assert!(io.said().is_empty());
     assert_eq!(texts_in_inboxes(&ledger), ["and this"]);
+}
+
+/// The run ended elsewhere, so the stop that only this process knows does not reject the follow-up.
+#[tokio::test(start_paused = true)]
+async fn follow_up_of_a_fenced_stopped_run_becomes_a_turn() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let world = world_of(&ledger, vec![Move::HangUntilStopped, Move::Say("answered")]);
+    let (_, running) = under_way(&world, "hello").await;
+    ledger.script("inbox", [Fault::Fail(StoreErrorKind::Transient); 2]);
+    let second = say(&world, "and this").await;
+    ledger.runs().clear();
+    let run = world.core.registry().list().remove(0);
+    world.core.registry().stop_with_token(&run.id, &run.token, StopMode::Hard);
+    running.await.unwrap();
+    world.settle().await;
+    assert_eq!(second.replies.lock().unwrap()[1..], ["answered"]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -324,6 +324,7 @@ pub struct Collector {
     pub started: Mutex<Vec<RunId>>,
     pub finished: Mutex<Vec<RunStatus>>,
     pub moved: Mutex<Vec<RunId>>,
+    pub moved_to: Mutex<String>,
     pub statuses: Mutex<Vec<String>>,
     pub history: Vec<HistoryTurn>,
     pub broken: bool,
@@ -362,8 +363,9 @@ impl ChannelIo for Collector {
         self.finished.lock().unwrap().push(status);
     }
 
-    fn run_continues_elsewhere(&self, id: &RunId) {
+    fn run_continues_elsewhere(&self, id: &RunId, page: &str) {
         self.moved.lock().unwrap().push(id.clone());
+        page.clone_into(&mut self.moved_to.lock().unwrap());
     }
 }
 

@@ -86,8 +86,8 @@ impl ChannelIo for HttpChannel {
     }
 
     /// Adds no receipt: a receipt has the outcome of a run that ended.
-    fn run_continues_elsewhere(&self, id: &RunId) {
-        self.lock().replies.push(texts::run_continues_elsewhere(id));
+    fn run_continues_elsewhere(&self, _id: &RunId, page: &str) {
+        self.lock().replies.push(texts::run_continues_elsewhere(page));
     }
 }
 
@@ -113,9 +113,9 @@ mod tests {
     #[test]
     fn run_that_continues_elsewhere_is_named_without_a_receipt() {
         let io = HttpChannel::new(Vec::new());
-        io.run_continues_elsewhere(&RunId::parse("r1").unwrap());
+        io.run_continues_elsewhere(&RunId::parse("r1").unwrap(), "/runs/r1");
         let Reply { reply, run } = io.collected();
-        assert!(reply.ends_with("see its page for the answer: /runs/r1"), "{reply}");
+        assert!(reply.ends_with("See its page for the answer: /runs/r1"), "{reply}");
         assert_eq!(run, None);
     }
 }
