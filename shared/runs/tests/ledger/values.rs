@@ -129,6 +129,8 @@ fn events_are_kept_unchanged() {
     let entry = json!({ "runId": "s", "inboxAfter": 0, "events": odd });
     store.ok("/runs/flush", json!({ "gen": "g1", "runs": [entry] }));
     assert_eq!(store.ok("/runs/live-events", json!({ "runId": "s" })), shown);
+    let newer = store.ok("/runs/live-events", json!({ "runId": "s", "afterSeq": 4 }));
+    assert_eq!(newer, json!({ "events": [odd[2]] }));
     let many: Vec<_> = (10..1510).map(|seq| json!({ "type": "a", "seq": seq })).collect();
     store.write("/runs/append", "events", json!(many));
     let all = store.ok("/runs/live-events", json!({ "runId": "r" }));
