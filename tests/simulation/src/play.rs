@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, atomic::Ordering};
 
+use ars_auth::{Grants, Set, Viewer};
+use ars_bot_core::queries::Reader;
 use ars_events::{Actor, ActorKind};
 use ars_types::{RunId, StopMode};
 use serde_json::Value;
@@ -209,9 +211,13 @@ impl Director {
         tokio::spawn(async move {
             let actor = Actor { kind: ActorKind::Access, id: "http:ann".into() };
             let asked_at = crate::script::ids(row["meta"]["label"].as_str().unwrap_or_default());
-            let outcome = core.stop(&run, mode, actor).await;
+            let grants =
+                Grants { actions: Set::of(&["runs:write"]), channels: Set::All, ..Grants::default() };
+            let viewer = Viewer::new(ars_auth::Actor::browser("access:ann").with(&grants));
+            let reader = Reader { viewer: &viewer, token: "", route: "simulation" };
+            let outcome = core.queries().stop_as(&reader, &run, mode, actor).await;
             life.alive().await;
-            if outcome == ars_bot_core::registry::StopOutcome::Stopping {
+            if outcome.is_ok() {
                 acknowledge(&life, &run, mode, &asked_at);
             }
         });
