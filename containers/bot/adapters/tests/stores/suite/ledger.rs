@@ -121,7 +121,7 @@ pub async fn only_the_owner_writes(fixture: Fixture) {
     }
     assert_eq!(fixture.ledger.live().await.unwrap()[0].state, object(json!({ "a": 1 })));
     let appended = json!({ "seq": 1, "type": "input" });
-    assert_eq!(fixture.ledger.live_events(&run("r1")).await.unwrap(), [appended]);
+    assert_eq!(fixture.ledger.live_events(&run("r1"), 0).await.unwrap(), [appended]);
 }
 
 pub async fn unknown_run_is_no_error(fixture: Fixture) {
