@@ -8,8 +8,10 @@ pub mod firing;
 
 mod cron;
 mod error;
+mod registry;
 mod store;
 
 pub use cron::{Cron, Field};
 pub use error::CronError;
+pub use registry::{Action, SCHEDULES, Schedule};
 pub use store::{MAX_FIRINGS, MIGRATIONS, ScheduleStore};

@@ -1,0 +1,73 @@
+//! The schedules of the service. The crons of a deployment equal these.
+
+/// A schedule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Schedule {
+    /// Name.
+    pub name: &'static str,
+    /// Five fields, in UTC.
+    pub cron: &'static str,
+    /// The Worker that fires it.
+    pub worker: &'static str,
+    /// Description.
+    pub description: &'static str,
+    /// Whether it is part of the service itself, so that lists leave it out.
+    pub internal: bool,
+    /// The action of a firing.
+    pub action: Action,
+}
+
+/// The action of a firing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// Requests the health of the bot, which keeps its container awake.
+    Healthz,
+    /// Repairs residents.
+    Watchdog,
+    /// Sends a text to the ingress.
+    Run {
+        /// The text.
+        command: &'static str,
+        /// The subject of the token.
+        identity: &'static str,
+    },
+}
+
+impl Action {
+    /// Returns the name in lists.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Healthz => "healthz",
+            Self::Watchdog => "watchdog",
+            Self::Run { .. } => "run",
+        }
+    }
+}
+
+/// Every schedule.
+pub const SCHEDULES: &[Schedule] = &[Schedule {
+    name: "keep-alive",
+    cron: "* * * * *",
+    worker: "edge",
+    description: "keeps the bot's container awake",
+    internal: true,
+    action: Action::Healthz,
+}];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Cron;
+
+    /// The deployed configuration of the Worker that fires them.
+    const DEPLOYED: &str = include_str!("../../../wrangler.toml");
+
+    #[test]
+    fn deployed_crons_equal_the_schedules() {
+        let line = DEPLOYED.lines().find_map(|line| line.trim().strip_prefix("crons = ")).unwrap();
+        let deployed: Vec<&str> = line.split('"').skip(1).step_by(2).collect();
+        let own: Vec<&str> = SCHEDULES.iter().map(|schedule| schedule.cron).collect();
+        assert_eq!(deployed, own);
+        assert!(own.iter().all(|cron| Cron::parse(cron).is_ok()));
+    }
+}
