@@ -1,6 +1,41 @@
-//! Invalid input of a command.
+//! The errors: an invalid table of definitions, and invalid input of a command.
 
 use ars_wire::ErrorCode;
+
+/// Why a table is invalid. Each names the command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// The id is not `<group>.<verb>` in lower case letters, or its verb is `help`.
+    #[error("{0}: the id must be `<group>.<verb>` in lower case letters, and no verb is `help`")]
+    Id(&'static str),
+    /// Two commands have one id.
+    #[error("{0}: defined twice")]
+    Duplicate(&'static str),
+    /// The action belongs to another group, or does not match the effect.
+    #[error("{0}: the action must be `<group>:read` for a read, and of its group and no read otherwise")]
+    Action(&'static str),
+    /// A required argument follows an optional one.
+    #[error("{0}: a required argument follows an optional one")]
+    Order(&'static str),
+    /// The rest of the arguments is not the last argument, or is an option.
+    #[error("{0}: only the last argument may be the rest")]
+    Rest(&'static str),
+    /// A name is not in camelCase, or is reserved by a surface.
+    #[error("{0}: names must be in camelCase and not `json`, `help` or `server`")]
+    FieldName(&'static str),
+    /// Two arguments or options have one name.
+    #[error("{0}: two arguments or options have one name")]
+    RepeatedField(&'static str),
+    /// An argument is of a kind that text surfaces cannot pass by position.
+    #[error("{0}: an argument can neither be a boolean nor a map")]
+    Argument(&'static str),
+    /// Bounds are empty, or a map holds a map.
+    #[error("{0}: a kind has no values")]
+    Bounds(&'static str),
+    /// A default is not a value of its kind.
+    #[error("{0}: a default is not a value of its kind")]
+    Default(&'static str),
+}
 
 /// Why input is invalid. Names the field and the rule, and never contains a value, which may be a secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
