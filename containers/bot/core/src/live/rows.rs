@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use ars_agent::resume::RunState;
 use ars_bot_ports::{Clock, Ledger, StoreError, StoreErrorKind};
-use ars_types::{RunId, StopMode, UnixMillis};
+use ars_types::{Generation, RunId, StopMode, UnixMillis};
 use ars_wire::ledger;
 use subtle::ConstantTimeEq;
 use tokio::sync::Mutex;
@@ -27,6 +27,8 @@ pub(crate) struct LiveRow {
     pub token: Option<String>,
     pub started_at: UnixMillis,
     pub stop: Option<StopMode>,
+    /// The process that drives it.
+    pub owner: Generation,
 }
 
 /// The live runs of every process.
@@ -62,6 +64,7 @@ impl LiveRow {
             token: RunState::of_row(&row.state).view_token,
             started_at: row.started_at.rounded(),
             stop: row.stop,
+            owner: row.owner_gen,
             id: row.run_id,
         }
     }
@@ -123,6 +126,7 @@ mod tests {
             token: Some(token.to_owned()),
             started_at: 1,
             stop: None,
+            owner: Generation::parse("g1").unwrap(),
         };
         let whole = "0123456789abcdef".repeat(4);
         assert!(row(&whole).is_opened_by(&whole));

@@ -35,7 +35,7 @@ impl Queries {
             return Ok(Found::Live(RunView::of_live(&run)));
         }
         if let Some(row) = self.open_remote(reader, id).await {
-            let events = self.remote_events(id).await?;
+            let events = self.remote_events(id, 0).await?;
             if let Some(view) = RunView::of_row(&row, events) {
                 return Ok(Found::Live(view));
             }
@@ -56,7 +56,7 @@ impl Queries {
         let is_live = local.is_some() || listing.find(id).is_some();
         let found = match self.context.store().get(id).await {
             // The record of a live run is provisional.
-            Ok(Some(record)) if !is_live && !(listing.is_unavailable && is_provisional(&record)) => {
+            Ok(Some(record)) if !(is_live || listing.is_unavailable && is_provisional(&record)) => {
                 reader.readable(RunView::of_record(record))
             }
             Ok(Some(_) | None) => Err(reader.hidden("unfinished-or-unknown")),
@@ -77,10 +77,14 @@ impl Queries {
         self.live_rows().await.find(id).filter(|row| row.is_opened_by(reader.token)).cloned()
     }
 
-    /// Returns the events of another process's run that the ledger holds.
-    async fn remote_events(&self, id: &RunId) -> Result<Vec<serde_json::Value>, QueryError> {
+    /// Returns the events of another process's run that the ledger holds, after a seq.
+    pub(super) async fn remote_events(
+        &self,
+        id: &RunId,
+        after: u64,
+    ) -> Result<Vec<serde_json::Value>, QueryError> {
         let Some(live) = self.context.live() else { return Ok(Vec::new()) };
-        live.ledger().live_events(id, 0).await.map_err(|error| {
+        live.ledger().live_events(id, after).await.map_err(|error| {
             tracing::error!(run = %id, error = %error, "events of another process's run not readable");
             QueryError::Unavailable
         })

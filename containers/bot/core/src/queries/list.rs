@@ -7,10 +7,10 @@ use ars_bot_ports::StoreError;
 use ars_types::{RunId, visible_to::Filter};
 use ars_wire::runs::{Cursor, ListRequest, ListResponse};
 
-use super::{Queries, RunSummary};
+use super::{Queries, RunEntry, RunSummary};
 
 /// Most rows that the history returns at once.
-const MAX_ROWS: u32 = 200;
+pub(super) const MAX_ROWS: u32 = 200;
 
 /// The selected part of the list.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,15 +37,22 @@ pub struct Page {
 }
 
 /// Every run that is known without the history.
-struct Known {
+pub(super) struct Known {
     /// Readable live runs, newest first.
-    active: Vec<RunSummary>,
+    pub(super) active: Vec<RunEntry>,
     /// Readable finished runs of the registry.
-    finished: Vec<RunSummary>,
+    pub(super) finished: Vec<RunEntry>,
     /// Every live run, readable or not: a record of one is provisional.
     live: BTreeSet<RunId>,
     /// The ledger did not answer, so any provisional record may be one of a live run.
     is_partial: bool,
+}
+
+impl Known {
+    /// Returns whether a stored run has ended for all that is known.
+    pub(super) fn is_final(&self, run: &RunSummary) -> bool {
+        !(self.live.contains(&run.id) || self.is_partial && run.is_provisional())
+    }
 }
 
 /// The runs that a viewer may follow.
@@ -57,7 +64,6 @@ pub(super) struct Shown {
 }
 
 /// A page of the history.
-#[derive(Default)]
 struct StoredPage {
     runs: Vec<RunSummary>,
     /// The last row of a full page, shown or not. Runs behind it are on later pages.
@@ -67,79 +73,85 @@ struct StoredPage {
 impl Queries {
     /// Returns the runs that the viewer may read, at most `limit` finished ones.
     pub async fn list(&self, viewer: &Viewer, selection: Selection, limit: usize) -> Page {
-        let Known { active, finished, live, is_partial } = self.known(viewer).await;
+        let known = self.known(viewer).await;
         let cursor = match selection {
-            Selection::Active => return Page { active, ..Page::default() },
+            Selection::Active => return Page { active: summaries(known.active), ..Page::default() },
             Selection::All => None,
             Selection::After(cursor) => Some(cursor),
         };
-        let listed = self.stored(viewer, cursor.as_ref(), limit, live.len()).await;
+        // One more than a page shows whether there is an older one. Each live run may have a provisional record.
+        let rows = u32::try_from(limit + 1 + known.live.len()).unwrap_or(u32::MAX).min(MAX_ROWS);
+        let request = ListRequest {
+            limit: Some(rows),
+            before: cursor.as_ref().map(|cursor| cursor.finished_at),
+            before_id: cursor.as_ref().map(|cursor| cursor.id.clone()),
+            ..ListRequest::default()
+        };
+        let listed = self.stored(viewer, request).await;
         let store_unavailable = listed.is_err();
-        let mut stored = listed.unwrap_or_else(|error| {
+        let (stored, next) = listed.unwrap_or_else(|error| {
             tracing::error!(error = %error, "run history not listed");
-            StoredPage::default()
+            (Vec::new(), None)
         });
-        stored.runs.retain(|run| !live.contains(&run.id) && !(is_partial && run.is_provisional()));
-        let (finished, older) = merge(finished, stored, cursor.as_ref(), limit);
-        let active = if cursor.is_none() { active } else { Vec::new() };
+        let mut stored = StoredPage { runs: summaries(stored), next };
+        stored.runs.retain(|run| known.is_final(run));
+        let (finished, older) = merge(summaries(known.finished), stored, cursor.as_ref(), limit);
+        let active = if cursor.is_none() { summaries(known.active) } else { Vec::new() };
         Page { active, finished, older, store_unavailable }
     }
 
     /// Returns every live run that the viewer may read, and the registry's finished ones.
     pub(super) async fn shown(&self, viewer: &Viewer) -> Shown {
         let Known { active, finished, is_partial, .. } = self.known(viewer).await;
-        let mut runs = active;
-        runs.extend(finished);
+        let mut runs = summaries(active);
+        runs.extend(summaries(finished));
         runs.sort_by(|a, b| (b.started_at, &b.id).cmp(&(a.started_at, &a.id)));
         Shown { runs, is_partial }
     }
 
-    async fn known(&self, viewer: &Viewer) -> Known {
+    pub(super) async fn known(&self, viewer: &Viewer) -> Known {
         let listing = self.live_rows().await;
         let local = self.context.registry().list();
         let remote = listing.rows().iter().filter(|row| !local.iter().any(|run| run.id == row.id));
         let mut live: BTreeSet<RunId> = remote.clone().map(|row| row.id.clone()).collect();
         live.extend(local.iter().filter(|run| run.finished.is_none()).map(|run| run.id.clone()));
-        let runs = local.iter().map(RunSummary::of_live).chain(remote.filter_map(RunSummary::of_row));
+        let runs = local.iter().map(RunEntry::of_live).chain(remote.filter_map(RunEntry::of_row));
         let readable = runs.filter(|run| run.is_readable(viewer));
-        let (mut active, finished): (Vec<_>, Vec<_>) = readable.partition(|run| run.finished.is_none());
-        active.sort_by(|a, b| (b.started_at, &b.id).cmp(&(a.started_at, &a.id)));
+        let (mut active, finished): (Vec<_>, Vec<_>) =
+            readable.partition(|run| run.summary.finished.is_none());
+        active.sort_by(|a, b| {
+            (b.summary.started_at, &b.summary.id).cmp(&(a.summary.started_at, &a.summary.id))
+        });
         Known { active, finished, live, is_partial: listing.is_unavailable }
     }
 
-    /// Returns stored runs that the viewer may read. The history filters them, so that a page is full however many other
-    /// runs there are; the result is checked again.
-    async fn stored(
+    /// Returns stored runs that the viewer may read, and the cursor behind a full page. The history filters them, so that
+    /// a page is full however many other runs there are; the result is checked again.
+    pub(super) async fn stored(
         &self,
         viewer: &Viewer,
-        cursor: Option<&Cursor>,
-        limit: usize,
-        live: usize,
-    ) -> Result<StoredPage, StoreError> {
+        request: ListRequest,
+    ) -> Result<(Vec<RunEntry>, Option<Cursor>), StoreError> {
         let listing = viewer.readable();
         if listing.left_out > 0 {
             let left_out = listing.left_out;
             tracing::warn!(viewer = viewer.id(), left_out, "list without the runs of some granted channels");
         }
         let visible_to = match listing.filter {
-            Filter::None => return Ok(StoredPage::default()),
+            Filter::None => return Ok((Vec::new(), None)),
             Filter::All => None,
             // Lists of texts always have a JSON form; the store refuses anything else.
             filter => Some(serde_json::to_value(filter).unwrap_or_default()),
         };
-        // One more than a page shows whether there is an older one. Each live run may have a provisional record.
-        let limit = u32::try_from(limit + 1 + live).unwrap_or(u32::MAX).min(MAX_ROWS);
-        let request = ListRequest {
-            limit: Some(limit),
-            before: cursor.map(|cursor| cursor.finished_at),
-            before_id: cursor.map(|cursor| cursor.id.clone()),
-            visible_to,
-            ..ListRequest::default()
-        };
+        let request = ListRequest { visible_to, ..request };
         let ListResponse { items, next_before } = self.context.store().list(&request).await?;
-        let runs = items.into_iter().filter_map(RunSummary::of_stored);
-        Ok(StoredPage { runs: runs.filter(|run| run.is_readable(viewer)).collect(), next: next_before })
+        let runs = items.into_iter().filter_map(RunEntry::of_stored);
+        Ok((runs.filter(|run| run.is_readable(viewer)).collect(), next_before))
     }
+}
+
+fn summaries(runs: Vec<RunEntry>) -> Vec<RunSummary> {
+    runs.into_iter().map(|run| run.summary).collect()
 }
 
 /// Returns one page of finished runs and the cursor of the next one. The registry's form of a run wins over the stored

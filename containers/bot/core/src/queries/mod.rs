@@ -5,10 +5,13 @@
 //! docs/reference/runs.md#listing. Not here: the form of an answer.
 
 mod changes;
+mod entry;
 mod events;
 mod friction;
 mod get;
 mod list;
+mod open;
+mod page;
 mod reader;
 mod stop;
 mod summary;
@@ -16,10 +19,12 @@ mod view;
 
 pub use crate::error::QueryError;
 pub use changes::{Change, Changes};
+pub use entry::{RunDetail, RunEntry};
 pub use events::{EventStream, RemoteEvents};
 pub use friction::Friction;
 pub use get::Found;
 pub use list::{Page, Selection};
+pub use page::{PageRequest, RunPage};
 pub use reader::{Queries, Reader};
 pub use summary::RunSummary;
 pub use view::RunView;

@@ -1,9 +1,10 @@
 //! The entry to the queries, and the reader that each answer depends on.
 
 use ars_auth::Viewer;
+use ars_bot_ports::StoreError;
 use ars_types::RunId;
 
-use super::{QueryError, RunView};
+use super::{QueryError, RunEntry, RunView};
 use crate::{context::RunContext, live::LiveListing};
 
 /// The queries of one core.
@@ -50,6 +51,16 @@ impl Reader<'_> {
         }
         self.log_read(&run.id);
         Ok(run)
+    }
+
+    pub(super) fn may_read(&self, run: &RunEntry) -> bool {
+        run.is_readable(self.viewer)
+    }
+
+    /// Logs an outage of the history.
+    pub(super) fn unavailable(&self, error: &StoreError) -> QueryError {
+        tracing::error!(route = self.route, error = %error, "history not readable");
+        QueryError::Unavailable
     }
 
     pub(super) fn log_read(&self, id: &RunId) {

@@ -1,0 +1,99 @@
+//! One run with every stored fact but its events, as commands show it.
+
+use ars_auth::Viewer;
+use ars_types::Generation;
+use ars_wire::Moment;
+use serde::Deserialize;
+use serde_json::{Number, Value};
+
+use super::RunSummary;
+use crate::{live::LiveRow, registry::LiveRun};
+
+/// A run of a list or of a point read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunEntry {
+    /// The facts that pages show too.
+    pub summary: RunSummary,
+    /// The other facts.
+    pub detail: RunDetail,
+}
+
+/// Facts of a run that only commands show. Absent ones are unknown.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct RunDetail {
+    /// The thread.
+    pub thread_key: Option<String>,
+    /// When the request arrived.
+    pub received_at: Option<Moment>,
+    /// When the event stream was sealed.
+    pub sealed_at: Option<Moment>,
+    /// Whether the reply was delivered.
+    pub reply_ok: Option<bool>,
+    /// Number of loop steps.
+    pub step_count: Option<Number>,
+    /// Schema version of the record.
+    pub schema: Option<Number>,
+    /// Number of published events.
+    pub event_count: Option<Number>,
+    /// Number of stored events.
+    pub stored_event_count: Option<Number>,
+    /// Whether stored events are missing.
+    pub truncated: Option<bool>,
+    /// The diagnosis.
+    pub diagnosis: Option<Value>,
+    /// Size of the record.
+    pub bytes: Option<Number>,
+    /// What the run is doing, as its channel shows it.
+    pub activity: Option<String>,
+    /// Link to the request.
+    pub source_url: Option<String>,
+    /// Name of the user.
+    pub user_name: Option<String>,
+    /// The process that drives it, if that is another one.
+    #[serde(skip)]
+    pub owner: Option<Generation>,
+    /// The run is read from the history.
+    #[serde(skip)]
+    pub is_persisted: bool,
+}
+
+impl RunEntry {
+    /// Returns a run of this process.
+    pub(super) fn of_live(run: &LiveRun) -> Self {
+        let detail = RunDetail {
+            thread_key: Some(run.facts.thread_key.to_string()),
+            received_at: Some(run.facts.received_at.into()),
+            sealed_at: run.sealed.map(|(at, _)| at.into()),
+            reply_ok: run.sealed.and_then(|(_, reply_ok)| reply_ok),
+            event_count: Some(run.event_count.into()),
+            ..RunDetail::default()
+        };
+        Self { summary: RunSummary::of_live(run), detail }
+    }
+
+    /// Returns a live run of another process, or `None` if another version wrote its row.
+    pub(super) fn of_row(row: &LiveRow) -> Option<Self> {
+        let facts = row.facts.as_ref()?;
+        let detail = RunDetail {
+            thread_key: Some(facts.thread_key.to_string()),
+            received_at: Some(facts.received_at.into()),
+            owner: Some(row.owner.clone()),
+            ..RunDetail::default()
+        };
+        Some(Self { summary: RunSummary::of_row(row)?, detail })
+    }
+
+    /// Returns a stored run, or `None` if the item is not a record.
+    pub fn of_stored(item: Value) -> Option<Self> {
+        let detail: RunDetail = RunDetail::deserialize(&item).ok()?;
+        let diagnosis = detail.diagnosis.filter(|diagnosis| !diagnosis.is_null());
+        let detail = RunDetail { is_persisted: true, diagnosis, ..detail };
+        Some(Self { summary: RunSummary::of_stored(item)?, detail })
+    }
+
+    /// Returns `true` if the viewer may read the run.
+    pub fn is_readable(&self, viewer: &Viewer) -> bool {
+        self.summary.is_readable(viewer)
+    }
+}
