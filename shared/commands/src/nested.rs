@@ -4,7 +4,7 @@ use serde_json::{Map, Value, map::Entry};
 
 use crate::{Definition, Field, InvalidInput, Kind, raw::Named, spelling};
 
-/// Reads pairs whose names are in kebab-case or camelCase.
+/// Reads pairs with names in kebab-case or camelCase.
 pub(crate) fn either_spelling(
     definition: &Definition,
     pairs: &[(String, String)],
@@ -22,7 +22,7 @@ pub(crate) fn either_spelling(
     Ok(named)
 }
 
-/// Reads members whose names are in camelCase.
+/// Reads members with names in camelCase.
 pub(crate) fn camel_only(
     definition: &Definition,
     object: &Map<String, Value>,

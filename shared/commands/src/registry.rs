@@ -2,7 +2,7 @@
 
 use crate::{Capability, Definition, Fault, Surface, check};
 
-/// The commands whose capability is on.
+/// The commands that have their capability.
 #[derive(Debug, Clone, Default)]
 pub struct Registry {
     commands: Vec<&'static Definition>,

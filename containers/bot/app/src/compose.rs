@@ -13,7 +13,9 @@ use ars_bot_adapters::{
     models::{Catalog, Endpoint, ProviderConfig, REHEARSAL_MODEL, Transport, default_model},
     workspace::{ChildEnvironment, GitWorkspaces, secrets_of},
 };
-use ars_bot_core::{Capabilities, Core, Deps, LedgerDeps, live::LiveStores, settings::Settings};
+use ars_bot_core::{
+    Capabilities, Core, Deps, LedgerDeps, commands::CommandDeps, live::LiveStores, settings::Settings,
+};
 use ars_bot_http::Dashboard;
 use ars_events::Redactor;
 use ars_types::ModelRef;
@@ -204,6 +206,10 @@ impl Plan {
                 overrides: Some(capabilities::overrides(stores.documents).await?),
                 web: Some(capabilities::web(self.search_key.as_ref())?),
                 skills: capabilities::skills()?,
+                commands: CommandDeps {
+                    build: Some(crate::build_stamp::build().clone()),
+                    ..CommandDeps::default()
+                },
             },
             redactor: self.redactor,
             settings: self.settings,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ars_bot_ports::{Channels, Skills, Web};
 use ars_types::Generation;
 
-use crate::{live::LiveStores, memory::MemoryDeps, overrides::Overrides};
+use crate::{commands::CommandDeps, live::LiveStores, memory::MemoryDeps, overrides::Overrides};
 
 /// The capabilities of an installation.
 #[derive(Default)]
@@ -20,6 +20,8 @@ pub struct Capabilities {
     pub web: Option<Arc<dyn Web>>,
     /// Skills.
     pub skills: Option<Arc<dyn Skills>>,
+    /// Dependencies of commands.
+    pub commands: CommandDeps,
 }
 
 /// The dependencies that let runs outlast their process.

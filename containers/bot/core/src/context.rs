@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     capabilities::Capabilities,
+    commands,
     day_spend::{DaySpend, SpendSources},
     history::HistoryWriter,
     in_flight::{InFlight, InFlightCount},
@@ -57,6 +58,7 @@ struct Inner {
     in_flight: Arc<InFlightCount>,
     requeue: mpsc::UnboundedSender<Requeued>,
     started_at: UnixMillis,
+    commands: ars_commands::Registry,
 }
 
 /// An unread follow-up that becomes a new request.
@@ -92,6 +94,7 @@ impl RunContext {
             in_flight: InFlightCount::new(),
             requeue,
             started_at: deps.clock.now(),
+            commands: commands::registry(&deps.capabilities),
             deps,
         };
         (Self { inner: Arc::new(inner) }, requeued)
@@ -128,6 +131,11 @@ impl RunContext {
     /// The dependencies.
     pub(crate) fn deps(&self) -> &Deps {
         &self.inner.deps
+    }
+
+    /// The commands of this installation.
+    pub(crate) fn command_registry(&self) -> &ars_commands::Registry {
+        &self.inner.commands
     }
 
     /// The writer of run records.

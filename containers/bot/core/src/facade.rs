@@ -9,6 +9,7 @@ use ars_types::{Generation, UnixMillis};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    commands::Commands,
     context::{Deps, RunContext},
     dispatch, lifecycle,
     live::Live,
@@ -63,6 +64,11 @@ impl Core {
     /// Returns the queries of runs.
     pub fn queries(&self) -> Queries {
         Queries::new(self.context.clone())
+    }
+
+    /// Returns the commands.
+    pub fn commands(&self) -> Commands {
+        Commands::new(self.context.clone())
     }
 
     /// Durable history.

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod capabilities;
+pub mod commands;
 mod context;
 mod day_spend;
 mod dispatch;
@@ -22,6 +23,7 @@ mod run;
 pub mod settings;
 mod stopping;
 pub mod threads;
+pub mod time;
 
 pub use capabilities::{Capabilities, LedgerDeps};
 pub use context::Deps;

@@ -159,3 +159,17 @@ pub enum WorkspaceError {
     #[error("workspace failed: {0}")]
     Infra(String),
 }
+
+/// Why a source has no content.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SourceError {
+    /// It cannot be read.
+    #[error("the source cannot be read: {0}")]
+    Unreadable(String),
+    /// It is larger than the limit.
+    #[error("the source must have at most {max_bytes} bytes")]
+    TooLarge {
+        /// The limit.
+        max_bytes: u64,
+    },
+}

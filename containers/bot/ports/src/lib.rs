@@ -20,6 +20,7 @@ mod refusal;
 mod run_store;
 mod schedules;
 mod skills;
+mod sources;
 pub mod texts;
 pub mod trace;
 mod transcript;
@@ -31,8 +32,8 @@ pub use channels::{Channels, NobodyListens};
 pub use clock::Clock;
 pub use documents::{Document, Documents, Replacement};
 pub use error::{
-    ModelError, ModelErrorKind, ReplyError, StoreError, StoreErrorKind, UnknownProvider, WebError,
-    WorkspaceError,
+    ModelError, ModelErrorKind, ReplyError, SourceError, StoreError, StoreErrorKind, UnknownProvider,
+    WebError, WorkspaceError,
 };
 pub use friction::FrictionRecords;
 pub use ledger::{Claim, FlushAnswer, FlushBatch, Ledger, Owned, Stop};
@@ -44,6 +45,7 @@ pub use refusal::{DirectiveFault, LiveRunFacts, Notice, Refusal, ThreadRefusal};
 pub use run_store::{RunStore, Stored};
 pub use schedules::Schedules;
 pub use skills::{Skill, Skills};
+pub use sources::Sources;
 pub use transcript::Transcripts;
 pub use web::{FetchLimits, Fetched, FetchedBody, Web, WebHit};
 pub use workspace::{

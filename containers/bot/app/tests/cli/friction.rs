@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Machine, answering, run, run_with_input};
 
-const LINES: &str = include_str!("../../src/commands/friction/fixtures/run.jsonl");
+const LINES: &str = include_str!("../../../core/src/commands/friction/fixtures/run.jsonl");
 
 fn json_of(text: &str) -> Value {
     serde_json::from_str(text).unwrap()

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod busy_model;
+mod commands;
 mod dispatch;
 mod draining;
 mod follow_ups;

@@ -2,6 +2,5 @@
 
 mod analyze;
 mod command;
-mod render;
 
 pub use command::run;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use ars_friction::{Finding, Severity, Shape, duration};
 
-use super::analyze::Analysis;
+use super::analysis::Analysis;
 
 /// Most characters of a finding's line.
 const SUMMARY_MAX: usize = 200;
@@ -51,12 +51,17 @@ fn terms(shape: &Shape) -> [(&'static str, i64); 7] {
 }
 
 fn line(finding: &Finding) -> String {
-    let severity = match finding.severity {
-        Severity::Low => "low",
-        Severity::Medium => "medium",
-        Severity::High => "high",
-    };
+    let severity = severity(finding.severity);
     let took = finding.duration_ms.map(duration).unwrap_or_default();
     let summary = ars_events::clean(&finding.summary, SUMMARY_MAX).replace(['\n', '\t'], " ");
     format!("  {severity:<6}  {:<15} {took:>9}  {summary}\n", finding.category.as_str())
+}
+
+/// Returns the name of a severity.
+pub(super) const fn severity(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Low => "low",
+        Severity::Medium => "medium",
+        Severity::High => "high",
+    }
 }

@@ -1,0 +1,60 @@
+//! The caller of a command: an authenticated actor on a surface.
+
+use ars_auth::{Actor, Ingress, TokenEntry, policy::stamp};
+use ars_bot_ports::IncomingMessage;
+use ars_commands::Surface;
+use ars_events::ActorKind;
+use ars_types::Visibility;
+
+/// The channel of the command line.
+const CLI_CHANNEL: &str = "cli:local";
+
+/// A caller.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    /// The surface.
+    pub surface: Surface,
+    /// The kind of caller, for the audit line and for stops.
+    pub kind: ActorKind,
+    /// The actor, with or without the grants of the configuration: they are added here.
+    pub actor: Actor,
+    /// The caller's own channel, if it has one.
+    pub origin: Option<Origin>,
+}
+
+/// A channel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// Namespaced id.
+    pub channel: String,
+    /// Who may see it.
+    pub visibility: Visibility,
+}
+
+impl Caller {
+    /// Returns the user of the command line.
+    pub fn cli() -> Self {
+        let origin = Origin { channel: CLI_CHANNEL.to_owned(), visibility: stamp(CLI_CHANNEL, None) };
+        Self { surface: Surface::Cli, kind: ActorKind::Cli, actor: Actor::cli_local(), origin: Some(origin) }
+    }
+
+    /// Returns a viewer of the dashboard that calls `/api`. It has no channel.
+    pub fn dashboard(actor: Actor) -> Self {
+        Self { surface: Surface::Api, kind: ActorKind::Access, actor, origin: None }
+    }
+
+    /// Returns the holder of an ingress token that calls a tool. Its channel is the pinned one.
+    pub fn mcp(entry: &TokenEntry) -> Self {
+        let channel = entry.channel.as_ref().map(|channel| format!("{}:{channel}", Ingress::Mcp.as_str()));
+        let origin = channel.map(|channel| Origin { channel, visibility: Visibility::Machine });
+        let actor = Actor::service(Ingress::Mcp, entry);
+        Self { surface: Surface::Mcp, kind: ActorKind::Mcp, actor, origin }
+    }
+
+    /// Returns the sender of a message that is a command, whatever its channel.
+    pub fn chat(message: &IncomingMessage) -> Self {
+        let origin = Origin { channel: message.channel_id.clone(), visibility: message.visibility };
+        let actor = message.actor.clone();
+        Self { surface: Surface::Chat, kind: ActorKind::Chat, actor, origin: Some(origin) }
+    }
+}

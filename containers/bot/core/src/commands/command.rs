@@ -1,0 +1,70 @@
+//! One command: its definition, its types and its handler.
+
+use std::{future::Future, pin::Pin};
+
+use ars_commands::{Definition, Input, schema};
+use schemars::JsonSchema;
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use super::{call::Call, error::CommandError};
+
+/// A command.
+pub(super) trait Command {
+    /// The definition.
+    const DEFINITION: Definition;
+    /// The validated input, in camelCase.
+    type Input: DeserializeOwned + Send;
+    /// The output of every surface.
+    type Output: Serialize + JsonSchema + Send;
+
+    /// Handles an authorized call.
+    fn run(
+        call: Call<'_>,
+        input: Self::Input,
+    ) -> impl Future<Output = Result<Self::Output, CommandError>> + Send;
+
+    /// Returns the output for people.
+    fn text(output: &Self::Output) -> String;
+}
+
+/// Input of a command without arguments and options.
+#[derive(Debug, Clone, Copy, serde::Deserialize)]
+pub(super) struct NoInput {}
+
+/// The rendered output.
+#[derive(Debug, Clone)]
+pub(super) struct Rendered {
+    /// The JSON in one line: the bytes of every surface.
+    pub(super) json: String,
+    /// The text, on text surfaces.
+    pub(super) text: Option<String>,
+}
+
+type Handling<'a> = Pin<Box<dyn Future<Output = Result<Rendered, CommandError>> + Send + 'a>>;
+
+/// A command without its types.
+#[derive(Clone, Copy)]
+pub(super) struct Entry {
+    pub(super) definition: &'static Definition,
+    pub(super) output_schema: fn() -> Value,
+    pub(super) handle: for<'a> fn(Call<'a>, Input) -> Handling<'a>,
+}
+
+impl Entry {
+    pub(super) const fn of<C: Command + 'static>() -> Self {
+        Self {
+            definition: const { &C::DEFINITION },
+            output_schema: schema::of_output::<C::Output>,
+            handle: |call, input| Box::pin(handle::<C>(call, input)),
+        }
+    }
+}
+
+async fn handle<C: Command>(call: Call<'_>, input: Input) -> Result<Rendered, CommandError> {
+    let input = input.into().map_err(|error| CommandError::internal(&error))?;
+    let output = C::run(call, input).await?;
+    let json = serde_json::to_string(&output).map_err(|error| CommandError::internal(&error))?;
+    let text = call.caller.surface.is_text().then(|| C::text(&output));
+    Ok(Rendered { json, text })
+}

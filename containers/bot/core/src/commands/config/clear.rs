@@ -1,0 +1,52 @@
+//! `config.clear`: removes the changed settings of a channel or of oneself. Those of the configuration file stay.
+
+use ars_commands::Definition;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    super::{call::Call, command::Command, error::CommandError},
+    scope::{CHANNEL, SCOPE, ScopeName, overrides},
+};
+
+/// The command.
+pub(in super::super) struct Clear;
+
+/// The input.
+#[derive(Debug, Deserialize)]
+pub(in super::super) struct Input {
+    scope: ScopeName,
+    channel: Option<String>,
+}
+
+/// The output.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in super::super) struct Cleared {
+    /// The cleared scope.
+    scope: ScopeName,
+    /// Always true.
+    cleared: bool,
+}
+
+impl Command for Clear {
+    const DEFINITION: Definition = Definition::destructive(
+        "config.clear",
+        "config:write",
+        "Removes every changed setting of a channel or of oneself.",
+    )
+    .with_args(&[SCOPE])
+    .with_options(&[CHANNEL]);
+    type Input = Input;
+    type Output = Cleared;
+
+    async fn run(call: Call<'_>, input: Input) -> Result<Cleared, CommandError> {
+        let owner = input.scope.owner(call, input.channel)?;
+        owner.check(call)?;
+        overrides(call)?.change(|scopes| Ok(scopes.clear(owner.target()))).await?;
+        Ok(Cleared { scope: input.scope, cleared: true })
+    }
+
+    fn text(cleared: &Cleared) -> String {
+        format!("Changed settings ({}) are removed.", cleared.scope.as_str())
+    }
+}

@@ -1,0 +1,5 @@
+//! `help.*`
+
+mod show;
+
+pub(super) use show::{SHOW, Show, of_group};

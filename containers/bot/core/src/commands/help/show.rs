@@ -1,0 +1,90 @@
+//! `help.show`: agents, directives, and the commands of messages.
+
+use ars_bot_tools::agents::AGENTS;
+use ars_commands::{Definition, Registry, Surface};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::super::{
+    call::Call,
+    command::{Command, NoInput},
+    error::CommandError,
+};
+
+/// The command that a message `help` invokes.
+pub(in super::super) const SHOW: &str = "help.show";
+/// An example of the directives.
+const DIRECTIVES: &str = "agent:coding model:provider/model effort:high fix the failing test";
+
+/// The command.
+pub(in super::super) struct Show;
+
+/// The output.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in super::super) struct Help {
+    /// The agents.
+    agents: Vec<Agent>,
+    /// A message with directives, as an example.
+    directives: &'static str,
+    /// The commands of messages.
+    commands: Vec<CommandHelp>,
+}
+
+/// An agent.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Agent {
+    /// Name.
+    name: &'static str,
+    /// Description.
+    description: &'static str,
+}
+
+/// A command.
+#[derive(Debug, Serialize, JsonSchema)]
+struct CommandHelp {
+    /// `<group>.<verb>`.
+    id: &'static str,
+    /// The command as it is written in a message.
+    form: String,
+    /// Description.
+    describe: &'static str,
+}
+
+impl Command for Show {
+    const DEFINITION: Definition =
+        Definition::read(SHOW, "help:read", "Shows the agents, the directives and the commands.");
+    type Input = NoInput;
+    type Output = Help;
+
+    async fn run(call: Call<'_>, _: NoInput) -> Result<Help, CommandError> {
+        let agents = AGENTS.iter().map(|agent| Agent { name: agent.name, description: agent.description });
+        let commands = call.registry().on(Surface::Chat).map(of_command);
+        Ok(Help { agents: agents.collect(), directives: DIRECTIVES, commands: commands.collect() })
+    }
+
+    fn text(help: &Help) -> String {
+        let agents = help.agents.iter().map(|agent| format!("- `{}`: {}\n", agent.name, agent.description));
+        let commands = help.commands.iter().map(line);
+        format!(
+            "Agents:\n{}\nDirectives, anywhere in a message:\n`{}`\n\nCommands, at the start of a message:\n{}",
+            agents.collect::<String>(),
+            help.directives,
+            commands.collect::<String>().trim_end()
+        )
+    }
+}
+
+/// Returns the commands of a group for people.
+pub(in super::super) fn of_group(registry: &Registry, group: &str) -> String {
+    let commands = registry.on(Surface::Chat).filter(|definition| definition.group() == group);
+    let lines: String = commands.map(|definition| line(&of_command(definition))).collect();
+    lines.trim_end().to_owned()
+}
+
+fn of_command(definition: &'static Definition) -> CommandHelp {
+    CommandHelp { id: definition.id, form: definition.form(), describe: definition.about }
+}
+
+fn line(command: &CommandHelp) -> String {
+    format!("- `{}`: {}\n", command.form, command.describe)
+}

@@ -1,0 +1,191 @@
+//! An invocation: visibility, authorization, validation, handler, and one audit line.
+
+use std::panic::AssertUnwindSafe;
+
+use ars_auth::{
+    Denied, Viewer,
+    grants::granted,
+    policy::{Resource, decide},
+};
+use ars_commands::{Definition, RawInput, Recognized, Registry, Target};
+use ars_events::ActorKind;
+use futures::FutureExt as _;
+use serde_json::Value;
+
+use super::{
+    Caller, Failure,
+    call::Call,
+    command::{Entry, Rendered},
+    error::CommandError,
+    help, table,
+};
+use crate::context::RunContext;
+
+/// Most characters of a command id on an audit line. A longer one is not a command's.
+const AUDITED_ID_MAX: usize = 64;
+
+/// The commands of one core. Cheap to clone.
+#[derive(Clone)]
+pub struct Commands {
+    context: RunContext,
+}
+
+/// The result of an invocation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Success {
+    /// The command.
+    pub definition: &'static Definition,
+    /// The output as JSON in one line. Every surface sends these bytes.
+    pub json: String,
+    /// The output for people. Empty on surfaces for machines.
+    pub text: String,
+}
+
+impl Commands {
+    pub(crate) fn new(context: RunContext) -> Self {
+        Self { context }
+    }
+
+    /// Returns the commands of this installation.
+    pub fn registry(&self) -> &Registry {
+        self.context.command_registry()
+    }
+
+    /// Returns the schema of a command's output.
+    pub fn output_schema(&self, id: &str) -> Option<Value> {
+        table::find(id).map(|entry| (entry.output_schema)())
+    }
+
+    /// Returns a visible command if the caller may invoke it. A command with a target in its input is returned
+    /// undecided. Surfaces that read a body call this first, so that an unauthorized caller cannot send one.
+    ///
+    /// # Errors
+    ///
+    /// The command is unknown or denied.
+    pub fn admit(&self, caller: &Caller, id: &str) -> Result<&'static Definition, Failure> {
+        let caller = self.known(caller);
+        let admitted = self.visible(&caller, id).and_then(|entry| match entry.definition.target {
+            Target::Repo(_) => Ok(entry.definition),
+            Target::Command | Target::Agent(_) => {
+                authorize(&caller, entry.definition, None).map(|()| entry.definition)
+            }
+        });
+        if let Err(failure) = &admitted {
+            audit(&caller, id, Err(failure));
+        }
+        admitted
+    }
+
+    /// Invokes a command. Writes one audit line, for unknown commands too.
+    ///
+    /// # Errors
+    ///
+    /// The command is unknown, denied, given invalid input, or failed.
+    pub async fn invoke(&self, caller: &Caller, id: &str, raw: &RawInput) -> Result<Success, Failure> {
+        let caller = self.known(caller);
+        let result = self.run(&caller, id, raw).await;
+        audit(&caller, id, result.as_ref().map(drop));
+        result
+    }
+
+    /// Answers a message that is a command.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::invoke`].
+    pub async fn answer(&self, caller: &Caller, recognized: Recognized) -> Result<Success, Failure> {
+        match recognized {
+            Recognized::Command { definition, tail } => {
+                self.invoke(caller, definition.id, &RawInput::Text(tail)).await
+            }
+            Recognized::Help => self.invoke(caller, help::SHOW, &RawInput::Text(String::new())).await,
+            Recognized::Group(group) => self.help(caller, |registry| help::of_group(registry, group)),
+            Recognized::Usage(definition) => self.help(caller, |_| definition.usage()),
+        }
+    }
+
+    /// Answers with a part of the help, which needs the permission of the whole.
+    fn help(&self, caller: &Caller, text: impl Fn(&Registry) -> String) -> Result<Success, Failure> {
+        let caller = self.known(caller);
+        let result = self.visible(&caller, help::SHOW).and_then(|entry| {
+            authorize(&caller, entry.definition, None)?;
+            let text = text(self.registry());
+            Ok(Success { definition: entry.definition, json: Value::from(text.as_str()).to_string(), text })
+        });
+        audit(&caller, help::SHOW, result.as_ref().map(drop));
+        result
+    }
+
+    async fn run(&self, caller: &Caller, id: &str, raw: &RawInput) -> Result<Success, Failure> {
+        let entry = self.visible(caller, id)?;
+        let definition = entry.definition;
+        authorize(caller, definition, Some(raw))?;
+        let input = definition.validate(raw).map_err(|error| Failure::invalid(definition, &error))?;
+        let viewer = Viewer::new(caller.actor.clone());
+        let call = Call { context: &self.context, caller, viewer: &viewer, definition };
+        // A panic is the failure of one invocation.
+        let handled = AssertUnwindSafe((entry.handle)(call, input)).catch_unwind().await;
+        let rendered = handled.unwrap_or_else(|_| Err(CommandError::internal(&"the handler panicked")));
+        let Rendered { json, text } = rendered.map_err(|error| Failure::of_handler(definition, error))?;
+        Ok(Success { definition, json, text: text.unwrap_or_default() })
+    }
+
+    /// Returns the caller with the grants of the configuration.
+    fn known(&self, caller: &Caller) -> Caller {
+        let actor = granted(&caller.actor, &self.context.settings().grants);
+        Caller { actor, ..caller.clone() }
+    }
+
+    fn visible(&self, caller: &Caller, id: &str) -> Result<&'static Entry, Failure> {
+        let definition = self.registry().get(id, caller.surface).ok_or_else(Failure::unknown)?;
+        table::find(definition.id).ok_or_else(Failure::unknown)
+    }
+}
+
+fn authorize(
+    caller: &Caller,
+    definition: &'static Definition,
+    raw: Option<&RawInput>,
+) -> Result<(), Failure> {
+    let named = |name| raw.and_then(|raw| definition.peek(raw, name)).unwrap_or_default();
+    let decided = match definition.target {
+        Target::Command => decide(&caller.actor, definition.action, &Resource::Command),
+        Target::Agent(agent) => decide(&caller.actor, definition.action, &Resource::Agent(agent)),
+        Target::Repo(name) => decide(&caller.actor, definition.action, &Resource::Repo(&named(name))),
+    };
+    decided.map_err(|denied| Failure::denied(definition, denied))
+}
+
+/// Writes the audit line. It never contains input or output.
+fn audit(caller: &Caller, id: &str, result: Result<(), &Failure>) {
+    let command = if is_plain(id) { id } else { "malformed" };
+    let effect = table::find(id).map(|entry| entry.definition.effect.as_str());
+    let (outcome, decided_by, reason) = match result {
+        Ok(()) => ("ok", None, None),
+        Err(failure) => (failure.code.as_str(), Some(failure.decided_by.as_str()), failure.denied),
+    };
+    tracing::info!(
+        command,
+        caller_kind = kind(caller.kind),
+        caller = %caller.actor.id,
+        surface = caller.surface.as_str(),
+        effect,
+        outcome,
+        decided_by,
+        reason = reason.as_ref().map(Denied::to_string),
+        "command invoked"
+    );
+}
+
+fn is_plain(id: &str) -> bool {
+    id.len() <= AUDITED_ID_MAX && id.bytes().all(|b| b.is_ascii_lowercase() || b == b'.')
+}
+
+const fn kind(kind: ActorKind) -> &'static str {
+    match kind {
+        ActorKind::Access => "access",
+        ActorKind::Mcp => "mcp",
+        ActorKind::Cli => "cli",
+        ActorKind::Chat => "chat",
+    }
+}

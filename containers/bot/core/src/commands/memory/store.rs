@@ -1,0 +1,17 @@
+//! The memory of the installation.
+
+use super::super::{call::Call, error::CommandError};
+use crate::memory::MemoryDeps;
+
+/// Begins the message of an outage.
+pub(super) const MEMORY: &str = "memory";
+
+/// Returns the memory.
+///
+/// # Errors
+///
+/// The installation has none.
+pub(super) fn memory(call: Call<'_>) -> Result<&MemoryDeps, CommandError> {
+    let memory = call.context.deps().capabilities.memory.as_ref();
+    memory.ok_or_else(|| CommandError::unavailable("memory is off in this installation"))
+}

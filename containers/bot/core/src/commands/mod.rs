@@ -1,0 +1,30 @@
+//! The commands: authorization, validation and handlers, the same for every surface (docs/reference/commands.md).
+//!
+//! A surface builds a [`Caller`] and a raw input, and renders the answer. Not here: definitions' types and the grammar
+//! (`ars-commands`), and transports.
+
+mod call;
+mod caller;
+mod command;
+mod config;
+mod deps;
+mod error;
+mod failure;
+mod fence;
+mod friction;
+mod help;
+mod invoke;
+mod memory;
+mod runs;
+mod schedule;
+mod status;
+mod table;
+mod text;
+mod untrusted;
+
+pub use caller::{Caller, Origin};
+pub use deps::CommandDeps;
+pub use failure::{DecidedBy, Failure};
+pub use friction::{Analysis, StreamOptions};
+pub use invoke::{Commands, Success};
+pub(crate) use table::registry;

@@ -1,0 +1,14 @@
+//! `runs.*`
+
+mod events;
+mod friction;
+mod get;
+mod list;
+mod stop;
+mod view;
+
+pub(super) use events::Events;
+pub(super) use friction::Friction;
+pub(super) use get::Get;
+pub(super) use list::List;
+pub(super) use stop::Stop;

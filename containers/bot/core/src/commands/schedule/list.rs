@@ -1,0 +1,146 @@
+//! `schedule.list`: the schedules, their next firing and the result of the last one.
+
+use std::collections::BTreeMap;
+
+use ars_commands::{Capability, Definition};
+use ars_schedules::{Action, Cron, SCHEDULES, Schedule};
+use ars_types::UnixMillis;
+use ars_wire::schedules::{Firing, Outcome};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::super::{
+    call::Call,
+    command::{Command, NoInput},
+    error::CommandError,
+};
+use crate::time::iso;
+
+/// The reason for absent firings.
+const UNAVAILABLE: &str = "the record of firings is not available right now";
+
+/// The command.
+pub(in super::super) struct List;
+
+/// The output.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(in super::super) struct Listed {
+    /// The schedules.
+    schedules: Vec<ScheduleView>,
+    /// Why the last firings are absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    firings_unavailable: Option<&'static str>,
+}
+
+/// A schedule.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct ScheduleView {
+    /// Name.
+    name: &'static str,
+    /// The Worker that fires it.
+    worker: &'static str,
+    /// `healthz`, `watchdog` or `run`.
+    action: &'static str,
+    /// Five fields, in UTC.
+    cron: &'static str,
+    /// Description.
+    description: &'static str,
+    /// The text that a run gets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    command: Option<&'static str>,
+    /// The identity of the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    identity: Option<&'static str>,
+    /// The next firing, in milliseconds since the Unix epoch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_fire_at: Option<UnixMillis>,
+    /// The last firing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last: Option<Last>,
+}
+
+/// A firing.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Last {
+    /// When it fired, in milliseconds since the Unix epoch.
+    fired_at: UnixMillis,
+    /// The run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run_id: Option<String>,
+    /// The outcome.
+    #[schemars(with = "String")]
+    outcome: Outcome,
+    /// A line for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detail: Option<String>,
+}
+
+impl Command for List {
+    const DEFINITION: Definition =
+        Definition::read("schedule.list", "schedule:read", "Lists the schedules and their last firings.")
+            .needing(Capability::Schedules);
+    type Input = NoInput;
+    type Output = Listed;
+
+    async fn run(call: Call<'_>, _: NoInput) -> Result<Listed, CommandError> {
+        let firings = match &call.context.deps().capabilities.commands.schedules {
+            Some(schedules) => schedules.latest().await,
+            None => return Err(CommandError::unavailable("schedules are off in this installation")),
+        };
+        let firings_unavailable = firings.is_err().then_some(UNAVAILABLE);
+        let firings = firings.unwrap_or_else(|error| {
+            tracing::error!(error = %error, "firings of schedules not listed");
+            Vec::new()
+        });
+        let mut last: BTreeMap<String, Firing> =
+            firings.into_iter().map(|firing| (firing.schedule.clone(), firing)).collect();
+        let now = call.context.clock().now();
+        let listed = SCHEDULES.iter().filter(|schedule| !schedule.internal);
+        let schedules = listed.map(|schedule| view(schedule, last.remove(schedule.name), now)).collect();
+        Ok(Listed { schedules, firings_unavailable })
+    }
+
+    fn text(output: &Listed) -> String {
+        let mut lines: Vec<String> = output.schedules.iter().map(line).collect();
+        if lines.is_empty() {
+            lines.push("no schedules".to_owned());
+        }
+        lines.extend(output.firings_unavailable.map(str::to_owned));
+        lines.join("\n")
+    }
+}
+
+fn view(schedule: &Schedule, last: Option<Firing>, now: UnixMillis) -> ScheduleView {
+    let (command, identity) = match schedule.action {
+        Action::Run { command, identity } => (Some(command), Some(identity)),
+        Action::Healthz | Action::Watchdog => (None, None),
+    };
+    ScheduleView {
+        name: schedule.name,
+        worker: schedule.worker,
+        action: schedule.action.as_str(),
+        cron: schedule.cron,
+        description: schedule.description,
+        command,
+        identity,
+        next_fire_at: Cron::parse(schedule.cron).ok().and_then(|cron| cron.next_after(now)),
+        last: last.map(|Firing { schedule: _, fired_at, run_id, outcome, detail }| Last {
+            fired_at,
+            run_id,
+            outcome,
+            detail,
+        }),
+    }
+}
+
+fn line(schedule: &ScheduleView) -> String {
+    let next = schedule.next_fire_at.map_or_else(String::new, |at| format!(", next {}", iso(at)));
+    let last = schedule.last.as_ref().map_or_else(String::new, |last| {
+        let outcome = serde_json::to_value(last.outcome).unwrap_or_default();
+        format!(", last {} {}", iso(last.fired_at), outcome.as_str().unwrap_or_default())
+    });
+    format!("- {} (`{}`): {}{next}{last}", schedule.name, schedule.cron, schedule.description)
+}

@@ -1,0 +1,5 @@
+//! `schedule.*`
+
+mod list;
+
+pub(super) use list::List;

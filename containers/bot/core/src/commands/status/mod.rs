@@ -1,0 +1,5 @@
+//! `status.*`
+
+mod show;
+
+pub(super) use show::Show;

@@ -1,0 +1,62 @@
+//! Every command, in the order of help and of tool lists.
+
+use ars_commands::{Capability, Definition, Registry, check};
+
+use super::{
+    command::{Command, Entry},
+    config, friction, help, memory, runs, schedule, status,
+};
+use crate::capabilities::Capabilities;
+
+/// Defines the table of these commands.
+macro_rules! table {
+    ($($command:ty),+ $(,)?) => {
+        /// The definitions.
+        pub(super) const DEFINITIONS: &[&Definition] = &[$(&<$command>::DEFINITION),+];
+        /// The commands.
+        static ENTRIES: &[Entry] = &[$(Entry::of::<$command>()),+];
+    };
+}
+
+table! {
+    help::Show,
+    status::Show,
+    config::Show,
+    config::Set,
+    config::Clear,
+    config::Instructions,
+    runs::List,
+    runs::Get,
+    runs::Events,
+    runs::Friction,
+    runs::Stop,
+    memory::List,
+    memory::Forget,
+    friction::Report,
+    friction::Analyze,
+    schedule::List,
+}
+
+// An invalid table fails the build.
+const _: () = assert!(check(DEFINITIONS).is_ok());
+
+/// Returns the command with this id.
+pub(super) fn find(id: &str) -> Option<&'static Entry> {
+    ENTRIES.iter().find(|entry| entry.definition.id == id)
+}
+
+/// Returns the commands of an installation.
+pub(crate) fn registry(capabilities: &Capabilities) -> Registry {
+    let mut available = Vec::new();
+    if capabilities.memory.is_some() {
+        available.push(Capability::Memory);
+    }
+    if capabilities.commands.schedules.is_some() {
+        available.push(Capability::Schedules);
+    }
+    Registry::new(DEFINITIONS, &available).unwrap_or_else(|fault| {
+        // The table is checked when it is compiled.
+        tracing::error!(%fault, "no commands: their table is invalid");
+        Registry::default()
+    })
+}

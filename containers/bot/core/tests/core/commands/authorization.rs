@@ -1,0 +1,175 @@
+//! Every command with every caller: who may invoke it, and on which surfaces it exists.
+
+use ars_auth::{Actor, Grants, Set, policy::GROUPS};
+use ars_bot_core::commands::{Caller, DecidedBy};
+use ars_commands::{Capability, Surface};
+use ars_wire::ErrorCode;
+
+use super::support::{Desk, browser, desk, desk_with, none, on, operator, sender, slack, token};
+use crate::commands::schedules;
+
+/// The columns of the table.
+const CALLERS: [&str; 8] =
+    ["dispatch", "reader", "writer", "browser", "operator", "access service", "slack", "cli"];
+
+/// Who may invoke each command: one letter per caller, `y` or `-`.
+const TABLE: &[(&str, &str)] = &[
+    ("help.show", "-yyyy-yy"),
+    ("status.show", "-yyyy-yy"),
+    ("config.show", "-yyyy-yy"),
+    ("config.set", "--yyy-yy"),
+    ("config.clear", "--yyy-yy"),
+    ("config.instructions", "--yyy-yy"),
+    ("runs.list", "-yyyy--y"),
+    ("runs.get", "-yyyy--y"),
+    ("runs.events", "-yyyy--y"),
+    ("runs.friction", "-yyyy--y"),
+    ("runs.stop", "--y-y--y"),
+    ("memory.list", "-yyyy-yy"),
+    ("memory.forget", "--y---yy"),
+    ("friction.report", "-yyyy-yy"),
+    ("friction.analyze", "-yyyy-yy"),
+    ("schedule.list", "-yyyy-yy"),
+];
+
+fn callers() -> [Caller; 8] {
+    let actions = |verbs: &[&str]| -> Vec<String> {
+        GROUPS.iter().flat_map(|group| verbs.iter().map(move |verb| format!("{group}:{verb}"))).collect()
+    };
+    let with = |scopes: Vec<String>| token(&scopes.iter().map(String::as_str).collect::<Vec<_>>(), None);
+    [
+        token(&["dispatch"], None),
+        with(actions(&["read"])),
+        with(actions(&["read", "write"])),
+        browser(),
+        operator(),
+        Caller::dashboard(Actor::new("access:svc:ci", Grants::default())),
+        slack(),
+        Caller::cli(),
+    ]
+}
+
+fn whole() -> Desk {
+    desk_with(Vec::new(), schedules::with_schedules, |settings| settings)
+}
+
+/// Returns a surface that has the command.
+fn surface_of(desk: &Desk, id: &str) -> Surface {
+    let commands = desk.commands();
+    Surface::ALL.into_iter().find(|surface| commands.registry().get(id, *surface).is_some()).unwrap()
+}
+
+#[tokio::test]
+async fn each_command_admits_exactly_its_callers() {
+    let desk = whole();
+    for (id, expected) in TABLE {
+        let surface = surface_of(&desk, id);
+        for ((name, caller), expected) in CALLERS.iter().zip(callers()).zip(expected.chars()) {
+            let result = desk.invoke(&on(&caller, surface), id, none()).await;
+            let denied = result.as_ref().is_err_and(|failure| {
+                (failure.code, failure.decided_by) == (ErrorCode::Unauthorized, DecidedBy::Registry)
+            });
+            assert_eq!(!denied, expected == 'y', "{id} by {name}: {result:?}");
+            let admitted = desk.commands().admit(&on(&caller, surface), id).is_ok();
+            assert_eq!(admitted, expected == 'y', "{id} by {name}");
+        }
+    }
+}
+
+#[test]
+fn every_command_has_a_row() {
+    let desk = tokio::runtime::Runtime::new().unwrap().block_on(async { whole() });
+    let commands = desk.commands();
+    let mut ids: Vec<&str> =
+        Surface::ALL.iter().flat_map(|surface| commands.registry().on(*surface)).map(|d| d.id).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let mut rows: Vec<&str> = TABLE.iter().map(|(id, _)| *id).collect();
+    rows.sort_unstable();
+    assert_eq!(ids, rows);
+}
+
+/// An unauthorized caller learns nothing about the schema: invalid input has the answer of valid input.
+#[tokio::test]
+async fn denial_precedes_validation() {
+    let desk = desk();
+    for text in ["runs list", "runs list --nope", "runs list \"open"] {
+        let failure = desk.says(&slack(), text).await.unwrap().unwrap_err();
+        assert_eq!(failure.code, ErrorCode::Unauthorized, "{text}");
+        assert_eq!(failure.chat_text(), "⛔ `runs list`: you do not have permission to do this");
+    }
+    let failure = desk.says(&sender(&["dispatch"]), "help").await.unwrap().unwrap_err();
+    assert_eq!(failure.code, ErrorCode::Unauthorized);
+    for text in ["runs help", "runs list --help"] {
+        assert!(desk.says(&sender(&["dispatch"]), text).await.unwrap().is_err(), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn hidden_command_is_unknown() {
+    let desk = desk_with(
+        Vec::new(),
+        |capabilities| ars_bot_core::Capabilities { memory: None, ..capabilities },
+        |settings| settings,
+    );
+    let unknown = desk.failure(&Caller::cli(), "no.such", none()).await;
+    for surface in Surface::ALL {
+        let caller = on(&Caller::cli(), surface);
+        for id in ["memory.list", "memory.forget", "schedule.list", "repo.list", "runs", "", "RUNS.LIST"] {
+            assert_eq!(desk.failure(&caller, id, none()).await, unknown, "{id}");
+            assert!(desk.commands().admit(&caller, id).is_err(), "{id}");
+        }
+    }
+    assert_eq!(unknown, ("not_found", "there is no such command".to_owned()));
+    assert_eq!(desk.failure(&slack(), "runs.get", none()).await, unknown);
+    assert_eq!(desk.failure(&operator(), "friction.analyze", none()).await, unknown);
+    assert!(desk.says(&slack(), "memory list").await.is_none(), "prose for a model");
+}
+
+#[tokio::test]
+async fn configured_grants_count() {
+    let grants = Grants { actions: Set::of(&["status:read"]), ..Grants::default() };
+    let desk = desk_with(
+        Vec::new(),
+        |capabilities| capabilities,
+        |settings| ars_bot_core::settings::Settings {
+            grants: [("mcp:ann".to_owned(), grants)].into(),
+            ..settings
+        },
+    );
+    assert!(desk.invoke(&token(&["dispatch"], None), "status.show", none()).await.is_ok());
+    assert!(desk.invoke(&sender(&["dispatch"]), "status.show", none()).await.is_err());
+}
+
+#[test]
+fn every_output_has_an_object_schema() {
+    let desk = tokio::runtime::Runtime::new().unwrap().block_on(async { whole() });
+    for (id, _) in TABLE {
+        let schema = desk.commands().output_schema(id).unwrap();
+        assert_eq!(schema["type"], "object", "{id}");
+        assert!(schema["properties"].is_object(), "{id}: {schema}");
+    }
+    assert_eq!(desk.commands().output_schema("no.such"), None);
+}
+
+/// Every surface of a command builds the same input, so the capability of each is known here.
+#[test]
+fn capabilities_are_those_of_the_documents() {
+    let desk = tokio::runtime::Runtime::new().unwrap().block_on(async { whole() });
+    let commands = desk.commands();
+    let hidden = commands
+        .registry()
+        .on(Surface::Api)
+        .filter_map(|definition| Some((definition.id, definition.capability?)));
+    let expected = [
+        ("memory.list", Capability::Memory),
+        ("memory.forget", Capability::Memory),
+        ("schedule.list", Capability::Schedules),
+    ];
+    assert_eq!(hidden.collect::<Vec<_>>(), expected);
+    let leaving = commands.registry().on(Surface::Chat).filter(|definition| definition.leaves_run);
+    assert_eq!(
+        leaving.map(|definition| definition.id).collect::<Vec<_>>(),
+        ["memory.forget", "friction.report"]
+    );
+}

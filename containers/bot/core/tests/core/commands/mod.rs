@@ -1,0 +1,13 @@
+//! Commands over the core, with the real run store in memory.
+
+mod audit;
+mod authorization;
+mod config;
+mod friction;
+mod help;
+mod memory;
+mod outputs;
+mod reference;
+mod runs;
+mod schedules;
+mod support;

@@ -1,0 +1,23 @@
+//! The reference page of the commands, which is generated from their definitions.
+
+use ars_commands::{Definition, Surface, reference};
+
+use super::support::desk_with;
+use crate::commands::schedules;
+
+/// The page.
+const PAGE: &str = include_str!("../../../../../../docs/reference/commands.md");
+/// The line before the generated part.
+const MARK: &str = "<!-- Generated from the definitions. -->\n";
+
+/// To update the page, replace the part after the mark with the expected text of the failure.
+#[tokio::test]
+async fn page_equals_the_definitions() {
+    let desk = desk_with(Vec::new(), schedules::with_schedules, |settings| settings);
+    let commands = desk.commands();
+    // The command line has every command.
+    let definitions: Vec<&'static Definition> = commands.registry().on(Surface::Cli).collect();
+    let (_, generated) = PAGE.split_once(MARK).unwrap();
+    let expected = reference(&definitions);
+    assert!(generated == expected, "the page must end in:\n{MARK}{expected}");
+}
