@@ -1,13 +1,24 @@
 //! The actor of a dashboard request in the modes `none` and `token`.
 //!
-//! Not here: mode `access` and the gated paths.
+//! Not here: mode `access` (`access`) and the gated paths.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::{
     Actor, Denied, Secret,
-    gate::{self, Head, Rules},
+    gate::{self, Credentials, Head, Rules},
 };
+
+/// Headers of proxies. A request that carries one may come from another machine.
+const FORWARDING: [&str; 4] = ["forwarded", "via", "x-real-ip", "cf-connecting-ip"];
+/// Prefix of the other headers of proxies.
+const X_FORWARDED: &str = "x-forwarded";
+
+/// Returns whether a header shows that a proxy forwarded the request. Underscores count as hyphens.
+pub fn is_forwarding_header(name: &str) -> bool {
+    let name = name.to_ascii_lowercase().replace('_', "-");
+    name.starts_with(X_FORWARDED) || FORWARDING.contains(&name.as_str())
+}
 
 /// Authenticates in mode `none`: without a credential, but only from this machine, and only for a local deployment.
 ///
@@ -24,10 +35,25 @@ pub fn by_loopback(peer: IpAddr, public_base_url: Option<&str>) -> Result<Actor,
 
 /// Authenticates in mode `token`: the holder of the secret is the configured actor (`access:<name>`).
 pub fn by_token(presented: Option<&str>, secret: &Secret, actor_id: &str) -> Result<Actor, Denied> {
-    let credentials = Some(secret);
+    let credentials = Hashed(secret);
     let rules = Rules::new(gate::order::DASHBOARD, &credentials);
     let admitted = gate::admit(&rules, &Head { presented, ..Head::default() });
     admitted.map(|_| Actor::browser(actor_id)).map_err(|_| Denied::BadCredential)
+}
+
+/// The one secret. Both sides are hashed, so that the duration reveals no length.
+struct Hashed<'s>(&'s Secret);
+
+impl Credentials for Hashed<'_> {
+    type Holder = ();
+
+    fn is_configured(&self) -> bool {
+        true
+    }
+
+    fn authenticate<'a>(&'a self, presented: &'a str) -> Option<&'a ()> {
+        self.0.matches_digest(presented.as_bytes()).then_some(&())
+    }
 }
 
 /// Accepts the three addresses of the contract, not the whole of 127.0.0.0/8.
@@ -96,6 +122,19 @@ mod tests {
             .split(' ')
         {
             assert_eq!(at("127.0.0.1", Some(url)), Err(Denied::PublicBaseUrl), "{url}");
+        }
+    }
+
+    #[test]
+    fn headers_of_proxies_are_known_in_any_spelling() {
+        for name in
+            "Forwarded Via X-Real-IP x_real_ip CF-Connecting-IP X-Forwarded-For X-FORWARDED-HOST x-forwarded-proto"
+                .split(' ')
+        {
+            assert!(is_forwarding_header(name), "{name}");
+        }
+        for name in ["host", "cf-access-jwt-assertion", "x-real", "accept"] {
+            assert!(!is_forwarding_header(name), "{name}");
         }
     }
 

@@ -35,6 +35,18 @@ pub enum Denied {
     /// The credential is missing or wrong.
     #[error("bad-credential")]
     BadCredential,
+    /// The dashboard without a credential does not serve requests that a proxy forwarded.
+    #[error("forwarded")]
+    Forwarded,
+    /// A service token is for the command routes only.
+    #[error("service-token")]
+    ServiceToken,
+    /// The keys of the access proxy could not be read.
+    #[error("no-keys")]
+    NoKeys,
+    /// A page of another site sent the session's cookie.
+    #[error("cross-origin")]
+    CrossOrigin,
 }
 
 /// The check that a request failed.

@@ -3,6 +3,7 @@
 //! Not here: reading the environment or headers (the shells) and evaluating the run list's predicate (`ars-runs`).
 #![forbid(unsafe_code)]
 
+pub mod access;
 pub mod dashboard;
 pub mod gate;
 pub mod grants;

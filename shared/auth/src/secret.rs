@@ -3,6 +3,7 @@
 //! A secret has no `Debug`, `Display` or `Serialize`, so that no log line or error can contain it. Comparisons take
 //! constant time for equal lengths. Not here: reading secrets (the shells) and redaction (`ars-events`).
 
+use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq;
 
 /// A non-empty secret.
@@ -23,6 +24,11 @@ impl Secret {
     /// Returns whether `presented` is this secret. The duration depends only on the length.
     pub fn matches(&self, presented: &[u8]) -> bool {
         self.0.len() == presented.len() && self.0.as_bytes().ct_eq(presented).into()
+    }
+
+    /// Returns whether `presented` is this secret. The duration does not depend on the secret's length either.
+    pub fn matches_digest(&self, presented: &[u8]) -> bool {
+        Sha256::digest(self.0.as_bytes()).as_slice().ct_eq(Sha256::digest(presented).as_slice()).into()
     }
 }
 
@@ -58,9 +64,10 @@ mod tests {
     #[test]
     fn only_the_very_same_bytes_match() {
         let secret = Secret::parse(Some("s3crét".into())).unwrap();
-        assert!(secret.matches("s3crét".as_bytes()));
+        assert!(secret.matches("s3crét".as_bytes()) && secret.matches_digest("s3crét".as_bytes()));
         for other in ["", "s3cré", "s3crétt", "s3crèt", "S3CRÉT"] {
             assert!(!secret.matches(other.as_bytes()), "{other}");
+            assert!(!secret.matches_digest(other.as_bytes()), "{other}");
         }
         assert!(!secret.matches(b"\xff\xff\xff\xff\xff\xff\xff"));
     }
