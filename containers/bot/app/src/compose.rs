@@ -83,7 +83,7 @@ pub async fn plan(setup: Setup, tokens: &TokenMap, state_url: Option<&str>) -> R
     let dashboard = file.dashboard.gate(environment::variable, is_public).map_err(invalid)?;
     let dashboard_token = match &dashboard {
         Dashboard::Token { secret, .. } => Some(secret.clone()),
-        Dashboard::Loopback => None,
+        Dashboard::Loopback | Dashboard::Access(_) => None,
     };
     let secrets = keys
         .chain(tokens.secrets())

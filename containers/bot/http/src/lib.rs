@@ -14,7 +14,7 @@ mod state;
 mod surfaces;
 mod time;
 
-pub use auth::viewer::Dashboard;
+pub use auth::{access::Access, viewer::Dashboard};
 pub use router::router;
 pub use server::serve;
 pub use state::HttpState;

@@ -9,7 +9,7 @@ use axum::{
 use crate::{
     auth::viewer,
     state::HttpState,
-    surfaces::{admin, health, ingress, runs},
+    surfaces::{admin, health, ingress, runs, session},
 };
 
 /// Returns the router.
@@ -34,8 +34,15 @@ pub fn router(state: HttpState) -> Router {
         .layer(from_fn_with_state(state.clone(), viewer::gate))
         .layer(from_fn(runs::page_headers));
 
+    let people = Router::new()
+        // Everyone: people exchange the dashboard's secret for a session.
+        .route(session::SIGN_IN, get(session::form).post(session::submit))
+        .route(session::STYLE, get(session::style))
+        .layer(from_fn(runs::page_headers));
+
     Router::new()
         .merge(machines)
+        .merge(people)
         .merge(operators)
         // Everyone. The probe also answers every path without a route.
         .route(ars_wire::health::ROUTE, any(health::probe))

@@ -129,6 +129,9 @@ pub enum WebError {
     /// The search service's answer could not be parsed.
     #[error("the search service's answer could not be read")]
     SearchAnswer,
+    /// The access proxy did not answer with its keys, but with this status.
+    #[error("the access proxy answered with status {0}")]
+    Keys(u16),
     /// The run was stopped.
     #[error("stopped")]
     Cancelled,

@@ -4,6 +4,7 @@
 //! (`ars-bot-tools`).
 #![forbid(unsafe_code)]
 
+mod certificates;
 mod channel;
 mod channels;
 mod clock;
@@ -27,6 +28,7 @@ mod transcript;
 mod web;
 mod workspace;
 
+pub use certificates::Certificates;
 pub use channel::{ChannelIo, HistoryTurn};
 pub use channels::{Channels, NobodyListens};
 pub use clock::Clock;

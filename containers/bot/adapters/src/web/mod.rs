@@ -7,6 +7,7 @@
 
 mod address;
 mod body;
+mod certificates;
 mod client;
 mod failure;
 mod fetch;
@@ -19,5 +20,6 @@ mod tests;
 mod text;
 
 pub use crate::error::WebSetupError;
+pub use certificates::TeamCertificates;
 pub use client::PublicWeb;
 pub use search::BraveSearch;

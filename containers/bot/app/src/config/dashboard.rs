@@ -98,6 +98,7 @@ mod tests {
         match dashboard.gate(read, is_public) {
             Ok(Gate::Loopback) => Ok(None),
             Ok(Gate::Token { actor, .. }) => Ok(Some(actor)),
+            Ok(Gate::Access(_)) => Ok(Some("access".into())),
             Err(error) => Err(error.to_string()),
         }
     }

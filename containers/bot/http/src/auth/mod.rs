@@ -1,5 +1,7 @@
-//! The gates of the surfaces: the ingress, the admin routes and the run pages.
+//! The gates of the surfaces: the ingress, the admin routes and the dashboard.
 
+pub(crate) mod access;
 pub(crate) mod admin;
 pub(crate) mod gate;
+pub(crate) mod session;
 pub(crate) mod viewer;

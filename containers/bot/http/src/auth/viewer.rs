@@ -1,24 +1,38 @@
-//! The gate of the run pages, in the modes `none` and `token`.
+//! The gate of the dashboard: the run pages, the command routes, the metrics and the routes of absent subsystems.
 //!
-//! Mode `none` has no credential and serves this machine only. Its user can read the store's file and the process's
-//! memory anyway, so the viewer is granted every channel. In mode `token` the one secret stands for the one configured
-//! actor with its grants. Not here: mode `access`.
+//! In mode `token` the one secret stands for the one configured actor; people exchange it for a session's cookie. In
+//! mode `access` a proxy names the actor. Mode `none` has no credential and serves this machine only. Its user can read
+//! the store's file and the process's memory anyway, so the viewer is granted every channel.
+//! See docs/reference/runs.md#viewers.
 
-use std::net::{IpAddr, SocketAddr};
+use std::{
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+};
 
 use ars_auth::{
-    Actor, Denied, Grants, Secret, Set, Viewer, bearer,
-    dashboard::{by_loopback, by_token},
+    Actor, Denied, Grants, Secret, Set, Viewer,
+    access::Identity,
+    bearer,
+    dashboard::{by_loopback, by_token, is_forwarding_header},
     grants::granted,
 };
+use ars_types::UnixMillis;
 use axum::{
     extract::{ConnectInfo, Request, State},
-    http::{StatusCode, header},
+    http::{HeaderMap, HeaderName, Method, StatusCode, header, request::Parts},
     middleware::Next,
     response::Response,
 };
 
-use crate::{respond, state::HttpState};
+use super::{
+    access::Access,
+    session::{has_session, is_same_origin},
+};
+use crate::{respond, state::HttpState, surfaces::session};
+
+/// The header with the access proxy's token.
+const ASSERTION: HeaderName = HeaderName::from_static("cf-access-jwt-assertion");
 
 /// The mode of the gate, `dashboard.auth` in the configuration.
 #[derive(Clone, Default)]
@@ -33,6 +47,8 @@ pub enum Dashboard {
         /// The actor, as `access:<name>`.
         actor: String,
     },
+    /// `access`: callers that an access proxy authenticated.
+    Access(Arc<Access>),
 }
 
 impl Dashboard {
@@ -41,52 +57,120 @@ impl Dashboard {
         match self {
             Self::Loopback => "none",
             Self::Token { .. } => "token",
+            Self::Access(_) => "access",
         }
     }
+}
+
+/// The part of the dashboard that a request is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Area {
+    /// Everything but the command routes.
+    Pages,
+    /// The command routes. Service tokens of the access proxy are accepted here only.
+    Api,
 }
 
 /// Adds the viewer to the request, or answers 403.
-pub(crate) async fn gate(State(state): State<HttpState>, mut request: Request, next: Next) -> Response {
-    match known(&state, &request) {
+pub(crate) async fn gate(State(state): State<HttpState>, request: Request, next: Next) -> Response {
+    let (mut head, body) = request.into_parts();
+    match admit(&state, &head, Area::Pages, "runs").await {
         Ok(actor) => {
-            let actor = granted(&actor, &state.core.settings().grants);
-            request.extensions_mut().insert(Viewer::new(actor));
-            next.run(request).await
+            head.extensions.insert(Viewer::new(actor));
+            next.run(Request::from_parts(head, body)).await
         }
-        Err(denied) => refused("runs", denied),
+        Err(refused) => refused,
     }
 }
 
-/// Returns the answer to a caller that may not read the metrics. They share the gate of the run pages.
-pub(crate) fn metrics_refusal(state: &HttpState, request: &Request) -> Option<Response> {
-    known(state, request).err().map(|denied| refused("metrics", denied))
-}
-
-fn known(state: &HttpState, request: &Request) -> Result<Actor, Denied> {
-    match &*state.dashboard {
-        Dashboard::Loopback => local(state, request),
+/// Returns the caller with all of its grants.
+pub(crate) async fn authenticate(state: &HttpState, head: &Parts, area: Area) -> Result<Actor, Denied> {
+    let settings = state.core.settings();
+    let now = state.core.clock().now();
+    let actor = match &*state.dashboard {
+        Dashboard::Loopback => local(head, settings.public_base_url.as_deref())?,
         Dashboard::Token { secret, actor } => {
-            by_token(bearer(request.headers().get_all(header::AUTHORIZATION)), secret, actor)
+            by_secret(secret, actor, head, settings.public_base_url.as_deref(), now)?
         }
+        Dashboard::Access(access) => by_access(access, &head.headers, area, now).await?,
+    };
+    Ok(granted(&actor, &settings.grants))
+}
+
+/// Returns the caller with all of its grants, or the 403. `route` is for the log.
+pub(crate) async fn admit(
+    state: &HttpState,
+    head: &Parts,
+    area: Area,
+    route: &'static str,
+) -> Result<Actor, Response> {
+    authenticate(state, head, area).await.map_err(|reason| {
+        tracing::info!(route, %reason, "viewer refused");
+        let has_form = matches!(&*state.dashboard, Dashboard::Token { .. }) && area == Area::Pages;
+        if has_form && head.method == Method::GET && accepts_html(&head.headers) {
+            return session::refused(&head.uri);
+        }
+        respond::plain(StatusCode::FORBIDDEN, "Forbidden\n")
+    })
+}
+
+fn accepts_html(headers: &HeaderMap) -> bool {
+    let accepted = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    accepted.split(',').any(|range| range.split(';').next().unwrap_or_default().trim() == "text/html")
+}
+
+/// Admits the holder of the secret, and a session. A wrong bearer is not made good by a cookie.
+fn by_secret(
+    secret: &Secret,
+    actor: &str,
+    head: &Parts,
+    public_base_url: Option<&str>,
+    now: UnixMillis,
+) -> Result<Actor, Denied> {
+    let headers = &head.headers;
+    if headers.contains_key(header::AUTHORIZATION) || !has_session(headers, secret, actor, now) {
+        return by_token(bearer(headers.get_all(header::AUTHORIZATION)), secret, actor);
+    }
+    // `SameSite` stops pages of other sites, not those of a sibling host.
+    if head.method.is_safe() || is_same_origin(headers, public_base_url) {
+        Ok(Actor::browser(actor))
+    } else {
+        Err(Denied::CrossOrigin)
     }
 }
 
-fn local(state: &HttpState, request: &Request) -> Result<Actor, Denied> {
-    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
-    let host = request.headers().get(header::HOST).map(|host| host.to_str().unwrap_or_default());
-    admit(peer, host, state.core.settings().public_base_url.as_deref())
+/// Admits the identity in the access proxy's one header.
+pub(super) async fn by_access(
+    access: &Access,
+    headers: &HeaderMap,
+    area: Area,
+    now: UnixMillis,
+) -> Result<Actor, Denied> {
+    let mut values = headers.get_all(ASSERTION).iter();
+    let (Some(token), None) = (values.next(), values.next()) else { return Err(Denied::BadCredential) };
+    let token = token.to_str().map_err(|_| Denied::BadCredential)?;
+    let identity = access.identify(token, now).await?;
+    if matches!(identity, Identity::Service(_)) && area != Area::Api {
+        return Err(Denied::ServiceToken);
+    }
+    Ok(identity.actor())
 }
 
-fn refused(route: &'static str, reason: Denied) -> Response {
-    tracing::info!(route, %reason, "viewer refused");
-    respond::plain(StatusCode::FORBIDDEN, "Forbidden\n")
+fn local(head: &Parts, public_base_url: Option<&str>) -> Result<Actor, Denied> {
+    let peer = head.extensions.get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
+    let host = head.headers.get(header::HOST).map(|host| host.to_str().unwrap_or_default());
+    // A proxy on this machine connects from it, on behalf of callers elsewhere.
+    if head.headers.keys().any(|name| is_forwarding_header(name.as_str())) {
+        return Err(Denied::Forwarded);
+    }
+    by_peer(peer, host, public_base_url)
 }
 
 /// Admits a caller on this machine. An unknown peer is rejected.
 ///
 /// The `Host` header must name this machine too. Otherwise a page of another site could read the run pages through a name
 /// that resolves to the loopback address.
-fn admit(peer: Option<IpAddr>, host: Option<&str>, public_base_url: Option<&str>) -> Result<Actor, Denied> {
+fn by_peer(peer: Option<IpAddr>, host: Option<&str>, public_base_url: Option<&str>) -> Result<Actor, Denied> {
     let actor = by_loopback(peer.ok_or(Denied::NotLoopback)?, public_base_url)?;
     if let Some(host) = host {
         by_loopback(IpAddr::from([127, 0, 0, 1]), Some(&format!("http://{host}")))?;
@@ -101,7 +185,7 @@ mod tests {
     use super::*;
 
     fn admitted(peer: Option<&str>, host: Option<&str>, url: Option<&str>) -> bool {
-        admit(peer.map(|peer| peer.parse().unwrap()), host, url).is_ok()
+        by_peer(peer.map(|peer| peer.parse().unwrap()), host, url).is_ok()
     }
 
     #[test]
@@ -126,7 +210,7 @@ mod tests {
 
     #[test]
     fn local_viewer_reads_every_run() {
-        let viewer = Viewer::new(admit(Some(IpAddr::from([127, 0, 0, 1])), None, None).unwrap());
+        let viewer = Viewer::new(by_peer(Some(IpAddr::from([127, 0, 0, 1])), None, None).unwrap());
         assert!(viewer.may_read("http:default", Visibility::Machine, "http:ann"));
         assert!(!viewer.may_stop("http:default", Visibility::Machine));
     }

@@ -4,3 +4,4 @@ pub(crate) mod admin;
 pub(crate) mod health;
 pub(crate) mod ingress;
 pub(crate) mod runs;
+pub(crate) mod session;

@@ -1,34 +1,128 @@
-//! Paths outside the route table: surfaces without routes, and everything else.
+//! Paths outside the route table: subsystems that this installation lacks, surfaces without routes, everything else.
 //!
 //! No spelling of a surface's path may reach the health probe, because a client would read its 200 as an answer.
 
+use ars_types::RepoSlug;
 use ars_wire::ErrorCode;
 use axum::{
     extract::{Request, State},
+    http::{HeaderValue, Method, StatusCode, header, request::Parts},
     response::Response,
 };
-
 use percent_encoding::percent_decode_str;
 
 use super::probe;
-use crate::{respond, state::HttpState};
+use crate::{
+    auth::viewer::{self, Area},
+    respond,
+    state::HttpState,
+    surfaces::runs,
+};
 
-/// First path segments of surfaces, served or not.
-const SURFACES: [&str; 5] = ["api", "mcp", "residents", "costs", "admin"];
+/// First path segments of surfaces that are not behind the dashboard gate.
+const SURFACES: [&str; 1] = ["mcp"];
+/// The admin routes, the edge's included. Other paths below `/admin` belong to no surface.
+const ADMIN: [&[&str]; 3] = [&["admin", "crash"], &["admin", "restart"], &["admin", "restart", "authorize"]];
+/// Longest name of a costs group and of the secret part of a sign-in link.
+const MAX_WORD_CHARS: usize = 128;
 
-/// Answers 404 below a surface and the probe elsewhere.
-pub(crate) async fn fallback(State(state): State<HttpState>, request: Request) -> Response {
-    if belongs_to_a_surface(request.uri().path()) {
-        return respond::coded(ErrorCode::NotFound, "no such route");
-    }
-    probe::probe(State(state)).await
+const NO_RESIDENTS: &str =
+    "This service has no resident environments: execution.resident.baseUrl is not configured.\n";
+const NO_COSTS: &str = "This service shows no costs: the costs block is not configured.\n";
+const NO_MCP: &str = "This service connects to no MCP servers: the mcp block is not configured.\n";
+
+/// The owner of a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    /// The residents pages; `true` for a path of theirs.
+    Residents(bool),
+    /// The costs pages; `true` for a path of theirs.
+    Costs(bool),
+    /// The pages that connect an MCP server.
+    Connect,
+    /// The command routes.
+    Api,
+    /// A surface that has no such route.
+    Surface,
+    /// Nothing.
+    Nothing,
 }
 
-/// Decodes percent-encoding once, and ignores repeated slashes and letter case.
-fn belongs_to_a_surface(path: &str) -> bool {
+/// Answers for absent subsystems behind the gate, 404 below a surface and the probe elsewhere.
+pub(crate) async fn fallback(State(state): State<HttpState>, request: Request) -> Response {
+    let (head, _) = request.into_parts();
+    let owner = owner(head.uri.path());
+    let (area, route) = match owner {
+        Owner::Nothing => return probe::probe(State(state)).await,
+        Owner::Surface => return no_such_route(),
+        Owner::Api => (Area::Api, "api"),
+        Owner::Residents(_) => (Area::Pages, "residents"),
+        Owner::Costs(_) => (Area::Pages, "costs"),
+        Owner::Connect => (Area::Pages, "mcp.connect"),
+    };
+    if let Err(refused) = viewer::admit(&state, &head, area, route).await {
+        return refused;
+    }
+    let mut response = match owner {
+        Owner::Residents(true) if !head.method.is_safe() || head.method == Method::OPTIONS => get_only(),
+        Owner::Residents(true) => absent(&head, NO_RESIDENTS),
+        Owner::Costs(true) => absent(&head, NO_COSTS),
+        Owner::Connect => absent(&head, NO_MCP),
+        Owner::Residents(false) | Owner::Costs(false) | Owner::Nothing => {
+            return probe::probe(State(state)).await;
+        }
+        Owner::Api | Owner::Surface => no_such_route(),
+    };
+    runs::add_page_headers(response.headers_mut());
+    response
+}
+
+fn no_such_route() -> Response {
+    respond::coded(ErrorCode::NotFound, "no such route")
+}
+
+fn get_only() -> Response {
+    let mut response = respond::plain(StatusCode::METHOD_NOT_ALLOWED, "GET only\n");
+    response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET,HEAD"));
+    response
+}
+
+fn absent(head: &Parts, text: &'static str) -> Response {
+    if head.uri.path().ends_with(".json") {
+        return respond::coded(ErrorCode::Disabled, text.trim_end());
+    }
+    respond::plain(StatusCode::SERVICE_UNAVAILABLE, text)
+}
+
+/// Decodes percent-encoding once, and ignores repeated slashes and the letter case of the first segment.
+fn owner(path: &str) -> Owner {
     let decoded = percent_decode_str(path).decode_utf8_lossy();
-    let first = decoded.split('/').find(|segment| !segment.is_empty()).unwrap_or_default();
-    SURFACES.iter().any(|surface| first.eq_ignore_ascii_case(surface))
+    let segments: Vec<&str> = decoded.split('/').filter(|segment| !segment.is_empty()).collect();
+    let Some((first, rest)) = segments.split_first() else { return Owner::Nothing };
+    let first = first.to_ascii_lowercase();
+    match (first.as_str(), rest) {
+        ("api", _) => Owner::Api,
+        ("residents", []) => Owner::Residents(true),
+        ("residents", [owner, name]) => Owner::Residents(RepoSlug::parse(format!("{owner}/{name}")).is_ok()),
+        ("residents", _) => Owner::Residents(false),
+        ("costs" | "costs.json", []) => Owner::Costs(true),
+        ("costs", [group]) => Owner::Costs(is_word(group.strip_suffix(".json").unwrap_or(group))),
+        ("costs", _) => Owner::Costs(false),
+        ("mcp", ["connect", nonce]) if is_word(nonce) => Owner::Connect,
+        ("mcp", ["oauth", "callback"]) => Owner::Connect,
+        (first, _) if SURFACES.contains(&first) => Owner::Surface,
+        ("admin", _) if ADMIN.iter().any(|route| is_spelling(route, &segments)) => Owner::Surface,
+        _ => Owner::Nothing,
+    }
+}
+
+fn is_spelling(route: &[&str], segments: &[&str]) -> bool {
+    route.len() == segments.len() && route.iter().zip(segments).all(|(a, b)| a.eq_ignore_ascii_case(b))
+}
+
+fn is_word(text: &str) -> bool {
+    (1..=MAX_WORD_CHARS).contains(&text.len())
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
 }
 
 #[cfg(test)]
@@ -37,14 +131,27 @@ mod tests {
 
     #[test]
     fn surface_paths_match_in_any_spelling() {
-        for path in "/api /api/ //api//x /API/x /%61pi/x /%2Fapi/x /mcp /mcp/connect/n /residents/a/b \
-            /costs /costs/x.json /admin/nothing /api/%zz /%61pi/%zz%ff"
-            .split(' ')
-        {
-            assert!(belongs_to_a_surface(path), "{path}");
+        for (paths, expected) in [
+            ("/api /api/ //api//x /API/x /%61pi/x /%2Fapi/x /api/%zz /%61pi/%zz%ff", Owner::Api),
+            ("/mcp /mcp/x /mcp/connect /mcp/connect/n%20n //MCP/", Owner::Surface),
+            ("/admin/restart /Admin//restart/ /%61dmin/crash /admin/restart/authorize/", Owner::Surface),
+            ("/residents //Residents/ /residents/acme/app /RESIDENTS/acme/app", Owner::Residents(true)),
+            (
+                "/residents/acme /residents/acme/app/x /residents/-a/b /residents/a/%20",
+                Owner::Residents(false),
+            ),
+            ("/costs /costs.json /costs/main /costs/main.json /%63osts/", Owner::Costs(true)),
+            ("/costs/NOPE! /costs/a/b /costs/.json /costs/a.b.json", Owner::Costs(false)),
+            ("/mcp/connect/abc_D-1 /mcp/oauth/callback", Owner::Connect),
+            (
+                "/ /healthz /apis /x/api /run /%2561pi /admin /admin/nothing /residentsx /costs.jsonx",
+                Owner::Nothing,
+            ),
+        ] {
+            for path in paths.split(' ') {
+                assert_eq!(owner(path), expected, "{path}");
+            }
         }
-        for path in ["/", "", "/healthz", "/apis", "/x/api", "/run", "/%2561pi"] {
-            assert!(!belongs_to_a_surface(path), "{path}");
-        }
+        assert_eq!(owner(""), Owner::Nothing);
     }
 }

@@ -10,7 +10,10 @@ use axum::{
 };
 
 use super::fallback;
-use crate::{auth::viewer, state::HttpState};
+use crate::{
+    auth::viewer::{self, Area},
+    state::HttpState,
+};
 
 /// The media type of the text format.
 const CONTENT_TYPE: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
@@ -19,7 +22,8 @@ const CONTENT_TYPE: HeaderValue = HeaderValue::from_static("text/plain; version=
 pub(crate) async fn metrics(State(state): State<HttpState>, request: Request) -> Response {
     match &state.metrics {
         Some(render) => {
-            if let Some(refused) = viewer::metrics_refusal(&state, &request) {
+            let (head, _) = request.into_parts();
+            if let Err(refused) = viewer::admit(&state, &head, Area::Pages, "metrics").await {
                 return refused;
             }
             let headers = [

@@ -2,7 +2,7 @@
 
 use axum::{
     extract::Request,
-    http::{HeaderName, HeaderValue, header},
+    http::{HeaderMap, HeaderName, HeaderValue, header},
     middleware::Next,
     response::Response,
 };
@@ -22,13 +22,17 @@ const ALWAYS: [(HeaderName, &str); 5] = [
     (HeaderName::from_static("x-robots-tag"), "noindex, nofollow"),
 ];
 
-/// Adds the headers. An event stream keeps its own `Cache-Control`.
+/// Adds the headers.
 pub(crate) async fn pages(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
-    let headers = response.headers_mut();
+    add_page_headers(response.headers_mut());
+    response
+}
+
+/// Adds the headers. An event stream keeps its own `Cache-Control`, and the sign-in form its own policies.
+pub(crate) fn add_page_headers(headers: &mut HeaderMap) {
     for (name, value) in ALWAYS {
-        headers.insert(name, HeaderValue::from_static(value));
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
     }
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
-    response
 }

@@ -53,6 +53,6 @@ impl FromRequestParts<HttpState> for RunRef {
 }
 
 /// Returns the same bytes for an unknown, unfinished or unreadable run, so that its existence is not revealed.
-pub(super) fn not_found() -> Response {
+pub(crate) fn not_found() -> Response {
     respond::plain(StatusCode::NOT_FOUND, "Not found\n")
 }

@@ -1,0 +1,51 @@
+//! The public keys of an access proxy, over HTTP.
+//!
+//! The operator names the proxy, so its address is not guarded.
+
+use std::time::Duration;
+
+use ars_auth::access::Proxy;
+use ars_bot_ports::{Certificates, WebError};
+use async_trait::async_trait;
+use reqwest::Client;
+
+use super::{body, client, failure::failure};
+use crate::error::WebSetupError;
+
+/// Time for a fetch of the keys.
+const KEYS_TIMEOUT: Duration = Duration::from_secs(5);
+/// Largest key set; two keys with their certificates have some 6 kB.
+const KEYS_MAX_BYTES: usize = 1 << 18;
+
+/// The keys of one team of an access proxy.
+pub struct TeamCertificates {
+    client: Client,
+    url: String,
+}
+
+impl TeamCertificates {
+    /// Returns the source for a proxy.
+    pub fn new(proxy: &Proxy) -> Result<Self, WebSetupError> {
+        Self::at(proxy.certificates())
+    }
+
+    pub(super) fn at(url: String) -> Result<Self, WebSetupError> {
+        let client = client::built(client::client().timeout(KEYS_TIMEOUT))?;
+        Ok(Self { client, url })
+    }
+}
+
+#[async_trait]
+impl Certificates for TeamCertificates {
+    async fn fetch(&self) -> Result<String, WebError> {
+        let mut response = self.client.get(&self.url).send().await.map_err(|error| failure(&error))?;
+        if !response.status().is_success() {
+            return Err(WebError::Keys(response.status().as_u16()));
+        }
+        let read = body::read(&mut response, KEYS_MAX_BYTES).await?;
+        if read.more {
+            return Err(WebError::TooLarge(KEYS_MAX_BYTES));
+        }
+        String::from_utf8(read.bytes).map_err(|_| WebError::Encoding)
+    }
+}

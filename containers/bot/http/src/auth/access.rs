@@ -1,0 +1,105 @@
+//! Mode `access`: the signature of an access proxy's token, and the proxy's keys.
+//!
+//! Not here: the token's form and claims (`ars_auth::access`) and the request for the keys (the port's adapter).
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, PoisonError, RwLock,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use ars_auth::{
+    Denied,
+    access::{Assertion, Identity, Proxy, PublicKey, public_keys},
+};
+use ars_bot_ports::Certificates;
+use ars_types::UnixMillis;
+use aws_lc_rs::signature::{RSA_PKCS1_2048_8192_SHA256, RsaPublicKeyComponents};
+use tokio::sync::Mutex;
+
+/// Time for which fetched keys are used.
+const KEYS_MAX_AGE_MS: UnixMillis = 3_600_000;
+
+/// The keys by their names, and the time of their fetch.
+#[derive(Default)]
+struct Keys {
+    by_id: BTreeMap<String, PublicKey>,
+    fetched_at: Option<UnixMillis>,
+}
+
+/// The check of an access proxy's tokens.
+pub struct Access {
+    proxy: Proxy,
+    certificates: Arc<dyn Certificates>,
+    keys: RwLock<Keys>,
+    /// Serializes fetches.
+    fetching: Mutex<()>,
+    fetches: AtomicU64,
+}
+
+impl Access {
+    /// Returns the check for a proxy. Its keys are fetched when the first token arrives.
+    pub fn new(proxy: Proxy, certificates: Arc<dyn Certificates>) -> Self {
+        Self {
+            proxy,
+            certificates,
+            keys: RwLock::default(),
+            fetching: Mutex::new(()),
+            fetches: AtomicU64::new(0),
+        }
+    }
+
+    /// Returns the identity in a token with a valid signature and valid claims.
+    pub(crate) async fn identify(&self, token: &str, now: UnixMillis) -> Result<Identity, Denied> {
+        let assertion = Assertion::parse(token)?;
+        // Claims first: a token of another application causes no fetch of keys.
+        let identity = assertion.identity(&self.proxy, now)?;
+        let key = self.key(&assertion.key_id, now).await?;
+        let key = RsaPublicKeyComponents { n: &key.modulus, e: &key.exponent };
+        key.verify(&RSA_PKCS1_2048_8192_SHA256, assertion.signed, &assertion.signature)
+            .map_err(|_| Denied::BadCredential)?;
+        Ok(identity)
+    }
+
+    /// Returns a key. An unknown name and expired keys cause one fetch, which concurrent requests share.
+    async fn key(&self, id: &str, now: UnixMillis) -> Result<PublicKey, Denied> {
+        if let Some(key) = self.cached(id, now) {
+            return Ok(key);
+        }
+        let seen = self.fetches.load(Ordering::SeqCst);
+        let _fetching = self.fetching.lock().await;
+        if self.fetches.load(Ordering::SeqCst) == seen {
+            let fetched = self.fetch(now).await;
+            self.fetches.fetch_add(1, Ordering::SeqCst);
+            fetched?;
+        }
+        self.cached(id, now).ok_or(Denied::BadCredential)
+    }
+
+    fn cached(&self, id: &str, now: UnixMillis) -> Option<PublicKey> {
+        let keys = self.keys.read().unwrap_or_else(PoisonError::into_inner);
+        let age = now.saturating_sub(keys.fetched_at?);
+        keys.by_id.get(id).filter(|_| (0..KEYS_MAX_AGE_MS).contains(&age)).cloned()
+    }
+
+    async fn fetch(&self, now: UnixMillis) -> Result<(), Denied> {
+        let text = self.certificates.fetch().await.map_err(|error| {
+            tracing::warn!(%error, "the keys of the access proxy could not be fetched");
+            Denied::NoKeys
+        })?;
+        let Some(fetched) = public_keys(&text) else {
+            tracing::warn!("the access proxy sent no key set");
+            return Err(Denied::NoKeys);
+        };
+        let by_id = fetched.into_iter().map(|key| (key.id.clone(), key)).collect();
+        let mut keys = self.keys.write().unwrap_or_else(PoisonError::into_inner);
+        *keys = Keys { by_id, fetched_at: Some(now) };
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[path = "access_tests.rs"]
+mod tests;

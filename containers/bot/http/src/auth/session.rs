@@ -1,0 +1,145 @@
+//! Sessions of people in mode `token`: a signed cookie in place of the secret, and the origin of a request.
+//!
+//! A cookie is `<expiry>.<HMAC>` under the secret, so the process stores no session and a changed secret ends all of them.
+
+use std::fmt::Write as _;
+
+use ars_auth::Secret;
+use ars_types::UnixMillis;
+use aws_lc_rs::{constant_time::verify_slices_are_equal, hmac};
+use axum::http::{HeaderMap, header};
+
+/// Life of a session.
+const SESSION_MS: UnixMillis = 12 * 60 * 60 * 1_000;
+/// The cookie.
+const COOKIE: &str = "ars_session";
+/// Separates this use of the secret from any other.
+const PURPOSE: &str = "ars dashboard session";
+
+/// Returns the value of `Set-Cookie` for a new session.
+pub(crate) fn set_cookie(secret: &Secret, actor: &str, now: UnixMillis, is_https: bool) -> String {
+    let value = signed(secret, actor, now.saturating_add(SESSION_MS));
+    let secure = if is_https { "; Secure" } else { "" };
+    format!("{COOKIE}={value}; Path=/; Max-Age={}; HttpOnly; SameSite=Strict{secure}", SESSION_MS / 1_000)
+}
+
+/// Returns whether a request carries the cookie of a current session.
+pub(crate) fn has_session(headers: &HeaderMap, secret: &Secret, actor: &str, now: UnixMillis) -> bool {
+    let texts = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let mut pairs = texts.flat_map(|text| text.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    pairs.any(|(name, value)| name == COOKIE && is_current(value, secret, actor, now))
+}
+
+fn is_current(value: &str, secret: &Secret, actor: &str, now: UnixMillis) -> bool {
+    let expires = value.split_once('.').and_then(|(expires, _)| expires.parse::<UnixMillis>().ok());
+    expires.is_some_and(|expires| {
+        // An expiry beyond the life of a session was issued by a clock that has been set back since.
+        (now..=now.saturating_add(SESSION_MS)).contains(&expires)
+            && verify_slices_are_equal(value.as_bytes(), signed(secret, actor, expires).as_bytes()).is_ok()
+    })
+}
+
+fn signed(secret: &Secret, actor: &str, expires: UnixMillis) -> String {
+    let key = hmac::Key::new(hmac::HMAC_SHA256, secret.expose().as_bytes());
+    let tag = hmac::sign(&key, format!("{PURPOSE}\n{actor}\n{expires}").as_bytes());
+    let mut value = format!("{expires}.");
+    for byte in tag.as_ref() {
+        // Writing to a text cannot fail.
+        let _ = write!(value, "{byte:02x}");
+    }
+    value
+}
+
+/// Returns whether a page of this service sent the request. Without a header that shows it the answer is no.
+pub(crate) fn is_same_origin(headers: &HeaderMap, public_base_url: Option<&str>) -> bool {
+    if let Some(site) = headers.get("sec-fetch-site") {
+        return site == "same-origin";
+    }
+    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
+    let Some((scheme, authority)) = text(header::ORIGIN).and_then(|origin| origin.split_once("://")) else {
+        return false;
+    };
+    let is_public =
+        public_base_url.and_then(|url| url.trim().split_once("://")).is_some_and(|(own, rest)| {
+            let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+            own.eq_ignore_ascii_case(scheme) && host.eq_ignore_ascii_case(authority)
+        });
+    let is_host = text(header::HOST).is_some_and(|host| host.eq_ignore_ascii_case(authority));
+    is_public || (is_host && ["http", "https"].contains(&scheme))
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::{HeaderName, HeaderValue};
+
+    use super::*;
+
+    const NOW: UnixMillis = 1_760_000_000_000;
+
+    fn secret(text: &str) -> Secret {
+        Secret::parse(Some(text.into())).unwrap()
+    }
+
+    fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
+        let value = |text: &str| HeaderValue::from_str(text).unwrap();
+        pairs.iter().map(|(name, text)| (HeaderName::from_static(name), value(text))).collect()
+    }
+
+    fn accepts(cookie: &str, text: &str, actor: &str, now: UnixMillis) -> bool {
+        has_session(&headers(&[("cookie", cookie)]), &secret(text), actor, now)
+    }
+
+    #[test]
+    fn session_lasts_twelve_hours_for_its_actor() {
+        let set = set_cookie(&secret("look"), "access:ops", NOW, false);
+        let (cookie, attributes) = set.split_once("; ").unwrap();
+        assert_eq!(attributes, "Path=/; Max-Age=43200; HttpOnly; SameSite=Strict");
+        assert!(!cookie.contains("look"));
+        let last = NOW + SESSION_MS;
+        assert!(accepts(cookie, "look", "access:ops", NOW));
+        assert!(accepts(&format!("a=b; {cookie};c"), "look", "access:ops", last));
+        for (cookie, text, actor, now) in [
+            (cookie, "look", "access:ops", last + 1),
+            (cookie, "look", "access:ops", NOW - 1),
+            (cookie, "other", "access:ops", NOW),
+            (cookie, "look", "access:ann", NOW),
+            (&cookie.replace("ars_session", "session"), "look", "access:ops", NOW),
+            (&cookie.replace(&last.to_string(), &(last - 1).to_string()), "look", "access:ops", NOW),
+            (&format!("{cookie}0"), "look", "access:ops", NOW),
+            ("ars_session=look", "look", "access:ops", NOW),
+            ("ars_session=", "look", "access:ops", NOW),
+            ("ars_session=.", "look", "access:ops", NOW),
+        ] {
+            assert!(!accepts(cookie, text, actor, now), "{cookie} {text} {actor} {now}");
+        }
+    }
+
+    #[test]
+    fn https_makes_the_cookie_secure() {
+        assert!(set_cookie(&secret("look"), "access:ops", NOW, true).ends_with("; SameSite=Strict; Secure"));
+    }
+
+    #[test]
+    fn own_pages_alone_are_same_origin() {
+        let public = Some("https://bot.example.com/base");
+        for pairs in [
+            &[("sec-fetch-site", "same-origin"), ("origin", "null")][..],
+            &[("origin", "https://bot.example.com"), ("host", "10.0.0.1:8080")],
+            &[("origin", "http://localhost:3000"), ("host", "localhost:3000")],
+        ] {
+            assert!(is_same_origin(&headers(pairs), public), "{pairs:?}");
+        }
+        for pairs in [
+            &[][..],
+            &[("sec-fetch-site", "same-site"), ("origin", "https://bot.example.com")],
+            &[("sec-fetch-site", "cross-site")],
+            &[("sec-fetch-site", "none")],
+            &[("origin", "null"), ("host", "localhost")],
+            &[("origin", "http://bot.example.com")],
+            &[("origin", "https://evil.example.com"), ("host", "bot.example.com")],
+            &[("origin", "file://localhost"), ("host", "localhost")],
+        ] {
+            assert!(!is_same_origin(&headers(pairs), public), "{pairs:?}");
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! `/runs/sign-in`: a form that exchanges the dashboard's secret for a session's cookie. It needs no script.
+//!
+//! Not here: the cookie (`auth::session`) and the gate (`auth::viewer`).
+
+use ars_auth::{Secret, dashboard::by_token};
+use askama::Template;
+use axum::{
+    extract::{Request, State},
+    http::{HeaderValue, StatusCode, Uri, header, request::Parts},
+    response::Response,
+};
+
+use crate::{
+    auth::{
+        session::{is_same_origin, set_cookie},
+        viewer::{self, Area, Dashboard},
+    },
+    params, respond,
+    server::read_body,
+    state::HttpState,
+    surfaces::runs,
+};
+
+/// The route of the form.
+pub(crate) const SIGN_IN: &str = "/runs/sign-in";
+/// The route of its styles: those of the pages are behind the gate.
+pub(crate) const STYLE: &str = "/runs/sign-in/style.css";
+
+/// The page after the form if no other is named.
+const HOME: &str = "/runs";
+/// Largest form.
+const MAX_FORM_BYTES: usize = 16_384;
+/// Longest address to which the form leads.
+const MAX_NEXT_CHARS: usize = 2_048;
+/// The policy of the page: as for all pages, but the form may be sent.
+const CSP: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+);
+/// With no referrer at all a browser sends `Origin: null`, which is not the service's own origin.
+const REFERRER_POLICY: HeaderValue = HeaderValue::from_static("same-origin");
+
+/// The page with the form.
+#[derive(Template)]
+#[template(path = "sign-in.html")]
+struct SignIn<'a> {
+    next: &'a str,
+    problem: Option<&'static str>,
+}
+
+/// Answers with the form.
+pub(crate) async fn form(State(state): State<HttpState>, request: Request) -> Response {
+    let (head, _) = request.into_parts();
+    if configured(&state).is_none() {
+        return without_form(&state, &head).await;
+    }
+    let next = params::query(&head.uri, "next").unwrap_or_default();
+    page(StatusCode::OK, &next, None)
+}
+
+/// Answers a correct secret with a session and the wanted page.
+pub(crate) async fn submit(State(state): State<HttpState>, request: Request) -> Response {
+    let (head, body) = request.into_parts();
+    let Some((secret, actor)) = configured(&state) else { return without_form(&state, &head).await };
+    let public_base_url = state.core.settings().public_base_url.as_deref();
+    if !is_same_origin(&head.headers, public_base_url) {
+        tracing::info!(reason = "cross-origin", "sign-in refused");
+        return respond::plain(StatusCode::FORBIDDEN, "Forbidden\n");
+    }
+    let Ok(body) = read_body(body, MAX_FORM_BYTES).await else {
+        return page(StatusCode::BAD_REQUEST, HOME, Some("The form could not be read. Try again."));
+    };
+    let field = |name: &str| {
+        let mut fields = form_urlencoded::parse(&body);
+        fields.find(|(key, _)| key == name).map(|(_, value)| value.into_owned()).unwrap_or_default()
+    };
+    let next = field("next");
+    if by_token(Some(&field("token")), secret, actor).is_err() {
+        tracing::info!(reason = "bad-credential", "sign-in refused");
+        return page(StatusCode::FORBIDDEN, &next, Some("This token is not valid."));
+    }
+    tracing::info!(viewer = actor, "signed in");
+    let is_https = public_base_url.is_some_and(|url| url.trim().to_ascii_lowercase().starts_with("https:"));
+    let cookie = set_cookie(secret, actor, state.core.clock().now(), is_https);
+    let mut response = respond::plain(StatusCode::SEE_OTHER, "Signed in\n");
+    let location = HeaderValue::from_str(local(&next)).unwrap_or(HeaderValue::from_static(HOME));
+    response.headers_mut().insert(header::LOCATION, location);
+    if let Ok(cookie) = HeaderValue::from_str(&cookie) {
+        response.headers_mut().insert(header::SET_COOKIE, cookie);
+    }
+    response
+}
+
+/// Answers with the styles of the pages.
+pub(crate) async fn style() -> Response {
+    let text = include_str!("../../../assets/style.css");
+    respond::with_type(StatusCode::OK, "text/css; charset=utf-8", text)
+}
+
+/// Returns the 403 of a page without a credential: the form, which leads back to the page.
+pub(crate) fn refused(uri: &Uri) -> Response {
+    let next = uri.path_and_query().map(|path| path.as_str()).unwrap_or_default();
+    let mut response = page(StatusCode::FORBIDDEN, next, None);
+    runs::add_page_headers(response.headers_mut());
+    response
+}
+
+fn configured(state: &HttpState) -> Option<(&Secret, &str)> {
+    match &*state.dashboard {
+        Dashboard::Token { secret, actor } => Some((secret, actor)),
+        Dashboard::Loopback | Dashboard::Access(_) => None,
+    }
+}
+
+/// The other modes have no form. The gate answers first, as for every path below `/runs`.
+async fn without_form(state: &HttpState, head: &Parts) -> Response {
+    match viewer::admit(state, head, Area::Pages, "sign-in").await {
+        Ok(_) => runs::not_found(),
+        Err(refused) => refused,
+    }
+}
+
+fn page(status: StatusCode, next: &str, problem: Option<&'static str>) -> Response {
+    let Ok(text) = (SignIn { next: local(next), problem }).render() else {
+        return respond::plain(StatusCode::INTERNAL_SERVER_ERROR, "The page could not be made.\n");
+    };
+    let mut response = respond::html(text);
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, CSP);
+    response.headers_mut().insert(header::REFERRER_POLICY, REFERRER_POLICY);
+    response
+}
+
+/// Returns a path of this service, so that the form leads to no other site.
+fn local(next: &str) -> &str {
+    let is_path = next.starts_with('/') && !next.starts_with("//");
+    let is_plain = next.len() <= MAX_NEXT_CHARS && next.bytes().all(|b| b.is_ascii_graphic() && b != b'\\');
+    if is_path && is_plain && !next.starts_with(SIGN_IN) { next } else { HOME }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn form_leads_to_own_paths_only() {
+        for next in ["/runs/a?t=b", "/runs", "/costs/main?days=3"] {
+            assert_eq!(local(next), next);
+        }
+        let long = format!("/{}", "a".repeat(MAX_NEXT_CHARS));
+        for next in [
+            "",
+            "runs",
+            "//evil.example.com",
+            "/\\evil.example.com",
+            "https://evil.example.com",
+            "/a\r\nb",
+            "/é",
+        ] {
+            assert_eq!(local(next), HOME, "{next:?}");
+        }
+        assert_eq!((local(&long), local("/runs/sign-in?next=/x")), (HOME, HOME));
+    }
+}

@@ -1,0 +1,176 @@
+//! The gate of the dashboard: its modes, the sign-in form, and the routes of absent subsystems.
+#![expect(clippy::unwrap_used, reason = "a test")]
+
+use std::sync::Arc;
+
+use ars_auth::access::Proxy;
+use ars_bot_core::settings::Settings;
+use ars_bot_http::{Access, Dashboard};
+use ars_bot_ports::{Certificates, WebError};
+use async_trait::async_trait;
+use reqwest::{Client, Method, Response, redirect::Policy};
+
+use super::support::{Bot, TOKENS, by_token, public};
+
+fn client() -> Client {
+    Client::builder().redirect(Policy::none()).build().unwrap()
+}
+
+async fn get(bot: &Bot, path: &str, headers: &[(&str, &str)]) -> Response {
+    let request =
+        headers.iter().fold(client().get(bot.url(path)), |r, (name, value)| r.header(*name, *value));
+    request.send().await.unwrap()
+}
+
+async fn sign_in(bot: &Bot, form: &[(&str, &str)], headers: &[(&str, &str)]) -> Response {
+    let body: String = form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
+    let request = client().post(bot.url("/runs/sign-in")).body(body);
+    headers.iter().fold(request, |r, (name, value)| r.header(*name, *value)).send().await.unwrap()
+}
+
+fn header<'r>(response: &'r Response, name: &str) -> &'r str {
+    response.headers().get(name).map(|value| value.to_str().unwrap()).unwrap_or_default()
+}
+
+#[tokio::test]
+async fn browser_without_credential_gets_the_form() {
+    let bot = Bot::behind(by_token("access:ops"), TOKENS, public()).await;
+    let page = get(&bot, "/runs?all=1", &[("accept", "text/html,*/*;q=0.8")]).await;
+    assert_eq!(page.status(), 403);
+    assert!(header(&page, "content-security-policy").contains("form-action 'self'"));
+    assert_eq!((header(&page, "cache-control"), header(&page, "x-frame-options")), ("no-store", "DENY"));
+    assert_eq!(header(&page, "referrer-policy"), "same-origin");
+    let text = page.text().await.unwrap();
+    assert!(text.contains("action=\"/runs/sign-in\"") && text.contains("value=\"/runs?all=1\""), "{text}");
+    for (path, accept) in [("/runs", "*/*"), ("/runs", "application/json"), ("/api/runs.list", "text/html")] {
+        let refused = get(&bot, path, &[("accept", accept)]).await;
+        assert_eq!((refused.status().as_u16(), refused.text().await.unwrap().as_str()), (403, "Forbidden\n"));
+    }
+    let styles = get(&bot, "/runs/sign-in/style.css", &[]).await;
+    assert_eq!((styles.status().as_u16(), header(&styles, "content-type")), (200, "text/css; charset=utf-8"));
+    assert_eq!(get(&bot, "/runs/assets/style.css", &[]).await.status(), 403);
+}
+
+#[tokio::test]
+async fn sign_in_exchanges_the_secret_for_a_cookie() {
+    let bot = Bot::behind(by_token("access:ops"), TOKENS, public()).await;
+    assert_eq!(get(&bot, "/runs/sign-in", &[]).await.status(), 200);
+    let own = [("sec-fetch-site", "same-origin")];
+    let signed_in = sign_in(&bot, &[("token", "look"), ("next", "/runs?all=1")], &own).await;
+    assert_eq!((signed_in.status().as_u16(), header(&signed_in, "location")), (303, "/runs?all=1"));
+    let set = header(&signed_in, "set-cookie").to_owned();
+    assert!(set.contains("HttpOnly; SameSite=Strict; Secure") && !set.contains("look"), "{set}");
+    let cookie = set.split(';').next().unwrap();
+
+    assert_eq!(get(&bot, "/runs", &[("cookie", cookie)]).await.status(), 200);
+    assert_eq!(get(&bot, "/metrics", &[("cookie", cookie)]).await.status(), 200);
+    let both = [("cookie", cookie), ("authorization", "Bearer wrong")];
+    assert_eq!(get(&bot, "/runs", &both).await.status(), 403);
+    bot.clock.advance(12 * 3_600_000 + 1);
+    assert_eq!(get(&bot, "/runs", &[("cookie", cookie)]).await.status(), 403);
+}
+
+#[tokio::test]
+async fn wrong_secret_or_origin_opens_no_session() {
+    let bot = Bot::behind(by_token("access:ops"), TOKENS, Settings::default()).await;
+    let own = ("origin", &*bot.url(""));
+    for (form, headers, status) in [
+        (&[("token", "loo")][..], &[own][..], 403),
+        (&[], &[own], 403),
+        (&[("token", "look")], &[], 403),
+        (&[("token", "look")], &[("origin", "https://evil.example.com")], 403),
+        (&[("token", "look")], &[own, ("sec-fetch-site", "cross-site")], 403),
+    ] {
+        let answer = sign_in(&bot, form, headers).await;
+        assert_eq!(answer.status(), status, "{form:?} {headers:?}");
+        assert!(answer.headers().get("set-cookie").is_none());
+    }
+    let large = "x".repeat(20_000);
+    assert_eq!(sign_in(&bot, &[("token", &large)], &[own]).await.status(), 400);
+    let elsewhere = sign_in(&bot, &[("token", "look"), ("next", "//evil.example.com")], &[own]).await;
+    assert_eq!((elsewhere.status().as_u16(), header(&elsewhere, "location")), (303, "/runs"));
+    // Without an https address a browser would drop a secure cookie.
+    assert!(!header(&elsewhere, "set-cookie").contains("Secure"));
+}
+
+#[tokio::test]
+async fn session_changes_nothing_for_other_origins() {
+    let bot = Bot::behind(by_token("access:ops"), TOKENS, public()).await;
+    let own = [("sec-fetch-site", "same-origin")];
+    let signed_in = sign_in(&bot, &[("token", "look")], &own).await;
+    let cookie = header(&signed_in, "set-cookie").split(';').next().unwrap().to_owned();
+    for (site, status) in [("same-origin", 404), ("same-site", 403), ("cross-site", 403)] {
+        let request = client().post(bot.url("/runs/none/stop?mode=soft")).header("cookie", &cookie);
+        assert_eq!(request.header("sec-fetch-site", site).send().await.unwrap().status(), status, "{site}");
+    }
+}
+
+#[tokio::test]
+async fn mode_none_refuses_forwarded_requests() {
+    let bot = Bot::start().await;
+    assert_eq!(get(&bot, "/runs", &[]).await.status(), 200);
+    for name in ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "cf-connecting-ip", "via"] {
+        let refused = get(&bot, "/runs", &[(name, "127.0.0.1"), ("accept", "text/html")]).await;
+        assert_eq!((refused.status().as_u16(), refused.text().await.unwrap().as_str()), (403, "Forbidden\n"));
+    }
+    // Mode `none` has no secret, so it has no form.
+    assert_eq!(get(&bot, "/runs/sign-in", &[]).await.status(), 404);
+    assert_eq!(get(&bot, "/runs/sign-in", &[("via", "1.1 proxy")]).await.status(), 403);
+}
+
+struct NoKeys;
+
+#[async_trait]
+impl Certificates for NoKeys {
+    async fn fetch(&self) -> Result<String, WebError> {
+        Err(WebError::Unreachable)
+    }
+}
+
+#[tokio::test]
+async fn mode_access_refuses_malformed_tokens_plainly() {
+    let proxy = Proxy::new("team.example.com", "app").unwrap();
+    let dashboard = Dashboard::Access(Arc::new(Access::new(proxy, Arc::new(NoKeys))));
+    let bot = Bot::behind(dashboard, TOKENS, public()).await;
+    for token in ["", "x", "a.b.c", "e30.e30.e30", "eyJhbGciOiJub25lIn0.e30."] {
+        for path in ["/runs", "/api/runs.list", "/residents", "/metrics", "/runs/sign-in"] {
+            let headers = [("cf-access-jwt-assertion", token), ("accept", "text/html")];
+            let refused = get(&bot, path, &headers).await;
+            assert_eq!(
+                (refused.status().as_u16(), refused.text().await.unwrap().as_str()),
+                (403, "Forbidden\n")
+            );
+        }
+    }
+    assert_eq!(get(&bot, "/healthz", &[]).await.status(), 200);
+}
+
+#[tokio::test]
+async fn absent_subsystems_answer_behind_the_gate() {
+    let bot = Bot::behind(by_token("access:ops"), TOKENS, public()).await;
+    let bearer = [("authorization", "Bearer look")];
+    for (path, name) in [
+        ("/residents", "execution.resident.baseUrl"),
+        ("/residents/acme/app", "execution.resident.baseUrl"),
+        ("/costs", "costs"),
+        ("/costs/main", "costs"),
+        ("/costs.json", "costs"),
+        ("/costs/main.json", "costs"),
+        ("/mcp/connect/abc", "mcp"),
+        ("/mcp/oauth/callback?code=x", "mcp"),
+    ] {
+        assert_eq!(get(&bot, path, &[]).await.status(), 403, "{path}");
+        let absent = get(&bot, path, &bearer).await;
+        assert_eq!((absent.status().as_u16(), header(&absent, "cache-control")), (503, "no-store"), "{path}");
+        assert_eq!(header(&absent, "content-type") == "application/json", path.ends_with(".json"), "{path}");
+        assert!(absent.text().await.unwrap().contains(name), "{path}");
+    }
+    for path in ["/residents/acme", "/costs/NOPE!", "/costs/a/b"] {
+        assert_eq!(get(&bot, path, &[]).await.status(), 403, "{path}");
+        let probe = get(&bot, path, &bearer).await;
+        assert!(probe.text().await.unwrap().contains("\"inFlight\""), "{path}");
+    }
+    let post =
+        client().request(Method::POST, bot.url("/residents")).bearer_auth("look").send().await.unwrap();
+    assert_eq!((post.status().as_u16(), header(&post, "allow")), (405, "GET,HEAD"));
+}
