@@ -40,11 +40,17 @@ impl Actor {
 
 #[cfg(test)]
 mod tests {
+    use ars_types::ChannelName;
+
     use super::*;
 
     fn entry(channel: Option<&str>, scopes: &[&str]) -> TokenEntry {
         let scopes = scopes.iter().map(|&scope| scope.to_owned()).collect();
-        TokenEntry { subject: "ann".into(), channel: channel.map(str::to_owned), scopes }
+        TokenEntry {
+            subject: "ann".into(),
+            channel: channel.map(|name| ChannelName::parse(name).unwrap()),
+            scopes,
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! The bot and the edge share this parser. The map has no `Debug` and faults name only the found shape, so no token can
 //! be logged. Not here: the header (`bearer`) and the permissions of a scope (`gates`).
 
+use ars_types::ChannelName;
 use serde_json::{Map, Value};
 
 use crate::{Secret, ShapeFault, gate::Credentials};
@@ -22,7 +23,7 @@ pub struct TokenEntry {
     /// The only identity the caller can assume.
     pub subject: String,
     /// Overrides the channel of a request.
-    pub channel: Option<String>,
+    pub channel: Option<ChannelName>,
     /// Grants, without duplicates, in the given order.
     pub scopes: Vec<String>,
 }
@@ -47,7 +48,7 @@ impl TokenEntry {
         let subject = non_empty(entry.get("subject")?)?;
         let channel = match entry.get("channel") {
             None => None,
-            Some(channel) => Some(channel.as_str()?.to_owned()),
+            Some(channel) => Some(ChannelName::parse(channel.as_str()?).ok()?),
         };
         let scopes = match entry.get("scopes") {
             None => vec![DISPATCH.to_owned()],

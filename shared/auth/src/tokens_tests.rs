@@ -20,7 +20,7 @@ fn a_full_entry_is_read_as_written() {
     let read =
         entry(&json!({"subject": "ann", "channel": "ops", "scopes": ["dispatch", "runs:read"]})).unwrap();
     let scopes = vec!["dispatch".to_owned(), "runs:read".to_owned()];
-    assert_eq!(read, TokenEntry { subject: "ann".into(), channel: Some("ops".into()), scopes });
+    assert_eq!(read, TokenEntry { subject: "ann".into(), channel: ChannelName::parse("ops").ok(), scopes });
     assert!(read.has_scope("runs:read"));
     assert!(!read.has_scope("runs:write"));
 }
@@ -51,6 +51,16 @@ fn malformed_entries_are_skipped_and_their_neighbours_kept() {
         assert_eq!(map.authenticate("bad"), None, "{value}");
         assert_eq!(map.authenticate("good").unwrap().subject, "g", "{value}");
     }
+}
+
+#[test]
+fn entries_with_an_invalid_channel_are_skipped() {
+    for bad in ["", "a:b", ":", &"x".repeat(101)] {
+        assert_eq!(entry(&json!({"subject": "a", "channel": bad})), None, "{bad}");
+    }
+    let longest = "é".repeat(100);
+    let read = entry(&json!({"subject": "a", "channel": longest})).unwrap();
+    assert_eq!(read.channel.unwrap().as_str(), longest);
 }
 
 #[test]

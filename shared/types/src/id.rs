@@ -62,6 +62,10 @@ const REF_MAX: usize = 200;
 const OWNER_MAX: usize = 39;
 /// Maximum length of the name of a repository slug.
 const REPO_NAME_MAX: usize = 100;
+/// Maximum length of a caller's channel.
+const CHANNEL_NAME_MAX: usize = 100;
+/// Maximum length of a caller's thread. With the channel and the platform it stays below the ledger's limit of a key.
+const THREAD_NAME_MAX: usize = 128;
 
 name!(
     /// Id of a run: `^[A-Za-z0-9_-]{1,64}$`.
@@ -126,6 +130,38 @@ name!(
     }
 );
 
+name!(
+    /// Channel of a caller, the middle part of its thread keys.
+    ///
+    /// Without a `:`, so that a key has one reading: neither a pinned nor a requested channel reaches another's threads.
+    ChannelName,
+    "channel",
+    "be 1 to 100 characters without `:`",
+    |text| !text.is_empty() && text.chars().count() <= CHANNEL_NAME_MAX && !text.contains(':')
+);
+
+name!(
+    /// Thread that a caller names, the last part of its thread key. It may contain `:`.
+    ThreadName,
+    "thread",
+    "be 1 to 128 characters",
+    |text| !text.is_empty() && text.chars().count() <= THREAD_NAME_MAX
+);
+
+impl Default for ChannelName {
+    /// Returns the channel of a request that names none.
+    fn default() -> Self {
+        Self("default".to_owned())
+    }
+}
+
+impl Default for ThreadName {
+    /// Returns the thread of a request that names none.
+    fn default() -> Self {
+        Self("default".to_owned())
+    }
+}
+
 /// Returns whether a character is neither white space nor of the Unicode category C (control, format, unassigned).
 fn is_printable(c: char) -> bool {
     c.is_ascii_graphic()
@@ -141,7 +177,12 @@ fn is_printable(c: char) -> bool {
 pub struct ThreadKey(String);
 
 impl ThreadKey {
-    /// Joins platform, channel and thread.
+    /// Joins the names of a caller. Different names give different keys.
+    pub fn of(platform: &str, channel: &ChannelName, thread: &ThreadName) -> Self {
+        Self::new(platform, channel.as_str(), thread.as_str())
+    }
+
+    /// Joins parts that the program chose. A caller's names go through [`Self::of`].
     pub fn new(platform: &str, channel: &str, thread: &str) -> Self {
         Self(format!("{platform}:{channel}:{thread}"))
     }
@@ -209,6 +250,41 @@ mod tests {
         for bad in ["", "o", "o/", "/n", "O/n", "-o/n", "o/n-", "o/n/x", "../etc", "o/.."] {
             assert!(RepoSlug::parse(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn channels_have_no_colon_and_bounded_length() {
+        for good in ["ops", " ", "a/b", &"é".repeat(100)] {
+            assert!(ChannelName::parse(good).is_ok(), "{good}");
+        }
+        for bad in ["", ":", "a:b", &"x".repeat(101)] {
+            assert!(ChannelName::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn threads_have_bounded_length() {
+        for good in ["t", "b:c", &"é".repeat(128)] {
+            assert!(ThreadName::parse(good).is_ok(), "{good}");
+        }
+        for bad in ["", &"x".repeat(129)] {
+            assert!(ThreadName::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn different_names_give_different_thread_keys() {
+        let parts = ["a", "b", "c", "a:b", "b:c", ":", "::", "a:"];
+        let channels = parts.iter().filter_map(|part| ChannelName::parse(*part).ok());
+        let mut keys = std::collections::BTreeSet::new();
+        let mut pairs = 0;
+        for channel in channels {
+            for thread in parts {
+                pairs += 1;
+                keys.insert(ThreadKey::of("http", &channel, &ThreadName::parse(thread).unwrap()));
+            }
+        }
+        assert_eq!(keys.len(), pairs);
     }
 
     #[test]

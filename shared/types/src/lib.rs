@@ -11,7 +11,7 @@ mod model_ref;
 mod status;
 
 pub use error::InvalidName;
-pub use id::{Generation, RefName, RepoSlug, RunId, StoreKey, ThreadKey};
+pub use id::{ChannelName, Generation, RefName, RepoSlug, RunId, StoreKey, ThreadKey, ThreadName};
 pub use model_ref::{Effort, ModelRef};
 pub use status::{RunStatus, StopMode, Visibility};
 

@@ -106,6 +106,21 @@ async fn reply_without_run_has_no_receipt() {
 }
 
 #[tokio::test]
+async fn ambiguous_and_long_names_are_named_in_a_400() {
+    let bot = Bot::start().await;
+    let long = "x".repeat(129);
+    for (field, value) in [("channel", "a:b"), ("channel", &long), ("thread", &long), ("thread", "")] {
+        for token in ["good", "pinned"] {
+            let mut body = json!({"text": "x"});
+            body[field] = json!(value);
+            let (status, answer) = told(post(&bot, token, body.to_string()).await).await;
+            assert_eq!(status, 400, "{field}");
+            assert!(answer["error"].as_str().unwrap().starts_with(&format!("{field} must be")), "{answer}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn async_request_answers_at_run_creation() {
     let bot = Bot::start_with(super::support::TOKENS, super::support::public()).await;
     bot.model.gated.store(true, std::sync::atomic::Ordering::Relaxed);

@@ -5,6 +5,7 @@
 
 use ars_agent::Role;
 use ars_bot_ports::HistoryTurn;
+use ars_types::{ChannelName, InvalidName, ThreadName};
 use serde_json::{Map, Value};
 
 /// A valid body.
@@ -13,9 +14,9 @@ pub(super) struct Body {
     /// The request, untrimmed.
     pub(super) text: String,
     /// The requested channel. A pinned channel overrides it.
-    pub(super) channel: Option<String>,
+    pub(super) channel: Option<ChannelName>,
     /// The conversation.
-    pub(super) thread: Option<String>,
+    pub(super) thread: Option<ThreadName>,
     /// Earlier turns, oldest first.
     pub(super) history: Vec<HistoryTurn>,
     /// Whether to answer at the run's creation.
@@ -28,8 +29,8 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Body, String> {
     let Value::Object(fields) = value else { return Err("the body must be a JSON object".into()) };
     Ok(Body {
         text: text(&fields)?,
-        channel: optional_text(&fields, "channel")?,
-        thread: optional_text(&fields, "thread")?,
+        channel: optional_name(&fields, "channel", |name| ChannelName::parse(name))?,
+        thread: optional_name(&fields, "thread", |name| ThreadName::parse(name))?,
         history: history(&fields)?,
         is_async: is_async(&fields)?,
     })
@@ -42,10 +43,14 @@ fn text(fields: &Map<String, Value>) -> Result<String, String> {
     }
 }
 
-fn optional_text(fields: &Map<String, Value>, name: &str) -> Result<Option<String>, String> {
+fn optional_name<T>(
+    fields: &Map<String, Value>,
+    name: &str,
+    parse: fn(&str) -> Result<T, InvalidName>,
+) -> Result<Option<T>, String> {
     match fields.get(name) {
         None => Ok(None),
-        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(Value::String(text)) => parse(text).map(Some).map_err(|error| error.to_string()),
         Some(_) => Err(format!("{name} must be a string")),
     }
 }
@@ -102,6 +107,12 @@ mod tests {
             (r#"{"text":" \n\t"}"#, "text must be a non-blank string".into()),
             (r#"{"text":"x","channel":null,"thread":1}"#, "channel must be a string".into()),
             (r#"{"text":"x","thread":null,"history":1}"#, "thread must be a string".into()),
+            (
+                r#"{"text":"x","channel":"a:b","thread":""}"#,
+                "channel must be 1 to 100 characters without `:`".into(),
+            ),
+            (r#"{"text":"x","channel":""}"#, "channel must be 1 to 100 characters without `:`".into()),
+            (r#"{"text":"x","channel":"a","thread":""}"#, "thread must be 1 to 128 characters".into()),
             (r#"{"text":"x","history":null,"async":1}"#, "history must be an array".into()),
             (r#"{"text":"x","history":{}}"#, "history must be an array".into()),
             (r#"{"text":"x","history":[null]}"#, "history[0] must be an object".into()),
@@ -130,6 +141,7 @@ mod tests {
             r#"{"text":"x","history":[{"role":"canary","text":""}]}"#,
             r#"{"text":"x","async":"canary"}"#,
             r#"{"text":"x","channel":["canary"]}"#,
+            r#"{"text":"x","channel":"canary:"}"#,
             r#"{"canary"}"#,
         ] {
             assert!(!parse(json.as_bytes()).unwrap_err().contains("canary"), "{json}");
@@ -138,7 +150,7 @@ mod tests {
 
     #[test]
     fn full_body_is_parsed_without_unknown_keys() {
-        let json = r#"{"text":" hi ","channel":"","thread":"t","async":true,"stranger":1,"history":[
+        let json = r#"{"text":" hi ","channel":"c","thread":"t","async":true,"stranger":1,"history":[
             {"role":"user","text":"","extra":1},{"role":"assistant","text":"b"}]}"#;
         let history = vec![
             HistoryTurn { role: Role::User, text: String::new() },
@@ -146,8 +158,8 @@ mod tests {
         ];
         let expected = Body {
             text: " hi ".into(),
-            channel: Some(String::new()),
-            thread: Some("t".into()),
+            channel: ChannelName::parse("c").ok(),
+            thread: ThreadName::parse("t").ok(),
             history,
             is_async: true,
         };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ars_auth::{Actor, Ingress, TokenEntry};
 use ars_bot_ports::{Choices, IncomingMessage};
 use ars_events::InputSource;
-use ars_types::{RunId, ThreadKey, UnixMillis, Visibility};
+use ars_types::{ChannelName, RunId, ThreadKey, ThreadName, UnixMillis, Visibility};
 use ars_wire::ingress::Accepted;
 use axum::{
     extract::{Request, State},
@@ -26,9 +26,6 @@ use crate::{
     state::HttpState,
 };
 
-/// The channel or thread of a request that names none.
-const DEFAULT: &str = "default";
-
 /// Every method arrives here, because the gate's first check is the method.
 pub(crate) async fn post(State(state): State<HttpState>, request: Request) -> Response {
     serve(&state, request).await.unwrap_or_else(IngressError::into_response)
@@ -42,7 +39,7 @@ async fn serve(state: &HttpState, request: Request) -> Result<Response, IngressE
         body::parse(&bytes).map_err(IngressError::BadBody)?;
     drop(bytes);
 
-    let message = message(entry, text, channel, thread.as_deref(), state.core.clock().now());
+    let message = message(entry, text, channel, thread, state.core.clock().now());
     let thread_key = message.thread_key.clone();
     let io = Arc::new(HttpChannel::new(history));
     let started = io.started();
@@ -87,13 +84,13 @@ fn accepted(state: &HttpState, run: RunId, thread_key: &ThreadKey) -> Response {
 fn message(
     entry: &TokenEntry,
     text: String,
-    channel: Option<String>,
-    thread: Option<&str>,
+    channel: Option<ChannelName>,
+    thread: Option<ThreadName>,
     received_at: UnixMillis,
 ) -> IncomingMessage {
     let platform = Ingress::Http.as_str();
-    let channel = entry.channel.clone().or(channel).unwrap_or_else(|| DEFAULT.into());
-    let thread_key = ThreadKey::new(platform, &channel, thread.unwrap_or(DEFAULT));
+    let channel = entry.channel.clone().or(channel).unwrap_or_default();
+    let thread_key = ThreadKey::of(platform, &channel, &thread.unwrap_or_default());
     let actor = Actor::service(Ingress::Http, entry);
     let channel_id = format!("{platform}:{channel}");
     let source = InputSource { url: None, channel: Some(channel_id.clone()), user: Some(actor.id.clone()) };
@@ -116,10 +113,15 @@ mod tests {
     fn sent(pinned: Option<&str>, channel: Option<&str>, thread: Option<&str>) -> IncomingMessage {
         let entry = TokenEntry {
             subject: "ann".into(),
-            channel: pinned.map(str::to_owned),
+            channel: pinned.map(channel_name),
             scopes: vec!["dispatch".into()],
         };
-        message(&entry, " hi ".into(), channel.map(str::to_owned), thread, 5)
+        let thread = thread.map(|name| ThreadName::parse(name).unwrap());
+        message(&entry, " hi ".into(), channel.map(channel_name), thread, 5)
+    }
+
+    fn channel_name(name: &str) -> ChannelName {
+        ChannelName::parse(name).unwrap()
     }
 
     #[test]
