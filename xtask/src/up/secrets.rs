@@ -133,7 +133,7 @@ fn listed(map: &TokenMap) -> BTreeMap<String, Token> {
         let token = Token {
             token: secret.expose().to_owned(),
             subject: entry.subject.clone(),
-            channel: entry.channel.clone(),
+            channel: entry.channel.as_ref().map(ToString::to_string),
             scopes: entry.scopes.clone(),
         };
         tokens.insert(name, token);
@@ -168,7 +168,10 @@ mod tests {
         assert_eq!(first.state.len(), 2 * TOKEN_BYTES);
         let parsed = TokenMap::parse(Some(&first.ingress)).map;
         let pinned = parsed.authenticate(&first.tokens["pinned"].token).unwrap();
-        assert_eq!((pinned.subject.as_str(), pinned.channel.as_deref()), ("pinned", Some("pinned")));
+        assert_eq!(
+            (pinned.subject.as_str(), pinned.channel.as_ref().map(ToString::to_string)),
+            ("pinned", Some("pinned".into()))
+        );
         assert!(!parsed.authenticate(&first.tokens["reader"].token).unwrap().has_scope(DISPATCH));
         assert_eq!(first.caller().unwrap().subject, "demo");
     }

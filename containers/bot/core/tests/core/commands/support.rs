@@ -19,7 +19,7 @@ use ars_events::{ActorKind, Redactor};
 use ars_runs::RunRecord;
 use ars_sql_native::NativeSql;
 use ars_store::Store as _;
-use ars_types::{ModelRef, RunId, StoreKey, UnixMillis, Visibility};
+use ars_types::{ChannelName, ModelRef, RunId, StoreKey, UnixMillis, Visibility};
 use ars_wire::{
     health::Build,
     runs::{
@@ -277,7 +277,11 @@ pub fn sender(scopes: &[&str]) -> Caller {
 
 fn entry(scopes: &[&str], channel: Option<&str>) -> TokenEntry {
     let scopes = scopes.iter().map(|&scope| scope.to_owned()).collect();
-    TokenEntry { subject: "ann".into(), channel: channel.map(str::to_owned), scopes }
+    TokenEntry {
+        subject: "ann".into(),
+        channel: channel.map(|name| ChannelName::parse(name).unwrap()),
+        scopes,
+    }
 }
 
 /// The caller on another surface.
