@@ -161,14 +161,17 @@ async fn index_feed_replays_list_then_changes() {
     let row: Value = serde_json::from_str(&replay[1].data).unwrap();
     let url = format!("/runs/{}?t={}", first.id(), first.view().token);
     let expected = json!({"id": first.id(), "url": url, "label": "first", "agent": "coding", "model": "scripted/m",
-        "repo": "acme/app", "status": "running", "startedAt": 1_760_000_000_000_i64});
+        "repo": "acme/app", "status": "running", "finished": false, "startedAt": 1_760_000_000_000_i64});
     assert_eq!(row, json!({"type": "upsert", "run": expected}));
 
     let token = second.view().token;
     bot.core.registry().stop_with_token(second.id(), &token, ars_types::StopMode::Soft);
     assert_eq!(change(&feed.at_least(3).await[2]), ("upsert".into(), ids[0].clone(), "stopping".into()));
     second.finish(RunStatus::StoppedSoft);
-    assert_eq!(change(&feed.at_least(4).await[3]), ("upsert".into(), ids[0].clone(), "stopped_soft".into()));
+    let ended = feed.at_least(4).await[3].clone();
+    assert_eq!(change(&ended), ("upsert".into(), ids[0].clone(), "stopped_soft".into()));
+    let row: Value = serde_json::from_str(&ended.data).unwrap();
+    assert_eq!(row["run"]["finished"], json!(true));
     bot.clock.advance(60_000);
     assert_eq!(bot.core.registry().list().len(), 1);
     assert_eq!(change(&feed.at_least(5).await[4]), ("removed".into(), ids[0].clone(), String::new()));

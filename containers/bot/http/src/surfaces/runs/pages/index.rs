@@ -26,6 +26,7 @@ pub(crate) struct Row {
     #[serde(skip_serializing_if = "Option::is_none")]
     repo: Option<String>,
     status: &'static str,
+    finished: bool,
     started_at: UnixMillis,
     /// `None` for a live run.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -51,6 +52,7 @@ impl Row {
             model: run.model,
             repo: run.repo,
             status: status_word(outcome, run.stop),
+            finished: outcome.is_some(),
             started_at: run.started_at,
             finished_at: run.finished.map(|(at, _)| at),
             cost: run.cost,
