@@ -12,6 +12,8 @@ pub mod order {
 
     /// `POST /ingress` (docs/reference/ingress.md#order-of-checks).
     pub const INGRESS: &[Check] = &[Check::Method, Check::Configured, Check::Credential, Check::Scope];
+    /// `POST /mcp`, where each tool has its own permission.
+    pub const MCP: &[Check] = &[Check::Method, Check::Configured, Check::Credential];
     /// The bot's admin routes.
     pub const ADMIN: &[Check] = INGRESS;
     /// `POST /admin/restart` at the edge. The bot decides about the scope, because grants are part of its configuration.

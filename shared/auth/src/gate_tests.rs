@@ -63,6 +63,10 @@ fn orders_are_the_specified_ones() {
             ],
         },
         Case {
+            order: order::MCP,
+            rejections: &[Rejection::Method, Rejection::Disabled, Rejection::Unauthenticated],
+        },
+        Case {
             order: order::RESTART,
             rejections: &[Rejection::Method, Rejection::Disabled, Rejection::Unauthenticated],
         },

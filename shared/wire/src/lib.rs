@@ -10,6 +10,7 @@ pub mod friction;
 pub mod health;
 pub mod ingress;
 pub mod ledger;
+pub mod mcp;
 pub mod memory;
 pub mod runs;
 pub mod schedules;

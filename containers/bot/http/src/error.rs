@@ -1,6 +1,7 @@
 //! The errors of the ingress, and their answers.
 //!
-//! The other surfaces answer in their own forms: the admin routes (`auth::admin`) and the run pages (`surfaces::runs`).
+//! The other surfaces answer in their own forms: MCP (`surfaces::mcp`), the admin routes (`auth::admin`) and the run
+//! pages (`surfaces::runs`).
 
 use ars_auth::Rejection;
 use ars_wire::{ErrorCode, ingress::ErrorBody};

@@ -9,7 +9,7 @@ use axum::{
 use crate::{
     auth::viewer,
     state::HttpState,
-    surfaces::{admin, health, ingress, runs, session},
+    surfaces::{admin, health, ingress, mcp, runs, session},
 };
 
 /// Returns the router.
@@ -17,6 +17,7 @@ pub fn router(state: HttpState) -> Router {
     let machines = Router::new()
         // Holders of an ingress token. The gate checks the method itself, as its first check.
         .route(ars_wire::ingress::ROUTE, any(ingress::post))
+        .route(ars_wire::mcp::ROUTE, any(mcp::post))
         .route(ars_wire::admin::CRASH_ROUTE, any(admin::crash))
         // The edge, which names the subject that it has authenticated.
         .route(ars_wire::admin::AUTHORIZE_ROUTE, any(admin::authorize));

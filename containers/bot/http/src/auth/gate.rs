@@ -1,27 +1,46 @@
-//! The gate of the ingress, before the body is read.
+//! The gates of the ingress and of MCP, before the body is read.
 
 use ars_auth::{
     Rejection, TokenEntry, TokenMap, bearer,
-    gate::{self, Head, Rules, order},
+    gate::{self, Check, Head, Rules, order},
 };
 use axum::http::{HeaderMap, Method, header};
 
 /// The scope that lets a token start runs.
 const DISPATCH_SCOPE: &str = "dispatch";
 
-/// Runs the checks before the body and returns the token's entry.
+/// Runs the checks of the ingress before the body and returns the token's entry.
 pub(crate) fn admit<'t>(
     method: &'t Method,
     headers: &'t HeaderMap,
     tokens: &'t TokenMap,
 ) -> Result<&'t TokenEntry, Rejection> {
-    let rules = Rules::new(order::INGRESS, tokens).with_scope(&may_dispatch);
+    by_order(order::INGRESS, method, headers, tokens)
+}
+
+/// Runs the checks of MCP before the body and returns the token's entry, which may lack the scope to dispatch.
+pub(crate) fn identify<'t>(
+    method: &'t Method,
+    headers: &'t HeaderMap,
+    tokens: &'t TokenMap,
+) -> Result<&'t TokenEntry, Rejection> {
+    by_order(order::MCP, method, headers, tokens)
+}
+
+fn by_order<'t>(
+    order: &'static [Check],
+    method: &'t Method,
+    headers: &'t HeaderMap,
+    tokens: &'t TokenMap,
+) -> Result<&'t TokenEntry, Rejection> {
+    let rules = Rules::new(order, tokens).with_scope(&may_dispatch);
     let presented = bearer(headers.get_all(header::AUTHORIZATION));
     let head = Head { method: method.as_str(), presented, content_length: None };
     gate::admit(&rules, &head).map(|admitted| admitted.holder)
 }
 
-fn may_dispatch(entry: &TokenEntry) -> bool {
+/// Returns whether a token may start runs.
+pub(crate) fn may_dispatch(entry: &TokenEntry) -> bool {
     entry.has_scope(DISPATCH_SCOPE)
 }
 

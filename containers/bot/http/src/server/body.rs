@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http_body::Body as _;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 
-/// Largest ingress body.
+/// Largest body of the ingress and of MCP.
 pub(crate) const MAX_BODY_BYTES: usize = 1_000_000;
 /// Time in which a body must arrive, so that a trickle does not hold its connection.
 const BODY_DEADLINE: Duration = Duration::from_secs(60);

@@ -3,5 +3,6 @@
 pub(crate) mod admin;
 pub(crate) mod health;
 pub(crate) mod ingress;
+pub(crate) mod mcp;
 pub(crate) mod runs;
 pub(crate) mod session;

@@ -3,6 +3,7 @@
 mod admin;
 mod gate;
 mod ingress;
+mod mcp;
 mod metrics;
 mod pages;
 mod probe;

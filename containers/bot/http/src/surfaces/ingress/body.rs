@@ -5,18 +5,15 @@
 
 use ars_agent::Role;
 use ars_bot_ports::HistoryTurn;
-use ars_types::{ChannelName, InvalidName, ThreadName};
 use serde_json::{Map, Value};
+
+use super::message::Address;
 
 /// A valid body.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Body {
-    /// The request, untrimmed.
-    pub(super) text: String,
-    /// The requested channel. A pinned channel overrides it.
-    pub(super) channel: Option<ChannelName>,
-    /// The conversation.
-    pub(super) thread: Option<ThreadName>,
+    /// Text, channel and thread.
+    pub(super) address: Address,
     /// Earlier turns, oldest first.
     pub(super) history: Vec<HistoryTurn>,
     /// Whether to answer at the run's creation.
@@ -27,32 +24,7 @@ pub(super) struct Body {
 pub(super) fn parse(bytes: &[u8]) -> Result<Body, String> {
     let value: Value = serde_json::from_slice(bytes).map_err(|_| "the body must be valid JSON")?;
     let Value::Object(fields) = value else { return Err("the body must be a JSON object".into()) };
-    Ok(Body {
-        text: text(&fields)?,
-        channel: optional_name(&fields, "channel", |name| ChannelName::parse(name))?,
-        thread: optional_name(&fields, "thread", |name| ThreadName::parse(name))?,
-        history: history(&fields)?,
-        is_async: is_async(&fields)?,
-    })
-}
-
-fn text(fields: &Map<String, Value>) -> Result<String, String> {
-    match fields.get("text") {
-        Some(Value::String(text)) if !text.trim().is_empty() => Ok(text.clone()),
-        _ => Err("text must be a non-blank string".into()),
-    }
-}
-
-fn optional_name<T>(
-    fields: &Map<String, Value>,
-    name: &str,
-    parse: fn(&str) -> Result<T, InvalidName>,
-) -> Result<Option<T>, String> {
-    match fields.get(name) {
-        None => Ok(None),
-        Some(Value::String(text)) => parse(text).map(Some).map_err(|error| error.to_string()),
-        Some(_) => Err(format!("{name} must be a string")),
-    }
+    Ok(Body { address: Address::parse(&fields)?, history: history(&fields)?, is_async: is_async(&fields)? })
 }
 
 fn history(fields: &Map<String, Value>) -> Result<Vec<HistoryTurn>, String> {
@@ -88,6 +60,8 @@ fn is_async(fields: &Map<String, Value>) -> Result<bool, String> {
 
 #[cfg(test)]
 mod tests {
+    use ars_types::{ChannelName, ThreadName};
+
     use super::*;
 
     #[test]
@@ -156,13 +130,9 @@ mod tests {
             HistoryTurn { role: Role::User, text: String::new() },
             HistoryTurn { role: Role::Assistant, text: "b".into() },
         ];
-        let expected = Body {
-            text: " hi ".into(),
-            channel: ChannelName::parse("c").ok(),
-            thread: ThreadName::parse("t").ok(),
-            history,
-            is_async: true,
-        };
+        let (channel, thread) = (ChannelName::parse("c").ok(), ThreadName::parse("t").ok());
+        let address = Address { text: " hi ".into(), channel, thread };
+        let expected = Body { address, history, is_async: true };
         assert_eq!(parse(json.as_bytes()), Ok(expected));
         assert!(!parse(br#"{"text":"x","async":false}"#).unwrap().is_async);
     }

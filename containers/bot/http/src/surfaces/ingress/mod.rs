@@ -2,6 +2,9 @@
 
 mod body;
 mod channel;
+mod message;
 mod post;
 
-pub(crate) use post::post;
+pub(crate) use channel::HttpChannel;
+pub(crate) use message::{Address, message};
+pub(crate) use post::{dispatch, post};

@@ -1,0 +1,80 @@
+//! `POST /mcp`: gate, origin, body, and one JSON-RPC response.
+
+use ars_wire::{
+    ErrorCode,
+    mcp::{self, RpcError},
+};
+use axum::{
+    body::Body,
+    extract::{Request, State},
+    http::{HeaderValue, StatusCode, header},
+    response::Response,
+};
+use serde_json::Value;
+
+use super::{
+    envelope::{self, Message},
+    methods, origin,
+};
+use crate::{
+    auth::gate::identify,
+    error::BodyError,
+    respond,
+    server::{MAX_BODY_BYTES, read_body},
+    state::HttpState,
+};
+
+/// Every method arrives here, because the gate's first check is the method.
+pub(crate) async fn post(State(state): State<HttpState>, request: Request) -> Response {
+    serve(&state, request).await.unwrap_or_else(|(code, text)| reject(code, &text))
+}
+
+async fn serve(state: &HttpState, request: Request) -> Result<Response, (ErrorCode, String)> {
+    let (head, body) = request.into_parts();
+    let entry = identify(&head.method, &head.headers, &state.tokens)
+        .map_err(|rejection| (rejection.code(), rejection.to_string()))?;
+    if origin::is_foreign(&head.headers, state.core.settings().public_base_url.as_deref()) {
+        return Err((ErrorCode::ForbiddenOrigin, "the request comes from a page of another origin".into()));
+    }
+    let bytes =
+        read_body(body, MAX_BODY_BYTES).await.map_err(|error| (code_of(&error), error.to_string()))?;
+    let message = envelope::parse(&bytes);
+    drop(bytes);
+    let response = match message {
+        Ok(Message::Request(request)) => methods::answer(state, entry, request).await,
+        Ok(Message::Notification) => return Ok(accepted()),
+        Err(response) => response,
+    };
+    Ok(respond::json(StatusCode::OK, &response))
+}
+
+fn code_of(error: &BodyError) -> ErrorCode {
+    match error {
+        BodyError::TooLarge => ErrorCode::PayloadTooLarge,
+        BodyError::TooSlow => ErrorCode::RequestTimeout,
+        BodyError::Broken => ErrorCode::InvalidRequest,
+    }
+}
+
+/// Returns the answer to a notification: it has no response.
+fn accepted() -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::ACCEPTED;
+    response
+}
+
+/// Returns the answer to a request that was rejected before its JSON was read.
+fn reject(code: ErrorCode, text: &str) -> Response {
+    let body = mcp::Response::new(Value::Null, Err(RpcError::of_protocol(code, text)));
+    let mut response = respond::json(respond::status_of(code), &body);
+    let extra = match code {
+        ErrorCode::MethodNotAllowed => Some((header::ALLOW, "POST")),
+        // The rest of the body is not wanted, so the connection cannot carry another request.
+        ErrorCode::PayloadTooLarge | ErrorCode::RequestTimeout => Some((header::CONNECTION, "close")),
+        _ => None,
+    };
+    if let Some((name, value)) = extra {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
+}

@@ -1,0 +1,195 @@
+//! The bodies of `POST /mcp`: JSON-RPC 2.0 with one JSON response per request, for the protocol versions of 2025.
+//!
+//! Not here: the order of checks of a request and the tools (`ars-bot-http`).
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::ErrorCode;
+
+/// `POST` only.
+pub const ROUTE: &str = "/mcp";
+/// The value of `jsonrpc` in every message.
+pub const JSON_RPC: &str = "2.0";
+/// Protocol versions, oldest first.
+pub const VERSIONS: [&str; 3] = ["2025-03-26", "2025-06-18", LATEST_VERSION];
+/// The version for a client that offers an unknown one.
+pub const LATEST_VERSION: &str = "2025-11-25";
+
+/// Returns the protocol version for a client that offers this one.
+pub fn negotiated(offered: Option<&str>) -> &'static str {
+    VERSIONS.into_iter().find(|version| offered == Some(version)).unwrap_or(LATEST_VERSION)
+}
+
+/// A response: a result or an error.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Response {
+    jsonrpc: &'static str,
+    id: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<RpcError>,
+}
+
+impl Response {
+    /// Returns the response with a result or an error. `id` is null if the request's id is unknown.
+    pub fn new(id: Value, outcome: Result<Value, RpcError>) -> Self {
+        let (result, error) = match outcome {
+            Ok(result) => (Some(result), None),
+            Err(error) => (None, Some(error)),
+        };
+        Self { jsonrpc: JSON_RPC, id, result, error }
+    }
+}
+
+/// The error of a response.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RpcError {
+    /// JSON-RPC code.
+    pub code: i32,
+    /// Short text. Names fields, never their values.
+    pub message: String,
+    /// The code of the service, for errors of tools.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data: Option<ErrorData>,
+}
+
+/// The data of an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct ErrorData {
+    /// The code that `/api` and the command line show too.
+    pub code: ErrorCode,
+}
+
+impl RpcError {
+    /// Returns an error of the transport or the protocol.
+    pub fn of_protocol(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self { code: code.json_rpc_code(), message: message.into(), data: None }
+    }
+
+    /// Returns an error of a tool.
+    pub fn of_tool(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self { data: Some(ErrorData { code }), ..Self::of_protocol(code, message) }
+    }
+}
+
+/// Result of `initialize`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Initialized {
+    /// The negotiated version.
+    pub protocol_version: &'static str,
+    /// The features of the server.
+    pub capabilities: Capabilities,
+    /// The server.
+    pub server_info: ServerInfo,
+}
+
+/// The features of the server: tools, whose list does not change.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Capabilities {
+    /// Always an empty object.
+    pub tools: NoDetails,
+}
+
+/// An empty object.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct NoDetails {}
+
+/// The server, for clients that show it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ServerInfo {
+    /// Name.
+    pub name: &'static str,
+    /// Version of the interface.
+    pub version: &'static str,
+}
+
+/// Result of `tools/list`, in one page.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ToolList {
+    /// The tools.
+    pub tools: Vec<Tool>,
+}
+
+/// A tool.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Tool {
+    /// Name, unique in the list.
+    pub name: String,
+    /// One sentence for a model.
+    pub description: String,
+    /// JSON schema of the arguments.
+    pub input_schema: Value,
+}
+
+/// Result of a tool: one text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ToolResult {
+    /// The content, always one item.
+    pub content: [Content; 1],
+}
+
+/// An item of a tool's result.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub enum Content {
+    /// Plain text.
+    Text {
+        /// The text.
+        text: String,
+    },
+}
+
+impl ToolResult {
+    /// Returns the result with this text.
+    pub fn text(text: String) -> Self {
+        Self { content: [Content::Text { text }] }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn known_versions_are_kept() {
+        for version in VERSIONS {
+            assert_eq!(negotiated(Some(version)), version);
+        }
+        for other in [None, Some("2024-11-05"), Some("2099-01-01"), Some("")] {
+            assert_eq!(negotiated(other), "2025-11-25", "{other:?}");
+        }
+    }
+
+    #[test]
+    fn responses_have_the_forms_of_the_protocol() {
+        let result = Response::new(json!("a"), Ok(json!({})));
+        assert_eq!(serde_json::to_value(result).unwrap(), json!({"jsonrpc": "2.0", "id": "a", "result": {}}));
+        let error = RpcError::of_protocol(ErrorCode::ParseError, "x");
+        let error = serde_json::to_value(Response::new(Value::Null, Err(error))).unwrap();
+        assert_eq!(error, json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32700, "message": "x"}}));
+        let error = serde_json::to_value(RpcError::of_tool(ErrorCode::Unavailable, "y")).unwrap();
+        assert_eq!(error, json!({"code": -32004, "message": "y", "data": {"code": "unavailable"}}));
+        let result = serde_json::to_value(ToolResult::text("z".into())).unwrap();
+        assert_eq!(result, json!({"content": [{"type": "text", "text": "z"}]}));
+    }
+
+    #[test]
+    fn initialization_announces_tools_only() {
+        let result = Initialized {
+            protocol_version: LATEST_VERSION,
+            capabilities: Capabilities::default(),
+            server_info: ServerInfo { name: "n", version: "v" },
+        };
+        assert_eq!(
+            serde_json::to_value(result).unwrap(),
+            json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+                "serverInfo": {"name": "n", "version": "v"}})
+        );
+    }
+}
