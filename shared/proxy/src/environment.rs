@@ -19,8 +19,10 @@ pub const SECRETS: [&str; 8] = [
     "SERVICE_INGRESS_TOKENS",
 ];
 /// Variables of the Worker's configuration.
-pub const VARIABLES: [&str; 7] = [
+pub const VARIABLES: [&str; 9] = [
     "PUBLIC_BASE_URL",
+    "ACCESS_TEAM_DOMAIN",
+    "ACCESS_AUD",
     "STATE_WORKER_URL",
     "ANTHROPIC_BASE_URL",
     "OPENAI_BASE_URL",

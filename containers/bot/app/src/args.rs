@@ -30,6 +30,7 @@ Environment (secrets come from nowhere else):
   BRAVE_SEARCH_BASE_URL                   a search that answers as Brave's does
   SERVICE_INGRESS_TOKENS                  who may call POST /ingress: {\"<token>\":{\"subject\":\"me\"}}
   DASHBOARD_TOKEN                         the secret of the run pages, where they ask for one
+  ACCESS_TEAM_DOMAIN, ACCESS_AUD          the access proxy in front of the run pages
   PUBLIC_BASE_URL                         base of the links to run pages
   SERVICE_SKILLS_DIR                      folder of skills, <slug>/SKILL.md
   STATE_WORKER_URL, MEMORY_TOKEN          the state Worker: the default of --state-url, and its bearer

@@ -1,16 +1,23 @@
 //! `[dashboard]`: how viewers of the run pages are authenticated.
 //!
-//! Modes `none` and `token`. Mode `access` is rejected at the start, because serving it as another mode would open the
-//! pages. Not here: the gate itself (`ars-bot-http`).
+//! A mode without all of its settings is a start error, because serving it as another mode would open the pages.
+//! Not here: the gate (`ars-bot-http`).
 
-use ars_auth::Secret;
-use ars_bot_http::Dashboard as Gate;
+use std::sync::Arc;
+
+use ars_auth::{Secret, access::Proxy};
+use ars_bot_adapters::web::TeamCertificates;
+use ars_bot_http::{Access, Dashboard as Gate};
 use serde::Deserialize;
 
 use super::ConfigError;
 
 /// The default variable of the secret of mode `token`.
 pub const DASHBOARD_TOKEN: &str = "DASHBOARD_TOKEN";
+/// The variable of the access proxy's host name.
+pub const ACCESS_TEAM_DOMAIN: &str = "ACCESS_TEAM_DOMAIN";
+/// The variable of the audience of the access proxy's tokens.
+pub const ACCESS_AUD: &str = "ACCESS_AUD";
 /// The prefix of dashboard actors.
 const PLATFORM: &str = "access:";
 /// Longest name after the prefix; an actor's id has at most 128 characters.
@@ -20,7 +27,7 @@ const NAME_LIMIT: usize = 128 - PLATFORM.len();
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Dashboard {
-    /// The mode; `none` when absent.
+    /// The mode; when absent `access` if its two variables are set, else `none`.
     pub auth: Option<Mode>,
     /// Of mode `token`.
     pub token: Token,
@@ -49,28 +56,33 @@ pub struct Token {
 }
 
 impl Dashboard {
-    /// Returns the gate. `secret` reads a variable.
+    /// Returns the gate. `variable` reads the environment.
     pub fn gate(
         &self,
-        secret: impl Fn(&str) -> Option<String>,
+        variable: impl Fn(&str) -> Option<String>,
         is_public: bool,
     ) -> Result<Gate, ConfigError> {
-        let invalid = |problem: &str| Err(ConfigError::invalid("dashboard.auth", problem));
-        match self.auth {
+        let proxy = (variable(ACCESS_TEAM_DOMAIN), variable(ACCESS_AUD));
+        match (self.auth, proxy) {
+            (None | Some(Mode::Access), (Some(team_domain), Some(audience))) => {
+                access(team_domain.trim(), audience.trim())
+            }
+            (Some(Mode::Access), _) => {
+                invalid(&format!("`access` needs {ACCESS_TEAM_DOMAIN} and {ACCESS_AUD}"))
+            }
             // Without a configured mode the pages are for this machine only.
-            None => Ok(Gate::Loopback),
-            Some(Mode::None) if is_public => {
+            (None, _) => Ok(Gate::Loopback),
+            (Some(Mode::None), _) if is_public => {
                 invalid("`none` is for one machine, and PUBLIC_BASE_URL names another")
             }
-            Some(Mode::None) => Ok(Gate::Loopback),
-            Some(Mode::Token) => {
-                let variable = self.token.env.as_deref().unwrap_or(DASHBOARD_TOKEN);
-                let Some(secret) = Secret::parse(secret(variable)) else {
-                    return invalid(&format!("`token` needs a secret in {variable}"));
+            (Some(Mode::None), _) => Ok(Gate::Loopback),
+            (Some(Mode::Token), _) => {
+                let name = self.token.env.as_deref().unwrap_or(DASHBOARD_TOKEN);
+                let Some(secret) = Secret::parse(variable(name)) else {
+                    return invalid(&format!("`token` needs a secret in {name}"));
                 };
                 Ok(Gate::Token { secret, actor: self.actor()? })
             }
-            Some(Mode::Access) => invalid("`access` is not served yet: use `token` or `none`"),
         }
     }
 
@@ -86,6 +98,21 @@ impl Dashboard {
             _ => invalid("must be access:<name>, of letters, digits and :@._-"),
         }
     }
+}
+
+fn invalid(problem: &str) -> Result<Gate, ConfigError> {
+    Err(ConfigError::invalid("dashboard.auth", problem))
+}
+
+fn access(team_domain: &str, audience: &str) -> Result<Gate, ConfigError> {
+    let Some(proxy) = Proxy::new(team_domain, audience) else {
+        let problem = format!("{ACCESS_TEAM_DOMAIN} must be a host name, and {ACCESS_AUD} one word");
+        return invalid(&problem);
+    };
+    let Ok(certificates) = TeamCertificates::new(&proxy) else {
+        return invalid("the HTTP client for the keys of the access proxy cannot be set up");
+    };
+    Ok(Gate::Access(Arc::new(Access::new(proxy, Arc::new(certificates)))))
 }
 
 #[cfg(test)]
@@ -121,6 +148,36 @@ mod tests {
         ] {
             let problem = gate(text, secret, true).unwrap_err();
             assert!(problem.contains(word), "{text}: {problem}");
+        }
+    }
+
+    fn of_environment(text: &str, variables: &[(&str, &str)]) -> Result<&'static str, String> {
+        let dashboard: Dashboard = toml::from_str(text).unwrap();
+        let read = |name: &str| {
+            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+        };
+        dashboard.gate(read, true).map(|gate| gate.mode()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn access_is_the_default_with_both_variables() {
+        let both = [(ACCESS_TEAM_DOMAIN, "team.example.com"), (ACCESS_AUD, "app")];
+        assert_eq!(of_environment("", &both), Ok("access"));
+        assert_eq!(of_environment("auth = \"access\"", &both), Ok("access"));
+        assert_eq!(of_environment("", &both[..1]), Ok("none"));
+        assert_eq!(of_environment("", &both[1..]), Ok("none"));
+        let token = "auth = \"token\"\n[token]\nactor = \"access:ops\"";
+        let all = [both[0], both[1], (DASHBOARD_TOKEN, "s")];
+        assert_eq!(of_environment(token, &all), Ok("token"));
+        for (text, variables, word) in [
+            ("auth = \"access\"", &both[..1], ACCESS_AUD),
+            ("auth = \"access\"", &both[1..], ACCESS_TEAM_DOMAIN),
+            ("auth = \"access\"", &[], ACCESS_TEAM_DOMAIN),
+            ("", &[(ACCESS_TEAM_DOMAIN, "https://team.example.com"), (ACCESS_AUD, "app")], "host name"),
+            ("auth = \"none\"", &both, "PUBLIC_BASE_URL"),
+        ] {
+            let problem = of_environment(text, variables).unwrap_err();
+            assert!(problem.contains("dashboard.auth") && problem.contains(word), "{text}: {problem}");
         }
     }
 }
