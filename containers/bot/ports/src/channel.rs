@@ -32,6 +32,10 @@ pub trait ChannelIo: Send + Sync {
     /// Shows a short status line. Most channels ignore it.
     fn status(&self, _text: &str) {}
 
+    /// Called before the reply to a message that is a command, with the outcome. A channel that only forwards replies
+    /// ignores it.
+    fn command_answered(&self, _is_ok: bool) {}
+
     /// Called when a run is created.
     fn run_started(&self, _id: &RunId) {}
 

@@ -7,7 +7,7 @@ use ars_auth::{
     grants::granted,
     policy::{Resource, decide},
 };
-use ars_commands::{Definition, RawInput, Recognized, Registry, Target};
+use ars_commands::{Definition, Input, RawInput, Recognized, Registry, Target};
 use ars_events::ActorKind;
 use futures::FutureExt as _;
 use serde_json::Value;
@@ -88,6 +88,14 @@ impl Commands {
         result
     }
 
+    /// Returns whether a message is a command that leaves a run and that its caller may invoke with this input. Writes no
+    /// audit line.
+    pub(crate) fn leaves_run(&self, caller: &Caller, recognized: &Recognized) -> bool {
+        let Recognized::Command { definition, tail } = recognized else { return false };
+        let raw = RawInput::Text(tail.clone());
+        definition.leaves_run && self.accept(&self.known(caller), definition.id, &raw).is_ok()
+    }
+
     /// Answers a message that is a command.
     ///
     /// # Errors
@@ -117,10 +125,8 @@ impl Commands {
     }
 
     async fn run(&self, caller: &Caller, id: &str, raw: &RawInput) -> Result<Success, Failure> {
-        let entry = self.visible(caller, id)?;
+        let (entry, input) = self.accept(caller, id, raw)?;
         let definition = entry.definition;
-        authorize(caller, definition, Some(raw))?;
-        let input = definition.validate(raw).map_err(|error| Failure::invalid(definition, &error))?;
         let viewer = Viewer::new(caller.actor.clone());
         let call = Call { context: &self.context, caller, viewer: &viewer, definition };
         // A panic is the failure of one invocation.
@@ -128,6 +134,15 @@ impl Commands {
         let rendered = handled.unwrap_or_else(|_| Err(CommandError::internal(&"the handler panicked")));
         let Rendered { json, text } = rendered.map_err(|error| Failure::of_handler(definition, error))?;
         Ok(Success { definition, json, text: text.unwrap_or_default() })
+    }
+
+    /// Authorizes and validates an invocation.
+    fn accept(&self, caller: &Caller, id: &str, raw: &RawInput) -> Result<(&'static Entry, Input), Failure> {
+        let entry = self.visible(caller, id)?;
+        let definition = entry.definition;
+        authorize(caller, definition, Some(raw))?;
+        let input = definition.validate(raw).map_err(|error| Failure::invalid(definition, &error))?;
+        Ok((entry, input))
     }
 
     /// Returns the caller with the grants of the configuration.

@@ -1,9 +1,11 @@
-//! Dispatch: a request becomes a run, a follow-up of a live run, or a refusal
+//! Dispatch: a request becomes the answer of a command, a run, a follow-up of a live run, or a refusal
 //! (docs/reference/ingress.md#stages).
 
 mod admit;
 mod authorize;
 mod code_spans;
+mod command;
+mod command_run;
 pub mod directives;
 mod origin;
 mod parse;

@@ -1,4 +1,4 @@
-//! The stages of a request in order: parse, resolve, authorize, admit, start.
+//! The stages of a request in order: command, parse, resolve, authorize, admit, start.
 //!
 //! Each stage is one function from one struct to the next. Before the run is created a refusal is one reply and no run.
 //! After that every outcome ends in a finished run, a reply attempt and a record (`lifecycle`).
@@ -10,6 +10,7 @@ use ars_bot_ports::{ChannelIo, IncomingMessage, Notice, Refusal, ReplyError, Thr
 use super::{
     admit::{Admission, admit},
     authorize::authorize,
+    command,
     parse::parse,
     request::Request,
     resolve::resolve,
@@ -50,6 +51,9 @@ impl Core {
             return log_undelivered(io.refused(&Refusal::ShuttingDown).await);
         };
         let request = Request { message, io, in_flight };
+        if let Some(recognized) = self.context.command_registry().recognize(&request.message.text) {
+            return log_undelivered(command::serve(&self.context, request, recognized).await);
+        }
         if let Err(rejected) = serve(&self.context, request).await {
             log_undelivered(rejected.request.io.refused(&rejected.refusal).await);
         }
@@ -64,7 +68,7 @@ pub(crate) async fn serve_requeued(mut queue: RequeueReceiver) {
     }
 }
 
-/// Dispatches an unread follow-up, also during a drain. A refusal quotes the message, because its sender expects it to
+/// Dispatches an unread follow-up, also during a drain. It is prose even if joined follow-ups begin like a command. A refusal quotes the message, because its sender expects it to
 /// run and may read the refusal on the channel of the run that did not read it.
 async fn dispatch_requeued(requeued: Requeued) {
     let Requeued { context, message, io, in_flight } = requeued;

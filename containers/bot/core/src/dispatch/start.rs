@@ -3,7 +3,7 @@
 //!
 //! Not here: the life of the claimed run (`lifecycle`).
 
-use ars_bot_ports::{Notice, Refusal};
+use ars_bot_ports::{IncomingMessage, Notice, Refusal};
 use ars_types::RunId;
 use ars_wire::{
     Moment,
@@ -165,12 +165,9 @@ fn facts(
     let message = &request.message;
     let agent = assignment.agent.name;
     let repo = admitted.plan.repository().filter(|_| assignment.agent.needs_repository).map(str::to_owned);
-    let place = repo.clone().unwrap_or_else(|| format!("{} - {}", message.channel_id, message.actor.id));
     let text = &admitted.resolved.parsed.directives.text;
-    let snippet = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let label = format!("{agent} · {place} · “{snippet}”");
     RunFacts {
-        label: context.deps().redactor.clean(&label, LABEL_CAP),
+        label: label(context, agent, repo.as_deref(), message, text),
         agent: agent.to_owned(),
         model: Some(assignment.model.name.to_string()),
         channel_id: message.channel_id.clone(),
@@ -180,4 +177,18 @@ fn facts(
         repo,
         received_at: message.received_at,
     }
+}
+
+/// Returns the label of a run: agent, place and text.
+pub(super) fn label(
+    context: &RunContext,
+    agent: &str,
+    repo: Option<&str>,
+    message: &IncomingMessage,
+    text: &str,
+) -> String {
+    let requester = || format!("{} - {}", message.channel_id, message.actor.id);
+    let place = repo.map_or_else(requester, str::to_owned);
+    let snippet = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    context.deps().redactor.clean(&format!("{agent} · {place} · “{snippet}”"), LABEL_CAP)
 }

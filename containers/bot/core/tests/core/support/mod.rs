@@ -327,6 +327,10 @@ pub struct Collector {
     pub moved_to: Mutex<String>,
     pub statuses: Mutex<Vec<String>>,
     pub history: Vec<HistoryTurn>,
+    /// How often the history was fetched.
+    pub fetches: AtomicI64,
+    /// The outcomes of commands.
+    pub commands: Mutex<Vec<bool>>,
     pub broken: bool,
 }
 
@@ -348,7 +352,12 @@ impl ChannelIo for Collector {
     }
 
     async fn history(&self) -> Vec<HistoryTurn> {
+        self.fetches.fetch_add(1, Ordering::SeqCst);
         self.history.clone()
+    }
+
+    fn command_answered(&self, is_ok: bool) {
+        self.commands.lock().unwrap().push(is_ok);
     }
 
     fn status(&self, text: &str) {

@@ -1,4 +1,4 @@
-//! Whole requests in-process against a scripted model.
+//! Requests that become runs.
 
 use std::sync::{Arc, atomic::Ordering};
 

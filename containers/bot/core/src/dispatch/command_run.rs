@@ -1,0 +1,96 @@
+//! The run of a command in a message: input, answer and receipt, and a record in the history
+//! (docs/reference/ingress.md#commands).
+//!
+//! It has no model, no claim of its thread, no row in the ledger and no tombstone, because it ends with its answer and no
+//! process resumes it.
+
+use ars_bot_ports::{IncomingMessage, Refusal, ReplyError, trace};
+use ars_events::EventBody;
+use ars_types::RunStatus;
+
+use super::{command::Invocation, request::Request, start::label};
+use crate::{
+    context::RunContext,
+    history::{self, FinalRecord, Provisional, RunTotals},
+    in_flight::InFlight,
+    registry::{RunFacts, RunHandle},
+    run::Spans,
+};
+
+/// The agent of the run of a command.
+const AGENT: &str = "command";
+
+/// Creates the run, invokes the command, replies, and records the run.
+pub(super) async fn serve(
+    context: &RunContext,
+    request: Request,
+    invocation: Invocation,
+) -> Result<(), ReplyError> {
+    let Request { message, io, in_flight } = request;
+    let id = context.registry().mint();
+    let run = match context.registry().create(id, facts(context, &message)) {
+        Ok(run) => run,
+        Err(error) => {
+            tracing::error!(error = %error, "no randomness for a run's token");
+            return io.refused(&Refusal::NotStarted).await;
+        }
+    };
+    let spans = Spans::default();
+    let root = spans.start(&run, None, "request", message.received_at);
+    run.publish(EventBody::Input { text: message.text, source: message.source });
+    run.publish(run_meta(&run));
+    io.run_started(run.id());
+
+    let answer = invocation.answer(context).await;
+    run.publish(EventBody::Answer { text: answer.text.clone() });
+    let status = if answer.is_ok { RunStatus::Completed } else { RunStatus::Failed };
+    run.set_cost(Some(0));
+    run.finish(status);
+    io.command_answered(answer.is_ok);
+    io.run_finished(run.id(), status);
+    let replied = io.reply(&answer.text).await;
+    let error = (!answer.is_ok).then(|| AGENT.to_owned());
+    spans.end(&run, root, error, None, context.clock().now());
+    run.seal(Some(replied.is_ok()));
+    let status = if replied.is_ok() { status } else { RunStatus::Failed };
+    tokio::spawn(record(context.clone(), run, status, in_flight));
+    replied
+}
+
+/// Writes the record while the requester has the answer already.
+async fn record(context: RunContext, run: RunHandle, status: RunStatus, in_flight: InFlight) {
+    let view = run.view();
+    let finished_at = view.finished.map_or(view.started_at, |(at, _)| at);
+    let totals = RunTotals { status, finished_at, steps: Some(0), cost: Some(0) };
+    let record = history::record(&view, totals);
+    let due = FinalRecord { run: &run, record: &record, live: None, flush_first: None };
+    // A loss is logged and counted there.
+    let _ = context.history().finish(&Provisional::settled(), &due).await;
+    drop(in_flight);
+}
+
+fn run_meta(run: &RunHandle) -> EventBody {
+    EventBody::RunMeta {
+        agent: AGENT.to_owned(),
+        model: None,
+        effort: None,
+        trace_id: Some(trace::trace_id(run.id())),
+        repo: None,
+        git_ref: None,
+        head_sha: None,
+    }
+}
+
+fn facts(context: &RunContext, message: &IncomingMessage) -> RunFacts {
+    RunFacts {
+        label: label(context, AGENT, None, message, &message.text),
+        agent: AGENT.to_owned(),
+        model: None,
+        channel_id: message.channel_id.clone(),
+        user_id: message.actor.id.clone(),
+        thread_key: message.thread_key.clone(),
+        visibility: message.visibility,
+        repo: None,
+        received_at: message.received_at,
+    }
+}

@@ -1,0 +1,5 @@
+//! Whole requests in-process against a scripted model: runs, and commands in messages.
+
+mod command_runs;
+mod commands;
+mod requests;
