@@ -9,7 +9,7 @@ use axum::{
 use crate::{
     auth::viewer,
     state::HttpState,
-    surfaces::{admin, health, ingress, mcp, runs, session},
+    surfaces::{admin, api, health, ingress, mcp, runs, session},
 };
 
 /// Returns the router.
@@ -47,6 +47,10 @@ pub fn router(state: HttpState) -> Router {
         .merge(operators)
         // Everyone. The probe also answers every path without a route.
         .route(ars_wire::health::ROUTE, any(health::probe))
+        // Callers that the dashboard admits. The handler checks gate and method itself; the fallback hands it every other
+        // spelling of these paths.
+        .route(ars_wire::api::ROUTE, any(api::serve))
+        .route(ars_wire::api::OPENAPI, any(api::serve))
         // Viewers of the dashboard, if the installation serves metrics.
         .route("/metrics", get(health::metrics))
         .fallback(health::fallback)

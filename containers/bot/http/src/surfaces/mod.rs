@@ -1,6 +1,7 @@
 //! The surfaces, one folder each; every route has its own file.
 
 pub(crate) mod admin;
+pub(crate) mod api;
 pub(crate) mod health;
 pub(crate) mod ingress;
 pub(crate) mod mcp;

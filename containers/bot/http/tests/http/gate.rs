@@ -28,6 +28,9 @@ async fn sign_in(bot: &Bot, form: &[(&str, &str)], headers: &[(&str, &str)]) -> 
     headers.iter().fold(request, |r, (name, value)| r.header(*name, *value)).send().await.unwrap()
 }
 
+/// The refusal of the command routes, whose bodies are JSON.
+const FORBIDDEN: &str = r#"{"error":"forbidden","code":"forbidden"}"#;
+
 fn header<'r>(response: &'r Response, name: &str) -> &'r str {
     response.headers().get(name).map(|value| value.to_str().unwrap()).unwrap_or_default()
 }
@@ -42,9 +45,13 @@ async fn browser_without_credential_gets_the_form() {
     assert_eq!(header(&page, "referrer-policy"), "same-origin");
     let text = page.text().await.unwrap();
     assert!(text.contains("action=\"/runs/sign-in\"") && text.contains("value=\"/runs?all=1\""), "{text}");
-    for (path, accept) in [("/runs", "*/*"), ("/runs", "application/json"), ("/api/runs.list", "text/html")] {
+    for (path, accept, body) in [
+        ("/runs", "*/*", "Forbidden\n"),
+        ("/runs", "application/json", "Forbidden\n"),
+        ("/api/runs.list", "text/html", FORBIDDEN),
+    ] {
         let refused = get(&bot, path, &[("accept", accept)]).await;
-        assert_eq!((refused.status().as_u16(), refused.text().await.unwrap().as_str()), (403, "Forbidden\n"));
+        assert_eq!((refused.status().as_u16(), refused.text().await.unwrap().as_str()), (403, body));
     }
     let styles = get(&bot, "/runs/sign-in/style.css", &[]).await;
     assert_eq!((styles.status().as_u16(), header(&styles, "content-type")), (200, "text/css; charset=utf-8"));
@@ -136,10 +143,8 @@ async fn mode_access_refuses_malformed_tokens_plainly() {
         for path in ["/runs", "/api/runs.list", "/residents", "/metrics", "/runs/sign-in"] {
             let headers = [("cf-access-jwt-assertion", token), ("accept", "text/html")];
             let refused = get(&bot, path, &headers).await;
-            assert_eq!(
-                (refused.status().as_u16(), refused.text().await.unwrap().as_str()),
-                (403, "Forbidden\n")
-            );
+            let body = if path.starts_with("/api") { FORBIDDEN } else { "Forbidden\n" };
+            assert_eq!((refused.status().as_u16(), refused.text().await.unwrap().as_str()), (403, body));
         }
     }
     assert_eq!(get(&bot, "/healthz", &[]).await.status(), 200);

@@ -1,6 +1,7 @@
 //! The HTTP surface over real connections (docs/testing.md, layer 4): one binary, one file per subject.
 
 mod admin;
+mod api;
 mod gate;
 mod ingress;
 mod mcp;

@@ -18,7 +18,7 @@ use super::{
 
 const STARTED_AT: i64 = 1_760_000_000_000;
 /// The capability token of the run.
-const TOKEN: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+pub const TOKEN: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 
 struct NoChannels;
 
@@ -33,7 +33,7 @@ fn away() -> RunId {
 }
 
 /// Returns a bot beside a process that drives the run `away`, and stores the run's provisional record.
-async fn beside_another() -> (Bot, Arc<ScriptedLedger>) {
+pub async fn beside_another() -> (Bot, Arc<ScriptedLedger>) {
     let row = json!({
         "runId": "away", "threadKey": "http:default:away", "ownerGen": "another",
         "leaseUntil": STARTED_AT + 30_000, "startedAt": STARTED_AT, "phase": "live", "stop": null,

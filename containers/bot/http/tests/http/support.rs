@@ -163,9 +163,8 @@ impl RunStore for MemoryStore {
         Ok(self.records.lock().unwrap().get(id.as_str()).cloned())
     }
 
-    async fn summary(&self, _id: &RunId) -> Result<Option<Value>, StoreError> {
-        self.up()?;
-        Ok(None)
+    async fn summary(&self, id: &RunId) -> Result<Option<Value>, StoreError> {
+        Ok(self.get(id).await?.as_ref().map(summary))
     }
 
     async fn delete(&self, _id: &RunId) -> Result<bool, StoreError> {
@@ -196,18 +195,24 @@ impl RunStore for MemoryStore {
         rows.truncate(limit);
         let last = rows.last().filter(|_| more);
         let next_before = last.map(|row| Cursor { finished_at: row.finished_at.into(), id: row.id.clone() });
-        let items = rows.iter().map(|row| {
-            let mut item = serde_json::to_value(row).unwrap();
-            item.as_object_mut().unwrap().remove("events");
-            item
-        });
-        Ok(ListResponse { items: items.collect(), next_before })
+        Ok(ListResponse { items: rows.iter().map(summary).collect(), next_before })
     }
 
-    async fn events(&self, _id: &RunId, _after: u64, _limit: u32) -> Result<Option<EventsPage>, StoreError> {
-        self.up()?;
-        Ok(None)
+    async fn events(&self, id: &RunId, after: u64, limit: u32) -> Result<Option<EventsPage>, StoreError> {
+        let Some(record) = self.get(id).await? else { return Ok(None) };
+        let seq = |event: &Value| event["seq"].as_u64().unwrap_or_default();
+        let mut events: Vec<Value> = record.events.into_iter().filter(|event| seq(event) > after).collect();
+        let has_more = events.len() > limit as usize;
+        events.truncate(limit as usize);
+        let next_after_seq = events.last().filter(|_| has_more).map(seq);
+        Ok(Some(EventsPage { events, next_after_seq }))
     }
+}
+
+fn summary(record: &RunRecord) -> Value {
+    let mut summary = serde_json::to_value(record).unwrap();
+    summary.as_object_mut().unwrap().remove("events");
+    summary
 }
 
 /// Settings of a bot with an address for others.

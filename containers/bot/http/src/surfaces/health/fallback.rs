@@ -16,7 +16,7 @@ use crate::{
     auth::viewer::{self, Area},
     respond,
     state::HttpState,
-    surfaces::runs,
+    surfaces::{api, runs},
 };
 
 /// First path segments of surfaces that are not behind the dashboard gate.
@@ -48,19 +48,20 @@ enum Owner {
     Nothing,
 }
 
-/// Answers for absent subsystems behind the gate, 404 below a surface and the probe elsewhere.
+/// Answers as the command routes below `/api`, for absent subsystems behind the gate, 404 below a surface and the probe
+/// elsewhere.
 pub(crate) async fn fallback(State(state): State<HttpState>, request: Request) -> Response {
-    let (head, _) = request.into_parts();
-    let owner = owner(head.uri.path());
-    let (area, route) = match owner {
+    let owner = owner(request.uri().path());
+    let route = match owner {
+        Owner::Api => return api::serve(State(state), request).await,
         Owner::Nothing => return probe::probe(State(state)).await,
         Owner::Surface => return no_such_route(),
-        Owner::Api => (Area::Api, "api"),
-        Owner::Residents(_) => (Area::Pages, "residents"),
-        Owner::Costs(_) => (Area::Pages, "costs"),
-        Owner::Connect => (Area::Pages, "mcp.connect"),
+        Owner::Residents(_) => "residents",
+        Owner::Costs(_) => "costs",
+        Owner::Connect => "mcp.connect",
     };
-    if let Err(refused) = viewer::admit(&state, &head, area, route).await {
+    let (head, _) = request.into_parts();
+    if let Err(refused) = viewer::admit(&state, &head, Area::Pages, route).await {
         return refused;
     }
     let mut response = match owner {
@@ -68,10 +69,10 @@ pub(crate) async fn fallback(State(state): State<HttpState>, request: Request) -
         Owner::Residents(true) => absent(&head, NO_RESIDENTS),
         Owner::Costs(true) => absent(&head, NO_COSTS),
         Owner::Connect => absent(&head, NO_MCP),
-        Owner::Residents(false) | Owner::Costs(false) | Owner::Nothing => {
+        Owner::Residents(false) | Owner::Costs(false) | Owner::Nothing | Owner::Api => {
             return probe::probe(State(state)).await;
         }
-        Owner::Api | Owner::Surface => no_such_route(),
+        Owner::Surface => no_such_route(),
     };
     runs::add_page_headers(response.headers_mut());
     response

@@ -1,0 +1,14 @@
+//! `/api/<group>.<verb>`: the commands over HTTP, behind the dashboard gate (docs/reference/api.md).
+//!
+//! Not here: which commands exist, their authorization, their validation and their handlers
+//! (`ars_bot_core::commands`).
+
+mod error;
+mod input;
+mod openapi;
+mod operation;
+mod origin;
+mod schemas;
+mod serve;
+
+pub(crate) use serve::serve;

@@ -1,0 +1,118 @@
+//! The operations of a command: a POST with a JSON body, and for a read also a GET with a query string.
+
+use ars_commands::{Definition, Field, Kind, schema};
+use ars_wire::ErrorCode;
+use serde_json::{Map, Value, json};
+
+use super::schemas::{Schemas, reference};
+
+/// Name of the component that every error body has.
+pub(super) const ERROR: &str = "Error";
+
+/// The codes of a read and of a write.
+const EVERY: [ErrorCode; 6] = [
+    ErrorCode::InvalidInput,
+    ErrorCode::Unauthorized,
+    ErrorCode::NotFound,
+    ErrorCode::Conflict,
+    ErrorCode::Internal,
+    ErrorCode::Unavailable,
+];
+/// Further codes of a request with a body.
+const BODY: [ErrorCode; 3] =
+    [ErrorCode::RequestTimeout, ErrorCode::PayloadTooLarge, ErrorCode::UnsupportedMediaType];
+
+/// Returns the path item of a command.
+pub(super) fn path_item(definition: &Definition, output: Value, schemas: &mut Schemas) -> Value {
+    let input = schemas.add(&format!("{}.input", definition.id), definition.input_schema());
+    let output = schemas.add(&format!("{}.output", definition.id), output);
+    let mut post = operation(definition, "post", &output);
+    post["requestBody"] = json!({
+        "required": definition.fields().any(Field::is_required),
+        "content": { "application/json": { "schema": input } },
+    });
+    let mut item = json!({ "post": post });
+    if !definition.effect.is_write() {
+        let mut get = operation(definition, "get", &output);
+        get["parameters"] = definition.fields().filter_map(parameter).collect();
+        item["get"] = get;
+    }
+    item
+}
+
+fn operation(definition: &Definition, method: &str, output: &Value) -> Value {
+    let of_body = if method == "post" { &BODY[..] } else { &[] };
+    let codes = EVERY.iter().chain(of_body);
+    let mut responses: Map<String, Value> = codes
+        .map(|code| {
+            let status = code.http_status().to_string();
+            let response = json!({ "$ref": format!("#/components/responses/{status}") });
+            (status, response)
+        })
+        .collect();
+    let success = json!({
+        "description": "The output.",
+        "content": { "application/json": { "schema": output } },
+    });
+    responses.insert("200".to_owned(), success);
+    json!({
+        "operationId": format!("{}.{method}", definition.id),
+        "summary": definition.about,
+        "description": format!("Needs `{}`.", definition.action),
+        "tags": [definition.group()],
+        "responses": responses,
+    })
+}
+
+/// Returns the parameter of a query string. The keys of a map have no form there.
+fn parameter(field: &'static Field) -> Option<Value> {
+    if matches!(field.kind, Kind::Map { .. }) {
+        return None;
+    }
+    Some(json!({
+        "name": field.name,
+        "in": "query",
+        "description": field.about,
+        "required": field.is_required(),
+        "schema": schema::of_field(field),
+    }))
+}
+
+/// Returns the responses that operations refer to.
+pub(super) fn error_responses() -> Value {
+    let mut responses = Map::new();
+    for code in EVERY.iter().chain(&BODY) {
+        let description = match code {
+            ErrorCode::InvalidInput => "The input is invalid. The text names the field and its rule.",
+            ErrorCode::Unauthorized => {
+                "The caller is not admitted, lacks the permission, or is a page of another site."
+            }
+            ErrorCode::NotFound => "The resource does not exist, or the caller may not read it.",
+            ErrorCode::Conflict => "The request contradicts the current state.",
+            ErrorCode::Unavailable => "A dependency is off or does not answer. A retry may succeed.",
+            ErrorCode::RequestTimeout => "The body did not arrive in time.",
+            ErrorCode::PayloadTooLarge => "The body is larger than 1000000 bytes.",
+            ErrorCode::UnsupportedMediaType => "The body is not declared as JSON.",
+            _ => "A fault of the service.",
+        };
+        let body = json!({ "application/json": { "schema": reference(ERROR) } });
+        let response = json!({ "description": description, "content": body });
+        responses.insert(code.http_status().to_string(), response);
+    }
+    Value::Object(responses)
+}
+
+/// Returns the schema of an error body.
+pub(super) fn error_schema() -> Value {
+    let other = [ErrorCode::Forbidden, ErrorCode::ForbiddenOrigin, ErrorCode::MethodNotAllowed];
+    let codes: Vec<&str> = EVERY.iter().chain(&BODY).chain(&other).map(|code| code.as_str()).collect();
+    json!({
+        "type": "object",
+        "properties": {
+            "error": { "type": "string", "description": "for people; names fields and never values" },
+            "code": { "type": "string", "enum": codes },
+        },
+        "required": ["error", "code"],
+        "additionalProperties": false,
+    })
+}

@@ -1,0 +1,131 @@
+//! The origin of a write: a page of another site must not send one.
+
+use axum::http::{HeaderMap, HeaderName, Uri, header};
+
+/// The browser's statement about the page that sent a request.
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// Returns whether a request comes from this service's own pages or from no page.
+///
+/// Browsers send both headers, and other clients usually none. Without a base URL the `Host` header is the reference,
+/// whose scheme is unknown behind a proxy.
+pub(super) fn is_own(headers: &HeaderMap, public_base_url: Option<&str>) -> bool {
+    let is_same_site =
+        headers.get_all(SEC_FETCH_SITE).iter().all(|site| site == "same-origin" || site == "none");
+    let base = public_base_url.map(str::trim).filter(|url| !url.is_empty());
+    let mut origins = headers.get_all(header::ORIGIN).iter();
+    is_same_site
+        && origins.all(|origin| {
+            let Some(origin) = origin.to_str().ok().and_then(Origin::parse) else { return false };
+            match base {
+                Some(base) => Origin::parse_url(base).is_some_and(|own| own == origin),
+                None => {
+                    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+                    let own = host.and_then(|host| Origin::parse(&format!("{}://{host}", origin.scheme)));
+                    own.is_some_and(|own| own == origin)
+                }
+            }
+        })
+}
+
+/// Scheme, host and port.
+#[derive(Debug, PartialEq, Eq)]
+struct Origin {
+    scheme: String,
+    host: String,
+    port: u16,
+}
+
+impl Origin {
+    /// Parses an origin, which has neither path nor query.
+    fn parse(text: &str) -> Option<Self> {
+        let (_, rest) = text.split_once("://")?;
+        if rest.contains(['/', '?', '#']) {
+            return None;
+        }
+        Self::parse_url(text)
+    }
+
+    /// Returns the origin of a URL.
+    fn parse_url(text: &str) -> Option<Self> {
+        let uri: Uri = text.parse().ok()?;
+        let scheme = uri.scheme_str()?.to_ascii_lowercase();
+        let default_port = match scheme.as_str() {
+            "http" => 80,
+            "https" => 443,
+            _ => return None,
+        };
+        let authority = uri.authority().filter(|authority| !authority.as_str().contains('@'))?;
+        let has_port = authority.as_str().len() > authority.host().len();
+        let port = if has_port { authority.port_u16()? } else { default_port };
+        Some(Self { scheme, host: authority.host().to_ascii_lowercase(), port })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderValue;
+
+    use super::*;
+
+    fn headers(pairs: &[(HeaderName, &str)]) -> HeaderMap {
+        pairs.iter().map(|(name, value)| (name.clone(), HeaderValue::from_str(value).unwrap())).collect()
+    }
+
+    #[test]
+    fn origin_equals_the_base_url() {
+        let base = Some("https://bot.example.com/");
+        for origin in ["https://bot.example.com", "https://bot.example.com:443", "HTTPS://Bot.Example.com"] {
+            let headers = headers(&[(header::ORIGIN, origin), (header::HOST, "elsewhere")]);
+            assert!(is_own(&headers, base), "{origin}");
+        }
+        for origin in [
+            "http://bot.example.com",
+            "https://bot.example.com:8443",
+            "https://example.com",
+            "https://bot.example.com.evil.example",
+            "https://bot.example.com/x",
+            "https://x@bot.example.com",
+            "https://bot.example.com:",
+            "null",
+            "",
+            "bot.example.com",
+        ] {
+            assert!(!is_own(&headers(&[(header::ORIGIN, origin)]), base), "{origin}");
+        }
+        assert!(!is_own(&headers(&[(header::ORIGIN, "https://a.example")]), Some("no url")));
+    }
+
+    #[test]
+    fn origin_equals_the_host_without_base_url() {
+        for (origin, host, expected) in [
+            ("http://localhost:3000", "localhost:3000", true),
+            ("https://bot.example.com", "bot.example.com", true),
+            ("http://bot.example.com", "bot.example.com:80", true),
+            ("http://[::1]:8080", "[::1]:8080", true),
+            ("http://localhost:3001", "localhost:3000", false),
+            ("http://localhost", "localhost:3000", false),
+            ("http://evil.example", "localhost", false),
+            ("null", "localhost", false),
+        ] {
+            let headers = headers(&[(header::ORIGIN, origin), (header::HOST, host)]);
+            for base in [None, Some(" ")] {
+                assert_eq!(is_own(&headers, base), expected, "{origin} {host}");
+            }
+        }
+        assert!(!is_own(&headers(&[(header::ORIGIN, "http://localhost")]), None));
+    }
+
+    #[test]
+    fn other_site_is_not_own() {
+        for (site, expected) in
+            [("same-origin", true), ("none", true), ("same-site", false), ("cross-site", false), ("", false)]
+        {
+            assert_eq!(is_own(&headers(&[(SEC_FETCH_SITE, site)]), None), expected, "{site}");
+        }
+        assert!(is_own(&HeaderMap::new(), Some("https://bot.example.com")));
+        let mut both = headers(&[(header::ORIGIN, "http://a"), (header::HOST, "a")]);
+        both.append(header::ORIGIN, HeaderValue::from_static("http://b"));
+        assert!(!is_own(&both, None));
+    }
+}

@@ -1,0 +1,100 @@
+//! The order of checks of a command route, and its answer.
+
+use ars_bot_core::commands::{Caller, Commands, Success};
+use ars_commands::{Definition, RawInput, Surface, Target};
+use ars_wire::{ErrorCode, api::OPENAPI};
+use axum::{
+    extract::{Request, State},
+    http::{HeaderValue, Method, StatusCode, header, request::Parts},
+    response::Response,
+};
+
+use super::{
+    error::{ApiError, OTHER_SITE},
+    input, openapi, origin,
+};
+use crate::{
+    auth::viewer::{self, Area},
+    respond,
+    state::HttpState,
+};
+
+/// Prefix of a command's route.
+const PREFIX: &str = "/api/";
+/// Media type of every answer.
+const CONTENT_TYPE: HeaderValue = HeaderValue::from_static("application/json; charset=utf-8");
+
+/// Answers every request at or below `/api`, in any spelling. Only an exact id is a command.
+pub(crate) async fn serve(State(state): State<HttpState>, request: Request) -> Response {
+    match answer(&state, request).await {
+        Ok(json) => with_headers(respond::with_type(StatusCode::OK, "application/json", json)),
+        Err(error) => error.into_response(),
+    }
+}
+
+/// Adds the headers of every answer. No answer is readable by pages of other origins.
+pub(super) fn with_headers(mut response: Response) -> Response {
+    response.headers_mut().insert(header::CONTENT_TYPE, CONTENT_TYPE);
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+async fn answer(state: &HttpState, request: Request) -> Result<String, ApiError> {
+    let (head, body) = request.into_parts();
+    let actor =
+        viewer::authenticate(state, &head, Area::Api).await.map_err(|reason| ApiError::gate(&reason))?;
+    let caller = Caller::dashboard(actor);
+    let commands = state.core.commands();
+
+    if head.uri.path() == OPENAPI {
+        check_method(&head.method, "GET")?;
+        return Ok(openapi::document(state, &commands).to_string());
+    }
+    let id = head.uri.path().strip_prefix(PREFIX).unwrap_or_default();
+    let Some(definition) = commands.registry().get(id, Surface::Api) else {
+        // An unknown command has an audit line too.
+        return commands.admit(&caller, id).map(|_| String::new()).map_err(ApiError::from);
+    };
+    check_head(state, &head, definition)?;
+    commands.admit(&caller, id)?;
+    let raw = input::read(&head, body).await?;
+    if matches!(definition.target, Target::Repo(_)) {
+        // The authorization of such a command reads the input.
+        definition.check_names(&raw)?;
+    }
+    Ok(invoke(commands, caller, definition, raw).await?.json)
+}
+
+/// Runs the checks that need no body and no permission.
+fn check_head(state: &HttpState, head: &Parts, definition: &Definition) -> Result<(), ApiError> {
+    let is_write = definition.effect.is_write();
+    check_method(&head.method, if is_write { "POST" } else { "GET, POST" })?;
+    input::check_type(head)?;
+    let base = state.core.settings().public_base_url.as_deref();
+    if is_write && !origin::is_own(&head.headers, base) {
+        return Err(ApiError::new(ErrorCode::ForbiddenOrigin, OTHER_SITE));
+    }
+    Ok(())
+}
+
+fn check_method(method: &Method, allow: &'static str) -> Result<(), ApiError> {
+    let is_allowed = allow.split(", ").any(|allowed| allowed == method.as_str());
+    if is_allowed { Ok(()) } else { Err(ApiError::method(allow)) }
+}
+
+/// Invokes in a separate task, so that a write and its audit line complete when the caller disconnects.
+async fn invoke(
+    commands: Commands,
+    caller: Caller,
+    definition: &'static Definition,
+    raw: RawInput,
+) -> Result<Success, ApiError> {
+    let invoked = tokio::spawn(async move { commands.invoke(&caller, definition.id, &raw).await });
+    match invoked.await {
+        Ok(result) => Ok(result?),
+        Err(error) => {
+            tracing::error!(error = %error, command = definition.id, "command ended outside its own handling");
+            Err(ApiError::new(ErrorCode::Internal, "internal error"))
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! The command routes over real connections.
+
+mod commands;
+mod openapi;
+mod order;
+mod property;
+mod spelling;
+mod support;
+mod tokens;

@@ -1,0 +1,182 @@
+//! A bot with every command, behind the gate of a secret, and requests to its command routes.
+#![expect(clippy::unwrap_used, reason = "a double that cannot go on fails its test")]
+
+use std::sync::{Arc, Mutex};
+
+use ars_auth::{Grants, Set};
+use ars_bot_core::{
+    Capabilities,
+    commands::CommandDeps,
+    memory::{Budget, MemoryDeps},
+    overrides::Overrides,
+    settings::Settings,
+};
+use ars_bot_ports::{Document, Documents, Memory, Replacement, Schedules, StoreError, Written};
+use ars_types::StoreKey;
+use ars_wire::{
+    health::Build,
+    memory::{Candidate, MemoryRecord},
+    schedules::Firing,
+};
+use async_trait::async_trait;
+use reqwest::{Client, Method, Response};
+use serde_json::{Value, json};
+
+use crate::support::{Bot, TOKENS, by_token};
+
+/// The actor of the secret.
+pub const ACTOR: &str = "access:ops";
+/// The record of the organization's memory.
+pub const RECORD: &str = "mem:org:acme:1";
+
+/// One record, until it is forgotten.
+#[derive(Default)]
+struct OneRecord(Mutex<bool>);
+
+#[async_trait]
+impl Memory for OneRecord {
+    async fn retrieve(&self, _scope: &StoreKey, _query: &str, _limit: u32) -> Vec<MemoryRecord> {
+        Vec::new()
+    }
+
+    async fn write(&self, _scope: &StoreKey, _candidates: &[Candidate]) -> Result<Written, StoreError> {
+        Ok(Written::default())
+    }
+
+    async fn list(
+        &self,
+        scope: &StoreKey,
+        _query: Option<&str>,
+        _limit: u32,
+    ) -> Result<Vec<MemoryRecord>, StoreError> {
+        let record = json!({
+            "id": RECORD, "scopeKey": scope, "kind": "fact", "text": "remembered", "keywords": [],
+            "sourceThreadKey": "slack:C1:1", "createdAt": 1, "useCount": 0, "status": "active",
+        });
+        let is_here = scope.as_str() == "org:acme" && !*self.0.lock().unwrap();
+        Ok(is_here.then(|| serde_json::from_value(record).unwrap()).into_iter().collect())
+    }
+
+    async fn forget(&self, _scope: &StoreKey, id: &str) -> Result<bool, StoreError> {
+        let mut is_forgotten = self.0.lock().unwrap();
+        Ok(id == RECORD && !std::mem::replace(&mut *is_forgotten, true))
+    }
+}
+
+struct NoFirings;
+
+#[async_trait]
+impl Schedules for NoFirings {
+    async fn record(&self, _firing: &Firing) -> Result<u64, StoreError> {
+        Ok(0)
+    }
+
+    async fn latest(&self) -> Result<Vec<Firing>, StoreError> {
+        Ok(Vec::new())
+    }
+}
+
+/// One document with compare-and-swap.
+#[derive(Default)]
+struct Page(Mutex<Document>);
+
+#[async_trait]
+impl Documents for Page {
+    async fn newest(&self, _key: &str) -> Result<Document, StoreError> {
+        Ok(self.0.lock().unwrap().clone())
+    }
+
+    async fn replace(&self, _key: &str, document: &Value, expected: u64) -> Result<Replacement, StoreError> {
+        let mut loaded = self.0.lock().unwrap();
+        if loaded.version != expected {
+            return Ok(Replacement::Stale(loaded.version));
+        }
+        *loaded = Document { document: Some(document.clone()), version: expected + 1 };
+        Ok(Replacement::Saved(expected + 1))
+    }
+}
+
+/// Adds the capabilities of all commands.
+pub fn whole(capabilities: Capabilities) -> Capabilities {
+    let memory = MemoryDeps {
+        store: Arc::new(OneRecord::default()),
+        organization: Some("acme".into()),
+        budget: Budget::default(),
+        model: None,
+    };
+    let build = Build { commit: "abc123".into(), built_at: None };
+    Capabilities {
+        memory: Some(memory),
+        overrides: Some(Overrides::new(Arc::new(Page::default()))),
+        commands: CommandDeps {
+            build: Some(build),
+            schedules: Some(Arc::new(NoFirings)),
+            ..CommandDeps::default()
+        },
+        ..capabilities
+    }
+}
+
+/// Starts a bot with every command. The secret `look` stands for a session with these further grants.
+pub async fn bot(actions: Set, channels: Set) -> Bot {
+    let grants = Grants { actions, channels, ..Grants::default() };
+    let settings = Settings { grants: [(ACTOR.to_owned(), grants)].into(), ..Settings::default() };
+    Bot::with_capabilities(by_token(ACTOR), TOKENS, settings, whole(Capabilities::default())).await
+}
+
+/// An answer.
+#[derive(Debug, PartialEq)]
+pub struct Answer {
+    pub status: u16,
+    pub body: String,
+}
+
+impl Answer {
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap()
+    }
+
+    /// Returns status and code of a failure.
+    pub fn failure(&self) -> (u16, String) {
+        let body = self.json();
+        let members: Vec<&String> = body.as_object().unwrap().keys().collect();
+        assert_eq!(members, ["error", "code"], "{body}");
+        (self.status, body["code"].as_str().unwrap().to_owned())
+    }
+}
+
+/// Checks the headers of every answer, and reads it.
+pub async fn read(response: Response) -> Answer {
+    let header = |name: &str| response.headers().get(name).map(|value| value.to_str().unwrap().to_owned());
+    assert_eq!(header("content-type").as_deref(), Some("application/json; charset=utf-8"));
+    assert_eq!(header("cache-control").as_deref(), Some("no-store"));
+    let mut names = response.headers().keys();
+    assert!(!names.any(|name| name.as_str().starts_with("access-control")), "{response:?}");
+    Answer { status: response.status().as_u16(), body: response.text().await.unwrap() }
+}
+
+/// Sends a GET with the secret.
+pub async fn get(bot: &Bot, path: &str) -> Answer {
+    read(Client::new().get(bot.url(path)).bearer_auth("look").send().await.unwrap()).await
+}
+
+/// Sends a POST with the secret.
+pub async fn post(bot: &Bot, id: &str, body: &Value) -> Answer {
+    send(bot, Method::POST, &format!("/api/{id}"), &[("content-type", "application/json")], body.to_string())
+        .await
+}
+
+/// Sends a request with the secret.
+pub async fn send(
+    bot: &Bot,
+    method: Method,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: impl Into<reqwest::Body>,
+) -> Answer {
+    let mut request = Client::new().request(method, bot.url(path)).bearer_auth("look").body(body);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    read(request.send().await.unwrap()).await
+}

@@ -1,0 +1,6 @@
+//! The command routes.
+
+/// A command, as `<group>.<verb>`.
+pub const ROUTE: &str = "/api/{command}";
+/// The description of the routes: `GET` only.
+pub const OPENAPI: &str = "/api/openapi.json";
