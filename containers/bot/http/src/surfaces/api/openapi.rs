@@ -1,4 +1,4 @@
-//! The description of the command routes in OpenAPI 3.1, derived from the definitions.
+//! The description of the command routes in `OpenAPI` 3.1, derived from the definitions.
 
 use ars_bot_core::commands::Commands;
 use ars_commands::Surface;
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::{operation, schemas::Schemas};
 use crate::state::HttpState;
 
-/// The version of OpenAPI, whose schemas are those of JSON Schema 2020-12.
+/// The version of `OpenAPI`, whose schemas are those of JSON Schema 2020-12.
 const VERSION: &str = "3.1.1";
 
 /// Returns the description of this installation's routes.

@@ -1,5 +1,4 @@
 //! Every command: its happy path, and who may invoke it.
-#![expect(clippy::unwrap_used, reason = "a test")]
 
 use ars_auth::{Actor, Grants, Set};
 use ars_bot_core::commands::Caller;

@@ -1,5 +1,4 @@
 //! The description of the routes.
-#![expect(clippy::unwrap_used, reason = "a test")]
 
 use std::collections::BTreeSet;
 

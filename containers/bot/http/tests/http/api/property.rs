@@ -1,5 +1,4 @@
 //! No request ends in a fault of the service.
-#![expect(clippy::unwrap_used, reason = "a test")]
 
 use ars_auth::Set;
 use ars_commands::Surface;

@@ -1,5 +1,4 @@
 //! Spellings of paths and of names.
-#![expect(clippy::unwrap_used, reason = "a test")]
 
 use ars_auth::Set;
 use serde_json::json;

@@ -1,5 +1,4 @@
 //! No output has the capability token of a run.
-#![expect(clippy::unwrap_used, reason = "a test")]
 
 use ars_commands::Surface;
 use serde_json::{Value, json};
