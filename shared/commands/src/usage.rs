@@ -1,6 +1,30 @@
 //! The forms of a command for people: one line, and its help.
 
+use std::borrow::Cow;
+
 use crate::{Definition, Field, Kind, field::Assumed, schema::rule_of, spelling::kebab};
+
+impl Field {
+    /// Returns the name on text surfaces.
+    pub fn kebab(&self) -> Cow<'static, str> {
+        kebab(self.name)
+    }
+
+    /// Returns the placeholder of a value. Of a map it is that of one entry's value.
+    pub fn placeholder(&self) -> String {
+        match self.kind {
+            Kind::Map { value, .. } => placeholder(value),
+            kind => placeholder(&kind),
+        }
+    }
+
+    /// Returns meaning, rule and default in one line.
+    pub fn help(&self) -> String {
+        let default =
+            self.default().map_or_else(String::new, |value| format!(" [default: {}]", shown(value)));
+        format!("{}; must {}{default}", self.about, rule_of(self))
+    }
+}
 
 impl Definition {
     /// Returns the command in one line, as text surfaces accept it.
@@ -15,11 +39,7 @@ impl Definition {
     pub fn usage(&self) -> String {
         let mut text = format!("{}\n\nUsage: {}\n", self.about, self.form());
         let rows = |heading: &str, fields: &[Field], name: fn(&Field) -> String| {
-            let rows = fields.iter().map(|field| {
-                let default =
-                    field.default().map_or_else(String::new, |value| format!(" [default: {}]", shown(value)));
-                format!("  {:<24} {}; must {}{default}\n", name(field), field.about, rule_of(field))
-            });
+            let rows = fields.iter().map(|field| format!("  {:<24} {}\n", name(field), field.help()));
             let rows: String = rows.collect();
             if rows.is_empty() { rows } else { format!("\n{heading}:\n{rows}") }
         };

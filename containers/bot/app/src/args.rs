@@ -1,12 +1,13 @@
 //! The command line, see docs/reference/cli.md.
 
-use std::{net::SocketAddr, path::PathBuf, sync::LazyLock};
+use std::{ffi::OsString, net::SocketAddr, path::PathBuf, sync::LazyLock};
 
 use ars_bot_tools::agents;
-use ars_types::{Effort, ModelRef, RefName};
-use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use ars_commands::Surface;
+use ars_types::{Effort, ModelRef, RefName, RunId};
+use clap::{Args as ClapArgs, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
-use crate::error::InvalidArgument;
+use crate::{commands::registry, error::InvalidArgument};
 
 const ABOUT: &str = "Runs coding and general agents on behalf of people and machines.";
 const LONG_ABOUT: &str = "\
@@ -21,6 +22,8 @@ Examples:
   ars ask --repo . \"the tests fail; find out why and mend it\"
   ars ask --repo https://host/team/app --ref main --agent coding \"add a --json flag\"
   ars serve --config ars.toml
+  ars runs list --status all
+  ars runs get ID --json --server https://host
   ars watch http://127.0.0.1:8787/runs/ID?t=TOKEN
 
 Environment (secrets come from nowhere else):
@@ -34,6 +37,7 @@ Environment (secrets come from nowhere else):
   PUBLIC_BASE_URL                         base of the links to run pages
   SERVICE_SKILLS_DIR                      folder of skills, <slug>/SKILL.md
   STATE_WORKER_URL, MEMORY_TOKEN          the state Worker: the default of --state-url, and its bearer
+  ARS_SERVER, ARS_TOKEN                   a running service: the default of --server, and the token for it
   SERVICE_CONFIG, ARS_DATA_DIR, PORT      defaults of --config, --data-dir and the port of --listen
   RUST_LOG                                what is logged (default: `info` for serve, `error` elsewhere)
   OTEL_EXPORTER_OTLP_ENDPOINT             base address of an OTLP collector; spans go there
@@ -61,6 +65,36 @@ static VERSION: LazyLock<String> =
 static AGENT_HELP: LazyLock<String> =
     LazyLock::new(|| format!("Agent: {} [default: general; coding with --repo]", agents::names()));
 
+/// The group of the registry that has a command of the command line's own.
+pub const RUNS: &str = "runs";
+/// That command.
+pub const WATCH: &str = "watch";
+
+/// Returns the complete command line: the subcommands of [`Args`], and the commands of the registry.
+pub fn command_line() -> clap::Command {
+    registry::with_commands(Args::command())
+}
+
+/// Parses the arguments of the process with clap. Prints help and errors, and then ends the process.
+pub fn parse(arguments: &[OsString]) -> Command {
+    let cli = command_line();
+    // The registry's own grammar does not know help, and clap would report other words first.
+    let is_command = |id: &str| ars_bot_core::commands::catalogue().get(id, Surface::Cli).is_some();
+    let text = |index: usize| arguments.get(index).and_then(|word| word.to_str()).unwrap_or_default();
+    let matches = if is_command(&format!("{}.{}", text(1), text(2))) {
+        let help = OsString::from("--help");
+        cli.get_matches_from(arguments.iter().take(3).chain([&help]))
+    } else {
+        cli.get_matches_from(arguments)
+    };
+    let watched = matches.subcommand_matches(RUNS).and_then(|runs| runs.subcommand_matches(WATCH));
+    let parsed = match watched {
+        Some(watch) => RunsWatch::from_arg_matches(watch).map(Command::RunsWatch),
+        None => Args::from_arg_matches(&matches).map(|args| args.command),
+    };
+    parsed.unwrap_or_else(|error| error.exit())
+}
+
 /// A subcommand.
 #[derive(Debug, Subcommand)]
 pub enum Command {
@@ -72,10 +106,13 @@ pub enum Command {
     Watch(Watch),
     /// Show the changes in a thread's working tree
     Diff(Diff),
-    /// Find the reasons why runs were slow
-    Friction(Friction),
+    /// Check the installation, and name how to mend each fault
+    Doctor(Doctor),
     /// Print a completion script for a shell
     Completions(Completions),
+    /// Follow a run of a service until it ends
+    #[command(skip)]
+    RunsWatch(RunsWatch),
 }
 
 /// Where things are kept and how the service is set up; the same for every command that runs requests.
@@ -94,6 +131,19 @@ pub struct Setup {
     /// `ask` uses it unless --model names another; `serve` when no other model is configured
     #[arg(long, value_name = "FILE")]
     pub rehearsal: Option<PathBuf>,
+    /// What the setup is for.
+    #[arg(skip)]
+    pub purpose: Purpose,
+}
+
+/// What a setup is for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Purpose {
+    /// Running requests, which needs models and their keys.
+    #[default]
+    Requests,
+    /// Commands on stored data. Missing secrets of models and of the dashboard are no errors.
+    Commands,
 }
 
 /// Where runs and working trees are kept.
@@ -128,9 +178,34 @@ pub struct Ask {
     /// Print one JSON object {reply, run} instead of the answer, and no steps
     #[arg(long)]
     pub json: bool,
+    /// Print each event of the run as a line of JSON, and at last {type: "result", reply, run}
+    #[arg(long, conflicts_with = "json")]
+    pub json_lines: bool,
     /// Shared settings.
     #[command(flatten)]
     pub setup: Setup,
+}
+
+impl Ask {
+    /// Returns how the request is printed.
+    pub fn format(&self) -> Format {
+        match self {
+            Self { json_lines: true, .. } => Format::JsonLines,
+            Self { json: true, .. } => Format::Json,
+            Self { .. } => Format::Text,
+        }
+    }
+}
+
+/// How `ars ask` prints a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// The steps, then the answer.
+    Text,
+    /// One object at the end.
+    Json,
+    /// One object for each event, and one at the end.
+    JsonLines,
 }
 
 /// `ars serve`.
@@ -176,35 +251,32 @@ pub struct Diff {
     pub data: Data,
 }
 
-/// `ars friction`.
+/// `ars runs watch`.
 #[derive(Debug, ClapArgs)]
-pub struct Friction {
-    /// The subcommand.
-    #[command(subcommand)]
-    pub verb: FrictionVerb,
+pub struct RunsWatch {
+    /// Id of the run
+    #[arg(value_name = "RUN", value_parser = |text: &str| RunId::parse(text))]
+    pub id: RunId,
+    /// Address of the service; its token is ARS_TOKEN
+    #[arg(long, value_name = "URL", env = "ARS_SERVER", hide_env_values = true)]
+    pub server: String,
 }
 
-/// A subcommand of `ars friction`.
-#[derive(Debug, Subcommand)]
-pub enum FrictionVerb {
-    /// Diagnose a saved stream: JSON lines of events, or a raw capture of a run's event stream
-    Analyze(Analyze),
-}
-
-/// `ars friction analyze`.
+/// `ars doctor`.
 #[derive(Debug, ClapArgs)]
-pub struct Analyze {
-    /// File to read; `-`, like no file, reads standard input
-    pub source: Option<String>,
-    /// A tool is slow from so many milliseconds [default: 30000]
-    #[arg(long, value_name = "N", value_parser = milliseconds)]
-    pub slow_ms: Option<i64>,
-    /// The run goes on: a call without a result is not a failure yet
+pub struct Doctor {
+    /// Also call the default model once, which costs a few tokens
     #[arg(long)]
-    pub in_progress: bool,
-    /// Print one JSON object {source, events, skipped, diagnosis, hint?}
+    pub call_model: bool,
+    /// Print each finding as a line of JSON {check, state, detail, mend?}
     #[arg(long)]
     pub json: bool,
+    /// Address of the state Worker, as for `serve`
+    #[arg(long, value_name = "URL", env = "STATE_WORKER_URL", hide_env_values = true)]
+    pub state_url: Option<String>,
+    /// Shared settings.
+    #[command(flatten)]
+    pub setup: Setup,
 }
 
 /// `ars completions`.
@@ -218,21 +290,10 @@ fn effort(text: &str) -> Result<Effort, InvalidArgument> {
     Effort::parse(text).ok_or(InvalidArgument::Effort)
 }
 
-/// Parses milliseconds, which may have a fraction.
-fn milliseconds(text: &str) -> Result<i64, InvalidArgument> {
-    let number = text.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
-    // Above the range the cast saturates, and then nothing is slow.
-    number.map(|number| number.round() as i64).ok_or(InvalidArgument::Milliseconds)
-}
-
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
-
-    use super::Args;
-
     #[test]
-    fn the_command_line_is_well_formed() {
-        Args::command().debug_assert();
+    fn command_line_is_well_formed() {
+        super::command_line().debug_assert();
     }
 }

@@ -21,7 +21,7 @@ use ars_events::Redactor;
 use ars_types::ModelRef;
 
 use crate::{
-    args::{Data, Setup, Store},
+    args::{Data, Purpose, Setup, Store},
     capabilities,
     clock::SystemClock,
     commands::Failure,
@@ -42,8 +42,10 @@ pub struct Plan {
     pub redactor: Arc<Redactor>,
     /// Runs are recorded in the ledger, so that another process can resume them.
     pub keeps_ledger: bool,
-    providers: BTreeMap<String, ProviderConfig>,
-    data_dir: PathBuf,
+    /// The providers of models.
+    pub providers: BTreeMap<String, ProviderConfig>,
+    /// The directory of runs and working trees.
+    pub data_dir: PathBuf,
     store_token: Option<Secret>,
     memory_token: Option<Secret>,
     search_key: Option<Secret>,
@@ -58,11 +60,13 @@ pub async fn plan(setup: Setup, tokens: &TokenMap, state_url: Option<&str>) -> R
         Some(path) => file(path, state_url).await?,
         None => File::default(),
     };
+    let is_for_commands = setup.purpose == Purpose::Commands;
+    let providers = config::providers(&file.providers, setup.rehearsal, environment::variable);
     let providers =
-        config::providers(&file.providers, setup.rehearsal, environment::variable).map_err(invalid)?;
+        if is_for_commands { providers.unwrap_or_default() } else { providers.map_err(invalid)? };
     let of_the_flag = setup.model.is_some();
     let model = setup.model.or_else(|| file.defaults.model.clone()).or_else(|| default_model(&providers));
-    if let Some(model) = &model {
+    if let Some(model) = model.as_ref().filter(|_| !is_for_commands) {
         known_provider(model, &providers)?;
     }
     let mut settings = file.settings(model, public_base_url()?).map_err(invalid)?;
@@ -70,7 +74,9 @@ pub async fn plan(setup: Setup, tokens: &TokenMap, state_url: Option<&str>) -> R
         settings.models.clear();
     }
     for model in settings.models.values().chain(&settings.fallback_model).chain(&file.memory.model) {
-        known_provider(model, &providers)?;
+        if !is_for_commands {
+            known_provider(model, &providers)?;
+        }
     }
     let token_of = |worker: &Option<config::Worker>| {
         let token_env = worker.as_ref().and_then(|worker| worker.token_env.as_deref());
@@ -80,7 +86,10 @@ pub async fn plan(setup: Setup, tokens: &TokenMap, state_url: Option<&str>) -> R
     let keys = providers.values().filter_map(|provider| provider.api_key.as_ref());
     let search_key = Secret::parse(environment::variable(name::BRAVE_SEARCH_API_KEY));
     let is_public = by_loopback(Ipv4Addr::LOCALHOST.into(), settings.public_base_url.as_deref()).is_err();
-    let dashboard = file.dashboard.gate(environment::variable, is_public).map_err(invalid)?;
+    let dashboard = match setup.purpose {
+        Purpose::Requests => file.dashboard.gate(environment::variable, is_public).map_err(invalid)?,
+        Purpose::Commands => Dashboard::default(),
+    };
     let dashboard_token = match &dashboard {
         Dashboard::Token { secret, .. } => Some(secret.clone()),
         Dashboard::Loopback | Dashboard::Access(_) => None,
@@ -174,12 +183,8 @@ impl Plan {
         self.settings.default_model.is_some() || !self.settings.models.is_empty()
     }
 
-    /// Opens the parts and connects them.
-    pub async fn build(
-        self,
-        store: Option<Store>,
-        state_url: Option<String>,
-    ) -> Result<(Core, Arc<GitWorkspaces>), Failure> {
+    /// Opens the stores.
+    pub fn stores(&self, store: Option<Store>, state_url: Option<String>) -> Result<Stores, Failure> {
         let token = self.store_token.as_ref();
         let memory_cap = self.file.memory.records_per_scope();
         let place = Place { wanted: store, state_url, token, data_dir: &self.data_dir, memory_cap };
@@ -187,6 +192,16 @@ impl Plan {
         if let Some(worker) = self.file.memory.worker.as_ref().filter(|_| self.file.memory.enabled) {
             stores.keep_memory_in(worker, self.memory_token.as_ref(), memory_cap)?;
         }
+        Ok(stores)
+    }
+
+    /// Opens the parts and connects them.
+    pub async fn build(
+        self,
+        store: Option<Store>,
+        state_url: Option<String>,
+    ) -> Result<(Core, Arc<GitWorkspaces>), Failure> {
+        let stores = self.stores(store, state_url)?;
         let catalog = Catalog::new(self.providers, Transport::default())
             .map_err(|error| Failure::InvalidInput(format!("configuration: {error}")))?;
         let workspaces = Arc::new(workspaces(&self.data_dir));

@@ -18,6 +18,14 @@ pub mod name {
     pub const BRAVE_SEARCH_BASE_URL: &str = "BRAVE_SEARCH_BASE_URL";
     /// File with the commit and the time of the build.
     pub const BUILD_STAMP: &str = "ARS_BUILD_STAMP";
+    /// Default of `--config`.
+    pub const CONFIG: &str = "SERVICE_CONFIG";
+    /// Default of `--data-dir`.
+    pub const DATA_DIR: &str = "ARS_DATA_DIR";
+    /// Default of `--server`.
+    pub const SERVER: &str = "ARS_SERVER";
+    /// The token for the service at `--server`.
+    pub const TOKEN: &str = "ARS_TOKEN";
     /// Default port.
     pub const PORT: &str = "PORT";
 }

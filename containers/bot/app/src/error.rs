@@ -21,6 +21,8 @@ pub enum Failure {
     Conflict(String),
     /// The run failed; the text is its own.
     Failed(String),
+    /// A command of the registry was rejected or failed; the text is its own.
+    Command(ErrorCode, String),
     /// A missing file, directory or address.
     Unavailable(anyhow::Error),
     /// A bug, or an exhausted machine.
@@ -31,15 +33,20 @@ impl Failure {
     /// Prints the failure and returns its exit code.
     pub fn report(self) -> ExitCode {
         let code = self.code();
-        let message = match self {
+        terminal::tell(&format!("error ({code}): {}", self.message()));
+        ExitCode::from(code.exit_code())
+    }
+
+    /// Returns the text without the code.
+    pub fn message(self) -> String {
+        match self {
             Self::InvalidInput(message)
             | Self::Refused(message)
             | Self::Conflict(message)
-            | Self::Failed(message) => message,
+            | Self::Failed(message)
+            | Self::Command(_, message) => message,
             Self::Unavailable(error) | Self::Internal(error) => format!("{error:#}"),
-        };
-        terminal::tell(&format!("error ({code}): {message}"));
-        ExitCode::from(code.exit_code())
+        }
     }
 
     /// Returns the error code.
@@ -49,6 +56,7 @@ impl Failure {
             Self::Refused(_) => ErrorCode::Refused,
             Self::Conflict(_) => ErrorCode::Conflict,
             Self::Failed(_) => ErrorCode::Failed,
+            Self::Command(code, _) => *code,
             Self::Unavailable(_) => ErrorCode::Unavailable,
             Self::Internal(_) => ErrorCode::Internal,
         }
@@ -122,7 +130,4 @@ pub enum InvalidArgument {
     /// Not an effort.
     #[error("must be low, medium, high, xhigh or max")]
     Effort,
-    /// Not a duration.
-    #[error("must be a number, 0 or more")]
-    Milliseconds,
 }

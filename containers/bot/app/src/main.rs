@@ -25,11 +25,14 @@ mod terminal;
 use std::process::ExitCode;
 
 use anyhow::anyhow;
-use clap::Parser as _;
 
 use crate::{
-    args::{Args, Command},
-    commands::{Failure, ask, completions, diff, friction, serve, watch},
+    args::Command,
+    commands::{
+        Failure, ask, completions, diff, doctor,
+        registry::{self, Invocation},
+        runs_watch, serve, watch,
+    },
 };
 
 /// Worker threads: the bot waits far more than it computes.
@@ -40,26 +43,46 @@ fn main() -> ExitCode {
     if rustls::crypto::aws_lc_rs::default_provider().install_default().is_err() {
         return Failure::Internal(anyhow!("the TLS provider was already chosen")).report();
     }
-    let args = Args::parse();
+    let arguments: Vec<_> = std::env::args_os().collect();
+    let parsed = match Invocation::find(&arguments) {
+        Some(Ok(invocation)) => Parsed::Registry(invocation),
+        Some(Err(failure)) => return failure.report(),
+        None => Parsed::Own(args::parse(&arguments)),
+    };
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(WORKER_THREADS).enable_all().build();
     let runtime = match runtime {
         Ok(runtime) => runtime,
         Err(error) => return Failure::Internal(error.into()).report(),
     };
-    let code = runtime.block_on(run(args.command));
+    let code = runtime.block_on(run(parsed));
     // A blocking read of standard input must not delay the exit.
     runtime.shutdown_background();
     code
 }
 
-async fn run(command: Command) -> ExitCode {
+/// A parsed command line.
+enum Parsed {
+    /// A command of the registry.
+    Registry(Invocation),
+    /// A command of the command line itself.
+    Own(Command),
+}
+
+async fn run(parsed: Parsed) -> ExitCode {
+    let command = match parsed {
+        Parsed::Registry(invocation) => {
+            return registry::run(invocation).await.unwrap_or_else(|failure| failure.report());
+        }
+        Parsed::Own(command) => command,
+    };
     let done = match command {
         Command::Serve(args) => serve::run(args).await,
         Command::Ask(args) => ask::run(args).await,
         Command::Watch(args) => watch::run(args).await,
         Command::Diff(args) => diff::run(args).await,
-        Command::Friction(args) => friction::run(args).await,
+        Command::Doctor(args) => doctor::run(args).await,
+        Command::RunsWatch(args) => runs_watch::run(args).await,
         Command::Completions(args) => completions::run(&args),
     };
     done.unwrap_or_else(|failure| failure.report())

@@ -2,18 +2,16 @@
 
 use std::process::ExitCode;
 
-use clap::CommandFactory as _;
-
 use super::Failure;
 use crate::{
-    args::{Args, Completions},
+    args::{Completions, command_line},
     terminal,
 };
 
 /// Prints the script.
 pub fn run(args: &Completions) -> Result<ExitCode, Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Args::command(), "ars", &mut script);
+    clap_complete::generate(args.shell, &mut command_line(), "ars", &mut script);
     terminal::print(&String::from_utf8_lossy(&script))?;
     Ok(ExitCode::SUCCESS)
 }

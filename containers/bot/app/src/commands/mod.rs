@@ -3,7 +3,10 @@
 pub mod ask;
 pub mod completions;
 pub mod diff;
-pub mod friction;
+pub mod doctor;
+mod follow;
+pub mod registry;
+pub mod runs_watch;
 pub mod serve;
 pub mod watch;
 

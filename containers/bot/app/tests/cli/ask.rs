@@ -22,6 +22,35 @@ text = "The greeting is right now."
 "#;
 
 #[tokio::test]
+async fn json_lines_are_events_and_a_result() {
+    let (machine, fake) = answering([Reply::text("forty-two")]).await;
+    let ended = run(&mut machine.ars_with(&fake.url(), &["ask", "hi", "--json-lines"])).await;
+    ended.assert_code(0);
+    assert_eq!(ended.stderr, "");
+    let lines: Vec<Value> = ended.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let (result, events) = lines.split_last().unwrap();
+    assert!(events.iter().all(|event| event["type"].is_string() && event["seq"].is_u64()), "{events:#?}");
+    assert!(events.iter().any(|event| event["type"] == "answer"), "{events:#?}");
+    assert_eq!((&result["type"], &result["reply"]), (&json!("result"), &json!("forty-two")));
+    assert_eq!(result["run"]["status"], "completed");
+    let both = run(&mut machine.ars_with(&fake.url(), &["ask", "hi", "--json", "--json-lines"])).await;
+    both.assert_code(2);
+}
+
+#[tokio::test]
+async fn failed_run_exits_1_in_every_format() {
+    for format in ["--json", "--json-lines"] {
+        let (machine, fake) = answering([]).await;
+        let plain = machine.path("elsewhere");
+        let arguments = ["ask", "hi", format, "--repo", plain.to_str().unwrap()];
+        let ended = run(&mut machine.ars_with(&fake.url(), &arguments)).await;
+        ended.assert_code(1);
+        let result: Value = serde_json::from_str(ended.stdout.lines().last().unwrap()).unwrap();
+        assert_eq!(result["run"]["status"], "failed", "{format}");
+    }
+}
+
+#[tokio::test]
 async fn request_edits_a_copy_of_the_repository() {
     let machine = Machine::new();
     let (project, script) = (machine.project(), machine.file("script.toml", REHEARSAL));
@@ -56,7 +85,7 @@ async fn request_edits_a_copy_of_the_repository() {
         (Some("cli:local"), Some("cli:local"))
     );
     assert!(record["threadKey"].as_str().unwrap().starts_with("cli:"));
-    assert_eq!(record["channelVisibility"], "private");
+    assert_eq!(record["channelVisibility"], "unknown");
     let exits: Vec<_> =
         events(&record, "tool_result").iter().map(|event| event["exitCode"].clone()).collect();
     assert_eq!(exits, [Value::Null, json!(1)]);

@@ -19,7 +19,7 @@ async fn watch_shows_steps_and_answer() {
     assert_eq!(answer, "it is done\n");
     assert!(steps.contains("general") && steps.contains("update_status"), "{steps}");
     let unknown = format!("{}/runs/none", server.url());
-    run(&mut machine.ars(&["watch", &unknown])).await.assert_refused(1, "unavailable", &["404"]);
+    run(&mut machine.ars(&["watch", &unknown])).await.assert_refused(1, "not_found", &["404"]);
     server.terminate().await.assert_code(0);
 }
 

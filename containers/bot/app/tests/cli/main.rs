@@ -3,12 +3,14 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
 mod ask;
+mod doctor;
 mod followers;
 mod friction;
 mod interrupts;
 #[cfg(not(feature = "kill-points"))]
 mod kill_points;
 mod refusals;
+mod registry;
 mod serve;
 mod shutdown;
 mod support;

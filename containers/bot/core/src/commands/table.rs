@@ -45,6 +45,11 @@ pub(super) fn find(id: &str) -> Option<&'static Entry> {
     ENTRIES.iter().find(|entry| entry.definition.id == id)
 }
 
+/// Returns the commands of an installation that has every capability.
+pub fn catalogue() -> Registry {
+    registry_with(&[Capability::Memory, Capability::Schedules])
+}
+
 /// Returns the commands of an installation.
 pub(crate) fn registry(capabilities: &Capabilities) -> Registry {
     let mut available = Vec::new();
@@ -54,7 +59,11 @@ pub(crate) fn registry(capabilities: &Capabilities) -> Registry {
     if capabilities.commands.schedules.is_some() {
         available.push(Capability::Schedules);
     }
-    Registry::new(DEFINITIONS, &available).unwrap_or_else(|fault| {
+    registry_with(&available)
+}
+
+fn registry_with(available: &[Capability]) -> Registry {
+    Registry::new(DEFINITIONS, available).unwrap_or_else(|fault| {
         // The table is checked when it is compiled.
         tracing::error!(%fault, "no commands: their table is invalid");
         Registry::default()

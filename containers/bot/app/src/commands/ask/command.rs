@@ -17,7 +17,7 @@ use super::{
     watch,
 };
 use crate::{
-    args::{Ask, Store},
+    args::{Ask, Format, Store},
     compose, logging,
     signals::Signals,
     terminal::{CliChannel, tell},
@@ -49,10 +49,11 @@ pub async fn run(args: Ask) -> Result<ExitCode, Failure> {
     // A generated thread name is unique, so it needs no lock.
     let _held = args.thread.is_some().then(|| ThreadLock::take(&workspaces, &thread)).transpose()?;
 
-    let on_status: fn(&str) = if args.json { |_| {} } else { tell };
+    let format = args.format();
+    let on_status: fn(&str) = if format == Format::Text { tell } else { |_| {} };
     let (channel, started) = CliChannel::new(redactor, on_status);
     let channel = Arc::new(channel);
-    let watcher = (!args.json).then(|| tokio::spawn(watch::show_steps(core.clone(), started)));
+    let watcher = (format != Format::Json).then(|| tokio::spawn(watch::show(core.clone(), started, format)));
     let ended = dispatch(&core, message, &channel, &mut signals).await;
     channel.close();
     if ended == Ended::AtOnce {
@@ -67,7 +68,7 @@ pub async fn run(args: Ask) -> Result<ExitCode, Failure> {
         _ = signals.next() => return Ok(interrupted()),
     };
     let outcome = channel.outcome();
-    if !args.json {
+    if format == Format::Text {
         report::work(&workspaces, &thread, &outcome).await;
     }
     if !recorded {
@@ -77,7 +78,7 @@ pub async fn run(args: Ask) -> Result<ExitCode, Failure> {
         tell("stopped");
         return Ok(interrupted());
     }
-    let code = report(&outcome, args.json)?;
+    let code = report(&outcome, format)?;
     Ok(if recorded { code } else { ExitCode::FAILURE })
 }
 

@@ -10,19 +10,24 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    args::Format,
     commands::Failure,
     terminal::{Changes, Outcome, print, tell},
 };
 
-/// Prints the answer, or fails with the reason for its absence. With `json`, both are one object.
-pub fn report(outcome: &Outcome, json: bool) -> Result<ExitCode, Failure> {
+/// Prints the answer, or fails with the reason for its absence. In the JSON formats, both are one object.
+pub fn report(outcome: &Outcome, format: Format) -> Result<ExitCode, Failure> {
     let Some((id, status)) = &outcome.run else {
         return Err(Failure::Refused(outcome.reply.clone()));
     };
     let answered = matches!(status, Some(RunStatus::Completed | RunStatus::StoppedSoft));
-    if json {
+    if format != Format::Text {
         let run = json!({ "id": id, "status": status });
-        print(&format!("{}\n", json!({ "reply": outcome.reply, "run": run })))?;
+        let result = match format {
+            Format::JsonLines => json!({ "type": "result", "reply": outcome.reply, "run": run }),
+            Format::Json | Format::Text => json!({ "reply": outcome.reply, "run": run }),
+        };
+        print(&format!("{result}\n"))?;
         return Ok(if answered { ExitCode::SUCCESS } else { ExitCode::FAILURE });
     }
     if !answered {

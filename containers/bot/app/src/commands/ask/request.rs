@@ -99,7 +99,7 @@ impl Request {
             actor: Actor::cli_local(),
             channel_id: "cli:local".into(),
             thread_key,
-            visibility: Visibility::Private,
+            visibility: Visibility::Unknown,
             text,
             received_at,
             choices: self.choices,

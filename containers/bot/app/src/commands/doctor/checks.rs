@@ -1,0 +1,164 @@
+//! The checks.
+
+use std::{path::Path, process::Stdio, time::Duration};
+
+use ars_agent::{Role, Turn};
+use ars_auth::ParsedTokens;
+use ars_bot_adapters::models::{Catalog, ProviderKind, Transport};
+use ars_bot_ports::{ModelRequest, Models as _};
+use ars_types::ModelRef;
+use ars_wire::runs::ListRequest;
+use tokio::{process::Command, time::timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::finding::Finding;
+use crate::{compose::Plan, config::HistoryStore};
+
+/// Timeout of the call of a model.
+const MODEL_TIMEOUT: Duration = Duration::from_secs(60);
+/// Tokens of the answer of that call.
+const MAX_MODEL_TOKENS: u32 = 64;
+/// Timeout for the answer of a store or of git.
+const CHECK_TIMEOUT: Duration = Duration::from_secs(15);
+/// The mend of an installation without a model.
+const SET_A_KEY: &str = "set ANTHROPIC_API_KEY or OPENAI_API_KEY, describe a provider under [providers], or give \
+                         --rehearsal";
+
+/// Checks that a model is configured, and that providers which need a key have one.
+pub(super) fn keys(plan: &Plan) -> Finding {
+    const CHECK: &str = "keys";
+    let models = plan.settings.default_model.iter().chain(plan.settings.models.values());
+    let models: Vec<&ModelRef> = models.collect();
+    if models.is_empty() {
+        return Finding::failure(CHECK, "no model is configured, so every request is rejected", SET_A_KEY);
+    }
+    let lacks_key = |name: &str| {
+        let provider = plan.providers.get(name);
+        provider.is_some_and(|config| config.kind == ProviderKind::Anthropic && config.api_key.is_none())
+    };
+    if let Some(model) = models.iter().find(|model| lacks_key(model.provider())) {
+        let provider = model.provider();
+        let mend = format!("set ANTHROPIC_API_KEY, or name its variable in providers.{provider}.api_key_env");
+        return Finding::failure(CHECK, format!("the provider {provider} has no key"), mend);
+    }
+    let providers = plan.providers.iter().map(|(name, config)| {
+        format!("{name} ({})", if config.api_key.is_some() { "key set" } else { "no key" })
+    });
+    let default = plan.settings.default_model.as_ref().map_or_else(
+        || "no default model".to_owned(),
+        |model| format!("default model {}/{}", model.provider(), model.model()),
+    );
+    Finding::ok(CHECK, format!("{default}; providers: {}", providers.collect::<Vec<_>>().join(", ")))
+}
+
+/// Calls the default model once.
+pub(super) async fn model(plan: &Plan) -> Finding {
+    const CHECK: &str = "model";
+    let models = plan.settings.default_model.iter().chain(plan.settings.models.values());
+    let Some(model) = models.into_iter().next() else {
+        return Finding::failure(CHECK, "no model is configured", SET_A_KEY);
+    };
+    let name = format!("{}/{}", model.provider(), model.model());
+    let mend = format!("check the key, the name and the base_url of {name}, and the network");
+    let client = Catalog::new(plan.providers.clone(), Transport::default())
+        .map_err(|error| error.to_string())
+        .and_then(|catalog| catalog.client(model).map_err(|error| error.to_string()));
+    let client = match client {
+        Ok(client) => client,
+        Err(error) => return Finding::failure(CHECK, error, mend),
+    };
+    let turns = [Turn::text(Role::User, "Reply with the word ok.")];
+    let request = ModelRequest {
+        model: model.model(),
+        system: "",
+        tools: &[],
+        may_call_tools: false,
+        turns: &turns,
+        max_tokens: MAX_MODEL_TOKENS,
+        effort: None,
+    };
+    let cancel = CancellationToken::new();
+    match timeout(MODEL_TIMEOUT, client.turn(request, &|_| {}, &cancel)).await {
+        Ok(Ok(_)) => Finding::ok(CHECK, format!("{name} answers")),
+        Ok(Err(error)) => Finding::failure(CHECK, format!("{name}: {error}"), mend),
+        Err(_) => Finding::failure(CHECK, format!("{name} did not answer in time"), mend),
+    }
+}
+
+/// Reads the newest record of the store. An embedded store that does not exist is not created.
+pub(super) async fn store(plan: &Plan, state_url: Option<String>) -> Finding {
+    const CHECK: &str = "store";
+    let place = plan.data_dir.display().to_string();
+    let is_embedded = state_url.is_none() && plan.file.run_history.store != Some(HistoryStore::Worker);
+    if is_embedded && !plan.data_dir.exists() {
+        return match usable_parent(&plan.data_dir) {
+            Some(_) => Finding::ok(CHECK, format!("{place} does not exist yet; the first run creates it")),
+            None => Finding::failure(
+                CHECK,
+                format!("{place} cannot be created: a part of its path is a file"),
+                "name another directory with --data-dir or ARS_DATA_DIR",
+            ),
+        };
+    }
+    let mend = if is_embedded {
+        format!("make {place} readable and writable for this user, or name another with --data-dir")
+    } else {
+        "check the state Worker's address (--state-url, STATE_WORKER_URL) and its bearer (MEMORY_TOKEN)"
+            .to_owned()
+    };
+    let stores = match plan.stores(None, state_url) {
+        Ok(stores) => stores,
+        Err(failure) => return Finding::failure(CHECK, failure.message(), mend),
+    };
+    let newest = ListRequest { limit: Some(1), ..ListRequest::default() };
+    match timeout(CHECK_TIMEOUT, stores.runs.list(&newest)).await {
+        Ok(Ok(_)) if is_embedded => Finding::ok(CHECK, format!("the embedded store in {place} answers")),
+        Ok(Ok(_)) => Finding::ok(CHECK, "the state Worker answers"),
+        Ok(Err(error)) => Finding::failure(CHECK, error.to_string(), mend),
+        Err(_) => Finding::failure(CHECK, "the store did not answer in time", mend),
+    }
+}
+
+/// Returns the nearest ancestor that exists, if it is a directory.
+fn usable_parent(path: &Path) -> Option<&Path> {
+    path.ancestors().find(|ancestor| ancestor.exists()).filter(|ancestor| ancestor.is_dir())
+}
+
+/// Checks the ingress tokens.
+pub(super) fn ingress(tokens: &ParsedTokens) -> Finding {
+    const CHECK: &str = "ingress";
+    const MEND: &str = "set SERVICE_INGRESS_TOKENS to {\"<token>\":{\"subject\":\"me\"}}";
+    match tokens.fault {
+        Some(fault) => Finding::failure(CHECK, format!("SERVICE_INGRESS_TOKENS: {fault}"), MEND),
+        None if tokens.map.is_empty() => {
+            Finding::warning(CHECK, "no tokens: `ars serve` accepts no requests", MEND)
+        }
+        None => Finding::ok(CHECK, "tokens are set"),
+    }
+}
+
+/// Checks that git is there.
+pub(super) async fn git() -> Finding {
+    const CHECK: &str = "git";
+    let mut command = Command::new("git");
+    command.arg("--version").stdin(Stdio::null()).kill_on_drop(true);
+    match timeout(CHECK_TIMEOUT, command.output()).await {
+        Ok(Ok(output)) if output.status.success() => {
+            Finding::ok(CHECK, String::from_utf8_lossy(&output.stdout).trim().to_owned())
+        }
+        _ => Finding::warning(
+            CHECK,
+            "not found: requests on repositories fail, others work",
+            "install git, and put it on the PATH",
+        ),
+    }
+}
+
+/// Reports the confinement of tool commands.
+pub(super) fn sandbox() -> Finding {
+    Finding::warning(
+        "sandbox",
+        "there is none: commands of tools are not confined, and run with the files and the network of this user",
+        "run `ars` as a separate user or in a container, without data that requests must not reach",
+    )
+}

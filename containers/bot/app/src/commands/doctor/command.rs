@@ -1,0 +1,48 @@
+//! Runs the checks in order and prints their findings.
+
+use std::{process::ExitCode, sync::Arc};
+
+use ars_auth::TokenMap;
+
+use super::{
+    checks,
+    finding::{Finding, State},
+};
+use crate::{
+    args::Doctor,
+    commands::Failure,
+    compose,
+    environment::{self, name},
+    logging, terminal,
+};
+
+/// Checks the installation. The exit code is 1 if a check failed.
+pub async fn run(args: Doctor) -> Result<ExitCode, Failure> {
+    let mut findings = Vec::new();
+    let tokens = TokenMap::parse(environment::variable(name::INGRESS_TOKENS).as_deref());
+    match compose::plan(args.setup, &tokens.map, args.state_url.as_deref()).await {
+        Ok(plan) => {
+            logging::start(Arc::clone(&plan.redactor), logging::Level::Errors);
+            findings.push(Finding::ok("configuration", "valid"));
+            findings.push(checks::keys(&plan));
+            if args.call_model {
+                findings.push(checks::model(&plan).await);
+            }
+            findings.push(checks::store(&plan, args.state_url).await);
+        }
+        Err(failure) => {
+            let mend = "correct the named key or variable (docs/ars.example.toml shows every key); \
+                        the checks of models and of the store need a valid configuration";
+            findings.push(Finding::failure("configuration", failure.message(), mend));
+        }
+    }
+    findings.push(checks::ingress(&tokens));
+    findings.push(checks::git().await);
+    findings.push(checks::sandbox());
+    for finding in &findings {
+        let line = if args.json { format!("{}\n", serde_json::to_string(finding)?) } else { finding.lines() };
+        terminal::print(&line)?;
+    }
+    let has_failed = findings.iter().any(|finding| finding.state == State::Failure);
+    Ok(if has_failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}

@@ -1,0 +1,66 @@
+//! The result of one check.
+
+use serde::Serialize;
+
+/// The result of one check.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct Finding {
+    /// The checked part.
+    pub(super) check: &'static str,
+    /// Whether it works.
+    pub(super) state: State,
+    /// The facts. Never contains a secret.
+    pub(super) detail: String,
+    /// How to mend it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) mend: Option<String>,
+}
+
+/// Whether a part works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum State {
+    /// It works.
+    Ok,
+    /// It works with a limitation.
+    Warning,
+    /// It does not work.
+    Failure,
+}
+
+impl Finding {
+    pub(super) fn ok(check: &'static str, detail: impl Into<String>) -> Self {
+        Self { check, state: State::Ok, detail: detail.into(), mend: None }
+    }
+
+    pub(super) fn warning(check: &'static str, detail: impl Into<String>, mend: impl Into<String>) -> Self {
+        Self { check, state: State::Warning, detail: detail.into(), mend: Some(mend.into()) }
+    }
+
+    pub(super) fn failure(check: &'static str, detail: impl Into<String>, mend: impl Into<String>) -> Self {
+        Self { check, state: State::Failure, detail: detail.into(), mend: Some(mend.into()) }
+    }
+
+    /// Returns the finding for people: one line, and one for its mend.
+    pub(super) fn lines(&self) -> String {
+        let state = match self.state {
+            State::Ok => "ok",
+            State::Warning => "warning",
+            State::Failure => "failure",
+        };
+        let mend = self.mend.as_ref().map_or_else(String::new, |mend| format!("         mend: {mend}\n"));
+        format!("{state:<8} {}: {}\n{mend}", self.check, self.detail)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mend_follows_on_its_own_line() {
+        assert_eq!(Finding::ok("git", "2.40").lines(), "ok       git: 2.40\n");
+        let failure = Finding::failure("models", "no model", "set a key");
+        assert_eq!(failure.lines(), "failure  models: no model\n         mend: set a key\n");
+    }
+}

@@ -1,0 +1,7 @@
+//! `ars doctor`: checks an installation, and names how to mend each fault.
+
+mod checks;
+mod command;
+mod finding;
+
+pub use command::run;

@@ -1,0 +1,121 @@
+//! Follows the event stream of a run. A broken stream is continued after its last event.
+
+use std::{io::IsTerminal as _, process::ExitCode, time::Duration};
+
+use anyhow::{Context as _, anyhow, bail};
+use ars_events::sse::{Decoder, Frame};
+use ars_wire::ErrorCode;
+use futures::StreamExt as _;
+use reqwest::{RequestBuilder, Response};
+use serde_json::Value;
+
+use super::{Failure, registry::failure_of};
+use crate::{
+    environment,
+    terminal::{self, Steps, Style},
+};
+
+/// Attempts to continue a stream without a new event in between.
+const RECONNECT_ATTEMPTS: u32 = 6;
+/// Wait before the first attempt. It doubles with each further one.
+const RECONNECT_INTERVAL: Duration = Duration::from_millis(250);
+/// Header that names the last event.
+const LAST_EVENT_ID: &str = "last-event-id";
+
+/// An event stream.
+pub(super) struct Stream<'a> {
+    /// Makes a request of the stream.
+    pub(super) request: &'a (dyn Fn() -> RequestBuilder + Sync),
+}
+
+/// Why reading a stream ended.
+enum End {
+    /// The run ended.
+    Run,
+    /// The connection broke.
+    Connection(anyhow::Error),
+}
+
+/// Prints each step, then the answer.
+pub(super) async fn follow(stream: &Stream<'_>) -> Result<ExitCode, Failure> {
+    let style = Style::choose(std::io::stdout().is_terminal(), environment::raw("NO_COLOR").is_some());
+    let steps = Steps::new(style);
+    let mut last_id: Option<String> = None;
+    let mut response = connect(stream, None).await?;
+    let mut attempt = 0;
+    loop {
+        let before = last_id.clone();
+        let mut reason = match read(response, &steps, &mut last_id).await? {
+            End::Run => return Ok(ExitCode::SUCCESS),
+            End::Connection(reason) => reason,
+        };
+        if last_id != before {
+            attempt = 0;
+        }
+        response = loop {
+            if attempt == RECONNECT_ATTEMPTS {
+                return Err(Failure::Unavailable(reason));
+            }
+            tokio::time::sleep(RECONNECT_INTERVAL * 2_u32.pow(attempt)).await;
+            attempt += 1;
+            match connect(stream, last_id.as_deref()).await {
+                Ok(response) => break response,
+                Err(Failure::Unavailable(error)) => reason = error,
+                Err(failure) => return Err(failure),
+            }
+        };
+    }
+}
+
+async fn connect(stream: &Stream<'_>, last_id: Option<&str>) -> Result<Response, Failure> {
+    let request = (stream.request)();
+    let request = match last_id {
+        Some(id) => request.header(LAST_EVENT_ID, id),
+        None => request,
+    };
+    let response = request.send().await.map_err(reqwest::Error::without_url);
+    let response = response.context("the service could not be reached").map_err(Failure::Unavailable)?;
+    match response.status() {
+        status if status.is_success() => Ok(response),
+        status if status.as_u16() == 404 => {
+            let message = "the service answered 404: no such run, or it is not visible to this caller";
+            Err(Failure::Command(ErrorCode::NotFound, message.to_owned()))
+        }
+        _ => Err(failure_of(response).await),
+    }
+}
+
+/// Reads until the run ends or the connection breaks.
+async fn read(response: Response, steps: &Steps, last_id: &mut Option<String>) -> Result<End, Failure> {
+    let mut decoder = Decoder::default();
+    let mut body = response.bytes_stream();
+    while let Some(bytes) = body.next().await {
+        let bytes = match bytes {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                return Ok(End::Connection(anyhow!(error.without_url()).context("the stream broke off")));
+            }
+        };
+        for Frame { id, event, data } in decoder.push(&bytes) {
+            *last_id = id.or_else(|| last_id.take());
+            match event.as_deref() {
+                Some("end") => return Ok(End::Run),
+                Some(_) => {}
+                None => show(steps, &data)?,
+            }
+        }
+    }
+    Ok(End::Connection(anyhow!("the stream ended before the run")))
+}
+
+fn show(steps: &Steps, data: &str) -> anyhow::Result<()> {
+    let Ok(event) = serde_json::from_str::<Value>(data) else {
+        bail!("the service sent an event that is not JSON")
+    };
+    if event["type"] == "answer" {
+        terminal::print(&format!("\n{}\n", event["text"].as_str().unwrap_or_default()))?;
+    } else if let Some(lines) = steps.lines(&event) {
+        terminal::print(&format!("{lines}\n"))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,48 @@
+//! One invocation from its words to its exit code.
+
+use std::process::ExitCode;
+
+use ars_commands::Surface;
+use serde_json::Value;
+
+use super::{Invocation, Server, local, offline};
+use crate::{commands::Failure, terminal};
+
+/// The command that reads saved files. It needs neither stores nor a configuration.
+const OFFLINE: &str = "friction.analyze";
+
+/// The output of a command.
+pub(super) struct Output {
+    /// JSON in one line.
+    pub(super) json: String,
+    /// Text for people.
+    pub(super) text: String,
+}
+
+/// Runs the command and prints its output.
+pub async fn run(invocation: Invocation) -> Result<ExitCode, Failure> {
+    let json = invocation.json;
+    let is_offline = invocation.definition.id == OFFLINE;
+    let output = match &invocation.server {
+        _ if is_offline => offline::invoke(invocation).await?,
+        Some(url) if invocation.definition.surfaces.contain(Surface::Api) => {
+            Server::at(url)?.invoke(&invocation).await?
+        }
+        Some(_) | None => local::invoke(invocation).await?,
+    };
+    let empty = if is_offline { without_events(&output) } else { None };
+    match empty {
+        Some(reason) if !json => return Err(Failure::Failed(reason)),
+        _ => {}
+    }
+    let text = if json { &output.json } else { &output.text };
+    terminal::print(&format!("{}\n", text.trim_end_matches('\n')))?;
+    Ok(if empty.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Returns the reason for an analysis without events, which is a failure of the command line.
+fn without_events(output: &Output) -> Option<String> {
+    let analysis: Value = serde_json::from_str(&output.json).ok()?;
+    let hint = analysis["hint"].as_str()?;
+    Some(format!("no events; lines skipped: {}. Hint: {hint}", analysis["skipped"]))
+}

@@ -1,0 +1,159 @@
+//! An invocation of a command: its definition, its words, and the options that every command has.
+
+use std::ffi::OsString;
+
+use ars_bot_core::commands::catalogue;
+use ars_commands::{Definition, Surface};
+
+use crate::{
+    args::{Data, Setup},
+    commands::Failure,
+    environment::{self, name},
+};
+
+/// Prints JSON.
+pub(super) const JSON: &str = "json";
+/// Address of the service.
+pub(super) const SERVER: &str = "server";
+/// Directory of runs and working trees.
+pub(super) const DATA_DIR: &str = "data-dir";
+/// Configuration file.
+pub(super) const CONFIG: &str = "config";
+/// Ends the options.
+const END_OF_OPTIONS: &str = "--";
+
+/// An invocation.
+#[derive(Debug)]
+pub struct Invocation {
+    /// The command.
+    pub(super) definition: &'static Definition,
+    /// The words of the command: arguments and its own options.
+    pub(super) words: Vec<String>,
+    /// Whether the output is printed as JSON.
+    pub(super) json: bool,
+    /// Address of the service, or `None` for the embedded store.
+    pub(super) server: Option<String>,
+    /// Data directory and configuration.
+    pub(super) setup: Setup,
+}
+
+impl Invocation {
+    /// Returns the command that the arguments of the process begin with. `None` without one, and when help is
+    /// requested, which clap prints.
+    pub fn find(arguments: &[OsString]) -> Option<Result<Self, Failure>> {
+        let text = |index: usize| arguments.get(index).and_then(|word: &OsString| word.to_str());
+        let id = format!("{}.{}", text(1)?, text(2)?);
+        let definition = catalogue().get(&id, Surface::Cli)?;
+        let words: Option<Vec<String>> =
+            arguments[3..].iter().map(|word| word.to_str().map(str::to_owned)).collect();
+        let Some(words) = words else {
+            return Some(Err(Failure::InvalidInput("the arguments must be UTF-8".into())));
+        };
+        let is_help = |word: &String| word == "--help" || word == "-h";
+        if words.iter().take_while(|word| *word != END_OF_OPTIONS).any(is_help) {
+            return None;
+        }
+        Some(Self::read(definition, words))
+    }
+
+    /// Separates the options that every command has from the command's own words.
+    fn read(definition: &'static Definition, words: Vec<String>) -> Result<Self, Failure> {
+        let mut common = Common::default();
+        let mut own = Vec::new();
+        let mut words = words.into_iter();
+        while let Some(word) = words.next() {
+            if word == END_OF_OPTIONS {
+                own.push(word);
+                own.extend(words.by_ref());
+            } else if !common.read(&word, &mut words)? {
+                own.push(word);
+            }
+        }
+        Ok(Self {
+            definition,
+            words: own,
+            json: common.json,
+            server: common.server.or_else(|| environment::variable(name::SERVER)),
+            setup: Setup {
+                data: Data {
+                    dir: common.data_dir.or_else(|| environment::variable(name::DATA_DIR)).map(Into::into),
+                },
+                config: common.config.or_else(|| environment::variable(name::CONFIG)).map(Into::into),
+                model: None,
+                rehearsal: None,
+                purpose: crate::args::Purpose::Commands,
+            },
+        })
+    }
+}
+
+/// The options that every command has.
+#[derive(Default)]
+struct Common {
+    json: bool,
+    server: Option<String>,
+    data_dir: Option<String>,
+    config: Option<String>,
+}
+
+impl Common {
+    /// Reads one word, with its value from `rest`. Returns whether the word is one of these options.
+    fn read(&mut self, word: &str, rest: &mut impl Iterator<Item = String>) -> Result<bool, Failure> {
+        let Some(option) = word.strip_prefix("--") else { return Ok(false) };
+        let (name, value) = match option.split_once('=') {
+            Some((name, value)) => (name, Some(value.to_owned())),
+            None => (option, None),
+        };
+        let place = match name {
+            JSON if value.is_none() => {
+                self.json = true;
+                return Ok(true);
+            }
+            SERVER => &mut self.server,
+            DATA_DIR => &mut self.data_dir,
+            CONFIG => &mut self.config,
+            _ => return Ok(false),
+        };
+        let value = value.or_else(|| rest.next()).filter(|value| !value.is_empty());
+        if place.is_some() {
+            return Err(Failure::InvalidInput(format!("--{name} is given twice")));
+        }
+        *place = Some(value.ok_or_else(|| Failure::InvalidInput(format!("--{name} needs a value")))?);
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(arguments: &[&str]) -> Option<Result<Invocation, Failure>> {
+        let arguments: Vec<OsString> = ["ars"].iter().chain(arguments).map(Into::into).collect();
+        Invocation::find(&arguments)
+    }
+
+    #[test]
+    fn common_options_stand_anywhere_before_the_end_of_options() {
+        let arguments = ["runs", "get", "--json", "r1", "--server=http://h", "--", "--json"];
+        let invocation = found(&arguments).unwrap().unwrap();
+        assert_eq!(invocation.definition.id, "runs.get");
+        assert_eq!(invocation.words, ["r1", "--", "--json"]);
+        assert!(invocation.json);
+        assert_eq!(invocation.server.as_deref(), Some("http://h"));
+    }
+
+    #[test]
+    fn other_words_and_help_are_not_invocations() {
+        for arguments in [&["ask", "runs"][..], &["runs"], &["runs", "fly"], &["runs", "get", "-h"]] {
+            assert!(found(arguments).is_none(), "{arguments:?}");
+        }
+        assert!(found(&["runs", "get", "--", "-h"]).is_some());
+    }
+
+    #[test]
+    fn option_without_a_value_is_invalid() {
+        for arguments in [&["runs", "list", "--server"][..], &["runs", "list", "--config="]] {
+            assert!(matches!(found(arguments), Some(Err(Failure::InvalidInput(_)))), "{arguments:?}");
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! An invocation on the embedded store.
+
+use std::sync::Arc;
+
+use ars_auth::TokenMap;
+use ars_bot_core::{Core, commands::Caller};
+use ars_commands::{Definition, RawInput};
+
+use super::{Invocation, command::Output};
+use crate::{args::Store, commands::Failure, compose, logging};
+
+/// Invokes the command.
+pub(super) async fn invoke(invocation: Invocation) -> Result<Output, Failure> {
+    let Invocation { definition, words, setup, .. } = invocation;
+    let plan = compose::plan(setup, &TokenMap::default(), None).await?;
+    logging::start(Arc::clone(&plan.redactor), logging::Level::Errors);
+    let (core, _) = plan.build(Some(Store::Embedded), None).await?;
+    on(&core, definition, words).await
+}
+
+/// Invokes a command of a core as the user of the command line.
+pub(super) async fn on(
+    core: &Core,
+    definition: &'static Definition,
+    words: Vec<String>,
+) -> Result<Output, Failure> {
+    let invoked = core.commands().invoke(&Caller::cli(), definition.id, &RawInput::Tokens(words)).await;
+    let success = invoked.map_err(|failure| Failure::Command(failure.code, failure.message))?;
+    Ok(Output { json: success.json, text: success.text })
+}

@@ -1,0 +1,17 @@
+//! The commands of the registry on the command line (docs/reference/commands.md).
+//!
+//! Help and completions come from a `clap::Command` that is built from the definitions. The words after a command are
+//! parsed by the registry's own grammar, which is the same on every text surface.
+
+mod catalogue;
+mod command;
+mod invocation;
+mod local;
+mod offline;
+mod server;
+mod sources;
+
+pub use catalogue::with_commands;
+pub use command::run;
+pub use invocation::Invocation;
+pub use server::{Server, failure_of};

@@ -1,0 +1,123 @@
+//! An invocation on a running service, over `/api` (docs/reference/cli.md).
+
+use std::time::Duration;
+
+use anyhow::{Context as _, anyhow};
+use ars_auth::Secret;
+use ars_commands::RawInput;
+use ars_wire::ErrorCode;
+use reqwest::{Client, RequestBuilder, Response, Url, header};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::{Invocation, command::Output};
+use crate::{
+    commands::Failure,
+    environment::{self, name},
+    stores::is_private,
+};
+
+/// Timeout of a command on a service.
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(60);
+/// Timeout for connecting to a service.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A running service, and the token that it accepts.
+pub struct Server {
+    base: String,
+    token: Option<Secret>,
+    client: Client,
+}
+
+/// The body of an error.
+#[derive(Deserialize)]
+struct ErrorBody {
+    error: String,
+    code: String,
+}
+
+impl Server {
+    /// Returns the service at an address, with the token of the environment.
+    ///
+    /// # Errors
+    ///
+    /// The address is invalid, or a token would be sent to it without encryption.
+    pub fn at(url: &str) -> Result<Self, Failure> {
+        let invalid = |rule: &str| Failure::InvalidInput(format!("--server {rule}"));
+        let parsed = Url::parse(url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+        let parsed =
+            parsed.ok_or_else(|| invalid("must be the address of a service, such as https://host"))?;
+        if parsed.query().is_some() || parsed.fragment().is_some() {
+            return Err(invalid("must have neither a query nor a fragment"));
+        }
+        let token = Secret::parse(environment::variable(name::TOKEN));
+        if token.is_some() && !is_private(url) {
+            return Err(invalid("must begin with https:// (http:// only for this machine) to get the token"));
+        }
+        // A redirect could lead the token to another host.
+        let client = Client::builder()
+            .redirect(reqwest::redirect::Policy::none())
+            .connect_timeout(CONNECT_TIMEOUT)
+            .build()
+            .context("the HTTP client")?;
+        Ok(Self { base: url.trim_end_matches('/').to_owned(), token, client })
+    }
+
+    /// Returns a GET request of a path.
+    pub fn get(&self, path: &str) -> RequestBuilder {
+        self.with_token(self.client.get(format!("{}{path}", self.base)))
+    }
+
+    /// Invokes a command. Its input is validated here too, with the texts of the service.
+    pub(super) async fn invoke(&self, invocation: &Invocation) -> Result<Output, Failure> {
+        let definition = invocation.definition;
+        let input = definition
+            .validate(&RawInput::Tokens(invocation.words.clone()))
+            .map_err(|error| Failure::InvalidInput(error.to_string()))?;
+        let input: Map<String, Value> = input.into()?;
+        let url = format!("{}/api/{}", self.base, definition.id);
+        let request = self
+            .with_token(self.client.post(url))
+            .timeout(COMMAND_TIMEOUT)
+            .header(header::CONTENT_TYPE, "application/json")
+            .body(Value::Object(input).to_string());
+        let response = request.send().await.map_err(unreachable)?;
+        let status = response.status();
+        if !status.is_success() {
+            return Err(failure_of(response).await);
+        }
+        let json = response.text().await.map_err(unreachable)?;
+        let value: Value = serde_json::from_str(&json)
+            .map_err(|_| Failure::Unavailable(anyhow!("the service answered {status} without JSON")))?;
+        Ok(Output { text: serde_json::to_string_pretty(&value)?, json })
+    }
+
+    fn with_token(&self, request: RequestBuilder) -> RequestBuilder {
+        match &self.token {
+            Some(token) => request.bearer_auth(token.expose()),
+            None => request,
+        }
+    }
+}
+
+fn unreachable(error: reqwest::Error) -> Failure {
+    Failure::Unavailable(anyhow!(error.without_url()).context("the service could not be reached"))
+}
+
+/// Returns the failure that an answer reports.
+pub async fn failure_of(response: Response) -> Failure {
+    let status = response.status();
+    let body = response.text().await.unwrap_or_default();
+    if let Ok(ErrorBody { error, code }) = serde_json::from_str(&body)
+        && let Some(code) = ErrorCode::parse(&code)
+    {
+        return Failure::Command(code, ars_events::clean(&error, usize::MAX));
+    }
+    match status.as_u16() {
+        401 | 403 => Failure::Command(
+            ErrorCode::Unauthorized,
+            format!("the service answered {status}: set ARS_TOKEN to a token that it accepts"),
+        ),
+        _ => Failure::Unavailable(anyhow!("the service answered {status}")),
+    }
+}

@@ -1,0 +1,76 @@
+//! `ars doctor`: findings, their mends, and the exit code.
+
+use std::collections::BTreeMap;
+
+use ars_testkit::Reply;
+use serde_json::Value;
+
+use crate::support::{CANARY, Ended, Machine, answering, nobody, run};
+
+/// The findings by check.
+fn findings(ended: &Ended) -> BTreeMap<String, Value> {
+    let findings = ended.stdout.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    findings.map(|finding| (finding["check"].as_str().unwrap().to_owned(), finding)).collect()
+}
+
+#[tokio::test]
+async fn complete_installation_exits_0() {
+    let (machine, fake) = answering([Reply::text("ok")]).await;
+    let mut ars = machine.ars_with(&fake.url(), &["doctor", "--json", "--call-model"]);
+    let ended = run(ars.env("SERVICE_INGRESS_TOKENS", r#"{"one-token":{"subject":"ann"}}"#)).await;
+    ended.assert_code(0);
+    let found = findings(&ended);
+    for check in ["configuration", "keys", "model", "store", "ingress", "git"] {
+        assert_eq!(found[check]["state"], "ok", "{check}: {}", ended.stdout);
+    }
+    assert_eq!(found["sandbox"]["state"], "warning");
+    assert!(found["sandbox"]["detail"].as_str().unwrap().contains("not confined"));
+    assert!(!machine.path("data").exists(), "nothing is created");
+    assert!(!ended.stdout.contains(CANARY) && !ended.stdout.contains("one-token"), "{}", ended.stdout);
+}
+
+#[tokio::test]
+async fn model_is_called_only_on_request() {
+    let (machine, fake) = answering([]).await;
+    run(&mut machine.ars_with(&fake.url(), &["doctor"])).await.assert_code(0);
+    assert_eq!(fake.request_count(), 0);
+}
+
+#[tokio::test]
+async fn missing_key_is_a_failure_with_its_mend() {
+    let machine = Machine::new();
+    let ended = run(&mut machine.ars(&["doctor"])).await;
+    ended.assert_code(1);
+    assert!(ended.stdout.contains("failure  keys: "), "{}", ended.stdout);
+    assert!(ended.stdout.contains("mend: set ANTHROPIC_API_KEY or OPENAI_API_KEY"), "{}", ended.stdout);
+}
+
+#[tokio::test]
+async fn invalid_configuration_does_not_stop_other_checks() {
+    let machine = Machine::new();
+    let config = machine.file("ars.toml", "[defaults]\nmodle = \"a/b\"\n");
+    let mut ars = machine.ars(&["doctor", "--json", "--config", config.to_str().unwrap()]);
+    let ended = run(ars.env("SERVICE_INGRESS_TOKENS", "[]")).await;
+    ended.assert_code(1);
+    let found = findings(&ended);
+    assert_eq!(found["configuration"]["state"], "failure");
+    assert!(found["configuration"]["detail"].as_str().unwrap().contains("line 2"), "{}", ended.stdout);
+    assert_eq!(found["ingress"]["state"], "failure");
+    assert!(found["ingress"]["mend"].as_str().unwrap().contains("subject"), "{}", ended.stdout);
+    assert!(found.contains_key("sandbox") && found.contains_key("git"), "{}", ended.stdout);
+}
+
+#[tokio::test]
+async fn unusable_store_is_a_failure() {
+    let (machine, fake) = answering([]).await;
+    let inside = machine.file("a-file", "").join("data");
+    let arguments = ["doctor", "--json", "--data-dir", inside.to_str().unwrap()];
+    let ended = run(&mut machine.ars_with(&fake.url(), &arguments)).await;
+    ended.assert_code(1);
+    let found = findings(&ended);
+    assert!(found["store"]["mend"].as_str().unwrap().contains("--data-dir"), "{}", ended.stdout);
+    let mut ars = machine.ars_with(&fake.url(), &["doctor", "--json"]);
+    let ended = run(ars.env("STATE_WORKER_URL", nobody()).env("MEMORY_TOKEN", "m")).await;
+    ended.assert_code(1);
+    assert_eq!(findings(&ended)["store"]["state"], "failure", "{}", ended.stdout);
+}

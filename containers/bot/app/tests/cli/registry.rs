@@ -1,0 +1,200 @@
+//! The commands of the registry: on the embedded store, and on a service over `/api`.
+
+use ars_testkit::Reply;
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpListener,
+    task::JoinHandle,
+};
+
+use crate::support::{Ended, Machine, answering, nobody, run};
+
+fn json_of(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+/// A service that gives these answers, one for each connection. Returns the requests.
+async fn scripted<const N: usize>(
+    answers: [(&'static str, &'static str); N],
+) -> (String, JoinHandle<Vec<String>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let serving = tokio::spawn(async move {
+        let mut requests = Vec::new();
+        for (head, body) in answers {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            requests.push(request(&mut stream).await);
+            let length = body.len();
+            let answer =
+                format!("HTTP/1.1 {head}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}");
+            stream.write_all(answer.as_bytes()).await.unwrap();
+            stream.shutdown().await.unwrap();
+        }
+        requests
+    });
+    (url, serving)
+}
+
+/// Reads a request with its body.
+async fn request(stream: &mut tokio::net::TcpStream) -> String {
+    let mut text = String::new();
+    loop {
+        let mut bytes = [0; 4096];
+        let count = stream.read(&mut bytes).await.unwrap();
+        text.push_str(std::str::from_utf8(&bytes[..count]).unwrap());
+        let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+        if length.is_none_or(|length| body.len() >= length.parse().unwrap()) {
+            return text;
+        }
+    }
+}
+
+#[tokio::test]
+async fn stored_runs_are_read_without_a_model_key() {
+    let (machine, fake) = answering([Reply::text("done")]).await;
+    run(&mut machine.ars_with(&fake.url(), &["ask", "hi"])).await.assert_code(0);
+    let config = machine.file("ars.toml", "[defaults]\nmodel = \"anthropic/any\"\n");
+    let config = config.to_str().unwrap();
+    let arguments = ["runs", "list", "--status", "finished", "--json", "--config", config];
+    let listed = run(&mut machine.ars(&arguments)).await;
+    listed.assert_code(0);
+    assert!(listed.stdout.ends_with("}\n") && listed.stdout.lines().count() == 1, "{}", listed.stdout);
+    let id = json_of(&listed.stdout)["runs"][0]["id"].as_str().unwrap().to_owned();
+    let text = run(&mut machine.ars(&["runs", "list", "--status=all"])).await;
+    text.assert_code(0);
+    assert!(text.stdout.contains("completed") && json_text(&text).is_none(), "{}", text.stdout);
+    let got = run(&mut machine.ars(&["runs", "get", &id, "--json"])).await;
+    got.assert_code(0);
+    assert_eq!(json_of(&got.stdout)["id"], json!(id));
+    run(&mut machine.ars(&["runs", "get", "unknown"])).await.assert_refused(1, "not_found", &["run"]);
+}
+
+fn json_text(ended: &Ended) -> Option<Value> {
+    serde_json::from_str(&ended.stdout).ok()
+}
+
+#[tokio::test]
+async fn invalid_input_exits_2() {
+    let machine = Machine::new();
+    for (arguments, word) in [
+        (&["runs", "stop", "r1"][..], "mode"),
+        (&["runs", "list", "--limit", "0"], "limit"),
+        (&["runs", "list", "--colour", "red"], "colour"),
+        (&["runs", "list", "surplus"], "no arguments"),
+        (&["runs", "list", "--server"], "--server"),
+        (&["runs", "list", "--server", "host"], "--server"),
+    ] {
+        run(&mut machine.ars(arguments)).await.assert_refused(2, "invalid_input", &[word]);
+    }
+    run(&mut machine.ars(&["runs", "fly"])).await.assert_code(2);
+}
+
+#[tokio::test]
+async fn configuration_is_changed_and_shown() {
+    let machine = Machine::new();
+    let set = ["config", "set", "me", "--models.coding", "anthropic/some", "--effort", "high"];
+    run(&mut machine.ars(&set)).await.assert_code(0);
+    let shown = run(&mut machine.ars(&["config", "show", "--json"])).await;
+    shown.assert_code(0);
+    assert!(shown.stdout.contains("anthropic/some"), "{}", shown.stdout);
+}
+
+#[tokio::test]
+async fn server_gets_the_command_with_the_token() {
+    let machine = Machine::new();
+    let body = r#"{"runs":[],"storeUnavailable":true}"#;
+    let (url, serving) = scripted([("200 OK", body), ("200 OK", body)]).await;
+    let mut ars = machine.ars(&["runs", "list", "--since-ms", "5", "--json", "--server", &url]);
+    let ended = run(ars.env("ARS_TOKEN", "one-token")).await;
+    ended.assert_code(0);
+    assert_eq!(ended.stdout, format!("{body}\n"));
+    let mut ars = machine.ars(&["runs", "list"]);
+    let ended = run(ars.env("ARS_SERVER", &url)).await;
+    ended.assert_code(0);
+    assert_eq!(json_of(&ended.stdout), json_of(body));
+    let requests = serving.await.unwrap();
+    assert!(requests[0].starts_with("POST /api/runs.list HTTP/1.1\r\n"), "{}", requests[0]);
+    assert!(requests[0].contains("authorization: Bearer one-token\r\n"), "{}", requests[0]);
+    assert!(requests[0].contains("content-type: application/json\r\n"), "{}", requests[0]);
+    let (_, sent) = requests[0].split_once("\r\n\r\n").unwrap();
+    assert_eq!(json_of(sent)["sinceMs"], 5);
+    assert!(!requests[1].contains("authorization"), "{}", requests[1]);
+    assert!(!machine.path("data").exists(), "no store is opened");
+}
+
+#[tokio::test]
+async fn server_errors_keep_code_and_text() {
+    let machine = Machine::new();
+    let (url, serving) = scripted([
+        ("404 Not Found", r#"{"error":"there is no such run","code":"not_found"}"#),
+        ("400 Bad Request", r#"{"error":"limit must be smaller","code":"invalid_input"}"#),
+        ("403 Forbidden", "forbidden"),
+        ("502 Bad Gateway", "<html>"),
+        ("200 OK", "<html>"),
+    ])
+    .await;
+    for (code, error, word) in [
+        (1, "not_found", "there is no such run"),
+        (2, "invalid_input", "limit must be smaller"),
+        (1, "unauthorized", "ARS_TOKEN"),
+        (1, "unavailable", "502"),
+        (1, "unavailable", "without JSON"),
+    ] {
+        let ended = run(&mut machine.ars(&["runs", "get", "r1", "--json", "--server", &url])).await;
+        ended.assert_refused(code, error, &[word]);
+    }
+    serving.await.unwrap();
+    let nowhere = nobody();
+    let ended = run(&mut machine.ars(&["runs", "list", "--server", &nowhere])).await;
+    ended.assert_refused(1, "unavailable", &["reached"]);
+}
+
+#[tokio::test]
+async fn token_is_sent_only_encrypted_or_locally() {
+    let machine = Machine::new();
+    for arguments in [
+        &["runs", "list", "--server", "http://x.example"][..],
+        &["runs", "watch", "r1", "--server=http://x.example"],
+    ] {
+        let ended = run(machine.ars(arguments).env("ARS_TOKEN", "one-token")).await;
+        ended.assert_refused(2, "invalid_input", &["https://"]);
+    }
+}
+
+#[tokio::test]
+async fn broken_stream_continues_after_its_last_event() {
+    let machine = Machine::new();
+    let first = "id: 1\ndata: {\"type\":\"tool_call\",\"summary\":\"$ make\"}\n\n";
+    let second = "id: 2\ndata: {\"type\":\"answer\",\"text\":\"it is done\"}\n\nevent: end\ndata: {}\n\n";
+    let (url, serving) = scripted([("200 OK", first), ("503 Unavailable", ""), ("200 OK", second)]).await;
+    let mut ars = machine.ars(&["runs", "watch", "r1", "--server", &url]);
+    let ended = run(ars.env("ARS_TOKEN", "one-token")).await;
+    ended.assert_code(0);
+    assert_eq!(ended.stdout, "▸ $ make\n\nit is done\n");
+    let requests = serving.await.unwrap();
+    assert!(requests[0].starts_with("GET /runs/r1/events HTTP/1.1\r\n"), "{}", requests[0]);
+    assert!(requests.iter().all(|request| request.contains("authorization: Bearer one-token\r\n")));
+    assert!(!requests[0].contains("last-event-id"), "{}", requests[0]);
+    assert!(requests[2].contains("last-event-id: 1\r\n"), "{}", requests[2]);
+}
+
+#[tokio::test]
+async fn help_of_every_command_is_derived() {
+    let machine = Machine::new();
+    let group = run(&mut machine.ars(&["runs", "--help"])).await;
+    group.assert_code(0);
+    for verb in ["list", "get", "events", "friction", "stop", "watch"] {
+        assert!(group.stdout.contains(verb), "{verb}: {}", group.stdout);
+    }
+    for (name, arguments) in [
+        ("help_runs_list", &["runs", "list", "--nonsense", "--help"][..]),
+        ("help_config_set", &["config", "set", "-h"]),
+        ("help_friction_analyze", &["friction", "analyze", "--help"]),
+    ] {
+        let ended = run(machine.ars(arguments).env_remove("ARS_DATA_DIR")).await;
+        ended.assert_code(0);
+        insta::assert_snapshot!(name, ended.stdout);
+    }
+}
