@@ -68,7 +68,7 @@ async fn stored_runs_are_read_without_a_model_key() {
     let got = run(&mut machine.ars(&["runs", "get", &id, "--json"])).await;
     got.assert_code(0);
     assert_eq!(json_of(&got.stdout)["id"], json!(id));
-    run(&mut machine.ars(&["runs", "get", "unknown"])).await.assert_refused(1, "not_found", &["run"]);
+    run(&mut machine.ars(&["runs", "get", "unknown"])).await.assert_refused(1, "not_found", &["not found"]);
 }
 
 fn json_text(ended: &Ended) -> Option<Value> {

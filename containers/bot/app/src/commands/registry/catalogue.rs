@@ -8,13 +8,15 @@ use clap::{Arg, ArgAction, Args as _, Command, builder::PossibleValuesParser};
 use super::invocation::{CONFIG, DATA_DIR, JSON, SERVER};
 use crate::args::{RUNS, RunsWatch, WATCH};
 
+/// The group that clap has a subcommand for. Its command is invoked all the same.
+const HELP: &str = "help";
 /// Heading of the options that every command has.
 const COMMON: &str = "Common options";
 
 /// Returns the command line with the commands of the registry, one subcommand for each group.
 pub fn with_commands(mut cli: Command) -> Command {
     let registry = catalogue();
-    for group in registry.groups(Surface::Cli) {
+    for group in registry.groups(Surface::Cli).into_iter().filter(|group| *group != HELP) {
         let verbs: Vec<_> = registry.on(Surface::Cli).filter(|command| command.group() == group).collect();
         let names: Vec<_> = verbs.iter().map(|definition| definition.verb()).collect();
         let mut parent = Command::new(group)
@@ -37,7 +39,8 @@ fn verb(definition: &'static Definition) -> Command {
         let name = field.kebab().into_owned();
         let argument = Arg::new(name.clone()).value_name(name.to_uppercase()).help(field.help());
         let argument = if field.kind == Kind::Boolean { argument } else { with_words(argument, field) };
-        argument.required(field.is_required()).num_args(0..=if is_rest(field) { usize::MAX } else { 1 })
+        let argument = argument.required(field.is_required());
+        if is_rest(field) { argument.num_args(0..) } else { argument }
     });
     let options = definition.options.iter().flat_map(option);
     Command::new(definition.verb()).about(about).args(arguments).args(options).args(common(definition))
