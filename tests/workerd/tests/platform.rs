@@ -2,6 +2,8 @@
 //!
 //! Uses the fixture Worker. The shipped one is tested in `state_worker/main.rs`.
 
+#![expect(clippy::expect_used, reason = "what fails in a test's helper fails the test")]
+
 use std::io::Read as _;
 use std::thread;
 use std::time::{Duration, Instant};

@@ -257,7 +257,7 @@ pub struct RunsWatch {
     /// Id of the run
     #[arg(value_name = "RUN", value_parser = |text: &str| RunId::parse(text))]
     pub id: RunId,
-    /// Address of the service; its token is ARS_TOKEN
+    /// Address of the service
     #[arg(long, value_name = "URL", env = "ARS_SERVER", hide_env_values = true)]
     pub server: String,
 }

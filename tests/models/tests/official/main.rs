@@ -1,5 +1,7 @@
 //! The vendors' official clients call the fake vendors, and their types parse the requests of our clients.
 
+#![expect(clippy::unwrap_used, reason = "what fails in a test's helper fails the test")]
+
 mod anthropic;
 mod openai;
 mod ours;

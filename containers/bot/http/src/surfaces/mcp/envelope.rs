@@ -27,7 +27,7 @@ pub(super) struct Request {
 }
 
 /// Parses a message. The error is the response to it.
-pub(super) fn parse(bytes: &[u8]) -> Result<Message, Response> {
+pub(super) fn parse(bytes: &[u8]) -> Result<Message, Box<Response>> {
     let value = serde_json::from_slice(bytes)
         .map_err(|_| invalid(Value::Null, ErrorCode::ParseError, "the body must be valid JSON"))?;
     let Value::Object(mut fields) = value else {
@@ -57,8 +57,8 @@ pub(super) fn object(value: Option<Value>) -> Map<String, Value> {
     }
 }
 
-fn invalid(id: Value, code: ErrorCode, text: &str) -> Response {
-    Response::new(id, Err(RpcError::of_protocol(code, text)))
+fn invalid(id: Value, code: ErrorCode, text: &str) -> Box<Response> {
+    Box::new(Response::new(id, Err(RpcError::of_protocol(code, text))))
 }
 
 #[cfg(test)]

@@ -43,7 +43,7 @@ async fn serve(state: &HttpState, request: Request) -> Result<Response, (ErrorCo
     let response = match message {
         Ok(Message::Request(request)) => methods::answer(state, entry, request).await,
         Ok(Message::Notification) => return Ok(accepted()),
-        Err(response) => response,
+        Err(response) => *response,
     };
     Ok(respond::json(StatusCode::OK, &response))
 }
