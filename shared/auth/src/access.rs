@@ -11,7 +11,7 @@ use crate::{Actor, Denied, Grants};
 /// The only signature algorithm.
 const ALGORITHM: &str = "RS256";
 /// Seconds that `nbf` and `iat` may lie ahead of this clock.
-const MAX_AHEAD_S: f64 = 60.0;
+const MAX_AHEAD_S: u32 = 60;
 /// Prefix of the actors behind the proxy.
 const PERSON: &str = "access:";
 /// Prefix of machines, after [`PERSON`].
@@ -145,7 +145,7 @@ impl<'t> Assertion<'t> {
         let mut is_current = expires > now;
         for claim in ["nbf", "iat"] {
             if let Some(begins) = self.claims.get(claim) {
-                is_current &= begins.as_f64()? <= now + MAX_AHEAD_S;
+                is_current &= begins.as_f64()? <= now + f64::from(MAX_AHEAD_S);
             }
         }
         Some(is_current)

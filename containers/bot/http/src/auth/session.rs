@@ -9,8 +9,8 @@ use ars_types::UnixMillis;
 use aws_lc_rs::{constant_time::verify_slices_are_equal, hmac};
 use axum::http::{HeaderMap, header};
 
-/// Life of a session.
-const SESSION_MS: UnixMillis = 12 * 60 * 60 * 1_000;
+/// Life of a session: 12 hours.
+const SESSION_MS: UnixMillis = 43_200_000;
 /// The cookie.
 const COOKIE: &str = "ars_session";
 /// Separates this use of the secret from any other.

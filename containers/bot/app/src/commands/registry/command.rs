@@ -5,19 +5,11 @@ use std::process::ExitCode;
 use ars_commands::Surface;
 use serde_json::Value;
 
-use super::{Invocation, Server, local, offline};
+use super::{Invocation, Server, local, offline, output::Output};
 use crate::{commands::Failure, terminal};
 
 /// The command that reads saved files. It needs neither stores nor a configuration.
 const OFFLINE: &str = "friction.analyze";
-
-/// The output of a command.
-pub(super) struct Output {
-    /// JSON in one line.
-    pub(super) json: String,
-    /// Text for people.
-    pub(super) text: String,
-}
 
 /// Runs the command and prints its output.
 pub async fn run(invocation: Invocation) -> Result<ExitCode, Failure> {

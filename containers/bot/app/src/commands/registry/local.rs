@@ -6,7 +6,7 @@ use ars_auth::TokenMap;
 use ars_bot_core::{Core, commands::Caller};
 use ars_commands::{Definition, RawInput};
 
-use super::{Invocation, command::Output};
+use super::{Invocation, output::Output};
 use crate::{args::Store, commands::Failure, compose, logging};
 
 /// Invokes the command.

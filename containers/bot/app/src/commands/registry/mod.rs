@@ -8,6 +8,7 @@ mod command;
 mod invocation;
 mod local;
 mod offline;
+mod output;
 mod server;
 mod sources;
 

@@ -12,7 +12,7 @@ use ars_wire::runs::{EventsPage, ListRequest, ListResponse};
 use async_trait::async_trait;
 use serde_json::Value;
 
-use super::{Invocation, command::Output, local, sources::LocalSources};
+use super::{Invocation, local, output::Output, sources::LocalSources};
 use crate::{clock::SystemClock, commands::Failure, compose, config::File};
 
 /// Invokes the command.

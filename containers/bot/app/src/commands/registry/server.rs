@@ -10,7 +10,7 @@ use reqwest::{Client, RequestBuilder, Response, Url, header};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{Invocation, command::Output};
+use super::{Invocation, output::Output};
 use crate::{
     commands::Failure,
     environment::{self, name},
