@@ -10,7 +10,7 @@ use aws_lc_rs::{constant_time::verify_slices_are_equal, hmac};
 use axum::http::{HeaderMap, header};
 
 /// Life of a session: 12 hours.
-const SESSION_MS: UnixMillis = 43_200_000;
+const SESSION_MAX_AGE_MS: UnixMillis = 43_200_000;
 /// The cookie.
 const COOKIE: &str = "ars_session";
 /// Separates this use of the secret from any other.
@@ -18,9 +18,12 @@ const PURPOSE: &str = "ars dashboard session";
 
 /// Returns the value of `Set-Cookie` for a new session.
 pub(crate) fn set_cookie(secret: &Secret, actor: &str, now: UnixMillis, is_https: bool) -> String {
-    let value = signed(secret, actor, now.saturating_add(SESSION_MS));
+    let value = signed(secret, actor, now.saturating_add(SESSION_MAX_AGE_MS));
     let secure = if is_https { "; Secure" } else { "" };
-    format!("{COOKIE}={value}; Path=/; Max-Age={}; HttpOnly; SameSite=Strict{secure}", SESSION_MS / 1_000)
+    format!(
+        "{COOKIE}={value}; Path=/; Max-Age={}; HttpOnly; SameSite=Strict{secure}",
+        SESSION_MAX_AGE_MS / 1_000
+    )
 }
 
 /// Returns whether a request carries the cookie of a current session.
@@ -34,7 +37,7 @@ fn is_current(value: &str, secret: &Secret, actor: &str, now: UnixMillis) -> boo
     let expires = value.split_once('.').and_then(|(expires, _)| expires.parse::<UnixMillis>().ok());
     expires.is_some_and(|expires| {
         // An expiry beyond the life of a session was issued by a clock that has been set back since.
-        (now..=now.saturating_add(SESSION_MS)).contains(&expires)
+        (now..=now.saturating_add(SESSION_MAX_AGE_MS)).contains(&expires)
             && verify_slices_are_equal(value.as_bytes(), signed(secret, actor, expires).as_bytes()).is_ok()
     })
 }
@@ -95,7 +98,7 @@ mod tests {
         let (cookie, attributes) = set.split_once("; ").unwrap();
         assert_eq!(attributes, "Path=/; Max-Age=43200; HttpOnly; SameSite=Strict");
         assert!(!cookie.contains("look"));
-        let last = NOW + SESSION_MS;
+        let last = NOW + SESSION_MAX_AGE_MS;
         assert!(accepts(cookie, "look", "access:ops", NOW));
         assert!(accepts(&format!("a=b; {cookie};c"), "look", "access:ops", last));
         for (cookie, text, actor, now) in [
