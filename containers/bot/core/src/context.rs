@@ -13,7 +13,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     capabilities::Capabilities,
-    commands,
     day_spend::{DaySpend, SpendSources},
     history::HistoryWriter,
     in_flight::{InFlight, InFlightCount},
@@ -78,7 +77,11 @@ pub(crate) type RequeueReceiver = mpsc::UnboundedReceiver<Requeued>;
 
 impl RunContext {
     /// A context with nothing in flight, and the queue its unread follow-ups come through.
-    pub(crate) fn new(randomness: Randomness, deps: Deps) -> (Self, RequeueReceiver) {
+    pub(crate) fn new(
+        randomness: Randomness,
+        deps: Deps,
+        commands: ars_commands::Registry,
+    ) -> (Self, RequeueReceiver) {
         let (clock, redactor) = (Arc::clone(&deps.clock), Arc::clone(&deps.redactor));
         let ledger = deps.capabilities.ledger.as_ref();
         let live = ledger.map(|ledger| Live::new(ledger.stores.clone(), ledger.generation.clone()));
@@ -94,7 +97,7 @@ impl RunContext {
             in_flight: InFlightCount::new(),
             requeue,
             started_at: deps.clock.now(),
-            commands: commands::registry(&deps.capabilities),
+            commands,
             deps,
         };
         (Self { inner: Arc::new(inner) }, requeued)

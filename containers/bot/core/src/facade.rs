@@ -9,7 +9,7 @@ use ars_types::{Generation, UnixMillis};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    commands::Commands,
+    commands::{self, Commands},
     context::{Deps, RunContext},
     dispatch, lifecycle,
     live::Live,
@@ -50,7 +50,8 @@ impl Core {
 
     /// A core that draws ids and tokens from this source. Must be called within a Tokio runtime.
     pub fn drawing_from(randomness: Randomness, deps: Deps) -> Self {
-        let (context, requeued) = RunContext::new(randomness, deps);
+        let registry = commands::registry(&deps.capabilities);
+        let (context, requeued) = RunContext::new(randomness, deps, registry);
         // Ends with the last clone of the context, which owns the sender.
         tokio::spawn(dispatch::serve_requeued(requeued));
         Self { context }

@@ -4,7 +4,6 @@
 //! at its own pace, so a slow one delays no other. Not here: durable history (`history`), HTTP.
 
 mod backlog;
-mod feed;
 mod run;
 mod subscription;
 
@@ -19,8 +18,7 @@ use subtle::ConstantTimeEq;
 use tokio::sync::broadcast;
 
 pub use backlog::Kept;
-pub use feed::Feed;
-pub use run::{LiveRun, Origin, RunHandle, Stops};
+pub use run::{Feed, LiveRun, Origin, RunHandle, Stops};
 pub use subscription::{Frame, Subscription};
 
 use ars_bot_ports::{Clock, Randomness};

@@ -35,6 +35,11 @@ pub(crate) fn plain(status: StatusCode, text: &'static str) -> Response {
     with_type(status, "text/plain; charset=utf-8", text)
 }
 
+/// Returns the same bytes for an unknown, unfinished or unreadable run, so that its existence is not revealed.
+pub(crate) fn not_found() -> Response {
+    plain(StatusCode::NOT_FOUND, "Not found\n")
+}
+
 /// Returns a page.
 pub(crate) fn html(text: String) -> Response {
     with_type(StatusCode::OK, "text/html; charset=utf-8", text)

@@ -1,10 +1,12 @@
 //! No circle of imports has more than three files, in any shipped crate.
 //!
-//! Files in a circle can only be understood, moved and changed together. An import is resolved to the file that defines
-//! the item, through re-exports of `mod.rs` files. Test code is ignored.
+//! Files in a circle can only be understood, moved and changed together. An import or a path, also one in the tokens of a
+//! macro, is resolved to the file that defines the item, through imported modules and the re-exports of `mod.rs` files.
+//! Test code is ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 use syn::{Item, UseTree};
 
@@ -12,6 +14,8 @@ use crate::{Source, Tree, Violation};
 
 /// Maximum files of a circle.
 const CIRCLE_FILES: usize = 3;
+/// Maximum imports that one path is resolved through. Ends the resolution of a name that is bound to itself.
+const MAX_IMPORTS: usize = 8;
 /// Folders of shipped crates.
 const SHIPPED: [&str; 4] = ["shared/", "durable-objects/", "workers/", "containers/"];
 
@@ -103,7 +107,10 @@ impl<'a> Modules<'a> {
                 let mut below = at.clone();
                 below.push(child.to_owned());
                 if !self.by_path.contains_key(&below) {
-                    return None;
+                    // An imported module or item: `use crate::a; a::f()`.
+                    let imported = self.bound.get(&at)?.get(child).filter(|_| depth < MAX_IMPORTS)?;
+                    let full = [imported.as_slice(), &path[1..]].concat();
+                    return self.file_of(from, &full, depth + 1);
                 }
             }
         }
@@ -116,7 +123,7 @@ impl<'a> Modules<'a> {
             at.pop();
             // An item of `at`: its own, or one that it imports from another file of the crate.
             let imported = self.bound.get(&at).and_then(|bound| bound.get(next));
-            if let Some(imported) = imported.filter(|_| depth < 8)
+            if let Some(imported) = imported.filter(|_| depth < MAX_IMPORTS)
                 && let Some(file) = self.file_of(&at, imported, depth + 1)
             {
                 return Some(file);
@@ -197,6 +204,37 @@ impl<'ast> Visit<'ast> for Paths<'_> {
         }
         visit::visit_path(self, path);
     }
+
+    fn visit_macro(&mut self, call: &'ast syn::Macro) {
+        self.visit_path(&call.path);
+        paths_in(call.tokens.clone(), &mut self.found);
+    }
+}
+
+/// Adds the paths in the tokens of a macro: names joined by `::`.
+fn paths_in(tokens: TokenStream, found: &mut Vec<ModulePath>) {
+    let mut path = ModulePath::new();
+    let mut colons = 0;
+    for token in tokens {
+        match token {
+            TokenTree::Punct(punct) if punct.as_char() == ':' && !path.is_empty() => {
+                colons += 1;
+                continue;
+            }
+            TokenTree::Ident(name) if colons == 2 => path.push(name.to_string()),
+            other => {
+                found.push(std::mem::take(&mut path));
+                match other {
+                    TokenTree::Ident(name) => path.push(name.to_string()),
+                    TokenTree::Group(group) => paths_in(group.stream(), found),
+                    TokenTree::Punct(_) | TokenTree::Literal(_) => {}
+                }
+            }
+        }
+        colons = 0;
+    }
+    found.push(path);
+    found.retain(|path| path.len() > 1);
 }
 
 /// Returns the groups of files that reach each other.
@@ -241,6 +279,37 @@ mod tests {
             assert_eq!(found.len(), 1, "{found:?}");
             assert!(found[0].starts_with("shared/x: 4 files"), "{found:?}");
         }
+    }
+
+    /// A circle of four files, closed by the given first one through a re-export of `c`.
+    fn with_first(first: &str) -> Vec<Violation> {
+        check(&planted(&[
+            ("shared/x/src/a.rs", first),
+            ("shared/x/src/b.rs", "//! x\nuse crate::a::A;\n"),
+            ("shared/x/src/c/mod.rs", "//! x\nmod d;\nmod e;\npub use d::D;\n"),
+            ("shared/x/src/c/d.rs", "//! x\nuse super::e::E;\n"),
+            ("shared/x/src/c/e.rs", "//! x\nuse crate::b::B;\n"),
+        ]))
+    }
+
+    #[test]
+    fn path_through_an_imported_module_is_followed() {
+        for first in [
+            "//! x\nuse crate::c;\nfn f() { c::D::new() }\n",
+            "//! x\nuse crate::c as other;\nfn f() -> other::D { loop {} }\n",
+            "//! x\nuse crate::c;\ntable! { [c::D, 1] }\n",
+            "//! x\nuse crate::c;\nfn f() { println!(\"{}\", c::D::new()); }\n",
+        ] {
+            let found = with_first(first);
+            assert_eq!(found.len(), 1, "{first}: {found:?}");
+            assert!(found[0].starts_with("shared/x: 4 files"), "{found:?}");
+        }
+        assert!(with_first("//! x\nuse crate::c;\nconst C: &str = \"c::D\";\n").is_empty());
+    }
+
+    #[test]
+    fn name_bound_to_itself_ends() {
+        assert!(with_last("//! x\nuse d::d;\nfn f() { d::g() }\n").is_empty());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! One run in the registry, and the handle its driver publishes through.
+//! One run in the registry, the handle its driver publishes through, and its feed for the ledger.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -8,7 +8,7 @@ use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Feed, IndexChange, Registry, RunFacts,
+    IndexChange, Registry, RunFacts,
     backlog::{Backlog, Kept},
 };
 
@@ -307,7 +307,7 @@ impl RunHandle {
 
     /// Returns the run's feed for the ledger's flush.
     pub fn feed(&self) -> Feed {
-        Feed::new(Arc::clone(&self.run), self.registry.clone())
+        Feed { run: Arc::clone(&self.run), registry: self.registry.clone() }
     }
 
     /// Notifies `nudge` at each multiple of a number of events. Call it once per run.
@@ -352,5 +352,28 @@ impl RunHandle {
     fn notify(&self) {
         self.run.changes.send_modify(|count| *count += 1);
         self.registry.changed(IndexChange::Upsert(self.run.id.clone()));
+    }
+}
+
+/// One run, for the ledger's flush: its unflushed events, and stops from the ledger.
+pub struct Feed {
+    run: Arc<Run>,
+    registry: Registry,
+}
+
+impl Feed {
+    /// Returns the kept events after `seq`.
+    pub fn after(&self, seq: u64) -> Vec<Kept> {
+        self.run.lock().backlog.after(seq).cloned().collect()
+    }
+
+    /// Applies a stop from the ledger, without an actor. A repeated mode changes nothing.
+    pub fn request_stop(&self, mode: StopMode) {
+        self.registry.request_stop(&self.run, mode, None);
+    }
+
+    /// Cancels the run's work without an event, because another process owns it.
+    pub fn abort(&self) {
+        self.run.abort();
     }
 }

@@ -2,7 +2,6 @@
 
 use axum::{extract::Path, http::StatusCode, response::Response};
 
-use super::run_ref::not_found;
 use crate::respond;
 
 const SCRIPT: &str = "text/javascript; charset=utf-8";
@@ -18,7 +17,7 @@ pub(crate) async fn asset(Path(name): Path<String>) -> Response {
         "dom.js" => (SCRIPT, include_str!("../../../assets/dom.js")),
         "index.js" => (SCRIPT, include_str!("../../../assets/index.js")),
         "favicon.svg" => ("image/svg+xml", include_str!("../../../assets/favicon.svg")),
-        _ => return not_found(),
+        _ => return respond::not_found(),
     };
     respond::with_type(StatusCode::OK, media_type, text)
 }

@@ -1,7 +1,7 @@
 //! The run pages and streams, one route per file, behind the dashboard gate.
 //!
-//! docs/reference/runs.md#routes lists the statuses. A live run also needs its capability token. Without it only a finished run is shown. Not here: which runs a viewer
-//! may read (`ars_bot_core::queries`).
+//! docs/reference/runs.md#routes lists the statuses. A live run also needs its capability token. Without it only a
+//! finished run is shown. Not here: which runs a viewer may read (`ars_bot_core::queries`).
 
 mod asset;
 mod docs;
@@ -23,5 +23,4 @@ pub(crate) use friction::friction;
 pub(crate) use headers::{add_page_headers, pages as page_headers};
 pub(crate) use index::index;
 pub(crate) use page::page;
-pub(crate) use run_ref::not_found;
 pub(crate) use stop::stop;

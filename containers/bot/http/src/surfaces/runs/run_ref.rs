@@ -30,7 +30,7 @@ impl RunRef {
 /// Returns the answer to a query without a result.
 pub(super) fn reject(error: QueryError) -> Response {
     match error {
-        QueryError::NotFound => not_found(),
+        QueryError::NotFound => respond::not_found(),
         QueryError::AlreadyFinished => respond::coded(ErrorCode::Conflict, "the run has already finished"),
         QueryError::Unavailable => {
             respond::plain(StatusCode::SERVICE_UNAVAILABLE, "The run history is not available right now.\n")
@@ -47,12 +47,7 @@ impl FromRequestParts<HttpState> for RunRef {
         let Some(text) = params::decode(segment) else {
             return Err(health::probe(State(state.clone())).await);
         };
-        let id = RunId::parse(text).map_err(|_| not_found())?;
+        let id = RunId::parse(text).map_err(|_| respond::not_found())?;
         Ok(Self { id, token: params::query(&parts.uri, "t").unwrap_or_default() })
     }
-}
-
-/// Returns the same bytes for an unknown, unfinished or unreadable run, so that its existence is not revealed.
-pub(crate) fn not_found() -> Response {
-    respond::plain(StatusCode::NOT_FOUND, "Not found\n")
 }

@@ -114,7 +114,7 @@ fn configured(state: &HttpState) -> Option<(&Secret, &str)> {
 /// The other modes have no form. The gate answers first, as for every path below `/runs`.
 async fn without_form(state: &HttpState, head: &Parts) -> Response {
     match viewer::admit(state, head, Area::Pages, "sign-in").await {
-        Ok(_) => runs::not_found(),
+        Ok(_) => respond::not_found(),
         Err(refused) => refused,
     }
 }
