@@ -3,7 +3,9 @@
 use std::cell::Cell;
 
 use ars_container::Answer;
-use ars_platform::{Upstream, drain_body, header_names, json, json_with, random_bytes, rebuilt, thrown_text};
+use ars_platform::{
+    Upstream, drain_body, header_names, header_of, json, json_with, random_bytes, rebuilt, thrown_text,
+};
 use ars_proxy::{failure, headers};
 use worker::{
     console_warn,
@@ -78,7 +80,7 @@ fn returned(response: Response) -> Response {
 }
 
 fn connection(headers: &Headers) -> Option<String> {
-    headers.get("connection").ok().flatten()
+    header_of(headers, "connection")
 }
 
 fn remove(headers: &Headers, name: &str) {

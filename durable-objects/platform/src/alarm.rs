@@ -31,7 +31,7 @@ pub fn named_alarms(storage: raw::Storage) -> Result<Alarms<DoSql, impl Platform
     Alarms::open(DoSql::new(storage.clone()), Platform(storage))
 }
 
-/// Runs the handler of every due alarm of the object and logs failures, whose alarms fire again.
+/// Runs the handler of every due alarm of the object. A failed alarm is logged and fires again.
 ///
 /// # Errors
 /// The database or the platform failed. The platform then repeats its alarm.

@@ -92,7 +92,7 @@ pub(crate) fn decode(reply: JsValue) -> Response {
     }
 }
 
-/// Returns a success whose stream declares its length.
+/// Returns a success with a stream of declared length.
 fn with_length(readable: &ReadableStream, length: f64) -> Response {
     let sized: TransformStream = match raw::FixedLengthStream::new(length) {
         Ok(sized) => sized.unchecked_into(),

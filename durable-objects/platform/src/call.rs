@@ -53,7 +53,7 @@ pub(crate) fn start_task(task: impl Future<Output = ()> + 'static) -> Promise {
     raw::track_task(&key, &promise)
 }
 
-/// Runs a task whose caller has no key of its own.
+/// Runs a task for a caller without a key of its own.
 ///
 /// # Errors
 /// The task trapped: the text of the trap.

@@ -63,7 +63,7 @@ extern "C" {
     pub(crate) type SqlStorage;
 
     #[wasm_bindgen(method, catch, variadic)]
-    pub(crate) fn exec(this: &SqlStorage, query: &str, bindings: &Array) -> Result<Cursor, JsValue>;
+    pub(crate) fn exec(this: &SqlStorage, query: &JsValue, bindings: &Array) -> Result<Cursor, JsValue>;
 
     /// The rows of a statement.
     pub(crate) type Cursor;
@@ -90,7 +90,13 @@ extern "C" {
     pub(crate) fn fetch(this: &Stub, request: &web_sys::Request) -> Result<Promise, JsValue>;
 
     #[wasm_bindgen(method, catch)]
-    pub(crate) fn answer(this: &Stub, path: &str, body: &JsValue) -> Result<Promise, JsValue>;
+    pub(crate) fn answer(this: &Stub, path: &JsValue, body: &JsValue) -> Result<Promise, JsValue>;
+
+    /// The headers of a request, by names that are JavaScript strings already.
+    pub(crate) type HeaderMap;
+
+    #[wasm_bindgen(method)]
+    pub(crate) fn get(this: &HeaderMap, name: &JsValue) -> Option<String>;
 
     /// `ctx.container` of a Durable Object.
     #[derive(Clone)]
@@ -135,7 +141,7 @@ extern "C" {
     #[wasm_bindgen(js_name = trackTask)]
     pub(crate) fn track_task(key: &JsValue, promise: &Promise) -> Promise;
 
-    /// A promise whose rejection a function of JavaScript handles.
+    /// A promise with a JavaScript handler of its rejection.
     pub(crate) type Rejectable;
 
     #[wasm_bindgen(method, js_name = catch)]

@@ -1,4 +1,14 @@
-//! A request's address.
+//! A request's address and headers.
+
+use wasm_bindgen::JsCast;
+use worker::web_sys::Headers;
+
+use crate::{interned::interned, raw};
+
+/// Returns a header. `name` is a valid name that the program chose.
+pub fn header_of(headers: &Headers, name: &str) -> Option<String> {
+    headers.unchecked_ref::<raw::HeaderMap>().get(&interned(name))
+}
 
 /// Returns the path of an absolute address, in which only the query contains `?` and only the fragment `#`.
 pub fn path_of(url: &str) -> &str {

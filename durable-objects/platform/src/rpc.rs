@@ -7,11 +7,11 @@ use worker::{
     web_sys::{Request, Response},
 };
 
-use crate::{INTERNAL_BODY, answer, json, raw};
+use crate::{INTERNAL_BODY, answer, interned::interned, json, raw};
 
 /// Returns a variable or secret, or `None` when it is not set or no text.
 pub fn text_binding(env: &Env, name: &str) -> Option<String> {
-    Reflect::get(env, &name.into()).ok()?.as_string()
+    Reflect::get(env, &interned(name)).ok()?.as_string()
 }
 
 /// Returns every variable and secret with its name.
@@ -27,7 +27,7 @@ pub fn text_bindings(env: &Env) -> Vec<(String, String)> {
 pub async fn call_store(env: &Env, binding: &str, name: &str, path: &str, body: &Uint8Array) -> Response {
     let called = async {
         let stub = stub(env, binding, name)?;
-        JsFuture::from(stub.answer(path, body)?).await
+        JsFuture::from(stub.answer(&interned(path), body)?).await
     };
     match called.await {
         Ok(reply) => answer::decode(reply),
@@ -51,6 +51,6 @@ pub async fn forward(env: &Env, binding: &str, name: &str, request: &Request) ->
 }
 
 fn stub(env: &Env, binding: &str, name: &str) -> Result<raw::Stub, JsValue> {
-    let namespace: raw::Namespace = Reflect::get(env, &binding.into())?.unchecked_into();
+    let namespace: raw::Namespace = Reflect::get(env, &interned(binding))?.unchecked_into();
     namespace.get_by_name(name)
 }

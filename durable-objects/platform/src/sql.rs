@@ -7,7 +7,7 @@ use ars_sql::{Row, Sql, SqlError, Value};
 use js_sys::{Array, Iterator};
 use wasm_bindgen::{JsCast, JsValue};
 
-use crate::{Text, raw};
+use crate::{Text, interned::interned, raw};
 
 /// Largest integer a JavaScript number holds exactly.
 const MAX_SAFE_INTEGER: i64 = (1 << 53) - 1;
@@ -26,7 +26,10 @@ impl DoSql {
 
     fn run(&self, sql: &str, params: &[Value]) -> Result<raw::RawRows, SqlError> {
         let bindings = params.iter().map(to_js).collect::<Result<Array, _>>()?;
-        self.sql.exec(sql, &bindings).and_then(|cursor| cursor.raw()).map_err(|thrown| engine(&thrown))
+        self.sql
+            .exec(&interned(sql), &bindings)
+            .and_then(|cursor| cursor.raw())
+            .map_err(|thrown| engine(&thrown))
     }
 
     fn rows(&self, sql: &str, params: &[Value]) -> Result<Array, SqlError> {

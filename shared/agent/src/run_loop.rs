@@ -98,9 +98,9 @@ impl Loop {
 
     /// A run that another process started: its saved loop, the position of its last step, and all stored turns.
     ///
-    /// Without a call in flight it continues with [`Input::Start`], otherwise with the results as [`Input::Tools`]. For a step
-    /// whose record was lost (`resume::RunStep`) the decided record gives the position; the cost of its model call is unknown
-    /// and not counted. Messages of the durable inbox are fed again as [`Input::Steered`].
+    /// Without a call in flight it continues with [`Input::Start`], otherwise with the results as [`Input::Tools`]. When the
+    /// record of a step was lost (`resume::RunStep`), the decided record gives the position; the cost of its model call is
+    /// unknown and not counted. Messages of the durable inbox are fed again as [`Input::Steered`].
     pub fn resume(mut saved: Saved, at: Position, turns: Vec<Turn>, now: UnixMillis) -> Self {
         let conversation = Conversation::restore(turns, saved.shape.clone());
         let inbox = Inbox::restore(at.inbox_consumed_seq, std::mem::take(&mut saved.steered));

@@ -1,6 +1,6 @@
 //! Names that commands accept, each with its rule and its pattern.
 
-use ars_types::{ModelRef, RefName, RepoSlug, RunId};
+use ars_types::{ModelRef, REF_MAX, RUN_ID_MAX, RefName, RepoSlug, RunId};
 
 /// A kind of name.
 #[derive(Debug, Clone, Copy)]
@@ -24,12 +24,8 @@ impl PartialEq for Name {
     }
 }
 
-/// Most characters of a run's id.
-const RUN_ID_MAX: usize = 64;
 /// Most characters of a repository: owner, slash, name, suffix.
 const REPOSITORY_MAX: usize = 144;
-/// Most characters of a branch.
-const BRANCH_MAX: usize = 200;
 /// Most characters of an agent's name.
 const AGENT_MAX: usize = 64;
 /// Most characters of a channel's id.
@@ -44,7 +40,7 @@ const GIT_SUFFIX: &str = ".git";
 /// Id of a run.
 pub const RUN: Name = Name {
     placeholder: "RUN",
-    rule: "be 1 to 64 letters, digits, `_` or `-`",
+    rule: RunId::RULE,
     pattern: "^[A-Za-z0-9_-]{1,64}$",
     max: RUN_ID_MAX,
     parse: |text| RunId::parse(text).ok().map(|id| id.to_string()),
@@ -68,7 +64,7 @@ pub const BRANCH: Name = Name {
     placeholder: "REF",
     rule: "start with a letter or digit and hold only letters, digits, `.`, `_`, `/` or `-`, at most 200",
     pattern: "^[A-Za-z0-9][A-Za-z0-9._/-]{0,199}$",
-    max: BRANCH_MAX,
+    max: REF_MAX,
     parse: |text| RefName::parse(text).ok().map(|name| name.to_string()),
 };
 

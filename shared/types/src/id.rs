@@ -17,11 +17,14 @@ macro_rules! name {
         pub struct $type(String);
 
         impl $type {
+            /// The form of a valid name, phrased to follow "must".
+            pub const RULE: &str = $rule;
+
             #[doc = concat!("Parses a ", $what, ": it must ", $rule, ".")]
             pub fn parse(text: impl Into<String>) -> Result<Self, InvalidName> {
                 let text = text.into();
                 let valid: fn(&str) -> bool = $valid;
-                if valid(&text) { Ok(Self(text)) } else { Err(InvalidName { what: $what, rule: $rule }) }
+                if valid(&text) { Ok(Self(text)) } else { Err(InvalidName { what: $what, rule: Self::RULE }) }
             }
 
             /// Returns the name as text.
@@ -51,13 +54,13 @@ macro_rules! name {
 }
 
 /// Maximum length of a run id.
-const RUN_ID_MAX: usize = 64;
+pub const RUN_ID_MAX: usize = 64;
 /// Maximum length of a generation.
 const GENERATION_MAX: usize = 128;
 /// Maximum length of a store key.
 const STORE_KEY_MAX_CHARS: usize = 200;
 /// Maximum length of a ref name.
-const REF_MAX: usize = 200;
+pub const REF_MAX: usize = 200;
 /// Maximum length of the owner of a repository slug.
 const OWNER_MAX: usize = 39;
 /// Maximum length of the name of a repository slug.

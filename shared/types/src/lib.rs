@@ -11,7 +11,9 @@ mod model_ref;
 mod status;
 
 pub use error::InvalidName;
-pub use id::{ChannelName, Generation, RefName, RepoSlug, RunId, StoreKey, ThreadKey, ThreadName};
+pub use id::{
+    ChannelName, Generation, REF_MAX, RUN_ID_MAX, RefName, RepoSlug, RunId, StoreKey, ThreadKey, ThreadName,
+};
 pub use model_ref::{Effort, ModelRef};
 pub use status::{RunStatus, StopMode, Visibility};
 

@@ -86,7 +86,7 @@ pub struct Initialized {
     pub server_info: ServerInfo,
 }
 
-/// The features of the server: tools, whose list does not change.
+/// The features of the server: a fixed list of tools.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Capabilities {
     /// Always an empty object.

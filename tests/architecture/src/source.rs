@@ -52,7 +52,7 @@ impl Source {
 /// Returns whether a file contains only tests, by its path.
 fn is_test_path(path: &str) -> bool {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-    // The folder `tests` at the root contains crates, whose own `tests` folders contain tests.
+    // The folder `tests` at the root contains crates. Tests are in the `tests` folders of those crates.
     let within_crate = folder.strip_prefix("tests/").unwrap_or(folder);
     within_crate.split('/').any(|part| part == "tests") || name == "tests.rs" || name.ends_with("_tests.rs")
 }

@@ -1,7 +1,9 @@
 //! From the gate to the objects: the head of a request is admitted, its body names a store, the store's object answers.
 
 use ars_auth::Secret;
-use ars_platform::{call_store, drain_body, internal, json, path_of, read_body, refuse, text_binding};
+use ars_platform::{
+    call_store, drain_body, header_of, internal, json, path_of, read_body, refuse, text_binding,
+};
 use ars_store::{
     gate::{Admitted, Head, Rejection, admit},
     key_of,
@@ -44,8 +46,8 @@ pub async fn answer(request: &Request, env: &Env) -> Response {
 
 fn gate(request: &Request, env: &Env) -> Result<Admitted, Rejection> {
     let headers = request.headers();
-    let header = |name| headers.get(name).ok().flatten();
-    let (authorization, content_length) = (header("authorization"), header("content-length"));
+    let authorization = header_of(&headers, "authorization");
+    let content_length = header_of(&headers, "content-length");
     let (method, url) = (request.method(), request.url());
     let head = Head {
         method: &method,

@@ -45,7 +45,7 @@ pub fn refusal(refusal: &Refusal) -> String {
     }
 }
 
-/// Returns the text for a caller whose run continues in another process.
+/// Returns the text for a caller after another process has taken over the run.
 pub fn run_continues_elsewhere(page: &str) -> String {
     format!("⏳ The run continues in another process. See its page for the answer: {page}")
 }

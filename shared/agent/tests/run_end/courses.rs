@@ -45,7 +45,7 @@ impl Course {
         self
     }
 
-    /// Feeds inputs whose actions another test names.
+    /// Feeds inputs without checking their actions, which another test does.
     fn fed(mut self, inputs: &[Input]) -> Self {
         for input in inputs {
             self.end.step(*input, self.now);

@@ -8,7 +8,7 @@ const MINUTE: i64 = 60_000;
 const HOUR: i64 = 60 * MINUTE;
 pub const DAY: i64 = 24 * HOUR;
 
-/// The stores in this process, whose rules `shared` tests, and the built Worker.
+/// The stores in this process, which the tests in `shared` prove, and the built Worker.
 pub struct Pair {
     native: Native,
     worker: Workerd,

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::engine::{Behavior, Engine, Health, Port, TIMEOUT};
 
-/// A token whose subject may restart the bot.
+/// A token with the right to restart the bot.
 pub const TOKENS: &str = r#"{"good":{"subject":"ann","scopes":["deploy:write"]}}"#;
 /// Polling interval.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);

@@ -164,8 +164,8 @@ mod tests {
     use super::*;
     use crate::evidence::Delivered;
 
-    /// The run is reclaimed at call 20 and answered with a permit at 30. Its first process, whose last store answer was
-    /// at `last_answer`, answers too.
+    /// The run is reclaimed at call 20 and answered with a permit at 30. Its first process, which got its last
+    /// store answer at `last_answer`, answers too.
     fn is_kept(at: u64, last_answer: u64, is_without_permit: bool) -> bool {
         let delivered = |through: &str, number, is_without_permit, last_answer| Delivered {
             to: "m0".into(),

@@ -40,7 +40,7 @@ const GLOBAL_UNICAST: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0,
 
 /// IPv6 forms of an IPv4 address: the prefix, its length, and the number of bits behind the embedded address.
 const EMBEDDED_V4: [(Ipv6Addr, u32, u32); 5] = [
-    // Compatible, `::a.b.c.d`; includes `::` and `::1`, whose embedded addresses are in 0.0.0.0/8.
+    // Compatible, `::a.b.c.d`; includes `::` and `::1`, which embed addresses of 0.0.0.0/8.
     (Ipv6Addr::UNSPECIFIED, 96, 0),
     // Mapped, `::ffff:a.b.c.d`.
     (Ipv6Addr::new(0, 0, 0, 0, 0, 0xffff, 0, 0), 96, 0),

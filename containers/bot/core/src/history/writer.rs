@@ -41,7 +41,7 @@ pub struct FinalRecord<'a> {
     pub run: &'a RunHandle,
     /// The record.
     pub record: &'a RunRecord,
-    /// The ledger whose live run it ends, if there is one.
+    /// The ledger, if the record ends a live run.
     pub live: Option<&'a Live>,
     /// Flushed before each attempt, because the record removes the run's inbox.
     pub flush_first: Option<&'a LedgerClaim>,
@@ -173,8 +173,8 @@ impl HistoryWriter {
             Ok(Owned::Done(_)) => Ok(RecordWrite::Written),
             Ok(Owned::Fenced) => Ok(RecordWrite::OwnedElsewhere),
             Ok(Owned::UnknownRun) => match self.store.get(&record.id).await? {
-                // Either this record, written by an attempt whose answer was lost, or that of another owner, which ended
-                // the run at another time.
+                // Either this record, from an attempt that got no answer, or that of another owner, which ended the run
+                // at another time.
                 Some(stored) if !is_provisional(&stored) => {
                     let is_ours = stored.finished_at == record.finished_at;
                     Ok(if is_ours { RecordWrite::Written } else { RecordWrite::OwnedElsewhere })

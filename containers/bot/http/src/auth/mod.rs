@@ -3,5 +3,8 @@
 pub(crate) mod access;
 pub(crate) mod admin;
 pub(crate) mod gate;
+mod origin;
 pub(crate) mod session;
 pub(crate) mod viewer;
+
+pub(crate) use origin::Origin;

@@ -9,6 +9,8 @@ use ars_types::UnixMillis;
 use aws_lc_rs::{constant_time::verify_slices_are_equal, hmac};
 use axum::http::{HeaderMap, header};
 
+use super::Origin;
+
 /// Life of a session: 12 hours.
 const SESSION_MAX_AGE_MS: UnixMillis = 43_200_000;
 /// The cookie.
@@ -58,17 +60,10 @@ pub(crate) fn is_same_origin(headers: &HeaderMap, public_base_url: Option<&str>)
     if let Some(site) = headers.get("sec-fetch-site") {
         return site == "same-origin";
     }
-    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
-    let Some((scheme, authority)) = text(header::ORIGIN).and_then(|origin| origin.split_once("://")) else {
-        return false;
-    };
-    let is_public =
-        public_base_url.and_then(|url| url.trim().split_once("://")).is_some_and(|(own, rest)| {
-            let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
-            own.eq_ignore_ascii_case(scheme) && host.eq_ignore_ascii_case(authority)
-        });
-    let is_host = text(header::HOST).is_some_and(|host| host.eq_ignore_ascii_case(authority));
-    is_public || (is_host && ["http", "https"].contains(&scheme))
+    let origin = headers.get(header::ORIGIN).and_then(|value| value.to_str().ok()).and_then(Origin::parse);
+    origin.is_some_and(|origin| {
+        public_base_url.is_some_and(|url| origin.is_of_base(url)) || origin.is_of_host(headers)
+    })
 }
 
 #[cfg(test)]

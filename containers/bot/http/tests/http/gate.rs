@@ -28,7 +28,7 @@ async fn sign_in(bot: &Bot, form: &[(&str, &str)], headers: &[(&str, &str)]) -> 
     headers.iter().fold(request, |r, (name, value)| r.header(*name, *value)).send().await.unwrap()
 }
 
-/// The refusal of the command routes, whose bodies are JSON.
+/// The refusal of the command routes, in JSON.
 const FORBIDDEN: &str = r#"{"error":"forbidden","code":"forbidden"}"#;
 
 fn header<'r>(response: &'r Response, name: &str) -> &'r str {

@@ -147,7 +147,7 @@ fn note_unread(context: &RunContext, stored: &mut Stored, follow_ups: &[FollowUp
     }
 }
 
-/// Adds a note behind all other events, including unreadable ones whose seqs viewers saw.
+/// Adds a note behind all other events, including unreadable ones, because viewers saw their seqs.
 pub(super) fn note(context: &RunContext, stored: &mut Stored, kind: NoteKind, summary: String) {
     let last_seq = stored.events.iter().filter_map(|event| event["seq"].as_u64()).max();
     let last_seq = last_seq.unwrap_or_default().max(stored.at_least);

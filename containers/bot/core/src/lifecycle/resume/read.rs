@@ -44,7 +44,7 @@ pub(super) struct ReadBudget {
 }
 
 /// Reads the conversation, after making this process the transcript's owner, because the previous owner could still write.
-/// A transcript accepts every new owner, so a process whose lease may have expired must not become one.
+/// A transcript accepts every new owner, so a process must not become one when its lease may have expired.
 pub(super) async fn conversation(
     live: &Live,
     run: &Reclaimed,

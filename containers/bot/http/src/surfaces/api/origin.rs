@@ -1,14 +1,15 @@
 //! The origin of a write: a page of another site must not send one.
 
-use axum::http::{HeaderMap, HeaderName, Uri, header};
+use axum::http::{HeaderMap, HeaderName, header};
+
+use crate::auth::Origin;
 
 /// The browser's statement about the page that sent a request.
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// Returns whether a request comes from this service's own pages or from no page.
 ///
-/// Browsers send both headers, and other clients usually none. Without a base URL the `Host` header is the reference,
-/// whose scheme is unknown behind a proxy.
+/// Browsers send both headers, and other clients usually none. Without a base URL the `Host` header is the reference.
 pub(super) fn is_own(headers: &HeaderMap, public_base_url: Option<&str>) -> bool {
     let is_same_site =
         headers.get_all(SEC_FETCH_SITE).iter().all(|site| site == "same-origin" || site == "none");
@@ -18,48 +19,10 @@ pub(super) fn is_own(headers: &HeaderMap, public_base_url: Option<&str>) -> bool
         && origins.all(|origin| {
             let Some(origin) = origin.to_str().ok().and_then(Origin::parse) else { return false };
             match base {
-                Some(base) => Origin::parse_url(base).is_some_and(|own| own == origin),
-                None => {
-                    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
-                    let own = host.and_then(|host| Origin::parse(&format!("{}://{host}", origin.scheme)));
-                    own.is_some_and(|own| own == origin)
-                }
+                Some(base) => origin.is_of_base(base),
+                None => origin.is_of_host(headers),
             }
         })
-}
-
-/// Scheme, host and port.
-#[derive(Debug, PartialEq, Eq)]
-struct Origin {
-    scheme: String,
-    host: String,
-    port: u16,
-}
-
-impl Origin {
-    /// Parses an origin, which has neither path nor query.
-    fn parse(text: &str) -> Option<Self> {
-        let (_, rest) = text.split_once("://")?;
-        if rest.contains(['/', '?', '#']) {
-            return None;
-        }
-        Self::parse_url(text)
-    }
-
-    /// Returns the origin of a URL.
-    fn parse_url(text: &str) -> Option<Self> {
-        let uri: Uri = text.parse().ok()?;
-        let scheme = uri.scheme_str()?.to_ascii_lowercase();
-        let default_port = match scheme.as_str() {
-            "http" => 80,
-            "https" => 443,
-            _ => return None,
-        };
-        let authority = uri.authority().filter(|authority| !authority.as_str().contains('@'))?;
-        let has_port = authority.as_str().len() > authority.host().len();
-        let port = if has_port { authority.port_u16()? } else { default_port };
-        Some(Self { scheme, host: authority.host().to_ascii_lowercase(), port })
-    }
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use ars_auth::dashboard::by_loopback;
 use axum::http::{HeaderMap, header};
 
+use crate::auth::Origin;
+
 /// Returns whether a page of another origin sent the request.
 ///
 /// An origin is the service's own if it is that of the public base URL, or a name of this machine that equals the
@@ -12,23 +14,11 @@ use axum::http::{HeaderMap, header};
 pub(super) fn is_foreign(headers: &HeaderMap, public_base_url: Option<&str>) -> bool {
     let mut origins = headers.get_all(header::ORIGIN).iter();
     let Some(origin) = origins.next() else { return false };
-    let Ok(origin) = origin.to_str() else { return true };
-    origins.next().is_some() || !(is_public(origin, public_base_url) || is_local(origin, headers))
-}
-
-fn is_public(origin: &str, public_base_url: Option<&str>) -> bool {
-    let Some((scheme, rest)) = public_base_url.and_then(|url| url.trim().split_once("://")) else {
-        return false;
-    };
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    origin.eq_ignore_ascii_case(&format!("{scheme}://{authority}"))
-}
-
-fn is_local(origin: &str, headers: &HeaderMap) -> bool {
-    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
-    let authority = origin.split_once("://").map(|(_, authority)| authority);
-    let names_this_machine = by_loopback(IpAddr::V4(Ipv4Addr::LOCALHOST), Some(origin)).is_ok();
-    names_this_machine && host.zip(authority).is_some_and(|(host, own)| own.eq_ignore_ascii_case(host))
+    let Ok(text) = origin.to_str() else { return true };
+    let Some(origin) = Origin::parse(text) else { return true };
+    let is_own = public_base_url.is_some_and(|url| origin.is_of_base(url));
+    let names_this_machine = by_loopback(IpAddr::V4(Ipv4Addr::LOCALHOST), Some(text)).is_ok();
+    origins.next().is_some() || !(is_own || (names_this_machine && origin.is_of_host(headers)))
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::{
     wire::until,
 };
 
-/// Sends the head of a request whose body never arrives, and returns the first line and the body of the answer.
+/// Sends the head of a request without its body, and returns the first line and the body of the answer.
 async fn head_only(bot: &Bot, lines: &[&str]) -> (String, String, String) {
     let mut stream = TcpStream::connect(bot.address).await.unwrap();
     let head = format!("{}\r\nhost: localhost\r\ncontent-length: 2000000\r\n\r\n", lines.join("\r\n"));

@@ -1,0 +1,28 @@
+//! JavaScript strings that are made once: names, paths and SQL statements.
+//!
+//! A new string costs its decoding, and the platform's statement cache then hashes it. Not here: texts of callers.
+
+use std::{cell::RefCell, collections::BTreeMap};
+
+use wasm_bindgen::JsValue;
+
+/// Most strings that are kept. Statements vary with the filters of callers, so further ones are made at each use.
+const STRINGS_MAX: usize = 512;
+
+thread_local! {
+    static STRINGS: RefCell<BTreeMap<Box<str>, JsValue>> = const { RefCell::new(BTreeMap::new()) };
+}
+
+/// Returns the JavaScript string of a text that the program chose.
+pub(crate) fn interned(text: &str) -> JsValue {
+    STRINGS.with_borrow_mut(|strings| {
+        if let Some(known) = strings.get(text) {
+            return known.clone();
+        }
+        let made = JsValue::from_str(text);
+        if strings.len() < STRINGS_MAX {
+            strings.insert(text.into(), made.clone());
+        }
+        made
+    })
+}
