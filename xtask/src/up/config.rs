@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use super::data_dir::{DataDir, write_private};
 use super::options::Options;
@@ -22,12 +22,25 @@ actions = [\"runs:write\"]
 pub fn write(options: &Options, data: &DataDir, sample: &Path) -> Result<PathBuf> {
     let text = match &options.config {
         Some(own) if !options.offers_sample() => return Ok(own.clone()),
-        Some(own) => fs::read_to_string(own).with_context(|| format!("cannot read {}", own.display()))?,
+        Some(own) => {
+            ensure!(format(own) == "toml", "the sample is added to TOML files only: use --no-demo");
+            fs::read_to_string(own).with_context(|| format!("cannot read {}", own.display()))?
+        }
         None => OWN.to_owned(),
     };
     let path = data.join(FILE);
     write_private(&path, &with_sample(&text, sample)?)?;
     Ok(path)
+}
+
+/// Returns the format of a configuration by its extension, as the bot chooses it.
+pub fn format(path: &Path) -> &'static str {
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    match extension.to_ascii_lowercase().as_str() {
+        "yaml" | "yml" => "yaml",
+        "json" => "json",
+        _ => "toml",
+    }
 }
 
 /// Appended, so that the lines the bot may complain about keep their numbers.

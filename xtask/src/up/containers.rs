@@ -47,7 +47,8 @@ impl Contained {
     pub fn start(options: &Options, data: &DataDir, secrets: &Secrets, signals: &Signals) -> Result<Self> {
         let (engine, image) = image::build()?;
         let state = workers::start_state(options, data, secrets, engine.gateway())?;
-        configure(&state.url(), &secrets.state, &configuration(options)?)?;
+        let (format, text) = configuration(options)?;
+        configure(&state.url(), &secrets.state, format, &text)?;
         let containers = format!("workerd-{}-", data.edge_name());
         let mut contained = Self { edge: None, engine, containers, state };
         // A container of an earlier start has that start's environment.
@@ -122,15 +123,17 @@ impl Drop for Contained {
     }
 }
 
-/// The user's own, or one with the rehearsal when nothing names a model.
-fn configuration(options: &Options) -> Result<String> {
+/// The user's own, or one with the rehearsal when nothing names a model, and its format.
+fn configuration(options: &Options) -> Result<(&'static str, String)> {
     let own = match &options.config {
         Some(path) => fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?,
         None => super::config::OWN.to_owned(),
     };
+    let format = options.config.as_deref().map_or("toml", super::config::format);
     if !options.is_rehearsal(set) {
-        return Ok(own);
+        return Ok((format, own));
     }
+    ensure!(format == "toml", "a rehearsal is added to TOML files only: name a model of your own");
     let script = fs::read_to_string(repo_root().join(REHEARSAL)).context(REHEARSAL)?;
     let rehearsal = toml::toml! { type = "rehearsal" };
     let mut providers = toml::Table::from_iter([("rehearsal".to_owned(), toml::Value::Table(rehearsal))]);
@@ -138,11 +141,13 @@ fn configuration(options: &Options) -> Result<String> {
         rehearsal.insert("script_text".to_owned(), toml::Value::String(script));
     }
     let added = toml::Table::from_iter([("providers".to_owned(), toml::Value::Table(providers))]);
-    Ok(format!("{own}\n{}", toml::to_string(&added)?))
+    Ok((format, format!("{own}\n{}", toml::to_string(&added)?)))
 }
 
 /// Puts a configuration where a bot with `SERVICE_CONFIG=state://base` reads it; the version it is now.
-pub fn configure(state: &str, token: &str, text: &str) -> Result<u64> {
+///
+/// `format` is the key of the document: `toml`, `yaml` or `json`.
+pub fn configure(state: &str, token: &str, format: &str, text: &str) -> Result<u64> {
     let ask = |path: &str, body: Value| -> Result<Value> {
         let (status, answer) = http::post(&format!("{state}{path}"), token, &body)?;
         if status != 200 {
@@ -151,7 +156,7 @@ pub fn configure(state: &str, token: &str, text: &str) -> Result<u64> {
         Ok(answer)
     };
     let known = ask("/config/get", json!({"key": CONFIG_KEY}))?;
-    let document = json!({"toml": text});
+    let document = json!({ format: text });
     let version = known["version"].as_u64().unwrap_or_default();
     if known["document"] == document {
         return Ok(version);

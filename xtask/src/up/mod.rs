@@ -21,6 +21,7 @@ mod signals;
 mod workers;
 
 pub use self::bot::TARGET as BOT;
+pub use self::config::format as configuration_format;
 pub use self::containers::configure as put_configuration;
 pub use self::interrupted::Interrupted;
 pub use self::options::Options;

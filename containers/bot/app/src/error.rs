@@ -80,7 +80,7 @@ pub enum ConfigError {
     /// The file cannot be read.
     #[error("the configuration file cannot be read")]
     Unreadable(#[source] std::io::Error),
-    /// It is not TOML of the expected shape.
+    /// It does not have the expected form.
     #[error("line {line}{key}: {problem}")]
     Malformed {
         /// Its line.
@@ -116,8 +116,10 @@ pub enum RemoteError {
     /// The document does not exist.
     #[error("the state Worker has no such document: put one with `cargo xtask configure`")]
     Missing,
-    /// The document is not `{toml}`.
-    #[error("the document must be {{\"toml\": \"the text of the file\"}} and no more")]
+    /// The document is not the text of a file under its format.
+    #[error(
+        "the document must be {{\"yaml\": \"the text of the file\"}} and no more, or with `json` or `toml`"
+    )]
     Shape,
     /// The text is not a configuration.
     #[error(transparent)]

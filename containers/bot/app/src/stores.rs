@@ -77,10 +77,10 @@ impl Stores {
     ) -> Result<(), Failure> {
         let invalid = |words: &str| Failure::InvalidInput(format!("configuration: memory.worker.{words}"));
         if !is_private(&worker.base_url) {
-            return Err(invalid("base_url: must begin with https:// (http:// only for this machine)"));
+            return Err(invalid("baseUrl: must begin with https:// (http:// only for this machine)"));
         }
         let token =
-            token.ok_or_else(|| invalid("token_env: the bearer it names, or MEMORY_TOKEN, is not set"))?;
+            token.ok_or_else(|| invalid("tokenEnv: the bearer it names, or MEMORY_TOKEN, is not set"))?;
         let transport = decorated(Arc::new(Worker::at(&worker.base_url, token)?))?;
         self.memory = Arc::new(Client::over(transport, None)?.with_memory_cap(cap));
         Ok(())
@@ -109,13 +109,13 @@ fn worker(history: &RunHistory, place: &Place<'_>) -> Result<Worker, Failure> {
     let configured = || history.worker.as_ref().map(|worker| worker.base_url.clone());
     let url = place.state_url.clone().or_else(configured).ok_or_else(|| {
         Failure::InvalidInput(
-            "the state Worker's address is missing: give --state-url or run_history.worker.base_url".into(),
+            "the state Worker's address is missing: give --state-url or runHistory.worker.baseUrl".into(),
         )
     })?;
     require_private(&url)?;
     let token = place.token.ok_or_else(|| {
         Failure::InvalidInput(
-            "the state Worker's bearer is missing: set MEMORY_TOKEN (or run_history.worker.token_env)".into(),
+            "the state Worker's bearer is missing: set MEMORY_TOKEN (or runHistory.worker.tokenEnv)".into(),
         )
     })?;
     Ok(Worker::at(&url, token)?)

@@ -26,6 +26,8 @@ pub struct Settings {
     pub models: BTreeMap<String, ModelRef>,
     /// Effort per agent.
     pub efforts: BTreeMap<String, Effort>,
+    /// Maximum output tokens of a model call, in place of the agent's own.
+    pub max_tokens: Option<u32>,
     /// Settings of channels and users.
     pub scopes: Scopes,
     /// Budget per agent, where it differs from the agent's own.
@@ -69,14 +71,37 @@ impl Settings {
     pub fn limits(&self, agent: &AgentSpec, model: &ModelRef) -> Limits {
         let window = self.windows.get(&model.to_string()).copied().unwrap_or(WINDOW_TOKENS);
         Limits {
-            context: Some(ContextLimit::new(window, agent.max_output_tokens.into())),
+            context: Some(ContextLimit::new(window, self.max_output_tokens(agent).into())),
             price: self.prices.of(model),
             cap: self.money.run.map(|run_microusd| MoneyCap { run_microusd }),
         }
     }
 
+    /// Returns the maximum output tokens of a model call of this agent.
+    pub fn max_output_tokens(&self, agent: &AgentSpec) -> u32 {
+        self.max_tokens.unwrap_or(agent.max_output_tokens)
+    }
+
     /// Returns a run's address: below the public base, or the path alone.
     pub fn run_url(&self, run: &RunId) -> String {
         format!("{}/runs/{run}", self.public_base_url.as_deref().unwrap_or_default().trim_end_matches('/'))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ars_bot_tools::agents;
+
+    use super::*;
+
+    #[test]
+    fn configured_output_tokens_replace_the_agents_own() {
+        let general = agents::find("general").unwrap();
+        let own = Settings::default();
+        assert_eq!(own.max_output_tokens(general), general.max_output_tokens);
+        let configured = Settings { max_tokens: Some(900), ..Settings::default() };
+        assert_eq!(configured.max_output_tokens(general), 900);
+        let context = configured.limits(general, &ModelRef::parse("a/m").unwrap()).context.unwrap();
+        assert_eq!(context.max_output_tokens, 900);
     }
 }

@@ -20,9 +20,10 @@ const FILTER: &str = "RUST_LOG";
 
 /// `[telemetry]`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, rename_all = "camelCase", default)]
 pub struct Settings {
     /// Base address of an OTLP collector, such as `http://127.0.0.1:4318`; without one no span is sent.
+    #[serde(alias = "otlp_endpoint")]
     pub otlp_endpoint: Option<String>,
     /// Whether `GET /metrics` shows metrics.
     pub prometheus: bool,
@@ -46,7 +47,7 @@ impl Options {
     ) -> Result<Self, Misconfigured> {
         let (key, address) = match variable(ENDPOINT) {
             Some(address) => (ENDPOINT, Some(address)),
-            None => ("telemetry.otlp_endpoint", settings.otlp_endpoint.clone()),
+            None => ("telemetry.otlpEndpoint", settings.otlp_endpoint.clone()),
         };
         let endpoint = address.map(|address| Endpoint::parse(&address)).transpose();
         Ok(Self {
@@ -104,7 +105,7 @@ mod tests {
             Options::configured(&settings, Tracing::default(), variable, "1").unwrap_err().to_string()
         };
         let problem = "must be a URL that begins with http:// or https://";
-        assert_eq!(of(nothing), format!("telemetry.otlp_endpoint {problem}"));
+        assert_eq!(of(nothing), format!("telemetry.otlpEndpoint {problem}"));
         let env = |name: &str| (name == ENDPOINT).then(|| "canary".to_owned());
         assert_eq!(of(env), format!("{ENDPOINT} {problem}"));
     }

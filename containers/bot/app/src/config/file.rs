@@ -1,17 +1,18 @@
-//! The file's tables, and its strict parser.
+//! The file's tables.
+//!
+//! Keys are in camelCase; each has its snake_case spelling as an alias. Not here: the parser (`format.rs`).
 
-use std::{collections::BTreeMap, path::Path};
+use std::collections::BTreeMap;
 
 use ars_types::{Effort, ModelRef};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{dashboard, grants, history::RunHistory, memory::Memory, providers, scopes, spending};
-use crate::error::ConfigError;
 
 /// The file as written.
 #[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, rename_all = "camelCase", default)]
 pub struct File {
     /// Owner of shared memory.
     pub organization: Option<String>,
@@ -48,24 +49,30 @@ pub struct File {
     /// Viewers of the run pages.
     pub dashboard: dashboard::Dashboard,
     /// Run records.
+    #[serde(alias = "run_history")]
     pub run_history: RunHistory,
 }
 
 /// `[defaults]`.
 #[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, rename_all = "camelCase", default)]
 pub struct Defaults {
     /// Agent.
     pub agent: Option<String>,
     /// Model of every agent without its own.
     pub model: Option<ModelRef>,
     /// Fallback for a model that stays overloaded.
+    #[serde(alias = "fallback_model")]
     pub fallback_model: Option<ModelRef>,
     /// Model by agent.
     pub models: BTreeMap<String, ModelRef>,
     /// Effort by agent.
     pub efforts: BTreeMap<String, Effort>,
+    /// Maximum output tokens of a model call.
+    #[serde(alias = "max_tokens")]
+    pub max_tokens: Option<u32>,
     /// External MCP servers of every request, by name.
+    #[serde(alias = "mcp_servers")]
     pub mcp_servers: Map<String, Value>,
     /// Repository of a coding request that names none.
     pub repository: Option<String>,
@@ -93,40 +100,9 @@ pub struct RepositoryEntry {
 
 /// `[requests]`.
 #[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, rename_all = "camelCase", default)]
 pub struct Requests {
     /// Prefixes of paths and URLs that requests may name directly.
+    #[serde(alias = "allow_origins")]
     pub allow_origins: Vec<String>,
-}
-
-/// Reads and validates a file.
-pub fn load(path: &Path) -> Result<File, ConfigError> {
-    parse(&std::fs::read_to_string(path).map_err(ConfigError::Unreadable)?)
-}
-
-/// Validates a text.
-pub fn parse(text: &str) -> Result<File, ConfigError> {
-    toml::from_str(text).map_err(|error| malformed(text, &error))
-}
-
-fn malformed(text: &str, error: &toml::de::Error) -> ConfigError {
-    let start = error.span().map_or(0, |span| span.start.min(text.len()));
-    let line = text[..start].matches('\n').count() + 1;
-    let source = text.lines().nth(line - 1).unwrap_or_default();
-    // Within a list or a long text, the characters before a `=` may be the beginning of a secret.
-    let is_key = |key: &&str| key.chars().all(|c| c.is_ascii_lowercase() || "_.".contains(c));
-    let key = source.split_once('=').map(|(key, _)| key.trim()).filter(is_key);
-    let key = key.map(|key| format!(", `{key}`")).unwrap_or_default();
-    ConfigError::Malformed { line, key, problem: without_values(error.message()) }
-}
-
-/// Removes the offending value, which serde quotes before the expected form. Field names are not values.
-fn without_values(message: &str) -> String {
-    if message.starts_with("unknown field") || message.starts_with("missing field") {
-        return ars_events::redact(message).into_owned();
-    }
-    match message.split_once(", expected ") {
-        Some((_, expected)) => format!("expected {expected}"),
-        None => message.to_owned(),
-    }
 }

@@ -1,4 +1,4 @@
-//! `[run_history]`: retention and store of run records.
+//! `runHistory`: retention and store of run records.
 
 use ars_wire::runs::Policy;
 use serde::Deserialize;
@@ -7,15 +7,19 @@ use super::ConfigError;
 
 /// Run records.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, rename_all = "camelCase", default)]
 pub struct RunHistory {
     /// Earlier turns of a thread are part of the record.
+    #[serde(alias = "include_context")]
     pub include_context: bool,
     /// Days kept.
+    #[serde(alias = "retention_days")]
     pub retention_days: Option<u64>,
     /// Runs kept.
+    #[serde(alias = "max_runs")]
     pub max_runs: Option<u64>,
     /// Bytes kept.
+    #[serde(alias = "max_bytes")]
     pub max_bytes: Option<u64>,
     /// Where records go.
     pub store: Option<HistoryStore>,
@@ -48,12 +52,13 @@ pub enum HistoryStore {
 
 /// The state Worker.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Worker {
     /// Its address.
+    #[serde(alias = "base_url")]
     pub base_url: String,
     /// The variable that holds its bearer.
-    #[serde(default)]
+    #[serde(default, alias = "token_env")]
     pub token_env: Option<String>,
 }
 
@@ -61,12 +66,12 @@ impl RunHistory {
     /// Returns the retention to propose to the store; `None` when the file has none.
     pub fn policy(&self) -> Result<Option<Policy>, ConfigError> {
         let fields = [
-            ("retention_days", self.retention_days),
-            ("max_runs", self.max_runs),
-            ("max_bytes", self.max_bytes),
+            ("retentionDays", self.retention_days),
+            ("maxRuns", self.max_runs),
+            ("maxBytes", self.max_bytes),
         ];
         if let Some((name, _)) = fields.iter().find(|(_, value)| *value == Some(0)) {
-            return Err(ConfigError::invalid(format!("run_history.{name}"), "must be at least 1"));
+            return Err(ConfigError::invalid(format!("runHistory.{name}"), "must be at least 1"));
         }
         let policy = Policy {
             retention_days: self.retention_days,

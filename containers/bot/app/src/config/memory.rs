@@ -17,18 +17,20 @@ const MOST_LIMIT: usize = 50;
 
 /// `[memory]`.
 #[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, rename_all = "camelCase", default)]
 pub struct Memory {
     /// Whether memory is enabled.
     pub enabled: bool,
     /// Limit of records in a prompt, 1 to 50.
     pub limit: Option<usize>,
     /// Limit of their tokens.
+    #[serde(alias = "max_tokens")]
     pub max_tokens: Option<usize>,
     /// The model that reflects; the run's own when absent.
     pub model: Option<ModelRef>,
     /// Limit of records in a scope, 1 to 10000. Of any type, because an invalid value must not prevent the start.
-    pub max_records_per_scope: Option<toml::Value>,
+    #[serde(alias = "max_records_per_scope")]
+    pub max_records_per_scope: Option<serde_json::Value>,
     /// The Worker of the memory, if it is not the one of the run history.
     pub worker: Option<Worker>,
 }
@@ -47,12 +49,12 @@ impl Memory {
     /// Returns the limit of records in a scope. An invalid value is logged and replaced by the default.
     pub fn records_per_scope(&self) -> u32 {
         let Some(wanted) = &self.max_records_per_scope else { return MAX_RECORDS };
-        let records = wanted.as_integer().and_then(|records| u32::try_from(records).ok());
+        let records = wanted.as_u64().and_then(|records| u32::try_from(records).ok());
         if let Some(records) = records.filter(|records| (1..=MOST_RECORDS).contains(records)) {
             return records;
         }
         tracing::warn!(
-            key = "memory.max_records_per_scope",
+            key = "memory.maxRecordsPerScope",
             default = MAX_RECORDS,
             "not an integer from 1 to 10000: not used"
         );

@@ -1,10 +1,11 @@
-//! The configuration file: TOML, strict (docs/ars.example.toml shows every key).
+//! The configuration file: YAML, JSON or TOML, strict (docs/ars.example.toml shows every key).
 //!
 //! An unknown key, an unknown word or a malformed name is an error with its place and the expected form. No error quotes
 //! the value: a key pasted into the wrong place must not reach a log.
 
 pub mod dashboard;
 mod file;
+mod format;
 mod grants;
 mod history;
 mod memory;
@@ -21,4 +22,11 @@ pub use self::memory::Memory;
 pub use self::providers::{REHEARSAL, configured as providers};
 pub use self::remote::{key as remote_key, load as load_remote};
 pub use crate::error::{ConfigError, RemoteError};
-pub use file::{File, load, parse};
+pub use file::File;
+pub use format::{Format, load, parse};
+
+/// Validates a TOML text.
+#[cfg(test)]
+fn parse_toml(text: &str) -> Result<File, ConfigError> {
+    parse(text, Format::Toml)
+}

@@ -10,22 +10,22 @@ use super::ConfigError;
 
 /// One provider.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Provider {
     /// Its protocol.
     #[serde(rename = "type")]
     pub kind: Kind,
     /// The variable that holds its key.
-    #[serde(default)]
+    #[serde(default, alias = "api_key_env")]
     pub api_key_env: Option<String>,
     /// Its base URL.
-    #[serde(default)]
+    #[serde(default, alias = "base_url")]
     pub base_url: Option<String>,
     /// The script of a rehearsal.
     #[serde(default)]
     pub script: Option<PathBuf>,
     /// The script's text in place of a file.
-    #[serde(default)]
+    #[serde(default, alias = "script_text")]
     pub script_text: Option<String>,
 }
 
@@ -66,14 +66,14 @@ impl Provider {
         let conventional = match &self.base_url {
             None => conventional.get(self.kind.conventional_name()),
             Some(url) => {
-                Endpoint::parse(url).map_err(|problem| invalid("base_url", &problem.to_string()))?;
+                Endpoint::parse(url).map_err(|problem| invalid("baseUrl", &problem.to_string()))?;
                 None
             }
         };
         let api_key = match &self.api_key_env {
             None => conventional.and_then(|vendor| vendor.api_key.clone()),
             Some(key) => {
-                let unset = || invalid("api_key_env", "names a variable that is not set in the environment");
+                let unset = || invalid("apiKeyEnv", "names a variable that is not set in the environment");
                 Some(Secret::parse(variable(key)).ok_or_else(unset)?)
             }
         };
@@ -85,7 +85,7 @@ impl Provider {
             Kind::Rehearsal => ProviderKind::Rehearsal,
         };
         let script = match (&self.script, &self.script_text) {
-            (Some(_), Some(_)) => return Err(invalid("script_text", "does not go with `script`")),
+            (Some(_), Some(_)) => return Err(invalid("scriptText", "does not go with `script`")),
             (Some(path), None) => Some(ScriptSource::File(path.clone())),
             (None, text) => text.clone().map(ScriptSource::Text),
         };

@@ -1,6 +1,6 @@
 //! `state://<key>` as the configuration's path: the document of the state Worker under that key.
 //!
-//! The document is `{"toml": "…"}`, the text of a file, so there is one format and one strict parser. Not here: overrides
+//! The document is `{"yaml": "…"}`, `{"json": "…"}` or `{"toml": "…"}`: the text of a file, for the same strict parser. Not here: overrides
 //! at run time (`ars_bot_core::overrides`).
 
 use std::{path::Path, time::Duration};
@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
-use super::{File, RemoteError, parse};
+use super::{ConfigError, File, Format, RemoteError, parse};
 
 /// The prefix of such a path.
 const SCHEME: &str = "state://";
@@ -27,9 +27,21 @@ pub fn key(path: &Path) -> Option<&str> {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Document {
-    toml: String,
+#[serde(rename_all = "lowercase")]
+enum Document {
+    Toml(String),
+    Yaml(String),
+    Json(String),
+}
+
+impl Document {
+    fn parse(&self) -> Result<File, ConfigError> {
+        match self {
+            Self::Toml(text) => parse(text, Format::Toml),
+            Self::Yaml(text) => parse(text, Format::Yaml),
+            Self::Json(text) => parse(text, Format::Json),
+        }
+    }
 }
 
 /// Reads the document, with retries while the store may be starting.
@@ -53,7 +65,7 @@ async fn read(newest: impl AsyncFn() -> Result<Option<Value>, StoreError>) -> Re
     let document = found.ok_or(RemoteError::Missing)?;
     // Serde's error could quote a value.
     let document: Document = serde_json::from_value(document).map_err(|_| RemoteError::Shape)?;
-    Ok(parse(&document.toml)?)
+    Ok(document.parse()?)
 }
 
 #[cfg(test)]
@@ -92,6 +104,18 @@ mod tests {
         assert_eq!(file.defaults.agent.as_deref(), Some("coding"));
     }
 
+    #[tokio::test]
+    async fn document_names_its_format() {
+        for document in [
+            json!({"toml": "[defaults]\nagent = \"coding\""}),
+            json!({"yaml": "defaults:\n  agent: coding"}),
+            json!({"json": "{\"defaults\": {\"agent\": \"coding\"}}"}),
+        ] {
+            let file = asked(vec![Ok(Some(document))]).await.unwrap();
+            assert_eq!(file.defaults.agent.as_deref(), Some("coding"));
+        }
+    }
+
     #[tokio::test(start_paused = true)]
     async fn unavailable_store_times_out() {
         let began = Instant::now();
@@ -104,7 +128,8 @@ mod tests {
     async fn invalid_document_is_not_quoted() {
         let said = |error: RemoteError| error.to_string();
         assert!(said(asked(vec![Ok(None)]).await.unwrap_err()).contains("no such document"));
-        for odd in [json!({}), json!({"toml": 7}), json!({"toml": "", "x": "sk-secret"})] {
+        for odd in [json!({}), json!({"toml": 7}), json!({"ini": ""}), json!({"toml": "", "x": "sk-secret"})]
+        {
             assert!(matches!(asked(vec![Ok(Some(odd))]).await, Err(RemoteError::Shape)));
         }
         let malformed = said(asked(vec![document("[defaults]\nagent = [\"sk-secret\"]")]).await.unwrap_err());

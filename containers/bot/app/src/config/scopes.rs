@@ -14,7 +14,7 @@ use super::ConfigError;
 
 /// One scope.
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, rename_all = "camelCase", default)]
 pub struct Entry {
     /// Agent of a request that names none.
     agent: Option<String>,
@@ -29,6 +29,7 @@ pub struct Entry {
     /// Advice to the model.
     instructions: Option<String>,
     /// External MCP servers, by name.
+    #[serde(alias = "mcp_servers")]
     mcp_servers: Map<String, Value>,
 }
 
@@ -44,7 +45,7 @@ pub fn scopes(
         org: Scope { mcp_servers: mcp_servers.clone(), ..Scope::default() },
     };
     if name_mcp_servers(&scopes) {
-        tracing::warn!("mcp_servers are configured, and no run of this version is given their tools");
+        tracing::warn!("mcpServers are configured, and no run of this version is given their tools");
     }
     Ok(scopes)
 }
@@ -94,10 +95,10 @@ impl Entry {
 mod tests {
     use serde_json::json;
 
-    use super::{super::parse, *};
+    use super::{super::parse_toml, *};
 
     fn scopes_of(text: &str) -> Result<Scopes, ConfigError> {
-        let file = parse(text)?;
+        let file = parse_toml(text)?;
         scopes(&file.channels, &file.users, &file.defaults.mcp_servers)
     }
 

@@ -26,6 +26,9 @@ impl File {
         }
         defaults.models.keys().try_for_each(|agent| known_agent("defaults.models", agent))?;
         defaults.efforts.keys().try_for_each(|agent| known_agent("defaults.efforts", agent))?;
+        if defaults.max_tokens == Some(0) {
+            return Err(ConfigError::invalid("defaults.maxTokens", "must be at least 1"));
+        }
         let repositories = self.repositories()?;
         if let Some(name) = &defaults.repository
             && !repositories.iter().any(|repository| repository.name == *name)
@@ -38,6 +41,7 @@ impl File {
             fallback_model: defaults.fallback_model.clone(),
             models: defaults.models.clone(),
             efforts: defaults.efforts.clone(),
+            max_tokens: defaults.max_tokens,
             scopes: scopes::scopes(&self.channels, &self.users, &defaults.mcp_servers)?,
             budgets: self.budgets()?,
             windows: spending::model_windows(&self.windows)?,

@@ -25,15 +25,17 @@ pub struct Money {
 
 /// `[prices."<provider>/<model>"]`, in dollars per million tokens.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct PriceEntry {
     /// Fresh input.
     pub input: String,
     /// Output.
     pub output: String,
     /// Input read from the prompt cache; as fresh input when absent.
+    #[serde(alias = "cache_read")]
     pub cache_read: Option<String>,
     /// Input written to the prompt cache; as fresh input when absent.
+    #[serde(alias = "cache_write")]
     pub cache_write: Option<String>,
 }
 
@@ -56,8 +58,8 @@ pub(super) fn price_table(prices: &BTreeMap<String, PriceEntry>) -> Result<Price
             Price {
                 input,
                 output: dollars("prices.output", &entry.output)?,
-                cache_read: or_input("prices.cache_read", &entry.cache_read)?,
-                cache_write: or_input("prices.cache_write", &entry.cache_write)?,
+                cache_read: or_input("prices.cacheRead", &entry.cache_read)?,
+                cache_write: or_input("prices.cacheWrite", &entry.cache_write)?,
             },
         );
     }

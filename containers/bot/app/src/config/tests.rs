@@ -3,7 +3,7 @@
 use super::*;
 
 fn problem(text: &str) -> String {
-    match parse(text) {
+    match parse_toml(text) {
         Err(error) => error.to_string(),
         Ok(file) => {
             let checked = providers(&file.providers, None, |_| None)
@@ -37,11 +37,12 @@ fn every_mistake_is_named_by_its_key() {
         ("[grants.\"http:a*\"]\nactions = \"all\"", vec!["grants", "`*`"]),
         ("[grants.\"schedule:*\"]\nactions = \"all\"", vec!["grants", "`*`"]),
         ("[channels.C1]\nagent = \"painter\"", vec!["channels.C1.agent", "general, coding"]),
-        ("[run_history]\nmax_runs = 0", vec!["run_history.max_runs", "at least 1"]),
+        ("[run_history]\nmax_runs = 0", vec!["runHistory.maxRuns", "at least 1"]),
         ("[agents.coding]\nturns = 0", vec!["agents.coding"]),
+        ("[defaults]\nmaxTokens = 0", vec!["defaults.maxTokens", "at least 1"]),
         (
             "[providers.a]\ntype = \"rehearsal\"\nscript = \"s\"\nscript_text = \"\"",
-            vec!["providers.a.script_text", "`script`"],
+            vec!["providers.a.scriptText", "`script`"],
         ),
         ("[providers.a]\ntype = \"telepathy\"", vec!["line 2", "type", "anthropic"]),
     ] {
@@ -66,9 +67,9 @@ fn misplaced_secret_is_not_quoted() {
 
 #[test]
 fn missing_key_is_an_error_and_later_providers_win() {
-    let file = parse("[providers.anthropic]\ntype = \"anthropic\"\napi_key_env = \"MY_KEY\"").unwrap();
+    let file = parse_toml("[providers.anthropic]\ntype = \"anthropic\"\napi_key_env = \"MY_KEY\"").unwrap();
     let unset = providers(&file.providers, None, |_| None).err().unwrap().to_string();
-    assert!(unset.contains("providers.anthropic.api_key_env"), "{unset}");
+    assert!(unset.contains("providers.anthropic.apiKeyEnv"), "{unset}");
     let set = |name: &str| (name == "MY_KEY" || name == "ANTHROPIC_API_KEY").then(|| name.to_owned());
     let providers = providers(&file.providers, Some("script.toml".into()), set).unwrap();
     assert_eq!(providers["anthropic"].api_key.as_ref().unwrap().expose(), "MY_KEY");
@@ -84,7 +85,7 @@ fn vendor_key_is_not_sent_to_other_hosts() {
         "ANTHROPIC_BASE_URL" => Some("https://proxy.example".to_owned()),
         _ => None,
     };
-    let providers = providers(&parse(text).unwrap().providers, None, set).unwrap();
+    let providers = providers(&parse_toml(text).unwrap().providers, None, set).unwrap();
     for name in ["anthropic", "mine"] {
         assert_eq!(providers[name].api_key.as_ref().unwrap().expose(), "key");
         assert_eq!(providers[name].base_url.as_deref(), Some("https://proxy.example"));
@@ -95,14 +96,155 @@ fn vendor_key_is_not_sent_to_other_hosts() {
 
 #[test]
 fn invalid_address_is_named_by_its_key() {
-    let file = parse("[providers.a]\ntype = \"anthropic\"\nbase_url = \"https://u:secret@h\"").unwrap();
+    let file = parse_toml("[providers.a]\ntype = \"anthropic\"\nbase_url = \"https://u:secret@h\"").unwrap();
     let problem = providers(&file.providers, None, |_| None).err().unwrap().to_string();
-    assert!(problem.starts_with("providers.a.base_url") && !problem.contains("secret"), "{problem}");
+    assert!(problem.starts_with("providers.a.baseUrl") && !problem.contains("secret"), "{problem}");
 }
 
 #[test]
 fn an_agents_budget_can_be_changed_in_part() {
-    let file = parse("[agents.coding]\nturns = 250").unwrap();
+    let file = parse_toml("[agents.coding]\nturns = 250").unwrap();
     let budget = file.settings(None, None).unwrap().budgets["coding"];
     assert_eq!((budget.turns, budget.time_ms), (250, 45 * 60_000));
+}
+
+/// A configuration with every key of several words, in the documents' spelling.
+fn in_camel_case() -> serde_json::Value {
+    serde_json::json!({
+        "organization": "acme",
+        "providers": {
+            "local": { "type": "openai-compatible", "baseUrl": "http://127.0.0.1:1/v1", "apiKeyEnv": "KEY" },
+            "played": { "type": "rehearsal", "scriptText": "text" },
+        },
+        "defaults": {
+            "fallbackModel": "a/m", "maxTokens": 9000, "efforts": { "coding": "low" },
+            "mcpServers": { "wiki": { "agents": ["general"], "url": "https://wiki.example" } },
+        },
+        "prices": { "a/m": { "input": "3", "output": "15", "cacheRead": "0.3", "cacheWrite": "4" } },
+        "repositories": [{ "name": "acme/app", "origin": "/srv/app" }],
+        "requests": { "allowOrigins": ["/srv/"] },
+        "channels": { "http:ops": { "mcpServers": { "docs": { "url": "https://docs.example" } } } },
+        "grants": { "http:ann": { "actions": ["agent:run:coding"], "repos": "all" } },
+        "memory": {
+            "enabled": true, "maxTokens": 700, "maxRecordsPerScope": 9,
+            "worker": { "baseUrl": "https://memory.example", "tokenEnv": "MEMORY_KEY" },
+        },
+        "telemetry": { "otlpEndpoint": "http://127.0.0.1:4318" },
+        "runHistory": {
+            "includeContext": false, "retentionDays": 3, "maxRuns": 4, "maxBytes": 5, "store": "worker",
+            "worker": { "baseUrl": "https://state.example", "tokenEnv": "STATE_KEY" },
+        },
+    })
+}
+
+/// The same keys in snake_case.
+fn in_snake_case(value: &serde_json::Value) -> serde_json::Value {
+    use serde_json::Value;
+    match value {
+        Value::Object(fields) => {
+            fields.iter().map(|(key, value)| (snake(key), in_snake_case(value))).collect()
+        }
+        Value::Array(entries) => entries.iter().map(in_snake_case).collect(),
+        other => other.clone(),
+    }
+}
+
+fn snake(key: &str) -> String {
+    key.chars().fold(String::new(), |mut name, c| {
+        if c.is_ascii_uppercase() {
+            name.push('_');
+        }
+        name.push(c.to_ascii_lowercase());
+        name
+    })
+}
+
+/// Writes block-style YAML.
+fn in_yaml(value: &serde_json::Value, indent: usize) -> String {
+    let serde_json::Value::Object(fields) = value else { return format!(" {value}\n") };
+    let lines = fields.iter().map(|(key, value)| {
+        let key = if key.contains([':', '/']) { format!("'{key}'") } else { key.clone() };
+        format!("{:indent$}{key}:{}", "", in_yaml(value, indent + 2))
+    });
+    let lines: String = lines.collect();
+    if indent == 0 { lines } else { format!("\n{lines}") }
+}
+
+#[test]
+fn formats_and_spellings_load_one_configuration() {
+    let camel = in_camel_case();
+    let snake = in_snake_case(&camel);
+    assert_ne!(camel, snake);
+    let expected = format!("{:?}", parse(&camel.to_string(), Format::Json).unwrap());
+    assert!(expected.contains("STATE_KEY") && expected.contains("include_context: false"), "{expected}");
+    for value in [camel, snake] {
+        let texts = [
+            (serde_json::to_string_pretty(&value).unwrap(), Format::Json),
+            (toml::to_string(&value).unwrap(), Format::Toml),
+            (in_yaml(&value, 0), Format::Yaml),
+        ];
+        for (text, format) in texts {
+            let file = parse(&text, format).unwrap_or_else(|error| panic!("{error}\n{text}"));
+            assert_eq!(format!("{file:?}"), expected, "{text}");
+        }
+    }
+}
+
+#[test]
+fn both_spellings_of_a_key_are_named() {
+    for (text, format) in [
+        ("[runHistory]\nmaxRuns = 1\nmax_runs = 1", Format::Toml),
+        ("runHistory:\n  maxRuns: 1\n  max_runs: 1", Format::Yaml),
+        ("{\"runHistory\": {\"max_runs\": 1, \"maxRuns\": 1}}", Format::Json),
+    ] {
+        let problem = parse(text, format).unwrap_err().to_string();
+        assert!(problem.contains("`maxRuns`") && problem.contains("`max_runs`"), "{problem}");
+    }
+    let sections = parse("runHistory: {}\nrun_history: {}", Format::Yaml).unwrap_err().to_string();
+    assert!(sections.contains("`runHistory`") && sections.contains("`run_history`"), "{sections}");
+}
+
+#[test]
+fn mistakes_in_other_formats_are_named() {
+    for (text, format, words) in [
+        ("defaults:\n  modle: a/b", Format::Yaml, ["line 2, `modle`", "unknown field"]),
+        ("defaults:\n  model: hunter2", Format::Yaml, ["line 2, `model`", "provider/model"]),
+        ("runHistory:\n  maxRuns: hunter2", Format::Yaml, ["line 2, `maxRuns`", "expected"]),
+        ("runHistory:\n  store: hunter2", Format::Yaml, ["line 2, `store`", "worker"]),
+        ("memory:\n  enabled: yes", Format::Yaml, ["line 2, `enabled`", ""]),
+        ("grants:\n  'http:a':\n    actions: hunter2", Format::Yaml, ["line", "list"]),
+        ("defaults: [hunter2", Format::Yaml, ["line", ""]),
+        ("{\n  \"organisation\": \"hunter2\"}", Format::Json, ["line 2, `organisation`", "unknown field"]),
+        (
+            "{\"runHistory\": {\n  \"maxRuns\": \"hunter2\"}}",
+            Format::Json,
+            ["line 2, `maxRuns`", "expected u64"],
+        ),
+        ("{\n\"organization\": hunter2}", Format::Json, ["line 2", "expected"]),
+    ] {
+        let problem = parse(text, format).unwrap_err().to_string();
+        assert!(words.iter().all(|word| problem.contains(word)), "{text}: {problem}");
+        assert!(!problem.contains("hunter2"), "{problem}");
+    }
+}
+
+#[test]
+fn extension_chooses_the_format() {
+    for (path, format) in [
+        ("a.yaml", Format::Yaml),
+        ("a.YML", Format::Yaml),
+        ("a.json", Format::Json),
+        ("a.toml", Format::Toml),
+        ("a", Format::Toml),
+    ] {
+        assert_eq!(Format::of(path.as_ref()), format, "{path}");
+    }
+}
+
+#[test]
+fn empty_documents_are_valid() {
+    for (text, format) in [("", Format::Toml), ("{}", Format::Json), ("{}", Format::Yaml), ("", Format::Yaml)]
+    {
+        assert!(parse(text, format).is_ok(), "{format:?}");
+    }
 }

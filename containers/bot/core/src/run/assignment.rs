@@ -28,6 +28,8 @@ pub struct Assignment {
     pub fallback: Option<BoundModel>,
     /// The limits on the fallback.
     pub fallback_limits: Limits,
+    /// Maximum output tokens of a model call.
+    pub max_tokens: u32,
     /// The effort.
     pub effort: Option<Effort>,
     /// The system prompt.
@@ -98,6 +100,7 @@ impl Assignment {
                 .unwrap_or_default(),
             fallback,
             model,
+            max_tokens: settings.max_output_tokens(agent),
             effort,
             system: String::new(),
             tools: Toolbox::new(agent.tools(deps.capabilities.skills.as_deref())),
@@ -172,6 +175,7 @@ mod tests {
             model: bound_model("a/first"),
             fallback: Some(bound_model("b/second")),
             fallback_limits: limits(50_000, 7),
+            max_tokens: agent.max_output_tokens,
             effort: None,
             system: system.clone(),
             tools: Toolbox::new(agent.tools(None)),

@@ -140,7 +140,7 @@ impl Driver<'_> {
         purpose: Purpose,
         call: &CallWatch,
     ) -> Result<ModelTurn, ModelError> {
-        let Assignment { system, tools, agent, effort, .. } = self.assignment;
+        let Assignment { system, tools, max_tokens, effort, .. } = self.assignment;
         let BoundModel { name, client } = &state.model;
         let span = self.spans.open(self.run, Some(&self.root), MODEL_TURN, self.clock);
         let request = ModelRequest {
@@ -149,7 +149,7 @@ impl Driver<'_> {
             tools: tools.specs(),
             may_call_tools: purpose.may_call_tools(),
             turns: state.agent_loop.turns(),
-            max_tokens: agent.max_output_tokens,
+            max_tokens: *max_tokens,
             effort: *effort,
         };
         let io = self.io;
