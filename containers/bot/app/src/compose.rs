@@ -223,6 +223,7 @@ impl Plan {
                 skills: capabilities::skills()?,
                 commands: CommandDeps {
                     build: Some(crate::build_stamp::build().clone()),
+                    schedules: Some(stores.schedules),
                     ..CommandDeps::default()
                 },
             },

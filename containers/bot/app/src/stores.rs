@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use ars_auth::Secret;
 use ars_bot_adapters::stores::{Client, Embedded, Proposal, Transport, Worker};
 use ars_bot_core::live::LiveStores;
-use ars_bot_ports::{Clock as _, Documents, Memory, RunStore};
+use ars_bot_ports::{Clock as _, Documents, Memory, RunStore, Schedules};
 
 use crate::{
     args::Store,
@@ -25,6 +25,8 @@ pub struct Stores {
     pub memory: Arc<dyn Memory>,
     /// Documents of the configuration.
     pub documents: Arc<dyn Documents>,
+    /// Firings of schedules.
+    pub schedules: Arc<dyn Schedules>,
     /// The stores are the state Worker's, which the next process reaches too.
     pub are_shared: bool,
 }
@@ -89,7 +91,8 @@ impl Stores {
     fn of(client: Client<Arc<dyn Transport>>, are_shared: bool) -> Self {
         let client = Arc::new(client);
         let live = LiveStores { ledger: client.clone(), transcripts: client.clone() };
-        Self { runs: client.clone(), live, documents: client.clone(), memory: client, are_shared }
+        let (documents, schedules) = (client.clone(), client.clone());
+        Self { runs: client.clone(), live, documents, schedules, memory: client, are_shared }
     }
 }
 

@@ -17,6 +17,8 @@ pub struct Outcome {
     pub run: Option<(RunId, Option<RunStatus>)>,
     /// The run's cost in millionths of a dollar, if known.
     pub cost: Option<u64>,
+    /// The request was a command; whether it succeeded.
+    pub command: Option<bool>,
 }
 
 /// The channel.
@@ -30,6 +32,7 @@ struct State {
     replies: Vec<String>,
     run: Option<(RunId, Option<RunStatus>)>,
     cost: Option<u64>,
+    command: Option<bool>,
     started: Option<oneshot::Sender<RunId>>,
 }
 
@@ -37,14 +40,16 @@ impl CliChannel {
     /// Makes a channel and a receiver of the run's id. `on_status` receives short texts on progress.
     pub fn new(redactor: Arc<Redactor>, on_status: fn(&str)) -> (Self, oneshot::Receiver<RunId>) {
         let (started, when_started) = oneshot::channel();
-        let state = State { replies: Vec::new(), run: None, cost: None, started: Some(started) };
+        let state =
+            State { replies: Vec::new(), run: None, cost: None, command: None, started: Some(started) };
         (Self { redactor, state: Mutex::new(state), on_status }, when_started)
     }
 
     /// Returns the result so far; it is complete once the dispatch ended.
     pub fn outcome(&self) -> Outcome {
         let state = self.lock();
-        Outcome { reply: state.replies.join("\n\n"), run: state.run.clone(), cost: state.cost }
+        let State { replies, run, cost, command, .. } = &*state;
+        Outcome { reply: replies.join("\n\n"), run: run.clone(), cost: *cost, command: *command }
     }
 
     /// Ends the wait for a run: none will start any more.
@@ -73,6 +78,10 @@ impl ChannelIo for CliChannel {
 
     fn status(&self, text: &str) {
         (self.on_status)(&self.redactor.clean(text, usize::MAX));
+    }
+
+    fn command_answered(&self, is_ok: bool) {
+        self.lock().command = Some(is_ok);
     }
 
     fn run_started(&self, id: &RunId) {
@@ -114,6 +123,9 @@ mod tests {
         channel.run_cost(4_500);
         channel.run_finished(&id, RunStatus::Completed);
         let run = Some((id, Some(RunStatus::Completed)));
-        assert_eq!(channel.outcome(), Outcome { reply: "ab\n\n[redacted]".into(), run, cost: Some(4_500) });
+        assert_eq!(
+            channel.outcome(),
+            Outcome { reply: "ab\n\n[redacted]".into(), run, cost: Some(4_500), command: None }
+        );
     }
 }

@@ -182,3 +182,21 @@ async fn closed_pipe_does_not_fail_the_run() {
     assert!(!stderr.contains("panicked"), "{stderr}");
     assert_eq!(machine.record().await["status"], "completed");
 }
+
+/// No model is configured.
+#[tokio::test]
+async fn command_needs_no_model() {
+    let machine = Machine::new();
+    let shown = run(&mut machine.ars(&["ask", "config show"])).await;
+    shown.assert_code(0);
+    assert!(shown.stdout.starts_with("In effect here: `general`"), "{}", shown.stdout);
+    let reported = run(&mut machine.ars(&["ask", "--json", "friction report"])).await;
+    reported.assert_code(0);
+    let answer: Value = serde_json::from_str(&reported.stdout).unwrap();
+    assert_eq!(answer["run"]["status"], "completed");
+    let record = machine.record().await;
+    assert_eq!((&record["agent"], &record["id"]), (&json!("command"), &answer["run"]["id"]));
+    let malformed = run(&mut machine.ars(&["ask", "config show --bogus"])).await;
+    malformed.assert_code(1);
+    assert!(malformed.stderr.contains("error (refused): ⚠️ `config show`: "), "{}", malformed.stderr);
+}

@@ -302,3 +302,42 @@ async fn any_content_type_is_accepted() {
     let response = request.header("content-type", "text/plain").body(r#"{"text":"x"}"#).send().await.unwrap();
     assert_eq!(response.status(), 200);
 }
+
+/// `op` may dispatch and invoke some commands.
+const OPERATOR: &str = r#"{"op": {"subject": "op", "scopes": ["dispatch", "config:read", "friction:read"]}}"#;
+
+#[tokio::test]
+async fn command_is_answered_without_a_run() {
+    let bot = Bot::start_with(OPERATOR, Settings::default()).await;
+    for (text, reply) in [
+        ("config show", "In effect here: "),
+        ("config show --bogus", "⚠️ `config show`: "),
+        ("friction report \"open", "⚠️ `friction report`: "),
+        ("help", "⛔ `help show`: "),
+    ] {
+        for is_async in [false, true] {
+            let body = json!({"text": text, "async": is_async});
+            let (status, answer) = told(post(&bot, "op", body.to_string()).await).await;
+            assert_eq!((status, answer.get("run")), (200, None), "{text}");
+            assert!(answer["reply"].as_str().unwrap().starts_with(reply), "{answer}");
+        }
+    }
+    assert!(bot.model.asked.lock().unwrap().is_empty() && bot.core.registry().list().is_empty());
+}
+
+#[tokio::test]
+async fn run_of_a_command_is_named() {
+    let bot = Bot::start_with(OPERATOR, Settings::default()).await;
+    let ask = |is_async| json!({"text": "friction report", "async": is_async}).to_string();
+    let (status, answer) = told(post(&bot, "op", ask(false)).await).await;
+    assert_eq!((status, &answer["run"]["status"]), (200, &json!("completed")));
+    let id = RunId::parse(answer["run"]["id"].as_str().unwrap()).unwrap();
+    let run = bot.core.registry().get(&id).unwrap();
+    assert_eq!((run.facts.agent.as_str(), &run.facts.model), ("command", &None));
+    assert!(!answer.to_string().contains(&run.token));
+    let (status, answer) = told(post(&bot, "op", ask(true)).await).await;
+    assert_eq!((status, &answer["threadKey"]), (202, &json!("http:default:default")));
+    assert!(bot.core.drain(PATIENCE).await);
+    assert_eq!(bot.store.records.lock().unwrap().len(), 2);
+    assert!(bot.model.asked.lock().unwrap().is_empty());
+}

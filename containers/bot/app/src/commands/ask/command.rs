@@ -4,7 +4,7 @@ use std::{process::ExitCode, sync::Arc, time::Duration};
 
 use anyhow::Context as _;
 use ars_auth::TokenMap;
-use ars_bot_core::Core;
+use ars_bot_core::{Core, commands::catalogue};
 use ars_bot_ports::IncomingMessage;
 use ars_events::{Actor, ActorKind};
 use ars_types::StopMode;
@@ -37,7 +37,7 @@ pub async fn run(args: Ask) -> Result<ExitCode, Failure> {
     let redactor = Arc::clone(&plan.redactor);
     logging::start(Arc::clone(&redactor), logging::Level::Errors);
     let request = Request::read(&args, &text, &plan.settings)?;
-    if !plan.has_model() {
+    if !plan.has_model() && catalogue().recognize(&text).is_none() {
         return Err(Failure::InvalidInput(
             "no model is configured: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or give --config or --rehearsal"
                 .into(),

@@ -18,7 +18,7 @@ use crate::{
 /// Prints the answer, or fails with the reason for its absence. In the JSON formats, both are one object.
 pub fn report(outcome: &Outcome, format: Format) -> Result<ExitCode, Failure> {
     let Some((id, status)) = &outcome.run else {
-        return Err(Failure::Refused(outcome.reply.clone()));
+        return without_run(outcome, format);
     };
     let answered = matches!(status, Some(RunStatus::Completed | RunStatus::StoppedSoft));
     if format != Format::Text {
@@ -36,6 +36,20 @@ pub fn report(outcome: &Outcome, format: Format) -> Result<ExitCode, Failure> {
     if !outcome.reply.is_empty() {
         print(&format!("{}\n", outcome.reply))?;
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints the answer of a command that left no run. Any other request without a run was rejected.
+fn without_run(outcome: &Outcome, format: Format) -> Result<ExitCode, Failure> {
+    if outcome.command != Some(true) {
+        return Err(Failure::Refused(outcome.reply.clone()));
+    }
+    let reply = match format {
+        Format::Text => outcome.reply.clone(),
+        Format::Json => json!({ "reply": outcome.reply }).to_string(),
+        Format::JsonLines => json!({ "type": "result", "reply": outcome.reply }).to_string(),
+    };
+    print(&format!("{reply}\n"))?;
     Ok(ExitCode::SUCCESS)
 }
 
