@@ -171,7 +171,7 @@ fn is_printable(c: char) -> bool {
         || !c.is_ascii() && !c.is_whitespace() && c.general_category_group() != GeneralCategoryGroup::Other
 }
 
-/// Key of a conversation: `<platform>:<channel>:<thread>`.
+/// Key of a conversation: `<platform>:<channel>:<thread>`, or `cli:<thread>` on the command line.
 ///
 /// Callers choose channel and thread, so a thread key is opaque text. It is never a path or an argument. Paths use its
 /// digest.
@@ -190,13 +190,15 @@ impl ThreadKey {
         Self(format!("{platform}:{channel}:{thread}"))
     }
 
-    /// Parses a key. Returns `None` if a part is missing.
+    /// Returns the key of a thread of the command line, which has no channels.
+    pub fn cli(thread: &str) -> Self {
+        Self(format!("cli:{thread}"))
+    }
+
+    /// Parses a key. Returns `None` if the platform or what follows it is missing.
     pub fn from_text(text: &str) -> Option<Self> {
-        let mut parts = text.splitn(3, ':');
-        (parts.next().is_some_and(|platform| !platform.is_empty())
-            && parts.next().is_some()
-            && parts.next().is_some())
-        .then(|| Self(text.to_owned()))
+        let (platform, rest) = text.split_once(':')?;
+        (!platform.is_empty() && !rest.is_empty()).then(|| Self(text.to_owned()))
     }
 
     /// Returns the key as text.
@@ -288,6 +290,17 @@ mod tests {
             }
         }
         assert_eq!(keys.len(), pairs);
+    }
+
+    #[test]
+    fn thread_key_has_a_platform_and_a_thread() {
+        for good in ["http:default:mine", "cli:1760000000000", "slack:C1:1.2", "cli::"] {
+            assert_eq!(ThreadKey::from_text(good).unwrap().as_str(), good);
+        }
+        assert_eq!(ThreadKey::cli("mine").as_str(), "cli:mine");
+        for bad in ["", "cli", "cli:", ":mine"] {
+            assert_eq!(ThreadKey::from_text(bad), None, "{bad}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::{ffi::OsString, net::SocketAddr, path::PathBuf, sync::LazyLock};
 
 use ars_bot_tools::agents;
 use ars_commands::Surface;
-use ars_types::{Effort, ModelRef, RefName, RunId};
+use ars_types::{Effort, ModelRef, RefName, RunId, ThreadName};
 use clap::{Args as ClapArgs, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 use crate::{commands::registry, error::InvalidArgument};
@@ -31,9 +31,9 @@ Environment (secrets come from nowhere else):
   OPENAI_API_KEY, OPENAI_BASE_URL         the provider `openai` (any compatible server; some need no key)
   BRAVE_SEARCH_API_KEY                    key of the tool `web_search`; no key: no search
   BRAVE_SEARCH_BASE_URL                   a search that answers as Brave's does
-  SERVICE_INGRESS_TOKENS                  who may call POST /ingress: {\"<token>\":{\"subject\":\"me\"}}
-  DASHBOARD_TOKEN                         the secret of the run pages, where they ask for one
-  ACCESS_TEAM_DOMAIN, ACCESS_AUD          the access proxy in front of the run pages
+  SERVICE_INGRESS_TOKENS                  tokens for /ingress and /mcp: {\"<token>\":{\"subject\":\"me\"}}
+  DASHBOARD_TOKEN                         the secret of the run pages and of /api in mode `token`
+  ACCESS_TEAM_DOMAIN, ACCESS_AUD          the access proxy in front of the run pages and of /api
   PUBLIC_BASE_URL                         base of the links to run pages
   SERVICE_SKILLS_DIR                      folder of skills, <slug>/SKILL.md
   STATE_WORKER_URL, MEMORY_TOKEN          the state Worker: the default of --state-url, and its bearer
@@ -79,13 +79,11 @@ pub fn command_line() -> clap::Command {
 pub fn parse(arguments: &[OsString]) -> Command {
     let cli = command_line();
     // The registry's own grammar does not know help, and clap would report other words first.
-    let is_command = |id: &str| ars_bot_core::commands::catalogue().get(id, Surface::Cli).is_some();
     let text = |index: usize| arguments.get(index).and_then(|word| word.to_str()).unwrap_or_default();
-    let matches = if is_command(&format!("{}.{}", text(1), text(2))) {
-        let help = OsString::from("--help");
-        cli.get_matches_from(arguments.iter().take(3).chain([&help]))
-    } else {
-        cli.get_matches_from(arguments)
+    let id = format!("{}.{}", text(1), text(2));
+    let matches = match ars_bot_core::commands::catalogue().get(&id, Surface::Cli) {
+        Some(definition) => registry::alone(definition).get_matches_from(["ars", "--help"]),
+        None => cli.get_matches_from(arguments),
     };
     let watched = matches.subcommand_matches(RUNS).and_then(|runs| runs.subcommand_matches(WATCH));
     let parsed = match watched {
@@ -121,7 +119,7 @@ pub struct Setup {
     /// Where runs and working trees are kept.
     #[command(flatten)]
     pub data: Data,
-    /// Configuration file (TOML), or `state://KEY`: the document that the state Worker has under that key
+    /// Configuration file (YAML, JSON or TOML), or `state://KEY`: the document that the state Worker has under that key
     #[arg(long, value_name = "FILE", env = "SERVICE_CONFIG", hide_env_values = true)]
     pub config: Option<PathBuf>,
     /// Model of requests that name none; wins over the configuration
@@ -173,8 +171,8 @@ pub struct Ask {
     #[arg(long, value_name = "LEVEL", value_parser = effort)]
     pub effort: Option<Effort>,
     /// Conversation to go on with; its working tree is found again
-    #[arg(long, value_name = "KEY")]
-    pub thread: Option<String>,
+    #[arg(long, value_name = "NAME", value_parser = |text: &str| ThreadName::parse(text))]
+    pub thread: Option<ThreadName>,
     /// Print one JSON object {reply, run} instead of the answer, and no steps
     #[arg(long)]
     pub json: bool,

@@ -12,8 +12,9 @@ use crate::{args::Diff, compose, terminal};
 /// Prints the diff, which is empty without changes.
 pub async fn run(args: Diff) -> Result<ExitCode, Failure> {
     let workspaces = compose::workspaces(&compose::data_dir(args.data)?);
-    let thread = ThreadKey::from_text(&args.thread)
-        .ok_or_else(|| Failure::InvalidInput("the thread must be `platform:channel:thread`".into()))?;
+    let thread = ThreadKey::from_text(&args.thread).ok_or_else(|| {
+        Failure::InvalidInput("the thread must be a key, such as `http:default:mine` or `cli:mine`".into())
+    })?;
     if workspaces.repository_of(&thread).await?.is_none() {
         return Err(Failure::InvalidInput("that thread has no working tree in this data directory".into()));
     }

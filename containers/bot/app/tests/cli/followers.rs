@@ -43,13 +43,10 @@ async fn diff_shows_what_a_threads_tree_has_changed() {
     ]);
     let arguments = ["ask", "mend it", "--thread", "one", "--repo", project.to_str().unwrap()];
     run(&mut machine.ars_with(&fake.url(), &arguments)).await.assert_code(0);
-    let ended = run(&mut machine.ars(&["diff", "cli:local:one"])).await;
+    let ended = run(&mut machine.ars(&["diff", "cli:one"])).await;
     ended.assert_code(0);
     assert!(ended.stdout.contains("-helo\n+hello\n"), "{}", ended.stdout);
-    run(&mut machine.ars(&["diff", "cli:local:two"])).await.assert_refused(
-        2,
-        "invalid_input",
-        &["working tree"],
-    );
-    run(&mut machine.ars(&["diff", "one"])).await.assert_refused(2, "invalid_input", &["platform"]);
+    for (thread, word) in [("cli:two", "working tree"), ("one", "cli:mine"), ("cli:", "cli:mine")] {
+        run(&mut machine.ars(&["diff", thread])).await.assert_refused(2, "invalid_input", &[word]);
+    }
 }

@@ -8,7 +8,7 @@ use ars_bot_adapters::workspace::GitWorkspaces;
 use ars_bot_core::{Core, directives, settings::Settings};
 use ars_bot_ports::{Choices, Clock as _, IncomingMessage, WorkspaceProvider as _, texts};
 use ars_bot_tools::agents;
-use ars_types::{ModelRef, ThreadKey, Visibility};
+use ars_types::{ModelRef, ThreadKey, ThreadName, Visibility};
 use tokio::io::AsyncReadExt as _;
 
 use crate::{args::Ask, clock::SystemClock, commands::Failure, compose, terminal::tell};
@@ -21,7 +21,7 @@ pub struct Request {
     choices: Choices,
     /// The agent works on a repository, and none was named.
     lacks_repository: bool,
-    thread: Option<String>,
+    thread: Option<ThreadName>,
 }
 
 /// Returns the request's text; `-` reads standard input.
@@ -80,8 +80,10 @@ impl Request {
         workspaces: &GitWorkspaces,
     ) -> Result<IncomingMessage, Failure> {
         let received_at = SystemClock.now();
-        let thread = self.thread.unwrap_or_else(|| received_at.to_string());
-        let thread_key = ThreadKey::new("cli", "local", &thread);
+        let thread_key = match &self.thread {
+            Some(thread) => ThreadKey::cli(thread.as_str()),
+            None => ThreadKey::cli(&received_at.to_string()),
+        };
         if self.lacks_repository && workspaces.repository_of(&thread_key).await?.is_none() {
             match enclosing_repository() {
                 Some(root) => {
