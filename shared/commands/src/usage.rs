@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::{Definition, Field, Kind, field::Assumed, schema::rule_of, spelling::kebab};
+use crate::{Definition, Field, Kind, coerce::rule, field::Assumed, spelling::kebab};
 
 impl Field {
     /// Returns the name on text surfaces.
@@ -18,11 +18,15 @@ impl Field {
         }
     }
 
-    /// Returns meaning, rule and default in one line.
+    /// Returns meaning, rule and default in one line. Of a map it is the rule of one entry's value.
     pub fn help(&self) -> String {
         let default =
             self.default().map_or_else(String::new, |value| format!(" [default: {}]", shown(value)));
-        format!("{}; must {}{default}", self.about, rule_of(self))
+        let rule = match self.kind {
+            Kind::Map { value, .. } => rule(value),
+            kind => rule(&kind),
+        };
+        format!("{}; must {rule}{default}", self.about)
     }
 }
 
@@ -115,5 +119,7 @@ mod tests {
         assert!(usage.starts_with("Lists runs.\n\nUsage: runs list <id>"), "{usage}");
         assert!(usage.contains("most runs; must be an integer from 1 to 200 [default: 50]\n"), "{usage}");
         assert!(usage.contains("\nArguments:\n  id "), "{usage}");
+        let models = format!("  --models.<agent> PROVIDER/MODEL by agent; must {}\n", names::MODEL.rule);
+        assert!(usage.contains(&models), "{usage}");
     }
 }

@@ -191,6 +191,7 @@ async fn help_of_every_command_is_derived() {
     for (name, arguments) in [
         ("help_runs_list", &["runs", "list", "--nonsense", "--help"][..]),
         ("help_config_set", &["config", "set", "-h"]),
+        ("help_help_show", &["help", "show", "--help"]),
         ("help_friction_analyze", &["friction", "analyze", "--help"]),
     ] {
         let ended = run(machine.ars(arguments).env_remove("ARS_DATA_DIR")).await;

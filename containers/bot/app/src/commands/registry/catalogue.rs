@@ -33,6 +33,11 @@ pub fn with_commands(mut cli: Command) -> Command {
     cli
 }
 
+/// Returns one command with its full name, for its help.
+pub fn alone(definition: &'static Definition) -> Command {
+    verb(definition).bin_name(format!("ars {} {}", definition.group(), definition.verb()))
+}
+
 fn verb(definition: &'static Definition) -> Command {
     let about = definition.about.trim_end_matches('.');
     let arguments = definition.args.iter().map(|field| {

@@ -12,7 +12,7 @@ mod output;
 mod server;
 mod sources;
 
-pub use catalogue::with_commands;
+pub use catalogue::{alone, with_commands};
 pub use command::run;
 pub use invocation::Invocation;
 pub use server::{Server, failure_of};
