@@ -18,7 +18,7 @@ use serde::Deserialize;
 use super::data_dir::DataDir;
 use super::http;
 use super::options::{Options, Store};
-use super::secrets::{INGRESS_TOKENS, MEMORY_TOKEN, Secrets};
+use super::secrets::{DASHBOARD_TOKEN, INGRESS_TOKENS, MEMORY_TOKEN, Secrets};
 use super::signals::Signals;
 use crate::cargo::Target;
 
@@ -157,6 +157,7 @@ fn command(launch: &Launch<'_>) -> Command {
         .arg("--rehearsal")
         .arg(repo_root().join(REHEARSAL))
         .env(INGRESS_TOKENS, &launch.secrets.ingress)
+        .env(DASHBOARD_TOKEN, &launch.secrets.dashboard)
         .stdin(Stdio::null());
     if std::env::var_os(SKILLS_DIR).is_none() {
         ars.env(SKILLS_DIR, repo_root().join(SKILLS));

@@ -6,28 +6,57 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 
 use super::data_dir::{DataDir, write_private};
+use super::environment::set;
 use super::options::Options;
 use super::sample;
 
 /// The file, in the data directory.
 const FILE: &str = "ars.toml";
 /// The default configuration. The grant is for the stop button of the run pages.
-pub const OWN: &str = "\
+const OWN: &str = "\
 # Written by `cargo xtask up` at every start; give it --config FILE to use your own.
 [grants.\"access:loopback\"]
 actions = [\"runs:write\"]
 ";
+/// The default configuration of a bot in a container: its callers are never on the same machine, so its pages need a
+/// secret.
+const OWN_IN_CONTAINER: &str = "\
+# Written by `cargo xtask up` at every start; give it --config FILE to use your own.
+[dashboard]
+auth = \"token\"
+token = { actor = \"access:operator\" }
+
+[grants.\"access:operator\"]
+actions = [\"runs:write\"]
+channels = \"all\"
+";
+
+/// Returns whether the variables of an access proxy are set, which then admits the viewers of the run pages.
+pub fn has_proxy(variable: impl Fn(&str) -> Option<String>) -> bool {
+    ["ACCESS_TEAM_DOMAIN", "ACCESS_AUD"].iter().all(|name| variable(name).is_some())
+}
+
+/// Returns the text of the configuration without the sample: the user's own, or the default.
+pub fn text(options: &Options) -> Result<String> {
+    match &options.config {
+        Some(own) => fs::read_to_string(own).with_context(|| format!("cannot read {}", own.display())),
+        None if options.containers && !has_proxy(set) => Ok(OWN_IN_CONTAINER.to_owned()),
+        None => Ok(OWN.to_owned()),
+    }
+}
+
+/// Returns the format of the configuration.
+pub fn format_of(options: &Options) -> &'static str {
+    options.config.as_deref().map_or("toml", format)
+}
 
 /// Returns the configuration file of the bot: the user's own, if it needs no addition.
 pub fn write(options: &Options, data: &DataDir, sample: &Path) -> Result<PathBuf> {
-    let text = match &options.config {
-        Some(own) if !options.offers_sample() => return Ok(own.clone()),
-        Some(own) => {
-            ensure!(format(own) == "toml", "the sample is added to TOML files only: use --no-demo");
-            fs::read_to_string(own).with_context(|| format!("cannot read {}", own.display()))?
-        }
-        None => OWN.to_owned(),
-    };
+    if let Some(own) = options.config.as_ref().filter(|_| !options.offers_sample()) {
+        return Ok(own.clone());
+    }
+    ensure!(format_of(options) == "toml", "the sample is added to TOML files only: use --no-demo");
+    let text = text(options)?;
     let path = data.join(FILE);
     write_private(&path, &with_sample(&text, sample)?)?;
     Ok(path)

@@ -18,7 +18,7 @@ use super::http;
 use super::options::Options;
 use super::secrets::Secrets;
 use super::signals::Signals;
-use super::workers;
+use super::{config, workers};
 use crate::image;
 use crate::terminal::Step;
 
@@ -125,11 +125,8 @@ impl Drop for Contained {
 
 /// The user's own, or one with the rehearsal when nothing names a model, and its format.
 fn configuration(options: &Options) -> Result<(&'static str, String)> {
-    let own = match &options.config {
-        Some(path) => fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?,
-        None => super::config::OWN.to_owned(),
-    };
-    let format = options.config.as_deref().map_or("toml", super::config::format);
+    let own = config::text(options)?;
+    let format = config::format_of(options);
     if !options.is_rehearsal(set) {
         return Ok((format, own));
     }

@@ -6,6 +6,7 @@
 mod bot;
 mod config;
 mod containers;
+mod dashboard;
 mod data_dir;
 mod demo;
 mod environment;

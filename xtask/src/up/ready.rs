@@ -6,6 +6,7 @@ use std::io::ErrorKind;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
+use super::dashboard::Dashboard;
 use super::data_dir::write_private;
 use super::options::Options;
 use super::secrets::Secrets;
@@ -33,13 +34,18 @@ pub struct Addresses {
 }
 
 /// Writes the file.
-pub fn announce(options: &Options, addresses: &Addresses, secrets: &Secrets) -> Result<()> {
+pub fn announce(
+    options: &Options,
+    addresses: &Addresses,
+    dashboard: &Dashboard,
+    secrets: &Secrets,
+) -> Result<()> {
     let Some(path) = &options.ready_file else { return Ok(()) };
-    write_private(path, &content(addresses, secrets)?.to_string())
+    write_private(path, &content(addresses, dashboard, secrets)?.to_string())
 }
 
-fn content(addresses: &Addresses, secrets: &Secrets) -> Result<Value> {
-    let mut ready = json!({"bot": {"url": addresses.bot}});
+fn content(addresses: &Addresses, dashboard: &Dashboard, secrets: &Secrets) -> Result<Value> {
+    let mut ready = json!({"bot": {"url": addresses.bot, "dashboard": dashboard}});
     if let Some(url) = &addresses.state {
         ready["state"] = json!({"url": url, "token": secrets.state});
     }
@@ -58,12 +64,19 @@ mod tests {
 
     #[test]
     fn the_file_says_where_and_with_what() {
-        let secrets = Secrets { state: "s".into(), ingress: "{}".into(), tokens: BTreeMap::new() };
+        let secrets = Secrets {
+            state: "s".into(),
+            dashboard: "d".into(),
+            ingress: "{}".into(),
+            tokens: BTreeMap::new(),
+        };
         let addresses = Addresses { bot: "http://b".into(), ..Addresses::default() };
-        let embedded = content(&addresses, &secrets).unwrap();
-        assert_eq!(embedded, json!({"bot": {"url": "http://b"}, "tokens": {}}));
+        let pages = Dashboard { url: "http://b/runs".into(), mode: "none".into(), token: None };
+        let embedded = content(&addresses, &pages, &secrets).unwrap();
+        let dashboard = json!({"url": "http://b/runs", "mode": "none", "token": null});
+        assert_eq!(embedded, json!({"bot": {"url": "http://b", "dashboard": dashboard}, "tokens": {}}));
         let whole = Addresses { state: Some("http://w".into()), edge: Some("http://e".into()), ..addresses };
-        let whole = content(&whole, &secrets).unwrap();
+        let whole = content(&whole, &pages, &secrets).unwrap();
         assert_eq!(whole["state"], json!({"url": "http://w", "token": "s"}));
         assert_eq!(whole["edge"], json!({"url": "http://e"}));
     }

@@ -16,6 +16,8 @@ use super::environment::set;
 pub const INGRESS_TOKENS: &str = "SERVICE_INGRESS_TOKENS";
 /// The state Worker's, and the bot's to reach it.
 pub const MEMORY_TOKEN: &str = "MEMORY_TOKEN";
+/// The secret of the run pages in mode `token`.
+pub const DASHBOARD_TOKEN: &str = "DASHBOARD_TOKEN";
 
 /// Random bytes of a token.
 const TOKEN_BYTES: usize = 24;
@@ -41,6 +43,8 @@ pub struct Token {
 pub struct Secrets {
     /// Opens the state Worker.
     pub state: String,
+    /// Opens the run pages in mode `token`.
+    pub dashboard: String,
     /// The ingress token map as the bot reads it.
     pub ingress: String,
     /// The tokens of that map, by name.
@@ -52,28 +56,49 @@ pub struct Secrets {
 #[serde(default)]
 struct Kept {
     state: String,
+    dashboard: String,
     ingress: BTreeMap<String, String>,
 }
 
 /// The tokens that are made: one for each way a caller can be limited.
-const MADE: [(&str, Option<&str>, &[&str]); 3] =
-    [("demo", None, &[DISPATCH]), ("pinned", Some("pinned"), &[DISPATCH]), ("reader", None, &["runs:read"])];
+const MADE: [(&str, Option<&str>, &[&str]); 4] = [
+    ("demo", None, &[DISPATCH]),
+    (OPERATOR, None, COMMANDS),
+    ("pinned", Some("pinned"), &[DISPATCH]),
+    ("reader", None, &["runs:read"]),
+];
+/// The token that may also invoke commands.
+const OPERATOR: &str = "operator";
+/// Its scopes.
+const COMMANDS: &[&str] = &[
+    DISPATCH,
+    "help:read",
+    "status:read",
+    "config:read",
+    "runs:read",
+    "runs:write",
+    "memory:read",
+    "memory:write",
+    "friction:read",
+    "schedule:read",
+];
 
 impl Secrets {
     /// Reads the stored tokens and creates missing ones; the environment takes precedence.
     pub fn load(data: &DataDir) -> Result<Self> {
-        Ok(Self::choose(kept(data)?, set(INGRESS_TOKENS), set(MEMORY_TOKEN)))
+        Ok(Self::choose(kept(data)?, set))
     }
 
-    fn choose(kept: Kept, own_ingress: Option<String>, own_state: Option<String>) -> Self {
-        let state = own_state.unwrap_or(kept.state);
-        if let Some(ingress) = own_ingress {
+    fn choose(kept: Kept, variable: impl Fn(&str) -> Option<String>) -> Self {
+        let state = variable(MEMORY_TOKEN).unwrap_or(kept.state);
+        let dashboard = variable(DASHBOARD_TOKEN).unwrap_or(kept.dashboard);
+        if let Some(ingress) = variable(INGRESS_TOKENS) {
             let parsed = TokenMap::parse(Some(&ingress));
             if let Some(fault) = parsed.fault {
                 // The bot starts all the same, with its ingress disabled: so does this.
                 eprintln!("{INGRESS_TOKENS} is {fault}: the ingress is disabled");
             }
-            return Self { state, tokens: listed(&parsed.map), ingress };
+            return Self { state, dashboard, tokens: listed(&parsed.map), ingress };
         }
         let made = MADE.iter().filter_map(|(name, channel, scopes)| {
             let token = kept.ingress.get(*name)?.clone();
@@ -83,7 +108,12 @@ impl Secrets {
         });
         let tokens: BTreeMap<_, _> = made.collect();
         let ingress = Value::Object(tokens.values().map(entry).collect::<Map<_, _>>()).to_string();
-        Self { state, ingress, tokens }
+        Self { state, dashboard, ingress, tokens }
+    }
+
+    /// The token that may invoke commands, if it was made here.
+    pub fn operator(&self) -> Option<&Token> {
+        self.tokens.get(OPERATOR)
     }
 
     /// A token that may start runs, in any channel if there is one.
@@ -106,9 +136,11 @@ fn kept(data: &DataDir) -> Result<Kept> {
         kept.ingress.insert((*name).to_owned(), random()?);
         grown = true;
     }
-    if kept.state.is_empty() {
-        kept.state = random()?;
-        grown = true;
+    for secret in [&mut kept.state, &mut kept.dashboard] {
+        if secret.is_empty() {
+            *secret = random()?;
+            grown = true;
+        }
     }
     if grown {
         write_private(&path, &serde_json::to_string_pretty(&kept)?)?;
@@ -162,10 +194,11 @@ mod tests {
     #[test]
     fn tokens_are_made_once_and_kept() {
         let (_dir, data) = data();
-        let load = || Secrets::choose(kept(&data).unwrap(), None, None);
+        let load = || Secrets::choose(kept(&data).unwrap(), |_| None);
         let (first, second) = (load(), load());
         assert_eq!((&first.state, &first.ingress), (&second.state, &second.ingress));
-        assert_eq!(first.state.len(), 2 * TOKEN_BYTES);
+        assert_eq!(first.dashboard, second.dashboard);
+        assert_eq!([first.state.len(), first.dashboard.len()], [2 * TOKEN_BYTES; 2]);
         let parsed = TokenMap::parse(Some(&first.ingress)).map;
         let pinned = parsed.authenticate(&first.tokens["pinned"].token).unwrap();
         assert_eq!(
@@ -179,8 +212,10 @@ mod tests {
     #[test]
     fn tokens_of_the_environment_take_precedence() {
         let own = r#"{"t1":{"subject":"ann"},"t2":{"subject":"ann","channel":"ops","scopes":["runs:read"]},"t3":{"scopes":[]}}"#;
-        let secrets = Secrets::choose(Kept::default(), Some(own.into()), Some("own".into()));
-        assert_eq!((secrets.state.as_str(), secrets.ingress.as_str()), ("own", own));
+        let variable = |name: &str| Some(if name == INGRESS_TOKENS { own } else { name }.to_owned());
+        let secrets = Secrets::choose(Kept::default(), variable);
+        assert_eq!((secrets.state.as_str(), secrets.ingress.as_str()), (MEMORY_TOKEN, own));
+        assert_eq!(secrets.dashboard, DASHBOARD_TOKEN);
         assert_eq!(secrets.tokens.keys().collect::<Vec<_>>(), ["ann", "ann-2"]);
         assert_eq!(secrets.caller().unwrap().token, "t1");
         let reader = serde_json::to_value(&secrets.tokens["ann-2"]).unwrap();
@@ -192,7 +227,8 @@ mod tests {
 
     #[test]
     fn a_map_that_is_none_has_no_tokens() {
-        let secrets = Secrets::choose(Kept::default(), Some("[\"secret\"]".into()), None);
+        let variable = |name: &str| (name == INGRESS_TOKENS).then(|| "[\"secret\"]".to_owned());
+        let secrets = Secrets::choose(Kept::default(), variable);
         assert!(secrets.tokens.is_empty() && secrets.caller().is_none());
         assert_eq!(secrets.ingress, "[\"secret\"]", "the bot receives the environment's tokens");
     }

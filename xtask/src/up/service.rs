@@ -10,6 +10,7 @@ use ars_workerd::Workerd;
 
 use super::bot::{self, Bot, Launch};
 use super::containers::Contained;
+use super::dashboard::Dashboard;
 use super::data_dir::DataDir;
 use super::demo::{self, Demo};
 use super::environment::set;
@@ -114,11 +115,13 @@ impl Up<'_> {
     fn serving(&self, addresses: &Addresses, state: Option<&Workerd>, trees: Option<PathBuf>) -> Result<()> {
         let Self { options, signals, data, secrets, .. } = self;
         signals.serving()?;
-        ready::announce(options, addresses, secrets)?;
-        print_next_steps(addresses, state, data, trees.is_some(), self.began);
+        let dashboard = Dashboard::of(options, &addresses.bot, secrets)?;
+        ready::announce(options, addresses, &dashboard, secrets)?;
+        print_next_steps(addresses, &dashboard, state, data, trees.is_some(), self.began);
         let guide = Guide {
             bot: addresses.bot.clone(),
             caller: secrets.caller().cloned(),
+            operator: secrets.operator().cloned(),
             knows_sample: trees.is_some() && options.offers_sample(),
         };
         let demo = (!options.no_demo).then(|| Demo {
@@ -134,13 +137,17 @@ impl Up<'_> {
 
 fn print_next_steps(
     addresses: &Addresses,
+    dashboard: &Dashboard,
     state: Option<&Workerd>,
     data: &DataDir,
     logs_here: bool,
     began: Instant,
 ) {
     println!("\nready in {:.1} s\n", began.elapsed().as_secs_f64());
-    println!("  runs      {}/runs", addresses.bot);
+    println!("  runs      {}", dashboard.url);
+    if let Some(token) = &dashboard.token {
+        println!("  sign in   {token}");
+    }
     println!("  ingress   {}/ingress", addresses.bot);
     if let Some(edge) = addresses.edge.as_ref().filter(|edge| **edge != addresses.bot) {
         println!("  edge      {edge}");
@@ -170,6 +177,7 @@ fn talk(demo: Option<Demo>, guide: Guide, signals: Signals) {
 struct Guide {
     bot: String,
     caller: Option<Token>,
+    operator: Option<Token>,
     knows_sample: bool,
 }
 
@@ -183,10 +191,17 @@ impl Guide {
         } else {
             "What can you do?".to_owned()
         };
-        format!(
-            "Talk to it:\n\n  curl -sS {}/ingress -H 'Authorization: Bearer {}' \\\n    -d '{{\"text\":\"{text}\",\"thread\":\"mine\"}}'\n",
-            self.bot, caller.token
-        )
+        let request = |token: &str, body: &str| {
+            format!(
+                "  curl -sS {}/ingress -H 'Authorization: Bearer {token}' \\\n    -d '{body}'\n",
+                self.bot
+            )
+        };
+        let talk = request(&caller.token, &format!("{{\"text\":\"{text}\",\"thread\":\"mine\"}}"));
+        let commands = self.operator.as_ref().map_or_else(String::new, |operator| {
+            format!("\nSee its commands:\n\n{}", request(&operator.token, "{\"text\":\"help\"}"))
+        });
+        format!("Talk to it:\n\n{talk}{commands}")
     }
 }
 

@@ -11,7 +11,7 @@ use ars_workerd::{Bot, Settings, Workerd, build_edge_worker, build_state_worker,
 use super::data_dir::DataDir;
 use super::http;
 use super::options::Options;
-use super::secrets::{INGRESS_TOKENS, MEMORY_TOKEN, Secrets};
+use super::secrets::{DASHBOARD_TOKEN, INGRESS_TOKENS, MEMORY_TOKEN, Secrets};
 use super::signals::Signals;
 use crate::terminal::Step;
 
@@ -54,7 +54,7 @@ pub fn start_edge(
     let mut settings = settings.secret(INGRESS_TOKENS, &secrets.ingress);
     if contained {
         settings.wrangler.name = data.edge_name();
-        settings = settings.secret(MEMORY_TOKEN, &secrets.state);
+        settings = settings.secret(MEMORY_TOKEN, &secrets.state).secret(DASHBOARD_TOKEN, &secrets.dashboard);
         for (name, value) in passed_on(variables) {
             settings = settings.secret(&name, &value);
         }
@@ -92,7 +92,7 @@ fn passed_on(decided: &[(&str, String)]) -> Vec<(String, String)> {
     let forwarded = environment::of(texts.iter().map(|(name, value)| (name.as_str(), value.as_str())));
     let is_decided = |name: &str| {
         // The port is the container's own, and no variable of anybody's.
-        [INGRESS_TOKENS, MEMORY_TOKEN, PORT].contains(&name)
+        [INGRESS_TOKENS, MEMORY_TOKEN, DASHBOARD_TOKEN, PORT].contains(&name)
             || decided.iter().any(|(known, _)| *known == name)
     };
     let left = forwarded.into_iter().filter(|(name, _)| !is_decided(name));

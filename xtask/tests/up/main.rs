@@ -109,7 +109,11 @@ fn service_runs_by_a_bot_in_a_container() {
         assert!(shown.contains(part), "{part:?} is missing in:\n{shown}");
     }
     let ready = up.ready();
-    assert_eq!(ready["bot"], ready["edge"], "there is no other way to the bot");
+    assert_eq!(ready["bot"]["url"], ready["edge"]["url"], "there is no other way to the bot");
+    let dashboard = &ready["bot"]["dashboard"];
+    assert_eq!(dashboard["mode"], "token", "a caller in the container's network is never local");
+    let (pages, token) = (dashboard["url"].as_str().unwrap(), dashboard["token"].as_str().unwrap());
+    assert_eq!((status_of(pages, token), status_of(pages, "nobody")), (200, 403));
     let (edge, state) = (ready["edge"]["url"].as_str().unwrap(), ready["state"]["url"].as_str().unwrap());
     let ask = |token: &Value| post(&format!("{edge}/ingress"), token, &json!({"text": "Where do you run?"}));
     let (status, answer) = ask(&ready["tokens"]["demo"]["token"]);
