@@ -52,6 +52,8 @@ pub struct Settings {
     pub public_base_url: Option<String>,
     /// Earlier turns of the thread are published as `context` events.
     pub include_context: bool,
+    /// Runs that must share a cause of friction before a report shows it, in place of the report's own default.
+    pub report_min_runs: Option<usize>,
 }
 
 /// Caps of the cost of runs, in micro-dollars. No cap by default.

@@ -48,6 +48,9 @@ pub struct File {
     pub tracing: ars_bot_telemetry::Tracing,
     /// Viewers of the run pages.
     pub dashboard: dashboard::Dashboard,
+    /// Reports of recurring friction.
+    #[serde(alias = "self_improvement")]
+    pub self_improvement: SelfImprovement,
     /// Run records.
     #[serde(alias = "run_history")]
     pub run_history: RunHistory,
@@ -76,6 +79,15 @@ pub struct Defaults {
     pub mcp_servers: Map<String, Value>,
     /// Repository of a coding request that names none.
     pub repository: Option<String>,
+}
+
+/// `[selfImprovement]`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase", default)]
+pub struct SelfImprovement {
+    /// Runs that must share a cause before `friction.report` shows it.
+    #[serde(alias = "min_runs")]
+    pub min_runs: Option<usize>,
 }
 
 /// `[agents.<name>]`.

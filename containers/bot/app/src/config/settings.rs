@@ -29,6 +29,9 @@ impl File {
         if defaults.max_tokens == Some(0) {
             return Err(ConfigError::invalid("defaults.maxTokens", "must be at least 1"));
         }
+        if self.self_improvement.min_runs == Some(0) {
+            return Err(ConfigError::invalid("selfImprovement.minRuns", "must be at least 1"));
+        }
         let repositories = self.repositories()?;
         if let Some(name) = &defaults.repository
             && !repositories.iter().any(|repository| repository.name == *name)
@@ -60,6 +63,7 @@ impl File {
             grants: grants::grants(&self.grants)?,
             public_base_url: public_base_url.map(|url| url.trim_end_matches('/').to_owned()),
             include_context: self.run_history.include_context,
+            report_min_runs: self.self_improvement.min_runs,
         })
     }
 

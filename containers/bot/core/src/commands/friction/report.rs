@@ -104,7 +104,11 @@ impl Command for Report {
                     "only runs that finished at or after this time",
                 ),
                 Field::optional("limit", Kind::at_least(1), "most runs; at most 1000 are read"),
-                Field::optional("minRuns", Kind::at_least(1), "runs that must share a pattern"),
+                Field::optional(
+                    "minRuns",
+                    Kind::at_least(1),
+                    "runs that must share a pattern; by default 2, or as configured",
+                ),
             ])
             .leaving_run();
     type Input = Input;
@@ -115,7 +119,8 @@ impl Command for Report {
         let runs = call.queries().finished_since(call.viewer, input.since_ms, limit).await;
         let runs = runs.map_err(|error| CommandError::store("the run history", &error))?;
         let defaults = ReportOptions::default();
-        let options = ReportOptions { min_runs: input.min_runs.unwrap_or(defaults.min_runs), ..defaults };
+        let min_runs = input.min_runs.or(call.context.settings().report_min_runs);
+        let options = ReportOptions { min_runs: min_runs.unwrap_or(defaults.min_runs), ..defaults };
         let analyzed: Vec<Analyzed<'_>> = runs.iter().filter_map(analyzed).collect();
         let found = report(&analyzed, &options);
         Ok(Reported {

@@ -6,6 +6,7 @@ use ars_auth::Set;
 use ars_bot_core::{
     Capabilities,
     commands::{Caller, CommandDeps},
+    settings::Settings,
 };
 use ars_bot_ports::{SourceError, Sources};
 use async_trait::async_trait;
@@ -59,6 +60,16 @@ async fn options_narrow_the_report() {
     assert_eq!(report(json!({ "limit": 1 })).await["runsAnalyzed"], 1);
     assert_eq!(report(json!({ "sinceMs": 1_000_005 })).await["runsAnalyzed"], 2);
     assert_eq!(report(json!({ "limit": 100_000 })).await["runsAnalyzed"], 3);
+}
+
+#[tokio::test]
+async fn configured_minimum_applies_without_an_option() {
+    let strict = |settings| Settings { report_min_runs: Some(3), ..settings };
+    let desk = desk_with(Vec::new(), |capabilities| capabilities, strict);
+    ["r1", "r2"].into_iter().zip(1_000_000..).for_each(|(id, at)| desk.runs.seed(id, at, slow));
+    assert_eq!(desk.output(&reader(), "friction.report", none()).await["patterns"], json!([]));
+    let lenient = desk.output(&reader(), "friction.report", json!({ "minRuns": 2 })).await;
+    assert_eq!(lenient["patterns"].as_array().unwrap().len(), 1);
 }
 
 #[tokio::test]
