@@ -12,6 +12,11 @@ pub trait ChannelIo: Send + Sync {
     /// Sends `text` to the requester. The run survives a failure.
     async fn reply(&self, text: &str) -> Result<(), ReplyError>;
 
+    /// Sends a message with a file. The default form, of a channel without files, is the content as one reply.
+    async fn reply_with_file(&self, _message: &str, file: &TextFile<'_>) -> Result<(), ReplyError> {
+        self.reply(file.content).await
+    }
+
     /// Sends a refusal. The default form is its text.
     async fn refused(&self, refusal: &Refusal) -> Result<(), ReplyError> {
         self.reply(&texts::refusal(refusal)).await
@@ -50,6 +55,15 @@ pub trait ChannelIo: Send + Sync {
     /// `run_finished` nor the run's reply follows. A channel with a waiting caller answers it with the run's page, a URL
     /// or, without a public base URL, its path.
     fn run_continues_elsewhere(&self, _id: &RunId, _page: &str) {}
+}
+
+/// A text that is sent as a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TextFile<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its content.
+    pub content: &'a str,
 }
 
 /// One earlier turn of a thread.

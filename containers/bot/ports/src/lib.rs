@@ -29,7 +29,7 @@ mod web;
 mod workspace;
 
 pub use certificates::Certificates;
-pub use channel::{ChannelIo, HistoryTurn};
+pub use channel::{ChannelIo, HistoryTurn, TextFile};
 pub use channels::{Channels, NobodyListens};
 pub use clock::Clock;
 pub use documents::{Document, Documents, Replacement};

@@ -1,6 +1,9 @@
 //! One command: its definition, its types and its handler.
 
-use std::{future::Future, pin::Pin};
+use std::{
+    future::{Future, ready},
+    pin::Pin,
+};
 
 use ars_commands::{Definition, Input, schema};
 use schemars::JsonSchema;
@@ -26,6 +29,15 @@ pub(super) trait Command {
 
     /// Returns the output for people.
     fn text(output: &Self::Output) -> String;
+
+    /// Returns the text of the second reply to a message, once the effect has settled. Polled with the first output, if
+    /// the definition has `settle`.
+    fn settled(
+        _call: Call<'_>,
+        _output: &Value,
+    ) -> impl Future<Output = Result<Option<String>, CommandError>> + Send {
+        ready(Ok(None))
+    }
 }
 
 /// Input of a command without arguments and options.
@@ -42,6 +54,7 @@ pub(super) struct Rendered {
 }
 
 type Handling<'a> = Pin<Box<dyn Future<Output = Result<Rendered, CommandError>> + Send + 'a>>;
+type Polling<'a> = Pin<Box<dyn Future<Output = Result<Option<String>, CommandError>> + Send + 'a>>;
 
 /// A command without its types.
 #[derive(Clone, Copy)]
@@ -49,6 +62,7 @@ pub(super) struct Entry {
     pub(super) definition: &'static Definition,
     pub(super) output_schema: fn() -> Value,
     pub(super) handle: for<'a> fn(Call<'a>, Input) -> Handling<'a>,
+    pub(super) settled: for<'a> fn(Call<'a>, &'a Value) -> Polling<'a>,
 }
 
 impl Entry {
@@ -57,6 +71,7 @@ impl Entry {
             definition: const { &C::DEFINITION },
             output_schema: schema::of_output::<C::Output>,
             handle: |call, input| Box::pin(handle::<C>(call, input)),
+            settled: |call, output| Box::pin(C::settled(call, output)),
         }
     }
 }

@@ -37,6 +37,10 @@ impl CommandError {
         Self { denied: Some(reason), ..Self::new(ErrorCode::Unauthorized, super::text::DENIED) }
     }
 
+    pub(super) fn stopped() -> Self {
+        Self::new(ErrorCode::Failed, super::text::STOPPED)
+    }
+
     /// Logs the detail, which the caller does not receive.
     pub(super) fn internal(detail: &dyn std::fmt::Display) -> Self {
         tracing::error!(error = %detail, "command failed");

@@ -17,7 +17,7 @@ use super::{
     call::Call,
     command::{Entry, Rendered},
     error::CommandError,
-    help, table,
+    help, settle, table,
 };
 use crate::context::RunContext;
 
@@ -110,6 +110,25 @@ impl Commands {
             Recognized::Group(group) => self.help(caller, |registry| help::of_group(registry, group)),
             Recognized::Usage(definition) => self.help(caller, |_| definition.usage()),
         }
+    }
+
+    /// Returns the failure of a command that a hard stop interrupted, and writes its audit line.
+    pub(crate) fn interrupted(&self, caller: &Caller, definition: &'static Definition) -> Failure {
+        let failure = Failure::of_handler(definition, CommandError::stopped());
+        audit(caller, definition.id, Err(&failure));
+        failure
+    }
+
+    /// Returns the text of the second reply once the effect of an invocation has settled, or `None` if it has none or
+    /// does not settle in time.
+    pub(crate) async fn settled(&self, caller: &Caller, success: &Success) -> Option<String> {
+        let definition = success.definition;
+        let (limits, entry) = (definition.settle?, table::find(definition.id)?);
+        let output: Value = serde_json::from_str(&success.json).ok()?;
+        let caller = self.known(caller);
+        let viewer = Viewer::new(caller.actor.clone());
+        let call = Call { context: &self.context, caller: &caller, viewer: &viewer, definition };
+        settle::poll(limits, || (entry.settled)(call, &output)).await
     }
 
     /// Answers with a part of the help, which needs the permission of the whole.

@@ -17,6 +17,7 @@ mod invoke;
 mod memory;
 mod runs;
 mod schedule;
+mod settle;
 mod status;
 mod table;
 mod text;

@@ -4,5 +4,7 @@
 pub(super) const DENIED: &str = "you do not have permission to do this";
 /// Of a command that does not exist here.
 pub(super) const UNKNOWN: &str = "there is no such command";
+/// Of a command that a hard stop interrupted.
+pub(super) const STOPPED: &str = "it was stopped; changes that it made before remain";
 /// Of a fault of the service.
 pub(super) const INTERNAL: &str = "internal error";

@@ -3,20 +3,29 @@
 //!
 //! Not here: the recognition of commands (`ars_commands`), and the run that some commands leave (`command_run`).
 
-use ars_bot_ports::ReplyError;
+use std::sync::Arc;
+
+use ars_bot_ports::{ChannelIo, ReplyError, TextFile};
 use ars_commands::Recognized;
 
 use super::{command_run, request::Request};
 use crate::{
-    commands::{Caller, Commands},
+    commands::{Caller, Commands, Failure, Success},
     context::RunContext,
 };
 
+/// Most characters of an answer in a message. A longer one is a file, where the channel has files.
+const REPLY_MAX_CHARS: usize = 3_000;
+/// Name of that file.
+const FILE_NAME: &str = "answer.txt";
+
 /// A command in a message.
+#[derive(Clone)]
 pub(super) struct Invocation {
-    pub(super) commands: Commands,
-    pub(super) caller: Caller,
-    pub(super) recognized: Recognized,
+    context: RunContext,
+    commands: Commands,
+    caller: Caller,
+    recognized: Recognized,
 }
 
 /// The answer of a command.
@@ -25,6 +34,8 @@ pub(super) struct CommandAnswer {
     pub(super) text: String,
     /// The command succeeded.
     pub(super) is_ok: bool,
+    /// The result, if a second reply follows.
+    unsettled: Option<Success>,
 }
 
 /// Answers a command.
@@ -34,6 +45,7 @@ pub(super) async fn serve(
     recognized: Recognized,
 ) -> Result<(), ReplyError> {
     let invocation = Invocation {
+        context: context.clone(),
         commands: Commands::new(context.clone()),
         caller: Caller::chat(&request.message),
         recognized,
@@ -41,17 +53,107 @@ pub(super) async fn serve(
     if invocation.commands.leaves_run(&invocation.caller, &invocation.recognized) {
         return command_run::serve(context, request, invocation).await;
     }
-    let answer = invocation.answer(context).await;
+    let answer = invocation.answer().await;
     request.io.command_answered(answer.is_ok);
-    request.io.reply(&answer.text).await
+    invocation.reply(&request.io, answer).await
 }
 
 impl Invocation {
     /// Invokes the command.
-    pub(super) async fn answer(self, context: &RunContext) -> CommandAnswer {
-        let answered = self.commands.answer(&self.caller, self.recognized).await;
+    pub(super) async fn answer(&self) -> CommandAnswer {
+        self.rendered(self.commands.answer(&self.caller, self.recognized.clone()).await)
+    }
+
+    /// Returns the answer of a command that a hard stop interrupted.
+    pub(super) fn interrupted(&self) -> Option<CommandAnswer> {
+        let Recognized::Command { definition, .. } = &self.recognized else { return None };
+        Some(self.rendered(Err(self.commands.interrupted(&self.caller, definition))))
+    }
+
+    fn rendered(&self, answered: Result<Success, Failure>) -> CommandAnswer {
+        let text = match &answered {
+            Ok(success) => success.text.clone(),
+            Err(failure) => failure.chat_text(),
+        };
+        let text = self.without_secrets(&text);
         let is_ok = answered.is_ok();
-        let text = answered.map_or_else(|failure| failure.chat_text(), |success| success.text);
-        CommandAnswer { text: context.deps().redactor.hide_known(&text).into_owned(), is_ok }
+        CommandAnswer {
+            text,
+            is_ok,
+            unsettled: answered.ok().filter(|success| success.definition.settle.is_some()),
+        }
+    }
+
+    /// Sends the answer. If a second reply follows, it is sent later, and lost if the process ends before.
+    pub(super) async fn reply(
+        self,
+        io: &Arc<dyn ChannelIo>,
+        answer: CommandAnswer,
+    ) -> Result<(), ReplyError> {
+        let replied = send(&**io, &answer.text).await;
+        if let Some(success) = answer.unsettled {
+            let io = Arc::clone(io);
+            tokio::spawn(async move {
+                let Some(text) = self.commands.settled(&self.caller, &success).await else { return };
+                if let Err(error) = send(&*io, &self.without_secrets(&text)).await {
+                    tracing::warn!(error = %error, "second reply not delivered");
+                }
+            });
+        }
+        replied
+    }
+
+    fn without_secrets(&self, text: &str) -> String {
+        self.context.deps().redactor.hide_known(text).into_owned()
+    }
+}
+
+/// Sends a text, or a long one as a file below its first line.
+async fn send(io: &dyn ChannelIo, text: &str) -> Result<(), ReplyError> {
+    if text.chars().count() <= REPLY_MAX_CHARS {
+        return io.reply(text).await;
+    }
+    let first = text.lines().next().unwrap_or_default();
+    io.reply_with_file(first, &TextFile { name: FILE_NAME, content: text }).await
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use ars_bot_ports::HistoryTurn;
+    use async_trait::async_trait;
+
+    use super::*;
+
+    /// A channel with files.
+    #[derive(Default)]
+    struct WithFiles(Mutex<Vec<(String, Option<String>)>>);
+
+    #[async_trait]
+    impl ChannelIo for WithFiles {
+        async fn reply(&self, text: &str) -> Result<(), ReplyError> {
+            self.0.lock().unwrap().push((text.to_owned(), None));
+            Ok(())
+        }
+
+        async fn reply_with_file(&self, message: &str, file: &TextFile<'_>) -> Result<(), ReplyError> {
+            self.0.lock().unwrap().push((message.to_owned(), Some(file.content.to_owned())));
+            Ok(())
+        }
+
+        async fn history(&self) -> Vec<HistoryTurn> {
+            Vec::new()
+        }
+    }
+
+    #[tokio::test]
+    async fn long_answer_is_a_file_below_its_first_line() {
+        let channel = WithFiles::default();
+        let (short, long) = ("é".repeat(REPLY_MAX_CHARS), format!("first\n{}", "x".repeat(REPLY_MAX_CHARS)));
+        send(&channel, &short).await.unwrap();
+        send(&channel, &long).await.unwrap();
+        let sent = channel.0.into_inner().unwrap();
+        assert_eq!(sent, [(short, None), ("first".to_owned(), Some(long))]);
     }
 }

@@ -8,7 +8,11 @@ use ars_bot_ports::{IncomingMessage, Refusal, ReplyError, trace};
 use ars_events::EventBody;
 use ars_types::RunStatus;
 
-use super::{command::Invocation, request::Request, start::label};
+use super::{
+    command::{CommandAnswer, Invocation},
+    request::Request,
+    start::label,
+};
 use crate::{
     context::RunContext,
     history::{self, FinalRecord, Provisional, RunTotals},
@@ -41,20 +45,37 @@ pub(super) async fn serve(
     run.publish(run_meta(&run));
     io.run_started(run.id());
 
-    let answer = invocation.answer(context).await;
+    let (answer, status) = ended(&run, &invocation).await;
     run.publish(EventBody::Answer { text: answer.text.clone() });
-    let status = if answer.is_ok { RunStatus::Completed } else { RunStatus::Failed };
     run.set_cost(Some(0));
     run.finish(status);
     io.command_answered(answer.is_ok);
     io.run_finished(run.id(), status);
-    let replied = io.reply(&answer.text).await;
     let error = (!answer.is_ok).then(|| AGENT.to_owned());
+    let replied = invocation.reply(&io, answer).await;
     spans.end(&run, root, error, None, context.clock().now());
     run.seal(Some(replied.is_ok()));
     let status = if replied.is_ok() { status } else { RunStatus::Failed };
     tokio::spawn(record(context.clone(), run, status, in_flight));
     replied
+}
+
+/// Invokes the command. A hard stop drops its handler.
+async fn ended(run: &RunHandle, invocation: &Invocation) -> (CommandAnswer, RunStatus) {
+    let hard = run.stops().hard;
+    let stopped = async {
+        hard.cancelled().await;
+        invocation.interrupted()
+    };
+    tokio::select! {
+        // If both are ready, the command ended first.
+        biased;
+        answer = invocation.answer() => {
+            let status = if answer.is_ok { RunStatus::Completed } else { RunStatus::Failed };
+            (answer, status)
+        }
+        Some(answer) = stopped => (answer, RunStatus::StoppedHard),
+    }
 }
 
 /// Writes the record while the requester has the answer already.

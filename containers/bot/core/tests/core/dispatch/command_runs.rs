@@ -2,9 +2,16 @@
 
 use std::sync::Arc;
 
-use ars_bot_core::Capabilities;
-use ars_types::RunStatus;
+use ars_bot_core::{
+    Capabilities,
+    memory::{Budget, MemoryDeps},
+};
+use ars_bot_ports::{Memory, StoreError, Written};
+use ars_types::{RunStatus, StoreKey};
+use ars_wire::memory::{Candidate, MemoryRecord};
+use async_trait::async_trait;
 use serde_json::Value;
+use tokio::sync::Notify;
 
 use super::commands::{command, remembering};
 use crate::support::*;
@@ -68,4 +75,55 @@ async fn command_run_is_unknown_to_the_ledger() {
         assert_eq!(ledger.count(request), 0, "{request}");
     }
     assert!(ledger.runs().is_empty() && ledger.records.lock().unwrap().is_empty());
+}
+
+/// A memory that never answers a `forget`.
+#[derive(Default)]
+struct Stuck {
+    called: Notify,
+}
+
+#[async_trait]
+impl Memory for Stuck {
+    async fn retrieve(&self, _scope: &StoreKey, _query: &str, _limit: u32) -> Vec<MemoryRecord> {
+        Vec::new()
+    }
+
+    async fn write(&self, _scope: &StoreKey, _candidates: &[Candidate]) -> Result<Written, StoreError> {
+        Ok(Written::default())
+    }
+
+    async fn list(
+        &self,
+        _scope: &StoreKey,
+        _query: Option<&str>,
+        _limit: u32,
+    ) -> Result<Vec<MemoryRecord>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    async fn forget(&self, _scope: &StoreKey, _id: &str) -> Result<bool, StoreError> {
+        self.called.notify_one();
+        std::future::pending().await
+    }
+}
+
+#[tokio::test]
+async fn hard_stop_interrupts_the_handler() {
+    let stuck = Arc::new(Stuck::default());
+    let store: Arc<dyn Memory> = Arc::<Stuck>::clone(&stuck);
+    let memory = MemoryDeps { store, organization: None, budget: Budget::default(), model: None };
+    let world =
+        Arc::new(world_with(Vec::new(), Capabilities { memory: Some(memory), ..Capabilities::default() }));
+    let running = tokio::spawn({
+        let world = Arc::clone(&world);
+        async move { say(&world, command("memory forget mem:user:http:ann:9")).await }
+    });
+    stuck.called.notified().await;
+    world.stop_hard();
+    let io = running.await.unwrap();
+    world.settle().await;
+    assert_eq!(io.said(), ["⚠️ `memory forget`: it was stopped; changes that it made before remain"]);
+    assert_eq!(*io.finished.lock().unwrap(), [RunStatus::StoppedHard]);
+    assert_eq!(world.last_record().status, RunStatus::StoppedHard);
 }
