@@ -36,9 +36,10 @@ pub fn router(state: HttpState) -> Router {
         .layer(from_fn(runs::page_headers));
 
     let people = Router::new()
-        // Everyone: people exchange the dashboard's secret for a session.
+        // Everyone: people exchange the dashboard's secret for a session, and end it.
         .route(session::SIGN_IN, get(session::form).post(session::submit))
         .route(session::STYLE, get(session::style))
+        .route(session::SIGN_OUT, post(session::leave))
         .layer(from_fn(runs::page_headers));
 
     Router::new()

@@ -6,7 +6,7 @@ use ars_auth::TokenMap;
 use ars_bot_core::Core;
 use ars_wire::health::Build;
 
-use crate::{Dashboard, server::LagMeter};
+use crate::{Dashboard, auth::attempts::SignInAttempts, server::LagMeter};
 
 /// The state of the HTTP surface. Cheap to clone.
 #[derive(Clone)]
@@ -17,6 +17,8 @@ pub struct HttpState {
     pub(crate) tokens: Arc<TokenMap>,
     /// Used by the gate of the run pages.
     pub(crate) dashboard: Arc<Dashboard>,
+    /// Used by the sign-in form.
+    pub(crate) sign_ins: Arc<SignInAttempts>,
     /// Used by the health probe.
     pub(crate) build: Arc<Build>,
     /// Used by the health probe.
@@ -30,8 +32,16 @@ pub struct HttpState {
 impl HttpState {
     /// Returns the state around a core. Must be called within a Tokio runtime, because it starts measuring the lag.
     pub fn new(core: Core, tokens: Arc<TokenMap>, build: Build) -> Self {
-        let (dashboard, lag) = (Arc::default(), LagMeter::start());
-        Self { core, tokens, dashboard, build: Arc::new(build), lag, metrics: None, crash: None }
+        Self {
+            core,
+            tokens,
+            dashboard: Arc::default(),
+            sign_ins: Arc::default(),
+            build: Arc::new(build),
+            lag: LagMeter::start(),
+            metrics: None,
+            crash: None,
+        }
     }
 
     /// Returns the state with another mode of the dashboard gate.

@@ -2,6 +2,7 @@
 
 pub(crate) mod access;
 pub(crate) mod admin;
+pub(crate) mod attempts;
 pub(crate) mod gate;
 mod origin;
 pub(crate) mod session;

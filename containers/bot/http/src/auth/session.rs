@@ -28,6 +28,11 @@ pub(crate) fn set_cookie(secret: &Secret, actor: &str, now: UnixMillis, is_https
     )
 }
 
+/// Returns the value of `Set-Cookie` that ends a session in its browser.
+pub(crate) fn end_cookie() -> String {
+    format!("{COOKIE}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict")
+}
+
 /// Returns whether a request carries the cookie of a current session.
 pub(crate) fn has_session(headers: &HeaderMap, secret: &Secret, actor: &str, now: UnixMillis) -> bool {
     let texts = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());

@@ -101,6 +101,41 @@ async fn wrong_secret_or_origin_opens_no_session() {
 }
 
 #[tokio::test]
+async fn failed_sign_ins_are_limited() {
+    let bot = Bot::behind(by_token("access:ops"), TOKENS, public()).await;
+    let own = [("sec-fetch-site", "same-origin")];
+    let mut answers = Vec::new();
+    for _ in 0..11 {
+        answers.push(sign_in(&bot, &[("token", "loo")], &own).await.status().as_u16());
+    }
+    assert_eq!((&answers[..10], answers[10]), (&[403; 10][..], 429));
+    let refused = sign_in(&bot, &[("token", "look")], &own).await;
+    assert_eq!((refused.status().as_u16(), header(&refused, "retry-after")), (429, "60"));
+    assert!(refused.headers().get("set-cookie").is_none());
+    assert_eq!(get(&bot, "/runs", &[("authorization", "Bearer look")]).await.status(), 200);
+    bot.clock.advance(60_000);
+    assert_eq!(sign_in(&bot, &[("token", "look")], &own).await.status(), 303);
+}
+
+#[tokio::test]
+async fn sign_out_removes_the_cookie() {
+    let bot = Bot::behind(by_token("access:ops"), TOKENS, public()).await;
+    let sign_out = |bot: &Bot, site: &str| {
+        client().post(bot.url("/runs/sign-out")).header("sec-fetch-site", site).send()
+    };
+    let signed_out = sign_out(&bot, "same-origin").await.unwrap();
+    assert_eq!((signed_out.status().as_u16(), header(&signed_out, "location")), (303, "/runs/sign-in"));
+    let cookie = header(&signed_out, "set-cookie");
+    assert!(cookie.starts_with("ars_session=; Path=/; Max-Age=0;"), "{cookie}");
+    let foreign = sign_out(&bot, "cross-site").await.unwrap();
+    assert_eq!(foreign.status(), 403);
+    assert!(foreign.headers().get("set-cookie").is_none());
+    assert_eq!(get(&bot, "/runs/sign-out", &[]).await.status(), 405);
+    let local = Bot::start().await;
+    assert_eq!(sign_out(&local, "same-origin").await.unwrap().status(), 404);
+}
+
+#[tokio::test]
 async fn session_changes_nothing_for_other_origins() {
     let bot = Bot::behind(by_token("access:ops"), TOKENS, public()).await;
     let own = [("sec-fetch-site", "same-origin")];

@@ -1,5 +1,6 @@
 //! The HTTP surface over real connections (docs/testing.md, layer 4): one binary, one file per subject.
 
+mod access;
 mod admin;
 mod api;
 mod gate;

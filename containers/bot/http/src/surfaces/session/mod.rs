@@ -1,5 +1,7 @@
-//! Signing in to the dashboard in mode `token`.
+//! Signing in to the dashboard in mode `token`, and out of it.
 
 mod sign_in;
+mod sign_out;
 
 pub(crate) use sign_in::{SIGN_IN, STYLE, form, refused, style, submit};
+pub(crate) use sign_out::{SIGN_OUT, leave};

@@ -3,6 +3,7 @@
 //! Not here: the cookie (`auth::session`) and the gate (`auth::viewer`).
 
 use ars_auth::{Secret, dashboard::by_token};
+use ars_types::UnixMillis;
 use askama::Template;
 use axum::{
     extract::{Request, State},
@@ -69,6 +70,11 @@ pub(crate) async fn submit(State(state): State<HttpState>, request: Request) -> 
     let Ok(body) = read_body(body, MAX_FORM_BYTES).await else {
         return page(StatusCode::BAD_REQUEST, HOME, Some("The form could not be read. Try again."));
     };
+    let now = state.core.clock().now();
+    if let Err(wait) = state.sign_ins.begin(now) {
+        tracing::warn!("sign-in refused: too many failed attempts");
+        return too_many(wait);
+    }
     let field = |name: &str| {
         let mut fields = form_urlencoded::parse(&body);
         fields.find(|(key, _)| key == name).map(|(_, value)| value.into_owned()).unwrap_or_default()
@@ -78,15 +84,24 @@ pub(crate) async fn submit(State(state): State<HttpState>, request: Request) -> 
         tracing::info!(reason = "bad-credential", "sign-in refused");
         return page(StatusCode::FORBIDDEN, &next, Some("This token is not valid."));
     }
+    state.sign_ins.succeeded();
     tracing::info!(viewer = actor, "signed in");
     let is_https = public_base_url.is_some_and(|url| url.trim().to_ascii_lowercase().starts_with("https:"));
-    let cookie = set_cookie(secret, actor, state.core.clock().now(), is_https);
+    let cookie = set_cookie(secret, actor, now, is_https);
     let mut response = respond::plain(StatusCode::SEE_OTHER, "Signed in\n");
     let location = HeaderValue::from_str(local(&next)).unwrap_or(HeaderValue::from_static(HOME));
     response.headers_mut().insert(header::LOCATION, location);
     if let Ok(cookie) = HeaderValue::from_str(&cookie) {
         response.headers_mut().insert(header::SET_COOKIE, cookie);
     }
+    response
+}
+
+/// Answers with the form that asks to wait.
+fn too_many(seconds: UnixMillis) -> Response {
+    let problem = "Too many sign-ins failed. Wait a minute and try again.";
+    let mut response = page(StatusCode::TOO_MANY_REQUESTS, HOME, Some(problem));
+    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     response
 }
 
@@ -104,7 +119,7 @@ pub(crate) fn refused(uri: &Uri) -> Response {
     response
 }
 
-fn configured(state: &HttpState) -> Option<(&Secret, &str)> {
+pub(super) fn configured(state: &HttpState) -> Option<(&Secret, &str)> {
     match &*state.dashboard {
         Dashboard::Token { secret, actor } => Some((secret, actor)),
         Dashboard::Loopback | Dashboard::Access(_) => None,
@@ -112,7 +127,7 @@ fn configured(state: &HttpState) -> Option<(&Secret, &str)> {
 }
 
 /// The other modes have no form. The gate answers first, as for every path below `/runs`.
-async fn without_form(state: &HttpState, head: &Parts) -> Response {
+pub(super) async fn without_form(state: &HttpState, head: &Parts) -> Response {
     match viewer::admit(state, head, Area::Pages, "sign-in").await {
         Ok(_) => respond::not_found(),
         Err(refused) => refused,
