@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use ars_bot_core::settings::Settings;
+use ars_bot_core::{Capabilities, settings::Settings};
 use ars_bot_http::Dashboard;
 use ars_bot_ports::{ChannelIo, Channels};
 use ars_types::{RunId, StopMode};
@@ -34,6 +34,16 @@ fn away() -> RunId {
 
 /// Returns a bot beside a process that drives the run `away`, and stores the run's provisional record.
 pub async fn beside_another() -> (Bot, Arc<ScriptedLedger>) {
+    beside_another_with(Dashboard::default(), TOKENS, Settings::default(), |capabilities| capabilities).await
+}
+
+/// Returns the same with this gate, these tokens and settings, and further capabilities.
+pub async fn beside_another_with(
+    gate: Dashboard,
+    tokens: &str,
+    settings: Settings,
+    capable: fn(Capabilities) -> Capabilities,
+) -> (Bot, Arc<ScriptedLedger>) {
     let row = json!({
         "runId": "away", "threadKey": "http:default:away", "ownerGen": "another",
         "leaseUntil": STARTED_AT + 30_000, "startedAt": STARTED_AT, "phase": "live", "stop": null,
@@ -52,9 +62,8 @@ pub async fn beside_another() -> (Bot, Arc<ScriptedLedger>) {
     };
     let ledger = Arc::new(ScriptedLedger::default());
     ledger.runs().insert(away(), kept);
-    let (gate, settings) = (Dashboard::default(), Settings::default());
-    let capabilities = ledger.capability("this", Arc::new(NoChannels));
-    let bot = Bot::with_capabilities(gate, TOKENS, settings, capabilities).await;
+    let capabilities = capable(ledger.capability("this", Arc::new(NoChannels)));
+    let bot = Bot::with_capabilities(gate, tokens, settings, capabilities).await;
     bot.store.insert(record("away", STARTED_AT, &[]));
     (bot, ledger)
 }

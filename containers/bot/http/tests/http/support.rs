@@ -305,6 +305,11 @@ impl Bot {
 
     /// Creates a run without a driver: the test publishes its events.
     pub fn run(&self, label: &str, model: &str) -> RunHandle {
+        self.run_as(self.core.registry().mint(), label, model)
+    }
+
+    /// Creates a run with this id.
+    pub fn run_as(&self, id: RunId, label: &str, model: &str) -> RunHandle {
         let facts = RunFacts {
             label: label.into(),
             agent: "coding".into(),
@@ -316,7 +321,7 @@ impl Bot {
             repo: Some("acme/app".into()),
             received_at: self.clock.now(),
         };
-        self.core.registry().create(self.core.registry().mint(), facts).unwrap()
+        self.core.registry().create(id, facts).unwrap()
     }
 }
 

@@ -3,7 +3,7 @@
 mod commands;
 mod openapi;
 mod order;
+mod parity;
 mod property;
 mod spelling;
 mod support;
-mod tokens;
