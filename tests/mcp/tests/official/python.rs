@@ -1,0 +1,76 @@
+//! The official Python client.
+
+use ars_bot_core::settings::Settings;
+use ars_tests_mcp::run;
+use serde_json::{Value, json};
+
+use crate::support::Bot;
+
+const TOKENS: &str = r#"{
+    "good": {"subject": "ann", "scopes": ["dispatch", "runs:read"]},
+    "reader": {"subject": "bo", "scopes": ["runs:read"]}
+}"#;
+
+async fn steps(bot: &Bot, mode: &str, token: &str, steps: Value) -> Value {
+    run(mode, &bot.url("/mcp"), token, &steps).await
+}
+
+/// A client of the newest protocol first sends a request that this server does not know, and then the handshake.
+#[tokio::test]
+async fn client_of_each_mode_uses_the_tools() {
+    let bot = Bot::start_with(TOKENS, Settings::default()).await;
+    for mode in ["legacy", "auto"] {
+        bot.script(&["forty-two"]);
+        let plan = json!([
+            {"do": "server"},
+            {"do": "ping"},
+            {"do": "list"},
+            {"do": "call", "name": "dispatch", "arguments": {"text": "what?", "thread": mode}},
+            {"do": "call", "name": "runs_list", "arguments": {}},
+        ]);
+        let reports = steps(&bot, mode, "good", plan).await;
+        assert_eq!(reports[0]["version"], "2025-11-25", "{mode}: {reports}");
+        assert_eq!(reports[0]["server"], json!({"name": "agent-request-service", "version": "0.1.0"}));
+        assert_eq!(reports[0]["capabilities"], json!({"tools": {}}));
+        let tools = reports[2]["tools"].as_array().unwrap();
+        assert_eq!(tools[0]["name"], "dispatch");
+        assert!(tools.iter().any(|tool| tool["name"] == "runs_stop"), "{reports}");
+        assert_eq!(reports[3]["content"], json!([{"type": "text", "text": "forty-two"}]), "{reports}");
+        let listed = reports[4]["content"][0]["text"].as_str().unwrap();
+        let (head, json) = listed.split_once('\n').unwrap();
+        assert_eq!(head, "runs.list: ok");
+        assert!(serde_json::from_str::<Value>(json).unwrap()["runs"].is_array(), "{json}");
+    }
+}
+
+#[tokio::test]
+async fn client_shows_codes_of_errors() {
+    let bot = Bot::start_with(TOKENS, Settings::default()).await;
+    let plan = json!([
+        {"do": "call", "name": "dispatch", "arguments": {"text": "x"}},
+        {"do": "call", "name": "runs_get", "arguments": {"id": "unknown"}},
+        {"do": "call", "name": "runs_get", "arguments": {"canary": 1}},
+        {"do": "call", "name": "nothing", "arguments": {}},
+        {"do": "call", "name": "runs_list", "arguments": {}},
+    ]);
+    let reports = steps(&bot, "legacy", "reader", plan).await;
+    for (index, code, name) in [
+        (0, -32001, "unauthorized"),
+        (1, -32002, "not_found"),
+        (2, -32602, "invalid_input"),
+        (3, -32602, "invalid_input"),
+    ] {
+        assert_eq!((&reports[index]["code"], &reports[index]["data"]["code"]), (&json!(code), &json!(name)));
+    }
+    assert!(reports[4]["content"].is_array(), "{reports}");
+    assert!(bot.model.asked.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn client_with_unknown_token_is_rejected() {
+    let bot = Bot::start_with(TOKENS, Settings::default()).await;
+    for mode in ["legacy", "auto"] {
+        let reports = steps(&bot, mode, "nope", json!([{"do": "list"}])).await;
+        assert_eq!(reports, json!([{"code": -32001, "message": "unauthorized", "data": null}]));
+    }
+}
