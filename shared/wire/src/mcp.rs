@@ -41,6 +41,16 @@ impl Response {
         };
         Self { jsonrpc: JSON_RPC, id, result, error }
     }
+
+    /// Returns the id of the request, or null.
+    pub fn id(&self) -> &Value {
+        &self.id
+    }
+
+    /// Returns the error, or `None` for a result.
+    pub fn error(&self) -> Option<&RpcError> {
+        self.error.as_ref()
+    }
 }
 
 /// The error of a response.

@@ -6,6 +6,8 @@ mod api;
 mod gate;
 mod ingress;
 mod mcp;
+mod mcp_envelope;
+mod mcp_stateless;
 mod metrics;
 mod pages;
 mod probe;

@@ -3,38 +3,65 @@
 use std::sync::Arc;
 
 use ars_auth::{Ingress, TokenEntry};
-use ars_wire::{
-    ErrorCode,
-    mcp::{RpcError, ToolResult},
-};
+use ars_types::RunId;
+use ars_wire::{ErrorCode, ingress::Reply};
 use serde_json::{Map, Value};
+use tokio::task::JoinHandle;
 
-use super::call::internal;
+use super::failure::ToolFailure;
 use crate::{
     auth::gate::may_dispatch,
     state::HttpState,
     surfaces::ingress::{self, Address, HttpChannel},
 };
 
-/// Dispatches. The scope is checked before the arguments are looked at.
+/// A dispatched request.
+pub(super) struct Dispatched {
+    io: Arc<HttpChannel>,
+    ended: JoinHandle<()>,
+}
+
+/// Dispatches a request and returns its replies.
 pub(super) async fn dispatch(
     state: &HttpState,
     entry: &TokenEntry,
     arguments: &Map<String, Value>,
-) -> Result<ToolResult, RpcError> {
+) -> Result<Reply, ToolFailure> {
+    begin(state, entry, arguments)?.ended().await
+}
+
+/// Starts a dispatch. The scope is checked before the arguments.
+pub(super) fn begin(
+    state: &HttpState,
+    entry: &TokenEntry,
+    arguments: &Map<String, Value>,
+) -> Result<Dispatched, ToolFailure> {
     if !may_dispatch(entry) {
-        return Err(RpcError::of_tool(ErrorCode::Unauthorized, "the token lacks the scope dispatch"));
+        return Err(ToolFailure::new(ErrorCode::Unauthorized, "the token lacks the scope dispatch"));
     }
     let address =
-        Address::parse(arguments).map_err(|text| RpcError::of_tool(ErrorCode::InvalidInput, text))?;
+        Address::parse(arguments).map_err(|text| ToolFailure::new(ErrorCode::InvalidInput, text))?;
     let message = ingress::message(Ingress::Mcp, entry, address, state.core.clock().now());
     let io = Arc::new(HttpChannel::new(Vec::new()));
-    ingress::dispatch(state, message, &io).await.map_err(|error| internal(&error))?;
-    if io.is_rejected_by_shutdown() {
-        return Err(RpcError::of_tool(
-            ErrorCode::Unavailable,
-            "the service is being restarted and took nothing of this request; try again",
-        ));
+    let ended = ingress::dispatch(state, message, &io);
+    Ok(Dispatched { io, ended })
+}
+
+impl Dispatched {
+    /// Returns the run's id once the core has created a run. Never completes without a run.
+    pub(super) fn started(&self) -> impl Future<Output = RunId> + Send + 'static {
+        self.io.started()
     }
-    Ok(ToolResult::text(io.collected().reply))
+
+    /// Returns the replies at the end.
+    pub(super) async fn ended(self) -> Result<Reply, ToolFailure> {
+        self.ended.await.map_err(|error| ToolFailure::internal(&error))?;
+        if self.io.is_rejected_by_shutdown() {
+            return Err(ToolFailure::new(
+                ErrorCode::Unavailable,
+                "the service is being restarted and took nothing of this request; try again",
+            ));
+        }
+        Ok(self.io.collected())
+    }
 }

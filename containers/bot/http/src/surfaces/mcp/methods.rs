@@ -12,7 +12,7 @@ use super::{call, envelope::Request, tools};
 use crate::state::HttpState;
 
 /// The server, as clients show it. The version is that of the interface, not of the build.
-const SERVER: ServerInfo = ServerInfo { name: "agent-request-service", version: "0.1.0" };
+pub(super) const SERVER: ServerInfo = ServerInfo { name: "agent-request-service", version: "0.1.0" };
 
 /// Returns the response to a request.
 pub(super) async fn answer(state: &HttpState, entry: &TokenEntry, request: Request) -> Response {

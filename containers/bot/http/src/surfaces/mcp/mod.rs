@@ -1,11 +1,15 @@
 //! `/mcp`: requests for an agent and commands as tools, over JSON-RPC (docs/reference/mcp.md).
+//!
+//! The revisions of 2025 are served here, revision 2026-07-28 in `stateless`.
 
 mod call;
 mod dispatch;
 mod envelope;
+mod failure;
 mod methods;
 mod origin;
 mod post;
+mod stateless;
 mod tools;
 
 pub(crate) use post::post;

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::{
     envelope::{self, Message},
-    methods, origin,
+    methods, origin, stateless,
 };
 use crate::{
     auth::gate::identify,
@@ -40,6 +40,10 @@ async fn serve(state: &HttpState, request: Request) -> Result<Response, (ErrorCo
         read_body(body, MAX_BODY_BYTES).await.map_err(|error| (code_of(&error), error.to_string()))?;
     let message = envelope::parse(&bytes);
     drop(bytes);
+    if stateless::is_stateless(&head.headers, message.as_ref().ok()) {
+        let answered = stateless::answer(state, entry, &head.headers, message).await;
+        return Ok(answered.unwrap_or_else(accepted));
+    }
     let response = match message {
         Ok(Message::Request(request)) => methods::answer(state, entry, request).await,
         Ok(Message::Notification) => return Ok(accepted()),

@@ -22,7 +22,8 @@ fn of_command(definition: &Definition) -> Tool {
     }
 }
 
-fn dispatch() -> Tool {
+/// Returns the tool `dispatch`.
+pub(super) fn dispatch() -> Tool {
     Tool {
         name: DISPATCH.to_owned(),
         description: "Sends a request to the service and returns its reply when the work has ended."

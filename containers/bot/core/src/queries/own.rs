@@ -1,0 +1,50 @@
+//! A run as its requester follows it: progress, and the answer at its end.
+
+use ars_types::{RunId, UnixMillis};
+use serde_json::Value;
+
+use super::{Queries, QueryError, Reader, RunEntry};
+
+/// A run of the reader.
+#[derive(Debug, Clone)]
+pub struct OwnRun {
+    /// The run.
+    pub run: RunEntry,
+    /// Time of its latest event, or of its start.
+    pub updated_at: UnixMillis,
+    /// The number of kept events.
+    pub events: usize,
+    /// The tool that was called last.
+    pub tool: Option<String>,
+    /// The answer, once it has ended with one.
+    pub answer: Option<String>,
+}
+
+impl Queries {
+    /// Returns a run that the reader itself requested, live or finished.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`QueryError::NotFound`] for a run that is unknown or another actor's.
+    pub async fn own(&self, reader: &Reader<'_>, id: &RunId) -> Result<OwnRun, QueryError> {
+        let (run, events) = self.open_with_events(reader, id).await?;
+        if run.summary.user_id != reader.viewer.id() {
+            return Err(reader.hidden("not-own"));
+        }
+        Ok(OwnRun::of(run, &events))
+    }
+}
+
+impl OwnRun {
+    fn of(run: RunEntry, events: &[Value]) -> Self {
+        let last = |kind: &str, field: &str| {
+            let found = events.iter().rev().find(|event| event["type"] == kind)?;
+            found[field].as_str().map(str::to_owned)
+        };
+        let finished_at = run.summary.finished.map(|(at, _)| at.rounded());
+        let last_event = events.iter().rev().find_map(|event| event["at"].as_i64());
+        let updated_at = finished_at.max(last_event).unwrap_or(run.summary.started_at);
+        let (tool, answer) = (last("tool_call", "tool"), last("answer", "text"));
+        Self { updated_at, events: events.len(), tool, answer, run }
+    }
+}

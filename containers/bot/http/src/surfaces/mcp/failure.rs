@@ -1,0 +1,32 @@
+//! The failure of a tool, before an era gives it a form.
+
+use ars_bot_core::commands::Failure;
+use ars_wire::ErrorCode;
+
+/// Why a tool has no result.
+#[derive(Debug)]
+pub(super) struct ToolFailure {
+    /// The code.
+    pub(super) code: ErrorCode,
+    /// The text for the caller. Names fields, never their values.
+    pub(super) text: String,
+}
+
+impl ToolFailure {
+    /// Returns a failure with this code.
+    pub(super) fn new(code: ErrorCode, text: impl Into<String>) -> Self {
+        Self { code, text: text.into() }
+    }
+
+    /// Logs a fault and returns a failure without its details.
+    pub(super) fn internal(error: &tokio::task::JoinError) -> Self {
+        tracing::error!(error = %error, "a tool failed outside its own handling");
+        Self::new(ErrorCode::Internal, "internal error")
+    }
+}
+
+impl From<Failure> for ToolFailure {
+    fn from(failure: Failure) -> Self {
+        Self::new(failure.code, failure.message)
+    }
+}

@@ -1,0 +1,104 @@
+//! `tools/call`: a command, or `dispatch` at its end or as a task.
+
+use ars_auth::TokenEntry;
+use ars_bot_core::commands::Success;
+use ars_types::RunStatus;
+use ars_wire::{
+    ErrorCode,
+    ingress::{ErrorBody, Reply},
+};
+use rmcp::model::{CallToolResult, ContentBlock, ErrorData};
+use serde_json::{Map, Value};
+
+use super::{
+    answer::{internal, result},
+    metadata::Client,
+    tasks,
+};
+use crate::{
+    state::HttpState,
+    surfaces::mcp::{
+        call::{invoke, named, text_of},
+        dispatch,
+        failure::ToolFailure,
+        tools,
+    },
+};
+
+/// Calls the tool that the parameters name. Arguments that are no object are empty.
+pub(super) async fn call(
+    state: &HttpState,
+    entry: &TokenEntry,
+    params: Map<String, Value>,
+    client: &Client,
+) -> Result<Value, ErrorData> {
+    let (name, arguments) = named(params);
+    let called = if let Some(definition) = state.core.commands().registry().tool(&name) {
+        invoke(state, entry, definition, arguments).await.map(|success| of_command(&success))
+    } else if name == tools::DISPATCH {
+        match dispatched(state, entry, &arguments, client).await? {
+            Outcome::Task(task) => return Ok(task),
+            Outcome::Ended(ended) => ended.map(of_reply),
+        }
+    } else {
+        return Err(ErrorData::invalid_params("the tool is unknown", None));
+    };
+    match called {
+        Ok(called) => result(&called),
+        Err(failure) if failure.code == ErrorCode::Internal => Err(internal()),
+        Err(failure) => result(&of_failure(failure)),
+    }
+}
+
+enum Outcome {
+    Task(Value),
+    Ended(Result<Reply, ToolFailure>),
+}
+
+/// Dispatches. A client with tasks receives one as soon as there is a run.
+async fn dispatched(
+    state: &HttpState,
+    entry: &TokenEntry,
+    arguments: &Map<String, Value>,
+    client: &Client,
+) -> Result<Outcome, ErrorData> {
+    let dispatched = match dispatch::begin(state, entry, arguments) {
+        Ok(dispatched) => dispatched,
+        Err(failure) => return Ok(Outcome::Ended(Err(failure))),
+    };
+    if !client.has_tasks() {
+        return Ok(Outcome::Ended(dispatched.ended().await));
+    }
+    let started = dispatched.started();
+    tokio::select! {
+        // If both are ready, the run was created first.
+        biased;
+        run = started => tasks::created(state, entry, &run).await.map(Outcome::Task),
+        ended = dispatched.ended() => Ok(Outcome::Ended(ended)),
+    }
+}
+
+fn of_command(success: &Success) -> CallToolResult {
+    let mut called = CallToolResult::success(vec![ContentBlock::text(text_of(success))]);
+    // The handler wrote this JSON, so it parses.
+    called.structured_content = serde_json::from_str(&success.json).ok();
+    called
+}
+
+fn of_reply(reply: Reply) -> CallToolResult {
+    let status = reply.run.map(|run| run.status);
+    of_answer(reply.reply, matches!(status, Some(RunStatus::Failed | RunStatus::Interrupted)))
+}
+
+/// Returns the result with the answer of a run.
+pub(super) fn of_answer(text: String, has_failed: bool) -> CallToolResult {
+    let content = vec![ContentBlock::text(text)];
+    if has_failed { CallToolResult::error(content) } else { CallToolResult::success(content) }
+}
+
+/// Returns the result of a failed tool. Its text is the error body of `/api`.
+fn of_failure(failure: ToolFailure) -> CallToolResult {
+    let body = ErrorBody { error: failure.text, code: Some(failure.code), detail: None };
+    let text = serde_json::to_string(&body).unwrap_or_default();
+    CallToolResult::error(vec![ContentBlock::text(text)])
+}
