@@ -15,31 +15,32 @@ async fn steps(bot: &Bot, mode: &str, token: &str, steps: Value) -> Value {
     run(mode, &bot.url("/mcp"), token, &steps).await
 }
 
-/// A client of the newest protocol first sends a request that this server does not know, and then the handshake.
+/// A client of mode `auto` uses the newest revision, and checks structured content against the schemas.
 #[tokio::test]
 async fn client_of_each_mode_uses_the_tools() {
     let bot = Bot::start_with(TOKENS, Settings::default()).await;
-    for mode in ["legacy", "auto"] {
+    for (mode, version) in [("legacy", "2025-11-25"), ("auto", "2026-07-28")] {
         bot.script(&["forty-two"]);
         let plan = json!([
             {"do": "server"},
-            {"do": "ping"},
             {"do": "list"},
             {"do": "call", "name": "dispatch", "arguments": {"text": "what?", "thread": mode}},
-            {"do": "call", "name": "runs_list", "arguments": {}},
+            {"do": "call", "name": "runs_list", "arguments": {"status": "all"}},
         ]);
         let reports = steps(&bot, mode, "good", plan).await;
-        assert_eq!(reports[0]["version"], "2025-11-25", "{mode}: {reports}");
+        assert_eq!(reports[0]["version"], version, "{mode}: {reports}");
         assert_eq!(reports[0]["server"], json!({"name": "agent-request-service", "version": "0.1.0"}));
-        assert_eq!(reports[0]["capabilities"], json!({"tools": {}}));
-        let tools = reports[2]["tools"].as_array().unwrap();
+        assert_eq!(reports[0]["capabilities"]["tools"], json!({}));
+        let tools = reports[1]["tools"].as_array().unwrap();
         assert_eq!(tools[0]["name"], "dispatch");
         assert!(tools.iter().any(|tool| tool["name"] == "runs_stop"), "{reports}");
-        assert_eq!(reports[3]["content"], json!([{"type": "text", "text": "forty-two"}]), "{reports}");
-        let listed = reports[4]["content"][0]["text"].as_str().unwrap();
+        assert_eq!(reports[2]["content"], json!([{"type": "text", "text": "forty-two"}]), "{reports}");
+        let listed = reports[3]["content"][0]["text"].as_str().unwrap();
         let (head, json) = listed.split_once('\n').unwrap();
         assert_eq!(head, "runs.list: ok");
-        assert!(serde_json::from_str::<Value>(json).unwrap()["runs"].is_array(), "{json}");
+        let listed: Value = serde_json::from_str(json).unwrap();
+        assert!(listed["runs"].is_array(), "{listed}");
+        assert_eq!(reports[3].get("structuredContent"), Some(&listed).filter(|_| mode == "auto"));
     }
 }
 
