@@ -27,6 +27,6 @@ pub mod time;
 
 pub use capabilities::{Capabilities, LedgerDeps};
 pub use context::Deps;
-pub use dispatch::directives;
+pub use dispatch::{FollowUpError, directives};
 pub use error::{ChangeError, LoadError};
 pub use facade::{Core, DRAIN_DEADLINE, Load};

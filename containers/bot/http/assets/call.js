@@ -1,4 +1,4 @@
-// The card of one tool call: what was called, how it went, what it said.
+// The card of one tool call: its target, its state, its output.
 import { el, stepTime } from "./dom.js";
 
 /** The state of a card and how a screen reader says it. */
@@ -28,12 +28,7 @@ export class Call {
     this.set("running");
   }
 
-  /** Whether the call still waits for its result. */
-  get running() {
-    return this.state === "running";
-  }
-
-  /** Shows what came of the call. */
+  /** Shows the result of the call. */
   settle(event) {
     this.set(event.ok ? "ok" : event.infra ? "infra" : "failed");
     if (event.exitCode) this.end.append(el("span", { class: "exit" }, `exit ${event.exitCode}`));
@@ -44,7 +39,7 @@ export class Call {
 
   /** The run has ended and no result will come. */
   abandon() {
-    if (this.running) this.set("open");
+    if (this.state === "running") this.set("open");
   }
 
   set(state) {

@@ -4,18 +4,19 @@ import { clockTime, el, localTimes, statusText } from "./dom.js";
 const list = document.getElementById("runs");
 const empty = document.getElementById("empty");
 const connection = document.getElementById("connection");
-const showsAll = list.dataset.all === "true";
-const isFirstPage = !new URLSearchParams(location.search).has("before");
+const { part } = list.dataset;
+const query = new URLSearchParams(location.search);
 let opened = false;
 
 localTimes(document);
-if (isFirstPage) follow();
+if (!query.has("before")) follow();
 
 function follow() {
-  const source = new EventSource("/runs?stream=1");
+  query.set("stream", "1");
+  const source = new EventSource(`/runs?${query}`);
   source.onopen = () => {
-    // What ended while the feed was away is not told, so an index of active runs starts over.
-    if (opened && !showsAll) list.replaceChildren();
+    // The feed does not report the runs that ended while it was away, so an index of active runs starts over.
+    if (opened && part === "active") list.replaceChildren();
     opened = true;
     connect("live", "Live");
   };
@@ -40,8 +41,9 @@ function find(id) {
 
 function upsert(run) {
   const known = find(run.id);
-  // A run that finished before this page was opened is not news on the index of active runs.
-  if (!known && run.finishedAt !== undefined && !showsAll) return;
+  const isFinished = run.finishedAt !== undefined;
+  // A row that changes its part stays until the page is loaded again.
+  if (!known && part !== "all" && isFinished !== (part === "finished")) return;
   const row = render(run);
   localTimes(row);
   if (known) known.replaceWith(row);
@@ -52,9 +54,9 @@ function comesAfter(row, run) {
   return row.dataset.finished !== undefined || Number(row.dataset.started) <= run.startedAt;
 }
 
-/** A finished run that leaves the registry is history: it stays on the index of all runs. */
+/** A finished run that leaves the registry is history: it stays on an index of finished runs. */
 function remove(id) {
-  if (!showsAll) find(id)?.remove();
+  if (part === "active") find(id)?.remove();
 }
 
 function render(run) {

@@ -8,9 +8,13 @@ const MAX_INLINE = 20_000;
 /** Deeper nesting is shown as text. */
 const MAX_DEPTH = 8;
 
+/** Level of the last heading. The page itself has the first two levels. */
+let level = 2;
+
 /** The text as nodes; a fault of this renderer shows the plain text. */
 export function markdown(text) {
   if (text.length > MAX_TEXT) return plain(text);
+  level = 2;
   try {
     const host = el("div", { class: "prose" });
     host.append(...blocks(text.replaceAll("\r\n", "\n").split("\n"), 0));
@@ -68,8 +72,9 @@ function heading(line) {
   const [, marks, rest] = HEADING.exec(line);
   let text = rest.trimEnd();
   while (text.endsWith("#")) text = text.slice(0, -1);
-  // The page itself has the first two levels.
-  const node = el(`h${Math.min(6, marks.length + 2)}`);
+  // A heading is at most one level below the one before it, so that the page's outline has no gap.
+  level = Math.min(6, marks.length + 2, level + 1);
+  const node = el(`h${level}`);
   inline(node, text.trim(), 0);
   return node;
 }

@@ -1,16 +1,22 @@
-// The page of one run. Live, it follows the run's stream and offers to stop it; finished, it reads the events
-// embedded in the page and opens no stream. Both end in the same transcript.
-import { clockTime, count, el, localTimes, statusText } from "./dom.js";
+// The page of one run. It shows the events embedded in the page. Live, it then follows the run's stream and offers to
+// control the run; finished, it opens no stream.
+import { offerControl } from "./control.js";
+import { clockTime, localTimes, statusText } from "./dom.js";
+import { Facts } from "./facts.js";
+import { Log } from "./log.js";
+import { Slices } from "./slices.js";
 import { Transcript } from "./transcript.js";
 
 const root = document.getElementById("run");
 const rehearsal = root.dataset.rehearsal !== undefined;
 const started = Number(root.dataset.started);
-const transcript = new Transcript(document.getElementById("transcript"), { rehearsal });
-const facts = document.getElementById("facts");
+const { events, published, earlierBefore, isEarlier, request, used } = JSON.parse(document.getElementById("events").textContent);
+const isLive = root.dataset.mode === "live" && !isEarlier;
+const transcript = new Transcript(document.getElementById("transcript"), { rehearsal, answerFirst: !isLive });
+const facts = new Facts(document.getElementById("facts"), used);
+const bar = document.getElementById("bar");
 const clock = document.getElementById("clock");
 const connection = document.getElementById("connection");
-const totals = { calls: 0, input: 0, output: 0 };
 const CONNECTION = {
   "": "",
   connecting: "Connecting…",
@@ -18,79 +24,85 @@ const CONNECTION = {
   reconnecting: "Reconnecting…",
   lost: "Disconnected. Reload the page to try again.",
 };
-let lastSeq = 0;
+/** Seq of the last event that was queued. */
+let lastSeq = earlierBefore === null ? 0 : earlierBefore - 1;
 let finishedAt = null;
 
+const slices = new Slices((event) => transcript.apply(event), keepAtEnd);
 localTimes(document);
-if (root.dataset.mode === "history") readHistory();
-else follow();
+show();
 
-function readHistory() {
-  const { events, published } = JSON.parse(document.getElementById("events").textContent);
-  for (const event of events) {
-    if (event.seq > lastSeq + 1) gap(lastSeq + 1, event.seq - 1);
-    apply(event);
-  }
-  if (published > lastSeq) gap(lastSeq + 1, published);
+async function show() {
+  if (request !== null) transcript.request(request);
+  if (earlierBefore !== null) transcript.offerEarlier(earlierBefore, loadEarlier);
+  // A finished run begins with its answer, however many steps are shown after it.
+  const answer = !isLive && events.find((event) => event.type === "answer");
+  if (answer) transcript.answer(answer.text);
+  for (const event of events) queue(event, slices);
+  if (!isLive && published > lastSeq) slices.push(gap(lastSeq + 1, published));
+  if (isLive) return follow();
+  await slices.drained();
   transcript.end();
 }
 
-function apply(event) {
+/** Queues an event, with a note if events are missing before it. */
+function queue(event, into) {
   if (event.seq !== undefined) {
-    // After a reconnect the server goes on after the last id. It goes back when the process died that had shown what came
-    // after an earlier one: that was never stored, and other events have its numbers. The page begins anew.
-    if (event.seq <= lastSeq) return location.reload();
+    if (event.seq > lastSeq + 1) into.push(gap(lastSeq + 1, event.seq - 1));
     lastSeq = event.seq;
   }
-  transcript.apply(event);
-  summarize(event);
+  into.push(event);
 }
 
 function gap(from, to) {
   const number = to - from + 1;
-  transcript.apply({ type: "replay_note", summary: `${number} ${number === 1 ? "event is" : "events are"} not kept here` });
+  return { type: "replay_note", summary: `${number} ${number === 1 ? "event is" : "events are"} not kept here` };
 }
 
-function summarize(event) {
-  if (event.type === "run_meta") {
-    setFact("Effort", event.effort);
-    setFact("Ref", event.ref);
-    setFact("Commit", event.headSha?.slice(0, 12));
-  } else if (event.type === "tool_call") {
-    totals.calls += 1;
-    setFact("Tool calls", String(totals.calls));
-  } else if (event.type === "span_end" && event.name === "model.turn") {
-    const usage = event.attrs?.usage;
-    if (!usage) return;
-    totals.input += (usage.inputTokens ?? 0) + (usage.cacheReadTokens ?? 0) + (usage.cacheWriteTokens ?? 0);
-    totals.output += usage.outputTokens ?? 0;
-    setFact("Tokens", `${count(totals.input)} in, ${count(totals.output)} out`);
+/** Loads one page of the events before a seq and shows it. Returns the seq before which there are more, or null. */
+async function loadEarlier(before) {
+  const query = new URLSearchParams(location.search);
+  query.set("before", String(before));
+  const answer = await fetch(`${location.pathname}/earlier?${query}`, { cache: "no-store" });
+  if (!answer.ok) throw new Error(`status ${answer.status}`);
+  const page = await answer.json();
+  const log = new Log({ rehearsal });
+  const earlier = new Slices((event) => log.apply(event));
+  let last = page.earlierBefore === null ? 0 : page.earlierBefore - 1;
+  for (const event of page.events) {
+    if (event.seq > last + 1) earlier.push(gap(last + 1, event.seq - 1));
+    last = event.seq;
+    if (event.type === "context") transcript.apply(event);
+    // The page shows its request already.
+    else if (event.seq !== 1 || event.type !== "input") earlier.push(event);
   }
-}
-
-function setFact(name, value) {
-  if (!value) return;
-  const known = [...facts.children].find((row) => row.firstElementChild.textContent === name);
-  if (known) known.lastElementChild.textContent = value;
-  else facts.append(el("div", {}, el("dt", {}, name), el("dd", {}, value)));
+  await earlier.drained();
+  transcript.prepend(log);
+  return page.earlierBefore;
 }
 
 function follow() {
-  const source = new EventSource(`${location.pathname}/events${location.search}`);
+  const query = new URLSearchParams(location.search);
+  query.set("after", String(lastSeq));
+  const source = new EventSource(`${location.pathname}/events?${query}`);
   const ticking = setInterval(tick, 1000);
   tick();
   connect("connecting");
   source.onopen = () => connect("live");
-  source.onmessage = ({ data }) => keepAtEnd(() => apply(JSON.parse(data)));
+  source.onmessage = ({ data }) => receive(JSON.parse(data));
   source.onerror = () => (source.readyState === EventSource.CLOSED ? lost() : connect("reconnecting"));
   source.addEventListener("replay_elided", ({ data }) => {
     const { fromSeq, toSeq } = JSON.parse(data);
-    if (toSeq > lastSeq) gap(fromSeq, toSeq);
+    if (toSeq > lastSeq) {
+      slices.push(gap(Math.max(fromSeq, lastSeq + 1), toSeq));
+      lastSeq = toSeq;
+    }
   });
-  source.addEventListener("finished", ({ data }) => {
+  source.addEventListener("finished", async ({ data }) => {
     ({ finishedAt } = JSON.parse(data));
     clearInterval(ticking);
     tick();
+    await slices.drained();
     transcript.end();
     settleStatus();
   });
@@ -98,7 +110,15 @@ function follow() {
     source.close();
     connect("");
   });
-  offerStop();
+  if (bar) offerControl(bar, { stopping: () => showStatus("stopping") });
+}
+
+function receive(event) {
+  // After a reconnect the server goes on after the last id. It goes back when the process died that had shown what came
+  // after an earlier one: that was never stored, and other events have its numbers. The page begins anew.
+  if (event.seq !== undefined && event.seq <= lastSeq) return location.reload();
+  queue(event, slices);
+  facts.add(event);
 }
 
 function tick() {
@@ -108,7 +128,7 @@ function tick() {
 /** A reader who is at the end of the page stays there; one who reads further up is left alone. */
 function keepAtEnd(change) {
   const page = document.documentElement;
-  const atEnd = page.scrollHeight - page.scrollTop - page.clientHeight < 80;
+  const atEnd = isLive && page.scrollHeight - page.scrollTop - page.clientHeight < 80;
   change();
   if (atEnd && page.scrollHeight > page.clientHeight) page.scrollTop = page.scrollHeight;
 }
@@ -118,7 +138,7 @@ function connect(state) {
   connection.textContent = CONNECTION[state];
 }
 
-/** The server refused the stream: the run may have gone to the history meanwhile. */
+/** The server refused the stream: the run may have moved to the history. */
 async function lost() {
   const status = await finalStatus();
   if (status) location.replace(location.pathname);
@@ -135,7 +155,7 @@ async function finalStatus() {
 }
 
 async function settleStatus() {
-  document.getElementById("bar").hidden = true;
+  if (bar) bar.hidden = true;
   showStatus((await finalStatus()) ?? "finished");
 }
 
@@ -144,26 +164,4 @@ function showStatus(word) {
   root.dataset.status = word;
   node.dataset.status = word;
   node.textContent = statusText(word);
-}
-
-function offerStop() {
-  const bar = document.getElementById("bar");
-  const note = document.getElementById("action-note");
-  const ask = async (mode) => {
-    const query = new URLSearchParams(location.search);
-    query.set("mode", mode);
-    note.textContent = "";
-    try {
-      const answer = await fetch(`${location.pathname}/stop?${query}`, { method: "POST" });
-      if (answer.ok) showStatus("stopping");
-      else note.textContent = answer.status === 409 ? "The run has already finished." : "The run could not be stopped.";
-    } catch {
-      note.textContent = "The service did not answer.";
-    }
-  };
-  document.getElementById("stop").addEventListener("click", () => ask("soft"));
-  document.getElementById("kill").addEventListener("click", () => {
-    if (confirm("Abort the run's work in flight?")) ask("hard");
-  });
-  bar.hidden = root.dataset.status !== "running" && root.dataset.status !== "stopping";
 }

@@ -1,12 +1,13 @@
 //! A browser under test: chromedriver as a child process, controlled through its JSON protocol.
 //!
-//! Only seven calls of the protocol are needed. A client library would be larger than the pages under test.
+//! Few calls of the protocol are needed. A client library would be larger than the pages under test.
 
 use std::{
     process::Stdio,
     time::{Duration, Instant},
 };
 
+use base64::{Engine as _, prelude::BASE64_STANDARD as BASE64};
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -128,11 +129,33 @@ impl Browser {
         self.call(Method::POST, "/goog/cdp/execute", json!({"cmd": name, "params": params})).await
     }
 
+    /// Returns the value of a promise in the page. Neither the page's policies nor its trusted types apply to it.
+    pub async fn eval_promise(&self, expression: &str) -> Value {
+        let params = json!({"expression": expression, "awaitPromise": true, "returnByValue": true});
+        let answer = self.command("Runtime.evaluate", params).await;
+        assert!(answer["exceptionDetails"].is_null(), "{expression:.80}: {answer}");
+        answer["result"]["value"].clone()
+    }
+
+    /// Runs a script before those of each page that is opened from now on.
+    pub async fn at_start(&self, script: &str) {
+        self.command("Page.addScriptToEvaluateOnNewDocument", json!({"source": script})).await;
+    }
+
+    /// Returns a picture of the visible part of the page, as WebP.
+    pub async fn picture(&self) -> Vec<u8> {
+        let picture = self.command("Page.captureScreenshot", json!({"format": "webp", "quality": 82})).await;
+        BASE64.decode(picture["data"].as_str().unwrap()).unwrap()
+    }
+
     /// Sets the page's width and the preferred color scheme.
     pub async fn look(&self, width: u32, scheme: &str) {
         let size = json!({"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600});
         self.command("Emulation.setDeviceMetricsOverride", size).await;
-        let features = json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]});
+        let features = json!({"features": [
+            {"name": "prefers-color-scheme", "value": scheme},
+            {"name": "prefers-reduced-motion", "value": "reduce"},
+        ]});
         self.command("Emulation.setEmulatedMedia", features).await;
     }
 

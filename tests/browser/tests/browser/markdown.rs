@@ -8,7 +8,7 @@ use super::{Bot, Browser, with_browser};
 const CASES: [(&str, &str); 27] = [
     ("one\ntwo\n\nthree", "<p>one\ntwo</p><p>three</p>"),
     ("one  \ntwo", "<p>one  <br>two</p>"),
-    ("# a #\n###### b", "<h3>a</h3><h6>b</h6>"),
+    ("# a #\n###### b", "<h3>a</h3><h4>b</h4>"),
     ("**a** *b* __c__ _d_", "<p><strong>a</strong> <em>b</em> <strong>c</strong> <em>d</em></p>"),
     ("**a *b* c**", "<p><strong>a <em>b</em> c</strong></p>"),
     ("2 * 3 * 4, snake_case_name, **open", "<p>2 * 3 * 4, snake_case_name, **open</p>"),

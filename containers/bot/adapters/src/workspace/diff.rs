@@ -1,7 +1,10 @@
 //! The changes in a thread's tree since its start.
 //!
-//! Git compares the files on disk with the first commit through a separate index: the agent's staged changes stay
-//! untouched, and no content is written to its repository.
+//! Git compares the files on disk with the first commit through a separate index and a separate repository, which reads
+//! the objects of the tree's own: the agent's staged changes stay untouched, no content is written to its repository, and
+//! no filter or other program that its configuration names is run.
+
+use std::{fs, io, path::Path};
 
 use ars_bot_ports::WorkspaceError;
 
@@ -18,10 +21,13 @@ const PASSED_OVER: i32 = 1;
 pub(super) async fn since(git: &Git<'_>, base: Option<&str>) -> Result<String, WorkspaceError> {
     let folder =
         tempfile::tempdir().map_err(|error| WorkspaceError::Infra(format!("temporary folder: {error}")))?;
-    let index = folder.path().join("index");
+    let reader = folder.path();
+    make_reader(reader).map_err(|error| WorkspaceError::Infra(format!("temporary folder: {error}")))?;
+    let own = git.place.join("tree/.git");
+    let exclude = format!("core.excludesFile={}", own.join("info/exclude").display());
     let call = async |arguments: &[&str], limits| {
-        let mut command = git.inside(arguments);
-        command.env("GIT_INDEX_FILE", &index);
+        let mut command = git.with_repository(reader, &[&["-c", exclude.as_str()], arguments].concat());
+        command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", own.join("objects"));
         git.run(command, limits).await
     };
     let head = git.head().await?;
@@ -45,6 +51,13 @@ pub(super) async fn since(git: &Git<'_>, base: Option<&str>) -> Result<String, W
     ];
     let answer = call(&arguments, Limits { time: CALL_TIMEOUT, output: DIFF_LIMIT }).await?.succeeded()?;
     Ok(readable(answer.output, answer.dropped))
+}
+
+/// Makes an empty repository without settings.
+fn make_reader(folder: &Path) -> io::Result<()> {
+    fs::create_dir(folder.join("objects"))?;
+    fs::create_dir(folder.join("refs"))?;
+    fs::write(folder.join("HEAD"), "ref: refs/heads/none\n")
 }
 
 /// Ends a cut diff with its last complete line and the number of missing bytes.

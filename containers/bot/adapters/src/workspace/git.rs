@@ -2,7 +2,8 @@
 //!
 //! The calls name the repository explicitly (no search upwards), read no configuration of a user or machine, run no hook,
 //! monitor or credential helper, use only the given transports, and cannot wait at a prompt. A filter that an agent's
-//! command wrote into `.git/config` still runs when files are compared, with no more rights than that command had.
+//! command wrote into `.git/config` still runs when a call of the agent's compares files, with no more rights than that
+//! command had. The diff for people runs none (`diff`).
 
 use std::{ffi::OsStr, path::Path, process::Command, time::Duration};
 
@@ -74,9 +75,14 @@ impl Git<'_> {
 
     /// Returns a call in the tree.
     pub(super) fn inside<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Command {
+        self.with_repository(&self.place.join("tree/.git"), arguments)
+    }
+
+    /// Returns a call in the tree with the settings and the index of another repository.
+    pub(super) fn with_repository<S: AsRef<OsStr>>(&self, repository: &Path, arguments: &[S]) -> Command {
         let tree = self.place.join("tree");
         let mut command = self.base(NO_TRANSPORT);
-        command.arg("--git-dir").arg(tree.join(".git")).arg("--work-tree").arg(&tree);
+        command.arg("--git-dir").arg(repository).arg("--work-tree").arg(&tree);
         command.arg("--literal-pathspecs").args(arguments).current_dir(tree);
         command
     }

@@ -35,6 +35,20 @@ async fn diff_ignores_repository_settings() {
 }
 
 #[tokio::test]
+async fn diff_runs_no_configured_program() {
+    let (_world, workspace) = opened().await;
+    let configure = "for key in clean process; do git config filter.x.$key 'touch .ars/ran; cat'; done; \
+                     git config filter.x.required true; git config diff.x.command 'touch .ars/ran; true'; \
+                     git config diff.x.textconv 'touch .ars/ran; cat'; git config core.fsmonitor 'touch .ars/ran'; \
+                     mkdir -p .ars; printf '*.txt filter=x diff=x\\n' | tee .gitattributes > .git/info/attributes";
+    must(&*workspace, configure).await;
+    workspace.write("src/lib.txt", b"one\n2\nthree\n").await.unwrap();
+    let diff = workspace.diff().await.unwrap();
+    assert!(diff.contains("-two\n+2\n"), "{diff}");
+    must(&*workspace, "test ! -e .ars/ran").await;
+}
+
+#[tokio::test]
 async fn diff_applies_to_the_first_commit() {
     let (world, workspace) = opened().await;
     must(

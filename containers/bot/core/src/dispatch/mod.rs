@@ -7,6 +7,7 @@ mod code_spans;
 mod command;
 mod command_run;
 pub mod directives;
+mod follow_up;
 mod origin;
 mod parse;
 mod pipeline;
@@ -18,6 +19,7 @@ mod start;
 mod steer;
 
 pub(crate) use admit::AdmittedRequest;
+pub use follow_up::FollowUpError;
 pub(crate) use origin::is_same as is_same_place;
 pub(crate) use parse::ParsedRequest;
 pub(crate) use pipeline::serve_requeued;

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use ars_auth::{Actor, can_run_agent};
-use ars_bot_ports::{LiveRunFacts, Notice, Refusal, StoreError, ThreadRefusal};
+use ars_bot_ports::{Choices, LiveRunFacts, Notice, Refusal, StoreError, ThreadRefusal};
 use ars_types::{RunId, StopMode, UnixMillis};
 use ars_wire::ledger::{Holder, Phase};
 use tokio::time::timeout;
@@ -67,6 +67,17 @@ impl<'a> Steering<'a> {
             named_agent: parsed.named_agent.clone(),
             directives: parsed.directives.clone(),
         }
+    }
+
+    /// The steering of a message whose text is for the model as it is written.
+    pub(super) fn verbatim(request: &'a Request) -> Self {
+        let text = &request.message.text;
+        let directives = ParsedDirectives {
+            text: text.clone(),
+            text_with_place: text.clone(),
+            choices: Choices::default(),
+        };
+        Self { request, actor: request.message.actor.clone(), named_agent: None, directives }
     }
 
     /// Steers the run of this process that owns the thread. Returns `None` when the thread is free.

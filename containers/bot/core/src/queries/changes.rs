@@ -9,7 +9,7 @@ use tokio::{
     time::{Instant, Interval, MissedTickBehavior, interval_at},
 };
 
-use super::{Queries, RunSummary, list::Shown};
+use super::{Queries, RunFilter, RunSummary, list::Shown};
 use crate::{context::RunContext, registry::IndexChange};
 
 /// Interval at which the live runs of other processes are compared, and expired runs leave the registry.
@@ -28,6 +28,7 @@ pub enum Change {
 pub struct Changes {
     context: RunContext,
     viewer: Viewer,
+    filter: RunFilter,
     local: Receiver<IndexChange>,
     /// The runs shown so far: the viewer never learns of the removal of another run.
     shown: BTreeMap<RunId, RunSummary>,
@@ -36,8 +37,8 @@ pub struct Changes {
 }
 
 impl Queries {
-    /// Returns the changes of the list from now on.
-    pub fn changes(&self, viewer: Viewer) -> Changes {
+    /// Returns the changes of the list from now on, without runs that the filter excludes.
+    pub fn changes(&self, viewer: Viewer, filter: RunFilter) -> Changes {
         let mut refresh = interval_at(Instant::now() + REFRESH_EVERY, REFRESH_EVERY);
         refresh.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Changes {
@@ -45,6 +46,7 @@ impl Queries {
             local: self.context.registry().subscribe_index(),
             context: self.context.clone(),
             viewer,
+            filter,
             shown: BTreeMap::new(),
             refresh,
             is_first: true,
@@ -78,7 +80,8 @@ impl Changes {
 
     /// Compares the whole list with the runs shown so far. A partial list removes no live run.
     async fn compare(&mut self) -> Vec<Change> {
-        let Shown { runs, is_partial } = Queries::new(self.context.clone()).shown(&self.viewer).await;
+        let Shown { mut runs, is_partial } = Queries::new(self.context.clone()).shown(&self.viewer).await;
+        runs.retain(|run| self.filter.allows(run));
         let is_gone = |shown: &&RunSummary| {
             (!is_partial || shown.finished.is_some()) && !runs.iter().any(|run| run.id == shown.id)
         };
@@ -90,7 +93,8 @@ impl Changes {
 
     fn upserted(&mut self, id: &RunId) -> Vec<Change> {
         let run = self.context.registry().get(id).map(|run| RunSummary::of_live(&run));
-        run.filter(|run| run.is_readable(&self.viewer)).and_then(|run| self.upsert(run)).into_iter().collect()
+        let run = run.filter(|run| run.is_readable(&self.viewer) && self.filter.allows(run));
+        run.and_then(|run| self.upsert(run)).into_iter().collect()
     }
 
     fn upsert(&mut self, run: RunSummary) -> Option<Change> {

@@ -27,8 +27,15 @@ impl Queries {
     pub async fn friction(&self, reader: &Reader<'_>, id: &RunId) -> Result<Friction, QueryError> {
         let view = self.get(reader, id).await?.into_view();
         let finished = view.finished.is_some();
-        let diagnosis = view.diagnosis.clone().unwrap_or_else(|| diagnose(&view));
+        let diagnosis = view.diagnosed();
         Ok(Friction { id: view.id, finished, diagnosis })
+    }
+}
+
+impl RunView {
+    /// Returns the stored diagnosis, or one of the events so far.
+    pub fn diagnosed(&self) -> Value {
+        self.diagnosis.clone().unwrap_or_else(|| diagnose(self))
     }
 }
 

@@ -7,7 +7,7 @@ use ars_bot_ports::StoreError;
 use ars_types::{RunId, visible_to::Filter};
 use ars_wire::runs::{Cursor, ListRequest, ListResponse};
 
-use super::{Queries, RunEntry, RunSummary};
+use super::{Queries, RunEntry, RunFilter, RunSummary};
 
 /// Most rows that the history returns at once.
 pub(super) const MAX_ROWS: u32 = 200;
@@ -19,6 +19,8 @@ pub enum Selection {
     Active,
     /// Live runs and the first page of finished ones.
     All,
+    /// The first page of finished runs.
+    Finished,
     /// A page of finished runs.
     After(Cursor),
 }
@@ -71,13 +73,22 @@ struct StoredPage {
 }
 
 impl Queries {
-    /// Returns the runs that the viewer may read, at most `limit` finished ones.
-    pub async fn list(&self, viewer: &Viewer, selection: Selection, limit: usize) -> Page {
-        let known = self.known(viewer).await;
-        let cursor = match selection {
+    /// Returns the runs that the viewer may read and the filter allows, at most `limit` finished ones.
+    pub async fn list(
+        &self,
+        viewer: &Viewer,
+        selection: Selection,
+        filter: &RunFilter,
+        limit: usize,
+    ) -> Page {
+        let mut known = self.known(viewer).await;
+        known.active.retain(|run| filter.allows(&run.summary));
+        known.finished.retain(|run| filter.allows(&run.summary));
+        let (has_active, cursor) = match selection {
             Selection::Active => return Page { active: summaries(known.active), ..Page::default() },
-            Selection::All => None,
-            Selection::After(cursor) => Some(cursor),
+            Selection::All => (true, None),
+            Selection::Finished => (false, None),
+            Selection::After(cursor) => (false, Some(cursor)),
         };
         // One more than a page shows whether there is an older one. Each live run may have a provisional record.
         let rows = u32::try_from(limit + 1 + known.live.len()).unwrap_or(u32::MAX).min(MAX_ROWS);
@@ -85,9 +96,11 @@ impl Queries {
             limit: Some(rows),
             before: cursor.as_ref().map(|cursor| cursor.finished_at),
             before_id: cursor.as_ref().map(|cursor| cursor.id.clone()),
+            agent: filter.agent.clone(),
+            channel: filter.channel.clone(),
             ..ListRequest::default()
         };
-        let listed = self.stored(viewer, request).await;
+        let listed = self.stored(viewer, request, filter).await;
         let store_unavailable = listed.is_err();
         let (stored, next) = listed.unwrap_or_else(|error| {
             tracing::error!(error = %error, "run history not listed");
@@ -96,7 +109,7 @@ impl Queries {
         let mut stored = StoredPage { runs: summaries(stored), next };
         stored.runs.retain(|run| known.is_final(run));
         let (finished, older) = merge(summaries(known.finished), stored, cursor.as_ref(), limit);
-        let active = if cursor.is_none() { summaries(known.active) } else { Vec::new() };
+        let active = if has_active { summaries(known.active) } else { Vec::new() };
         Page { active, finished, older, store_unavailable }
     }
 
@@ -131,13 +144,14 @@ impl Queries {
         &self,
         viewer: &Viewer,
         request: ListRequest,
+        conditions: &RunFilter,
     ) -> Result<(Vec<RunEntry>, Option<Cursor>), StoreError> {
         let listing = viewer.readable();
         if listing.left_out > 0 {
             let left_out = listing.left_out;
             tracing::warn!(viewer = viewer.id(), left_out, "list without the runs of some granted channels");
         }
-        let visible_to = match listing.filter {
+        let visible_to = match conditions.within(listing.filter) {
             Filter::None => return Ok((Vec::new(), None)),
             Filter::All => None,
             // Lists of texts always have a JSON form; the store refuses anything else.

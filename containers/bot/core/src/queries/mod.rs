@@ -5,10 +5,13 @@
 //! docs/reference/runs.md#listing. Not here: the form of an answer.
 
 mod changes;
+mod diff;
 mod entry;
 mod events;
+mod filter;
 mod friction;
 mod get;
+mod limits;
 mod list;
 mod open;
 mod own;
@@ -20,10 +23,13 @@ mod view;
 
 pub use crate::error::QueryError;
 pub use changes::{Change, Changes};
+pub use diff::TreeDiff;
 pub use entry::{RunDetail, RunEntry};
 pub use events::{EventStream, RemoteEvents};
+pub use filter::RunFilter;
 pub use friction::Friction;
 pub use get::Found;
+pub use limits::RunLimits;
 pub use list::{Page, Selection};
 pub use own::OwnRun;
 pub use page::{PageRequest, RunPage};

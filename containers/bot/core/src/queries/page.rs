@@ -9,7 +9,7 @@ use ars_wire::{
 };
 
 use super::{
-    Queries, RunEntry,
+    Queries, RunEntry, RunFilter,
     list::{Known, MAX_ROWS},
 };
 
@@ -138,7 +138,7 @@ impl Queries {
                 channel: request.channel.clone(),
                 visible_to: None,
             };
-            let (page, next) = self.stored(viewer, list).await?;
+            let (page, next) = self.stored(viewer, list, &RunFilter::default()).await?;
             rows.extend(page.into_iter().filter(|run| known.is_final(&run.summary)));
             unread = next.filter(|_| rows.len() < wanted);
             let Some(cursor) = &unread else { break };

@@ -1,7 +1,7 @@
 //! One run with its events, live or finished.
 
 use ars_runs::RunRecord;
-use ars_types::{RunId, RunStatus, StopMode, UnixMillis, Visibility};
+use ars_types::{RunId, RunStatus, StopMode, ThreadKey, UnixMillis, Visibility};
 use serde_json::Value;
 
 use crate::{
@@ -29,6 +29,8 @@ pub struct RunView {
     pub user_id: String,
     /// The channel's visibility.
     pub visibility: Visibility,
+    /// The thread, if its stored key is readable.
+    pub thread_key: Option<ThreadKey>,
     /// Time at which its request was received.
     pub received_at: Option<UnixMillis>,
     /// Time at which it was created.
@@ -87,6 +89,7 @@ impl RunView {
             channel_id: record.channel_id,
             user_id: record.user_id,
             visibility: record.channel_visibility,
+            thread_key: ThreadKey::from_text(&record.thread_key),
             received_at: record.received_at,
             started_at: record.started_at,
             finished: Some((record.finished_at, record.status)),
@@ -109,6 +112,7 @@ impl RunView {
             channel_id: facts.channel_id,
             user_id: facts.user_id,
             visibility: facts.visibility,
+            thread_key: Some(facts.thread_key),
             received_at: Some(facts.received_at),
             started_at,
             finished: None,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ars_auth::{Actor, Grants, Set, Viewer};
-use ars_bot_core::queries::{Change, EventStream, Found, QueryError, Reader, Selection};
+use ars_bot_core::queries::{Change, EventStream, Found, QueryError, Reader, RunFilter, Selection};
 use ars_bot_ports::StoreErrorKind;
 use ars_types::{RunId, RunStatus, StopMode};
 use serde_json::json;
@@ -88,11 +88,12 @@ fn reader<'r>(viewer: &'r Viewer, token: &'r str) -> Reader<'r> {
 #[tokio::test(start_paused = true)]
 async fn remote_run_is_listed_as_live() {
     let pair = Pair::new().await;
-    let page = pair.other.core.queries().list(&member(), Selection::All, LIMIT).await;
+    let page = pair.other.core.queries().list(&member(), Selection::All, &RunFilter::default(), LIMIT).await;
     let ids: Vec<_> = page.active.iter().map(|run| &run.id).collect();
     assert_eq!((ids, page.finished.len()), (vec![&pair.id], 0));
     assert_eq!((page.active[0].finished, page.active[0].token.as_ref()), (None, Some(&pair.token)));
-    let hidden = pair.other.core.queries().list(&stranger(), Selection::All, LIMIT).await;
+    let hidden =
+        pair.other.core.queries().list(&stranger(), Selection::All, &RunFilter::default(), LIMIT).await;
     assert!(hidden.active.is_empty() && hidden.finished.is_empty());
 }
 
@@ -148,7 +149,7 @@ async fn stop_reaches_a_remote_run() {
     assert_eq!(pair.ledger.runs()[&pair.id].row.stop, None);
     assert_eq!(queries.stop(&reader(&viewer, &pair.token), &pair.id, StopMode::Soft).await, Ok(()));
     assert_eq!(pair.ledger.runs()[&pair.id].row.stop, Some(StopMode::Soft));
-    let listed = queries.list(&viewer, Selection::Active, LIMIT).await;
+    let listed = queries.list(&viewer, Selection::Active, &RunFilter::default(), LIMIT).await;
     assert_eq!(listed.active[0].stop, Some(StopMode::Soft));
     pair.end().await;
     let ops = operator();
@@ -178,7 +179,7 @@ async fn unreadable_row_still_hides_its_record() {
     let pair = Pair::new().await;
     pair.ledger.runs().get_mut(&pair.id).unwrap().row.meta.clear();
     let (queries, viewer) = (pair.other.core.queries(), member());
-    let page = queries.list(&viewer, Selection::All, LIMIT).await;
+    let page = queries.list(&viewer, Selection::All, &RunFilter::default(), LIMIT).await;
     assert!(page.active.is_empty() && page.finished.is_empty());
     let found = queries.get(&reader(&viewer, ""), &pair.id).await;
     assert_eq!(found.err(), Some(QueryError::NotFound));
@@ -195,13 +196,13 @@ async fn ledger_outage_leaves_registry_and_history() {
     pair.ledger.script("live", vec![Fault::Fail(StoreErrorKind::Permanent); 1]);
     let before = pair.ledger.count("live");
     for _ in 0..2 {
-        let page = queries.list(&member(), Selection::All, LIMIT).await;
+        let page = queries.list(&member(), Selection::All, &RunFilter::default(), LIMIT).await;
         let finished: Vec<_> = page.finished.iter().map(|run| run.id.as_str()).collect();
         assert_eq!((page.active.len(), finished), (0, vec!["ended"]));
     }
     assert_eq!(pair.ledger.count("live") - before, 1);
     pair.expire_listing();
-    let page = queries.list(&member(), Selection::All, LIMIT).await;
+    let page = queries.list(&member(), Selection::All, &RunFilter::default(), LIMIT).await;
     assert_eq!((page.active.len(), page.finished.len()), (1, 1));
 }
 
@@ -210,7 +211,7 @@ async fn failed_listing_is_repeated_once() {
     let pair = Pair::new().await;
     let queries = pair.other.core.queries();
     pair.ledger.script("live", [Fault::Fail(StoreErrorKind::Transient)]);
-    let page = queries.list(&member(), Selection::All, LIMIT).await;
+    let page = queries.list(&member(), Selection::All, &RunFilter::default(), LIMIT).await;
     assert_eq!((page.active.len(), page.finished.len()), (1, 0));
 }
 
@@ -256,7 +257,7 @@ async fn remote_stream_survives_a_ledger_outage() {
 #[tokio::test(start_paused = true)]
 async fn ledger_outage_removes_no_remote_run() {
     let pair = Pair::new().await;
-    let mut changes = pair.other.core.queries().changes(member());
+    let mut changes = pair.other.core.queries().changes(member(), RunFilter::default());
     assert_eq!(changes.next().await.unwrap().len(), 1);
     pair.expire_listing();
     let before = pair.ledger.count("live");
@@ -270,14 +271,14 @@ async fn ledger_outage_removes_no_remote_run() {
 #[tokio::test(start_paused = true)]
 async fn own_run_is_listed_once() {
     let pair = Pair::new().await;
-    let page = pair.owner.core.queries().list(&member(), Selection::All, LIMIT).await;
+    let page = pair.owner.core.queries().list(&member(), Selection::All, &RunFilter::default(), LIMIT).await;
     assert_eq!((page.active.len(), page.finished.len()), (1, 0));
 }
 
 #[tokio::test(start_paused = true)]
 async fn changes_follow_remote_runs() {
     let mut pair = Pair::new().await;
-    let mut changes = pair.other.core.queries().changes(member());
+    let mut changes = pair.other.core.queries().changes(member(), RunFilter::default());
     let first = changes.next().await.unwrap();
     assert!(matches!(&first[..], [Change::Upsert(run)] if run.id == pair.id && run.finished.is_none()));
     pair.end().await;

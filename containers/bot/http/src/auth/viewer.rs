@@ -76,7 +76,8 @@ pub(crate) async fn gate(State(state): State<HttpState>, request: Request, next:
     let (mut head, body) = request.into_parts();
     match admit(&state, &head, Area::Pages, "runs").await {
         Ok(actor) => {
-            head.extensions.insert(Viewer::new(actor));
+            head.extensions.insert(Viewer::new(actor.clone()));
+            head.extensions.insert(actor);
             next.run(Request::from_parts(head, body)).await
         }
         Err(refused) => refused,

@@ -8,7 +8,7 @@ use std::{convert::Infallible, pin::Pin};
 use ars_events::sse::frames;
 use axum::{
     body::Body,
-    http::{HeaderMap, HeaderValue, StatusCode, header},
+    http::{HeaderMap, HeaderValue, StatusCode, Uri, header},
     response::Response,
 };
 use bytes::Bytes;
@@ -17,7 +17,7 @@ use tokio::time::{Instant, Interval, interval_at};
 use tokio_util::sync::CancellationToken;
 
 use super::Closing;
-use crate::respond;
+use crate::{params, respond};
 
 /// An open stream.
 struct Opened<S> {
@@ -58,10 +58,13 @@ async fn next<S: Stream<Item = String>>(mut opened: Opened<S>) -> Option<(Bytes,
     Some((Bytes::from(text), opened))
 }
 
-/// Returns the seq after which a client resumes.
-pub(crate) fn last_event_id(headers: &HeaderMap) -> u64 {
-    let value = headers.get("last-event-id").and_then(|value| value.to_str().ok());
-    value.map_or(0, frames::parse_last_event_id)
+/// Returns the seq after which a client resumes. The header wins over the query `after`, with which a page starts that
+/// embeds events: a browser sends no header with its first request.
+pub(crate) fn resume_after(headers: &HeaderMap, uri: &Uri) -> u64 {
+    match headers.get("last-event-id") {
+        Some(value) => value.to_str().map_or(0, frames::parse_last_event_id),
+        None => params::query(uri, "after").map_or(0, |after| frames::parse_last_event_id(&after)),
+    }
 }
 
 #[cfg(test)]

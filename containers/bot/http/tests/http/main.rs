@@ -12,6 +12,7 @@ mod metrics;
 mod pages;
 mod probe;
 mod remote_runs;
+mod run_page;
 #[expect(dead_code, clippy::unwrap_used, reason = "a double of the core's tests, which use the rest of it")]
 #[path = "../../../core/tests/core/support/ledger.rs"]
 mod scripted_ledger;

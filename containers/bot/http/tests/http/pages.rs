@@ -172,7 +172,7 @@ async fn only_live_runs_need_the_token() {
 async fn finished_run_shows_its_cost() {
     let bot = Bot::start().await;
     let run = bot.run("fix the build", "scripted/m");
-    assert!(!text(&bot, &live_path(&run)).await.1.contains("Cost"));
+    assert!(text(&bot, &live_path(&run)).await.1.contains("<dd data-fact=\"cost\">unknown</dd>"));
     run.set_cost(Some(1_250_000));
     run.finish(RunStatus::Completed);
     let (_, html) = text(&bot, &format!("/runs/{}", run.id())).await;

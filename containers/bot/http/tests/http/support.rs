@@ -179,6 +179,12 @@ impl RunStore for MemoryStore {
         if let (Some(before), Some(id)) = (request.before, &request.before_id) {
             rows.retain(|row| (Moment::from(row.finished_at), row.id.as_str()) < (before, id.as_str()));
         }
+        let is = |wanted: &Option<String>, own: Option<&str>| {
+            wanted.as_deref().is_none_or(|wanted| own == Some(wanted))
+        };
+        rows.retain(|row| {
+            is(&request.agent, row.agent.as_deref()) && is(&request.channel, Some(&row.channel_id))
+        });
         if let Some(filter) = &request.visible_to {
             let filter = visible_to::parse(filter).unwrap();
             rows.retain(|row| {

@@ -6,11 +6,12 @@ use axum::{
     response::Response,
 };
 
-use super::pages::DocsPage;
+use super::pages::{DocsPage, Nav, Section};
 use crate::state::HttpState;
 
 /// Answers with the page.
 pub(crate) async fn docs(State(state): State<HttpState>, headers: HeaderMap) -> Response {
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
-    DocsPage::new(state.core.settings().public_base_url.as_deref(), host).into_response()
+    let nav = Nav::of(&state, Section::Docs);
+    DocsPage::new(nav, state.core.settings().public_base_url.as_deref(), host).into_response()
 }

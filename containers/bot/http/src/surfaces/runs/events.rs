@@ -7,7 +7,12 @@ use ars_bot_core::{
 };
 use ars_bot_ports::metrics;
 use ars_events::sse::frames;
-use axum::{Extension, extract::State, http::HeaderMap, response::Response};
+use axum::{
+    Extension,
+    extract::State,
+    http::{HeaderMap, Uri},
+    response::Response,
+};
 use futures::{Stream, stream};
 
 use super::{
@@ -19,15 +24,17 @@ use crate::{
     state::HttpState,
 };
 
-/// Answers with the stream, resumed after `Last-Event-ID`.
+/// Answers with the stream, resumed after `Last-Event-ID`. A page that embeds events names the last one in the query
+/// `after`, because it cannot set the header of its first request.
 pub(crate) async fn events(
     State(state): State<HttpState>,
     Extension(viewer): Extension<Viewer>,
     closing: Option<Extension<Closing>>,
     headers: HeaderMap,
+    uri: Uri,
     run: RunRef,
 ) -> Response {
-    let after = sse::last_event_id(&headers);
+    let after = sse::resume_after(&headers, &uri);
     let closing = closing.map(|Extension(closing)| closing);
     match state.core.queries().events(&run.reader(&viewer, "runs.events"), &run.id, after).await {
         Ok(EventStream::Live(subscription)) => sse::response(live(subscription), closing),

@@ -1,7 +1,7 @@
 //! `GET /runs?stream=1`: the list of runs as it changes. It starts with the whole list, newest first, and has no end.
 
 use ars_auth::Viewer;
-use ars_bot_core::queries::{Change, Changes};
+use ars_bot_core::queries::{Change, Changes, RunFilter};
 use ars_events::sse::frames;
 use axum::response::Response;
 use futures::{Stream, stream};
@@ -14,8 +14,13 @@ use crate::{
 };
 
 /// Answers with the stream.
-pub(super) fn feed(state: &HttpState, viewer: Viewer, closing: Option<Closing>) -> Response {
-    sse::response(frames_of(state.core.queries().changes(viewer)), closing)
+pub(super) fn feed(
+    state: &HttpState,
+    viewer: Viewer,
+    filter: RunFilter,
+    closing: Option<Closing>,
+) -> Response {
+    sse::response(frames_of(state.core.queries().changes(viewer, filter)), closing)
 }
 
 fn frames_of(changes: Changes) -> impl Stream<Item = String> {

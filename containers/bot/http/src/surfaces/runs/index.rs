@@ -1,36 +1,60 @@
-//! `GET /runs`: live runs; with `all=1` finished ones too; with `stream=1` the changes.
+//! `GET /runs`: runs by status and filters; with `stream=1` the changes of the list.
 
 use ars_auth::Viewer;
-use ars_bot_core::queries::Selection;
+use ars_bot_core::queries::{RunFilter, Selection};
 use ars_types::RunId;
 use ars_wire::{Moment, runs::Cursor};
 use axum::{Extension, extract::State, http::Uri, response::Response};
 
-use super::{feed, pages::IndexPage};
+use super::{
+    feed,
+    pages::{IndexPage, Listing, Nav, Part, Section},
+};
 use crate::{params, server::Closing, state::HttpState};
 
 /// Finished rows of one page.
 const PAGE_ROWS: usize = 25;
+/// Most characters of a filter. No name in a record is longer.
+const FILTER_MAX_CHARS: usize = 200;
 
-/// Answers with the list in one of its three forms.
+/// Answers with the list, as a page or as a stream.
 pub(crate) async fn index(
     State(state): State<HttpState>,
     Extension(viewer): Extension<Viewer>,
     closing: Option<Extension<Closing>>,
     uri: Uri,
 ) -> Response {
-    let is_set = |key| params::query(&uri, key).as_deref() == Some("1");
-    if is_set("stream") {
-        return feed::feed(&state, viewer, closing.map(|Extension(closing)| closing));
+    let listing = Listing { part: part(&uri), filter: filter(&uri) };
+    if params::query(&uri, "stream").as_deref() == Some("1") {
+        return feed::feed(&state, viewer, listing.filter, closing.map(|Extension(closing)| closing));
     }
-    let is_all = is_set("all");
-    let selection = match (is_all, cursor(&uri)) {
-        (false, _) => Selection::Active,
-        (true, None) => Selection::All,
-        (true, Some(cursor)) => Selection::After(cursor),
+    let selection = match (listing.part, cursor(&uri)) {
+        (Part::Active, _) => Selection::Active,
+        (Part::All, None) => Selection::All,
+        (Part::Finished, None) => Selection::Finished,
+        (Part::All | Part::Finished, Some(cursor)) => Selection::After(cursor),
     };
-    let page = state.core.queries().list(&viewer, selection, PAGE_ROWS).await;
-    IndexPage::new(is_all, page, state.core.clock().now()).into_response()
+    let page = state.core.queries().list(&viewer, selection, &listing.filter, PAGE_ROWS).await;
+    let nav = Nav::of(&state, Section::Runs);
+    IndexPage::new(nav, listing, page, state.core.clock().now()).into_response()
+}
+
+/// Returns the part of the list. `all=1` is the older spelling of `status=all`.
+fn part(uri: &Uri) -> Part {
+    match params::query(uri, "status").as_deref() {
+        Some("finished") => Part::Finished,
+        Some("all") => Part::All,
+        _ if params::query(uri, "all").as_deref() == Some("1") => Part::All,
+        _ => Part::Active,
+    }
+}
+
+/// Returns the filters. Empty and overlong ones are ignored.
+fn filter(uri: &Uri) -> RunFilter {
+    let value = |key| {
+        params::query(uri, key).filter(|value| !value.is_empty() && value.chars().count() <= FILTER_MAX_CHARS)
+    };
+    RunFilter { agent: value("agent"), channel: value("channel"), repo: value("repo"), user: value("user") }
 }
 
 /// Returns both halves of the cursor, or `None`: a malformed one is ignored.
@@ -58,5 +82,15 @@ mod tests {
             let uri = format!("/runs?before={before}&beforeId=a").parse().unwrap();
             assert_eq!(cursor(&uri), Some(expected));
         }
+    }
+
+    #[test]
+    fn filters_are_read_from_the_query() {
+        let uri = "/runs?status=finished&agent=coding&repo=acme%2Fapp&user=".parse().unwrap();
+        let expected =
+            RunFilter { agent: Some("coding".into()), repo: Some("acme/app".into()), ..RunFilter::default() };
+        assert_eq!((part(&uri), filter(&uri)), (Part::Finished, expected));
+        let long: Uri = format!("/runs?all=1&agent={}", "a".repeat(FILTER_MAX_CHARS + 1)).parse().unwrap();
+        assert_eq!((part(&long), filter(&long)), (Part::All, RunFilter::default()));
     }
 }

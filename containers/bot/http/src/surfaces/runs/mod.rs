@@ -5,6 +5,7 @@
 
 mod asset;
 mod docs;
+mod earlier;
 mod events;
 mod feed;
 mod friction;
@@ -14,13 +15,18 @@ mod page;
 mod pages;
 mod replay;
 mod run_ref;
+mod schedules;
+mod steer;
 mod stop;
 
 pub(crate) use asset::asset;
 pub(crate) use docs::docs;
+pub(crate) use earlier::earlier;
 pub(crate) use events::events;
 pub(crate) use friction::friction;
 pub(crate) use headers::{add_page_headers, pages as page_headers};
 pub(crate) use index::index;
 pub(crate) use page::page;
+pub(crate) use schedules::schedules;
+pub(crate) use steer::steer;
 pub(crate) use stop::stop;

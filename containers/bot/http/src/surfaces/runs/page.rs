@@ -1,19 +1,19 @@
-//! `GET /runs/<id>`: live with the run's token, static once the run has finished.
+//! `GET /runs/<id>`: live with the run's token, static once the run has finished. `tab` selects one of three views.
 
 use ars_auth::Viewer;
-use ars_bot_core::queries::Found;
+use ars_bot_core::queries::{Found, QueryError};
 use axum::{
     Extension,
     extract::State,
-    http::{HeaderValue, header::HeaderName},
+    http::{HeaderValue, Uri, header::HeaderName},
     response::Response,
 };
 
 use super::{
-    pages::RunPage,
+    pages::{Changes, DiagnosisView, Nav, RunParts, Section, Tab},
     run_ref::{RunRef, reject},
 };
-use crate::state::HttpState;
+use crate::{params, state::HttpState};
 
 /// The outcome of a finished run, for the live page: the stream's `finished` event lacks it.
 const STATUS_HEADER: HeaderName = HeaderName::from_static("x-run-status");
@@ -22,16 +22,45 @@ const STATUS_HEADER: HeaderName = HeaderName::from_static("x-run-status");
 pub(crate) async fn page(
     State(state): State<HttpState>,
     Extension(viewer): Extension<Viewer>,
+    uri: Uri,
     run: RunRef,
 ) -> Response {
-    let view = match state.core.queries().get(&run.reader(&viewer, "runs.page"), &run.id).await {
-        Ok(Found::Live(view)) => return RunPage::live(&view).into_response(),
-        Ok(Found::Finished(view)) => view,
-        Err(error) => return reject(error),
+    match view(&state, &viewer, &uri, &run).await {
+        Ok(response) => response,
+        Err(error) => reject(error),
+    }
+}
+
+async fn view(state: &HttpState, viewer: &Viewer, uri: &Uri, run: &RunRef) -> Result<Response, QueryError> {
+    let queries = state.core.queries();
+    let reader = run.reader(viewer, "runs.page");
+    let tab = match params::query(uri, "tab").as_deref() {
+        Some("changes") => Tab::Changes,
+        Some("friction") => Tab::Friction,
+        _ => Tab::Transcript,
     };
-    let mut response = RunPage::history(&view).into_response();
-    if let Some((_, status)) = view.finished {
+    let (found, diff) = match tab {
+        Tab::Changes => queries.diff(&reader, &run.id).await.map(|(found, diff)| (found, Some(diff)))?,
+        Tab::Transcript | Tab::Friction => (queries.get(&reader, &run.id).await?, None),
+    };
+    let (view, token) = match &found {
+        Found::Live(view) => (view, Some(run.token.as_str())),
+        Found::Finished(view) => (view, None),
+    };
+    let parts =
+        RunParts { nav: Nav::of(state, Section::Runs), run: view, limits: queries.limits(view), token };
+    let mut response = match (tab, diff) {
+        (Tab::Changes, Some(diff)) => parts.changes(Changes::of(&diff)),
+        (Tab::Friction, _) => parts.friction(DiagnosisView::of(view.diagnosed(), view.finished.is_some())),
+        _ => parts.transcript(before(uri)),
+    };
+    if let (None, Some((_, status))) = (token, view.finished) {
         response.headers_mut().insert(STATUS_HEADER, HeaderValue::from_static(status.as_str()));
     }
-    response
+    Ok(response)
+}
+
+/// Returns the seq before which events are wanted. A malformed one is ignored.
+pub(super) fn before(uri: &Uri) -> Option<u64> {
+    params::query(uri, "before")?.parse().ok()
 }

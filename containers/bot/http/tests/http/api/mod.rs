@@ -6,4 +6,4 @@ mod order;
 mod parity;
 mod property;
 mod spelling;
-mod support;
+pub mod support;

@@ -3,25 +3,26 @@
 use askama::Template;
 use axum::response::Response;
 
-use super::render::render;
+use super::{nav::Nav, render::render};
 
 /// The page.
 #[derive(Template)]
 #[template(path = "docs.html")]
 pub(crate) struct DocsPage {
+    nav: Nav,
     base: String,
 }
 
 impl DocsPage {
     /// Returns the page with examples for the public address, or for the host of the request without one.
-    pub(crate) fn new(public_base_url: Option<&str>, host: Option<&str>) -> Self {
+    pub(crate) fn new(nav: Nav, public_base_url: Option<&str>, host: Option<&str>) -> Self {
         let public =
             public_base_url.map(|url| url.trim().trim_end_matches('/')).filter(|url| !url.is_empty());
         let base = match public {
             Some(url) => url.to_owned(),
             None => format!("http://{}", host.unwrap_or("localhost")),
         };
-        Self { base }
+        Self { nav, base }
     }
 
     /// Returns the page as an answer.

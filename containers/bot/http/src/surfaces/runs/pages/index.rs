@@ -7,7 +7,11 @@ use askama::Template;
 use axum::response::Response;
 use serde::Serialize;
 
-use super::render::{is_rehearsal, render, status_text, status_word};
+use super::{
+    listing::{Choice, Facet, Listing, Part},
+    nav::Nav,
+    render::{is_rehearsal, render, status_text, status_word},
+};
 use crate::time::{duration, iso};
 
 /// One run of the list, also the payload of its change stream.
@@ -80,9 +84,12 @@ impl Row {
 #[derive(Template)]
 #[template(path = "index.html")]
 pub(crate) struct IndexPage {
-    is_all: bool,
-    active: Vec<Row>,
-    finished: Vec<Row>,
+    nav: Nav,
+    part: Part,
+    is_filtered: bool,
+    parts: Vec<Choice>,
+    facets: Vec<Facet>,
+    rows: Vec<Row>,
     older: Option<String>,
     store_failed: bool,
     now: UnixMillis,
@@ -90,13 +97,16 @@ pub(crate) struct IndexPage {
 
 impl IndexPage {
     /// Returns the page of a list.
-    pub(crate) fn new(is_all: bool, page: Page, now: UnixMillis) -> Self {
-        let older = page.older.map(|at| format!("/runs?all=1&before={}&beforeId={}", at.finished_at, at.id));
+    pub(crate) fn new(nav: Nav, listing: Listing, page: Page, now: UnixMillis) -> Self {
+        let runs = [page.active, page.finished].concat();
         Self {
-            is_all,
-            active: page.active.into_iter().map(Row::new).collect(),
-            finished: page.finished.into_iter().map(Row::new).collect(),
-            older,
+            nav,
+            part: listing.part,
+            is_filtered: listing.is_filtered(),
+            parts: listing.parts(),
+            facets: listing.facets(&runs),
+            rows: runs.into_iter().map(Row::new).collect(),
+            older: page.older.map(|cursor| listing.url(Some(&cursor))),
             store_failed: page.store_unavailable,
             now,
         }
@@ -107,18 +117,28 @@ impl IndexPage {
         render(&self)
     }
 
-    /// Returns every row in display order.
-    fn rows(&self) -> impl Iterator<Item = &Row> {
-        self.active.iter().chain(&self.finished)
+    /// Returns the text of a list without rows.
+    fn empty_text(&self) -> &'static str {
+        match (self.is_filtered, self.part) {
+            (true, _) => "No run matches these filters.",
+            (false, Part::Active) => "Nothing is running.",
+            (false, Part::Finished) => "No run has finished yet.",
+            (false, Part::All) => "There are no runs yet.",
+        }
     }
 
-    fn is_empty(&self) -> bool {
-        self.rows().next().is_none()
+    fn part_word(&self) -> &'static str {
+        match self.part {
+            Part::Active => "active",
+            Part::Finished => "finished",
+            Part::All => "all",
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use ars_bot_core::queries::RunFilter;
     use ars_wire::runs::Cursor;
 
     use super::*;
@@ -127,7 +147,8 @@ mod tests {
     fn page_shows_next_link_and_missing_history() {
         let older = Some(Cursor { finished_at: Moment::new(7.5).unwrap(), id: RunId::parse("r9").unwrap() });
         let page = Page { older, store_unavailable: true, ..Page::default() };
-        let html = IndexPage::new(true, page, 0).render().unwrap();
+        let listing = Listing { part: Part::All, filter: RunFilter::default() };
+        let html = IndexPage::new(Nav::bare(), listing, page, 0).render().unwrap();
         assert!(html.contains("/runs?all=1&#38;before=7.5&#38;beforeId=r9"), "{html}");
         assert!(html.contains("role=\"alert\""));
     }

@@ -1,24 +1,50 @@
-//! The page of one run, live or finished: one template, one script.
+//! The pages of one run: the transcript, the changes in its working tree, and the diagnosis. They share their head.
 //!
-//! The script builds the transcript from events: streamed while the run is live, embedded once it is history.
+//! The script builds the transcript from events: embedded ones, and streamed ones while the run is live. Without a script
+//! the page is an outline of the same events.
 
 use askama::Template;
 use axum::response::Response;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
+    changes::Changes,
+    diagnosis::DiagnosisView,
+    facts::{Fact, counters, facts},
+    nav::Nav,
     outline::{Item, Outline},
     render::{is_rehearsal, render, status_text, status_word},
+    tail::Tail,
 };
-use ars_agent::money::dollars;
-use ars_bot_core::queries::RunView;
+use ars_bot_core::queries::{RunLimits, RunView};
 
 use crate::time::{duration, iso};
 
-/// The page.
-#[derive(Template)]
-#[template(path = "run.html")]
-pub(crate) struct RunPage {
+/// A view of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tab {
+    /// The transcript.
+    Transcript,
+    /// The changes in the working tree.
+    Changes,
+    /// The diagnosis.
+    Friction,
+}
+
+/// What a page of a run is made of.
+pub(crate) struct RunParts<'r> {
+    /// The links of the installation.
+    pub(crate) nav: Nav,
+    /// The run.
+    pub(crate) run: &'r RunView,
+    /// Its limits.
+    pub(crate) limits: RunLimits,
+    /// The view token of a live run.
+    pub(crate) token: Option<&'r str>,
+}
+
+/// The head of a run's pages.
+struct Head {
     title: String,
     run_id: String,
     mode: &'static str,
@@ -29,100 +55,190 @@ pub(crate) struct RunPage {
     started_ms: i64,
     started_iso: String,
     took: Option<String>,
-    facts: Vec<(&'static str, String)>,
-    outline: Outline,
-    embedded: Option<String>,
+    facts: Vec<Fact>,
+    tabs: Vec<TabLink>,
 }
 
-impl RunPage {
-    /// Returns the page of a live run, which follows the stream.
-    pub(crate) fn live(run: &RunView) -> Self {
-        Self::new(run, "live", None)
+/// A link to a view.
+struct TabLink {
+    text: &'static str,
+    href: String,
+    is_current: bool,
+}
+
+/// The page with the transcript.
+#[derive(Template)]
+#[template(path = "run.html")]
+struct TranscriptPage {
+    nav: Nav,
+    head: Head,
+    outline: Outline,
+    /// The number of events before the outline, and the link to them.
+    earlier: Option<(usize, String)>,
+    embedded: String,
+}
+
+/// The page with the changes.
+#[derive(Template)]
+#[template(path = "changes.html")]
+struct ChangesPage {
+    nav: Nav,
+    head: Head,
+    changes: Changes,
+}
+
+/// The page with the diagnosis.
+#[derive(Template)]
+#[template(path = "friction.html")]
+struct FrictionPage {
+    nav: Nav,
+    head: Head,
+    diagnosis: DiagnosisView,
+}
+
+impl RunParts<'_> {
+    /// Returns the transcript as an answer: the newest events, or those before a seq.
+    pub(crate) fn transcript(self, before: Option<u64>) -> Response {
+        render(&self.transcript_page(before))
     }
 
-    /// Returns the page of a finished run, which embeds its events and opens no stream.
-    pub(crate) fn history(run: &RunView) -> Self {
-        Self::new(run, "history", Some(embed(run)))
+    /// Returns the changes as an answer.
+    pub(crate) fn changes(self, changes: Changes) -> Response {
+        render(&ChangesPage { head: self.head(Tab::Changes), nav: self.nav, changes })
     }
 
-    /// Returns the page as an answer.
-    pub(crate) fn into_response(self) -> Response {
-        render(&self)
+    /// Returns the diagnosis as an answer.
+    pub(crate) fn friction(self, diagnosis: DiagnosisView) -> Response {
+        render(&FrictionPage { head: self.head(Tab::Friction), nav: self.nav, diagnosis })
     }
 
-    fn new(run: &RunView, mode: &'static str, embedded: Option<String>) -> Self {
-        let fact = |name, value: &Option<String>| value.clone().map(|value| (name, value));
-        let facts = [
-            fact("Agent", &run.agent),
-            fact("Model", &run.model),
-            fact("Repository", &run.repo),
-            fact("Cost", &run.cost.map(dollars)),
-            fact("Reflection", &run.reflection_cost.map(dollars)),
-        ];
+    fn transcript_page(self, before: Option<u64>) -> TranscriptPage {
+        let tail = Tail::before(&self.run.events, before);
+        let mut outline = Outline::of(tail.events);
+        outline.request = outline.request.or_else(|| tail.request());
+        let href = |seq: u64| self.url(&[("before", &seq.to_string())]);
+        let earlier = tail.earlier_before().map(|seq| (tail.earlier_count(), href(seq)));
+        TranscriptPage {
+            head: self.head(Tab::Transcript),
+            outline,
+            earlier,
+            embedded: self.embed(tail, before.is_some()),
+            nav: self.nav,
+        }
+    }
+
+    fn head(&self, current: Tab) -> Head {
+        let run = self.run;
         let status = status_word(run.finished.map(|(_, status)| status), run.stop);
-        Self {
+        let link = |tab, text, query: &[(&str, &str)]| TabLink {
+            text,
+            href: self.url(query),
+            is_current: tab == current,
+        };
+        Head {
             title: run.label.clone(),
             run_id: run.id.to_string(),
-            mode,
+            mode: if self.token.is_some() { "live" } else { "history" },
             status,
             status_text: status_text(status),
-            is_live: mode == "live",
+            is_live: self.token.is_some() && run.finished.is_none(),
             rehearsal: is_rehearsal(run.model.as_deref()),
             started_ms: run.started_at,
             started_iso: iso(run.started_at),
             took: run.finished.map(|(at, _)| duration(at - run.started_at)),
-            facts: facts.into_iter().flatten().collect(),
-            outline: Outline::of(&run.events),
-            embedded,
+            facts: facts(run, &self.limits),
+            tabs: vec![
+                link(Tab::Transcript, "Transcript", &[]),
+                link(Tab::Changes, "Changes", &[("tab", "changes")]),
+                link(Tab::Friction, "Friction", &[("tab", "friction")]),
+            ],
         }
+    }
+
+    /// Returns the address of one of the run's pages. A live run needs its token in each.
+    fn url(&self, query: &[(&str, &str)]) -> String {
+        let mut text = form_urlencoded::Serializer::new(String::new());
+        text.extend_pairs(self.token.map(|token| ("t", token)));
+        text.extend_pairs(query);
+        let text = text.finish();
+        let mark = if text.is_empty() { "" } else { "?" };
+        format!("/runs/{}{mark}{text}", self.run.id)
+    }
+
+    /// Returns the events for a `<script type="application/json">` block. Without `<` no text can close the block or
+    /// open a comment.
+    fn embed(&self, tail: Tail<'_>, is_earlier: bool) -> String {
+        let last = tail.events.last().and_then(|event| event["seq"].as_u64()).unwrap_or_default();
+        // A page of earlier events ends with its last one.
+        let published = if is_earlier { last } else { self.run.published };
+        let mut data = tail.json();
+        data["published"] = json!(published);
+        data["isEarlier"] = json!(is_earlier);
+        data["request"] = json!(tail.request());
+        data["used"] = counters(self.run, &self.limits);
+        data.to_string().replace('<', "\\u003c")
     }
 }
 
-/// Returns the events for a `<script type="application/json">` block. Without `<` no text can close the block or open a
-/// comment.
-fn embed(run: &RunView) -> String {
-    let events: &[Value] = &run.events;
-    json!({ "published": run.published, "events": events }).to_string().replace('<', "\\u003c")
+/// Returns a live run of this model without events.
+#[cfg(test)]
+pub(super) fn sample(model: &str) -> RunView {
+    RunView {
+        id: ars_types::RunId::parse("r1").unwrap(),
+        label: "label".into(),
+        agent: Some("coding".into()),
+        model: Some(model.into()),
+        repo: None,
+        channel_id: "http:default".into(),
+        user_id: "http:ann".into(),
+        visibility: ars_types::Visibility::Machine,
+        thread_key: None,
+        received_at: None,
+        started_at: 1_700_000_000_000,
+        finished: None,
+        stop: None,
+        published: 0,
+        events: Vec::new(),
+        cost: None,
+        reflection_cost: None,
+        diagnosis: None,
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use ars_types::{RunId, RunStatus, Visibility};
+    use ars_types::RunStatus;
+    use serde_json::Value;
 
     use super::*;
 
     fn hostile() -> RunView {
-        let text = "</script><script>alert(1)</script><!-- \u{2028} &amp; \"'";
+        let text = "</script><script>alert(1)</script></noscript><!-- \u{2028} &amp; \"'";
         RunView {
-            id: RunId::parse("r1").unwrap(),
             label: text.into(),
             agent: Some(text.into()),
-            model: Some("rehearsal/demo".into()),
-            repo: None,
-            channel_id: "http:default".into(),
-            user_id: "http:ann".into(),
-            visibility: Visibility::Machine,
-            received_at: None,
-            started_at: 1_700_000_000_000,
             finished: Some((1_700_000_061_000, RunStatus::StoppedSoft)),
-            stop: None,
             published: 2,
             events: vec![
                 json!({"type": "input", "text": text, "seq": 1}),
                 json!({"type": "answer", "text": text, "seq": 2}),
             ],
-            cost: None,
-            reflection_cost: None,
-            diagnosis: None,
+            ..sample("rehearsal/demo")
         }
+    }
+
+    fn html(run: &RunView, token: Option<&str>) -> String {
+        let parts = RunParts { nav: Nav::bare(), run, limits: RunLimits::default(), token };
+        parts.transcript_page(None).render().unwrap()
     }
 
     #[test]
     fn hostile_text_stays_text() {
         let run = hostile();
-        let html = RunPage::history(&run).render().unwrap();
+        let html = html(&run, None);
         assert!(!html.contains("<script>alert"), "{html}");
         assert_eq!(html.matches("</script>").count(), html.matches("<script").count());
+        assert_eq!(html.matches("</noscript>").count(), html.matches("<noscript>").count());
         let (_, block) = html.split_once("type=\"application/json\"").unwrap();
         let block = block.split_once('>').unwrap().1.split_once("</script>").unwrap().0;
         let embedded: Value = serde_json::from_str(block).unwrap();
@@ -131,16 +247,15 @@ mod tests {
 
     #[test]
     fn page_shows_status_time_and_rehearsal() {
-        let html = RunPage::history(&hostile()).render().unwrap();
+        let finished = html(&hostile(), None);
         for part in
             ["Stopped soft", "1m 01s", "2023-11-14T22:13:20.000Z", "Rehearsal", "data-mode=\"history\""]
         {
-            assert!(html.contains(part), "{part}");
+            assert!(finished.contains(part), "{part}");
         }
-        let mut real = hostile();
-        real.model = Some("anthropic/some-model".into());
-        let live = RunPage::live(&real).render().unwrap();
-        assert!(!live.contains("application/json"));
+        assert!(!finished.contains("id=\"bar\""));
+        let live = html(&sample("anthropic/some-model"), Some("secret"));
+        assert!(live.contains("/runs/r1?t=secret&#38;tab=changes") && live.contains("id=\"bar\""), "{live}");
         assert!(!live.contains("class=\"rehearsal-note\""));
     }
 }

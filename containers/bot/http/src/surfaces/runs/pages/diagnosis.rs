@@ -1,0 +1,115 @@
+//! The diagnosis of a run for people.
+
+use ars_friction::{Diagnosis, Severity, Shape};
+use serde_json::Value;
+
+use super::render::status_text;
+use crate::time::duration;
+
+/// Most findings on the page. `ars friction analyze` prints the rest.
+const MAX_FINDINGS: usize = 200;
+
+/// The diagnosis.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct DiagnosisView {
+    pub(super) verdict: String,
+    pub(super) is_preliminary: bool,
+    pub(super) is_incomplete: bool,
+    pub(super) shares: Vec<Share>,
+    pub(super) findings: Vec<FindingView>,
+    /// The number of findings beyond those.
+    pub(super) more: usize,
+}
+
+/// A part of the run's time.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Share {
+    pub(super) name: &'static str,
+    pub(super) class: &'static str,
+    pub(super) time: String,
+    /// Position and width of its bar, in thousandths of the run's time.
+    pub(super) start: i64,
+    pub(super) width: i64,
+}
+
+/// A finding.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct FindingView {
+    pub(super) severity: &'static str,
+    pub(super) category: String,
+    pub(super) summary: String,
+    pub(super) time: Option<String>,
+}
+
+impl DiagnosisView {
+    /// Returns the view of a diagnosis. One of another version shows its verdict only.
+    pub(crate) fn of(diagnosis: Value, is_finished: bool) -> Self {
+        let is_preliminary = !is_finished;
+        let verdict = diagnosis["verdict"].as_str().unwrap_or_default().to_owned();
+        let Ok(diagnosis) = serde_json::from_value::<Diagnosis>(diagnosis) else {
+            return Self { verdict, is_preliminary, ..Self::default() };
+        };
+        let more = diagnosis.findings.len().saturating_sub(MAX_FINDINGS);
+        let finding = |finding: ars_friction::Finding| FindingView {
+            severity: severity(finding.severity),
+            category: status_text(finding.category.as_str()),
+            summary: finding.summary,
+            time: finding.duration_ms.map(duration),
+        };
+        Self {
+            verdict,
+            is_preliminary,
+            is_incomplete: diagnosis.truncated_input,
+            shares: diagnosis.shape.as_ref().map(shares).unwrap_or_default(),
+            findings: diagnosis.findings.into_iter().take(MAX_FINDINGS).map(finding).collect(),
+            more,
+        }
+    }
+}
+
+fn severity(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Low => "low",
+        Severity::Medium => "medium",
+        Severity::High => "high",
+    }
+}
+
+/// Returns the parts of the time that have a share, in the order of a run.
+fn shares(shape: &Shape) -> Vec<Share> {
+    let parts = [
+        ("Getting ready", "ready", shape.getting_ready_ms),
+        ("Thinking", "thinking", shape.thinking_ms),
+        ("Tools", "tools", shape.tools_ms),
+        ("Finishing up", "finishing", shape.finishing_up_ms),
+        ("Overhead", "overhead", shape.overhead_ms),
+        ("Not recorded", "unknown", shape.not_recorded_ms + shape.not_loaded_ms),
+    ];
+    let mut before = 0;
+    let share = |(name, class, ms): (&'static str, &'static str, i64)| {
+        let thousandths = |ms: i64| ms.max(0).saturating_mul(1000) / shape.window_ms.max(1);
+        let start = thousandths(before);
+        before += ms;
+        Share { name, class, time: duration(ms), start, width: thousandths(before) - start }
+    };
+    parts.into_iter().filter(|(_, _, ms)| *ms > 0).map(share).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_fill_the_bar() {
+        let shape = Shape { window_ms: 3000, thinking_ms: 1000, tools_ms: 2000, ..Shape::default() };
+        let bars: Vec<_> =
+            shares(&shape).iter().map(|share| (share.name, share.start, share.width)).collect();
+        assert_eq!(bars, [("Thinking", 0, 333), ("Tools", 333, 667)]);
+    }
+
+    #[test]
+    fn unreadable_diagnosis_shows_its_verdict() {
+        let view = DiagnosisView::of(serde_json::json!({"verdict": "stored"}), true);
+        assert_eq!(view, DiagnosisView { verdict: "stored".into(), ..DiagnosisView::default() });
+    }
+}

@@ -1,0 +1,66 @@
+//! The links in the header of every page: the surfaces that the installation has.
+
+use ars_commands::Surface;
+
+use crate::state::HttpState;
+
+/// The command that lists the schedules. An installation without schedules does not have it.
+pub(crate) const SCHEDULE_LIST: &str = "schedule.list";
+
+/// The surface to which a page belongs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Section {
+    /// Runs.
+    Runs,
+    /// Schedules.
+    Schedules,
+    /// Documentation.
+    Docs,
+}
+
+/// The links.
+#[derive(Debug, Clone)]
+pub(crate) struct Nav {
+    has_schedules: bool,
+    current: Section,
+}
+
+/// A link.
+pub(super) struct Link {
+    pub(super) href: &'static str,
+    pub(super) text: &'static str,
+    pub(super) is_current: bool,
+}
+
+impl Nav {
+    /// Returns the links of an installation on a page of this section.
+    pub(crate) fn of(state: &HttpState, current: Section) -> Self {
+        let commands = state.core.commands();
+        Self { has_schedules: commands.registry().get(SCHEDULE_LIST, Surface::Api).is_some(), current }
+    }
+
+    /// Returns whether the installation has schedules.
+    pub(crate) fn has_schedules(&self) -> bool {
+        self.has_schedules
+    }
+
+    /// Returns the links in order.
+    pub(super) fn links(&self) -> Vec<Link> {
+        let link = |href, text, section| Link { href, text, is_current: section == Some(self.current) };
+        let schedules = self.has_schedules.then(|| link("/schedules", "Schedules", Some(Section::Schedules)));
+        [Some(link("/runs", "Runs", Some(Section::Runs))), schedules]
+            .into_iter()
+            .flatten()
+            .chain([
+                link("/runs/docs", "Docs", Some(Section::Docs)),
+                link(ars_wire::api::OPENAPI, "API", None),
+            ])
+            .collect()
+    }
+
+    /// Returns the links of a page under test.
+    #[cfg(test)]
+    pub(super) fn bare() -> Self {
+        Self { has_schedules: false, current: Section::Runs }
+    }
+}

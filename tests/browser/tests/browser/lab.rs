@@ -1,0 +1,205 @@
+//! The lab: one run with every event kind in every state, and one list with every status.
+//!
+//! The structure of both pages is a snapshot (`INSTA_UPDATE=always` accepts a new one). The shipped binary has no such
+//! page: the test plays the run.
+
+use std::collections::BTreeSet;
+
+use ars_bot_core::registry::RunHandle;
+use ars_events::{
+    Actor, ActorKind, ArtifactKind, DiffProvider, EventBody, InputSource, NoteKind, SkillUpstream, SpanStatus,
+};
+use ars_types::{RunStatus, StopMode};
+
+use super::{
+    driver::Browser,
+    play::{ask, call, meta, play, result, turn},
+    support::{Bot, live_path, record, say},
+    with_browser,
+};
+
+/// The notes of a run.
+const NOTES: [(NoteKind, &str); 14] = [
+    (NoteKind::WrapUp, "the budget is nearly spent"),
+    (NoteKind::TimeBudgetExhausted, "the time budget ended the run"),
+    (NoteKind::TurnBudgetExhausted, "the turn budget ended the run"),
+    (NoteKind::SandboxDead, "the sandbox failed repeatedly"),
+    (NoteKind::FleetBusy, "no sandbox was free"),
+    (NoteKind::StopRequested, "soft stop requested"),
+    (NoteKind::Stopped, "the run stopped"),
+    (NoteKind::SpansDropped, "span records were dropped"),
+    (NoteKind::HeadMoved, "the reviewed branch moved"),
+    (NoteKind::McpUnavailable, "an MCP server contributed nothing"),
+    (NoteKind::FollowUp, "a follow-up was given to the model"),
+    (NoteKind::Resumed, "another process continues the run"),
+    (NoteKind::Compacted, "older turns were summarized"),
+    (NoteKind::MoneyBudgetExhausted, "the money cap ended the run"),
+];
+
+/// Prints the elements of a page that have a role or a state, with their text.
+const STRUCTURE: &str = r"(() => {
+    const lines = [];
+    const own = (node) => [...node.childNodes].filter((child) => child.nodeType === 3).map((child) => child.data.trim()).filter(Boolean).join(' ');
+    const walk = (node, depth) => {
+        if (['SCRIPT', 'NOSCRIPT', 'TIME'].includes(node.tagName) || node.hidden) return;
+        const state = node.dataset?.state ?? node.dataset?.status ?? node.dataset?.kind;
+        const name = node.tagName.toLowerCase() + (node.className ? '.' + node.className.replaceAll(' ', '.') : '') + (state ? `[${state}]` : '');
+        const text = ['clock', 'took'].includes(node.id || node.className) ? '' : own(node);
+        lines.push('  '.repeat(depth) + name + (text ? ': ' + text : ''));
+        for (const child of node.children) walk(child, depth + 1);
+    };
+    walk(document.getElementById('main'), 0);
+    return lines.join('\n');
+})()";
+
+/// Returns the kind of an event. A new kind does not compile until the lab shows it.
+fn kind(body: &EventBody) -> &'static str {
+    match body {
+        EventBody::Input { .. } => "input",
+        EventBody::Context { .. } => "context",
+        EventBody::RunMeta { .. } => "run_meta",
+        EventBody::Assistant { .. } => "assistant",
+        EventBody::ToolCall { .. } => "tool_call",
+        EventBody::ToolResult { .. } => "tool_result",
+        EventBody::RunNote { .. } => "run_note",
+        EventBody::SkillUse { .. } => "skill_use",
+        EventBody::ReviewArtifact { .. } => "review_artifact",
+        EventBody::Answer { .. } => "answer",
+        EventBody::SpanStart { .. } => "span_start",
+        EventBody::SpanEnd { .. } => "span_end",
+    }
+}
+
+fn infra(run: &RunHandle) {
+    call(run, "bash", "infra", "$ make");
+    run.publish(EventBody::ToolResult {
+        tool: "bash".into(),
+        ok: false,
+        summary: "the sandbox failed".into(),
+        call_id: Some("infra".into()),
+        exit_code: None,
+        output: None,
+        infra: Some(true),
+    });
+}
+
+fn side_facts(run: &RunHandle) {
+    run.publish(EventBody::SkillUse {
+        skill: "quality".into(),
+        description: "how to review a change".into(),
+        agent: "review".into(),
+        source: None,
+        upstream: Some(SkillUpstream { repo: "acme/skills".into(), commit: "abc1234".into() }),
+        body_bytes: 1200,
+    });
+    run.publish(EventBody::ReviewArtifact {
+        artifact: ArtifactKind::ReadingDiff,
+        powered_by: DiffProvider::Git,
+        base_ref: "origin/main".into(),
+        diff: "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n".into(),
+        truncated: true,
+        summary: Some("one line changed".into()),
+        meat_tokens: None,
+    });
+    run.publish(EventBody::SpanEnd {
+        span_id: "s9".into(),
+        parent_span_id: None,
+        name: "post.reply".into(),
+        attrs: None,
+        started_at: 0,
+        duration_ms: 5,
+        status: SpanStatus::Error,
+        error: Some("not delivered".into()),
+    });
+}
+
+fn notes(run: &RunHandle) {
+    for (kind, summary) in NOTES {
+        let mode = matches!(kind, NoteKind::StopRequested | NoteKind::Stopped).then_some(StopMode::Soft);
+        let actor = (kind == NoteKind::StopRequested).then(|| Actor::new(ActorKind::Access, "access:ann"));
+        run.publish(EventBody::RunNote { kind, summary: summary.into(), mode, actor, from: None, to: None });
+    }
+}
+
+/// Plays every kind, then a state that only a live run has: a running call, and a thinking model.
+fn lab(bot: &Bot, run: &RunHandle) {
+    play(bot, run, "scripted/m");
+    infra(run);
+    side_facts(run);
+    let source =
+        InputSource { url: None, channel: Some("http:default".into()), user: Some("http:bo".into()) };
+    run.publish(EventBody::Input { text: "please hurry".into(), source: Some(source) });
+    say(run, "Only prose, without a call.");
+    notes(run);
+    call(run, "read_file", "running", "read_file src/main.rs");
+}
+
+async fn structure(browser: &Browser) -> String {
+    browser.eval(STRUCTURE).await.as_str().unwrap().to_owned()
+}
+
+fn named(bot: &Bot, text: &str, run: &RunHandle) -> String {
+    assert!(text.contains(run.id().as_str()));
+    text.replace(run.id().as_str(), "RUN")
+        .replace(&run.view().token, "TOKEN")
+        .replace(&bot.address.to_string(), "BOT")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lab_shows_every_event_kind() {
+    with_browser(async |browser| {
+        let bot = Bot::start().await;
+        let run = bot.run("the lab", "scripted/m");
+        lab(&bot, &run);
+        browser.look(1100, "light").await;
+        browser.open(&bot.url(&live_path(&run))).await;
+        browser.wait("document.querySelector('.call[data-state=running]')").await;
+        browser.wait("document.getElementById('connection').textContent === 'Live'").await;
+        insta::assert_snapshot!("lab_live", named(&bot, &structure(browser).await, &run));
+        run.publish(EventBody::Answer { text: "done".into() });
+        run.finish(RunStatus::Failed);
+        let shown: BTreeSet<String> = run
+            .view()
+            .events
+            .iter()
+            .map(|json| kind(&serde_json::from_str(json).unwrap()).to_owned())
+            .collect();
+        assert_eq!(shown.len(), 12, "{shown:?}");
+        browser.open(&bot.url(&format!("/runs/{}", run.id()))).await;
+        browser.wait("document.querySelector('.call[data-state=open]')").await;
+        insta::assert_snapshot!("lab_finished", named(&bot, &structure(browser).await, &run));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lab_shows_every_status() {
+    with_browser(async |browser| {
+        let bot = Bot::start().await;
+        for (n, status) in (1..).zip([
+            RunStatus::Completed,
+            RunStatus::Failed,
+            RunStatus::StoppedSoft,
+            RunStatus::StoppedHard,
+            RunStatus::Interrupted,
+        ]) {
+            let mut stored = record(&format!("r{n}"), 1_759_999_000_000 - n * 1000, &[]);
+            stored.status = status;
+            bot.store.insert(stored);
+        }
+        let run = bot.run("running", "rehearsal/m");
+        let stopping = bot.run("stopping", "scripted/m");
+        ask(&stopping, "x");
+        meta(&stopping, "scripted/m");
+        turn(&bot, &stopping, 5, 10);
+        result(&stopping, "bash", "none", None, "a result without a call");
+        bot.core.registry().stop(stopping.id(), StopMode::Soft, Actor::new(ActorKind::Cli, "cli:local"));
+        browser.look(1100, "light").await;
+        browser.open(&bot.url("/runs?all=1")).await;
+        browser.wait("document.getElementById('connection').textContent === 'Live'").await;
+        browser.wait("document.querySelectorAll('#runs li').length === 7").await;
+        insta::assert_snapshot!("lab_list", structure(browser).await);
+        drop(run);
+    })
+    .await;
+}
