@@ -1,6 +1,6 @@
 //! The file's tables.
 //!
-//! Keys are in camelCase; each has its snake_case spelling as an alias. Not here: the parser (`format.rs`).
+//! Keys are in camelCase; each has its `snake_case` spelling as an alias. Not here: the parser (`format.rs`).
 
 use std::collections::BTreeMap;
 

@@ -139,7 +139,7 @@ fn in_camel_case() -> serde_json::Value {
     })
 }
 
-/// The same keys in snake_case.
+/// The same keys in `snake_case`.
 fn in_snake_case(value: &serde_json::Value) -> serde_json::Value {
     use serde_json::Value;
     match value {

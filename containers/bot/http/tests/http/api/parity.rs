@@ -1,7 +1,7 @@
 //! Every command gives a caller the same bytes on each surface, and no output has the capability token of a run.
 //!
 //! Each invocation has an installation of its own, so that changes and times are the same everywhere.
-#![expect(clippy::panic, reason = "a double that cannot go on fails its test")]
+#![expect(clippy::panic, clippy::unwrap_used, reason = "a double that cannot go on fails its test")]
 
 use ars_auth::{Grants, Set};
 use ars_bot_core::{commands::Caller, registry::RunHandle, settings::Settings};
