@@ -1,9 +1,16 @@
-//! Runs scenarios of the protocol's official Python client in a virtual environment.
+//! The official clients and tools of the Model Context Protocol: the Python client in a virtual environment, and the
+//! conformance suite and the inspector as npm packages.
 //!
 //! Not here: the scenarios (`clients/*.py`) and their expected results (`tests/`).
+#![expect(clippy::expect_used, reason = "a test tool that cannot go on fails the test")]
 #![forbid(unsafe_code)]
 
+mod node;
+mod proxy;
+
 use ars_python::Scripts;
+pub use node::{Ended, Tool};
+pub use proxy::with_bearer;
 use serde_json::Value;
 
 const SCRIPTS: Scripts = Scripts { name: "mcp", home: env!("CARGO_MANIFEST_DIR") };

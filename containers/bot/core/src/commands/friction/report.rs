@@ -5,7 +5,7 @@ use ars_friction::{Analyzed, Example, Pattern, ReportOptions, Severity, duration
 use ars_wire::Moment;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::super::{call::Call, command::Command, error::CommandError, untrusted::Untrusted};
 use crate::queries::RunEntry;
@@ -36,13 +36,13 @@ pub(in super::super) struct Reported {
     /// Patterns, costliest first.
     patterns: Vec<PatternView>,
     /// Always empty: a report proposes nothing.
-    proposals: Vec<Value>,
+    proposals: Vec<Map<String, Value>>,
     /// Always empty.
-    filed: Vec<Value>,
+    filed: Vec<Map<String, Value>>,
     /// Always empty.
-    duplicates: Vec<Value>,
+    duplicates: Vec<Map<String, Value>>,
     /// Always empty.
-    failed: Vec<Value>,
+    failed: Vec<Map<String, Value>>,
     /// Always false.
     dry_run: bool,
     /// Number of runs with an incomplete stream.

@@ -4,7 +4,7 @@ use ars_commands::{Definition, Field, Kind, Surfaces};
 use ars_types::RunId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{
     super::{call::Call, command::Command, error::CommandError, fence},
@@ -33,6 +33,7 @@ pub(in super::super) struct Input {
 #[serde(rename_all = "camelCase")]
 pub(in super::super) struct EventsPage {
     /// Events in seq order. Free text is fenced.
+    #[schemars(with = "Vec<Map<String, Value>>")]
     events: Vec<Value>,
     /// `afterSeq` of the next page, while more events follow.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -4,7 +4,7 @@ use ars_commands::{Definition, Field, Kind, Surfaces};
 use ars_types::RunId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{
     super::{call::Call, command::Command, error::CommandError, fence},
@@ -36,6 +36,7 @@ pub(in super::super) struct Run {
     run: RunView,
     /// Its kept events. Free text is fenced.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Vec<Map<String, Value>>>")]
     events: Option<Vec<Value>>,
     /// The time of the answer, for the duration of a live run.
     #[serde(skip)]
