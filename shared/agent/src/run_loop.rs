@@ -232,7 +232,7 @@ impl Loop {
             self.conversation.add_user_parts(vec![Part::text(format!(
                 "Note from the service: {seconds} seconds of this run's time are left. Finish what matters and answer."
             ))]);
-            let summary = format!("{seconds} s left: the model was told to wrap up");
+            let summary = format!("{seconds} s left: the model was asked to wrap up");
             actions.push(Action::Publish(EventBody::note(NoteKind::WrapUp, summary)));
         }
         actions.extend(self.ask(now));

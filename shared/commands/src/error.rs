@@ -82,7 +82,7 @@ impl InvalidInput {
 
 fn unknown(name: Option<&str>) -> String {
     name.map_or_else(
-        || "there is an unknown option, whose name is not repeated here".to_owned(),
+        || "there is an unknown option, which is not repeated here".to_owned(),
         |name| format!("{name} is not an option of this command"),
     )
 }

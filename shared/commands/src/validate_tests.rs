@@ -102,7 +102,7 @@ fn each_fault_of_a_message_names_its_field() {
         ("me --no-dry-run=true", "no-dry-run is not an option of this command"),
         ("me --models.coding a/b --models.coding a/b", "models.coding is given twice"),
         ("me \"open", "a quotation mark is not closed"),
-        ("me --ghp_abcdefghijklmnop", "there is an unknown option, whose name is not repeated here"),
+        ("me --ghp_abcdefghijklmnop", "there is an unknown option, which is not repeated here"),
     ] {
         assert_eq!(text(tail), Err(expected.to_owned()), "{tail}");
     }

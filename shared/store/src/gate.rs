@@ -61,7 +61,7 @@ pub fn admit(head: &Head<'_>, credentials: &impl Credentials) -> Result<Admitted
 
 #[cfg(test)]
 mod tests {
-    use ars_auth::Secret;
+    use ars_auth::{Secret, gate::Credentials};
     use ars_wire::state::{RunVerb, body_limit};
 
     use super::*;
@@ -143,6 +143,35 @@ mod tests {
         }
     }
 
+    /// Two secrets, one of which is for short bodies only.
+    struct Two(Secret, Secret);
+
+    impl Credentials for Two {
+        type Holder = Secret;
+
+        fn is_configured(&self) -> bool {
+            true
+        }
+
+        fn authenticate<'a>(&'a self, presented: &'a str) -> Option<&'a Secret> {
+            [&self.0, &self.1].into_iter().find(|secret| secret.matches(presented.as_bytes()))
+        }
+    }
+
+    #[test]
+    fn each_of_two_secrets_is_accepted() {
+        let secret = |text: &str| Secret::parse(Some(text.to_owned())).unwrap();
+        let both = Two(secret("s3cret"), secret("other"));
+        for (authorization, expected) in [
+            ("Bearer s3cret", Ok(Admitted::Call { route: PUT, length: 2 })),
+            ("Bearer other", Ok(Admitted::Call { route: PUT, length: 2 })),
+            ("Bearer third", Err(Rejection::Unauthenticated)),
+        ] {
+            let head = Head { authorization: Some(authorization), ..COMPLETE };
+            assert_eq!(admit(&head, &both), expected, "{authorization}");
+        }
+    }
+
     #[test]
     fn length_is_digits_within_the_limit() {
         let put = |length| decide(&Head { content_length: length, ..COMPLETE });
@@ -158,12 +187,12 @@ mod tests {
             assert_eq!(put(Some(length)), refused, "{length}");
         }
         for route in Route::all() {
-            let fence = route.max_body_bytes();
+            let limit = route.max_body_bytes();
             let at = |length: usize| {
                 decide(&Head { path: route.path(), content_length: Some(&length.to_string()), ..COMPLETE })
             };
-            assert!(at(fence).is_ok(), "{route:?}");
-            assert_eq!(at(fence + 1), Err(Rejection::TooLarge { max_body_bytes: fence }), "{route:?}");
+            assert!(at(limit).is_ok(), "{route:?}");
+            assert_eq!(at(limit + 1), Err(Rejection::TooLarge { max_body_bytes: limit }), "{route:?}");
         }
     }
 }

@@ -108,7 +108,7 @@ impl<'a> Visitor<'a> for Look {
                 _ => continue,
             };
             if place.replace(found).is_some() {
-                return Err(A::Error::custom("a key stands twice"));
+                return Err(A::Error::custom("duplicate key"));
             }
         }
         Ok(Peek {

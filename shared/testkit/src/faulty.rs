@@ -28,8 +28,7 @@ impl Fault {
 
 /// An adapter that wraps another. Clones share it: a store opened on a clone finds all committed data.
 ///
-/// A commit is the end of a transaction that changed a row, or of such a statement outside a transaction. Commits
-/// without a change are not counted, because they cannot be observed.
+/// A transaction, or a statement outside one, counts as a commit if it changed a row. Other commits cannot be observed.
 pub struct Faulty<S> {
     shared: Rc<Shared<S>>,
 }

@@ -9,13 +9,17 @@ use crate::{ErrorCode, error_code};
 pub const ROUTE: &str = "/ingress";
 
 /// 200: the collected reply, and the receipt of the run if there is one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Reply {
     /// Every reply text joined by one blank line.
     pub reply: String,
     /// The run that ended, without its capability token. Absent if no run was created or another process continues it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<Receipt>,
+    /// The run that another process continues. It has no outcome yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
 }
 
 /// A run and its outcome.

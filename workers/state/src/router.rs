@@ -36,7 +36,7 @@ pub async fn answer(request: &Request, env: &Env) -> Response {
         }
     };
     let Some(body) = read_body(request).await else {
-        return refuse(400, "body must be as long as its Content-Length says");
+        return refuse(400, "the body's length must equal its Content-Length");
     };
     match store_name(route, &body.to_vec()) {
         Ok(name) => call_store(env, binding(route), &name, route.path(), &body).await,

@@ -107,7 +107,7 @@ impl Bench {
         BufReader::new(stdout.context("the bot has no output")?).read_line(&mut line)?;
         bench.start = began.elapsed();
         let found: Value = serde_json::from_str(&line).context("the bot ended before it listened")?;
-        bench.url = found["listening"].as_str().context("the bot said something else first")?.to_owned();
+        bench.url = found["listening"].as_str().context("the bot's first line is another one")?.to_owned();
         Ok(bench)
     }
 

@@ -121,7 +121,7 @@ impl Bot {
         let began = Instant::now();
         while let Ok(None) = self.child.try_wait() {
             if signals.insists() || began.elapsed() > STOP_LIMIT {
-                eprintln!("the bot is killed: what it was recording may be lost");
+                eprintln!("the bot is killed: unwritten records may be lost");
                 return;
             }
             thread::sleep(LOOK);

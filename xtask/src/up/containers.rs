@@ -81,8 +81,11 @@ impl Contained {
     /// Serves until a signal comes or a part dies. A container that ends is started again by the edge.
     pub fn watch(&mut self, signals: &Signals) -> Result<()> {
         while !signals.received() {
-            ensure!(self.edge.as_mut().is_some_and(Workerd::is_running), "the edge Worker ended by itself");
-            ensure!(self.state.is_running(), "the state Worker ended by itself");
+            ensure!(
+                self.edge.as_mut().is_some_and(Workerd::is_running),
+                "the edge Worker ended unexpectedly"
+            );
+            ensure!(self.state.is_running(), "the state Worker ended unexpectedly");
             thread::sleep(LOOK);
         }
         eprintln!("\nstopping (again to stop at once)");

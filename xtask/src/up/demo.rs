@@ -91,7 +91,7 @@ impl Demo {
     }
 
     fn show_changes(&self, thread: &str, data: &Path) -> Result<()> {
-        println!("\n── what it changed ──────────────────────────────────────────────────────────");
+        println!("\n── its changes ─────────────────────────────────────────────────────────────");
         let mut diff = self.ars(&["diff", thread, "--data-dir", &data.to_string_lossy()]);
         let diff = diff.output().context("ars diff")?;
         ensure!(diff.status.success(), "ars diff: {}", String::from_utf8_lossy(&diff.stderr).trim());

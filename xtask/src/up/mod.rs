@@ -12,13 +12,13 @@ mod demo;
 mod environment;
 pub mod http;
 mod interrupted;
-mod leftovers;
 mod options;
 mod ready;
 mod sample;
 mod secrets;
 mod service;
 mod signals;
+mod stale_processes;
 mod workers;
 
 pub use self::bot::TARGET as BOT;

@@ -19,7 +19,7 @@ use super::options::{Options, Store};
 use super::ready::{self, Addresses};
 use super::secrets::{Secrets, Token};
 use super::signals::Signals;
-use super::{config, leftovers, sample, workers};
+use super::{config, sample, stale_processes, workers};
 use crate::cargo;
 use crate::terminal::Step;
 
@@ -42,7 +42,7 @@ fn start(options: &Options, signals: &Signals) -> Result<()> {
     ready::withdraw(options)?;
     options.check()?;
     let data = DataDir::claim(options.data_dir.as_deref())?;
-    leftovers::end(&data)?;
+    stale_processes::end(&data)?;
     let secrets = Secrets::load(&data)?;
     let step = Step::begin("bot");
     let ars = cargo::build(bot::TARGET, &step)?;
@@ -209,12 +209,12 @@ impl Guide {
 fn watch(signals: &Signals, bot: &mut Bot, mut state: Option<&mut Workerd>) -> Result<()> {
     while !signals.received() {
         if let Some(status) = bot.exited()? {
-            bail!("the bot ended by itself ({status}); end of its log:\n{}", bot.log_tail());
+            bail!("the bot ended unexpectedly ({status}); end of its log:\n{}", bot.log_tail());
         }
         if let Some(ended) = state.take_if(|state| !state.is_running()) {
             let log = ended.log_path().display();
             eprintln!(
-                "\nThe state Worker ended by itself (log: {log}). The bot serves on; its records are lost."
+                "\nThe state Worker ended unexpectedly (log: {log}). The bot continues, but its records are lost."
             );
         }
         thread::sleep(LOOK);

@@ -15,7 +15,7 @@ const WORKERS: [(&str, &str); 2] =
 
 /// Goes through them.
 pub fn check() -> Result<()> {
-    let step = Step::begin("what a deployment takes");
+    let step = Step::begin("the requirements of a deployment");
     let npm = ensure_npm(&|line| step.update(line))?;
     image_context(&|line| step.update(line))?;
     let engine = Engine::ensure(&|line| step.update(line))?;

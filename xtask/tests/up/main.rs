@@ -91,7 +91,7 @@ fn records_survive_a_second_start() {
 
     // Without the Worker the bot answers and names the consequence.
     kill_process(up.child_that_is("workerd"), Signal::KILL).unwrap();
-    up.wait_until_said("The state Worker ended by itself");
+    up.wait_until_said("The state Worker ended unexpectedly");
     let bot = again["bot"]["url"].as_str().unwrap();
     let asked = post(&format!("{bot}/ingress"), &ready["tokens"]["demo"]["token"], &json!({"text": "hello"}));
     assert_eq!(asked.1["run"]["status"], "completed", "{}", asked.1);
@@ -190,7 +190,7 @@ fn dead_bot_fails_the_command() {
     kill_process(up.child_that_is("ars"), Signal::KILL).unwrap();
     let (status, said) = up.end();
     assert_eq!(status.code(), Some(1));
-    assert!(said.contains("the bot ended by itself"), "{said}");
+    assert!(said.contains("the bot ended unexpectedly"), "{said}");
 }
 
 #[test]

@@ -112,7 +112,7 @@ pub enum ScriptError {
     #[error("is not a script: {0}")]
     Malformed(String),
     /// A turn has neither text nor calls.
-    #[error("has a turn (number {0}) that neither says nor does anything")]
+    #[error("has a turn (number {0}) without text and calls")]
     EmptyTurn(usize),
 }
 

@@ -67,7 +67,7 @@ pub(crate) enum Refused {
     #[error("the agent is not known here")]
     Agent,
     /// The model's provider is not configured.
-    #[error("the model cannot be asked: {0}")]
+    #[error("the model cannot be called: {0}")]
     Model(String),
     /// The channel cannot be reopened.
     #[error("its channel cannot be reopened")]
@@ -82,7 +82,7 @@ pub(crate) enum Refused {
     #[error("the workspace could not be made ready: {0}")]
     Workspace(String),
     /// The thread has no working tree here, for example because the machine was replaced.
-    #[error("its working tree is gone, and with it what it had done there")]
+    #[error("its working tree is gone, with the changes in it")]
     TreeGone,
     /// The thread's working tree belongs to another repository.
     #[error("the thread's working tree is of another repository")]

@@ -1,10 +1,8 @@
-//! The facade of the core: stops, background services, and the drain of a process.
-//!
-//! Not here: `Core::dispatch` (`dispatch::pipeline`).
+//! The facade of the core: dispatch, queries, commands, background services, and the drain of a process.
 
 use std::{sync::Arc, time::Duration};
 
-use ars_bot_ports::{Clock, Randomness, RunStore};
+use ars_bot_ports::{ChannelIo, Clock, IncomingMessage, Randomness, RunStore};
 use ars_types::{Generation, UnixMillis};
 use tokio_util::sync::CancellationToken;
 
@@ -25,12 +23,14 @@ pub const DRAIN_DEADLINE: Duration = Duration::from_secs(15 * 60);
 #[derive(Clone)]
 pub struct Core {
     pub(crate) context: RunContext,
+    /// Fires when unread follow-ups are no longer served.
+    requeue_ended: CancellationToken,
 }
 
 /// The load of the process, for its health probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Load {
-    /// Dispatches from their first line, plus pending post-run work.
+    /// Requests in dispatch or running, plus pending work after runs.
     pub in_flight: u64,
     /// The process is shutting down.
     pub draining: bool,
@@ -52,9 +52,21 @@ impl Core {
     pub fn drawing_from(randomness: Randomness, deps: Deps) -> Self {
         let registry = commands::registry(&deps.capabilities);
         let (context, requeued) = RunContext::new(randomness, deps, registry);
+        let requeue_ended = CancellationToken::new();
+        let ended = requeue_ended.clone().drop_guard();
         // Ends with the last clone of the context, which owns the sender.
-        tokio::spawn(dispatch::serve_requeued(requeued));
-        Self { context }
+        tokio::spawn(async move {
+            dispatch::serve_requeued(requeued).await;
+            drop(ended);
+        });
+        Self { context, requeue_ended }
+    }
+
+    /// Serves one request to its end and replies through `io`. Never fails.
+    ///
+    /// Must be driven to its end even when the requester is gone: callers spawn it.
+    pub async fn dispatch(&self, message: IncomingMessage, io: Arc<dyn ChannelIo>) {
+        dispatch::dispatch(&self.context, message, io).await;
     }
 
     /// The runs of this process.
@@ -120,6 +132,14 @@ impl Core {
     pub async fn keep_ledger(&self, end: CancellationToken) {
         if let Some(live) = self.context.live() {
             tokio::join!(live.run(end.clone()), lifecycle::reclaim_loop(&self.context, end));
+        }
+    }
+
+    /// Watches the task that dispatches unread follow-ups, until `end` fires. Returns earlier if that task ended.
+    pub async fn keep_requeued(&self, end: CancellationToken) {
+        tokio::select! {
+            () = end.cancelled() => {}
+            () = self.requeue_ended.cancelled() => tracing::error!("unread follow-ups are no longer dispatched"),
         }
     }
 

@@ -1,4 +1,4 @@
-//! The channel-agnostic core: `dispatch(deps, msg, io)`, the run registry, and the life of a run.
+//! The channel-agnostic core: `Core::dispatch(message, io)`, the run registry, and the life of a run.
 //!
 //! Not here: HTTP, chat, vendor APIs, files and processes. Those are adapters behind `ars-bot-ports`.
 #![forbid(unsafe_code)]
@@ -24,6 +24,7 @@ pub mod settings;
 mod stopping;
 pub mod threads;
 pub mod time;
+mod unread;
 
 pub use capabilities::{Capabilities, LedgerDeps};
 pub use context::Deps;

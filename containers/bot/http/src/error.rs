@@ -73,7 +73,7 @@ impl IngressError {
             Self::TooSlow => ("the body took too long to arrive".to_owned(), None),
             Self::BadBody(text) => (text.clone(), None),
             Self::Draining => {
-                let detail = "the service is being restarted and took nothing of this request; try again";
+                let detail = "the service is being restarted and did not start this request; try again";
                 ("unavailable".to_owned(), Some(detail))
             }
             Self::Internal => ("internal error".to_owned(), None),

@@ -75,6 +75,9 @@ pub enum ModelErrorKind {
     /// The connection failed or broke.
     #[error("model unreachable")]
     Unreachable,
+    /// The provider answered with an error of its own.
+    #[error("model failed")]
+    Failed,
     /// The provider broke its own protocol, or ended the stream early.
     #[error("model protocol error")]
     Protocol,

@@ -129,7 +129,7 @@ impl<T> Owned<T> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
     /// The stop was recorded.
-    Asked {
+    Recorded {
         /// The owner's lease has not expired, so the owner receives the stop.
         owner_live: bool,
     },

@@ -64,7 +64,7 @@ pub fn describe() {
     describe_counter!(MODEL_TURNS, "Model turns, by provider and outcome");
     describe_histogram!(MODEL_TURN_SECONDS, "Time of a model turn with its retries, by provider and outcome");
     describe_counter!(MODEL_TOKENS, "Tokens, by provider and kind");
-    describe_counter!(COST, "What model turns cost, in millionths of a dollar, by provider");
+    describe_counter!(COST, "Cost of model turns, in millionths of a dollar, by provider");
     describe_counter!(TOOL_CALLS, "Tool calls, by tool and outcome");
     describe_histogram!(TOOL_SECONDS, "Time of a tool call, by tool and outcome");
     describe_counter!(LEDGER_FLUSHES, "Flushes to the live-run ledger, by outcome");

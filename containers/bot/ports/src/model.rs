@@ -42,7 +42,7 @@ pub enum ModelDelta {
     Text(String),
     /// The usage of the current attempt so far. Each value replaces the previous one.
     Usage(Usage),
-    /// The provider was overloaded or unreachable, and another attempt follows.
+    /// The call failed, and another attempt follows.
     Retrying {
         /// Attempts so far.
         attempt: u32,
@@ -62,6 +62,9 @@ pub enum RetryCause {
     /// No connection, or one that broke.
     #[error("cannot be reached")]
     Unreachable,
+    /// The provider answered with an error of its own.
+    #[error("failed to answer")]
+    Failed,
     /// The provider ended its answer early or broke its protocol.
     #[error("broke off its answer")]
     BrokenAnswer,

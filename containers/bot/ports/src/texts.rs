@@ -1,20 +1,25 @@
-//! The texts of refusals and notices, as chat channels show them.
+//! The texts of refusals, notices and failed runs.
 //!
-//! Every text of the core that is not a model's is rendered here, so that a channel can render its own form instead.
+//! A channel receives a refusal and a notice as values and may render its own form. The answer of a failed run is text,
+//! because it is stored with the run.
 
 use ars_agent::money::dollars;
+use ars_types::ModelRef;
 
-use super::{DirectiveFault, LiveRunFacts, Notice, Refusal, ThreadRefusal};
+use super::{DirectiveFault, LiveRunFacts, ModelError, ModelErrorKind, Notice, Refusal, ThreadRefusal};
+
+/// The answer of a run that panicked.
+pub const INTERNAL_ERROR: &str = "❌ The run failed because of an internal error.";
 
 /// Returns the text of a refusal.
 pub fn refusal(refusal: &Refusal) -> String {
     match refusal {
         Refusal::ShuttingDown => {
-            "⏳ The service is being restarted. Nothing of this was begun: send it again in a moment."
+            "⏳ The service is being restarted and did not start this request. Send it again in a moment."
                 .to_owned()
         }
         Refusal::EmptyRequest => {
-            "⚠️ What should it do? The message says how to run, but asks for nothing.".to_owned()
+            "⚠️ The message has directives but no request. Add the request and send it again.".to_owned()
         }
         Refusal::InvalidDirective(fault) => format!("⚠️ Sorry, {}", directive_fault(fault)),
         Refusal::UnknownAgent { known } => {
@@ -31,13 +36,14 @@ pub fn refusal(refusal: &Refusal) -> String {
         Refusal::RepositoryForbidden => "⛔ Sorry, you may not use that repository here.".to_owned(),
         Refusal::WorkspaceNotReady(error) => format!("❌ The workspace could not be made ready: {error}"),
         Refusal::SpendUnknown => {
-            "💸 What today's runs have cost is not known at the moment, so none is begun.".to_owned()
+            "💸 The cost of today's runs is not available, so no run can start. Ask again in a moment."
+                .to_owned()
         }
         Refusal::BudgetSpent { cap } => {
             format!("💸 Today's budget of {} is used up. Ask again tomorrow (UTC).", dollars(*cap))
         }
         Refusal::BudgetReserved { cap } => format!(
-            "💸 What is left of today's budget of {} is held by runs under way. Ask again when they are over.",
+            "💸 The rest of today's budget of {} is reserved for running requests. Ask again when they have ended.",
             dollars(*cap)
         ),
         Refusal::NotStarted => "❌ The run could not be started.".to_owned(),
@@ -48,6 +54,22 @@ pub fn refusal(refusal: &Refusal) -> String {
 /// Returns the text for a caller after another process has taken over the run.
 pub fn run_continues_elsewhere(page: &str) -> String {
     format!("⏳ The run continues in another process. See its page for the answer: {page}")
+}
+
+/// Returns the answer of a run whose model call failed: the kind in plain words, then the provider's message.
+pub fn model_failure(model: &ModelRef, error: &ModelError) -> String {
+    let failure = match &error.kind {
+        ModelErrorKind::Overloaded { .. } => "is overloaded and did not recover in time",
+        ModelErrorKind::RateLimited { .. } => "refused further requests for now (rate limit)",
+        ModelErrorKind::Unauthorized => "refused the configured credentials",
+        ModelErrorKind::Invalid => "refused the request",
+        ModelErrorKind::ContextTooLong => "cannot hold this conversation: it is too long",
+        ModelErrorKind::Unreachable => "could not be reached",
+        ModelErrorKind::Failed => "failed to answer",
+        ModelErrorKind::Protocol => "broke off its answer",
+        ModelErrorKind::Cancelled => "was cancelled",
+    };
+    format!("❌ The model {model} {failure}. {}", error.message)
 }
 
 /// Returns the text of an invalid directive, which begins in lower case.
@@ -61,10 +83,10 @@ pub fn directive_fault(fault: &DirectiveFault) -> String {
 fn occupied(refusal: &ThreadRefusal) -> String {
     match refusal {
         ThreadRefusal::AgentForbidden { agent } => {
-            format!("⛔ Sorry, you may not run the {agent} agent, which is at work in this thread.")
+            format!("⛔ Sorry, you may not run the {agent} agent, which is working in this thread.")
         }
         ThreadRefusal::RepositoryForbidden { agent } => format!(
-            "⛔ Sorry, you may not use that repository here. The {agent} agent is at work on it in this thread."
+            "⛔ Sorry, you may not use that repository here. The {agent} agent is working on it in this thread."
         ),
         ThreadRefusal::OtherAgent(LiveRunFacts { agent, seconds, url }) => format!(
             "⏳ The {agent} agent has been working in this thread for {seconds} s{}. Ask another agent when it has \
@@ -72,16 +94,16 @@ fn occupied(refusal: &ThreadRefusal) -> String {
             link(url.as_deref())
         ),
         ThreadRefusal::FollowUpUnconfirmed { agent } => format!(
-            "⏳ The {agent} agent works in this thread in another process, and whether it was told this is not known. \
-             Send it again in a moment."
+            "⏳ The {agent} agent works in this thread in another process, and may not have received this message. Send \
+             it again in a moment."
         ),
         ThreadRefusal::RunEnding { agent } => format!(
-            "⏳ The {agent} agent is just ending its work in this thread and did not read this. Send it again in a \
+            "⏳ The {agent} agent is finishing its work in this thread and did not read this. Send it again in a \
              moment."
         ),
         ThreadRefusal::OwnerUnknown => {
-            "⏳ Another process works in this thread, and it cannot be told what on. Ask \
-                                        again in a moment, or in another thread."
+            "⏳ Another process works in this thread, and its run is not known at the moment. Ask again in a moment, or \
+             in another thread."
                 .to_owned()
         }
         ThreadRefusal::Busy => "⏳ This thread is busy in another process. Ask again in a moment.".to_owned(),
@@ -112,9 +134,10 @@ pub fn notice(notice: &Notice) -> String {
         Notice::TooLate { text } => {
             quoting("⏳ This message came too late for the run, and was not run. Send it again:", text)
         }
-        Notice::NotRequeued { text } => {
-            quoting("⏳ The run goes on elsewhere and could not be given this message. Send it again:", text)
-        }
+        Notice::NotRequeued { text } => quoting(
+            "⏳ The run continues in another process and did not receive this message. Send it again:",
+            text,
+        ),
     }
 }
 

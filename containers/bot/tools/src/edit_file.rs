@@ -30,7 +30,7 @@ impl Tool for EditFile {
                 "properties": {
                     "path": {"type": "string", "description": "Path relative to the working tree."},
                     "old": {"type": "string", "description": "The text to replace, without line numbers."},
-                    "new": {"type": "string", "description": "What to put in its place."},
+                    "new": {"type": "string", "description": "The text that replaces it."},
                     "replaceAll": {"type": "boolean", "description": "Replace every occurrence."}
                 },
                 "required": ["path", "old", "new"],

@@ -16,6 +16,6 @@ pub(crate) enum EditError {
     #[error("`old` was not found. Read the file again: the text must match exactly.")]
     NotFound,
     /// The text occurs this many times.
-    #[error("`old` stands there {0} times. Take in more lines around it, or set `replaceAll`.")]
+    #[error("`old` occurs {0} times. Include more lines around it, or set `replaceAll`.")]
     Ambiguous(usize),
 }

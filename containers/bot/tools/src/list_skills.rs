@@ -14,7 +14,7 @@ impl Tool for ListSkills {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: "list_skills".into(),
-            description: "Lists the skills you may use, each with what it is for.".into(),
+            description: "Lists the skills you may use, each with its purpose.".into(),
             input_schema: json!({
                 "type": "object",
                 "properties": {},

@@ -80,7 +80,7 @@ async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, Tool
     // Redacted before numbering and paging, because a secret can span several lines.
     let text = String::from_utf8_lossy(if is_cut { whole_lines(&bytes) } else { &bytes });
     let mut shown = match is_cut && text.is_empty() {
-        true => "(its first line is longer than what is read of it)".into(),
+        true => "(its first line is longer than the part that is read)".into(),
         false => numbered(&(context.run.hide)(text.into_owned()), first, lines),
     };
     if is_cut {
@@ -174,7 +174,7 @@ mod tests {
     async fn large_single_line_file_is_not_empty() {
         let text = shown(&"x".repeat(usize::try_from(READ_BYTES).unwrap() + 1), 1).await;
         assert!(
-            text.starts_with("(its first line is longer than what is read of it)\n[the file has "),
+            text.starts_with("(its first line is longer than the part that is read)\n[the file has "),
             "{text}"
         );
     }

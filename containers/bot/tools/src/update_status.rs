@@ -23,8 +23,8 @@ impl Tool for UpdateStatus {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: "update_status".into(),
-            description: "Shows the requester what is pending, started and done. Does not use up a turn."
-                .into(),
+            description:
+                "Shows the requester the pending, started and finished steps. Does not use up a turn.".into(),
             input_schema: json!({
                 "type": "object",
                 "properties": {

@@ -98,7 +98,7 @@ pub fn resumed_note(settlements: &[Settlement]) -> EventBody {
 
 /// The `resumed` note before a step that had not started.
 pub fn fresh_note(run: &[ToolCall]) -> EventBody {
-    let summary = format!("resumed in another process; {} had not begun and run now", calls(run.len()));
+    let summary = format!("resumed in another process; {} had not started and run now", calls(run.len()));
     EventBody::note(NoteKind::Resumed, summary)
 }
 
@@ -196,7 +196,7 @@ mod tests {
         );
         assert_eq!(
             summary(fresh_note(&[call("c", "t")])),
-            "resumed in another process; 1 call had not begun and run now"
+            "resumed in another process; 1 call had not started and run now"
         );
     }
 }

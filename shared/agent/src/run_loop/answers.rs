@@ -108,7 +108,7 @@ impl Loop {
                     *infra = Infra { streak: infra.streak + 1, last_error: first_line(&outcome.content) };
                 }
                 Sandbox::Busy => {
-                    let summary = "no sandbox was free; the run goes on without it";
+                    let summary = "no sandbox was free; the run continues without it";
                     actions.push(Action::Publish(EventBody::note(NoteKind::FleetBusy, summary)));
                 }
             }

@@ -61,7 +61,7 @@ impl Closing {
             Self::Stopped => "The requester asked to stop.".to_owned(),
         };
         format!(
-            "{why} No tool can be called any more. Answer now: what was found or done, and what is left open."
+            "{why} No tool can be called any more. Answer now: the findings, the work done, and the open points."
         )
     }
 

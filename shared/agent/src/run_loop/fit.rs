@@ -153,10 +153,10 @@ impl Loop {
 fn sum_up(most_chars: usize) -> String {
     format!(
         "Note from the service: this conversation is about to outgrow your window, and everything before this line \
-         except the request itself will be replaced by your next answer. Write what you need to go on, in at most \
-         {most_chars} characters: what the requester asked for and added since, word for word where wording matters; \
-         what was decided and why; what was found (names of files, commands, exact errors, numbers); what was changed; \
-         and at the end what is left to do, and what is next. Call no tool, and write nothing else."
+         except the request itself will be replaced by your next answer. Write everything you need to continue, in at \
+         most {most_chars} characters: the requester's request and additions, word for word where wording matters; \
+         decisions with their reasons; findings (names of files, commands, exact errors, numbers); changes; and at the \
+         end the remaining work and the next step. Call no tool, and write nothing else."
     )
 }
 

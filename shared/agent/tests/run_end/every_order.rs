@@ -34,8 +34,13 @@ fn beginnings() -> Vec<World> {
         (LedgerKnowledge::Unconfirmed, Row::Missing),
         (LedgerKnowledge::Unconfirmed, Row::Ours),
     ];
-    let outcomes =
-        [(RunStatus::Completed, true), (RunStatus::StoppedSoft, true), (RunStatus::StoppedHard, false)];
+    let outcomes = [
+        (RunStatus::Completed, true),
+        (RunStatus::Failed, true),
+        (RunStatus::StoppedSoft, true),
+        (RunStatus::StoppedHard, false),
+        (RunStatus::Interrupted, false),
+    ];
     let mut worlds = Vec::new();
     for (ledger, row) in claims {
         for (status, has_answer) in outcomes {

@@ -1,6 +1,7 @@
 //! A `mod.rs` declares modules and re-exports their items, and contains no code.
 //!
-//! Code in a file named after its content is found by its name.
+//! Code in a file named after its content is found by its name. A module with code and children is `x.rs` beside the
+//! folder `x`: `registry.rs` defines the registry, and `registry/` its parts.
 
 use syn::Item;
 

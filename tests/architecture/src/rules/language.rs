@@ -1,13 +1,16 @@
-//! The language of comments and test names: rates of certain words, and lengths of names.
+//! The language of comments, texts and test names: rates of certain words, lengths of names, and widths of comments.
 //!
 //! The limits are about twice the highest rate of four code bases of the same field. Standard terms replace most uses
-//! of these words (docs/glossary.md). Not here: commit subjects.
+//! of these words (docs/glossary.md). A text is a string literal with a space in shipped code: an error, a reply, a log
+//! message, a prompt. Not here: commit subjects.
 
+use proc_macro2::{TokenStream, TokenTree};
 use regex::Regex;
+use syn::Lit;
 
-use crate::{File, Tree, Violation, at};
+use crate::{File, Source, Tree, Violation, at};
 
-/// Patterns with their maximum uses per 10,000 words of comments.
+/// Patterns with their maximum uses per 10,000 words of comments, and of texts.
 const RATES: [(&str, f64); 9] = [
     ("what", 18.0),
     ("whose|whoever|whomever|nobody|somebody", 3.0),
@@ -29,28 +32,32 @@ const MEAN_WORDS: f64 = 7.5;
 const LINES_TO_NAME: usize = 4;
 /// Lines that a violation quotes.
 const QUOTED: usize = 40;
+/// Maximum columns of a line that is a comment. The formatter wraps code, not comments.
+const COMMENT_COLUMNS: usize = 120;
 
-/// A line of a comment.
-struct Comment<'a> {
+/// A line of a comment, or a text.
+struct Prose<'a> {
     path: &'a str,
     line: usize,
     text: String,
 }
 
-/// Reports words that are too frequent, and names that are too long.
+/// Reports words that are too frequent, comments that are too wide, and names that are too long.
 pub fn check(tree: &Tree) -> Vec<Violation> {
-    let mut found = words(&comments(tree));
+    let mut found = words("comments", &comments(tree));
+    found.extend(words("texts", &texts(tree)));
+    found.extend(wide_comments(tree));
     found.extend(names(tree));
     found
 }
 
-fn comments(tree: &Tree) -> Vec<Comment<'_>> {
+fn comments(tree: &Tree) -> Vec<Prose<'_>> {
     let comment = pattern(r"(?:^|\s)//[/!]?\s?(.*)$");
     let mut found = Vec::new();
     for File { path, text } in tree.with_path(is_code) {
         for (index, line) in text.lines().enumerate() {
             if let Some(captures) = comment.captures(line) {
-                found.push(Comment { path, line: index + 1, text: captures[1].to_owned() });
+                found.push(Prose { path, line: index + 1, text: captures[1].to_owned() });
             }
         }
     }
@@ -61,21 +68,73 @@ fn is_code(path: &str) -> bool {
     [".rs", ".js", ".ts"].iter().any(|ending| path.ends_with(ending))
 }
 
-fn words(comments: &[Comment<'_>]) -> Vec<Violation> {
+/// Returns the texts of shipped code, without the placeholders of formats.
+fn texts(tree: &Tree) -> Vec<Prose<'_>> {
+    let placeholder = pattern(r"\{[^}]*\}");
+    let mut found = Vec::new();
+    for source in tree.sources.iter().filter(|source| !source.path.starts_with("tests/")) {
+        each_text(source, &source.tokens, &mut |line, text| {
+            found.push(Prose {
+                path: &source.path,
+                line,
+                text: placeholder.replace_all(text, " ").into_owned(),
+            });
+        });
+    }
+    found
+}
+
+/// Calls `found` with each string literal of shipped code that has a space. Doc comments are attributes among the tokens.
+fn each_text(source: &Source, tokens: &TokenStream, found: &mut impl FnMut(usize, &str)) {
+    for token in tokens.clone() {
+        let line = token.span().start().line;
+        match token {
+            TokenTree::Group(group) => {
+                let tokens = group.stream();
+                let first = tokens.clone().into_iter().next();
+                if !matches!(first, Some(TokenTree::Ident(name)) if name == "doc") {
+                    each_text(source, &tokens, found);
+                }
+            }
+            TokenTree::Literal(literal) if !source.is_test_line(line) => {
+                if let Lit::Str(text) = Lit::new(literal)
+                    && text.value().trim().contains(' ')
+                {
+                    found(line, &text.value());
+                }
+            }
+            TokenTree::Literal(_) | TokenTree::Ident(_) | TokenTree::Punct(_) => {}
+        }
+    }
+}
+
+fn wide_comments(tree: &Tree) -> Vec<Violation> {
+    let comment = pattern(r"^\s*//");
+    let mut found = Vec::new();
+    for File { path, text } in tree.with_path(is_code) {
+        for (index, line) in text.lines().enumerate().filter(|(_, line)| comment.is_match(line)) {
+            let columns = line.chars().count();
+            // An address cannot be wrapped.
+            if columns > COMMENT_COLUMNS && !line.contains("://") {
+                let what = format!("a comment has {columns} columns, the limit is {COMMENT_COLUMNS}");
+                found.push(at(path, index + 1, what));
+            }
+        }
+    }
+    found
+}
+
+fn words(kind: &str, prose: &[Prose<'_>]) -> Vec<Violation> {
     let word = pattern("[A-Za-z']+");
-    let total = comments.iter().map(|comment| word.find_iter(&comment.text).count()).sum::<usize>().max(1);
+    let total = prose.iter().map(|line| word.find_iter(&line.text).count()).sum::<usize>().max(1);
     let mut found = Vec::new();
     for (words, limit) in RATES {
         let words_pattern = pattern(&format!(r"(?i)\b(?:{words})\b"));
-        let hits: Vec<&Comment<'_>> = comments
-            .iter()
-            .flat_map(|comment| words_pattern.find_iter(&comment.text).map(move |_| comment))
-            .collect();
+        let hits: Vec<&Prose<'_>> =
+            prose.iter().flat_map(|line| words_pattern.find_iter(&line.text).map(move |_| line)).collect();
         let rate = hits.len() as f64 * PER / total as f64;
         if rate > limit {
-            found.push(format!(
-                "`{words}`: {rate:.1} uses per 10,000 words of comments, the limit is {limit}"
-            ));
+            found.push(format!("`{words}`: {rate:.1} uses per 10,000 words of {kind}, the limit is {limit}"));
             let quoted = hits.iter().take(QUOTED);
             found.extend(quoted.map(|hit| at(hit.path, hit.line, hit.text.trim())));
         }
@@ -135,9 +194,27 @@ mod tests {
 
     #[test]
     fn rare_words_and_other_text_are_accepted() {
-        let text = format!("//! What it is.\n//! {}\n", "A plain comment. ".repeat(300));
+        let text = format!("//! What it is.\n{}", "//! A plain comment.\n".repeat(300));
         assert!(found(&text).is_empty());
         assert!(found("//! A header.\nfn f() -> &'static str { \"what\" }\n").is_empty());
+    }
+
+    #[test]
+    fn texts_of_shipped_code_are_measured() {
+        let text = "//! A header.\nfn f() { g(\"it was told so {what}\") }\n";
+        let found = found(text);
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(found[1].starts_with("a/src/lib.rs:2: "), "{found:?}");
+        let test = "//! A header.\n#[cfg(test)]\nmod t {\n    const C: &str = \"it was told so\";\n}\n";
+        assert!(super::texts(&planted(&[("a/src/lib.rs", test)])).is_empty());
+    }
+
+    #[test]
+    fn wide_comments_are_reported() {
+        let long = "x".repeat(COMMENT_COLUMNS);
+        assert_eq!(found(&format!("//! A header.\n    // {long}\n")).len(), 1);
+        assert!(found(&format!("//! A header.\n//! https://{long}\n")).is_empty());
+        assert!(found(&format!("//! A header.\nconst C: &str = \"{long}\";\n")).is_empty());
     }
 
     #[test]

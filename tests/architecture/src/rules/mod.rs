@@ -17,6 +17,7 @@ pub mod migrations;
 pub mod named_paths;
 pub mod purity;
 pub mod reference;
+pub mod request_path;
 pub mod sizes;
 pub mod sleeps;
 pub mod sql_text;

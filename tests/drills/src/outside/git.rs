@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// Makes it in a folder.
+/// Creates the repository in `folder`.
 pub fn project(folder: &Path) -> PathBuf {
     let project = folder.join("project");
     std::fs::create_dir(&project).unwrap();
@@ -10,7 +10,7 @@ pub fn project(folder: &Path) -> PathBuf {
     git(&project, &["init", "-q"]);
     git(&project, &["add", "."]);
     git(&project, &["commit", "-qm", "first"]);
-    // For who fetches its files one by one.
+    // Lets clients fetch it over plain HTTP.
     git(&project, &["update-server-info"]);
     project
 }

@@ -39,7 +39,7 @@ fn is_blank(part: &Part) -> bool {
 /// Returns the placeholder for a file that the vendor's API does not accept.
 pub(super) fn omitted(media_type: &str, name: Option<&str>) -> String {
     let name = name.unwrap_or("unnamed");
-    format!("[file {name} ({media_type}) left out: this model's API does not take it]")
+    format!("[file {name} ({media_type}) left out: this model's API does not accept it]")
 }
 
 #[cfg(test)]

@@ -130,7 +130,7 @@ impl Complaint {
                 ModelErrorKind::RateLimited { retry_after }
             }
             (_, Some(503 | 529)) => ModelErrorKind::Overloaded { retry_after },
-            (_, Some(408 | 500..)) => ModelErrorKind::Unreachable,
+            (_, Some(408 | 500..)) => ModelErrorKind::Failed,
             (_, Some(_)) | ("invalid_request_error" | "not_found_error", None) => {
                 let said = self.message.to_lowercase();
                 if TOO_LONG.iter().any(|words| said.contains(words)) {
@@ -139,7 +139,7 @@ impl Complaint {
                     ModelErrorKind::Invalid
                 }
             }
-            (_, None) => ModelErrorKind::Unreachable,
+            (_, None) => ModelErrorKind::Failed,
         }
     }
 }
@@ -179,9 +179,9 @@ mod tests {
             (400, "invalid_request_error", "messages: bad", K::Invalid),
             (404, "not_found_error", "model: x", K::Invalid),
             (302, "", "", K::Invalid),
-            (500, "api_error", "", K::Unreachable),
-            (504, "timeout_error", "", K::Unreachable),
-            (408, "", "", K::Unreachable),
+            (500, "api_error", "", K::Failed),
+            (504, "timeout_error", "", K::Failed),
+            (408, "", "", K::Failed),
         ];
         for (status, error, message, expected) in cases {
             assert_eq!(kind(status, error, message), expected, "{status} {error} {message}");

@@ -53,7 +53,9 @@ impl RetryPolicy {
             }
             // A broken stream may start over: a turn is returned complete or not at all, and prose already shown is
             // harmless.
-            ModelErrorKind::Unreachable | ModelErrorKind::Protocol => (self.broken_attempts, None),
+            ModelErrorKind::Unreachable | ModelErrorKind::Failed | ModelErrorKind::Protocol => {
+                (self.broken_attempts, None)
+            }
             ModelErrorKind::Unauthorized
             | ModelErrorKind::Invalid
             | ModelErrorKind::ContextTooLong
@@ -107,6 +109,7 @@ const fn cause(kind: &ModelErrorKind) -> RetryCause {
     match kind {
         ModelErrorKind::Overloaded { .. } | ModelErrorKind::RateLimited { .. } => RetryCause::Overload,
         ModelErrorKind::Unreachable => RetryCause::Unreachable,
+        ModelErrorKind::Failed => RetryCause::Failed,
         ModelErrorKind::Unauthorized
         | ModelErrorKind::Invalid
         | ModelErrorKind::ContextTooLong
@@ -156,6 +159,7 @@ mod tests {
     fn retry_says_why_the_attempt_failed() {
         let text = |kind| cause(&kind).to_string();
         assert_eq!(text(ModelErrorKind::Unreachable), "cannot be reached");
+        assert_eq!(text(ModelErrorKind::Failed), "failed to answer");
         assert_eq!(text(ModelErrorKind::Overloaded { retry_after: None }), "is busy");
         assert_eq!(text(ModelErrorKind::Protocol), "broke off its answer");
     }
@@ -167,7 +171,7 @@ mod tests {
         for kind in [ModelErrorKind::Unauthorized, ModelErrorKind::Invalid, ModelErrorKind::ContextTooLong] {
             assert_eq!(policy.wait(&error(kind), 1, ours), None);
         }
-        for kind in [ModelErrorKind::Unreachable, ModelErrorKind::Protocol] {
+        for kind in [ModelErrorKind::Unreachable, ModelErrorKind::Failed, ModelErrorKind::Protocol] {
             assert_eq!(policy.wait(&error(kind.clone()), 2, ours), ours);
             assert_eq!(policy.wait(&error(kind), 3, ours), None);
         }

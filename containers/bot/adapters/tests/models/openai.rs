@@ -157,7 +157,7 @@ async fn busy_server_is_retried_after_its_wait() {
     let conversation = Conversation::new(MODEL);
     let error = conversation.call(&*client(&fake)).await.unwrap_err();
     // Two busy responses and one failure use up the three attempts at a failing server.
-    assert_eq!(error.kind, ModelErrorKind::Unreachable);
+    assert_eq!(error.kind, ModelErrorKind::Failed);
     assert_eq!(conversation.waits()[0], Duration::from_millis(20));
     assert_eq!(fake.request_count(), 3);
 }

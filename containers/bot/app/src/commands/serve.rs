@@ -19,7 +19,7 @@ use crate::{
     args::Serve,
     build_stamp, compose,
     environment::{self, name},
-    services::{self, HttpService, LedgerService, OverridesService, Supervisor},
+    services::{self, HttpService, LedgerService, OverridesService, RequeueService, Supervisor},
     shutdown::{self, ShutdownCause, ShutdownOutcome},
     signals::{Signals, StopSignal},
     terminal,
@@ -84,7 +84,7 @@ async fn start(args: Serve) -> Result<Started, Failure> {
     let address = listen_address(args.listen)?;
     let listener = TcpListener::bind(address).await;
     let listener =
-        listener.with_context(|| format!("{address} cannot be listened on")).map_err(Failure::Unavailable)?;
+        listener.with_context(|| format!("cannot listen on {address}")).map_err(Failure::Unavailable)?;
     let address = listener.local_addr().context("the listening address")?;
     let dashboard = std::mem::take(&mut plan.dashboard);
     let (core, _) = plan.build(args.store, args.state_url).await?;
@@ -95,6 +95,7 @@ async fn start(args: Serve) -> Result<Started, Failure> {
         state = state.with_metrics(move || metrics.render());
     }
     let mut supervisor = Supervisor::new();
+    supervisor.start(RequeueService(core.clone()));
     // Before the first request: runs that another process left are reclaimed first.
     if let Some(ledger) = LedgerService::of(&core) {
         supervisor.start(ledger);

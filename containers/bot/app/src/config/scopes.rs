@@ -58,7 +58,7 @@ fn name_mcp_servers(scopes: &Scopes) -> bool {
 fn checked(key: &str, entries: &BTreeMap<String, Entry>) -> Result<BTreeMap<String, Scope>, ConfigError> {
     let scopes = entries.iter().map(|(id, entry)| {
         if id.is_empty() {
-            return Err(ConfigError::invalid(key, "must name whose it is, such as `http:ops`"));
+            return Err(ConfigError::invalid(key, "must name its owner, such as `http:ops`"));
         }
         let scope = entry.scope();
         // An id is not a secret, and the error must name its entry.

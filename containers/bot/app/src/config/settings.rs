@@ -82,7 +82,7 @@ impl File {
             if repositories.iter().any(|repository| repository.name == entry.name) {
                 return Err(ConfigError::invalid(
                     "repositories.name",
-                    format!("`{}` stands there twice", entry.name),
+                    format!("`{}` occurs twice", entry.name),
                 ));
             }
             repositories.push(Repository { name: entry.name.clone(), origin: entry.origin.clone() });

@@ -15,7 +15,7 @@ const VARIABLE: &str = "ARS_KILL_AT";
 /// The error for any other spelling.
 const SHAPE: &str = "ARS_KILL_AT must be <port>.<method>.<before|after>:<n>, n from 1";
 
-/// A place and the number of the call that kills. Cheap to clone.
+/// A port method, and the number of the call at which the process aborts. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct KillPoint {
     place: Arc<str>,

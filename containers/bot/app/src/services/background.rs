@@ -6,6 +6,20 @@ use tokio_util::sync::CancellationToken;
 
 use super::Service;
 
+/// Dispatches unread follow-ups.
+pub struct RequeueService(pub Core);
+
+#[async_trait]
+impl Service for RequeueService {
+    fn name(&self) -> &'static str {
+        "requeue"
+    }
+
+    async fn run(self, stop: CancellationToken) {
+        self.0.keep_requeued(stop).await;
+    }
+}
+
 /// Flushes events, extends leases and reclaims orphaned runs.
 pub struct LedgerService(Core);
 

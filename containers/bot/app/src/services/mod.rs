@@ -4,6 +4,6 @@ mod background;
 mod http;
 mod supervisor;
 
-pub use background::{LedgerService, OverridesService};
+pub use background::{LedgerService, OverridesService, RequeueService};
 pub use http::HttpService;
 pub use supervisor::{Handle, Service, Supervisor};

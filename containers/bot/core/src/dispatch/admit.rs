@@ -9,8 +9,7 @@ use ars_types::RefName;
 use super::{
     authorize::AuthorizedRequest,
     plan::{RunPlan, plan_run},
-    request::{Request, Stage},
-    resolve::ResolvedRequest,
+    request::Stage,
     steer::Steering,
 };
 use crate::{
@@ -28,12 +27,12 @@ pub(super) enum Admission {
 
 /// A request that owns its thread in this process.
 pub(crate) struct AdmittedRequest {
-    /// The resolved request.
-    pub(crate) resolved: ResolvedRequest,
     /// The claim of the thread.
     pub(crate) claim: Claim,
     /// The plan of its run.
     pub(crate) plan: RunPlan,
+    /// The stages from admission on.
+    pub(crate) stages: Vec<Stage>,
 }
 
 /// Steers the live run of the thread, or claims the thread.
@@ -42,18 +41,17 @@ pub(crate) struct AdmittedRequest {
 /// resolved, so that a refusal never occupies it.
 pub(super) async fn admit(
     context: &RunContext,
-    request: &Request,
-    authorized: AuthorizedRequest,
+    authorized: &AuthorizedRequest<'_>,
+    steering: &Steering<'_>,
 ) -> Result<Admission, Refusal> {
-    let AuthorizedRequest { mut resolved } = authorized;
-    let thread = &request.message.thread_key;
+    let thread = &authorized.request.message.thread_key;
+    let choices = &authorized.parsed.choices;
     let started_at = context.clock().now();
-    let steering = Steering::of(request, &resolved);
     let (claim, plan) = loop {
         if let Some(notice) = steering.steer_local(context).await? {
             return Ok(Admission::Steered(notice));
         }
-        let plan = match plan_run(context, thread, &resolved).await {
+        let plan = match plan_run(context, thread, choices, &authorized.resolved).await {
             Ok(plan) => plan,
             Err(refusal) => {
                 // Without a plan the ledger's claim is never attempted, which would report the owner.
@@ -61,22 +59,23 @@ pub(super) async fn admit(
                 return steered.map(Admission::Steered).ok_or(refusal);
             }
         };
-        let work = work(&resolved, &plan);
+        let work = work(authorized, &plan);
         // `None` when another message claimed the thread concurrently, which is then steered.
         if let Ok(claim) = context.threads().claim(thread, work, context.clock().now()) {
             break (claim, plan);
         }
     };
     let ended_at = context.clock().now();
-    resolved.parsed.stages.push(Stage { name: "dispatch.admission", started_at, ended_at });
-    Ok(Admission::Claimed(Box::new(AdmittedRequest { resolved, claim, plan })))
+    let stages = vec![Stage { name: "dispatch.admission", started_at, ended_at }];
+    Ok(Admission::Claimed(Box::new(AdmittedRequest { claim, plan, stages })))
 }
 
 /// Returns the facts that later messages of the thread are checked against.
-fn work<'a>(resolved: &'a ResolvedRequest, plan: &'a RunPlan) -> Work<'a> {
+fn work<'a>(authorized: &'a AuthorizedRequest<'_>, plan: &'a RunPlan) -> Work<'a> {
+    let agent = authorized.resolved.agent;
     Work {
-        agent: resolved.agent.name,
-        repository: plan.repository().filter(|_| resolved.agent.needs_repository),
-        git_ref: resolved.parsed.choices.git_ref.as_ref().map(RefName::as_str),
+        agent: agent.name,
+        repository: plan.repository().filter(|_| agent.needs_repository),
+        git_ref: authorized.parsed.choices.git_ref.as_ref().map(RefName::as_str),
     }
 }

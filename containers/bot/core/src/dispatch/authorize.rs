@@ -6,22 +6,28 @@ use ars_auth::{Actor, can_run_agent};
 use ars_bot_ports::Refusal;
 use ars_bot_tools::agents::AgentSpec;
 
-use super::resolve::ResolvedRequest;
+use super::{parse::ParsedRequest, request::Request, resolve::ResolvedRequest};
 use crate::{context::RunContext, settings::Settings};
 
 /// An authorized request: its requester may run the resolved agent.
-pub(crate) struct AuthorizedRequest {
-    /// The resolved request.
-    pub(crate) resolved: ResolvedRequest,
+pub(super) struct AuthorizedRequest<'a> {
+    /// The request.
+    pub(super) request: &'a Request,
+    /// Its parsed text.
+    pub(super) parsed: &'a ParsedRequest,
+    /// Its requester and agent.
+    pub(super) resolved: ResolvedRequest,
 }
 
 /// Checks the agent's gate.
-pub(super) fn authorize(
+pub(super) fn authorize<'a>(
     context: &RunContext,
+    request: &'a Request,
+    parsed: &'a ParsedRequest,
     resolved: ResolvedRequest,
-) -> Result<AuthorizedRequest, Refusal> {
+) -> Result<AuthorizedRequest<'a>, Refusal> {
     authorize_agent(resolved.agent, &resolved.actor, context.settings())?;
-    Ok(AuthorizedRequest { resolved })
+    Ok(AuthorizedRequest { request, parsed, resolved })
 }
 
 /// Checks whether the actor may run the agent.

@@ -6,30 +6,30 @@
 use std::{collections::HashMap, ops::Range};
 
 /// Minimum number of marks that open a code block.
-const FENCE_MIN: usize = 3;
+const MIN_BLOCK_MARKS: usize = 3;
 
 /// Returns the ranges of code, in order. An unclosed block extends to the end.
 pub(super) fn code_spans(text: &str) -> Vec<Range<usize>> {
     let mut spans = Vec::new();
     // The start of the current prose, and the open block with its start.
-    let (mut prose, mut fence) = (0, None);
+    let (mut prose, mut block) = (0, None);
     let mut at = 0;
     for line in text.split_inclusive('\n') {
         let (begin, end) = (at, at + line.len());
         at = end;
-        match (fence, fence_of(line)) {
+        match (block, block_mark_of(line)) {
             (None, Some(opened)) => {
                 inline(text, prose..begin, &mut spans);
-                fence = Some((opened, begin));
+                block = Some((opened, begin));
             }
             (Some((opened, since)), Some(closing)) if closes(opened, closing, line) => {
                 spans.push(since..end);
-                (prose, fence) = (end, None);
+                (prose, block) = (end, None);
             }
             (None | Some(_), _) => {}
         }
     }
-    match fence {
+    match block {
         Some((_, since)) => spans.push(since..text.len()),
         None => inline(text, prose..text.len(), &mut spans),
     }
@@ -37,13 +37,13 @@ pub(super) fn code_spans(text: &str) -> Vec<Range<usize>> {
 }
 
 /// Returns the mark of an opening line and its count.
-fn fence_of(line: &str) -> Option<(char, usize)> {
+fn block_mark_of(line: &str) -> Option<(char, usize)> {
     let line = line.trim();
     let mark = line.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
     let rest = line.trim_start_matches(mark);
     let count = line.len() - rest.len();
     // A line with more backticks later is inline code.
-    (count >= FENCE_MIN && !(mark == '`' && rest.contains('`'))).then_some((mark, count))
+    (count >= MIN_BLOCK_MARKS && !(mark == '`' && rest.contains('`'))).then_some((mark, count))
 }
 
 /// Returns whether a line closes the block: at least as many of its marks and no other text.
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn inline_code_does_not_reach_across_a_fence() {
+    fn inline_code_does_not_reach_across_a_block() {
         assert_eq!(code("a ` b\n```\nc\n```\nd ` e"), ["```\nc\n```\n"]);
     }
 }

@@ -18,7 +18,7 @@ use crate::{
     history::{self, FinalRecord, Provisional, RunTotals},
     in_flight::InFlight,
     registry::{RunFacts, RunHandle},
-    run::Spans,
+    run::{SpanResult, Spans},
 };
 
 /// The agent of the run of a command.
@@ -53,7 +53,7 @@ pub(super) async fn serve(
     io.run_finished(run.id(), status);
     let error = (!answer.is_ok).then(|| AGENT.to_owned());
     let replied = invocation.reply(&io, answer).await;
-    spans.end(&run, root, error, None, context.clock().now());
+    spans.end(&run, root, SpanResult::of(error), context.clock().now());
     run.seal(Some(replied.is_ok()));
     let status = if replied.is_ok() { status } else { RunStatus::Failed };
     tokio::spawn(record(context.clone(), run, status, in_flight));

@@ -14,11 +14,11 @@ use super::{
     parse::parse,
     request::Request,
     resolve::resolve,
-    start::{ClaimedRun, Start, start},
+    start::{DispatchedRun, Start, start},
+    steer::Steering,
 };
 use crate::{
     context::{RequeueReceiver, Requeued, RunContext},
-    facade::Core,
     lifecycle,
 };
 
@@ -34,29 +34,24 @@ struct Rejected {
 /// The result of the stages.
 enum Dispatched {
     /// The request became a run.
-    Claimed(Box<ClaimedRun>),
+    Claimed(Box<DispatchedRun>),
     /// It became a follow-up of a live run.
     Steered(Notice),
 }
 
-impl Core {
-    /// Serves one request to its end and replies through `io`. Never fails.
-    ///
-    /// Must be driven to its end even when the requester is gone: callers spawn it. During a drain the request is rejected
-    /// before any stage, also when it would steer a live run: that run ends here, and a follow-up it does not read would
-    /// become a new run.
-    pub async fn dispatch(&self, message: IncomingMessage, io: Arc<dyn ChannelIo>) {
-        let Some(in_flight) = self.context.in_flight().try_enter() else {
-            io.rejected_by_shutdown();
-            return log_undelivered(io.refused(&Refusal::ShuttingDown).await);
-        };
-        let request = Request { message, io, in_flight };
-        if let Some(recognized) = self.context.command_registry().recognize(&request.message.text) {
-            return log_undelivered(command::serve(&self.context, request, recognized).await);
-        }
-        if let Err(rejected) = serve(&self.context, request).await {
-            log_undelivered(rejected.request.io.refused(&rejected.refusal).await);
-        }
+/// Serves one request to its end and replies through `io`. During a drain the request is rejected before any stage, also
+/// when it would steer a live run: that run ends here, and a follow-up it does not read would become a new run.
+pub(crate) async fn dispatch(context: &RunContext, message: IncomingMessage, io: Arc<dyn ChannelIo>) {
+    let Some(in_flight) = context.in_flight().try_enter() else {
+        io.rejected_by_shutdown();
+        return log_undelivered(io.refused(&Refusal::ShuttingDown).await);
+    };
+    let request = Request { message, io, in_flight };
+    if let Some(recognized) = context.command_registry().recognize(&request.message.text) {
+        return log_undelivered(command::serve(context, request, recognized).await);
+    }
+    if let Err(rejected) = serve(context, request).await {
+        log_undelivered(rejected.request.io.refused(&rejected.refusal).await);
     }
 }
 
@@ -93,20 +88,32 @@ async fn serve(context: &RunContext, request: Request) -> Result<(), Box<Rejecte
     Ok(())
 }
 
+/// Runs the stages. Only admission and start are repeated.
 async fn run_stages(context: &RunContext, request: &Request) -> Result<Dispatched, Refusal> {
+    let parsed = parse(context, request).await?;
+    let resolved = resolve(context, request, &parsed)?;
+    let authorized = authorize(context, request, &parsed, resolved)?;
     for _ in 0..MAX_ATTEMPTS {
-        let parsed = parse(context, request).await?;
-        let resolved = resolve(context, request, parsed)?;
-        let authorized = authorize(context, resolved)?;
-        let admitted = match admit(context, request, authorized).await? {
+        let steering = Steering::of(&authorized);
+        let admitted = match admit(context, &authorized, &steering).await? {
             Admission::Claimed(admitted) => *admitted,
             Admission::Steered(notice) => return Ok(Dispatched::Steered(notice)),
         };
-        match start(context, request, admitted).await? {
-            Start::Claimed(run) => return Ok(Dispatched::Claimed(run)),
-            Start::Steered(notice) => return Ok(Dispatched::Steered(notice)),
-            // The owner's run ended between the claim and the follow-up, so the thread may be free now.
-            Start::OwnerEnded => {}
+        match start(context, &authorized, admitted).await? {
+            Start::Claimed(claimed) => {
+                let resolved = authorized.resolved;
+                return Ok(Dispatched::Claimed(Box::new(DispatchedRun {
+                    parsed,
+                    resolved,
+                    claimed: *claimed,
+                })));
+            }
+            Start::Owned(holder) => {
+                if let Some(notice) = steering.steer_remote(context, &holder).await? {
+                    return Ok(Dispatched::Steered(notice));
+                }
+                // The owner's run ended between the claim and the follow-up, so the thread may be free now.
+            }
         }
     }
     Err(ThreadRefusal::Busy.into())

@@ -46,6 +46,7 @@ impl RunPlan {
 pub(super) async fn plan_run(
     context: &RunContext,
     thread: &ThreadKey,
+    choices: &Choices,
     resolved: &ResolvedRequest,
 ) -> Result<RunPlan, Refusal> {
     let deps = context.deps();
@@ -53,8 +54,8 @@ pub(super) async fn plan_run(
         tracing::warn!(error = %error, "workspace not ready");
         Refusal::WorkspaceNotReady(error)
     })?;
-    let ResolvedRequest { parsed, actor, scopes, agent } = resolved;
-    let choice = plan(&parsed.choices, scopes, actor, agent, &deps.settings, own.as_ref())?;
+    let ResolvedRequest { actor, scopes, agent } = resolved;
+    let choice = plan(choices, scopes, actor, agent, &deps.settings, own.as_ref())?;
     let client = deps.models.client(&choice.model).map_err(Refusal::UnknownProvider)?;
     Ok(RunPlan { choice, client, own })
 }

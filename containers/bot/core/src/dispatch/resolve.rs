@@ -12,10 +12,8 @@ use ars_settings::{Choice, Defaults, Layers, Scope, Target};
 use super::{parse::ParsedRequest, request::Request};
 use crate::{context::RunContext, overrides::Overrides, settings::Settings};
 
-/// A request with its requester and agent.
+/// The requester and the agent of a request.
 pub(crate) struct ResolvedRequest {
-    /// The parsed text.
-    pub(crate) parsed: ParsedRequest,
     /// The requester, with the grants of the configuration.
     pub(crate) actor: Actor,
     /// The scopes in force.
@@ -57,14 +55,14 @@ impl ActiveScopes {
 pub(super) fn resolve(
     context: &RunContext,
     request: &Request,
-    parsed: ParsedRequest,
+    parsed: &ParsedRequest,
 ) -> Result<ResolvedRequest, Refusal> {
     let deps = context.deps();
     let actor = ars_auth::grants::granted(&request.message.actor, &deps.settings.grants);
     let overrides = deps.capabilities.overrides.as_ref().map(Overrides::current).unwrap_or_default();
     let scopes = ActiveScopes::of(&deps.settings, &overrides, &actor.id, &request.message.channel_id);
     let agent = resolve_agent(&parsed.choices, &scopes, &deps.settings)?;
-    Ok(ResolvedRequest { parsed, actor, scopes, agent })
+    Ok(ResolvedRequest { actor, scopes, agent })
 }
 
 /// Returns the agent of these choices.

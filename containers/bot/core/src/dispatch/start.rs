@@ -1,9 +1,9 @@
-//! Stage 5, start: the day's spend is reserved and the run claimed in the ledger, or the message steers the run of the
-//! process that owns the thread there.
+//! Stage 5, start: the day's spend is reserved and the run claimed in the ledger, unless another process owns the thread
+//! there.
 //!
 //! Not here: the life of the claimed run (`lifecycle`).
 
-use ars_bot_ports::{IncomingMessage, Notice, Refusal};
+use ars_bot_ports::{IncomingMessage, Refusal};
 use ars_types::RunId;
 use ars_wire::{
     Moment,
@@ -11,19 +11,17 @@ use ars_wire::{
 };
 
 use super::{
-    admit::AdmittedRequest,
-    request::{Request, Stage},
+    admit::AdmittedRequest, authorize::AuthorizedRequest, parse::ParsedRequest, request::Stage,
     resolve::ResolvedRequest,
-    steer::Steering,
 };
 use crate::{
     context::RunContext,
     day_spend::Hold,
-    lifecycle::requeue::release,
     live::{Claimed, LEASE, Live, Meta},
     registry::RunFacts,
     run::{Assignment, BoundModel},
     settings::MoneyCaps,
+    unread::release,
 };
 
 /// Maximum characters of a run's label.
@@ -33,10 +31,18 @@ const LABEL_CAP: usize = 120;
 pub(super) enum Start {
     /// The run is claimed.
     Claimed(Box<ClaimedRun>),
-    /// The message is a follow-up of another process's run.
-    Steered(Notice),
-    /// The run of the thread's owner ended concurrently.
-    OwnerEnded,
+    /// A run of another process owns the thread.
+    Owned(Holder),
+}
+
+/// A dispatched request that becomes a run.
+pub(crate) struct DispatchedRun {
+    /// Its parsed text.
+    pub(crate) parsed: ParsedRequest,
+    /// Its requester and agent.
+    pub(crate) resolved: ResolvedRequest,
+    /// Its run.
+    pub(crate) claimed: ClaimedRun,
 }
 
 /// A run that may be created.
@@ -56,7 +62,7 @@ pub(crate) struct ClaimedRun {
 /// Reserves the day's spend and claims the run in the ledger.
 pub(super) async fn start(
     context: &RunContext,
-    request: &Request,
+    authorized: &AuthorizedRequest<'_>,
     mut admitted: AdmittedRequest,
 ) -> Result<Start, Refusal> {
     let hold = match reserve_spend(context).await {
@@ -66,7 +72,7 @@ pub(super) async fn start(
             return Err(refusal);
         }
     };
-    let ResolvedRequest { agent, .. } = admitted.resolved;
+    let ResolvedRequest { agent, .. } = authorized.resolved;
     let model = BoundModel { name: admitted.plan.choice.model.clone(), client: admitted.plan.client.clone() };
     let mut assignment = Assignment::of(context.deps(), agent, model, admitted.plan.choice.effort);
     assignment.limit_to(hold);
@@ -75,40 +81,28 @@ pub(super) async fn start(
     if let Some(hold) = &mut assignment.hold {
         hold.assign(&id);
     }
-    let facts = facts(context, request, &admitted, &assignment);
+    let facts = facts(context, authorized, &admitted, &assignment);
     let mut is_tracked = false;
     if let Some(live) = context.live() {
-        let run = new_run(context, live, &id, &facts, &admitted, &assignment);
+        let run = new_run(context, live, &id, &facts, authorized, &assignment);
         let started_at = context.clock().now();
         let claimed = live.claim(&run).await;
         let ended_at = context.clock().now();
-        admitted.resolved.parsed.stages.push(Stage { name: "dispatch.ledger_claim", started_at, ended_at });
+        admitted.stages.push(Stage { name: "dispatch.ledger_claim", started_at, ended_at });
         match claimed {
             Claimed::Granted => is_tracked = true,
             Claimed::Unconfirmed => {}
             // A run of this process that ended, with its final record still pending. It no longer reads its inbox.
             Claimed::ThreadLive(holder) if context.registry().get(&holder.run_id).is_some() => {}
             Claimed::ThreadLive(holder) => {
-                // Returns the reservation before the owner is asked.
+                // Its drop returns the reservation, before the owner is steered.
                 drop(assignment);
-                return steer_owner(context, request, admitted, &holder).await;
+                release(context, admitted.claim);
+                return Ok(Start::Owned(holder));
             }
         }
     }
     Ok(Start::Claimed(Box::new(ClaimedRun { id, facts, admitted, assignment, is_tracked })))
-}
-
-/// Releases the thread and steers the run of the process that owns it.
-async fn steer_owner(
-    context: &RunContext,
-    request: &Request,
-    admitted: AdmittedRequest,
-    holder: &Holder,
-) -> Result<Start, Refusal> {
-    let AdmittedRequest { resolved, claim, .. } = admitted;
-    release(context, claim);
-    let steered = Steering::of(request, &resolved).steer_remote(context, holder).await?;
-    Ok(steered.map_or(Start::OwnerEnded, Start::Steered))
 }
 
 /// Reserves a run's part of the day's spend. Returns `None` without a cap.
@@ -123,7 +117,7 @@ fn new_run(
     live: &Live,
     id: &RunId,
     facts: &RunFacts,
-    admitted: &AdmittedRequest,
+    authorized: &AuthorizedRequest<'_>,
     assignment: &Assignment,
 ) -> NewRun {
     let Assignment { agent, model, effort, tools, hold, .. } = assignment;
@@ -136,7 +130,7 @@ fn new_run(
         thread_key: facts.thread_key.as_str().to_owned(),
         channel_visibility: facts.visibility,
         repo: facts.repo.clone(),
-        git_ref: admitted.resolved.parsed.choices.git_ref.as_ref().map(ToString::to_string),
+        git_ref: authorized.parsed.choices.git_ref.as_ref().map(ToString::to_string),
         label: facts.label.clone(),
         received_at: facts.received_at,
         hold: hold.as_ref().map(|hold| hold.cap().run_microusd),
@@ -158,14 +152,14 @@ fn new_run(
 
 fn facts(
     context: &RunContext,
-    request: &Request,
+    authorized: &AuthorizedRequest<'_>,
     admitted: &AdmittedRequest,
     assignment: &Assignment,
 ) -> RunFacts {
-    let message = &request.message;
+    let message = &authorized.request.message;
     let agent = assignment.agent.name;
     let repo = admitted.plan.repository().filter(|_| assignment.agent.needs_repository).map(str::to_owned);
-    let text = &admitted.resolved.parsed.directives.text;
+    let text = &authorized.parsed.directives.text;
     RunFacts {
         label: label(context, agent, repo.as_deref(), message, text),
         agent: agent.to_owned(),

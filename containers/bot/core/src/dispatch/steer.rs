@@ -7,12 +7,12 @@
 use std::sync::Arc;
 
 use ars_auth::{Actor, can_run_agent};
-use ars_bot_ports::{Choices, LiveRunFacts, Notice, Refusal, StoreError, ThreadRefusal};
+use ars_bot_ports::{Choices, IncomingMessage, LiveRunFacts, Notice, Refusal, StoreError, ThreadRefusal};
 use ars_types::{RunId, StopMode, UnixMillis};
 use ars_wire::ledger::{Holder, Phase};
 use tokio::time::timeout;
 
-use super::{directives::ParsedDirectives, repositories, request::Request, resolve::ResolvedRequest};
+use super::{authorize::AuthorizedRequest, directives::ParsedDirectives, repositories, request::Request};
 use crate::{
     context::RunContext,
     live::{CLAIM_TIMEOUT, Meta},
@@ -23,9 +23,12 @@ use crate::{
 /// A message that may steer the run of its thread.
 pub(super) struct Steering<'a> {
     request: &'a Request,
-    actor: Actor,
-    named_agent: Option<String>,
-    directives: ParsedDirectives,
+    actor: &'a Actor,
+    named_agent: Option<&'a str>,
+    text: &'a str,
+    /// The text with its `repo` and `ref` directives.
+    text_with_place: &'a str,
+    choices: &'a Choices,
 }
 
 /// The run that owns the thread.
@@ -58,26 +61,25 @@ impl<'a> OwnerRun<'a> {
 }
 
 impl<'a> Steering<'a> {
-    /// The steering of a resolved request.
-    pub(super) fn of(request: &'a Request, resolved: &ResolvedRequest) -> Self {
-        let ResolvedRequest { parsed, actor, .. } = resolved;
+    /// The steering of an authorized request. It borrows, because most messages steer no run.
+    pub(super) fn of(authorized: &'a AuthorizedRequest<'_>) -> Self {
+        let AuthorizedRequest { request, parsed, resolved } = authorized;
+        let ParsedDirectives { text, text_with_place, choices } = &parsed.directives;
         Self {
             request,
-            actor: actor.clone(),
-            named_agent: parsed.named_agent.clone(),
-            directives: parsed.directives.clone(),
+            actor: &resolved.actor,
+            named_agent: parsed.named_agent.as_deref(),
+            text,
+            text_with_place,
+            choices,
         }
     }
 
     /// The steering of a message whose text is for the model as it is written.
     pub(super) fn verbatim(request: &'a Request) -> Self {
         let text = &request.message.text;
-        let directives = ParsedDirectives {
-            text: text.clone(),
-            text_with_place: text.clone(),
-            choices: Choices::default(),
-        };
-        Self { request, actor: request.message.actor.clone(), named_agent: None, directives }
+        let IncomingMessage { actor, choices, .. } = &request.message;
+        Self { request, actor, named_agent: None, text, text_with_place: text, choices }
     }
 
     /// Steers the run of this process that owns the thread. Returns `None` when the thread is free.
@@ -163,25 +165,25 @@ impl<'a> Steering<'a> {
     /// Returns the text for the run. A run keeps its repository and ref, so directives that name others stay in the text
     /// for the model to answer.
     fn text(&self, context: &RunContext, owner: &OwnerRun<'_>) -> &str {
-        let ParsedDirectives { text, text_with_place, choices } = &self.directives;
+        let choices = self.choices;
         let is_owners = |named: &String| {
-            repositories::find(named, &self.actor, context.settings())
+            repositories::find(named, self.actor, context.settings())
                 .is_some_and(|place| owner.repository == Some(place.name.as_str()))
         };
         let names_another = choices.repository.as_ref().is_some_and(|named| !is_owners(named))
             || choices.git_ref.as_ref().is_some_and(|named| owner.git_ref != Some(named.as_str()));
-        if names_another { text_with_place } else { text }
+        if names_another { self.text_with_place } else { self.text }
     }
 
     fn authorize(&self, context: &RunContext, owner: &OwnerRun<'_>) -> Result<(), ThreadRefusal> {
         let (settings, agent) = (context.settings(), || owner.agent.to_owned());
-        can_run_agent(&self.actor, &settings.restrictions, owner.agent)
+        can_run_agent(self.actor, &settings.restrictions, owner.agent)
             .map_err(|_| ThreadRefusal::AgentForbidden { agent: agent() })?;
         if let Some(repository) = owner.repository {
-            repositories::authorize_name(&self.actor, settings, repository)
+            repositories::authorize_name(self.actor, settings, repository)
                 .map_err(|_| ThreadRefusal::RepositoryForbidden { agent: agent() })?;
         }
-        if self.named_agent.as_deref().is_some_and(|named| named != owner.agent) {
+        if self.named_agent.is_some_and(|named| named != owner.agent) {
             return Err(ThreadRefusal::OtherAgent(owner.facts(context)));
         }
         Ok(())

@@ -9,7 +9,7 @@ use ars_types::RunStatus;
 use super::active::ActiveRun;
 use crate::{
     context::RunContext,
-    run::{Assignment, Driver, DriverExit, DriverReport, Resumption},
+    run::{Assignment, Driver, DriverExit, DriverReport, Resumption, SpanResult},
 };
 
 /// The point from which a driver starts.
@@ -59,7 +59,7 @@ impl ActiveRun {
         })
         .await;
         if let Some(join_span) = join_span {
-            join_span.end(None, None);
+            join_span.end();
         }
         if let DriverExit::Ended(outcome) = &mut report.exit {
             if let Some(artifact) = artifact {
@@ -68,7 +68,7 @@ impl ActiveRun {
             if let (Some(slot), Some(answer)) = (&assignment.verdict, &mut outcome.answer) {
                 let observe_span = self.part(context, root.id(), "run.observe_workspace");
                 let head = review::observed_head(assignment.workspace.as_deref()).await;
-                observe_span.end(head.is_none().then(|| "unknown".to_owned()), None);
+                observe_span.end_with(SpanResult::of(head.is_none().then(|| "unknown".to_owned())));
                 let end = review::End {
                     status: outcome.status,
                     cut_short: outcome.cut_short,
@@ -80,7 +80,7 @@ impl ActiveRun {
         let failed =
             matches!(&report.exit, DriverExit::Ended(outcome) if outcome.status == RunStatus::Failed);
         let error = failed.then(|| "failed".to_owned());
-        self.spans.end(&self.run, root, error, None, context.clock().now());
+        self.spans.end(&self.run, root, SpanResult::of(error), context.clock().now());
         report
     }
 
@@ -96,7 +96,7 @@ impl ActiveRun {
         let span = self.part(context, root, "run.reading_diff");
         let redactor = &context.deps().redactor;
         let diff = review::reading_diff(workspace, None, redactor, &self.run.stops().hard).await;
-        span.end(None, None);
+        span.end();
         diff
     }
 }

@@ -24,7 +24,7 @@ use crate::{
     live::LedgerClaim,
     memory::Remembering,
     registry::{RunFacts, RunHandle},
-    run::{Assignment, DriverExit, DriverReport, Span, Spans},
+    run::{Assignment, DriverExit, DriverReport, Span, SpanResult, Spans},
     threads::{Claim, Closed, FollowUp, Mailbox},
 };
 
@@ -309,14 +309,14 @@ impl Effects {
             tracing::warn!(run = %self.run.id(), error = %error, "reply not delivered");
             "reply".to_owned()
         });
-        self.spans.end(&self.run, span, error, None, clock.now());
+        self.spans.end(&self.run, span, SpanResult::of(error), clock.now());
         delivered.is_ok()
     }
 
     fn seal(&mut self, reply_ok: Option<bool>, status: RunStatus) {
         let now = self.context.clock().now();
         if let Some(request) = self.request.take() {
-            self.spans.end(&self.run, request, None, None, now);
+            self.spans.end(&self.run, request, SpanResult::Ok, now);
         }
         self.run.seal(reply_ok);
         let view = self.run.view();

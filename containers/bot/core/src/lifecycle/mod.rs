@@ -6,7 +6,7 @@ mod drive;
 mod finish;
 mod prepare;
 mod prompt;
-pub(crate) mod requeue;
+mod requeue;
 mod resume;
 mod start;
 

@@ -17,14 +17,15 @@ use super::{
 };
 use crate::{
     context::RunContext,
-    dispatch::{ActiveScopes, ResolvedRequest, RunPlan},
+    dispatch::{ActiveScopes, ParsedRequest, ResolvedRequest, RunPlan},
     memory::Remembering,
-    run::Assignment,
+    run::{Assignment, SpanResult},
 };
 
 /// The request that a run is prepared for.
 pub(super) struct Source<'a> {
     pub(super) message: &'a IncomingMessage,
+    pub(super) parsed: &'a ParsedRequest,
     pub(super) resolved: &'a ResolvedRequest,
     pub(super) plan: &'a RunPlan,
 }
@@ -38,7 +39,7 @@ struct PreparedWorkspace {
 
 impl Source<'_> {
     fn git_ref(&self) -> Option<&RefName> {
-        self.resolved.parsed.choices.git_ref.as_ref()
+        self.parsed.choices.git_ref.as_ref()
     }
 }
 
@@ -63,7 +64,7 @@ pub(super) async fn prepare_run(
         Some(workspace) => {
             let reading = active.stage(context, "dispatch.repo_context");
             let block = instructions::block(&**workspace, &context.deps().redactor).await;
-            reading.end(None, None);
+            reading.end();
             block
         }
         None => None,
@@ -75,7 +76,7 @@ pub(super) async fn prepare_run(
     if let Some(tracked) = active.claim.tracked() {
         tracked.specify(&assignment.system, remembering.as_ref().and_then(Remembering::to_state));
     }
-    composing.end(None, None);
+    composing.end();
     Ok(remembering)
 }
 
@@ -86,11 +87,11 @@ async fn recall(
     active: &ActiveRun,
 ) -> Option<(Remembering, Option<String>)> {
     context.deps().capabilities.memory.as_ref()?;
-    let ResolvedRequest { parsed, actor, .. } = source.resolved;
     let span = active.stage(context, "dispatch.memory_read");
     let repository = source.plan.repository();
-    let begun = Remembering::begin(context, source.message, actor, repository, &parsed.directives.text).await;
-    span.end(None, None);
+    let text = &source.parsed.directives.text;
+    let begun = Remembering::begin(context, source.message, &source.resolved.actor, repository, text).await;
+    span.end();
     begun
 }
 
@@ -123,7 +124,7 @@ async fn prepare_workspace(
         Refusal::WorkspaceNotReady(error)
     });
     let error = opened.is_err().then(|| "workspace".to_owned());
-    spans.end(run, span, error, None, context.clock().now());
+    spans.end(run, span, SpanResult::of(error), context.clock().now());
     opened
 }
 

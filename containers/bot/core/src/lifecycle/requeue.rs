@@ -10,7 +10,8 @@ use crate::{
     context::RunContext,
     registry::RunFacts,
     retry::Policy,
-    threads::{Claim, Closed, FollowUp, Note, Sender},
+    threads::{FollowUp, Note, Sender},
+    unread::requeue_as_one_turn,
 };
 
 /// The run that did not read them.
@@ -23,7 +24,7 @@ pub(super) struct EndedRun<'a> {
 
 impl EndedRun<'_> {
     /// Rejects the follow-ups that cannot run, and returns the others. Those of a stopped run do not run, nor do those
-    /// whose sender is unknown.
+    /// without a known sender.
     pub(super) async fn reject(&self, follow_ups: Vec<FollowUp>) -> Vec<FollowUp> {
         let is_stopped = matches!(self.status, RunStatus::StoppedSoft | RunStatus::StoppedHard);
         let mut runnable = Vec::new();
@@ -49,7 +50,7 @@ impl EndedRun<'_> {
     /// holds it, and is answered on the run's own channel.
     pub(super) fn dispatch(&self, context: &RunContext, follow_ups: &[FollowUp]) {
         let senders = follow_ups.iter().filter_map(|follow_up| self.sender_of(follow_up));
-        dispatch_as_one_turn(context, &self.facts.agent, senders);
+        requeue_as_one_turn(context, &self.facts.agent, senders);
     }
 
     /// Forwards follow-ups to the process that continues the run. The ledger has the numbered ones. Where the run is over
@@ -91,23 +92,4 @@ impl EndedRun<'_> {
         };
         Some(Sender { message, io: Arc::clone(self.io) })
     }
-}
-
-/// Releases a thread without a run. Follow-ups that its claim received become a turn.
-pub(crate) fn release(context: &RunContext, claim: Claim) {
-    let agent = claim.agent();
-    let unread = claim.mailbox().close(Closed::Ended);
-    drop(claim);
-    dispatch_as_one_turn(context, agent, unread.into_iter().filter_map(|follow_up| follow_up.sender));
-}
-
-/// Queues the messages of these senders as one turn of this agent, in the name of the last sender.
-fn dispatch_as_one_turn(context: &RunContext, agent: &str, senders: impl Iterator<Item = Sender>) {
-    let mut senders: Vec<_> = senders.collect();
-    let texts: Vec<_> = senders.iter().map(|sender| sender.message.text.clone()).collect();
-    let Some(Sender { mut message, io }) = senders.pop() else { return };
-    message.text = texts.join("\n\n");
-    // A message that names another agent is never steered into a run.
-    message.choices.agent.get_or_insert_with(|| agent.to_owned());
-    context.requeue(message, io);
 }

@@ -14,15 +14,15 @@ use super::{
     active::ActiveRun,
     drive::StartFrom,
     prepare::{Source, prepare_run},
-    requeue::release,
 };
 use crate::{
     context::RunContext,
-    dispatch::{AdmittedRequest, ClaimedRun, ParsedRequest, Request, Stage},
+    dispatch::{AdmittedRequest, ClaimedRun, DispatchedRun, ParsedRequest, Request, Stage},
     history::{self, RunTotals},
     live::LedgerClaim,
     registry::RunHandle,
-    run::{self, Span, Spans},
+    run::{self, Span, SpanResult, Spans},
+    unread::release,
 };
 
 /// Maximum earlier turns for the model and in `context` events.
@@ -31,9 +31,9 @@ const MAX_CONTEXT_TURNS: usize = 20;
 const MAX_CONTEXT_BYTES: usize = 256 << 10;
 
 /// Creates the claimed run, prepares it, drives it and finishes it.
-pub(crate) async fn start(context: &RunContext, request: Request, claimed: ClaimedRun) {
+pub(crate) async fn start(context: &RunContext, request: Request, dispatched: DispatchedRun) {
+    let DispatchedRun { parsed, resolved, claimed } = dispatched;
     let ClaimedRun { id, facts, admitted, mut assignment, is_tracked } = claimed;
-    let parsed = &admitted.resolved.parsed;
     let run = match context.registry().create(id, facts) {
         Ok(run) => run,
         Err(error) => {
@@ -45,7 +45,7 @@ pub(crate) async fn start(context: &RunContext, request: Request, claimed: Claim
     };
     admitted.claim.set_run(run.id());
     let spans = Spans::default();
-    let root = publish_head(context, &run, &spans, &request, parsed);
+    let root = publish_head(context, &run, &spans, &request, &parsed, &admitted.stages);
     let mailbox = admitted.claim.mailbox();
     let claim = match context.live() {
         Some(live) if is_tracked => LedgerClaim::Confirmed(Box::new(live.track(&run, mailbox, 0))),
@@ -59,11 +59,10 @@ pub(crate) async fn start(context: &RunContext, request: Request, claimed: Claim
     let provisional = context.history().begin(history::record(&view, totals));
 
     let Request { message, io, in_flight } = request;
-    let AdmittedRequest { resolved, claim: thread, plan } = admitted;
+    let AdmittedRequest { claim: thread, plan, .. } = admitted;
     let active = ActiveRun { run, spans, request: root, thread, claim, provisional, io, in_flight };
-    let parsed = &resolved.parsed;
     let conversation = initial_conversation(recent(&parsed.history), &parsed.directives.text);
-    let source = Source { message: &message, resolved: &resolved, plan: &plan };
+    let source = Source { message: &message, parsed: &parsed, resolved: &resolved, plan: &plan };
     let prior_turns = conversation.len().saturating_sub(1);
     let prepared = prepare_run(context, &source, &active, &mut assignment, prior_turns);
     let (report, remembering) = match AssertUnwindSafe(prepared).catch_unwind().await {
@@ -77,7 +76,7 @@ pub(crate) async fn start(context: &RunContext, request: Request, claimed: Claim
         Ok(Err(refusal)) => (run::not_begun(texts::refusal(&refusal)), None),
         Err(_panic) => {
             tracing::error!(run = %active.run.id(), "preparing the run panicked");
-            (run::not_begun(run::INTERNAL_ERROR.to_owned()), None)
+            (run::not_begun(texts::INTERNAL_ERROR.to_owned()), None)
         }
     };
     active.finish(context, assignment, remembering, report).await;
@@ -91,11 +90,12 @@ fn publish_head(
     spans: &Spans,
     request: &Request,
     parsed: &ParsedRequest,
+    later: &[Stage],
 ) -> Span {
     let root = spans.start(run, None, "request", request.message.received_at);
-    for Stage { name, started_at, ended_at } in &parsed.stages {
+    for Stage { name, started_at, ended_at } in parsed.stages.iter().chain(later) {
         let span = spans.start(run, Some(root.id()), *name, *started_at);
-        spans.end(run, span, None, None, *ended_at);
+        spans.end(run, span, SpanResult::Ok, *ended_at);
     }
     let source = request.message.source.clone();
     run.publish(EventBody::Input { text: parsed.directives.text.clone(), source });

@@ -15,9 +15,9 @@ use ars_bot_ports::{Owned, StoreError, StoreErrorKind};
 /// Timeout for acquiring the reply permit, including hung attempts. Together with one heartbeat interval it stays below
 /// the lease, so no other owner can reply first.
 const PERMIT_TIMEOUT: Duration = Duration::from_secs(18);
-/// Least timeout of each request behind that. A process that was suspended has sent none in all that time, and two of
-/// them stay below the lease too.
-const LEAST_TIMEOUT: Duration = Duration::from_millis(750);
+/// Minimum timeout of a request once the deadline has passed, for example after a suspension. Two such requests still
+/// end before the lease expires.
+const MIN_TIMEOUT: Duration = Duration::from_millis(750);
 /// Timeout of the flush before a handoff.
 const HANDOFF_FLUSH_TIMEOUT: Duration = Duration::from_secs(6);
 /// Wait between two attempts of it.
@@ -41,7 +41,7 @@ impl TrackedRun {
             };
             let wait = waits.next().unwrap_or(LAST_WAIT);
             let is_late = Instant::now() + wait > until;
-            // An earlier request may have been granted with its answer lost. Then another one is refused.
+            // An earlier request may have been granted although its answer was lost; a repeat would then be rejected.
             if !is_transient(&error) || is_last || (is_late && is_requested) {
                 tracing::warn!(run = %self.cursor.run(), error = %error, "replying without a permit");
                 return ReplyPermit::Unavailable;
@@ -112,7 +112,7 @@ async fn with_deadline<T>(
     until: Instant,
     request: impl Future<Output = Result<T, StoreError>>,
 ) -> Result<T, StoreError> {
-    let until = until.max(Instant::now() + LEAST_TIMEOUT);
+    let until = until.max(Instant::now() + MIN_TIMEOUT);
     tokio::time::timeout_at(until, request).await.unwrap_or_else(|_elapsed| {
         Err(StoreError { kind: StoreErrorKind::Transient, message: "no answer in time".to_owned() })
     })

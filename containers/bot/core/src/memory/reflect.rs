@@ -96,7 +96,7 @@ impl Reflector {
             return Outcome::NotDue;
         }
         let shown = self.shown(run).await;
-        let question = request(&shown, transcript::said(run.turns, run.recalled, &self.redactor));
+        let question = request(&shown, transcript::utterances(run.turns, run.recalled, &self.redactor));
         let most = self.price.map(|price| price.cost(most_usage(&question)));
         if let Some(most) = most
             && !guard.may_spend(most).await
@@ -137,7 +137,7 @@ impl Reflector {
     /// Returns the records in the model's prompt: of each scope first those that the run was shown, then the newest that
     /// match its request.
     async fn shown(&self, run: &Reflection<'_>) -> Vec<MemoryRecord> {
-        let asked = transcript::asked(run.turns.get(run.prior_turns..).unwrap_or(run.turns));
+        let asked = transcript::user_text(run.turns.get(run.prior_turns..).unwrap_or(run.turns));
         let request = self.redactor.clean(&asked, usize::MAX);
         let keys = run.scopes.view().keys();
         let of_scope = |key| self.shown_of(key, &request, run);

@@ -1,4 +1,4 @@
-//! The conversation of a run in the form it is reflected on.
+//! The conversation of a run as the reflection prompt shows it.
 //!
 //! Tool results are left out, because a web page must not write memory. The agent's own text includes its conclusions
 //! from them. Quotations of memory and the system prompt are left out too.
@@ -19,7 +19,7 @@ const MIN_QUOTED_CHARS: usize = 16;
 const QUOTED: &str = "[a note]";
 
 /// Returns the redacted parts of the conversation lazily, oldest first.
-pub(super) fn said<'a>(
+pub(super) fn utterances<'a>(
     turns: &'a [Turn],
     recalled: &'a [MemoryRecord],
     redactor: &'a Redactor,
@@ -49,7 +49,7 @@ fn of_part(role: Role, part: &Part, recalled: &[MemoryRecord], redactor: &Redact
     (!text.trim().is_empty()).then_some(Utterance { speaker, text })
 }
 
-/// Returns the text without the records in it, in their original or prompt form.
+/// Replaces quotations of recalled records, verbatim or as the prompt shows them.
 fn unquoted(mut text: String, recalled: &[MemoryRecord]) -> String {
     for record in recalled {
         for quoted in [record.text.trim().to_owned(), inert(&record.text)] {
@@ -62,7 +62,7 @@ fn unquoted(mut text: String, recalled: &[MemoryRecord]) -> String {
 }
 
 /// Returns the user's texts, joined.
-pub(super) fn asked(turns: &[Turn]) -> String {
+pub(super) fn user_text(turns: &[Turn]) -> String {
     let turns = turns.iter().filter(|turn| turn.role == Role::User);
     turns.flat_map(|turn| &turn.parts).filter_map(prose).collect::<Vec<_>>().join("\n")
 }

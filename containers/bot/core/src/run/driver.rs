@@ -6,7 +6,7 @@
 use std::{panic::AssertUnwindSafe, time::Duration};
 
 use ars_agent::{Action, Input, Loop, RunOutcome, Steered, ToolCall, Turn, resume};
-use ars_bot_ports::{ChannelIo, Clock};
+use ars_bot_ports::{ChannelIo, Clock, texts};
 use ars_bot_tools::{Effects, ToolOutput};
 use ars_events::EventBody;
 use ars_types::RunStatus;
@@ -141,7 +141,7 @@ impl Driver<'_> {
         let exit = AssertUnwindSafe(self.run_to_completion(&mut state, first)).catch_unwind().await;
         let exit = exit.unwrap_or_else(|_panic| {
             tracing::error!(run = %self.run.id(), "the run's driver panicked");
-            failed(INTERNAL_ERROR.to_owned())
+            failed(texts::INTERNAL_ERROR.to_owned())
         });
         self.report(state, exit)
     }
@@ -334,9 +334,6 @@ impl Driver<'_> {
 fn not_stored() -> ToolOutput {
     ToolOutput::refused("This call was not run: the run's state could not be stored before it.")
 }
-
-/// The answer of a run that panicked.
-pub const INTERNAL_ERROR: &str = "❌ The run failed because of an internal error.";
 
 /// The report of a run that failed before its first model call.
 pub fn not_begun(answer: String) -> DriverReport {

@@ -6,6 +6,7 @@ use ars_agent::{Input, ModelTurn, Purpose, Usage};
 use ars_bot_ports::{
     ModelDelta, ModelError, ModelErrorKind, ModelRequest,
     metrics::{self, Outcome},
+    texts,
 };
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
@@ -14,7 +15,7 @@ use super::{
     assignment::{Assignment, BoundModel},
     call_watch::{CallWatch, Owed},
     driver::{DriveState, Driver, Next, millis},
-    spans::MODEL_TURN,
+    spans::{MODEL_TURN, SpanResult},
 };
 use crate::live::{StepDurability, Stepped, TrackedRun};
 
@@ -50,7 +51,7 @@ impl Driver<'_> {
         Next::Feed(match answer {
             Ok(Ok(turn)) => Input::Model(turn),
             Ok(Err(error)) => {
-                let words = failure_text(&state.model, &error);
+                let words = texts::model_failure(&state.model.name, &error);
                 match error.kind {
                     ModelErrorKind::ContextTooLong => Input::ContextTooLong(words),
                     _ => Input::ModelFailed(words),
@@ -170,11 +171,11 @@ impl Driver<'_> {
                 call.answered();
                 let price = self.assignment.price_of(name);
                 metrics::model_usage(name.provider(), turn.usage, price.map(|price| price.cost(turn.usage)));
-                span.end(None, Some(attrs(name.to_string(), purpose, turn)));
+                span.end_with(SpanResult::OkWith(attrs(name.to_string(), purpose, turn)));
             }
             Err(error) => {
                 call.failed(error);
-                span.end(Some(error.kind.to_string()), None);
+                span.end_with(SpanResult::Failed(error.kind.to_string()));
                 tracing::warn!(run = %self.run.id(), model = %name, error = %error, "model call failed");
             }
         }
@@ -191,19 +192,4 @@ fn attrs(model: String, purpose: Purpose, turn: &ModelTurn) -> Map<String, Value
     attrs.insert("stopReason".into(), json!(turn.stop.as_str()));
     attrs.insert("usage".into(), json!(turn.usage));
     attrs
-}
-
-/// Returns the answer for a failed call: the kind in plain words, then the provider's message.
-fn failure_text(model: &BoundModel, error: &ModelError) -> String {
-    let what = match &error.kind {
-        ModelErrorKind::Overloaded { .. } => "is overloaded and did not recover in time",
-        ModelErrorKind::RateLimited { .. } => "refused further requests for now (rate limit)",
-        ModelErrorKind::Unauthorized => "refused the configured credentials",
-        ModelErrorKind::Invalid => "refused the request",
-        ModelErrorKind::ContextTooLong => "cannot hold this conversation: it is too long",
-        ModelErrorKind::Unreachable => "could not be reached",
-        ModelErrorKind::Protocol => "broke off its answer",
-        ModelErrorKind::Cancelled => "was cancelled",
-    };
-    format!("❌ The model {} {what}. {}", model.name, error.message)
 }

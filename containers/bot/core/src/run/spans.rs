@@ -39,6 +39,24 @@ impl Span {
     }
 }
 
+/// The result of a span.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SpanResult {
+    /// It succeeded.
+    Ok,
+    /// It succeeded, with attributes.
+    OkWith(Map<String, Value>),
+    /// It failed, with an error in one word.
+    Failed(String),
+}
+
+impl SpanResult {
+    /// Returns the result of work that may have failed.
+    pub fn of(error: Option<String>) -> Self {
+        error.map_or(Self::Ok, Self::Failed)
+    }
+}
+
 /// A span that ends at the latest when it is dropped.
 pub struct OpenSpan<'a> {
     spans: &'a Spans,
@@ -48,10 +66,15 @@ pub struct OpenSpan<'a> {
 }
 
 impl OpenSpan<'_> {
+    /// Ends the span of work that succeeded.
+    pub fn end(self) {
+        self.end_with(SpanResult::Ok);
+    }
+
     /// Ends the span.
-    pub fn end(mut self, error: Option<String>, attrs: Option<Map<String, Value>>) {
+    pub fn end_with(mut self, result: SpanResult) {
         if let Some(span) = self.span.take() {
-            self.spans.end(self.run, span, error, attrs, self.clock.now());
+            self.spans.end(self.run, span, result, self.clock.now());
         }
     }
 }
@@ -59,13 +82,13 @@ impl OpenSpan<'_> {
 impl Drop for OpenSpan<'_> {
     fn drop(&mut self) {
         if let Some(span) = self.span.take() {
-            self.spans.end(self.run, span, Some("cancelled".to_owned()), None, self.clock.now());
+            self.spans.end(self.run, span, SpanResult::Failed("cancelled".to_owned()), self.clock.now());
         }
     }
 }
 
 impl Spans {
-    /// The spans of a run whose first ids are used already.
+    /// The spans of a run after its first ids, which another process used.
     pub fn after(minted: u64) -> Self {
         Self { minted: AtomicU64::new(minted) }
     }
@@ -112,15 +135,12 @@ impl Spans {
     }
 
     /// Publishes the end of a span.
-    pub fn end(
-        &self,
-        run: &RunHandle,
-        span: Span,
-        error: Option<String>,
-        attrs: Option<Map<String, Value>>,
-        now: UnixMillis,
-    ) {
-        let status = if error.is_some() { SpanStatus::Error } else { SpanStatus::Ok };
+    pub fn end(&self, run: &RunHandle, span: Span, result: SpanResult, now: UnixMillis) {
+        let (status, attrs, error) = match result {
+            SpanResult::Ok => (SpanStatus::Ok, None, None),
+            SpanResult::OkWith(attrs) => (SpanStatus::Ok, Some(attrs), None),
+            SpanResult::Failed(error) => (SpanStatus::Error, None, Some(error)),
+        };
         let end = EventBody::SpanEnd {
             span_id: span.id,
             parent_span_id: span.parent,

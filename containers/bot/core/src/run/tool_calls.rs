@@ -15,7 +15,7 @@ use futures::{FutureExt as _, StreamExt as _, stream};
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::{driver::Driver, tool_events::PublishedCalls, watched::Watched};
+use super::{driver::Driver, spans::SpanResult, tool_events::PublishedCalls, watched::Watched};
 
 /// Time for a stopped tool to return before it is dropped.
 const STOP_GRACE: Duration = Duration::from_secs(5);
@@ -86,7 +86,7 @@ impl Driver<'_> {
         };
         let error = (!output.ok)
             .then(|| if output.sandbox == Sandbox::Failed { "infra" } else { "failed" }.to_owned());
-        self.spans.end(self.run, span, error, None, self.clock.now());
+        self.spans.end(self.run, span, SpanResult::of(error), self.clock.now());
         let outcome = match (output.ok, output.sandbox) {
             (true, _) => Outcome::Ok,
             (false, Sandbox::Failed) => Outcome::Infra,

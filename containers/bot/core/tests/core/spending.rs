@@ -141,7 +141,7 @@ async fn concurrent_runs_share_the_budget() {
     let (io, refused) = in_thread(&world, "c");
     refused.await.unwrap();
     let reply = io.said()[0].clone();
-    assert!(reply.starts_with('💸') && reply.contains("under way"), "{reply}");
+    assert!(reply.starts_with('💸') && reply.contains("reserved"), "{reply}");
     for (_, run) in under_way {
         world.model.release.notify_one();
         run.await.unwrap();
@@ -162,7 +162,7 @@ async fn uncapped_run_reserves_the_rest() {
     let refused = in_thread(&world, "b");
     refused.1.await.unwrap();
     let reply = refused.0.said()[0].clone();
-    assert!(reply.starts_with('💸') && reply.contains("under way"), "{reply}");
+    assert!(reply.starts_with('💸') && reply.contains("reserved"), "{reply}");
     world.model.release.notify_one();
     first.1.await.unwrap();
     world.settle().await;

@@ -134,10 +134,10 @@ async fn remote_steering_needs_the_runs_permissions() {
 #[tokio::test(start_paused = true)]
 async fn unconfirmed_remote_follow_up_is_reported() {
     for (request, said) in [
-        ("live", "⏳ Another process works in this thread, and it cannot be told what on."),
+        ("live", "⏳ Another process works in this thread, and its run is not known at the moment."),
         (
             "inbox",
-            "⏳ The coding agent works in this thread in another process, and whether it was told this is not",
+            "⏳ The coding agent works in this thread in another process, and may not have received this",
         ),
     ] {
         let ledger = Arc::new(ScriptedLedger::default());

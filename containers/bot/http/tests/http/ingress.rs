@@ -1,10 +1,11 @@
 //! The ingress, from the caller's side.
 #![expect(clippy::unwrap_used, reason = "a test")]
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use ars_auth::Grants;
 use ars_bot_core::settings::Settings;
+use ars_bot_http::Dashboard;
 use ars_types::{RunId, RunStatus};
 use reqwest::{Client, Method, Response, StatusCode};
 use serde_json::{Value, json};
@@ -15,7 +16,9 @@ use tokio::{
 };
 
 use super::{
-    support::Bot,
+    remote_runs::NoChannels,
+    scripted_ledger::ScriptedLedger,
+    support::{Bot, TOKENS, public},
     wire::{PATIENCE, exchange, rest},
 };
 
@@ -122,7 +125,7 @@ async fn ambiguous_and_long_names_are_named_in_a_400() {
 
 #[tokio::test]
 async fn async_request_answers_at_run_creation() {
-    let bot = Bot::start_with(super::support::TOKENS, super::support::public()).await;
+    let bot = Bot::start_with(TOKENS, public()).await;
     bot.model.gated.store(true, std::sync::atomic::Ordering::Relaxed);
     bot.script(&["later"]);
     let body = json!({"text": "x", "channel": "ignored", "thread": "t1", "async": true});
@@ -137,6 +140,26 @@ async fn async_request_answers_at_run_creation() {
 }
 
 #[tokio::test]
+async fn handed_off_run_answers_its_waiting_caller() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let capabilities = ledger.capability("this", Arc::new(NoChannels));
+    let bot = Bot::with_capabilities(Dashboard::default(), TOKENS, public(), capabilities).await;
+    bot.model.gated.store(true, std::sync::atomic::Ordering::Relaxed);
+    let handed_off = async {
+        bot.model.called.notified().await;
+        assert!(bot.core.drain(PATIENCE).await);
+    };
+    let body = json!({"text": "x"}).to_string();
+    let (response, ()) = tokio::join!(post(&bot, "good", body), handed_off);
+    let (status, body) = told(response).await;
+    let id = ledger.runs().keys().next().unwrap().clone();
+    let reply = format!(
+        "⏳ The run continues in another process. See its page for the answer: https://bot.example.com/runs/{id}"
+    );
+    assert_eq!((status, body), (200, json!({"reply": reply, "runId": id})));
+}
+
+#[tokio::test]
 async fn drain_rejects_with_retry_after() {
     let bot = Bot::start().await;
     assert!(bot.core.drain(PATIENCE).await);
@@ -148,7 +171,7 @@ async fn drain_rejects_with_retry_after() {
             (status, &body["error"], &body["code"]),
             (503, &json!("unavailable"), &json!("unavailable"))
         );
-        assert!(body["detail"].as_str().unwrap().contains("took nothing"), "{body}");
+        assert!(body["detail"].as_str().unwrap().contains("did not start"), "{body}");
     }
     assert!(bot.core.registry().list().is_empty() && bot.store.records.lock().unwrap().is_empty());
     assert_eq!(bot.core.load().in_flight, 0);
@@ -193,7 +216,7 @@ async fn panicking_dispatch_answers_500_without_details() {
 async fn grants_do_not_replace_dispatch_scope() {
     let grants = [("http:bo".to_owned(), Grants { actions: ars_auth::Set::All, ..Grants::default() })];
     let settings = Settings { grants: grants.into(), ..Settings::default() };
-    let bot = Bot::start_with(super::support::TOKENS, settings).await;
+    let bot = Bot::start_with(TOKENS, settings).await;
     assert_eq!(post(&bot, "reader", json!({"text": "x"}).to_string()).await.status(), 403);
 }
 

@@ -20,7 +20,8 @@ const STARTED_AT: i64 = 1_760_000_000_000;
 /// The capability token of the run.
 pub const TOKEN: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 
-struct NoChannels;
+/// Channels that cannot be reopened.
+pub struct NoChannels;
 
 impl Channels for NoChannels {
     fn reopen(&self, _run: &LiveRun) -> Option<Arc<dyn ChannelIo>> {

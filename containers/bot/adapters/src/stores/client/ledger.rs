@@ -75,7 +75,7 @@ impl<T: Transport> Ledger for Client<T> {
     async fn stop(&self, run: &RunId, mode: StopMode) -> Result<Stop, StoreError> {
         let request = self.keyed(OfRun { run_id: run, what: ledger::Stop { mode } });
         match self.ask(Route::Runs(RunVerb::Stop), &request).await? {
-            StopResponse { ok: true, owner_live: Some(owner_live) } => Ok(Stop::Asked { owner_live }),
+            StopResponse { ok: true, owner_live: Some(owner_live) } => Ok(Stop::Recorded { owner_live }),
             StopResponse { ok: false, .. } => Ok(Stop::NotLive),
             StopResponse { ok: true, owner_live: None } => Err(malformed("ok without ownerLive")),
         }

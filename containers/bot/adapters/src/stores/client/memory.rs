@@ -24,7 +24,7 @@ impl<T: Transport> Memory for Client<T> {
         match self.ask(Route::Memory(MemoryVerb::Retrieve), &request).await {
             Ok(answer) => sound(scope, answer),
             Err(error) => {
-                tracing::warn!(error = %error, "memory not retrieved: the run goes on without");
+                tracing::warn!(error = %error, "memory not retrieved: the run continues without it");
                 Vec::new()
             }
         }

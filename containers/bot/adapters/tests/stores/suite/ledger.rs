@@ -144,7 +144,7 @@ pub async fn heartbeat_returns_the_stop(fixture: Fixture) {
     assert_eq!(fixture.ledger.heartbeat(&mine, LEASE_MS).await.unwrap(), beat(None, Phase::Live));
     for mode in [StopMode::Soft, StopMode::Hard] {
         let asked = fixture.ledger.stop(&run("r1"), mode).await.unwrap();
-        assert_eq!(asked, Stop::Asked { owner_live: true });
+        assert_eq!(asked, Stop::Recorded { owner_live: true });
         let heard = fixture.ledger.heartbeat(&mine, LEASE_MS).await.unwrap();
         assert_eq!(heard, beat(Some(mode), Phase::Live));
     }

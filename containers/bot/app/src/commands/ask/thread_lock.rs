@@ -27,7 +27,7 @@ impl ThreadLock {
         match file.try_lock() {
             Ok(()) => Ok(Self { _file: file }),
             Err(TryLockError::WouldBlock) => {
-                Err(Failure::Conflict("another `ars ask` is at work in this thread".into()))
+                Err(Failure::Conflict("another `ars ask` is running in this thread".into()))
             }
             Err(TryLockError::Error(error)) => Err(Failure::Unavailable(error.into())),
         }

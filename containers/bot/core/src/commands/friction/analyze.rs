@@ -41,7 +41,7 @@ impl Command for Analyze {
     )])
     .with_options(&[
         Field::optional("slowMs", Kind::Duration, "milliseconds from which a tool is slow"),
-        Field::optional("inProgress", Kind::Boolean, "the run goes on: an open call is not a failure"),
+        Field::optional("inProgress", Kind::Boolean, "the run continues: an open call is not a failure"),
     ])
     .on(Surfaces::CLI);
     type Input = Input;

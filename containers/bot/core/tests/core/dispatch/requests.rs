@@ -156,8 +156,8 @@ async fn refusal_is_one_reply_and_no_run() {
         ("agent:coding x", "acme/app"),
         ("agent:coding repo:acme/none x", "acme/app"),
         ("model:other/m x", "scripted"),
-        ("agent:coding repo:acme/app", "What should it do?"),
-        (" effort:low\n", "What should it do?"),
+        ("agent:coding repo:acme/app", "no request"),
+        (" effort:low\n", "no request"),
     ] {
         let world = world(Vec::new());
         let io = world.ask(text).await;

@@ -65,7 +65,7 @@ async fn elsewhere(world: &World) -> String {
 /// Fails unless a run was rejected because live runs have reserved the rest of the day.
 #[track_caller]
 fn assert_is_reserved(reply: &str) {
-    assert!(reply.starts_with('💸') && reply.contains("under way"), "{reply}");
+    assert!(reply.starts_with('💸') && reply.contains("reserved"), "{reply}");
 }
 
 /// Returns the reservation of the one live run.
@@ -224,7 +224,7 @@ async fn capped_day_needs_the_ledger() {
         ledger.script("live", [Fault::Fail(kind)]);
         let reply = elsewhere(&world).await;
         assert_eq!(reply == "one", is_begun, "{kind:?}: {reply}");
-        assert_eq!(reply.contains("not known"), !is_begun, "{kind:?}: {reply}");
+        assert_eq!(reply.contains("not available"), !is_begun, "{kind:?}: {reply}");
     }
 }
 

@@ -254,7 +254,7 @@ impl Ledger for ScriptedLedger {
         self.ask("stop", || match self.runs().get_mut(run) {
             Some(kept) => {
                 kept.row.stop = Some(mode);
-                Stop::Asked { owner_live: true }
+                Stop::Recorded { owner_live: true }
             }
             None => Stop::NotLive,
         })

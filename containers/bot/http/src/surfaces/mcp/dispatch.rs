@@ -59,7 +59,7 @@ impl Dispatched {
         if self.io.is_rejected_by_shutdown() {
             return Err(ToolFailure::new(
                 ErrorCode::Unavailable,
-                "the service is being restarted and took nothing of this request; try again",
+                "the service is being restarted and did not start this request; try again",
             ));
         }
         Ok(self.io.collected())

@@ -50,7 +50,7 @@ async fn query_names_have_two_spellings() {
     assert_eq!(post(&bot, "runs.events", &json!({ "id": "done", "afterSeq": 0 })).await, plain);
     assert_eq!(post(&bot, "runs.events", &json!({ "id": "done", "afterSeq": "0" })).await, plain);
     for (query, error) in [
-        ("id=done&after_seq=0", "there is an unknown option, whose name is not repeated here"),
+        ("id=done&after_seq=0", "there is an unknown option, which is not repeated here"),
         ("id=done&AfterSeq=0", "AfterSeq is not an option of this command"),
         ("id=done&after-seq=0&afterSeq=1", "afterSeq is given twice"),
         ("id=done&id=done", "id is given twice"),
