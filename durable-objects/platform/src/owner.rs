@@ -154,8 +154,8 @@ impl<P: ContainerPolicy> Owned<P> {
         self.changes.notify();
     }
 
-    /// Returns whether the instance is retired. The next one then handles the lifecycle's alarm at once, and sets a later
-    /// one again if it is not due yet.
+    /// Returns whether the instance is retired. The next one then handles the lifecycle's alarm at once, and sets a
+    /// later one again if it is not due yet.
     fn is_handed_over(&self) -> bool {
         if is_retired() {
             self.set_alarm(now());
@@ -269,8 +269,8 @@ impl<P: ContainerPolicy> Owned<P> {
         self.step(Input::Ended { start, code });
     }
 
-    /// Waits for the end of a container after its monitor failed: the runtime may have given up one that still runs, and a
-    /// start would kill it. Returns early when the runtime knows it again.
+    /// Waits for the end of a container after its monitor failed: the runtime may have given up one that still runs,
+    /// and a start would kill it. Returns early when the runtime knows it again.
     async fn probe_lost(&self) {
         let mut failed = 0;
         while failed < LOST_PROBES {

@@ -1,8 +1,8 @@
 //! Streamed answers of long operations: headers at once, heartbeats while the operation runs, one JSON document.
 //!
 //! A heartbeat is a line break: whitespace before a JSON document changes nothing for its parser, and an idle
-//! connection is cut after some minutes. An operation runs to its end when the client disconnects. After a panic in it the
-//! document is [`INTERNAL_BODY`].
+//! connection is cut after some minutes. An operation runs to its end when the client disconnects. After a panic in it
+//! the document is [`INTERNAL_BODY`].
 //!
 //! Not here: the operation. Errors after the first byte are part of its document, because the status is sent by then.
 
@@ -49,8 +49,8 @@ pub fn streamed_answer(
     Ok(answer::streamed(&stream.readable()))
 }
 
-/// Calls a method of the writer after a trap in its task. In JavaScript, because after some traps no code of this instance
-/// runs.
+/// Calls a method of the writer after a trap in its task. In JavaScript, because after some traps no code of this
+/// instance runs.
 pub(crate) fn after_trap(
     task: &Promise,
     writer: &WritableStreamDefaultWriter,

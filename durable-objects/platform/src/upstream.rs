@@ -43,8 +43,8 @@ pub type Probed = (u16, Vec<u8>);
 impl Upstream {
     /// Returns the server's answer to a request, which `change` may edit first.
     ///
-    /// The request is passed on as a whole, because a GET built from parts may not have a body. Its abort signal and its
-    /// redirect mode come with it.
+    /// The request is passed on as a whole, because a GET built from parts may not have a body. Its abort signal and
+    /// its redirect mode come with it.
     ///
     /// # Errors
     /// The connection failed, before or after the server received the request.

@@ -7,8 +7,8 @@
 //!   leaves no live row. A finished run outside the retention is hidden at once.
 //! - **Routes:** the paths of `RunVerb`: `/runs/put` to `/runs/inbox`. 409 carries the ledger's reasons.
 //! - **Alarm:** the sweep, every six hours after the first put or finish.
-//! - **Atomicity:** every answer is one synchronous span (`StoreObject`). A put, finish, append, claim or reclaim is one
-//!   transaction, and every other ledger write is one conditional statement.
+//! - **Atomicity:** every answer is one synchronous span (`StoreObject`). A put, finish, append, claim or reclaim is
+//!   one transaction, and every other ledger write is one conditional statement.
 //!
 //! Not here: SQL and validation (`ars-runs`), JavaScript (`ars-platform`), the exported class.
 

@@ -1,7 +1,7 @@
 //! The Durable Object of one live run's transcript.
 //!
-//! - **Key:** the run's id. One object per run spreads transcripts over the platform, away from the ledger that all live
-//!   runs share.
+//! - **Key:** the run's id. One object per run spreads transcripts over the platform, away from the ledger that all
+//!   live runs share.
 //! - **Tables:** those of `migrations/run-transcript`: `transcript_owners`, `_rows`, `_attachments`.
 //! - **Invariants:** only the newest owner writes, and a write is stored whole or not at all. A cleared object deletes
 //!   its database and ceases to exist.

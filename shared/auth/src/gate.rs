@@ -16,7 +16,8 @@ pub mod order {
     pub const MCP: &[Check] = &[Check::Method, Check::Configured, Check::Credential];
     /// The bot's admin routes.
     pub const ADMIN: &[Check] = INGRESS;
-    /// `POST /admin/restart` at the edge. The bot decides about the scope, because grants are part of its configuration.
+    /// `POST /admin/restart` at the edge. The bot decides about the scope, because grants are part of its
+    /// configuration.
     pub const RESTART: &[Check] = &[Check::Method, Check::Configured, Check::Credential];
     /// The state Worker: an unknown path is 404 even for an anonymous caller
     /// (docs/reference/state-worker.md#order-of-checks).

@@ -61,8 +61,8 @@ impl TokenEntry {
 impl TokenMap {
     /// Parses the value of `SERVICE_INGRESS_TOKENS`. Unset and blank values are valid without tokens.
     ///
-    /// The last of duplicate tokens or fields wins, as in JSON readers. If it is malformed, the entry is skipped even if
-    /// an earlier one was well-formed.
+    /// The last of duplicate tokens or fields wins, as in JSON readers. If it is malformed, the entry is skipped even
+    /// if an earlier one was well-formed.
     pub fn parse(text: Option<&str>) -> ParsedTokens {
         let Some(text) = text.filter(|text| !text.trim().is_empty()) else {
             return ParsedTokens { map: Self::default(), fault: None };

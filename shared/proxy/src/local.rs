@@ -1,8 +1,8 @@
 //! The host check of an edge in front of a developer's bot: only names of this machine pass.
 //!
-//! Such a bot serves its pages without authentication, and relies on the `Host` header against DNS rebinding. Behind the
-//! edge every request has the bot's own name, so the edge makes the check. Not here: an edge in front of a container,
-//! which passes the name on.
+//! Such a bot serves its pages without authentication, and relies on the `Host` header against DNS rebinding. Behind
+//! the edge every request has the bot's own name, so the edge makes the check. Not here: an edge in front of a
+//! container, which passes the name on.
 
 use std::net::Ipv4Addr;
 

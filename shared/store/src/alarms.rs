@@ -3,8 +3,8 @@
 //! The alarms lie in a table of the object's database, so they survive an eviction. Each change ends in
 //! [`Alarms::rearm`], which sets the platform's alarm to the earliest of them.
 //!
-//! An alarm stays in the table until its handler succeeds. One that fails or panics runs again after a backoff and delays
-//! no other, so handlers are idempotent.
+//! An alarm stays in the table until its handler succeeds. One that fails or panics runs again after a backoff and
+//! delays no other, so handlers are idempotent.
 
 use ars_sql::{Sql, SqlError, Value};
 

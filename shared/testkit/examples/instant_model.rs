@@ -1,11 +1,11 @@
 //! A model server process for `cargo xtask bench`.
 //!
 //! `instant_model TURNS OUTPUT_BYTES PAUSE_MS END` answers each request with TURNS calls of `bash`, with a command that
-//! prints `OUTPUT_BYTES` (0: `true`), and waits `PAUSE_MS` before each event of an answer. Then it ends the run (`answer`)
-//! or blocks (`hold`). It prints its base URL, and then for each model call a line with the request's mark, which is the
-//! text after the last `#` of the user messages, until it is killed. When the last event of a tool turn is sent, it
-//! prints the mark again, followed by `answered`. Calls without tools and calls for a summary are not turns: they get a
-//! word as answer and no line.
+//! prints `OUTPUT_BYTES` (0: `true`), and waits `PAUSE_MS` before each event of an answer. Then it ends the run
+//! (`answer`) or blocks (`hold`). It prints its base URL, and then for each model call a line with the request's mark,
+//! which is the text after the last `#` of the user messages, until it is killed. When the last event of a tool turn is
+//! sent, it prints the mark again, followed by `answered`. Calls without tools and calls for a summary are not turns:
+//! they get a word as answer and no line.
 #![expect(clippy::expect_used, reason = "a failure of a test tool ends it")]
 
 use std::{

@@ -1,7 +1,8 @@
 //! The state Worker's routes: every path, the limit of its body and the field that names its store.
 //!
-//! docs/reference/state-worker.md#routes lists bodies and answers. All are POST with a bearer, JSON in and out. The Worker, its objects and the bot's clients share these enums, so each
-//! route is defined once. Not here: bodies (`memory`, `runs`, `ledger` and their neighbours) and their validation.
+//! docs/reference/state-worker.md#routes lists bodies and answers. All are POST with a bearer, JSON in and out. The
+//! Worker, its objects and the bot's clients share these enums, so each route is defined once. Not here: bodies
+//! (`memory`, `runs`, `ledger` and their neighbours) and their validation.
 
 /// Largest bodies in bytes, inclusive.
 pub mod body_limit {

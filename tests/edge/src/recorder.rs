@@ -1,8 +1,8 @@
 //! A bot that records the head and the size of each request.
 //!
-//! The path decides how it answers: `/refuse` answers 401 without reading the body, as the bot does with unknown callers;
-//! `/ignore` neither reads nor answers; `/stream` sends comments until its reader disconnects, `/idle` as many as half an
-//! hour has; any other path reads the whole body and answers its size.
+//! The path decides how it answers: `/refuse` answers 401 without reading the body, as the bot does with unknown
+//! callers; `/ignore` neither reads nor answers; `/stream` sends comments until its reader disconnects, `/idle` as many
+//! as half an hour has; any other path reads the whole body and answers its size.
 
 use std::io::{Read as _, Result};
 use std::sync::{Arc, Condvar, Mutex};

@@ -143,7 +143,8 @@ pub struct Delivered {
 }
 
 impl Delivered {
-    /// Sent without a permit by a process that was killed later. No other process can know of it, so it may be repeated.
+    /// Sent without a permit by a process that was killed later. No other process can know of it, so it may be
+    /// repeated.
     pub(crate) fn is_unknown_to_others(&self, evidence: &Evidence) -> bool {
         self.is_without_permit && evidence.killed.get(&self.through).is_some_and(|at| *at >= self.number)
     }

@@ -2,8 +2,8 @@
 //! tools, under planned kills and faults.
 //!
 //! A [`Plan`] assigns faults to port calls, [`play()`] plays its [`Story`] and returns the observations, and
-//! [`violations`] returns the broken guarantees. Time is simulated, so a scenario of hours takes milliseconds. Not here:
-//! real processes and real files (`containers/bot/app/tests`).
+//! [`violations`] returns the broken guarantees. Time is simulated, so a scenario of hours takes milliseconds. Not
+//! here: real processes and real files (`containers/bot/app/tests`).
 #![forbid(unsafe_code)]
 #![expect(
     clippy::unwrap_used,

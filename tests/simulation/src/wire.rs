@@ -38,8 +38,8 @@ impl Transport for Wire {
             note_asked(&life.world, &serde_json::from_str(&body).unwrap());
         }
         let outcome = match (call.late_ms, life.world.reach()) {
-            // A tombstone that arrives after the final record replaces it, because the stores keep the last of two puts.
-            // The writer is responsible for their order (docs/reference/runs.md#tombstones).
+            // A tombstone that arrives after the final record replaces it, because the stores keep the last of two
+            // puts. The writer is responsible for their order (docs/reference/runs.md#tombstones).
             (Some(_), _) if route == Route::Runs(RunVerb::Put) => Err(lost("no answer in time")),
             (Some(ms), _) => {
                 deliver_late(&life.world, route, body, ms);
@@ -217,8 +217,8 @@ fn note_turns(world: &World, request: &Value) {
     seen.turns = stored.map(|turn| turn + 1).max().unwrap_or_default().max(seen.turns);
 }
 
-/// Returns whether a reclaimed run can be resumed: a step is stored, with its turns or those of the next step, its end is
-/// not stored, and no hard stop is requested.
+/// Returns whether a reclaimed run can be resumed: a step is stored, with its turns or those of the next step, its end
+/// is not stored, and no hard stop is requested.
 fn is_resumable(run: &Value, turns: u64) -> bool {
     let row = &run["row"];
     let recorded = run["lastStep"]["turnIndex"].as_u64();

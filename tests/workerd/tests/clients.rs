@@ -1,7 +1,7 @@
 //! The bot's clients against the state Worker as it is deployed: one case of each store, each on its own Worker.
 //!
-//! `containers/bot/adapters/tests/stores` runs all cases against the native stores, and `tests/contract` proves that the
-//! Worker answers as they do.
+//! `containers/bot/adapters/tests/stores` runs all cases against the native stores, and `tests/contract` proves that
+//! the Worker answers as they do.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

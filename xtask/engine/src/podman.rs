@@ -171,7 +171,8 @@ impl Home {
         podman
     }
 
-    /// Removes containers left by a process that died without a monitor, and forwards to containers that no longer exist.
+    /// Removes containers left by a process that died without a monitor, and forwards to containers that no longer
+    /// exist.
     fn sweep(&self) -> Result<()> {
         for id in self.listed()?.iter().filter(|id| self.is_lost(id)) {
             let remove = || self.said(&["container", "rm", "--force", "--ignore", "--time=0", id]);

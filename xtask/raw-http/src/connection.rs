@@ -35,8 +35,8 @@ impl Connection {
         self.stream.write_all(bytes).or_else(ignore_close)
     }
 
-    /// Sends chunks of a body without an end, until the peer closes, accepts no more or `most` bytes are sent; returns how
-    /// many were accepted.
+    /// Sends chunks of a body without an end, until the peer closes, accepts no more or `most` bytes are sent; returns
+    /// how many were accepted.
     pub fn pour(&mut self, most: u64) -> Result<u64> {
         let chunk = [format!("{PIECE:x}\r\n").into_bytes(), vec![b'x'; PIECE], b"\r\n".to_vec()].concat();
         self.stream.set_write_timeout(Some(WRITE_TIMEOUT))?;

@@ -1,4 +1,5 @@
-//! The Workers: the state Worker, and the edge in front of the bot that runs here, or of the one it starts in a container.
+//! The Workers: the state Worker, and the edge in front of the bot that runs here, or of the one it starts in a
+//! container.
 
 use std::net::Ipv4Addr;
 use std::thread;

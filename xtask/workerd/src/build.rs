@@ -1,7 +1,7 @@
 //! Builds a Worker's crate into the two modules that are deployed: `index.js` and `index_bg.wasm`.
 //!
-//! Cargo decides which code to compile. The steps after it (bindings, bundling, wasm-opt: seconds each) are skipped when
-//! cargo's output did not change, so a second start costs a hash.
+//! Cargo decides which code to compile. The steps after it (bindings, bundling, wasm-opt: seconds each) are skipped
+//! when cargo's output did not change, so a second start costs a hash.
 
 use std::fs;
 use std::io::Write;

@@ -1,5 +1,5 @@
-//! The server's shutdown: SIGTERM, SIGINT or a failed service begin the drain, which the probe shows. A SIGINT during the
-//! drain stops the remaining runs, one more ends the process at once.
+//! The server's shutdown: SIGTERM, SIGINT or a failed service begin the drain, which the probe shows. A SIGINT during
+//! the drain stops the remaining runs, one more ends the process at once.
 
 use std::time::Duration;
 

@@ -81,7 +81,8 @@ impl Overrides {
         Arc::clone(&self.loaded.borrow().scopes)
     }
 
-    /// Makes a change and saves it. Returns the overrides in effect afterwards. `change` may run again on a newer document.
+    /// Makes a change and saves it. Returns the overrides in effect afterwards. `change` may run again on a newer
+    /// document.
     pub async fn change(
         &self,
         change: impl Fn(&Scopes) -> Result<Scopes, Fault> + Send,

@@ -1,7 +1,7 @@
 //! The run registry: every run of this process, live and recently finished (docs/reference/runs.md#registry).
 //!
-//! It numbers events, redacts them, keeps a bounded backlog, and serves any number of viewers. A viewer reads the backlog
-//! at its own pace, so a slow one delays no other. Not here: durable history (`history`), HTTP.
+//! It numbers events, redacts them, keeps a bounded backlog, and serves any number of viewers. A viewer reads the
+//! backlog at its own pace, so a slow one delays no other. Not here: durable history (`history`), HTTP.
 
 mod backlog;
 mod run;
@@ -117,10 +117,11 @@ impl Registry {
         self.restore(id, facts, origin)
     }
 
-    /// Restores a run of another process. Its events keep their seqs and later ones follow them, and its token stays valid.
+    /// Restores a run of another process. Its events keep their seqs and later ones follow them, and its token stays
+    /// valid.
     ///
-    /// Events that the other process published but the ledger never received are lost, and their seqs are reused. A viewer
-    /// of such events continues after the stored ones (docs/decisions/0011).
+    /// Events that the other process published but the ledger never received are lost, and their seqs are reused. A
+    /// viewer of such events continues after the stored ones (docs/decisions/0011).
     pub fn restore(&self, id: RunId, facts: RunFacts, origin: Origin) -> Result<RunHandle, getrandom::Error> {
         let token = origin.token.clone().filter(|token| is_token(token));
         let token = token.map_or_else(|| self.mint_token(), Ok)?;

@@ -17,8 +17,8 @@ use super::{
     media,
 };
 
-/// Maximum characters of a page in one answer, below the limit of any output in the conversation, so that the note about
-/// the next page is kept. The rest of the page is read by `offset`.
+/// Maximum characters of a page in one answer, below the limit of any output in the conversation, so that the note
+/// about the next page is kept. The rest of the page is read by `offset`.
 const PAGE_CHARS: usize = 50_000;
 
 /// The tool.

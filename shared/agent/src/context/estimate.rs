@@ -1,7 +1,7 @@
 //! Estimates the tokens of a conversation before a provider counts them.
 //!
-//! The provider's count corrects the estimate (`limit::Measure`). Bytes stand for characters, because texts in scripts other
-//! than Latin have more tokens per character and more bytes.
+//! The provider's count corrects the estimate (`limit::Measure`). Bytes stand for characters, because texts in scripts
+//! other than Latin have more tokens per character and more bytes.
 
 use serde_json::Value;
 

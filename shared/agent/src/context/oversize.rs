@@ -1,7 +1,7 @@
 //! Tool output that is too long for the conversation: kept in a file, and represented by its head and its tail.
 //!
-//! Not here: keeping it. The caller checks [`is_oversized`], writes the whole text to a readable place, and gives the model
-//! the result of [`referenced`].
+//! Not here: keeping it. The caller checks [`is_oversized`], writes the whole text to a readable place, and gives the
+//! model the result of [`referenced`].
 
 use std::borrow::Cow;
 
@@ -26,8 +26,8 @@ pub enum Kept<'a> {
     Nowhere,
 }
 
-/// Returns the head and the tail of an oversized text, `max_chars` characters together, with a line between them that names
-/// the file.
+/// Returns the head and the tail of an oversized text, `max_chars` characters together, with a line between them that
+/// names the file.
 pub fn referenced(text: &str, max_chars: usize, kept: Kept<'_>) -> String {
     let total = text.chars().count();
     let Some((head, tail)) = ends(text, total, max_chars) else { return text.to_owned() };

@@ -1,7 +1,7 @@
 //! Reads turns from a stored transcript up to its first gap (docs/reference/ledger.md#resume).
 //!
-//! Rows may come in any order. Of two rows for one place the later counts, as in the store. Not here: the consequences of a
-//! gap (`decide`).
+//! Rows may come in any order. Of two rows for one place the later counts, as in the store. Not here: the consequences
+//! of a gap (`decide`).
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,8 +1,8 @@
 //! Counts resumes without progress.
 //!
-//! A run may move any number of times as long as its step number grows. A handoff does not count. An expired lease does,
-//! because the process may have died of this very step. The count is stored in the run's state before the run resumes. Not
-//! here: storing it.
+//! A run may move any number of times as long as its step number grows. A handoff does not count. An expired lease
+//! does, because the process may have died of this very step. The count is stored in the run's state before the run
+//! resumes. Not here: storing it.
 
 use ars_wire::ledger::Phase;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! Decides whether a reclaimed run resumes or closes (docs/reference/ledger.md#resume).
 //!
-//! Not here: whether its agent, channel and thread still exist. The caller checks those, and closes a run as interrupted
-//! without them.
+//! Not here: whether its agent, channel and thread still exist. The caller checks those, and closes a run as
+//! interrupted without them.
 
 use ars_types::{RunStatus, StopMode};
 use ars_wire::{
@@ -58,15 +58,15 @@ pub struct RunStep {
     pub turns: Vec<Turn>,
     /// The calls of the last turn, which did not run.
     pub calls: Vec<ToolCall>,
-    /// The lost record. The conversation contains the follow-ups up to its `inbox_consumed_seq`, so only later ones of the
-    /// reclaimed inbox count.
+    /// The lost record. The conversation contains the follow-ups up to its `inbox_consumed_seq`, so only later ones of
+    /// the reclaimed inbox count.
     pub record: StepRecord,
     /// The count including this attempt.
     pub attempts: Attempts,
 }
 
-/// Decides on a reclaimed run with its transcript. `effects` returns the effects of a tool of this process, and `None` for
-/// an unknown or bridged tool.
+/// Decides on a reclaimed run with its transcript. `effects` returns the effects of a tool of this process, and `None`
+/// for an unknown or bridged tool.
 pub fn decide(
     run: &Reclaimed,
     transcript: Transcript,

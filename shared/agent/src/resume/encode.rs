@@ -1,7 +1,7 @@
 //! Turns as transcript rows and attachments (docs/reference/ledger.md#transcript).
 //!
-//! A part that is too large is rejected and never cut, because a shortened conversation would look whole to a resume. Not
-//! here: the distribution over requests (`pack`).
+//! A part that is too large is rejected and never cut, because a shortened conversation would look whole to a resume.
+//! Not here: the distribution over requests (`pack`).
 
 use ars_wire::transcript::{Attachment, Part as Row};
 use serde::Serialize;
@@ -29,8 +29,8 @@ pub struct Encoded {
 
 /// Encodes `turns`, the first of which is turn `first` of the run's conversation.
 ///
-/// Turns are numbered from the run's start, also behind a compaction. `inbox_consumed` is the last follow-up in these turns
-/// or earlier ones.
+/// Turns are numbered from the run's start, also behind a compaction. `inbox_consumed` is the last follow-up in these
+/// turns or earlier ones.
 pub fn encode(first: u64, turns: &[Turn], inbox_consumed: u64) -> Result<Encoded, EncodeError> {
     let mut encoded = Encoded::default();
     let last = turns.len().saturating_sub(1);

@@ -1,8 +1,8 @@
 //! The text of a transcript row: `{ role, part }`.
 //!
-//! A turn without parts is one row with a null part, which distinguishes it from a lost turn. The first row of a turn with
-//! several parts has their number, so that lost rows are detected. Image and document data that is too large for a row is an
-//! attachment, named by `dataRef` beside the emptied data.
+//! A turn without parts is one row with a null part, which distinguishes it from a lost turn. The first row of a turn
+//! with several parts has their number, so that lost rows are detected. Image and document data that is too large for a
+//! row is an attachment, named by `dataRef` beside the emptied data.
 
 use std::io;
 
@@ -29,8 +29,8 @@ pub(super) struct Marks {
     /// Parts of the turn, on its first row when there are several.
     #[serde(skip_serializing_if = "is_zero")]
     pub(super) parts: u64,
-    /// The last follow-up in the conversation, on the last row of a write. Without it, a step whose record was lost would
-    /// consume its follow-ups again.
+    /// The last follow-up in the conversation, on the last row of a write. Without it, a step whose record was lost
+    /// would consume its follow-ups again.
     #[serde(skip_serializing_if = "is_zero")]
     pub(super) inbox_consumed_seq: u64,
 }

@@ -61,7 +61,8 @@ impl Loop {
         vec![self.call(Purpose::Close, CLOSING_CALL_MS)]
     }
 
-    /// Ends a run that was closing. A concurrent stop determines the status, because its sender received an acknowledgement.
+    /// Ends a run that was closing. A concurrent stop determines the status, because its sender received an
+    /// acknowledgement.
     pub(super) fn finish_closing(&mut self, why: &Closing, said: &str) -> Vec<Action> {
         if self.saved.soft_stop && *why != Closing::Stopped {
             return self.finish_stopped(said);

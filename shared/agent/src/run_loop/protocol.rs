@@ -86,8 +86,8 @@ impl Purpose {
 pub struct RunOutcome {
     /// The status.
     pub status: RunStatus,
-    /// Whether a budget, a dead workspace or a stop ended it instead of the model. The status does not show it: a run that
-    /// used up its budget is completed.
+    /// Whether a budget, a dead workspace or a stop ended it instead of the model. The status does not show it: a run
+    /// that used up its budget is completed.
     pub cut_short: bool,
     /// The answer for the requester; `None` behind a hard stop.
     pub answer: Option<String>,

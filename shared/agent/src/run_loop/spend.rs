@@ -1,7 +1,7 @@
 //! The run's spend, and whether the next call can be paid.
 //!
-//! A cap fails closed: without a price no call is affordable. A step is affordable only if a closing call can be paid behind
-//! it, so that the run ends with an answer of the model.
+//! A cap fails closed: without a price no call is affordable. A step is affordable only if a closing call can be paid
+//! behind it, so that the run ends with an answer of the model.
 
 use super::{
     Loop,
@@ -25,7 +25,8 @@ impl Loop {
         self.saved.limits.cap.is_none() || price.is_some()
     }
 
-    /// Returns the estimated usage of the current call, which counts when it is cut off before the provider reports any.
+    /// Returns the estimated usage of the current call, which counts when it is cut off before the provider reports
+    /// any.
     pub fn sent_usage(&self) -> Usage {
         Usage { input_tokens: self.size_of(self.sent), ..Usage::default() }
     }
@@ -35,7 +36,8 @@ impl Loop {
         self.spend(usage);
     }
 
-    /// Switches to another model's price and window. Returns `false`, without a change, under a cap and without a price.
+    /// Switches to another model's price and window. Returns `false`, without a change, under a cap and without a
+    /// price.
     #[must_use]
     pub fn switch_model(&mut self, price: Option<Price>, context: Option<ContextLimit>) -> bool {
         if !self.allows_price(price) {

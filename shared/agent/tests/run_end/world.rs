@@ -1,4 +1,5 @@
-//! A model of everything that a run's end acts on: the ledger, the store, the channel, the mailbox, and other processes.
+//! A model of everything that a run's end acts on: the ledger, the store, the channel, the mailbox, and other
+//! processes.
 //!
 //! Each method of [`World`] yields every outcome that the real counterpart can have, including effects whose answer is
 //! lost. Not here: which outcomes are promises (`every_order`).

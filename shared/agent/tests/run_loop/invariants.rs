@@ -281,8 +281,8 @@ fn play(run: &mut Run, worlds: &[World], mut each: impl FnMut(&mut Run, &World))
 }
 
 proptest! {
-    /// Every run ends, with at most twice its turns in model calls for steps (a call may be repeated three times when the
-    /// conversation is too long), at most one summary before each, and after its end nothing happens.
+    /// Every run ends, with at most twice its turns in model calls for steps (a call may be repeated three times when
+    /// the conversation is too long), at most one summary before each, and after its end nothing happens.
     #[test]
     fn every_run_ends_within_its_budget(limits in limits(), worlds in vec(world(), 1..40)) {
         let mut run = Run::begin(limits);

@@ -1,6 +1,7 @@
 //! The rows of the policy table.
 //!
-//! Conditions, resources and kinds are types, so unknown ones do not compile. [`check`] covers the rest at compile time.
+//! Conditions, resources and kinds are types, so unknown ones do not compile. [`check`] covers the rest at compile
+//! time.
 
 use ars_types::Visibility;
 

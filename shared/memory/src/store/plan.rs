@@ -1,7 +1,7 @@
 //! Plans the effect of a batch of candidates before it is written (docs/reference/memory.md#writing).
 //!
-//! Pure: the known rows go in, the writes come out. Later candidates see the effect of earlier ones. Not here: eviction,
-//! which concerns the whole scope (`write`).
+//! Pure: the known rows go in, the writes come out. Later candidates see the effect of earlier ones. Not here:
+//! eviction, which concerns the whole scope (`write`).
 
 use std::collections::BTreeSet;
 

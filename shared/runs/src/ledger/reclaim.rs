@@ -1,5 +1,5 @@
-//! Reclaims runs that other generations handed off or that have an expired lease: `{ runs }`, each `{ row, reclaimedFrom,
-//! lastStep, inbox, jobs }`.
+//! Reclaims runs that other generations handed off or that have an expired lease: `{ runs }`, each `{ row,
+//! reclaimedFrom, lastStep, inbox, jobs }`.
 //!
 //! A caller's own runs and those listed in `except` are never reclaimed (docs/decisions/0011). Reading and changing the
 //! owner are one transaction, so two generations never get the same run.

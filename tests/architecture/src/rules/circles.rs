@@ -1,8 +1,8 @@
 //! No circle of imports has more than three files, in any shipped crate.
 //!
-//! Files in a circle can only be understood, moved and changed together. An import or a path, also one in the tokens of a
-//! macro, is resolved to the file that defines the item, through imported modules and the re-exports of `mod.rs` files.
-//! Test code is ignored.
+//! Files in a circle can only be understood, moved and changed together. An import or a path, also one in the tokens of
+//! a macro, is resolved to the file that defines the item, through imported modules and the re-exports of `mod.rs`
+//! files. Test code is ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -33,7 +33,7 @@ const LINES_TO_NAME: usize = 4;
 /// Lines that a violation quotes.
 const QUOTED: usize = 40;
 /// Maximum columns of a line that is a comment. The formatter wraps code, not comments.
-const COMMENT_COLUMNS: usize = 120;
+const COMMENT_COLUMNS: usize = 126;
 
 /// A line of a comment, or a text.
 struct Prose<'a> {
@@ -84,7 +84,8 @@ fn texts(tree: &Tree) -> Vec<Prose<'_>> {
     found
 }
 
-/// Calls `found` with each string literal of shipped code that has a space. Doc comments are attributes among the tokens.
+/// Calls `found` with each string literal of shipped code that has a space. Doc comments are attributes among the
+/// tokens.
 fn each_text(source: &Source, tokens: &TokenStream, found: &mut impl FnMut(usize, &str)) {
     for token in tokens.clone() {
         let line = token.span().start().line;

@@ -99,8 +99,8 @@ impl Stage {
     }
 }
 
-/// A record of a run that went on to its end, with every event. All of them do: the run's conversation was stored before
-/// the model was asked (`shared/agent/src/resume/decide.rs`).
+/// A record of a run that went on to its end, with every event. All of them do: the run's conversation was stored
+/// before the model was asked (`shared/agent/src/resume/decide.rs`).
 fn completed(what: &str, record: &Value) {
     let events = record["events"].as_array().unwrap();
     let seqs: Vec<_> = events.iter().filter_map(|event| event["seq"].as_u64()).collect();

@@ -1,7 +1,7 @@
 //! The edge Worker on workerd: headers and bodies it passes on, callers it rejects, and the container's life.
 //!
-//! Behind it runs a recorder or a scripted bot, or a container engine that a test controls (`engine`). Not here: the bot
-//! in a real container (`tests/container`).
+//! Behind it runs a recorder or a scripted bot, or a container engine that a test controls (`engine`). Not here: the
+//! bot in a real container (`tests/container`).
 #![expect(clippy::unwrap_used, reason = "a double that cannot go on fails its test")]
 
 mod bodies;

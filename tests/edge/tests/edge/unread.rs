@@ -1,7 +1,8 @@
 //! Answers of the edge arrive although it does not need the request's body. The runtime resets a connection with an
 //! unread body, and the client may then lose the answer, so the edge drains bodies.
 //!
-//! Not here: memory use of such bodies (`tests/edge`, `bodies.rs`), and a request that was cut off on its way to the bot.
+//! Not here: memory use of such bodies (`tests/edge`, `bodies.rs`), and a request that was cut off on its way to the
+//! bot.
 
 use std::fmt::Debug;
 use std::io::{Read as _, Write as _};

@@ -62,7 +62,8 @@ fn was_ended_by(driver: Option<&str>, run: &RunSeen) -> Option<u64> {
     at.filter(|_| is_its_record || run.end_stored_by.contains(driver))
 }
 
-/// Returns the latest time at which the owner must have received a stop. Each disruption delays it to a later heartbeat.
+/// Returns the latest time at which the owner must have received a stop. Each disruption delays it to a later
+/// heartbeat.
 fn deadline(stopped_ms: u64, disrupted: &[(u64, u64)]) -> u64 {
     let mut disrupted = disrupted.to_vec();
     disrupted.sort_unstable();

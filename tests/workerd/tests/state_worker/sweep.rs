@@ -30,8 +30,8 @@ fn alarm_sweeps_expired_runs_and_is_set_again() {
     let mut worker = state_worker();
     put(&worker.client, &record("kept", now(), 3));
     live(&worker.client);
-    // A sweep deletes at most 1,000 runs, so 1,100 take two alarms. Each poll deletes a run, so there are more runs than
-    // polls.
+    // A sweep deletes at most 1,000 runs, so 1,100 take two alarms. Each poll deletes a run, so there are more runs
+    // than polls.
     for expired in [1_100, 400] {
         for n in 0..expired {
             put(&worker.client, &record(&old(n), now(), 1));
@@ -66,8 +66,8 @@ fn live(client: &Client) {
     call(client, "/runs/append", json!({ "runId": "live", "gen": "gen-1", "events": events }));
 }
 
-/// Waits until sweeps have deleted the newest expired run, which is deleted last. Only a deletion shows a hidden run, so
-/// each poll deletes another one.
+/// Waits until sweeps have deleted the newest expired run, which is deleted last. Only a deletion shows a hidden run,
+/// so each poll deletes another one.
 fn swept(client: &Client, expired: i64) {
     let until = Instant::now() + TIMEOUT;
     for n in (0..expired).rev() {

@@ -229,7 +229,7 @@ mod tests {
             |kind: &str| reported(&json!({"type": "error", "error": {"type": kind, "message": "m"}})).kind;
         assert_eq!(event("overloaded_error"), ModelErrorKind::Overloaded { retry_after: None });
         assert_eq!(event("rate_limit_error"), ModelErrorKind::RateLimited { retry_after: None });
-        assert_eq!(event("api_error"), ModelErrorKind::Unreachable);
+        assert_eq!(event("api_error"), ModelErrorKind::Failed);
         assert_eq!(event("invalid_request_error"), ModelErrorKind::Invalid);
     }
 }

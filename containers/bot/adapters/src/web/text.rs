@@ -7,8 +7,8 @@ use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 /// How far into a document its declaration is searched, as in browsers.
 const DECLARATION_BYTES: usize = 1024;
 
-/// Decodes bytes. A byte order mark wins over the header, the header over the document; the default is UTF-8. When `cut`,
-/// an incomplete last character is dropped.
+/// Decodes bytes. A byte order mark wins over the header, the header over the document; the default is UTF-8. When
+/// `cut`, an incomplete last character is dropped.
 pub(super) fn decode(bytes: &[u8], header: Option<&str>, cut: bool) -> String {
     let named = header.and_then(|label| Encoding::for_label(label.as_bytes()));
     let encoding = named.or_else(|| declared(bytes)).unwrap_or(UTF_8);

@@ -1,8 +1,8 @@
 //! The credentials of an origin, which only the git that clones it receives.
 //!
-//! Everyone on the machine can read a process's arguments, and every process of the same user its environment, so neither
-//! contains them. Git gets the address without credentials and asks a helper, which reads them from a pipe (`start`). The
-//! helper answers for the origin's own host only, wherever a redirect leads.
+//! Everyone on the machine can read a process's arguments, and every process of the same user its environment, so
+//! neither contains them. Git gets the address without credentials and asks a helper, which reads them from a pipe
+//! (`start`). The helper answers for the origin's own host only, wherever a redirect leads.
 
 use ars_bot_ports::WorkspaceError;
 use percent_encoding::percent_decode_str;
@@ -49,8 +49,8 @@ impl Credentials {
     }
 }
 
-/// Returns the secrets of an origin, encoded and decoded: a password, or a user without one, which is a token. The user of
-/// `ssh://git@host` is not a secret.
+/// Returns the secrets of an origin, encoded and decoded: a password, or a user without one, which is a token. The user
+/// of `ssh://git@host` is not a secret.
 pub fn secrets_of(origin: &str) -> Vec<String> {
     let Some(found) = Found::in_origin(origin) else { return Vec::new() };
     if found.password.is_empty() && !found.is_http() {

@@ -1,9 +1,9 @@
 //! Local git workspaces: one working tree per thread, under the data directory.
 //!
 //! Three mechanisms confine an agent to its tree. Files: the kernel resolves every path beneath the tree (`files`).
-//! Commands: a clean environment, no rights beyond the user's, and a process group that is killed as a whole (`process`),
-//! at the latest with the bot (`start`). Git: arguments only, with hooks and transports that run programs disabled
-//! (`git`). A command has the rights of the service's user; further isolation is the container's task.
+//! Commands: a clean environment, no rights beyond the user's, and a process group that is killed as a whole
+//! (`process`), at the latest with the bot (`start`). Git: arguments only, with hooks and transports that run programs
+//! disabled (`git`). A command has the rights of the service's user; further isolation is the container's task.
 
 mod capture;
 mod credentials;

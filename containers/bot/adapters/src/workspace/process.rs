@@ -1,8 +1,9 @@
 //! Runs a program as a process group that is killed as a whole.
 //!
-//! A grandchild that keeps the pipe open cannot delay the caller: after the program has exited, the rest of its group gets
-//! a short time to finish writing and is then killed. The group is killed before its leader is reaped, so its number
-//! cannot belong to another group yet. A process that leaves the group (`setsid`) survives; only a container confines it.
+//! A grandchild that keeps the pipe open cannot delay the caller: after the program has exited, the rest of its group
+//! gets a short time to finish writing and is then killed. The group is killed before its leader is reaped, so its
+//! number cannot belong to another group yet. A process that leaves the group (`setsid`) survives; only a container
+//! confines it.
 
 use std::{
     io,

@@ -1,7 +1,7 @@
 //! Makes and finds the workspaces of threads.
 //!
-//! Layout: `<root>/<digest of the thread key>/{tree,home,meta.json}`. A workspace is made in a folder beside its place and
-//! renamed, so it exists completely or not at all. A tree is never replaced, because it may have unsaved work.
+//! Layout: `<root>/<digest of the thread key>/{tree,home,meta.json}`. A workspace is made in a folder beside its place
+//! and renamed, so it exists completely or not at all. A tree is never replaced, because it may have unsaved work.
 
 use std::{
     collections::HashMap,

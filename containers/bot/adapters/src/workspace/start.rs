@@ -1,10 +1,10 @@
 //! Starts a program with no rights beyond its user's, and with a lifeline: it ends when this process does.
 //!
-//! A program that an agent chose must not inspect other processes, and must not continue in a tree that the next process
-//! of the bot has reclaimed. Capabilities and the promise never to gain any belong to a thread and are inherited, so a
-//! thread drops them, starts the program and ends. The lifeline is a pipe that only this process can write to: a small
-//! process in the program's group reads it and kills the group when it closes, however this process ends. A process that
-//! leaves its group (`setsid`) is not reached; only a container confines it.
+//! A program that an agent chose must not inspect other processes, and must not continue in a tree that the next
+//! process of the bot has reclaimed. Capabilities and the promise never to gain any belong to a thread and are
+//! inherited, so a thread drops them, starts the program and ends. The lifeline is a pipe that only this process can
+//! write to: a small process in the program's group reads it and kills the group when it closes, however this process
+//! ends. A process that leaves its group (`setsid`) is not reached; only a container confines it.
 
 use std::{
     ffi::OsStr,

@@ -53,8 +53,8 @@ impl Kind {
 }
 
 impl Provider {
-    /// Completes the entry from the vendor's conventional variables, unless it has an address: the vendor's key is never
-    /// sent to another host.
+    /// Completes the entry from the vendor's conventional variables, unless it has an address: the vendor's key is
+    /// never sent to another host.
     fn configured(
         &self,
         name: &str,

@@ -1,7 +1,7 @@
 //! `state://<key>` as the configuration's path: the document of the state Worker under that key.
 //!
-//! The document is `{"yaml": "…"}`, `{"json": "…"}` or `{"toml": "…"}`: the text of a file, for the same strict parser. Not here: overrides
-//! at run time (`ars_bot_core::overrides`).
+//! The document is `{"yaml": "…"}`, `{"json": "…"}` or `{"toml": "…"}`: the text of a file, for the same strict parser.
+//! Not here: overrides at run time (`ars_bot_core::overrides`).
 
 use std::{path::Path, time::Duration};
 

@@ -88,8 +88,8 @@ impl Commands {
         result
     }
 
-    /// Returns whether a message is a command that leaves a run and that its caller may invoke with this input. Writes no
-    /// audit line.
+    /// Returns whether a message is a command that leaves a run and that its caller may invoke with this input. Writes
+    /// no audit line.
     pub(crate) fn leaves_run(&self, caller: &Caller, recognized: &Recognized) -> bool {
         let Recognized::Command { definition, tail } = recognized else { return false };
         let raw = RawInput::Text(tail.clone());

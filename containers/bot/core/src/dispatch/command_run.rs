@@ -1,8 +1,8 @@
 //! The run of a command in a message: input, answer and receipt, and a record in the history
 //! (docs/reference/ingress.md#commands).
 //!
-//! It has no model, no claim of its thread, no row in the ledger and no tombstone, because it ends with its answer and no
-//! process resumes it.
+//! It has no model, no claim of its thread, no row in the ledger and no tombstone, because it ends with its answer and
+//! no process resumes it.
 
 use ars_bot_ports::{IncomingMessage, Refusal, ReplyError, trace};
 use ars_events::EventBody;

@@ -18,8 +18,8 @@ use super::code_spans::code_spans;
 const CODE_MARKS: &[char] =
     &['"', '\'', '`', '(', ')', '[', ']', '{', '}', '<', '>', ',', ';', '|', '$', '*', '!', '='];
 
-/// Names of values with fields that programs read: `repo=args.repo`. Any other name with a dot may be a repository's or a
-/// branch's, such as `next.js`.
+/// Names of values with fields that programs read: `repo=args.repo`. Any other name with a dot may be a repository's or
+/// a branch's, such as `next.js`.
 const HOLDERS: &[&str] = &[
     "args", "argv", "cfg", "cls", "config", "context", "ctx", "data", "env", "event", "input", "kwargs",
     "opts", "options", "params", "process", "props", "req", "request", "self", "settings", "state", "this",
@@ -39,7 +39,8 @@ pub struct ParsedDirectives {
 /// Parses the directives of a message.
 ///
 /// # Errors
-/// An unknown agent or effort. Any other word in the form of a directive stays in the text, because requests carry code.
+/// An unknown agent or effort. Any other word in the form of a directive stays in the text, because requests carry
+/// code.
 pub fn parse(text: &str) -> Result<ParsedDirectives, DirectiveFault> {
     let mut choices = Choices::default();
     let (mut all, mut placeless) = (Vec::new(), Vec::new());

@@ -1,7 +1,7 @@
 //! The identity of an origin, independent of its spelling (docs/reference/workspace.md#origins).
 //!
-//! The gate and memory use names, git uses origins, so two spellings of one place must not be two repositories. Symbolic
-//! links and host aliases are not resolved. Not here: the origins a request may name (`repositories`).
+//! The gate and memory use names, git uses origins, so two spellings of one place must not be two repositories.
+//! Symbolic links and host aliases are not resolved. Not here: the origins a request may name (`repositories`).
 
 /// Prefix of an unconfigured repository's name, which keeps it from matching the slug of a restriction or a grant.
 const UNCONFIGURED: &str = "origin:";
@@ -21,8 +21,8 @@ pub(super) fn name(origin: &str) -> String {
 }
 
 /// Returns the slug that a restriction uses for the place on any host: the last two parts of its path, as `owner/name`.
-/// `None` for a path with one part. A copy of a restricted repository elsewhere is restricted too, which is safer than a
-/// bypass by a second host name.
+/// `None` for a path with one part. A copy of a restricted repository elsewhere is restricted too, which is safer than
+/// a bypass by a second host name.
 pub(super) fn slug(origin: &str) -> Option<String> {
     let place = identity(origin);
     let mut parts = place.rsplit('/').filter(|part| !part.is_empty());

@@ -1,8 +1,8 @@
 //! Tombstones of runs that the shutdown deadline leaves unfinished (docs/reference/runs.md#tombstones).
 //!
-//! A run that is cut off gets an `interrupted` record of its events so far. One that is over, and whose final record waits
-//! for the ledger, gets a record of how it ended. A final record that follows replaces either. Not here: runs that were
-//! handed off, which have left the registry.
+//! A run that is cut off gets an `interrupted` record of its events so far. One that is over, and whose final record
+//! waits for the ledger, gets a record of how it ended. A final record that follows replaces either. Not here: runs
+//! that were handed off, which have left the registry.
 
 use std::time::Duration;
 

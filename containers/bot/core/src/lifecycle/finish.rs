@@ -1,7 +1,8 @@
 //! Finishes a run: performs the actions of [`RunEnd`].
 //!
-//! Everything up to the seal happens while the request waits. The record and the steps behind it follow in a task of their
-//! own. Not here: the order of the steps (`ars_agent::run_end`), and retries of single writes (`history`, `live`).
+//! Everything up to the seal happens while the request waits. The record and the steps behind it follow in a task of
+//! their own. Not here: the order of the steps (`ars_agent::run_end`), and retries of single writes (`history`,
+//! `live`).
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 

@@ -81,7 +81,8 @@ impl FlushCursor {
         self.feed.request_stop(mode);
     }
 
-    /// Aborts the driver here, because another generation owns the run. An unconfirmed run continues without the ledger.
+    /// Aborts the driver here, because another generation owns the run. An unconfirmed run continues without the
+    /// ledger.
     pub(super) fn fence_out(&self) {
         if !self.is_confirmed() {
             return;

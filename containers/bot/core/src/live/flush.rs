@@ -1,8 +1,8 @@
 //! The flush: one request for all runs of the process (docs/decisions/0007).
 //!
-//! It carries the events that the ledger lacks, extends the leases, and returns stops and inbox messages. The only state
-//! per run is a cursor into the run's own backlog, so a failed flush is repeated by the next one. Not here: steps and
-//! states, which are written at once because their runs wait for them.
+//! It carries the events that the ledger lacks, extends the leases, and returns stops and inbox messages. The only
+//! state per run is a cursor into the run's own backlog, so a failed flush is repeated by the next one. Not here: steps
+//! and states, which are written at once because their runs wait for them.
 
 use std::{sync::Arc, time::Duration};
 
@@ -24,8 +24,8 @@ use crate::{
 
 /// Longest delay of an event.
 const INTERVAL: Duration = Duration::from_millis(500);
-/// Shortest pause between two flushes. Among 200 runs one nearly always has a full batch, and without a pause each batch
-/// would be a request (docs/decisions/0007).
+/// Shortest pause between two flushes. Among 200 runs one nearly always has a full batch, and without a pause each
+/// batch would be a request (docs/decisions/0007).
 const GAP: Duration = Duration::from_millis(250);
 /// Interval at which leases are extended.
 const HEARTBEAT: Duration = Duration::from_secs(10);
@@ -195,8 +195,8 @@ impl Part {
         self.cursor.flushed() >= self.after
     }
 
-    /// Drops events that the ledger refuses permanently; the run's record has them. Events are kept for a ledger that does
-    /// not know this process or lacks the route, because both can be repaired.
+    /// Drops events that the ledger refuses permanently; the run's record has them. Events are kept for a ledger that
+    /// does not know this process or lacks the route, because both can be repaired.
     fn drop_if_refused(&self, sent: Result<(), StoreError>) -> Result<(), StoreError> {
         let error = match sent {
             Err(error) if refuses_content(&error) => error,

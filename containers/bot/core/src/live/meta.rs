@@ -1,7 +1,7 @@
 //! The `meta` column of a live run's row: the request and its place (docs/reference/ledger.md#row).
 //!
-//! It suffices for another process to show the run and to resume it. The store does not read it. Not here: the prompt and
-//! the tools, which have their own columns, and the conversation.
+//! It suffices for another process to show the run and to resume it. The store does not read it. Not here: the prompt
+//! and the tools, which have their own columns, and the conversation.
 
 use ars_types::{Effort, ModelRef, ThreadKey, UnixMillis, Visibility};
 use serde::{Deserialize, Serialize};

@@ -4,7 +4,8 @@
 //! before any side effect, and its end acquires the reply permit. The flush loop stores the events of all runs, extends
 //! their leases, and returns stops and follow-ups that reached the ledger.
 //!
-//! Not here: the store (`ars_runs` behind a port), reclaiming runs (`lifecycle`), and retries of single requests (the stores' adapter).
+//! Not here: the store (`ars_runs` behind a port), reclaiming runs (`lifecycle`), and retries of single requests (the
+//! stores' adapter).
 
 mod claim;
 mod client;

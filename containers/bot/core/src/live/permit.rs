@@ -53,8 +53,8 @@ impl TrackedRun {
         }
     }
 
-    /// Stores the state before the phase changes: a reclaimed run that is `finishing` without a status counts as one that
-    /// has replied.
+    /// Stores the state before the phase changes: a reclaimed run that is `finishing` without a status counts as one
+    /// that has replied.
     async fn request_permit(&self, until: Instant, is_requested: &mut bool) -> Result<Owned, StoreError> {
         match with_deadline(until, self.try_state()).await? {
             Owned::Done(()) => {

@@ -1,7 +1,7 @@
 //! A run with a granted claim, as its driver sees it.
 //!
-//! Order of writes: the step's turns, then its record, and no side effect before both are acknowledged. Not here: the end
-//! of the run (`permit`).
+//! Order of writes: the step's turns, then its record, and no side effect before both are acknowledged. Not here: the
+//! end of the run (`permit`).
 
 use std::{
     sync::{
@@ -81,8 +81,8 @@ pub enum StepDurability {
 }
 
 impl Live {
-    /// Adds a claimed or reclaimed run to the flush. The ledger has its events up to `flushed`. Its present events are the
-    /// head, which is stored with the first step at the latest, so that a resumed run still shows its request.
+    /// Adds a claimed or reclaimed run to the flush. The ledger has its events up to `flushed`. Its present events are
+    /// the head, which is stored with the first step at the latest, so that a resumed run still shows its request.
     pub fn track(&self, run: &RunHandle, mailbox: &Mailbox, flushed: u64) -> TrackedRun {
         let cursor = FlushCursor::new(self.owner(run.id()), run.feed(), mailbox.clone(), flushed);
         TrackedRun::new(self.clone(), self.insert(run, cursor), run.token(), run.last_seq())
@@ -120,8 +120,8 @@ impl TrackedRun {
         self.is_resumable.store(true, Ordering::Release);
     }
 
-    /// Whether the run may be handed off. A run without a stored step, or one that continued behind a step that could not
-    /// be stored, holds the shutdown instead.
+    /// Whether the run may be handed off. A run without a stored step, or one that continued behind a step that could
+    /// not be stored, holds the shutdown instead.
     pub fn is_resumable(&self) -> bool {
         self.is_resumable.load(Ordering::Acquire)
     }

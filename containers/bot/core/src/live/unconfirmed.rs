@@ -1,9 +1,9 @@
 //! A run that continues although its claim was not answered.
 //!
-//! The claim may have taken effect. Then the ledger has the run as this process's, its thread as taken, and accepts stops
-//! and follow-ups for it. So each heartbeat asks for the run too. Once the ledger confirms it, it is flushed and its
-//! inbox read as any other run's. Its steps are not stored, because a resume would lack the earlier ones, so the run ends
-//! with its process.
+//! The claim may have taken effect. Then the ledger has the run as this process's, its thread as taken, and accepts
+//! stops and follow-ups for it. So each heartbeat asks for the run too. Once the ledger confirms it, it is flushed and
+//! its inbox read as any other run's. Its steps are not stored, because a resume would lack the earlier ones, so the
+//! run ends with its process.
 
 use std::{sync::Arc, time::Duration};
 

@@ -107,7 +107,8 @@ impl Remembering {
     }
 }
 
-/// Returns the number of tool calls in a conversation, including those of earlier processes. Turns before a run are texts.
+/// Returns the number of tool calls in a conversation, including those of earlier processes. Turns before a run are
+/// texts.
 fn calls_in(turns: &[Turn]) -> u32 {
     let parts = turns.iter().flat_map(|turn| &turn.parts);
     let calls = parts.filter(|part| matches!(part, Part::ToolCall { .. })).count();

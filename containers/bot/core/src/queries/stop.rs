@@ -12,7 +12,8 @@ impl Queries {
     ///
     /// # Errors
     ///
-    /// Returns [`QueryError::AlreadyFinished`] for a finished run if the reader has its token or may stop such runs, and
+    /// Returns [`QueryError::AlreadyFinished`] for a finished run if the reader has its token or may stop such runs,
+    /// and
     /// [`QueryError::NotFound`] otherwise.
     pub async fn stop(&self, reader: &Reader<'_>, id: &RunId, mode: StopMode) -> Result<(), QueryError> {
         match self.context.stop_with_token(id, reader.token, mode).await {

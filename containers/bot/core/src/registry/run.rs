@@ -100,8 +100,8 @@ pub(super) struct State {
 impl State {
     /// Returns the position of a viewer that reports everything up to `seq` as received.
     ///
-    /// A position beyond the stored events of a restored run that no viewer left this process with comes from the previous
-    /// process. Its events beyond the stored ones are lost, and their seqs reused (docs/decisions/0011).
+    /// A position beyond the stored events of a restored run that no viewer left this process with comes from the
+    /// previous process. Its events beyond the stored ones are lost, and their seqs reused (docs/decisions/0011).
     pub(super) fn position(&self, seq: u64) -> u64 {
         match self.restored_at {
             Some(stored) if seq > stored.max(self.left_at) => stored,
@@ -183,7 +183,8 @@ impl Run {
         }
     }
 
-    /// Records the stop and fires the signals. Returns `false` when the run has finished. A hard stop never becomes soft.
+    /// Records the stop and fires the signals. Returns `false` when the run has finished. A hard stop never becomes
+    /// soft.
     pub(super) fn request_stop(&self, mode: StopMode, actor: Option<Actor>, now: UnixMillis) -> bool {
         {
             let mut state = self.lock();

@@ -70,8 +70,8 @@ impl Driver<'_> {
         self.tracked.is_some_and(TrackedRun::is_resumable)
     }
 
-    /// Charges usage without an answer: broken attempts, and the one that is cut off now. Without a report the sent tokens
-    /// are estimated, so that the run never costs more than is counted.
+    /// Charges usage without an answer: broken attempts, and the one that is cut off now. Without a report the sent
+    /// tokens are estimated, so that the run never costs more than is counted.
     fn pay(&self, state: &mut DriveState, call: &CallWatch) {
         let cut_off = match call.cut_off() {
             Owed::Nothing => Usage::default(),
@@ -86,8 +86,8 @@ impl Driver<'_> {
         }
     }
 
-    /// Repeats the call while the model is overloaded and there is a fallback, then switches to the fallback, even if the
-    /// client is still backing off.
+    /// Repeats the call while the model is overloaded and there is a fallback, then switches to the fallback, even if
+    /// the client is still backing off.
     async fn with_overload_fallback(
         &self,
         state: &mut DriveState,

@@ -1,7 +1,7 @@
 //! A view of the workspace that records whether the workspace answered a call.
 //!
-//! A tool may refuse its arguments, answer from elsewhere, or need no workspace. Its result then does not show whether the
-//! workspace works. Not here: the consequences (`ars_agent::Loop`).
+//! A tool may refuse its arguments, answer from elsewhere, or need no workspace. Its result then does not show whether
+//! the workspace works. Not here: the consequences (`ars_agent::Loop`).
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -1,7 +1,7 @@
 //! The mailbox of a thread's live run: its queued follow-ups.
 //!
-//! A mailbox accepts messages until it is closed, and closing returns the unread ones atomically. So a message is read by
-//! the run, returned, or rejected because the run ended, and never lost. Not here: the durable copy in the ledger's
+//! A mailbox accepts messages until it is closed, and closing returns the unread ones atomically. So a message is read
+//! by the run, returned, or rejected because the run ended, and never lost. Not here: the durable copy in the ledger's
 //! inbox, from which the next owner reads.
 
 use std::{
@@ -113,8 +113,8 @@ impl Mailbox {
         Ok(())
     }
 
-    /// Removes and returns the queued follow-ups in order of arrival, numbered ones by number. A numbered one waits for its
-    /// predecessors, because a run records the last number it has read.
+    /// Removes and returns the queued follow-ups in order of arrival, numbered ones by number. A numbered one waits for
+    /// its predecessors, because a run records the last number it has read.
     pub fn take(&self) -> Vec<FollowUp> {
         let mut state = self.lock();
         let known_to = state.known_to;

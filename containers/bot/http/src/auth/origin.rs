@@ -27,7 +27,8 @@ impl Origin {
         Self::parse_url(public_base_url.trim()).is_some_and(|own| own == *self)
     }
 
-    /// Returns whether it equals the `Host` header. Behind a proxy that header has no known scheme, so this one's is used.
+    /// Returns whether it equals the `Host` header. Behind a proxy that header has no known scheme, so this one's is
+    /// used.
     pub(crate) fn is_of_host(&self, headers: &HeaderMap) -> bool {
         let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
         let own = host.and_then(|host| Self::parse(&format!("{}://{host}", self.scheme)));

@@ -19,9 +19,9 @@
 //! when_request_contains = "test"
 //! text = "All tests pass."
 //! ```
-//! Each answer is the next turn with conditions that hold. Turns in between are skipped permanently. *Last result* is the
-//! text of the tool results just before the answer (empty without any), *request* the requester's latest text; a new
-//! request starts the script from the top.
+//! Each answer is the next turn with conditions that hold. Turns in between are skipped permanently. *Last result* is
+//! the text of the tool results just before the answer (empty without any), *request* the requester's latest text; a
+//! new request starts the script from the top.
 //!
 //! The position in the script is computed from the conversation, so the model has no state, and a resumed run continues
 //! at its position. After the last turn it answers that the script has ended.

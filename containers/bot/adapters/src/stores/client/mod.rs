@@ -1,7 +1,7 @@
 //! Every port of the stores, over one transport of JSON texts.
 //!
-//! Answers are not trusted: a malformed one is an error. A conflict is a result. Ids and keys are validated types, so an
-//! invalid one never leaves the process. Not here: the byte budget of records (`ars_runs::budget`).
+//! Answers are not trusted: a malformed one is an error. A conflict is a result. Ids and keys are validated types, so
+//! an invalid one never leaves the process. Not here: the byte budget of records (`ars_runs::budget`).
 
 mod config;
 mod flush;

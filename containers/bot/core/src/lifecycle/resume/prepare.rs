@@ -153,8 +153,8 @@ fn origin(run: &Reclaimed, state: &RunState, events: Vec<Kept>) -> Origin {
     }
 }
 
-/// Stores this attempt to resume, for as long as it takes. The run stays with this process, because senders of stops and
-/// follow-ups were answered that it receives them.
+/// Stores this attempt to resume, for as long as it takes. The run stays with this process, because senders of stops
+/// and follow-ups were answered that it receives them.
 async fn store_attempt(context: &RunContext, tracked: &TrackedRun) -> Stepped {
     loop {
         let stored = tracked.store_state().await;

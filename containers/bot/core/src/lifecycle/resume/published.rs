@@ -1,9 +1,9 @@
 //! The calls of the current step that a resumed run's stream shows already.
 //!
 //! A step record has the last seq before its calls, as the previous process counted. Events that it had not flushed are
-//! lost, and the next process counts from the last stored one, so events of the step may have lower seqs than the record
-//! (docs/decisions/0011). The run's state keeps the lowest seq. A step whose record was lost has none: its events begin at
-//! its model call.
+//! lost, and the next process counts from the last stored one, so events of the step may have lower seqs than the
+//! record (docs/decisions/0011). The run's state keeps the lowest seq. A step whose record was lost has none: its
+//! events begin at its model call.
 
 use ars_agent::resume::{RunState, StepEvents};
 use ars_wire::ledger::StepRecord;
@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use crate::run::{First, MODEL_TURN, PublishedCalls};
 
-/// Returns the calls and results of the step that the stream has, and keeps the start of the step's events in the state.
-/// Ids may repeat from step to step, so other steps do not count.
+/// Returns the calls and results of the step that the stream has, and keeps the start of the step's events in the
+/// state. Ids may repeat from step to step, so other steps do not count.
 pub(super) fn calls(
     state: &mut RunState,
     record: &StepRecord,

@@ -56,11 +56,11 @@ impl ReclaimedRuns {
     }
 }
 
-/// Compares the ledger's rows with the runs of this process. Returns the orphans: rows of this process without a run, such
-/// as those of a reclaim without an answer.
+/// Compares the ledger's rows with the runs of this process. Returns the orphans: rows of this process without a run,
+/// such as those of a reclaim without an answer.
 ///
-/// A run that another process owns is fenced out here, because its driver would reply too if no store answered any more. An
-/// orphan of two passes in a row is closed, because a reclaim never returns a process its own rows.
+/// A run that another process owns is fenced out here, because its driver would reply too if no store answered any
+/// more. An orphan of two passes in a row is closed, because a reclaim never returns a process its own rows.
 async fn compare_rows(
     context: &RunContext,
     live: &Live,
@@ -99,8 +99,8 @@ async fn compare_rows(
 /// One pass.
 async fn reclaim(context: &RunContext, live: &Live, reclaimed: &ReclaimedRuns) {
     let in_flight = context.enter();
-    // A run that was lost without this process knowing is left to the next pass. Two drivers of one process would pass the
-    // same fence.
+    // A run that was lost without this process knowing is left to the next pass. Two drivers of one process would pass
+    // the same fence.
     let mut at_work = live.at_work();
     at_work.extend(reclaimed.lock().iter().cloned());
     let leased_at = Instant::now();

@@ -49,8 +49,8 @@ pub(super) async fn resume_or_close(
         Ok(events) => (Stored::of(&run, events), point),
         Err(refused) => (Stored::without_events(&run), point.and(Err(NotResumed::Refused(refused)))),
     };
-    // A run that ended in an outage without a permit lacks the mark. Its stored answer shows that it may have replied, and a
-    // resume would reply again.
+    // A run that ended in an outage without a permit lacks the mark. Its stored answer shows that it may have replied,
+    // and a resume would reply again.
     let mut state = RunState::of_row(&run.row.state);
     let may_have_replied = !state.replied.unwrap_or_else(|| !stored.has_answer());
     if may_have_replied {
@@ -88,8 +88,8 @@ enum NotResumed {
     Refused(Refused),
 }
 
-/// Decides where the run resumes. The conversation is read only for a run that may resume, because a long one takes a while
-/// and may be unreadable.
+/// Decides where the run resumes. The conversation is read only for a run that may resume, because a long one takes a
+/// while and may be unreadable.
 async fn resume_point(
     live: &Live,
     run: &Reclaimed,

@@ -1,7 +1,7 @@
 //! The stored events of a run.
 //!
-//! A process may die after it stored a step and before its first flush. Then the head of the stream is in the run's state,
-//! with the seqs that viewers saw. Not here: events behind the head that were never flushed, which are lost
+//! A process may die after it stored a step and before its first flush. Then the head of the stream is in the run's
+//! state, with the seqs that viewers saw. Not here: events behind the head that were never flushed, which are lost
 //! (docs/decisions/0011).
 
 use ars_agent::resume::RunState;

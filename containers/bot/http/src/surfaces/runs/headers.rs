@@ -7,8 +7,8 @@ use axum::{
     response::Response,
 };
 
-/// Allows the page's own files only. `trusted-types 'none'` makes the browser reject `innerHTML` and similar, so that no
-/// text becomes markup.
+/// Allows the page's own files only. `trusted-types 'none'` makes the browser reject `innerHTML` and similar, so that
+/// no text becomes markup.
 const CSP: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
     base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
     trusted-types 'none'";
