@@ -36,7 +36,7 @@ pub(crate) async fn index(
     };
     let page = state.core.queries().list(&viewer, selection, &listing.filter, PAGE_ROWS).await;
     let nav = Nav::of(&state, Section::Runs);
-    IndexPage::new(nav, listing, page, state.core.clock().now()).into_response()
+    IndexPage::new(nav, &listing, page, state.core.clock().now()).into_response()
 }
 
 /// Returns the part of the list. `all=1` is the older spelling of `status=all`.

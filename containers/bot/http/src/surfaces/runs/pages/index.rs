@@ -97,7 +97,7 @@ pub(crate) struct IndexPage {
 
 impl IndexPage {
     /// Returns the page of a list.
-    pub(crate) fn new(nav: Nav, listing: Listing, page: Page, now: UnixMillis) -> Self {
+    pub(crate) fn new(nav: Nav, listing: &Listing, page: Page, now: UnixMillis) -> Self {
         let runs = [page.active, page.finished].concat();
         Self {
             nav,
@@ -148,7 +148,7 @@ mod tests {
         let older = Some(Cursor { finished_at: Moment::new(7.5).unwrap(), id: RunId::parse("r9").unwrap() });
         let page = Page { older, store_unavailable: true, ..Page::default() };
         let listing = Listing { part: Part::All, filter: RunFilter::default() };
-        let html = IndexPage::new(Nav::bare(), listing, page, 0).render().unwrap();
+        let html = IndexPage::new(Nav::bare(), &listing, page, 0).render().unwrap();
         assert!(html.contains("/runs?all=1&#38;before=7.5&#38;beforeId=r9"), "{html}");
         assert!(html.contains("role=\"alert\""));
     }
