@@ -39,3 +39,6 @@ pub use recognize::Recognized;
 pub use reference::reference;
 pub use registry::Registry;
 pub use surface::{Surface, Surfaces};
+
+#[cfg(test)]
+mod fuzz_tests;

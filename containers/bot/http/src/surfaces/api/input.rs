@@ -47,6 +47,7 @@ pub(super) async fn read(head: &Parts, body: Body) -> Result<RawInput, ApiError>
 #[cfg(test)]
 mod tests {
     use axum::http::Request;
+    use proptest::prelude::*;
 
     use super::*;
 
@@ -99,6 +100,26 @@ mod tests {
                 Ok(_) | Err(_) => None,
             };
             assert_eq!(shown.as_deref(), expected, "{body}");
+        }
+    }
+    proptest! {
+        /// Any bytes that the server accepts as a query string are pairs, and encoded again they are the same pairs.
+        #[test]
+        fn any_query_string_is_read(bytes in prop::collection::vec(0x21_u8..0x7f, 0..80)) {
+            let query = String::from_utf8(bytes).unwrap();
+            let pairs_of = |query: &str| {
+                let uri = format!("/api/x?{query}").parse::<axum::http::Uri>().ok()?;
+                let head = Request::builder().uri(uri).body(()).unwrap().into_parts().0;
+                match futures::executor::block_on(super::read(&head, Body::empty())) {
+                    Ok(RawInput::Pairs(pairs)) => Some(pairs),
+                    Ok(_) | Err(_) => None,
+                }
+            };
+            // A fragment ends the query, and some characters are invalid.
+            if let Some(pairs) = pairs_of(&query) {
+                let encoded = form_urlencoded::Serializer::new(String::new()).extend_pairs(&pairs).finish();
+                prop_assert_eq!(pairs_of(&encoded), Some(pairs));
+            }
         }
     }
 }
