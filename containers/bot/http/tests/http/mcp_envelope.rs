@@ -1,5 +1,4 @@
 //! Any body to `POST /mcp` is answered with one well-formed JSON-RPC response, or with 202 and nothing.
-#![expect(clippy::unwrap_used, reason = "a test")]
 
 use ars_bot_core::settings::Settings;
 use proptest::{prelude::*, sample::select, test_runner::TestRunner};
