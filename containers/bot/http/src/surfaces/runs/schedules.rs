@@ -11,7 +11,7 @@ use super::pages::{Nav, SCHEDULE_LIST, SchedulesPage, Section};
 use crate::{respond, state::HttpState};
 
 const ABSENT: &str =
-    "This service has no schedules: the state Worker that records their firings is not configured.\n";
+    "This service has no schedules: set STATE_WORKER_URL, the state Worker that records their firings.\n";
 
 /// Answers with the page.
 pub(crate) async fn schedules(
@@ -25,7 +25,7 @@ pub(crate) async fn schedules(
     let input = RawInput::Object(Map::new());
     match state.core.commands().invoke(&Caller::dashboard(actor), SCHEDULE_LIST, &input).await {
         Ok(listed) => SchedulesPage::of(nav, &listed.json, state.core.clock().now()),
-        Err(failure) if failure.code == ErrorCode::Forbidden => {
+        Err(failure) if failure.code == ErrorCode::Unauthorized => {
             respond::plain(StatusCode::FORBIDDEN, "Forbidden\n")
         }
         Err(_) => respond::plain(
