@@ -12,8 +12,8 @@ use serde_json::Value;
 
 /// Longest wait for the bot's first answer.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// The most the image may weigh.
-const LIMIT: u64 = 30_000_000;
+/// Most bytes of the image.
+const LIMIT: u64 = 32_000_000;
 
 /// A container that is removed when the test is over.
 struct Running<'a> {

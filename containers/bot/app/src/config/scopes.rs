@@ -154,7 +154,7 @@ mod tests {
             ("[channels.C1]\nmodel = \"hunter2\"", ["line 2, `model`", "provider/model"]),
             ("[channels.C1]\neffort = \"hunter2\"", ["line 2, `effort`", "medium"]),
             ("[channels.C1]\npersona = \"hunter2\"", ["line 2", "persona"]),
-            ("[users.\"\"]\neffort = \"low\"", ["users", "whose"]),
+            ("[users.\"\"]\neffort = \"low\"", ["users", "owner"]),
             (&long, ["channels.C1.instructions", "2000"]),
         ] {
             let problem = scopes_of(text).unwrap_err().to_string();
