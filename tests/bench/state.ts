@@ -7,6 +7,7 @@ import runsSql from "../../migrations/run-store/0001_runs.sql";
 import ledgerSql from "../../migrations/run-store/0002_ledger.sql";
 import totalsSql from "../../migrations/run-store/0003_totals.sql";
 import plainSql from "../../migrations/run-store/0004_plain.sql";
+import idempotencySql from "../../migrations/run-store/0005_idempotency.sql";
 
 const RECORD_BYTES = 2 * 1024 * 1024;
 const OTHER_BYTES = 512 * 1024;
@@ -160,8 +161,8 @@ export class RunStore extends DurableObject {
     sql.exec("CREATE TABLE IF NOT EXISTS _migrations (name TEXT PRIMARY KEY) STRICT");
     if (sql.exec("SELECT 1 FROM _migrations").toArray().length > 0) return;
     ctx.storage.transactionSync(() => {
-      for (const step of [runsSql, ledgerSql, totalsSql, plainSql]) sql.exec(step);
-      sql.exec("INSERT INTO _migrations (name) VALUES ('0004_plain')");
+      for (const step of [runsSql, ledgerSql, totalsSql, plainSql, idempotencySql]) sql.exec(step);
+      sql.exec("INSERT INTO _migrations (name) VALUES ('0005_idempotency')");
     });
   }
 

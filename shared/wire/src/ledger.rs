@@ -7,7 +7,11 @@ use ars_types::{Generation, RunId, StopMode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Moment, whole::whole};
+use crate::{
+    Moment,
+    idempotency::{FirstUse, IdempotencyKey},
+    whole::whole,
+};
 
 /// Duration of a bot's lease on its runs, in milliseconds.
 pub const LEASE_MS: u32 = 30_000;
@@ -68,6 +72,9 @@ pub struct NewRun {
     /// The dispatcher's state; empty when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<Map<String, Value>>,
+    /// The idempotency key of its request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idempotency: Option<IdempotencyKey>,
 }
 
 /// Where a channel shows a run.
@@ -410,6 +417,11 @@ pub enum Conflict {
         /// The live run.
         live: Holder,
     },
+    /// An earlier request of the caller had the same idempotency key.
+    RepeatedKey {
+        /// That request.
+        first: FirstUse,
+    },
     /// Another generation owns the run, or its phase forbids the write.
     Fenced,
     /// The run is not live.
@@ -510,5 +522,9 @@ mod tests {
         assert_eq!(of("fenced"), Some(Conflict::Fenced));
         assert_eq!(of("unknown-run"), Some(Conflict::UnknownRun));
         assert_eq!((of("thread-live"), of("else")), (None, None));
+        let first = FirstUse { run_id: RunId::parse("r").unwrap(), fingerprint: "f".into() };
+        let repeated =
+            json!({ "ok": false, "reason": "repeated-key", "first": { "runId": "r", "fingerprint": "f" } });
+        assert_eq!(serde_json::from_value::<Conflict>(repeated).unwrap(), Conflict::RepeatedKey { first });
     }
 }

@@ -9,6 +9,7 @@ pub mod api;
 pub mod config;
 pub mod friction;
 pub mod health;
+pub mod idempotency;
 pub mod ingress;
 pub mod ledger;
 pub mod mcp;

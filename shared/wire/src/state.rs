@@ -115,6 +115,8 @@ verbs! {
     Delete "/runs/delete" OTHER,
     /// Claims a run on its thread.
     Claim "/runs/claim" OTHER,
+    /// Reads the run of an idempotency key.
+    FirstUse "/runs/first-use" OTHER,
     /// Lists every live run.
     Live "/runs/live" OTHER,
     /// Stores a step record.

@@ -78,6 +78,7 @@ impl Process {
             received_at: self.life.clock.now(),
             choices: Choices::default(),
             source: None,
+            idempotency: None,
         };
         let core = self.core.clone();
         let way = ReplyChannel::new(Arc::clone(&self.life), id.to_owned(), None);

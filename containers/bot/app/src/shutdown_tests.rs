@@ -76,6 +76,7 @@ fn message() -> IncomingMessage {
         received_at: 0,
         choices: Choices::default(),
         source: None,
+        idempotency: None,
     }
 }
 

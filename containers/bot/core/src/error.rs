@@ -57,6 +57,20 @@ impl QueryError {
     }
 }
 
+/// The reason for which the outcome of a run is unknown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum OutcomeError {
+    /// The run ended, and its record is no longer stored.
+    #[error("the run's record is no longer stored")]
+    Gone,
+    /// The process shuts down before the run of another process ends.
+    #[error("the process shuts down")]
+    ShuttingDown,
+    /// The history or the ledger did not answer.
+    #[error("the run history is not available right now")]
+    Unavailable,
+}
+
 /// Why a reclaimed run cannot be resumed here.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Refused {

@@ -6,7 +6,7 @@
 use ars_auth::Rejection;
 use ars_wire::{ErrorCode, ingress::ErrorBody};
 use axum::{
-    http::{HeaderValue, header},
+    http::{HeaderValue, StatusCode, header},
     response::Response,
 };
 
@@ -26,6 +26,12 @@ pub(crate) enum IngressError {
     TooSlow,
     /// The body is malformed. The text names the field, never its value.
     BadBody(String),
+    /// An earlier request with the same `Idempotency-Key` had another body.
+    KeyReused,
+    /// The run of the `Idempotency-Key` ended, and its answer is no longer stored.
+    AnswerGone,
+    /// The ledger did not answer whether the `Idempotency-Key` is new, or how its run ended.
+    Unavailable,
     /// The process is shutting down and accepted no part of the request. The next process will.
     Draining,
     /// The core failed outside its own error handling.
@@ -49,14 +55,23 @@ impl From<BodyError> for IngressError {
 }
 
 impl IngressError {
+    /// Returns the status. The draft of the key's header fixes 422 for another body.
+    fn status(&self) -> StatusCode {
+        match self {
+            Self::KeyReused => StatusCode::UNPROCESSABLE_ENTITY,
+            other => respond::status_of(other.code()),
+        }
+    }
+
     /// Returns the error code.
     fn code(&self) -> ErrorCode {
         match self {
             Self::Gate(rejection) => rejection.code(),
             Self::TooLarge => ErrorCode::PayloadTooLarge,
             Self::TooSlow => ErrorCode::RequestTimeout,
-            Self::BadBody(_) => ErrorCode::InvalidInput,
-            Self::Draining => ErrorCode::Unavailable,
+            Self::BadBody(_) | Self::KeyReused => ErrorCode::InvalidInput,
+            Self::AnswerGone => ErrorCode::Conflict,
+            Self::Draining | Self::Unavailable => ErrorCode::Unavailable,
             Self::Internal => ErrorCode::Internal,
         }
     }
@@ -72,6 +87,16 @@ impl IngressError {
             Self::TooLarge => ("the body is larger than 1000000 bytes".to_owned(), None),
             Self::TooSlow => ("the body took too long to arrive".to_owned(), None),
             Self::BadBody(text) => (text.clone(), None),
+            Self::KeyReused => {
+                ("Idempotency-Key was used by an earlier request with another body".to_owned(), None)
+            }
+            Self::AnswerGone => {
+                ("Idempotency-Key names a run whose answer is no longer stored".to_owned(), None)
+            }
+            Self::Unavailable => {
+                let detail = "the Idempotency-Key could not be looked up; try again";
+                ("unavailable".to_owned(), Some(detail))
+            }
             Self::Draining => {
                 let detail = "the service is being restarted and did not start this request; try again";
                 ("unavailable".to_owned(), Some(detail))
@@ -80,9 +105,10 @@ impl IngressError {
         };
         let code = self.code();
         // The other bodies carry no code: their status is enough, and the contract fixes their bytes.
-        let shown = matches!(self, Self::Gate(Rejection::Forbidden) | Self::Draining).then_some(code);
+        let is_coded = matches!(self, Self::Gate(Rejection::Forbidden) | Self::Draining | Self::Unavailable);
+        let shown = is_coded.then_some(code);
         let body = ErrorBody { error, code: shown, detail: detail.map(str::to_owned) };
-        let mut response = respond::json(respond::status_of(code), &body);
+        let mut response = respond::json(self.status(), &body);
         match self {
             Self::Gate(Rejection::Method) => {
                 response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
@@ -91,10 +117,10 @@ impl IngressError {
             Self::TooLarge | Self::TooSlow => {
                 response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
             }
-            Self::Draining => {
+            Self::Draining | Self::Unavailable => {
                 response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static(NEXT_PROCESS_S));
             }
-            Self::Gate(_) | Self::BadBody(_) | Self::Internal => {}
+            Self::Gate(_) | Self::BadBody(_) | Self::KeyReused | Self::AnswerGone | Self::Internal => {}
         }
         response
     }

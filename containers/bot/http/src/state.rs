@@ -6,7 +6,7 @@ use ars_auth::TokenMap;
 use ars_bot_core::Core;
 use ars_wire::health::Build;
 
-use crate::{Dashboard, auth::attempts::SignInAttempts, server::LagMeter};
+use crate::{Dashboard, auth::attempts::SignInAttempts, server::LagMeter, surfaces::ingress::FirstRequests};
 
 /// The state of the HTTP surface. Cheap to clone.
 #[derive(Clone)]
@@ -15,6 +15,8 @@ pub struct HttpState {
     pub(crate) core: Core,
     /// Used by the ingress gate.
     pub(crate) tokens: Arc<TokenMap>,
+    /// Used by the ingress, for requests with an idempotency key.
+    pub(crate) first_requests: Arc<FirstRequests>,
     /// Used by the gate of the run pages.
     pub(crate) dashboard: Arc<Dashboard>,
     /// Used by the sign-in form.
@@ -35,6 +37,7 @@ impl HttpState {
         Self {
             core,
             tokens,
+            first_requests: Arc::default(),
             dashboard: Arc::default(),
             sign_ins: Arc::default(),
             build: Arc::new(build),

@@ -2,6 +2,7 @@
 
 use ars_agent::Role;
 use ars_types::{RunId, RunStatus};
+use ars_wire::idempotency::FirstUse;
 use async_trait::async_trait;
 
 use crate::{Notice, Refusal, ReplyError, texts};
@@ -33,6 +34,9 @@ pub trait ChannelIo: Send + Sync {
     /// Called before the reply to a request that is rejected because the process shuts down. No work was started, and
     /// the next process accepts the request when it is sent again.
     fn rejected_by_shutdown(&self) {}
+
+    /// Called when the message has no effect, because an earlier request had its idempotency key. No reply follows.
+    fn repeats(&self, _first: &FirstUse) {}
 
     /// Shows a short status line. Most channels ignore it.
     fn status(&self, _text: &str) {}

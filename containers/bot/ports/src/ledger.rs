@@ -7,6 +7,7 @@ use ars_runs::RunRecord;
 use ars_types::{Generation, RunId, StopMode};
 use ars_wire::{
     Moment,
+    idempotency::{FirstUse, IdempotencyKey},
     ledger::{Beat, Followup, Holder, LiveRun, NewRun, Owner, Reclaimed, StepRecord},
 };
 use async_trait::async_trait;
@@ -19,6 +20,9 @@ use super::{StoreError, Stored};
 pub trait Ledger: Send + Sync {
     /// Makes a run live on its thread. Repeating a granted claim changes nothing.
     async fn claim(&self, run: &NewRun) -> Result<Claim, StoreError>;
+
+    /// Returns the first request with an idempotency key, or `None` for an unknown or expired key.
+    async fn first_use(&self, key: &IdempotencyKey) -> Result<Option<FirstUse>, StoreError>;
 
     /// Returns every live run, earliest start first.
     async fn live(&self) -> Result<Vec<LiveRun>, StoreError>;
@@ -101,6 +105,8 @@ pub enum Claim {
     Granted,
     /// The thread has a live run, or the run is live elsewhere.
     ThreadLive(Holder),
+    /// An earlier request had the run's idempotency key. Nothing was written.
+    Repeated(FirstUse),
 }
 
 /// The result of an owner's write.

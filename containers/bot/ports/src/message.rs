@@ -3,6 +3,7 @@
 use ars_auth::Actor;
 use ars_events::InputSource;
 use ars_types::{Effort, ModelRef, RefName, ThreadKey, UnixMillis, Visibility};
+use ars_wire::idempotency::IdempotencyKey;
 
 /// An inbound request, converted by a channel adapter.
 #[derive(Debug, Clone)]
@@ -23,6 +24,8 @@ pub struct IncomingMessage {
     pub choices: Choices,
     /// Where the request was written.
     pub source: Option<InputSource>,
+    /// The caller's idempotency key, which the claim of the run stores.
+    pub idempotency: Option<IdempotencyKey>,
 }
 
 /// The choices of a request.

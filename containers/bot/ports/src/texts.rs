@@ -72,6 +72,11 @@ pub fn model_failure(model: &ModelRef, error: &ModelError) -> String {
     format!("❌ The model {model} {failure}. {}", error.message)
 }
 
+/// Returns the text in place of the answer of a run that ended without one.
+pub fn run_without_answer(page: &str) -> String {
+    format!("⚠️ The run ended without an answer. See its page: {page}")
+}
+
 /// Returns the text of an invalid directive, which begins in lower case.
 pub fn directive_fault(fault: &DirectiveFault) -> String {
     match fault {

@@ -1,7 +1,7 @@
 //! Makes a run live on its thread: `{ ok: true }`, or 409 with the current owner of the thread.
 //!
 //! A claim is idempotent: repeated by the run and generation that already own the thread, it succeeds without a write
-//! and does not extend the lease.
+//! and does not extend the lease. A claim with the idempotency key of another run is a 409 that names this run.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -14,6 +14,7 @@ use ars_types::{Generation, RunId, UnixMillis};
 
 use super::{
     answers::OK,
+    idempotency::{Keyed, repeated_key},
     request::{generation, lease_ms, object},
 };
 use crate::RunStore;
@@ -33,12 +34,19 @@ struct Claim {
     system: String,
     tools: String,
     state: String,
+    idempotency: Option<Keyed>,
 }
 
 impl<S: Sql> RunStore<S> {
     /// Handles `/runs/claim`.
     pub(crate) fn claim(&self, body: &str, now: UnixMillis) -> Result<String, StoreFailure> {
         let claim = Claim::read(&parse_body(body)?)?;
+        if let Some(keyed) = &claim.idempotency
+            && let Some(first) = self.first_of(&keyed.subject, &keyed.key, now)?
+            && first.run_id != claim.run.as_str()
+        {
+            return Err(repeated_key(&first).into());
+        }
         // A run id that is live elsewhere is rejected like an owned thread: its row names the run.
         let holder = "SELECT live.run_id, live.owner_gen, live.started_at, live.thread_key, \
                       CASE WHEN json_type(spec.meta, '$.agent') = 'text' THEN spec.meta ->> '$.agent' END \
@@ -77,7 +85,11 @@ impl<S: Sql> RunStore<S> {
                     text(&claim.system),
                     text(&claim.tools),
                 ],
-            )
+            )?;
+            match &claim.idempotency {
+                Some(keyed) => self.insert_key(keyed, &claim.run, now),
+                None => Ok(()),
+            }
         })
     }
 }
@@ -111,6 +123,7 @@ impl Claim {
             system: system.ok_or_else(|| Refusal::field("system", "must be a string"))?.to_owned(),
             tools: tools.ok_or_else(|| Refusal::field("tools", "must be an array"))?.to_string(),
             state: if run.contains_key("state") { object(run, "state")? } else { "{}".to_owned() },
+            idempotency: Keyed::read(run)?,
         })
     }
 

@@ -11,6 +11,7 @@
 //! 5. A finished run has no live row: the record and the removal of the row are one transaction.
 //!
 //! The fence compares generations, not times: an owner with an expired lease may write until the run is reclaimed.
+//! A claim may carry the idempotency key of its request, so that a repeated request finds the first run (`idempotency`).
 //! Not here: resuming a reclaimed run, transcripts.
 
 mod answers;
@@ -22,6 +23,7 @@ mod finishing;
 mod flush;
 mod handoff;
 mod heartbeat;
+mod idempotency;
 mod inbox;
 mod live;
 mod live_events;

@@ -20,6 +20,10 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { name: "0002_ledger", sql: include_str!("../../../../migrations/run-store/0002_ledger.sql") },
     Migration { name: "0003_totals", sql: include_str!("../../../../migrations/run-store/0003_totals.sql") },
     Migration { name: "0004_plain", sql: include_str!("../../../../migrations/run-store/0004_plain.sql") },
+    Migration {
+        name: "0005_idempotency",
+        sql: include_str!("../../../../migrations/run-store/0005_idempotency.sql"),
+    },
 ];
 
 impl<S: Sql> Store<S> for RunStore<S> {
@@ -43,6 +47,7 @@ impl<S: Sql> Store<S> for RunStore<S> {
             RunVerb::Events => return self.events(body, now),
             RunVerb::Delete => self.delete(body),
             RunVerb::Claim => self.claim(body, now),
+            RunVerb::FirstUse => self.first_use(body, now),
             RunVerb::Live => return self.live(body),
             RunVerb::Step => self.step(body),
             RunVerb::Heartbeat => self.heartbeat(body, now),

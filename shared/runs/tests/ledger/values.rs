@@ -81,6 +81,37 @@ fn claim_is_stored_unchanged() {
 }
 
 #[test]
+fn idempotency_key_expires_after_a_day() {
+    let mut store = Store::with(&[]);
+    let day = 86_400_000;
+    let claim = |id: &str, key: &str| {
+        let idempotency = json!({ "subject": ODD, "key": key, "fingerprint": "0".repeat(64) });
+        let run = json!({ "runId": id, "threadKey": id, "gen": "g1", "leaseMs": 1000, "startedAt": 1, "meta": {},
+            "system": "", "tools": [], "idempotency": idempotency });
+        json!({ "storeKey": "k", "run": run })
+    };
+    let rows = |store: &Store| {
+        let tables = store.0.dump_of_runs();
+        tables.iter().find(|(table, _)| table == "idempotency_keys").unwrap().1.len()
+    };
+    for number in 0..20 {
+        let (id, key) = (format!("r{number}"), format!("k{number}"));
+        assert_eq!(store.0.call("/runs/claim", &claim(&id, &key), NOW).0, 200);
+    }
+    let first = json!({ "runId": "r0", "fingerprint": "0".repeat(64) });
+    let lookup = json!({ "storeKey": "k", "subject": ODD, "key": "k0" });
+    let conflict = json!({ "ok": false, "reason": "repeated-key", "first": first });
+    assert_eq!(store.0.call("/runs/claim", &claim("s", "k0"), NOW + day - 1), (409, conflict));
+    assert_eq!(store.0.call("/runs/first-use", &lookup, NOW + day - 1).1, json!({ "first": first }));
+    assert_eq!(store.0.call("/runs/first-use", &lookup, NOW + day).1, json!({ "first": null }));
+    // Each claim with a key deletes a bounded number of expired ones.
+    for (id, left) in [("s", 5), ("t", 2)] {
+        assert_eq!(store.0.call("/runs/claim", &claim(id, id), NOW + day).0, 200);
+        assert_eq!(rows(&store), left, "{id}");
+    }
+}
+
+#[test]
 fn runs_are_listed_and_reclaimed_by_start_then_id() {
     let mut store = Store::with(&[("late", 3.5), ("b", 2.0), ("a", 2.0), ("early", -1.0)]);
     let expected = ["early", "a", "b", "late"];

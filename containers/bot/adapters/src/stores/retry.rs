@@ -16,7 +16,7 @@ use super::{
     transport::{StoreResponse, Transport},
 };
 
-/// Backoff of a claim: the run waits for it.
+/// Backoff of a claim and of the lookup before it: the request waits for both.
 const CLAIM: &[Duration] = &[Duration::from_millis(200), Duration::from_millis(800)];
 /// Backoff of a step, and of the dispatcher's state: the step's tools wait for it.
 const STEP: &[Duration] = &[Duration::from_millis(200)];
@@ -44,7 +44,7 @@ impl<T: Transport> Transport for Retrying<T> {
 /// Returns the waits between the attempts of a route. A new route is sent once unless it has a row here.
 const fn backoff(route: Route) -> &'static [Duration] {
     match route {
-        Route::Runs(RunVerb::Claim) => CLAIM,
+        Route::Runs(RunVerb::Claim | RunVerb::FirstUse) => CLAIM,
         Route::Runs(RunVerb::Step | RunVerb::State) => STEP,
         Route::Runs(_)
         | Route::Memory(_)
@@ -99,6 +99,7 @@ mod tests {
             system: String::new(),
             tools: Vec::new(),
             state: None,
+            idempotency: None,
         };
         assert_eq!(named(&ClaimRequest { run: &run }).as_deref(), Some("r1"));
         let write = OwnerWrite { owner: &owner, what: State { state: &Map::new() } };

@@ -26,6 +26,21 @@ async fn server_prints_its_address_and_serves() {
 }
 
 #[tokio::test]
+async fn idempotency_key_outlasts_the_process() {
+    let (machine, fake) = answering([Reply::text("only once")]).await;
+    let server = machine.serve(&fake.url()).await;
+    let first = server.ask_once("k", &json!({"text": "hi"})).await;
+    assert_eq!((first.0, &first.1["reply"]), (200, &json!("only once")));
+    server.terminate().await.assert_code(0);
+
+    let server = machine.serve(&fake.url()).await;
+    assert_eq!(server.ask_once("k", &json!({"text": "hi"})).await, first);
+    assert_eq!(server.ask_once("k", &json!({"text": "ho"})).await.0, 422);
+    server.terminate().await.assert_code(0);
+    assert_eq!(machine.record().await["id"], first.1["run"]["id"]);
+}
+
+#[tokio::test]
 async fn log_lines_are_json_without_secrets() {
     let (machine, fake) = answering([]).await;
     fake.push([Reply::error(

@@ -359,6 +359,14 @@ impl Server {
         self.ask_later(body).await.unwrap()
     }
 
+    /// Posts a request with an idempotency key to the ingress.
+    pub async fn ask_once(&self, key: &str, body: &Value) -> (u16, Value) {
+        let request = self.client.post(format!("{}/ingress", self.url)).bearer_auth(TOKEN).json(body);
+        let request = request.header("idempotency-key", key).send();
+        let response = timeout(PATIENCE, request).await.expect("an answer comes").unwrap();
+        (response.status().as_u16(), response.json().await.unwrap())
+    }
+
     /// Posts a request to the ingress in a separate task.
     pub fn ask_later(&self, body: &Value) -> JoinHandle<(u16, Value)> {
         let request = self.client.post(format!("{}/ingress", self.url)).bearer_auth(TOKEN).json(body);

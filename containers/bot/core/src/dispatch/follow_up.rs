@@ -76,5 +76,6 @@ fn message(run: RunView, actor: Actor, text: String, received_at: i64) -> Option
         received_at,
         choices: Choices::default(),
         source: Some(source),
+        idempotency: None,
     })
 }

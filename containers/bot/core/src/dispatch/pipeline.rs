@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use ars_bot_ports::{ChannelIo, IncomingMessage, Notice, Refusal, ReplyError, ThreadRefusal};
+use ars_wire::idempotency::FirstUse;
 
 use super::{
     admit::{Admission, admit},
@@ -37,6 +38,8 @@ enum Dispatched {
     Claimed(Box<DispatchedRun>),
     /// It became a follow-up of a live run.
     Steered(Notice),
+    /// An earlier request had its idempotency key.
+    Repeated(FirstUse),
 }
 
 /// Serves one request to its end and replies through `io`. During a drain the request is rejected before any stage,
@@ -80,6 +83,7 @@ async fn serve(context: &RunContext, request: Request) -> Result<(), Box<Rejecte
     match run_stages(context, &request).await {
         Ok(Dispatched::Claimed(run)) => lifecycle::start(context, request, *run).await,
         Ok(Dispatched::Steered(notice)) => log_undelivered(request.io.notify(&notice).await),
+        Ok(Dispatched::Repeated(first)) => request.io.repeats(&first),
         Err(refusal) => {
             let IncomingMessage { actor, channel_id, .. } = &request.message;
             tracing::info!(actor = %actor.id, channel = %channel_id, code = %refusal.error_code().as_str(), "request refused");
@@ -115,6 +119,7 @@ async fn run_stages(context: &RunContext, request: &Request) -> Result<Dispatche
                 }
                 // The owner's run ended between the claim and the follow-up, so the thread may be free now.
             }
+            Start::Repeated(first) => return Ok(Dispatched::Repeated(first)),
         }
     }
     Err(ThreadRefusal::Busy.into())

@@ -7,6 +7,7 @@ use ars_bot_ports::{IncomingMessage, Refusal};
 use ars_types::RunId;
 use ars_wire::{
     Moment,
+    idempotency::FirstUse,
     ledger::{Holder, NewRun},
 };
 
@@ -33,6 +34,8 @@ pub(super) enum Start {
     Claimed(Box<ClaimedRun>),
     /// A run of another process owns the thread.
     Owned(Holder),
+    /// An earlier request had the idempotency key.
+    Repeated(FirstUse),
 }
 
 /// A dispatched request that becomes a run.
@@ -94,6 +97,10 @@ pub(super) async fn start(
             Claimed::Unconfirmed => {}
             // A run of this process that ended, with its final record still pending. It no longer reads its inbox.
             Claimed::ThreadLive(holder) if context.registry().get(&holder.run_id).is_some() => {}
+            Claimed::Repeated(first) => {
+                release(context, admitted.claim);
+                return Ok(Start::Repeated(first));
+            }
             Claimed::ThreadLive(holder) => {
                 // Its drop returns the reservation, before the owner is steered.
                 drop(assignment);
@@ -147,6 +154,7 @@ fn new_run(
         system: String::new(),
         tools: tools.specs().iter().filter_map(|spec| serde_json::to_value(spec).ok()).collect(),
         state: None,
+        idempotency: authorized.request.message.idempotency.clone(),
     }
 }
 

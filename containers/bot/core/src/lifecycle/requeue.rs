@@ -89,6 +89,7 @@ impl EndedRun<'_> {
             received_at: note.received_at,
             choices: Choices::default(),
             source: None,
+            idempotency: None,
         };
         Some(Sender { message, io: Arc::clone(self.io) })
     }

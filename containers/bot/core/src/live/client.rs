@@ -8,7 +8,10 @@ use std::{
 use ars_bot_ports::{Claim, Clock, Ledger, Owned, StoreError, StoreErrorKind, Stored, Transcripts};
 use ars_runs::RunRecord;
 use ars_types::{Generation, RunId};
-use ars_wire::ledger::{Holder, NewRun, Owner};
+use ars_wire::{
+    idempotency::{FirstUse, IdempotencyKey},
+    ledger::{Holder, NewRun, Owner},
+};
 use tokio::sync::Notify;
 
 use super::{
@@ -54,6 +57,8 @@ pub enum Claimed {
     Unconfirmed,
     /// Another process owns the thread's run.
     ThreadLive(Holder),
+    /// An earlier request had the same idempotency key.
+    Repeated(FirstUse),
 }
 
 impl Live {
@@ -101,11 +106,28 @@ impl Live {
         let error = match tokio::time::timeout(CLAIM_TIMEOUT, self.inner.ledger.claim(run)).await {
             Ok(Ok(Claim::Granted)) => return Claimed::Granted,
             Ok(Ok(Claim::ThreadLive(holder))) => return Claimed::ThreadLive(holder),
+            Ok(Ok(Claim::Repeated(first))) => return Claimed::Repeated(first),
             Ok(Err(error)) => error.to_string(),
             Err(_elapsed) => "no answer in time".to_owned(),
         };
         tracing::warn!(run = %run.run_id, error, "claim not answered: the run ends with this process");
         Claimed::Unconfirmed
+    }
+
+    /// Returns the first request with an idempotency key. A store of an earlier version knows none.
+    ///
+    /// # Errors
+    /// The store's errors.
+    pub(crate) async fn first_use(&self, key: &IdempotencyKey) -> Result<Option<FirstUse>, StoreError> {
+        let answer = tokio::time::timeout(CLAIM_TIMEOUT, self.inner.ledger.first_use(key)).await;
+        match answer {
+            Ok(Err(error)) if error.kind == StoreErrorKind::RouteMissing => Ok(None),
+            Ok(answer) => answer,
+            Err(_elapsed) => {
+                let message = "no answer in time".to_owned();
+                Err(StoreError { kind: StoreErrorKind::Transient, message })
+            }
+        }
     }
 
     /// Adds a run to the flush.

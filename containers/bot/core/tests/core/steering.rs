@@ -103,6 +103,7 @@ pub async fn held_elsewhere(ledger: &ScriptedLedger, agent: Option<&str>) -> Run
         system: String::new(),
         tools: Vec::new(),
         state: None,
+        idempotency: None,
     };
     ledger.claim(&run).await.unwrap();
     run_id

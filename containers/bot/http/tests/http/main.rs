@@ -4,6 +4,7 @@ mod access;
 mod admin;
 mod api;
 mod gate;
+mod idempotency;
 mod ingress;
 mod mcp;
 mod mcp_envelope;

@@ -82,6 +82,26 @@ fn rows_of_a_live_run_are_equal() {
 }
 
 #[test]
+fn idempotency_keys_are_equal() {
+    let mut pair = Pair::start();
+    pair.store("runs:keys");
+    let keyed = |id: &str, subject: &str, digit: &str| {
+        let idempotency = json!({ "subject": subject, "key": "k~", "fingerprint": digit.repeat(64) });
+        json!({ "run": with(run(id, id, "g1"), json!({ "idempotency": idempotency })) })
+    };
+    let lookup = |subject: &str| json!({ "subject": subject, "key": "k~" });
+    pair.ok("/runs/first-use", lookup("ann"));
+    pair.ok("/runs/claim", keyed("r", "ann", "a"));
+    pair.ok("/runs/claim", keyed("r", "ann", "a"));
+    pair.ask("/runs/claim", 409, keyed("s", "ann", "b"));
+    pair.ok("/runs/claim", keyed("s", "\u{1f600}\u{0}", "b"));
+    for subject in ["ann", "\u{1f600}\u{0}", "bob"] {
+        pair.ok("/runs/first-use", lookup(subject));
+    }
+    pair.finish();
+}
+
+#[test]
 fn events_of_live_runs_are_equal() {
     let mut pair = Pair::start();
     pair.store("runs:events");

@@ -63,6 +63,11 @@ pub fn ledger() -> Vec<Sheet> {
     let two = two_events();
     let cards = [json!(7), json!([]), json!({ "channel": "c" }), json!({ "channel": 7, "ts": "1" })];
     let call = json!({ "callId": "c", "tool": "t" });
+    let keyed = json!({ "subject": "ann", "key": "k", "fingerprint": "0".repeat(64) });
+    let long = |length: usize| json!("x".repeat(length));
+    let key = || rule([json!(7), json!(""), json!("a b"), json!("é"), long(256)], [json!("~!"), long(255)]);
+    let digits = ["0".repeat(63), "0".repeat(65), "A".repeat(64), "g".repeat(64)];
+    let digest = rule([json!(7)], [json!("9f".repeat(32))]).and_not(digits.map(|digits| json!(digits)));
     let counters = "record.step record.seq record.turnIndex record.inboxConsumedSeq record.remainingMs record.turn \
                     record.iteration";
     let mut stepped = each(counters, required, || integer(0, i64::MAX));
@@ -84,7 +89,7 @@ pub fn ledger() -> Vec<Sheet> {
     vec![
         (
             "/runs/claim",
-            json!({ "run": with(run("r", "t", "g1"), json!({ "card": null, "state": {} })) }),
+            json!({ "run": with(run("r", "t", "g1"), json!({ "card": null, "state": {}, "idempotency": keyed })) }),
             vec![
                 required("run", object()),
                 required("run.runId", run_id()),
@@ -97,7 +102,16 @@ pub fn ledger() -> Vec<Sheet> {
                 required("run.system", text(0, ANY)),
                 required("run.tools", array()),
                 optional("run.state", object()),
+                optional("run.idempotency", object()),
+                required("run.idempotency.subject", text(1, ANY)),
+                required("run.idempotency.key", key()),
+                required("run.idempotency.fingerprint", digest),
             ],
+        ),
+        (
+            "/runs/first-use",
+            json!({ "subject": "ann", "key": "k" }),
+            vec![required("subject", text(1, ANY)), required("key", key())],
         ),
         ("/runs/live", json!({}), vec![]),
         (

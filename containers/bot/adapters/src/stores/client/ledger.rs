@@ -10,6 +10,7 @@ use ars_runs::RunRecord;
 use ars_types::{Generation, RunId, StopMode};
 use ars_wire::{
     Moment,
+    idempotency::{FirstUse, FirstUseRequest, FirstUseResponse, IdempotencyKey},
     ledger::{
         self, AfterSeq, Beat, ClaimRequest, Conflict, Events, FinishResponse, HandoffRequest,
         HandoffResponse, InboxResponse, Lease, LiveRun, Message, NewRun, Nothing, OfRun, Owner, OwnerWrite,
@@ -30,8 +31,15 @@ impl<T: Transport> Ledger for Client<T> {
         match self.order::<Nothing>(Route::Runs(RunVerb::Claim), &request).await? {
             Ok(Nothing {}) => Ok(Claim::Granted),
             Err(Conflict::ThreadLive { live }) => Ok(Claim::ThreadLive(live)),
+            Err(Conflict::RepeatedKey { first }) => Ok(Claim::Repeated(first)),
             Err(conflict) => Err(unexpected(&conflict)),
         }
+    }
+
+    async fn first_use(&self, key: &IdempotencyKey) -> Result<Option<FirstUse>, StoreError> {
+        let request = self.keyed(FirstUseRequest { subject: &key.subject, key: &key.key });
+        let FirstUseResponse { first } = self.ask(Route::Runs(RunVerb::FirstUse), &request).await?;
+        Ok(first)
     }
 
     async fn live(&self) -> Result<Vec<LiveRun>, StoreError> {
@@ -145,7 +153,9 @@ pub(super) fn owned<A>(outcome: Result<A, Conflict>) -> Result<Owned<A>, StoreEr
         Ok(done) => Ok(Owned::Done(done)),
         Err(Conflict::Fenced) => Ok(Owned::Fenced),
         Err(Conflict::UnknownRun) => Ok(Owned::UnknownRun),
-        Err(conflict @ Conflict::ThreadLive { .. }) => Err(unexpected(&conflict)),
+        Err(conflict @ (Conflict::ThreadLive { .. } | Conflict::RepeatedKey { .. })) => {
+            Err(unexpected(&conflict))
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use ars_bot_ports::{
 };
 use ars_types::{RunId, StopMode};
 use ars_wire::{
+    idempotency::IdempotencyKey,
     ledger::{LEASE_MS, StepRecord},
     runs::ListRequest,
     state::{MemoryVerb, Route, RunVerb, Verb as _},
@@ -64,9 +65,11 @@ async fn ask_everything(status: u16, text: &str) -> Vec<(&'static str, Result<()
         |client| Documents::replace(client, "overrides", &none, 0),
     );
     let (list, run, step, empty) = (ListRequest::default(), new_run(), StepRecord::default(), Map::new());
+    let idempotency = IdempotencyKey { subject: "ann".into(), key: "k".into(), fingerprint: "0".repeat(64) };
     each!(
         |client| RunStore::list(client, &list),
         |client| Ledger::claim(client, &run),
+        |client| Ledger::first_use(client, &idempotency),
         |client| Ledger::step(client, &owner, &step),
         |client| Ledger::state(client, &owner, &empty),
         |client| Ledger::inbox(client, id, &empty),

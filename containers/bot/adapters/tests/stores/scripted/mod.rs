@@ -84,6 +84,7 @@ pub fn new_run() -> NewRun {
         system: String::new(),
         tools: Vec::new(),
         state: None,
+        idempotency: None,
     }
 }
 

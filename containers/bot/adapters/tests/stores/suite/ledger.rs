@@ -4,6 +4,7 @@ use ars_bot_ports::{Claim, FlushAnswer, FlushBatch, Owned, Stop, StoreError};
 use ars_types::StopMode;
 use ars_wire::{
     Moment,
+    idempotency::{FirstUse, IdempotencyKey},
     ledger::{Beat, Call, Card, Followup, Holder, LEASE_MS, NewRun, Owner, Phase, StepRecord},
     transcript::{Part, Transcript},
 };
@@ -31,6 +32,7 @@ fn new_run(fixture: &Fixture, id: &str, thread: &str, name: &str) -> NewRun {
         system: "Be brief. 🦀".into(),
         tools: vec![json!({ "name": "bash" })],
         state: None,
+        idempotency: None,
     }
 }
 
@@ -67,6 +69,33 @@ pub async fn second_claim_names_the_holder(fixture: Fixture) {
     fixture.ledger.claim(&nameless).await.unwrap();
     let claim = fixture.ledger.claim(&new_run(&fixture, "r4", "t3", "g1")).await.unwrap();
     assert_eq!(claim, Claim::ThreadLive(Holder { run_id: run("r3"), agent: None, started_at }));
+}
+
+pub async fn claim_stores_its_idempotency_key(fixture: Fixture) {
+    let key = |subject: &str| IdempotencyKey {
+        subject: subject.into(),
+        key: "k~!\"1".into(),
+        fingerprint: "a1".repeat(32),
+    };
+    let keyed = |id: &str, thread: &str, subject: &str| NewRun {
+        idempotency: Some(key(subject)),
+        ..new_run(&fixture, id, thread, "g1")
+    };
+    let first = FirstUse { run_id: run("r1"), fingerprint: "a1".repeat(32) };
+    assert_eq!(fixture.ledger.first_use(&key("ann")).await.unwrap(), None);
+    for _ in 0..2 {
+        assert_eq!(fixture.ledger.claim(&keyed("r1", "t1", "ann")).await.unwrap(), Claim::Granted);
+    }
+    assert_eq!(fixture.ledger.first_use(&key("ann")).await.unwrap(), Some(first.clone()));
+    // The key counts before the thread, and it outlasts the run.
+    for thread in ["t1", "t2"] {
+        let claim = fixture.ledger.claim(&keyed("r2", thread, "ann")).await.unwrap();
+        assert_eq!(claim, Claim::Repeated(first.clone()), "{thread}");
+    }
+    fixture.ledger.finish(&owner("r1", "g1"), &fixture.record("r1")).await.unwrap();
+    assert_eq!(fixture.ledger.claim(&keyed("r2", "t1", "ann")).await.unwrap(), Claim::Repeated(first));
+    assert_eq!(fixture.ledger.claim(&keyed("r3", "t1", "bob")).await.unwrap(), Claim::Granted);
+    assert_eq!(fixture.ledger.live().await.unwrap().len(), 1);
 }
 
 pub async fn live_row_equals_the_claim(fixture: Fixture) {

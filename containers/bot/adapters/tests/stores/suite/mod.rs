@@ -126,6 +126,7 @@ macro_rules! suite {
             ],
             ledger: [
                 second_claim_names_the_holder,
+                claim_stores_its_idempotency_key,
                 live_row_equals_the_claim,
                 only_the_owner_writes,
                 unknown_run_is_no_error,

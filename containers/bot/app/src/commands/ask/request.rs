@@ -106,6 +106,7 @@ impl Request {
             received_at,
             choices: self.choices,
             source: None,
+            idempotency: None,
         })
     }
 }

@@ -70,6 +70,7 @@ impl Process {
             system: String::new(),
             tools: Vec::new(),
             state: None,
+            idempotency: None,
         };
         let run = self.registry.create(claim.run_id.clone(), facts).unwrap();
         self.ledger.claim(&claim).await.unwrap();

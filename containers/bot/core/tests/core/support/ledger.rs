@@ -14,6 +14,7 @@ use ars_runs::RunRecord;
 use ars_types::{Generation, RunId, StopMode};
 use ars_wire::{
     Moment,
+    idempotency::{FirstUse, IdempotencyKey},
     ledger::{Beat, Followup, Holder, LiveRun, NewRun, Owner, Phase, Reclaimed, StepRecord},
     transcript::{Attachment, Part, Transcript},
 };
@@ -51,6 +52,8 @@ pub struct ScriptedLedger {
     pub runs: Mutex<HashMap<RunId, Kept>>,
     pub transcripts: Mutex<HashMap<RunId, Transcript>>,
     pub records: Mutex<Vec<RunRecord>>,
+    /// The first use of each idempotency key, by subject and key.
+    pub keys: Mutex<HashMap<(String, String), FirstUse>>,
     /// Every request by its name. A flush that extends leases counts as `lease` too.
     pub asked: Mutex<Vec<&'static str>>,
     /// The position of each request for events.
@@ -179,6 +182,14 @@ fn seq_of(event: &RawValue) -> (u64, Value) {
 impl Ledger for ScriptedLedger {
     async fn claim(&self, run: &NewRun) -> Result<Claim, StoreError> {
         self.ask("claim", || {
+            if let Some(IdempotencyKey { subject, key, fingerprint }) = run.idempotency.clone() {
+                let first = FirstUse { run_id: run.run_id.clone(), fingerprint };
+                let mut keys = self.keys.lock().unwrap();
+                let stored = keys.entry((subject, key)).or_insert(first);
+                if stored.run_id != run.run_id {
+                    return Claim::Repeated(stored.clone());
+                }
+            }
             let mut runs = self.runs();
             let holder = runs.values().find(|kept| kept.row.thread_key == run.thread_key);
             if let Some(Kept { row, .. }) = holder.filter(|kept| kept.row.run_id != run.run_id) {
@@ -205,6 +216,11 @@ impl Ledger for ScriptedLedger {
             Claim::Granted
         })
         .await
+    }
+
+    async fn first_use(&self, key: &IdempotencyKey) -> Result<Option<FirstUse>, StoreError> {
+        let name = (key.subject.clone(), key.key.clone());
+        self.ask("first_use", || self.keys.lock().unwrap().get(&name).cloned()).await
     }
 
     async fn live(&self) -> Result<Vec<LiveRun>, StoreError> {

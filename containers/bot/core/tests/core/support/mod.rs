@@ -456,6 +456,7 @@ pub fn message(text: &str) -> IncomingMessage {
         received_at: 1_000_000,
         choices: Choices::default(),
         source: None,
+        idempotency: None,
     }
 }
 

@@ -2,9 +2,12 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use ars_bot_ports::{ChannelIo, HistoryTurn, ReplyError, texts};
+use ars_bot_ports::{ChannelIo, HistoryTurn, Refusal, ReplyError, texts};
 use ars_types::{RunId, RunStatus};
-use ars_wire::ingress::{Receipt, Reply};
+use ars_wire::{
+    idempotency::FirstUse,
+    ingress::{Receipt, Reply},
+};
 use async_trait::async_trait;
 use tokio::sync::watch;
 
@@ -24,6 +27,8 @@ struct Said {
     receipt: Option<Receipt>,
     is_rejected_by_shutdown: bool,
     handed_off: Option<RunId>,
+    is_refused: bool,
+    repeated: Option<FirstUse>,
 }
 
 impl HttpChannel {
@@ -59,6 +64,20 @@ impl HttpChannel {
         self.lock().is_rejected_by_shutdown
     }
 
+    /// Returns the earlier request with the same idempotency key, if there is one.
+    pub(crate) fn repeated(&self) -> Option<FirstUse> {
+        self.lock().repeated.clone()
+    }
+
+    /// Returns `true` if the replies are the whole answer of an accepted request, which a repeated request gets too.
+    pub(crate) fn is_complete(&self) -> bool {
+        let said = self.lock();
+        !(said.is_rejected_by_shutdown
+            || said.is_refused
+            || said.handed_off.is_some()
+            || said.repeated.is_some())
+    }
+
     fn lock(&self) -> MutexGuard<'_, Said> {
         self.said.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -69,6 +88,11 @@ impl ChannelIo for HttpChannel {
     async fn reply(&self, text: &str) -> Result<(), ReplyError> {
         self.lock().replies.push(text.to_owned());
         Ok(())
+    }
+
+    async fn refused(&self, refusal: &Refusal) -> Result<(), ReplyError> {
+        self.lock().is_refused = true;
+        self.reply(&texts::refusal(refusal)).await
     }
 
     async fn history(&self) -> Vec<HistoryTurn> {
@@ -92,6 +116,10 @@ impl ChannelIo for HttpChannel {
         let mut said = self.lock();
         said.replies.push(texts::run_continues_elsewhere(page));
         said.handed_off = Some(id.clone());
+    }
+
+    fn repeats(&self, first: &FirstUse) {
+        self.lock().repeated = Some(first.clone());
     }
 }
 

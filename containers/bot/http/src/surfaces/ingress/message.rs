@@ -70,6 +70,7 @@ pub(crate) fn message(
         received_at,
         choices: Choices::default(),
         source: Some(source),
+        idempotency: None,
     }
 }
 

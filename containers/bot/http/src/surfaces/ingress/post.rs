@@ -16,6 +16,7 @@ use tokio::task::{JoinError, JoinHandle};
 use super::{
     body::{self, Body},
     channel::HttpChannel,
+    idempotency,
     message::message,
 };
 use crate::{
@@ -34,13 +35,18 @@ pub(crate) async fn post(State(state): State<HttpState>, request: Request) -> Re
 async fn serve(state: &HttpState, request: Request) -> Result<Response, IngressError> {
     let (head, stream) = request.into_parts();
     let entry = admit(&head.method, &head.headers, &state.tokens)?;
+    let key = idempotency::key(&head.headers)?;
     let bytes = read_body(stream, MAX_BODY_BYTES).await?;
     let Body { address, history, is_async } = body::parse(&bytes).map_err(IngressError::BadBody)?;
-    drop(bytes);
-
     let message = message(Ingress::Http, entry, address, state.core.clock().now());
-    let thread_key = message.thread_key.clone();
     let io = Arc::new(HttpChannel::new(history));
+    if let Some(key) = key {
+        let key = idempotency::of_request(key, &entry.subject, &message.thread_key, &bytes);
+        drop(bytes);
+        return idempotency::serve(state, key, message, io, is_async).await;
+    }
+    drop(bytes);
+    let thread_key = message.thread_key.clone();
     let started = io.started();
     let dispatched = dispatch(state, message, &io);
     if !is_async {
@@ -63,9 +69,7 @@ pub(crate) fn dispatch(state: &HttpState, message: IncomingMessage, io: &Arc<Htt
 
 fn collected(ended: Result<(), JoinError>, io: &HttpChannel) -> Result<Response, IngressError> {
     match ended {
-        // Checked last: an unauthorized or malformed request gets its own error during a drain too.
-        Ok(()) if io.is_rejected_by_shutdown() => Err(IngressError::Draining),
-        Ok(()) => Ok(respond::json(StatusCode::OK, &io.collected())),
+        Ok(()) => answered(io),
         Err(error) => {
             tracing::error!(error = %error, "dispatch threw outside its own handling");
             Err(IngressError::Internal)
@@ -73,7 +77,17 @@ fn collected(ended: Result<(), JoinError>, io: &HttpChannel) -> Result<Response,
     }
 }
 
-fn accepted(state: &HttpState, run: RunId, thread_key: &ThreadKey) -> Response {
+/// Returns the answer at the end of a dispatch.
+pub(super) fn answered(io: &HttpChannel) -> Result<Response, IngressError> {
+    // Checked last: an unauthorized or malformed request gets its own error during a drain too.
+    if io.is_rejected_by_shutdown() {
+        return Err(IngressError::Draining);
+    }
+    Ok(respond::json(StatusCode::OK, &io.collected()))
+}
+
+/// Returns the answer at the creation of a run.
+pub(super) fn accepted(state: &HttpState, run: RunId, thread_key: &ThreadKey) -> Response {
     let run_url = state.core.settings().run_url(&run);
     let body = Accepted { run_id: run, run_url, thread_key: thread_key.to_string() };
     respond::json(StatusCode::ACCEPTED, &body)

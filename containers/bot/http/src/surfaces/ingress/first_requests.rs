@@ -1,0 +1,238 @@
+//! The requests of this process that have an idempotency key: those in flight, and the answers of the newest ones.
+//!
+//! The table covers what the ledger does not: concurrent requests of one process, and answers without a claimed run. Not
+//! here: keys of other processes (`ars_bot_core::queries`).
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use ars_types::UnixMillis;
+use ars_wire::{
+    idempotency::{IDEMPOTENCY_MAX_AGE_MS, IdempotencyKey},
+    ingress::Reply,
+};
+use tokio::sync::watch;
+
+use super::HttpChannel;
+
+/// Maximum answers in the table.
+const MAX_ANSWERS: usize = 1_000;
+/// Maximum bytes of their replies.
+const MAX_ANSWER_BYTES: usize = 16 * 1024 * 1024;
+
+/// The requests of this process that have a key.
+#[derive(Default)]
+pub(crate) struct FirstRequests {
+    table: Mutex<Table>,
+}
+
+#[derive(Default)]
+struct Table {
+    requests: HashMap<Name, Request>,
+    /// Answered requests, oldest first, with the bytes of their replies.
+    answered: VecDeque<(Name, usize)>,
+    answer_bytes: usize,
+}
+
+/// Subject and key.
+type Name = (String, String);
+
+struct Request {
+    fingerprint: String,
+    expires_at: UnixMillis,
+    state: RequestState,
+}
+
+enum RequestState {
+    InFlight(Arc<HttpChannel>, watch::Receiver<Progress>),
+    Answered(Arc<Reply>),
+}
+
+/// How far the first request has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// It is being dispatched.
+    Dispatching,
+    /// The dispatch ended.
+    Ended,
+    /// The ledger did not answer whether the key is new, so nothing was dispatched.
+    Unchecked,
+}
+
+/// How a request with a key continues.
+pub(super) enum Admitted {
+    /// It is the first one.
+    First(Reservation),
+    /// The first one is in flight.
+    InFlight(Arc<HttpChannel>, watch::Receiver<Progress>),
+    /// The first one was answered.
+    Answered(Arc<Reply>),
+    /// The first one had another body.
+    AnotherBody,
+}
+
+/// The first request with a key. Dropped without an end, it failed.
+pub(super) struct Reservation {
+    requests: Arc<FirstRequests>,
+    name: Name,
+    progress: watch::Sender<Progress>,
+}
+
+impl FirstRequests {
+    /// Admits a request with its channel.
+    pub(super) fn admit(
+        self: &Arc<Self>,
+        key: &IdempotencyKey,
+        io: &Arc<HttpChannel>,
+        now: UnixMillis,
+    ) -> Admitted {
+        let name = (key.subject.clone(), key.key.clone());
+        let mut table = self.lock();
+        table.expire(now);
+        if let Some(first) = table.requests.get(&name) {
+            return match &first.state {
+                _ if first.fingerprint != key.fingerprint => Admitted::AnotherBody,
+                RequestState::InFlight(io, progress) => Admitted::InFlight(Arc::clone(io), progress.clone()),
+                RequestState::Answered(reply) => Admitted::Answered(Arc::clone(reply)),
+            };
+        }
+        let (progress, watched) = watch::channel(Progress::Dispatching);
+        let request = Request {
+            fingerprint: key.fingerprint.clone(),
+            expires_at: now.saturating_add(IDEMPOTENCY_MAX_AGE_MS),
+            state: RequestState::InFlight(Arc::clone(io), watched),
+        };
+        table.requests.insert(name.clone(), request);
+        Admitted::First(Reservation { requests: Arc::clone(self), name, progress })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Table {
+    fn expire(&mut self, now: UnixMillis) {
+        while let Some((name, _)) = self.answered.front() {
+            if self.requests.get(name).is_some_and(|request| request.expires_at > now) {
+                return;
+            }
+            self.evict_oldest();
+        }
+    }
+
+    fn keep(&mut self, name: &Name, reply: Reply) {
+        let Some(request) = self.requests.get_mut(name) else { return };
+        let bytes = reply.reply.len();
+        request.state = RequestState::Answered(Arc::new(reply));
+        self.answered.push_back((name.clone(), bytes));
+        self.answer_bytes += bytes;
+        while self.answered.len() > MAX_ANSWERS || self.answer_bytes > MAX_ANSWER_BYTES {
+            self.evict_oldest();
+        }
+    }
+
+    fn evict_oldest(&mut self) {
+        if let Some((name, bytes)) = self.answered.pop_front() {
+            self.requests.remove(&name);
+            self.answer_bytes -= bytes;
+        }
+    }
+}
+
+impl Reservation {
+    /// Returns the progress of the request.
+    pub(super) fn watch(&self) -> watch::Receiver<Progress> {
+        self.progress.subscribe()
+    }
+
+    /// Ends the request. Its answer is kept if it is complete; otherwise the next request with the key is a first one.
+    pub(super) fn end(self, io: &HttpChannel) {
+        if io.is_complete() {
+            self.requests.lock().keep(&self.name, io.collected());
+        }
+        self.progress.send_replace(Progress::Ended);
+    }
+
+    /// Ends the request without a dispatch.
+    pub(super) fn end_unchecked(self) {
+        self.progress.send_replace(Progress::Unchecked);
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        let mut table = self.requests.lock();
+        let is_in_flight = |request: &Request| matches!(request.state, RequestState::InFlight(..));
+        if table.requests.get(&self.name).is_some_and(is_in_flight) {
+            table.requests.remove(&self.name);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ars_bot_ports::ChannelIo as _;
+
+    use super::*;
+
+    fn key(key: &str, fingerprint: &str) -> IdempotencyKey {
+        IdempotencyKey { subject: "ann".into(), key: key.into(), fingerprint: fingerprint.into() }
+    }
+
+    fn io() -> Arc<HttpChannel> {
+        Arc::new(HttpChannel::new(Vec::new()))
+    }
+
+    fn first(requests: &Arc<FirstRequests>, key: &IdempotencyKey, now: UnixMillis) -> Option<Reservation> {
+        match requests.admit(key, &io(), now) {
+            Admitted::First(reservation) => Some(reservation),
+            Admitted::InFlight(..) | Admitted::Answered(_) | Admitted::AnotherBody => None,
+        }
+    }
+
+    #[tokio::test]
+    async fn answer_is_kept_until_it_expires() {
+        let requests = Arc::new(FirstRequests::default());
+        let reservation = first(&requests, &key("a", "1"), 0).unwrap();
+        assert!(matches!(requests.admit(&key("a", "1"), &io(), 0), Admitted::InFlight(..)));
+        assert!(matches!(requests.admit(&key("a", "2"), &io(), 0), Admitted::AnotherBody));
+        let answered = io();
+        answered.reply("done").await.unwrap();
+        reservation.end(&answered);
+        for at in [0, IDEMPOTENCY_MAX_AGE_MS - 1] {
+            let Admitted::Answered(reply) = requests.admit(&key("a", "1"), &io(), at) else { panic!("{at}") };
+            assert_eq!(reply.reply, "done");
+        }
+        assert!(first(&requests, &key("a", "2"), IDEMPOTENCY_MAX_AGE_MS).is_some());
+    }
+
+    #[tokio::test]
+    async fn incomplete_answer_is_not_kept() {
+        let requests = Arc::new(FirstRequests::default());
+        drop(first(&requests, &key("a", "1"), 0).unwrap());
+        let refused = io();
+        refused.refused(&ars_bot_ports::Refusal::NotStarted).await.unwrap();
+        first(&requests, &key("a", "1"), 0).unwrap().end(&refused);
+        first(&requests, &key("a", "1"), 0).unwrap().end_unchecked();
+        assert!(first(&requests, &key("a", "2"), 0).is_some());
+    }
+
+    #[tokio::test]
+    async fn oldest_answers_are_evicted() {
+        let requests = Arc::new(FirstRequests::default());
+        let large = io();
+        large.reply(&"x".repeat(MAX_ANSWER_BYTES)).await.unwrap();
+        first(&requests, &key("large", "1"), 0).unwrap().end(&large);
+        for number in 0..MAX_ANSWERS {
+            let answered = io();
+            answered.reply("y").await.unwrap();
+            first(&requests, &key(&number.to_string(), "1"), 0).unwrap().end(&answered);
+        }
+        assert!(first(&requests, &key("large", "1"), 0).is_some());
+        assert!(first(&requests, &key("0", "1"), 0).is_none());
+        assert_eq!(requests.lock().answer_bytes, MAX_ANSWERS);
+    }
+}

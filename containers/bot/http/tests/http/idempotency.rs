@@ -1,0 +1,169 @@
+//! Requests to the ingress with an `Idempotency-Key`.
+#![expect(clippy::unwrap_used, reason = "a test")]
+
+use std::sync::{Arc, atomic::Ordering};
+
+use ars_bot_core::settings::Settings;
+use ars_bot_http::Dashboard;
+use ars_bot_ports::{ChannelIo, Channels, StoreErrorKind};
+use ars_types::RunId;
+use ars_wire::ledger::LiveRun;
+use reqwest::{Client, RequestBuilder};
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use super::{
+    scripted_ledger::{Fault, ScriptedLedger},
+    support::{Bot, TOKENS},
+    wire::PATIENCE,
+};
+
+struct NoChannels;
+
+impl Channels for NoChannels {
+    fn reopen(&self, _run: &LiveRun) -> Option<Arc<dyn ChannelIo>> {
+        None
+    }
+}
+
+/// Returns the process `generation` of a service with this ledger.
+async fn process(ledger: &Arc<ScriptedLedger>, generation: &str) -> Bot {
+    let capabilities = ledger.capability(generation, Arc::new(NoChannels));
+    Bot::with_capabilities(Dashboard::default(), TOKENS, Settings::default(), capabilities).await
+}
+
+fn request(bot: &Bot, token: &str, key: &str, body: &Value) -> RequestBuilder {
+    let request = Client::new().post(bot.url("/ingress")).bearer_auth(token).body(body.to_string());
+    request.header("idempotency-key", key)
+}
+
+async fn ask(bot: &Bot, token: &str, key: &str, body: &Value) -> (u16, Value) {
+    let response = timeout(PATIENCE, request(bot, token, key, body).send()).await.unwrap().unwrap();
+    (response.status().as_u16(), response.json().await.unwrap())
+}
+
+#[tokio::test]
+async fn malformed_key_is_named_before_the_body() {
+    let bot = Bot::start().await;
+    let expected = json!({"error": "Idempotency-Key must be one value of 1 to 255 visible ASCII characters"});
+    for key in ["", "a b", "é", &"x".repeat(256)] {
+        assert_eq!(ask(&bot, "good", key, &json!({"text": 7})).await, (400, expected.clone()), "{key}");
+    }
+    let twice = request(&bot, "good", "a", &json!({"text": "x"})).header("idempotency-key", "a");
+    assert_eq!(twice.send().await.unwrap().status(), 400);
+    // The gate precedes it.
+    assert_eq!(ask(&bot, "reader", "a b", &json!({})).await.0, 403);
+}
+
+#[tokio::test]
+async fn repeated_key_gets_the_first_answer() {
+    let bot = Bot::start().await;
+    bot.script(&["first", "second", "third"]);
+    let body = json!({"text": "x"});
+    let first = ask(&bot, "good", "k", &body).await;
+    assert_eq!((first.0, &first.1["reply"]), (200, &json!("first")));
+    assert_eq!(ask(&bot, "good", "k", &body).await, first);
+    let reused = json!({"error": "Idempotency-Key was used by an earlier request with another body"});
+    assert_eq!(ask(&bot, "good", "k", &json!({"text": "y"})).await, (422, reused));
+    // Keys of other subjects, and requests without one, are independent.
+    assert_eq!(ask(&bot, "pinned", "k", &body).await.1["reply"], "second");
+    assert_eq!(ask(&bot, "good", "other", &body).await.1["reply"], "third");
+}
+
+#[tokio::test]
+async fn concurrent_requests_share_one_run() {
+    let bot = Bot::start().await;
+    bot.model.gated.store(true, Ordering::Relaxed);
+    bot.script(&["shared"]);
+    let body = json!({"text": "x"});
+    let first = tokio::spawn(request(&bot, "good", "k", &body).send());
+    timeout(PATIENCE, bot.model.called.notified()).await.unwrap();
+    // The caller of the first request disconnects.
+    first.abort();
+    let second = tokio::spawn(request(&bot, "good", "k", &body).send());
+    assert_eq!(ask(&bot, "good", "k", &json!({"text": "y"})).await.0, 422);
+    bot.model.gate.notify_one();
+    let answer: Value = second.await.unwrap().unwrap().json().await.unwrap();
+    assert_eq!(answer["reply"], "shared");
+    assert_eq!(ask(&bot, "good", "k", &body).await.1, answer);
+    assert_eq!(bot.model.asked.lock().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn async_requests_get_the_same_run() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let (bot, other) = (process(&ledger, "g1").await, process(&ledger, "g2").await);
+    bot.model.gated.store(true, Ordering::Relaxed);
+    bot.script(&["later"]);
+    let body = json!({"text": "x", "async": true});
+    let first = ask(&bot, "good", "k", &body).await;
+    assert_eq!(first.0, 202);
+    // Also of another process, while the run is live.
+    assert_eq!(ask(&bot, "good", "k", &body).await, first);
+    assert_eq!(ask(&other, "good", "k", &body).await, first);
+    bot.model.gate.notify_one();
+    ledger.recorded().await;
+    assert_eq!(ask(&bot, "good", "k", &body).await, first);
+    assert_eq!(ask(&other, "good", "k", &json!({"text": "x"})).await.0, 422);
+    assert_eq!(bot.model.asked.lock().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn another_process_answers_from_the_record() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let (bot, other) = (process(&ledger, "g1").await, process(&ledger, "g2").await);
+    bot.model.gated.store(true, Ordering::Relaxed);
+    bot.script(&["kept"]);
+    let body = json!({"text": "x"});
+    let first = tokio::spawn(request(&bot, "good", "k", &body).send());
+    timeout(PATIENCE, bot.model.called.notified()).await.unwrap();
+    // It waits for the end of the other process's run.
+    let waiting = tokio::spawn(request(&other, "good", "k", &body).send());
+    ledger.until(|ledger| ledger.count("live") > 0).await;
+    bot.model.gate.notify_one();
+    let first: Value = first.await.unwrap().unwrap().json().await.unwrap();
+    other.store.insert(ledger.recorded().await);
+    // Its listing of live runs expires.
+    other.clock.advance(10_000);
+    let waited = timeout(PATIENCE, waiting).await.unwrap().unwrap().unwrap();
+    assert_eq!((waited.status().as_u16(), waited.json().await.unwrap()), (200, first.clone()));
+    assert_eq!(ask(&other, "good", "k", &body).await, (200, first));
+    other.store.records.lock().unwrap().clear();
+    let gone = json!({"error": "Idempotency-Key names a run whose answer is no longer stored"});
+    assert_eq!(ask(&other, "good", "k", &body).await, (409, gone));
+}
+
+#[tokio::test]
+async fn unchecked_key_is_not_dispatched() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let bot = process(&ledger, "g1").await;
+    bot.script(&["after all"]);
+    ledger.script("first_use", [Fault::Fail(StoreErrorKind::Permanent)]);
+    let body = json!({"text": "x"});
+    let response = request(&bot, "good", "k", &body).send().await.unwrap();
+    assert_eq!(
+        (response.status().as_u16(), &response.headers()["retry-after"]),
+        (503, &"5".parse().unwrap())
+    );
+    assert!(ledger.runs().is_empty());
+    let (status, answer) = ask(&bot, "good", "k", &body).await;
+    assert_eq!((status, &answer["reply"]), (200, &json!("after all")));
+    let id = RunId::parse(answer["run"]["id"].as_str().unwrap()).unwrap();
+    assert_eq!(ledger.keys.lock().unwrap().values().map(|first| &first.run_id).collect::<Vec<_>>(), [&id]);
+}
+
+#[tokio::test]
+async fn rejected_request_frees_its_key() {
+    let bot = Bot::start().await;
+    bot.script(&["now"]);
+    let rejected = ask(&bot, "good", "k", &json!({"text": "agent:nobody x"})).await;
+    assert_eq!((rejected.0, rejected.1.get("run")), (200, None));
+    assert_eq!(ask(&bot, "good", "k", &json!({"text": "x"})).await.1["reply"], "now");
+    // The answer of a command is kept.
+    let help = ask(&bot, "good", "h", &json!({"text": "help"})).await;
+    assert_eq!(ask(&bot, "good", "h", &json!({"text": "help"})).await, help);
+    assert!(bot.core.drain(PATIENCE).await);
+    assert_eq!(ask(&bot, "good", "h", &json!({"text": "help"})).await, help);
+    assert_eq!(ask(&bot, "good", "new", &json!({"text": "x"})).await.0, 503);
+    assert_eq!(ask(&bot, "good", "new", &json!({"text": "x"})).await.0, 503);
+}
