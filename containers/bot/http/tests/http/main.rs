@@ -3,6 +3,7 @@
 mod access;
 mod admin;
 mod api;
+mod authorization;
 mod gate;
 mod idempotency;
 mod ingress;

@@ -1,0 +1,142 @@
+//! The callers of both tables, the runs that they may or may not read, and answers in comparable form.
+#![expect(clippy::unwrap_used, reason = "a double that cannot go on fails its test")]
+
+use std::collections::BTreeMap;
+
+use ars_auth::{Grants, Set};
+use ars_bot_core::{Capabilities, settings::Settings};
+use reqwest::{Client, Method, RequestBuilder, redirect::Policy};
+use serde_json::{Value, json};
+
+use crate::{
+    api::support::whole,
+    support::{Bot, by_token, record},
+};
+
+/// The actor of the dashboard's secret `look`.
+const VIEWER: &str = "access:ops";
+/// Every read of a command.
+const READS: [&str; 6] =
+    ["help:read", "status:read", "config:read", "runs:read", "memory:read", "friction:read"];
+/// Every write, and the reads.
+const WRITES: [&str; 5] = ["runs:write", "memory:write", "config:write", "repo:write", "schedule:read"];
+
+/// The tokens, each without the prefix of its scopes: `reads` and `writes` are of channel `ci`, `other` has every scope
+/// in another channel.
+fn tokens() -> String {
+    let all: Vec<&str> = READS.iter().chain(&WRITES).copied().collect();
+    let with_dispatch = |scopes: &[&'static str]| [&["dispatch"], scopes].concat();
+    json!({
+        "scopeless": {"subject": "nil", "scopes": []},
+        "dispatch": {"subject": "ann"},
+        "reads": {"subject": "bo", "channel": "ci", "scopes": with_dispatch(&READS)},
+        "writes": {"subject": "cy", "channel": "ci", "scopes": with_dispatch(&all)},
+        "other": {"subject": "oz", "channel": "other", "scopes": with_dispatch(&all)},
+        "deployer": {"subject": "dee", "scopes": ["deploy:write"]},
+    })
+    .to_string()
+}
+
+/// The grants of the dashboard's viewer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Viewer {
+    /// None but those of every session.
+    Plain,
+    /// The channels `ci`.
+    Member,
+    /// Everything, in another channel.
+    Other,
+    /// Everything.
+    Owner,
+}
+
+impl Viewer {
+    fn grants(self) -> Grants {
+        let channels = |name: &str| Set::Only(["http", "mcp"].map(|at| format!("{at}:{name}")).into());
+        match self {
+            Self::Plain => Grants::default(),
+            Self::Member => Grants { channels: channels("ci"), ..Grants::default() },
+            Self::Other => Grants { channels: channels("other"), ..Grants::everything() },
+            Self::Owner => Grants::everything(),
+        }
+    }
+}
+
+/// Returns a bot with every command, and the stored runs `http-ci` and `mcp-ci` of the channels `ci`.
+pub async fn bot(viewer: Viewer) -> Bot {
+    let grants = BTreeMap::from([(VIEWER.to_owned(), viewer.grants())]);
+    let settings = Settings { grants, ..Settings::default() };
+    let capabilities = whole(Capabilities::default());
+    let bot = Bot::with_capabilities(by_token(VIEWER), &tokens(), settings, capabilities).await;
+    for platform in ["http", "mcp"] {
+        let events = [json!({"type": "answer", "text": "x", "seq": 1})];
+        let mut run = record(&format!("{platform}-ci"), 1_760_000_000_000, &events);
+        run.channel_id = format!("{platform}:ci");
+        run.user_id = format!("{platform}:someone");
+        bot.store.insert(run);
+    }
+    bot
+}
+
+/// A credential.
+#[derive(Debug, Clone, Copy)]
+pub enum Credential {
+    None,
+    Bearer(&'static str),
+    /// The session of the secret's holder.
+    Session,
+}
+
+/// An answer without its date.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Answer {
+    pub status: u16,
+    pub headers: BTreeMap<String, String>,
+    pub body: String,
+}
+
+impl Answer {
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_default()
+    }
+}
+
+fn client() -> Client {
+    Client::builder().redirect(Policy::none()).build().unwrap()
+}
+
+async fn read(request: RequestBuilder) -> Answer {
+    let response = request.send().await.unwrap();
+    let status = response.status().as_u16();
+    let headers = response.headers().iter();
+    let headers = headers.map(|(name, value)| (name.to_string(), value.to_str().unwrap().to_owned()));
+    let headers = headers.filter(|(name, _)| name != "date").collect();
+    Answer { status, headers, body: response.text().await.unwrap() }
+}
+
+/// Signs in and returns the cookie.
+async fn session(bot: &Bot) -> String {
+    let request = client().post(bot.url("/runs/sign-in")).header("sec-fetch-site", "same-origin");
+    let answer = read(request.body("token=look")).await;
+    answer.headers["set-cookie"].split(';').next().unwrap().to_owned()
+}
+
+/// Sends a request as a page of the service would.
+pub async fn send(
+    bot: &Bot,
+    credential: Credential,
+    method: Method,
+    path: &str,
+    body: Option<&Value>,
+) -> Answer {
+    let mut request = client().request(method, bot.url(path)).header("sec-fetch-site", "same-origin");
+    if let Some(body) = body {
+        request = request.header("content-type", "application/json").body(body.to_string());
+    }
+    request = match credential {
+        Credential::None => request,
+        Credential::Bearer(token) => request.bearer_auth(token),
+        Credential::Session => request.header("cookie", session(bot).await),
+    };
+    read(request).await
+}

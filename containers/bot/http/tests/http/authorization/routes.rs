@@ -1,0 +1,142 @@
+//! Every route with every kind of caller.
+
+use std::collections::BTreeSet;
+
+use ars_bot_http::paths;
+use reqwest::Method;
+use serde_json::json;
+
+use super::callers::{
+    Credential::{self, Bearer, Session},
+    Viewer, bot, send,
+};
+
+/// The columns of the table. The viewer is a member of channel `ci`.
+const CALLERS: [Credential; 9] = [
+    Credential::None,
+    Bearer("wrong"),
+    Bearer("scopeless"),
+    Bearer("dispatch"),
+    Bearer("writes"),
+    Bearer("other"),
+    Bearer("deployer"),
+    Bearer("look"),
+    Session,
+];
+
+/// Route of the router, or `-` for the fallback; method and path of the request; the status for each caller.
+const TABLE: &[(&str, &str, &str, [u16; 9])] = &[
+    //                                          none wrong less disp write other depl look session
+    ("/ingress", "POST", "/ingress", [401, 401, 403, 200, 200, 200, 403, 401, 401]),
+    ("/mcp", "POST", "/mcp", [401, 401, 200, 200, 200, 200, 200, 401, 401]),
+    ("/admin/crash", "POST", "/admin/crash", [401, 401, 403, 403, 403, 403, 202, 401, 401]),
+    (
+        "/admin/restart/authorize",
+        "POST",
+        "/admin/restart/authorize",
+        [401, 401, 403, 403, 403, 403, 200, 401, 401],
+    ),
+    ("/runs", "GET", "/runs", [403, 403, 403, 403, 403, 403, 403, 200, 200]),
+    ("/runs/", "GET", "/runs/", [403, 403, 403, 403, 403, 403, 403, 200, 200]),
+    ("/runs/docs", "GET", "/runs/docs", [403, 403, 403, 403, 403, 403, 403, 200, 200]),
+    ("/runs/assets/{name}", "GET", "/runs/assets/style.css", [403, 403, 403, 403, 403, 403, 403, 200, 200]),
+    ("/runs/{id}", "GET", "/runs/http-ci", [403, 403, 403, 403, 403, 403, 403, 200, 200]),
+    ("/runs/{id}", "GET", "/runs/unknown", [403, 403, 403, 403, 403, 403, 403, 404, 404]),
+    ("/runs/{id}/events", "GET", "/runs/http-ci/events", [403, 403, 403, 403, 403, 403, 403, 200, 200]),
+    ("/runs/{id}/friction", "GET", "/runs/http-ci/friction", [403, 403, 403, 403, 403, 403, 403, 200, 200]),
+    ("/runs/scheduled", "GET", "/runs/scheduled", [403, 403, 403, 403, 403, 403, 403, 200, 200]),
+    ("/schedules", "GET", "/schedules", [403, 403, 403, 403, 403, 403, 403, 200, 200]),
+    ("/runs/{id}/earlier", "GET", "/runs/http-ci/earlier", [403, 403, 403, 403, 403, 403, 403, 200, 200]),
+    // A member may read the run, and neither steer nor stop it.
+    ("/runs/{id}/steer", "POST", "/runs/http-ci/steer", [403, 403, 403, 403, 403, 403, 403, 404, 404]),
+    (
+        "/runs/{id}/stop",
+        "POST",
+        "/runs/http-ci/stop?mode=soft",
+        [403, 403, 403, 403, 403, 403, 403, 404, 404],
+    ),
+    ("/runs/sign-in", "GET", "/runs/sign-in", [200, 200, 200, 200, 200, 200, 200, 200, 200]),
+    ("/runs/sign-in", "POST", "/runs/sign-in", [403, 403, 403, 403, 403, 403, 403, 403, 403]),
+    (
+        "/runs/sign-in/style.css",
+        "GET",
+        "/runs/sign-in/style.css",
+        [200, 200, 200, 200, 200, 200, 200, 200, 200],
+    ),
+    ("/runs/sign-out", "POST", "/runs/sign-out", [303, 303, 303, 303, 303, 303, 303, 303, 303]),
+    ("/healthz", "GET", "/healthz", [200, 200, 200, 200, 200, 200, 200, 200, 200]),
+    ("/metrics", "GET", "/metrics", [403, 403, 403, 403, 403, 403, 403, 200, 200]),
+    // Each command has its row in the other table.
+    ("/api/{command}", "GET", "/api/help.show", [403, 403, 403, 403, 403, 403, 403, 200, 200]),
+    ("/api/openapi.json", "GET", "/api/openapi.json", [403, 403, 403, 403, 403, 403, 403, 200, 200]),
+    ("-", "GET", "/residents", [403, 403, 403, 403, 403, 403, 403, 503, 503]),
+    ("-", "GET", "/residents/acme/app", [403, 403, 403, 403, 403, 403, 403, 503, 503]),
+    ("-", "GET", "/costs", [403, 403, 403, 403, 403, 403, 403, 503, 503]),
+    ("-", "GET", "/costs/main.json", [403, 403, 403, 403, 403, 403, 403, 503, 503]),
+    ("-", "GET", "/mcp/connect/nonce", [403, 403, 403, 403, 403, 403, 403, 503, 503]),
+    ("-", "GET", "/api", [403, 403, 403, 403, 403, 403, 403, 404, 404]),
+    ("-", "GET", "/%61PI/help.show", [403, 403, 403, 403, 403, 403, 403, 404, 404]),
+    ("-", "POST", "/admin/restart", [404, 404, 404, 404, 404, 404, 404, 404, 404]),
+    ("-", "GET", "/mcp/x", [404, 404, 404, 404, 404, 404, 404, 404, 404]),
+    ("-", "GET", "/", [200, 200, 200, 200, 200, 200, 200, 200, 200]),
+];
+
+#[test]
+fn every_route_has_a_row() {
+    let rows: BTreeSet<&str> = TABLE.iter().map(|row| row.0).filter(|path| *path != "-").collect();
+    assert_eq!(rows, paths().into_iter().collect());
+}
+
+#[tokio::test]
+async fn callers_get_the_status_of_the_table() {
+    let bot = bot(Viewer::Member).await;
+    let mut wrong = Vec::new();
+    for (_, method, path, expected) in TABLE {
+        let body = match *path {
+            "/ingress" => Some(json!({"text": "help"})),
+            "/mcp" => Some(json!({"jsonrpc": "2.0", "id": 1, "method": "ping"})),
+            "/runs/http-ci/steer" => Some(json!({"text": "more"})),
+            _ => None,
+        };
+        let mut found = Vec::new();
+        for caller in CALLERS {
+            let method = Method::from_bytes(method.as_bytes()).unwrap();
+            found.push(send(&bot, caller, method, path, body.as_ref()).await.status);
+        }
+        if found != expected {
+            wrong.push(format!("{method} {path}: {found:?}, not {expected:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Status, headers and body.
+#[tokio::test]
+async fn denied_run_equals_an_unknown_one() {
+    for viewer in [Viewer::Plain, Viewer::Other] {
+        let bot = bot(viewer).await;
+        let live = bot.run("live", "scripted/m");
+        let live = live.id().to_string();
+        for (method, path) in [
+            (Method::GET, "/runs/{id}"),
+            (Method::GET, "/runs/{id}/events"),
+            (Method::GET, "/runs/{id}/friction"),
+            (Method::GET, "/runs/{id}/earlier"),
+            (Method::POST, "/runs/{id}/steer"),
+            (Method::POST, "/runs/{id}/stop?mode=hard"),
+            (Method::POST, "/runs/{id}/stop?mode=no"),
+            (Method::GET, "/runs/{id}?t=0123456789abcdef"),
+        ] {
+            for caller in [Bearer("look"), Session] {
+                let of = |id: &str| path.replace("{id}", id);
+                let body = path.ends_with("/steer").then(|| json!({"text": "more"}));
+                let unknown = send(&bot, caller, method.clone(), &of("unknown"), body.as_ref()).await;
+                assert!([400, 404].contains(&unknown.status), "{path}");
+                for hidden in ["http-ci", &live] {
+                    let denied = send(&bot, caller, method.clone(), &of(hidden), body.as_ref()).await;
+                    assert_eq!(denied, unknown, "{viewer:?} {path} {hidden}");
+                }
+            }
+        }
+    }
+}
