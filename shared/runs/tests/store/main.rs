@@ -7,6 +7,7 @@ mod closing;
 mod events;
 mod get;
 mod list;
+mod page_cost;
 mod put;
 mod retention;
 mod schema;
