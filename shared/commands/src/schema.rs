@@ -3,7 +3,7 @@
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
-use crate::{Definition, Field, Kind, coerce::rule, field::MAX_SAFE};
+use crate::{Definition, Field, Kind, coerce::rule};
 
 impl Definition {
     /// Returns the schema of the input: arguments and options in one object.
@@ -41,7 +41,6 @@ fn of_kind(kind: &Kind) -> Value {
     match kind {
         Kind::Text { min, max } => json!({ "type": "string", "minLength": min, "maxLength": max }),
         Kind::Rest { max } => json!({ "type": "string", "maxLength": max }),
-        Kind::Integer { min, max: MAX_SAFE } => json!({ "type": "integer", "minimum": min }),
         Kind::Integer { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
         Kind::Duration => json!({ "type": "number", "minimum": 0 }),
         Kind::Boolean => json!({ "type": "boolean" }),
@@ -86,7 +85,7 @@ mod tests {
                 "id": { "type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$", "maxLength": 64, "description": "the run" },
                 "mode": { "type": "string", "enum": ["soft", "hard"], "description": "how" },
                 "limit": { "type": "integer", "minimum": 1, "maximum": 50, "description": "most", "default": 20 },
-                "afterSeq": { "type": "integer", "minimum": 0, "description": "after" },
+                "afterSeq": { "type": "integer", "minimum": 0, "maximum": 9_007_199_254_740_991_i64, "description": "after" },
                 "models": {
                     "type": "object",
                     "propertyNames": { "pattern": names::AGENT.pattern, "maxLength": 64 },

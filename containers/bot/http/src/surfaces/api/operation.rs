@@ -28,7 +28,8 @@ pub(super) fn path_item(definition: &Definition, output: Value, schemas: &mut Sc
     let output = schemas.add(&format!("{}.output", definition.id), output);
     let mut post = operation(definition, "post", &output);
     post["requestBody"] = json!({
-        "required": definition.fields().any(Field::is_required),
+        // Even without a field the request declares a body's type.
+        "required": true,
         "content": { "application/json": { "schema": input } },
     });
     let mut item = json!({ "post": post });
