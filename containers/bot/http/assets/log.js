@@ -4,11 +4,16 @@ import { diff } from "./diff.js";
 import { el } from "./dom.js";
 import { markdown } from "./markdown.js";
 
-/** The steps of a run, or of a part of it. */
+/** Most rows of a group. The browser skips a group outside the view as a whole, so its work does not grow with the run. */
+const GROUP_MAX_ROWS = 50;
+
+/** The steps of a run, or of a part of it, in groups of rows. */
 export class Log {
   constructor({ rehearsal }) {
     this.rehearsal = rehearsal;
-    this.list = el("ol", { class: "log" });
+    this.node = el("div", { class: "log" });
+    /** The group that new rows join. */
+    this.group = null;
     /** Running calls, oldest first. */
     this.running = new Set();
     /** Results without a call: it is in an earlier part. */
@@ -72,7 +77,8 @@ export class Log {
     }
     for (const [id, result] of earlier.orphans) this.orphans.set(id, result);
     for (const call of earlier.running) this.running.add(call);
-    this.list.prepend(...earlier.list.childNodes);
+    earlier.thinking(false);
+    this.node.prepend(...earlier.node.childNodes);
   }
 
   openStep(prose) {
@@ -112,14 +118,21 @@ export class Log {
 
   thinking(on) {
     this.working ??= el("li", { class: "working" }, "Thinking");
-    if (on) this.list.append(this.working);
+    if (on) (this.group ?? this.openGroup()).append(this.working);
     else this.working.remove();
   }
 
   /** Appends a row. The thinking mark is last or absent. */
   append(row) {
     this.working?.remove();
-    this.list.append(row);
+    const hasRoom = this.group && this.group.childElementCount < GROUP_MAX_ROWS;
+    (hasRoom ? this.group : this.openGroup()).append(row);
+  }
+
+  openGroup() {
+    this.group = el("ol", { class: "rows" });
+    this.node.append(this.group);
+    return this.group;
   }
 }
 

@@ -87,12 +87,12 @@ export class Transcript {
   step(event) {
     this.log.apply(event);
     // Many events show nothing.
-    if (!this.list && this.log.list.firstChild) this.steps();
+    if (!this.list && this.log.node.firstChild) this.steps();
   }
 
   steps() {
     if (this.list) return;
-    this.list = this.log.list;
+    this.list = this.log.node;
     this.section("steps", "Steps", this.list);
   }
 

@@ -22,15 +22,24 @@ const OBSERVE: &str = "window.shifts = []; window.longTasks = [];
 const LONG_RUN: usize = 10_000;
 /// Most steps that are rendered at once: those in the view and near it.
 const MAX_RENDERED: u64 = 100;
-/// Scrolls through a part of the page, and returns the durations of tasks over 50 ms and the number of frames.
-const SCROLL: &str = "new Promise((resolve) => {
-    const page = document.scrollingElement; page.scrollTop = 0; window.longTasks.length = 0; let frames = 0;
-    const step = () => {
-        if (frames === 100) return resolve({frames, longTasks: window.longTasks});
-        page.scrollTop += 2000; frames += 1; requestAnimationFrame(step);
-    };
-    requestAnimationFrame(step);
-})";
+/// CPU time of a scroll step after which a task may be long.
+const LONG_TASK_MS: f64 = 50.0;
+/// Attempts without a long task.
+const SCROLL_ATTEMPTS: usize = 2;
+/// Places to which the test jumps after it scrolled through the page.
+const JUMPS: u64 = 20;
+
+/// Returns the most rows of steps that are rendered at once, at ten places of the page.
+const RENDERED: &str = "(async () => {
+    const page = document.scrollingElement; const most = [];
+    for (let part = 0; part < 10; part += 1) {
+        page.scrollTop = page.scrollHeight * part / 10;
+        for (let frame = 0; frame < 3; frame += 1) await new Promise(requestAnimationFrame);
+        const rows = [...document.querySelectorAll('.rows > .step > .prose')];
+        most.push(rows.filter((row) => row.checkVisibility({contentVisibilityAuto: true})).length);
+    }
+    return Math.max(...most);
+})()";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn streaming_moves_nothing() {
@@ -109,44 +118,77 @@ async fn cpu_seconds(browser: &Browser) -> f64 {
     metric.unwrap()["value"].as_f64().unwrap()
 }
 
+/// Opens a run and loads all of its events.
+async fn open_whole_run(browser: &Browser, bot: &Bot) {
+    browser.open(&bot.url("/runs/long")).await;
+    browser.wait("document.querySelector('button.earlier')").await;
+    while browser.eval("Boolean(document.querySelector('button.earlier'))").await == json!(true) {
+        browser.eval("document.querySelector('button.earlier:enabled')?.click()").await;
+        browser.wait("!document.querySelector('button.earlier:disabled')").await;
+    }
+    let all = format!("document.querySelectorAll('.call[data-state=ok]').length === {}", LONG_RUN / 4);
+    browser.wait(&all).await;
+}
+
+/// Scrolls to a place and returns the milliseconds of CPU time of all tasks until it is shown.
+///
+/// The tasks of one step together bound each single task. Their wall time would contain the waits for other processes.
+async fn scroll_to(browser: &Browser, top: u64) -> f64 {
+    let before = cpu_seconds(browser).await;
+    let shown = format!(
+        "(async () => {{ document.scrollingElement.scrollTop = {top};
+            for (let frame = 0; frame < 2; frame += 1) await new Promise(requestAnimationFrame); }})()"
+    );
+    browser.eval_promise(&shown).await;
+    (cpu_seconds(browser).await - before) * 1000.0
+}
+
+/// Scrolls through a page, then jumps through it. Returns the CPU time of each step.
+async fn scroll_through(browser: &Browser) -> Vec<f64> {
+    let mut steps = Vec::new();
+    let mut top = 0;
+    loop {
+        steps.push(scroll_to(browser, top).await);
+        let left = browser.eval("document.scrollingElement.scrollHeight - innerHeight").await;
+        if top >= left.as_u64().unwrap() {
+            break;
+        }
+        top += 2000;
+    }
+    for jump in 0..JUMPS {
+        steps.push(scroll_to(browser, top * (jump * 7 % JUMPS) / JUMPS).await);
+    }
+    steps
+}
+
 #[tokio::test(flavor = "multi_thread")]
-async fn long_run_renders_only_visible_rows() {
+async fn long_run_scrolls_without_long_tasks() {
     with_browser(async |browser| {
         let bot = Bot::start().await;
         bot.store.insert(record("long", 1_759_999_000_000, &long_run()));
         browser.look(1100, "light").await;
         browser.at_start(OBSERVE).await;
-        browser.open(&bot.url("/runs/long")).await;
-        browser.wait("document.querySelector('button.earlier')").await;
-        let all = format!("document.querySelectorAll('.call').length === {}", LONG_RUN / 4);
-        while browser.eval("Boolean(document.querySelector('button.earlier'))").await == json!(true) {
-            browser.eval("document.querySelector('button.earlier:enabled')?.click()").await;
-            browser.wait("!document.querySelector('button.earlier:disabled')").await;
-        }
-        browser.wait(&all).await;
-        println!("long tasks while loading: {}", browser.eval("window.longTasks").await);
-        let rendered = "(async () => {
-            const page = document.scrollingElement; const most = [];
-            for (let part = 0; part < 10; part += 1) {
-                page.scrollTop = page.scrollHeight * part / 10;
-                for (let frame = 0; frame < 3; frame += 1) await new Promise(requestAnimationFrame);
-                const rows = [...document.querySelectorAll('.log > .step > .prose')];
-                most.push(rows.filter((row) => row.checkVisibility({contentVisibilityAuto: true})).length);
-            }
-            return Math.max(...most);
-        })()";
-        let rendered = browser.eval_promise(rendered).await.as_u64().unwrap();
-        assert!((1..=MAX_RENDERED).contains(&rendered), "{rendered}");
-        // The length of a task depends on other work on the machine, the CPU time of the page does not.
         browser.command("Performance.enable", json!({"timeDomain": "threadTicks"})).await;
-        let before = cpu_seconds(browser).await;
-        let scrolled = browser.eval_promise(SCROLL).await;
-        let per_frame = (cpu_seconds(browser).await - before) / scrolled["frames"].as_f64().unwrap();
-        println!("rendered rows: {rendered}, CPU of a frame: {:.1} ms, {scrolled}", per_frame * 1000.0);
-        assert_eq!(
-            browser.eval("document.querySelectorAll('.call[data-state=ok]').length").await,
-            json!(LONG_RUN / 4)
-        );
+        let mut longest = f64::MAX;
+        for _ in 0..SCROLL_ATTEMPTS {
+            open_whole_run(browser, &bot).await;
+            browser.eval("window.longTasks.length = 0").await;
+            let steps = scroll_through(browser).await;
+            longest = steps.iter().copied().fold(0.0, f64::max);
+            let mean = steps.iter().sum::<f64>() / f64::from(u32::try_from(steps.len()).unwrap());
+            let long_tasks = browser.eval("window.longTasks").await;
+            println!(
+                "{} steps, CPU of a step: mean {mean:.1} ms, longest {longest:.1} ms; tasks over 50 ms of wall \
+                 time: {long_tasks}",
+                steps.len()
+            );
+            if longest <= LONG_TASK_MS {
+                break;
+            }
+        }
+        assert!((0.1..=LONG_TASK_MS).contains(&longest), "{longest:.1} ms");
+        let rendered = browser.eval_promise(RENDERED).await.as_u64().unwrap();
+        assert!((1..=MAX_RENDERED).contains(&rendered), "{rendered}");
     })
     .await;
 }
