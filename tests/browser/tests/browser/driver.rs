@@ -3,6 +3,7 @@
 //! Few calls of the protocol are needed. A client library would be larger than the pages under test.
 
 use std::{
+    path::Path,
     process::Stdio,
     time::{Duration, Instant},
 };
@@ -21,15 +22,35 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 /// Polling interval.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Debian's browser. Its arguments keep it off the network and out of the home directory.
+/// Height of the visible part of a page.
+const HEIGHT: u64 = 900;
+
+/// Debian's browser. Its arguments keep it off the network and out of the home directory, and make its pictures
+/// independent of the machine.
 const CHROMIUM: &str = "/usr/bin/chromium";
 const FLAGS: &str = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run \
-    --disable-background-networking --disable-component-update --disable-sync --disable-dev-shm-usage";
+    --disable-background-networking --disable-component-update --disable-sync --disable-dev-shm-usage \
+    --hide-scrollbars --disable-lcd-text --font-render-hinting=none --force-color-profile=srgb --lang=en-US";
+/// Debian's package `fonts-dejavu-core`, on which fontconfig depends.
+const FONTS: &str = "/usr/share/fonts/truetype/dejavu";
+/// Limits the browser to those fonts.
+const FONT_CONFIGURATION: &str = r#"<?xml version="1.0"?>
+<fontconfig>
+<dir>FONTS</dir>
+<cachedir>CACHE</cachedir>
+<alias><family>monospace</family><prefer><family>DejaVu Sans Mono</family></prefer></alias>
+<match target="pattern"><edit name="family" mode="append_last"><string>DejaVu Sans</string></edit></match>
+<match target="font"><edit name="antialias"><bool>true</bool></edit><edit name="hinting"><bool>false</bool></edit>
+<edit name="autohint"><bool>false</bool></edit><edit name="rgba"><const>none</const></edit></match>
+</fontconfig>
+"#;
 
 /// One browser with one page.
 pub struct Browser {
     client: Client,
     session: String,
+    /// Its version, major number first.
+    pub version: String,
     // Dropping it kills the driver and deletes its files.
     _driver: Child,
     _profile: TempDir,
@@ -39,8 +60,14 @@ impl Browser {
     /// Starts chromedriver on a free port, and a browser with an empty profile.
     pub async fn start() -> Self {
         let profile = tempfile::tempdir().unwrap();
+        let fonts = profile.path().join("fonts.conf");
+        let cache = profile.path().join("fonts").display().to_string();
+        assert!(Path::new(FONTS).is_dir(), "{FONTS} is missing (apt package fonts-dejavu-core)");
+        std::fs::write(&fonts, FONT_CONFIGURATION.replace("FONTS", FONTS).replace("CACHE", &cache)).unwrap();
         let mut driver = Command::new("chromedriver")
             .arg("--port=0")
+            .env("FONTCONFIG_FILE", &fonts)
+            .env("TZ", "UTC")
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .kill_on_drop(true)
@@ -67,7 +94,8 @@ impl Browser {
         let made: Value = client.post(&base).json(&capabilities).send().await.unwrap().json().await.unwrap();
         let id = made["value"]["sessionId"].as_str().unwrap_or_else(|| panic!("no session: {made}"));
         let session = format!("{base}/{id}");
-        Self { client, session, _driver: driver, _profile: profile }
+        let version = made["value"]["capabilities"]["browserVersion"].as_str().unwrap().to_owned();
+        Self { client, session, version, _driver: driver, _profile: profile }
     }
 
     async fn call(&self, method: Method, path: &str, body: Value) -> Value {
@@ -148,9 +176,20 @@ impl Browser {
         BASE64.decode(picture["data"].as_str().unwrap()).unwrap()
     }
 
+    /// Returns an exact picture of the visible part of the page, as PNG in Base64.
+    pub async fn exact_picture(&self) -> String {
+        let picture = self.command("Page.captureScreenshot", json!({"format": "png"})).await;
+        picture["data"].as_str().unwrap().to_owned()
+    }
+
     /// Sets the page's width and the preferred color scheme.
     pub async fn look(&self, width: u32, scheme: &str) {
-        let size = json!({"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600});
+        self.look_in(width, HEIGHT, scheme).await;
+    }
+
+    /// Sets the page's size and the preferred color scheme.
+    pub async fn look_in(&self, width: u32, height: u64, scheme: &str) {
+        let size = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600});
         self.command("Emulation.setDeviceMetricsOverride", size).await;
         let features = json!({"features": [
             {"name": "prefers-color-scheme", "value": scheme},

@@ -1,7 +1,7 @@
 //! The lab: one run with every event kind in every state, and one list with every status.
 //!
-//! The structure of both pages is a snapshot (`INSTA_UPDATE=always` accepts a new one). The shipped binary has no such
-//! page: the test plays the run.
+//! The structure of both pages is a snapshot (`INSTA_UPDATE=always` accepts a new one), and their pictures are compared
+//! with the committed ones. The shipped binary has no such page: the test plays the run.
 
 use std::collections::BTreeSet;
 
@@ -13,8 +13,10 @@ use ars_types::{RunStatus, StopMode};
 
 use super::{
     driver::Browser,
+    pictures::Pictures,
     play::{ask, call, meta, play, result, turn},
     support::{Bot, live_path, record, say},
+    views::VIEWS,
     with_browser,
 };
 
@@ -35,6 +37,9 @@ const NOTES: [(NoteKind, &str); 14] = [
     (NoteKind::Compacted, "older turns were summarized"),
     (NoteKind::MoneyBudgetExhausted, "the money cap ended the run"),
 ];
+
+/// Stops the clock of the page 72 seconds after the start of the bot's clock.
+pub const STOPPED_CLOCK: &str = "Date.now = () => 1760000072000;";
 
 /// Prints the elements of a page that have a role or a state, with their text.
 const STRUCTURE: &str = r"(() => {
@@ -138,6 +143,17 @@ async fn structure(browser: &Browser) -> String {
     browser.eval(STRUCTURE).await.as_str().unwrap().to_owned()
 }
 
+/// Takes a picture in each view, without the random id of the run.
+async fn take_views(pictures: &mut Pictures, browser: &Browser, name: &str) {
+    browser
+        .eval("document.querySelectorAll('.run-facts code').forEach((id) => id.textContent = 'RUN')")
+        .await;
+    for (view, width, scheme) in VIEWS {
+        pictures.take(browser, &format!("{name}-{view}"), width, scheme).await;
+    }
+    browser.look(1100, "light").await;
+}
+
 fn named(bot: &Bot, text: &str, run: &RunHandle) -> String {
     assert!(text.contains(run.id().as_str()));
     text.replace(run.id().as_str(), "RUN")
@@ -151,11 +167,14 @@ async fn lab_shows_every_event_kind() {
         let bot = Bot::start().await;
         let run = bot.run("the lab", "scripted/m");
         lab(&bot, &run);
+        let mut pictures = Pictures::default();
+        browser.at_start(STOPPED_CLOCK).await;
         browser.look(1100, "light").await;
         browser.open(&bot.url(&live_path(&run))).await;
         browser.wait("document.querySelector('.call[data-state=running]')").await;
         browser.wait("document.getElementById('connection').textContent === 'Live'").await;
         insta::assert_snapshot!("lab_live", named(&bot, &structure(browser).await, &run));
+        take_views(&mut pictures, browser, "lab-live").await;
         run.publish(EventBody::Answer { text: "done".into() });
         run.finish(RunStatus::Failed);
         let shown: BTreeSet<String> = run
@@ -168,6 +187,10 @@ async fn lab_shows_every_event_kind() {
         browser.open(&bot.url(&format!("/runs/{}", run.id()))).await;
         browser.wait("document.querySelector('.call[data-state=open]')").await;
         insta::assert_snapshot!("lab_finished", named(&bot, &structure(browser).await, &run));
+        browser.eval("document.querySelectorAll('details').forEach((part) => part.open = true)").await;
+        browser.wait("document.querySelector('.artifact .diff')").await;
+        take_views(&mut pictures, browser, "lab-finished").await;
+        pictures.compare(browser).await;
     })
     .await;
 }
@@ -187,18 +210,24 @@ async fn lab_shows_every_status() {
             stored.status = status;
             bot.store.insert(stored);
         }
-        let run = bot.run("running", "rehearsal/m");
         let stopping = bot.run("stopping", "scripted/m");
         ask(&stopping, "x");
         meta(&stopping, "scripted/m");
         turn(&bot, &stopping, 5, 10);
         result(&stopping, "bash", "none", None, "a result without a call");
         bot.core.registry().stop(stopping.id(), StopMode::Soft, Actor::new(ActorKind::Cli, "cli:local"));
+        // Runs of the same instant would be listed by their random ids.
+        bot.clock.advance(1_000);
+        let run = bot.run("running", "rehearsal/m");
+        browser.at_start(STOPPED_CLOCK).await;
         browser.look(1100, "light").await;
         browser.open(&bot.url("/runs?all=1")).await;
         browser.wait("document.getElementById('connection').textContent === 'Live'").await;
         browser.wait("document.querySelectorAll('#runs li').length === 7").await;
         insta::assert_snapshot!("lab_list", structure(browser).await);
+        let mut pictures = Pictures::default();
+        take_views(&mut pictures, browser, "lab-list").await;
+        pictures.compare(browser).await;
         drop(run);
     })
     .await;

@@ -4,6 +4,7 @@
 mod driver;
 mod lab;
 mod markdown;
+mod pictures;
 mod play;
 mod smooth;
 #[expect(dead_code, reason = "the tests of the HTTP surface use the rest of it")]

@@ -22,7 +22,7 @@ use super::{
 };
 
 /// Width and scheme of each view.
-const VIEWS: [(&str, u32, &str); 3] =
+pub const VIEWS: [(&str, u32, &str); 3] =
     [("light", 1100, "light"), ("dark", 1100, "dark"), ("phone", 390, "light")];
 
 struct OneFiring;

@@ -20,9 +20,9 @@ use ars_bot_core::{
 };
 use ars_bot_http::{Dashboard, HttpState, router, serve};
 use ars_bot_ports::{
-    Clock, ModelClient, ModelDelta, ModelError, ModelErrorKind, ModelRequest, Models, Repository, RunStore,
-    StoreError, StoreErrorKind, Stored, UnknownProvider, Workspace, WorkspaceError, WorkspaceProvider,
-    WorkspaceRequest,
+    Clock, Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, ModelClient, ModelDelta, ModelError,
+    ModelErrorKind, ModelRequest, Models, Repository, RunStore, SearchHit, StoreError, StoreErrorKind,
+    Stored, UnknownProvider, Workspace, WorkspaceError, WorkspaceProvider, WorkspaceRequest,
 };
 use ars_events::{EventBody, Redactor};
 use ars_runs::{
@@ -112,21 +112,82 @@ impl Models for OneModel {
     }
 }
 
-/// Rejects every workspace; these tests need none.
-struct NoWorkspaces;
+/// Has the working trees of the threads for which a test inserted a diff, and rejects every other workspace.
+#[derive(Default)]
+pub struct Trees(Mutex<BTreeMap<String, &'static str>>);
+
+impl Trees {
+    pub fn insert(&self, run: &RunHandle, diff: &'static str) {
+        self.0.lock().unwrap().insert(run.view().facts.thread_key.to_string(), diff);
+    }
+
+    fn diff(&self, thread: &ThreadKey) -> Option<&'static str> {
+        self.0.lock().unwrap().get(&thread.to_string()).copied()
+    }
+}
 
 #[async_trait]
-impl WorkspaceProvider for NoWorkspaces {
-    async fn repository_of(&self, _thread: &ThreadKey) -> Result<Option<Repository>, WorkspaceError> {
-        Ok(None)
+impl WorkspaceProvider for Trees {
+    async fn repository_of(&self, thread: &ThreadKey) -> Result<Option<Repository>, WorkspaceError> {
+        let repository = Repository { name: "acme/app".into(), origin: "origin".into() };
+        Ok(self.diff(thread).map(|_| repository))
     }
 
     async fn open(
         &self,
-        _request: WorkspaceRequest<'_>,
+        request: WorkspaceRequest<'_>,
         _cancel: &CancellationToken,
     ) -> Result<Arc<dyn Workspace>, WorkspaceError> {
-        Err(WorkspaceError::Refused("no workspaces here".into()))
+        match self.diff(request.thread) {
+            Some(diff) => Ok(Arc::new(Tree(diff))),
+            None => Err(WorkspaceError::Refused("no workspaces here".into())),
+        }
+    }
+}
+
+/// A working tree that can only be compared.
+struct Tree(&'static str);
+
+fn only_compared<T>() -> Result<T, WorkspaceError> {
+    Err(WorkspaceError::Refused("this tree can only be compared".into()))
+}
+
+#[async_trait]
+impl Workspace for Tree {
+    fn repository(&self) -> Option<&str> {
+        Some("acme/app")
+    }
+
+    async fn head(&self) -> Result<Option<String>, WorkspaceError> {
+        Ok(None)
+    }
+
+    async fn diff(&self) -> Result<String, WorkspaceError> {
+        Ok(self.0.to_owned())
+    }
+
+    async fn exec(&self, _: ExecRequest<'_>, _: &CancellationToken) -> Result<ExecOutcome, WorkspaceError> {
+        only_compared()
+    }
+
+    async fn git(&self, _: GitRequest<'_>, _: &CancellationToken) -> Result<GitAnswer, WorkspaceError> {
+        only_compared()
+    }
+
+    async fn read(&self, _: &str, _: u64) -> Result<(Vec<u8>, u64), WorkspaceError> {
+        only_compared()
+    }
+
+    async fn write(&self, _: &str, _: &[u8]) -> Result<(), WorkspaceError> {
+        only_compared()
+    }
+
+    async fn list(&self, _: &str, _: usize) -> Result<(Vec<Entry>, bool), WorkspaceError> {
+        only_compared()
+    }
+
+    async fn search(&self, _: &str, _: &str, _: usize) -> Result<(Vec<SearchHit>, bool), WorkspaceError> {
+        only_compared()
     }
 }
 
@@ -237,6 +298,7 @@ pub struct Bot {
     pub clock: Arc<ManualClock>,
     pub model: Arc<ScriptedModel>,
     pub store: Arc<MemoryStore>,
+    pub trees: Arc<Trees>,
     pub address: SocketAddr,
     /// Notified instead of the end of the process.
     pub crashed: Arc<Notify>,
@@ -270,12 +332,13 @@ impl Bot {
         let clock = Arc::new(ManualClock(AtomicI64::new(1_760_000_000_000)));
         let model = Arc::new(ScriptedModel::default());
         let store = Arc::new(MemoryStore::default());
+        let trees = Arc::new(Trees::default());
         let (as_clock, as_store): (Arc<dyn Clock>, Arc<dyn RunStore>) =
             (Arc::<ManualClock>::clone(&clock), Arc::<MemoryStore>::clone(&store));
         let core = Core::new(Deps {
             clock: as_clock,
             models: Arc::new(OneModel(Arc::clone(&model))),
-            workspaces: Arc::new(NoWorkspaces),
+            workspaces: Arc::<Trees>::clone(&trees),
             store: as_store,
             capabilities,
             redactor: Arc::new(Redactor::new(Vec::new())),
@@ -292,7 +355,7 @@ impl Bot {
         let address = listener.local_addr().unwrap();
         let shutdown = CancellationToken::new();
         let server = tokio::spawn(serve(listener, router(state), shutdown.clone().cancelled_owned()));
-        Self { core, clock, model, store, address, crashed, shutdown, server: Some(server) }
+        Self { core, clock, model, store, trees, address, crashed, shutdown, server: Some(server) }
     }
 
     pub fn url(&self, path: &str) -> String {
