@@ -122,7 +122,9 @@ async fn changes_page_shows_the_diff() {
     let run = bot.run("changes", "scripted/m");
     bot.trees.insert(&run, "diff --git a/a.rs b/a.rs\n@@ -1 +1 @@\n-old <b>\n+new\n");
     let (_, html) = get(&bot, &format!("{}&tab=changes", live_path(&run))).await;
-    for part in ["<code class=\"path\">a.rs</code>", "class=\"removed\"", "old &#60;b&#62;", "class=\"added\""] {
+    for part in
+        ["<code class=\"path\">a.rs</code>", "class=\"removed\"", "old &#60;b&#62;", "class=\"added\""]
+    {
         assert!(html.contains(part), "{part}: {html}");
     }
 }
