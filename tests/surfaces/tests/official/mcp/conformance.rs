@@ -1,19 +1,17 @@
 //! The official conformance suite, for both eras.
 //!
 //! The suite scores servers that offer its own fixtures. What this server's documents rule out is listed as an expected
-//! failure in `expected/`, one reason for each group; any other failure, and an expected one that passes, fails the test.
+//! failure in `mcp/expected`, one reason for each group; any other failure, and an expected one that passes, fails the
+//! test.
 
-use ars_bot_core::settings::Settings;
-use ars_tests_mcp::{Tool, with_bearer};
-
-use crate::support::Bot;
+use ars_tests_surfaces::{Service, Tool, with_bearer};
 
 const TOKENS: &str = r#"{"suite": {"subject": "suite", "scopes": ["dispatch", "runs:read"]}}"#;
 
 async fn conforms(revision: &str) {
-    let bot = Bot::start_with(TOKENS, Settings::default()).await;
-    let url = format!("{}/mcp", with_bearer(bot.url(""), "suite").await);
-    let expected = format!("{}/expected/{revision}.yaml", env!("CARGO_MANIFEST_DIR"));
+    let service = Service::start(TOKENS).await;
+    let url = format!("{}/mcp", with_bearer(service.url(""), "suite").await);
+    let expected = format!("{}/mcp/expected/{revision}.yaml", env!("CARGO_MANIFEST_DIR"));
     let suite = ["server", "--url", &url, "--suite", "all", "--spec-version", revision];
     let ended = Tool::Conformance.run(&[&suite[..], &["--expected-failures", &expected]].concat()).await;
     assert_eq!(ended.code, Some(0), "{}\n{}", ended.stdout, ended.stderr);

@@ -1,15 +1,12 @@
 //! The official inspector, in each era.
 
-use ars_bot_core::settings::Settings;
-use ars_tests_mcp::{Ended, Tool};
+use ars_tests_surfaces::{Ended, Service, Tool};
 use serde_json::Value;
-
-use crate::support::Bot;
 
 const TOKENS: &str = r#"{"good": {"subject": "ann", "scopes": ["dispatch", "runs:read"]}}"#;
 
-async fn inspect(bot: &Bot, era: &str, arguments: &[&str]) -> Ended {
-    let url = bot.url("/mcp");
+async fn inspect(service: &Service, era: &str, arguments: &[&str]) -> Ended {
+    let url = service.url("/mcp");
     let server = ["--server-url", &url, "--transport", "http", "--header", "Authorization: Bearer good"];
     let form = ["--protocol-era", era, "--format", "json", "--quiet"];
     Tool::Inspector.run(&[&server[..], &form, arguments].concat()).await
@@ -22,24 +19,23 @@ fn read(ended: &Ended) -> Value {
 
 #[tokio::test]
 async fn schemas_are_portable() {
-    let bot = Bot::start_with(TOKENS, Settings::default()).await;
+    let service = Service::start(TOKENS).await;
     for era in ["legacy", "modern"] {
-        let listed = read(&inspect(&bot, era, &["--method", "tools/list", "--strict"]).await);
+        let listed = read(&inspect(&service, era, &["--method", "tools/list", "--strict"]).await);
         assert!(listed["result"]["tools"].as_array().is_some_and(|tools| tools.len() > 8), "{listed}");
     }
 }
 
 #[tokio::test]
 async fn tools_are_called_in_each_era() {
-    let bot = Bot::start_with(TOKENS, Settings::default()).await;
-    bot.script(&["forty-two", "forty-two"]);
+    let service = Service::start(TOKENS).await;
     for era in ["legacy", "modern"] {
         let call = |name: &'static str| ["--method", "tools/call", "--tool-name", name];
-        let listed = read(&inspect(&bot, era, &call("runs_list")).await);
+        let listed = read(&inspect(&service, era, &call("runs_list")).await);
         let text = listed["result"]["content"][0]["text"].as_str().unwrap();
         assert!(text.starts_with("runs.list: ok\n"), "{text}");
         let arguments = [&call("dispatch")[..], &["--tool-arg", "text=what?"]].concat();
-        let reply = read(&inspect(&bot, era, &arguments).await);
-        assert_eq!(reply["result"]["content"][0]["text"], "forty-two", "{era}: {reply}");
+        let reply = read(&inspect(&service, era, &arguments).await);
+        assert_eq!(reply["result"]["content"][0]["text"], "[rehearsal] forty-two", "{era}: {reply}");
     }
 }

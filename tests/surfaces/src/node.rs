@@ -80,7 +80,7 @@ fn node(packages: &Path) -> PathBuf {
 
 /// Returns the folder of packages. The first caller on a machine installs them, and concurrent callers wait.
 fn installed() -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let here = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/mcp"));
     let pins = fs::read(here.join("package-lock.json")).expect("the lock file is readable");
     let digest = Sha256::digest(&pins);
     let version: String = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();

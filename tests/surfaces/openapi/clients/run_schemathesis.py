@@ -1,0 +1,77 @@
+"""Generated requests by the OpenAPI description. usage: run_schemathesis.py URL TOKEN < PLAN; reports JSON.
+
+The plan is {"examples": most generated requests of an operation, "knownRun": the id of a stored run}.
+The report is schemathesis's own, with the end of its printed output.
+"""
+
+import contextlib
+import io
+import json
+import pathlib
+import re
+import sys
+import tempfile
+
+import schemathesis
+from schemathesis.cli import schemathesis as cli
+
+# Checks that contradict the documented behaviour.
+EXCLUDED = {
+    # Expects 401 of a request without a credential. The dashboard's gate answers 403.
+    "missing_required_header",
+    # Expects success of each request that the schema permits. Rules between fields are not in the schema: `beforeId`
+    # needs `before`, and `config.set` needs a setting.
+    "positive_data_acceptance",
+}
+PRINTED = 6_000
+RUN_ID = re.compile("[A-Za-z0-9_-]{1,64}")
+
+
+def with_known_run(run):
+    """Replaces half of the valid run ids by that of a stored run, so that outputs are checked and not only 404."""
+
+    def known(fields):
+        found = fields.get("id") if isinstance(fields, dict) else None
+        if isinstance(found, str) and RUN_ID.fullmatch(found) and sum(found.encode()) % 2 == 0:
+            return {**fields, "id": run}
+        return fields
+
+    @schemathesis.hook
+    def map_query(context, query):
+        return known(query)
+
+    @schemathesis.hook
+    def map_body(context, body):
+        return known(body)
+
+
+def main(url, token, plan):
+    with_known_run(plan["knownRun"])
+    printed = io.StringIO()
+    with tempfile.TemporaryDirectory() as folder:
+        report = pathlib.Path(folder, "report.json")
+        arguments = [
+            "run", f"{url}/api/openapi.json",
+            "--url", url,
+            "--header", f"Authorization: Bearer {token}",
+            "--phases", "coverage,fuzzing",
+            "--exclude-checks", ",".join(sorted(EXCLUDED)),
+            "--max-examples", str(plan["examples"]),
+            # Python 3.11 fails at random if two threads parse source code, which schemathesis does.
+            "--workers", "1",
+            "--generation-deterministic",
+            "--continue-on-failure",
+            "--no-color",
+            "--report-json-path", str(report),
+        ]
+        with contextlib.chdir(folder), contextlib.redirect_stdout(printed):
+            with contextlib.suppress(SystemExit):
+                cli.main(arguments, prog_name="st")
+        if not report.exists():
+            sys.exit(printed.getvalue())
+        found = json.loads(report.read_text())
+    return {**found, "printed": printed.getvalue()[-PRINTED:]}
+
+
+if __name__ == "__main__":
+    print(json.dumps(main(*sys.argv[1:3], json.load(sys.stdin))))

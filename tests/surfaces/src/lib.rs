@@ -1,0 +1,39 @@
+//! Tools of the interfaces' own communities, and the bot as a process: for MCP the official Python client, the
+//! conformance suite and the inspector; for the command routes schemathesis.
+//!
+//! Not here: the scripts (`mcp/clients`, `openapi/clients`) and the expected results (`tests/`, `mcp/expected`).
+#![expect(clippy::expect_used, reason = "a test tool that cannot go on fails the test")]
+#![forbid(unsafe_code)]
+
+mod node;
+mod proxy;
+mod service;
+
+use ars_python::Scripts;
+pub use node::{Ended, Tool};
+pub use proxy::with_bearer;
+use serde_json::Value;
+pub use service::{DASHBOARD_TOKEN, Service};
+
+const MCP: Scripts = Scripts { name: "mcp", home: concat!(env!("CARGO_MANIFEST_DIR"), "/mcp") };
+const OPENAPI: Scripts = Scripts { name: "openapi", home: concat!(env!("CARGO_MANIFEST_DIR"), "/openapi") };
+
+/// Runs steps of the official MCP client against `url` in one connection, and returns the report of each step.
+///
+/// `mode` is `legacy` for the handshake of 2025, or `auto` for a client that first tries the newest version.
+///
+/// # Panics
+/// When the client cannot be run, or fails outside a step.
+pub async fn run_mcp_client(mode: &str, url: &str, token: &str, steps: &Value) -> Value {
+    MCP.run("python_client.py", &[mode, url, token], steps).await
+}
+
+/// Runs schemathesis against the OpenAPI description of a service, and returns its report.
+///
+/// `plan` is `{examples, knownRun}`; the last is the id of a run that the service has.
+///
+/// # Panics
+/// When schemathesis cannot be run, or ends without a report.
+pub async fn run_schemathesis(url: &str, token: &str, plan: &Value) -> Value {
+    OPENAPI.run("run_schemathesis.py", &[url, token], plan).await
+}
