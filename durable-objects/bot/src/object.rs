@@ -53,7 +53,7 @@ impl BotObject {
         let native = text_binding(&env, DEV_BOT_URL).filter(|url| !url.is_empty());
         let bot = match (owner, native) {
             (Some(owner), None) => Some(Bot::Container(owner)),
-            (None, Some(url)) => Some(Bot::Native(Upstream::Url(url))),
+            (None, Some(url)) => Some(Bot::Native(Upstream::at(&url))),
             _ => None,
         };
         Self { env, bot, storage }
@@ -66,8 +66,9 @@ impl BotObject {
             let message = "this edge has no container, or has DEV_BOT_URL besides one: it passes nothing on";
             return Some(refuse(500, message));
         };
-        match self.decide(bot, request).await {
-            Outcome::Pass => Some(proxy::pass(bot.upstream(), request).await),
+        let url = request.url();
+        match self.decide(bot, request, &url).await {
+            Outcome::Pass => Some(proxy::pass(bot.upstream(), request, &url).await),
             Outcome::Retired => None,
             Outcome::Answer(answer) => {
                 drain_caller_body(request).await;
@@ -76,14 +77,13 @@ impl BotObject {
         }
     }
 
-    async fn decide(&self, bot: &Bot, request: &Request) -> Outcome {
-        let url = request.url();
+    async fn decide(&self, bot: &Bot, request: &Request, url: &str) -> Outcome {
         if let Bot::Native(_) = bot
-            && let Some(refusal) = local::refusal(&url)
+            && let Some(refusal) = local::refusal(url)
         {
             return Outcome::Answer(response(&refusal));
         }
-        if path_of(&url) == RESTART_ROUTE {
+        if path_of(url) == RESTART_ROUTE {
             let tokens = text_binding(&self.env, TOKENS);
             return Outcome::Answer(response(&restart::answer(request, tokens.as_deref(), bot).await));
         }

@@ -20,6 +20,9 @@ const DRAIN_MS: f64 = 3_000.0;
 /// Limit of concurrent drains: one object passes on the requests of every caller.
 const MAX_DRAINS: u32 = 32;
 
+/// As the platform spells it in the names of the headers.
+const CONNECTION: &str = "connection";
+
 thread_local! {
     static DRAINS: Cell<u32> = const { Cell::new(0) };
 }
@@ -38,17 +41,17 @@ pub async fn drain_caller_body(request: &Request) {
 /// Passes a request to the bot, and the bot's answer back.
 ///
 /// Streams pass unchanged, and a client that disconnects ends the request at the bot.
-pub async fn pass(bot: &Upstream, request: &Request) -> Response {
+pub async fn pass(bot: &Upstream, request: &Request, url: &str) -> Response {
     let strip = |passed: &Request| {
         let headers = passed.headers();
         let names = header_names(&headers);
-        for name in headers::stripped(names.lines(), connection(&headers).as_deref()) {
+        for name in headers::stripped(names.lines(), connection(&headers, &names).as_deref()) {
             remove(&headers, name);
         }
         // The name is valid and the headers are the new request's own.
         let _ = headers.set("traceparent", &headers::traceparent(random_bytes()));
     };
-    match bot.pass(request, strip).await {
+    match bot.pass(request, url, strip).await {
         Ok(response) => returned(response),
         Err(thrown) => {
             let cause = thrown_text(&thrown);
@@ -68,7 +71,7 @@ pub fn connection_lost(cause: &str) -> Response {
 fn returned(response: Response) -> Response {
     let headers = response.headers();
     let names = header_names(&headers);
-    let stripped = headers::stripped_of_answer(names.lines(), connection(&headers).as_deref());
+    let stripped = headers::stripped_of_answer(names.lines(), connection(&headers, &names).as_deref());
     if stripped.is_empty() {
         return response;
     }
@@ -79,8 +82,9 @@ fn returned(response: Response) -> Response {
     returned
 }
 
-fn connection(headers: &Headers) -> Option<String> {
-    header_of(headers, "connection")
+/// Returns the value of `Connection`, which few requests have: the names are read already.
+fn connection(headers: &Headers, names: &str) -> Option<String> {
+    names.lines().any(|name| name == CONNECTION).then(|| header_of(headers, CONNECTION)).flatten()
 }
 
 fn remove(headers: &Headers, name: &str) {

@@ -11,8 +11,8 @@ use crate::{raw, read_within};
 pub enum Upstream {
     /// A port of the object's container.
     Port(ContainerPort),
-    /// An address of a server outside of the platform.
-    Url(String),
+    /// The origin of a server outside of the platform.
+    Origin(String),
 }
 
 /// A port of a container.
@@ -41,16 +41,27 @@ pub struct Probe<'a> {
 pub type Probed = (u16, Vec<u8>);
 
 impl Upstream {
-    /// Returns the server's answer to a request, which `change` may edit first.
+    /// Returns the server at an address. The first request reports an address that is none.
+    pub fn at(url: &str) -> Self {
+        Self::Origin(raw::Url::new(url).map_or_else(|_| url.to_owned(), |url| url.origin()))
+    }
+
+    /// Returns the server's answer to a request, which `change` may edit first. `url` is the request's address, which
+    /// costs a copy each time it is read.
     ///
     /// The request is passed on as a whole, because a GET built from parts may not have a body. Its abort signal and
     /// its redirect mode come with it.
     ///
     /// # Errors
     /// The connection failed, before or after the server received the request.
-    pub async fn pass(&self, request: &Request, change: impl FnOnce(&Request)) -> Result<Response, JsValue> {
-        let url = self.address(&request.url())?;
-        let passed = Request::new_with_str_and_init(&url, request.unchecked_ref::<RequestInit>())?;
+    pub async fn pass(
+        &self,
+        request: &Request,
+        url: &str,
+        change: impl FnOnce(&Request),
+    ) -> Result<Response, JsValue> {
+        let init = request.unchecked_ref::<RequestInit>();
+        let passed = Request::new_with_str_and_init(&self.address(url), init)?;
         change(&passed);
         self.send(&passed).await
     }
@@ -66,7 +77,7 @@ impl Upstream {
         if probe.is_post {
             init.set_method("POST");
         }
-        let url = self.address(&format!("http://bot{}", probe.path))?;
+        let url = self.address(&format!("http://bot{}", probe.path));
         let request = Request::new_with_str_and_init(&url, &init)?;
         if let Some((name, value)) = probe.header {
             request.headers().set(name, value)?;
@@ -84,19 +95,19 @@ impl Upstream {
     async fn send(&self, request: &Request) -> Result<Response, JsValue> {
         let sent = match self {
             Self::Port(ContainerPort { container, port }) => container.tcp_port(*port)?.fetch(request)?,
-            Self::Url(_) => raw::fetch_global(request)?,
+            Self::Origin(_) => raw::fetch_global(request)?,
         };
         Ok(JsFuture::from(sent).await?.unchecked_into())
     }
 
     /// Returns the same path and query at the server. A container's port speaks plain HTTP only, and receives the name
     /// that the caller used.
-    fn address(&self, url: &str) -> Result<String, JsValue> {
+    fn address(&self, url: &str) -> String {
         let (host, path) = split(url);
-        Ok(match self {
+        match self {
             Self::Port(_) => format!("http://{host}{path}"),
-            Self::Url(base) => format!("{}{path}", raw::Url::new(base)?.origin()),
-        })
+            Self::Origin(origin) => format!("{origin}{path}"),
+        }
     }
 }
 
