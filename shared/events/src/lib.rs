@@ -17,4 +17,4 @@ pub use event::{
 pub use redact::{PLACEHOLDER, Redactor, clean, redact, redact_event};
 pub use span_sink::{EndedSpan, SpanSink};
 pub use summary::{COMMAND_MAX, LABEL_MAX, OUTPUT_MAX, cap, result_summary};
-pub use untrusted::{delimit, wrap_untrusted};
+pub use untrusted::{delimit, unwrap_untrusted, wrap_untrusted};

@@ -19,6 +19,12 @@ pub fn wrap_untrusted(body: &str) -> String {
     delimit(WARNING, body)
 }
 
+/// Returns the text between the markers of [`wrap_untrusted`], or `None` if the text is not wrapped.
+pub fn unwrap_untrusted(text: &str) -> Option<&str> {
+    let body = text.strip_prefix(WARNING)?.strip_prefix('\n')?.strip_prefix(OPEN)?.strip_prefix('\n')?;
+    body.strip_suffix(CLOSE)?.strip_suffix('\n')
+}
+
 /// Wraps the text in the same markers under the caller's own warning.
 pub fn delimit(warning: &str, body: &str) -> String {
     format!("{warning}\n{OPEN}\n{}\n{CLOSE}", break_markers(body))
@@ -49,6 +55,7 @@ mod tests {
         let wrapped = wrap_untrusted("one\ntwo");
         assert_eq!(wrapped.lines().collect::<Vec<_>>(), [WARNING, OPEN, "one", "two", CLOSE]);
         assert_eq!(wrap_untrusted(""), format!("{WARNING}\n{OPEN}\n\n{CLOSE}"));
+        assert_eq!((unwrap_untrusted(&wrapped), unwrap_untrusted("one")), (Some("one\ntwo"), None));
     }
 
     #[test]

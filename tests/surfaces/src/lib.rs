@@ -28,7 +28,7 @@ pub async fn run_mcp_client(mode: &str, url: &str, token: &str, steps: &Value) -
     MCP.run("python_client.py", &[mode, url, token], steps).await
 }
 
-/// Runs schemathesis against the OpenAPI description of a service, and returns its report.
+/// Runs schemathesis against the `OpenAPI` description of a service, and returns its report.
 ///
 /// `plan` is `{examples, knownRun}`; the last is the id of a run that the service has.
 ///

@@ -9,6 +9,7 @@ mod friction;
 mod interrupts;
 #[cfg(not(feature = "kill-points"))]
 mod kill_points;
+mod parity;
 mod refusals;
 mod registry;
 mod serve;

@@ -6,6 +6,7 @@ use std::{
 };
 
 use ars_commands::{Definition, Input, schema};
+use ars_types::UnixMillis;
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -19,7 +20,7 @@ pub(super) trait Command {
     /// The validated input, in camelCase.
     type Input: DeserializeOwned + Send;
     /// The output of every surface.
-    type Output: Serialize + JsonSchema + Send;
+    type Output: Serialize + DeserializeOwned + JsonSchema + Send;
 
     /// Handles an authorized call.
     fn run(
@@ -29,6 +30,9 @@ pub(super) trait Command {
 
     /// Returns the output for people.
     fn text(output: &Self::Output) -> String;
+
+    /// Sets the time of an output that was read from JSON, for durations of live runs.
+    fn set_now(_output: &mut Self::Output, _now: UnixMillis) {}
 
     /// Returns the text of the second reply to a message, once the effect has settled. Polled with the first output, if
     /// the definition has `settle`.
@@ -61,6 +65,7 @@ type Polling<'a> = Pin<Box<dyn Future<Output = Result<Option<String>, CommandErr
 pub(super) struct Entry {
     pub(super) definition: &'static Definition,
     pub(super) output_schema: fn() -> Value,
+    pub(super) text_of: fn(&str, UnixMillis) -> serde_json::Result<String>,
     pub(super) handle: for<'a> fn(Call<'a>, Input) -> Handling<'a>,
     pub(super) settled: for<'a> fn(Call<'a>, &'a Value) -> Polling<'a>,
 }
@@ -70,6 +75,7 @@ impl Entry {
         Self {
             definition: const { &C::DEFINITION },
             output_schema: schema::of_output::<C::Output>,
+            text_of: text_of::<C>,
             handle: |call, input| Box::pin(handle::<C>(call, input)),
             settled: |call, output| Box::pin(C::settled(call, output)),
         }
@@ -82,4 +88,10 @@ async fn handle<C: Command>(call: Call<'_>, input: Input) -> Result<Rendered, Co
     let json = serde_json::to_string(&output).map_err(|error| CommandError::internal(&error))?;
     let text = call.caller.surface.is_text().then(|| C::text(&output));
     Ok(Rendered { json, text })
+}
+
+fn text_of<C: Command>(json: &str, now: UnixMillis) -> serde_json::Result<String> {
+    let mut output = serde_json::from_str(json)?;
+    C::set_now(&mut output, now);
+    Ok(C::text(&output))
 }

@@ -28,5 +28,5 @@ pub use deps::CommandDeps;
 pub use failure::{DecidedBy, Failure};
 pub use friction::{Analysis, StreamOptions};
 pub use invoke::{Commands, Success};
-pub use table::catalogue;
 pub(crate) use table::registry;
+pub use table::{catalogue, text_of};

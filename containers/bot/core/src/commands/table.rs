@@ -1,6 +1,7 @@
 //! Every command, in the order of help and of tool lists.
 
 use ars_commands::{Capability, Definition, Registry, check};
+use ars_types::UnixMillis;
 
 use super::{
     command::{Command, Entry},
@@ -43,6 +44,11 @@ const _: () = assert!(check(DEFINITIONS).is_ok());
 /// Returns the command with this id.
 pub(super) fn find(id: &str) -> Option<&'static Entry> {
     ENTRIES.iter().find(|entry| entry.definition.id == id)
+}
+
+/// Returns the text of an output that another process gave as JSON, or `None` if it is no output of this command.
+pub fn text_of(id: &str, json: &str, now: UnixMillis) -> Option<String> {
+    find(id).and_then(|entry| (entry.text_of)(json, now).ok())
 }
 
 /// Returns the commands of an installation that has every capability.

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
 use ars_auth::Secret;
+use ars_bot_core::commands::text_of;
+use ars_bot_ports::Clock as _;
 use ars_commands::RawInput;
 use ars_wire::ErrorCode;
 use reqwest::{Client, RequestBuilder, Response, Url, header};
@@ -12,6 +14,7 @@ use serde_json::{Map, Value};
 
 use super::{Invocation, output::Output};
 use crate::{
+    clock::SystemClock,
     commands::Failure,
     environment::{self, name},
     stores::is_private,
@@ -89,7 +92,12 @@ impl Server {
         let json = response.text().await.map_err(unreachable)?;
         let value: Value = serde_json::from_str(&json)
             .map_err(|_| Failure::Unavailable(anyhow!("the service answered {status} without JSON")))?;
-        Ok(Output { text: serde_json::to_string_pretty(&value)?, json })
+        // A service of another version may have another output.
+        let text = match text_of(definition.id, &json, SystemClock.now()) {
+            Some(text) => ars_events::clean(&text, usize::MAX),
+            None => serde_json::to_string_pretty(&value)?,
+        };
+        Ok(Output { text, json })
     }
 
     fn with_token(&self, request: RequestBuilder) -> RequestBuilder {

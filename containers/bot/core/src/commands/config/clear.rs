@@ -20,7 +20,7 @@ pub(in super::super) struct Input {
 }
 
 /// The output.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(in super::super) struct Cleared {
     /// The cleared scope.
     scope: ScopeName,

@@ -38,7 +38,7 @@ pub(in super::super) struct Input {
 }
 
 /// The output.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(in super::super) struct Changed {
     /// The changed scope.
     scope: ScopeName,

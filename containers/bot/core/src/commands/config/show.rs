@@ -31,7 +31,7 @@ pub(in super::super) struct Input {
 }
 
 /// The output.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(in super::super) struct Shown {
     /// What a request of the caller in this channel runs with.
@@ -54,7 +54,7 @@ pub(in super::super) struct Shown {
 }
 
 /// The choices of a request without directives.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 struct Effective {
     /// The agent.
     agent: String,
@@ -67,14 +67,14 @@ struct Effective {
 }
 
 /// The defaults.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 struct DefaultsView {
     /// The agent.
     agent: String,
     /// Model by agent.
     models: BTreeMap<String, String>,
     /// Effort by agent.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     efforts: BTreeMap<String, String>,
 }
 

@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 
 use ars_settings::Scope;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// Members of a server's entry that are shown.
 const SERVER_FACTS: [&str; 2] = ["agents", "auth"];
 
 /// The settings.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ScopeView {
     /// Agent of requests that name none.
@@ -24,19 +24,19 @@ pub(super) struct ScopeView {
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<String>,
     /// Model by agent.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     models: BTreeMap<String, String>,
     /// Effort for any agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     effort: Option<String>,
     /// Effort by agent.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     efforts: BTreeMap<String, String>,
     /// Length of the instructions.
     #[serde(skip_serializing_if = "Option::is_none")]
     instructions: Option<String>,
     /// External MCP servers by name.
-    #[serde(skip_serializing_if = "Map::is_empty")]
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
     mcp_servers: Map<String, Value>,
 }
 

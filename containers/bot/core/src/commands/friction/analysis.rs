@@ -3,7 +3,7 @@
 use ars_events::sse::Capture;
 use ars_friction::{Diagnosis, Interval, Options, SeqRange, analyze};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::text;
@@ -12,7 +12,7 @@ use super::text;
 const HINT: &str = "give JSON lines of run events, or the raw stream: curl -N '…/runs/<id>/events?t=…' | ars friction analyze";
 
 /// The diagnosis of a stream and its source.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Analysis {
     /// Source of the events: a path, or `-`.
     pub source: String,
@@ -25,7 +25,7 @@ pub struct Analysis {
     pub diagnosis: Diagnosis,
     /// The advice when there are no events.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub hint: Option<&'static str>,
+    pub hint: Option<String>,
 }
 
 /// Options of an analysis.
@@ -54,7 +54,7 @@ impl Analysis {
             events,
             skipped: capture.skipped,
             diagnosis: analyze(&capture.events, &options),
-            hint: (events == 0).then_some(HINT),
+            hint: (events == 0).then(|| HINT.to_owned()),
         }
     }
 

@@ -28,7 +28,7 @@ pub(in super::super) struct Input {
 }
 
 /// The output.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(in super::super) struct Reported {
     /// Number of analyzed runs.
@@ -51,13 +51,13 @@ pub(in super::super) struct Reported {
 }
 
 /// A recurring cause of slow runs.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct PatternView {
     /// `<kind>:<signature>`.
     key: String,
     /// A category of findings, or `long_run`.
-    kind: &'static str,
+    kind: String,
     /// Text that the findings share, without numbers, paths and quotes.
     signature: String,
     /// The affected runs, oldest first.
@@ -74,7 +74,7 @@ struct PatternView {
 }
 
 /// A finding of a pattern.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct ExampleView {
     /// The run.
@@ -168,7 +168,7 @@ impl PatternView {
     fn of(pattern: Pattern) -> Self {
         Self {
             key: pattern.key,
-            kind: pattern.kind.as_str(),
+            kind: pattern.kind.as_str().to_owned(),
             signature: pattern.signature,
             run_ids: pattern.run_ids,
             occurrences: pattern.occurrences,

@@ -3,7 +3,7 @@
 use ars_bot_tools::agents::AGENTS;
 use ars_commands::{Definition, Registry, Surface};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::super::{
     call::Call,
@@ -20,34 +20,34 @@ const DIRECTIVES: &str = "agent:coding model:provider/model effort:high fix the 
 pub(in super::super) struct Show;
 
 /// The output.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(in super::super) struct Help {
     /// The agents.
     agents: Vec<Agent>,
     /// A message with directives, as an example.
-    directives: &'static str,
+    directives: String,
     /// The commands of messages.
     commands: Vec<CommandHelp>,
 }
 
 /// An agent.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 struct Agent {
     /// Name.
-    name: &'static str,
+    name: String,
     /// Description.
-    description: &'static str,
+    description: String,
 }
 
 /// A command.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 struct CommandHelp {
     /// `<group>.<verb>`.
-    id: &'static str,
+    id: String,
     /// The command as it is written in a message.
     form: String,
     /// Description.
-    describe: &'static str,
+    describe: String,
 }
 
 impl Command for Show {
@@ -57,9 +57,11 @@ impl Command for Show {
     type Output = Help;
 
     async fn run(call: Call<'_>, _: NoInput) -> Result<Help, CommandError> {
-        let agents = AGENTS.iter().map(|agent| Agent { name: agent.name, description: agent.description });
+        let agents = AGENTS
+            .iter()
+            .map(|agent| Agent { name: agent.name.to_owned(), description: agent.description.to_owned() });
         let commands = call.registry().on(Surface::Chat).map(of_command);
-        Ok(Help { agents: agents.collect(), directives: DIRECTIVES, commands: commands.collect() })
+        Ok(Help { agents: agents.collect(), directives: DIRECTIVES.to_owned(), commands: commands.collect() })
     }
 
     fn text(help: &Help) -> String {
@@ -82,7 +84,11 @@ pub(in super::super) fn of_group(registry: &Registry, group: &str) -> String {
 }
 
 fn of_command(definition: &'static Definition) -> CommandHelp {
-    CommandHelp { id: definition.id, form: definition.form(), describe: definition.about }
+    CommandHelp {
+        id: definition.id.to_owned(),
+        form: definition.form(),
+        describe: definition.about.to_owned(),
+    }
 }
 
 fn line(command: &CommandHelp) -> String {

@@ -49,7 +49,7 @@ enum ScopeName {
 }
 
 /// The output.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(in super::super) struct Records {
     /// The query.
@@ -58,21 +58,21 @@ pub(in super::super) struct Records {
     /// Most records of a scope.
     limit: u32,
     /// Named scopes without an input, such as a repository.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     missing: Vec<ScopeName>,
     /// The scopes.
     scopes: Vec<ScopeRecords>,
 }
 
 /// The records of one scope.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct ScopeRecords {
     /// Key of the scope.
     #[schemars(with = "String")]
     key: StoreKey,
     /// Name of the scope for people.
-    label: &'static str,
+    label: String,
     /// Whether there may be more records.
     limit_reached: bool,
     /// Records, newest first.
@@ -80,7 +80,7 @@ struct ScopeRecords {
 }
 
 /// A record.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct RecordView {
     /// Id, for `memory.forget`.
@@ -149,7 +149,7 @@ impl Command for List {
             let records = memory.store.list(&key, output.query.as_deref(), limit).await;
             let records = records.map_err(|error| CommandError::store(MEMORY, &error))?;
             output.scopes.push(ScopeRecords {
-                label: label(wanted),
+                label: label(wanted).to_owned(),
                 limit_reached: records.len() >= limit as usize,
                 records: records.into_iter().map(|record| view(call, record)).collect(),
                 key,

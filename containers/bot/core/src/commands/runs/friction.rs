@@ -22,7 +22,7 @@ pub(in super::super) struct Input {
 }
 
 /// The output.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(in super::super) struct Diagnosed {
     /// The run.
     #[schemars(with = "String")]

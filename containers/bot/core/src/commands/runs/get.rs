@@ -29,7 +29,7 @@ enum Include {
 }
 
 /// The output.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(in super::super) struct Run {
     /// The run.
     #[serde(flatten)]
@@ -66,6 +66,10 @@ impl Command for Get {
             }
         };
         Ok(Run { run: RunView::whole(run), events, now })
+    }
+
+    fn set_now(output: &mut Run, now: i64) {
+        output.now = now;
     }
 
     fn text(output: &Run) -> String {

@@ -43,7 +43,7 @@ enum Status {
 }
 
 /// The output.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(in super::super) struct Runs {
     /// Unfinished runs, newest start first, then finished ones, newest end first.
@@ -52,7 +52,7 @@ pub(in super::super) struct Runs {
     #[serde(skip_serializing_if = "Option::is_none")]
     next_before: Option<CursorView>,
     /// The history did not answer, so stored runs are missing.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     store_unavailable: bool,
     /// The time of the listing, for durations of live runs.
     #[serde(skip)]
@@ -60,7 +60,7 @@ pub(in super::super) struct Runs {
 }
 
 /// A position in the list: `before` and `beforeId` of the next page.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct CursorView {
     /// End of the last run.
@@ -125,6 +125,10 @@ impl Command for List {
             store_unavailable: page.store_unavailable,
             now: call.context.clock().now(),
         })
+    }
+
+    fn set_now(output: &mut Runs, now: i64) {
+        output.now = now;
     }
 
     fn text(output: &Runs) -> String {

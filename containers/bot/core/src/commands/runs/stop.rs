@@ -25,7 +25,7 @@ pub(in super::super) struct Input {
 }
 
 /// The output.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(in super::super) struct Stopping {
     /// The run.
     #[schemars(with = "String")]
@@ -34,7 +34,7 @@ pub(in super::super) struct Stopping {
     #[schemars(with = "String")]
     mode: StopMode,
     /// `stopping`.
-    state: &'static str,
+    state: String,
 }
 
 impl Command for Stop {
@@ -53,7 +53,7 @@ impl Command for Stop {
         let Input { id, mode } = input;
         let actor = Actor::new(call.caller.kind, &call.caller.actor.id);
         call.queries().stop_as(&call.reader(), &id, mode, actor).await?;
-        Ok(Stopping { id, mode, state: STOPPING })
+        Ok(Stopping { id, mode, state: STOPPING.to_owned() })
     }
 
     fn text(stopping: &Stopping) -> String {

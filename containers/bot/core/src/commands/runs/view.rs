@@ -4,7 +4,7 @@ use ars_commands::{Field, Kind, names};
 use ars_types::{RunId, RunStatus, StopMode};
 use ars_wire::Moment;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 
 use super::super::{fence, untrusted::Untrusted};
@@ -17,7 +17,7 @@ const SHORT_ID: usize = 8;
 pub(super) const ID: Field = Field::required("id", Kind::Name(&names::RUN), "the run");
 
 /// A run.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct RunView {
     /// Id.
@@ -104,7 +104,7 @@ pub(super) struct RunView {
     #[serde(skip_serializing_if = "Option::is_none")]
     owner_gen: Option<String>,
     /// Whether the row is stored.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     persisted: bool,
     /// Size of the record.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -116,13 +116,13 @@ pub(super) struct RunView {
 }
 
 /// A requested stop.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 struct StopView {
     /// Its mode.
     #[schemars(with = "String")]
     mode: StopMode,
     /// `stopping`, or `stopped` once the run has finished.
-    state: &'static str,
+    state: String,
 }
 
 impl RunView {
@@ -136,8 +136,9 @@ impl RunView {
         let RunEntry { summary, detail } = run;
         let RunDetail { event_count, diagnosis, owner, is_persisted, .. } = &detail;
         let finished = summary.finished.is_some();
-        let stop =
-            summary.stop.map(|mode| StopView { mode, state: if finished { "stopped" } else { "stopping" } });
+        let stop = summary
+            .stop
+            .map(|mode| StopView { mode, state: if finished { "stopped" } else { "stopping" }.to_owned() });
         Self {
             // A run without a title has its id as one.
             label: Some(summary.label).filter(|label| label != summary.id.as_str()).map(Untrusted),

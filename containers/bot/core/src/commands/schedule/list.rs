@@ -7,7 +7,7 @@ use ars_schedules::{Action, Cron, SCHEDULES, Schedule};
 use ars_types::UnixMillis;
 use ars_wire::schedules::{Firing, Outcome};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::super::{
     call::Call,
@@ -23,36 +23,36 @@ const UNAVAILABLE: &str = "the record of firings is not available right now";
 pub(in super::super) struct List;
 
 /// The output.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(in super::super) struct Listed {
     /// The schedules.
     schedules: Vec<ScheduleView>,
     /// Why the last firings are absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    firings_unavailable: Option<&'static str>,
+    firings_unavailable: Option<String>,
 }
 
 /// A schedule.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct ScheduleView {
     /// Name.
-    name: &'static str,
+    name: String,
     /// The Worker that fires it.
-    worker: &'static str,
+    worker: String,
     /// `healthz`, `watchdog` or `run`.
-    action: &'static str,
+    action: String,
     /// Five fields, in UTC.
-    cron: &'static str,
+    cron: String,
     /// Description.
-    description: &'static str,
+    description: String,
     /// The text that a run gets.
     #[serde(skip_serializing_if = "Option::is_none")]
-    command: Option<&'static str>,
+    command: Option<String>,
     /// The identity of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
-    identity: Option<&'static str>,
+    identity: Option<String>,
     /// The next firing, in milliseconds since the Unix epoch.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_fire_at: Option<UnixMillis>,
@@ -62,7 +62,7 @@ struct ScheduleView {
 }
 
 /// A firing.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Last {
     /// When it fired, in milliseconds since the Unix epoch.
@@ -90,7 +90,7 @@ impl Command for List {
             Some(schedules) => schedules.latest().await,
             None => return Err(CommandError::unavailable("schedules are off in this installation")),
         };
-        let firings_unavailable = firings.is_err().then_some(UNAVAILABLE);
+        let firings_unavailable = firings.is_err().then(|| UNAVAILABLE.to_owned());
         let firings = firings.unwrap_or_else(|error| {
             tracing::error!(error = %error, "firings of schedules not listed");
             Vec::new()
@@ -108,7 +108,7 @@ impl Command for List {
         if lines.is_empty() {
             lines.push("no schedules".to_owned());
         }
-        lines.extend(output.firings_unavailable.map(str::to_owned));
+        lines.extend(output.firings_unavailable.clone());
         lines.join("\n")
     }
 }
@@ -119,13 +119,13 @@ fn view(schedule: &Schedule, last: Option<Firing>, now: UnixMillis) -> ScheduleV
         Action::Healthz | Action::Watchdog => (None, None),
     };
     ScheduleView {
-        name: schedule.name,
-        worker: schedule.worker,
-        action: schedule.action.as_str(),
-        cron: schedule.cron,
-        description: schedule.description,
-        command,
-        identity,
+        name: schedule.name.to_owned(),
+        worker: schedule.worker.to_owned(),
+        action: schedule.action.as_str().to_owned(),
+        cron: schedule.cron.to_owned(),
+        description: schedule.description.to_owned(),
+        command: command.map(str::to_owned),
+        identity: identity.map(str::to_owned),
         next_fire_at: Cron::parse(schedule.cron).ok().and_then(|cron| cron.next_after(now)),
         last: last.map(|Firing { schedule: _, fired_at, run_id, outcome, detail }| Last {
             fired_at,

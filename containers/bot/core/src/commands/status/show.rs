@@ -2,7 +2,7 @@
 
 use ars_commands::Definition;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::super::{
     call::Call,
@@ -18,11 +18,11 @@ const UNKNOWN: &str = "unknown";
 pub(in super::super) struct Show;
 
 /// The output.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(in super::super) struct Status {
     /// Release.
-    version: &'static str,
+    version: String,
     /// Commit, or `unknown`.
     commit: String,
     /// ISO time of the build.
@@ -51,7 +51,7 @@ impl Command for Show {
         let (commit, built_at) = build.map_or((None, None), |build| (Some(build.commit), build.built_at));
         let in_flight = call.context.in_flight();
         Ok(Status {
-            version: env!("CARGO_PKG_VERSION"),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
             commit: commit.unwrap_or_else(|| UNKNOWN.to_owned()),
             built_at,
             started_at: Some(iso(call.context.started_at())),

@@ -1,6 +1,6 @@
 //! Every command gives a caller the same bytes on each surface, and no output has the capability token of a run.
 //!
-//! Each invocation has an installation of its own, so that changes and times are the same everywhere.
+//! Each invocation has a separate installation, so that changes and times are the same everywhere.
 #![expect(clippy::panic, clippy::unwrap_used, reason = "a double that cannot go on fails its test")]
 
 use ars_auth::{Grants, Set};
@@ -19,6 +19,8 @@ use crate::{
 /// The token of the ingress and of MCP.
 const BEARER: &str = "one-token";
 const CHANNEL: &str = "http:default";
+/// The stateless revision of MCP.
+const REVISION: &str = "2026-07-28";
 
 /// An invocation: the command, its words on text surfaces, and its JSON input.
 struct Row {
@@ -177,6 +179,34 @@ async fn by_tool(row: &Row) -> Outcome {
     Err((error["data"]["code"].as_str().unwrap().to_owned(), error["message"].as_str().unwrap().to_owned()))
 }
 
+/// Calls the tool in revision 2026-07-28. A failure is a result there.
+async fn by_stateless_tool(row: &Row) -> Outcome {
+    let world = World::new().await;
+    let name = row.id.replace('.', "_");
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": REVISION,
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let params = json!({ "_meta": meta, "name": name, "arguments": row.input });
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+    let request = Client::new()
+        .post(world.bot.url("/mcp"))
+        .bearer_auth(BEARER)
+        .header("mcp-protocol-version", REVISION)
+        .header("mcp-method", "tools/call")
+        .header("mcp-name", name);
+    let answer: Value = request.body(body.to_string()).send().await.unwrap().json().await.unwrap();
+    world.check(&answer.to_string(), row.id);
+    let result = &answer["result"];
+    let text = result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"));
+    if result["isError"] == true {
+        return of_http(&Answer { status: 400, body: text.to_owned() });
+    }
+    let json = text.strip_prefix(&format!("{}: ok\n", row.id)).unwrap_or_else(|| panic!("{text}"));
+    assert_eq!(result["structuredContent"].to_string(), json);
+    Ok(json.to_owned())
+}
+
 /// Sends the command as a message, and returns the reply.
 async fn by_message(row: &Row) -> String {
     let world = World::new().await;
@@ -208,6 +238,7 @@ async fn surfaces_give_the_same_bytes() {
         }
         assert_eq!(by_post(row).await, expected, "{} by POST", row.id);
         assert_eq!(by_tool(row).await, expected, "{} by MCP", row.id);
+        assert_eq!(by_stateless_tool(row).await, expected, "{} by MCP {REVISION}", row.id);
         if !definition.effect.is_write() {
             assert_eq!(by_get(row).await, expected, "{} by GET", row.id);
         }
