@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{Definition, Field, InvalidInput, Kind, RawInput, Recognized, Registry, names, tokens::tokens};
 
-/// Inputs per property.
+/// Inputs per property, unless `PROPTEST_CASES` is set.
 const CASES: u32 = 2_000;
 
 const LIST: Definition = Definition::read("runs.list", "runs:read", "Lists").with_options(&[
@@ -119,8 +119,15 @@ fn is_normal(definition: &Definition, raw: &RawInput) -> Result<(), TestCaseErro
     Ok(())
 }
 
+/// Returns the configuration of a property. Its default reads `PROPTEST_CASES`.
+fn config() -> ProptestConfig {
+    let config = ProptestConfig::default();
+    let cases = if std::env::var_os("PROPTEST_CASES").is_some() { config.cases } else { CASES };
+    ProptestConfig { cases, ..config }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(CASES))]
+    #![proptest_config(config())]
 
     #[test]
     fn message_is_prose_or_begins_with_its_command(text in message()) {

@@ -4,6 +4,7 @@ mod access;
 mod admin;
 mod api;
 mod authorization;
+mod cases;
 mod gate;
 mod idempotency;
 mod ingress;

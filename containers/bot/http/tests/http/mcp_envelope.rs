@@ -6,8 +6,10 @@ use reqwest::Client;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
-use super::support::Bot;
+use super::{cases::property, support::Bot};
 
+/// Messages, unless `PROPTEST_CASES` is set.
+const CASES: u32 = 512;
 /// May call every tool but `dispatch`.
 const TOKENS: &str = r#"{"good": {"subject": "ann", "scopes": ["runs:read", "help:read"]}}"#;
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
@@ -124,11 +126,7 @@ fn every_body_has_one_answer() {
     let runtime = Runtime::new().unwrap();
     let bot = runtime.block_on(Bot::start_with(TOKENS, Settings::default()));
     let client = Client::new();
-    let mut runner = TestRunner::new(ProptestConfig {
-        cases: 512,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    });
+    let mut runner = TestRunner::new(property(CASES));
     let result = runner.run(&sent(), |sent| {
         let mut request = client.post(bot.url("/mcp")).bearer_auth("good").header("mcp-method", sent.method);
         if let Some(version) = sent.version {

@@ -8,8 +8,10 @@ use reqwest::Client;
 use serde_json::{Map, Value};
 
 use super::support::{bot, read};
-use crate::support::record;
+use crate::{cases::property, support::record};
 
+/// Queries and bodies of each command, unless `PROPTEST_CASES` is set.
+const CASES: u32 = 24;
 /// Values that some field accepts, and malformed ones.
 const VALUES: &[&str] = &[
     "",
@@ -82,7 +84,7 @@ fn no_input_is_a_fault() {
         };
         let pairs = prop::collection::vec((part(names.clone()), part(names.clone())), 0..4);
         let bodies = prop::collection::vec((prop::sample::select(names), json()), 0..4);
-        let mut runner = TestRunner::new(ProptestConfig { cases: 24, ..ProptestConfig::default() });
+        let mut runner = TestRunner::new(property(CASES));
         if !definition.effect.is_write() {
             runner
                 .run(&pairs, |pairs| {
