@@ -6,13 +6,11 @@ mod client;
 mod embedded;
 mod failure;
 mod measured;
-mod no_memory;
 mod retry;
 mod transport;
 mod worker;
 
 pub use client::{Client, Proposal};
 pub use embedded::{Embedded, EmbeddedStores};
-pub use no_memory::NoMemory;
 pub use transport::{StoreResponse, Transport};
 pub use worker::{Worker, WorkerStores};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ars_bot_adapters::stores::{Client, NoMemory};
+use ars_bot_adapters::stores::Client;
 use ars_bot_ports::{Memory, Written};
 use serde_json::{Value, json};
 
@@ -49,13 +49,4 @@ async fn query_is_cut_and_cap_is_sent() {
     let bodies = transport.bodies.lock().unwrap();
     assert_eq!((bodies[0]["query"].as_str().unwrap().chars().count(), bodies.len()), (3900, 2));
     assert_eq!(bodies[1]["cap"], 7);
-}
-
-#[tokio::test]
-async fn memory_that_is_off_remembers_nothing() {
-    let off = NoMemory;
-    assert_eq!(off.write(&ledger_key(), &[candidate()]).await.unwrap(), Written::default());
-    assert_eq!(off.retrieve(&ledger_key(), "x", 5).await, []);
-    assert_eq!(off.list(&ledger_key(), None, 5).await.unwrap(), []);
-    assert!(!off.forget(&ledger_key(), "mem:x:0").await.unwrap());
 }
