@@ -102,7 +102,9 @@ impl RunView {
         }
     }
 
-    fn of_facts(id: RunId, facts: RunFacts, started_at: UnixMillis) -> Self {
+    /// Returns a live run without events.
+    #[must_use]
+    pub fn of_facts(id: RunId, facts: RunFacts, started_at: UnixMillis) -> Self {
         Self {
             id,
             label: facts.label,

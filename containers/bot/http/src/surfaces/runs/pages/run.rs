@@ -183,26 +183,18 @@ impl RunParts<'_> {
 /// Returns a live run of this model without events.
 #[cfg(test)]
 pub(super) fn sample(model: &str) -> RunView {
-    RunView {
-        id: ars_types::RunId::parse("r1").unwrap(),
+    let facts = ars_bot_core::registry::RunFacts {
         label: "label".into(),
-        agent: Some("coding".into()),
+        agent: "coding".into(),
         model: Some(model.into()),
-        repo: None,
         channel_id: "http:default".into(),
         user_id: "http:ann".into(),
+        thread_key: ars_types::ThreadKey::new("http", "default", "label"),
         visibility: ars_types::Visibility::Machine,
-        thread_key: None,
-        received_at: None,
-        started_at: 1_700_000_000_000,
-        finished: None,
-        stop: None,
-        published: 0,
-        events: Vec::new(),
-        cost: None,
-        reflection_cost: None,
-        diagnosis: None,
-    }
+        repo: None,
+        received_at: 1_700_000_000_000,
+    };
+    RunView::of_facts(ars_types::RunId::parse("r1").unwrap(), facts, 1_700_000_000_000)
 }
 
 #[cfg(test)]
