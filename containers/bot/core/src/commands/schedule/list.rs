@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ars_commands::{Capability, Definition};
-use ars_schedules::{Action, Cron, SCHEDULES, Schedule};
+use ars_schedules::{Action, Cron, Schedule};
 use ars_types::UnixMillis;
 use ars_wire::schedules::{Firing, Outcome};
 use schemars::JsonSchema;
@@ -86,10 +86,10 @@ impl Command for List {
     type Output = Listed;
 
     async fn run(call: Call<'_>, _: NoInput) -> Result<Listed, CommandError> {
-        let firings = match &call.context.deps().capabilities.commands.schedules {
-            Some(schedules) => schedules.latest().await,
-            None => return Err(CommandError::unavailable("schedules are off in this installation")),
+        let Some(source) = &call.context.deps().capabilities.commands.schedules else {
+            return Err(CommandError::unavailable("schedules are off in this installation"));
         };
+        let firings = source.latest().await;
         let firings_unavailable = firings.is_err().then(|| UNAVAILABLE.to_owned());
         let firings = firings.unwrap_or_else(|error| {
             tracing::error!(error = %error, "firings of schedules not listed");
@@ -98,7 +98,7 @@ impl Command for List {
         let mut last: BTreeMap<String, Firing> =
             firings.into_iter().map(|firing| (firing.schedule.clone(), firing)).collect();
         let now = call.context.clock().now();
-        let listed = SCHEDULES.iter().filter(|schedule| !schedule.internal);
+        let listed = source.schedules().iter().filter(|schedule| !schedule.internal);
         let schedules = listed.map(|schedule| view(schedule, last.remove(schedule.name), now)).collect();
         Ok(Listed { schedules, firings_unavailable })
     }
