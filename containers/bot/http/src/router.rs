@@ -2,7 +2,7 @@
 
 use axum::{
     Router,
-    middleware::{from_fn, from_fn_with_state},
+    middleware::from_fn_with_state,
     routing::{MethodRouter, any, get, post},
 };
 
@@ -19,8 +19,8 @@ type Route = (&'static str, MethodRouter<HttpState>);
 pub fn router(state: HttpState) -> Router {
     let operators = group(operators())
         .layer(from_fn_with_state(state.clone(), viewer::gate))
-        .layer(from_fn(runs::page_headers));
-    let people = group(people()).layer(from_fn(runs::page_headers));
+        .layer(from_fn_with_state(state.clone(), runs::page_headers));
+    let people = group(people()).layer(from_fn_with_state(state.clone(), runs::page_headers));
     group(machines())
         .merge(people)
         .merge(operators)

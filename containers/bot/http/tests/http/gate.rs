@@ -127,12 +127,37 @@ async fn sign_out_removes_the_cookie() {
     assert_eq!((signed_out.status().as_u16(), header(&signed_out, "location")), (303, "/runs/sign-in"));
     let cookie = header(&signed_out, "set-cookie");
     assert!(cookie.starts_with("ars_session=; Path=/; Max-Age=0;"), "{cookie}");
+    let page = get(&bot, "/runs", &[("authorization", "Bearer look")]).await;
+    assert!(header(&page, "content-security-policy").contains("form-action 'self'"));
+    assert!(page.text().await.unwrap().contains("action=\"/runs/sign-out\""));
     let foreign = sign_out(&bot, "cross-site").await.unwrap();
     assert_eq!(foreign.status(), 403);
     assert!(foreign.headers().get("set-cookie").is_none());
     assert_eq!(get(&bot, "/runs/sign-out", &[]).await.status(), 405);
     let local = Bot::start().await;
     assert_eq!(sign_out(&local, "same-origin").await.unwrap().status(), 404);
+    let page = get(&local, "/runs", &[]).await;
+    assert!(header(&page, "content-security-policy").contains("form-action 'none'"));
+    assert!(!page.text().await.unwrap().contains("sign-out"));
+}
+
+/// Over plain http a browser sends `Origin: null` with a form of a page that withholds its referrer.
+#[tokio::test]
+async fn sign_out_without_origin_needs_a_session() {
+    let bot = Bot::behind(by_token("access:ops"), TOKENS, public()).await;
+    let signed_in = sign_in(&bot, &[("token", "look")], &[("sec-fetch-site", "same-origin")]).await;
+    let cookie = header(&signed_in, "set-cookie").split(';').next().unwrap().to_owned();
+    for (pairs, status) in [
+        (&[("origin", "null"), ("cookie", &*cookie)][..], 303),
+        (&[("origin", "null")], 403),
+        (&[("cookie", &cookie)], 403),
+        (&[("origin", "https://evil.example.com"), ("cookie", &cookie)], 403),
+        (&[("origin", "null"), ("cookie", &cookie), ("sec-fetch-site", "same-site")], 403),
+    ] {
+        let request = client().post(bot.url("/runs/sign-out"));
+        let request = pairs.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+        assert_eq!(request.send().await.unwrap().status(), status, "{pairs:?}");
+    }
 }
 
 #[tokio::test]
@@ -202,6 +227,7 @@ async fn absent_subsystems_answer_behind_the_gate() {
         assert_eq!(get(&bot, path, &[]).await.status(), 403, "{path}");
         let absent = get(&bot, path, &bearer).await;
         assert_eq!((absent.status().as_u16(), header(&absent, "cache-control")), (503, "no-store"), "{path}");
+        assert!(header(&absent, "content-security-policy").contains("form-action 'none'"), "{path}");
         assert_eq!(header(&absent, "content-type") == "application/json", path.ends_with(".json"), "{path}");
         assert!(absent.text().await.unwrap().contains(name), "{path}");
     }

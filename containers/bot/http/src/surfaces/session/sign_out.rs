@@ -1,16 +1,17 @@
 //! `POST /runs/sign-out`: ends the session in its browser.
 //!
-//! The service stores no session, so a copy of the cookie stays valid until it expires or the secret changes.
+//! The header of every page has the button. The service stores no session, so a copy of the cookie stays valid until it
+//! expires or the secret changes.
 
 use axum::{
     extract::{Request, State},
-    http::{HeaderValue, StatusCode, header},
+    http::{HeaderMap, HeaderValue, StatusCode, header},
     response::Response,
 };
 
 use super::sign_in::{SIGN_IN, configured, without_form};
 use crate::{
-    auth::session::{end_cookie, is_same_origin},
+    auth::session::{end_cookie, has_session, is_same_origin},
     respond,
     state::HttpState,
 };
@@ -21,10 +22,11 @@ pub(crate) const SIGN_OUT: &str = "/runs/sign-out";
 /// Removes the cookie and leads to the form.
 pub(crate) async fn leave(State(state): State<HttpState>, request: Request) -> Response {
     let (head, _) = request.into_parts();
-    if configured(&state).is_none() {
-        return without_form(&state, &head).await;
-    }
-    if !is_same_origin(&head.headers, state.core.settings().public_base_url.as_deref()) {
+    let Some((secret, actor)) = configured(&state) else { return without_form(&state, &head).await };
+    let is_own = is_same_origin(&head.headers, state.core.settings().public_base_url.as_deref())
+        || (states_no_origin(&head.headers)
+            && has_session(&head.headers, secret, actor, state.core.clock().now()));
+    if !is_own {
         tracing::info!(reason = "cross-origin", "sign-out refused");
         return respond::plain(StatusCode::FORBIDDEN, "Forbidden\n");
     }
@@ -34,4 +36,11 @@ pub(crate) async fn leave(State(state): State<HttpState>, request: Request) -> R
         response.headers_mut().insert(header::SET_COOKIE, cookie);
     }
     response
+}
+
+/// Returns whether a browser withheld the origin of the form, as it does for pages without a referrer over plain http.
+/// The cookie is `SameSite=Strict`, so a session then shows that no other site sent the form.
+fn states_no_origin(headers: &HeaderMap) -> bool {
+    !headers.contains_key("sec-fetch-site")
+        && headers.get(header::ORIGIN).is_some_and(|origin| origin == "null")
 }

@@ -2,7 +2,7 @@
 
 use ars_commands::Surface;
 
-use crate::state::HttpState;
+use crate::{Dashboard, state::HttpState};
 
 /// The command that lists the schedules. An installation without schedules does not have it.
 pub(crate) const SCHEDULE_LIST: &str = "schedule.list";
@@ -22,6 +22,7 @@ pub(crate) enum Section {
 #[derive(Debug, Clone)]
 pub(crate) struct Nav {
     has_schedules: bool,
+    has_sign_out: bool,
     current: Section,
 }
 
@@ -36,12 +37,19 @@ impl Nav {
     /// Returns the links of an installation on a page of this section.
     pub(crate) fn of(state: &HttpState, current: Section) -> Self {
         let commands = state.core.commands();
-        Self { has_schedules: commands.registry().get(SCHEDULE_LIST, Surface::Api).is_some(), current }
+        let has_schedules = commands.registry().get(SCHEDULE_LIST, Surface::Api).is_some();
+        let has_sign_out = matches!(&*state.dashboard, Dashboard::Token { .. });
+        Self { has_schedules, has_sign_out, current }
     }
 
     /// Returns whether the installation has schedules.
     pub(crate) fn has_schedules(&self) -> bool {
         self.has_schedules
+    }
+
+    /// Returns whether viewers have sessions, which they can end.
+    pub(super) fn has_sign_out(&self) -> bool {
+        self.has_sign_out
     }
 
     /// Returns the links in order.
@@ -61,6 +69,6 @@ impl Nav {
     /// Returns the links of a page under test.
     #[cfg(test)]
     pub(super) fn bare() -> Self {
-        Self { has_schedules: false, current: Section::Runs }
+        Self { has_schedules: false, has_sign_out: false, current: Section::Runs }
     }
 }
