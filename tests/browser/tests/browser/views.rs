@@ -1,23 +1,32 @@
 //! Every page in both colour schemes and on a phone: no accessibility fault, no overflow, nothing on the console.
 //!
-//! `ARS_SCREENSHOTS=docs/screenshots` also writes the pictures of the documentation.
+//! `ARS_SCREENSHOTS=docs/screenshots` also writes the pictures of the documentation, with the digest of their sources.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+    fs,
+    path::PathBuf,
+    sync::Arc,
+};
 
+use ars_auth::{Grants, Set};
 use ars_bot_core::{Capabilities, commands::CommandDeps, settings::Settings};
-use ars_bot_http::Dashboard;
 use ars_bot_ports::{Schedules, StoreError};
 use ars_events::EventBody;
 use ars_runs::RunRecord;
+use ars_schedules::{Action, Schedule};
 use ars_types::RunStatus;
 use ars_wire::schedules::Firing;
 use async_trait::async_trait;
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 use super::{
     driver::Browser,
+    lab::STOPPED_CLOCK,
     play::{ANSWER, ask, call, meta, play, result, turn},
-    support::{Bot, TOKENS, live_path, record, say},
+    support::{Bot, TOKENS, by_token, live_path, record, say},
     with_browser,
 };
 
@@ -25,30 +34,101 @@ use super::{
 pub const VIEWS: [(&str, u32, &str); 3] =
     [("light", 1100, "light"), ("dark", 1100, "dark"), ("phone", 390, "light")];
 
+/// Pages with pictures in the documentation.
+const PAGES: usize = 8;
+/// The parts of the source that a picture shows.
+const SOURCES: [&str; 2] = ["containers/bot/http/templates", "containers/bot/http/assets"];
+/// The file with their digests, beside the pictures.
+const DIGESTS: &str = "SOURCES";
+/// The command that renews the pictures.
+const RENEW: &str = "ARS_SCREENSHOTS=docs/screenshots cargo nextest run -p ars-tests-browser every_page";
+
+/// The working tree of the finished run.
+const DIFF: &str = "diff --git a/src/lib.rs b/src/lib.rs
+--- a/src/lib.rs
++++ b/src/lib.rs
+@@ -1,3 +1,3 @@
+ pub fn add(a: i64, b: i64) -> i64 {
+-    a - b
++    a + b
+ }
+diff --git a/tests/add.rs b/tests/add.rs
+new file mode 100644
+--- /dev/null
++++ b/tests/add.rs
+@@ -0,0 +1,4 @@
++#[test]
++fn adds_negative() {
++    assert_eq!(calculator::add(-2, -3), -5);
++}
+";
+
+/// Schedules with and without a firing.
+static SCHEDULES: [Schedule; 2] = [
+    Schedule {
+        name: "friction-report",
+        cron: "0 6 * * 1",
+        worker: "edge",
+        description: "collects the findings of the week",
+        internal: false,
+        action: Action::Run { command: "friction report", identity: "schedule:friction" },
+    },
+    Schedule {
+        name: "watchdog",
+        cron: "*/10 * * * *",
+        worker: "edge",
+        description: "repairs residents that do not answer",
+        internal: false,
+        action: Action::Watchdog,
+    },
+];
+
 struct OneFiring;
 
 #[async_trait]
 impl Schedules for OneFiring {
+    fn schedules(&self) -> &'static [Schedule] {
+        &SCHEDULES
+    }
+
     async fn record(&self, _firing: &Firing) -> Result<u64, StoreError> {
         Ok(0)
     }
 
     async fn latest(&self) -> Result<Vec<Firing>, StoreError> {
         let firing =
-            json!({"schedule": "friction-propose", "firedAt": 1_759_986_000_000_i64, "outcome": "completed"});
+            json!({"schedule": "friction-report", "firedAt": 1_759_986_000_000_i64, "outcome": "completed"});
         Ok(vec![serde_json::from_value(firing).unwrap()])
     }
 }
 
-/// Returns a bot with runs in every state, and the name and path of each page.
-async fn every_page() -> (Bot, Vec<(&'static str, String)>) {
+/// Returns a bot with a dashboard in mode `token`. Its viewer reads every channel.
+async fn bot_with_token() -> Bot {
     let commands = CommandDeps { schedules: Some(Arc::new(OneFiring)), ..CommandDeps::default() };
     let capabilities = Capabilities { commands, ..Capabilities::default() };
-    let bot = Bot::with_capabilities(Dashboard::Loopback, TOKENS, Settings::default(), capabilities).await;
+    let grants = Grants { channels: Set::All, ..Grants::default() };
+    let settings =
+        Settings { grants: BTreeMap::from([("access:ops".to_owned(), grants)]), ..Settings::default() };
+    Bot::with_capabilities(by_token("access:ops"), TOKENS, settings, capabilities).await
+}
+
+/// Signs in with the form.
+async fn sign_in(browser: &Browser, bot: &Bot) {
+    browser.open(&bot.url("/runs/sign-in")).await;
+    browser.eval("document.getElementById('token').value = 'look'").await;
+    browser.click("form button").await;
+    browser.wait("document.getElementById('runs')").await;
+}
+
+/// Returns a bot with runs in every state, and the name and path of each page.
+async fn every_page(browser: &Browser) -> (Bot, Vec<(&'static str, String)>) {
+    let bot = bot_with_token().await;
+    sign_in(browser, &bot).await;
     let done = bot.run(
         "coding · acme/calculator · “The test suite fails since yesterday. Find out why, fix it”",
         "anthropic/some-model",
     );
+    bot.trees.insert(&done, DIFF);
     play(&bot, &done, "anthropic/some-model");
     done.publish(EventBody::Answer { text: ANSWER.into() });
     done.set_cost(Some(184_000));
@@ -83,6 +163,7 @@ async fn every_page() -> (Bot, Vec<(&'static str, String)>) {
         ("changes", format!("{finished}?tab=changes")),
         ("schedules", "/schedules".into()),
         ("docs", "/runs/docs".into()),
+        ("sign-in", "/runs/sign-in".into()),
     ];
     (bot, pages)
 }
@@ -106,7 +187,9 @@ async fn every_page_is_accessible_and_fits() {
     let pictures = std::env::var_os("ARS_SCREENSHOTS")
         .map(|folder| ars_workerd::repo_root().join(PathBuf::from(folder)));
     with_browser(async |browser| {
-        let (bot, pages) = every_page().await;
+        browser.at_start(STOPPED_CLOCK).await;
+        let (bot, pages) = every_page(browser).await;
+        assert_eq!(pages.len(), PAGES);
         for (name, path) in &pages {
             for (view, width, scheme) in VIEWS {
                 browser.look(width, scheme).await;
@@ -116,22 +199,73 @@ async fn every_page_is_accessible_and_fits() {
                     browser.wait("document.querySelectorAll('.call').length > 1").await;
                 }
                 if ["runs", "live-run"].contains(name) {
-                    // The clock of the test stands still, and that of the browser does not.
                     browser.wait("document.getElementById('connection').textContent === 'Live'").await;
-                    let clock = "document.querySelector('[data-status=running] .took, #clock').textContent = '1m 12s'";
-                    browser.eval(clock).await;
                 }
                 let overflow = "document.documentElement.scrollWidth > document.documentElement.clientWidth";
                 assert_eq!(browser.eval(overflow).await, json!(false), "{name} {view}");
                 if let Some(folder) = &pictures {
-                    std::fs::create_dir_all(folder).unwrap();
-                    std::fs::write(folder.join(format!("{name}-{view}.webp")), browser.picture().await)
-                        .unwrap();
+                    fs::create_dir_all(folder).unwrap();
+                    fs::write(folder.join(format!("{name}-{view}.webp")), browser.picture().await).unwrap();
                 }
                 assert_eq!(violations(browser, &axe).await, json!([]), "{name} {view}");
                 assert_eq!(browser.console().await, Vec::<String>::new(), "{name} {view}");
             }
         }
+        if let Some(folder) = &pictures {
+            fs::write(folder.join(DIGESTS), digests()).unwrap();
+        }
+    })
+    .await;
+}
+
+/// Returns the digest of each source, in the form of `sha256sum`.
+fn digests() -> String {
+    let root = ars_workerd::repo_root();
+    let mut paths = BTreeSet::new();
+    for folder in SOURCES {
+        let files = fs::read_dir(root.join(folder)).unwrap();
+        paths.extend(files.map(|file| format!("{folder}/{}", file.unwrap().file_name().display())));
+    }
+    let mut text = String::new();
+    for path in paths {
+        for byte in Sha256::digest(fs::read(root.join(&path)).unwrap()) {
+            write!(text, "{byte:02x}").unwrap();
+        }
+        writeln!(text, "  {path}").unwrap();
+    }
+    text
+}
+
+/// Checks the pictures of the documentation against the sources of the pages, without a browser.
+#[test]
+fn screenshots_match_their_sources() {
+    let folder = ars_workerd::repo_root().join("docs/screenshots");
+    let known = fs::read_to_string(folder.join(DIGESTS)).unwrap_or_default();
+    let current = digests();
+    let changed: Vec<&str> = current.lines().filter(|line| !known.contains(line)).collect();
+    assert!(
+        known == current,
+        "the pages changed after their pictures were taken: {changed:?}\nrenew them with {RENEW}"
+    );
+    assert_eq!(
+        fs::read_dir(&folder).unwrap().count(),
+        PAGES * VIEWS.len() + 1,
+        "files in {}",
+        folder.display()
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn viewer_signs_out_from_every_page() {
+    with_browser(async |browser| {
+        let bot = bot_with_token().await;
+        sign_in(browser, &bot).await;
+        browser.open(&bot.url("/runs/docs")).await;
+        browser.click(".sign-out button").await;
+        browser.wait("location.pathname === '/runs/sign-in'").await;
+        assert_eq!(browser.console().await, Vec::<String>::new());
+        browser.open(&bot.url("/runs")).await;
+        browser.wait("document.getElementById('token') && !document.getElementById('runs')").await;
     })
     .await;
 }
@@ -139,7 +273,7 @@ async fn every_page_is_accessible_and_fits() {
 #[tokio::test(flavor = "multi_thread")]
 async fn finished_run_leads_with_its_answer() {
     with_browser(async |browser| {
-        let (bot, pages) = every_page().await;
+        let (bot, pages) = every_page(browser).await;
         browser.look(1100, "light").await;
         browser.open(&bot.url(&pages[1].1)).await;
         browser.wait("document.querySelectorAll('.call').length === 4").await;
@@ -152,7 +286,7 @@ async fn finished_run_leads_with_its_answer() {
 #[tokio::test(flavor = "multi_thread")]
 async fn control_works_by_keyboard_alone() {
     with_browser(async |browser| {
-        let (bot, pages) = every_page().await;
+        let (bot, pages) = every_page(browser).await;
         browser.look(1100, "light").await;
         browser.open(&bot.url(&pages[2].1)).await;
         browser.wait("!document.getElementById('bar').hidden").await;
