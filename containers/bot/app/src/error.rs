@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use ars_bot_ports::StoreError;
+use ars_types::RunStatus;
 use ars_wire::ErrorCode;
 
 use crate::terminal;
@@ -72,6 +73,11 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
 /// Returns the exit code of a command that Ctrl-C ended.
 pub fn interrupted() -> ExitCode {
     ExitCode::from(INTERRUPTED)
+}
+
+/// Returns whether the exit code of a run with this status is 0.
+pub const fn is_success(status: RunStatus) -> bool {
+    matches!(status, RunStatus::Completed | RunStatus::StoppedSoft)
 }
 
 /// A configuration that cannot be used.

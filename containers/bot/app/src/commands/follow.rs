@@ -2,7 +2,7 @@
 
 use std::{io::IsTerminal as _, process::ExitCode, time::Duration};
 
-use anyhow::{Context as _, anyhow, bail};
+use anyhow::{Context as _, anyhow};
 use ars_events::sse::{Decoder, Frame};
 use ars_wire::ErrorCode;
 use futures::StreamExt as _;
@@ -16,11 +16,21 @@ use crate::{
 };
 
 /// Attempts to continue a stream without a new event in between.
-const RECONNECT_ATTEMPTS: u32 = 6;
+pub(super) const RECONNECT_ATTEMPTS: u32 = 6;
 /// Wait before the first attempt. It doubles with each further one.
 const RECONNECT_INTERVAL: Duration = Duration::from_millis(250);
 /// Header that names the last event.
 const LAST_EVENT_ID: &str = "last-event-id";
+
+/// Returns the wait before an attempt, counted from 0.
+pub(super) fn reconnect_delay(attempt: u32) -> Duration {
+    RECONNECT_INTERVAL * 2_u32.pow(attempt)
+}
+
+/// Returns the format of steps on standard output.
+pub(super) fn steps() -> Steps {
+    Steps::new(Style::choose(std::io::stdout().is_terminal(), environment::raw("NO_COLOR").is_some()))
+}
 
 /// An event stream.
 pub(super) struct Stream<'a> {
@@ -38,8 +48,7 @@ enum End {
 
 /// Prints each step, then the answer.
 pub(super) async fn follow(stream: &Stream<'_>) -> Result<ExitCode, Failure> {
-    let style = Style::choose(std::io::stdout().is_terminal(), environment::raw("NO_COLOR").is_some());
-    let steps = Steps::new(style);
+    let steps = steps();
     let mut last_id: Option<String> = None;
     let mut response = connect(stream, None).await?;
     let mut attempt = 0;
@@ -56,7 +65,7 @@ pub(super) async fn follow(stream: &Stream<'_>) -> Result<ExitCode, Failure> {
             if attempt == RECONNECT_ATTEMPTS {
                 return Err(Failure::Unavailable(reason));
             }
-            tokio::time::sleep(RECONNECT_INTERVAL * 2_u32.pow(attempt)).await;
+            tokio::time::sleep(reconnect_delay(attempt)).await;
             attempt += 1;
             match connect(stream, last_id.as_deref()).await {
                 Ok(response) => break response,
@@ -101,20 +110,21 @@ async fn read(response: Response, steps: &Steps, last_id: &mut Option<String>) -
             match event.as_deref() {
                 Some("end") => return Ok(End::Run),
                 Some(_) => {}
-                None => show(steps, &data)?,
+                None => match serde_json::from_str(&data) {
+                    Ok(event) => show(steps, &event)?,
+                    Err(_) => return Err(anyhow!("the service sent an event that is not JSON").into()),
+                },
             }
         }
     }
     Ok(End::Connection(anyhow!("the stream ended before the run")))
 }
 
-fn show(steps: &Steps, data: &str) -> anyhow::Result<()> {
-    let Ok(event) = serde_json::from_str::<Value>(data) else {
-        bail!("the service sent an event that is not JSON")
-    };
+/// Prints a step or the answer.
+pub(super) fn show(steps: &Steps, event: &Value) -> std::io::Result<()> {
     if event["type"] == "answer" {
         terminal::print(&format!("\n{}\n", event["text"].as_str().unwrap_or_default()))?;
-    } else if let Some(lines) = steps.lines(&event) {
+    } else if let Some(lines) = steps.lines(event) {
         terminal::print(&format!("{lines}\n"))?;
     }
     Ok(())

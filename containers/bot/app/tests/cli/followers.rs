@@ -1,9 +1,9 @@
-//! Tests of `ars watch` and `ars diff`.
+//! Tests of `ars watch`, `ars runs watch` and `ars diff`.
 
 use ars_testkit::{FakeAnthropic, Reply};
 use serde_json::json;
 
-use crate::support::{Machine, answering, nobody, run};
+use crate::support::{Machine, Running, SERVE, Server, answering, gated, nobody, run};
 
 #[tokio::test]
 async fn watch_shows_steps_and_answer() {
@@ -21,6 +21,45 @@ async fn watch_shows_steps_and_answer() {
     let unknown = format!("{}/runs/none", server.url());
     run(&mut machine.ars(&["watch", &unknown])).await.assert_refused(1, "not_found", &["404"]);
     server.terminate().await.assert_code(0);
+}
+
+/// A viewer of every channel, with a secret as the credential.
+const VIEWER: &str = "[dashboard]\nauth = \"token\"\n[dashboard.token]\nactor = \"access:ops\"\n\
+                      [grants.\"access:ops\"]\nchannels = \"all\"\n";
+
+/// The command starts while the model has not answered yet.
+#[tokio::test]
+async fn live_run_is_followed_to_its_status() {
+    let (machine, fake) =
+        answering([Reply::text("it is done"), Reply::error(400, "invalid_request_error", "no such model")])
+            .await;
+    let config = machine.file("ars.toml", VIEWER);
+    for (status, code) in [("completed", 0), ("failed", 1)] {
+        let (gate, model) = gated(&fake.url()).await;
+        let mut ars = machine.ars_with(&model, &SERVE);
+        let ars = ars.env("SERVICE_CONFIG", &config).env("DASHBOARD_TOKEN", "look");
+        let server = Server::start(ars).await;
+        let (accepted, body) = server.ask(&json!({"text": "hi", "async": true})).await;
+        assert_eq!(accepted, 202);
+        let watch = |id: &str| {
+            let mut ars = machine.ars(&["runs", "watch", id]);
+            ars.env("ARS_SERVER", server.url()).env("ARS_TOKEN", "look");
+            ars
+        };
+        let mut watched = Running::start(&mut watch(body["runId"].as_str().unwrap()));
+        assert!(watched.line().await.contains("general"));
+        gate.open();
+        let ended = watched.ended().await;
+        ended.assert_code(code);
+        match code {
+            0 => assert!(ended.stdout.ends_with("\nit is done\n"), "{ended:#?}"),
+            _ => {
+                assert!(ended.stderr.contains(&format!("error (failed): the status of the run is {status}")))
+            }
+        }
+        run(&mut watch("unknown")).await.assert_refused(1, "not_found", &["not found"]);
+        server.terminate().await.assert_code(0);
+    }
 }
 
 #[tokio::test]

@@ -168,18 +168,47 @@ async fn token_is_sent_only_encrypted_or_locally() {
 }
 
 #[tokio::test]
+async fn watch_continues_after_an_outage() {
+    let machine = Machine::new();
+    let live = ("200 OK", r#"{"finished":false}"#);
+    let step = r#"{"events":[{"type":"tool_call","summary":"$ make","seq":1}],"nextAfterSeq":1}"#;
+    let answer = r#"{"events":[{"type":"answer","text":"it is done","seq":2}]}"#;
+    let none = ("200 OK", r#"{"events":[]}"#);
+    let ended = r#"{"finished":true,"status":"stopped_soft"}"#;
+    let (url, serving) = scripted([
+        live,
+        ("200 OK", step),
+        ("502 Bad Gateway", ""),
+        ("503 Unavailable", r#"{"error":"the run history is down","code":"unavailable"}"#),
+        none,
+        ("200 OK", ended),
+        ("200 OK", answer),
+        none,
+    ])
+    .await;
+    let mut ars = machine.ars(&["runs", "watch", "r1", "--server", &url]);
+    let watched = run(ars.env("ARS_TOKEN", "one-token")).await;
+    watched.assert_code(0);
+    assert_eq!(watched.stdout, "▸ $ make\n\nit is done\n");
+    let requests = serving.await.unwrap();
+    assert!(requests[0].starts_with("POST /api/runs.get HTTP/1.1\r\n"), "{}", requests[0]);
+    assert!(requests[1].starts_with("POST /api/runs.events HTTP/1.1\r\n"), "{}", requests[1]);
+    assert!(requests.iter().all(|request| request.contains("authorization: Bearer one-token\r\n")));
+    let (_, sent) = requests[6].split_once("\r\n\r\n").unwrap();
+    assert_eq!(json_of(sent), json!({"id": "r1", "afterSeq": 1}));
+}
+
+#[tokio::test]
 async fn broken_stream_continues_after_its_last_event() {
     let machine = Machine::new();
     let first = "id: 1\ndata: {\"type\":\"tool_call\",\"summary\":\"$ make\"}\n\n";
     let second = "id: 2\ndata: {\"type\":\"answer\",\"text\":\"it is done\"}\n\nevent: end\ndata: {}\n\n";
     let (url, serving) = scripted([("200 OK", first), ("503 Unavailable", ""), ("200 OK", second)]).await;
-    let mut ars = machine.ars(&["runs", "watch", "r1", "--server", &url]);
-    let ended = run(ars.env("ARS_TOKEN", "one-token")).await;
+    let ended = run(&mut machine.ars(&["watch", &format!("{url}/runs/r1?t=x")])).await;
     ended.assert_code(0);
     assert_eq!(ended.stdout, "▸ $ make\n\nit is done\n");
     let requests = serving.await.unwrap();
-    assert!(requests[0].starts_with("GET /runs/r1/events HTTP/1.1\r\n"), "{}", requests[0]);
-    assert!(requests.iter().all(|request| request.contains("authorization: Bearer one-token\r\n")));
+    assert!(requests[0].starts_with("GET /runs/r1/events?t=x HTTP/1.1\r\n"), "{}", requests[0]);
     assert!(!requests[0].contains("last-event-id"), "{}", requests[0]);
     assert!(requests[2].contains("last-event-id: 1\r\n"), "{}", requests[2]);
 }

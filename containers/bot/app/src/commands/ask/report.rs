@@ -5,13 +5,14 @@ use std::process::ExitCode;
 use ars_agent::money::dollars;
 use ars_bot_adapters::workspace::GitWorkspaces;
 use ars_bot_ports::{WorkspaceProvider as _, WorkspaceRequest};
-use ars_types::{RunStatus, ThreadKey};
+use ars_types::ThreadKey;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     args::Format,
     commands::Failure,
+    error::is_success,
     terminal::{Changes, Outcome, print, tell},
 };
 
@@ -20,7 +21,7 @@ pub fn report(outcome: &Outcome, format: Format) -> Result<ExitCode, Failure> {
     let Some((id, status)) = &outcome.run else {
         return without_run(outcome, format);
     };
-    let answered = matches!(status, Some(RunStatus::Completed | RunStatus::StoppedSoft));
+    let answered = status.is_some_and(is_success);
     if format != Format::Text {
         let run = json!({ "id": id, "status": status });
         let result = match format {

@@ -66,11 +66,6 @@ impl Server {
         Ok(Self { base: url.trim_end_matches('/').to_owned(), token, client })
     }
 
-    /// Returns a GET request of a path.
-    pub fn get(&self, path: &str) -> RequestBuilder {
-        self.with_token(self.client.get(format!("{}{path}", self.base)))
-    }
-
     /// Invokes a command. Its input is validated here too, with the texts of the service.
     pub(super) async fn invoke(&self, invocation: &Invocation) -> Result<Output, Failure> {
         let definition = invocation.definition;
@@ -78,26 +73,30 @@ impl Server {
             .validate(&RawInput::Tokens(invocation.words.clone()))
             .map_err(|error| Failure::InvalidInput(error.to_string()))?;
         let input: Map<String, Value> = input.into()?;
-        let url = format!("{}/api/{}", self.base, definition.id);
-        let request = self
-            .with_token(self.client.post(url))
-            .timeout(COMMAND_TIMEOUT)
-            .header(header::CONTENT_TYPE, "application/json")
-            .body(Value::Object(input).to_string());
-        let response = request.send().await.map_err(unreachable)?;
-        let status = response.status();
-        if !status.is_success() {
-            return Err(failure_of(response).await);
-        }
-        let json = response.text().await.map_err(unreachable)?;
+        let json = self.post(definition.id, &Value::Object(input)).await?;
         let value: Value = serde_json::from_str(&json)
-            .map_err(|_| Failure::Unavailable(anyhow!("the service answered {status} without JSON")))?;
+            .map_err(|_| Failure::Unavailable(anyhow!("the service answered without JSON")))?;
         // A service of another version may have another output.
         let text = match text_of(definition.id, &json, SystemClock.now()) {
             Some(text) => ars_events::clean(&text, usize::MAX),
             None => serde_json::to_string_pretty(&value)?,
         };
         Ok(Output { text, json })
+    }
+
+    /// Invokes a command with this input. Returns its output as JSON.
+    pub async fn post(&self, command: &str, input: &Value) -> Result<String, Failure> {
+        let url = format!("{}/api/{command}", self.base);
+        let request = self
+            .with_token(self.client.post(url))
+            .timeout(COMMAND_TIMEOUT)
+            .header(header::CONTENT_TYPE, "application/json")
+            .body(input.to_string());
+        let response = request.send().await.map_err(unreachable)?;
+        if !response.status().is_success() {
+            return Err(failure_of(response).await);
+        }
+        response.text().await.map_err(unreachable)
     }
 
     fn with_token(&self, request: RequestBuilder) -> RequestBuilder {
