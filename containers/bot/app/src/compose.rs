@@ -48,6 +48,7 @@ pub struct Plan {
     pub data_dir: PathBuf,
     store_token: Option<Secret>,
     memory_token: Option<Secret>,
+    schedules_token: Option<Secret>,
     search_key: Option<Secret>,
     /// The gate of the run pages.
     pub dashboard: Dashboard,
@@ -82,7 +83,9 @@ pub async fn plan(setup: Setup, tokens: &TokenMap, state_url: Option<&str>) -> R
         let token_env = worker.as_ref().and_then(|worker| worker.token_env.as_deref());
         Secret::parse(environment::variable(token_env.unwrap_or(name::MEMORY_TOKEN)))
     };
-    let (store_token, memory_token) = (token_of(&file.run_history.worker), token_of(&file.memory.worker));
+    let store_token = token_of(&file.run_history.worker);
+    let memory_token = token_of(&file.memory.worker);
+    let schedules_token = token_of(&file.schedules.worker);
     let keys = providers.values().filter_map(|provider| provider.api_key.as_ref());
     let search_key = Secret::parse(environment::variable(name::BRAVE_SEARCH_API_KEY));
     let is_public = by_loopback(Ipv4Addr::LOCALHOST.into(), settings.public_base_url.as_deref()).is_err();
@@ -94,9 +97,8 @@ pub async fn plan(setup: Setup, tokens: &TokenMap, state_url: Option<&str>) -> R
         Dashboard::Token { secret, .. } => Some(secret.clone()),
         Dashboard::Loopback | Dashboard::Access(_) => None,
     };
-    let secrets = keys
-        .chain(tokens.secrets())
-        .chain([&store_token, &memory_token, &search_key, &dashboard_token].into_iter().flatten());
+    let own = [&store_token, &memory_token, &schedules_token, &search_key, &dashboard_token];
+    let secrets = keys.chain(tokens.secrets()).chain(own.into_iter().flatten());
     let secrets = secrets.map(|secret| secret.expose().to_owned());
     let telemetry = ars_bot_telemetry::secrets(environment::variable);
     let origins = settings.repositories.iter().map(|repository| &repository.origin);
@@ -112,6 +114,7 @@ pub async fn plan(setup: Setup, tokens: &TokenMap, state_url: Option<&str>) -> R
         data_dir,
         store_token,
         memory_token,
+        schedules_token,
         search_key,
         dashboard,
     })
@@ -192,6 +195,9 @@ impl Plan {
         if let Some(worker) = self.file.memory.worker.as_ref().filter(|_| self.file.memory.enabled) {
             stores.keep_memory_in(worker, self.memory_token.as_ref(), memory_cap)?;
         }
+        if let Some(worker) = &self.file.schedules.worker {
+            stores.read_schedules_from(worker, self.schedules_token.as_ref())?;
+        }
         Ok(stores)
     }
 
@@ -223,7 +229,7 @@ impl Plan {
                 skills: capabilities::skills()?,
                 commands: CommandDeps {
                     build: Some(crate::build_stamp::build().clone()),
-                    schedules: Some(stores.schedules),
+                    schedules: stores.schedules,
                     ..CommandDeps::default()
                 },
             },

@@ -25,8 +25,8 @@ pub struct Stores {
     pub memory: Arc<dyn Memory>,
     /// Documents of the configuration.
     pub documents: Arc<dyn Documents>,
-    /// Firings of schedules.
-    pub schedules: Arc<dyn Schedules>,
+    /// Firings of schedules. An embedded store has none, because no edge Worker fires there.
+    pub schedules: Option<Arc<dyn Schedules>>,
     /// The stores are the state Worker's, which the next process reaches too.
     pub are_shared: bool,
 }
@@ -77,23 +77,42 @@ impl Stores {
         token: Option<&Secret>,
         cap: u32,
     ) -> Result<(), Failure> {
-        let invalid = |words: &str| Failure::InvalidInput(format!("configuration: memory.worker.{words}"));
-        if !is_private(&worker.base_url) {
-            return Err(invalid("baseUrl: must begin with https:// (http:// only for this machine)"));
-        }
-        let token =
-            token.ok_or_else(|| invalid("tokenEnv: the bearer it names, or MEMORY_TOKEN, is not set"))?;
-        let transport = decorated(Arc::new(Worker::at(&worker.base_url, token)?))?;
-        self.memory = Arc::new(Client::over(transport, None)?.with_memory_cap(cap));
+        self.memory = Arc::new(client("memory.worker", worker, token)?.with_memory_cap(cap));
+        Ok(())
+    }
+
+    /// Reads firings from their own Worker (`schedules.worker`).
+    pub fn read_schedules_from(
+        &mut self,
+        worker: &config::Worker,
+        token: Option<&Secret>,
+    ) -> Result<(), Failure> {
+        self.schedules = Some(Arc::new(client("schedules.worker", worker, token)?));
         Ok(())
     }
 
     fn of(client: Client<Arc<dyn Transport>>, are_shared: bool) -> Self {
         let client = Arc::new(client);
         let live = LiveStores { ledger: client.clone(), transcripts: client.clone() };
-        let (documents, schedules) = (client.clone(), client.clone());
+        let documents = client.clone();
+        let schedules: Option<Arc<dyn Schedules>> = if are_shared { Some(client.clone()) } else { None };
         Self { runs: client.clone(), live, documents, schedules, memory: client, are_shared }
     }
+}
+
+/// Returns the client of a Worker with a key of its own in the configuration.
+fn client(
+    key: &str,
+    worker: &config::Worker,
+    token: Option<&Secret>,
+) -> Result<Client<Arc<dyn Transport>>, Failure> {
+    let invalid = |words: &str| Failure::InvalidInput(format!("configuration: {key}.{words}"));
+    if !is_private(&worker.base_url) {
+        return Err(invalid("baseUrl: must begin with https:// (http:// only for this machine)"));
+    }
+    let token = token.ok_or_else(|| invalid("tokenEnv: the bearer it names, or MEMORY_TOKEN, is not set"))?;
+    let transport = decorated(Arc::new(Worker::at(&worker.base_url, token)?))?;
+    Ok(Client::over(transport, None)?)
 }
 
 /// Decorates a transport for drills.

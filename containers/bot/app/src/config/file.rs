@@ -8,7 +8,12 @@ use ars_types::{Effort, ModelRef};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{dashboard, grants, history::RunHistory, memory::Memory, providers, scopes, spending};
+use super::{
+    dashboard, grants,
+    history::{RunHistory, Worker},
+    memory::Memory,
+    providers, scopes, spending,
+};
 
 /// The file as written.
 #[derive(Debug, Default, Deserialize)]
@@ -42,6 +47,8 @@ pub struct File {
     pub restrict: grants::Restrict,
     /// Memory across runs.
     pub memory: Memory,
+    /// The record of the firings of schedules.
+    pub schedules: Schedules,
     /// Where telemetry goes.
     pub telemetry: ars_bot_telemetry::Settings,
     /// The spans in the log.
@@ -79,6 +86,14 @@ pub struct Defaults {
     pub mcp_servers: Map<String, Value>,
     /// Repository of a coding request that names none.
     pub repository: Option<String>,
+}
+
+/// `[schedules]`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Schedules {
+    /// The Worker of the firings, if it is not the one of the run history.
+    pub worker: Option<Worker>,
 }
 
 /// `[selfImprovement]`.
