@@ -45,12 +45,15 @@ impl Queries {
 
     /// Returns a finished run that the viewer may read.
     ///
-    /// The ledger and the history are read for a live run as well: a live run and an unknown one must not differ in
+    /// The ledger and the history are read for a live or denied run as well: neither may differ from an unknown one in
     /// time, nor while the history is down.
     pub(super) async fn finished(&self, reader: &Reader<'_>, id: &RunId) -> Result<RunView, QueryError> {
         let local = self.context.registry().get(id);
-        if let Some(run) = local.as_ref().filter(|run| run.finished.is_some()) {
-            return reader.readable(RunView::of_live(run));
+        let ended = local.as_ref().filter(|run| run.finished.is_some()).map(RunView::of_live);
+        if let Some(view) = ended
+            && reader.viewer.may_read(&view.channel_id, view.visibility, &view.user_id)
+        {
+            return reader.readable(view);
         }
         let listing = self.live_rows().await;
         let is_live = local.is_some() || listing.find(id).is_some();

@@ -12,8 +12,7 @@ impl Queries {
     ///
     /// # Errors
     ///
-    /// Returns [`QueryError::AlreadyFinished`] for a finished run if the reader has its token or may stop such runs,
-    /// and
+    /// Returns [`QueryError::AlreadyFinished`] for a finished run if the reader has its token or may stop such runs, and
     /// [`QueryError::NotFound`] otherwise.
     pub async fn stop(&self, reader: &Reader<'_>, id: &RunId, mode: StopMode) -> Result<(), QueryError> {
         match self.context.stop_with_token(id, reader.token, mode).await {
@@ -31,7 +30,8 @@ impl Queries {
     ///
     /// # Errors
     ///
-    /// Returns [`QueryError::NotFound`] for a run that the viewer may not stop.
+    /// Returns [`QueryError::NotFound`] for a run that the viewer may not stop, and [`QueryError::Unavailable`] for it and
+    /// for an unknown run while a store is down.
     pub async fn stop_as(
         &self,
         reader: &Reader<'_>,
@@ -39,11 +39,11 @@ impl Queries {
         mode: StopMode,
         actor: Actor,
     ) -> Result<(), QueryError> {
-        let local = self.context.registry().get(id);
-        if let Some(run) = local.filter(|run| run.finished.is_none()) {
-            if !reader.viewer.may_stop(&run.facts.channel_id, run.facts.visibility) {
-                return Err(reader.hidden("no-rule"));
-            }
+        let may_stop = |channel: &str, visibility| reader.viewer.may_stop(channel, visibility);
+        if let Some(run) = self.context.registry().get(id)
+            && run.finished.is_none()
+            && may_stop(&run.facts.channel_id, run.facts.visibility)
+        {
             match self.context.stop(id, mode, actor).await {
                 StopOutcome::Stopping => return Ok(()),
                 StopOutcome::Finished => return Err(QueryError::AlreadyFinished),
@@ -51,18 +51,13 @@ impl Queries {
                 StopOutcome::Unknown => {}
             }
         }
-        if let Some(row) = self.live_rows().await.find(id) {
-            let is_permitted = row
-                .facts
-                .as_ref()
-                .is_some_and(|facts| reader.viewer.may_stop(&facts.channel_id, facts.visibility));
-            if !is_permitted {
-                return Err(reader.hidden("no-rule"));
-            }
-            if self.stop_remote(id, mode).await? {
-                return Ok(());
-            }
+        let listing = self.live_rows().await;
+        let facts = listing.find(id).and_then(|row| row.facts.as_ref());
+        let is_permitted = facts.is_some_and(|facts| may_stop(&facts.channel_id, facts.visibility));
+        if is_permitted && self.stop_remote(id, mode).await? {
+            return Ok(());
         }
+        // A denied run and an unknown one take the same steps, so they are alike during an outage.
         self.reject_ended(reader, id).await
     }
 

@@ -123,6 +123,35 @@ async fn denied_point_read_equals_an_unknown_run() {
     assert_eq!(denied, unknown);
 }
 
+/// Before and just after the end of a run.
+#[tokio::test]
+async fn outage_hides_denied_runs_from_stops() {
+    let script = vec![Move::SayWhenReleased("done")];
+    let desk = Arc::new(desk_with(script, |capabilities| capabilities, |settings| settings));
+    let running = tokio::spawn({
+        let desk = Arc::clone(&desk);
+        async move { desk.core.dispatch(message("hi"), Arc::new(Collector::default())).await }
+    });
+    desk.model.called.notified().await;
+    let id = desk.core.registry().list().remove(0).id;
+    let denied = granted(&["runs:write"], Set::of(&["http:other"]));
+    let compare = async |code: &str| {
+        let stop = async |id: &str| {
+            desk.invoke(&denied, "runs.stop", json!({ "id": id, "mode": "soft" })).await.unwrap_err()
+        };
+        let unknown = stop("nope").await;
+        assert_eq!((unknown.code.as_str(), stop(id.as_str()).await), (code, unknown));
+    };
+    for is_down in [true, false] {
+        desk.runs.is_down.store(is_down, Ordering::SeqCst);
+        compare(if is_down { "unavailable" } else { "not_found" }).await;
+    }
+    desk.model.release.notify_one();
+    running.await.unwrap();
+    desk.runs.is_down.store(true, Ordering::SeqCst);
+    compare("unavailable").await;
+}
+
 #[tokio::test]
 async fn stored_run_is_read_with_its_events() {
     let desk = seeded(1);
