@@ -21,6 +21,9 @@ use tokio::sync::Mutex;
 
 /// Time for which fetched keys are used.
 const KEYS_MAX_AGE_MS: UnixMillis = 3_600_000;
+/// Shortest time between two fetches because of an unknown key or a failed fetch. Every caller can cause them with an
+/// invented name.
+const REFETCH_INTERVAL_MS: UnixMillis = 10_000;
 
 /// The keys by their names, and the time of their fetch.
 #[derive(Default)]
@@ -29,13 +32,19 @@ struct Keys {
     fetched_at: Option<UnixMillis>,
 }
 
+impl Keys {
+    fn are_current(&self, now: UnixMillis) -> bool {
+        self.fetched_at.is_some_and(|at| (0..KEYS_MAX_AGE_MS).contains(&now.saturating_sub(at)))
+    }
+}
+
 /// The check of an access proxy's tokens.
 pub struct Access {
     proxy: Proxy,
     certificates: Arc<dyn Certificates>,
     keys: RwLock<Keys>,
-    /// Serializes fetches.
-    fetching: Mutex<()>,
+    /// The time of the last fetch that counts for the interval. Its lock serializes fetches.
+    refetched_at: Mutex<Option<UnixMillis>>,
     fetches: AtomicU64,
 }
 
@@ -46,7 +55,7 @@ impl Access {
             proxy,
             certificates,
             keys: RwLock::default(),
-            fetching: Mutex::new(()),
+            refetched_at: Mutex::new(None),
             fetches: AtomicU64::new(0),
         }
     }
@@ -63,16 +72,25 @@ impl Access {
         Ok(identity)
     }
 
-    /// Returns a key. An unknown name and expired keys cause one fetch, which concurrent requests share.
+    /// Returns a key. An unknown name and expired keys cause one fetch, which concurrent requests share, at most once
+    /// within the interval.
     async fn key(&self, id: &str, now: UnixMillis) -> Result<PublicKey, Denied> {
         if let Some(key) = self.cached(id, now) {
             return Ok(key);
         }
         let seen = self.fetches.load(Ordering::SeqCst);
-        let _fetching = self.fetching.lock().await;
+        let mut refetched_at = self.refetched_at.lock().await;
         if self.fetches.load(Ordering::SeqCst) == seen {
+            let has_keys = self.has_keys(now);
+            let is_too_soon = |at: UnixMillis| (0..REFETCH_INTERVAL_MS).contains(&now.saturating_sub(at));
+            if refetched_at.is_some_and(is_too_soon) {
+                return Err(if has_keys { Denied::BadCredential } else { Denied::NoKeys });
+            }
             let fetched = self.fetch(now).await;
             self.fetches.fetch_add(1, Ordering::SeqCst);
+            if has_keys || fetched.is_err() {
+                *refetched_at = Some(now);
+            }
             fetched?;
         }
         self.cached(id, now).ok_or(Denied::BadCredential)
@@ -80,8 +98,11 @@ impl Access {
 
     fn cached(&self, id: &str, now: UnixMillis) -> Option<PublicKey> {
         let keys = self.keys.read().unwrap_or_else(PoisonError::into_inner);
-        let age = now.saturating_sub(keys.fetched_at?);
-        keys.by_id.get(id).filter(|_| (0..KEYS_MAX_AGE_MS).contains(&age)).cloned()
+        keys.by_id.get(id).filter(|_| keys.are_current(now)).cloned()
+    }
+
+    fn has_keys(&self, now: UnixMillis) -> bool {
+        self.keys.read().unwrap_or_else(PoisonError::into_inner).are_current(now)
     }
 
     async fn fetch(&self, now: UnixMillis) -> Result<(), Denied> {

@@ -131,9 +131,24 @@ async fn unknown_key_causes_one_fetch() {
     assert_eq!(world.accepts(&unknown, NOW).await, Err(Denied::BadCredential));
     assert_eq!(world.fetches(), 2);
     *world.team.served.lock().unwrap() = Ok(vec![jwk("k2", &world.pair)]);
-    assert_eq!(world.accepts(&unknown, NOW).await, ann());
+    let later = NOW + REFETCH_INTERVAL_MS;
+    assert_eq!(world.accepts(&unknown, later).await, ann());
     assert_eq!(world.fetches(), 3);
-    assert_eq!(world.accepts(&known, NOW).await, Err(Denied::BadCredential));
+    assert_eq!(world.accepts(&known, later).await, Err(Denied::BadCredential));
+}
+
+#[tokio::test]
+async fn invented_keys_cause_one_fetch_per_interval() {
+    let world = World::new();
+    let known = world.token("k1", &claims("ann"));
+    assert_eq!(world.accepts(&known, NOW).await, ann());
+    for n in 0..30 {
+        let invented = world.token(&format!("x{n}"), &claims("ann"));
+        let at = NOW + n * REFETCH_INTERVAL_MS / 10;
+        assert_eq!(world.accepts(&invented, at).await, Err(Denied::BadCredential));
+        assert_eq!(world.accepts(&known, at).await, ann());
+    }
+    assert_eq!(world.fetches(), 1 + 3);
 }
 
 #[tokio::test]
@@ -150,12 +165,16 @@ async fn missing_keys_refuse_every_token() {
     let world = World::new();
     let token = world.token("k1", &claims("ann"));
     *world.team.served.lock().unwrap() = Err(500);
-    assert_eq!(world.accepts(&token, NOW).await, Err(Denied::NoKeys));
+    for _ in 0..2 {
+        assert_eq!(world.accepts(&token, NOW).await, Err(Denied::NoKeys));
+    }
+    assert_eq!(world.fetches(), 1);
+    let later = NOW + REFETCH_INTERVAL_MS;
     *world.team.served.lock().unwrap() = Ok(vec![jwk("k1", &world.pair)]);
-    assert_eq!(world.accepts(&token, NOW).await, ann());
+    assert_eq!(world.accepts(&token, later).await, ann());
     *world.team.served.lock().unwrap() = Err(500);
-    assert_eq!(world.accepts(&token, NOW).await, ann());
-    assert_eq!(world.accepts(&token, NOW + 3_600_000).await, Err(Denied::NoKeys));
+    assert_eq!(world.accepts(&token, later).await, ann());
+    assert_eq!(world.accepts(&token, later + 3_600_000).await, Err(Denied::NoKeys));
 }
 
 #[tokio::test]
