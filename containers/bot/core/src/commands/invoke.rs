@@ -112,6 +112,13 @@ impl Commands {
         }
     }
 
+    /// Returns the failure of a command that the caller's surface does not have, and writes its audit line.
+    pub fn unknown(&self, caller: &Caller, id: &str) -> Failure {
+        let failure = Failure::unknown();
+        audit(&self.known(caller), id, Err(&failure));
+        failure
+    }
+
     /// Returns the failure of a command that a hard stop interrupted, and writes its audit line.
     pub(crate) fn interrupted(&self, caller: &Caller, definition: &'static Definition) -> Failure {
         let failure = Failure::of_handler(definition, CommandError::stopped());

@@ -3,6 +3,7 @@
 mod access;
 mod admin;
 mod api;
+mod audit;
 mod authorization;
 mod cases;
 mod gate;

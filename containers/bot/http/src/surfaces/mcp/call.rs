@@ -12,6 +12,9 @@ use serde_json::{Map, Value};
 use super::{dispatch, envelope::object, failure::ToolFailure, tools};
 use crate::state::HttpState;
 
+/// Text of the failure of a tool without a name in the list.
+pub(super) const UNKNOWN: &str = "the tool is unknown";
+
 /// Calls the tool that the parameters name. Arguments that are no object are empty.
 pub(super) async fn call(
     state: &HttpState,
@@ -24,7 +27,8 @@ pub(super) async fn call(
     } else if name == tools::DISPATCH {
         dispatch::dispatch(state, entry, &arguments).await.map(|reply| reply.reply)
     } else {
-        return Err(RpcError::of_tool(ErrorCode::InvalidInput, "the tool is unknown"));
+        audit_unknown(state, entry, &name);
+        return Err(RpcError::of_tool(ErrorCode::InvalidInput, UNKNOWN));
     };
     text.map(ToolResult::text).map_err(|failure| RpcError::of_tool(failure.code, failure.text))
 }
@@ -34,6 +38,11 @@ pub(super) fn named(mut params: Map<String, Value>) -> (String, Map<String, Valu
     let arguments = object(params.remove("arguments"));
     let name = params.get("name").and_then(Value::as_str).unwrap_or_default();
     (name.to_owned(), arguments)
+}
+
+/// Writes the audit line of a tool that does not exist, with its name as the id of a command.
+pub(super) fn audit_unknown(state: &HttpState, entry: &TokenEntry, name: &str) {
+    drop(state.core.commands().unknown(&Caller::mcp(entry), &name.replacen('_', ".", 1)));
 }
 
 /// Returns the text of a command's result.

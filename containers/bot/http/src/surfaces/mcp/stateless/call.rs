@@ -18,7 +18,7 @@ use super::{
 use crate::{
     state::HttpState,
     surfaces::mcp::{
-        call::{invoke, named, text_of},
+        call::{UNKNOWN, audit_unknown, invoke, named, text_of},
         dispatch,
         failure::ToolFailure,
         tools,
@@ -41,7 +41,8 @@ pub(super) async fn call(
             Outcome::Ended(ended) => ended.map(of_reply),
         }
     } else {
-        return Err(ErrorData::invalid_params("the tool is unknown", None));
+        audit_unknown(state, entry, &name);
+        return Err(ErrorData::invalid_params(UNKNOWN, None));
     };
     match called {
         Ok(called) => result(&called),
