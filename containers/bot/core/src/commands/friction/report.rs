@@ -54,12 +54,12 @@ pub(in super::super) struct Reported {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct PatternView {
-    /// `<kind>:<signature>`.
-    key: String,
+    /// `<kind>:<signature>`, fenced.
+    key: Untrusted,
     /// A category of findings, or `long_run`.
     kind: String,
-    /// Text that the findings share, without numbers, paths and quotes.
-    signature: String,
+    /// Text that the findings share, without numbers, paths and quotes, fenced.
+    signature: Untrusted,
     /// The affected runs, oldest first.
     run_ids: Vec<String>,
     /// Number of findings.
@@ -140,7 +140,7 @@ impl Command for Report {
         lines.extend(output.patterns.iter().map(|pattern| {
             format!(
                 "- {} ({}): {} in {} runs, {}",
-                pattern.key,
+                pattern.key.plain(),
                 pattern.severity_word(),
                 pattern.occurrences,
                 pattern.run_ids.len(),
@@ -167,9 +167,9 @@ fn analyzed(run: &RunEntry) -> Option<Analyzed<'_>> {
 impl PatternView {
     fn of(pattern: Pattern) -> Self {
         Self {
-            key: pattern.key,
+            key: Untrusted(pattern.key),
             kind: pattern.kind.as_str().to_owned(),
-            signature: pattern.signature,
+            signature: Untrusted(pattern.signature),
             run_ids: pattern.run_ids,
             occurrences: pattern.occurrences,
             duration_ms: pattern.duration_ms,

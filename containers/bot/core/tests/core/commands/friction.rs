@@ -43,8 +43,8 @@ async fn report_ranks_patterns() {
     assert_eq!((&pattern["severity"], &pattern["durationMs"]), (&json!("high"), &json!(120_000)));
     let example = &pattern["examples"][0];
     assert_eq!((&example["runId"], &example["finishedAt"]), (&json!("r2"), &json!(1_000_010)));
-    for text in ["label", "summary"] {
-        assert!(example[text].as_str().unwrap().ends_with("</untrusted-text>"), "{example}");
+    for text in [&pattern["key"], &pattern["signature"], &example["label"], &example["summary"]] {
+        assert!(text.as_str().unwrap().ends_with("</untrusted-text>"), "{text}");
     }
     for empty in ["proposals", "filed", "duplicates", "failed"] {
         assert_eq!(report[empty], json!([]), "{empty}");
