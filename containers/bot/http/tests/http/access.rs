@@ -36,7 +36,8 @@ fn keys(pair: &RsaKeyPair) -> String {
     json!({"keys": [{"kid": "k1", "kty": "RSA", "alg": "RS256", "use": "sig", "n": n, "e": e}]}).to_string()
 }
 
-fn assertion(pair: &RsaKeyPair, identity: &Value) -> String {
+/// Returns an assertion of the proxy about this identity.
+pub fn assertion(pair: &RsaKeyPair, identity: &Value) -> String {
     let mut claims =
         json!({"iss": "https://team.example.com", "aud": ["app"], "exp": 1_760_000_600_u64, "sub": ""});
     let members = identity.as_object().unwrap().clone();
@@ -48,15 +49,19 @@ fn assertion(pair: &RsaKeyPair, identity: &Value) -> String {
     format!("{text}.{}", URL_SAFE_NO_PAD.encode(signature))
 }
 
+/// Returns the gate of a proxy with this key.
+pub fn by_access(pair: &RsaKeyPair) -> Dashboard {
+    let proxy = Proxy::new("team.example.com", "app").unwrap();
+    Dashboard::Access(Arc::new(Access::new(proxy, Arc::new(Team(keys(pair))))))
+}
+
 /// The service token `ci` may list runs and do nothing else.
 #[tokio::test]
 async fn service_token_is_admitted_to_commands_alone() {
     let pair = RsaKeyPair::generate(KeySize::Rsa2048).unwrap();
-    let proxy = Proxy::new("team.example.com", "app").unwrap();
-    let gate = Dashboard::Access(Arc::new(Access::new(proxy, Arc::new(Team(keys(&pair))))));
     let grants = Grants { actions: Set::of(&["runs:read"]), ..Grants::default() };
     let settings = Settings { grants: [("access:svc:ci".to_owned(), grants)].into(), ..public() };
-    let bot = Bot::behind(gate, TOKENS, settings).await;
+    let bot = Bot::behind(by_access(&pair), TOKENS, settings).await;
     let service = assertion(&pair, &json!({"common_name": "ci"}));
     let stranger = assertion(&pair, &json!({"common_name": "other"}));
     let person = assertion(&pair, &json!({"sub": "ann"}));

@@ -5,10 +5,13 @@ use std::collections::BTreeMap;
 
 use ars_auth::{Grants, Set};
 use ars_bot_core::{Capabilities, settings::Settings};
+use ars_bot_http::Dashboard;
+use aws_lc_rs::{rsa::KeySize, signature::RsaKeyPair};
 use reqwest::{Client, Method, RequestBuilder, redirect::Policy};
 use serde_json::{Value, json};
 
 use crate::{
+    access::{assertion, by_access},
     api::support::whole,
     support::{Bot, by_token, record},
 };
@@ -65,9 +68,37 @@ impl Viewer {
 /// Returns a bot with every command, and the stored runs `http-ci` and `mcp-ci` of the channels `ci`.
 pub async fn bot(viewer: Viewer) -> Bot {
     let grants = BTreeMap::from([(VIEWER.to_owned(), viewer.grants())]);
+    behind(by_token(VIEWER), grants).await
+}
+
+/// Assertions of an access proxy.
+pub struct Assertions {
+    pub service: String,
+    pub person: String,
+}
+
+/// Returns a bot in mode `access`, with a service that has every read and a person who is a member of channel `ci`.
+pub async fn access() -> (Bot, Assertions) {
+    let pair = RsaKeyPair::generate(KeySize::Rsa2048).unwrap();
+    let service = Grants { actions: Set::of(&READS), ..Grants::default() };
+    let grants = [("access:svc:ci", service), ("access:ann", Viewer::Member.grants())];
+    let grants = grants.map(|(actor, grants)| (actor.to_owned(), grants));
+    let assertions = Assertions {
+        service: assertion(&pair, &json!({"common_name": "ci"})),
+        person: assertion(&pair, &json!({"sub": "ann"})),
+    };
+    (behind(by_access(&pair), grants.into()).await, assertions)
+}
+
+/// Returns a bot in mode `none`.
+pub async fn locally() -> Bot {
+    behind(Dashboard::default(), BTreeMap::new()).await
+}
+
+async fn behind(dashboard: Dashboard, grants: BTreeMap<String, Grants>) -> Bot {
     let settings = Settings { grants, ..Settings::default() };
     let capabilities = whole(Capabilities::default());
-    let bot = Bot::with_capabilities(by_token(VIEWER), &tokens(), settings, capabilities).await;
+    let bot = Bot::with_capabilities(dashboard, &tokens(), settings, capabilities).await;
     for platform in ["http", "mcp"] {
         let events = [json!({"type": "answer", "text": "x", "seq": 1})];
         let mut run = record(&format!("{platform}-ci"), 1_760_000_000_000, &events);
@@ -79,10 +110,12 @@ pub async fn bot(viewer: Viewer) -> Bot {
 }
 
 /// A credential.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub enum Credential {
     None,
     Bearer(&'static str),
+    /// A header by name, of another mode of the dashboard.
+    Header(&'static str, String),
     /// The session of the secret's holder.
     Session,
 }
@@ -124,7 +157,7 @@ async fn session(bot: &Bot) -> String {
 /// Sends a request as a page of the service would.
 pub async fn send(
     bot: &Bot,
-    credential: Credential,
+    credential: &Credential,
     method: Method,
     path: &str,
     body: Option<&Value>,
@@ -136,6 +169,7 @@ pub async fn send(
     request = match credential {
         Credential::None => request,
         Credential::Bearer(token) => request.bearer_auth(token),
+        Credential::Header(name, value) => request.header(*name, value),
         Credential::Session => request.header("cookie", session(bot).await),
     };
     read(request).await

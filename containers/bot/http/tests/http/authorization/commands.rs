@@ -107,19 +107,19 @@ fn input(row: &Row, platform: &str, run: &str) -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
-async fn api(bot: &Bot, caller: Credential, row: &Row, run: &str) -> Answer {
+async fn api(bot: &Bot, caller: &Credential, row: &Row, run: &str) -> Answer {
     let body = input(row, "http", run);
     send(bot, caller, Method::POST, &format!("/api/{}", row.id), Some(&body)).await
 }
 
-async fn mcp(bot: &Bot, caller: Credential, row: &Row, run: &str) -> Answer {
+async fn mcp(bot: &Bot, caller: &Credential, row: &Row, run: &str) -> Answer {
     let params = json!({"name": row.id.replace('.', "_"), "arguments": input(row, "mcp", run)});
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
     send(bot, caller, Method::POST, "/mcp", Some(&body)).await
 }
 
 /// The input as the tail of a message: arguments by position, options by name.
-async fn chat(bot: &Bot, caller: Credential, row: &Row, run: &str) -> Answer {
+async fn chat(bot: &Bot, caller: &Credential, row: &Row, run: &str) -> Answer {
     let catalogue = catalogue();
     let definition = catalogue.on(Surface::Cli).find(|definition| definition.id == row.id).unwrap();
     let mut text = row.id.replace('.', " ");
@@ -177,10 +177,10 @@ async fn callers_get_the_outcome_of_the_table() {
     let mut wrong = Vec::new();
     for row in TABLE {
         let (mut by_api, mut by_mcp, mut by_chat) = (String::new(), String::new(), String::new());
-        for (viewer, caller) in API {
-            by_api.push(letter(Surface::Api, &api(&bot(viewer).await, caller, row, "http-ci").await));
+        for (viewer, caller) in &API {
+            by_api.push(letter(Surface::Api, &api(&bot(*viewer).await, caller, row, "http-ci").await));
         }
-        for caller in TOKENS {
+        for caller in &TOKENS {
             by_mcp.push(letter(Surface::Mcp, &mcp(&bot(Viewer::Plain).await, caller, row, "mcp-ci").await));
             let is_text = catalogue().get(row.id, Surface::Chat).is_some();
             let answer = chat(&bot(Viewer::Plain).await, caller, row, "http-ci").await;
@@ -201,16 +201,16 @@ async fn callers_get_the_outcome_of_the_table() {
 async fn denied_point_read_equals_an_unknown_id() {
     let mut compared = 0;
     for row in TABLE.iter().filter(|row| row.input.contains("{run}")) {
-        for ((viewer, caller), letter) in API.into_iter().zip(row.api.chars()) {
+        for ((viewer, caller), letter) in API.iter().zip(row.api.chars()) {
             if matches!(letter, '?' | 'd' | 'x') {
-                let bot = bot(viewer).await;
+                let bot = bot(*viewer).await;
                 let denied = api(&bot, caller, row, "http-ci").await;
                 assert_eq!(denied, api(&bot, caller, row, "unknown").await, "{} {viewer:?}", row.id);
                 compared += 1;
             }
         }
         let bot = bot(Viewer::Plain).await;
-        for ((caller, by_mcp), by_chat) in TOKENS.into_iter().zip(row.mcp.chars()).zip(row.chat.chars()) {
+        for ((caller, by_mcp), by_chat) in TOKENS.iter().zip(row.mcp.chars()).zip(row.chat.chars()) {
             if matches!(by_mcp, '?' | 'd' | 'x') {
                 let denied = mcp(&bot, caller, row, "mcp-ci").await;
                 assert_eq!(denied, mcp(&bot, caller, row, "unknown").await, "{} {caller:?}", row.id);
