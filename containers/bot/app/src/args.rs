@@ -3,7 +3,7 @@
 use std::{ffi::OsString, net::SocketAddr, path::PathBuf, sync::LazyLock};
 
 use ars_bot_tools::agents;
-use ars_commands::Surface;
+use ars_commands::{Registry, Surface};
 use ars_types::{Effort, ModelRef, RefName, RunId, ThreadName};
 use clap::{Args as ClapArgs, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
@@ -24,7 +24,7 @@ Examples:
   ars serve --config ars.toml
   ars runs list --status all
   ars runs get ID --json --server https://host
-  ars watch http://127.0.0.1:8787/runs/ID?t=TOKEN
+  ars runs watch ID --server https://host
 
 Environment (secrets come from nowhere else):
   ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL   the provider `anthropic`
@@ -70,18 +70,19 @@ pub const RUNS: &str = "runs";
 /// That command.
 pub const WATCH: &str = "watch";
 
-/// Returns the complete command line: the subcommands of [`Args`], and the commands of the registry.
-pub fn command_line() -> clap::Command {
-    registry::with_commands(Args::command())
+/// Returns the complete command line: the subcommands of [`Args`], and the commands of a registry.
+pub fn command_line(commands: &Registry) -> clap::Command {
+    registry::with_commands(Args::command(), commands)
 }
 
 /// Parses the arguments of the process with clap. Prints help and errors, and then ends the process.
 pub fn parse(arguments: &[OsString]) -> Command {
-    let cli = command_line();
+    let commands = registry::configured(arguments);
+    let cli = command_line(&commands);
     // The registry's own grammar does not know help, and clap would report other words first.
     let text = |index: usize| arguments.get(index).and_then(|word| word.to_str()).unwrap_or_default();
     let id = format!("{}.{}", text(1), text(2));
-    let matches = match ars_bot_core::commands::catalogue().get(&id, Surface::Cli) {
+    let matches = match commands.get(&id, Surface::Cli) {
         Some(definition) => registry::alone(definition).get_matches_from(["ars", "--help"]),
         None => cli.get_matches_from(arguments),
     };
@@ -292,6 +293,6 @@ fn effort(text: &str) -> Result<Effort, InvalidArgument> {
 mod tests {
     #[test]
     fn command_line_is_well_formed() {
-        super::command_line().debug_assert();
+        super::command_line(&ars_bot_core::commands::catalogue()).debug_assert();
     }
 }

@@ -29,4 +29,4 @@ pub use failure::{DecidedBy, Failure};
 pub use friction::{Analysis, StreamOptions};
 pub use invoke::{Commands, Success};
 pub(crate) use table::registry;
-pub use table::{catalogue, text_of};
+pub use table::{catalogue, catalogue_of, text_of};

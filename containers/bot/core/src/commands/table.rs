@@ -53,7 +53,7 @@ pub fn text_of(id: &str, json: &str, now: UnixMillis) -> Option<String> {
 
 /// Returns the commands of an installation that has every capability.
 pub fn catalogue() -> Registry {
-    registry_with(&[Capability::Memory, Capability::Schedules])
+    catalogue_of(&[Capability::Memory, Capability::Schedules])
 }
 
 /// Returns the commands of an installation.
@@ -65,10 +65,11 @@ pub(crate) fn registry(capabilities: &Capabilities) -> Registry {
     if capabilities.commands.schedules.is_some() {
         available.push(Capability::Schedules);
     }
-    registry_with(&available)
+    catalogue_of(&available)
 }
 
-fn registry_with(available: &[Capability]) -> Registry {
+/// Returns the commands of an installation with these capabilities.
+pub fn catalogue_of(available: &[Capability]) -> Registry {
     Registry::new(DEFINITIONS, available).unwrap_or_else(|fault| {
         // The table is checked when it is compiled.
         tracing::error!(%fault, "no commands: their table is invalid");

@@ -1,8 +1,7 @@
 //! The commands of the registry as subcommands of `ars`, for help and completions.
 
-use ars_bot_core::commands::catalogue;
 use ars_bot_tools::agents::AGENTS;
-use ars_commands::{Definition, Field, Kind, Surface};
+use ars_commands::{Definition, Field, Kind, Registry, Surface};
 use clap::{Arg, ArgAction, Args as _, Command, builder::PossibleValuesParser};
 
 use super::invocation::{CONFIG, DATA_DIR, JSON, SERVER};
@@ -13,9 +12,8 @@ const HELP: &str = "help";
 /// Heading of the options that every command has.
 const COMMON: &str = "Common options";
 
-/// Returns the command line with the commands of the registry, one subcommand for each group.
-pub fn with_commands(mut cli: Command) -> Command {
-    let registry = catalogue();
+/// Returns the command line with the commands of a registry, one subcommand for each group.
+pub fn with_commands(mut cli: Command, registry: &Registry) -> Command {
     for group in registry.groups(Surface::Cli).into_iter().filter(|group| *group != HELP) {
         let verbs: Vec<_> = registry.on(Surface::Cli).filter(|command| command.group() == group).collect();
         let names: Vec<_> = verbs.iter().map(|definition| definition.verb()).collect();
@@ -101,11 +99,13 @@ fn common(definition: &Definition) -> Vec<Arg> {
 
 #[cfg(test)]
 mod tests {
+    use ars_bot_core::commands::catalogue;
+
     use super::*;
 
     #[test]
     fn command_line_is_well_formed() {
-        with_commands(Command::new("ars")).debug_assert();
+        with_commands(Command::new("ars"), &catalogue()).debug_assert();
     }
 
     #[test]

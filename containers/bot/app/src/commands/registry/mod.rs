@@ -5,6 +5,7 @@
 
 mod catalogue;
 mod command;
+mod configured;
 mod invocation;
 mod local;
 mod offline;
@@ -14,5 +15,6 @@ mod sources;
 
 pub use catalogue::{alone, with_commands};
 pub use command::run;
+pub use configured::configured;
 pub use invocation::Invocation;
 pub use server::{Server, failure_of};

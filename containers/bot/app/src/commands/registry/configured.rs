@@ -1,0 +1,45 @@
+//! The commands that help shows: those of the configured capabilities (docs/reference/cli.md#registry-commands).
+
+use std::{ffi::OsString, path::Path};
+
+use ars_bot_core::commands::{catalogue, catalogue_of};
+use ars_commands::{Capability, Registry};
+
+use super::invocation::{CONFIG, SERVER};
+use crate::{
+    config::{self, File},
+    environment::{self, name},
+};
+
+/// Returns the commands of the set-up that the arguments and the environment name. It has every command if the set-up is
+/// not known here: that of a service, a document of the state Worker, and an invalid file.
+pub fn configured(arguments: &[OsString]) -> Registry {
+    let set = |option, variable| value(arguments, option).or_else(|| environment::variable(variable));
+    if set(SERVER, name::SERVER).is_some() {
+        return catalogue();
+    }
+    let file = match set(CONFIG, name::CONFIG) {
+        None => File::default(),
+        Some(path) if config::remote_key(Path::new(&path)).is_some() => return catalogue(),
+        Some(path) => match config::load(Path::new(&path)) {
+            Ok(file) => file,
+            Err(_) => return catalogue(),
+        },
+    };
+    let memory = file.memory.enabled.then_some(Capability::Memory);
+    let schedules = file.schedules.worker.map(|_| Capability::Schedules);
+    catalogue_of(&memory.into_iter().chain(schedules).collect::<Vec<_>>())
+}
+
+/// Returns the value of an option: `--name value` or `--name=value`.
+fn value(arguments: &[OsString], option: &str) -> Option<String> {
+    let mut words = arguments.iter().filter_map(|word| word.to_str());
+    while let Some(word) = words.next() {
+        match word.strip_prefix("--").and_then(|word| word.strip_prefix(option)) {
+            Some("") => return words.next().map(str::to_owned),
+            Some(rest) if rest.starts_with('=') => return Some(rest[1..].to_owned()),
+            Some(_) | None => {}
+        }
+    }
+    None
+}
