@@ -38,7 +38,7 @@ pub(super) fn keys(plan: &Plan) -> Finding {
     };
     if let Some(model) = models.iter().find(|model| lacks_key(model.provider())) {
         let provider = model.provider();
-        let mend = format!("set ANTHROPIC_API_KEY, or name its variable in providers.{provider}.api_key_env");
+        let mend = format!("set ANTHROPIC_API_KEY, or name its variable in providers.{provider}.apiKeyEnv");
         return Finding::failure(CHECK, format!("the provider {provider} has no key"), mend);
     }
     let providers = plan.providers.iter().map(|(name, config)| {
@@ -59,7 +59,7 @@ pub(super) async fn model(plan: &Plan) -> Finding {
         return Finding::failure(CHECK, "no model is configured", SET_A_KEY);
     };
     let name = format!("{}/{}", model.provider(), model.model());
-    let mend = format!("check the key, the name and the base_url of {name}, and the network");
+    let mend = format!("check the key, the name and the baseUrl of {name}, and the network");
     let client = Catalog::new(plan.providers.clone(), Transport::default())
         .map_err(|error| error.to_string())
         .and_then(|catalog| catalog.client(model).map_err(|error| error.to_string()));
