@@ -214,6 +214,25 @@ async fn broken_stream_continues_after_its_last_event() {
 }
 
 #[tokio::test]
+async fn help_has_the_configured_commands() {
+    let machine = Machine::new();
+    let text = "[memory]\nenabled = true\n[schedules.worker]\nbaseUrl = \"https://state.example\"\n";
+    let config = machine.file("ars.toml", text);
+    for group in ["memory", "schedule"] {
+        run(&mut machine.ars(&[group, "list"])).await.assert_refused(1, "not_found", &["command"]);
+        run(&mut machine.ars(&[group, "--help"])).await.assert_code(2);
+        run(&mut machine.ars(&[group, "list", "--help"])).await.assert_code(2);
+        for (variable, value) in [("SERVICE_CONFIG", config.to_str().unwrap()), ("ARS_SERVER", "http://h")] {
+            let help = run(machine.ars(&[group, "--help"]).env(variable, value)).await;
+            help.assert_code(0);
+            assert!(help.stdout.contains("list"), "{help:?}");
+        }
+    }
+    let listed = run(machine.ars(&["schedule", "list"]).env("SERVICE_CONFIG", &config)).await;
+    listed.assert_refused(2, "invalid_input", &["schedules.worker.tokenEnv"]);
+}
+
+#[tokio::test]
 async fn help_of_every_command_is_derived() {
     let machine = Machine::new();
     let group = run(&mut machine.ars(&["runs", "--help"])).await;
