@@ -107,8 +107,8 @@ const TABLE: &[(&str, &str, &str, [u16; 9], Modes)] = &[
         [403, 403, 403, 403, 403, 403, 403, 404, 404],
         pages(404),
     ),
-    ("/runs/sign-in", "GET", "/runs/sign-in", [200, 200, 200, 200, 200, 200, 200, 200, 200], open(404)),
-    ("/runs/sign-in", "POST", "/runs/sign-in", [403, 403, 403, 403, 403, 403, 403, 403, 403], open(404)),
+    ("/runs/sign-in", "GET", "/runs/sign-in", [200, 200, 200, 200, 200, 200, 200, 200, 200], pages(404)),
+    ("/runs/sign-in", "POST", "/runs/sign-in", [403, 403, 403, 403, 403, 403, 403, 403, 403], pages(404)),
     (
         "/runs/sign-in/style.css",
         "GET",
@@ -116,7 +116,7 @@ const TABLE: &[(&str, &str, &str, [u16; 9], Modes)] = &[
         [200, 200, 200, 200, 200, 200, 200, 200, 200],
         open(200),
     ),
-    ("/runs/sign-out", "POST", "/runs/sign-out", [303, 303, 303, 303, 303, 303, 303, 303, 303], open(404)),
+    ("/runs/sign-out", "POST", "/runs/sign-out", [303, 303, 303, 303, 303, 303, 303, 303, 303], pages(404)),
     ("/healthz", "GET", "/healthz", [200, 200, 200, 200, 200, 200, 200, 200, 200], open(200)),
     ("/metrics", "GET", "/metrics", [403, 403, 403, 403, 403, 403, 403, 200, 200], pages(200)),
     // Each command has its row in the other table.
