@@ -4,6 +4,9 @@ mod access;
 mod admin;
 mod api;
 mod audit;
+#[expect(clippy::unwrap_used, reason = "a double of the core's tests")]
+#[path = "../../../core/tests/core/support/audit.rs"]
+mod audit_lines;
 mod authorization;
 mod cases;
 mod gate;

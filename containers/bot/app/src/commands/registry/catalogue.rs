@@ -4,7 +4,7 @@ use ars_bot_tools::agents::AGENTS;
 use ars_commands::{Definition, Field, Kind, Registry, Surface};
 use clap::{Arg, ArgAction, Args as _, Command, builder::PossibleValuesParser};
 
-use super::invocation::{CONFIG, DATA_DIR, JSON, SERVER};
+use super::options::{CONFIG, DATA_DIR, JSON, SERVER};
 use crate::args::{RUNS, RunsWatch, WATCH};
 
 /// The group that clap has a subcommand for. Its command is invoked all the same.

@@ -5,7 +5,7 @@ use std::{ffi::OsString, path::Path};
 use ars_bot_core::commands::{catalogue, catalogue_of};
 use ars_commands::{Capability, Registry};
 
-use super::invocation::{CONFIG, SERVER};
+use super::options::{CONFIG, SERVER};
 use crate::{
     config::{self, File},
     environment::{self, name},

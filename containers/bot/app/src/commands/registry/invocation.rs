@@ -5,20 +5,13 @@ use std::ffi::OsString;
 use ars_bot_core::commands::catalogue;
 use ars_commands::{Definition, Surface};
 
+use super::options::{CONFIG, DATA_DIR, JSON, SERVER};
 use crate::{
     args::{Data, Setup},
     commands::Failure,
     environment::{self, name},
 };
 
-/// Prints JSON.
-pub(super) const JSON: &str = "json";
-/// Address of the service.
-pub(super) const SERVER: &str = "server";
-/// Directory of runs and working trees.
-pub(super) const DATA_DIR: &str = "data-dir";
-/// Configuration file.
-pub(super) const CONFIG: &str = "config";
 /// Ends the options.
 const END_OF_OPTIONS: &str = "--";
 

@@ -9,6 +9,7 @@ mod configured;
 mod invocation;
 mod local;
 mod offline;
+mod options;
 mod output;
 mod server;
 mod sources;

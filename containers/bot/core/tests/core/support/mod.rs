@@ -7,6 +7,7 @@
     reason = "a double that cannot go on fails its test"
 )]
 
+mod audit;
 mod ledger;
 
 use std::{
@@ -31,6 +32,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+pub use audit::Lines;
 pub use ledger::{Fault, ScriptedLedger};
 
 /// A clock that advances by one millisecond at each read.
